@@ -9,24 +9,24 @@
  * it is closed again before anything asynchronous goes on.
  *
  * genuine  what of the language the driver uses    program  imports and types rewritten
- * rich     what a value shows                      blame    what went wrong
- * channel  frames                                input    what a step reads from its standard input
- * space    the globals of a program: require, import, console, retort
+ * rich     what a value shows                      failure  what went wrong
+ * channel  frames                                stdin    what a step reads from its standard input
+ * globals  the globals of a program: require, import, console, retort
  * calls    calls of the outside                  tools    retort.tools, llm_query
  * skills   retort.skills; these three are loaded when they are used, and so are
- * file     a program that is a file, and culprit  which module does not compile
+ * script   a program that is a file, and syntax_error  which module does not compile
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
 const rich = require('./rich.js');
-const blame = require('./blame.js');
+const failure = require('./failure.js');
 const program = require('./program.js');
 const fs = require('fs');
 const inspector = require('inspector');
 const v8 = require('v8');
 const vm = require('vm');
-const space = require('./space.js');
-const input = require('./input.js');
+const globals = require('./globals.js');
+const stdin = require('./stdin.js');
 const channel = require('./channel.js');
 
 const STEP = 1;
@@ -104,7 +104,7 @@ function newStep(message) {
     error: null,
     exitCode: 0,
   };
-  step.file = space.fileOf(step);
+  step.file = globals.fileOf(step);
   return step;
 }
 
@@ -204,13 +204,13 @@ function evaluate(step, text) {
 }
 
 function failSyntax(step, details) {
-  step.error = blame.describeSyntax(details, step.name, sources);
+  step.error = failure.describeSyntax(details, step.name, sources);
   step.exitCode = 1;
   settle(step);
 }
 
 function fail(step, thrown) {
-  if (step.error === null) step.error = blame.describe(thrown, sources);
+  if (step.error === null) step.error = failure.describe(thrown, sources);
   step.exitCode = 1;
   settle(step);
 }
@@ -329,7 +329,7 @@ function begin(step) {
 /* Start what is no file that node runs itself. */
 function startCode(step) {
   let text;
-  space.offerModule(step);
+  globals.offerModule(step);
   try {
     text = prepare(step);
   } catch (error) {
@@ -350,17 +350,17 @@ async function followFile(step, promise) {
 }
 
 function startFile(step) {
-  const file = space.part('file')(genuine, space.load);
+  const script = globals.part('script')(genuine, globals.load);
   let promise;
-  if (!step.once || step.file === '' || !file.isPlain(step.file, step.code)) return startCode(step);
+  if (!step.once || step.file === '' || !script.isPlain(step.file, step.code)) return startCode(step);
   const source = { __proto__: null, code: step.code, text: step.code };
   genuine.mapSet(sources, step.file, source);
-  genuine.mapSet(sources, file.urlOf(step.file), source);
+  genuine.mapSet(sources, script.urlOf(step.file), source);
   begin(step);
   try {
-    promise = file.start(step.file);
+    promise = script.start(step.file);
   } catch (error) {
-    if (!file.isOpen(step.file, error)) return failScript(step, error);
+    if (!script.isOpen(step.file, error)) return failScript(step, error);
     genuine.mapDelete(sources, step.file);
     return startCode(step);
   }
@@ -385,17 +385,17 @@ function isListening() {
 async function start(step) {
   current = step;
   strays = 0;
-  space.prepare(step);
-  if (!step.once || step.file === '') space.offerModule(step); // else startCode() does, if node does not
+  globals.prepare(step);
+  if (!step.once || step.file === '') globals.offerModule(step); // else startCode() does, if node does not
   if (!isListening()) process.on('SIGINT', onSigint);
-  if (step.input !== null || input.isOwn) input.give(step.input);
+  if (step.input !== null || stdin.isOwn) stdin.give(step.input);
   if (step.variables !== null) step.variables = inspected((ask) => variables().snapshot(ask), null);
   if (step.preload !== '') begin(step);
   const wanted = genuine.split(step.preload, ',');
   for (let i = 0; i < wanted.length && !step.over; i++) {
     const name = genuine.trim(wanted[i]);
     try {
-      if (name !== '') await space.load(name);
+      if (name !== '') await globals.load(name);
     } catch (error) {
       fail(step, error);
       return;
@@ -439,7 +439,7 @@ function showValue(step) {
       if (step.once) step.value = ofScript(step.value);
       if (step.value !== undefined) shown = rich.bundle(step.value, step.limit, settled);
     } catch (error) {
-      step.error = blame.describe(error, sources);
+      step.error = failure.describe(error, sources);
       step.exitCode = 1;
     }
   });
@@ -471,7 +471,7 @@ function inspected(job, fallback) {
 
 /* Only agents ask for it. */
 function variables() {
-  return space.part('variables');
+  return globals.part('variables');
 }
 
 function errorJson(error) {
@@ -483,7 +483,7 @@ function errorJson(error) {
 }
 
 function complain(error) {
-  tell(blame.textOf(error));
+  tell(failure.textOf(error));
 }
 
 function tell(text) {
@@ -517,7 +517,7 @@ function finish(step) {
     tell('retort: the step has closed what its driver speaks by\n');
     reallyExit.call(process, step.exitCode || 1);
   }
-  if (step.error === null) space.keep(step.value);
+  if (step.error === null) globals.keep(step.value);
   step.value = undefined;
   current = null;
   serve();
@@ -578,7 +578,7 @@ function hasHandlers() {
 function onUncaught(error) {
   const step = current;
   if (step === null || step.over) {
-    complain(blame.describe(error, sources));
+    complain(failure.describe(error, sources));
     if (++strays === STRAYS_MAX) reallyExit.call(process, 1);
     return;
   }
@@ -610,12 +610,12 @@ async function setUp(message) {
   let error = null;
   const preload = field(message, 'preload', []);
   try {
-    for (let i = 0; i < preload.length; i++) await space.load(preload[i]);
+    for (let i = 0; i < preload.length; i++) await globals.load(preload[i]);
     if (genuine.has(message, 'session')) process.env.RETORT_SESSION = message.session;
-    if (genuine.has(message, 'seed')) space.seed(message.seed);
+    if (genuine.has(message, 'seed')) globals.seed(message.seed);
     if (field(message, 'warm', false)) await evaluate('void 0', '<warm>').promise;
   } catch (thrown) {
-    error = blame.describe(thrown, sources);
+    error = failure.describe(thrown, sources);
   }
   done(message, error);
   current = null;
@@ -623,7 +623,7 @@ async function setUp(message) {
 }
 
 function complete(message) {
-  const found = inspected((ask) => space.complete(field(message, 'text', ''), ask), []);
+  const found = inspected((ask) => globals.complete(field(message, 'text', ''), ask), []);
   const parts = [];
   for (let i = 0; i < found.length; i++) genuine.push(parts, quote(found[i]));
   send(DONE, '{"id":' + quote(field(message, 'id', '')) + ',"names":[' +
@@ -714,9 +714,9 @@ function loadTools() {
     },
     complain: tell,
   };
-  calls = space.part('calls')(genuine, channel, rich, host);
-  const tools = space.part('tools')(genuine, calls);
-  const skills = space.part('skills')(genuine, calls, tools.ask, space.load);
+  calls = globals.part('calls')(genuine, channel, rich, host);
+  const tools = globals.part('tools')(genuine, calls);
+  const skills = globals.part('skills')(genuine, calls, tools.ask, globals.load);
   return { __proto__: null, ...tools, skills, ...calls.errors, Image: calls.Image };
 }
 
@@ -738,8 +738,8 @@ function main() {
     reallyExit.call(process, 127);
   }
   genuine.define(globalThis, ENTRANCE, { value: enter });
-  blame.install();
-  space.install({ display, settled, loadTools,
+  failure.install();
+  globals.install({ display, settled, loadTools,
     limit: () => (current && current.limit) || VALUE_BYTES });
   process.exit = function (code) {
     hasExited = true;

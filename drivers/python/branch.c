@@ -8,13 +8,13 @@
 #endif
 #include "branch.h"
 
-#include "events.h"
-#include "nameless.h"
-#include "pages.h"
+#include "epoll.h"
+#include "anon_file.h"
+#include "hugepages.h"
 #include "private.h"
 #include "shared.h"
 #include "sockets.h"
-#include "traits.h"
+#include "clone_attrs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ struct passage {
 	int *tid_address;  /* where libc keeps the thread's id */
 	void *robust_head; /* the list of robust locks, and its size as libc gave it */
 	size_t robust_bytes;
-	struct traits traits;
+	struct clone_attrs attrs;
 	jmp_buf back;
 };
 
@@ -252,7 +252,7 @@ static int clone_c1(struct passage *p)
 	static char stack[BRANCH_STACK_BYTES] __attribute__((aligned(16)));
 	if (setjmp(p->back) != 0) { /* NOLINT(cert-err52-cpp) */
 		restore_thread(p);
-		traits_put_back(&p->traits);
+		clone_attrs_restore(&p->attrs);
 		if (await_word(p->fds, WORD_GO) < 0)
 			_exit(1);
 		return 0;
@@ -271,7 +271,7 @@ int branch_clone(const struct branch_fds *fds)
 		return -errno;
 	if (syscall(SYS_get_robust_list, 0, &p.robust_head, &p.robust_bytes) < 0)
 		p.robust_head = NULL;
-	traits_find(&p.traits);
+	clone_attrs_save(&p.attrs);
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
 		return -errno;
@@ -353,7 +353,7 @@ static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
 }
 
 /* What has no name any more, or not this one. Returns: a descriptor, or -1. */
-static int copy_nameless(int fd, const struct stat *st, int flags)
+static int copy_unlinked(int fd, const struct stat *st, int flags)
 {
 	char path[LINE_BYTES];
 	int copy = shared_copy_of(st->st_dev, st->st_ino);
@@ -361,7 +361,7 @@ static int copy_nameless(int fd, const struct stat *st, int flags)
 		proc_path(path, "fd", copy);
 		return open(path, flags);
 	}
-	return st->st_size > BRANCH_COPY_MAX ? -1 : nameless_copy(fd, st->st_size);
+	return st->st_size > BRANCH_COPY_MAX ? -1 : anon_file_copy(fd, st->st_size);
 }
 
 /* By its name, in the mounts of this box: a directory of the old ones leads to what is below them.
@@ -406,7 +406,7 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	if (new_fd < 0 && !is_own && st->st_nlink > 0 && !S_ISDIR(st->st_mode))
 		return; /* read-only, or the volume's: nobody's but the host's */
 	if (new_fd < 0 && S_ISREG(st->st_mode) && !is_proc)
-		new_fd = copy_nameless(fd, st, (flags & ~not_again) | O_CLOEXEC);
+		new_fd = copy_unlinked(fd, st, (flags & ~not_again) | O_CLOEXEC);
 	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
 		(void)lseek(new_fd, at, SEEK_SET);
 	put(s, fd, new_fd);
@@ -442,7 +442,7 @@ static void renew(struct settling *s, int fd, bool is_last)
 	bool is_terminal = fs.f_type == DEVPTS_SUPER_MAGIC || isatty(fd);
 	s->has_epoll |= is_epoll;
 	if (is_epoll && is_last)
-		put(s, fd, events_epoll(fd));
+		put(s, fd, epoll_renew(fd));
 	else if (is_epoll != is_last)
 		return;
 	else if (fs.f_type == MESSAGE_QUEUES)
@@ -450,7 +450,7 @@ static void renew(struct settling *s, int fd, bool is_last)
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		renew_file(s, fd, &st, fs.f_type);
 	else if (!(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventfd]"))
-		put(s, fd, events_eventfd(fd));
+		put(s, fd, eventfd_renew(fd));
 	else if (S_ISCHR(st.st_mode) ? is_terminal : !renew_stdio(s, fd, &st))
 		put(s, fd, sockets_renew(fd, &st));
 }
@@ -531,7 +531,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		r = -errno;
 	if (r == 0)
 		r = change_directory();
-	pages_small();
+	hugepages_disable();
 	for (int i = 0; i < BRANCH_STDIO; i++)
 		(void)fstat(i, &s.stdio[i]);
 	if (r == 0)

@@ -49,10 +49,10 @@ def answer(request, fds):
         posix._exit(0)  # it runs no code any more, and will make no branch either
     try:
         name = driver.encode(request["id"])
-        traits = (request.get("reseed") is False) * KEEPS + (request.get("warm") is True) * WARMS
+        flags = (request.get("reseed") is False) * KEEPS + (request.get("warm") is True) * WARMS
         words = () if state.seed is not None else stem.words
         streams = (state.out, state.err)
-        traits = native.branch(name, traits, state.channel, fds, streams, words, stem.ready)
+        flags = native.branch(name, flags, state.channel, fds, streams, words, stem.ready)
     except BaseException as error:
         state.stem = stem
         stay()
@@ -60,11 +60,11 @@ def answer(request, fds):
         close_all(fds)  # by which the warden learns of it
         return
     # Which of the stem's BRANCH frames this is the branch of, only the native part knows.
-    be_branch(stem, traits)
+    be_branch(stem, flags)
 
 
 def refuse(request, error):
-    message = driver.part("blame").safe_str(error)
+    message = driver.part("failure").safe_str(error)
     driver.send(driver.BRANCHED, {"id": request["id"], "error": message})
 
 
@@ -103,7 +103,7 @@ def be_stem(fds=()):
     return Stem(kept)
 
 
-def be_branch(stem, traits):
+def be_branch(stem, flags):
     """
     What is different here, where the native part has not seen to it. READY has been said, and the
     engine and its client are busy with that: meanwhile is done what every first step does.
@@ -114,12 +114,12 @@ def be_branch(stem, traits):
         quietly(renew_thread)
     for renew, args in stem.renewals:
         quietly(renew, *args)
-    if traits & KEEPS or state.seed is not None:
+    if flags & KEEPS or state.seed is not None:
         quietly(restore_numbers, stem.kept)
     else:
         for reseed, args in stem.reseeds:
             quietly(reseed, *args)
-    if traits & WARMS:
+    if flags & WARMS:
         posix.sched_yield()  # to those who wait for READY
         if not native.is_readable(state.channel):
             driver.part("guard").warm()

@@ -15,7 +15,7 @@ engine may have sent meanwhile is skipped as an answer to nothing: a number is n
 import _thread
 import posix
 
-with driver.part("later").Genuine():  # once: while it lasts, other threads import with our sys.path
+with driver.part("genuine").Genuine():  # once: while it lasts, other threads import with our sys.path
     import select
 
     driver.load_json()
@@ -235,7 +235,7 @@ def read_answer(payload):
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # nested too deep, or more than there is memory for
-        kind = driver.part("blame").safe_name(error)
+        kind = driver.part("failure").safe_name(error)
         return number, failure("ToolLost", "the answer cannot be read (%s)" % kind)
     if type(answer) is not dict:
         return None, None
@@ -257,7 +257,7 @@ def leading_number(payload):
 def decode(payload):
     """JSON that holds what others wrote: never by eval(), as frames of the engine's own may be."""
     if state.scan is None:
-        return driver.part("later").parse_json(payload.decode())
+        return driver.part("genuine").parse_json(payload.decode())
     return state.scan(payload.decode(), 0)[0]
 
 
@@ -436,7 +436,7 @@ class Plain:
             return value.tolist()
         if hasattr(type(value), "__fspath__"):
             return type(value).__fspath__(value)
-        kind = driver.part("blame").safe_name(value)
+        kind = driver.part("failure").safe_name(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
             self.refuse(where, "%s is no JSON: give base64.b64encode(…).decode()" % kind)
         self.refuse(where, "%s is no JSON: give text, numbers, True, False, None, lists, dicts" % kind)

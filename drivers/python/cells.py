@@ -8,7 +8,7 @@ import builtins
 state = driver.state
 UsageError = driver.part("magic").UsageError
 
-with driver.part("later").Genuine():
+with driver.part("genuine").Genuine():
     import json
 
 
@@ -20,7 +20,7 @@ def run(source, filename):
     driver.with_sources()
     codes, has_value = driver.part("program").split(source, filename)
     if any([code.co_flags & driver.COROUTINE for code in codes]):
-        value = driver.part("later").run_async(codes, space)
+        value = driver.part("event_loop").run_async(codes, space)
     else:
         for code in codes:
             value = eval(code, space)

@@ -7,7 +7,7 @@ import builtins
 
 state = driver.state
 
-with driver.part("later").Genuine():
+with driver.part("genuine").Genuine():
     import fnmatch
     import inspect
     import re

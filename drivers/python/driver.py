@@ -1,21 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that runs Python steps: reads STEP frames, answers with RESULT.
 
-What is in this file runs for every step, so it imports nothing that is not already in a bare
-interpreter. The rest is in parts beside it, which are loaded when they are needed, from their files
-and never by name: a user's file called like one of ours, or like a module of the standard library,
-changes nothing for the driver.
+This file runs for every step, so it imports only modules that a bare interpreter has loaded already.
+Everything else is in *parts*, the files beside this one. A part is loaded when it is first needed, and
+by its path, never by name: a user's file with the name of a part, or of a module of the standard
+library, does not change what the driver does.
 
-program  from source to code objects          blame, trace  what went wrong
-rich     what a value shows                   streams       stdin, stdout and stderr put back
-chart    the data behind a figure             later         site, import hooks, await, files
-guard    checkpoints                          setup         templates, names of sessions, seeds
-names    completion                           branch        a copy in a box of its own
-calls    calls of the outside                 tools         retort.tools, llm_query
-skills   retort.skills                 variables     what a step has made
-pretty   text by _repr_pretty_()
-threads  threads that libraries leave idle     stack         what shows the stack, without us
-imports  completion of modules
+Life of a process. main() puts the channel to the engine on a descriptor with a high number, sends
+READY, installs the import hooks (Finder) and enters serve(), which reads one frame after the other. A
+STEP goes through run_step(): restore what the step before may have broken (set_process()), remember the
+source, send BEGIN, carry_out(), send RESULT.
+
+Stages. A step is a list of stages: run the code, display the value, display figures, report the
+failure, and at the end of a script run exit functions and flush. A signal handler of the program may
+raise an exception between any two bytecode instructions, also in the driver's own. perform() therefore
+keeps the number of the next stage in the step: an exception that escapes from a stage ends that stage
+only, and the loop continues with the next one.
+
+Signals are blocked while the driver's own code runs (hush()) and unblocked for the step (wake()). An
+interrupt that arrives in between is remembered in state.interrupted.
+
+program     from source to code objects           failure, trace  error reports, tracebacks
+rich        displays of a value by MIME type      streams         restore stdin, stdout, stderr; flush files
+pretty      text by _repr_pretty_()               hooks           site directories, patches of libraries
+chart       the data behind a figure              event_loop      top-level await, tasks between steps
+guard       checkpoints                           setup           templates, session names, seeds
+branch      a copy in a box of its own            threads         end idle threads of libraries
+completion  completion of names                   import_completion  completion after `import`
+calls       calls to the engine                   tools           retort.tools, llm_query
+skills      retort.skills                         variables       which variables a step changed
+genuine     imports of an unmodified standard library   stack     hide the driver's frames
 """
 
 import sys
@@ -202,7 +216,7 @@ def decode(data):
     if state.scan is not None:
         return state.scan(text, 0)[0]
     if "\\/" in text:
-        return part("later").parse_json(text)
+        return part("genuine").parse_json(text)
     return eval(text, {"__builtins__": {}, "true": True, "false": False, "null": None})
 
 
@@ -423,7 +437,7 @@ def stage_run(step):
         codes, has_value = part("program").split(step.code, step.filename)
         value = None
         if any([code.co_flags & COROUTINE or (not step.once and wants_loop(code)) for code in codes]):
-            value = part("later").run_async(codes, space)
+            value = part("event_loop").run_async(codes, space)
         else:
             for code in codes:
                 value = eval(code, space)
@@ -461,13 +475,13 @@ def stage_figures(step):
         part("rich").show_figures(step)
 
 
-def stage_blame(step):
+def stage_failure(step):
     """Report the failure, in the result and on stderr."""
     if step.failure is None:
         return
     step.shown = None
     step.exit_code = 1
-    part("blame").blame(step, step.failure)
+    part("failure").report(step, step.failure)
     if step.error is not None:
         state.last_failure = step.error["traceback"]
     set_item(vars(step), "failure", None)  # its frames hold the step's objects
@@ -488,17 +502,17 @@ def stage_finish(step):
     threading = sys.modules.get("threading")
     try:
         if state.loop is not None:
-            part("later").close_loop()
+            part("event_loop").close_loop()
         if threading is not None:
             threading._shutdown()
     except KeyboardInterrupt as error:
         interrupts.append(error)
     except BaseException as error:
-        part("later").note_ignored(error)
+        part("hooks").note_ignored(error)
     if interrupts and step.error is None:  # 3.13 swallows it while it joins threads
         last = interrupts[-1]
         step.failure = last if isinstance(last, KeyboardInterrupt) else KeyboardInterrupt()
-        stage_blame(step)
+        stage_failure(step)
     try:
         atexit._run_exitfuncs()
     except BaseException:
@@ -506,7 +520,7 @@ def stage_finish(step):
     if threading is None or is_alone(threading):
         forget_names(vars(state.main))
     if native.has_files():
-        part("later").flush_files()
+        part("streams").flush_files()
 
 
 def set_item(space, name, value):
@@ -548,7 +562,7 @@ def stage_flush(step):
     native.flush_c()
 
 
-STAGES = (stage_run, stage_value, stage_figures, stage_blame, stage_finish, stage_flush)
+STAGES = (stage_run, stage_value, stage_figures, stage_failure, stage_finish, stage_flush)
 
 
 def perform(step):
@@ -714,7 +728,7 @@ def keep_source(step):
 def with_sources(*_):
     """Put the steps' source lines where linecache, and so traceback and inspect, finds them."""
     try:
-        part("later").register_sources()
+        part("hooks").register_sources()
     except KeyboardInterrupt:
         raise
     except BaseException:
@@ -770,7 +784,7 @@ def run_step(request, fds):
     if not step.once:
         native.new_step()
     if state.held:
-        part("later").say_held()
+        part("event_loop").say_held()
     carry_out(step)
     if posix.getpid() != state.home:
         posix._exit(step.exit_code)
@@ -783,7 +797,7 @@ def run_step(request, fds):
         if not send(RESULT, step.message()):
             if step.once:
                 posix._exit(step.exit_code)
-            part("blame").complain("retort: the step has closed what its driver speaks by\n")
+            part("failure").complain("retort: the step has closed what its driver speaks by\n")
             posix._exit(step.exit_code or 1)
     if state.has_stdin:
         part("streams").set_stdin(())
@@ -797,7 +811,7 @@ def serve():
         try:
             early = state.early
             if state.loop is not None and state.stem is None and not early:
-                part("later").turn()
+                part("event_loop").turn()
             frame = early.pop(0) if early else native.recv_frame(state.channel, FRAME_MAX)
         except (OSError, ValueError):
             return
@@ -821,7 +835,7 @@ def serve():
         elif kind == STEM:
             part("branch").get_ready()
         elif kind == NAMES:
-            part("names").answer(decode(payload))
+            part("completion").answer(decode(payload))
 
 
 def leave():
@@ -951,9 +965,9 @@ class Finder:
     def find_spec(cls, name, path=None, target=None):
         if cls.site_pending and path is None and name not in sys.stdlib_module_names:
             cls.site_pending = False
-            part("later").load_site()
+            part("hooks").load_site()
         if name in cls.hooks:
-            return part("later").hooked_spec(name, path, target)
+            return part("hooks").hooked_spec(name, path, target)
         if name[:7] == "IPython" or name[:17] == "matplotlib_inline" or name == "nest_asyncio":
             return part("ipython").find_spec(name, path, target)
         if name[:13] == "retort.tools.":
@@ -1046,17 +1060,17 @@ def main(fd):
     if fd > 2:
         posix.close(fd)
     state.out, state.err = native.dup_high(1), native.dup_high(2)
-    native.keep_open(state, posix)
+    native.protect_fds(state, posix)
     hush()
     send_ready()
     set_site()
     native.clear_flags(OUR_FLAGS)
     Finder.hooks = {
         "linecache": with_sources,
-        "matplotlib": lambda module: part("later").patch_matplotlib(module),
-        "matplotlib.axes._axes": lambda module: part("later").patch_axes(module),
-        "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
-        "pandas": lambda module: part("later").patch_pandas(module),
+        "matplotlib": lambda module: part("hooks").patch_matplotlib(module),
+        "matplotlib.axes._axes": lambda module: part("hooks").patch_axes(module),
+        "matplotlib.pyplot": lambda module: part("hooks").patch_pyplot(module),
+        "pandas": lambda module: part("hooks").patch_pandas(module),
         "inspect": lambda module: part("stack").patch_inspect(module),
         "logging": lambda module: part("stack").patch_logging(module),
         "traceback": lambda module: part("stack").patch_traceback(module),
@@ -1065,8 +1079,8 @@ def main(fd):
         "bdb": lambda module: part("stack").patch_bdb(module),
         "pdb": lambda module: part("stack").patch_pdb(module),
         "getpass": lambda module: part("stack").patch_getpass(module),
-        "asyncio": lambda module: part("later").patch_asyncio(module),
-        "PIL.ImageShow": lambda module: part("later").patch_pil(module),
+        "asyncio": lambda module: part("event_loop").patch_asyncio(module),
+        "PIL.ImageShow": lambda module: part("hooks").patch_pil(module),
         "multiprocessing.resource_tracker": watch_tracker,
         "joblib.externals.loky.backend.resource_tracker": watch_tracker,
         "loky.backend.resource_tracker": watch_tracker,

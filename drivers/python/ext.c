@@ -1,10 +1,10 @@
 /* The Python driver's native part: frames on a stream socket, and what Python cannot do itself.
  * Stable ABI, no library but libc. SPDX-License-Identifier: Apache-2.0 */
-#include "arena.h"
-#include "closing.h"
+#include "pymalloc.h"
+#include "protect_fds.h"
 #include "ext.h"
 #include "frame.h"
-#include "pages.h"
+#include "hugepages.h"
 #include "rlimits.h"
 
 #include <dlfcn.h>
@@ -433,7 +433,7 @@ static PyObject *gather(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
-	arena_gather();
+	pymalloc_gather();
 	Py_RETURN_NONE;
 }
 
@@ -447,9 +447,9 @@ static PyObject *settle_pages(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
-	arena_fill();
-	pages_collapse();
-	pages_small();
+	pymalloc_fill_holes();
+	hugepages_collapse();
+	hugepages_disable();
 	Py_RETURN_NONE;
 }
 
@@ -458,7 +458,7 @@ static PyMethodDef methods[] = {
 	{"recv_frame", recv_frame, METH_VARARGS, "recv_frame(fd, max) -> (type, payload, fds)"},
 	{"is_readable", is_readable, METH_VARARGS, "is_readable(fd) -> bool"},
 	{"branch", branch, METH_VARARGS,
-		"branch(id, traits, channel, fds, keep, words, ready) -> traits"},
+		"branch(id, flags, channel, fds, keep, words, ready) -> flags"},
 	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the hooks of a fork's child"},
 	{"find_shared", find_shared, METH_VARARGS,
 		"find_shared(own): what each branch has to renew"},
@@ -466,7 +466,8 @@ static PyMethodDef methods[] = {
 		"guard(id, channel, guard, out, err, pairs, bytes, patient, barred)"},
 	{"alone", alone, METH_VARARGS, "alone(patient) -> bool"},
 	{"count_others", count_others, METH_NOARGS, "count_others() -> how many other threads"},
-	{"rest_pools", rest_pools, METH_NOARGS, "rest_pools(): idle threads of C libraries end"},
+	{"end_thread_pools", end_thread_pools, METH_NOARGS,
+		"end_thread_pools(): idle threads of C libraries end"},
 	{"is_same_file", is_same_file, METH_VARARGS, "is_same_file(fd, fd) -> bool"},
 	{"flush_c", flush_c, METH_NOARGS, "flush_c(): fflush(NULL)"},
 	{"dup_high", dup_high, METH_VARARGS, "dup_high(fd) -> fd"},
@@ -490,7 +491,7 @@ static PyMethodDef methods[] = {
 	{"narrow", narrow, METH_NOARGS, "narrow(): limits are as the program has made them"},
 	{"limit_files", limit_files, METH_NOARGS, "limit_files() -> int"},
 	{"barred", barred, METH_NOARGS, "barred() -> str: why there can be no branch"},
-	{"keep_open", keep_open, METH_VARARGS, "keep_open(state, posix)"},
+	{"protect_fds", protect_fds, METH_VARARGS, "protect_fds(state, posix)"},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -47,12 +47,12 @@ void ext_new_box(void);
 enum { BRANCH_KEEPS = 1, BRANCH_WARMS = 2 };
 
 /*
- * branch(id, traits, channel, fds, keep, words, ready): branch the process, with the
+ * branch(id, flags, channel, fds, keep, words, ready): branch the process, with the
  * descriptors of a BRANCH frame.
  * @id: JSON, for the answer; @keep: descriptors the branch shares with the stem, copies of its
  * standard output and error first; @words: (address, bytes) of the generators that each branch has
  * its own numbers in, unless it keeps the stem's; @ready: what READY says, up to the process id.
- * Returns: the traits, in each branch, which has said READY then; not in the process that was
+ * Returns: the flags, in each branch, which has said READY then; not in the process that was
  * branched, which answers further BRANCH frames, and ends at the end of its channel. When the
  * first branch fails it raises OSError, and the process goes on. Owns: @fds, unless it raises.
  */
@@ -66,9 +66,9 @@ PyObject *find_shared(PyObject *self, PyObject *args);
  * others to end. */
 PyObject *alone(PyObject *self, PyObject *args);
 
-/* rest_pools(): have libraries in C end the threads they keep for later. Not while such a library
- * works. */
-PyObject *rest_pools(PyObject *self, PyObject *args);
+/* end_thread_pools(): have libraries in C end the threads they keep for later. Not while such a
+ * library works. */
+PyObject *end_thread_pools(PyObject *self, PyObject *args);
 
 /* count_others(): how many threads there are beside this one; -1 when the kernel does not say. */
 PyObject *count_others(PyObject *self, PyObject *args);

@@ -12,10 +12,10 @@
  */
 #include "ext.h"
 #include "frame.h"
-#include "plan.h"
+#include "handoff.h"
 #include "private.h"
 #include "shared.h"
-#include "traits.h"
+#include "clone_attrs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ struct loss {
 
 /* What the clone needs to know, and what it finds. */
 struct clone {
-	struct plan plan;
+	struct handoff handoff;
 	int has_unknown; /* mappings: as if a byte of them were not kept */
 	int channel;
 	int guard_fd; /* the guard's end of its socket; the engine made it */
@@ -59,7 +59,7 @@ struct clone {
 	int *tid;     /* where libc keeps the thread's id */
 	void *robust;
 	size_t robust_bytes;
-	struct traits traits;
+	struct clone_attrs attrs;
 	pid_t group;
 	sigset_t mask;	       /* as it was before */
 	uint64_t mapped_bytes; /* in the process that is cloned */
@@ -219,7 +219,7 @@ static void be_guard(struct clone *clone)
 	}
 	(void)syscall(SYS_set_robust_list, clone->robust, clone->robust_bytes);
 	(void)setpgid(0, 0);
-	loss.n_closed = plan_carry_out(&clone->plan);
+	loss.n_closed = handoff_carry_out(&clone->handoff);
 	shared_keep();
 	private_keep(PRIVATE_KEPT_MAX);
 	loss.unkept_bytes = shared_left_out() + (uint64_t)clone->has_unknown;
@@ -236,9 +236,9 @@ static void be_guard(struct clone *clone)
 		(void)set_score(score);
 	if (clone->group != getpid())
 		(void)setpgid(0, clone->group);
-	traits_put_back(&clone->traits);
-	plan_put_back(&clone->plan);
-	clone->plan.n_astray += shared_put_back() + private_put_back(&clone->gone_bytes);
+	clone_attrs_restore(&clone->attrs);
+	handoff_put_back(&clone->handoff);
+	clone->handoff.n_astray += shared_put_back() + private_put_back(&clone->gone_bytes);
 	drop_signals();
 }
 
@@ -263,7 +263,7 @@ static void note_guard(pid_t pid)
 	guards[n_guards++] = pid;
 }
 
-static const char *prepare(struct clone *clone, const struct plan_order *order)
+static const char *prepare(struct clone *clone, const struct handoff_order *order)
 {
 	int r;
 
@@ -276,7 +276,7 @@ static const char *prepare(struct clone *clone, const struct plan_order *order)
 	forget_guards();
 	clone->has_unknown = shared_find() < 0 || shared_find_others(guards, n_guards) < 0 ||
 		private_find() < 0; /* more than are listed */
-	r = plan_make(&clone->plan, order);
+	r = handoff_make(&clone->handoff, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
 	if (clone->guard_fd < 0)
@@ -299,7 +299,7 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &clone->mask);
 	clone->group = getpgrp();
-	traits_find(&clone->traits);
+	clone_attrs_save(&clone->attrs);
 	(void)measure(&clone->mapped_bytes);
 	pid = raw_clone(clone->tid);
 	if (pid == 0)
@@ -328,7 +328,7 @@ static const char *announce(const struct clone *clone, const char *id, pid_t pid
 	char text[TEXT_BYTES];
 	int n = snprintf(text, sizeof(text),
 		"{\"id\":%s,\"pid\":%d,\"lost\":%d,\"closed\":{\"sockets\":%u,\"pipes\":%u},\"unkept\":%llu,\"barred\":%s}",
-		id, (int)pid, loss->n_closed, clone->plan.n_sockets, clone->plan.n_pipes,
+		id, (int)pid, loss->n_closed, clone->handoff.n_sockets, clone->handoff.n_pipes,
 		(unsigned long long)loss->unkept_bytes, barred);
 
 	if (n >= (int)sizeof(text))
@@ -340,7 +340,7 @@ static const char *announce(const struct clone *clone, const char *id, pid_t pid
 PyObject *guard(PyObject *self, PyObject *args)
 {
 	struct clone clone = {.guard_fd = -1, .said = {-1, -1}};
-	struct plan_order order = {0};
+	struct handoff_order order = {0};
 	struct loss loss = {0};
 	int pairs[PAIRS_MAX], is_patient;
 	const char *id, *barred;
@@ -371,8 +371,8 @@ PyObject *guard(PyObject *self, PyObject *args)
 		note_guard(pid);
 	if (pid > 0)
 		reason = announce(&clone, id, pid, &loss, barred);
-	unsigned n_locks = clone.plan.n_locks, n_astray = clone.plan.n_astray;
-	plan_done(&clone.plan);
+	unsigned n_locks = clone.handoff.n_locks, n_astray = clone.handoff.n_astray;
+	handoff_done(&clone.handoff);
 	shared_done();
 	private_done();
 	if (pid == 0)

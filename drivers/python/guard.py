@@ -8,7 +8,7 @@ import posix
 
 state = driver.state
 native = driver.native
-EXERCISED = (driver.stage_run, driver.stage_value, driver.stage_blame, driver.stage_finish)
+EXERCISED = (driver.stage_run, driver.stage_value, driver.stage_failure, driver.stage_finish)
 EXERCISED += (driver.stage_flush,)
 WARM = b'{"id":"","code":"None","filename":"<warm>","argv":[""],"mode":"session","value_bytes":0}'
 

@@ -82,7 +82,7 @@ class Shell:
             codes, has_value = driver.part("program").split(raw_cell, "<cell>")
             value = None
             if any([code.co_flags & driver.COROUTINE for code in codes]):
-                value = driver.part("later").run_async(codes, space)
+                value = driver.part("event_loop").run_async(codes, space)
             else:
                 for code in codes:
                     value = eval(code, space)
@@ -96,7 +96,7 @@ class Shell:
 
     def complete(self, text, line=None, cursor_pos=None):
         above = text[: text.rfind(".") + 1]
-        return text, [above + name for name in driver.part("names").complete(line[:cursor_pos] if line else text)]
+        return text, [above + name for name in driver.part("completion").complete(line[:cursor_pos] if line else text)]
 
     def run_code(self, code_obj, result=None, **_):
         exec(code_obj, vars(state.main))
@@ -127,9 +127,9 @@ class Shell:
         driver.part("magic").reset("", None)
 
     def showtraceback(self, *_, **__):
-        with driver.part("later").Genuine():
+        with driver.part("genuine").Genuine():
             import traceback
-        driver.part("blame").complain(traceback.format_exc())
+        driver.part("failure").complain(traceback.format_exc())
 
     # Magics of the program's own.
 

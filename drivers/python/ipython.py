@@ -12,7 +12,7 @@ import _frozen_importlib
 import builtins
 
 state = driver.state
-Genuine = driver.part("later").Genuine
+Genuine = driver.part("genuine").Genuine
 
 with Genuine():
     import html
@@ -230,7 +230,7 @@ class StandIn:
 
     @staticmethod
     def exec_module(module):
-        driver.part("standin").fill(module)
+        driver.part("ipython_shim").fill(module)
 
 
 def find_spec(name, path, target):
@@ -241,7 +241,7 @@ def find_spec(name, path, target):
         spec = other.find_spec(name, path, target)
         if spec is not None:
             if name in HOOKS and hasattr(spec.loader, "exec_module"):
-                spec.loader = driver.part("later").Hooked(spec, HOOKS[name])
+                spec.loader = driver.part("hooks").Hooked(spec, HOOKS[name])
             if name == "IPython":
                 offer()
             return spec
@@ -250,7 +250,7 @@ def find_spec(name, path, target):
             return None
     elif not isinstance(sys.modules[top].__spec__.loader, type(StandIn)):
         return None
-    standin = driver.part("standin")
+    standin = driver.part("ipython_shim")
     if name not in standin.MODULES:
         if top == name or top != "IPython":
             return None

@@ -9,7 +9,7 @@ import sys
 import builtins
 
 state = driver.state
-Genuine = driver.part("later").Genuine
+Genuine = driver.part("genuine").Genuine
 
 with Genuine():
     import os

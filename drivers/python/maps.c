@@ -124,3 +124,40 @@ int maps_ask(const char *path, enum maps_kind kind, take_fn *take)
 		(void)close(maps);
 	return r == -ENOENT ? 0 : r;
 }
+
+/* ---- lists ---- */
+
+void maps_forget(struct mapping_list *found)
+{
+	if (found->n == 0)
+		return;
+	for (size_t i = 0; i < found->n; i++)
+		free(found->list[i].path);
+	free(found->list);
+	*found = (struct mapping_list){0};
+}
+
+int maps_append(struct mapping_list *found, const struct mapping *m)
+{
+	bool is_full = found->n == MAPPINGS_MAX;
+	struct mapping *more =
+		is_full ? NULL : realloc(found->list, (found->n + 1) * sizeof *found->list);
+	if (!more) {
+		free(m->path);
+		return is_full ? -E2BIG : -ENOMEM;
+	}
+	found->list = more;
+	found->list[found->n++] = *m;
+	return 0;
+}
+
+int maps_find(struct mapping_list *found, enum maps_kind kind, take_fn *take)
+{
+	static const char maps[] = "/proc/self/maps";
+	maps_forget(found);
+	int r = maps_ask(maps, kind, take);
+	if (r == 0 || r == -E2BIG)
+		return r;
+	maps_forget(found);
+	return maps_read(maps, kind, take);
+}

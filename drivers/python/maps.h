@@ -19,6 +19,14 @@ struct mapping {
 	char *path; /* NULL: it has no name */
 	int fd;	    /* of the same file, when that has no name; -1: none */
 	int copy;   /* in a branch: the copy of it that was made for this mapping; -1: none */
+	uint64_t own_bytes; /* of a private mapping in a copy: that the program has written to */
+	bool is_renewed;    /* a private mapping of the file that has the name now */
+};
+
+/* Mappings of this process, which a guard or branch inherits with its memory. */
+struct mapping_list {
+	struct mapping *list;
+	size_t n;
 };
 
 /* What is to become of one, which is mapped from @path. Returns: 0, or what ends the list. */
@@ -34,3 +42,18 @@ enum maps_kind { MAPS_SHARED, MAPS_COPIES };
  */
 int maps_ask(const char *maps, enum maps_kind kind, take_fn *take);
 int maps_read(const char *maps, enum maps_kind kind, take_fn *take);
+
+enum { MAPPINGS_MAX = 4096 };
+
+/*
+ * Empty @found and call @take for each mapping of @kind of this process; @take appends what it
+ * wants.
+ * Returns: 0, or negative errno (-E2BIG: more than MAPPINGS_MAX).
+ */
+int maps_find(struct mapping_list *found, enum maps_kind kind, take_fn *take);
+
+/* Append @m. Owns: takes @m->path, also on failure. Returns: 0, -E2BIG or -ENOMEM. */
+int maps_append(struct mapping_list *found, const struct mapping *m);
+
+/* Free the list. Writes nothing when it is empty already: a write is a page to copy. */
+void maps_forget(struct mapping_list *found);

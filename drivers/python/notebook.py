@@ -17,7 +17,7 @@ import sys
 
 import builtins
 
-with driver.part("later").Genuine():
+with driver.part("genuine").Genuine():
     import re
 
 BODY_OF_CODE = ("time", "timeit", "capture", "prun")

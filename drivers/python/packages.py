@@ -5,7 +5,7 @@ import sys
 
 import builtins
 
-with driver.part("later").Genuine():
+with driver.part("genuine").Genuine():
     import os
     import re
     import shlex
@@ -46,11 +46,11 @@ HOW = (
 
 def installed():
     """Name in the spelling of packages → version."""
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         from importlib import metadata
     if driver.Finder.site_pending:
         driver.Finder.site_pending = False
-        driver.part("later").load_site()
+        driver.part("hooks").load_site()
     found = {}
     for package in metadata.distributions():
         name = package.metadata["Name"]
@@ -73,7 +73,7 @@ def pip_of_session():
 
     beside, python = shutil.which("pip"), shlex.quote(sys.executable)
     if util.find_spec("pip") is None:
-        return "%s -I %s" % (python, shlex.quote(driver.HERE + "/listing.py"))
+        return "%s -I %s" % (python, shlex.quote(driver.HERE + "/pip_list.py"))
     if beside is None or os.path.dirname(beside) != os.path.dirname(sys.executable):
         return python + " -m pip"
     return ""
@@ -171,7 +171,7 @@ def reply(tool, verb, text):
         return 1
     if tool in SYSTEM:
         return reply_programs(tool, words)
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         import difflib
     there, missing, status = installed(), [], 0
     if verb in ("uninstall", "remove"):

@@ -24,26 +24,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAPPINGS_MAX = 4096, ENTRIES = 512 };
+enum { ENTRIES = 512 };
 
-struct one {
-	struct mapping m;
-	uint64_t own_bytes; /* in a copy: that the program has written to */
-	bool is_renewed;
-};
-
-static struct one *found;
-static size_t n_found;
+static struct mapping_list found;
 
 void private_done(void)
 {
-	if (n_found == 0)
-		return; /* and writes to nothing, which would be a page to copy */
-	for (size_t i = 0; i < n_found; i++)
-		free(found[i].m.path);
-	free(found);
-	found = NULL;
-	n_found = 0;
+	maps_forget(&found);
 }
 
 /* Nobody here cuts the system's own; and of a volume's the engine names what has changed. */
@@ -57,32 +44,20 @@ static int add(struct mapping *m, const char *path)
 	struct stat st;
 	if (!may_be_cut(path))
 		return 0;
-	struct one *more =
-		n_found == MAPPINGS_MAX ? NULL : realloc(found, (n_found + 1) * sizeof *found);
-	if (!more)
-		return n_found == MAPPINGS_MAX ? -E2BIG : -ENOMEM;
 	if (shared_is_put_back(path, &st) && st.st_ino == m->ino)
 		m->path = strdup(path);
-	found = more;
-	found[n_found++] = (struct one){.m = *m};
-	return 0;
+	return maps_append(&found, m);
 }
 
 int private_find(void)
 {
-	static const char maps[] = "/proc/self/maps";
-	private_done();
-	int r = maps_ask(maps, MAPS_COPIES, add);
-	if (r == 0 || r == -E2BIG)
-		return r;
-	private_done();
-	return maps_read(maps, MAPS_COPIES, add);
+	return maps_find(&found, MAPS_COPIES, add);
 }
 
 /* ---- page by page ---- */
 
 /* What is done with pages that follow each other, and are all the program's own, or all not. */
-typedef void run_fn(struct one *o, uintptr_t start, uintptr_t end, bool is_own, void *arg);
+typedef void run_fn(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg);
 
 /* Source: Documentation/admin-guide/mm/pagemap.rst */
 static bool is_own_page(uint64_t entry)
@@ -92,21 +67,21 @@ static bool is_own_page(uint64_t entry)
 	return (entry & (present | swapped)) && !(entry & file);
 }
 
-static void for_runs(struct one *o, int pagemap, run_fn *fn, void *arg)
+static void for_runs(struct mapping *m, int pagemap, run_fn *fn, void *arg)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	static uint64_t entries[ENTRIES];
-	uintptr_t from = o->m.start, at = from;
+	uintptr_t from = m->start, at = from;
 	bool is_own = false;
-	while (at < o->m.end) {
+	while (at < m->end) {
 		ssize_t n = pread(
 			pagemap, entries, sizeof entries, (off_t)(at / page * sizeof *entries));
 		if (n < (ssize_t)sizeof *entries)
 			break;
-		for (size_t i = 0; i < (size_t)n / sizeof *entries && at < o->m.end; i++) {
+		for (size_t i = 0; i < (size_t)n / sizeof *entries && at < m->end; i++) {
 			bool is = is_own_page(entries[i]);
 			if (is != is_own && at > from) {
-				fn(o, from, at, is_own, arg);
+				fn(m, from, at, is_own, arg);
 				from = at;
 			}
 			is_own = is;
@@ -114,13 +89,13 @@ static void for_runs(struct one *o, int pagemap, run_fn *fn, void *arg)
 		}
 	}
 	if (at > from)
-		fn(o, from, at, is_own, arg);
+		fn(m, from, at, is_own, arg);
 }
 
 /* Returns: a descriptor, or -1: also when there is nothing to ask. */
 static int open_pages(void)
 {
-	return n_found == 0 ? -1 : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	return found.n == 0 ? -1 : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 }
 
 /* Returns: whether the pages are nobody's but the program's now. */
@@ -138,42 +113,41 @@ static bool make_own(const struct mapping *m, uintptr_t start, size_t bytes)
 	return false;
 }
 
-static void keep(struct one *o, uintptr_t start, uintptr_t end, bool is_own, void *arg)
+static void keep(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg)
 {
 	uint64_t *room = arg;
 	size_t bytes = end - start;
 	if (!is_own)
 		return;
-	o->own_bytes += bytes;
-	if (bytes <= *room && (o->m.prot & PROT_READ) && make_own(&o->m, start, bytes))
+	m->own_bytes += bytes;
+	if (bytes <= *room && (m->prot & PROT_READ) && make_own(m, start, bytes))
 		*room -= bytes;
 }
 
 void private_keep(uint64_t room)
 {
 	int pagemap = open_pages();
-	for (size_t i = 0; i < n_found && pagemap >= 0; i++)
-		for_runs(&found[i], pagemap, keep, &room);
+	for (size_t i = 0; i < found.n && pagemap >= 0; i++)
+		for_runs(&found.list[i], pagemap, keep, &room);
 	if (pagemap >= 0)
 		(void)close(pagemap);
 }
 
 /* ---- in a guard that goes on ---- */
 
-static void count(struct one *o, uintptr_t start, uintptr_t end, bool is_own, void *arg)
+static void count(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg)
 {
 	(void)arg;
 	if (is_own)
-		o->own_bytes -= MIN(end - start, o->own_bytes);
+		m->own_bytes -= MIN(end - start, m->own_bytes);
 }
 
-static void map_file(struct one *o, uintptr_t start, uintptr_t end, bool is_own, void *arg)
+static void map_file(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg)
 {
 	const int *fd = arg;
-	if (!is_own && o->is_renewed)
-		o->is_renewed =
-			mmap((void *)start, end - start, o->m.prot, MAP_PRIVATE | MAP_FIXED, *fd,
-				o->m.offset + (off_t)(start - o->m.start)) != MAP_FAILED;
+	if (!is_own && m->is_renewed)
+		m->is_renewed = mmap((void *)start, end - start, m->prot, MAP_PRIVATE | MAP_FIXED,
+					*fd, m->offset + (off_t)(start - m->start)) != MAP_FAILED;
 }
 
 /* Of a file that is too short there would be less than the program has seen. */
@@ -184,33 +158,32 @@ static bool is_whole(const struct mapping *m, const struct stat *st)
 }
 
 /* Returns: whether the mapping shows a file that has not its name any more. */
-static bool is_astray(struct one *o, int pagemap)
+static bool is_astray(struct mapping *m, int pagemap)
 {
 	struct stat st;
-	if (!o->m.path)
+	if (!m->path)
 		return false;
-	if (lstat(o->m.path, &st) < 0) /* one that is open besides is counted there */
-		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(&o->m) < 0;
-	if (st.st_ino == o->m.ino)
+	if (lstat(m->path, &st) < 0) /* one that is open besides is counted there */
+		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
+	if (st.st_ino == m->ino)
 		return false;
-	int fd = is_whole(&o->m, &st)
-		? open(o->m.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-		: -1;
-	o->is_renewed = fd >= 0;
+	int fd = is_whole(m, &st) ? open(m->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+				  : -1;
+	m->is_renewed = fd >= 0;
 	if (fd >= 0)
-		for_runs(o, pagemap, map_file, &fd);
+		for_runs(m, pagemap, map_file, &fd);
 	if (fd >= 0)
 		(void)close(fd);
-	return !o->is_renewed;
+	return !m->is_renewed;
 }
 
 int private_put_back(uint64_t *gone_bytes)
 {
 	int n_astray = 0, pagemap = open_pages();
-	for (size_t i = 0; i < n_found && pagemap >= 0; i++) {
-		for_runs(&found[i], pagemap, count, NULL);
-		*gone_bytes += found[i].own_bytes;
-		n_astray += is_astray(&found[i], pagemap);
+	for (size_t i = 0; i < found.n && pagemap >= 0; i++) {
+		for_runs(&found.list[i], pagemap, count, NULL);
+		*gone_bytes += found.list[i].own_bytes;
+		n_astray += is_astray(&found.list[i], pagemap);
 	}
 	if (pagemap >= 0)
 		(void)close(pagemap);

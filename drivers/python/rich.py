@@ -57,9 +57,9 @@ def tell(error):
         return
     step.told = str(error)
     driver.with_sources()
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         lines, _ = driver.part("trace").format_error(error)
-    driver.part("blame").complain("\n".join(lines) + "\n")
+    driver.part("failure").complain("\n".join(lines) + "\n")
 
 
 def method(value, name):
@@ -399,7 +399,7 @@ def figure_data(figure):
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        driver.part("later").note_ignored(error)
+        driver.part("hooks").note_ignored(error)
     chart = attempt(lambda: driver.part("chart").chart(figure))
     if chart is not None:
         data[FIGURE_CHART] = chart

@@ -7,7 +7,7 @@ import builtins
 import posix
 
 state = driver.state
-Genuine = driver.part("later").Genuine
+Genuine = driver.part("genuine").Genuine
 
 with Genuine():
     import importlib

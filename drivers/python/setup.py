@@ -24,14 +24,14 @@ def answer(request):
     try:
         driver.wake()
         carry_out(request)
-    except BaseException as failure:
-        error = failure
+    except BaseException as caught:
+        error = caught
     driver.hush()
     done = {"id": request["id"]}
     if error is not None:
-        blame = driver.part("blame")
-        message = driver.cut(blame.safe_str(error), driver.MESSAGE_CHARS)
-        done["error"] = {"name": blame.safe_name(error), "message": message}
+        failure = driver.part("failure")
+        message = driver.cut(failure.safe_str(error), driver.MESSAGE_CHARS)
+        done["error"] = {"name": failure.safe_name(error), "message": message}
     driver.send(driver.DONE, done)
     if error is None and request.get("warm"):
         driver.part("guard").warm()  # in any case: a seeded first step is to find what it always does
@@ -77,8 +77,8 @@ def be_template():
     Have all that branches would each load or make again, and put it where the collector does not
     write to it: a page that is written is a page that is copied.
     """
-    for name in ("program", "streams", "later", "blame", "rich", "pretty", "guard", "names", "tools",
-                 "history"):
+    for name in ("program", "streams", "genuine", "hooks", "event_loop", "failure", "rich", "pretty",
+                 "guard", "completion", "tools", "history"):
         driver.part(name)
     driver.part("history").install()
     driver.load_json()

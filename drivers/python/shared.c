@@ -5,7 +5,7 @@
 #include "shared.h"
 
 #include "maps.h"
-#include "nameless.h"
+#include "anon_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,10 +24,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MAPPINGS_MAX = 4096, OTHERS_MAX = 64, PROC_PATH_BYTES = 64 };
+enum { OTHERS_MAX = 64, PROC_PATH_BYTES = 64 };
 
-static struct mapping *found;
-static size_t n_found;
+static struct mapping_list found;
 
 static bool is_below(const char *path, const char *dir)
 {
@@ -59,15 +58,6 @@ static bool is_volume(const char *path)
 
 /* ---- in the process that is to be branched ---- */
 
-static void forget(void)
-{
-	for (size_t i = 0; i < n_found; i++)
-		free(found[i].path);
-	free(found);
-	found = NULL;
-	n_found = 0;
-}
-
 int shared_fd_of(const struct mapping *m)
 {
 	struct stat st;
@@ -87,12 +77,13 @@ int shared_fd_of(const struct mapping *m)
 /* Is all of the file mapped, so that what is kept of it is kept? */
 static bool is_found(const struct mapping *m)
 {
-	for (size_t i = 0; i < n_found; i++)
-		if (found[i].dev == m->dev && found[i].ino == m->ino &&
-			(found[i].prot & PROT_WRITE) &&
+	for (size_t i = 0; i < found.n; i++)
+		if (found.list[i].dev == m->dev && found.list[i].ino == m->ino &&
+			(found.list[i].prot & PROT_WRITE) &&
 			(m->is_memory || !m->path ||
-				(found[i].offset == 0 &&
-					found[i].end - found[i].start >= m->end - m->start)))
+				(found.list[i].offset == 0 &&
+					found.list[i].end - found.list[i].start >=
+						m->end - m->start)))
 			return true;
 	return false;
 }
@@ -110,19 +101,6 @@ static bool ends_with(const char *text, const char *end)
 	return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-static int append(struct mapping *m)
-{
-	struct mapping *more =
-		n_found == MAPPINGS_MAX ? NULL : realloc(found, (n_found + 1) * sizeof *found);
-	if (!more) {
-		free(m->path);
-		return n_found == MAPPINGS_MAX ? -E2BIG : -ENOMEM;
-	}
-	found = more;
-	found[n_found++] = *m;
-	return 0;
-}
-
 static int add(struct mapping *m, const char *path)
 {
 	bool is_own = shared_is_own_path(path);
@@ -137,7 +115,7 @@ static int add(struct mapping *m, const char *path)
 			strncmp(path, "/dev/zero ", 10) == 0 || strncmp(path, "/SYSV", 5) == 0;
 		m->fd = m->is_memory ? -1 : shared_fd_of(m);
 	}
-	return append(m);
+	return maps_append(&found, m);
 }
 
 /* Of another process: what it can write to, and this one could not. A file with a name can be
@@ -157,20 +135,14 @@ static int add_others(struct mapping *m, const char *path)
 		m->end = ((uintptr_t)st.st_size + page - 1) / page * page;
 		m->offset = 0;
 		m->path = is_found(m) ? NULL : strdup(path);
-		return m->path ? append(m) : 0;
+		return m->path ? maps_append(&found, m) : 0;
 	}
-	return is_found(m) || shared_fd_of(m) >= 0 ? 0 : append(m);
+	return is_found(m) || shared_fd_of(m) >= 0 ? 0 : maps_append(&found, m);
 }
 
 int shared_find(void)
 {
-	static const char maps[] = "/proc/self/maps";
-	forget();
-	int r = maps_ask(maps, MAPS_SHARED, add);
-	if (r == 0 || r == -E2BIG)
-		return r;
-	forget();
-	return maps_read(maps, MAPS_SHARED, add);
+	return maps_find(&found, MAPS_SHARED, add);
 }
 
 /* One that ends meanwhile, or is not to be looked at, as init, has nothing. */
@@ -266,13 +238,13 @@ static int copy_shown(const struct mapping *m, int to)
 	return 0;
 }
 
-static int map_nameless(struct mapping *m)
+static int map_unlinked(struct mapping *m)
 {
 	struct stat st;
 	int to = shared_copy_of(m->dev, m->ino);
 	if (to < 0) {
 		bool is_open = m->fd >= 0 && fstat(m->fd, &st) == 0;
-		to = m->copy = is_open ? nameless_copy(m->fd, st.st_size) : nameless_new();
+		to = m->copy = is_open ? anon_file_copy(m->fd, st.st_size) : anon_file_new();
 		if (to < 0)
 			return -ENOMEM;
 	}
@@ -283,40 +255,38 @@ static int map_nameless(struct mapping *m)
 int shared_renew(void)
 {
 	int r = 0;
-	for (size_t i = 0; i < n_found && r == 0; i++) {
-		struct mapping *m = &found[i];
+	for (size_t i = 0; i < found.n && r == 0; i++) {
+		struct mapping *m = &found.list[i];
 		if (m->is_memory)
 			r = map_memory(m);
 		else if (!m->path || map_named(m) < 0)
-			r = map_nameless(m);
+			r = map_unlinked(m);
 	}
 	return r;
 }
 
 int shared_copy_of(dev_t dev, ino_t ino)
 {
-	for (size_t i = 0; i < n_found; i++)
-		if (found[i].copy >= 0 && found[i].dev == dev && found[i].ino == ino)
-			return found[i].copy;
+	for (size_t i = 0; i < found.n; i++)
+		if (found.list[i].copy >= 0 && found.list[i].dev == dev && found.list[i].ino == ino)
+			return found.list[i].copy;
 	return -1;
 }
 
 bool shared_has(int fd)
 {
-	for (size_t i = 0; i < n_found; i++)
-		if (found[i].copy == fd)
+	for (size_t i = 0; i < found.n; i++)
+		if (found.list[i].copy == fd)
 			return true;
 	return false;
 }
 
 void shared_done(void)
 {
-	if (n_found == 0)
-		return; /* and writes to nothing, which would be a page to copy */
-	for (size_t i = 0; i < n_found; i++)
-		if (found[i].copy >= 0)
-			(void)close(found[i].copy);
-	forget();
+	for (size_t i = 0; i < found.n; i++)
+		if (found.list[i].copy >= 0)
+			(void)close(found.list[i].copy);
+	maps_forget(&found);
 }
 
 /* ---- in a guard ---- */
@@ -455,8 +425,8 @@ static uint64_t walk(const struct mapping *m, char *shadow, bool is_back)
 static void walk_all(bool is_back)
 {
 	size_t base = 0;
-	for (size_t i = 0; i < n_found; i++) {
-		const struct mapping *m = &found[i];
+	for (size_t i = 0; i < found.n; i++) {
+		const struct mapping *m = &found.list[i];
 		if (!m->is_kept)
 			continue;
 		(void)make_writable(m);
@@ -488,8 +458,8 @@ void shared_keep(void)
 	struct sysinfo info;
 	bool has_swap = sysinfo(&info) < 0 || info.totalswap > 0;
 	uint64_t wanted = 0;
-	for (size_t i = 0; i < n_found; i++) {
-		struct mapping *m = &found[i];
+	for (size_t i = 0; i < found.n; i++) {
+		struct mapping *m = &found.list[i];
 		if (m->is_others)
 			map_others(m);
 		m->has_holes = !has_swap && tells_holes(m);
@@ -533,17 +503,18 @@ static bool is_astray(const struct mapping *m)
 int shared_put_back(void)
 {
 	int n_astray = 0;
-	for (size_t i = 0; i < n_found; i++)
-		n_astray += is_astray(&found[i]);
+	for (size_t i = 0; i < found.n; i++)
+		n_astray += is_astray(&found.list[i]);
 	if (kept.memory) {
 		walk_all(true);
 		(void)munmap(kept.memory, kept.all_bytes);
 		(void)close(kept.pipe[0]);
 		(void)close(kept.pipe[1]);
 	}
-	for (size_t i = 0; i < n_found; i++)
-		if (found[i].is_others && found[i].end > found[i].start)
-			(void)munmap((void *)found[i].start, found[i].end - found[i].start);
+	for (size_t i = 0; i < found.n; i++)
+		if (found.list[i].is_others && found.list[i].end > found.list[i].start)
+			(void)munmap((void *)found.list[i].start,
+				found.list[i].end - found.list[i].start);
 	memset(&kept, 0, sizeof kept);
 	return n_astray;
 }

@@ -4,7 +4,7 @@
 import sys
 
 state = driver.state
-Genuine = driver.part("later").Genuine
+Genuine = driver.part("genuine").Genuine
 
 with Genuine():
     import contextlib

@@ -52,7 +52,7 @@ def skills():
 
 def source_of(thing, what):
     """The source of a function, or text as it is; and the function's name, or None."""
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         import inspect
         import textwrap
     driver.with_sources()
@@ -70,7 +70,7 @@ def source_of(thing, what):
 
 def find_definition(source, name):
     """(signature, doc) of what @source defines as @name. Nothing of it runs."""
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         import ast
     try:
         tree = ast.parse(source)

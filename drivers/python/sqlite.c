@@ -15,12 +15,12 @@ struct number {
 	ino_t ino;
 };
 
-struct pair {
+struct renumbered {
 	struct number now, then; /* @then: as SQLite knows it */
 };
 
 struct table {
-	struct pair *pairs;
+	struct renumbered *pairs;
 	size_t n;
 };
 
@@ -77,11 +77,11 @@ static int told_fstat(int fd, struct stat *st)
 
 void sqlite_renumber(const struct stat *was, const struct stat *now)
 {
-	struct pair *more = realloc(next.pairs, (next.n + 1) * sizeof *more);
+	struct renumbered *more = realloc(next.pairs, (next.n + 1) * sizeof *more);
 	if (!more)
 		return;
 	next.pairs = more;
-	next.pairs[next.n++] = (struct pair){
+	next.pairs[next.n++] = (struct renumbered){
 		.now = {now->st_dev, now->st_ino}, .then = then_of(was->st_dev, was->st_ino)};
 }
 

@@ -138,7 +138,7 @@ def pass_over(what):
     """Told once of a step: it may be in a loop."""
     step = driver.state.step
     if not step.passed_over:
-        driver.part("blame").complain("%s: nobody types here: passed over\n" % what)
+        driver.part("failure").complain("%s: nobody types here: passed over\n" % what)
     step.passed_over = True
 
 

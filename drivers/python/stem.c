@@ -41,7 +41,7 @@ static int has_sqlite; /* when it became a stem */
 /* One BRANCH, and what there is to say of it. */
 struct order {
 	char id[ID_BYTES]; /* a JSON string, with its quotes */
-	int traits;
+	int flags;
 	struct branch_fds fds;
 };
 
@@ -102,7 +102,7 @@ static int next_order(int channel, struct order *order)
 		frame_read(channel, payload, length - 1, NULL) < 0)
 		return -1;
 	payload[length - 1] = '\0';
-	order->traits = (strstr(payload, "\"reseed\":false") ? BRANCH_KEEPS : 0) |
+	order->flags = (strstr(payload, "\"reseed\":false") ? BRANCH_KEEPS : 0) |
 		(strstr(payload, "\"warm\":true") ? BRANCH_WARMS : 0);
 	if (find_id(payload, order->id) < 0)
 		return -1;
@@ -160,19 +160,19 @@ static void send_ready(const struct home *home, const struct branch_report *repo
 }
 
 /* Streams and numbers of its own. */
-static int renew(const struct home *home, int traits)
+static int renew(const struct home *home, int flags)
 {
 	ext_new_box();
 	for (int i = 0; i < 2 && i < home->n_keep; i++)
 		if (dup3(STDOUT_FILENO + i, home->keep[i], O_CLOEXEC) < 0)
 			return -1;
-	for (int i = 0; i < home->n_words && !(traits & BRANCH_KEEPS); i++)
+	for (int i = 0; i < home->n_words && !(flags & BRANCH_KEEPS); i++)
 		if (ext_draw(&home->words[i]) < 0)
 			return -1;
 	return 0;
 }
 
-/* In the branch: at home there. Returns: its traits. */
+/* In the branch: at home there. Returns: its flags. */
 static PyObject *be_branch(struct order *order, const struct home *home, const sigset_t *mask)
 {
 	struct branch_report report = {.reopened = has_sqlite ? sqlite_renumber : NULL};
@@ -181,11 +181,11 @@ static PyObject *be_branch(struct order *order, const struct home *home, const s
 		0)
 		_exit(1);
 	send_ready(home, &report);
-	if (renew(home, order->traits) < 0)
+	if (renew(home, order->flags) < 0)
 		_exit(1);
 	sqlite_settle();
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
-	return PyLong_FromLong(order->traits);
+	return PyLong_FromLong(order->flags);
 }
 
 /*
@@ -241,7 +241,7 @@ PyObject *branch(PyObject *self, PyObject *args)
 	sigset_t all, mask;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "siiOOOs:branch", &id, &order.traits, &home.channel, &fd_list,
+	if (!PyArg_ParseTuple(args, "siiOOOs:branch", &id, &order.flags, &home.channel, &fd_list,
 		    &keep_list, &words, &home.ready))
 		return NULL;
 	n_fds = ext_numbers(fd_list, fds, FRAME_FDS_MAX);

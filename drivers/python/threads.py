@@ -28,7 +28,7 @@ def rest():
         for end, owner in owners:
             end(owner)
         if not native.alone(True):
-            native.rest_pools()
+            native.end_thread_pools()
             rest_numexpr()
     except BaseException:
         return False

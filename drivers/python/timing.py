@@ -7,7 +7,7 @@ import builtins
 
 state = driver.state
 
-with driver.part("later").Genuine():
+with driver.part("genuine").Genuine():
     import io
     import math
     import re
@@ -133,7 +133,7 @@ def options_of(text):
 
 
 def measure(statement, setup, options, space):
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         import timeit as library
     if not driver.part("program").compiles(statement, "exec"):
         statement = driver.part("notebook").translate(statement) or statement
@@ -193,7 +193,7 @@ def number_or_text(word):
 
 
 def profile(code, options, space):
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         import cProfile
         import pstats
     codes, _ = codes_of(code, space, 0)
@@ -239,7 +239,7 @@ def run_file(text, space):
     options, rest = magic.words(text, flags="intdeG", last="m")
     main = vars(state.main)
     if "m" in options:
-        with driver.part("later").Genuine():
+        with driver.part("genuine").Genuine():
             import runpy
         made = with_argv([options["m"], *rest], lambda: runpy.run_module(
             options["m"], None, "__main__", True))

@@ -393,7 +393,7 @@ class Description(dict):
 
 
 def show_json(value):
-    with driver.part("later").Genuine():
+    with driver.part("genuine").Genuine():
         import json
     return json.dumps(value, indent=1, ensure_ascii=False) if value else ""
 

@@ -3,8 +3,8 @@
 
 import sys
 
-Genuine = driver.part("later").Genuine
-complain, shorten = driver.part("blame").complain, driver.part("blame").shorten
+Genuine = driver.part("genuine").Genuine
+complain, shorten = driver.part("failure").complain, driver.part("failure").shorten
 
 with Genuine():
     import traceback
@@ -96,7 +96,7 @@ def format_error(error):
 def report(step, error):
     """Fill in the step's error and write the traceback to stderr once."""
     out = step.error
-    out["message"] = driver.cut(driver.part("blame").safe_str(error), driver.MESSAGE_CHARS)
+    out["message"] = driver.cut(driver.part("failure").safe_str(error), driver.MESSAGE_CHARS)
     with Genuine():
         out["traceback"], line = format_error(error)
     if line is not None:

@@ -3,7 +3,7 @@
 Which versions of a package satisfy "==1.2", "~=1.4, !=1.4.2" and their like, by PEP 440.
 
 The library for that comes with pip, and neither need be there. Takes text only, and is nothing but functions: what lists
-packages in a process of its own (listing.py) uses it, too.
+packages in a process of its own (pip_list.py) uses it, too.
 """
 
 import re

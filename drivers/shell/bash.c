@@ -2,9 +2,9 @@
 #include "bash.h"
 
 #include "base/fd.h"
-#include "file.h"
-#include "name.h"
-#include "reading.h"
+#include "memory_file.h"
+#include "script_name.h"
+#include "stdin_wait.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,13 +67,13 @@ static void close_files(struct bash *b)
 
 static void clear_files(const struct bash *b)
 {
-	file_clear(b->report_fd, REPORT_BYTES_MAX, REPORT_ROOM_BYTES);
-	file_clear(b->traps_fd, TRAPS_BYTES_MAX, FILE_ROOM_BYTES);
+	memory_file_clear(b->report_fd, REPORT_BYTES_MAX, REPORT_ROOM_BYTES);
+	memory_file_clear(b->traps_fd, TRAPS_BYTES_MAX, MEMORY_FILE_ROOM_BYTES);
 }
 
 static int make_file(int *fd, const char *name, const char *text, size_t bytes)
 {
-	*fd = file_new(name, text, bytes);
+	*fd = memory_file_new(name, text, bytes);
 	return MIN(*fd, 0);
 }
 
@@ -263,7 +263,7 @@ static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
 			continue;
 		if (n == 0 && limit_ms >= 0)
 			return BASH_LATE;
-		if (n == 0 && reading_waits(b->pid, b->stdin_fd))
+		if (n == 0 && stdin_is_awaited(b->pid, b->stdin_fd))
 			b->waits(b->waits_arg);
 		if (polls[2].revents)
 			return BASH_GONE;
@@ -317,7 +317,7 @@ static int set_resume(struct bash *b)
 	else if (b->had_stdin)
 		r = buf_add(&script, "\\exec </dev/null\n");
 	r = r ? r : buf_append(&script, buf_str(resume), resume->bytes);
-	r = r ? r : file_set(b->script_fd, buf_str(&script), script.bytes);
+	r = r ? r : memory_file_set(b->script_fd, buf_str(&script), script.bytes);
 	if (r == 0)
 		b->had_stdin = b->stdin_fd >= 0;
 	return r;
@@ -339,13 +339,13 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	r = r ? r : buf_add(&text, "\n");
 	r = r ? r : buf_append(&text, code, bytes);
 	r = r ? r : buf_append(&text, "", 1);
-	r = r ? r : file_set(b->code_fd, text.data, text.bytes);
+	r = r ? r : memory_file_set(b->code_fd, text.data, text.bytes);
 	r = r ? r : set_resume(b);
 	moment_set(&b->begin);
 	b->is_step = r == 0;
 	enum bash_end end = r == 0 ? run_line(b, line, -1) : end_of(r);
 	b->is_step = false;
-	(void)file_set(b->code_fd, "", 0); /* 10 MB of code are not kept */
+	(void)memory_file_set(b->code_fd, "", 0); /* 10 MB of code are not kept */
 	return end;
 }
 
@@ -411,7 +411,7 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 	static char *const empty[] = {NULL};
 	cleanup_buf struct buf first = BUF_INIT(2 * PATH_MAX * 4);
 	cleanup_buf struct buf line = BUF_INIT(LINE_BYTES_MAX);
-	struct name name;
+	struct script_name name;
 	bash_kill(b);
 	if (!script) {
 		first_script(b, &first);
@@ -419,8 +419,8 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 	}
 	int r = have_files(b);
 	r = r ? r : open_pipe(b);
-	r = r ? r : file_set(b->script_fd, buf_str(script), script->bytes);
-	r = r ? r : name_make(&name, "bash", b->pipe_fds[0]);
+	r = r ? r : memory_file_set(b->script_fd, buf_str(script), script->bytes);
+	r = r ? r : script_name_make(&name, "bash", b->pipe_fds[0]);
 	if (r < 0)
 		return end_of(r);
 	pid_t pid = fork();
@@ -441,6 +441,6 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 			&line, ";\\. /proc/%d/fd/%d >/dev/null 2>&1;", (int)getpid(), b->script_fd);
 	enum bash_end end = pid < 0 || r < 0 ? BASH_LOST : run_line(b, buf_str(&line), START_MS);
 	b->n_own = b->process.n_descriptors;
-	name_remove(&name);
+	script_name_remove(&name);
 	return end;
 }

@@ -4,7 +4,7 @@
  * Theory of operation. bash reads its script from a pipe of one slot: each step is one line in it,
  * followed by a space. The pipe can be written again when bash has read the space, that is, when
  * the line has run; what user code does to descriptors, functions or traps cannot hide that. Code,
- * scripts and reports are files (file.h), which bash opens by their names in the driver's
+ * scripts and reports are files (memory_file.h), which bash opens by their names in the driver's
  * /proc/PID/fd, so that no descriptor of ours is open in bash or in what it starts.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -8,7 +8,7 @@
 #include "bash.h"
 #include "channel.h"
 #include "complete.h"
-#include "once.h"
+#include "script.h"
 
 #include "base/fd.h"
 
@@ -114,7 +114,7 @@ static void judge_wait(struct outcome *out, int wait_status, const char *who)
 static void judge_syntax(struct outcome *out, const char *code, size_t bytes)
 {
 	char message[MESSAGE_BYTES];
-	long line = out->exit_code == 2 ? once_check(code, bytes, message, sizeof message) : 0;
+	long line = out->exit_code == 2 ? script_check(code, bytes, message, sizeof message) : 0;
 	if (line > 0) {
 		out->name = "SyntaxError";
 		out->line = line;
@@ -305,13 +305,13 @@ static void run_once(
 	const json_t *argv = json_object_get(step, "argv");
 	const char *name = json_string_value(json_array_get(argv, 0));
 	bool is_file = filename && filename[0] != '<' && name;
-	const struct once once = {.name = is_file ? name : "bash",
+	const struct script once = {.name = is_file ? name : "bash",
 		.argv = argv,
 		.code = code,
 		.code_bytes = bytes,
 		.signal_fd = d->signal_fd,
 		.channel_fd = d->channel.fd};
-	int status = once_run(&once);
+	int status = script_run(&once);
 	if (status == -ENOSPC) {
 		judge_failed(out, "DiskError", no_room);
 		return;

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
-#include "names.h"
+#include "completion.h"
 #include "runtime/frame.h"
 #include "step.h"
 #include "text.h"
@@ -207,7 +207,7 @@ static int complete(struct driver *d, const json_t *request, const char *id)
 	add_text(&out, "id", id);
 	(void)buf_add(&out, ",\"names\":");
 	db_stop = 0;
-	if (names_write(&d->db, text_of(request, "text", ""), &out) < 0)
+	if (completion_write(&d->db, text_of(request, "text", ""), &out) < 0)
 		return send_with_id(FRAME_DONE, id, ",\"names\":[]");
 	(void)buf_add(&out, "}");
 	return send_frame(FRAME_DONE, &out);

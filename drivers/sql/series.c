@@ -12,7 +12,7 @@ enum { N_ARGUMENTS = N_COLUMNS - START };
 
 static const int64_t defaults[N_ARGUMENTS] = {0, 0xffffffff, 1};
 
-struct cursor {
+struct series_cursor {
 	sqlite3_vtab_cursor base;
 	int64_t argument[N_ARGUMENTS], value;
 	sqlite3_int64 row;
@@ -66,22 +66,22 @@ static int series_best(sqlite3_vtab *table, sqlite3_index_info *info)
 
 static int series_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 {
-	struct cursor *c = sqlite3_malloc64(sizeof *c);
+	struct series_cursor *c = sqlite3_malloc64(sizeof *c);
 	(void)table;
 	if (!c)
 		return SQLITE_NOMEM;
-	*c = (struct cursor){0};
+	*c = (struct series_cursor){0};
 	*out = &c->base;
 	return SQLITE_OK;
 }
 
 static int series_close(sqlite3_vtab_cursor *cursor)
 {
-	sqlite3_free(container_of(cursor, struct cursor, base));
+	sqlite3_free(container_of(cursor, struct series_cursor, base));
 	return SQLITE_OK;
 }
 
-static bool is_behind(const struct cursor *c, int64_t value)
+static bool is_behind(const struct series_cursor *c, int64_t value)
 {
 	int64_t stop = c->argument[STOP - START];
 	return c->argument[STEP - START] < 0 ? value < stop : value > stop;
@@ -90,7 +90,7 @@ static bool is_behind(const struct cursor *c, int64_t value)
 static int series_filter(
 	sqlite3_vtab_cursor *cursor, int given, const char *text, int argc, sqlite3_value **argv)
 {
-	struct cursor *c = container_of(cursor, struct cursor, base);
+	struct series_cursor *c = container_of(cursor, struct series_cursor, base);
 	(void)text;
 	c->is_over = false;
 	for (int k = 0, i = 0; k < N_ARGUMENTS; k++) {
@@ -108,7 +108,7 @@ static int series_filter(
 
 static int series_next(sqlite3_vtab_cursor *cursor)
 {
-	struct cursor *c = container_of(cursor, struct cursor, base);
+	struct series_cursor *c = container_of(cursor, struct series_cursor, base);
 	c->is_over = __builtin_add_overflow(c->value, c->argument[STEP - START], &c->value) ||
 		is_behind(c, c->value);
 	c->row++;
@@ -117,19 +117,19 @@ static int series_next(sqlite3_vtab_cursor *cursor)
 
 static int series_eof(sqlite3_vtab_cursor *cursor)
 {
-	return container_of(cursor, struct cursor, base)->is_over;
+	return container_of(cursor, struct series_cursor, base)->is_over;
 }
 
 static int series_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
 {
-	const struct cursor *c = container_of(cursor, struct cursor, base);
+	const struct series_cursor *c = container_of(cursor, struct series_cursor, base);
 	sqlite3_result_int64(ctx, column == VALUE ? c->value : c->argument[column - START]);
 	return SQLITE_OK;
 }
 
 static int series_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 {
-	*out = container_of(cursor, struct cursor, base)->row;
+	*out = container_of(cursor, struct series_cursor, base)->row;
 	return SQLITE_OK;
 }
 

@@ -2,8 +2,8 @@
 #include "step.h"
 
 #include "base/utf8.h"
-#include "dot.h"
-#include "note.h"
+#include "dot_command.h"
+#include "sum_warning.h"
 #include "result.h"
 #include "scan.h"
 
@@ -373,7 +373,7 @@ static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 		s->has_kept |= stays(stmt, sql);
 	}
 	if (rc == SQLITE_OK && sqlite3_column_count(stmt) > 0)
-		note_sums(db, sqlite3_sql(stmt));
+		sum_warning(db, sqlite3_sql(stmt));
 	return rc;
 }
 
@@ -408,7 +408,7 @@ static int run_dot(struct step *s, const char **at)
 			s, start, "SQLError", "a command of more than %d bytes", DOT_LINE_BYTES);
 	memcpy(line, start, bytes);
 	line[bytes] = '\0';
-	return dot_run(s, line, start);
+	return dot_command_run(s, line, start);
 }
 
 static int run_all(struct step *s)

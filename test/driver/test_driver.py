@@ -278,7 +278,7 @@ class Basics(Case):
         self.assertEqual(got.text, "(7, 8)")
 
     def test_driver_modules_are_not_found(self):
-        for name in ("driver", "rich", "chart", "trace_", "later", "_retort"):
+        for name in ("driver", "rich", "chart", "trace_", "event_loop", "_retort"):
             self.fails(once("import " + name), "ModuleNotFoundError")
 
     def test_stdin(self):

@@ -83,7 +83,7 @@ class Syntax(Case):
             except SyntaxError:
                 return False
 
-        parts = {"later": genuine, "magic": passed_over, "program": types.SimpleNamespace(compiles=compiles)}
+        parts = {"genuine": genuine, "magic": passed_over, "program": types.SimpleNamespace(compiles=compiles)}
         space = {"driver": types.SimpleNamespace(part=parts.__getitem__)}
         with open(os.path.join(test_driver.DRIVER_DIR, "notebook.py"), encoding="utf-8") as file:
             exec(compile(file.read(), "notebook.py", "exec"), space)

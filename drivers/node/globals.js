@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+// The globals of a program: require and import, console, process.stdout, retort, _.
+
+const { process } = globalThis;
+const genuine = require('./genuine.js');
+const rich = require('./rich.js');
+const { IMPORT } = require('./program.js');
+const Module = require('module');
+const path = require('path');
+const { errno, signals } = require('os').constants;
+const url = require('url');
+
+const { define, describe, indexOf, lastIndexOf, slice, startsWith } = genuine;
+const home = process.cwd();
+const bare = process.argv[0];
+const NAMES_MAX = 1000;
+let loader = null; // (specifier, options) => import(…), as from a file of the workspace
+let base = path.join(home, '<step>'); // the file that relative names are relative to
+
+function hide(name, value) {
+  define(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+}
+
+/* The file that a step is in: of a script what its argv[0] leads to; '' for code that is in none. */
+function fileOf(step) {
+  const { filename } = step;
+  if (filename === '' || filename === '-' || startsWith(filename, '<')) return '';
+  if (step.once && step.argv.length > 0) return path.resolve(home, step.argv[0]);
+  return path.join(home, slice(filename, lastIndexOf(filename, '/') + 1));
+}
+
+/* The program does not find the driver among the modules that are loaded. */
+function hideModules() {
+  const loaded = genuine.keys(require.cache);
+  for (let i = 0; i < loaded.length; i++)
+    if (startsWith(loaded[i], __dirname + '/')) delete require.cache[loaded[i]];
+}
+
+const parts = { __proto__: null };
+
+/* A module of the driver that is loaded when it is first needed, once. */
+function part(name) {
+  if (!(name in parts)) {
+    parts[name] = require('./' + name + '.js');
+    hideModules();
+  }
+  return parts[name];
+}
+
+// ---- modules ----------------------------------------------------------------------------------
+
+/* A function that imports as a file of that name would. */
+function makeLoader(file) {
+  const holder = new Module(file, null);
+  holder.filename = file;
+  holder.paths = Module._nodeModulePaths(path.dirname(file));
+  holder._compile('module.exports = (name, options) => import(name, options)', file);
+  return holder.exports;
+}
+
+async function load(name, options) {
+  if (loader === null) loader = makeLoader(base);
+  try {
+    return await loader(name, options);
+  } catch (error) {
+    explain(error, name);
+    throw error;
+  }
+}
+
+/* Late: few need it. What user code has made of the language must not hide the error itself. */
+function explain(error, name) {
+  try {
+    part('syntax_error').locate(error, name, path.dirname(base));
+  } catch (failure) {
+    // then it is told as node has told it
+  }
+}
+
+/* What import(…) and import declarations are rewritten to; @wanted: names that must be there. */
+async function importModule(name, options, wanted) {
+  const found = await load(name, options);
+  for (let i = 0; wanted !== undefined && i < wanted.length; i++) {
+    if (!(wanted[i] in found))
+      throw new SyntaxError("The requested module '" + name +
+        "' does not provide an export named '" + wanted[i] + "'");
+  }
+  return found;
+}
+
+function makeRequire(file) {
+  const main = new Module(base, null);
+  main.id = '.';
+  main.filename = base;
+  main.paths = Module._nodeModulePaths(home);
+  process.mainModule = main;
+  const require = Module.createRequire(main.filename);
+  require.main = main;
+  hide('module', main);
+  hide('exports', main.exports);
+  hide('require', require);
+  hide('__filename', file || path.basename(base));
+  hide('__dirname', file ? path.dirname(file) : '.');
+  return require;
+}
+
+/* fs, path and the others by their names, as in node's own prompt and node -e. */
+function offerBuiltins(require) {
+  const builtins = Module.builtinModules;
+  for (let i = 0; i < builtins.length; i++) {
+    const name = builtins[i];
+    if (name in globalThis || startsWith(name, '_') || genuine.exec(/[/:]/, name) !== null) continue;
+    const set = (value) => define(globalThis, name,
+      { value, writable: true, enumerable: true, configurable: true });
+    define(globalThis, name, {
+      get: () => {
+        const value = require(name);
+        hide(name, value);
+        return value;
+      },
+      set,
+      enumerable: false,
+      configurable: true,
+    });
+  }
+}
+
+let isPrepared = false;
+let isOffered = false;
+
+/* Before each step. */
+function prepare(step) {
+  const { file } = step;
+  const rest = [];
+  for (let i = 1; i < step.argv.length; i++) genuine.push(rest, genuine.String(step.argv[i]));
+  const first = step.filename === '<stdin>' ? ['-'] : file ? [file] : [];
+  process.argv = [bare, ...first, ...rest];
+  if (isPrepared) return;
+  isPrepared = true;
+  base = file || path.join(home, genuine.exec(/^<\w+>$/, step.filename) ? step.filename : '<step>');
+}
+
+/* What node gives a CommonJS file, as globals, since a step has no function around it. */
+function offerModule(step) {
+  if (isOffered) return;
+  isOffered = true;
+  const require = makeRequire(step.file);
+  if (!step.file) offerBuiltins(require);
+}
+
+// ---- streams and console ----------------------------------------------------------------------
+
+/*
+ * What is written is in the pipe when write() returns: nothing has to be flushed before a RESULT,
+ * and nothing is lost at process.exit(), as it is with node's own non-blocking pipes.
+ */
+function blockStream(name) {
+  const own = describe(process, name);
+  if (!own || !own.get) return;
+  let stream = null;
+  define(process, name, {
+    get() {
+      if (stream !== null) return stream;
+      stream = genuine.apply(own.get, process, []);
+      const handle = stream._handle;
+      if (handle && typeof handle.setBlocking === 'function') handle.setBlocking(true);
+      return stream;
+    },
+    set(value) {
+      define(process, name, { value, writable: true, enumerable: true, configurable: true });
+    },
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+/* A stream that is process's own of that name, whichever that is when something is written. */
+function lazyStream(name) {
+  const out = {};
+  const methods = ['write', 'on', 'once', 'removeListener', 'listenerCount', 'getColorDepth'];
+  for (let i = 0; i < methods.length; i++)
+    out[methods[i]] = (...args) => process[name][methods[i]](...args);
+  define(out, '_writableState', { get: () => process[name]._writableState });
+  // _writableState: node 18 looks whether it has failed.
+  define(out, 'isTTY', { get: () => process[name].isTTY });
+  return out;
+}
+
+/* node's console reports every message to an inspector first, three times slower, and keeps them. */
+function plainConsole() {
+  const { console } = globalThis;
+  const plain = new console.Console({ stdout: lazyStream('stdout'), stderr: lazyStream('stderr') });
+  const methods = genuine.keys(plain);
+  for (let i = 0; i < methods.length; i++) {
+    const name = methods[i];
+    if (typeof plain[name] === 'function' && typeof console[name] === 'function' &&
+      !startsWith(name, '_')) console[name] = plain[name];
+  }
+}
+
+/* Of a timer node shows its own notes, which are others each time: a replay would seem to diverge. */
+function plainTimers() {
+  const timeout = setTimeout(() => {});
+  const immediate = setImmediate(() => {});
+  const show = (timer, text) => define(genuine.getPrototypeOf(timer), genuine.inspect.custom,
+    { value: text, writable: true, configurable: true });
+  clearTimeout(timeout);
+  clearImmediate(immediate);
+  show(timeout, function custom() {
+    return 'Timeout { _idleTimeout: ' + this._idleTimeout + ', _repeat: ' + this._repeat + ' }';
+  });
+  show(immediate, () => 'Immediate {}');
+}
+
+// ---- the value of the last step -----------------------------------------------------------------
+
+let last;
+let isTaken = false;
+
+/* _ is the last value, until the program gives the name another meaning. */
+function offerLast() {
+  define(globalThis, '_', {
+    get: () => last,
+    set: (value) => {
+      isTaken = true;
+      define(globalThis, '_', { value, writable: true, enumerable: true, configurable: true });
+    },
+    enumerable: false,
+    configurable: true,
+  });
+}
+
+function keep(value) {
+  if (value !== undefined && !isTaken) last = value;
+}
+
+// ---- numbers from a seed ------------------------------------------------------------------------
+
+/* Math.random from @seed on: the generator is that of V8, its state made by splitmix64. */
+function seed(number) {
+  const big = BigInt;
+  const mask = (1n << 64n) - 1n;
+  let state = big(number) & mask;
+  const mix = () => {
+    state = (state + 0x9e3779b97f4a7c15n) & mask;
+    let z = state;
+    z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & mask;
+    z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & mask;
+    return z ^ (z >> 31n);
+  };
+  let a = mix();
+  let b = mix();
+  Math.random = function random() {
+    let x = a;
+    a = b;
+    x ^= (x << 23n) & mask;
+    x ^= x >> 17n;
+    x ^= b ^ (b >> 26n);
+    b = x;
+    return +('' + (a >> 12n)) / 4503599627370496;
+  };
+}
+
+// ---- completion ---------------------------------------------------------------------------------
+
+/* Whole names that the end of @text may become. Nothing of the user runs: V8 sees to it. */
+function complete(text, ask) {
+  const found = genuine.exec(/((?:[\p{ID_Continue}$]+\??\.)*)([\p{ID_Continue}$]*)$/u, text);
+  const owner = found[1];
+  if (owner === '' && text[text.length - found[0].length - 1] === '.') return [];
+  const start = found[2];
+  const expression = owner === '' ? 'globalThis' : slice(owner, 0, owner.length -
+    (genuine.endsWith(owner, '?.') ? 2 : 1));
+  const names = { __proto__: null };
+  if (owner === '') {
+    const lexical = ask('Runtime.globalLexicalScopeNames', {});
+    for (let i = 0; lexical && i < lexical.names.length; i++) names[lexical.names[i]] = true;
+  }
+  const value = ask('Runtime.evaluate', { expression: 'Object(' + expression + ')',
+    throwOnSideEffect: true, silent: true });
+  const id = value && !value.exceptionDetails && value.result.objectId;
+  const members = id && ask('Runtime.getProperties', { objectId: id, ownProperties: false });
+  for (let i = 0; members && i < members.result.length; i++) names[members.result[i].name] = true;
+  const out = [];
+  const all = genuine.sort(genuine.keys(names));
+  for (let i = 0; i < all.length && out.length < NAMES_MAX; i++) {
+    if (startsWith(all[i], start) && indexOf(all[i], '__retort_') < 0 &&
+      genuine.exec(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, all[i]) !== null)
+      genuine.push(out, all[i]);
+  }
+  return out;
+}
+
+// ---- calls of the outside -----------------------------------------------------------------------
+
+/* What is loaded when the program asks for it. */
+function offerTools(retort, load) {
+  let parts = null;
+  const offer = (owner, name, part) => define(owner, name, {
+    get: () => {
+      if (parts === null) parts = load();
+      return parts[part];
+    },
+    set: (value) => define(owner, name, { value, writable: true, enumerable: true, configurable: true }),
+    enumerable: owner === retort,
+    configurable: true,
+  });
+  const shared = [['tools', 'tools'], ['llm_query', 'llmQuery'], ['llm_query_batched', 'llmQueryBatched']];
+  for (let i = 0; i < shared.length; i++) {
+    offer(retort, ...shared[i]);
+    offer(globalThis, ...shared[i]);
+  }
+  const own = ['skills', 'RetortError', 'ToolError', 'ToolDenied', 'ToolArgumentError', 'ToolLost', 'ToolLimit', 'Image'];
+  for (let i = 0; i < own.length; i++) offer(retort, own[i], own[i]);
+}
+
+// ---- warnings ------------------------------------------------------------------------------------
+
+/* As node's own, but for the id of the process: it is another when the steps are run again. */
+function onWarning(warning) {
+  const isDeprecation = warning.name === 'DeprecationWarning';
+  if (isDeprecation && process.noDeprecation) return;
+  const isTraced = process.traceProcessWarnings || (isDeprecation && process.traceDeprecation);
+  process.stderr.write('(node) ' + (warning.code ? '[' + warning.code + '] ' : '') +
+    (isTraced && warning.stack ? warning.stack : warning.name + ': ' + warning.message) +
+    (typeof warning.detail === 'string' ? '\n' + warning.detail : '') + '\n');
+}
+
+function plainWarnings() {
+  const nodes = process.listeners('warning');
+  if (nodes.length !== 1) return; // none are wanted
+  process.removeListener('warning', nodes[0]);
+  process.on('warning', onWarning);
+}
+
+// ---- signals ----------------------------------------------------------------------------------
+
+/*
+ * node takes a signal to itself that nobody listens to as its end, and lets go of the inspector,
+ * without which no step can be evaluated. A shell sends it: not all of them are the end.
+ */
+function plainKill() {
+  const { kill, listenerCount, pid } = process;
+  process.kill = function (target, signal) {
+    const name = signal || (signal === 0 ? 0 : 'SIGTERM');
+    const number = genuine.has(signals, name) ? signals[name] : name;
+    if (target !== pid || typeof number !== 'number' || number < 1 ||
+      genuine.apply(listenerCount, process, [name]) > 0)
+      return genuine.apply(kill, process, [target, name]);
+    const { spawnSync } = require('child_process'); // late: it takes milliseconds to load
+    const { status, error } = spawnSync('/bin/sh', ['-c', 'kill -' + number + ' ' + pid]);
+    if (status === 0) return true;
+    const wrong = new genuine.Error('kill EINVAL');
+    throw error || genuine.assign(wrong, { errno: -errno.EINVAL, code: 'EINVAL', syscall: 'kill' });
+  };
+}
+
+// ---- all of it ----------------------------------------------------------------------------------
+
+/* @host: {display(json) → was sent, settled(promise), limit()} */
+function install(host) {
+  const show = (json, text) => {
+    if (!host.display(json)) globalThis.console.log(text());
+  };
+  const retort = {
+    display(...objects) {
+      for (let i = 0; i < objects.length; i++) {
+        const value = objects[i];
+        show(rich.bundle(value, host.limit(), host.settled), () => genuine.inspect(value));
+      }
+    },
+    displayRaw(data) {
+      show(rich.bundleRaw(data, host.limit()), () => genuine.inspect(data));
+    },
+    final_answer(value) {
+      show(rich.answer(value, host.limit(), host.settled), () => genuine.inspect(value));
+    },
+  };
+  define(retort, Symbol.toStringTag, { value: 'retort' });
+  hide('retort', retort);
+  hide('final_answer', retort.final_answer);
+  offerTools(retort, host.loadTools);
+  const address = () => url.pathToFileURL(base).href;
+  define(importModule, 'meta', { get: () => ({
+    __proto__: null,
+    dirname: home,
+    filename: base,
+    url: address(),
+    resolve: (name) => {
+      if (genuine.exec(/^(\.{0,2}\/|[a-z]+:)/, name) !== null) return new URL(name, address()).href;
+      const found = globalThis.require.resolve(name);
+      return path.isAbsolute(found) ? url.pathToFileURL(found).href : 'node:' + found;
+    },
+  }) });
+  define(globalThis, IMPORT, { value: importModule });
+  blockStream('stdout');
+  blockStream('stderr');
+  plainConsole();
+  plainTimers();
+  plainWarnings();
+  plainKill();
+  offerLast();
+  hideModules();
+}
+
+module.exports = { __proto__: null, complete, fileOf, install, keep, load, offerModule, part, prepare, seed };

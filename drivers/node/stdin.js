@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+/*
+ * The standard input of one step: a file without a name in the place of descriptor 0. (A descriptor
+ * that comes over the channel cannot be taken by JavaScript, so this is a text in STEP.)
+ */
+const genuine = require('./genuine.js');
+const fs = require('fs');
+
+const { closeSync, openSync, unlinkSync, writeSync, ReadStream } = fs;
+const { process } = globalThis;
+const NAME = '/tmp/.retort-stdin-' + process.pid;
+
+// Open @path as descriptor 0: the lowest that is free.
+function openLowest(path) {
+  try {
+    closeSync(0);
+  } catch (error) {
+    // user code has closed it
+  }
+  const fd = openSync(path, 'r');
+  if (fd !== 0) closeSync(fd);
+  return fd === 0;
+}
+
+function store(text) {
+  const bytes = genuine.bytesFrom(text, 'utf8');
+  const fd = openSync(NAME, 'wx', 0o600);
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at, bytes.length - at);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const stdin = {
+  __proto__: null,
+  isOwn: false, // the last step had one
+
+  /* What the step reads: @text, or with null nothing. */
+  give(text) {
+    try {
+      if (text !== null) store(text);
+      openLowest(text === null ? '/dev/null' : NAME);
+    } finally {
+      if (text !== null) unlinkSync(NAME);
+    }
+    let stream = null;
+    genuine.define(process, 'stdin', {
+      __proto__: null,
+      configurable: true,
+      enumerable: true,
+      get() {
+        if (stream === null) stream = new ReadStream(null, { fd: 0, autoClose: false });
+        return stream;
+      },
+    });
+    stdin.isOwn = text !== null;
+  },
+};
+
+module.exports = stdin;

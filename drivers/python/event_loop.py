@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session's event loop: top-level await, tasks that outlive a step, and what they print between steps."""
+
+import sys
+
+HELD_CHARS = 1 << 16
+
+
+def session_loop():
+    """The event loop of top-level await, which lives as long as the session."""
+    import asyncio
+
+    loop = driver.state.loop
+    if loop is None or loop.is_closed():
+        loop = driver.state.loop = asyncio.new_event_loop()
+    return loop
+
+
+def is_in_session():
+    """Does a step of a session ask, in the thread that runs steps?"""
+    step = driver.state.step
+    return step is not None and not step.once and driver._thread.get_ident() == driver.state.thread
+
+
+def patch_asyncio(asyncio):
+    """
+    In a step that does not await no loop runs, but there is one: tasks are made on it, and go on in the next step that
+    awaits and between steps.
+    """
+    create = asyncio.create_task
+
+    def create_task(coro, **kwargs):
+        if asyncio._get_running_loop() is None and is_in_session():
+            return session_loop().create_task(coro, **kwargs)
+        return create(coro, **kwargs)
+
+    create_task.__doc__, create_task.__module__, create_task.__wrapped__ = create.__doc__, create.__module__, create
+    asyncio.create_task = asyncio.tasks.create_task = create_task
+    policy = type(asyncio.get_event_loop_policy()).__mro__[-3 if sys.version_info < (3, 14) else -2]
+    get = policy.get_event_loop
+
+    def get_event_loop(self):
+        if is_in_session() and self._local._loop is None:
+            self.set_event_loop(session_loop())
+        return get(self)
+
+    get_event_loop.__doc__ = get.__doc__
+    policy.get_event_loop = get_event_loop
+
+
+def run_coroutine(coroutine):
+    """Run top-level await on the session's loop."""
+    import asyncio
+
+    loop = session_loop()
+    asyncio.set_event_loop(loop)
+    task = loop.create_task(coroutine)
+    try:
+        return loop.run_until_complete(task)
+    except KeyboardInterrupt as interrupt:
+        if not task.done():
+            task.cancel()
+            try:
+                loop.run_until_complete(task)
+            except asyncio.CancelledError as where:
+                interrupt.__context__ = where
+            except BaseException:
+                pass
+        raise
+
+
+class Cell:
+    """A step as a coroutine, which a task shows as the program's own: of a coroutine of ours it would name the file."""
+
+    __name__ = __qualname__ = "<module>"
+
+    def __init__(self, codes, space, kept):
+        self.now, self.codes = None, codes
+        self.run = self.steps(space, kept)
+
+    def send(self, value):
+        return self.run.send(value)
+
+    def throw(self, *error):
+        return self.run.throw(*error)
+
+    def close(self):
+        self.run.close()
+
+    def steps(self, space, kept):
+        value = None
+        try:
+            for code in self.codes:
+                value = eval(code, space)
+                if code.co_flags & driver.COROUTINE:
+                    self.now = value
+                    value = yield from value.__await__()
+        finally:
+            self.now = None
+            kept.append(sys.modules["contextvars"].copy_context())
+        return value
+
+    def __await__(self):
+        return self.run
+
+    cr_code = property(lambda self: self.now.cr_code if self.now else self.codes[0])
+    cr_frame = property(lambda self: self.now and self.now.cr_frame)
+    cr_await = property(lambda self: self.now and self.now.cr_await)
+    cr_running = property(lambda self: self.run.gi_running)
+
+
+def run_async(codes, space):
+    """
+    Run a step that awaits: all of it on the loop, so that what comes before can start tasks. A task has a context
+    of its own; what the step sets there is the session's.
+    """
+    import contextvars  # noqa: F401
+
+    kept = []
+    try:
+        return run_coroutine(Cell(codes, space, kept))
+    finally:
+        for variable, value in kept[0].items() if kept else ():
+            if variable.get(kept) is not value:
+                variable.set(value)
+
+
+def turn():
+    """
+    Let the session's loop turn until there is a frame to read, if it has anything to do. What Python prints meanwhile is
+    kept for the next step. No interrupt comes, and a checkpoint has what was done until then.
+    """
+    state = driver.state
+    streams = (state.stdout, state.stderr)
+    try:
+        if not has_work(state.loop):
+            return
+        for stream in streams:
+            stream.write = hold_output(stream)
+        while has_work(state.loop) and not driver.native.is_readable(state.channel):
+            turn_until_frame(state.loop)
+    except BaseException:
+        pass
+    for stream in streams:
+        vars(stream).pop("write", None)
+
+
+def hold_output(stream):
+    def write(text):
+        if type(text) is str and sum([len(held) for _, held in driver.state.held]) + len(text) <= HELD_CHARS:
+            driver.state.held.append((stream, text))
+        return len(text)
+
+    return write
+
+
+def say_held():
+    """What was printed since the last step, at the begin of this one."""
+    held, driver.state.held = driver.state.held, []
+    for stream, text in held:
+        try:
+            stream.write(text)
+        except Exception:
+            pass
+
+
+def has_work(loop):
+    if loop.is_closed() or loop.is_running():
+        return False
+    if getattr(loop, "_ready", None) or getattr(loop, "_scheduled", None) or sys.modules["asyncio"].all_tasks(loop):
+        return True
+    selector = getattr(loop, "_selector", None)
+    return selector is not None and len(selector.get_map()) > 1  # one is what wakes it
+
+
+def turn_until_frame(loop):
+    channel = driver.state.channel
+    loop.add_reader(channel, loop.stop)
+    try:
+        driver.native.unblock_signals()
+        loop.run_forever()
+    except BaseException:
+        pass  # a task has raised SystemExit, and has it kept; the others go on
+    finally:
+        driver.hush()
+        loop.remove_reader(channel)
+
+
+def close_loop():
+    """As asyncio.run() does at its end."""
+    import asyncio
+
+    loop, driver.state.loop = driver.state.loop, None
+    if loop.is_closed():
+        return
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hooks on imports: the site directories before the first package, and what the driver changes in libraries."""
+
+import sys
+
+import posix
+
+Genuine = driver.part("genuine").Genuine
+TABLE_COLUMNS = 200
+NO_SCREEN = (
+    "gtk3agg gtk3cairo gtk4agg gtk4cairo macosx nbagg notebook ipympl widget inline qtagg qtcairo qt5agg qt5cairo "
+    "qt4agg qt4cairo tkagg tkcairo webagg wx wxagg wxcairo"
+).split()
+
+
+def load_site():
+    """What site.main() would have done for a plain system Python started with -I."""
+    first = sys.path[:1]
+    del sys.path[:1]
+    try:
+        import os
+        import site
+
+        known = {os.path.normcase(place) for place in sys.path}
+        for place in site.getsitepackages():
+            if os.path.isdir(place):
+                site.addsitedir(place, known)
+        site.setcopyright()
+        site.ENABLE_USER_SITE = False
+        site.execsitecustomize()
+    except Exception as error:
+        note_ignored(error)
+    finally:
+        sys.path[:0] = first
+
+
+def note_ignored(error):
+    """Tell of an exception that nothing can handle, as the interpreter does at its end."""
+    with Genuine():
+        import traceback
+    driver.part("failure").complain("".join(traceback.format_exception_only(type(error), error)))
+
+
+class Hooked:
+    """A loader that calls back when its module is loaded, and then is gone."""
+
+    def __init__(self, spec, hook):
+        self.spec, self.loader, self.hook = spec, spec.loader, hook
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        self.spec.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        try:
+            self.hook(module)
+        except Exception as error:
+            note_ignored(error)
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
+
+
+def hooked_spec(name, path, target):
+    for finder in sys.meta_path:
+        if finder is driver.Finder:
+            continue
+        spec = finder.find_spec(name, path, target)
+        if spec is not None:
+            if hasattr(spec.loader, "exec_module"):
+                spec.loader = Hooked(spec, driver.Finder.hooks[name])
+            return spec
+    return None
+
+
+def patch_pandas(pandas):
+    """
+    Tables as wide as the terminal where there is one (COLUMNS), and wide for a model. A file is a
+    program like any. What the program sets afterwards holds.
+    """
+    if not hasattr(pandas, "set_option"):
+        return  # a file of the user's that is called so
+    given = posix.environ.get(b"COLUMNS", b"")
+    step = driver.state.step
+    if step is not None and step.once and step.filename[:1] != "<" and not given:
+        return
+    width = int(given) if given.isdigit() and 0 < int(given) < 10_000 else TABLE_COLUMNS
+    pandas.set_option("display.width", width)
+    if width >= TABLE_COLUMNS:
+        pandas.set_option("display.max_columns", 20)
+
+
+def patch_matplotlib(matplotlib):
+    """use() of a backend that wants a screen or a notebook leaves the one that draws here."""
+    if hasattr(matplotlib, "use"):  # else it is a file of the user's
+        matplotlib.use = without_screen(matplotlib.use, lambda: None)
+
+
+def without_screen(switch, otherwise):
+    def use(backend, *args, **kwargs):
+        if type(backend) is str and (backend.lower() in NO_SCREEN or backend[:9] == "module://"):
+            otherwise()
+        else:
+            switch(backend, *args, **kwargs)
+
+    use.__doc__, use.__name__, use.__wrapped__ = switch.__doc__, switch.__name__, switch
+    return use
+
+
+def patch_pyplot(pyplot):
+    """show() displays the open figures instead of warning that there is no screen."""
+
+    def show(*args, **kwargs):
+        driver.part("rich").show_figures(driver.state.step)
+
+    show.__doc__ = pyplot.show.__doc__
+    pyplot.show = show
+    switch = pyplot.switch_backend
+
+    def have_one():
+        if getattr(pyplot, "_backend_mod", switch) is None:  # else there is one, which stays
+            switch("agg")
+
+    pyplot.switch_backend = without_screen(switch, have_one)
+
+
+def patch_axes(module):
+    """Remember the numbers behind box plots, for the chart."""
+    bxp = module.Axes.bxp
+
+    def recorded(self, bxpstats, positions=None, *args, **kwargs):
+        result = bxp(self, bxpstats, positions, *args, **kwargs)
+        try:
+            across = not kwargs.get("vert", True) or kwargs.get("orientation") == "horizontal"
+            places = positions if positions is not None else range(1, len(bxpstats) + 1)
+            boxes = [(float(place), stats, across) for place, stats in zip(places, bxpstats)]
+            self._retort_boxes = getattr(self, "_retort_boxes", []) + boxes
+        except Exception:
+            pass  # a chart without its boxes is no reason to fail the plot
+        return result
+
+    recorded.__name__, recorded.__doc__ = bxp.__name__, bxp.__doc__
+    recorded.__wrapped__ = bxp
+    module.Axes.bxp = recorded
+
+
+def patch_pil(image_show):
+    """Image.show() displays the image."""
+
+    class Viewer(image_show.Viewer):
+        def show(self, image, **options):
+            driver.display(image)
+            return True
+
+        def show_image(self, image, **options):
+            return self.show(image)
+
+    image_show.register(Viewer(), 0)
+
+
+def register_sources(*_):
+    with Genuine():
+        import linecache
+    for name, text in driver.state.sources.items():
+        linecache.cache[name] = (len(text), None, driver.source_lines(text), name)

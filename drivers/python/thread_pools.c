@@ -1,0 +1,59 @@
+/*
+ * Pools of threads that libraries in C keep for their next call: OpenBLAS's, and those of OpenMP
+ * (libgomp, libomp, libiomp5). Each library has a function that ends its idle threads, for whoever
+ * is about to fork, and makes new ones at the next call that wants them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "ext.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+
+enum { SEEN_MAX = 16, PAUSE_HARD = 2 }; /* omp_pause_hard; OpenMP 5.0, 3.2.44 */
+
+typedef int end_fn(int);
+
+static const struct {
+	const char *name;
+	int argument; /* of those that take one */
+} ends[] = {
+	{"omp_pause_resource_all", PAUSE_HARD},
+	{"blas_thread_shutdown_", 0},
+};
+
+static bool is_new(end_fn *seen[SEEN_MAX], end_fn *found)
+{
+	for (int i = 0; i < SEEN_MAX; i++) {
+		if (seen[i] == found)
+			return false;
+		if (!seen[i]) {
+			seen[i] = found;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A library finds what those that it needs have, too: each function is called once. */
+PyObject *end_thread_pools(PyObject *self, PyObject *args)
+{
+	end_fn *seen[SEEN_MAX] = {NULL};
+
+	(void)self;
+	(void)args;
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+		void *library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+		if (!library)
+			continue;
+		for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+			end_fn *found = NULL;
+			*(void **)&found = dlsym(library, ends[i].name);
+			if (found && is_new(seen, found))
+				(void)found(ends[i].argument);
+		}
+		(void)dlclose(library);
+	}
+	Py_RETURN_NONE;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sum_warning.h"
+
+#include "base/attr.h"
+#include "scan.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 256, ROWS_MAX = 1000, VALUE_BYTES = 64, NAMES_MAX = 64 };
+
+/*
+ * Which column is summed is told from the words of the statement: a name between the brackets of
+ * sum(…), avg(…) or total(…) that is a column of a table named anywhere in the statement. What
+ * calls a function in there has seen to its texts already.
+ */
+struct words {
+	char names[NAMES_MAX][NAME_BYTES];
+	size_t n;
+};
+
+/* May @text be meant as a number, and is none? */
+static bool is_written_number(const char *text)
+{
+	char plain[VALUE_BYTES], *end;
+	size_t n = 0;
+	bool has_sign = false;
+	for (; *text && n + 1 < sizeof plain; text++) {
+		if (strchr(",$% ", *text) || (*text & 0x80))
+			has_sign = true;
+		else
+			plain[n++] = *text;
+	}
+	plain[n] = '\0';
+	if (*text || !has_sign || !plain[strcspn(plain, "0123456789")])
+		return false;
+	(void)strtod(plain, &end);
+	return !*end;
+}
+
+/* A value of @column in @table that is_written_number(). Returns: whether there is one. */
+static bool find_value(struct db *db, const char *table, const char *column, char out[VALUE_BYTES])
+{
+	sqlite3_stmt *stmt = NULL;
+	bool is_found = false;
+	/* [name] that is no column is an error, where "name" would be a text. */
+	char *sql = sqlite3_mprintf(
+		"SELECT [%s] FROM [%s] WHERE typeof([%s]) = 'text' AND [%s] GLOB '*[0-9]*' LIMIT %d",
+		column, table, column, column, ROWS_MAX);
+	db->is_own = true;
+	if (sql && sqlite3_prepare_v2(db->h, sql, -1, &stmt, NULL) == SQLITE_OK)
+		while (!is_found && sqlite3_step(stmt) == SQLITE_ROW) {
+			const char *text = (const char *)sqlite3_column_text(stmt, 0);
+			is_found = text && strlen(text) < VALUE_BYTES && is_written_number(text);
+			if (is_found)
+				strcpy(out, text);
+		}
+	(void)sqlite3_finalize(stmt);
+	db->is_own = false;
+	sqlite3_free(sql);
+	return is_found;
+}
+
+static void add_word(struct words *words, const struct token *t)
+{
+	bool is_name = t->kind == SCAN_WORD || t->kind == SCAN_NAME || t->kind == SCAN_STRING;
+	if (is_name && words->n < NAMES_MAX && scan_plain(t, words->names[words->n], NAME_BYTES) &&
+		!strchr(words->names[words->n], ']'))
+		words->n++;
+}
+
+/* Behind "sum(": the names up to its end. A call in there leaves none. */
+static const char *take_sum(const char *at, const char *end, struct words *columns)
+{
+	size_t n_before = columns->n;
+	int depth = 1;
+	while (depth > 0 && at < end) {
+		const char *before = at;
+		struct token t = scan_token(&at);
+		if (t.kind == SCAN_END || at > end)
+			return before;
+		depth += t.bytes == 1 && *t.text == '('	 ? 1
+			: t.bytes == 1 && *t.text == ')' ? -1
+							 : 0;
+		if (*t.text == '(' || scan_is(&t, "CAST")) {
+			columns->n = n_before;
+			return at;
+		}
+		add_word(columns, &t);
+	}
+	return at;
+}
+
+static bool is_sum(const struct token *t)
+{
+	return scan_is(t, "sum") || scan_is(t, "avg") || scan_is(t, "total");
+}
+
+static void read_words(const char *at, const char *end, struct words *all, struct words *columns)
+{
+	bool was_sum = false;
+	while (at < end) {
+		struct token t = scan_token(&at);
+		if (t.kind == SCAN_END || at > end)
+			return;
+		if (was_sum && *t.text == '(')
+			at = take_sum(at, end, columns);
+		else
+			add_word(all, &t);
+		was_sum = is_sum(&t);
+	}
+}
+
+void sum_warning(struct db *db, const char *sql)
+{
+	char value[VALUE_BYTES];
+	struct words *words = calloc(2, sizeof *words);
+	if (words)
+		read_words(sql, sql + strlen(sql), &words[0], &words[1]);
+	for (size_t c = 0; words && c < words[1].n; c++)
+		for (size_t t = 0; t < words[0].n; t++) {
+			const char *column = words[1].names[c];
+			if (!find_value(db, words[0].names[t], column, value))
+				continue;
+			fprintf(stderr,
+				"retort: note: %s is text, such as \"%s\", of which a sum takes "
+				"what it begins with as a number: write replace(%s, ',', '')\n",
+				column, value, column);
+			break;
+		}
+	free(words);
+}
