@@ -174,7 +174,7 @@ static int take_value(struct calling *c, const json_t *value)
 		return fail_with(
 			c->out, "its answer is not what its outputSchema says: ", why.msg, c->err);
 	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	int r = text ? buf_add(c->out, text) : -1;
+	int r = text ? buf_try(c->out, text, strlen(text)) : -1;
 	bool is_large = text && r < 0;
 	free(text);
 	if (is_large)

@@ -479,6 +479,9 @@ class Live(harness.Case):
         long = self.call("plan.run", plan="for i in range(100000):\n    print('0123456789abcdef')\n")
         self.assertTrue(long["truncated"])
         self.assertEqual(len(long["stdout"]) <= 1 << 20, True)
+        whole = self.call("plan.run", plan="for i in range(3):\n    print('x' + 'é' * 250001)\n")
+        self.assertTrue(whole["truncated"])
+        self.assertEqual(len(whole["stdout"].encode()), (1 << 20) - 1, "as much as fits, and no half character")
 
     def test_every_wrong_parameter_is_named(self):
         wrong = {"string": 7, "integer": "x", "number": "x", "boolean": "x", "array": {}, "object": []}

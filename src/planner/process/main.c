@@ -39,7 +39,7 @@ static const char *text_of(const struct work *w, const char *name)
 static int print(void *arg, const char *text, size_t bytes)
 {
 	struct work *w = arg;
-	if (w->is_cut || buf_append(&w->printed, text, bytes) == 0)
+	if (w->is_cut || buf_try(&w->printed, text, bytes) == 0)
 		return 0;
 	/* The start is given, and a cut splits no character. */
 	size_t left = utf8_cut(text, bytes, PRINTED_BYTES - w->printed.bytes);
