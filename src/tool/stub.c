@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/stub.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "tool/fit.h"
 
@@ -23,34 +24,33 @@ static bool is_python(const struct writer *w)
 	return w->language == IDENTIFIER_PYTHON;
 }
 
-static int put(const struct writer *w, const char *text)
+static void put(const struct writer *w, const char *text)
 {
-	return buf_add(w->out, text);
+	buf_add(w->out, text);
 }
 
 /* ---- values ---- */
 
 /* JSON is a literal of JavaScript; of Python it is but for three words. ASCII: nothing to be obeyed
  * by who reads it. */
-static int put_literal(const struct writer *w, const json_t *value)
+static void put_literal(const struct writer *w, const json_t *value)
 {
-	if (is_python(w) && (json_is_boolean(value) || json_is_null(value)))
-		return put(w,
-			json_is_true(value)	       ? "True"
-				: json_is_false(value) ? "False"
-						       : "None");
-	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII), *at = text;
-	int r = text ? 0 : -ENOMEM;
-	/* DEL is ASCII, and no text. */
-	for (char *del; r == 0 && (del = strchr(at, 0x7f)); at = del + 1) {
-		r = buf_append(w->out, at, (size_t)(del - at));
-		if (r == 0)
-			r = put(w, "\\u007f");
+	if (is_python(w) && (json_is_boolean(value) || json_is_null(value))) {
+		put(w, json_is_true(value) ? "True" : json_is_false(value) ? "False" : "None");
+		return;
 	}
-	if (r == 0)
-		r = put(w, at);
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII), *at = text;
+	if (!text) {
+		buf_fail(w->out, -ENOMEM);
+		return;
+	}
+	/* DEL is ASCII, and no text. */
+	for (char *del; (del = strchr(at, 0x7f)); at = del + 1) {
+		buf_append(w->out, at, (size_t)(del - at));
+		put(w, "\\u007f");
+	}
+	put(w, at);
 	free(text);
-	return r;
 }
 
 static bool is_plain(const json_t *value)
@@ -61,55 +61,56 @@ static bool is_plain(const json_t *value)
 
 /* ---- types ---- */
 
-static int put_type(const struct writer *w, const json_t *schema, int depth);
+static void put_type(const struct writer *w, const json_t *schema, int depth);
 
-static int put_any(const struct writer *w)
+static void put_any(const struct writer *w)
 {
-	return put(w, is_python(w) ? "Any" : "unknown");
+	put(w, is_python(w) ? "Any" : "unknown");
 }
 
-static int put_choices(const struct writer *w, const json_t *values)
+static bool are_literals(const json_t *values)
 {
 	const json_t *one;
 	size_t i;
-	int r = 0;
 	json_array_foreach(values, i, one)
 	{
 		if (!is_plain(one) || json_is_real(one))
-			return put_any(w);
+			return false;
 	}
-	if (json_array_size(values) == 0 || json_array_size(values) > CHOICES_MAX)
-		return put_any(w);
-	if (is_python(w))
-		r = put(w, "Literal[");
-	json_array_foreach(values, i, one)
-	{
-		if (r == 0 && i > 0)
-			r = put(w, is_python(w) ? ", " : " | ");
-		if (r == 0)
-			r = put_literal(w, one);
-	}
-	return r < 0 || !is_python(w) ? r : put(w, "]");
+	return json_array_size(values) > 0 && json_array_size(values) <= CHOICES_MAX;
 }
 
-static int put_union(const struct writer *w, const json_t *all, int depth)
+static void put_choices(const struct writer *w, const json_t *values)
 {
 	const json_t *one;
 	size_t i;
-	int r = json_array_size(all) > 0 ? 0 : put_any(w);
+	if (!are_literals(values)) {
+		put_any(w);
+		return;
+	}
+	put(w, is_python(w) ? "Literal[" : "");
+	json_array_foreach(values, i, one)
+	{
+		if (i > 0)
+			put(w, is_python(w) ? ", " : " | ");
+		put_literal(w, one);
+	}
+	put(w, is_python(w) ? "]" : "");
+}
+
+static void put_union(const struct writer *w, const json_t *all, int depth)
+{
+	const json_t *one;
+	size_t i;
+	if (json_array_size(all) == 0)
+		put_any(w);
 	json_array_foreach(all, i, one)
 	{
-		if (r == 0 && i > 0)
-			r = put(w, " | ");
-		if (r == 0 && json_is_string(one)) {
-			json_t *type = json_pack("{s:O}", "type", one);
-			r = put_type(w, type, depth + 1);
-			json_decref(type);
-		} else if (r == 0) {
-			r = put_type(w, one, depth + 1);
-		}
+		cleanup_json json_t *type =
+			json_is_string(one) ? json_need(json_pack("{s:O}", "type", one)) : NULL;
+		put(w, i > 0 ? " | " : "");
+		put_type(w, type ? type : one, depth + 1);
 	}
-	return r;
 }
 
 static bool is_required(const json_t *schema, const char *name)
@@ -125,52 +126,55 @@ static bool is_required(const json_t *schema, const char *name)
 }
 
 /* {"name": T, …} */
-static int put_fields(const struct writer *w, const json_t *schema, int depth)
+static void put_fields(const struct writer *w, const json_t *schema, int depth)
 {
 	const char *name;
 	json_t *one;
 	int n = 0;
-	int r = put(w, is_python(w) ? "TypedDict(\"_\", {" : "{ ");
+	put(w, is_python(w) ? "TypedDict(\"_\", {" : "{ ");
 	json_object_foreach(json_object_get(schema, "properties"), name, one)
 	{
 		bool is_needed = is_required(schema, name);
-		json_t *key = json_string(name);
-		if (r == 0 && n++ > 0)
-			r = put(w, is_python(w) ? ", " : "; ");
-		if (r == 0)
-			r = put_literal(w, key);
-		json_decref(key);
-		if (r == 0)
-			r = put(w,
-				is_python(w) ? (is_needed ? ": " : ": NotRequired[")
-					     : (is_needed ? ": " : "?: "));
-		if (r == 0)
-			r = put_type(w, one, depth + 1);
-		if (r == 0 && is_python(w) && !is_needed)
-			r = put(w, "]");
+		cleanup_json json_t *key = json_need(json_string(name));
+		if (n++ > 0)
+			put(w, is_python(w) ? ", " : "; ");
+		put_literal(w, key);
+		if (is_python(w))
+			put(w, is_needed ? ": " : ": NotRequired[");
+		else
+			put(w, is_needed ? ": " : "?: ");
+		put_type(w, one, depth + 1);
+		put(w, is_python(w) && !is_needed ? "]" : "");
 	}
-	return r < 0 ? r : put(w, is_python(w) ? "})" : " }");
+	put(w, is_python(w) ? "})" : " }");
 }
 
-static int put_object(const struct writer *w, const json_t *schema, int depth)
+/* The schema of what may be anything, too. */
+static void put_inner(const struct writer *w, const json_t *schema, int depth)
 {
-	const json_t *rest = json_object_get(schema, "additionalProperties");
+	if (json_is_object(schema))
+		put_type(w, schema, depth + 1);
+	else
+		put_any(w);
+}
+
+static void put_object(const struct writer *w, const json_t *schema, int depth)
+{
 	size_t n = json_object_size(json_object_get(schema, "properties"));
-	if (n > 0 && n <= STUB_PARAMS_MAX)
-		return put_fields(w, schema, depth);
-	int r = put(w, is_python(w) ? "dict[str, " : "Record<string, ");
-	if (r == 0)
-		r = json_is_object(rest) ? put_type(w, rest, depth + 1) : put_any(w);
-	return r < 0 ? r : put(w, is_python(w) ? "]" : ">");
+	if (n > 0 && n <= STUB_PARAMS_MAX) {
+		put_fields(w, schema, depth);
+		return;
+	}
+	put(w, is_python(w) ? "dict[str, " : "Record<string, ");
+	put_inner(w, json_object_get(schema, "additionalProperties"), depth);
+	put(w, is_python(w) ? "]" : ">");
 }
 
-static int put_list(const struct writer *w, const json_t *schema, int depth)
+static void put_list(const struct writer *w, const json_t *schema, int depth)
 {
-	const json_t *items = json_object_get(schema, "items");
-	int r = put(w, is_python(w) ? "list[" : "Array<");
-	if (r == 0)
-		r = json_is_object(items) ? put_type(w, items, depth + 1) : put_any(w);
-	return r < 0 ? r : put(w, is_python(w) ? "]" : ">");
+	put(w, is_python(w) ? "list[" : "Array<");
+	put_inner(w, json_object_get(schema, "items"), depth);
+	put(w, is_python(w) ? "]" : ">");
 }
 
 static const struct {
@@ -183,44 +187,56 @@ static const struct {
 	{"null", "None", "null"},
 };
 
-static int put_named(const struct writer *w, const char *type, const json_t *schema, int depth)
+static void put_named(const struct writer *w, const char *type, const json_t *schema, int depth)
 {
 	for (size_t i = 0; i < ARRAY_LEN(simple); i++)
-		if (strcmp(simple[i].name, type) == 0)
-			return put(w, is_python(w) ? simple[i].python : simple[i].javascript);
+		if (strcmp(simple[i].name, type) == 0) {
+			put(w, is_python(w) ? simple[i].python : simple[i].javascript);
+			return;
+		}
 	if (strcmp(type, "array") == 0)
-		return put_list(w, schema, depth);
-	return strcmp(type, "object") == 0 ? put_object(w, schema, depth) : put_any(w);
+		put_list(w, schema, depth);
+	else if (strcmp(type, "object") == 0)
+		put_object(w, schema, depth);
+	else
+		put_any(w);
 }
 
-static int put_type(const struct writer *w, const json_t *schema, int depth)
+static const json_t *find_union(const json_t *schema)
+{
+	static const char *const words[] = {"anyOf", "oneOf", "type"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (json_is_array(json_object_get(schema, words[i])))
+			return json_object_get(schema, words[i]);
+	return NULL;
+}
+
+/* References may make a small schema endless: what is full is not written on. */
+static void put_type(const struct writer *w, const json_t *schema, int depth)
 {
 	const json_t *ref = json_object_get(schema, "$ref");
-	const json_t *type = json_object_get(schema, "type"),
-		     *one = json_object_get(schema, "const");
+	const json_t *type = json_object_get(schema, "type"), *choices, *all;
+	cleanup_json json_t *one = json_pack("[O*]", json_object_get(schema, "const"));
+	if (buf_error(w->out) < 0)
+		return;
 	if (json_is_false(schema))
-		return put(w, is_python(w) ? "Never" : "never");
-	if (depth > STUB_DEPTH_MAX || !json_is_object(schema))
-		return put_any(w);
-	if (json_is_string(ref))
-		return put_type(w, fit_resolve(w->root, json_string_value(ref)), depth + 1);
-	if (one) {
-		json_t *list = json_pack("[O]", one);
-		int r = put_choices(w, list);
-		json_decref(list);
-		return r;
-	}
-	static const char *const unions[] = {"anyOf", "oneOf"};
-	if (json_object_get(schema, "enum"))
-		return put_choices(w, json_object_get(schema, "enum"));
-	for (size_t i = 0; i < ARRAY_LEN(unions); i++)
-		if (json_is_array(json_object_get(schema, unions[i])))
-			return put_union(w, json_object_get(schema, unions[i]), depth);
-	if (json_is_array(type))
-		return put_union(w, type, depth);
-	if (json_is_string(type))
-		return put_named(w, json_string_value(type), schema, depth);
-	return json_object_get(schema, "properties") ? put_object(w, schema, depth) : put_any(w);
+		put(w, is_python(w) ? "Never" : "never");
+	else if (depth > STUB_DEPTH_MAX || !json_is_object(schema))
+		put_any(w);
+	else if (json_is_string(ref))
+		put_type(w, fit_resolve(w->root, json_string_value(ref)), depth + 1);
+	else if (json_array_size(one) > 0)
+		put_choices(w, one);
+	else if ((choices = json_object_get(schema, "enum")))
+		put_choices(w, choices);
+	else if ((all = find_union(schema)))
+		put_union(w, all, depth);
+	else if (json_is_string(type))
+		put_named(w, json_string_value(type), schema, depth);
+	else if (json_object_get(schema, "properties"))
+		put_object(w, schema, depth);
+	else
+		put_any(w);
 }
 
 /* ---- one tool ---- */
@@ -260,56 +276,45 @@ static size_t read_params(const struct writer *w, struct param all[STUB_PARAMS_M
 	return n;
 }
 
-static int put_param(const struct writer *w, const struct param *p)
+static void put_param(const struct writer *w, const struct param *p)
 {
 	const json_t *fallback = json_object_get(p->schema, "default");
-	int r = buf_addf(w->out, ", %s: ", p->id);
-	if (r == 0)
-		r = put_type(w, p->schema, 0);
-	if (r < 0 || p->is_needed)
-		return r;
-	if (fallback && is_plain(fallback)) {
-		r = put(w, " = ");
-		return r < 0 ? r : put_literal(w, fallback);
-	}
-	return put(w, " | None = None");
+	buf_addf(w->out, ", %s: ", p->id);
+	put_type(w, p->schema, 0);
+	if (p->is_needed)
+		return;
+	put(w, fallback && is_plain(fallback) ? " = " : " | None = None");
+	if (fallback && is_plain(fallback))
+		put_literal(w, fallback);
 }
 
-static int put_python_head(const struct writer *w, const struct catalog_tool *tool)
+static void put_result(const struct writer *w, const struct catalog_tool *tool)
+{
+	const struct writer inner = {w->out, w->language, tool->output};
+	put_type(&inner, tool->output, 0);
+}
+
+static void put_head(const struct writer *w, const struct catalog_tool *tool)
 {
 	struct param all[STUB_PARAMS_MAX];
-	size_t n = read_params(w, all);
 	const json_t *rest = json_object_get(w->root, "additionalProperties");
-	int r = put(w, n > 0 ? "(*" : "(");
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = put_param(w, &all[i]);
-	if (r == 0 && rest && !json_is_false(rest))
-		r = put(w, n > 0 ? ", **extra: Any" : "**extra: Any");
-	if (r == 0)
-		r = put(w, ") -> ");
-	const struct writer inner = {w->out, w->language, tool->output};
-	return r < 0 ? r : put_type(&inner, tool->output, 0);
-}
-
-static int put_javascript_head(const struct writer *w, const struct catalog_tool *tool)
-{
-	int r = put(w, "(args: ");
-	if (r == 0)
-		r = put_object(w, w->root, 0);
-	if (r == 0)
-		r = put(w, "): Promise<");
-	const struct writer inner = {w->out, w->language, tool->output};
-	if (r == 0)
-		r = put_type(&inner, tool->output, 0);
-	return r < 0 ? r : put(w, ">");
-}
-
-static int put_head(const struct writer *w, const struct catalog_tool *tool)
-{
-	int r = put(w, is_python(w) ? tool->id : tool->js_id);
-	if (r < 0)
-		return r;
-	return is_python(w) ? put_python_head(w, tool) : put_javascript_head(w, tool);
+	put(w, is_python(w) ? tool->id : tool->js_id);
+	if (!is_python(w)) {
+		put(w, "(args: ");
+		put_object(w, w->root, 0);
+		put(w, "): Promise<");
+		put_result(w, tool);
+		put(w, ">");
+		return;
+	}
+	size_t n = read_params(w, all);
+	put(w, n > 0 ? "(*" : "(");
+	for (size_t i = 0; i < n; i++)
+		put_param(w, &all[i]);
+	if (rest && !json_is_false(rest))
+		put(w, n > 0 ? ", **extra: Any" : "**extra: Any");
+	put(w, ") -> ");
+	put_result(w, tool);
 }
 
 json_t *stub_params(const struct catalog_tool *tool, bool *has_more)
@@ -318,12 +323,13 @@ json_t *stub_params(const struct catalog_tool *tool, bool *has_more)
 	const struct writer w = {&text, IDENTIFIER_PYTHON, tool->schema};
 	const json_t *rest = json_object_get(tool->schema, "additionalProperties");
 	struct param all[STUB_PARAMS_MAX];
-	json_t *out = json_array();
+	json_t *out = json_need(json_array());
 	size_t n = read_params(&w, all);
 	for (size_t i = 0; i < n; i++) {
 		buf_clear(&text);
-		bool is_whole = put_type(&w, all[i].schema, 0) == 0;
-		(void)json_array_append_new(out,
+		put_type(&w, all[i].schema, 0);
+		bool is_whole = buf_error(&text) == 0;
+		json_add_new(out,
 			json_pack("{s:s, s:s, s:s, s:b, s:O*}", "name", all[i].name, "id",
 				all[i].id, "type", is_whole ? buf_str(&text) : "Any", "required",
 				all[i].is_needed, "default",
@@ -339,99 +345,99 @@ int stub_signature(
 {
 	const struct writer w = {out, language, tool->schema};
 	const struct catalog_server *s = tool->server;
-	int r = buf_addf(out, "tools.%s.", is_python(&w) ? s->id : s->js_id);
-	return r < 0 ? r : put_head(&w, tool);
+	buf_addf(out, "tools.%s.", is_python(&w) ? s->id : s->js_id);
+	put_head(&w, tool);
+	return buf_error(out);
 }
 
 /* Text inside a docstring or a comment: it cannot end it. */
-static int put_doc(const struct writer *w, const char *text, size_t max_bytes, const char *indent)
+static void put_doc(const struct writer *w, const char *text, size_t max_bytes, const char *indent)
 {
 	size_t bytes = utf8_cut(text, strlen(text), max_bytes);
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < bytes; i++) {
+	for (size_t i = 0; i < bytes; i++) {
 		char c = text[i];
 		if (c == '\n')
-			r = buf_addf(w->out, "\n%s", indent);
+			buf_addf(w->out, "\n%s", indent);
 		else if (is_python(w) && (c == '\\' || c == '"'))
-			r = buf_addf(w->out, "\\%c", c);
+			buf_addf(w->out, "\\%c", c);
 		else if (!is_python(w) && c == '/' && i > 0 && text[i - 1] == '*')
-			r = put(w, " /");
+			put(w, " /");
 		else if (c == '\t' || (unsigned char)c >= ' ')
-			r = buf_append(w->out, &c, 1);
+			buf_append(w->out, &c, 1);
 	}
-	return r < 0 || bytes == strlen(text) ? r : put(w, "…");
+	put(w, bytes < strlen(text) ? "…" : "");
 }
 
 /* A text of a schema: what is hidden in it goes. */
-static int put_text(const struct writer *w, const json_t *text, const char *indent)
+static void put_text(const struct writer *w, const json_t *text, const char *indent)
 {
 	cleanup_buf struct buf shown = BUF_INIT(DOC_BYTES);
 	size_t bytes = json_string_length(text);
 	if (bytes > 0)
 		catalog_clean(&shown, json_string_value(text), bytes);
-	return put_doc(w, buf_str(&shown), shown.bytes, indent);
+	put_doc(w, buf_str(&shown), shown.bytes, indent);
 }
 
-static int put_args(const struct writer *w, const char *indent)
+/* What the tool itself calls a parameter that could not keep its name. */
+static void put_own_name(const struct writer *w, const char *own, const char *indent)
+{
+	cleanup_json json_t *name = json_need(json_string(own));
+	cleanup_buf struct buf literal = BUF_INIT((size_t)8 * DOC_BYTES);
+	const struct writer aside = {&literal, w->language, NULL};
+	put_literal(&aside, name);
+	put(w, " (named ");
+	put_doc(w, buf_str(&literal), DOC_BYTES, indent);
+	put(w, ")");
+}
+
+static void put_args(const struct writer *w, const char *indent)
 {
 	struct param all[STUB_PARAMS_MAX];
 	size_t n = read_params(w, all);
 	char deeper[16];
-	int r = 0;
 	snprintf(deeper, sizeof deeper, "%s    ", indent);
 	if (n > 0)
-		r = buf_addf(w->out, "\n\n%sArgs:", indent);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = buf_addf(w->out, "\n%s%s: ", deeper, all[i].id);
-		if (r == 0)
-			r = put_text(w, json_object_get(all[i].schema, "description"), deeper);
-		if (r == 0 && is_python(w) && strcmp(all[i].id, all[i].name) != 0) {
-			json_t *name = json_string(all[i].name);
-			r = put(w, " (named ");
-			cleanup_buf struct buf literal = BUF_INIT((size_t)8 * DOC_BYTES);
-			const struct writer aside = {&literal, w->language, NULL};
-			(void)put_literal(&aside, name);
-			if (r == 0)
-				r = put_doc(w, buf_str(&literal), DOC_BYTES, deeper);
-			json_decref(name);
-			if (r == 0)
-				r = put(w, ")");
-		}
+		buf_addf(w->out, "\n\n%sArgs:", indent);
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(w->out, "\n%s%s: ", deeper, all[i].id);
+		put_text(w, json_object_get(all[i].schema, "description"), deeper);
+		if (strcmp(all[i].id, all[i].name) != 0)
+			put_own_name(w, all[i].name, deeper);
 	}
-	return r;
 }
 
-static int put_tool(
+static void put_tool(
 	struct buf *out, enum identifier_language language, const struct catalog_tool *tool)
 {
 	const struct writer w = {out, language, tool->schema};
-	const char *indent = is_python(&w) ? "        " : "     * ";
-	int r = put(&w, is_python(&w) ? "\n    @staticmethod\n    def " : "\n    /**\n     * ");
-	if (r == 0 && is_python(&w))
-		r = put_head(&w, tool);
-	if (r == 0 && is_python(&w))
-		r = put(&w, ":\n        \"\"\"");
-	if (r == 0)
-		r = put_doc(&w, tool->text, CATALOG_TEXT_BYTES + 8, indent);
-	if (r == 0 && is_python(&w))
-		r = put_args(&w, indent);
-	if (r < 0 || is_python(&w))
-		return r < 0 ? r : put(&w, "\n        \"\"\"\n        ...\n");
-	r = put(&w, "\n     */\n    function ");
-	if (r == 0)
-		r = put_head(&w, tool);
-	return r < 0 ? r : put(&w, ";\n");
+	const size_t doc_bytes = CATALOG_TEXT_BYTES + 8;
+	if (is_python(&w)) {
+		put(&w, "\n    @staticmethod\n    def ");
+		put_head(&w, tool);
+		put(&w, ":\n        \"\"\"");
+		put_doc(&w, tool->text, doc_bytes, "        ");
+		put_args(&w, "        ");
+		put(&w, "\n        \"\"\"\n        ...\n");
+		return;
+	}
+	put(&w, "\n    /**\n     * ");
+	put_doc(&w, tool->text, doc_bytes, "     * ");
+	put(&w, "\n     */\n    function ");
+	put_head(&w, tool);
+	put(&w, ";\n");
 }
 
 int stub_write(struct buf *out, enum identifier_language language, const struct catalog_server *s,
 	struct err *err)
 {
-	int r = language == IDENTIFIER_PYTHON
-		? buf_addf(out, "class %s:\n    \"\"\"tools.%s\"\"\"\n", s->id, s->id)
-		: buf_addf(out, "declare namespace tools.%s {", s->js_id);
-	for (size_t i = 0; r == 0 && i < s->n_tools; i++)
-		r = put_tool(out, language, &s->tool[i]);
-	if (r == 0 && language != IDENTIFIER_PYTHON)
-		r = buf_add(out, "}\n");
-	return r == 0 ? 0 : err_set(err, ERR_LIMIT, "tools: stubs over %d bytes", STUB_BYTES);
+	if (language == IDENTIFIER_PYTHON)
+		buf_addf(out, "class %s:\n    \"\"\"tools.%s\"\"\"\n", s->id, s->id);
+	else
+		buf_addf(out, "declare namespace tools.%s {", s->js_id);
+	for (size_t i = 0; i < s->n_tools && buf_error(out) == 0; i++)
+		put_tool(out, language, &s->tool[i]);
+	buf_add(out, language == IDENTIFIER_PYTHON ? "" : "}\n");
+	return buf_error(out) == 0
+		? 0
+		: err_set(err, ERR_LIMIT, "tools: stubs over %d bytes", STUB_BYTES);
 }
