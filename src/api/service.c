@@ -39,7 +39,7 @@ struct service {
 	struct skills *skills; /* or NULL */
 	struct operation_context context;
 	struct models models;
-	struct kept_place agents;
+	struct agent_store agents;
 	char *agents_dir; /* or NULL */
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
@@ -149,7 +149,7 @@ static void set_context(struct service *s, const struct service_config *config)
 	s->models = config->models;
 	s->agents = config->agents;
 	if (!config->session_ttl_ms && !config->session_idle_ms)
-		s->agents.idle_ms = KEPT_IDLE_MS;
+		s->agents.idle_ms = AGENT_IDLE_MS;
 	if (!s->agents.dir && config->state_dir &&
 		asprintf(&s->agents_dir, "%s/served-agents", config->state_dir) >= 0)
 		s->agents.dir = s->agents_dir;

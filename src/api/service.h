@@ -1,7 +1,7 @@
 /* An engine in this process, with its loop. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/agent/kept.h"
+#include "api/agent/agent_store.h"
 #include "api/agent/models.h"
 #include "api/gate/gate.h"
 #include "api/operation/operation.h"
@@ -17,12 +17,12 @@ struct service_config {
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
 	uint64_t retain_ms, max_sessions, max_memory_bytes; /* likewise */
 	const char *version;
-	struct models models;	  /* that agents may use */
-	struct kept_place agents; /* where they are kept; else below state_dir */
-	const char *tools;	  /* file that lists servers of tools for code; NULL: none */
-	const char *plan_tools;	  /* the same, or tools that answer, for plans; NULL: `tools` */
-	const char *skills;	  /* directory of skills, as skills_open() has it; NULL: none */
-	struct gate_log log;	  /* of their calls */
+	struct models models;	   /* that agents may use */
+	struct agent_store agents; /* where they are kept; else below state_dir */
+	const char *tools;	   /* file that lists servers of tools for code; NULL: none */
+	const char *plan_tools;	   /* the same, or tools that answer, for plans; NULL: `tools` */
+	const char *skills;	   /* directory of skills, as skills_open() has it; NULL: none */
+	struct gate_log log;	   /* of their calls */
 };
 
 /* Start it. SIGINT and SIGTERM belong to it from then on. Errors: ERR_BOX and those of

@@ -495,7 +495,7 @@ static int agent_main(int argc, char **argv)
 	approver_close(&agent->approver);
 	service_close(agent->service);
 	if (agent->past.dir[0] && !agent->past.is_resumed)
-		kept_forget(agent->past.dir, agent->past.id);
+		agent_store_remove(agent->past.dir, agent->past.id);
 	agent_view_done(&agent->view);
 	if (agent->view.record)
 		(void)fclose(agent->view.record);

@@ -49,7 +49,7 @@ int agent_past_new(struct agent_past *p, struct err *err)
 		p->dir[0] = '\0';
 		return 0;
 	}
-	int r = kept_new_id(p->id, err);
+	int r = agent_store_new_id(p->id, err);
 	return r < 0 ? r : set_state(p, err);
 }
 
@@ -108,7 +108,7 @@ int agent_past_list(bool is_json, struct err *err)
 	int r = find_dir(&p, err);
 	if (r < 0)
 		return r;
-	json_t *rows = kept_list(p.dir, "");
+	json_t *rows = agent_store_list(p.dir, "");
 	json_t *all = rows ? json_pack("{s:O}", "agents", rows) : NULL;
 	int status = !all ? 1 : is_json ? view_json(all) : print_rows(stdout, rows) < 0;
 	json_decref(all);
@@ -121,13 +121,13 @@ int agent_past_list(bool is_json, struct err *err)
 /* Is it free, and can it be read? So that nothing is started for one that cannot go on. */
 static int look_at(struct agent_past *p, struct err *err)
 {
-	struct kept kept;
-	int r = kept_open(&kept, p->dir, p->id, err);
+	struct stored_agent kept;
+	int r = agent_store_open(&kept, p->dir, p->id, err);
 	if (r < 0)
 		return r;
-	json_t *agent = kept_read(&kept, err);
+	json_t *agent = agent_store_read(&kept, err);
 	p->has_model = member(agent, "model")[0] != '\0';
-	kept_close(&kept);
+	agent_store_close(&kept);
 	r = agent ? 0 : -err_errno(err->code);
 	json_decref(agent);
 	return r;
@@ -138,9 +138,9 @@ int agent_past_find(struct agent_past *p, const char *id, struct err *err)
 	*p = (struct agent_past){.is_resumed = true};
 	int r = find_dir(p, err);
 	if (r == 0)
-		r = kept_find(p->id, p->dir, id, p->directory, err);
+		r = agent_store_find(p->id, p->dir, id, p->directory, err);
 	if (r < 0 && err->code == ERR_NOT_FOUND && p->dir[0]) {
-		json_t *rows = kept_list(p->dir, "");
+		json_t *rows = agent_store_list(p->dir, "");
 		if (json_array_size(rows) > 0)
 			(void)print_rows(stderr, rows);
 		(void)err_hint(err,

@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/agent/kept.h"
+#include "api/agent/agent_store.h"
 #include "base/err.h"
 #include "base/opt.h"
 
@@ -12,7 +12,7 @@ struct agent_past {
 	char dir[PATH_MAX];	  /* of all agents; "": none is kept */
 	char state[PATH_MAX];	  /* of the journal of this one */
 	char directory[PATH_MAX]; /* that this process runs in */
-	char id[KEPT_ID_BYTES];
+	char id[AGENT_ID_BYTES];
 	bool is_resumed, has_model; /* it is known with which model */
 	struct err why;		    /* none is kept: why */
 };
@@ -25,7 +25,7 @@ int agent_past_new(struct agent_past *p, struct err *err);
 
 /*
  * The one with the id @id, or a start of it; NULL: the last that was run in this directory.
- * Errors: ERR_NOT_FOUND, with what there is on stderr; those of kept_find().
+ * Errors: ERR_NOT_FOUND, with what there is on stderr; those of agent_store_find().
  */
 int agent_past_find(struct agent_past *p, const char *id, struct err *err);
 

@@ -91,7 +91,7 @@ class Resumed(Kept):
     def test_more_is_asked(self):
         first = self.begin(python("x = 6 * 7\nfinal_answer(x)"), task="What is 6 times 7?")
         self.assertEqual(first.result["answer"], "42", first)
-        self.refused(2, "it has its answer already")
+        self.refused(2, "the agent has its answer already")
         done = self.go_on(line("And 84 is what it is twice: 84.", expect_last=["Twice?"], expect=["6 times 7"]),
                           line(python("final_answer(x * 2)"), expect_last=["not taken yet"]), task=["Twice?"])
         self.assertEqual((done.status, done.result["answer"]), (0, "84"), done)

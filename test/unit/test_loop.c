@@ -631,7 +631,7 @@ static void on_keep(void *arg, const json_t *state)
 static void bench_go_on(struct bench *b, const char *first, const char *lines, const char *task)
 {
 	bench_open(b, first);
-	b->config.hooks.keep = on_keep;
+	b->config.hooks.save = on_keep;
 	bench_run(b);
 	json_t *kept = b->kept;
 	bench_close(b);
@@ -676,7 +676,7 @@ TEST(a_check_that_was_under_way_is_made_again)
 	struct bench b;
 	bench_open(&b, SAY("Done."));
 	b.config.check = "make test";
-	b.config.hooks.keep = on_keep;
+	b.config.hooks.save = on_keep;
 	b.is_refused = true;
 	bench_run(&b);
 	(void)json_object_set_new(b.kept, "state", json_string("checking"));

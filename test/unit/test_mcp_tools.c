@@ -3,7 +3,7 @@
 #include "serve/mcp/tools.h"
 
 #include "api/operation/operation.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 #include "t.h"
 
 #include <stdlib.h>

@@ -88,8 +88,8 @@ static json_t *result_of(const struct loop *l, enum loop_end end)
 
 static void stop_asking(struct loop *l)
 {
-	if (l->heard.call)
-		wire_cancel(take_ptr(l->heard.call));
+	if (l->stream.call)
+		wire_cancel(take_ptr(l->stream.call));
 	loop_round_cancel(l);
 }
 
@@ -101,7 +101,7 @@ void loop_finish(struct loop *l, enum loop_end end)
 	l->state = LOOP_OVER;
 	l->end = end;
 	l->ended = result_of(l, end);
-	loop_keep(l);
+	loop_save(l);
 	/* Told from the loop: whoever called us need not think of our being gone. */
 	(void)uv_timer_stop(&l->timer);
 	timer_start(&l->timer, on_timer, 0, 0);
@@ -113,7 +113,7 @@ void loop_fail(struct loop *l, const struct err *err)
 	loop_finish(l, err->code == ERR_INTERRUPTED ? LOOP_INTERRUPTED : LOOP_ERROR);
 }
 
-void loop_starve(struct loop *l)
+void loop_fail_memory(struct loop *l)
 {
 	struct err err;
 	(void)err_set(&err, ERR_NO_MEMORY, "no memory to go on with the task");
@@ -212,12 +212,12 @@ static int put_question(struct loop *l, struct err *err)
 	struct wire_request q = {0};
 	struct wire_watch watch = loop_watch;
 	unsigned n = count_candidates(l);
-	watch.arg = &l->heard;
+	watch.arg = &l->stream;
 	if (dialog_question(&l->dialog, &q) < 0)
 		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
-	loop_hear_anew(&l->heard);
+	reply_stream_reset(&l->stream);
 	int r = n > 1 ? loop_round_ask(l, &q, n, err)
-		      : wire_ask(l->config.wire, &q, &watch, &l->heard.call, err);
+		      : wire_ask(l->config.wire, &q, &watch, &l->stream.call, err);
 	dialog_question_done(&q);
 	if (r == 0)
 		loop_tell(l,
@@ -249,9 +249,9 @@ void loop_ask(struct loop *l)
 			json_pack("{s:s, s:I, s:I}", "event", "compacted", "messages",
 				(json_int_t)n, "tokens", (json_int_t)dialog_tokens(&l->dialog)));
 	if (r == 0)
-		loop_keep(l);
+		loop_save(l);
 	if (r < 0)
-		loop_starve(l);
+		loop_fail_memory(l);
 	else if (put_question(l, &err) < 0)
 		loop_fail(l, &err);
 }
@@ -337,7 +337,7 @@ static void on_closed(uv_handle_t *handle)
 	dialog_done(&l->dialog);
 	grounding_free(l->grounding);
 	buf_done(&l->next);
-	buf_done(&l->heard.said);
+	buf_done(&l->stream.text);
 	loop_round_free(l->round);
 	criterion_done(&l->check);
 	json_decref(l->checked);
@@ -413,7 +413,7 @@ static void on_begin(uv_timer_t *timer)
 	l->started_ms = timer_now();
 	if (wall_ms > 0)
 		timer_start(timer, on_timer, wall_ms - MIN(wall_ms, l->budget_before_ms), 0);
-	loop_go_on(l);
+	loop_continue(l);
 }
 
 int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err)
@@ -446,7 +446,7 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		.context_tokens =
 			config->context_tokens ? config->context_tokens : LOOP_CONTEXT_TOKENS,
 		.next = BUF_INIT(NEXT_BYTES),
-		.heard = {.loop = l, .said = BUF_INIT(REPLY_TEXT_BYTES)}};
+		.stream = {.loop = l, .text = BUF_INIT(REPLY_TEXT_BYTES)}};
 	(void)uv_timer_init(loop, &l->timer);
 	l->timer.data = l;
 	int r = start(l, config, err);

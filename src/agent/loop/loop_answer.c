@@ -92,9 +92,9 @@ void loop_check(struct loop *l)
 	order.bytes = code.bytes;
 	l->state = LOOP_CHECKING;
 	l->n_interrupts = 0;
-	loop_keep(l);
+	loop_save(l);
 	if (!order.runtime)
-		loop_starve(l);
+		loop_fail_memory(l);
 	else if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		loop_fail(l, &err);
 }
@@ -112,7 +112,7 @@ void loop_judge(struct loop *l, const char *text, const json_t *bundle, const ch
 	l->bundle = json_incref((json_t *)(uintptr_t)bundle);
 	l->misses = misses;
 	if (!answer || (is_checked && !misses)) {
-		loop_starve(l);
+		loop_fail_memory(l);
 		return;
 	}
 	tell_answer(l);

@@ -1,4 +1,4 @@
-/* One of several candidates for a step: what it said, what that gave, what it is worth.
+/* One of several candidates for a step: its reply, its branch, its record, and its rank.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/loop_round.h"
 
@@ -30,7 +30,7 @@ static bool is_half(const struct candidate *c)
 		(c->stop == REPLY_LENGTH || c->is_cut);
 }
 
-bool candidate_is_said(const struct candidate *c)
+bool candidate_is_text(const struct candidate *c)
 {
 	return c->text && c->found.kind == EXTRACT_TEXT && c->stop != REPLY_REFUSAL;
 }
@@ -61,44 +61,44 @@ static void run(struct loop *l, struct candidate *c)
 	const struct loop_code order = {.runtime = c->found.runtime,
 		.code = buf_str(&c->code),
 		.bytes = c->code.bytes,
-		.place = c->heard.place};
+		.place = c->stream.place};
 	c->state = CANDIDATE_RUNNING;
-	c->number = l->last_number + c->heard.place;
+	c->number = l->last_number + c->stream.place;
 	l->n_steps++;
 	l->round->n_ran++;
 	l->budget.used[BUDGET_STEPS]++;
-	loop_tell_code(l, c->heard.place, c->number, &order);
+	loop_tell_code(l, c->stream.place, c->number, &order);
 	if (l->state != LOOP_TRYING)
 		return;
 	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		refuse(l, c, &err);
 }
 
-/* What it says is an answer; @bundle of final_answer(), or NULL. */
+/* Run the check of @answer; @bundle is that of final_answer(), or NULL. */
 static void check(struct loop *l, struct candidate *c, const char *answer, const json_t *bundle)
 {
 	struct err err;
 	cleanup_buf struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
-	struct loop_code order = {.place = c->heard.place, .is_check = true};
+	struct loop_code order = {.place = c->stream.place, .is_check = true};
 	order.runtime = criterion_code(
 		&l->check, answer, json_object_get(bundle, "application/json"), &code);
 	order.code = buf_str(&code);
 	order.bytes = code.bytes;
 	c->state = CANDIDATE_CHECKING;
 	if (!order.runtime)
-		loop_starve(l);
+		loop_fail_memory(l);
 	else if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		refuse(l, c, &err);
 }
 
-/* A command looks at what was done, answer or not. */
+/* A command checks the workspace, so it runs after every step; an expression needs an answer. */
 static bool is_checked_by_running(const struct loop *l, bool is_answer)
 {
 	return l->check.kind == CRITERION_COMMAND ||
 		(l->check.kind == CRITERION_PYTHON && is_answer);
 }
 
-/* It has its branch, if it needs one. */
+/* The candidate has its branch: run its code, or check its answer. */
 static void go_on(struct loop *l, struct candidate *c)
 {
 	if (c->is_stopped)
@@ -113,7 +113,7 @@ static void branch(struct loop *l, struct candidate *c)
 {
 	struct err err;
 	c->state = CANDIDATE_BRANCHING;
-	if (l->config.hooks.branch(l->config.hooks.arg, c->heard.place, &err) < 0)
+	if (l->config.hooks.branch(l->config.hooks.arg, c->stream.place, &err) < 0)
 		refuse(l, c, &err);
 }
 
@@ -144,7 +144,7 @@ static void take_record(struct loop *l, struct candidate *c, const json_t *recor
 		if (words)
 			check(l, c, words, bundle);
 		else
-			loop_starve(l);
+			loop_fail_memory(l);
 		free(words);
 	}
 }
@@ -156,7 +156,7 @@ static void take_verdict(struct loop *l, struct candidate *c, const json_t *reco
 	c->checked = json_incref((json_t *)(uintptr_t)record);
 	c->state = CANDIDATE_DONE;
 	loop_tell_of(
-		l, c->heard.place, json_pack("{s:s, s:b}", "event", "check", "passed", is_good));
+		l, c->stream.place, json_pack("{s:s, s:b}", "event", "check", "passed", is_good));
 }
 
 void loop_round_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err)
@@ -181,12 +181,12 @@ static int read_reply(struct candidate *c)
 	return candidate_is_code(c) ? extract_write(&c->code, c->text, &c->found) : 0;
 }
 
-void candidate_heard(void *arg, struct reply *reply, const struct failure *why)
+void candidate_replied(void *arg, struct reply *reply, const struct failure *why)
 {
-	struct hearing *h = arg;
-	struct candidate *c = container_of(h, struct candidate, heard);
-	struct loop *l = h->loop;
-	h->call = NULL;
+	struct reply_stream *s = arg;
+	struct candidate *c = container_of(s, struct candidate, stream);
+	struct loop *l = s->loop;
+	s->call = NULL;
 	l->n_replies++;
 	loop_count_usage(l, reply);
 	l->round->usage.input += reply->usage.input;
@@ -194,42 +194,42 @@ void candidate_heard(void *arg, struct reply *reply, const struct failure *why)
 	l->round->usage.is_estimated |= reply->usage.is_estimated;
 	c->state = CANDIDATE_DONE;
 	c->stop = reply->stop;
-	c->is_cut = h->said.bytes > LOOP_REPLY_BYTES;
+	c->is_cut = s->text.bytes > LOOP_REPLY_BYTES;
 	bool is_other = false;
 	c->text = why ? NULL : block_text(reply, &is_other);
 	if (c->text && is_other)
-		c->text[0] = '\0'; /* it calls what there is not: that is nothing */
+		c->text[0] = '\0'; /* a call of a tool that does not exist counts as empty */
 	if (why && why->class == FAILURE_REPLAY) {
-		loop_fail(l, &why->err); /* what was recorded is another run */
+		loop_fail(l, &why->err); /* the recording is of another run */
 		return;
 	}
 	if (why) {
 		c->why = *why;
 	} else if (!c->text || read_reply(c) < 0) {
-		loop_starve(l);
+		loop_fail_memory(l);
 		return;
 	} else {
-		const struct said said = {.text = c->text, .stop = c->stop};
-		loop_has_seen(l);
-		loop_hear_rest(h);
-		loop_tell_message(l, h->place, &said, &reply->usage);
+		const struct whole_reply said = {.text = c->text, .stop = c->stop};
+		loop_note_images(l);
+		reply_stream_flush(s);
+		loop_tell_message(l, s->place, &said, &reply->usage);
 		if (l->state != LOOP_TRYING)
 			return;
 		if ((candidate_is_code(c) && !is_half(c)) ||
-			(candidate_is_said(c) && is_checked_by_running(l, true)))
+			(candidate_is_text(c) && is_checked_by_running(l, true)))
 			branch(l, c);
 	}
 	loop_round_settle(l);
 }
 
-/* ---- what it is worth ---- */
+/* ---- its rank ---- */
 
 bool candidate_is_answer(const struct candidate *c)
 {
-	return candidate_is_said(c) || bundle_of(c);
+	return candidate_is_text(c) || bundle_of(c);
 }
 
-/* Does the answer have numbers that come from nowhere, or miss the schema? */
+/* Does the answer have ungrounded numbers, or violate the schema? */
 static bool is_bad_answer(struct loop *l, const struct candidate *c)
 {
 	struct err err;
@@ -250,9 +250,9 @@ static bool is_bad_answer(struct loop *l, const struct candidate *c)
 
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c)
 {
-	if (!candidate_is_said(c) && !c->record)
+	if (!candidate_is_text(c) && !c->record)
 		return VOTE_NONE;
-	if (candidate_is_said(c) && c->is_refused)
+	if (candidate_is_text(c) && c->is_refused)
 		return VOTE_FAILED;
 	if (c->record && strcmp(status_of(c->record), "ok") != 0)
 		return VOTE_FAILED;
@@ -273,7 +273,7 @@ static const char *word_of(const struct candidate *c)
 		return "stopped";
 	if (!c->text)
 		return "unanswered";
-	return candidate_is_said(c)	   ? "answer"
+	return candidate_is_text(c)	   ? "answer"
 		: is_half(c)		   ? "cut"
 		: c->stop == REPLY_REFUSAL ? "declined"
 					   : "empty";
@@ -289,7 +289,7 @@ json_t *candidate_json(const struct candidate *c)
 {
 	const char *why = c->is_refused ? c->err.msg : c->why.err.code ? c->why.err.msg : NULL;
 	json_t *out = json_pack("{s:I, s:s, s:s, s:o*, s:s*}", "candidate",
-		(json_int_t)c->heard.place, "status", word_of(c), "rank", vote_rank_word(c->rank),
+		(json_int_t)c->stream.place, "status", word_of(c), "rank", vote_rank_word(c->rank),
 		"value", candidate_shown(c), "message", why);
 	if (c->number > 0)
 		(void)json_object_set_new(out, "number", json_integer(c->number));

@@ -1,9 +1,9 @@
-/* Models that read no images. SPDX-License-Identifier: Apache-2.0 */
+/* Models that cannot read images. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/inside.h"
 
 #include <string.h>
 
-/* What servers say of images that they do not take, whatever the status. */
+/* Does the server's message speak of images? The status alone does not tell: servers differ. */
 static bool is_about_images(const struct failure *why)
 {
 	static const char *const words[] = {
@@ -22,7 +22,7 @@ static bool has_images(const struct loop *l)
 	return false;
 }
 
-int loop_blind(struct loop *l)
+int loop_drop_images(struct loop *l)
 {
 	size_t n_next = json_array_size(l->images);
 	int r = n_next > 0 ? buf_addf(&l->next, DIALOG_NO_IMAGES, n_next) : 0;
@@ -32,19 +32,20 @@ int loop_blind(struct loop *l)
 }
 
 /*
- * A server that does not understand a question with the first images it was ever sent may not
- * understand the images, whether or not it says so. One that has read some before has to say so.
+ * If a server rejects the first question that has images, the images may be the reason even when
+ * its message does not mention them. If it has accepted images before, the message has to mention
+ * them.
  */
-bool loop_ask_blind(struct loop *l, const struct failure *why)
+bool loop_ask_without_images(struct loop *l, const struct failure *why)
 {
 	bool is_suspect = is_about_images(why) || (why->class == FAILURE_REQUEST && !l->has_seen);
 	bool is_possible = why->class == FAILURE_REQUEST || why->class == FAILURE_SERVER ||
 		why->class == FAILURE_MODEL;
 	if (l->no_images || !is_possible || !is_suspect || !has_images(l))
 		return false;
-	int n = loop_blind(l);
+	int n = loop_drop_images(l);
 	if (n < 0) {
-		loop_starve(l);
+		loop_fail_memory(l);
 		return true;
 	}
 	loop_tell(l,
@@ -54,8 +55,7 @@ bool loop_ask_blind(struct loop *l, const struct failure *why)
 	return true;
 }
 
-/* It has answered what has images in it. */
-void loop_has_seen(struct loop *l)
+void loop_note_images(struct loop *l)
 {
 	l->has_seen = l->has_seen || has_images(l);
 }

@@ -1,5 +1,18 @@
-/* What the model says: heard until its first block is whole, then acted upon.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reply of the model, from its first byte to what is done about it.
+ *
+ * The reply streams in. After each piece the last line is examined: a line that may close a block
+ * of code (a fence, or "</" of a tag) makes the text be parsed, and if its first block is whole,
+ * the reply is cut there and the request is cancelled: text behind the code would be made up, since
+ * the model has not seen the result. Parsing is bounded by LOOKS_MAX, so that a reply full of
+ * fences does not cost quadratic time.
+ *
+ * Then one of four things happens: code is run; text is judged as the answer; an empty, cut or
+ * misdirected reply is sent back with a remark; an error of the model is met with a shorter dialog,
+ * or one without images, or ends the loop.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "agent/answer/block.h"
 #include "agent/answer/extract.h"
 #include "agent/loop/inside.h"
@@ -9,20 +22,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often a reply is looked at for a block of tags; and how often what a model can read is found
- * to be less than we thought. */
+/* How often one reply is parsed for a whole block; how often the dialog is shortened because it
+ * does not fit into the model's context. */
 enum { LOOKS_MAX = 500, OVERFLOWS_MAX = 3 };
 
-void loop_hear_anew(struct hearing *h)
+void reply_stream_reset(struct reply_stream *s)
 {
-	buf_clear(&h->said);
-	h->n_told = h->line_at = h->seen = h->n_looks = 0;
-	h->has_tag = false;
+	buf_clear(&s->text);
+	s->n_told = s->line_at = s->seen = s->n_looks = 0;
+	s->has_tag = false;
 }
 
 /* ---- while it comes ---- */
 
-/* What of a text can be shown now: a character that is not whole yet waits. */
+/* How many bytes can be shown now: an incomplete UTF-8 character at the end waits. */
 static size_t whole(const char *text, size_t bytes)
 {
 	size_t n = bytes;
@@ -38,22 +51,22 @@ static size_t whole(const char *text, size_t bytes)
 	return n;
 }
 
-static void tell_delta(struct hearing *h, const char *event, const char *text, size_t bytes)
+static void tell_delta(struct reply_stream *s, const char *event, const char *text, size_t bytes)
 {
 	if (bytes > 0)
-		loop_tell_of(h->loop, h->place,
+		loop_tell_of(s->loop, s->place,
 			json_pack("{s:s, s:o}", "event", event, "text", json_stringn(text, bytes)));
 }
 
-void loop_hear_rest(struct hearing *h)
+void reply_stream_flush(struct reply_stream *s)
 {
-	const char *text = buf_str(&h->said) + h->n_told;
-	size_t n = whole(text, h->said.bytes - h->n_told);
-	tell_delta(h, "model.delta", text, n);
-	h->n_told += n;
+	const char *text = buf_str(&s->text) + s->n_told;
+	size_t n = whole(text, s->text.bytes - s->n_told);
+	tell_delta(s, "model.delta", text, n);
+	s->n_told += n;
 }
 
-/* May this line end a block? */
+/* May this line close a block? */
 static bool is_fence(const char *line, size_t bytes)
 {
 	size_t n = 0;
@@ -63,73 +76,72 @@ static bool is_fence(const char *line, size_t bytes)
 		line[n + 2] == line[n];
 }
 
-/* Is the first block of code whole? Looked at from the line under way on; what belongs to it stays.
- */
-static bool is_enough(struct hearing *h)
+/* Is the first block of code whole? If so, the text behind it is dropped. */
+static bool is_enough(struct reply_stream *s)
 {
-	const char *text = buf_str(&h->said);
-	while (h->line_at < h->said.bytes) {
-		/* A line may come byte by byte, and be all there is. */
-		size_t from = MAX(h->line_at, h->seen), back = from > h->line_at ? from - 1 : from;
-		const char *newline = memchr(text + from, '\n', h->said.bytes - from);
-		size_t end = newline ? (size_t)(newline + 1 - text) : h->said.bytes;
-		h->has_tag = h->has_tag || memmem(text + back, end - back, "</", 2);
-		h->seen = end;
-		if ((h->has_tag || is_fence(text + h->line_at, end - h->line_at)) &&
-			h->n_looks++ < LOOKS_MAX && extract_is_whole(text, end)) {
-			h->said.bytes = end;
-			h->said.data[end] = '\0';
+	const char *text = buf_str(&s->text);
+	while (s->line_at < s->text.bytes) {
+		/* A long line may come byte by byte: look at each byte once. */
+		size_t from = MAX(s->line_at, s->seen), back = from > s->line_at ? from - 1 : from;
+		const char *newline = memchr(text + from, '\n', s->text.bytes - from);
+		size_t end = newline ? (size_t)(newline + 1 - text) : s->text.bytes;
+		s->has_tag = s->has_tag || memmem(text + back, end - back, "</", 2);
+		s->seen = end;
+		if ((s->has_tag || is_fence(text + s->line_at, end - s->line_at)) &&
+			s->n_looks++ < LOOKS_MAX && extract_is_whole(text, end)) {
+			s->text.bytes = end;
+			s->text.data[end] = '\0';
 			return true;
 		}
 		if (!newline)
 			return false;
-		h->line_at = end;
-		h->has_tag = false;
+		s->line_at = end;
+		s->has_tag = false;
 	}
 	return false;
 }
 
 static int on_delta(void *arg, struct delta *d)
 {
-	struct hearing *h = arg;
-	size_t before = h->said.bytes;
+	struct reply_stream *s = arg;
+	size_t before = s->text.bytes;
 	if (d->kind == DELTA_REASONING) {
 		size_t n = whole(d->text, d->bytes);
 		if (utf8_is_valid(d->text, n))
-			tell_delta(h, "model.reasoning", d->text, n);
+			tell_delta(s, "model.reasoning", d->text, n);
 		return 0;
 	}
 	if (d->kind != DELTA_TEXT)
 		return 0;
-	if (buf_append(&h->said, d->text, d->bytes) < 0)
+	if (buf_append(&s->text, d->text, d->bytes) < 0)
 		return 1;
-	bool is_over = is_enough(h);
+	bool is_over = is_enough(s);
 	if (is_over)
-		d->keep_bytes = h->said.bytes > before ? h->said.bytes - before : 0;
-	loop_hear_rest(h);
-	return is_over || h->said.bytes > LOOP_REPLY_BYTES;
+		d->keep_bytes = s->text.bytes > before ? s->text.bytes - before : 0;
+	reply_stream_flush(s);
+	return is_over || s->text.bytes > LOOP_REPLY_BYTES;
 }
 
-/* Nothing was done with what was heard: it may begin anew. */
+/* The request is retried; nothing was done with the text so far, so it is forgotten. */
 static int on_restart(void *arg, const struct failure *why)
 {
-	struct hearing *h = arg;
-	loop_hear_anew(h);
-	loop_tell_of(h->loop, h->place,
+	struct reply_stream *s = arg;
+	reply_stream_reset(s);
+	loop_tell_of(s->loop, s->place,
 		json_pack("{s:s, s:s}", "event", "model.restart", "why", failure_word(why->class)));
 	return 0;
 }
 
 static void on_wait(void *arg, const struct failure *why, int64_t ms)
 {
-	struct hearing *h = arg;
-	loop_tell_of(h->loop, h->place,
+	struct reply_stream *s = arg;
+	loop_tell_of(s->loop, s->place,
 		json_pack("{s:s, s:s, s:s, s:I}", "event", "model.wait", "why",
 			failure_word(why->class), "message", why->err.msg, "wait_ms",
 			(json_int_t)ms));
 }
 
-/* ---- when it is there ---- */
+/* ---- when the reply is whole ---- */
 
 void loop_count_usage(struct loop *l, const struct reply *reply)
 {
@@ -138,8 +150,8 @@ void loop_count_usage(struct loop *l, const struct reply *reply)
 		dialog_counted(&l->dialog, reply->usage.input);
 }
 
-void loop_tell_message(
-	struct loop *l, unsigned place, const struct said *said, const struct wire_usage *usage)
+void loop_tell_message(struct loop *l, unsigned place, const struct whole_reply *said,
+	const struct wire_usage *usage)
 {
 	json_t *words = json_string(said->text);
 	loop_tell_of(l, place,
@@ -172,24 +184,24 @@ static void run(struct loop *l, const char *text, const struct extract *e)
 {
 	struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
 	if (extract_write(&code, text, e) < 0)
-		loop_starve(l);
+		loop_fail_memory(l);
 	else
 		loop_run(l, e->runtime, buf_str(&code), code.bytes);
 	buf_done(&code);
 }
 
-/* It calls what it was not given. */
+/* The reply calls a tool that does not exist. */
 static void refuse_call(struct loop *l, const char *text)
 {
 	if (text[0] && dialog_add(&l->dialog, DIALOG_SAID, text, strlen(text), NULL) < 0)
-		loop_starve(l);
+		loop_fail_memory(l);
 	else
 		send_back(l,
 			"There is no such tool: nothing can be called here. Write one fenced block of "
 			"code, or your answer in plain text.\n");
 }
 
-void loop_act(struct loop *l, const struct said *said)
+void loop_act(struct loop *l, const struct whole_reply *said)
 {
 	const char *text = said->text;
 	struct extract e;
@@ -206,7 +218,7 @@ void loop_act(struct loop *l, const struct said *said)
 	bool is_half = said->stop == REPLY_LENGTH || said->is_cut;
 	l->n_empty = 0;
 	if (dialog_add(&l->dialog, DIALOG_SAID, text, bytes, NULL) < 0)
-		loop_starve(l);
+		loop_fail_memory(l);
 	else if (e.kind == EXTRACT_TEXT && said->stop == REPLY_REFUSAL)
 		loop_finish(l, LOOP_FAILED);
 	else if (e.kind == EXTRACT_TEXT && is_half && !l->is_last)
@@ -225,7 +237,8 @@ void loop_act(struct loop *l, const struct said *said)
 		run(l, text, &e);
 }
 
-/* It can read less than we thought. Returns: whether it was asked again. */
+/* The dialog is longer than the model's context: shorten it. Returns: whether it was asked again.
+ */
 static bool ask_shorter(struct loop *l, const struct failure *why)
 {
 	uint64_t tokens = dialog_tokens(&l->dialog);
@@ -242,28 +255,28 @@ static bool ask_shorter(struct loop *l, const struct failure *why)
 
 void loop_miss(struct loop *l, const struct failure *why)
 {
-	if (!ask_shorter(l, why) && !loop_ask_blind(l, why))
+	if (!ask_shorter(l, why) && !loop_ask_without_images(l, why))
 		loop_fail(l, &why->err);
 }
 
 static void on_done(void *arg, struct reply *reply, const struct failure *why)
 {
-	struct hearing *h = arg;
-	struct loop *l = h->loop;
+	struct reply_stream *s = arg;
+	struct loop *l = s->loop;
 	bool is_other;
 	char *text = block_text(reply, &is_other);
-	const struct said said = {.text = text,
+	const struct whole_reply said = {.text = text,
 		.stop = reply->stop,
-		.is_cut = h->said.bytes > LOOP_REPLY_BYTES,
+		.is_cut = s->text.bytes > LOOP_REPLY_BYTES,
 		.is_other = is_other};
-	h->call = NULL;
+	s->call = NULL;
 	l->n_replies++;
 	loop_count_usage(l, reply);
 	if (!text) {
-		loop_starve(l);
+		loop_fail_memory(l);
 	} else if (!why) {
-		loop_has_seen(l);
-		loop_hear_rest(h);
+		loop_note_images(l);
+		reply_stream_flush(s);
 		loop_tell_message(l, 0, &said, &reply->usage);
 		loop_act(l, &said);
 	} else {

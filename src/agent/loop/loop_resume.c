@@ -1,21 +1,22 @@
-/* A loop goes on where it was. SPDX-License-Identifier: Apache-2.0 */
+/* An interrupted or finished loop resumes from its saved state. SPDX-License-Identifier: Apache-2.0
+ */
 #include "agent/loop/inside.h"
-#include "agent/loop/loop_past.h"
 #include "agent/loop/loop_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void loop_keep(struct loop *l)
+void loop_save(struct loop *l)
 {
 	loop_note_time(l);
-	json_t *state = l->config.hooks.keep ? loop_state(l) : NULL;
+	json_t *state = l->config.hooks.save ? loop_state(l) : NULL;
 	if (state)
-		l->config.hooks.keep(l->config.hooks.arg, state);
+		l->config.hooks.save(l->config.hooks.arg, state);
 	json_decref(state);
 }
 
-/* Budgets go on; what is given anew, and what was used up, begins anew. */
+/* Use counts on, except for a limit that the caller sets again, and for the one that was reached:
+ * those begin at 0. */
 static void renew_budget(struct loop *l, const struct budget *given, const struct loop_past *past)
 {
 	struct budget *b = &l->budget;
@@ -51,7 +52,7 @@ static int add_remarks(struct loop *l, const struct loop_past *past)
 	return r;
 }
 
-/* What is said next is a task of its own: nothing of the last answer is this one's. */
+/* What the user says next is a new task: forget the last answer. */
 static int add_task(struct loop *l, const char *task)
 {
 	int r = loop_flush(l);
@@ -71,11 +72,11 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 	if (r < 0)
 		return r;
 	if (l->state == LOOP_OVER && l->end == LOOP_OK && !task) {
-		(void)err_set(err, ERR_USAGE, "it has its answer already");
+		(void)err_set(err, ERR_USAGE, "the agent has its answer already");
 		return err_hint(err, "say what is to be done next");
 	}
 	l->no_images = l->no_images || l->config.no_images;
-	if (l->no_images && loop_blind(l) < 0)
+	if (l->no_images && loop_drop_images(l) < 0)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 	if (l->config.context_tokens > 0)
 		l->context_tokens = l->config.context_tokens;
@@ -93,7 +94,7 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 	return 0;
 }
 
-void loop_go_on(struct loop *l)
+void loop_continue(struct loop *l)
 {
 	json_t *record = take_ptr(l->record);
 	if (record)

@@ -1,13 +1,16 @@
 /*
- * A step of several candidates: asked at once, each run in a branch of its own, the best kept.
+ * Best of N: several candidates for one step, asked for at once, each run in a branch of its own.
  *
- * Theory of operation. Each candidate goes its own way, ASKING, BRANCHING, RUNNING, CHECKING, as
- * far as it comes. When all are done they are compared (agent/answer/vote.h), the session goes on
- * as the branch of the best, and what that one said and did is taken as the step. Who heard none of
- * this heard of one candidate only: what is of the others was told as theirs.
+ * Theory of operation. The model is asked the same question N times. Each candidate passes through
+ * ASKING, BRANCHING, RUNNING and CHECKING independently of the others, or stops early: an empty
+ * reply, a branch that is refused, code that is stopped. When all are DONE, they vote
+ * (agent/answer/vote.h): the candidates of the best rank that agree on a value win, and the first
+ * of them is chosen. Then the session adopts the chosen branch, and the chosen reply and record
+ * enter the dialog as if that candidate had been the only one. The other candidates leave no trace
+ * in the dialog; the user sees them in events that name the candidate.
  *
- * Where no branch can be made, the first candidate's code is run in the session itself, and from
- * then on there is one.
+ * If no branch can be made, the first candidate's code runs in the session itself, and the steps
+ * after it have one candidate each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +45,7 @@ int loop_round_ask(struct loop *l, const struct wire_request *q, unsigned n, str
 {
 	struct round *r = calloc(1, sizeof *r);
 	struct wire_watch watch = loop_watch;
-	watch.done = candidate_heard;
+	watch.done = candidate_replied;
 	if (!r || !(r->v = calloc(n, sizeof *r->v))) {
 		free(r);
 		return err_set(err, ERR_NO_MEMORY, "no memory for candidates");
@@ -53,14 +56,14 @@ int loop_round_ask(struct loop *l, const struct wire_request *q, unsigned n, str
 	l->n_interrupts = 0;
 	r->n = n;
 	for (unsigned i = 0; i < n; i++) {
-		r->v[i].heard = (struct hearing){
-			.loop = l, .place = i + 1, .said = BUF_INIT(REPLY_TEXT_BYTES)};
+		r->v[i].stream = (struct reply_stream){
+			.loop = l, .place = i + 1, .text = BUF_INIT(REPLY_TEXT_BYTES)};
 		r->v[i].code = BUF_INIT(REPLY_TEXT_BYTES);
 	}
 	tell_asked(l, n);
 	for (unsigned i = 0; i < n && l->state == LOOP_TRYING; i++) {
-		watch.arg = &r->v[i].heard;
-		int bad = wire_ask(l->config.wire, q, &watch, &r->v[i].heard.call, err);
+		watch.arg = &r->v[i].stream;
+		int bad = wire_ask(l->config.wire, q, &watch, &r->v[i].stream.call, err);
 		if (bad < 0)
 			return bad;
 	}
@@ -78,8 +81,8 @@ bool loop_round_is_asking(const struct loop *l)
 void loop_round_cancel(struct loop *l)
 {
 	for (unsigned i = 0; l->round && i < l->round->n; i++)
-		if (l->round->v[i].heard.call)
-			wire_cancel(take_ptr(l->round->v[i].heard.call));
+		if (l->round->v[i].stream.call)
+			wire_cancel(take_ptr(l->round->v[i].stream.call));
 }
 
 void loop_round_stop(struct loop *l)
@@ -101,7 +104,7 @@ void loop_round_free(struct round *r)
 {
 	for (unsigned i = 0; r && i < r->n; i++) {
 		struct candidate *c = &r->v[i];
-		buf_done(&c->heard.said);
+		buf_done(&c->stream.text);
 		buf_done(&c->code);
 		free(c->text);
 		free(c->value);
@@ -121,7 +124,7 @@ static bool count_votes(struct loop *l, struct ballot *ballots)
 	for (unsigned i = 0; i < r->n; i++) {
 		struct candidate *c = &r->v[i];
 		c->value = c->record	       ? vote_record(c->record)
-			: candidate_is_said(c) ? vote_text(c->answer)
+			: candidate_is_text(c) ? vote_text(c->answer)
 					       : NULL;
 		c->rank = candidate_rank(l, c);
 		ballots[i] = (struct ballot){
@@ -134,10 +137,10 @@ static json_t *round_json(const struct round *r, const char *why)
 {
 	const struct candidate *c = &r->v[r->winner];
 	return json_pack("{s:I, s:I, s:I, s:s, s:I, s:I, s:o*, s:{s:I, s:I}}", "asked",
-		(json_int_t)r->n, "ran", (json_int_t)r->n_ran, "chosen", (json_int_t)c->heard.place,
-		"why", why, "votes", (json_int_t)r->vote.n_votes, "of", (json_int_t)r->vote.n_best,
-		"value", candidate_shown(c), "usage", "input", (json_int_t)r->usage.input, "output",
-		(json_int_t)r->usage.output);
+		(json_int_t)r->n, "ran", (json_int_t)r->n_ran, "chosen",
+		(json_int_t)c->stream.place, "why", why, "votes", (json_int_t)r->vote.n_votes, "of",
+		(json_int_t)r->vote.n_best, "value", candidate_shown(c), "usage", "input",
+		(json_int_t)r->usage.input, "output", (json_int_t)r->usage.output);
 }
 
 static void tell_chosen(struct loop *l, const char *why)
@@ -155,7 +158,7 @@ static void tell_chosen(struct loop *l, const char *why)
 	loop_tell(l, event);
 }
 
-/* Where a branch was refused there is no use in asking for more than had one. */
+/* Ask for no more candidates from now on than could have a branch. */
 static void note_refusals(struct loop *l)
 {
 	const struct round *r = l->round;
@@ -195,10 +198,11 @@ static void conclude(struct loop *l)
 	const struct candidate *c = r->winner < 0 ? NULL : &r->v[r->winner];
 	l->state = LOOP_ADOPTING;
 	l->config.hooks.adopt(
-		l->config.hooks.arg, c && candidate_has_moved(c) ? c->heard.place : 0);
+		l->config.hooks.arg, c && candidate_has_moved(c) ? c->stream.place : 0);
 }
 
-/* What it left in its own branch only is not there any more. */
+/* The record as the model sees it. State that the session did not adopt is gone with the branch: it
+ * counts as rolled back. */
 static json_t *told_record(const struct candidate *c)
 {
 	json_t *out = json_copy(c->record);
@@ -212,7 +216,7 @@ static json_t *told_record(const struct candidate *c)
 	return out;
 }
 
-/* What was told as the candidate's is the step's now. */
+/* Repeat the candidate's events as those of the step. */
 static void tell_step(struct loop *l, json_t *record)
 {
 	static const char *const streams[] = {"stdout", "stderr"};
@@ -236,10 +240,10 @@ static void take_step(struct loop *l, const struct candidate *c)
 	free(l->code);
 	l->code = strndup(code.code, code.bytes);
 	l->number = c->number;
-	/* It has been counted when it ran. */
+	/* run() has counted this step already. */
 	l->budget.used[BUDGET_STEPS]--;
 	if (!l->code || !record) {
-		loop_starve(l);
+		loop_fail_memory(l);
 	} else {
 		loop_tell_code(l, 0, c->number, &code);
 		tell_step(l, record);
@@ -251,7 +255,7 @@ static void take_step(struct loop *l, const struct candidate *c)
 
 static void take(struct loop *l, const struct round *r, const struct candidate *c)
 {
-	const struct said said = {.text = c->text, .stop = c->stop, .is_cut = c->is_cut};
+	const struct whole_reply said = {.text = c->text, .stop = c->stop, .is_cut = c->is_cut};
 	size_t bytes = candidate_is_code(c) ? c->found.end : strlen(c->text);
 	l->n_empty = 0;
 	l->verdict = c->verdict;
@@ -261,15 +265,14 @@ static void take(struct loop *l, const struct round *r, const struct candidate *
 	if (l->state == LOOP_OVER)
 		return;
 	if (dialog_add(&l->dialog, DIALOG_SAID, c->text, bytes, NULL) < 0)
-		loop_starve(l);
+		loop_fail_memory(l);
 	else if (candidate_is_code(c))
 		take_step(l, c);
 	else
 		loop_judge(l, c->answer, NULL, NULL);
 }
 
-/* None stands. Where there are no branches, what was said first is done without one; else it is as
- * if that one only had been asked. */
+/* No candidate was chosen: act on the first reply as if the model had been asked for one only. */
 static void take_none(struct loop *l, const struct round *r)
 {
 	const struct candidate *c = NULL;
@@ -280,7 +283,8 @@ static void take_none(struct loop *l, const struct round *r)
 		(void)buf_add(&l->next, "The step was stopped before anything came of it.\n");
 		loop_ask(l);
 	} else if (c) {
-		const struct said said = {.text = c->text, .stop = c->stop, .is_cut = c->is_cut};
+		const struct whole_reply said = {
+			.text = c->text, .stop = c->stop, .is_cut = c->is_cut};
 		loop_tell_message(l, 0, &said, &r->usage);
 		if (l->state != LOOP_OVER)
 			loop_act(l, &said);

@@ -15,22 +15,23 @@ enum candidate_state {
 };
 
 struct candidate {
-	struct hearing heard;
+	struct reply_stream stream;
 	enum candidate_state state;
-	char *text; /* the reply; NULL: there was none */
+	char *text; /* the reply; NULL: the model could not be asked */
 	enum reply_stop stop;
 	bool is_cut;
 	struct extract found;
 	const char *answer; /* of a reply without code: within `text` */
 	struct buf code;
 	bool is_stopped, is_refused, has_branch;
-	unsigned number; /* of its step, by its place, whenever it ran; 0: none ran */
+	unsigned
+		number; /* of its step, given by its place, not by when it ran; 0: it did not run */
 	json_t *record, *checked;
 	enum verdict verdict;
-	struct failure why; /* there was no reply */
-	struct err err;	    /* it could not be tried */
+	struct failure why; /* of the model: no reply */
+	struct err err;	    /* why the branch or the step was refused */
 	enum vote_rank rank;
-	char *value; /* what it says, as it is compared */
+	char *value; /* the text that is compared in the vote */
 };
 
 struct round {
@@ -42,27 +43,26 @@ struct round {
 	struct vote vote;
 };
 
-/* wire_watch's `done`: @arg is the candidate's hearing. */
-void candidate_heard(void *arg, struct reply *reply, const struct failure *why);
+/* wire_watch's `done`: @arg is the candidate's reply_stream. */
+void candidate_replied(void *arg, struct reply *reply, const struct failure *why);
 
-/* Did it write code, or what could be an answer in words? */
+/* Did the model write code? Text that may be an answer? */
 bool candidate_is_code(const struct candidate *c);
-bool candidate_is_said(const struct candidate *c);
+bool candidate_is_text(const struct candidate *c);
 
-/* In words, or by final_answer(). */
+/* Does it have an answer, as text or by final_answer()? */
 bool candidate_is_answer(const struct candidate *c);
 
-/* How far it came. */
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c);
 
-/* Has its branch gone on from where the session stands? */
+/* Does the state of its branch differ from the session's? */
 bool candidate_has_moved(const struct candidate *c);
 
-/* What it says, as far as it is shown. Owns: the caller. NULL: nothing. */
+/* The beginning of its value. Owns: the caller. NULL: nothing. */
 json_t *candidate_shown(const struct candidate *c);
 
-/* All that an event tells of it. Owns: the caller. */
+/* As events tell it. Owns: the caller. */
 json_t *candidate_json(const struct candidate *c);
 
-/* Conclude the round if all are done. */
+/* If all candidates are done, choose one. */
 void loop_round_settle(struct loop *l);

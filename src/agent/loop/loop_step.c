@@ -25,7 +25,7 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 	free(l->code);
 	l->code = strndup(code, bytes);
 	if (!l->code) {
-		loop_starve(l);
+		loop_fail_memory(l);
 		return;
 	}
 	const struct loop_code order = {.runtime = runtime, .code = l->code, .bytes = bytes};
@@ -37,7 +37,7 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 	l->state = LOOP_RUNNING;
 	l->n_interrupts = 0;
 	l->is_untold = true;
-	loop_keep(l);
+	loop_save(l);
 	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		loop_fail(l, &err);
 }
@@ -108,7 +108,7 @@ static void observe(struct loop *l, const json_t *record)
 	buf_cut(&l->next, l->next.bytes); /* one too long is left out: what follows is told */
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
-		(void)loop_blind(l);
+		(void)loop_drop_images(l);
 	if (hint_find(&hint, record, &about))
 		(void)buf_addf(&l->next, "Hint: %s\n", buf_str(&hint));
 	json_t *shown = json_string(buf_str(&l->next) + at);
@@ -127,7 +127,7 @@ void loop_stepped(struct loop *l, const json_t *record)
 	l->budget.used[BUDGET_STEPS]++;
 	l->budget.used[BUDGET_FAILURES] = is_good ? 0 : l->budget.used[BUDGET_FAILURES] + 1;
 	if (answer_remember(l->grounding, record) < 0) {
-		loop_starve(l);
+		loop_fail_memory(l);
 		return;
 	}
 	note_state(l, record);

@@ -33,7 +33,7 @@ enum {
 /* Is there no more use for the session? */
 static bool is_over(const struct agent_call *a)
 {
-	return a->is_own && !agent_kept_is_unfinished(a);
+	return a->is_own && !agent_is_unfinished(a);
 }
 
 static void answer(struct agent_call *a)
@@ -44,7 +44,7 @@ static void answer(struct agent_call *a)
 	if (result && a->session && !is_over(a))
 		(void)json_object_set_new(result, "session", json_string(a->session));
 	if (result && a->is_kept)
-		(void)json_object_set_new(result, "agent", json_string(a->kept.id));
+		(void)json_object_set_new(result, "agent", json_string(a->stored.id));
 	if (result && a->query.queries)
 		(void)json_object_set_new(result, "queries", queries_report(a->query.queries));
 	agent_query_close(&a->query);
@@ -52,7 +52,7 @@ static void answer(struct agent_call *a)
 	loop_close(a->loop);
 	if (a->wire)
 		wire_close(a->wire);
-	agent_kept_close(a);
+	agent_saved_close(a);
 	json_decref(a->params);
 	json_decref(a->about);
 	free(a->session);
@@ -297,7 +297,7 @@ static int write_task(const struct agent_call *a, struct buf *out)
 {
 	int r = buf_add(out, param_text(a->params, "task", ""));
 	/* What goes on was told of them when it began. */
-	return r < 0 || agent_kept_loop(a) ? r : inputs_show(&a->inputs, a->runtime, out);
+	return r < 0 || agent_saved_loop(a) ? r : inputs_show(&a->inputs, a->runtime, out);
 }
 
 /* What of them the prompt names. */
@@ -313,7 +313,7 @@ static void tell_started(struct agent_call *a)
 {
 	call_event(a->call,
 		json_pack("{s:s, s:s, s:s*}", "event", "agent.started", "session", a->session,
-			"agent", a->is_kept ? a->kept.id : NULL));
+			"agent", a->is_kept ? a->stored.id : NULL));
 }
 
 static bool is_on(const json_t *params, const char *name)
@@ -329,7 +329,7 @@ static void begin(struct agent_call *a)
 	cleanup_buf struct buf task = BUF_INIT(TASK_BYTES + INPUTS_TEXT_BYTES);
 	unsigned best_of = (unsigned)param_count(params, "best_of", 1);
 	struct budget budget;
-	struct loop_past past = {.state = agent_kept_loop(a),
+	struct loop_past past = {.state = agent_saved_loop(a),
 		.record = a->record,
 		.remark = a->remark[0] ? a->remark : NULL};
 	struct err err = {0};
@@ -362,7 +362,7 @@ static void begin(struct agent_call *a)
 			.done = on_done,
 			.branch = branch,
 			.adopt = adopt,
-			.keep = agent_keep}};
+			.save = agent_save}};
 	if (!has_task)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 	if (a->is_unwanted)
@@ -440,7 +440,7 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 static void make_session(struct agent_call *a)
 {
 	json_t *params = json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
-	const struct kept_place *place = a->call->context->agents;
+	const struct agent_store *place = a->call->context->agents;
 	struct call_order order;
 	struct err err;
 	a->is_own = true;
@@ -463,9 +463,9 @@ static void on_awaited(void *arg, const json_t *result, const struct err *err)
 	struct err why;
 	(void)result;
 	json_t *session =
-		err ? NULL : registry_get(a->call->context->registry, agent_kept_session(a), &why);
+		err ? NULL : registry_get(a->call->context->registry, agent_saved_session(a), &why);
 	if (session)
-		agent_kept_session_open(a, session, a->was);
+		agent_session_resumed(a, session, a->was);
 	on_session(a, session, err ? err : &why);
 	json_decref(session);
 }
@@ -475,22 +475,22 @@ static void find_session(struct agent_call *a)
 {
 	struct registry *registry = a->call->context->registry;
 	struct err err;
-	json_t *session = registry_get(registry, agent_kept_session(a), &err);
+	json_t *session = registry_get(registry, agent_saved_session(a), &err);
 	snprintf(a->was, sizeof a->was, "%s", session ? param_text(session, "state", "") : "");
 	bool is_there = session && strcmp(a->was, "closed") != 0 && strcmp(a->was, "closing") != 0;
 	json_decref(session);
 	if (is_there) {
 		a->is_own = json_is_true(json_object_get(a->agent, "is_own"));
-		registry_await_box(registry, agent_kept_session(a), on_awaited, a);
+		registry_await_box(registry, agent_saved_session(a), on_awaited, a);
 		return;
 	}
-	agent_kept_session_open(a, NULL, a->was);
+	agent_session_resumed(a, NULL, a->was);
 	make_session(a);
 }
 
 static int open_parts(struct agent_call *a, struct err *err)
 {
-	int r = agent_kept_open(a, err);
+	int r = agent_saved_open(a, err);
 	if (r == 0)
 		r = inputs_read(&a->inputs, param_get(a->params, "context"), err);
 	if (r == 0)
@@ -515,7 +515,7 @@ static void start_run(struct operation_call *call)
 		return;
 	}
 	a->call = call;
-	a->kept = KEPT_INIT;
+	a->stored = STORED_AGENT_INIT;
 	a->params = json_copy(call->params);
 	call->waiter.arg = a;
 	call->cancel = on_cancel;
@@ -527,7 +527,7 @@ static void start_run(struct operation_call *call)
 		json_t *session = registry_get(call->context->registry, name, &err);
 		on_session(a, session, &err);
 		json_decref(session);
-	} else if (agent_kept_session(a)) {
+	} else if (agent_saved_session(a)) {
 		find_session(a);
 	} else {
 		make_session(a);
@@ -536,10 +536,10 @@ static void start_run(struct operation_call *call)
 
 static void start_list(struct operation_call *call)
 {
-	const struct kept_place *place = call->context->agents;
+	const struct agent_store *place = call->context->agents;
 	struct err err = {0};
-	json_t *rows =
-		place && place->dir ? kept_list(place->dir, agent_owner(call)) : json_array();
+	json_t *rows = place && place->dir ? agent_store_list(place->dir, agent_owner(call))
+					   : json_array();
 	json_t *out = json_pack("{s:o*}", "agents", rows);
 	if (!out)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a list");

@@ -1,17 +1,34 @@
 /*
- * Calls of tools that wait for a person. A step goes on while its client is asked, so what is asked
- * again, with the answer, is to wait for it further: in both eras the request says nothing new.
+ * Tool calls that wait for a person's approval. The step keeps running while the client asks the
+ * person. The client then repeats its request with the answer attached, and this continues the wait
+ * for the same step; the arguments of the repeated request are not looked at, in both eras.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "serve/mcp/ask.h"
+
+#include "api/row/param.h"
 #include "base/attr.h"
-#include "serve/mcp/approval.h"
-#include "serve/mcp/job.h"
-#include "serve/mcp/tool.h"
 
 #include <string.h>
 
 enum { ASKED_MAX = 8 };
+
+static const char key[] = "approve";
+
+json_t *mcp_approval_question(json_t *text, const char *description)
+{
+	return json_pack("{s:s, s:{s:o, s:{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}}}", "method",
+		"elicitation/create", "params", "message", text, "requestedSchema", "type",
+		"object", "properties", key, "type", "boolean", "title", "Allow", "description",
+		description, "required", key);
+}
+
+bool mcp_approval_is_given(const json_t *answer)
+{
+	return strcmp(param_text(answer, "action", ""), "accept") == 0 &&
+		json_is_true(json_object_get(json_object_get(answer, "content"), key));
+}
 
 /* {"run", "approvals": [id]}: what was asked the client. */
 static const json_t *asked_ids(const struct mcp_job *job)

@@ -2,7 +2,7 @@
 #include "api/text/observation.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include "base/base64.h"
 #include "base/utf8.h"

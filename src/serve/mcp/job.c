@@ -4,7 +4,8 @@
 #include "api/text/wording.h"
 #include "base/timer.h"
 #include "base/utf8.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/ask.h"
+#include "serve/mcp/tool_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -58,11 +58,5 @@ void mcp_job_no_resource(struct mcp_job *job);
 /* Or a question to the client, mcp_call_ask(). */
 void mcp_job_ask(struct mcp_job *job, json_t *requests, json_t *state);
 
-/* Or what calls of a step that runs wait for, if there are any, and the client can ask a person. */
-bool mcp_job_ask_for(struct mcp_job *job, const json_t *record);
-/* Was that asked? Then decide what was answered, and wait on. */
-bool mcp_job_go_on(struct mcp_job *job);
-/* Interrupt what that goes on with. */
-void mcp_job_interrupt(const struct mcp_job *job);
 /* Wait for a run; the end of the job is its record. */
 void mcp_job_await(struct mcp_job *job, const char *run);

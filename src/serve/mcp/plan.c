@@ -1,10 +1,10 @@
 /* The tools on plans: proved, then run; what a policy asks about is asked of a person.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/plain.h"
-#include "serve/mcp/approval.h"
+#include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include "base/attr.h"
 

@@ -1,7 +1,7 @@
 /* The resources: files of sessions, and what runs printed. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include "base/utf8.h"
 

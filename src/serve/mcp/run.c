@@ -1,9 +1,10 @@
 /* The tools that run code: run_code, run_wait, read_output; and sessions. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "api/text/plain.h"
+#include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/attr.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include <stdlib.h>
 #include <string.h>

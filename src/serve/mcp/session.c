@@ -3,7 +3,7 @@
 #include "api/text/plain.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include "base/attr.h"
 #include "base/utf8.h"

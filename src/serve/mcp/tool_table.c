@@ -1,6 +1,6 @@
 /* What models are told of retort's tools. Every word here is read with every request: see
  * MCP_TOOLS_TOKENS_MAX. SPDX-License-Identifier: Apache-2.0 */
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include "base/attr.h"
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "serve/mcp/call.h"
-#include "serve/mcp/tool.h"
+#include "serve/mcp/tool_table.h"
 
 #include <stdlib.h>
 #include <string.h>

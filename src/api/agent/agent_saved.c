@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEPT_FILE_VERSION = 1 };
+enum { AGENT_FILE_VERSION = 1 };
 
 static const char *member(const json_t *object, const char *name)
 {
@@ -60,8 +60,8 @@ static json_t *own_params(const json_t *params)
 
 static int begin_anew(struct agent_call *a, struct err *err)
 {
-	const struct kept_place *place = a->call->context->agents;
-	char id[KEPT_ID_BYTES] = "";
+	const struct agent_store *place = a->call->context->agents;
+	char id[AGENT_ID_BYTES] = "";
 	if (!param_get(a->params, "task")) {
 		(void)err_set(err, ERR_USAGE, "task: missing");
 		return err_hint(err, "say what is to be done, or which agent is to resume");
@@ -70,14 +70,14 @@ static int begin_anew(struct agent_call *a, struct err *err)
 		return 0;
 	if (place->id)
 		snprintf(id, sizeof id, "%s", place->id);
-	int r = id[0] ? 0 : kept_new_id(id, err);
+	int r = id[0] ? 0 : agent_store_new_id(id, err);
 	if (r == 0)
-		r = kept_make(&a->kept, place->dir, id, err);
+		r = agent_store_create(&a->stored, place->dir, id, err);
 	if (r < 0)
 		return r;
 	const char *model = param_text(a->params, "model", "");
 	a->agent = json_pack("{s:i, s:s, s:s, s:s*, s:s, s:s, s:I, s:o}", "version",
-		KEPT_FILE_VERSION, "agent", id, "owner", agent_owner(a->call), "directory",
+		AGENT_FILE_VERSION, "agent", id, "owner", agent_owner(a->call), "directory",
 		place->directory, "task", param_text(a->params, "task", ""), "model",
 		is_public(model) ? model : "", "created_ms", now_ms(), "params",
 		own_params(a->params));
@@ -86,16 +86,16 @@ static int begin_anew(struct agent_call *a, struct err *err)
 
 static int open_past(struct agent_call *a, const char *id, struct err *err)
 {
-	const struct kept_place *place = a->call->context->agents;
-	char whole[KEPT_ID_BYTES];
+	const struct agent_store *place = a->call->context->agents;
+	char whole[AGENT_ID_BYTES];
 	if (!place || !place->dir) {
 		(void)err_set(err, ERR_NOT_FOUND, "resume: agents are not kept here");
 		return err_hint(err, "start the engine with a state directory");
 	}
-	int r = kept_find(whole, place->dir, id, NULL, err);
+	int r = agent_store_find(whole, place->dir, id, NULL, err);
 	if (r == 0)
-		r = kept_open(&a->kept, place->dir, whole, err);
-	if (r == 0 && !(a->agent = kept_read(&a->kept, err)))
+		r = agent_store_open(&a->stored, place->dir, whole, err);
+	if (r == 0 && !(a->agent = agent_store_read(&a->stored, err)))
 		r = -err_errno(err->code);
 	/* What is another's does not exist. */
 	if (r == 0 && strcmp(member(a->agent, "owner"), agent_owner(a->call)) != 0)
@@ -124,7 +124,7 @@ static int take_params(struct agent_call *a, struct err *err)
 	return 0;
 }
 
-int agent_kept_open(struct agent_call *a, struct err *err)
+int agent_saved_open(struct agent_call *a, struct err *err)
 {
 	const char *id = param_text(a->params, "resume", NULL);
 	if (id && param_get(a->params, "session")) {
@@ -138,30 +138,30 @@ int agent_kept_open(struct agent_call *a, struct err *err)
 	return r;
 }
 
-void agent_kept_close(struct agent_call *a)
+void agent_saved_close(struct agent_call *a)
 {
-	const struct kept_place *place = a->call->context->agents;
-	kept_close(&a->kept);
+	const struct agent_store *place = a->call->context->agents;
+	agent_store_close(&a->stored);
 	/* With a journal there, it is for its owner to tidy up. */
-	if (a->kept.id[0] && !place->id)
-		kept_forget(place->dir, a->kept.id);
+	if (a->stored.id[0] && !place->id)
+		agent_store_remove(place->dir, a->stored.id);
 	json_decref(a->agent);
 	json_decref(a->record);
 }
 
-const json_t *agent_kept_loop(const struct agent_call *a)
+const json_t *agent_saved_loop(const struct agent_call *a)
 {
 	return json_object_get(a->agent, "loop");
 }
 
-const char *agent_kept_session(const struct agent_call *a)
+const char *agent_saved_session(const struct agent_call *a)
 {
-	return agent_kept_loop(a) ? member(a->agent, "session") : NULL;
+	return agent_saved_loop(a) ? member(a->agent, "session") : NULL;
 }
 
-bool agent_kept_is_unfinished(const struct agent_call *a)
+bool agent_is_unfinished(const struct agent_call *a)
 {
-	const char *session = agent_kept_session(a);
+	const char *session = agent_saved_session(a);
 	return session && a->session && strcmp(session, a->session) == 0 &&
 		strcmp(member(a->agent, "status"), "ok") != 0;
 }
@@ -189,7 +189,7 @@ static void tell_unkept(struct agent_call *a, const struct err *why)
 	call_event(a->call, json_pack("{s:s, s:s}", "event", "agent.unkept", "message", why->msg));
 }
 
-void agent_keep(void *arg, const json_t *state)
+void agent_save(void *arg, const json_t *state)
 {
 	struct agent_call *a = arg;
 	struct err err;
@@ -201,7 +201,7 @@ void agent_keep(void *arg, const json_t *state)
 	(void)json_object_set_new(a->agent, "session", json_string(a->session));
 	(void)json_object_set_new(a->agent, "is_own", json_boolean(a->is_own));
 	(void)json_object_set_new(a->agent, "head", head_of(a));
-	if (kept_write(&a->kept, a->agent, &err) < 0)
+	if (agent_store_write(&a->stored, a->agent, &err) < 0)
 		tell_unkept(a, &err);
 }
 
@@ -213,7 +213,7 @@ void agent_keep(void *arg, const json_t *state)
  */
 static void find_record(struct agent_call *a, const json_t *session)
 {
-	const json_t *loop = agent_kept_loop(a);
+	const json_t *loop = agent_saved_loop(a);
 	const char *before = member(a->agent, "head"), *head = member(session, "head");
 	if (strcmp(member(loop, "state"), "running") != 0 || strcmp(before, head) == 0)
 		return;
@@ -236,7 +236,7 @@ static void find_record(struct agent_call *a, const json_t *session)
 	json_decref(step);
 }
 
-void agent_kept_session_open(struct agent_call *a, const json_t *session, const char *was)
+void agent_session_resumed(struct agent_call *a, const json_t *session, const char *was)
 {
 	const char *outcome = session ? member(session, "outcome") : "lost";
 	const char *difference = member(session, "difference");
@@ -260,6 +260,6 @@ void agent_kept_session_open(struct agent_call *a, const json_t *session, const 
 	else if (session && !outcome[0])
 		outcome = "replayed";
 	call_event(a->call,
-		json_pack("{s:s, s:s, s:s, s:s*}", "event", "agent.resumed", "agent", a->kept.id,
+		json_pack("{s:s, s:s, s:s, s:s*}", "event", "agent.resumed", "agent", a->stored.id,
 			"outcome", outcome, "difference", difference[0] ? difference : NULL));
 }

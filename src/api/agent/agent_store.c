@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/agent/kept.h"
+#include "api/agent/agent_store.h"
 
 #include "api/text/json.h"
 #include "base/attr.h"
@@ -30,7 +30,7 @@ static const char file_name[] = "agent.json", new_name[] = "agent.json.new",
 
 /* ---- names ---- */
 
-int kept_new_id(char id[KEPT_ID_BYTES], struct err *err)
+int agent_store_new_id(char id[AGENT_ID_BYTES], struct err *err)
 {
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
 	unsigned char random[ID_RANDOM_BYTES];
@@ -47,7 +47,7 @@ int kept_new_id(char id[KEPT_ID_BYTES], struct err *err)
 static bool is_id(const char *text)
 {
 	size_t n = strlen(text);
-	return n >= START_MIN && n < KEPT_ID_BYTES && strncmp(text, "a-", 2) == 0 &&
+	return n >= START_MIN && n < AGENT_ID_BYTES && strncmp(text, "a-", 2) == 0 &&
 		strspn(text + 2, "abcdefghijklmnopqrstuvwxyz234567") == n - 2;
 }
 
@@ -122,7 +122,7 @@ static int open_dir(const char *dir)
 	return fd < 0 ? -errno : fd;
 }
 
-int kept_open(struct kept *out, const char *dir, const char *id, struct err *err)
+int agent_store_open(struct stored_agent *out, const char *dir, const char *id, struct err *err)
 {
 	struct stat st;
 	cleanup_fd int at = open_dir(dir);
@@ -141,7 +141,7 @@ int kept_open(struct kept *out, const char *dir, const char *id, struct err *err
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
 		return err_set(err, ERR_ACCESS,
 			"agent %s: its directory is somebody else's, or open to others", id);
-	*out = (struct kept){.fd = fd_take(&fd), .lock_fd = fd_take(&lock)};
+	*out = (struct stored_agent){.fd = fd_take(&fd), .lock_fd = fd_take(&lock)};
 	snprintf(out->id, sizeof out->id, "%s", id);
 	return 0;
 }
@@ -163,7 +163,7 @@ static void remove_all(int at, const char *id, int fd)
 }
 
 struct found {
-	char id[KEPT_ID_BYTES];
+	char id[AGENT_ID_BYTES];
 	int64_t changed_ns;
 };
 
@@ -211,7 +211,7 @@ static void prune(const char *dir)
 	size_t n;
 	struct found *all = scan(dir, &n);
 	cleanup_fd int at = open_dir(dir);
-	for (size_t i = KEPT_MAX; at >= 0 && i < n; i++) {
+	for (size_t i = AGENT_STORE_MAX; at >= 0 && i < n; i++) {
 		cleanup_fd int lock = -1;
 		cleanup_fd int fd = lock_dir(at, all[i].id, &lock);
 		if (fd >= 0)
@@ -220,26 +220,26 @@ static void prune(const char *dir)
 	free(all);
 }
 
-int kept_make(struct kept *out, const char *dir, const char *id, struct err *err)
+int agent_store_create(struct stored_agent *out, const char *dir, const char *id, struct err *err)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof path, "%s/%s", dir, id);
 	int r = n > 0 && (size_t)n < sizeof path ? make_dirs(path) : -ENAMETOOLONG;
 	if (r < 0)
 		return fail("keep", id, -r, err);
-	r = kept_open(out, dir, id, err);
+	r = agent_store_open(out, dir, id, err);
 	if (r == 0)
 		prune(dir);
 	return r;
 }
 
-void kept_close(struct kept *k)
+void agent_store_close(struct stored_agent *k)
 {
 	fd_close(&k->fd);
 	fd_close(&k->lock_fd);
 }
 
-void kept_forget(const char *dir, const char *id)
+void agent_store_remove(const char *dir, const char *id)
 {
 	cleanup_fd int at = open_dir(dir);
 	cleanup_fd int lock = -1;
@@ -267,16 +267,18 @@ static int write_file(int at, const char *text, size_t bytes)
 	return r;
 }
 
-int kept_write(const struct kept *k, const json_t *agent, struct err *err)
+int agent_store_write(const struct stored_agent *k, const json_t *agent, struct err *err)
 {
 	char *text = json_dumps(agent, JSON_COMPACT);
 	size_t bytes = text ? strlen(text) : 0;
-	int r = !text ? -ENOMEM : bytes > KEPT_BYTES_MAX ? -EFBIG : write_file(k->fd, text, bytes);
+	int r = !text				? -ENOMEM
+		: bytes > AGENT_STORE_BYTES_MAX ? -EFBIG
+						: write_file(k->fd, text, bytes);
 	free(text);
 	return r < 0 ? fail("keep", k->id, -r, err) : 0;
 }
 
-static char *read_text(const struct kept *k, size_t *bytes, struct err *err)
+static char *read_text(const struct stored_agent *k, size_t *bytes, struct err *err)
 {
 	struct stat st;
 	cleanup_fd int fd =
@@ -289,9 +291,9 @@ static char *read_text(const struct kept *k, size_t *bytes, struct err *err)
 		(void)fail("read", k->id, errno, err);
 		return NULL;
 	}
-	if (!S_ISREG(st.st_mode) || st.st_size > KEPT_BYTES_MAX) {
+	if (!S_ISREG(st.st_mode) || st.st_size > AGENT_STORE_BYTES_MAX) {
 		(void)err_set(err, ERR_LIMIT, "agent %s: no file of at most %d MiB", k->id,
-			KEPT_BYTES_MAX >> 20);
+			AGENT_STORE_BYTES_MAX >> 20);
 		return NULL;
 	}
 	char *text = malloc((size_t)st.st_size + 1);
@@ -305,7 +307,7 @@ static char *read_text(const struct kept *k, size_t *bytes, struct err *err)
 	return NULL;
 }
 
-static int check(const struct kept *k, const json_t *agent, struct err *err)
+static int check(const struct stored_agent *k, const json_t *agent, struct err *err)
 {
 	static const char *const texts[] = {"agent", "owner", "task", "session", "model"};
 	json_int_t version = json_integer_value(json_object_get(agent, "version"));
@@ -326,7 +328,7 @@ static int check(const struct kept *k, const json_t *agent, struct err *err)
 	return err_hint(err, "restore it from a copy, or begin the task anew");
 }
 
-json_t *kept_read(const struct kept *k, struct err *err)
+json_t *agent_store_read(const struct stored_agent *k, struct err *err)
 {
 	size_t bytes = 0;
 	char *text = read_text(k, &bytes, err);
@@ -348,13 +350,13 @@ json_t *kept_read(const struct kept *k, struct err *err)
 static json_t *row_of(int at, const struct found *found, const char *owner)
 {
 	struct err err = {0};
-	struct kept k = {
+	struct stored_agent k = {
 		.fd = openat(at, found->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .lock_fd = -1};
 	snprintf(k.id, sizeof k.id, "%s", found->id);
-	json_t *agent = k.fd < 0 ? NULL : kept_read(&k, &err);
+	json_t *agent = k.fd < 0 ? NULL : agent_store_read(&k, &err);
 	const char *status = json_string_value(json_object_get(agent, "status"));
 	bool is_running = k.fd >= 0 && is_locked(k.fd);
-	kept_close(&k);
+	agent_store_close(&k);
 	if (!agent && err.code == ERR_NOT_FOUND)
 		return NULL; /* only just made */
 	if (!agent)
@@ -365,7 +367,7 @@ static json_t *row_of(int at, const struct found *found, const char *owner)
 	json_t *out = strcmp(json_string_value(json_object_get(agent, "owner")), owner) != 0
 		? NULL
 		: json_pack("{s:s, s:o, s:s, s:O, s:O, s:O*, s:I, s:O}", "agent", found->id, "task",
-			  json_safe_text(task, KEPT_TASK_BYTES), "status",
+			  json_safe_text(task, AGENT_TASK_BYTES), "status",
 			  is_running			  ? "running"
 				  : !status || !status[0] ? "interrupted"
 							  : status,
@@ -379,7 +381,7 @@ static json_t *row_of(int at, const struct found *found, const char *owner)
 	return out;
 }
 
-json_t *kept_list(const char *dir, const char *owner)
+json_t *agent_store_list(const char *dir, const char *owner)
 {
 	size_t n;
 	struct found *all = scan(dir, &n);
@@ -395,16 +397,17 @@ json_t *kept_list(const char *dir, const char *owner)
 }
 
 static int find_last(
-	char id[KEPT_ID_BYTES], const char *dir, const char *directory, struct err *err)
+	char id[AGENT_ID_BYTES], const char *dir, const char *directory, struct err *err)
 {
 	size_t i;
-	json_t *row, *rows = kept_list(dir, "");
+	json_t *row, *rows = agent_store_list(dir, "");
 	json_array_foreach(rows, i, row)
 	{
 		const char *there = json_string_value(json_object_get(row, "directory"));
 		if (!there || strcmp(there, directory) != 0)
 			continue;
-		snprintf(id, KEPT_ID_BYTES, "%s", json_string_value(json_object_get(row, "agent")));
+		snprintf(
+			id, AGENT_ID_BYTES, "%s", json_string_value(json_object_get(row, "agent")));
 		json_decref(rows);
 		return 0;
 	}
@@ -412,8 +415,8 @@ static int find_last(
 	return err_set(err, ERR_NOT_FOUND, "no agent was run in %.150s", directory);
 }
 
-int kept_find(char id[KEPT_ID_BYTES], const char *dir, const char *start, const char *directory,
-	struct err *err)
+int agent_store_find(char id[AGENT_ID_BYTES], const char *dir, const char *start,
+	const char *directory, struct err *err)
 {
 	size_t n, n_found = 0;
 	if (!start)
