@@ -212,19 +212,15 @@ struct help_args {
 	int color;
 };
 
+/* clang-format off */
 static const struct opt help_opts[] = {
-	{.name = "man",
-		OPT_INTO_FLAG(struct help_args, man),
-		.flags = OPT_HIDDEN | OPT_NO_ENV,
-		.group = "Options",
-		.help = "print the manual page in roff"},
-	{.name = "api",
-		OPT_INTO_FLAG(struct help_args, api),
-		.flags = OPT_HIDDEN | OPT_NO_ENV,
-		.group = "Options",
-		.help = "print the table of operations as JSON"},
+	{.name = "man", OPT_INTO_FLAG(struct help_args, man), .flags = OPT_HIDDEN | OPT_NO_ENV,
+		.group = "Options", .help = "print the manual page in roff"},
+	{.name = "api", OPT_INTO_FLAG(struct help_args, api), .flags = OPT_HIDDEN | OPT_NO_ENV,
+		.group = "Options", .help = "print the table of operations as JSON"},
 	CMD_COMMON_OPTS(struct help_args),
 };
+/* clang-format on */
 
 /* Is @word one of "run|check"? */
 static bool is_choice(const char *choices, const char *word)

@@ -1,7 +1,7 @@
 /* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/agent/models.h"
 #include "api/once/once.h"
-#include "api/row/given.h"
+#include "api/row/box_summary.h"
 #include "api/service.h"
 #include "api/text/tools.h"
 #include "base/attr.h"
@@ -30,61 +30,39 @@ struct mcp_args {
 	int offer, color;
 };
 
+/* clang-format off */
 static const struct opt mcp_opts[] = {
 #define BOX_ARGS struct mcp_args
 #include "cli/box.def"
 #undef BOX_ARGS
 	TOOLS_OPT(struct mcp_args, "Server"),
-	{.name = "offer",
-		OPT_INTO_CHOICE(struct mcp_args, offer),
-		.arg = "SET",
-		.group = "Server",
-		.choices = MCP_TIER_CHOICES,
-		.fallback = "standard",
+	{.name = "offer", OPT_INTO_CHOICE(struct mcp_args, offer), .arg = "SET", .group = "Server",
+		.choices = MCP_TIER_CHOICES, .fallback = "standard",
 		.help = "how many tools the model is shown"},
-	{.name = "structured",
-		OPT_INTO_FLAG(struct mcp_args, structured),
-		.group = "Server",
-		.help = "results also as structured content, for programs; some hosts then drop text "
-			"and images"},
-	{.name = "state",
-		OPT_INTO_TEXT(struct mcp_args, state),
-		.arg = "DIR",
-		.group = "Server",
+	{.name = "structured", OPT_INTO_FLAG(struct mcp_args, structured), .group = "Server",
+		.help = "results also as structured content, for programs; some hosts then drop text and "
+			"images"},
+	{.name = "state", OPT_INTO_TEXT(struct mcp_args, state), .arg = "DIR", .group = "Server",
 		.complete = OPT_COMPLETE_DIR,
 		.help = "keep sessions there from one time to the next; else they end with the client"},
-	{.name = "plans",
-		OPT_INTO_FLAG(struct mcp_args, plans),
-		.group = "Server",
+	{.name = "plans", OPT_INTO_FLAG(struct mcp_args, plans), .group = "Server",
 		.help = "also the tools check_plan and run_plan"},
-	{.name = "policy",
-		OPT_INTO_TEXT(struct mcp_args, policy),
-		.arg = "FILE",
-		.group = "Server",
+	{.name = "policy", OPT_INTO_TEXT(struct mcp_args, policy), .arg = "FILE", .group = "Server",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "what plans may do; else what tools say of themselves decides"},
-	{.name = "plan-tools",
-		OPT_INTO_TEXT(struct mcp_args, plan_tools),
-		.arg = "FILE",
-		.group = "Server",
+	{.name = "plan-tools", OPT_INTO_TEXT(struct mcp_args, plan_tools), .arg = "FILE", .group = "Server",
 		.complete = OPT_COMPLETE_FILE,
-		.help = "the tools that plans may call, as `retort plan --tools` has them; else those of --tools"},
-	{.name = "model",
-		OPT_INTO_TEXT(struct mcp_args, model),
-		.arg = "MODEL",
-		.flags = OPT_NO_ENV,
-		.group = "Server",
-		.help = "the model that answers ask() of plans, as `retort agent --model`"},
-	{.name = "key-file",
-		OPT_INTO_TEXT(struct mcp_args, key_file),
-		.arg = "FILE",
-		.flags = OPT_NO_ENV,
-		.group = "Server",
-		.complete = OPT_COMPLETE_FILE,
+		.help = "the tools that plans may call, as `retort plan --tools` has them; else those of "
+			"--tools"},
+	{.name = "model", OPT_INTO_TEXT(struct mcp_args, model), .arg = "MODEL", .flags = OPT_NO_ENV,
+		.group = "Server", .help = "the model that answers ask() of plans, as `retort agent --model`"},
+	{.name = "key-file", OPT_INTO_TEXT(struct mcp_args, key_file), .arg = "FILE", .flags = OPT_NO_ENV,
+		.group = "Server", .complete = OPT_COMPLETE_FILE,
 		.help = "file with the model's key; else the variable of its provider"},
 	BOX_PROFILE_OPT(struct mcp_args),
 	CMD_COMMON_OPTS(struct mcp_args),
 };
+/* clang-format on */
 
 struct mcp {
 	struct mcp_args args;
@@ -146,11 +124,11 @@ static bool has_writable_volume(const struct mcp_args *args)
 static int serve(struct mcp *m, struct err *err)
 {
 	json_t *create = m->create;
-	cleanup_buf struct buf packages = BUF_INIT(TOLD_BYTES), given = BUF_INIT(TOLD_BYTES),
+	cleanup_buf struct buf packages = BUF_INIT(TOLD_BYTES), files = BUF_INIT(TOLD_BYTES),
 			       limits = BUF_INIT(TOLD_BYTES);
-	given_packages(&packages, create);
-	given_files(&given, create);
-	given_limits(&limits, create);
+	box_summary_packages(&packages, create);
+	box_summary_files(&files, create);
+	box_summary_limits(&limits, create);
 	const struct mcp_tools_config config = {.version = version_text,
 		.tier = (enum mcp_tier)m->args.offer,
 		.has_tools = m->args.tools != NULL,
@@ -159,7 +137,7 @@ static int serve(struct mcp *m, struct err *err)
 		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
 		.policy = m->args.policy ? buf_str(&m->policy) : NULL,
 		.packages = buf_str(&packages),
-		.given = buf_str(&given),
+		.files = buf_str(&files),
 		.limits = buf_str(&limits),
 		.create = create,
 		.arg = m,
@@ -206,7 +184,7 @@ static int check_box(struct mcp *m, struct err *err)
 static int try_box(struct mcp *m, struct err *err)
 {
 	json_t *made = NULL, *closed = NULL;
-	if (given_is_likely(m->create))
+	if (box_summary_is_complete(m->create))
 		return 0;
 	if (!open_engine(m, err))
 		return -err_errno(err->code);

@@ -18,37 +18,25 @@
 
 enum { STATEMENT_MAX_BYTES = 16 << 20, PROMPT_BYTES = 160 };
 
+/* clang-format off */
 static const struct opt repl_opts[] = {
 	TOOLS_OPT(struct repl_args, "Tools"),
 #define BOX_ARGS struct repl_args
 #include "cli/box.def"
 #undef BOX_ARGS
-	{.name = "out",
-		.letter = 'o',
-		OPT_INTO_TEXT(struct repl_args, out),
-		.arg = "DIR",
-		.group = "Output",
+	{.name = "out", .letter = 'o', OPT_INTO_TEXT(struct repl_args, out), .arg = "DIR", .group = "Output",
 		.complete = OPT_COMPLETE_DIR,
 		.help = "copy new and changed files of the workspace to DIR, after each statement"},
-	{.name = "images",
-		OPT_INTO_CHOICE(struct repl_args, images),
-		.arg = "MODE",
-		.group = "Output",
-		.choices = PICTURE_CHOICES,
-		.fallback = "auto",
-		.help = "how plots are shown"},
-	{.name = "no-history",
-		OPT_INTO_FLAG(struct repl_args, no_history),
-		.group = "Output",
+	{.name = "images", OPT_INTO_CHOICE(struct repl_args, images), .arg = "MODE", .group = "Output",
+		.choices = PICTURE_CHOICES, .fallback = "auto", .help = "how plots are shown"},
+	{.name = "no-history", OPT_INTO_FLAG(struct repl_args, no_history), .group = "Output",
 		.help = "remember no lines from one time to the next"},
-	{.name = "quiet",
-		.letter = 'q',
-		OPT_INTO_FLAG(struct repl_args, quiet),
-		.group = "Output",
+	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct repl_args, quiet), .group = "Output",
 		.help = "no greeting, no notes about steps"},
 	BOX_PROFILE_OPT(struct repl_args),
 	CMD_COMMON_OPTS(struct repl_args),
 };
+/* clang-format on */
 
 static json_t *here(const struct repl *repl)
 {

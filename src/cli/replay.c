@@ -20,20 +20,15 @@ struct replay_args {
 	int color;
 };
 
+/* clang-format off */
 static const struct opt replay_opts[] = {
-	{.name = "json",
-		OPT_INTO_FLAG(struct replay_args, json),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
+	{.name = "json", OPT_INTO_FLAG(struct replay_args, json), .flags = OPT_NO_ENV, .group = "Output",
 		.help = "print one object"},
-	{.name = "policy",
-		OPT_INTO_TEXT(struct replay_args, policy),
-		.arg = "FILE",
-		.flags = OPT_NO_ENV,
-		.group = "Plans",
-		.help = "what would another policy have said"},
+	{.name = "policy", OPT_INTO_TEXT(struct replay_args, policy), .arg = "FILE", .flags = OPT_NO_ENV,
+		.group = "Plans", .help = "what would another policy have said"},
 	CMD_COMMON_OPTS(struct replay_args),
 };
+/* clang-format on */
 
 static void print_side(const char *what, const json_t *difference, const char *name)
 {

@@ -26,20 +26,13 @@ struct run_args {
 	int color;
 };
 
+/* clang-format off */
 static const struct opt run_opts[] = {
-	{.name = "code",
-		.letter = 'c',
-		OPT_INTO_TEXT(struct run_args, code),
-		.arg = "CODE",
-		.flags = OPT_ENDS | OPT_NO_ENV,
-		.group = "Program",
+	{.name = "code", .letter = 'c', OPT_INTO_TEXT(struct run_args, code), .arg = "CODE",
+		.flags = OPT_ENDS | OPT_NO_ENV, .group = "Program",
 		.help = "run CODE; what follows is its arguments"},
-	{.name = "stdin",
-		OPT_INTO_TEXT(struct run_args, stdin_file),
-		.arg = "FILE",
-		.flags = OPT_NO_ENV,
-		.group = "Program",
-		.complete = OPT_COMPLETE_FILE,
+	{.name = "stdin", OPT_INTO_TEXT(struct run_args, stdin_file), .arg = "FILE", .flags = OPT_NO_ENV,
+		.group = "Program", .complete = OPT_COMPLETE_FILE,
 		.help = "standard input of the program, - for retort's own; else it is empty"},
 #define BOX_ARGS struct run_args
 #include "cli/box.def"
@@ -50,6 +43,7 @@ static const struct opt run_opts[] = {
 	BOX_PROFILE_OPT(struct run_args),
 	CMD_COMMON_OPTS(struct run_args),
 };
+/* clang-format on */
 
 static int add_variable(
 	char **out, size_t *n_out, const char *name, const char *value, struct err *err)

@@ -152,16 +152,14 @@ static int new_main(int argc, char **argv)
 
 static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 
+/* clang-format off */
 static const struct opt ls_opts[] = {
-	{.name = "quiet",
-		.letter = 'q',
-		OPT_INTO_FLAG(struct session_args, output.quiet),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print names only, and the id of a session that has none"},
+	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct session_args, output.quiet), .flags = OPT_NO_ENV,
+		.group = "Output", .help = "print names only, and the id of a session that has none"},
 	JSON_OPT,
 	ENDING_OPTS,
 };
+/* clang-format on */
 
 static int print_names(const json_t *list)
 {
@@ -239,15 +237,14 @@ static int rm_main(int argc, char **argv)
 	return session_end(&run, 0, &err, status);
 }
 
+/* clang-format off */
 static const struct opt branch_opts[] = {
-	{.name = "force",
-		OPT_INTO_FLAG(struct session_args, force),
-		.flags = OPT_NO_ENV,
-		.group = "Options",
+	{.name = "force", OPT_INTO_FLAG(struct session_args, force), .flags = OPT_NO_ENV, .group = "Options",
 		.help = HELP_FORCE},
 	JSON_OPT,
 	ENDING_OPTS,
 };
+/* clang-format on */
 
 static void add_both(struct buf *b, const json_t *result)
 {
@@ -280,16 +277,14 @@ static int branch_main(int argc, char **argv)
 	return session_end(&run, r, &err, status);
 }
 
+/* clang-format off */
 static const struct opt undo_opts[] = {
-	{.name = "to",
-		OPT_INTO_TEXT(struct session_args, to),
-		.arg = "STEP",
-		.flags = OPT_NO_ENV | OPT_ONCE,
-		.group = "Options",
-		.help = HELP_UNDO_TO},
+	{.name = "to", OPT_INTO_TEXT(struct session_args, to), .arg = "STEP", .flags = OPT_NO_ENV | OPT_ONCE,
+		.group = "Options", .help = HELP_UNDO_TO},
 	JSON_OPT,
 	ENDING_OPTS,
 };
+/* clang-format on */
 
 static int undo_params(const struct session_run *run, json_t **out, struct err *err)
 {
@@ -338,17 +333,14 @@ static int undo_main(int argc, char **argv)
 	return session_end(&run, r, &err, status);
 }
 
+/* clang-format off */
 static const struct opt export_opts[] = {
-	{.name = "out",
-		.letter = 'o',
-		OPT_INTO_TEXT(struct session_args, output.dir),
-		.arg = "FILE",
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.complete = OPT_COMPLETE_FILE,
+	{.name = "out", .letter = 'o', OPT_INTO_TEXT(struct session_args, output.dir), .arg = "FILE",
+		.flags = OPT_NO_ENV, .group = "Output", .complete = OPT_COMPLETE_FILE,
 		.help = "write to FILE, not to stdout"},
 	ENDING_OPTS,
 };
+/* clang-format on */
 
 static int write_record(const char *path, const json_t *result, struct err *err)
 {
@@ -380,20 +372,16 @@ static int export_main(int argc, char **argv)
 
 /* ---- log ---- */
 
+/* clang-format off */
 static const struct opt log_opts[] = {
-	{.name = "all",
-		OPT_INTO_FLAG(struct session_args, all),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
+	{.name = "all", OPT_INTO_FLAG(struct session_args, all), .flags = OPT_NO_ENV, .group = "Output",
 		.help = HELP_LOG_ALL},
-	{.name = "graph",
-		OPT_INTO_FLAG(struct session_args, graph),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
+	{.name = "graph", OPT_INTO_FLAG(struct session_args, graph), .flags = OPT_NO_ENV, .group = "Output",
 		.help = "draw the steps of all sessions as a tree"},
 	JSON_OPT,
 	ENDING_OPTS,
 };
+/* clang-format on */
 
 static json_t *log_params(const struct session_run *run)
 {

@@ -12,41 +12,19 @@
 #include <signal.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct opt exec_opts[] = {
-	{.name = "code",
-		.letter = 'c',
-		OPT_INTO_TEXT(struct session_args, code),
-		.arg = "CODE",
-		.flags = OPT_NO_ENV | OPT_ONCE,
-		.group = "Program",
-		.help = "run CODE"},
-	{.name = "runtime",
-		.letter = 'r',
-		OPT_INTO_TEXT(struct session_args, runtime),
-		.arg = "RUNTIME",
-		.flags = OPT_NO_ENV,
-		.group = "Program",
-		.choices = "python|javascript|sql|shell",
+	{.name = "code", .letter = 'c', OPT_INTO_TEXT(struct session_args, code), .arg = "CODE",
+		.flags = OPT_NO_ENV | OPT_ONCE, .group = "Program", .help = "run CODE"},
+	{.name = "runtime", .letter = 'r', OPT_INTO_TEXT(struct session_args, runtime), .arg = "RUNTIME",
+		.flags = OPT_NO_ENV, .group = "Program", .choices = "python|javascript|sql|shell",
 		.help = HELP_FILE_LANGUAGE},
-	{.name = "stdin",
-		OPT_INTO_TEXT(struct session_args, stdin_file),
-		.arg = "FILE",
-		.flags = OPT_NO_ENV | OPT_ONCE,
-		.group = "Program",
-		.complete = OPT_COMPLETE_FILE,
+	{.name = "stdin", OPT_INTO_TEXT(struct session_args, stdin_file), .arg = "FILE",
+		.flags = OPT_NO_ENV | OPT_ONCE, .group = "Program", .complete = OPT_COMPLETE_FILE,
 		.help = "standard input of the step, - for retort's own; else it is empty"},
-	{.name = "timeout",
-		OPT_INTO_MS(struct session_args, timeout_ms),
-		.arg = "TIME",
-		.flags = OPT_NO_ENV,
-		.group = "Program",
-		.min = 1,
-		.max = UINT64_C(1) << 40,
-		.help = HELP_TIMEOUT},
-	{.name = "atomic",
-		OPT_INTO_FLAG(struct session_args, atomic),
-		.flags = OPT_NO_ENV,
-		.group = "Program",
+	{.name = "timeout", OPT_INTO_MS(struct session_args, timeout_ms), .arg = "TIME", .flags = OPT_NO_ENV,
+		.group = "Program", .min = 1, .max = UINT64_C(1) << 40, .help = HELP_TIMEOUT},
+	{.name = "atomic", OPT_INTO_FLAG(struct session_args, atomic), .flags = OPT_NO_ENV, .group = "Program",
 		.help = HELP_ATOMIC},
 #define OUTPUT_ARGS struct session_args
 #include "cli/output.def"
@@ -54,6 +32,7 @@ static const struct opt exec_opts[] = {
 	SESSION_SOCKET_OPT,
 	CMD_COMMON_OPTS(struct session_args),
 };
+/* clang-format on */
 
 static int check(const struct session_run *run, struct err *err)
 {

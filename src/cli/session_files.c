@@ -11,40 +11,23 @@
 
 enum { COPY_MAX_BYTES = 1 << 30 };
 
+/* clang-format off */
 static const struct opt files_opts[] = {
-	{.name = "put",
-		OPT_INTO_TEXT(struct session_args, put),
-		.arg = "FILE",
-		.flags = OPT_NO_ENV | OPT_ONCE,
-		.group = "Options",
-		.complete = OPT_COMPLETE_FILE,
+	{.name = "put", OPT_INTO_TEXT(struct session_args, put), .arg = "FILE", .flags = OPT_NO_ENV | OPT_ONCE,
+		.group = "Options", .complete = OPT_COMPLETE_FILE,
 		.help = "write FILE of the host to PATH, or to its own name"},
-	{.name = "remove",
-		OPT_INTO_TEXT(struct session_args, remove),
-		.arg = "PATH",
-		.flags = OPT_NO_ENV | OPT_ONCE,
-		.group = "Options",
-		.help = "remove a file"},
-	{.name = "recursive",
-		OPT_INTO_FLAG(struct session_args, recursive),
-		.flags = OPT_NO_ENV,
-		.group = "Options",
-		.help = "with --remove: a directory too, with all that is in it"},
-	{.name = "out",
-		.letter = 'o',
-		OPT_INTO_TEXT(struct session_args, output.dir),
-		.arg = "DIR",
-		.group = "Output",
-		.complete = OPT_COMPLETE_DIR,
-		.help = "copy the files to DIR"},
-	{.name = "json",
-		OPT_INTO_FLAG(struct session_args, output.json),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one JSON object"},
+	{.name = "remove", OPT_INTO_TEXT(struct session_args, remove), .arg = "PATH",
+		.flags = OPT_NO_ENV | OPT_ONCE, .group = "Options", .help = "remove a file"},
+	{.name = "recursive", OPT_INTO_FLAG(struct session_args, recursive), .flags = OPT_NO_ENV,
+		.group = "Options", .help = "with --remove: a directory too, with all that is in it"},
+	{.name = "out", .letter = 'o', OPT_INTO_TEXT(struct session_args, output.dir), .arg = "DIR",
+		.group = "Output", .complete = OPT_COMPLETE_DIR, .help = "copy the files to DIR"},
+	{.name = "json", OPT_INTO_FLAG(struct session_args, output.json), .flags = OPT_NO_ENV,
+		.group = "Output", .help = "print one JSON object"},
 	SESSION_SOCKET_OPT,
 	CMD_COMMON_OPTS(struct session_args),
 };
+/* clang-format on */
 
 static int put_file(struct session_run *run, const char *path, struct err *err)
 {

@@ -5,39 +5,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* clang-format off */
 static const struct opt opts[] = {
-	{.name = "older-than",
-		OPT_INTO_MS(struct session_args, older_ms),
-		.arg = "TIME",
-		.flags = OPT_NO_ENV,
-		.group = "Options",
-		.max = INT64_C(1) << 40,
-		.help = HELP_PRUNE_OLDER},
-	{.name = "keep",
-		OPT_INTO_COUNT(struct session_args, keep),
-		.arg = "N",
-		.flags = OPT_NO_ENV,
-		.group = "Options",
-		.max = 1 << 30,
-		.help = HELP_PRUNE_KEEP},
-	{.name = "all",
-		OPT_INTO_FLAG(struct session_args, all),
-		.flags = OPT_NO_ENV,
-		.group = "Options",
+	{.name = "older-than", OPT_INTO_MS(struct session_args, older_ms), .arg = "TIME", .flags = OPT_NO_ENV,
+		.group = "Options", .max = INT64_C(1) << 40, .help = HELP_PRUNE_OLDER},
+	{.name = "keep", OPT_INTO_COUNT(struct session_args, keep), .arg = "N", .flags = OPT_NO_ENV,
+		.group = "Options", .max = 1 << 30, .help = HELP_PRUNE_KEEP},
+	{.name = "all", OPT_INTO_FLAG(struct session_args, all), .flags = OPT_NO_ENV, .group = "Options",
 		.help = "every closed one"},
-	{.name = "dry-run",
-		OPT_INTO_FLAG(struct session_args, dry_run),
-		.flags = OPT_NO_ENV,
-		.group = "Options",
-		.help = HELP_PRUNE_DRY},
-	{.name = "json",
-		OPT_INTO_FLAG(struct session_args, output.json),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one JSON object"},
+	{.name = "dry-run", OPT_INTO_FLAG(struct session_args, dry_run), .flags = OPT_NO_ENV,
+		.group = "Options", .help = HELP_PRUNE_DRY},
+	{.name = "json", OPT_INTO_FLAG(struct session_args, output.json), .flags = OPT_NO_ENV,
+		.group = "Output", .help = "print one JSON object"},
 	SESSION_SOCKET_OPT,
 	CMD_COMMON_OPTS(struct session_args),
 };
+/* clang-format on */
 
 static json_t *prune_params(const struct session_run *run)
 {

@@ -38,34 +38,27 @@ static const struct opt plain_opts[] = {
 	CMD_COMMON_OPTS(struct tools_args),
 };
 
+/* clang-format off */
 static const struct opt stub_opts[] = {
 	CONFIG_OPT,
-	{.name = "lang",
-		OPT_INTO_CHOICE(struct tools_args, language),
-		.arg = "NAME",
-		.group = "Output",
-		.choices = "python|js",
-		.fallback = "python",
-		.help = "declare them in this language"},
+	{.name = "lang", OPT_INTO_CHOICE(struct tools_args, language), .arg = "NAME", .group = "Output",
+		.choices = "python|js", .fallback = "python", .help = "declare them in this language"},
 	JSON_OPT,
 	CMD_COMMON_OPTS(struct tools_args),
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct opt call_opts[] = {
 	CONFIG_OPT,
-	{.name = "yes",
-		OPT_INTO_FLAG(struct tools_args, yes),
-		.flags = OPT_NO_ENV,
-		.group = "Approval",
+	{.name = "yes", OPT_INTO_FLAG(struct tools_args, yes), .flags = OPT_NO_ENV, .group = "Approval",
 		.help = "allow it, whatever it may change"},
-	{.name = "no-prompt",
-		OPT_INTO_FLAG(struct tools_args, no_prompt),
-		.flags = OPT_NO_ENV,
-		.group = "Approval",
-		.help = "do not ask: what is not read-only is denied"},
+	{.name = "no-prompt", OPT_INTO_FLAG(struct tools_args, no_prompt), .flags = OPT_NO_ENV,
+		.group = "Approval", .help = "do not ask: what is not read-only is denied"},
 	JSON_OPT,
 	CMD_COMMON_OPTS(struct tools_args),
 };
+/* clang-format on */
 
 /* ---- what the performance asks and tells ---- */
 

@@ -4,7 +4,7 @@
  *   tool-wire SPEC [key_file=F] [connect_ms=N] [idle_ms=N] [whole_ms=N] [tries=N] [random=N]
  *             [fence=1] [restart=1] [cancel_after=N]
  *
- * Each line of stdin is a question as agent/wire/neutral.h writes it; they are asked one after the
+ * Each line of stdin is a question as agent/wire/question.h writes it; they are asked one after the
  * other. Each line of stdout is an event: {"delta", "text"}, {"wait", "class"}, {"restart"},
  * {"done"} with the reply, {"failed"} with the failure.
  *

@@ -1,7 +1,7 @@
 /* Records as models read them: the verdict first, never too long, nothing a terminal obeys.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/observation.h"
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 #include "serve/mcp/result.h"
 
 #include "base/utf8.h"
@@ -313,7 +313,7 @@ TEST(nothing_a_terminal_obeys)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct buf out = BUF_INIT(1000);
-		CHECK_INT(plain_add(&out, rows[i].in, strlen(rows[i].in)), 0);
+		CHECK_INT(printable_add(&out, rows[i].in, strlen(rows[i].in)), 0);
 		CHECK_STR(buf_str(&out), rows[i].out);
 		buf_done(&out);
 	}
@@ -325,7 +325,7 @@ TEST(a_cut_does_not_split_characters)
 		struct buf in = BUF_INIT(10000), out = BUF_INIT(10000);
 		for (int i = 0; i < 100; i++)
 			(void)buf_add(&in, i % 3 ? "\xe2\x82\xac" : "\xf0\x9f\x98\x80\n");
-		CHECK_INT(plain_cut(&out, in.data, in.bytes, max, "rest"), 0);
+		CHECK_INT(printable_cut(&out, in.data, in.bytes, max, "rest"), 0);
 		CHECK(utf8_is_valid(out.data, out.bytes));
 		CHECK_HAS(out.data, "characters cut: rest]");
 		CHECK(utf8_count(out.data, out.bytes) <= max + 50);

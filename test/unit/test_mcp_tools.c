@@ -21,7 +21,7 @@ static struct mcp_tools *open_tools(enum mcp_tier tier, bool is_structured, bool
 		.has_tools = true,
 		.has_plans = true,
 		.packages = told,
-		.given = told,
+		.files = told,
 		.limits = told};
 	for (size_t i = 0; i + 1 < sizeof told; i++)
 		told[i] = i % 10 == 9 ? ',' : 'x';

@@ -1,6 +1,6 @@
 /* What each wire writes, to the byte. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/format.h"
-#include "agent/wire/neutral.h"
+#include "agent/wire/question.h"
 
 #include "t.h"
 
@@ -245,7 +245,7 @@ TEST(our_own_form_is_written)
 {
 	struct sample s;
 	sample_init(&s);
-	json_t *root = neutral_json(&s.request);
+	json_t *root = question_json(&s.request);
 	char *got = json_dumps(root, JSON_COMPACT);
 	CHECK_STR(got,
 		"{\"model\":\"m\",\"messages\":["
@@ -258,7 +258,7 @@ TEST(our_own_form_is_written)
 		"\"tool_result\",\"id\":\"c1\",\"name\":\"run\",\"text\":\"bad\",\"is_error\":true}]}],"
 		"\"tools\":[{\"name\":\"run\",\"description\":\"Run it.\",\"schema\":{\"type\":"
 		"\"object\"}}]}");
-	char *text = neutral_text(&s.request, 3);
+	char *text = question_text(&s.request, 3);
 	CHECK_STR(text, "and now?\nbad\n");
 	free(text);
 	free(got);

@@ -13,7 +13,7 @@
 
 enum { TAG_BYTES = 24, FENCE_MIN = 3, INDENT_MAX = 3 };
 
-struct text {
+struct markdown {
 	const char *data;
 	size_t bytes;
 };
@@ -83,38 +83,38 @@ static bool is_name(char c)
 }
 
 /* Where the line at @at ends, and where the next begins. */
-static size_t line_end(const struct text *t, size_t at)
+static size_t line_end(const struct markdown *t, size_t at)
 {
 	const char *end = memchr(t->data + at, '\n', t->bytes - at);
 	return end ? (size_t)(end - t->data) : t->bytes;
 }
 
-static size_t next_line(const struct text *t, size_t at)
+static size_t next_line(const struct markdown *t, size_t at)
 {
 	return MIN(line_end(t, at) + 1, t->bytes);
 }
 
-static bool begins(const struct text *t, size_t at, const char *word)
+static bool begins(const struct markdown *t, size_t at, const char *word)
 {
 	size_t n = strlen(word);
 	return t->bytes - at >= n && strncasecmp(t->data + at, word, n) == 0;
 }
 
-static size_t skip_blanks(const struct text *t, size_t at, size_t end)
+static size_t skip_blanks(const struct markdown *t, size_t at, size_t end)
 {
 	while (at < end && (t->data[at] == ' ' || t->data[at] == '\t'))
 		at++;
 	return at;
 }
 
-static size_t skip_white(const struct text *t, size_t at, size_t end)
+static size_t skip_white(const struct markdown *t, size_t at, size_t end)
 {
 	while (at < end && is_blank(t->data[at]))
 		at++;
 	return at;
 }
 
-static size_t trim_end(const struct text *t, size_t at, size_t end)
+static size_t trim_end(const struct markdown *t, size_t at, size_t end)
 {
 	while (end > at && is_blank(t->data[end - 1]))
 		end--;
@@ -232,7 +232,7 @@ static enum line_kind judge_line(const char *line, size_t bytes)
 	return is_compound(line, bytes) || is_action(line, bytes) ? LINE_CODE : LINE_PROSE;
 }
 
-static bool looks_like_code(const struct text *t, size_t at, size_t end)
+static bool looks_like_code(const struct markdown *t, size_t at, size_t end)
 {
 	bool has_code = false;
 	while (at < end) {
@@ -249,7 +249,7 @@ static bool looks_like_code(const struct text *t, size_t at, size_t end)
 /* ---- blocks ---- */
 
 /* Half of a closing tag at the end was to become one. */
-static size_t without_half_tag(const struct text *t, size_t at, size_t end, const char *close)
+static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, const char *close)
 {
 	for (size_t n = MIN(strlen(close) - 1, end - at); n > 0; n--)
 		if (memcmp(t->data + end - n, close, n) == 0)
@@ -258,7 +258,7 @@ static size_t without_half_tag(const struct text *t, size_t at, size_t end, cons
 }
 
 /* The first line of [@at, @end) that a model can only have made up, or @end. */
-static size_t find_made_up(const struct text *t, size_t at, size_t end)
+static size_t find_made_up(const struct markdown *t, size_t at, size_t end)
 {
 	for (; at < end; at = next_line(t, at)) {
 		size_t from = skip_blanks(t, at, end);
@@ -278,7 +278,7 @@ struct fence {
 	size_t info_at, info_end, inside;
 };
 
-static bool read_fence(const struct text *t, size_t at, struct fence *f)
+static bool read_fence(const struct markdown *t, size_t at, struct fence *f)
 {
 	size_t end = line_end(t, at), from = at;
 	while (from < end && t->data[from] == ' ' && from - at < INDENT_MAX)
@@ -300,7 +300,7 @@ static bool read_fence(const struct text *t, size_t at, struct fence *f)
 	return f->mark != '`' || !memchr(t->data + f->info_at, '`', f->info_end - f->info_at);
 }
 
-static bool closes(const struct text *t, size_t at, const struct fence *open)
+static bool closes(const struct markdown *t, size_t at, const struct fence *open)
 {
 	struct fence f;
 	return read_fence(t, at, &f) && f.mark == open->mark && f.n >= open->n &&
@@ -308,7 +308,7 @@ static bool closes(const struct text *t, size_t at, const struct fence *open)
 }
 
 /* "python", "{python}", "Python title=x": the word, in lower case. */
-static void fence_word(const struct text *t, const struct fence *f, char out[TAG_BYTES])
+static void fence_word(const struct markdown *t, const struct fence *f, char out[TAG_BYTES])
 {
 	size_t at = f->info_at, n = 0;
 	while (at < f->info_end && strchr("{.[", t->data[at]))
@@ -320,7 +320,7 @@ static void fence_word(const struct text *t, const struct fence *f, char out[TAG
 	out[n] = '\0';
 }
 
-static void judge_fence(const struct text *t, const struct fence *f, struct block *b)
+static void judge_fence(const struct markdown *t, const struct fence *f, struct block *b)
 {
 	char word[TAG_BYTES];
 	fence_word(t, f, word);
@@ -336,7 +336,7 @@ static void judge_fence(const struct text *t, const struct fence *f, struct bloc
 	}
 }
 
-static bool take_fence(const struct text *t, size_t at, size_t limit, struct block *b)
+static bool take_fence(const struct markdown *t, size_t at, size_t limit, struct block *b)
 {
 	struct fence f;
 	if (!read_fence(t, at, &f))
@@ -354,14 +354,14 @@ static bool take_fence(const struct text *t, size_t at, size_t limit, struct blo
 	return true;
 }
 
-static size_t find(const struct text *t, size_t at, const char *word)
+static size_t find(const struct markdown *t, size_t at, const char *word)
 {
 	const char *found = memmem(t->data + at, t->bytes - at, word, strlen(word));
 	return found ? (size_t)(found - t->data) : t->bytes;
 }
 
 /* What stands in a tag may stand in a fence there once more. */
-static void unwrap(const struct text *t, struct block *b)
+static void unwrap(const struct markdown *t, struct block *b)
 {
 	struct block inner;
 	size_t at = skip_white(t, b->at, b->end);
@@ -379,7 +379,7 @@ static void unwrap(const struct text *t, struct block *b)
 	}
 }
 
-static bool take_tag(const struct text *t, size_t at, struct block *b)
+static bool take_tag(const struct markdown *t, size_t at, struct block *b)
 {
 	size_t from = skip_blanks(t, at, t->bytes);
 	for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
@@ -403,7 +403,7 @@ static bool take_tag(const struct text *t, size_t at, struct block *b)
 /* ---- the whole ---- */
 
 /* Behind the thoughts in front; the end when there is nothing else. */
-static size_t skip_thoughts(const struct text *t)
+static size_t skip_thoughts(const struct markdown *t)
 {
 	static const char *const thoughts[][2] = {
 		{"<think>", "</think>"}, {"<thinking>", "</thinking>"}};
@@ -417,7 +417,7 @@ static size_t skip_thoughts(const struct text *t)
 	return 0;
 }
 
-static void take(const struct text *t, const struct block *b, struct extract *out)
+static void take(const struct markdown *t, const struct block *b, struct extract *out)
 {
 	size_t at = b->at;
 	/* An empty first line is not the program's; its indentation is. */
@@ -437,7 +437,7 @@ static void take(const struct text *t, const struct block *b, struct extract *ou
 
 void extract_code(const char *text, size_t bytes, struct extract *out)
 {
-	const struct text t = {text, bytes};
+	const struct markdown t = {text, bytes};
 	struct block b;
 	bool has_code = false;
 	size_t begin = skip_thoughts(&t);
@@ -489,7 +489,7 @@ bool extract_is_whole(const char *text, size_t bytes)
 int extract_write(struct buf *out, const char *text, const struct extract *e)
 {
 	size_t at = e->code_at, end = e->code_at + e->code_bytes;
-	const struct text t = {text, end};
+	const struct markdown t = {text, end};
 	while (at < end) {
 		size_t next = next_line(&t, at);
 		for (unsigned i = 0; i < e->indent && at < next && text[at] == ' '; i++)

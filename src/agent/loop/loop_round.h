@@ -53,6 +53,7 @@ bool candidate_is_text(const struct candidate *c);
 /* Does it have an answer, as text or by final_answer()? */
 bool candidate_is_answer(const struct candidate *c);
 
+/* How it ranks in the vote. */
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c);
 
 /* Does the state of its branch differ from the session's? */

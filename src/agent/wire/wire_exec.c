@@ -1,7 +1,7 @@
 /* A program that is the model: the question as JSON on its stdin, the answer as text from its
  * stdout. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
-#include "agent/wire/neutral.h"
+#include "agent/wire/question.h"
 
 #include "base/num.h"
 #include "base/timer.h"
@@ -31,7 +31,7 @@ struct program {
 static int prepare(struct wire_call *c, const struct wire_request *q, struct err *err)
 {
 	struct program *p = calloc(1, sizeof *p);
-	json_t *root = neutral_json(q);
+	json_t *root = question_json(q);
 	c->own = p;
 	c->body = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);

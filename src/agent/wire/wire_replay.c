@@ -1,6 +1,6 @@
 /* A recording that is the model. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
-#include "agent/wire/neutral.h"
+#include "agent/wire/question.h"
 
 #include "base/fd.h"
 #include "base/num.h"
@@ -50,8 +50,8 @@ int replay_open(struct wire *w, struct err *err)
 /* All texts, and where those of the last message begin. */
 static int prepare(struct wire_call *c, const struct wire_request *q, struct err *err)
 {
-	c->body = neutral_text(q, 0);
-	c->own = neutral_text(q, q->n_messages > 0 ? q->n_messages - 1 : 0);
+	c->body = question_text(q, 0);
+	c->own = question_text(q, q->n_messages > 0 ? q->n_messages - 1 : 0);
 	c->body_bytes = c->body ? strlen(c->body) : 0;
 	return c->body && c->own ? 0 : err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 }

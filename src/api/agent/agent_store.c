@@ -162,21 +162,21 @@ static void remove_all(int at, const char *id, int fd)
 	(void)unlinkat(at, id, AT_REMOVEDIR);
 }
 
-struct found {
+struct agent_dir {
 	char id[AGENT_ID_BYTES];
 	int64_t changed_ns;
 };
 
 static int by_time(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct agent_dir *x = a, *y = b;
 	return (x->changed_ns < y->changed_ns) - (x->changed_ns > y->changed_ns);
 }
 
 /* All of them, the newest first. Owns: the caller frees. */
-static struct found *scan(const char *dir, size_t *n)
+static struct agent_dir *scan(const char *dir, size_t *n)
 {
-	struct found *all = NULL;
+	struct agent_dir *all = NULL;
 	size_t room = 0;
 	DIR *d = opendir(dir);
 	*n = 0;
@@ -189,7 +189,7 @@ static struct found *scan(const char *dir, size_t *n)
 				fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0))
 			continue;
 		if (*n == room) {
-			struct found *more =
+			struct agent_dir *more =
 				realloc(all, (room = MAX(room * 2, (size_t)64)) * sizeof *all);
 			if (!more)
 				break;
@@ -209,7 +209,7 @@ static struct found *scan(const char *dir, size_t *n)
 static void prune(const char *dir)
 {
 	size_t n;
-	struct found *all = scan(dir, &n);
+	struct agent_dir *all = scan(dir, &n);
 	cleanup_fd int at = open_dir(dir);
 	for (size_t i = AGENT_STORE_MAX; at >= 0 && i < n; i++) {
 		cleanup_fd int lock = -1;
@@ -347,7 +347,7 @@ json_t *agent_store_read(const struct stored_agent *k, struct err *err)
 /* ---- all of them ---- */
 
 /* Without a lock: what runs can be read as well, for its file is always whole. */
-static json_t *row_of(int at, const struct found *found, const char *owner)
+static json_t *row_of(int at, const struct agent_dir *found, const char *owner)
 {
 	struct err err = {0};
 	struct stored_agent k = {
@@ -384,7 +384,7 @@ static json_t *row_of(int at, const struct found *found, const char *owner)
 json_t *agent_store_list(const char *dir, const char *owner)
 {
 	size_t n;
-	struct found *all = scan(dir, &n);
+	struct agent_dir *all = scan(dir, &n);
 	cleanup_fd int at = open_dir(dir);
 	json_t *out = json_array();
 	for (size_t i = 0; at >= 0 && i < n; i++) {
@@ -421,7 +421,7 @@ int agent_store_find(char id[AGENT_ID_BYTES], const char *dir, const char *start
 	size_t n, n_found = 0;
 	if (!start)
 		return find_last(id, dir, directory, err);
-	struct found *all = is_id(start) ? scan(dir, &n) : (n = 0, NULL);
+	struct agent_dir *all = is_id(start) ? scan(dir, &n) : (n = 0, NULL);
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(all[i].id, start, strlen(start)) == 0 && n_found++ == 0)
 			memcpy(id, all[i].id, sizeof all[i].id);

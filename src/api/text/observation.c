@@ -4,7 +4,7 @@
 #include "agent/answer/hint.h"
 #include "api/text/json.h"
 #include "api/text/outcome.h"
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 #include "base/attr.h"
 #include "base/utf8.h"
 
@@ -100,7 +100,7 @@ static void add_line(struct buf *b, struct text text, size_t max_bytes)
 {
 	cleanup_buf struct buf plain = BUF_INIT(PLAIN_MAX);
 	const char *end = text.bytes ? memchr(text.data, '\n', text.bytes) : NULL;
-	(void)plain_add(&plain, text.data, end ? (size_t)(end - text.data) : text.bytes);
+	(void)printable_add(&plain, text.data, end ? (size_t)(end - text.data) : text.bytes);
 	(void)buf_append(b, buf_str(&plain), utf8_cut(buf_str(&plain), plain.bytes, max_bytes));
 }
 
@@ -223,7 +223,7 @@ static void take_text(struct section *s, struct text text)
 		return;
 	if (s->text.bytes > 0 && s->text.data[s->text.bytes - 1] != '\n')
 		(void)buf_add(&s->text, "\n");
-	(void)plain_add(&s->text, text.data, text.bytes);
+	(void)printable_add(&s->text, text.data, text.bytes);
 }
 
 /* Of what has no text of its own: what is text all the same, and the names of the rest. */
@@ -314,7 +314,7 @@ static void take_failure(struct rendering *r)
 	if (json_array_size(json_object_get(error, "traceback")) > 0)
 		drop_twin(r, &r->sections[FAILURE].text);
 	else if (strcmp(member(error, "name"), "SystemExit") == 0 &&
-		plain_add(&reason, message.data, message.bytes) == 0)
+		printable_add(&reason, message.data, message.bytes) == 0)
 		drop_twin(r, &reason);
 }
 
@@ -411,7 +411,7 @@ static void add_section(struct rendering *r, const struct section *s)
 		snprintf(rest, sizeof rest,
 			"read_output {\"run_id\": \"%.60s\", \"stream\": \"%s\"}", run, s->stream);
 	(void)buf_addf(b, "%s:%s", s->title, is_line ? " " : "\n");
-	(void)plain_cut(b, s->text.data, s->text.bytes, s->share, rest[0] ? rest : NULL);
+	(void)printable_cut(b, s->text.data, s->text.bytes, s->share, rest[0] ? rest : NULL);
 	if (b->data[b->bytes - 1] != '\n')
 		(void)buf_add(b, "\n");
 	if (s->lost_bytes > 0)

@@ -50,7 +50,7 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 
 /*
  * Answer in parts. A part that the client has not taken yet waits in memory: while more than
- * HTTP_SOFT_BYTES wait, another one is refused; the last, of http_give(), is taken up to
+ * HTTP_SOFT_BYTES wait, another one is refused; the last, of http_answer_json(), is taken up to
  * HTTP_HARD_BYTES.
  *
  * Returns: 0, -E2BIG: the client is too slow, nothing was added; -EPIPE: it is gone; -ENOMEM.
@@ -68,7 +68,7 @@ void http_stream_end(struct http_exchange *x);
  * Owns: takes @message, and @instead, which is said if that cannot be written or is too long. NULL:
  * 500, or the end of the stream.
  */
-void http_give(struct http_exchange *x, unsigned status, const char *event, json_t *message,
+void http_answer_json(struct http_exchange *x, unsigned status, const char *event, json_t *message,
 	json_t *instead);
 
 /*

@@ -67,9 +67,9 @@ struct http_exchange {
 	char note[HTTP_NOTE_BYTES], method[16], path[HTTP_NOTE_BYTES];
 };
 
-enum { HTTP_TURNS = 256 };
+enum { HTTP_CALLERS = 256 };
 
-/* A caller: when he was served last, and when he may be served next; turn.c. */
+/* A caller: when he was served last, and when he may be served next; schedule.c. */
 struct http_served {
 	uint64_t order, rests_until_ns;
 	unsigned n_reading; /* bodies of his that are parsed in another thread */
@@ -94,9 +94,9 @@ struct http_server {
 	struct http_exchange *exchanges;
 	struct lingerers lingerers;
 	size_t bodies_bytes;
-	struct http_exchange *waiting; /* for their turn: turn.c */
+	struct http_exchange *waiting; /* for their turn: schedule.c */
 	uint64_t turn_ns, n_served;
-	struct http_served served[HTTP_TURNS];
+	struct http_served served[HTTP_CALLERS];
 	bool is_draining, is_closing;
 	bool is_due; /* the library has something to do at once */
 	void (*closed)(void *arg);
@@ -113,9 +113,9 @@ int http_check(struct http_exchange *x);
 void http_resume(struct http_exchange *x);
 void http_suspend(struct http_exchange *x);
 
-/* turn.c: a turn of the loop begins; the request of @x is begun in this one, or in its own. */
-void http_turn_begin(struct http_server *s);
-void http_turn_take(struct http_exchange *x);
+/* schedule.c: a turn of the loop begins; the request of @x is begun in this one, or in its own. */
+void http_schedule_begin(struct http_server *s);
+void http_schedule(struct http_exchange *x);
 
 /* http_answer() with a text that was allocated. Owns: takes @body. NULL: without memory. */
 void http_answer_text(

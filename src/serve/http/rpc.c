@@ -23,7 +23,7 @@ struct rpc_exchange {
 static void answer_error(
 	struct http_exchange *x, unsigned status, const json_t *id, int rpc, const struct err *err)
 {
-	http_give(x, status, NULL, rpc_error(id, rpc, err), NULL);
+	http_answer_json(x, status, NULL, rpc_error(id, rpc, err), NULL);
 }
 
 /* ---- a call ---- */
@@ -51,7 +51,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
 	(void)err_hint(&too_long, "ask for less, or take the answers that wait first");
 	if (q->x)
-		http_give(q->x, 200, q->is_open ? "response" : NULL,
+		http_answer_json(q->x, 200, q->is_open ? "response" : NULL,
 			result ? rpc_result(q->id, result) : rpc_error(q->id, 0, err),
 			result ? rpc_error(q->id, 0, &too_long) : NULL);
 	json_decref(q->id);

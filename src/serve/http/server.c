@@ -44,7 +44,7 @@ static void plan(struct http_server *s)
 static void run(struct http_server *s)
 {
 	s->is_due = false;
-	http_turn_begin(s);
+	http_schedule_begin(s);
 	(void)s->lib.run(s->mhd);
 	plan(s);
 }
@@ -214,7 +214,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		x->connection->phase = HTTP_BUSY;
 		x->connection->is_proven |= !s->config.tokens || x->has_token;
 		x->is_held = true;
-		http_turn_take(x);
+		http_schedule(x);
 	}
 	return http_queue(x);
 }

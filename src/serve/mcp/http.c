@@ -53,7 +53,7 @@ struct mcp_http {
 static void answer_error(
 	struct http_exchange *x, unsigned status, const json_t *id, int code, const char *text)
 {
-	http_give(x, status, NULL, mcp_error(id, code, text, NULL), NULL);
+	http_answer_json(x, status, NULL, mcp_error(id, code, text, NULL), NULL);
 }
 
 static void answer_nothing(struct http_exchange *x, unsigned status)
@@ -201,7 +201,7 @@ static unsigned status_of(const struct post *post, const json_t *message)
 static void answer(struct post *post, const json_t *message)
 {
 	const json_t *id = json_object_get(message, "id");
-	http_give(post->x, status_of(post, message), post->is_open ? "message" : NULL,
+	http_answer_json(post->x, status_of(post, message), post->is_open ? "message" : NULL,
 		json_incref((json_t *)(uintptr_t)message),
 		mcp_error(id, MCP_INTERNAL, "the answer is too long to be sent", NULL));
 }

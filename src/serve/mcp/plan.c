@@ -1,6 +1,6 @@
 /* The tools on plans: proved, then run; what a policy asks about is asked of a person.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 #include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
@@ -104,11 +104,11 @@ static void give_report(struct mcp_job *job, const json_t *report)
 	(void)buf_addf(&all, "%s\n", status);
 	add_diagnostics(&all, report);
 	add_flows(&all, report, false);
-	(void)plain_add(&plain, json_string_value(printed), json_string_length(printed));
+	(void)printable_add(&plain, json_string_value(printed), json_string_length(printed));
 	if (plain.bytes > 0)
 		(void)buf_add(&all, "stdout:\n");
 	(void)buf_append(&all, buf_str(&plain), plain.bytes);
-	(void)plain_cut(&out, buf_str(&all), all.bytes, SHOWN_CHARACTERS, NULL);
+	(void)printable_cut(&out, buf_str(&all), all.bytes, SHOWN_CHARACTERS, NULL);
 	json_t *result = mcp_result_text(buf_str(&out), out.bytes);
 	(void)json_object_set_new(result, "isError", json_boolean(!is_good));
 	mcp_job_give(job, result);

@@ -2,7 +2,7 @@
 #include "serve/mcp/result.h"
 
 #include "api/text/observation.h"
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 #include "base/attr.h"
 #include "base/utf8.h"
 #include "serve/mcp/call.h"
@@ -82,8 +82,8 @@ static void keep_text(json_t *out, const char *name, size_t characters)
 	const json_t *text = json_object_get(out, name);
 	if (json_string_length(text) <= KEPT_BYTES)
 		return;
-	(void)plain_add(&plain, json_string_value(text), json_string_length(text));
-	(void)plain_cut(&b, buf_str(&plain), plain.bytes, characters, NULL);
+	(void)printable_add(&plain, json_string_value(text), json_string_length(text));
+	(void)printable_cut(&b, buf_str(&plain), plain.bytes, characters, NULL);
 	(void)json_object_set_new(out, name, mcp_text(buf_str(&b), b.bytes));
 	buf_done(&b);
 	buf_done(&plain);

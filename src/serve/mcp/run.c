@@ -1,6 +1,6 @@
 /* The tools that run code: run_code, run_wait, read_output; and sessions. SPDX-License-Identifier:
  * Apache-2.0 */
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 #include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
@@ -171,7 +171,7 @@ static void on_output(struct mcp_job *job, const json_t *result, const struct er
 		mcp_job_refuse(job, err);
 		return;
 	}
-	(void)plain_add(&plain, json_string_value(text), json_string_length(text));
+	(void)printable_add(&plain, json_string_value(text), json_string_length(text));
 	(void)buf_addf(&out, "%s: %" JSON_INTEGER_FORMAT " bytes", param_text(result, "stream", ""),
 		json_integer_value(json_object_get(result, "bytes")));
 	if (json_is_integer(next))

@@ -1,5 +1,5 @@
 /* The tool that finds what code can call. SPDX-License-Identifier: Apache-2.0 */
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 #include "base/attr.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
@@ -62,8 +62,8 @@ static void on_found(struct mcp_job *job, const json_t *result, const struct err
 	}
 	if (json_array_size(tools) == 0)
 		(void)buf_add(&all, "nothing found: try other words\n");
-	(void)plain_add(&plain, buf_str(&all), all.bytes);
-	(void)plain_cut(&out, buf_str(&plain), plain.bytes, SHOWN_CHARACTERS,
+	(void)printable_add(&plain, buf_str(&all), all.bytes);
+	(void)printable_cut(&out, buf_str(&plain), plain.bytes, SHOWN_CHARACTERS,
 		"a smaller limit shows the best");
 	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
 }

@@ -1,6 +1,6 @@
 /* The tool on sessions. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/outcome.h"
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool_table.h"
@@ -23,7 +23,7 @@ static void add_first_line(struct buf *out, const json_t *text)
 	size_t bytes = json_string_length(text);
 	const char *end = bytes ? memchr(code, '\n', bytes) : NULL;
 	size_t shown = utf8_cut(code, end ? (size_t)(end - code) : bytes, CODE_SHOWN);
-	(void)plain_add(out, code, shown);
+	(void)printable_add(out, code, shown);
 	(void)buf_add(out, shown < bytes ? "…\n" : "\n");
 }
 

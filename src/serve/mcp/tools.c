@@ -95,7 +95,7 @@ static json_t *describe(const struct mcp_tools_config *config, const struct mcp_
 	}
 	(void)buf_add(&out, text);
 	if (mark)
-		add_told(&out, " Files given: ", config->given, ".", MCP_TOLD_SHORT_MAX);
+		add_told(&out, " Files given: ", config->files, ".", MCP_TOLD_SHORT_MAX);
 	return mcp_text(buf_str(&out), out.bytes);
 }
 
@@ -103,7 +103,7 @@ static char *instruct(const struct mcp_tools_config *config)
 {
 	struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
 	(void)buf_add(&out, config->has_tools ? instructions_tools : instructions);
-	add_told(&out, " Files given: ", config->given, ".", MCP_TOLD_MAX / 2);
+	add_told(&out, " Files given: ", config->files, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Python has ", config->packages, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Limits: ", config->limits, ".", MCP_TOLD_MAX / 4);
 	return buf_take(&out);

@@ -23,7 +23,7 @@ struct mcp_tools_config {
 	bool has_plans;	      /* check_plan and run_plan, with the engine's tools */
 	const char *policy;   /* of theirs, as a text; or NULL */
 	const char *packages; /* "numpy 1.24.2, …" that boxes have; or NULL: nobody knows */
-	const char *given;    /* files that they see, as given_files() has them; or NULL */
+	const char *files;    /* files that they see, as box_summary_files() has them; or NULL */
 	const char *limits;   /* "1.0 GiB of memory, …"; or NULL */
 	const json_t *create; /* parameters of session.create for sessions that are made; or NULL */
 	void *arg;

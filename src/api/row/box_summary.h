@@ -13,16 +13,16 @@
  * directories of the host; what cannot be read is named all the same.
  * Limits:  some volumes, some names of each; the rest is counted.
  */
-void given_files(struct buf *out, const json_t *create);
+void box_summary_files(struct buf *out, const json_t *create);
 
 /* Its limits: "1.0 GiB of memory, 30 s a step". */
-void given_limits(struct buf *out, const json_t *create);
+void box_summary_limits(struct buf *out, const json_t *create);
 
 /*
  * Is what its interpreter imports first there, as far as names of files tell, and is that one a
  * Python? False: a box has to be made to know.
  */
-bool given_is_likely(const json_t *create);
+bool box_summary_is_complete(const json_t *create);
 
 /* What its interpreter has: "numpy 1.24.2, …", or nothing. */
-void given_packages(struct buf *out, const json_t *create);
+void box_summary_packages(struct buf *out, const json_t *create);

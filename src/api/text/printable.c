@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/text/plain.h"
+#include "api/text/printable.h"
 
 #include "base/utf8.h"
 
@@ -41,7 +41,7 @@ static int add_picture(struct buf *out, unsigned char c)
 	return is_obeyed ? 0 : buf_append(out, picture, sizeof picture);
 }
 
-int plain_add(struct buf *out, const char *text, size_t bytes)
+int printable_add(struct buf *out, const char *text, size_t bytes)
 {
 	size_t line = out->bytes; /* where the line under way began */
 	int r = 0;
@@ -83,7 +83,7 @@ static size_t head_bytes(const char *text, size_t bytes, size_t n)
 	return at;
 }
 
-int plain_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest)
+int printable_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest)
 {
 	size_t n = utf8_count(text, bytes);
 	if (n <= max)

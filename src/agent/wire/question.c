@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/wire/neutral.h"
+#include "agent/wire/question.h"
 
 #include "agent/wire/format.h"
 #include "base/buf.h"
@@ -65,7 +65,7 @@ static json_t *write_options(const struct wire_request *q)
 	return out;
 }
 
-json_t *neutral_json(const struct wire_request *q)
+json_t *question_json(const struct wire_request *q)
 {
 	json_t *root = json_object();
 	json_t *messages = json_array(), *tools = json_array(), *options = write_options(q);
@@ -88,7 +88,7 @@ json_t *neutral_json(const struct wire_request *q)
 	return root;
 }
 
-char *neutral_text(const struct wire_request *q, size_t first)
+char *question_text(const struct wire_request *q, size_t first)
 {
 	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES_MAX);
 	for (size_t i = first; i < q->n_messages; i++)

@@ -11,7 +11,7 @@
 
 static const char media_type[] = "application/json";
 
-struct giving {
+struct json_answer {
 	struct work work;
 	struct http_exchange *x; /* held by us: nobody is told when its client goes */
 	unsigned status;
@@ -21,7 +21,7 @@ struct giving {
 	int r;
 };
 
-static int write_message(struct giving *g, const json_t *message)
+static int write_message(struct json_answer *g, const json_t *message)
 {
 	int r = message ? 0 : -ENOMEM;
 	buf_clear(&g->text);
@@ -37,14 +37,14 @@ static int write_message(struct giving *g, const json_t *message)
 
 static void write_text(struct work *work)
 {
-	struct giving *g = container_of(work, struct giving, work);
+	struct json_answer *g = container_of(work, struct json_answer, work);
 	g->r = write_message(g, g->message);
 	json_decref(g->message); /* that takes long, too */
 	if (g->r < 0)
 		g->r = write_message(g, g->instead);
 }
 
-static void send_text(struct giving *g)
+static void send_text(struct json_answer *g)
 {
 	size_t bytes = g->text.bytes;
 	if (g->x->owed.bytes > 0)
@@ -64,7 +64,7 @@ static void send_text(struct giving *g)
 
 static void on_written(struct work *work)
 {
-	struct giving *g = container_of(work, struct giving, work);
+	struct json_answer *g = container_of(work, struct json_answer, work);
 	send_text(g);
 	free(g);
 }
@@ -93,7 +93,7 @@ static void drop(struct http_exchange *x, const char *event, json_t *message, js
 		http_answer_text(x, 0, media_type, NULL, 0);
 }
 
-void http_give(struct http_exchange *x, unsigned status, const char *event, json_t *message,
+void http_answer_json(struct http_exchange *x, unsigned status, const char *event, json_t *message,
 	json_t *instead)
 {
 	bool is_long = json_is_long(message, WORK_BYTES);
@@ -105,13 +105,13 @@ void http_give(struct http_exchange *x, unsigned status, const char *event, json
 	}
 	if (is_long)
 		message = count(x, message, &instead);
-	struct giving giving = {.x = x,
+	struct json_answer giving = {.x = x,
 		.status = status,
 		.event = event,
 		.message = message,
 		.instead = instead,
 		.text = BUF_INIT(HTTP_HARD_BYTES / 2)};
-	struct giving *later = is_long ? malloc(sizeof *later) : NULL;
+	struct json_answer *later = is_long ? malloc(sizeof *later) : NULL;
 	if (later) {
 		*later = giving;
 		work_begin(

@@ -10,11 +10,11 @@
  * control characters, NUL too, are shown by a picture each ("␀"): nothing that was printed is lost.
  * Returns: 0, -E2BIG, -ENOMEM.
  */
-int plain_add(struct buf *out, const char *text, size_t bytes);
+int printable_add(struct buf *out, const char *text, size_t bytes);
 
 /*
  * Append at most about @max characters of @text: head and tail; between them a line that says how
  * many are missing, and @rest, how to get them (or NULL).
  * Returns: 0, -E2BIG, -ENOMEM.
  */
-int plain_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest);
+int printable_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest);

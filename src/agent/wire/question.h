@@ -12,8 +12,8 @@
  *          "text", "is_error"?}. Reasoning is left out.
  * Owns:    the caller; NULL without memory.
  */
-json_t *neutral_json(const struct wire_request *q);
+json_t *question_json(const struct wire_request *q);
 
 /* What the messages from @first on say, a line for each part. Owns: the caller frees; NULL without
  * memory. */
-char *neutral_text(const struct wire_request *q, size_t first);
+char *question_text(const struct wire_request *q, size_t first);

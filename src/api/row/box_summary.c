@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/row/given.h"
+#include "api/row/box_summary.h"
 
 #include "api/row/param.h"
 #include "base/num.h"
@@ -62,7 +62,7 @@ static void add_volume(struct buf *out, const char *src, const char *dst, bool i
 		add_names(out, src);
 }
 
-void given_files(struct buf *out, const json_t *create)
+void box_summary_files(struct buf *out, const json_t *create)
 {
 	const json_t *volumes = json_object_get(create, "volumes");
 	const char *workspace = param_text(create, "workspace", NULL);
@@ -85,7 +85,7 @@ void given_files(struct buf *out, const json_t *create)
 		(void)buf_addf(out, "; %zu more", n - VOLUMES_SHOWN);
 }
 
-void given_limits(struct buf *out, const json_t *create)
+void box_summary_limits(struct buf *out, const json_t *create)
 {
 	const json_t *limits = json_object_get(create, "limits");
 	uint64_t memory = param_count(limits, "memory_bytes", 0);
@@ -95,7 +95,7 @@ void given_limits(struct buf *out, const json_t *create)
 			num_format_ms(time).text);
 }
 
-bool given_is_likely(const json_t *create)
+bool box_summary_is_complete(const json_t *create)
 {
 	const json_t *preload = json_object_get(create, "preload");
 	const char *python = param_text(create, "python", NULL);
@@ -119,7 +119,7 @@ bool given_is_likely(const json_t *create)
 	return true;
 }
 
-void given_packages(struct buf *out, const json_t *create)
+void box_summary_packages(struct buf *out, const json_t *create)
 {
 	if (!param_text(create, "rootfs", NULL))
 		(void)package_list(param_text(create, "python", NULL), out);

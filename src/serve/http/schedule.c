@@ -17,7 +17,7 @@ enum { NEXT_MS = 1 };
 /* Two callers may share one: then they take turns as one does. */
 static struct http_served *served(struct http_exchange *x)
 {
-	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_TURNS];
+	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_CALLERS];
 }
 
 static void read_body(struct work *work)
@@ -48,7 +48,7 @@ static void on_read(struct work *work)
 	if (x->server)
 		served(x)->n_reading--;
 	if (x->server && !x->is_gone)
-		http_turn_take(x);
+		http_schedule(x);
 	else
 		http_stream_end(x);
 }
@@ -107,7 +107,7 @@ static void on_turn(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
 	struct http_exchange *first;
-	http_turn_begin(s);
+	http_schedule_begin(s);
 	while ((first = find_first(s))) {
 		take_out(first);
 		first->gone = NULL;
@@ -117,12 +117,12 @@ static void on_turn(uv_timer_t *timer)
 		timer_start(&s->turn, on_turn, NEXT_MS, 0);
 }
 
-void http_turn_begin(struct http_server *s)
+void http_schedule_begin(struct http_server *s)
 {
 	s->turn_ns = uv_hrtime();
 }
 
-void http_turn_take(struct http_exchange *x)
+void http_schedule(struct http_exchange *x)
 {
 	struct http_server *s = x->server;
 	struct http_exchange **last = &s->waiting;
