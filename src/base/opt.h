@@ -52,6 +52,7 @@ struct opt {
 	const char *choices;  /* OPT_CHOICE: "auto|always|never" */
 	enum opt_complete complete;
 	uint64_t min, max; /* of numbers; max 0 is UINT64_MAX */
+	const char *param; /* what the operation behind the command calls it, or NULL */
 };
 
 /*

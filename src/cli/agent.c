@@ -1,6 +1,7 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/agent/models.h"
 #include "api/service.h"
+#include "base/json.h"
 #include "cli/agent_context.h"
 #include "cli/agent_past.h"
 #include "cli/agent_view.h"
@@ -151,28 +152,19 @@ static bool is_said(const struct agent *agent, const char *name)
 	return !agent->past.is_resumed || opt_source(&agent->set, name) == OPT_FROM_ARG;
 }
 
+/* All options that are numbers. */
 static void put_counts(const struct agent *agent, json_t *params)
 {
-	const struct agent_args *args = &agent->args;
-	const struct {
-		const char *opt, *param;
+	for (size_t i = 0; i < ARRAY_LEN(agent_opts); i++) {
+		const struct opt *opt = &agent_opts[i];
+		bool is_count = opt->type == OPT_COUNT || opt->type == OPT_MS;
 		uint64_t value;
-	} rows[] = {
-		{"max-steps", "max_steps", args->max_steps},
-		{"max-time", "max_wall_ms", args->max_time_ms},
-		{"max-tokens", "max_tokens", args->max_tokens},
-		{"max-failures", "max_failures", args->max_failures},
-		{"context-tokens", "context_tokens", args->context_tokens},
-		{"best-of", "best_of", args->best_of},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].value > 0 && is_said(agent, rows[i].opt))
-			(void)json_object_set_new(
-				params, rows[i].param, json_integer((json_int_t)rows[i].value));
-	/* Of these, none is a number too. */
-	if (opt_source(&agent->set, "max-queries") != OPT_UNSET && is_said(agent, "max-queries"))
-		(void)json_object_set_new(
-			params, "max_queries", json_integer((json_int_t)args->max_queries));
+		if (!opt->param || !is_count || agent->set.source[i] == OPT_UNSET ||
+			!is_said(agent, opt->name))
+			continue;
+		memcpy(&value, (const char *)&agent->args + opt->offset, sizeof value);
+		json_put_int(params, opt->param, (json_int_t)value);
+	}
 }
 
 static void on_event(void *arg, const json_t *event)
@@ -226,24 +218,17 @@ static int open_service(struct agent *agent, struct err *err)
 	return service_open(&agent->service, &config, err);
 }
 
-/* What an operation calls its parameter, whoever typed it called it by its option. */
+/* An error of the operation begins with its parameter: name the option instead. */
 static int name_option(struct err *err)
 {
-	static const struct {
-		const char *param, *option;
-	} rows[] = {
-		{"max_cost_usd: ", "--max-cost: "},
-		{"query_model: ", "--query-model: "},
-		{"model: ", "--model: "},
-		{"check: ", "--check: "},
-		{"context: ", "--context: "},
-		{"tools: ", "--tools "},
-	};
 	const struct err was = *err;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (strncmp(was.msg, rows[i].param, strlen(rows[i].param)) == 0)
-			snprintf(err->msg, sizeof err->msg, "%s%s", rows[i].option,
-				was.msg + strlen(rows[i].param));
+	for (size_t i = 0; i < ARRAY_LEN(agent_opts); i++) {
+		const struct opt *opt = &agent_opts[i];
+		size_t n = opt->param ? strlen(opt->param) : 0;
+		if (n > 0 && strncmp(was.msg, opt->param, n) == 0 &&
+			strncmp(was.msg + n, ": ", 2) == 0)
+			snprintf(err->msg, sizeof err->msg, "--%s%s", opt->name, was.msg + n);
+	}
 	return -err_errno(err->code);
 }
 
@@ -285,7 +270,12 @@ static int exit_of_error(const json_t *result)
 	return 1;
 }
 
-/* What a status of the result means. */
+/* What a status of the result means; exit statuses of their own are in the manual with these words.
+ */
+#define SAYS_STEPS  "the steps are used up"
+#define SAYS_BUDGET "the time, the tokens or the money are used up"
+#define SAYS_STUCK "the model repeats itself, or its steps fail again and again"
+
 static const struct {
 	const char *status;
 	int exit_status;
@@ -293,11 +283,10 @@ static const struct {
 } ends[] = {
 	{"ok", 0, NULL},
 	{"failed", 1, "the model gave no answer: ask it in another way"},
-	{"check_failed", 1, "the check fails still: see what it says with --jsonl"},
-	{"steps", 7, "the steps are used up: give it more with --max-steps"},
-	{"budget", 8,
-		"the budget is used up: give it more with --max-time, --max-tokens or --max-cost"},
-	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
+	{"check_failed", 1, "the answer still fails the check: see what it says with --jsonl"},
+	{"steps", 7, SAYS_STEPS ": give it more with --max-steps"},
+	{"budget", 8, SAYS_BUDGET ": give it more with --max-time, --max-tokens or --max-cost"},
+	{"stuck", 9, SAYS_STUCK ": say more in the task, or take another model"},
 	{"interrupted", 130, "the work ended before it was done"},
 };
 
@@ -534,9 +523,9 @@ static const struct cmd_exit exits[] = {
 	{"3", "the model wants a key, or another one"},
 	{"4", "the model cannot be reached"},
 	{"6", "denied by policy"},
-	{"7", "the steps are used up"},
-	{"8", "the time, the tokens or the money are used up"},
-	{"9", "stuck: the same again and again"},
+	{"7", SAYS_STEPS},
+	{"8", SAYS_BUDGET},
+	{"9", SAYS_STUCK},
 	{"125", "the box could not be made"},
 	{"130", "interrupted"},
 };

@@ -73,8 +73,8 @@ struct cmd {
 /* The row of what gives code in boxes tools to call; @s has `const char *tools`. */
 #define TOOLS_OPT(s, where)                                                                        \
 	{                                                                                          \
-		.name = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE", .group = (where),         \
-		.complete = OPT_COMPLETE_FILE,                                                     \
+		.name = "tools", .param = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE",         \
+		.group = (where), .complete = OPT_COMPLETE_FILE,                                   \
 		.help = "let code in boxes call the tools of these servers: a list as `retort "    \
 			"tools` reads"                                                             \
 	}

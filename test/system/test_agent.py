@@ -421,7 +421,7 @@ class Failures(harness.Case):
             ("--max-cost", "1"): "--max-cost: it is not known what",
             ("--check", ""): "--check: empty",
             ("--query-model", "nothing"): "--query-model: model: 'nothing'",
-            ("--tools", "/nonexistent"): "--tools /nonexistent: No such",
+            ("--tools", "/nonexistent"): "--tools: /nonexistent: No such",
             ("-M", "nothing"): "--model: 'nothing' names no known provider",
             ("-M", "replay:/nonexistent"): "the recording /nonexistent: No such file or directory\n",
             ("-M", "anthropic:x", "--key-file", "/nonexistent"): "the key file /nonexistent: No such file or directory\n",
