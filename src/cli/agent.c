@@ -63,11 +63,10 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 {
 	struct buf piped = BUF_INIT(TASK_MAX_BYTES);
 	bool is_all = operand && strcmp(operand, "-") == 0;
-	if (!operand || !*operand) {
-		(void)err_set(err, ERR_USAGE, "no task");
-		return err_hint(
-			err, "say what is to be done: retort agent \"TASK\", or - to read it");
-	}
+	if (!operand || !*operand)
+		return err_fail(err, ERR_USAGE,
+			"say what is to be done: retort agent \"TASK\", or - to read it",
+			"no task");
 	int r = is_all || has_input() ? program_read("-", &piped, err) : 0;
 	if (r < 0 && err->code == ERR_LIMIT) {
 		(void)err_set(
@@ -126,8 +125,9 @@ static int check_shared(const struct agent_args *args, const json_t *create, str
 	}
 	if (args->best_of <= 1 || !what)
 		return 0;
-	(void)err_set(err, ERR_USAGE, "--best-of and %s exclude each other", what);
-	return err_hint(err, "all candidates would write to it: give the files with -v SRC:DST");
+	return err_fail(err, ERR_USAGE,
+		"all candidates would write to it: give the files with -v SRC:DST",
+		"--best-of and %s exclude each other", what);
 }
 
 /* ---- the call ---- */
@@ -188,15 +188,15 @@ static json_t *call_params(const struct agent *agent, const char *session)
 	if (!params)
 		return NULL;
 	if (args->strict)
-		(void)json_object_set_new(params, "grounded", json_true());
+		json_put_bool(params, "grounded", true);
 	else if (is_said(agent, "no-grounded"))
-		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
+		json_put_bool(params, "grounded", !args->no_grounded);
 	if (is_said(agent, "no-images"))
-		(void)json_object_set_new(params, "images", json_boolean(!args->no_images));
+		json_put_bool(params, "images", !args->no_images);
 	if (agent->max_cost_usd > 0 && is_said(agent, "max-cost"))
-		(void)json_object_set_new(params, "max_cost_usd", json_real(agent->max_cost_usd));
+		json_put_new(params, "max_cost_usd", json_real(agent->max_cost_usd));
 	if (agent->inputs)
-		(void)json_object_set(params, "context", agent->inputs);
+		json_put_shared(params, "context", agent->inputs);
 	put_counts(agent, params);
 	return params;
 }
@@ -274,7 +274,7 @@ static int exit_of_error(const json_t *result)
  */
 #define SAYS_STEPS  "the steps are used up"
 #define SAYS_BUDGET "the time, the tokens or the money are used up"
-#define SAYS_STUCK "the model repeats itself, or its steps fail again and again"
+#define SAYS_STUCK  "the model repeats itself, or its steps fail again and again"
 
 static const struct {
 	const char *status;
@@ -429,8 +429,8 @@ static int find_task(char **operands, const char **out, struct err *err)
 	*out = operands[0];
 	if (!operands[0] || !operands[1])
 		return 0;
-	(void)err_set(err, ERR_USAGE, "agent: unexpected \"%.64s\"", operands[1]);
-	return err_hint(err, "put the task in quotes: retort agent \"TASK\"");
+	return err_fail(err, ERR_USAGE, "put the task in quotes: retort agent \"TASK\"",
+		"agent: unexpected \"%.64s\"", operands[1]);
 }
 
 static int perform(struct agent *agent, char **operands, struct err *err)

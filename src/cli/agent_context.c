@@ -24,17 +24,17 @@ static int name_bytes(const char *item)
 static int find_file(const char *file, char path[PATH_MAX], struct err *err)
 {
 	struct stat st;
-	if (strcmp(file, "-") == 0) {
-		(void)err_set(err, ERR_USAGE, "--context -: standard input is no file");
-		return err_hint(err, "what is piped in is put behind the task; or save it first");
-	}
+	if (strcmp(file, "-") == 0)
+		return err_fail(err, ERR_USAGE,
+			"what is piped in is put behind the task; or save it first",
+			"--context -: standard input is no file");
 	if (!realpath(file, path) || stat(path, &st) < 0)
 		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno,
 			"--context %.150s", file);
 	if (S_ISREG(st.st_mode))
 		return 0;
-	(void)err_set(err, ERR_USAGE, "--context %.150s: not a regular file", file);
-	return err_hint(err, "give a directory as a volume: -v DIR:DIR");
+	return err_fail(err, ERR_USAGE, "give a directory as a volume: -v DIR:DIR",
+		"--context %.150s: not a regular file", file);
 }
 
 static bool has(const json_t *rows, const char *name)
@@ -56,10 +56,9 @@ static int add(const char *item, json_t *volumes, json_t *rows, struct err *err)
 	int r = find_file(bytes > 0 ? item + bytes + 1 : item, path, err);
 	if (r < 0)
 		return r;
-	if (has(rows, name)) {
-		(void)err_set(err, ERR_USAGE, "--context %.150s: %s is there twice", item, name);
-		return err_hint(err, "give each a name: --context NAME=FILE");
-	}
+	if (has(rows, name))
+		return err_fail(err, ERR_USAGE, "give each a name: --context NAME=FILE",
+			"--context %.150s: %s is there twice", item, name);
 	snprintf(place, sizeof place, "%s%s", AGENT_CONTEXT_DIR, name);
 	json_t *volume = json_pack("{s:s, s:s, s:s}", "src", path, "dst", place, "mode", "ro");
 	json_t *row = json_pack("{s:s, s:s}", "name", name, "path", place);

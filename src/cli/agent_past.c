@@ -2,6 +2,7 @@
 #include "cli/agent_past.h"
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "cli/table.h"
 #include "cli/term.h"
@@ -53,12 +54,6 @@ int agent_past_new(struct agent_past *p, struct err *err)
 	return r < 0 ? r : set_state(p, err);
 }
 
-static const char *member(const json_t *row, const char *name)
-{
-	const char *text = json_string_value(json_object_get(row, name));
-	return text ? text : "";
-}
-
 /* ---- which there are ---- */
 
 static void show_time(char out[TIME_BYTES], const json_t *ms)
@@ -85,11 +80,11 @@ static int print_rows(FILE *to, const json_t *rows)
 		show_time(made[i][0], json_object_get(row, "changed_ms"));
 		snprintf(made[i][1], TIME_BYTES, "%" JSON_INTEGER_FORMAT,
 			json_integer_value(json_object_get(row, "steps")));
-		cells[at++] = member(row, "agent");
-		cells[at++] = member(row, "status");
+		cells[at++] = json_get_text(row, "agent");
+		cells[at++] = json_get_text(row, "status");
 		cells[at++] = made[i][0];
 		cells[at++] = made[i][1];
-		cells[at++] = member(row, "task");
+		cells[at++] = json_get_text(row, "task");
 	}
 	int fd = fileno(to);
 	if (r == 0)
@@ -126,7 +121,7 @@ static int look_at(struct agent_past *p, struct err *err)
 	if (r < 0)
 		return r;
 	json_t *agent = agent_store_read(&kept, err);
-	p->has_model = member(agent, "model")[0] != '\0';
+	p->has_model = json_get_text(agent, "model")[0] != '\0';
 	agent_store_close(&kept);
 	r = agent ? 0 : -err_errno(err->code);
 	json_decref(agent);
@@ -161,9 +156,8 @@ int agent_past_check(const struct opt_set *set, struct err *err)
 			if (set->source[i] != OPT_FROM_ARG ||
 				strcmp(set->opts[i].group, groups[k]) != 0)
 				continue;
-			(void)err_set(err, ERR_USAGE, "--%s: an agent that goes on has its box",
-				set->opts[i].name);
-			return err_hint(err, "leave it out, or begin a new task");
+			return err_fail(err, ERR_USAGE, "leave it out, or begin a new task",
+				"--%s: an agent that goes on has its box", set->opts[i].name);
 		}
 	return 0;
 }

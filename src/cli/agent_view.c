@@ -3,6 +3,7 @@
 
 #include "api/text/json.h"
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -32,12 +33,6 @@ void agent_view_done(struct agent_view *view)
 	sink_done(&view->out);
 	sink_done(&view->err);
 	buf_done(&view->said);
-}
-
-static const char *member(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-	return text ? text : "";
 }
 
 static void put(struct agent_view *view, const char *text)
@@ -97,7 +92,7 @@ static json_int_t count(const json_t *event, const char *name)
 static void show_asked(struct agent_view *view, const json_t *event)
 {
 	buf_clear(&view->said);
-	note(view, DIM, "── asking %.60s …", member(event, "model"));
+	note(view, DIM, "── asking %.60s …", json_get_text(event, "model"));
 	view->is_asking = view->has_color;
 }
 
@@ -111,14 +106,15 @@ static void end_asking(struct agent_view *view)
 static void show_restart(struct agent_view *view, const json_t *event)
 {
 	buf_clear(&view->said);
-	note(view, YELLOW, "── the reply broke off (%s) and begins anew", member(event, "why"));
+	note(view, YELLOW, "── the reply broke off (%s) and begins anew",
+		json_get_text(event, "why"));
 }
 
 /* What the model says is remembered: as the answer it is not shown again. */
 static void show_delta(struct agent_view *view, const json_t *event)
 {
 	const json_t *text = json_object_get(event, "text");
-	(void)buf_append(&view->said, json_string_value(text), json_string_length(text));
+	buf_append(&view->said, json_string_value(text), json_string_length(text));
 	put_text(view, json_string_value(text), json_string_length(text));
 }
 
@@ -131,7 +127,7 @@ static void show_said(struct agent_view *view, const json_t *event)
 static void show_code(struct agent_view *view, const json_t *event)
 {
 	note(view, HEAD, "── step %" JSON_INTEGER_FORMAT " · %s", count(event, "number"),
-		member(event, "runtime"));
+		json_get_text(event, "runtime"));
 }
 
 static void show_display(struct agent_view *view, const json_t *event)
@@ -146,9 +142,9 @@ static void show_finished(struct agent_view *view, const json_t *event)
 {
 	const json_t *record = json_object_get(event, "result");
 	const json_t *value = json_object_get(json_object_get(record, "value"), "text/plain");
-	const char *message = member(json_object_get(record, "error"), "message");
+	const char *message = json_get_text(json_object_get(record, "error"), "message");
 	const json_t *wall = json_object_get(json_object_get(record, "usage"), "wall_ms");
-	const char *status = member(record, "status");
+	const char *status = json_get_text(record, "status");
 	bool is_good = strcmp(status, "ok") == 0;
 	end_line(view);
 	put_text(view, json_string_value(value),
@@ -160,13 +156,13 @@ static void show_finished(struct agent_view *view, const json_t *event)
 
 static void show_wait(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── %s: again in %.1f s", member(event, "message"),
+	note(view, YELLOW, "── %s: again in %.1f s", json_get_text(event, "message"),
 		(double)count(event, "wait_ms") / 1000);
 }
 
 static void show_budget(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── %s: %.6g of %.6g used", member(event, "budget"),
+	note(view, YELLOW, "── %s: %.6g of %.6g used", json_get_text(event, "budget"),
 		json_number_value(json_object_get(event, "used")),
 		json_number_value(json_object_get(event, "limit")));
 }
@@ -211,14 +207,14 @@ static void show_images(struct agent_view *view, const json_t *event)
 
 static void show_resumed(struct agent_view *view, const json_t *event)
 {
-	const char *difference = member(event, "difference");
-	note(view, DIM, "── it goes on; its state is %s%s%s", member(event, "outcome"),
+	const char *difference = json_get_text(event, "difference");
+	note(view, DIM, "── it goes on; its state is %s%s%s", json_get_text(event, "outcome"),
 		difference[0] ? ": " : "", difference);
 }
 
 static void show_unkept(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── it cannot go on later: %s", member(event, "message"));
+	note(view, YELLOW, "── it cannot go on later: %s", json_get_text(event, "message"));
 }
 
 static void show_check(struct agent_view *view, const json_t *event)
@@ -230,12 +226,12 @@ static void show_check(struct agent_view *view, const json_t *event)
 /* What goes wrong, and that it goes on. */
 static void show_query(struct agent_view *view, const json_t *event)
 {
-	const char *error = member(event, "error");
-	if (strcmp(member(event, "state"), "finished") != 0)
+	const char *error = json_get_text(event, "error");
+	if (strcmp(json_get_text(event, "state"), "finished") != 0)
 		return;
 	if (error[0])
 		note(view, YELLOW, "── query %" JSON_INTEGER_FORMAT ": %s: %s",
-			count(event, "number"), error, member(event, "message"));
+			count(event, "number"), error, json_get_text(event, "message"));
 	else if (count(event, "number") % QUERIES_SHOWN == 0)
 		note(view, DIM, "── %" JSON_INTEGER_FORMAT " queries", count(event, "number"));
 }
@@ -256,10 +252,10 @@ static void show_candidate(struct agent_view *view, const json_t *event)
 	const json_t *of = json_object_get(event, "of");
 	const json_t *record = json_object_get(of, "result");
 	json_int_t number = count(event, "candidate");
-	const char *name = member(of, "event");
+	const char *name = json_get_text(of, "event");
 	if (strcmp(name, "step.finished") == 0)
 		note(view, DIM, "── candidate %" JSON_INTEGER_FORMAT ": %s, %.0f ms", number,
-			member(record, "status"),
+			json_get_text(record, "status"),
 			json_number_value(
 				json_object_get(json_object_get(record, "usage"), "wall_ms")));
 	else if (strcmp(name, "check") == 0)
@@ -275,7 +271,7 @@ static void show_chosen(struct agent_view *view, const json_t *event)
 	static const char *const reasons[][2] = {{"only", "no other came to anything"},
 		{"check", "it passes the check"}, {"success", "it went well"},
 		{"majority", "most say what it says"}, {"first", "no two say the same"}};
-	const char *why = member(event, "why");
+	const char *why = json_get_text(event, "why");
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
 		if (strcmp(why, reasons[i][0]) == 0)
 			why = reasons[i][1];
@@ -288,7 +284,7 @@ static void show_chosen(struct agent_view *view, const json_t *event)
 
 static void show_candidates(struct agent_view *view, const json_t *event)
 {
-	const char *state = member(event, "state");
+	const char *state = json_get_text(event, "state");
 	if (strcmp(state, "asked") == 0) {
 		view->is_round = true;
 		note(view, DIM, "── %" JSON_INTEGER_FORMAT " candidates", count(event, "asked"));
@@ -296,7 +292,7 @@ static void show_candidates(struct agent_view *view, const json_t *event)
 		show_chosen(view, event);
 	} else {
 		note(view, YELLOW, "── no branch: %s: %" JSON_INTEGER_FORMAT " for each step now",
-			member(event, "message"), count(event, "left"));
+			json_get_text(event, "message"), count(event, "left"));
 	}
 }
 
@@ -355,7 +351,7 @@ static void put_json(struct agent_view *view, const json_t *event)
 static void tell_wait(const json_t *event)
 {
 	cleanup_buf struct buf safe = BUF_INIT(4 * NOTE_BYTES);
-	const char *message = member(event, "message");
+	const char *message = json_get_text(event, "message");
 	(void)utf8_escape_terminal(
 		&safe, message, utf8_cut(message, strlen(message), NOTE_BYTES), UTF8_ONE_LINE);
 	fprintf(stderr, "retort: %s: again in %.1f s\n", buf_str(&safe),
@@ -365,7 +361,7 @@ static void tell_wait(const json_t *event)
 void agent_view_event(void *arg, const json_t *event)
 {
 	struct agent_view *view = arg;
-	const char *name = member(event, "event");
+	const char *name = json_get_text(event, "event");
 	if (view->is_events || view->record)
 		put_json(view, event);
 	if (!view->is_live && view->tells_waits && strcmp(name, "model.wait") == 0)
@@ -387,7 +383,7 @@ static void warn_of_refusal(const json_t *result)
 		fprintf(stderr,
 			"retort: --best-of: %s: %" JSON_INTEGER_FORMAT
 			" for each step from then on\n",
-			member(refused, "message"), count(refused, "left"));
+			json_get_text(refused, "message"), count(refused, "left"));
 }
 
 static void warn_of_numbers(const json_t *result)

@@ -2,6 +2,7 @@
 #include "cli/approver.h"
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "cli/term.h"
 
@@ -13,12 +14,6 @@
 enum { TEXT_BYTES = 256 << 10, LINE_BYTES = 256 };
 
 static void ask_next(struct approver *a);
-
-static const char *member(const json_t *event, const char *name)
-{
-	const char *text = json_string_value(json_object_get(event, name));
-	return text ? text : "";
-}
 
 static void put(const struct approver *a, const char *text, size_t bytes)
 {
@@ -52,7 +47,8 @@ static void answer(struct approver *a, bool is_yes)
 	let_go(a);
 	(void)json_array_remove(a->waiting, 0);
 	operation_tell(service_context(a->service), "tool.approve",
-		json_pack("{s:s, s:b}", "approval", member(event, "approval"), "allow", is_yes));
+		json_pack("{s:s, s:b}", "approval", json_get_text(event, "approval"), "allow",
+			is_yes));
 	json_decref(event);
 	ask_next(a);
 }
@@ -90,7 +86,7 @@ static void ask_next(struct approver *a)
 		return;
 	}
 	put_text(a, "\n");
-	put_text(a, member(event, "text"));
+	put_text(a, json_get_text(event, "text"));
 	put_text(a, " [y/N] ");
 }
 
@@ -101,7 +97,7 @@ static void drop(struct approver *a, const char *approval)
 	const json_t *event;
 	json_array_foreach(a->waiting, i, event)
 	{
-		if (strcmp(member(event, "approval"), approval) != 0)
+		if (strcmp(json_get_text(event, "approval"), approval) != 0)
 			continue;
 		if (i == 0 && a->ear)
 			put_text(a, "\n");
@@ -115,13 +111,13 @@ static void drop(struct approver *a, const char *approval)
 
 void approver_event(struct approver *a, const json_t *event)
 {
-	if (a->fd < 0 || strcmp(member(event, "event"), "tool.approval") != 0)
+	if (a->fd < 0 || strcmp(json_get_text(event, "event"), "tool.approval") != 0)
 		return;
-	if (strcmp(member(event, "state"), "asked") != 0) {
-		drop(a, member(event, "approval"));
+	if (strcmp(json_get_text(event, "state"), "asked") != 0) {
+		drop(a, json_get_text(event, "approval"));
 		return;
 	}
-	(void)json_array_append(a->waiting, (json_t *)(uintptr_t)event);
+	json_add_shared(a->waiting, event);
 	ask_next(a);
 }
 

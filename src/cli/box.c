@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/box.h"
 
+#include "base/json.h"
 #include "base/when.h"
 #include "cli/term.h"
 
@@ -31,11 +32,9 @@ static int parse_volume(char *text, struct volume *out, struct err *err)
 	char *mode = dst ? strchr(dst + 1, ':') : NULL;
 	bool is_good = dst && dst != text && dst[1] && dst + 1 != mode &&
 		(!mode || strcmp(mode, ":ro") == 0 || strcmp(mode, ":rw") == 0);
-	if (!is_good) {
-		err_set(err, ERR_USAGE, "--volume \"%.150s\" is not SRC, SRC:DST or SRC:DST:rw",
-			text);
-		return err_hint(err, "for example -v ./orders.csv:orders.csv");
-	}
+	if (!is_good)
+		return err_fail(err, ERR_USAGE, "for example -v ./orders.csv:orders.csv",
+			"--volume \"%.150s\" is not SRC, SRC:DST or SRC:DST:rw", text);
 	*dst = '\0';
 	if (mode)
 		*mode = '\0';
@@ -83,10 +82,9 @@ static int take_env(const struct box_args *args, char **out, size_t *n_out, stru
 		const char *equals = strchr(item, '=');
 		const char *value = equals ? equals + 1 : getenv(item);
 		int n_name = (int)(equals ? equals - item : (ptrdiff_t)strlen(item));
-		if (n_name == 0) {
-			err_set(err, ERR_USAGE, "--env \"%.100s\" has no name", item);
-			return err_hint(err, "write -e NAME=VALUE");
-		}
+		if (n_name == 0)
+			return err_fail(err, ERR_USAGE, "write -e NAME=VALUE",
+				"--env \"%.100s\" has no name", item);
 		if (!value)
 			continue;
 		if (asprintf(&out[*n_out], "%.*s=%s", n_name, item, value) < 0)
@@ -110,8 +108,8 @@ int box_check(const struct box_args *args, struct err *err)
 	int64_t ns;
 	if (!args->net || strcmp(args->net, "none") == 0)
 		return args->time ? take_time(args->time, &ns, err) : 0;
-	err_set(err, ERR_USAGE, "--net %.60s is not known", args->net);
-	return err_hint(err, "a box has its own loopback and nothing else: --net none");
+	return err_fail(err, ERR_USAGE, "a box has its own loopback and nothing else: --net none",
+		"--net %.60s is not known", args->net);
 }
 
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
@@ -170,7 +168,7 @@ static json_t *absolute(const char *path)
 static void set_path(json_t *params, const char *name, const char *path)
 {
 	if (path)
-		(void)json_object_set_new(params, name, absolute(path));
+		json_put_new(params, name, absolute(path));
 }
 
 static json_t *volumes_json(const struct order *order)
@@ -178,7 +176,7 @@ static json_t *volumes_json(const struct order *order)
 	json_t *rows = json_array();
 	for (size_t i = 0; i < order->n_volumes; i++) {
 		const struct volume *v = &order->volumes[i];
-		(void)json_array_append_new(rows,
+		json_add_new(rows,
 			json_pack("{s:o, s:s, s:s}", "src", absolute(v->src), "dst", v->dst, "mode",
 				v->is_writable ? "rw" : "ro"));
 	}
@@ -192,7 +190,7 @@ static json_t *env_json(const struct order *order)
 		const char *equals = strchr(order->env[i], '=');
 		char *name = strndup(order->env[i], (size_t)(equals - order->env[i]));
 		if (name)
-			(void)json_object_set_new(env, name, json_string(equals + 1));
+			json_put_text(env, name, equals + 1);
 		free(name);
 	}
 	return env;
@@ -208,10 +206,8 @@ static json_t *limits_json(const struct limits *limits)
 	json_t *json = json_object();
 	for (int i = 0; i < LIMIT_END_; i++)
 		if (i != LIMIT_cpu_milli && (i != LIMIT_cpu_ms || limits->value[i] > 0))
-			(void)json_object_set_new(
-				json, names[i], json_integer((json_int_t)limits->value[i]));
-	(void)json_object_set_new(
-		json, "cpus", json_real((double)limits->value[LIMIT_cpu_milli] / 1000));
+			json_put_int(json, names[i], limits->value[i]);
+	json_put_new(json, "cpus", json_real((double)limits->value[LIMIT_cpu_milli] / 1000));
 	return json;
 }
 
@@ -223,7 +219,7 @@ static json_t *preload_json(const char *text)
 		text += strspn(text, ", ");
 		size_t bytes = strcspn(text, ", ");
 		if (bytes > 0)
-			(void)json_array_append_new(list, json_stringn(text, bytes));
+			json_add_new(list, json_stringn(text, bytes));
 		text += bytes;
 	}
 	return list;
@@ -241,20 +237,18 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 			env_json(&order), "limits", limits_json(&order.limits), "preload",
 			preload_json(args->preload));
 		if (args->runtime)
-			(void)json_object_set_new(params, "runtime", json_string(args->runtime));
+			json_put_text(params, "runtime", args->runtime);
 		if (args->python && strchr(args->python, '/'))
 			set_path(params, "python", args->python);
 		else if (args->python)
-			(void)json_object_set_new(params, "python", json_string(args->python));
+			json_put_text(params, "python", args->python);
 		set_path(params, "rootfs", args->rootfs);
 		set_path(params, "workspace", args->workspace);
 		if (order.has_seed)
-			(void)json_object_set_new(
-				params, "seed", json_integer((json_int_t)order.seed));
+			json_put_int(params, "seed", order.seed);
 		if (order.has_time)
-			(void)json_object_set_new(
-				params, "time", json_real((double)order.time_ns / 1e9));
-		(void)json_object_set_new(params, "fresh", json_boolean(args->fresh));
+			json_put_new(params, "time", json_real((double)order.time_ns / 1e9));
+		json_put_bool(params, "fresh", args->fresh);
 		if (!params)
 			(void)err_set(err, ERR_NO_MEMORY, "no memory for options");
 	}
@@ -270,5 +264,5 @@ void box_tell_columns(json_t *create)
 	char columns[16];
 	snprintf(columns, sizeof columns, "%d", term_columns(STDOUT_FILENO));
 	if (term_is(STDOUT_FILENO) && env && !json_object_get(env, "COLUMNS"))
-		(void)json_object_set_new(env, "COLUMNS", json_string(columns));
+		json_put_text(env, "COLUMNS", columns);
 }

@@ -32,14 +32,14 @@ static int fail_connect(const char *path, int sys, struct err *err)
 	struct stat st;
 	bool is_other = stat(path, &st) == 0 && !S_ISSOCK(st.st_mode);
 	bool is_absent = sys == ENOENT || sys == ENOTDIR || sys == ECONNREFUSED;
-	if (is_other) {
-		(void)err_set(err, ERR_UNREACHABLE, "no engine at %.150s: it is no socket", path);
-		return err_hint(err, "start one: retort serve, or name its --socket");
-	}
-	(void)err_sys(err, is_absent ? ERR_UNREACHABLE : ERR_ACCESS, sys, "no engine at %s", path);
-	return err_hint(err,
+	if (is_other)
+		return err_fail(err, ERR_UNREACHABLE,
+			"start one: retort serve, or name its --socket",
+			"no engine at %.150s: it is no socket", path);
+	return err_fail_sys(err, is_absent ? ERR_UNREACHABLE : ERR_ACCESS, sys,
 		is_absent ? "start one: retort serve, or name its --socket"
-			  : "name the --socket of an engine of yours");
+			  : "name the --socket of an engine of yours",
+		"no engine at %s", path);
 }
 
 int client_open(struct client *c, const char *path, struct err *err)
@@ -51,11 +51,10 @@ int client_open(struct client *c, const char *path, struct err *err)
 	if (r < 0)
 		return r;
 	path = path ? path : usual;
-	if (strlen(path) >= sizeof address.sun_path) {
-		(void)err_set(err, ERR_USAGE, "socket path of %zu bytes, limit %zu: %.100s",
-			strlen(path), sizeof address.sun_path - 1, path);
-		return err_hint(err, "name it from a directory nearer to it");
-	}
+	if (strlen(path) >= sizeof address.sun_path)
+		return err_fail(err, ERR_USAGE, "name it from a directory nearer to it",
+			"socket path of %zu bytes, limit %zu: %.100s", strlen(path),
+			sizeof address.sun_path - 1, path);
 	memcpy(address.sun_path, path, strlen(path));
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd < 0)
@@ -73,8 +72,8 @@ void client_done(struct client *c)
 
 static int fail_gone(struct err *err)
 {
-	(void)err_set(err, ERR_GONE, "the engine is gone");
-	return err_hint(err, "see what `retort serve` says, and start it again");
+	return err_fail(err, ERR_GONE, "see what `retort serve` says, and start it again",
+		"the engine is gone");
 }
 
 /* A peer that is gone is no signal, whatever is done about one for standard output. */
@@ -198,8 +197,8 @@ static int on_interrupt(struct client *c, const struct call *call, unsigned n, s
 {
 	if (call->is_step || n == 1)
 		return cancel(c, call->id, err);
-	(void)err_set(err, ERR_INTERRUPTED, "interrupted before the engine answered");
-	return err_hint(err, "what it has begun may still be done");
+	return err_fail(err, ERR_INTERRUPTED, "what it has begun may still be done",
+		"interrupted before the engine answered");
 }
 
 /* Go on reading until the call is over. */

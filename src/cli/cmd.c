@@ -3,6 +3,7 @@
 
 #include "api/text/wording.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "base/word.h"
 
@@ -114,10 +115,9 @@ int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc
 	}
 	if (rc < 0)
 		return rc;
-	if (cmd->operand == CMD_OPERAND_NONE && at < argc) {
-		(void)err_set(err, ERR_USAGE, "%s: unexpected \"%.64s\"", cmd->name, argv[at]);
-		return err_hint(err, "leave it out");
-	}
+	if (cmd->operand == CMD_OPERAND_NONE && at < argc)
+		return err_fail(err, ERR_USAGE, "leave it out", "%s: unexpected \"%.64s\"",
+			cmd->name, argv[at]);
 	return at;
 }
 
@@ -134,10 +134,10 @@ static void print_json(const struct err *err, const char *msg)
 {
 	json_t *inner = json_object();
 	json_t *root = json_pack("{s:o}", "error", inner);
-	(void)json_object_set_new(inner, "code", json_string(err_word(err->code)));
-	(void)json_object_set_new(inner, "message", json_text(msg));
+	json_put_text(inner, "code", err_word(err->code));
+	json_put_new(inner, "message", json_text(msg));
 	if (err->hint[0])
-		(void)json_object_set_new(inner, "hint", json_text(err->hint));
+		json_put_new(inner, "hint", json_text(err->hint));
 	(void)json_dumpf(root, stdout, JSON_COMPACT);
 	fputc('\n', stdout);
 	(void)fflush(stdout);
@@ -152,7 +152,7 @@ int cli_fail(const struct err *failed, bool json)
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	(void)utf8_escape_terminal(&line, msg, strlen(msg), UTF8_ONE_LINE);
 	if (err->hint[0]) {
-		(void)buf_add(&line, ": ");
+		buf_add(&line, ": ");
 		(void)utf8_escape_terminal(&line, err->hint, strlen(err->hint), UTF8_ONE_LINE);
 	}
 	(void)fflush(stdout);

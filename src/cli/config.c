@@ -2,6 +2,7 @@
 #include "cli/config.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -73,7 +74,7 @@ static int apply_object(struct opt_set *set, const json_t *object, struct err *e
 {
 	const char *name;
 	json_t *value;
-	json_object_foreach((json_t *)(uintptr_t)object, name, value)
+	json_object_foreach(json_unconst(object), name, value)
 	{
 		int r = is_known(set, name) ? apply_member(set, name, value, err) : 0;
 		if (r < 0)

@@ -120,12 +120,11 @@ static void note_copied(struct copying *c, const struct reading *of, const struc
 
 static int count_again(struct copying *c, const struct reading *reading, struct err *err)
 {
-	if ((uint64_t)reading->size > AGAIN_MAX_BYTES - c->again_bytes) {
-		(void)err_set(err, ERR_LIMIT,
+	if ((uint64_t)reading->size > AGAIN_MAX_BYTES - c->again_bytes)
+		return err_fail(err, ERR_LIMIT,
+			"choose a directory on a file system that has hard links",
 			"copy %s out: names of one file, copied again, are over %d MiB",
 			reading->path, AGAIN_MAX_BYTES >> 20);
-		return err_hint(err, "choose a directory on a file system that has hard links");
-	}
 	c->again_bytes += (uint64_t)reading->size;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* `retort doctor`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/once/doctor.h"
 #include "api/text/json.h"
+#include "base/json.h"
 #include "cli/cmd.h"
 
 #include <stdio.h>
@@ -22,26 +23,20 @@ static const struct opt doctor_opts[] = {
 	CMD_COMMON_OPTS(struct doctor_args),
 };
 
-static const char *text_of(const json_t *row, const char *name)
-{
-	const char *text = json_string_value(json_object_get(row, name));
-	return text ? text : "";
-}
-
 static void print_row(const json_t *row, bool color)
 {
 	static const struct {
 		const char *state, *color;
 	} looks[] = {{"ok", "\033[32m"}, {"weak", "\033[33m"}, {"missing", "\033[31m"}};
-	const char *state = text_of(row, "state"), *on = "", *off = "";
+	const char *state = json_get_text(row, "state"), *on = "", *off = "";
 	for (size_t i = 0; color && i < ARRAY_LEN(looks); i++)
 		if (strcmp(looks[i].state, state) == 0) {
 			on = looks[i].color;
 			off = "\033[0m";
 		}
-	const char *instead = text_of(row, "instead"), *hint = text_of(row, "hint");
-	printf("%s%-8s%s %-22s %s%s%s\n", on, state, off, text_of(row, "name"),
-		text_of(row, "what"), instead[0] ? ": " : "", instead);
+	const char *instead = json_get_text(row, "instead"), *hint = json_get_text(row, "hint");
+	printf("%s%-8s%s %-22s %s%s%s\n", on, state, off, json_get_text(row, "name"),
+		json_get_text(row, "what"), instead[0] ? ": " : "", instead);
 	if (hint[0])
 		printf("%32s%s\n", "→ ", hint);
 }

@@ -79,27 +79,27 @@ static size_t column_of(const struct page *p, size_t widest)
 static void add_names(struct buf *b, const struct opt *opt)
 {
 	if (opt->letter)
-		(void)buf_addf(b, "-%c, ", opt->letter);
+		buf_addf(b, "-%c, ", opt->letter);
 	else
-		(void)buf_add(b, "    ");
-	(void)buf_addf(b, "--%s", opt->name);
+		buf_add(b, "    ");
+	buf_addf(b, "--%s", opt->name);
 	if (opt->type != OPT_FLAG)
-		(void)buf_addf(b, " %s", opt->arg ? opt->arg : "VALUE");
+		buf_addf(b, " %s", opt->arg ? opt->arg : "VALUE");
 }
 
 static void add_help(struct buf *b, const struct opt *opt)
 {
 	size_t bytes;
-	(void)buf_add(b, opt->help ? opt->help : "");
+	buf_add(b, opt->help ? opt->help : "");
 	const char *before = ": ";
 	for (const char *w = NULL; opt->choices && (w = opt_choice_next(opt, w, &bytes));) {
-		(void)buf_addf(b, "%s%.*s", before, (int)bytes, w);
+		buf_addf(b, "%s%.*s", before, (int)bytes, w);
 		before = ", ";
 	}
 	if (opt->type == OPT_LIST)
-		(void)buf_add(b, " (may be repeated)");
+		buf_add(b, " (may be repeated)");
 	if (opt->fallback)
-		(void)buf_addf(b, " (default: %s)", opt->fallback);
+		buf_addf(b, " (default: %s)", opt->fallback);
 }
 
 static void print_options(const struct page *p, const struct cmd *cmd)
@@ -135,7 +135,7 @@ static void print_text(const struct page *p, const char *text)
 	while (text && *text) {
 		struct buf part cleanup_buf = BUF_INIT(HELP_TEXT_BYTES);
 		const char *end = strstr(text, "\n\n");
-		(void)buf_append(&part, text, end ? (size_t)(end - text) : strlen(text));
+		buf_append(&part, text, end ? (size_t)(end - text) : strlen(text));
 		fputc('\n', p->out);
 		wrap(p, buf_str(&part), 0, 0);
 		text = end ? end + 2 : NULL;
@@ -269,8 +269,8 @@ static int help_run(int argc, char **argv)
 	bool is_verb = cmd->operand_choices && at + 2 == argc &&
 		is_choice(cmd->operand_choices, argv[at + 1]);
 	if (at + 1 < argc && !is_verb) {
-		(void)err_set(&err, ERR_USAGE, "help: unexpected \"%.64s\"", argv[at + 1]);
-		(void)err_hint(&err, "name one command");
+		err_fail(&err, ERR_USAGE, "name one command", "help: unexpected \"%.64s\"",
+			argv[at + 1]);
 		return cli_fail(&err, false);
 	}
 	if (args.man)

@@ -2,6 +2,7 @@
 #include "cli/magic.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -112,18 +113,16 @@ static int check_arg(struct magic *m, struct err *err)
 		(void)err_wrap(err, "%%undo");
 		return err_hint(err, "write %%undo %s, e.g. %%undo 3", row->arg);
 	}
-	if (m->kind == MAGIC_LOG && m->arg[0] && strcmp(m->arg, "all") != 0) {
-		(void)err_set(err, ERR_USAGE, "%%log: \"%.60s\"", m->arg);
-		return err_hint(err, "write %%log or %%log all");
-	}
+	if (m->kind == MAGIC_LOG && m->arg[0] && strcmp(m->arg, "all") != 0)
+		return err_fail(
+			err, ERR_USAGE, "write %log or %log all", "%%log: \"%.60s\"", m->arg);
 	if (is_needed && !m->arg[0]) {
 		(void)err_set(err, ERR_USAGE, "%%%s: nothing named", row->name);
 		return err_hint(err, "write %%%s %s", row->name, row->arg);
 	}
-	if (!row->arg[0] && m->arg[0] && !(m->kind == MAGIC_RESET && strcmp(m->arg, "-f") == 0)) {
-		(void)err_set(err, ERR_USAGE, "%%%s: unexpected \"%.60s\"", row->name, m->arg);
-		return err_hint(err, "leave it out");
-	}
+	if (!row->arg[0] && m->arg[0] && !(m->kind == MAGIC_RESET && strcmp(m->arg, "-f") == 0))
+		return err_fail(err, ERR_USAGE, "leave it out", "%%%s: unexpected \"%.60s\"",
+			row->name, m->arg);
 	return 0;
 }
 
@@ -175,10 +174,9 @@ int magic_parse(const char *line, struct magic *out, struct err *err)
 	enum magic_kind kind = find(&line, &bytes);
 	if (kind == MAGIC_END_)
 		return fail_unknown(line, bytes, err);
-	if (!utf8_is_valid(line, strlen(line))) {
-		(void)err_set(err, ERR_USAGE, "%%%s: not UTF-8", magic_rows[kind].name);
-		return err_hint(err, "type it again");
-	}
+	if (!utf8_is_valid(line, strlen(line)))
+		return err_fail(
+			err, ERR_USAGE, "type it again", "%%%s: not UTF-8", magic_rows[kind].name);
 	char *text = strdup(line + bytes);
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a line");
@@ -228,7 +226,7 @@ static void add_paths(const json_t *rows, json_t *out)
 		const char *path = path_of(rows, i), *quote = strchr(path, '\'') ? "\"" : "'";
 		if (!strpbrk(path, " \t"))
 			quote = "";
-		(void)json_array_append_new(out, json_sprintf("%s%s%s", quote, path, quote));
+		json_add_new(out, json_sprintf("%s%s%s", quote, path, quote));
 	}
 }
 
@@ -240,7 +238,7 @@ static void add_directories(const json_t *rows, json_t *out)
 		const char *path = path_of(rows, i), *slash = strrchr(path, '/');
 		size_t bytes = slash ? (size_t)(slash - path) + 1 : 0;
 		if (bytes > 0 && strncmp(last, path, bytes) != 0)
-			(void)json_array_append_new(out, json_stringn(path, bytes));
+			json_add_new(out, json_stringn(path, bytes));
 		last = path;
 	}
 }
@@ -251,7 +249,7 @@ static void add_sessions(const json_t *rows, json_t *out)
 		const json_t *row = json_array_get(rows, i), *name = json_object_get(row, "name");
 		if (json_string_length(name) == 0)
 			name = json_object_get(row, "session");
-		(void)json_array_append(out, (json_t *)(uintptr_t)name);
+		json_add_shared(out, name);
 	}
 }
 
@@ -262,7 +260,7 @@ json_t *magic_names(enum magic_kind kind, const json_t *known)
 	size_t bytes;
 	if (kind == MAGIC_RUNTIME)
 		while (runtimes && (word = next_word(&runtimes, &bytes)))
-			(void)json_array_append_new(names, json_stringn(word, bytes));
+			json_add_new(names, json_stringn(word, bytes));
 	if (kind == MAGIC_SWITCH)
 		add_sessions(json_object_get(known, "sessions"), names);
 	if (kind == MAGIC_GET)
@@ -270,8 +268,8 @@ json_t *magic_names(enum magic_kind kind, const json_t *known)
 	if (kind == MAGIC_FILES)
 		add_directories(json_object_get(known, "files"), names);
 	if (kind == MAGIC_LOG)
-		(void)json_array_append_new(names, json_string("all"));
+		json_add_text(names, "all");
 	for (int i = 0; kind == MAGIC_END_ && i < MAGIC_END_; i++)
-		(void)json_array_append_new(names, json_string(magic_rows[i].name));
+		json_add_text(names, magic_rows[i].name);
 	return names;
 }

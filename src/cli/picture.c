@@ -2,6 +2,7 @@
 #include "cli/picture.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ void picture_ask(int mode, json_t *create)
 {
 	json_t *env = json_object_get(create, "env");
 	if (mode == PICTURE_SIXEL && env)
-		(void)json_object_set_new(env, "RETORT_IMAGES", json_string("sixel"));
+		json_put_text(env, "RETORT_IMAGES", "sixel");
 }
 
 static void put(struct picture *p, const char *text)

@@ -36,10 +36,9 @@ int prices_read_usd(const char *text, double *usd, struct err *err)
 	char *end;
 	bool is_plain = text[0] && strspn(text, "0123456789.") == strlen(text);
 	double value = strtod(text, &end);
-	if (!is_plain || *end || !isfinite(value) || value <= 0 || value > 1e9) {
-		(void)err_set(err, ERR_USAGE, "--max-cost: '%.40s' is no sum of money", text);
-		return err_hint(err, "write USD, as in --max-cost 0.50");
-	}
+	if (!is_plain || *end || !isfinite(value) || value <= 0 || value > 1e9)
+		return err_fail(err, ERR_USAGE, "write USD, as in --max-cost 0.50",
+			"--max-cost: '%.40s' is no sum of money", text);
 	*usd = value;
 	return 0;
 }

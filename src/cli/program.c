@@ -35,10 +35,10 @@ static int read_file(int fd, const char *name, struct buf *out, struct err *err)
 	for (;;) {
 		char *at = buf_reserve(out, 1 << 16);
 		ssize_t n = at ? read(fd, at, 1 << 16) : 0;
-		if (!at) {
-			err_set(err, ERR_LIMIT, "%s is over %zu MiB", name, out->max_bytes >> 20);
-			return err_hint(err, "put data into a file of its own: -v data:data");
-		}
+		if (!at)
+			return err_fail(err, ERR_LIMIT,
+				"put data into a file of its own: -v data:data",
+				"%s is over %zu MiB", name, out->max_bytes >> 20);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

@@ -2,6 +2,7 @@
 #include "cli/repl.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "cli/outdir.h"
@@ -57,10 +58,8 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 {
 	const struct operation_listener listener = {.arg = repl, .event = on_event};
 	json_t *text = json_string(code);
-	if (!text) {
-		(void)err_set(err, ERR_USAGE, "the statement is not UTF-8");
-		return err_hint(err, "type it again");
-	}
+	if (!text)
+		return err_fail(err, ERR_USAGE, "type it again", "the statement is not UTF-8");
 	/* A pipe's lines are the statements; and only these tell that they wait for input. */
 	bool can_answer = editor_is_terminal(repl->reader.editor) &&
 		(strcmp(repl->runtime, "python") == 0 || strcmp(repl->runtime, "shell") == 0);
@@ -154,8 +153,8 @@ static json_t *on_complete(void *arg, const char *text)
 	if (strcmp(repl->runtime, "python") != 0 && statement_is_in_string(repl->runtime, text))
 		return NULL;
 	json_t *params = here(repl);
-	(void)json_object_set_new(params, "text", json_string(text));
-	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
+	json_put_text(params, "text", text);
+	json_put_text(params, "runtime", repl->runtime);
 	return repl_call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
 }
 
@@ -236,7 +235,7 @@ static int prepare(struct repl *repl, struct err *err)
 		return -err_errno(err->code);
 	if (repl->args.out && (repl->out_fd = outdir_open(repl->args.out, err)) < 0)
 		return repl->out_fd;
-	(void)json_object_set_new(repl->create, "name", json_string("main"));
+	json_put_text(repl->create, "name", "main");
 	picture_ask(repl->args.images, repl->create);
 	box_tell_columns(repl->create);
 	view_init(&repl->view, &options);
@@ -276,8 +275,8 @@ static int fail_gone(const struct repl *repl, struct err *err)
 /* What follows may need what cannot be run. */
 static void fail_nul(size_t line, struct err *err)
 {
-	(void)err_set(err, ERR_USAGE, "standard input: line %zu has a NUL byte", line);
-	(void)err_hint(err, "take it out: neither its statement nor what follows was run");
+	err_fail(err, ERR_USAGE, "take it out: neither its statement nor what follows was run",
+		"standard input: line %zu has a NUL byte", line);
 }
 
 /* Its other side is closed, whatever was tried first: to read, to write the prompt, or nothing. */

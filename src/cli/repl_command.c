@@ -5,6 +5,7 @@
 #include "api/text/outcome.h"
 #include "api/text/wording.h"
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "cli/cmd.h"
 #include "cli/outdir.h"
@@ -65,7 +66,7 @@ static void tell_undo(const json_t *result)
 static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *params = here(repl), *result = NULL;
-	(void)json_object_set_new(params, "count", json_integer((json_int_t)m->count));
+	json_put_int(params, "count", m->count);
 	const struct operation_listener events = {.arg = &repl->view, .event = view_event};
 	int r = service_call(repl->service, "session.undo", params, &events, &result, err);
 	if (r == 0 && !repl->args.quiet)
@@ -77,8 +78,8 @@ static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
 static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *params = here(repl), *result = NULL;
-	(void)json_object_set_new(params, "name", json_string(m->arg));
-	(void)json_object_set_new(params, "force", json_boolean(m->is_forced));
+	json_put_text(params, "name", m->arg);
+	json_put_bool(params, "force", m->is_forced);
 	int r = repl_call(repl, "session.branch", params, &result, err);
 	if (r == 0) {
 		cleanup_buf struct buf again = BUF_INIT(OUTCOME_BYTES);
@@ -124,7 +125,7 @@ static int do_log(struct repl *repl, const struct magic *m, struct err *err)
 static int do_files(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *params = here(repl), *files = NULL;
-	(void)json_object_set_new(params, "path", json_string(m->arg));
+	json_put_text(params, "path", m->arg);
 	int r = repl_call(repl, "file.list", params, &files, err);
 	if (r == 0)
 		(void)session_print_files(files);
@@ -221,7 +222,7 @@ static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 	/* When an earlier %reset has failed, there is none to end. */
 	(void)repl_call(repl, "session.close", here(repl), &result, err);
 	json_decref(result);
-	(void)json_object_set_new(repl->create, "name", json_string(repl->name));
+	json_put_text(repl->create, "name", repl->name);
 	return repl_create(repl, err);
 }
 
@@ -280,7 +281,7 @@ static json_t *complete_host(const char *text)
 	int n = snprintf(pattern, sizeof pattern, "%s*", word);
 	if (n < (int)sizeof pattern && glob(pattern, GLOB_MARK, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc && i < HOST_NAMES; i++)
-			(void)json_array_append_new(names, json_string(found.gl_pathv[i]));
+			json_add_text(names, found.gl_pathv[i]);
 	globfree(&found);
 	return json_pack("{s:o}", "names", names);
 }

@@ -81,8 +81,8 @@ static int wrap_name(const char *path, struct err *err)
 
 static int no_record(const char *why, struct err *err)
 {
-	(void)err_set(err, ERR_USAGE, "%s", why);
-	return err_hint(err, "name a file that `retort session export` wrote");
+	return err_fail(
+		err, ERR_USAGE, "name a file that `retort session export` wrote", "%s", why);
 }
 
 static int replay(const struct buf *record, json_t **result, struct err *err)

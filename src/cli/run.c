@@ -90,10 +90,9 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 	const char *file = args->stdin_file;
 	if (!file)
 		return -1;
-	if (strcmp(file, "-") == 0 && program && strcmp(program, "-") == 0) {
-		err_set(err, ERR_USAGE, "standard input cannot be both program and input");
-		return err_hint(err, "name the program's file");
-	}
+	if (strcmp(file, "-") == 0 && program && strcmp(program, "-") == 0)
+		return err_fail(err, ERR_USAGE, "name the program's file",
+			"standard input cannot be both program and input");
 	if (strcmp(file, "-") == 0)
 		return STDIN_FILENO;
 	struct stat st;
@@ -102,8 +101,9 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 		return fd;
 	int sys = fd >= 0 ? EISDIR : errno;
 	fd_close(&fd);
-	err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys, "--stdin %s", file);
-	err_hint(err, "name a file that you may read, or - for retort's own standard input");
+	err_fail_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
+		"name a file that you may read, or - for retort's own standard input", "--stdin %s",
+		file);
 	return -EINVAL;
 }
 

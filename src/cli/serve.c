@@ -104,8 +104,7 @@ struct places {
 
 static int exclude(const char *a, const char *b, struct err *err)
 {
-	(void)err_set(err, ERR_USAGE, "--%s and --%s exclude each other", a, b);
-	return err_hint(err, "leave one out");
+	return err_fail(err, ERR_USAGE, "leave one out", "--%s and --%s exclude each other", a, b);
 }
 
 static int find_socket(const struct serve_args *args, struct places *p, struct err *err)
@@ -113,10 +112,9 @@ static int find_socket(const struct serve_args *args, struct places *p, struct e
 	p->has_socket = !args->no_socket && p->unix_fd < 0;
 	if (args->no_socket && args->socket)
 		return exclude("socket", "no-socket", err);
-	if (args->no_socket && p->n_inet == 0) {
-		(void)err_set(err, ERR_USAGE, "--no-socket without --listen: nobody could call");
-		return err_hint(err, "--listen 127.0.0.1:8765");
-	}
+	if (args->no_socket && p->n_inet == 0)
+		return err_fail(err, ERR_USAGE, "--listen 127.0.0.1:8765",
+			"--no-socket without --listen: nobody could call");
 	if (!p->has_socket)
 		return 0;
 	if (!args->socket)
@@ -131,9 +129,9 @@ static int check_address(const struct serve_args *args, const struct address *a,
 	if (args->token_file || address_is_loopback(a))
 		return 0;
 	const struct address_text text = address_format(a);
-	(void)err_set(err, ERR_USAGE, "%s is no loopback address, and there is no --token-file",
-		text.text);
-	return err_hint(err, "--token-file FILE says who may call; 127.0.0.1 is this host only");
+	return err_fail(err, ERR_USAGE,
+		"--token-file FILE says who may call; 127.0.0.1 is this host only",
+		"%s is no loopback address, and there is no --token-file", text.text);
 }
 
 /* @fd listens, and is taken over. */

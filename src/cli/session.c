@@ -4,6 +4,7 @@
 #include "api/call/text.h"
 #include "api/text/outcome.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "cli/outdir.h"
@@ -140,7 +141,7 @@ static int new_main(int argc, char **argv)
 	if (r == 0 && !params)
 		r = -err_errno(err.code);
 	if (r == 0 && run.n_operands > 0)
-		(void)json_object_set_new(params, "name", json_string(run.operands[0]));
+		json_put_text(params, "name", run.operands[0]);
 	if (r == 0)
 		r = session_call(&run, "session.create", params, &result, &err);
 	if (r == 0)
@@ -249,7 +250,7 @@ static const struct opt branch_opts[] = {
 static void add_both(struct buf *b, const json_t *result)
 {
 	if (outcome_add_again(b, result))
-		(void)buf_add(b, ", in both sessions");
+		buf_add(b, ", in both sessions");
 }
 
 static int branch_main(int argc, char **argv)
@@ -265,9 +266,9 @@ static int branch_main(int argc, char **argv)
 	if (r > 0) {
 		json_t *params = one_session(&run);
 		if (run.n_operands > 1)
-			(void)json_object_set_new(params, "name", json_string(run.operands[1]));
+			json_put_text(params, "name", run.operands[1]);
 		if (run.args.force)
-			(void)json_object_set_new(params, "force", json_true());
+			json_put_bool(params, "force", true);
 		r = session_call(&run, "session.branch", params, &result, &err);
 	}
 	if (r == 0 && !run.args.output.json && json_object_get(result, "runs_again"))
@@ -293,17 +294,15 @@ static int undo_params(const struct session_run *run, json_t **out, struct err *
 	int r = run->n_operands > 1 ? num_parse_count(run->operands[1], range, &count, err) : 0;
 	if (r < 0)
 		return err_wrap(err, "number of steps");
-	if (run->args.to && run->n_operands > 1) {
-		(void)err_set(err, ERR_USAGE, "both N and --to");
-		return err_hint(err, "give one of them");
-	}
+	if (run->args.to && run->n_operands > 1)
+		return err_fail(err, ERR_USAGE, "give one of them", "both N and --to");
 	*out = one_session(run);
 	if (run->args.to)
-		(void)json_object_set_new(*out, "to", json_string(run->args.to));
+		json_put_text(*out, "to", run->args.to);
 	else
-		(void)json_object_set_new(*out, "count", json_integer((json_int_t)count));
+		json_put_int(*out, "count", count);
 	if (term_is(STDERR_FILENO) && !run->args.output.json)
-		(void)json_object_set_new(*out, "stream", json_true());
+		json_put_bool(*out, "stream", true);
 	return 0;
 }
 
@@ -387,7 +386,7 @@ static json_t *log_params(const struct session_run *run)
 {
 	json_t *params = one_session(run);
 	if (run->args.all)
-		(void)json_object_set_new(params, "all", json_true());
+		json_put_bool(params, "all", true);
 	return params;
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/call/text.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "cli/copy.h"
 #include "cli/outdir.h"
 #include "cli/program.h"
@@ -41,16 +42,14 @@ static int check(const struct session_run *run, struct err *err)
 	int r = output_check(&args->output, err);
 	if (r < 0)
 		return r;
-	if (!args->code == !program) {
-		(void)err_set(
-			err, ERR_USAGE, program ? "both a program and --code" : "nothing to run");
-		return err_hint(err, "name a FILE, or use -c CODE, or - for standard input");
-	}
+	if (!args->code == !program)
+		return err_fail(err, ERR_USAGE,
+			"name a FILE, or use -c CODE, or - for standard input",
+			program ? "both a program and --code" : "nothing to run");
 	if (args->stdin_file && program && strcmp(program, "-") == 0 &&
-		strcmp(args->stdin_file, "-") == 0) {
-		(void)err_set(err, ERR_USAGE, "standard input cannot be both program and input");
-		return err_hint(err, "name the program's file");
-	}
+		strcmp(args->stdin_file, "-") == 0)
+		return err_fail(err, ERR_USAGE, "name the program's file",
+			"standard input cannot be both program and input");
 	return 0;
 }
 
@@ -59,8 +58,8 @@ static json_t *text_json(const struct buf *text, const char *name, struct err *e
 	json_t *json = json_stringn(buf_str(text), text->bytes);
 	if (json)
 		return json;
-	(void)err_set(err, ERR_USAGE, "%s is not UTF-8", name);
-	(void)err_hint(err, "save it as UTF-8: iconv -f latin1 -t utf-8 FILE");
+	err_fail(err, ERR_USAGE, "save it as UTF-8: iconv -f latin1 -t utf-8 FILE",
+		"%s is not UTF-8", name);
 	return NULL;
 }
 
@@ -101,8 +100,7 @@ static int make_params(const struct session_run *run, json_t **out, struct err *
 				 : err_set(err, ERR_USAGE, "%s is not UTF-8", run->operands[0]);
 	}
 	if (args->timeout_ms > 0)
-		(void)json_object_set_new(
-			params, "timeout_ms", json_integer((json_int_t)args->timeout_ms));
+		json_put_int(params, "timeout_ms", args->timeout_ms);
 	*out = params;
 	return 0;
 }

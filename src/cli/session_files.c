@@ -90,19 +90,16 @@ static int print_file(struct session_run *run, const char *path, struct err *err
 static int check(const struct session_run *run, struct err *err)
 {
 	const struct session_args *args = &run->args;
-	if (args->put && args->remove) {
-		(void)err_set(err, ERR_USAGE, "--put and --remove exclude each other");
-		return err_hint(err, "one of them at a time");
-	}
-	if (args->recursive && !args->remove) {
-		(void)err_set(err, ERR_USAGE, "--recursive without --remove");
-		return err_hint(
-			err, "write: retort session files SESSION --remove PATH --recursive");
-	}
-	if (args->remove && run->n_operands > 1) {
-		(void)err_set(err, ERR_USAGE, "both PATH and --remove");
-		return err_hint(err, "write: retort session files SESSION --remove PATH");
-	}
+	if (args->put && args->remove)
+		return err_fail(err, ERR_USAGE, "one of them at a time",
+			"--put and --remove exclude each other");
+	if (args->recursive && !args->remove)
+		return err_fail(err, ERR_USAGE,
+			"write: retort session files SESSION --remove PATH --recursive",
+			"--recursive without --remove");
+	if (args->remove && run->n_operands > 1)
+		return err_fail(err, ERR_USAGE, "write: retort session files SESSION --remove PATH",
+			"both PATH and --remove");
 	return 0;
 }
 

@@ -170,13 +170,13 @@ static void add_heads(struct buf *label, const json_t *heads, const char *step, 
 		name = name[0] ? name : session_text(row, "session");
 		if (strcmp(session_text(row, "head"), step) != 0)
 			continue;
-		(void)buf_addf(label, "%s%s", before, color ? "\033[1;32m" : "");
+		buf_addf(label, "%s%s", before, color ? "\033[1;32m" : "");
 		(void)utf8_escape_terminal(label, name, strlen(name), UTF8_ONE_LINE);
-		(void)buf_add(label, color ? "\033[0m" : "");
+		buf_add(label, color ? "\033[0m" : "");
 		before = ", ";
 	}
 	if (before[0] == ',')
-		(void)buf_add(label, ") ");
+		buf_add(label, ") ");
 }
 
 static char *label_of(const json_t *row, const json_t *heads, bool color)
@@ -185,11 +185,11 @@ static char *label_of(const json_t *row, const json_t *heads, bool color)
 	const char *step = session_text(row, "step"), *status = session_text(row, "status");
 	const char *code = session_text(row, "code");
 	size_t bytes = first_line(&code), n = columns();
-	(void)buf_addf(&label, "%s%.*s%s ", color ? "\033[33m" : "", ID_CHARS, step,
+	buf_addf(&label, "%s%.*s%s ", color ? "\033[33m" : "", ID_CHARS, step,
 		color ? "\033[0m" : "");
 	add_heads(&label, heads, step, color);
 	if (strcmp(status, "ok") != 0)
-		(void)buf_addf(&label, "%s[%.20s]%s ", color ? "\033[31m" : "", status,
+		buf_addf(&label, "%s[%.20s]%s ", color ? "\033[31m" : "", status,
 			color ? "\033[0m" : "");
 	size_t most = n > 40 ? n - 24 : LABEL_BYTES;
 	(void)utf8_escape_terminal(

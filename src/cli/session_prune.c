@@ -1,5 +1,6 @@
 /* `retort session prune`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/text.h"
+#include "base/json.h"
 #include "cli/session.h"
 
 #include <inttypes.h>
@@ -27,10 +28,9 @@ static json_t *prune_params(const struct session_run *run)
 	const struct session_args *args = &run->args;
 	json_t *params = json_pack("{s:b, s:b}", "all", args->all, "dry_run", args->dry_run);
 	if (opt_source(&run->set, "older-than") != OPT_UNSET)
-		(void)json_object_set_new(
-			params, "older_ms", json_integer((json_int_t)args->older_ms));
+		json_put_int(params, "older_ms", args->older_ms);
 	if (opt_source(&run->set, "keep") != OPT_UNSET)
-		(void)json_object_set_new(params, "keep", json_integer((json_int_t)args->keep));
+		json_put_int(params, "keep", args->keep);
 	return params;
 }
 

@@ -199,12 +199,11 @@ static int begin(
 	for (int i = 0; i < c->n_operands; i++)
 		if (!utf8_is_valid(c->operands[i], strlen(c->operands[i])))
 			return err_set(err, ERR_USAGE, "%s: not UTF-8", cmd->name);
-	if (!c->args.config) {
-		(void)err_set(err, ERR_USAGE, "%s: no servers are named", cmd->name);
-		return err_hint(err,
+	if (!c->args.config)
+		return err_fail(err, ERR_USAGE,
 			"--mcp-config FILE names a list of them, and so do "
-			"RETORT_MCP_CONFIG and config.json");
-	}
+			"RETORT_MCP_CONFIG and config.json",
+			"%s: no servers are named", cmd->name);
 	return 1;
 }
 

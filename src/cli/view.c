@@ -4,6 +4,7 @@
 #include "api/text/json.h"
 #include "api/text/observation.h"
 #include "api/text/outcome.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "base/timer.h"
 #include "base/utf8.h"
@@ -309,9 +310,9 @@ static void add_because(struct buf *b, const json_t *record)
 	const char *reason = state_text(record, "reason"), *notice = state_text(record, "notice");
 	if (!reason || (notice && strcmp(notice, reason) == 0))
 		return;
-	(void)buf_add(b, " (");
+	buf_add(b, " (");
 	(void)utf8_escape_terminal(b, reason, strlen(reason), UTF8_ONE_LINE);
-	(void)buf_add(b, ")");
+	buf_add(b, ")");
 }
 
 static void add_back(struct buf *b, const json_t *record)
@@ -329,7 +330,7 @@ static void add_anew(struct buf *b, const json_t *record)
 
 static void add_kept(struct buf *b, const json_t *record)
 {
-	(void)buf_add(b, "what the step did stays");
+	buf_add(b, "what the step did stays");
 	add_because(b, record);
 }
 
@@ -506,7 +507,7 @@ void view_event(void *arg, const json_t *event)
 	if (!name || strcmp(name, "step.finished") == 0)
 		return;
 	if (view->options.output.jsonl) {
-		json_t *copy = json_copy((json_t *)(uintptr_t)event);
+		json_t *copy = json_copy(json_unconst(event));
 		(void)json_object_del(copy, "id");
 		put_event(view, copy);
 	}

@@ -37,20 +37,16 @@ int xdg_make_dir(const char *path, struct err *err)
 	if (S_ISLNK(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
 		stat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
-	if (!S_ISDIR(st.st_mode)) {
-		(void)err_set(err, ERR_ACCESS, "%s is no directory", path);
-		return err_hint(err, "remove it, or choose another place");
-	}
-	if (st.st_uid != geteuid()) {
-		(void)err_set(err, ERR_ACCESS, "%s belongs to uid %u, not to %u", path,
-			(unsigned)st.st_uid, (unsigned)geteuid());
-		return err_hint(err, "choose another place, or run as its owner");
-	}
-	if (st.st_mode & 077) {
-		(void)err_set(err, ERR_ACCESS, "others may enter %s (mode %04o)", path,
-			(unsigned)(st.st_mode & 07777));
-		return err_hint(err, "chmod 700 it, or choose another place");
-	}
+	if (!S_ISDIR(st.st_mode))
+		return err_fail(err, ERR_ACCESS, "remove it, or choose another place",
+			"%s is no directory", path);
+	if (st.st_uid != geteuid())
+		return err_fail(err, ERR_ACCESS, "choose another place, or run as its owner",
+			"%s belongs to uid %u, not to %u", path, (unsigned)st.st_uid,
+			(unsigned)geteuid());
+	if (st.st_mode & 077)
+		return err_fail(err, ERR_ACCESS, "chmod 700 it, or choose another place",
+			"others may enter %s (mode %04o)", path, (unsigned)(st.st_mode & 07777));
 	return 0;
 }
 
@@ -72,8 +68,9 @@ int xdg_state_dir(char out[PATH_MAX], struct err *err)
 	else if (home && home[0] == '/')
 		r = join(out, home, ".local/state/retort", err);
 	else {
-		(void)err_set(err, ERR_NOT_FOUND, "no place to keep things: HOME is not set");
-		return err_hint(err, "set HOME or XDG_STATE_HOME, or use --no-journal");
+		return err_fail(err, ERR_NOT_FOUND,
+			"set HOME or XDG_STATE_HOME, or use --no-journal",
+			"no place to keep things: HOME is not set");
 	}
 	return r < 0 ? r : xdg_make_dir(out, err);
 }

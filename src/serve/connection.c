@@ -5,6 +5,7 @@
 #include "api/run/discard.h"
 #include "api/text/json.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/work.h"
 #include "serve/rpc.h"
 
@@ -108,8 +109,8 @@ static void answered(struct request *q, int r)
 	struct connection *c = q->connection;
 	struct err too_long;
 	if (c && r < 0) {
-		(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
-		(void)err_hint(&too_long, "ask for less, or take answers faster");
+		err_fail(&too_long, ERR_LIMIT, "ask for less, or take answers faster",
+			"the answer is too long to be sent");
 		if (rpc_put_error(&c->out, q->id, 0, &too_long) < 0)
 			c->is_failing = true;
 	}
@@ -156,7 +157,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 			return;
 		}
 		owed_set(&q->owed, of, json_bytes(result));
-		q->result = json_incref((json_t *)(uintptr_t)result);
+		q->result = json_incref(json_unconst(result));
 		q->text = BUF_INIT(CONNECTION_HARD_BYTES);
 		work_begin(c->config.loop, WORK_WRITE, &q->work, write_text, on_written);
 		return;
@@ -205,7 +206,7 @@ static void start(struct connection *c, const struct rpc_request *r)
 		.op = op,
 		.next = c->requests,
 		.link = &c->requests,
-		.id = json_incref((json_t *)(uintptr_t)r->id),
+		.id = json_incref(json_unconst(r->id)),
 		.is_streaming = op->has_events && r->id && param_flag(r->params, "stream"),
 		.is_detached = param_flag(r->params, "detach")};
 	if (q->next)
@@ -324,8 +325,8 @@ static void take_lines(struct connection *c)
 	if (!c->is_put_off && c->in.bytes >= RPC_LINE_BYTES && c->in_seen == c->in.bytes &&
 		!c->is_failing) {
 		struct err err;
-		(void)err_set(&err, ERR_LIMIT, "a message over %d MiB", RPC_LINE_BYTES >> 20);
-		(void)err_hint(&err, "send files in parts, or put them into a volume");
+		err_fail(&err, ERR_LIMIT, "send files in parts, or put them into a volume",
+			"a message over %d MiB", RPC_LINE_BYTES >> 20);
 		(void)rpc_put_error(&c->out, NULL, RPC_INVALID, &err);
 		c->is_failing = true;
 		buf_done(&c->in);

@@ -41,8 +41,9 @@ static int take(struct notify_sockets *out, int fd, struct err *err)
 	} else if (is_listening && family == AF_UNIX && out->unix_fd < 0) {
 		out->unix_fd = fd;
 	} else {
-		(void)err_set(err, ERR_USAGE, "descriptor %d of LISTEN_FDS", fd);
-		return err_hint(err, "one unix socket, and TCP sockets: ListenStream=, Accept=no");
+		return err_fail(err, ERR_USAGE,
+			"one unix socket, and TCP sockets: ListenStream=, Accept=no",
+			"descriptor %d of LISTEN_FDS", fd);
 	}
 	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	(void)fd_set_nonblock(fd, true);

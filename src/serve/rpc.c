@@ -2,6 +2,7 @@
 #include "serve/rpc.h"
 
 #include "api/text/json.h"
+#include "base/json.h"
 #include "base/json_parts.h"
 
 #include <errno.h>
@@ -63,16 +64,16 @@ int rpc_load(const char *line, size_t bytes, json_t **root, struct err *err)
 	json_error_t error;
 	*root = NULL;
 	if (json_parts(line, bytes) > RPC_TOKENS_MAX) {
-		(void)err_set(err, ERR_LIMIT, "a message of more than %d parts", RPC_TOKENS_MAX);
-		(void)err_hint(err, "send less at once");
+		err_fail(err, ERR_LIMIT, "send less at once", "a message of more than %d parts",
+			RPC_TOKENS_MAX);
 		return RPC_INVALID;
 	}
 	*root = json_loadb(
 		line, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (*root)
 		return 0;
-	(void)err_set(err, ERR_PROTOCOL, "no JSON: %.150s", error.text);
-	(void)err_hint(err, "send one JSON object per line, as UTF-8");
+	err_fail(err, ERR_PROTOCOL, "send one JSON object per line, as UTF-8", "no JSON: %.150s",
+		error.text);
 	return RPC_PARSE;
 }
 
@@ -99,7 +100,7 @@ static int put(struct buf *out, json_t *message)
 
 static json_t *borrowed(const json_t *json)
 {
-	return json ? json_incref((json_t *)(uintptr_t)json) : json_null();
+	return json ? json_incref(json_unconst(json)) : json_null();
 }
 
 json_t *rpc_result(const json_t *id, const json_t *result)
@@ -119,7 +120,7 @@ json_t *rpc_error(const json_t *id, int rpc, const struct err *err)
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	json_t *data = json_pack("{s:s}", "code", err_word(err->code));
 	if (err->hint[0])
-		(void)json_object_set_new(data, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
+		json_put_new(data, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
 	json_t *error = json_pack("{s:i, s:o, s:o}", "code", rpc ? rpc : err_rpc(err->code),
 		"message", json_safe_text(msg, ERR_MSG_BYTES), "data", data);
 	return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "error", error);
@@ -133,7 +134,7 @@ int rpc_put_error(struct buf *out, const json_t *id, int rpc, const struct err *
 int rpc_put_event(struct buf *out, const json_t *id, const json_t *event)
 {
 	json_t *params = json_pack("{s:o}", "id", borrowed(id));
-	(void)json_object_update(params, (json_t *)(uintptr_t)event);
+	(void)json_object_update(params, json_unconst(event));
 	return put(out,
 		json_pack(
 			"{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", "event", "params", params));

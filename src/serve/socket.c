@@ -43,11 +43,11 @@ static int check_path(const char *path, struct sockaddr_un *address, struct err 
 {
 	size_t bytes = strlen(path);
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if (bytes == 0 || bytes >= sizeof address->sun_path) {
-		(void)err_set(err, ERR_USAGE, "socket path of %zu bytes, limit %zu: %.100s", bytes,
+	if (bytes == 0 || bytes >= sizeof address->sun_path)
+		return err_fail(err, ERR_USAGE,
+			"choose a shorter --socket, or a shorter XDG_RUNTIME_DIR",
+			"socket path of %zu bytes, limit %zu: %.100s", bytes,
 			sizeof address->sun_path - 1, path);
-		return err_hint(err, "choose a shorter --socket, or a shorter XDG_RUNTIME_DIR");
-	}
 	memcpy(address->sun_path, path, bytes);
 	return 0;
 }
@@ -70,8 +70,8 @@ static int lock_directory(const char *path, struct err *err)
 			return take_fd(fd);
 		(void)usleep(LOCK_WAIT_US);
 	}
-	(void)err_set(err, ERR_LIMIT, "the directory of the socket %s is locked", path);
-	return err_hint(err, "another engine starts there: try again");
+	return err_fail(err, ERR_LIMIT, "another engine starts there: try again",
+		"the directory of the socket %s is locked", path);
 }
 
 /* Is somebody there? What nobody listens at is removed. */
@@ -81,18 +81,15 @@ static int clear_path(const struct sockaddr_un *address, struct err *err)
 	struct stat st;
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 : err_sys(err, ERR_ACCESS, errno, "socket %s", path);
-	if (!S_ISSOCK(st.st_mode)) {
-		(void)err_set(err, ERR_USAGE, "%s is there and is no socket", path);
-		return err_hint(err, "remove it, or choose another --socket");
-	}
+	if (!S_ISSOCK(st.st_mode))
+		return err_fail(err, ERR_USAGE, "remove it, or choose another --socket",
+			"%s is there and is no socket", path);
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_sys(err, ERR_IO, errno, "socket");
-	if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
-		errno == EAGAIN) {
-		(void)err_set(err, ERR_LIMIT, "an engine listens at %s already", path);
-		return err_hint(err, "use that one, or choose another --socket");
-	}
+	if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EAGAIN)
+		return err_fail(err, ERR_LIMIT, "use that one, or choose another --socket",
+			"an engine listens at %s already", path);
 	if (errno != ECONNREFUSED)
 		return err_sys(err, ERR_ACCESS, errno, "socket %s", path);
 	if (unlink(path) < 0 && errno != ENOENT)
@@ -144,9 +141,8 @@ static void refuse(int fd, uid_t uid)
 {
 	cleanup_buf struct buf line = BUF_INIT(1 << 12);
 	struct err err;
-	(void)err_set(&err, ERR_ACCESS, "this engine serves uid %u, not %u", (unsigned)geteuid(),
-		(unsigned)uid);
-	(void)err_hint(&err, "start an engine of your own: retort serve");
+	err_fail(&err, ERR_ACCESS, "start an engine of your own: retort serve",
+		"this engine serves uid %u, not %u", (unsigned)geteuid(), (unsigned)uid);
 	if (rpc_put_error(&line, NULL, 0, &err) == 0)
 		(void)send(fd, line.data, line.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -2,6 +2,7 @@
 #include "agent/answer/answer.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ json_t *answer_misses(struct grounding *g, const char *text, const char *code)
 		bool is_computed = code &&
 			grounding_check(literals, at, misses[i].bytes, none, ARRAY_LEN(none)) > 0;
 		if (!is_computed)
-			(void)json_array_append_new(out, json_stringn(at, misses[i].bytes));
+			json_add_new(out, json_stringn(at, misses[i].bytes));
 	}
 	grounding_free(literals);
 	return out;

@@ -2,6 +2,7 @@
 #include "agent/answer/criterion.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/json_parts.h"
 #include "tool/fit.h"
 
@@ -32,8 +33,8 @@ static int read_schema(struct criterion *c, struct err *err)
 	c->schema = read_json(c->text, SCHEMA_PARTS_MAX);
 	if (json_is_object(c->schema) || json_is_boolean(c->schema))
 		return 0;
-	(void)err_set(err, ERR_USAGE, "the check's schema is no JSON Schema: %.60s", c->text);
-	return err_hint(err, "write an object, as in schema:{\"type\": \"number\"}");
+	return err_fail(err, ERR_USAGE, "write an object, as in schema:{\"type\": \"number\"}",
+		"the check's schema is no JSON Schema: %.60s", c->text);
 }
 
 int criterion_parse(struct criterion *out, const char *text, struct err *err)
@@ -48,12 +49,11 @@ int criterion_parse(struct criterion *out, const char *text, struct err *err)
 		break;
 	}
 	text += strspn(text, " \t\r\n");
-	if (!*text) {
-		(void)err_set(err, ERR_USAGE, "the check is empty");
-		return err_hint(err,
+	if (!*text)
+		return err_fail(err, ERR_USAGE,
 			"a shell command, python:EXPRESSION or schema:JSON decides whether an "
-			"answer is good");
-	}
+			"answer is good",
+			"the check is empty");
 	c.text = strdup(text);
 	int r = c.text ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a check");
 	if (r == 0 && c.kind == CRITERION_SCHEMA)
@@ -86,7 +86,7 @@ static char *literal(const char *text)
 static int write_python(
 	const struct criterion *c, const char *answer, const json_t *value, struct buf *code)
 {
-	json_t *text = value ? json_incref((json_t *)(uintptr_t)value) : json_string(answer);
+	json_t *text = value ? json_incref(json_unconst(value)) : json_string(answer);
 	char *json = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
 	char *answer_text = json ? literal(json) : NULL, *expression = literal(c->text);
 	int r = -ENOMEM;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/answer/hint.h"
 
+#include "base/json.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -116,12 +118,6 @@ static const struct {
 	{NULL, NULL, ": python: command not found", PYTHON},
 };
 
-static const char *member(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-	return text ? text : "";
-}
-
 static bool has(const json_t *object, const char *name, const char *part)
 {
 	const json_t *text = json_object_get(object, name);
@@ -145,7 +141,8 @@ static bool is_in_trace(const json_t *error, const char *part)
 static bool is_said(const json_t *record, size_t row)
 {
 	const json_t *error = json_object_get(record, "error");
-	const char *name = member(error, "name"), *runtime = member(record, "runtime");
+	const char *name = json_get_text(error, "name"),
+		   *runtime = json_get_text(record, "runtime");
 	const char *part = rows[row].part;
 	bool is_child = strcmp(runtime, "shell") == 0 || strcmp(name, "CalledProcessError") == 0;
 	if (!*part || has(error, "message", part))
@@ -161,9 +158,9 @@ static bool is_said(const json_t *record, size_t row)
 static bool fits(const json_t *record, size_t row)
 {
 	const json_t *error = json_object_get(record, "error");
-	if (rows[row].status && strcmp(rows[row].status, member(record, "status")) != 0)
+	if (rows[row].status && strcmp(rows[row].status, json_get_text(record, "status")) != 0)
 		return false;
-	if (rows[row].name && strcmp(rows[row].name, member(error, "name")) != 0)
+	if (rows[row].name && strcmp(rows[row].name, json_get_text(error, "name")) != 0)
 		return false;
 	return is_said(record, row);
 }
@@ -179,7 +176,7 @@ static int add_packages(struct buf *out, const char *packages, const char *near)
 static bool add_submodule(struct buf *out, const json_t *error)
 {
 	static const char begin[] = "No module named '";
-	const char *message = member(error, "message");
+	const char *message = json_get_text(error, "message");
 	const char *at = strncmp(message, begin, strlen(begin)) == 0 ? message + strlen(begin) : "";
 	size_t bytes = strcspn(at, "'");
 	const char *dot = memrchr(at, '.', bytes);
@@ -204,8 +201,8 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 		return buf_add(out, text) == 0;
 	int r = buf_append(out, text, (size_t)(gap - text));
 	if (r == 0)
-		r = add_packages(
-			out, about->packages, member(json_object_get(record, "error"), "near"));
+		r = add_packages(out, about->packages,
+			json_get_text(json_object_get(record, "error"), "near"));
 	return r == 0 && buf_add(out, gap + 2) == 0;
 }
 
@@ -213,7 +210,7 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 static bool add_near(struct buf *out, const json_t *record, const char *near)
 {
 	const char *dot = strrchr(near, '.');
-	bool is_sql = strcmp(member(record, "runtime"), "sql") == 0;
+	bool is_sql = strcmp(json_get_text(record, "runtime"), "sql") == 0;
 	if (!is_sql)
 		return buf_addf(out, "there is /home/user/%s", near) == 0;
 	if (dot && strcasecmp(dot, ".csv") != 0 && strcasecmp(dot, ".tsv") != 0)
@@ -226,8 +223,8 @@ static bool add_near(struct buf *out, const json_t *record, const char *near)
 
 bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about)
 {
-	const char *name = member(json_object_get(record, "error"), "name");
-	const char *near = member(json_object_get(record, "error"), "near");
+	const char *name = json_get_text(json_object_get(record, "error"), "name");
+	const char *near = json_get_text(json_object_get(record, "error"), "near");
 	bool is_name = strcmp(name, "NameError") == 0 || strcmp(name, "ReferenceError") == 0;
 	if (about->was_lost && is_name)
 		return buf_add(out,

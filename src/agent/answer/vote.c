@@ -2,6 +2,7 @@
 #include "agent/answer/vote.h"
 
 #include "agent/answer/answer.h"
+#include "base/json.h"
 #include "base/json_parts.h"
 
 #include <float.h>
@@ -20,7 +21,7 @@ static json_t *plain_number(const json_t *v)
 {
 	double x = json_real_value(v);
 	bool is_whole = trunc(x) == x && fabs(x) < 9007199254740992.0;
-	return is_whole ? json_integer((json_int_t)x) : json_incref((json_t *)(uintptr_t)v);
+	return is_whole ? json_integer((json_int_t)x) : json_incref(json_unconst(v));
 }
 
 /* 42.0 is 42. Returns: a reference; NULL without memory. */
@@ -32,14 +33,14 @@ static json_t *plain(const json_t *v, int depth)
 	if (json_is_real(v))
 		return plain_number(v);
 	if ((!json_is_array(v) && !json_is_object(v)) || depth == DEPTH_MAX)
-		return json_incref((json_t *)(uintptr_t)v);
+		return json_incref(json_unconst(v));
 	json_t *out = json_is_array(v) ? json_array() : json_object();
 	int r = out ? 0 : -1;
 	if (json_is_array(v))
 		json_array_foreach(v, i, value) r |=
 			json_array_append_new(out, plain(value, depth + 1));
 	else
-		json_object_foreach((json_t *)(uintptr_t)v, key, value) r |=
+		json_object_foreach(json_unconst(v), key, value) r |=
 			json_object_set_new(out, key, plain(value, depth + 1));
 	if (r == 0)
 		return out;

@@ -57,14 +57,14 @@ void budget_show(const struct budget *b, struct buf *out)
 		if (limit == 0)
 			continue;
 		if (i == BUDGET_WALL)
-			(void)buf_addf(out, "%s%" PRIu64 " s left", between, left / 1000);
+			buf_addf(out, "%s%" PRIu64 " s left", between, left / 1000);
 		else if (i == BUDGET_COST)
-			(void)buf_addf(out, "%s%.4f of %.4f USD left", between,
+			buf_addf(out, "%s%.4f of %.4f USD left", between,
 				(double)left / BUDGET_UNITS_PER_USD,
 				(double)limit / BUDGET_UNITS_PER_USD);
 		else
-			(void)buf_addf(out, "%s%" PRIu64 " of %" PRIu64 " %s left", between, left,
-				limit, rows[i].what);
+			buf_addf(out, "%s%" PRIu64 " of %" PRIu64 " %s left", between, left, limit,
+				rows[i].what);
 		between = ", ";
 	}
 }

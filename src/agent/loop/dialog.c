@@ -3,6 +3,7 @@
 
 #include "agent/wire/format.h"
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -149,7 +150,7 @@ json_t *dialog_json(const struct dialog *d, size_t images_max)
 		json_t *row = json_pack("{s:s, s:o, s:b}", "kind", kinds[e->kind], "text",
 			format_text(e->text), "is_cut", e->is_cut);
 		if (e->images && bytes <= left) {
-			(void)json_object_set(row, "images", e->images);
+			json_put_shared(row, "images", e->images);
 			left -= bytes;
 		}
 		(void)json_array_insert_new(out, 0, row);

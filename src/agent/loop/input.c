@@ -51,11 +51,10 @@ int inputs_read(struct inputs *out, const json_t *array, struct err *err)
 	{
 		const char *name = json_string_value(json_object_get(row, "name"));
 		const char *path = json_string_value(json_object_get(row, "path"));
-		if (!name || !path || !input_is_name(name)) {
-			(void)err_set(err, ERR_USAGE, "context: %.60s: no name for a variable",
-				name ? name : "");
-			return err_hint(err, "letters, digits and _, and no word of a language");
-		}
+		if (!name || !path || !input_is_name(name))
+			return err_fail(err, ERR_USAGE,
+				"letters, digits and _, and no word of a language",
+				"context: %.60s: no name for a variable", name ? name : "");
 		if (has(&in, name))
 			return err_set(err, ERR_USAGE, "context: %s is there twice", name);
 		if (strlen(path) > INPUT_PATH_BYTES)
@@ -150,13 +149,12 @@ static int explain(const json_t *record, struct err *err)
 	bool is_large = status &&
 		(strcmp(status, "oom") == 0 || strcmp(status, "killed") == 0 ||
 			(name && strcmp(name, "MemoryError") == 0));
-	if (is_large) {
-		(void)err_set(err, ERR_LIMIT, "context: it does not fit in the box's memory");
-		return err_hint(err, "give the box more memory, or less to read");
-	}
-	(void)err_set(err, ERR_USAGE, "context: %s%s%.150s", status ? status : "error",
-		message ? ": " : "", message ? message : "");
-	return err_hint(err, "a path is one in the box, of a file that can be read");
+	if (is_large)
+		return err_fail(err, ERR_LIMIT, "give the box more memory, or less to read",
+			"context: it does not fit in the box's memory");
+	return err_fail(err, ERR_USAGE, "a path is one in the box, of a file that can be read",
+		"context: %s%s%.150s", status ? status : "error", message ? ": " : "",
+		message ? message : "");
 }
 
 int inputs_take(struct inputs *in, const json_t *record, struct err *err)

@@ -2,6 +2,7 @@
 #include "agent/loop/inside.h"
 
 #include "agent/loop/prompt.h"
+#include "base/json.h"
 #include "base/timer.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static json_t *usage_json(const struct loop *l)
 		"output", (json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
 		(json_int_t)u->reasoning, "is_estimated", u->is_estimated);
 	if (l->config.price && !l->is_cost_partial)
-		(void)json_object_set_new(out, "cost_usd", json_real(l->cost_usd));
+		json_put_new(out, "cost_usd", json_real(l->cost_usd));
 	return out;
 }
 
@@ -65,22 +66,21 @@ static json_t *result_of(const struct loop *l, enum loop_end end)
 		(json_int_t)l->n_replies, "usage", usage_json(l), "wall_ms",
 		(json_int_t)loop_wall_ms(l));
 	if (l->answer)
-		(void)json_object_set_new(out, "answer", json_string(l->answer));
+		json_put_text(out, "answer", l->answer);
 	json_t *value = json_object_get(l->bundle, "application/json");
 	if (l->answer && value)
-		(void)json_object_set(out, "value", value);
+		json_put_shared(out, "value", value);
 	if (l->answer && l->misses) {
-		(void)json_object_set_new(
-			out, "grounded", json_boolean(json_array_size(l->misses) == 0));
-		(void)json_object_set(out, "ungrounded", l->misses);
+		json_put_bool(out, "grounded", json_array_size(l->misses) == 0);
+		json_put_shared(out, "ungrounded", l->misses);
 	}
 	if (l->spent != BUDGET_NONE)
-		(void)json_object_set_new(out, "spent", json_string(budget_word(l->spent)));
+		json_put_text(out, "spent", budget_word(l->spent));
 	json_t *candidates = loop_round_result(l);
 	if (candidates)
-		(void)json_object_set_new(out, "candidates", candidates);
+		json_put_new(out, "candidates", candidates);
 	if (end == LOOP_ERROR)
-		(void)json_object_set_new(out, "error",
+		json_put_new(out, "error",
 			json_pack("{s:s, s:s, s:s}", "code", err_word(l->err.code), "message",
 				l->err.msg, "hint", l->err.hint));
 	return out;
@@ -170,7 +170,7 @@ static void begin_last(struct loop *l, enum budget_kind kind)
 	l->is_last = true;
 	l->spent = kind;
 	tell_budget(l, "spent", kind);
-	(void)buf_add(&l->next,
+	buf_add(&l->next,
 		"\nNothing more can be run: the budget is used up. Answer now, in plain text and "
 		"without code, with what you have found; say what is missing or not certain.\n");
 	timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
@@ -179,13 +179,13 @@ static void begin_last(struct loop *l, enum budget_kind kind)
 static void show_budget(struct loop *l)
 {
 	enum budget_kind kind = budget_warning(&l->budget);
-	(void)buf_add(&l->next, "[");
+	buf_add(&l->next, "[");
 	budget_show(&l->budget, &l->next);
-	(void)buf_add(&l->next, "]\n");
+	buf_add(&l->next, "]\n");
 	if (kind == BUDGET_NONE)
 		return;
 	tell_budget(l, "warning", kind);
-	(void)buf_add(&l->next, "Most of it is gone: come to an answer with what you have.\n");
+	buf_add(&l->next, "Most of it is gone: come to an answer with what you have.\n");
 }
 
 int loop_flush(struct loop *l)

@@ -1,6 +1,7 @@
 /* An answer: where its numbers come from, and whether it passes the check.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/inside.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,8 @@ static void tell_answer(struct loop *l)
 	json_t *event =
 		json_pack("{s:s, s:o}", "event", "answer", "answer", json_string(l->answer));
 	if (l->misses && event) {
-		(void)json_object_set_new(
-			event, "grounded", json_boolean(json_array_size(l->misses) == 0));
-		(void)json_object_set(event, "ungrounded", l->misses);
+		json_put_bool(event, "grounded", json_array_size(l->misses) == 0);
+		json_put_shared(event, "ungrounded", l->misses);
 	}
 	loop_tell(l, event);
 }
@@ -24,12 +24,12 @@ static void send_back(struct loop *l)
 	json_t *miss;
 	l->was_sent_back = true;
 	loop_count_failure(l);
-	(void)buf_add(&l->next,
+	buf_add(&l->next,
 		"Your answer is not taken yet: these numbers in it were given by no output of this "
 		"run and do not stand in the task:");
 	json_array_foreach(l->misses, i, miss)(void)
 		buf_addf(&l->next, "%s %s", i > 0 ? "," : "", json_string_value(miss));
-	(void)buf_add(&l->next,
+	buf_add(&l->next,
 		".\nCompute and print them by code, or leave out what was not computed. Then answer "
 		"again.\n");
 	loop_ask(l);
@@ -58,7 +58,7 @@ static void conclude(struct loop *l, bool is_good, const char *said)
 		return;
 	}
 	loop_count_failure(l);
-	(void)buf_addf(&l->next,
+	buf_addf(&l->next,
 		"Your answer was checked with %s: %s\n%s\nFind out why, correct it, "
 		"then answer again.\n",
 		criterion_words(&l->check), l->check.text, said);
@@ -109,7 +109,7 @@ void loop_judge(struct loop *l, const char *text, const json_t *bundle, const ch
 	json_decref(l->bundle);
 	json_decref(l->misses);
 	l->answer = answer;
-	l->bundle = json_incref((json_t *)(uintptr_t)bundle);
+	l->bundle = json_incref(json_unconst(bundle));
 	l->misses = misses;
 	if (!answer || (is_checked && !misses)) {
 		loop_fail_memory(l);

@@ -5,6 +5,7 @@
 #include "agent/answer/block.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -135,7 +136,7 @@ void loop_branched(struct loop *l, unsigned place, const struct err *err)
 static void take_record(struct loop *l, struct candidate *c, const json_t *record)
 {
 	const json_t *bundle;
-	c->record = json_incref((json_t *)(uintptr_t)record);
+	c->record = json_incref(json_unconst(record));
 	c->state = CANDIDATE_DONE;
 	bundle = bundle_of(c);
 	if (strcmp(status_of(record), "ok") == 0 && !c->is_stopped &&
@@ -153,7 +154,7 @@ static void take_verdict(struct loop *l, struct candidate *c, const json_t *reco
 {
 	bool is_good = strcmp(status_of(record), "ok") == 0;
 	c->verdict = is_good ? VERDICT_PASSED : VERDICT_FAILED;
-	c->checked = json_incref((json_t *)(uintptr_t)record);
+	c->checked = json_incref(json_unconst(record));
 	c->state = CANDIDATE_DONE;
 	loop_tell_of(
 		l, c->stream.place, json_pack("{s:s, s:b}", "event", "check", "passed", is_good));
@@ -292,10 +293,9 @@ json_t *candidate_json(const struct candidate *c)
 		(json_int_t)c->stream.place, "status", word_of(c), "rank", vote_rank_word(c->rank),
 		"value", candidate_shown(c), "message", why);
 	if (c->number > 0)
-		(void)json_object_set_new(out, "number", json_integer(c->number));
+		json_put_int(out, "number", c->number);
 	if (c->verdict != VERDICT_NONE)
-		(void)json_object_set_new(
-			out, "passed", json_boolean(c->verdict == VERDICT_PASSED));
+		json_put_bool(out, "passed", c->verdict == VERDICT_PASSED);
 	return out;
 }
 

@@ -164,7 +164,7 @@ void loop_tell_message(struct loop *l, unsigned place, const struct whole_reply 
 static void send_back(struct loop *l, const char *what)
 {
 	loop_count_failure(l);
-	(void)buf_add(&l->next, what);
+	buf_add(&l->next, what);
 	loop_ask(l);
 }
 

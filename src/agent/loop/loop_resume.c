@@ -2,6 +2,7 @@
  */
 #include "agent/loop/inside.h"
 #include "agent/loop/loop_state.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,10 +72,9 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 	int r = loop_restore(l, past->state, err);
 	if (r < 0)
 		return r;
-	if (l->state == LOOP_OVER && l->end == LOOP_OK && !task) {
-		(void)err_set(err, ERR_USAGE, "the agent has its answer already");
-		return err_hint(err, "say what is to be done next");
-	}
+	if (l->state == LOOP_OVER && l->end == LOOP_OK && !task)
+		return err_fail(err, ERR_USAGE, "say what is to be done next",
+			"the agent has its answer already");
 	l->no_images = l->no_images || l->config.no_images;
 	if (l->no_images && loop_drop_images(l) < 0)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
@@ -88,7 +88,7 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 	l->is_untold = false;
 	l->number = l->last_number;
 	if (l->state == LOOP_RUNNING && past->record)
-		l->record = json_incref((json_t *)(uintptr_t)past->record);
+		l->record = json_incref(json_unconst(past->record));
 	if (task && add_task(l, task) < 0)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 	return 0;

@@ -17,6 +17,7 @@
 #include "agent/loop/loop_round.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,12 +150,12 @@ static void tell_chosen(struct loop *l, const char *why)
 	json_t *about = round_json(r, why), *list = json_array();
 	json_t *event = json_pack("{s:s, s:s}", "event", "candidates", "state", "chosen");
 	for (unsigned i = 0; i < r->n; i++)
-		(void)json_array_append_new(list, candidate_json(&r->v[i]));
+		json_add_new(list, candidate_json(&r->v[i]));
 	if (!l->rounds)
 		l->rounds = json_array();
 	(void)json_object_update(event, about);
-	(void)json_array_append_new(l->rounds, about);
-	(void)json_object_set_new(event, "candidates", list);
+	json_add_new(l->rounds, about);
+	json_put_new(event, "candidates", list);
 	loop_tell(l, event);
 }
 
@@ -208,9 +209,9 @@ static json_t *told_record(const struct candidate *c)
 	json_t *out = json_copy(c->record);
 	json_t *state = json_copy(json_object_get(c->record, "state"));
 	if (out && state && !candidate_has_moved(c))
-		(void)json_object_set_new(state, "outcome", json_string("rolled_back"));
+		json_put_text(state, "outcome", "rolled_back");
 	if (out && state)
-		(void)json_object_set_new(out, "state", state);
+		json_put_new(out, "state", state);
 	else
 		json_decref(state);
 	return out;
@@ -280,7 +281,7 @@ static void take_none(struct loop *l, const struct round *r)
 		c = r->v[i].text ? &r->v[i] : NULL;
 	if (r->is_stopped) {
 		loop_count_failure(l);
-		(void)buf_add(&l->next, "The step was stopped before anything came of it.\n");
+		buf_add(&l->next, "The step was stopped before anything came of it.\n");
 		loop_ask(l);
 	} else if (c) {
 		const struct whole_reply said = {

@@ -2,6 +2,7 @@
 #include "agent/loop/loop_state.h"
 
 #include "agent/loop/inside.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -64,7 +65,7 @@ static json_t *budget_json(const struct budget *b)
 {
 	json_t *out = json_object();
 	for (int i = 0; i < BUDGET_KINDS; i++)
-		(void)json_object_set_new(out, budget_word((enum budget_kind)i),
+		json_put_new(out, budget_word((enum budget_kind)i),
 			json_pack("{s:I, s:I, s:b}", "limit", (json_int_t)b->limit[i], "used",
 				(json_int_t)b->used[i], "is_warned", b->is_warned[i]));
 	return out;
@@ -83,7 +84,7 @@ static json_t *stuck_json(const struct stuck *s)
 	/* The oldest first: read again in that order, the ring is as it was. */
 	for (size_t i = 0; i < s->n; i++) {
 		size_t at = (s->next + STUCK_SEEN_MAX - s->n + i) % STUCK_SEEN_MAX;
-		(void)json_array_append_new(out,
+		json_add_new(out,
 			json_pack(
 				"[o, I]", hash_json(s->seen[at].hash), (json_int_t)s->seen[at].n));
 	}
@@ -108,7 +109,7 @@ static json_t *exact_json(const struct grounding *g)
 	const uint64_t *hashes = grounding_exact(g, &n);
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++)
-		(void)json_array_append_new(out, hash_json(hashes[i]));
+		json_add_new(out, hash_json(hashes[i]));
 	return out;
 }
 
@@ -118,22 +119,21 @@ static void put_some(json_t *out, struct loop *l)
 	static const char *const names[] = {"answer", "code"};
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (texts[i])
-			(void)json_object_set_new(out, names[i], json_string(texts[i]));
+			json_put_text(out, names[i], texts[i]);
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-		(void)json_object_set_new(out, flags[i].name, json_boolean(*flag_of(l, i)));
+		json_put_bool(out, flags[i].name, *flag_of(l, i));
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-		(void)json_object_set_new(
-			out, counts[i].name, json_integer((json_int_t)*count_of(l, i)));
-	(void)json_object_set_new(out, "wall_ms", json_integer((json_int_t)loop_wall_ms(l)));
-	(void)json_object_set_new(out, "cost_usd", json_real(l->cost_usd));
+		json_put_int(out, counts[i].name, *count_of(l, i));
+	json_put_int(out, "wall_ms", loop_wall_ms(l));
+	json_put_new(out, "cost_usd", json_real(l->cost_usd));
 	if (l->bundle)
-		(void)json_object_set(out, "bundle", l->bundle);
+		json_put_shared(out, "bundle", l->bundle);
 	if (l->misses)
-		(void)json_object_set(out, "misses", l->misses);
+		json_put_shared(out, "misses", l->misses);
 	if (l->images)
-		(void)json_object_set(out, "next_images", l->images);
+		json_put_shared(out, "next_images", l->images);
 	if (l->spent != BUDGET_NONE)
-		(void)json_object_set_new(out, "spent", json_string(budget_word(l->spent)));
+		json_put_text(out, "spent", budget_word(l->spent));
 }
 
 json_t *loop_state(struct loop *l)
@@ -334,9 +334,9 @@ static int check_version(const json_t *state, struct err *err)
 		return err_set(err, ERR_DAMAGED, "it does not say its version");
 	if (n <= LOOP_STATE_VERSION)
 		return 0;
-	(void)err_set(err, ERR_USAGE, "version %" JSON_INTEGER_FORMAT ", and this retort knows %d",
-		n, LOOP_STATE_VERSION);
-	return err_hint(err, "use the newer retort that made it");
+	return err_fail(err, ERR_USAGE, "use the newer retort that made it",
+		"version %" JSON_INTEGER_FORMAT ", and this retort knows %d", n,
+		LOOP_STATE_VERSION);
 }
 
 int loop_restore(struct loop *l, const json_t *state, struct err *err)

@@ -2,6 +2,7 @@
 #include "agent/loop/inside.h"
 
 #include "agent/answer/hint.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,24 +43,18 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 		loop_fail(l, &err);
 }
 
-static const char *member(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-	return text ? text : "";
-}
-
 /* How it ended, for the eye of stuck_note(). */
 static void sum_up(const json_t *record, struct buf *out)
 {
 	const json_t *error = json_object_get(record, "error");
-	const char *message = member(error, "message");
+	const char *message = json_get_text(error, "message");
 	const json_t *printed = json_object_get(record, "stdout");
-	(void)buf_addf(out, "%s\n%s\n%.*s\n%" JSON_INTEGER_FORMAT "\n", member(record, "status"),
-		member(error, "name"), (int)strcspn(message, "\n"), message,
+	buf_addf(out, "%s\n%s\n%.*s\n%" JSON_INTEGER_FORMAT "\n", json_get_text(record, "status"),
+		json_get_text(error, "name"), (int)strcspn(message, "\n"), message,
 		json_integer_value(json_object_get(error, "line")));
-	(void)buf_append(out, json_string_value(printed),
+	buf_append(out, json_string_value(printed),
 		MIN(json_string_length(printed), (size_t)END_BYTES / 2));
-	(void)buf_addf(out, "\n%.4096s", member(json_object_get(record, "value"), "text/plain"));
+	buf_addf(out, "\n%.4096s", json_get_text(json_object_get(record, "value"), "text/plain"));
 	for (size_t i = 0; i < out->bytes; i++)
 		out->data[i] = out->data[i] ? out->data[i] : SUBSTITUTE;
 }
@@ -77,7 +72,7 @@ static bool look_for_circle(struct loop *l, const json_t *record)
 		loop_finish(l, LOOP_STUCK);
 		return false;
 	}
-	(void)buf_addf(&l->next,
+	buf_addf(&l->next,
 		n >= STUCK_REPLAN
 			? "You have run this very code %u times, with the same end. Stop. Before any "
 			  "code: say in plain words why it cannot work, list two other ways, and take "
@@ -90,7 +85,7 @@ static bool look_for_circle(struct loop *l, const json_t *record)
 
 static void note_state(struct loop *l, const json_t *record)
 {
-	const char *outcome = member(json_object_get(record, "state"), "outcome");
+	const char *outcome = json_get_text(json_object_get(record, "state"), "outcome");
 	if (strcmp(outcome, "diverged") == 0) /* what is lost is made again before the next */
 		l->was_lost = true;
 }
@@ -100,17 +95,17 @@ static void observe(struct loop *l, const json_t *record)
 {
 	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
 	const struct hint_about about = {.reader = HINT_AGENT, .was_lost = l->was_lost};
-	const char *text = member(seen, "text");
+	const char *text = json_get_text(seen, "text");
 	cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
 	size_t at = l->next.bytes;
 	l->is_untold = false;
-	(void)buf_addf(&l->next, "[step %u] %s\n", l->number, text);
+	buf_addf(&l->next, "[step %u] %s\n", l->number, text);
 	buf_cut(&l->next, l->next.bytes); /* one too long is left out: what follows is told */
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_drop_images(l);
 	if (hint_find(&hint, record, &about))
-		(void)buf_addf(&l->next, "Hint: %s\n", buf_str(&hint));
+		buf_addf(&l->next, "Hint: %s\n", buf_str(&hint));
 	json_t *shown = json_string(buf_str(&l->next) + at);
 	loop_tell(l,
 		json_pack("{s:s, s:I, s:o, s:I}", "event", "observation", "number",
@@ -121,7 +116,7 @@ static void observe(struct loop *l, const json_t *record)
 
 void loop_stepped(struct loop *l, const json_t *record)
 {
-	const char *status = member(record, "status");
+	const char *status = json_get_text(record, "status");
 	bool is_good = strcmp(status, "ok") == 0;
 	const json_t *bundle = is_good ? answer_find(record) : NULL;
 	l->budget.used[BUDGET_STEPS]++;
@@ -139,7 +134,7 @@ void loop_stepped(struct loop *l, const json_t *record)
 	}
 	observe(l, record);
 	if (l->verdict == VERDICT_PASSED)
-		(void)buf_add(&l->next,
+		buf_add(&l->next,
 			"The check of the task passes now: answer, if nothing is left to do.\n");
 	if (look_for_circle(l, record))
 		loop_ask(l);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/query/asker.h"
 
+#include "base/json.h"
 #include "base/json_parts.h"
 #include "tool/number.h"
 
@@ -70,16 +71,16 @@ static json_t *strict(const json_t *schema)
 	if (format && strcmp(format, "uri") == 0)
 		(void)json_object_del(out, "format");
 	if (json_is_object(json_object_get(out, "items")))
-		(void)json_object_set_new(out, "items", strict(json_object_get(out, "items")));
+		json_put_new(out, "items", strict(json_object_get(out, "items")));
 	if (!fields)
 		return out;
 	json_t *all = json_object();
 	json_object_foreach(fields, name, one)
 	{
-		(void)json_object_set_new(all, name, strict(one));
+		json_put_new(all, name, strict(one));
 	}
-	(void)json_object_set_new(out, "properties", all);
-	(void)json_object_set_new(out, "additionalProperties", json_false());
+	json_put_new(out, "properties", all);
+	json_put_bool(out, "additionalProperties", false);
 	return out;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/query/query.h"
 
+#include "base/json.h"
 #include "tool/fit.h"
 
 #include <inttypes.h>
@@ -80,7 +81,7 @@ static void tell_finished(struct queries *q, uint64_t number, const json_t *answ
 		(json_int_t)u->input, "output", (json_int_t)u->output, "is_estimated",
 		u->is_estimated);
 	if (error)
-		(void)json_object_set_new(
+		json_put_new(
 			event, "message", format_text(why ? why : error_member(answer, "message")));
 	tell(q, event);
 }
@@ -308,7 +309,7 @@ static json_t *check_arguments(const struct queries *q, const json_t *arguments)
 		return error_json("ToolArgumentError", NULL, "prompt: a text is needed");
 	if (schema && !json_is_object(schema) && !json_is_null(schema))
 		return error_json("ToolArgumentError", NULL, "schema: a JSON Schema is an object");
-	json_object_foreach((json_t *)(uintptr_t)arguments, key, value)
+	json_object_foreach(json_unconst(arguments), key, value)
 	{
 		size_t i = 0;
 		while (i < ARRAY_LEN(known) && strcmp(known[i], key) != 0)

@@ -45,8 +45,8 @@ static void join(const struct message *m, const char *between, struct buf *out)
 		if (p->kind != PART_TEXT || !p->text || !*p->text)
 			continue;
 		if (out->bytes > 0)
-			(void)buf_add(out, between);
-		(void)buf_add(out, p->text);
+			buf_add(out, between);
+		buf_add(out, p->text);
 	}
 }
 

@@ -108,10 +108,10 @@ int key_find(
 	}
 	if (out->text[0] && strncasecmp(m->base, "http:", 5) == 0 && !key_is_here(m->base)) {
 		key_done(out);
-		(void)err_set(err, ERR_DENIED,
+		return err_fail(err, ERR_DENIED,
+			"use https://, or unset the key if the server wants none",
 			"%s: its address is http://, so the key would go over the network in the clear",
 			p->name);
-		return err_hint(err, "use https://, or unset the key if the server wants none");
 	}
 	return 0;
 }

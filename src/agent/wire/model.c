@@ -145,8 +145,9 @@ static int check_host(const char *base, struct err *err)
 		return err_set(err, ERR_USAGE, "an address without a host");
 	if (!memchr(host, '@', n))
 		return 0;
-	(void)err_set(err, ERR_USAGE, "an address with a user or password in it");
-	return err_hint(err, "give the key in a variable of the environment, or in a file");
+	return err_fail(err, ERR_USAGE,
+		"give the key in a variable of the environment, or in a file",
+		"an address with a user or password in it");
 }
 
 static int set_base(struct model *m, const char *base, size_t bytes, struct err *err)
@@ -159,8 +160,9 @@ static int set_base(struct model *m, const char *base, size_t bytes, struct err 
 		memcpy(host, m->base, bytes + 1);
 		r = read_host(m, host, err);
 	} else if (!has_scheme(m->base)) {
-		(void)err_set(err, ERR_USAGE, "an address that is neither http:// nor https://");
-		return err_hint(err, "write the whole address, as in https://example.org/v1");
+		return err_fail(err, ERR_USAGE,
+			"write the whole address, as in https://example.org/v1",
+			"an address that is neither http:// nor https://");
 	}
 	if (r == 0)
 		r = check_host(m->base, err);

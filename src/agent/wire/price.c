@@ -2,6 +2,7 @@
 #include "agent/wire/price.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static int check_one(const char *model, const json_t *price, struct err *err)
 		if (rows[i].is_needed && !json_object_get(price, rows[i].name))
 			return err_set(err, ERR_USAGE, "the price of %.80s: \"%s\" is missing",
 				model, rows[i].name);
-	json_object_foreach((json_t *)(uintptr_t)price, name, value)
+	json_object_foreach(json_unconst(price), name, value)
 	{
 		bool is_known = false;
 		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -50,7 +51,7 @@ int price_check(const json_t *table, struct err *err)
 	const char *model;
 	json_t *price;
 	int r = json_is_object(table) ? 0 : err_set(err, ERR_USAGE, "the prices: no object");
-	json_object_foreach((json_t *)(uintptr_t)table, model, price)
+	json_object_foreach(json_unconst(table), model, price)
 	{
 		if (r == 0)
 			r = check_one(model, price, err);
@@ -69,7 +70,7 @@ static const json_t *find_pattern(const json_t *table, const char *model)
 	size_t longest = 0;
 	const char *key;
 	json_t *price;
-	json_object_foreach((json_t *)(uintptr_t)table, key, price)
+	json_object_foreach(json_unconst(table), key, price)
 	{
 		size_t n = strlen(key);
 		bool is_pattern = n > 0 && key[n - 1] == '*';

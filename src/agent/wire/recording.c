@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/recording.h"
 
+#include "base/json.h"
 #include "base/json_parts.h"
 #include "base/num.h"
 
@@ -61,7 +62,7 @@ static const char *find_wrong(const json_t *object, const struct member *members
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)(uintptr_t)object, key, value)
+	json_object_foreach(json_unconst(object), key, value)
 	{
 		size_t i = 0;
 		while (i < n && strcmp(key, members[i].name) != 0)

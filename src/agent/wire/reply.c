@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reply.h"
 
+#include "base/json.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,12 +166,12 @@ json_t *reply_json(const struct reply *r)
 	if (json_array_size(calls) > 0)
 		json_object_set(out, "tool_calls", calls);
 	json_decref(calls);
-	json_object_set_new(out, "stop", json_string(reply_stop_word(r->stop)));
+	json_put_text(out, "stop", reply_stop_word(r->stop));
 	json_t *usage = json_pack("{s:I, s:I, s:I, s:I}", "input", (json_int_t)r->usage.input,
 		"output", (json_int_t)r->usage.output, "cached", (json_int_t)r->usage.cached,
 		"reasoning", (json_int_t)r->usage.reasoning);
 	if (r->usage.is_estimated)
 		json_object_set_new(usage, "estimated", json_true());
-	json_object_set_new(out, "usage", usage);
+	json_put_new(out, "usage", usage);
 	return out;
 }

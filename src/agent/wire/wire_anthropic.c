@@ -1,5 +1,6 @@
 /* Anthropic Messages. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reduction.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,7 @@ static json_t *build(const struct wire_request *q)
 		(json_int_t)max, "stream", 1);
 	if (system)
 		json_object_set_new(root, "system", system);
-	json_object_set_new(root, "messages", messages);
+	json_put_new(root, "messages", messages);
 	if (o->n_stop > 0)
 		json_object_set_new(root, "stop_sequences", format_stop(q));
 	if (q->n_tools > 0)
@@ -234,8 +235,7 @@ static int on_block_end(struct reduction *r, const json_t *data)
 		return p->opaque ? finish_call(r, part) : 0;
 	/* It goes back as one block, not in pieces. */
 	if (p->kind == PART_REASONING && json_object_get(p->opaque, "thinking"))
-		json_object_set_new(
-			(json_t *)(uintptr_t)p->opaque, "thinking", format_text(p->text));
+		json_object_set_new(json_unconst(p->opaque), "thinking", format_text(p->text));
 	return 0;
 }
 

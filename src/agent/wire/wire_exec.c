@@ -193,7 +193,7 @@ static void on_err(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	size_t bytes = MIN((size_t)n, SAID_BYTES);
 	if (p->said.bytes + bytes > p->said.max_bytes)
 		buf_consume(&p->said, p->said.bytes - (SAID_BYTES - bytes));
-	(void)buf_append(&p->said, buf->base + (size_t)n - bytes, bytes);
+	buf_append(&p->said, buf->base + (size_t)n - bytes, bytes);
 }
 
 static void give_chunk(uv_handle_t *h, size_t wanted, uv_buf_t *out)

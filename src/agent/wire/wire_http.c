@@ -115,7 +115,7 @@ static int on_data(void *arg, const char *data, size_t bytes)
 		look(t);
 	if (t->is_error) {
 		size_t room = t->error.max_bytes - t->error.bytes;
-		(void)buf_append(&t->error, data, MIN(bytes, room));
+		buf_append(&t->error, data, MIN(bytes, room));
 		return 0;
 	}
 	if (t->fed == 1)

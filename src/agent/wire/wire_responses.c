@@ -1,5 +1,6 @@
 /* OpenAI Responses. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reduction.h"
+#include "base/json.h"
 
 #include <string.h>
 
@@ -92,10 +93,9 @@ static json_t *build(const struct wire_request *q)
 	if (q->n_tools > 0)
 		json_object_set_new(root, "tools", write_tools(q));
 	if (o->effort && *o->effort) {
-		json_object_set_new(
+		json_put_new(
 			root, "reasoning", json_pack("{s:o}", "effort", format_text(o->effort)));
-		json_object_set_new(
-			root, "include", json_pack("[s]", "reasoning.encrypted_content"));
+		json_put_new(root, "include", json_pack("[s]", "reasoning.encrypted_content"));
 	}
 	if (o->schema)
 		json_object_set_new(root, "text",

@@ -14,11 +14,10 @@ static int find_price(
 		return 1;
 	if (json_number_value(param_get(a->params, "max_cost_usd")) <= 0)
 		return 0;
-	(void)err_set(
-		err, ERR_USAGE, "max_cost_usd: it is not known what %.100s costs", wire_name(wire));
-	return err_hint(err,
+	return err_fail(err, ERR_USAGE,
 		"write its price into \"prices\" of ~/.config/retort/config.json, or a file for "
-		"--prices");
+		"--prices",
+		"max_cost_usd: it is not known what %.100s costs", wire_name(wire));
 }
 
 int agent_find_prices(struct agent_call *a, struct err *err)

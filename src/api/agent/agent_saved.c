@@ -9,6 +9,7 @@
 
 #include "api/agent/models.h"
 #include "api/operation/principal.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,6 @@
 #include <time.h>
 
 enum { AGENT_FILE_VERSION = 1 };
-
-static const char *member(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-	return text ? text : "";
-}
 
 const char *agent_owner(const struct operation_call *call)
 {
@@ -50,7 +45,7 @@ static bool is_public(const char *model)
 
 static json_t *own_params(const json_t *params)
 {
-	json_t *out = json_copy((json_t *)(uintptr_t)params);
+	json_t *out = json_copy(json_unconst(params));
 	for (size_t i = 0; i < ARRAY_LEN(not_kept); i++)
 		(void)json_object_del(out, not_kept[i]);
 	if (!is_public(param_text(out, "query_model", "")))
@@ -62,10 +57,9 @@ static int begin_anew(struct agent_call *a, struct err *err)
 {
 	const struct agent_store *place = a->call->context->agents;
 	char id[AGENT_ID_BYTES] = "";
-	if (!param_get(a->params, "task")) {
-		(void)err_set(err, ERR_USAGE, "task: missing");
-		return err_hint(err, "say what is to be done, or which agent is to resume");
-	}
+	if (!param_get(a->params, "task"))
+		return err_fail(err, ERR_USAGE,
+			"say what is to be done, or which agent is to resume", "task: missing");
 	if (!place || !place->dir)
 		return 0;
 	if (place->id)
@@ -88,17 +82,16 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 {
 	const struct agent_store *place = a->call->context->agents;
 	char whole[AGENT_ID_BYTES];
-	if (!place || !place->dir) {
-		(void)err_set(err, ERR_NOT_FOUND, "resume: agents are not kept here");
-		return err_hint(err, "start the engine with a state directory");
-	}
+	if (!place || !place->dir)
+		return err_fail(err, ERR_NOT_FOUND, "start the engine with a state directory",
+			"resume: agents are not kept here");
 	int r = agent_store_find(whole, place->dir, id, NULL, err);
 	if (r == 0)
 		r = agent_store_open(&a->stored, place->dir, whole, err);
 	if (r == 0 && !(a->agent = agent_store_read(&a->stored, err)))
 		r = -err_errno(err->code);
 	/* What is another's does not exist. */
-	if (r == 0 && strcmp(member(a->agent, "owner"), agent_owner(a->call)) != 0)
+	if (r == 0 && strcmp(json_get_text(a->agent, "owner"), agent_owner(a->call)) != 0)
 		r = err_set(err, ERR_NOT_FOUND, "no agent %.40s is kept here", id);
 	return r;
 }
@@ -108,17 +101,16 @@ static int take_params(struct agent_call *a, struct err *err)
 {
 	json_t *now = a->params, *params = json_deep_copy(json_object_get(a->agent, "params"));
 	const struct models *models = a->call->context->models;
-	const char *model = member(a->agent, "model");
+	const char *model = json_get_text(a->agent, "model");
 	if (!params || json_object_update(params, now) < 0) {
 		json_decref(params);
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 	}
 	const char *said = param_text(now, "model", NULL);
 	if (said)
-		(void)json_object_set_new(
-			a->agent, "model", json_string(is_public(said) ? said : ""));
+		json_put_text(a->agent, "model", is_public(said) ? said : "");
 	else if (model[0] && models && models->may_name)
-		(void)json_object_set_new(params, "model", json_string(model));
+		json_put_text(params, "model", model);
 	json_decref(now);
 	a->params = params;
 	return 0;
@@ -127,10 +119,9 @@ static int take_params(struct agent_call *a, struct err *err)
 int agent_saved_open(struct agent_call *a, struct err *err)
 {
 	const char *id = param_text(a->params, "resume", NULL);
-	if (id && param_get(a->params, "session")) {
-		(void)err_set(err, ERR_USAGE, "session: given together with resume");
-		return err_hint(err, "leave it out: what goes on has its session");
-	}
+	if (id && param_get(a->params, "session"))
+		return err_fail(err, ERR_USAGE, "leave it out: what goes on has its session",
+			"session: given together with resume");
 	int r = id ? open_past(a, id, err) : begin_anew(a, err);
 	if (r == 0 && id)
 		r = take_params(a, err);
@@ -156,28 +147,29 @@ const json_t *agent_saved_loop(const struct agent_call *a)
 
 const char *agent_saved_session(const struct agent_call *a)
 {
-	return agent_saved_loop(a) ? member(a->agent, "session") : NULL;
+	return agent_saved_loop(a) ? json_get_text(a->agent, "session") : NULL;
 }
 
 bool agent_is_unfinished(const struct agent_call *a)
 {
 	const char *session = agent_saved_session(a);
 	return session && a->session && strcmp(session, a->session) == 0 &&
-		strcmp(member(a->agent, "status"), "ok") != 0;
+		strcmp(json_get_text(a->agent, "status"), "ok") != 0;
 }
 
 /* ---- after every turn ---- */
 
 static const char *end_of(const json_t *state)
 {
-	return strcmp(member(state, "state"), "over") == 0 ? member(state, "end") : "";
+	return strcmp(json_get_text(state, "state"), "over") == 0 ? json_get_text(state, "end")
+								  : "";
 }
 
 static json_t *head_of(struct agent_call *a)
 {
 	struct err err;
 	json_t *session = registry_get(a->call->context->registry, a->session, &err);
-	json_t *head = json_string(member(session, "head"));
+	json_t *head = json_string(json_get_text(session, "head"));
 	json_decref(session);
 	return head;
 }
@@ -195,12 +187,12 @@ void agent_save(void *arg, const json_t *state)
 	struct err err;
 	if (!a->is_kept)
 		return;
-	(void)json_object_set(a->agent, "loop", (json_t *)(uintptr_t)state);
-	(void)json_object_set_new(a->agent, "changed_ms", json_integer(now_ms()));
-	(void)json_object_set_new(a->agent, "status", json_string(end_of(state)));
-	(void)json_object_set_new(a->agent, "session", json_string(a->session));
-	(void)json_object_set_new(a->agent, "is_own", json_boolean(a->is_own));
-	(void)json_object_set_new(a->agent, "head", head_of(a));
+	json_put_shared(a->agent, "loop", state);
+	json_put_int(a->agent, "changed_ms", now_ms());
+	json_put_text(a->agent, "status", end_of(state));
+	json_put_text(a->agent, "session", a->session);
+	json_put_bool(a->agent, "is_own", a->is_own);
+	json_put_new(a->agent, "head", head_of(a));
 	if (agent_store_write(&a->stored, a->agent, &err) < 0)
 		tell_unkept(a, &err);
 }
@@ -214,21 +206,23 @@ void agent_save(void *arg, const json_t *state)
 static void find_record(struct agent_call *a, const json_t *session)
 {
 	const json_t *loop = agent_saved_loop(a);
-	const char *before = member(a->agent, "head"), *head = member(session, "head");
-	if (strcmp(member(loop, "state"), "running") != 0 || strcmp(before, head) == 0)
+	const char *before = json_get_text(a->agent, "head"),
+		   *head = json_get_text(session, "head");
+	if (strcmp(json_get_text(loop, "state"), "running") != 0 || strcmp(before, head) == 0)
 		return;
 	struct err err;
-	json_t *step = registry_head(a->call->context->registry, member(session, "session"), &err);
+	json_t *step =
+		registry_head(a->call->context->registry, json_get_text(session, "session"), &err);
 	const json_t *text = json_object_get(step, "record");
-	bool is_ours = strcmp(member(step, "parent"), before) == 0 &&
-		strcmp(member(step, "code"), member(loop, "code")) == 0;
+	bool is_ours = strcmp(json_get_text(step, "parent"), before) == 0 &&
+		strcmp(json_get_text(step, "code"), json_get_text(loop, "code")) == 0;
 	json_t *record = is_ours && json_is_string(text)
 		? json_loadb(
 			  json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, NULL)
 		: NULL;
 	if (json_is_object(record)) {
-		(void)json_object_set(record, "runtime", json_object_get(step, "runtime"));
-		(void)json_object_set_new(
+		json_put_shared(record, "runtime", json_object_get(step, "runtime"));
+		json_put_new(
 			record, "state", json_pack("{s:s, s:n}", "outcome", "committed", "reason"));
 		a->record = json_incref(record);
 	}
@@ -238,8 +232,8 @@ static void find_record(struct agent_call *a, const json_t *session)
 
 void agent_session_resumed(struct agent_call *a, const json_t *session, const char *was)
 {
-	const char *outcome = session ? member(session, "outcome") : "lost";
-	const char *difference = member(session, "difference");
+	const char *outcome = session ? json_get_text(session, "outcome") : "lost";
+	const char *difference = json_get_text(session, "difference");
 	bool is_stored = strcmp(was, "stored") == 0;
 	if (!session)
 		snprintf(a->remark, sizeof a->remark,

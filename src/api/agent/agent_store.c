@@ -10,6 +10,7 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/json_parts.h"
 #include "base/utf8.h"
 
@@ -132,10 +133,9 @@ int agent_store_open(struct stored_agent *out, const char *dir, const char *id, 
 	cleanup_fd int fd = lock_dir(at, id, &lock);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return not_found(id, err);
-	if (fd == -EWOULDBLOCK) {
-		(void)err_set(err, ERR_BUSY, "agent %s is at work", id);
-		return err_hint(err, "wait until it is done, or interrupt it");
-	}
+	if (fd == -EWOULDBLOCK)
+		return err_fail(err, ERR_BUSY, "wait until it is done, or interrupt it",
+			"agent %s is at work", id);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail("open", id, fd < 0 ? -fd : errno, err);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
@@ -314,18 +314,16 @@ static int check(const struct stored_agent *k, const json_t *agent, struct err *
 	bool is_good = json_is_object(json_object_get(agent, "loop")) &&
 		json_is_object(json_object_get(agent, "params")) &&
 		json_is_integer(json_object_get(agent, "changed_ms"));
-	if (version > KEPT_VERSION) {
-		(void)err_set(err, ERR_USAGE,
+	if (version > KEPT_VERSION)
+		return err_fail(err, ERR_USAGE, "use the newer retort that made it",
 			"agent %s: version %" JSON_INTEGER_FORMAT ", and this retort knows %d",
 			k->id, version, KEPT_VERSION);
-		return err_hint(err, "use the newer retort that made it");
-	}
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		is_good = is_good && json_is_string(json_object_get(agent, texts[i]));
 	if (version >= 1 && is_good)
 		return 0;
-	(void)err_set(err, ERR_DAMAGED, "agent %s: its file is not what was written", k->id);
-	return err_hint(err, "restore it from a copy, or begin the task anew");
+	return err_fail(err, ERR_DAMAGED, "restore it from a copy, or begin the task anew",
+		"agent %s: its file is not what was written", k->id);
 }
 
 json_t *agent_store_read(const struct stored_agent *k, struct err *err)
@@ -390,7 +388,7 @@ json_t *agent_store_list(const char *dir, const char *owner)
 	for (size_t i = 0; at >= 0 && i < n; i++) {
 		json_t *row = row_of(at, &all[i], owner);
 		if (row)
-			(void)json_array_append_new(out, row);
+			json_add_new(out, row);
 	}
 	free(all);
 	return out;

@@ -10,17 +10,15 @@ int models_choose(const struct models *m, const char *param, const char *spec, c
 	struct err *err)
 {
 	const char *fallback = m ? m->fallback : NULL;
-	if (!spec && !fallback) {
-		(void)err_set(err, ERR_DENIED, "the engine was started without a model");
-		return err_hint(err, "start it with one: retort serve --model anthropic:NAME");
-	}
-	if (spec && !(m && m->may_name) && !(fallback && strcmp(spec, fallback) == 0)) {
-		(void)err_set(err, ERR_DENIED, "%s: %.100s: callers may not name models here",
-			param, spec);
-		return err_hint(err,
+	if (!spec && !fallback)
+		return err_fail(err, ERR_DENIED,
+			"start it with one: retort serve --model anthropic:NAME",
+			"the engine was started without a model");
+	if (spec && !(m && m->may_name) && !(fallback && strcmp(spec, fallback) == 0))
+		return err_fail(err, ERR_DENIED,
 			fallback ? "leave it out: the engine was started with one"
-				 : "start the engine with one: retort serve --model");
-	}
+				 : "start the engine with one: retort serve --model",
+			"%s: %.100s: callers may not name models here", param, spec);
 	*out = spec ? spec : fallback;
 	return 0;
 }

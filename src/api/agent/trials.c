@@ -3,6 +3,7 @@
 
 #include "api/row/param.h"
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ int trials_run(struct trials *t, unsigned place, json_t *params, struct err *err
 {
 	struct trial *trial = &t->v[place - 1];
 	const struct run_order order = {.registry = t->registry, .params = params};
-	(void)json_object_set_new(params, "session", json_string(trial->id));
+	json_put_text(params, "session", trial->id);
 	trial->waiter = (struct waiter){.arg = trial, .event = on_event, .done = on_ran};
 	trial->is_running = true;
 	int r = runs_start(t->runs, &order, &trial->waiter, err);

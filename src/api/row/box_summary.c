@@ -18,9 +18,9 @@ static void add_name(struct buf *out, const char *name, const struct stat *st)
 	(void)utf8_escape_terminal(
 		out, name, utf8_cut(name, strlen(name), NAME_BYTES), UTF8_ONE_LINE);
 	if (S_ISDIR(st->st_mode))
-		(void)buf_add(out, "/");
+		buf_add(out, "/");
 	else
-		(void)buf_addf(out, " (%s)", num_format_bytes((uint64_t)st->st_size).text);
+		buf_addf(out, " (%s)", num_format_bytes((uint64_t)st->st_size).text);
 }
 
 /* What is hidden is not meant. */
@@ -40,14 +40,14 @@ static void add_names(struct buf *out, const char *path)
 			buf_addf(&whole, "%s/%s", path, names[i]->d_name) == 0 &&
 			stat(buf_str(&whole), &st) == 0;
 		if (is_there) {
-			(void)buf_add(out, n_shown++ ? ", " : ": ");
+			buf_add(out, n_shown++ ? ", " : ": ");
 			add_name(out, names[i]->d_name, &st);
 		}
 		free(names[i]);
 	}
 	free(names);
 	if (n > n_shown)
-		(void)buf_addf(out, "%s%d more", n_shown ? ", " : ": ", n - n_shown);
+		buf_addf(out, "%s%d more", n_shown ? ", " : ": ", n - n_shown);
 }
 
 static void add_volume(struct buf *out, const char *src, const char *dst, bool is_writable)
@@ -55,7 +55,7 @@ static void add_volume(struct buf *out, const char *src, const char *dst, bool i
 	struct stat st;
 	bool is_there = stat(src, &st) == 0, is_dir = is_there && S_ISDIR(st.st_mode);
 	(void)utf8_escape_terminal(out, dst, utf8_cut(dst, strlen(dst), NAME_BYTES), UTF8_ONE_LINE);
-	(void)buf_addf(out, "%s (%s%s%s)", is_dir ? "/" : "",
+	buf_addf(out, "%s (%s%s%s)", is_dir ? "/" : "",
 		is_there && !is_dir ? num_format_bytes((uint64_t)st.st_size).text : "",
 		is_there && !is_dir ? ", " : "", is_writable ? "writable" : "read-only");
 	if (is_dir)
@@ -69,7 +69,7 @@ void box_summary_files(struct buf *out, const json_t *create)
 	size_t i, n = json_array_size(volumes), before = out->bytes;
 	json_t *row;
 	if (workspace) {
-		(void)buf_add(out, "the working directory (writable)");
+		buf_add(out, "the working directory (writable)");
 		add_names(out, workspace);
 	}
 	json_array_foreach(volumes, i, row)
@@ -77,12 +77,12 @@ void box_summary_files(struct buf *out, const json_t *create)
 		if (i == VOLUMES_SHOWN)
 			break;
 		if (out->bytes > before)
-			(void)buf_add(out, "; ");
+			buf_add(out, "; ");
 		add_volume(out, param_text(row, "src", ""), param_text(row, "dst", ""),
 			strcmp(param_text(row, "mode", "ro"), "rw") == 0);
 	}
 	if (n > VOLUMES_SHOWN)
-		(void)buf_addf(out, "; %zu more", n - VOLUMES_SHOWN);
+		buf_addf(out, "; %zu more", n - VOLUMES_SHOWN);
 }
 
 void box_summary_limits(struct buf *out, const json_t *create)
@@ -91,7 +91,7 @@ void box_summary_limits(struct buf *out, const json_t *create)
 	uint64_t memory = param_count(limits, "memory_bytes", 0);
 	uint64_t time = param_count(limits, "timeout_ms", 0);
 	if (memory > 0 && time > 0)
-		(void)buf_addf(out, "%s of memory, %s a step", num_format_bytes(memory).text,
+		buf_addf(out, "%s of memory, %s a step", num_format_bytes(memory).text,
 			num_format_ms(time).text);
 }
 

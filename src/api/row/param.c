@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/row/param.h"
 
+#include "base/json.h"
 #include "base/opt.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -89,24 +90,19 @@ static int check_text(
 {
 	const char *text = json_string_value(value);
 	size_t bytes = json_string_length(value);
-	if (row->type != PARAM_DATA && strlen(text) != bytes) {
-		(void)err_set(err, ERR_USAGE, "%s: holds a NUL character", place);
-		return err_hint(err, "leave it out");
-	}
-	if (row->type == PARAM_PATH && text[0] != '/') {
-		(void)err_set(err, ERR_USAGE, "%s: \"%.*s\" is no absolute path", place,
+	if (row->type != PARAM_DATA && strlen(text) != bytes)
+		return err_fail(err, ERR_USAGE, "leave it out", "%s: holds a NUL character", place);
+	if (row->type == PARAM_PATH && text[0] != '/')
+		return err_fail(err, ERR_USAGE, "begin it with /",
+			"%s: \"%.*s\" is no absolute path", place,
 			(int)utf8_cut(text, bytes, SHOWN_BYTES), text);
-		return err_hint(err, "begin it with /");
-	}
 	if (bytes < row->min) {
 		(void)err_set(err, ERR_USAGE, "%s: empty", place);
 		return err_hint(err, "%s", row->help);
 	}
-	if (row->max && bytes > row->max) {
-		(void)err_set(
-			err, ERR_USAGE, "%s: %zu bytes, limit %" PRIu64, place, bytes, row->max);
-		return err_hint(err, "make it shorter");
-	}
+	if (row->max && bytes > row->max)
+		return err_fail(err, ERR_USAGE, "make it shorter", "%s: %zu bytes, limit %" PRIu64,
+			place, bytes, row->max);
 	return 0;
 }
 
@@ -192,7 +188,7 @@ static int check_map(
 	json_t *item;
 	char inner[PLACE_BYTES];
 	int r = check_size(row, json_object_size(value), place, err);
-	json_object_foreach((json_t *)(uintptr_t)value, name, item)
+	json_object_foreach(json_unconst(value), name, item)
 	{
 		snprintf(inner, sizeof inner, "%.*s.%.*s", PLACE_BYTES / 2, place,
 			(int)utf8_cut(name, strlen(name), SHOWN_BYTES - 4), name);
@@ -283,11 +279,10 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
 {
 	const char *name;
 	json_t *value;
-	if (params && !json_is_object(params)) {
-		(void)err_set(err, ERR_USAGE, "parameters are no object");
-		return err_hint(err, "give them by name: {\"session\": …}");
-	}
-	json_object_foreach((json_t *)(uintptr_t)params, name, value)
+	if (params && !json_is_object(params))
+		return err_fail(err, ERR_USAGE, "give them by name: {\"session\": …}",
+			"parameters are no object");
+	json_object_foreach(json_unconst(params), name, value)
 	{
 		const struct param *row = find(rows, n_rows, name);
 		if (!row)
@@ -296,10 +291,9 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
 		int r = json_is_null(value) ? 0 : check_value(row, value, name, err);
 		if (r < 0)
 			return r;
-		if (is_other && param_get(params, row->name)) {
-			(void)err_set(err, ERR_USAGE, "%s: the same as %s", name, row->name);
-			return err_hint(err, "give one of the two");
-		}
+		if (is_other && param_get(params, row->name))
+			return err_fail(err, ERR_USAGE, "give one of the two", "%s: the same as %s",
+				name, row->name);
 	}
 	for (size_t i = 0; i < n_rows; i++) {
 		if (!rows[i].is_required || param_get(params, rows[i].name))
@@ -324,8 +318,8 @@ json_t *param_usual(const struct param *rows, size_t n_rows, json_t *params)
 			json_decref(out);
 			out = json_copy(params);
 		}
-		json_t *value = word ? json_string(word) : json_incref((json_t *)(uintptr_t)given);
-		(void)json_object_set_new(out, rows[i].name, value);
+		json_t *value = word ? json_string(word) : json_incref(json_unconst(given));
+		json_put_new(out, rows[i].name, value);
 		if (other)
 			(void)json_object_del(out, rows[i].also);
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/event.h"
 
+#include "base/json.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -40,13 +42,13 @@ json_t *event_text(struct event_rest *rest, int stream, const char *data, size_t
 
 json_t *event_display(const json_t *display)
 {
-	return json_pack("{s:s, s:O}", "event", "display", "data", (json_t *)(uintptr_t)display);
+	return json_pack("{s:s, s:O}", "event", "display", "data", json_unconst(display));
 }
 
 json_t *event_tool(const json_t *about)
 {
 	json_t *event = json_pack("{s:s}", "event", "tool");
-	(void)json_object_update(event, (json_t *)(uintptr_t)about);
+	(void)json_object_update(event, json_unconst(about));
 	return event;
 }
 
@@ -69,6 +71,5 @@ json_t *event_stdin(const char *run)
 
 json_t *event_finished(const json_t *record)
 {
-	return json_pack(
-		"{s:s, s:O}", "event", "step.finished", "result", (json_t *)(uintptr_t)record);
+	return json_pack("{s:s, s:O}", "event", "step.finished", "result", json_unconst(record));
 }

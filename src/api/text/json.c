@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/json.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "session/box/json_dump.h"
 
@@ -98,8 +99,7 @@ static bool spend(const json_t *json, size_t *left)
 	if (bytes >= *left)
 		return false;
 	*left -= bytes;
-	json_object_foreach(
-		(json_t *)(uintptr_t)json, name, value) if (!spend(value, left)) return false;
+	json_object_foreach(json_unconst(json), name, value) if (!spend(value, left)) return false;
 	json_array_foreach(json, i, value) if (!spend(value, left)) return false;
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "api/text/outcome.h"
 #include "api/text/printable.h"
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -52,12 +53,6 @@ struct rendering {
 	struct buf notes;
 };
 
-static const char *member(const json_t *json, const char *name)
-{
-	const char *text = json_string_value(json_object_get(json, name));
-	return text ? text : "";
-}
-
 /* Of a program: may hold NUL. */
 struct text {
 	const char *data;
@@ -76,7 +71,7 @@ static double number(const json_t *json, const char *group, const char *name)
 
 static bool is_good(const json_t *record)
 {
-	const char *status = member(record, "status");
+	const char *status = json_get_text(record, "status");
 	return strcmp(status, "ok") == 0 || strcmp(status, "running") == 0;
 }
 
@@ -90,9 +85,9 @@ static bool has_exited(const json_t *record)
 static void add_time(struct buf *b, double ms)
 {
 	if (ms < 1000)
-		(void)buf_addf(b, ", %.0f ms", ms);
+		buf_addf(b, ", %.0f ms", ms);
 	else
-		(void)buf_addf(b, ", %.1f s", ms / 1000);
+		buf_addf(b, ", %.1f s", ms / 1000);
 }
 
 /* The first line of it. */
@@ -101,7 +96,7 @@ static void add_line(struct buf *b, struct text text, size_t max_bytes)
 	cleanup_buf struct buf plain = BUF_INIT(PLAIN_MAX);
 	const char *end = text.bytes ? memchr(text.data, '\n', text.bytes) : NULL;
 	(void)printable_add(&plain, text.data, end ? (size_t)(end - text.data) : text.bytes);
-	(void)buf_append(b, buf_str(&plain), utf8_cut(buf_str(&plain), plain.bytes, max_bytes));
+	buf_append(b, buf_str(&plain), utf8_cut(buf_str(&plain), plain.bytes, max_bytes));
 }
 
 static void add_failure(struct buf *b, const json_t *record)
@@ -109,22 +104,22 @@ static void add_failure(struct buf *b, const json_t *record)
 	const json_t *error = json_object_get(record, "error");
 	const json_t *line = json_object_get(error, "line");
 	const json_t *status = json_object_get(record, "exit_code");
-	const char *signal = member(record, "signal");
+	const char *signal = json_get_text(record, "signal");
 	struct text name = text_of(json_object_get(error, "name"));
 	struct text message = text_of(json_object_get(error, "message"));
 	if (name.bytes || message.bytes)
-		(void)buf_add(b, ", ");
+		buf_add(b, ", ");
 	add_line(b, name, SHOWN_BYTES / 2);
 	if (name.bytes && message.bytes && message.data[0] != '\n')
-		(void)buf_add(b, ": ");
+		buf_add(b, ": ");
 	add_line(b, message, SHOWN_BYTES);
 	/* Of a SyntaxError the message says it: "… (<step 3>, line 1)". */
 	if (json_is_integer(line) && !memmem(message.data, message.bytes, ", line ", 7))
-		(void)buf_addf(b, " (line %" JSON_INTEGER_FORMAT ")", json_integer_value(line));
+		buf_addf(b, " (line %" JSON_INTEGER_FORMAT ")", json_integer_value(line));
 	if (signal[0])
-		(void)buf_addf(b, ", signal %.20s", signal);
+		buf_addf(b, ", signal %.20s", signal);
 	else if (json_integer_value(status) != 0)
-		(void)buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
+		buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
 }
 
 /* What became of the session's state, when that is not plain. */
@@ -140,12 +135,14 @@ static void add_state(struct buf *b, const json_t *record)
 		{"lost", "state lost: "},
 	};
 	const json_t *state = json_object_get(record, "state");
-	const char *outcome = member(state, "outcome"), *reason = member(state, "reason");
-	const char *notice = member(state, "notice"), *undone = member(state, "undone");
+	const char *outcome = json_get_text(state, "outcome"),
+		   *reason = json_get_text(state, "reason");
+	const char *notice = json_get_text(state, "notice"),
+		   *undone = json_get_text(state, "undone");
 	bool is_plain = strcmp(outcome, "committed") == 0 && is_good(record) && !has_exited(record);
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !is_plain; i++)
 		if (strcmp(rows[i].outcome, outcome) == 0)
-			(void)buf_addf(b, ", %s", undone[0] ? "undone: " : rows[i].text);
+			buf_addf(b, ", %s", undone[0] ? "undone: " : rows[i].text);
 	if (strcmp(outcome, "committed") == 0)
 		outcome_add_taken_back(b, record);
 	else if (strcmp(outcome, "rolled_back") == 0)
@@ -155,11 +152,9 @@ static void add_state(struct buf *b, const json_t *record)
 	if (strcmp(outcome, "rolled_back") != 0)
 		outcome_add_lost(b, record);
 	if (notice[0])
-		(void)buf_addf(
-			b, "; %.*s", (int)utf8_cut(notice, strlen(notice), SHOWN_BYTES), notice);
+		buf_addf(b, "; %.*s", (int)utf8_cut(notice, strlen(notice), SHOWN_BYTES), notice);
 	if (reason[0] && !is_plain && strcmp(reason, notice) != 0)
-		(void)buf_addf(
-			b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
+		buf_addf(b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
 }
 
 /* A step may have waited for another of its session. */
@@ -167,37 +162,36 @@ static void add_queued(struct buf *b, const json_t *record)
 {
 	double ms = number(record, "usage", "queued_ms");
 	if (ms >= QUEUED_TOLD_MS)
-		(void)buf_addf(b, ", queued %.1f s before", ms / 1000);
+		buf_addf(b, ", queued %.1f s before", ms / 1000);
 }
 
 /* Whose turn comes behind one that waits for input can do no more than see to that one. */
 static void add_running(struct rendering *r, const char *run, const char *behind)
 {
-	bool is_reading = strcmp(member(r->record, "waiting"), "stdin") == 0;
-	bool is_behind = strcmp(member(r->record, "behind_waiting"), "stdin") == 0;
+	bool is_reading = strcmp(json_get_text(r->record, "waiting"), "stdin") == 0;
+	bool is_behind = strcmp(json_get_text(r->record, "behind_waiting"), "stdin") == 0;
 	struct buf *b = &r->text;
-	(void)buf_add(b, behind[0] ? "" : " so far");
-	(void)buf_add(b, is_reading ? ", waits for input" : "");
-	(void)buf_add(b, is_behind ? ", which waits for input" : "");
+	buf_add(b, behind[0] ? "" : " so far");
+	buf_add(b, is_reading ? ", waits for input" : "");
+	buf_add(b, is_behind ? ", which waits for input" : "");
 	if (r->options->has_tools)
-		(void)buf_addf(b, ". Call run_wait with run_id \"%.60s\"%s",
-			is_behind ? behind : run,
+		buf_addf(b, ". Call run_wait with run_id \"%.60s\"%s", is_behind ? behind : run,
 			is_reading || is_behind ? " and stdin, a line with its \\n" : "");
 	if (r->options->has_tools && is_behind)
-		(void)buf_addf(b, ", or action \"interrupt\"; then with run_id \"%.60s\"", run);
-	(void)buf_add(b, r->options->has_tools ? ".\n" : "\n");
+		buf_addf(b, ", or action \"interrupt\"; then with run_id \"%.60s\"", run);
+	buf_add(b, r->options->has_tools ? ".\n" : "\n");
 }
 
 static void add_verdict(struct rendering *r)
 {
 	const json_t *record = r->record;
 	struct buf *b = &r->text;
-	const char *status = member(record, "status"), *run = member(record, "run");
+	const char *status = json_get_text(record, "status"), *run = json_get_text(record, "run");
 	bool is_running = strcmp(status, "running") == 0;
-	const char *behind = member(record, "behind");
-	(void)buf_addf(b, "%.20s: %.20s", status, member(record, "runtime"));
+	const char *behind = json_get_text(record, "behind");
+	buf_addf(b, "%.20s: %.20s", status, json_get_text(record, "runtime"));
 	if (behind[0])
-		(void)buf_addf(b, ", not begun: it waits behind run %.60s", behind);
+		buf_addf(b, ", not begun: it waits behind run %.60s", behind);
 	else
 		add_time(b, number(record, "usage", "wall_ms"));
 	if (is_running) {
@@ -207,12 +201,12 @@ static void add_verdict(struct rendering *r)
 	if (strcmp(status, "ok") != 0)
 		add_failure(b, record);
 	else if (has_exited(record))
-		(void)buf_add(b, ", ended itself with status 0");
+		buf_add(b, ", ended itself with status 0");
 	add_state(b, record);
 	if (r->options->is_new)
-		(void)buf_addf(b, ", in a new session");
+		buf_addf(b, ", in a new session");
 	add_queued(b, record);
-	(void)buf_add(b, "\n");
+	buf_add(b, "\n");
 }
 
 /* ---- the sections ---- */
@@ -222,7 +216,7 @@ static void take_text(struct section *s, struct text text)
 	if (text.bytes == 0)
 		return;
 	if (s->text.bytes > 0 && s->text.data[s->text.bytes - 1] != '\n')
-		(void)buf_add(&s->text, "\n");
+		buf_add(&s->text, "\n");
 	(void)printable_add(&s->text, text.data, text.bytes);
 }
 
@@ -278,7 +272,7 @@ static void take_traceback(struct section *s, const json_t *error)
 	json_array_foreach(json_object_get(error, "traceback"), i, line)
 	{
 		if (json_string_length(line) == 0)
-			(void)buf_add(&s->text, "\n\n"); /* ends the line before, and is one */
+			buf_add(&s->text, "\n\n"); /* ends the line before, and is one */
 		take_text(s, text_of(line));
 	}
 	if (s->text.bytes > 0 || !error)
@@ -313,7 +307,7 @@ static void take_failure(struct rendering *r)
 		take_traceback(&r->sections[FAILURE], error);
 	if (json_array_size(json_object_get(error, "traceback")) > 0)
 		drop_twin(r, &r->sections[FAILURE].text);
-	else if (strcmp(member(error, "name"), "SystemExit") == 0 &&
+	else if (strcmp(json_get_text(error, "name"), "SystemExit") == 0 &&
 		printable_add(&reason, message.data, message.bytes) == 0)
 		drop_twin(r, &reason);
 }
@@ -330,7 +324,7 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 		if (r->n_images >= OBSERVATION_IMAGES_MAX)
 			return true; /* told once: tell_hidden() */
 		if (bytes > OBSERVATION_IMAGE_BYTES) {
-			(void)buf_addf(&r->notes,
+			buf_addf(&r->notes,
 				"[image %u, an %s of %zu KiB, is not shown: too large, draw it "
 				"smaller]\n",
 				r->n_seen, types[i], bytes * 3 / 4 / 1024);
@@ -338,8 +332,7 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 			return true;
 		}
 		r->n_images++;
-		(void)json_array_append_new(
-			r->images, json_pack("{s:s, s:O}", "mime", types[i], "data", data));
+		json_add_new(r->images, json_pack("{s:s, s:O}", "mime", types[i], "data", data));
 		return true;
 	}
 	return false;
@@ -349,7 +342,7 @@ static void tell_hidden(struct rendering *r)
 {
 	unsigned n_told = r->n_images + r->n_large;
 	if (n_told < r->n_seen)
-		(void)buf_addf(&r->notes,
+		buf_addf(&r->notes,
 			"[of %u images the last %u are not shown: a step shows %d; draw the others in "
 			"steps of their own]\n",
 			r->n_seen, r->n_seen - n_told, OBSERVATION_IMAGES_MAX);
@@ -401,7 +394,7 @@ static void share(struct section *sections, size_t room)
 
 static void add_section(struct rendering *r, const struct section *s)
 {
-	const char *run = member(r->record, "run");
+	const char *run = json_get_text(r->record, "run");
 	char rest[REST_BYTES] = "";
 	struct buf *b = &r->text;
 	if (s->text.bytes == 0)
@@ -410,13 +403,12 @@ static void add_section(struct rendering *r, const struct section *s)
 	if (r->options->has_tools && run[0] && s->stream)
 		snprintf(rest, sizeof rest,
 			"read_output {\"run_id\": \"%.60s\", \"stream\": \"%s\"}", run, s->stream);
-	(void)buf_addf(b, "%s:%s", s->title, is_line ? " " : "\n");
+	buf_addf(b, "%s:%s", s->title, is_line ? " " : "\n");
 	(void)printable_cut(b, s->text.data, s->text.bytes, s->share, rest[0] ? rest : NULL);
 	if (b->data[b->bytes - 1] != '\n')
-		(void)buf_add(b, "\n");
+		buf_add(b, "\n");
 	if (s->lost_bytes > 0)
-		(void)buf_addf(b,
-			"[%" PRIu64 " bytes of it were over the output limit and are lost]\n",
+		buf_addf(b, "[%" PRIu64 " bytes of it were over the output limit and are lost]\n",
 			s->lost_bytes);
 }
 
@@ -425,27 +417,26 @@ static void add_section(struct rendering *r, const struct section *s)
 static void add_file(struct rendering *r, const json_t *file)
 {
 	struct buf path = BUF_INIT(PLAIN_MAX);
-	const char *name = member(file, "path");
+	const char *name = json_get_text(file, "path");
 	(void)utf8_escape_terminal(&path, name, strlen(name), UTF8_ONE_LINE);
-	(void)buf_addf(&r->text, "  %.*s (%s",
-		(int)utf8_cut(buf_str(&path), path.bytes, SHOWN_BYTES), buf_str(&path),
-		member(file, "change"));
+	buf_addf(&r->text, "  %.*s (%s", (int)utf8_cut(buf_str(&path), path.bytes, SHOWN_BYTES),
+		buf_str(&path), json_get_text(file, "change"));
 	if (json_object_get(file, "size"))
-		(void)buf_addf(&r->text, ", %" JSON_INTEGER_FORMAT " bytes",
+		buf_addf(&r->text, ", %" JSON_INTEGER_FORMAT " bytes",
 			json_integer_value(json_object_get(file, "size")));
-	(void)buf_add(&r->text, ")\n");
+	buf_add(&r->text, ")\n");
 	buf_done(&path);
 }
 
 /* No list has those that are gone. */
 static void add_files_left(struct rendering *r, size_t n, size_t n_gone)
 {
-	(void)buf_addf(&r->text, "  … and %zu more", n);
+	buf_addf(&r->text, "  … and %zu more", n);
 	if (n_gone == n)
-		(void)buf_add(&r->text, ", deleted");
+		buf_add(&r->text, ", deleted");
 	else if (n_gone > 0)
-		(void)buf_addf(&r->text, ", %zu of them deleted", n_gone);
-	(void)buf_add(&r->text, n_gone < n && r->options->has_tools ? ": list_files\n" : "\n");
+		buf_addf(&r->text, ", %zu of them deleted", n_gone);
+	buf_add(&r->text, n_gone < n && r->options->has_tools ? ": list_files\n" : "\n");
 }
 
 static void add_files(struct rendering *r)
@@ -455,7 +446,7 @@ static void add_files(struct rendering *r)
 	json_t *file;
 	size_t room = r->text.bytes + 4 * FILES_SHOWN * 60;
 	if (n > 0)
-		(void)buf_addf(&r->text, "files:\n");
+		buf_addf(&r->text, "files:\n");
 	json_array_foreach(files, i, file)
 	{
 		if (i < FILES_SHOWN && r->text.bytes < room) {
@@ -463,12 +454,12 @@ static void add_files(struct rendering *r)
 			continue;
 		}
 		n_left++;
-		n_gone += strcmp(member(file, "change"), "deleted") == 0;
+		n_gone += strcmp(json_get_text(file, "change"), "deleted") == 0;
 	}
 	if (n_left > 0)
 		add_files_left(r, n_left, n_gone);
 	if (json_is_true(json_object_get(json_object_get(r->record, "truncated"), "files")))
-		(void)buf_addf(&r->text, "  [there are more files than are looked at]\n");
+		buf_addf(&r->text, "  [there are more files than are looked at]\n");
 }
 
 /* ---- variables ---- */
@@ -481,20 +472,20 @@ static void add_variables(struct rendering *r)
 	cleanup_buf struct buf line = BUF_INIT(PLAIN_MAX);
 	json_array_foreach(rows, i, row)
 	{
-		const char *name = member(row, "name"), *size = member(row, "size");
-		bool is_new = strcmp(member(row, "change"), "changed") != 0;
+		const char *name = json_get_text(row, "name"), *size = json_get_text(row, "size");
+		bool is_new = strcmp(json_get_text(row, "change"), "changed") != 0;
 		if (line.bytes > VARIABLES_BYTES || n_shown == VARIABLES_SHOWN)
 			break;
 		n_shown++;
-		(void)buf_addf(&line, "%s%s: %s%s%s%s%s", i > 0 ? ", " : "", name,
-			member(row, "type"), size[0] ? " (" : "", size, size[0] ? ")" : "",
+		buf_addf(&line, "%s%s: %s%s%s%s%s", i > 0 ? ", " : "", name,
+			json_get_text(row, "type"), size[0] ? " (" : "", size, size[0] ? ")" : "",
 			is_new ? "" : " changed");
 	}
 	if (n_shown == 0)
 		return;
-	(void)buf_add(&r->text, "variables: ");
+	buf_add(&r->text, "variables: ");
 	(void)utf8_escape_terminal(&r->text, buf_str(&line), line.bytes, UTF8_ONE_LINE);
-	(void)buf_addf(&r->text, "%s\n", n_shown < json_array_size(rows) ? ", …" : "");
+	buf_addf(&r->text, "%s\n", n_shown < json_array_size(rows) ? ", …" : "");
 }
 
 /* ---- what helps ---- */
@@ -505,7 +496,7 @@ static void add_hint(struct rendering *r)
 	const struct hint_about about = {.reader = HINT_MCP, .packages = r->options->packages};
 	cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
 	if (r->options->has_tools && hint_find(&hint, r->record, &about))
-		(void)buf_addf(&r->text, "hint: %s\n", buf_str(&hint));
+		buf_addf(&r->text, "hint: %s\n", buf_str(&hint));
 }
 
 bool observation_hint(struct buf *out, const json_t *record, enum observation_place place)
@@ -523,8 +514,8 @@ void observation_add_hint(json_t *record)
 	if (!json_is_object(error) || !hint_find(&hint, record, &about))
 		return;
 	error = json_copy(error);
-	(void)json_object_set_new(error, "hint", json_string(buf_str(&hint)));
-	(void)json_object_set_new(record, "error", error);
+	json_put_text(error, "hint", buf_str(&hint));
+	json_put_new(record, "error", error);
 }
 
 /* ---- all of it ---- */
@@ -544,18 +535,18 @@ static void render_text(struct rendering *r)
 	add_hint(r);
 	add_files(r);
 	add_variables(r);
-	(void)buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
+	buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
 	/* What still runs is asked for again and again, and says the same each time. */
-	bool is_running = strcmp(member(r->record, "status"), "running") == 0;
+	bool is_running = strcmp(json_get_text(r->record, "status"), "running") == 0;
 	size_t room = is_running ? RUNNING_CHARACTERS : OBSERVATION_CHARACTERS;
 	share(r->sections, used < room ? room - used : 0);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		add_section(r, &r->sections[order[i]]);
-	const char *runtime = member(r->record, "runtime");
+	const char *runtime = json_get_text(r->record, "runtime");
 	bool has_values = strcmp(runtime, "python") == 0 || strcmp(runtime, "javascript") == 0;
-	if (is_empty && strcmp(member(r->record, "status"), "ok") == 0)
-		(void)buf_addf(&r->text, "no output%s\n",
+	if (is_empty && strcmp(json_get_text(r->record, "status"), "ok") == 0)
+		buf_addf(&r->text, "no output%s\n",
 			has_exited(r->record)
 				? ": code behind the exit was not run; the session goes on"
 				: has_values

@@ -2,17 +2,12 @@
 #include "api/text/outcome.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <string.h>
 
 enum { LOST_SHOWN = 3 };
-
-static const char *member(const json_t *json, const char *name)
-{
-	const char *text = json_string_value(json_object_get(json, name));
-	return text ? text : "";
-}
 
 static void add_names(struct buf *b, const json_t *lost)
 {
@@ -20,25 +15,25 @@ static void add_names(struct buf *b, const json_t *lost)
 	for (size_t i = 0; i < n_shown; i++) {
 		const json_t *path = json_array_get(lost, i);
 		const char *text = json_string_value(path);
-		(void)buf_add(b, i == 0 ? "" : ", ");
+		buf_add(b, i == 0 ? "" : ", ");
 		if (text && strcmp(text, ".") != 0)
 			(void)utf8_escape_terminal(
 				b, text, json_string_length(path), UTF8_ONE_LINE);
 		else
-			(void)buf_add(b, "files that are not kept");
+			buf_add(b, "files that are not kept");
 	}
 	if (n > n_shown)
-		(void)buf_addf(b, " and %zu more", n - n_shown);
+		buf_addf(b, " and %zu more", n - n_shown);
 }
 
 void outcome_add_lost(struct buf *b, const json_t *result)
 {
 	const json_t *lost = json_object_get(result, "files_lost");
-	const char *outcome = member(json_object_get(result, "state"), "outcome");
+	const char *outcome = json_get_text(json_object_get(result, "state"), "outcome");
 	bool is_again = strcmp(outcome, "replayed") == 0 || strcmp(outcome, "diverged") == 0;
 	if (json_array_size(lost) == 0)
 		return;
-	(void)buf_add(b, is_again ? "; not put back: " : ", but for ");
+	buf_add(b, is_again ? "; not put back: " : ", but for ");
 	add_names(b, lost);
 }
 
@@ -51,9 +46,9 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 		return false;
 	json_array_foreach(again, i, name)
 	{
-		(void)buf_addf(b, "%s%.20s", i == 0 ? "" : ", ", json_string_value(name));
+		buf_addf(b, "%s%.20s", i == 0 ? "" : ", ", json_string_value(name));
 	}
-	(void)buf_addf(b, " variables will be made again, by running their steps");
+	buf_addf(b, " variables will be made again, by running their steps");
 	return true;
 }
 
@@ -61,21 +56,21 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 static void add_kept(struct buf *b, const json_t *result, const char *when)
 {
 	bool is_again = outcome_add_again(b, result);
-	(void)buf_addf(b, "%s are %s",
-		is_again ? "; files and other variables" : "variables and files", when);
+	buf_addf(b, "%s are %s", is_again ? "; files and other variables" : "variables and files",
+		when);
 	outcome_add_lost(b, result);
 }
 
 void outcome_add_back(struct buf *b, const json_t *record)
 {
 	add_kept(b, record, "as before this step");
-	if (strcmp(member(record, "runtime"), "sql") == 0)
-		(void)buf_add(b, "; what was temporary in the database is gone");
+	if (strcmp(json_get_text(record, "runtime"), "sql") == 0)
+		buf_add(b, "; what was temporary in the database is gone");
 }
 
 void outcome_add_anew(struct buf *b, const json_t *record)
 {
-	(void)buf_add(b,
+	buf_add(b,
 		json_is_null(json_object_get(record, "parent"))
 			? "the session begins anew"
 			: "the steps before this one are run again before the next");
@@ -92,36 +87,38 @@ void outcome_add_taken_back(struct buf *b, const json_t *record)
 			"did before is kept"},
 		{"transaction", "the whole transaction, with what earlier steps wrote in it"},
 	};
-	const char *undone = member(json_object_get(record, "state"), "undone");
+	const char *undone = json_get_text(json_object_get(record, "state"), "undone");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (strcmp(undone, rows[i].undone) == 0)
-			(void)buf_add(b, rows[i].text);
+			buf_add(b, rows[i].text);
 }
 
 bool outcome_is_plain_undo(const json_t *result)
 {
-	return strcmp(member(result, "outcome"), "rolled_back") == 0 &&
+	return strcmp(json_get_text(result, "outcome"), "rolled_back") == 0 &&
 		!json_object_get(result, "files_lost") && !json_object_get(result, "runs_again");
 }
 
 void outcome_add_undone(struct buf *b, const json_t *result)
 {
 	const json_t *lost = json_object_get(result, "files_lost");
-	const char *outcome = member(result, "outcome"), *difference = member(result, "difference");
+	const char *outcome = json_get_text(result, "outcome"),
+		   *difference = json_get_text(result, "difference");
 	if (strcmp(outcome, "rolled_back") == 0) {
 		add_kept(b, result,
-			member(result, "head")[0] ? "as after that step" : "as at the beginning");
+			json_get_text(result, "head")[0] ? "as after that step"
+							 : "as at the beginning");
 		return;
 	}
-	(void)buf_add(b, "its steps were run again, ");
+	buf_add(b, "its steps were run again, ");
 	if (strcmp(outcome, "diverged") == 0)
-		(void)buf_add(b, "and the state may differ: ");
+		buf_add(b, "and the state may differ: ");
 	else
-		(void)buf_add(b, "and gave what they had given");
+		buf_add(b, "and gave what they had given");
 	if (strcmp(outcome, "diverged") == 0)
 		(void)utf8_escape_terminal(b, difference, strlen(difference), UTF8_ONE_LINE);
 	if (json_array_size(lost) == 0)
 		return;
-	(void)buf_add(b, "; not put back: ");
+	buf_add(b, "; not put back: ");
 	add_names(b, lost);
 }

@@ -2,6 +2,7 @@
 #include "api/text/tools.h"
 
 #include "api/text/tool_json.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "base/word.h"
 #include "tool/approval.h"
@@ -57,9 +58,8 @@ static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
 	size_t n = strcspn(t->text, "\n");
 	const char *more = n > LINE_BYTES ? "…" : "";
 	n = utf8_cut(t->text, n, LINE_BYTES);
-	(void)json_array_append_new(json_object_get(out->json, "tools"), tool_json(t));
-	(void)buf_addf(
-		&out->text, "%s%s%.*s%s\n", t->name, n > 0 ? "  " : "", (int)n, t->text, more);
+	json_add_new(json_object_get(out->json, "tools"), tool_json(t));
+	buf_addf(&out->text, "%s%s%.*s%s\n", t->name, n > 0 ? "  " : "", (int)n, t->text, more);
 }
 
 /* What of the servers went wrong. */
@@ -116,8 +116,7 @@ static void stub(struct performance *p)
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (s[i].n_tools > 0)
 			r = stub_write(&p->out->text, language, &s[i], &err);
-	(void)json_object_set_new(
-		p->out->json, "stub", json_stringn(buf_str(&p->out->text), p->out->text.bytes));
+	json_put_textn(p->out->json, "stub", buf_str(&p->out->text), p->out->text.bytes);
 	if (r < 0)
 		wrong(p->out, TOOLS_LOST, &err);
 }
@@ -139,12 +138,12 @@ static void show_value(struct tools_outcome *out, const json_t *value)
 	char *text =
 		json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_INDENT(2));
 	if (json_is_string(value))
-		(void)buf_append(&out->text, json_string_value(value), json_string_length(value));
+		buf_append(&out->text, json_string_value(value), json_string_length(value));
 	else
-		(void)buf_add(&out->text, text ? text : "");
+		buf_add(&out->text, text ? text : "");
 	free(text);
 	if (out->text.bytes > 0 && out->text.data[out->text.bytes - 1] != '\n')
-		(void)buf_add(&out->text, "\n");
+		buf_add(&out->text, "\n");
 }
 
 static void on_answer(void *arg, const struct catalog_answer *answer)
@@ -158,11 +157,11 @@ static void on_answer(void *arg, const struct catalog_answer *answer)
 	out->err = answer->err;
 	if (answer->end != CATALOG_LOST) {
 		json_t *is_error = json_boolean(answer->end == CATALOG_TOOL_ERROR);
-		(void)json_object_set_new(out->json, "is_error", is_error);
+		json_put_new(out->json, "is_error", is_error);
 		if (answer->value)
-			(void)json_object_set(out->json, "value", (json_t *)answer->value);
+			json_put_shared(out->json, "value", (json_t *)answer->value);
 		if (answer->result)
-			(void)json_object_set(out->json, "result", (json_t *)answer->result);
+			json_put_shared(out->json, "result", (json_t *)answer->result);
 	}
 	if (answer->value)
 		show_value(out, answer->value);
@@ -178,9 +177,8 @@ static bool is_allowed(struct performance *p, const struct catalog_tool *t, stru
 	approval_ask(&text, t, q->arguments, false);
 	if (q->approve && q->approve(q->arg, buf_str(&text)))
 		return true;
-	(void)err_set(
-		err, ERR_DENIED, "%.150s: it is not read-only, and nobody allowed it", t->name);
-	(void)err_hint(err, "say --yes if it may be called");
+	err_fail(err, ERR_DENIED, "say --yes if it may be called",
+		"%.150s: it is not read-only, and nobody allowed it", t->name);
 	return false;
 }
 
@@ -273,11 +271,11 @@ static void on_progress(void *arg, const struct tool_server *server, const json_
 	const char *message = json_string_value(json_object_get(params, "message"));
 	double done = json_number_value(json_object_get(params, "progress"));
 	double total = json_number_value(json_object_get(params, "total"));
-	(void)buf_addf(&text, "%s: %g", server->name, done);
+	buf_addf(&text, "%s: %g", server->name, done);
 	if (total > 0)
-		(void)buf_addf(&text, " of %g", total);
+		buf_addf(&text, " of %g", total);
 	if (message)
-		(void)buf_addf(&text, " %.200s", message);
+		buf_addf(&text, " %.200s", message);
 	(void)utf8_escape_terminal(&shown, buf_str(&text), text.bytes, UTF8_ONE_LINE);
 	if (p->request->progress)
 		p->request->progress(p->request->arg, buf_str(&shown));
@@ -294,7 +292,7 @@ static int ask_field(
 	for (int i = 0; r == -EINVAL && i < FORM_TRIES; i++) {
 		cleanup_buf struct buf prompt = BUF_INIT(16 * FORM_TEXT_BYTES);
 		if (i > 0)
-			(void)buf_addf(&prompt, "%s\n", err.msg);
+			buf_addf(&prompt, "%s\n", err.msg);
 		if (form_ask_field(&prompt, name, field) < 0)
 			return -1;
 		char *line = q->answer(q->arg, buf_str(&prompt));
@@ -326,7 +324,7 @@ static bool ask_fields(const struct performance *p, const struct tool_server *se
 		if (r < 0)
 			return false;
 		if (r > 0)
-			(void)json_object_set_new(content, name, value);
+			json_put_new(content, name, value);
 	}
 	return true;
 }
@@ -393,9 +391,9 @@ void tools_perform(const struct tools_request *request, struct tools_outcome *ou
 	*out = (struct tools_outcome){.text = BUF_INIT(TOOLS_TEXT_BYTES)};
 	out->json = json_pack("{s:i}", "schema", 1);
 	if (request->verb == TOOLS_LIST || request->verb == TOOLS_SEARCH)
-		(void)json_object_set_new(out->json, "tools", json_array());
+		json_put_new(out->json, "tools", json_array());
 	else if (request->verb == TOOLS_CALL)
-		(void)json_object_set_new(out->json, "tool", json_string(request->what));
+		json_put_text(out->json, "tool", request->what);
 	/* A server that does not read is no reason to end. */
 	(void)sigaction(SIGPIPE, &ignore, &before);
 	if (servers_load(&p.servers, request->config_path, variable, &err) < 0) {

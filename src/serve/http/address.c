@@ -14,8 +14,8 @@ enum { BACKLOG = 128, HOST_BYTES = 64, PORT_MAX = 65535 };
 
 static int bad(struct err *err, const char *text)
 {
-	(void)err_set(err, ERR_USAGE, "--listen \"%.100s\" is no address and port", text);
-	return err_hint(err, "127.0.0.1:8765, [::1]:8765, or 8765 alone");
+	return err_fail(err, ERR_USAGE, "127.0.0.1:8765, [::1]:8765, or 8765 alone",
+		"--listen \"%.100s\" is no address and port", text);
 }
 
 /* Fill in @host, which is terminated: what stands before the port. */
@@ -129,17 +129,19 @@ static int fail(const struct address *a, int sys, struct err *err)
 	const char *where = text.text;
 	switch (sys) {
 	case EADDRINUSE:
-		(void)err_sys(err, ERR_LIMIT, sys, "%s is in use", where);
-		(void)err_hint(err, "another server listens there: choose another port, or 0");
+		err_fail_sys(err, ERR_LIMIT, sys,
+			"another server listens there: choose another port, or 0", "%s is in use",
+			where);
 		break;
 	case EACCES:
 	case EPERM:
-		(void)err_sys(err, ERR_ACCESS, sys, "%s may not be listened at", where);
-		(void)err_hint(err, "ports below 1024 are root's: choose another");
+		err_fail_sys(err, ERR_ACCESS, sys, "ports below 1024 are root's: choose another",
+			"%s may not be listened at", where);
 		break;
 	case EADDRNOTAVAIL:
-		(void)err_sys(err, ERR_NOT_FOUND, sys, "%s is no address of this host", where);
-		(void)err_hint(err, "127.0.0.1 is this host only, 0.0.0.0 all its addresses");
+		err_fail_sys(err, ERR_NOT_FOUND, sys,
+			"127.0.0.1 is this host only, 0.0.0.0 all its addresses",
+			"%s is no address of this host", where);
 		break;
 	default:
 		(void)err_sys(err, ERR_IO, sys, "listen at %s", where);

@@ -3,6 +3,7 @@
 #include "serve/http/inside.h"
 
 #include "api/text/json.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "serve/http/sse.h"
 
@@ -171,7 +172,7 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 	json_t *error = json_pack("{s:s, s:o}", "code", err_word(err->code), "message",
 		json_safe_text(msg, ERR_MSG_BYTES));
 	if (error && err->hint[0])
-		(void)json_object_set_new(error, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
+		json_put_new(error, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
 	json_t *all = json_pack("{s:o}", "error", error);
 	char *text = all ? json_text(all, JSON_COMPACT) : NULL;
 	http_answer_text(x, status, "application/json", text, text ? strlen(text) : 0);

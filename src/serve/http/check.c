@@ -109,8 +109,9 @@ static int check_room(struct http_exchange *x, struct err *err)
 		return 0;
 	http_count(x->server, METRICS_FULL, 1);
 	(void)http_set_header(x, "Retry-After", "1");
-	(void)err_set(err, ERR_LIMIT, "too many connections");
-	(void)err_hint(err, "close what is not needed; retort serve --connections N takes more");
+	err_fail(err, ERR_LIMIT,
+		"close what is not needed; retort serve --connections N takes more",
+		"too many connections");
 	return 503;
 }
 
@@ -121,14 +122,13 @@ static int check_host(struct http_exchange *x, struct err *err)
 	if (n == 1 && host_is_allowed(&x->server->config.hosts, host.value))
 		return 0;
 	if (n != 1) {
-		(void)err_set(err, ERR_USAGE,
+		err_fail(err, ERR_USAGE, "one says who is asked: Host: 127.0.0.1",
 			n == 0 ? "no Host header"
 			       : "more than one Host header, or one that is too long");
-		(void)err_hint(err, "one says who is asked: Host: 127.0.0.1");
 		return 400;
 	}
-	(void)err_set(err, ERR_DENIED, "host \"%.100s\" is not served here", host.value);
-	(void)err_hint(err, "retort serve --allow-host NAME, or ask for the address");
+	err_fail(err, ERR_DENIED, "retort serve --allow-host NAME, or ask for the address",
+		"host \"%.100s\" is not served here", host.value);
 	return 403;
 }
 
@@ -145,8 +145,8 @@ static int check_origin(struct http_exchange *x, struct err *err)
 	}
 	if (n == 0 || (n == 1 && origin_is_allowed(rules, origin.value)))
 		return 0;
-	(void)err_set(err, ERR_DENIED, "pages of \"%.100s\" may not ask", origin.value);
-	(void)err_hint(err, "retort serve --allow-origin ORIGIN lets them");
+	err_fail(err, ERR_DENIED, "retort serve --allow-origin ORIGIN lets them",
+		"pages of \"%.100s\" may not ask", origin.value);
 	return 403;
 }
 
@@ -213,8 +213,8 @@ static int check_token(struct http_exchange *x, struct err *err)
 	http_count(x->server, METRICS_UNAUTHORIZED, 1);
 	(void)http_set_header(x, "WWW-Authenticate",
 		n ? "Bearer realm=\"retort\", error=\"invalid_token\"" : "Bearer realm=\"retort\"");
-	(void)err_set(err, ERR_AUTH, n ? "the token is not one of this engine's" : "no token");
-	(void)err_hint(err, "send the header \"Authorization: Bearer TOKEN\"");
+	err_fail(err, ERR_AUTH, "send the header \"Authorization: Bearer TOKEN\"",
+		n ? "the token is not one of this engine's" : "no token");
 	return 401;
 }
 
@@ -247,9 +247,8 @@ static int check_length(struct http_exchange *x, struct err *err)
 		x->body.max_bytes = x->route->body_max_bytes;
 		return 0;
 	}
-	(void)err_set(err, ERR_LIMIT, "a body of over %s",
-		num_format_bytes(x->route->body_max_bytes).text);
-	(void)err_hint(err, "send files in parts, or put them into a volume");
+	err_fail(err, ERR_LIMIT, "send files in parts, or put them into a volume",
+		"a body of over %s", num_format_bytes(x->route->body_max_bytes).text);
 	return 413;
 }
 

@@ -32,8 +32,8 @@ void metrics_start(void *arg, struct http_exchange *x)
 		return;
 	}
 	if (r == -EPERM) {
-		(void)err_set(&err, ERR_DENIED, "metrics tell of everybody");
-		(void)err_hint(&err, "have metrics=yes added to the token");
+		err_fail(&err, ERR_DENIED, "have metrics=yes added to the token",
+			"metrics tell of everybody");
 	} else {
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the metrics");
 	}

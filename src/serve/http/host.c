@@ -126,20 +126,17 @@ int host_rules_check(const struct host_rules *rules, struct err *err)
 	char name[NAME_BYTES];
 	bool is_bracketed;
 	for (size_t i = 0; i < rules->n_hosts; i++)
-		if (!is_name(rules->hosts[i])) {
-			(void)err_set(err, ERR_USAGE, "--allow-host \"%.100s\" is no name",
-				rules->hosts[i]);
-			return err_hint(err, "a name as in https://name:port/, without the port");
-		}
+		if (!is_name(rules->hosts[i]))
+			return err_fail(err, ERR_USAGE,
+				"a name as in https://name:port/, without the port",
+				"--allow-host \"%.100s\" is no name", rules->hosts[i]);
 	for (size_t i = 0; i < rules->n_origins; i++) {
 		const char *host = authority(rules->origins[i]);
 		if (!host || !split(host, name, &is_bracketed) ||
-			!(is_name(name) || is_address(name, is_bracketed))) {
-			(void)err_set(err, ERR_USAGE, "--allow-origin \"%.100s\" is no origin",
-				rules->origins[i]);
-			return err_hint(
-				err, "as browsers write it: https://name or http://name:port");
-		}
+			!(is_name(name) || is_address(name, is_bracketed)))
+			return err_fail(err, ERR_USAGE,
+				"as browsers write it: https://name or http://name:port",
+				"--allow-origin \"%.100s\" is no origin", rules->origins[i]);
 	}
 	return 0;
 }

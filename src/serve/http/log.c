@@ -3,6 +3,7 @@
 
 #include "api/text/json.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <jansson.h>
@@ -23,7 +24,7 @@ static void put_time(struct buf *out)
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	(void)gmtime_r(&now.tv_sec, &tm);
 	(void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)buf_addf(out, "%s.%03ldZ", text, now.tv_nsec / 1000000);
+	buf_addf(out, "%s.%03ldZ", text, now.tv_nsec / 1000000);
 }
 
 /* A word of the line: what would break it, or a terminal, becomes a question mark. */
@@ -32,7 +33,7 @@ static void put_word(struct buf *out, const char *text)
 	size_t bytes = utf8_cut(text, strlen(text), TEXT_BYTES);
 	for (size_t i = 0; i < bytes; i++) {
 		char c = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
-		(void)buf_append(out, &c, 1);
+		buf_append(out, &c, 1);
 	}
 }
 
@@ -41,17 +42,17 @@ static void put_text(struct buf *out, const struct http_log_line *line)
 	const char *const words[] = {line->caller, line->method, line->path, line->what};
 	put_time(out);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		(void)buf_add(out, " ");
+		buf_add(out, " ");
 		put_word(out, words[i] && *words[i] ? words[i] : "-");
 	}
-	(void)buf_addf(out, " %u %llums %llu>%llu\n", line->status, (unsigned long long)line->ms,
+	buf_addf(out, " %u %llums %llu>%llu\n", line->status, (unsigned long long)line->ms,
 		(unsigned long long)line->bytes_in, (unsigned long long)line->bytes_out);
 }
 
 static void set_text(json_t *object, const char *name, const char *text)
 {
 	if (text && *text)
-		(void)json_object_set_new(object, name, json_safe_text(text, TEXT_BYTES));
+		json_put_new(object, name, json_safe_text(text, TEXT_BYTES));
 }
 
 static void put_json(struct buf *out, const struct http_log_line *line)
@@ -64,13 +65,13 @@ static void put_json(struct buf *out, const struct http_log_line *line)
 	set_text(object, "method", line->method);
 	set_text(object, "path", line->path);
 	set_text(object, "operation", line->what);
-	(void)json_object_set_new(object, "status", json_integer(line->status));
-	(void)json_object_set_new(object, "ms", json_integer((json_int_t)line->ms));
-	(void)json_object_set_new(object, "bytes_in", json_integer((json_int_t)line->bytes_in));
-	(void)json_object_set_new(object, "bytes_out", json_integer((json_int_t)line->bytes_out));
+	json_put_int(object, "status", line->status);
+	json_put_int(object, "ms", line->ms);
+	json_put_int(object, "bytes_in", line->bytes_in);
+	json_put_int(object, "bytes_out", line->bytes_out);
 	char *text = json_text(object, JSON_COMPACT);
 	if (text)
-		(void)buf_addf(out, "%s\n", text);
+		buf_addf(out, "%s\n", text);
 	free(text);
 	json_decref(object);
 }
@@ -82,9 +83,9 @@ void http_log_write(struct http_log *log, const struct http_log_line *line)
 	if (!log || log->kind == HTTP_LOG_NONE)
 		return;
 	if (log->n_lost && log->kind == HTTP_LOG_TEXT)
-		(void)buf_addf(&out, "lost %llu lines\n", (unsigned long long)log->n_lost);
+		buf_addf(&out, "lost %llu lines\n", (unsigned long long)log->n_lost);
 	else if (log->n_lost)
-		(void)buf_addf(&out, "{\"lost\":%llu}\n", (unsigned long long)log->n_lost);
+		buf_addf(&out, "{\"lost\":%llu}\n", (unsigned long long)log->n_lost);
 	if (log->kind == HTTP_LOG_TEXT)
 		put_text(&out, line);
 	else

@@ -3,6 +3,7 @@
 
 #include "api/run/discard.h"
 #include "api/text/json.h"
+#include "base/json.h"
 #include "serve/http/sse.h"
 #include "serve/rpc.h"
 
@@ -48,8 +49,8 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct rpc_exchange *q = arg;
 	struct err too_long;
-	(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
-	(void)err_hint(&too_long, "ask for less, or take the answers that wait first");
+	err_fail(&too_long, ERR_LIMIT, "ask for less, or take the answers that wait first",
+		"the answer is too long to be sent");
 	if (q->x)
 		http_answer_json(q->x, 200, q->is_open ? "response" : NULL,
 			result ? rpc_result(q->id, result) : rpc_error(q->id, 0, err),
@@ -84,7 +85,7 @@ static void call(struct http_exchange *x, const struct operation *op, const stru
 	}
 	*q = (struct rpc_exchange){.x = x,
 		.op = op,
-		.id = json_incref((json_t *)(uintptr_t)r->id),
+		.id = json_incref(json_unconst(r->id)),
 		.has_events = op->has_events && sse_is_accepted(http_header(x, "Accept")),
 		.is_detached = param_flag(r->params, "detach")};
 	const struct operation_listener listener = {.arg = q, .event = on_event, .done = on_done};

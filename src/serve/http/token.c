@@ -219,20 +219,18 @@ static int check_file(int fd, const char *path, struct err *err)
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, ERR_IO, errno, "token file %.150s", path);
-	if (!S_ISREG(st.st_mode)) {
-		(void)err_set(err, ERR_USAGE, "token file %.150s is no file", path);
-		return err_hint(err, "a text file with a line for each caller: NAME TOKEN");
-	}
+	if (!S_ISREG(st.st_mode))
+		return err_fail(err, ERR_USAGE,
+			"a text file with a line for each caller: NAME TOKEN",
+			"token file %.150s is no file", path);
 	mode_t forbidden = st.st_uid == 0 && geteuid() != 0 ? S_IRWXO | S_IWGRP : S_IRWXG | S_IRWXO;
-	if (st.st_uid != geteuid() && st.st_uid != 0) {
-		(void)err_set(err, ERR_ACCESS, "token file %.150s is another user's", path);
-		return err_hint(err, "it must be of who runs the engine, or root's");
-	}
-	if (st.st_mode & forbidden) {
-		(void)err_set(err, ERR_ACCESS, "token file %.150s: others may read it (mode %03o)",
-			path, (unsigned)st.st_mode & 0777);
-		return err_hint(err, "chmod 600, and think of new tokens");
-	}
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return err_fail(err, ERR_ACCESS, "it must be of who runs the engine, or root's",
+			"token file %.150s is another user's", path);
+	if (st.st_mode & forbidden)
+		return err_fail(err, ERR_ACCESS, "chmod 600, and think of new tokens",
+			"token file %.150s: others may read it (mode %03o)", path,
+			(unsigned)st.st_mode & 0777);
 	return 0;
 }
 
@@ -241,10 +239,9 @@ static int read_file(const char *path, struct token_row **rows, size_t *n_rows, 
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
 		int sys = errno;
-		(void)err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
+		return err_fail_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
+			"a line for each caller: NAME TOKEN, from openssl rand -hex 32",
 			"token file %.150s", path);
-		return err_hint(
-			err, "a line for each caller: NAME TOKEN, from openssl rand -hex 32");
 	}
 	int r = check_file(fd, path, err);
 	if (r < 0)

@@ -9,6 +9,7 @@
 
 #include "api/row/param.h"
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <string.h>
 
@@ -49,8 +50,8 @@ bool mcp_job_ask_for(struct mcp_job *job, const json_t *record)
 			   *text = param_text(one, "text", "");
 		if (i == ASKED_MAX)
 			break;
-		(void)json_array_append_new(ids, json_string(id));
-		(void)json_object_set_new(requests, id,
+		json_add_text(ids, id);
+		json_put_new(requests, id,
 			mcp_approval_question(mcp_text(text, strlen(text)),
 				"Let the code call this tool with these arguments"));
 	}

@@ -2,6 +2,7 @@
 #include "serve/mcp/inside.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,18 +131,18 @@ static void dress(const struct mcp_call *call, json_t *result)
 	const struct mcp_config *config = &call->server->config;
 	json_t *meta = json_object_get(result, "_meta");
 	if (!json_object_get(result, "resultType"))
-		(void)json_object_set_new(result, "resultType", json_string("complete"));
+		json_put_text(result, "resultType", "complete");
 	if (!json_is_object(meta)) {
 		meta = json_object();
-		(void)json_object_set_new(result, "_meta", meta);
+		json_put_new(result, "_meta", meta);
 	}
-	(void)json_object_set_new(meta, MCP_META "serverInfo", mcp_server_info(config));
+	json_put_new(meta, MCP_META "serverInfo", mcp_server_info(config));
 	if (!call->method->is_cached || json_object_get(result, "inputRequests"))
 		return;
 	if (!json_object_get(result, "ttlMs"))
-		(void)json_object_set_new(result, "ttlMs", json_integer(config->list_ttl_ms));
+		json_put_int(result, "ttlMs", config->list_ttl_ms);
 	if (!json_object_get(result, "cacheScope"))
-		(void)json_object_set_new(result, "cacheScope", json_string("private"));
+		json_put_text(result, "cacheScope", "private");
 }
 
 void mcp_call_give(struct mcp_call *call, json_t *result)
@@ -205,13 +206,13 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
 		return;
 	call->has_progress = true;
 	call->progress = progress;
-	json_t *params = json_pack("{s:O, s:o}", "progressToken", (json_t *)(uintptr_t)call->token,
+	json_t *params = json_pack("{s:O, s:o}", "progressToken", json_unconst(call->token),
 		"progress", number(progress));
 	if (total >= 0)
-		(void)json_object_set_new(params, "total", number(total));
+		json_put_new(params, "total", number(total));
 	/* Since 2025-03-26; older clients skip what they do not know. */
 	if (message)
-		(void)json_object_set_new(params, "message", mcp_text(message, strlen(message)));
+		json_put_new(params, "message", mcp_text(message, strlen(message)));
 	mcp_out_send(&call->out, mcp_notification("notifications/progress", params), false);
 }
 
@@ -249,7 +250,7 @@ static bool fail_incapable(struct mcp_call *call, const json_t *requests)
 {
 	const char *key;
 	json_t *request;
-	json_object_foreach((json_t *)(uintptr_t)requests, key, request)
+	json_object_foreach(json_unconst(requests), key, request)
 	{
 		const char *need =
 			needed_for(json_string_value(json_object_get(request, "method")));
@@ -281,7 +282,7 @@ static void ask_modern(struct mcp_call *call, json_t *requests, const json_t *st
 				     call->peer ? call->peer->config.principal : NULL, bound)
 			   : NULL;
 	if (text)
-		(void)json_object_set_new(result, "requestState", json_string(text));
+		json_put_text(result, "requestState", text);
 	free(text);
 	json_decref(bound);
 	mcp_call_give(call, result);
@@ -297,14 +298,14 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 	call->asked = json_object();
 	if (!call->answers)
 		call->answers = json_object();
-	json_object_foreach((json_t *)(uintptr_t)requests, key, request)
+	json_object_foreach(json_unconst(requests), key, request)
 	{
 		json_int_t number = ++call->peer->last_ask;
 		snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT, number);
-		(void)json_object_set_new(call->asked, id, json_string(key));
+		json_put_text(call->asked, id, key);
 		json_t *message = json_pack("{s:s, s:I}", "jsonrpc", "2.0", "id", number);
 		(void)json_object_update(message, request);
-		(void)json_array_append_new(messages, message);
+		json_add_new(messages, message);
 	}
 	/* All ids are known before the first may be answered. */
 	struct mcp_out out = call->out;
@@ -345,10 +346,9 @@ bool mcp_call_answered(struct mcp_call *call, const json_t *message)
 	if (!key)
 		return false;
 	(void)json_object_del(call->asked, text);
-	json_t *answer = error ? json_pack("{s:O}", "error", (json_t *)(uintptr_t)error)
-			       : json_incref(result);
-	(void)json_object_set_new(
-		call->answers, json_string_value(key), answer ? answer : json_object());
+	json_t *answer =
+		error ? json_pack("{s:O}", "error", json_unconst(error)) : json_incref(result);
+	json_put_new(call->answers, json_string_value(key), answer ? answer : json_object());
 	json_decref(key);
 	if (json_object_size(call->asked) == 0)
 		call->row->start(call);

@@ -5,6 +5,7 @@
 #include "serve/mcp/tool_table.h"
 
 #include "base/base64.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -66,7 +67,7 @@ static void add_latin(struct buf *out, const char *data, size_t bytes)
 	for (size_t i = 0; i < bytes; i++) {
 		unsigned char c = (unsigned char)data[i];
 		char two[] = {(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f))};
-		(void)buf_append(out, c < 0x80 ? data + i : two, c < 0x80 ? 1 : sizeof two);
+		buf_append(out, c < 0x80 ? data + i : two, c < 0x80 ? 1 : sizeof two);
 	}
 }
 
@@ -105,14 +106,13 @@ static void give_part(struct mcp_job *job, const json_t *file)
 	cleanup_buf struct buf out = BUF_INIT(READ_ROOM_BYTES);
 	enum content is = take_content(file, &out);
 	if (is == CONTENT_BINARY)
-		(void)buf_addf(&out, "[%s, %" PRIu64 " bytes: no text; read it with code]",
+		buf_addf(&out, "[%s, %" PRIu64 " bytes: no text; read it with code]",
 			mcp_mime_of(argument(job, "path", ""), false), size);
 	if (is == CONTENT_LATIN)
-		(void)buf_add(&out, "\n[not UTF-8: shown as latin-1]");
+		buf_add(&out, "\n[not UTF-8: shown as latin-1]");
 	if (is != CONTENT_BINARY && offset + limit < size)
-		(void)buf_addf(&out,
-			"\n[%" PRIu64 " of %" PRIu64 " bytes; more from offset %" PRIu64 "]", limit,
-			size, offset + limit);
+		buf_addf(&out, "\n[%" PRIu64 " of %" PRIu64 " bytes; more from offset %" PRIu64 "]",
+			limit, size, offset + limit);
 	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
 }
 
@@ -127,8 +127,7 @@ static void on_read(struct mcp_job *job, const json_t *file, const struct err *e
 static void refuse_picture(struct mcp_job *job)
 {
 	struct err err;
-	(void)err_set(&err, ERR_LIMIT, "path: the image is too large to be shown");
-	(void)err_hint(&err, "draw it smaller");
+	err_fail(&err, ERR_LIMIT, "draw it smaller", "path: the image is too large to be shown");
 	mcp_job_refuse(job, &err);
 }
 
@@ -157,15 +156,13 @@ void mcp_read_file(struct mcp_call *call)
 		return;
 	json_t *params = session_params(job);
 	const char *path = argument(job, "path", "");
-	(void)json_object_set_new(params, "path", json_string(path));
+	json_put_text(params, "path", path);
 	if (is_picture(mcp_mime_of(path, false)) && !param_get(job->arguments, "offset")) {
 		mcp_job_do(job, "file.read", params, on_picture);
 		return;
 	}
-	(void)json_object_set_new(params, "offset",
-		json_integer((json_int_t)param_count(job->arguments, "offset", 0)));
-	(void)json_object_set_new(params, "limit",
-		json_integer((json_int_t)param_count(job->arguments, "limit", MCP_READ_BYTES)));
+	json_put_int(params, "offset", param_count(job->arguments, "offset", 0));
+	json_put_int(params, "limit", param_count(job->arguments, "limit", MCP_READ_BYTES));
 	mcp_job_do(job, "file.read", params, on_read);
 }
 
@@ -174,7 +171,7 @@ void mcp_read_file(struct mcp_call *call)
 static void give_line(struct mcp_job *job, const char *what, const char *which)
 {
 	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
-	(void)buf_addf(&out, "%s %s", what, which);
+	buf_addf(&out, "%s %s", what, which);
 	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
 }
 
@@ -193,7 +190,7 @@ static json_t *write_params(const struct mcp_job *job)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const json_t *value = param_get(job->arguments, names[i]);
 		if (value)
-			(void)json_object_set(params, names[i], (json_t *)(uintptr_t)value);
+			json_put_shared(params, names[i], value);
 	}
 	return params;
 }
@@ -229,7 +226,7 @@ static void add_path(struct buf *out, const char *path)
 static void add_file(struct buf *out, const json_t *file)
 {
 	add_path(out, param_text(file, "path", ""));
-	(void)buf_addf(out, " (%" PRIu64 " bytes%s)\n", param_count(file, "size", 0),
+	buf_addf(out, " (%" PRIu64 " bytes%s)\n", param_count(file, "size", 0),
 		param_flag(file, "volume") ? ", volume" : "");
 }
 
@@ -255,7 +252,7 @@ static json_t *count_directories(const json_t *result)
 			continue;
 		snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
 		json_int_t n = json_integer_value(json_object_get(dirs, name));
-		(void)json_object_set_new(dirs, name, json_integer(n + 1));
+		json_put_int(dirs, name, n + 1);
 	}
 	return dirs;
 }
@@ -273,7 +270,7 @@ static void add_level(struct buf *out, const json_t *result)
 		if (n++ >= FILES_MAX)
 			continue;
 		add_path(out, name);
-		(void)buf_addf(out, "/ (directory, %" JSON_INTEGER_FORMAT " files%s)\n",
+		buf_addf(out, "/ (directory, %" JSON_INTEGER_FORMAT " files%s)\n",
 			json_integer_value(row), is_cut ? " or more" : "");
 	}
 	json_array_foreach(files, i, row)
@@ -282,8 +279,8 @@ static void add_level(struct buf *out, const json_t *result)
 			add_file(out, row);
 	}
 	if (n > FILES_MAX)
-		(void)buf_addf(out, "… and %zu more here: list them with code\n", n - FILES_MAX);
-	(void)buf_addf(out,
+		buf_addf(out, "… and %zu more here: list them with code\n", n - FILES_MAX);
+	buf_addf(out,
 		is_cut ? "[%zu files were counted, and there are more that were not: give path]"
 		       : "[%zu files in all: give path]",
 		json_array_size(files));
@@ -301,7 +298,7 @@ static void give_list(struct mcp_job *job, const json_t *result)
 	else
 		json_array_foreach(files, i, file) add_file(&out, file);
 	if (out.bytes == 0)
-		(void)buf_add(&out, "no files");
+		buf_add(&out, "no files");
 	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
 }
 
@@ -310,7 +307,7 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 static void list_it(struct mcp_job *job)
 {
 	json_t *params = session_params(job);
-	(void)json_object_set_new(params, "path", json_string(argument(job, "path", ".")));
+	json_put_text(params, "path", argument(job, "path", "."));
 	mcp_job_do(job, "file.list", params, on_listed);
 }
 
@@ -321,9 +318,8 @@ static void on_known(struct mcp_job *job, const json_t *session, const struct er
 	struct err missing;
 	(void)err;
 	if (session) {
-		(void)err_set(&missing, ERR_NOT_FOUND, "path: there is no %.200s",
-			argument(job, "path", ""));
-		(void)err_hint(&missing, "`file.list` without a path lists what there is");
+		err_fail(&missing, ERR_NOT_FOUND, "`file.list` without a path lists what there is",
+			"path: there is no %.200s", argument(job, "path", ""));
 		mcp_job_refuse(job, &missing);
 	} else if (mcp_tools_has_files(job->tools)) {
 		mcp_job_create(job, list_it);

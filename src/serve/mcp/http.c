@@ -4,6 +4,7 @@
 #include "api/operation/principal.h"
 #include "api/run/discard.h"
 #include "api/text/json.h"
+#include "base/json.h"
 #include "base/timer.h"
 #include "serve/http/sse.h"
 #include "serve/mcp/call.h"
@@ -202,7 +203,7 @@ static void answer(struct post *post, const json_t *message)
 {
 	const json_t *id = json_object_get(message, "id");
 	http_answer_json(post->x, status_of(post, message), post->is_open ? "message" : NULL,
-		json_incref((json_t *)(uintptr_t)message),
+		json_incref(json_unconst(message)),
 		mcp_error(id, MCP_INTERNAL, "the answer is too long to be sent", NULL));
 }
 

@@ -2,6 +2,7 @@
 #include "serve/mcp/job.h"
 
 #include "api/text/wording.h"
+#include "base/json.h"
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "serve/mcp/ask.h"
@@ -206,14 +207,14 @@ static void choose_language(const struct mcp_job *job, json_t *params)
 	bool is_chosen = json_object_get(params, "runtime") || json_object_get(params, "python") ||
 		json_array_size(json_object_get(params, "preload")) > 0;
 	if (runtime && !is_chosen)
-		(void)json_object_set_new(params, "runtime", json_string(runtime));
+		json_put_text(params, "runtime", runtime);
 }
 
 void mcp_job_create(struct mcp_job *job, void (*then)(struct mcp_job *job))
 {
 	const json_t *usual = mcp_tools_config(job->tools)->create;
 	json_t *params = usual ? json_deep_copy(usual) : json_object();
-	(void)json_object_set_new(params, "name", json_string(mcp_job_session(job)));
+	json_put_text(params, "name", mcp_job_session(job));
 	choose_language(job, params);
 	job->then = then;
 	mcp_job_do(job, "session.create", params, on_created);

@@ -3,6 +3,7 @@
 #include "serve/mcp/inside.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ static void add_instructions(const struct mcp_call *call, json_t *result)
 {
 	const char *text = call->server->config.instructions;
 	if (text)
-		(void)json_object_set_new(result, "instructions", json_string(text));
+		json_put_text(result, "instructions", text);
 }
 
 static void start_initialize(struct mcp_call *call)
@@ -63,7 +64,7 @@ static void start_discover(struct mcp_call *call)
 	json_t *versions = json_array();
 	for (int i = 0; mcp_versions[i]; i++)
 		if (mcp_version_era(mcp_versions[i]) == MCP_MODERN)
-			(void)json_array_append_new(versions, json_string(mcp_versions[i]));
+			json_add_text(versions, mcp_versions[i]);
 	json_t *result = json_pack("{s:o, s:o}", "supportedVersions", versions, "capabilities",
 		mcp_capabilities(&call->server->config));
 	add_instructions(call, result);
@@ -100,7 +101,7 @@ static void start_subscribe(struct mcp_call *call)
 			uri[0] ? "too many subscriptions" : "uri: missing", NULL);
 		return;
 	}
-	(void)json_object_set_new(p->subscribed, uri, json_true());
+	json_put_bool(p->subscribed, uri, true);
 	mcp_call_give(call, json_object());
 }
 
@@ -123,9 +124,9 @@ static json_t *agreed(const struct mcp_config *config, const json_t *wish)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (config->rows[rows[i].kind].has_list_changed &&
 			json_is_true(json_object_get(wish, rows[i].filter)))
-			(void)json_object_set_new(out, rows[i].filter, json_true());
+			json_put_bool(out, rows[i].filter, true);
 	if (config->has_subscribe && json_is_array(uris))
-		(void)json_object_set(out, "resourceSubscriptions", uris);
+		json_put_shared(out, "resourceSubscriptions", uris);
 	return out;
 }
 
@@ -144,7 +145,7 @@ static void start_listen(struct mcp_call *call)
 	json_t *params = json_pack("{s:{s:O}, s:O}", "_meta", MCP_META "subscriptionId", call->id,
 		"notifications", kept);
 	/* `params` holds it for as long as the call is there. */
-	(void)json_object_set_new(call->params, "notifications", kept);
+	json_put_new(call->params, "notifications", kept);
 	call->listens = json_object_get(call->params, "notifications");
 	mcp_out_send(&call->out,
 		mcp_notification("notifications/subscriptions/acknowledged", params), false);
@@ -167,7 +168,7 @@ static void give_list(struct mcp_call *call, enum mcp_kind kind, const char *nam
 	}
 	json_t *list = json_array();
 	for (size_t i = 0; i < rows->n; i++)
-		(void)json_array_append(list, (json_t *)(uintptr_t)rows->row[i].definition);
+		json_add_shared(list, rows->row[i].definition);
 	mcp_call_give(call, json_pack("{s:o}", name, list));
 }
 

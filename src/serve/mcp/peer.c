@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/inside.h"
 
+#include "base/json.h"
 #include "serve/rpc.h"
 
 #include <stdio.h>
@@ -163,7 +164,7 @@ static struct mcp_call *call_new(struct mcp_peer *p, const struct message *m, en
 		.peer = p,
 		.next = p->calls,
 		.link = &p->calls,
-		.id = json_incref((json_t *)(uintptr_t)m->id),
+		.id = json_incref(json_unconst(m->id)),
 		.params = m->params ? json_incref(m->params) : json_object(),
 		.arguments = json_object(),
 		.era = era,

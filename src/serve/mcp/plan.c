@@ -7,6 +7,7 @@
 #include "serve/mcp/tool_table.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 
 #include <string.h>
 
@@ -34,9 +35,8 @@ static void add_path(struct buf *out, const json_t *path)
 	for (i = 0; i + 1 < n; i++) {
 		step = json_array_get(path, i);
 		const char *tool = member(step, "tool");
-		(void)buf_addf(out, "%s%s%sline %" JSON_INTEGER_FORMAT "%s",
-			i ? ", then " : ", from ", tool, tool[0] ? " (" : "", count(step, "line"),
-			tool[0] ? ")" : "");
+		buf_addf(out, "%s%s%sline %" JSON_INTEGER_FORMAT "%s", i ? ", then " : ", from ",
+			tool, tool[0] ? " (" : "", count(step, "line"), tool[0] ? ")" : "");
 	}
 }
 
@@ -57,11 +57,11 @@ static void add_finding(struct buf *out, const json_t *call, const json_t *findi
 	const char *verdict = is_asked(finding) ? "a person is asked"
 		: is_refuted			? "denied"
 						: "decided when it runs";
-	(void)buf_addf(out, "line %" JSON_INTEGER_FORMAT ": %s%s%s: %s (%s)", count(call, "line"),
+	buf_addf(out, "line %" JSON_INTEGER_FORMAT ": %s%s%s: %s (%s)", count(call, "line"),
 		member(call, "tool"), parameter[0] ? ", " : "", parameter, verdict,
 		member(finding, "code"));
 	add_path(out, json_object_get(finding, "path"));
-	(void)buf_add(out, "\n");
+	buf_add(out, "\n");
 }
 
 /* Every flow that is not proved; of @only_asked those that a person decides. */
@@ -74,7 +74,7 @@ static void add_flows(struct buf *out, const json_t *report, bool only_asked)
 		finding) if ((only_asked ? is_asked(finding) : is_open(finding)) && n++ < FLOWS_MAX)
 		add_finding(out, call, finding);
 	if (n > FLOWS_MAX)
-		(void)buf_addf(out, "… and %zu more\n", n - FLOWS_MAX);
+		buf_addf(out, "… and %zu more\n", n - FLOWS_MAX);
 }
 
 static void add_diagnostics(struct buf *out, const json_t *report)
@@ -87,8 +87,7 @@ static void add_diagnostics(struct buf *out, const json_t *report)
 		const char *fix = param_text(d, "fix", member(d, "hint"));
 		if (i >= DIAGNOSTICS_MAX)
 			break;
-		(void)buf_addf(out,
-			"%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT ": %s: %s%s%s\n",
+		buf_addf(out, "%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT ": %s: %s%s%s\n",
 			member(d, "file"), count(d, "line"), count(d, "column"), member(d, "code"),
 			member(d, "message"), fix[0] ? ": " : "", fix);
 	}
@@ -101,16 +100,16 @@ static void give_report(struct mcp_job *job, const json_t *report)
 	const char *status = member(report, "status");
 	const json_t *printed = json_object_get(report, "stdout");
 	bool is_good = strcmp(status, "ok") == 0;
-	(void)buf_addf(&all, "%s\n", status);
+	buf_addf(&all, "%s\n", status);
 	add_diagnostics(&all, report);
 	add_flows(&all, report, false);
 	(void)printable_add(&plain, json_string_value(printed), json_string_length(printed));
 	if (plain.bytes > 0)
-		(void)buf_add(&all, "stdout:\n");
-	(void)buf_append(&all, buf_str(&plain), plain.bytes);
+		buf_add(&all, "stdout:\n");
+	buf_append(&all, buf_str(&plain), plain.bytes);
 	(void)printable_cut(&out, buf_str(&all), all.bytes, SHOWN_CHARACTERS, NULL);
 	json_t *result = mcp_result_text(buf_str(&out), out.bytes);
-	(void)json_object_set_new(result, "isError", json_boolean(!is_good));
+	json_put_bool(result, "isError", !is_good);
 	mcp_job_give(job, result);
 }
 
@@ -123,7 +122,7 @@ static json_t *plan_params(const struct mcp_job *job)
 		"policy", config->policy);
 	const char *request = param_text(job->arguments, "request", NULL);
 	if (request)
-		(void)json_object_set_new(params, "request", json_string(request));
+		json_put_text(params, "request", request);
 	return params;
 }
 
@@ -162,24 +161,24 @@ static json_t *asked_tools(const json_t *report)
 static void run(struct mcp_job *job, json_t *approved)
 {
 	json_t *params = plan_params(job);
-	(void)json_object_set_new(params, "approve", approved);
+	json_put_new(params, "approve", approved);
 	mcp_job_do(job, "plan.run", params, on_report);
 }
 
 static void refuse(struct mcp_job *job, const json_t *report, const char *why)
 {
 	cleanup_buf struct buf out = BUF_INIT(TEXT_MAX);
-	(void)buf_addf(&out, "not run: %s\n", why);
+	buf_addf(&out, "not run: %s\n", why);
 	add_flows(&out, report, true);
 	json_t *result = mcp_result_text(buf_str(&out), out.bytes);
-	(void)json_object_set_new(result, "isError", json_true());
+	json_put_bool(result, "isError", true);
 	mcp_job_give(job, result);
 }
 
 static void ask(struct mcp_job *job, const json_t *report, json_t *names)
 {
 	cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
-	(void)buf_add(&text, "A plan wants to do what its policy leaves to you:\n");
+	buf_add(&text, "A plan wants to do what its policy leaves to you:\n");
 	add_flows(&text, report, true);
 	json_t *question = mcp_approval_question(mcp_text(buf_str(&text), text.bytes),
 		"Let the plan call these tools with these values");

@@ -3,6 +3,7 @@
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool_table.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 	json_array_foreach(json_object_get(result, "files"), i, file)
 	{
 		const char *path = param_text(file, "path", "");
-		(void)json_array_append_new(list,
+		json_add_new(list,
 			json_pack("{s:o, s:s, s:O*, s:O*}", "uri", mcp_file_uri("default", path),
 				"name", path, "mimeType", json_object_get(file, "mime"), "size",
 				json_object_get(file, "size")));

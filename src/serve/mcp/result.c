@@ -4,6 +4,7 @@
 #include "api/text/observation.h"
 #include "api/text/printable.h"
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "serve/mcp/call.h"
 
@@ -12,15 +13,9 @@
 
 enum { KEPT_BYTES = 10000, PLAIN_MAX = 64 << 20, TEXT_MAX = 1 << 20 };
 
-static const char *member(const json_t *json, const char *name)
-{
-	const char *text = json_string_value(json_object_get(json, name));
-	return text ? text : "";
-}
-
 static bool is_good(const json_t *record)
 {
-	const char *status = member(record, "status");
+	const char *status = json_get_text(record, "status");
 	return strcmp(status, "ok") == 0 || strcmp(status, "running") == 0;
 }
 
@@ -41,7 +36,7 @@ static bool is_unreserved(char c)
 json_t *mcp_file_uri(const char *session, const char *path)
 {
 	struct buf b = BUF_INIT(3 * strlen(path) + 200);
-	(void)buf_addf(&b, "retort://session/%.100s/files/", session);
+	buf_addf(&b, "retort://session/%.100s/files/", session);
 	for (; *path; path++)
 		(void)(is_unreserved(*path) ? buf_append(&b, path, 1)
 					    : buf_addf(&b, "%%%02X", (unsigned char)*path));
@@ -53,11 +48,11 @@ json_t *mcp_file_uri(const char *session, const char *path)
 static void add_link(json_t *content, const json_t *record, const json_t *file)
 {
 	json_t *link = json_pack("{s:s, s:o, s:O*, s:O*, s:O*}", "type", "resource_link", "uri",
-		mcp_file_uri(member(record, "session"), member(file, "path")), "name",
+		mcp_file_uri(json_get_text(record, "session"), json_get_text(file, "path")), "name",
 		json_object_get(file, "path"), "mimeType", json_object_get(file, "mime"), "size",
 		json_object_get(file, "size"));
 	if (link)
-		(void)json_array_append_new(content, link);
+		json_add_new(content, link);
 }
 
 static void add_links(json_t *content, const json_t *record)
@@ -67,7 +62,7 @@ static void add_links(json_t *content, const json_t *record)
 	unsigned n = 0;
 	json_array_foreach(json_object_get(record, "files"), i, file)
 	{
-		bool is_there = strcmp(member(file, "change"), "deleted") != 0;
+		bool is_there = strcmp(json_get_text(file, "change"), "deleted") != 0;
 		if (is_there && n++ < MCP_LINKS_MAX)
 			add_link(content, record, file);
 	}
@@ -84,7 +79,7 @@ static void keep_text(json_t *out, const char *name, size_t characters)
 		return;
 	(void)printable_add(&plain, json_string_value(text), json_string_length(text));
 	(void)printable_cut(&b, buf_str(&plain), plain.bytes, characters, NULL);
-	(void)json_object_set_new(out, name, mcp_text(buf_str(&b), b.bytes));
+	json_put_new(out, name, mcp_text(buf_str(&b), b.bytes));
 	buf_done(&b);
 	buf_done(&plain);
 }
@@ -94,28 +89,28 @@ static json_t *slim(const json_t *bundle)
 {
 	const char *mime;
 	json_t *data, *out = json_object();
-	json_object_foreach((json_t *)(uintptr_t)bundle, mime, data)
+	json_object_foreach(json_unconst(bundle), mime, data)
 	{
 		size_t bytes = json_is_string(data) ? json_string_length(data)
 						    : json_dumpb(data, NULL, 0, JSON_ENCODE_ANY);
 		if (bytes <= KEPT_BYTES && strncmp(mime, "image/", 6) != 0)
-			(void)json_object_set(out, mime, data);
+			json_put_shared(out, mime, data);
 	}
 	return out;
 }
 
 static json_t *slim_record(const json_t *record, const struct observation *seen)
 {
-	json_t *out = json_copy((json_t *)(uintptr_t)record);
+	json_t *out = json_copy(json_unconst(record));
 	json_t *displays = json_array(), *value = json_object_get(record, "value"), *one;
 	size_t i;
 	keep_text(out, "stdout", seen->stdout_characters);
 	keep_text(out, "stderr", seen->stderr_characters);
 	if (value)
-		(void)json_object_set_new(out, "value", slim(value));
+		json_put_new(out, "value", slim(value));
 	json_array_foreach(json_object_get(record, "displays"), i, one)(void)
 		json_array_append_new(displays, slim(one));
-	(void)json_object_set_new(out, "displays", displays);
+	json_put_new(out, "displays", displays);
 	return out;
 }
 
@@ -147,7 +142,7 @@ json_t *mcp_result_make(const json_t *record, const struct mcp_result_options *o
 		content_of(record, &seen, options->version), "isError", !is_good(record), "_meta",
 		"retort/result", kept);
 	if (options->is_structured)
-		(void)json_object_set(result, "structuredContent", kept);
+		json_put_shared(result, "structuredContent", kept);
 	json_decref(kept);
 	observation_done(&seen);
 	return result;

@@ -1,6 +1,7 @@
 /* The tools that run code: run_code, run_wait, read_output; and sessions. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "api/text/printable.h"
+#include "base/json.h"
 #include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
@@ -39,7 +40,7 @@ static void copy(json_t *to, const struct mcp_job *job, const char *name)
 {
 	const json_t *value = param_get(job->arguments, name);
 	if (value)
-		(void)json_object_set(to, name, (json_t *)(uintptr_t)value);
+		json_put_shared(to, name, value);
 }
 
 static json_t *step_params(const struct mcp_job *job)
@@ -49,11 +50,10 @@ static json_t *step_params(const struct mcp_job *job)
 	copy(params, job, "runtime");
 	copy(params, job, "timeout_ms");
 	if (param_flag(job->arguments, "interactive"))
-		(void)json_object_set_new(params, "stdin_open", json_true());
+		json_put_bool(params, "stdin_open", true);
 	if (mcp_call_can(job->call, "elicitation"))
-		(void)json_object_set_new(params, "approvals", json_true());
-	(void)json_object_set_new(params, "wait_ms",
-		json_integer((json_int_t)param_count(job->arguments, "wait_ms", MCP_WAIT_MS)));
+		json_put_bool(params, "approvals", true);
+	json_put_int(params, "wait_ms", param_count(job->arguments, "wait_ms", MCP_WAIT_MS));
 	return params;
 }
 
@@ -130,7 +130,7 @@ static void act(struct mcp_job *job)
 		return;
 	}
 	if (strcmp(action, "kill") == 0)
-		(void)json_object_set_new(params, "kill", json_true());
+		json_put_bool(params, "kill", true);
 	mcp_job_do(job, "step.interrupt", params, on_told);
 }
 
@@ -156,7 +156,7 @@ void mcp_run_wait(struct mcp_call *call)
 		return;
 	}
 	json_t *params = run_params(job);
-	(void)json_object_set(params, "text", (json_t *)(uintptr_t)text);
+	json_put_shared(params, "text", text);
 	mcp_job_do(job, "step.input", params, on_fed);
 }
 
@@ -172,13 +172,13 @@ static void on_output(struct mcp_job *job, const json_t *result, const struct er
 		return;
 	}
 	(void)printable_add(&plain, json_string_value(text), json_string_length(text));
-	(void)buf_addf(&out, "%s: %" JSON_INTEGER_FORMAT " bytes", param_text(result, "stream", ""),
+	buf_addf(&out, "%s: %" JSON_INTEGER_FORMAT " bytes", param_text(result, "stream", ""),
 		json_integer_value(json_object_get(result, "bytes")));
 	if (json_is_integer(next))
-		(void)buf_addf(
+		buf_addf(
 			&out, ", more from offset %" JSON_INTEGER_FORMAT, json_integer_value(next));
-	(void)buf_add(&out, "\n");
-	(void)buf_append(&out, buf_str(&plain), plain.bytes);
+	buf_add(&out, "\n");
+	buf_append(&out, buf_str(&plain), plain.bytes);
 	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
 	buf_done(&out);
 	buf_done(&plain);
@@ -193,7 +193,6 @@ void mcp_read_output(struct mcp_call *call)
 	copy(params, job, "stream");
 	copy(params, job, "offset");
 	copy(params, job, "grep");
-	(void)json_object_set_new(params, "limit",
-		json_integer((json_int_t)param_count(job->arguments, "limit", MCP_READ_BYTES)));
+	json_put_int(params, "limit", param_count(job->arguments, "limit", MCP_READ_BYTES));
 	mcp_job_do(job, "step.output", params, on_output);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/seal.h"
 
+#include "base/json.h"
+
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@ void mcp_id_make(char out[MCP_ID_BYTES])
 
 static json_t *borrowed(const json_t *json)
 {
-	return json ? json_incref((json_t *)(uintptr_t)json) : json_null();
+	return json ? json_incref(json_unconst(json)) : json_null();
 }
 
 /* What is authenticated: the text that goes out, and what the reader knows himself. */

@@ -15,7 +15,7 @@ static void add_schema(struct buf *out, const json_t *tool, const char *name)
 	const json_t *schema = json_object_get(tool, name);
 	char *text = schema ? json_dumps(schema, JSON_COMPACT) : NULL;
 	if (text)
-		(void)buf_addf(out, "%s: %s\n", name, text);
+		buf_addf(out, "%s: %s\n", name, text);
 	free(text);
 }
 
@@ -24,18 +24,18 @@ static void add_tool(struct buf *out, const json_t *tool, const char *detail)
 	const char *text = param_text(tool, "description", "");
 	bool is_full = strcmp(detail, "full") == 0;
 	if (strcmp(detail, "names") == 0) {
-		(void)buf_addf(out, "%s\n", param_text(tool, "name", ""));
+		buf_addf(out, "%s\n", param_text(tool, "name", ""));
 		return;
 	}
-	(void)buf_addf(out, "retort.%s\n", param_text(tool, "signature", ""));
+	buf_addf(out, "retort.%s\n", param_text(tool, "signature", ""));
 	size_t bytes = is_full ? strlen(text) : strcspn(text, "\n");
 	if (bytes > 0) {
-		(void)buf_add(out, "    ");
-		(void)buf_append(out, text, bytes);
-		(void)buf_add(out, "\n");
+		buf_add(out, "    ");
+		buf_append(out, text, bytes);
+		buf_add(out, "\n");
 	}
 	if (!json_is_true(json_object_get(tool, "read_only")))
-		(void)buf_add(out, "    It can change something: a person may be asked.\n");
+		buf_add(out, "    It can change something: a person may be asked.\n");
 	if (!is_full)
 		return;
 	add_schema(out, tool, "input_schema");
@@ -58,10 +58,10 @@ static void on_found(struct mcp_job *job, const json_t *result, const struct err
 	{
 		const char *why = param_text(one, "error", NULL);
 		if (why)
-			(void)buf_addf(&all, "not known: %s\n", why);
+			buf_addf(&all, "not known: %s\n", why);
 	}
 	if (json_array_size(tools) == 0)
-		(void)buf_add(&all, "nothing found: try other words\n");
+		buf_add(&all, "nothing found: try other words\n");
 	(void)printable_add(&plain, buf_str(&all), all.bytes);
 	(void)printable_cut(&out, buf_str(&plain), plain.bytes, SHOWN_CHARACTERS,
 		"a smaller limit shows the best");

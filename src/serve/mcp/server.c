@@ -2,6 +2,7 @@
 #include "serve/mcp/inside.h"
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -62,10 +63,10 @@ static void add_capability(
 		return;
 	json_t *one = json_object();
 	if (has_list_changed)
-		(void)json_object_set_new(one, "listChanged", json_true());
+		json_put_bool(one, "listChanged", true);
 	if (has_subscribe)
-		(void)json_object_set_new(one, "subscribe", json_true());
-	(void)json_object_set_new(all, name, one);
+		json_put_bool(one, "subscribe", true);
+	json_put_new(all, name, one);
 }
 
 json_t *mcp_capabilities(const struct mcp_config *config)
@@ -106,7 +107,7 @@ json_t *mcp_error(const json_t *id, int code, const char *message, json_t *data)
 	json_t *error = json_pack("{s:i, s:o, s:o*}", "code", code, "message",
 		mcp_text(message, strlen(message)), "data", data);
 	return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id",
-		id ? json_incref((json_t *)(uintptr_t)id) : json_null(), "error", error);
+		id ? json_incref(json_unconst(id)) : json_null(), "error", error);
 }
 
 json_t *mcp_notification(const char *method, json_t *params)
@@ -130,7 +131,7 @@ void mcp_answer(const struct mcp_out *out, struct mcp_batch *batch, json_t *mess
 		return;
 	}
 	if (message)
-		(void)json_array_append_new(batch->answers, message);
+		json_add_new(batch->answers, message);
 	if (--batch->n_open > 0)
 		return;
 	/* All were cancelled: there is no empty array. */
@@ -158,11 +159,10 @@ static json_t *change_params(const char *uri, const json_t *subscription)
 {
 	json_t *params = uri || subscription ? json_object() : NULL;
 	if (uri)
-		(void)json_object_set_new(params, "uri", mcp_text(uri, strlen(uri)));
+		json_put_new(params, "uri", mcp_text(uri, strlen(uri)));
 	if (subscription)
-		(void)json_object_set_new(params, "_meta",
-			json_pack("{s:O}", MCP_META "subscriptionId",
-				(json_t *)(uintptr_t)subscription));
+		json_put_new(params, "_meta",
+			json_pack("{s:O}", MCP_META "subscriptionId", json_unconst(subscription)));
 	return params;
 }
 

@@ -6,6 +6,7 @@
 #include "serve/mcp/tool_table.h"
 
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ static void add_first_line(struct buf *out, const json_t *text)
 	const char *end = bytes ? memchr(code, '\n', bytes) : NULL;
 	size_t shown = utf8_cut(code, end ? (size_t)(end - code) : bytes, CODE_SHOWN);
 	(void)printable_add(out, code, shown);
-	(void)buf_add(out, shown < bytes ? "…\n" : "\n");
+	buf_add(out, shown < bytes ? "…\n" : "\n");
 }
 
 static void on_list(struct mcp_job *job, const json_t *result, const struct err *err)
@@ -39,14 +40,14 @@ static void on_list(struct mcp_job *job, const json_t *result, const struct err 
 	json_array_foreach(json_object_get(result, "sessions"), i, s)
 	{
 		const char *name = param_text(s, "name", param_text(s, "session", ""));
-		(void)buf_addf(&out, "%s: %s, %s, %" JSON_INTEGER_FORMAT " steps\n", name,
+		buf_addf(&out, "%s: %s, %s, %" JSON_INTEGER_FORMAT " steps\n", name,
 			param_text(s, "runtime", ""), param_text(s, "state", ""),
 			json_integer_value(json_object_get(s, "steps")));
 	}
 	if (out.bytes == 0)
-		(void)buf_add(&out, "no sessions");
+		buf_add(&out, "no sessions");
 	if (json_is_true(json_object_get(result, "truncated")))
-		(void)buf_add(&out, "… and older ones");
+		buf_add(&out, "… and older ones");
 	give(job, &out);
 }
 
@@ -64,14 +65,14 @@ static void on_log(struct mcp_job *job, const json_t *result, const struct err *
 	{
 		if (i >= STEPS_SHOWN)
 			break;
-		(void)buf_addf(&out, "%.*s %s %s: ", ID_SHOWN, param_text(s, "step", ""),
+		buf_addf(&out, "%.*s %s %s: ", ID_SHOWN, param_text(s, "step", ""),
 			param_text(s, "runtime", ""), param_text(s, "status", ""));
 		add_first_line(&out, json_object_get(s, "code"));
 	}
 	if (n == 0)
-		(void)buf_add(&out, "no steps yet");
+		buf_add(&out, "no steps yet");
 	if (n > STEPS_SHOWN)
-		(void)buf_addf(&out, "… and %zu older", n - STEPS_SHOWN);
+		buf_addf(&out, "… and %zu older", n - STEPS_SHOWN);
 	give(job, &out);
 }
 
@@ -83,7 +84,7 @@ static void on_undo(struct mcp_job *job, const json_t *result, const struct err 
 		return;
 	}
 	const char *head = param_text(result, "head", "");
-	(void)buf_addf(
+	buf_addf(
 		&out, "the last step was taken back: now at %.12s: ", head[0] ? head : "the start");
 	outcome_add_undone(&out, result);
 	give(job, &out);
@@ -96,13 +97,13 @@ static void on_branch(struct mcp_job *job, const json_t *result, const struct er
 		mcp_job_refuse(job, err);
 		return;
 	}
-	(void)buf_addf(&out, "new session \"%s\" with the state of \"%s\"",
+	buf_addf(&out, "new session \"%s\" with the state of \"%s\"",
 		param_text(result, "name", param_text(result, "session", "")),
 		mcp_job_session(job));
 	if (json_object_get(result, "runs_again"))
-		(void)buf_add(&out, "; ");
+		buf_add(&out, "; ");
 	if (outcome_add_again(&out, result))
-		(void)buf_add(&out, ", in both");
+		buf_add(&out, ", in both");
 	give(job, &out);
 }
 
@@ -113,14 +114,14 @@ static void on_close(struct mcp_job *job, const json_t *result, const struct err
 		mcp_job_refuse(job, err);
 		return;
 	}
-	(void)buf_addf(&out, "session \"%s\" is closed", mcp_job_session(job));
+	buf_addf(&out, "session \"%s\" is closed", mcp_job_session(job));
 	give(job, &out);
 }
 
 static void tell_reset(struct mcp_job *job)
 {
 	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
-	(void)buf_addf(&out, "session \"%s\" is new and empty", mcp_job_session(job));
+	buf_addf(&out, "session \"%s\" is new and empty", mcp_job_session(job));
 	give(job, &out);
 }
 
@@ -157,12 +158,11 @@ void mcp_sessions(struct mcp_call *call)
 		if (strcmp(actions[i].action, action) != 0)
 			continue;
 		if (actions[i].has_session)
-			(void)json_object_set_new(
-				params, "session", json_string(mcp_job_session(job)));
+			json_put_text(params, "session", mcp_job_session(job));
 		if (actions[i].has_name && name)
-			(void)json_object_set_new(params, "name", json_string(name));
+			json_put_text(params, "name", name);
 		if (actions[i].has_name && param_flag(job->arguments, "force"))
-			(void)json_object_set_new(params, "force", json_true());
+			json_put_bool(params, "force", true);
 		mcp_job_do(job, actions[i].operation, params, actions[i].next);
 		return;
 	}

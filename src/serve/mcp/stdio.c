@@ -72,8 +72,8 @@ static void take_line(struct stdio *s, const char *line, size_t bytes)
 static void refuse_line(struct stdio *s)
 {
 	struct err err;
-	(void)err_set(&err, ERR_LIMIT, "a message over %d MiB", RPC_LINE_BYTES >> 20);
-	(void)err_hint(&err, "send files in parts, or give --volume");
+	err_fail(&err, ERR_LIMIT, "send files in parts, or give --volume", "a message over %d MiB",
+		RPC_LINE_BYTES >> 20);
 	(void)rpc_put_error(&s->out, NULL, RPC_INVALID, &err);
 	buf_done(&s->in);
 	s->is_ended = true;

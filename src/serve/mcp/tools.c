@@ -3,6 +3,7 @@
 
 #include "api/operation/schema.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "serve/mcp/call.h"
 #include "serve/mcp/tool_table.h"
@@ -44,13 +45,13 @@ static json_t *annotations(const struct mcp_tools_config *config, const struct m
 	json_t *out = json_pack("{s:s}", "title", tool->title);
 	bool is_destructive = (tool->traits & MCP_RUNS_CODE) && config->is_destructive;
 	if (tool->traits & MCP_READ_ONLY)
-		(void)json_object_set_new(out, "readOnlyHint", json_true());
+		json_put_bool(out, "readOnlyHint", true);
 	else if (!is_destructive && !(tool->traits & MCP_WORLD))
-		(void)json_object_set_new(out, "destructiveHint", json_false());
+		json_put_bool(out, "destructiveHint", false);
 	if ((tool->traits & MCP_IDEMPOTENT) && !(tool->traits & MCP_READ_ONLY))
-		(void)json_object_set_new(out, "idempotentHint", json_true());
+		json_put_bool(out, "idempotentHint", true);
 	if (!(tool->traits & MCP_WORLD))
-		(void)json_object_set_new(out, "openWorldHint", json_false());
+		json_put_bool(out, "openWorldHint", false);
 	return out;
 }
 
@@ -78,8 +79,7 @@ static void add_told(
 	size_t shown = utf8_cut(text, bytes, max_bytes);
 	while (shown < bytes && shown > 0 && text[shown] != ',' && text[shown] != ';')
 		shown--;
-	(void)buf_addf(
-		out, "%s%.*s%s%s", before, (int)shown, text, shown < bytes ? ", …" : "", after);
+	buf_addf(out, "%s%.*s%s%s", before, (int)shown, text, shown < bytes ? ", …" : "", after);
 }
 
 /* What this engine's boxes have, where the table says it in general. */
@@ -89,11 +89,11 @@ static json_t *describe(const struct mcp_tools_config *config, const struct mcp_
 	const char *text = tool->description, *mark = strstr(text, packages_unknown);
 	bool is_known = mark && config->packages && config->packages[0];
 	if (is_known) {
-		(void)buf_append(&out, text, (size_t)(mark - text));
+		buf_append(&out, text, (size_t)(mark - text));
 		add_told(&out, "", config->packages, "", MCP_TOLD_SHORT_MAX);
 		text = mark + strlen(packages_unknown);
 	}
-	(void)buf_add(&out, text);
+	buf_add(&out, text);
 	if (mark)
 		add_told(&out, " Files given: ", config->files, ".", MCP_TOLD_SHORT_MAX);
 	return mcp_text(buf_str(&out), out.bytes);
@@ -102,7 +102,7 @@ static json_t *describe(const struct mcp_tools_config *config, const struct mcp_
 static char *instruct(const struct mcp_tools_config *config)
 {
 	struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
-	(void)buf_add(&out, config->has_tools ? instructions_tools : instructions);
+	buf_add(&out, config->has_tools ? instructions_tools : instructions);
 	add_told(&out, " Files given: ", config->files, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Python has ", config->packages, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Limits: ", config->limits, ".", MCP_TOLD_MAX / 4);
@@ -115,7 +115,7 @@ static json_t *define(const struct mcp_tools_config *config, const struct mcp_to
 		describe(config, tool), "inputSchema", input_schema(tool), "annotations",
 		annotations(config, tool));
 	if (config->is_structured && (tool->traits & MCP_RUNS_CODE))
-		(void)json_object_set_new(out, "outputSchema",
+		json_put_new(out, "outputSchema",
 			json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}, s:[s]}", "type", "object",
 				"properties", "status", "type", "string", "stdout", "type",
 				"string", "stderr", "type", "string", "required", "status"));
