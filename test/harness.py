@@ -29,6 +29,9 @@ IS_SANITIZED = "ASAN_OPTIONS" in os.environ
 # In test/vm, where nothing is quick.
 IS_EMULATED = "RETORT_TEST_EMULATED" in os.environ
 
+# `test/run.py --long`: see sample().
+IS_LONG = "RETORT_TEST_LONG" in os.environ
+
 # A machine under load is slow; a test that hangs must still end.
 TIMEOUT_S = 120
 
@@ -121,6 +124,11 @@ def needs_root(reason):
 def needs_shell_or_sql(test):
     """For a test, or all of a Case."""
     return unittest.skipIf(not sanitizers_fit(), "AddressSanitizer cannot start in a box without cgroups")(test)
+
+
+def sample(some, every):
+    """How much of what a claim is about is tried: @every with `test/run.py --long`, else @some."""
+    return every if IS_LONG else some
 
 
 def make_dir():

@@ -30,10 +30,10 @@ def is_marked(pid):
 
 
 def is_strangers(pid, table):
-    """Does it belong to an engine that somebody else has started and that is alive?"""
+    """Does it belong to an engine, or to a test program in place of one, that somebody else has started and that is alive?"""
     while pid in table and pid > 1:
         parent, name, _ = table[pid]
-        if name == "retort":
+        if name == "retort" or name.startswith("tool-"):
             return parent != os.getpid()
         pid = parent
     return False

@@ -98,7 +98,7 @@ class Calls(harness.Case):
             with self.subTest(arguments=arguments):
                 session = self.engine.session()
                 step = self.engine.run(
-                    session, f"d = json.dumps({arguments})\nend = __import__('time').monotonic() + 2\n"
+                    session, f"d = json.dumps({arguments})\nend = __import__('time').monotonic() + 1\n"
                     "while __import__('time').monotonic() < end:\n    last += 1\n"
                     "    frame(20, ('{\"id\": \"%s\", \"call\": %d, \"name\": \"a.b\", \"arguments\": %s}' % (step, last, d)).encode())",
                     timeout_ms=5000)
@@ -112,7 +112,7 @@ class Calls(harness.Case):
     def test_T_CALL_FRAME_answers_not_read(self):
         """Large answers that are never read, in many steps: the engine holds no more than a channel's worth."""
         session = self.engine.session()
-        for _ in range(3):
+        for _ in range(2):
             step = self.engine.run(session, "for i in range(10): put('a.b')\n" + FOREVER, timeout_ms=1000)
             for _ in range(10):
                 self.engine.answer(self.engine.call(), {"value": "x" * (8 << 20)})

@@ -274,6 +274,7 @@ b = bytearray(40 << 20)
         self.assertEqual(self.value(self.branch(grandchild), "x"), 8)
 
 
+@harness.as_user
 class State(Case):
     """What goes on in a branch, and what does not."""
 
@@ -437,6 +438,7 @@ for m in maps: m[:2] = b'-.'
             self.assertEqual(self.value(session, "protect(ctypes.c_void_p(at), 4096, 1); guarded[:6].decode()"), "closed")
         self.assertEqual(self.value(child, "look()"), ["c" * 8, 2, "c.", "c."])
 
+    @harness.as_each
     def test_holes_take_no_memory(self):
         parent = self.create(limits={"memory_bytes": 128 << 20})
         self.run_(parent, "import mmap, os, tempfile; f = tempfile.TemporaryFile(); fd = f.fileno(); f.truncate(200 << 20)\n"
@@ -471,6 +473,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
         moved = "os.rename('d.db', 'e.db'); sqlite3.connect('d.db').execute('create table t(a)'); write(7)"
         self.assertEqual(self.run_(grandchild, "import os; " + moved)["error"]["name"], "OperationalError")
 
+    @harness.as_each
     def test_a_branch_that_fails_costs_no_state(self):
         """The caller hears why; the session goes on, if need be by its journal, and can be undone."""
         register = "import mmap, os, threading, time; x = 5; os.register_at_fork(after_in_child=lambda: "
@@ -506,6 +509,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
                 self.client("session.undo", session=session, count=4)
                 self.assertEqual(self.value(session, "[w, 'x' in globals()]"), [4, False])
 
+    @harness.as_each
     def test_a_driver_that_dies_while_its_box_is_cleared(self):
         """Whoever hears of it first, the caller is told what may have been the cause."""
         session = self.create(fresh=True)
@@ -557,6 +561,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
         self.assertRegex(str(refused.exception), r"other threads: Thread-1")
         self.assertEqual(self.value(parent, "x"), 3)
 
+    @harness.as_each
     def test_own_processes_refuse_unless_forced(self):
         parent = self.create()
         self.run_(parent, "import subprocess; p = subprocess.Popen(['sleep', '60']); x = 3")
@@ -568,6 +573,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
         self.assertEqual(self.value(child, "x"), 3)
         self.assertEqual(self.value(parent, "x"), 3)
 
+    @harness.as_each
     def test_as_many_processes_as_there_can_be(self):
         """Those that were ended make room for the branch, although the program has not waited for them."""
         by = self.run_(self.create(), "1")["limits"]["pids"]["by"]
@@ -581,6 +587,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
             self.assertEqual(said["value"]["text/plain"], "(3, True, False)", said)
             self.assertEqual(said["state"]["outcome"], "committed", said)
 
+    @harness.as_each
     def test_no_process_for_an_interpreter(self):
         session = self.create(limits={"pids": 16})
         by = self.run_(session, "import subprocess; x = 3; p = []")["limits"]["pids"]["by"]
@@ -827,7 +834,7 @@ class Full(harness.Case):
             self.assertEqual(client.value(kept, "x"), 1)
             pid, hard = engine.process.pid, resource.prlimit(engine.process.pid, resource.RLIMIT_NOFILE)[1]
             n_failed = 0
-            for limit in range(16, 64):
+            for limit in range(16, 64, harness.sample(3, 1)):
                 for method, params in (("session.create", {"fresh": True}), ("session.branch", {"session": kept})):
                     resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, hard))
                     try:

@@ -22,7 +22,7 @@ import test_repl as repl  # noqa: E402
 from engine import Client, Engine, Failed  # noqa: E402
 
 IDENTITY = "user"
-KILLS = int(os.environ.get("RETORT_TEST_KILLS", "200"))
+KILLS = harness.sample(60, 500)
 
 
 def digest(parent, runtime, code, record):
@@ -132,10 +132,13 @@ class Tree(HistoryCase):
     def test_what_is_left_out_is_said(self):
         e = self.engine(None, "--checkpoints", "1")
         s = e("session.create", runtime="shell", name="long")["session"]
-        for _ in range(100):  # a step that is over leaves room for the next
+        for _ in range(3):  # a step that is over leaves room for the next
             calls = [e.client.send("step.run", session=s, code=":") for _ in range(101)]
             for _ in calls:
                 self.assertEqual(e.client.answer()[1]["status"], "ok")
+        for _ in range(97):  # a file that is written is a step too, and cheaper
+            for call in [e.client.send("file.write", session=s, path="f", content="") for _ in range(101)]:
+                self.assertEqual(e.client.answer()[0], call)
         for args, rows in ((["long"], 10001), (["--graph"], 10000)):
             done = harness.retort("session", "log", *args, "--socket", e.path)
             self.assertEqual((done.status, len(done.out.splitlines())), (0, rows), done.err)

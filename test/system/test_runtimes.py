@@ -107,6 +107,7 @@ class Runtimes(harness.Case):
                              ("killed", 9, "rolled_back"), name)
             self.assertEqual(self.state(s), ["1"] * 4, name)
 
+    @harness.as_each
     def test_a_step_that_wants_too_much_memory(self):
         s = self.session(limits={"memory_bytes": 256 << 20})
         for name in NAMES:
@@ -208,6 +209,7 @@ class Runtimes(harness.Case):
             self.assertEqual(b.run("n = 1; import os; os.abort()", runtime="python")["state"]["outcome"], "rolled_back")
             self.assertEqual(b.run("n", runtime="python")["error"]["name"], "NameError")
 
+    @harness.as_each
     def test_a_full_disk_costs_no_state(self):
         for limit, value in ("disk_bytes", 8 << 20), ("disk_inodes", 100):
             session = self.session(limits={limit: value})
