@@ -31,8 +31,11 @@ test: deps      ## install what is missing, build, run every test
 check: all      ## run every test
 	@/usr/bin/python3 test/run.py $(BUILD) $(TESTARGS)
 
-check-fast: all ## run the unit tests, the fuzz targets over their corpora and the rules of the house
-	@for suite in unit fuzz house; do /usr/bin/python3 test/run.py $(BUILD) --suite $$suite || exit 1; done
+check-fast: all ## the unit tests, the fuzz targets over their corpora, the rules of the house: under a minute
+	@/usr/bin/python3 test/run.py $(BUILD) --suite unit,fuzz,house
+
+test-both: all  ## every system and escape test as root and as user, also where its claim is the same for both
+	@/usr/bin/python3 test/run.py $(BUILD) --identity both $(TESTARGS)
 
 asan:           ## unit, driver and system tests under AddressSanitizer and UBSan
 	@test -d build-asan || CC=gcc meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
@@ -53,10 +56,15 @@ soak: all      ## thousands of sessions with random kills: leaks, stuck sessions
 load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
 	@/usr/bin/python3 test/load/load.py $(BUILD)/retort $(LOADARGS)
 
-test-long: deps ## CPython's own test suite in boxes, half an hour (LONGARGS: -k MODULE, --jobs N)
+test-long: deps ## what takes long; says how long at its start (LONGARGS: names of parts)
 	@dev/install-deps "libpython$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')-testsuite"
 	@$(MAKE) --no-print-directory all
-	@/usr/bin/python3 test/long/cpython.py $(BUILD) $(LONGARGS)
+	@/usr/bin/python3 test/long/long.py $(BUILD) $(LONGARGS)
+
+test-cpython: deps ## of test-long: CPython's own test suite in boxes, half an hour (CPYTHONARGS: -k MODULE, --jobs N)
+	@dev/install-deps "libpython$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')-testsuite"
+	@$(MAKE) --no-print-directory all
+	@/usr/bin/python3 test/long/cpython.py $(BUILD) $(CPYTHONARGS)
 
 hosts: all     ## show retort in two real agents, with a model that is a script (npm; HOSTSARGS)
 	@test/interop/hosts/run --retort $(BUILD)/retort $(HOSTSARGS)
@@ -102,4 +110,4 @@ clean:          ## remove what was built
 help:           ## list these
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check check-fast asan fuzz mutants soak load test-long hosts units vm bench lint docs format hooks dist install clean help
+.PHONY: all deps demo test check check-fast test-both asan fuzz mutants soak load test-long test-cpython hosts units vm bench lint docs format hooks dist install clean help

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run every test and sum up: unit tests, fuzz corpora, driver, system, escape and interop tests.
 
-usage: test/run.py BUILD_DIR [-k SUBSTRING] [--suite NAME,…] [--identity root|user|both] [-j N]
+usage: test/run.py BUILD_DIR [-k SUBSTRING] [--suite NAME,…] [--identity root|user|both] [--long] [-j N]
 
 System and escape tests run the real binary as an ordinary user without any privilege, and, when we are root, as root
 too. A test whose claim is the same for both says so (test/harness.py) and runs as user only; --identity both runs
@@ -28,6 +28,8 @@ NOBODY = 65534
 TEST_TIMEOUT_S = 1500
 # Most tests wait for something most of the time.
 JOBS_PER_CPU = 2
+# Random plans of --long, for each test that makes some.
+LONG_PLANS = 10_000
 # In a directory of a build: how long each file of tests took when it ran last, so that the long ones begin first.
 SECONDS_FILE = "test-seconds.json"
 IS_USERS = re.compile(r'^IDENTITY = "user"', re.M)
@@ -215,6 +217,7 @@ def main():
     parser.add_argument("--suite", type=lambda names: names.split(","), metavar="NAME,…")
     parser.add_argument("--identity", choices=["root", "user", "both"],
                         help="run all system and escape tests as these; else each as whom its claim differs for")
+    parser.add_argument("--long", action="store_true", help="try all of what is otherwise tried in part: see harness.sample()")
     parser.add_argument("-j", type=int, default=JOBS_PER_CPU * len(os.sched_getaffinity(0)))
     parser.add_argument("-v", action="store_true", help="show all output")
     parser.add_argument("--copy-to", metavar="DIR",
@@ -227,6 +230,8 @@ def main():
     if args.copy_to:
         install(args.build, args.copy_to)
         return 0
+    if args.long:
+        os.environ.update(RETORT_TEST_LONG="1", RETORT_PLANS=str(LONG_PLANS))
     start = time.monotonic()
     where = tempfile.mkdtemp(prefix="retort-test-")
     os.mkdir(os.path.join(where, "tmp"))

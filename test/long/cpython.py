@@ -7,7 +7,7 @@ usage: test/long/cpython.py BUILD_DIR [-k MODULE]... [--jobs N] [--identity root
 
 Each module of Debian's libpython3.11-testsuite runs bare, as an ordinary user, and in two boxes: one that root starts and
 one that an ordinary user starts. In neither is a program root. Outcomes are compared test by test. A difference counts if a
-second run, by itself, has it too. An exception without a difference is a failure as well. Takes half an hour; `make test-long`
+second run, by itself, has it too. An exception without a difference is a failure as well. Takes half an hour; `make test-cpython`
 installs what it needs.
 """
 
