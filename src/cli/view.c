@@ -428,14 +428,14 @@ static int show_failed(int r, int status)
 
 int view_run(struct view *view, const struct run_request *req)
 {
-	const struct run_events events = {.arg = view,
-		.started = on_started,
-		.output = on_output,
-		.tail = on_tail,
-		.display = on_display};
+	const struct step_listener listener = {
+		.arg = view, .started = on_started, .output = on_output, .display = on_display};
+	struct run_request heard = *req;
 	struct run_result result;
 	struct err err = {0};
-	int r = run_once(req, &events, &result, &err);
+	heard.listener = &listener;
+	heard.tail = on_tail;
+	int r = run_once(&heard, &result, &err);
 	int status = result.exit_status;
 	if (result.record)
 		status = show_failed(show_result(view, result.record), status);

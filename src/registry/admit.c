@@ -176,7 +176,8 @@ struct line {
 
 static uint64_t job_bytes(const struct job *job)
 {
-	return job->bytes + job->fd_bytes;
+	const struct step_order *order = job->order;
+	return order ? order->code_bytes + order->stdin_bytes : job->bytes + job->fd_bytes;
 }
 
 static void add_line(struct line *line, const struct entry *e)
@@ -259,7 +260,7 @@ bool registry_withdraw(struct registry *r, const char *session, const void *whos
 	struct err err;
 	struct entry *e = registry_look_up(r, session, &found, &err) < 0 ? NULL : found.live;
 	struct job *job = e ? e->first : NULL;
-	while (job && job->watch != whose && job->arg != whose)
+	while (job && job->listener != whose && job->arg != whose)
 		job = job->next;
 	if (!job)
 		return false;

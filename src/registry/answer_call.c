@@ -14,7 +14,6 @@
 #include "registry/find.h"
 #include "registry/job.h"
 #include "registry/replay.h"
-#include "session/box/stdin_queue.h"
 #include "session/tool_call.h"
 
 #include <stdio.h>
@@ -62,34 +61,6 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 	}
 	digest_text(digest, text, bytes);
 	return admit_blob(e, text, bytes, digest, err);
-}
-
-void entry_on_tool(void *arg, const json_t *event)
-{
-	struct entry *e = arg;
-	const struct job *job = e->first;
-	if (!e->replay && job && job->watch && job->watch->tool)
-		job->watch->tool(job->watch->arg, event);
-}
-
-static void on_input(void *arg)
-{
-	const struct entry *e = arg;
-	if (e->session)
-		session_input(e->session);
-}
-
-bool entry_on_waiting(void *arg)
-{
-	struct entry *e = arg;
-	const struct job *job = e->first;
-	bool can_wait = !e->replay && job && job->inlet && inlet_is_open(job->inlet) &&
-		job->watch && job->watch->waiting && inlet_unread(job->inlet) == 0;
-	if (!can_wait)
-		return false;
-	inlet_watch(job->inlet, on_input, e);
-	job->watch->waiting(job->watch->arg);
-	return true;
 }
 
 /* ---- what was kept ---- */

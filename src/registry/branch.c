@@ -56,8 +56,8 @@ static struct entry *new_child(struct job *job, struct err *err)
 	child->is_tainted = e->is_tainted;
 	child->is_mixed = e->is_mixed;
 	child->is_trial = job->is_trial;
-	if (job->is_trial && (child->ttl_ms == 0 || (uint64_t)child->ttl_ms > job->timeout_ms))
-		child->ttl_ms = (int64_t)job->timeout_ms;
+	if (job->is_trial && (child->ttl_ms == 0 || (uint64_t)child->ttl_ms > job->ttl_ms))
+		child->ttl_ms = (int64_t)job->ttl_ms;
 	child->rebuilt = e->rebuilt;
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);

@@ -7,17 +7,13 @@
 #include "registry/job.h"
 #include "registry/put_file.h"
 #include "registry/replay.h"
-#include "session/box/stdin_queue.h"
 #include "session/change.h"
 #include "session/rewind.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { CODE_MAX = 32 << 20 };
 
@@ -27,8 +23,7 @@ void job_free(struct job *job)
 		put_forget(job->summing);
 	fd_close(&job->fd);
 	free(job->text);
-	free(job->filename);
-	json_decref(job->inputs);
+	step_order_let_go(job->order);
 	free(job);
 }
 
@@ -91,27 +86,23 @@ void job_take_back(struct job *job, const struct err *why)
 	job_fail(job, &job->why);
 }
 
+static const struct runtime *runtime_of(const struct job *job)
+{
+	return job->order->runtime ? job->order->runtime : job->entry->order->runtime;
+}
+
 static void run_step(struct job *job)
 {
 	struct entry *e = job->entry;
 	struct err err;
-	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
-	if (job->inlet && runtime->is_stdin_text) {
+	const struct runtime *runtime = runtime_of(job);
+	if (job->order->inlet && runtime->is_stdin_text) {
 		err_set(&err, ERR_USAGE, "`stdin_open`: %s reads its input whole", runtime->name);
 		err_hint(&err, "give it as stdin");
 		job_fail(job, &err);
 		return;
 	}
-	const struct step_request req = {.runtime = job->runtime,
-		.code = job->text,
-		.code_bytes = job->bytes,
-		.filename = job->filename,
-		.timeout_ms = job->timeout_ms,
-		.is_atomic = job->is_atomic,
-		.wants_variables = job->wants_variables,
-		.inputs = job->inputs,
-		.stdin_fd = fd_take(&job->fd)};
-	if (session_run(e->session, &req, &err) < 0)
+	if (session_run(e->session, job->order, job->listener, &err) < 0)
 		job_fail(job, &err);
 }
 
@@ -145,7 +136,7 @@ static void on_caught_up(struct entry *e, const struct replay *result)
 static void start_step(struct job *job)
 {
 	struct entry *e = job->entry;
-	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
+	const struct runtime *runtime = runtime_of(job);
 	struct replay *replay;
 	struct err err;
 	if (runtime->carry != CARRY_REPLAY || !e->head[0] || session_is_live(e->session, runtime)) {
@@ -167,51 +158,21 @@ static void start_step(struct job *job)
 void entry_on_begin(void *arg)
 {
 	struct entry *e = arg;
-	const struct job *job = e->first;
+	const struct step_listener *to = e->first ? e->first->listener : NULL;
 	if (!e->replay)
 		journal_prepare(e->roll->journal, e->id, e->head);
-	else if (job && job->watch && job->watch->rebuilding)
-		job->watch->rebuilding(job->watch->arg, e->replay->at + 1, e->replay->n);
-	if (!e->replay && job && job->watch && job->watch->started)
-		job->watch->started(job->watch->arg, e->id);
-}
-
-void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head)
-{
-	struct entry *e = arg;
-	const struct job *job = e->first;
-	(void)bytes;
-	if (!e->replay && job && job->watch && job->watch->output && n_head > 0)
-		job->watch->output(job->watch->arg, stream, data, n_head);
-}
-
-void entry_on_display(void *arg, const json_t *display)
-{
-	struct entry *e = arg;
-	const struct job *job = e->first;
-	if (!e->replay && job && job->watch && job->watch->display)
-		job->watch->display(job->watch->arg, display);
-}
-
-/* What it was given while it ran is an input as any other: it is given again when it is replayed.
- */
-void entry_on_ending(void *arg)
-{
-	struct entry *e = arg;
-	const struct job *job = e->first;
-	size_t bytes;
-	if (e->replay || !job || !job->inlet)
-		return;
-	const char *text = inlet_text(job->inlet, &bytes);
-	(void)json_object_set_new(job->inputs, "stdin", json_stringn(text, bytes));
+	else if (to && to->rebuilding)
+		to->rebuilding(to->arg, e->replay->at + 1, e->replay->n);
+	if (!e->replay && to && to->started)
+		to->started(to->arg, e->id);
 }
 
 /* Kept before anyone hears of it. */
 static int commit(
 	struct entry *e, const struct job *job, struct record *record, char *extra, struct err *err)
 {
-	struct journal_node node = {.code = job->text,
-		.code_bytes = job->bytes,
+	struct journal_node node = {.code = job->order->code,
+		.code_bytes = job->order->code_bytes,
 		.record = record->canonical,
 		.record_bytes = strlen(record->canonical),
 		.extra = extra,
@@ -289,72 +250,28 @@ void entry_on_done(void *arg, const struct record *told)
 	json_decref(result);
 }
 
-int entry_memory(const char *text, size_t bytes)
-{
-	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-	cleanup_fd int fd = memfd_create("retort-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0 || fd_write_all(fd, text, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return -1;
-	/* A box that gets it must not put more into it: no limit counts that. */
-	if (fcntl(fd, F_ADD_SEALS, seals) < 0)
-		return -1;
-	return fd_take(&fd);
-}
-
-/* What the step depends on besides its code: kept with its record, and given to it again. */
-static json_t *inputs_json(const struct registry_run *req)
-{
-	json_t *inputs = json_object();
-	if (req->filename)
-		(void)json_object_set_new(inputs, "filename", json_string(req->filename));
-	if (req->timeout_ms)
-		(void)json_object_set_new(
-			inputs, "timeout_ms", json_integer((json_int_t)req->timeout_ms));
-	if (req->stdin_text && !req->inlet)
-		(void)json_object_set_new(
-			inputs, "stdin", json_stringn(req->stdin_text, req->stdin_bytes));
-	return inputs;
-}
-
-void registry_run(
-	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg)
+void registry_run(struct registry *r, const char *session, struct step_order *order,
+	const struct step_listener *listener, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	const struct runtime *runtime = req->runtime ? runtime_by_name(req->runtime) : NULL;
-	if (req->runtime && !runtime) {
-		err_set(&err, ERR_RUNTIME, "no runtime %.40s", req->runtime);
-		err_hint(&err, "there is: %s", runtime_names());
-	} else if (req->code_bytes > CODE_MAX) {
-		err_set(&err, ERR_LIMIT, "the code is over %d MiB", CODE_MAX >> 20);
+	if (!order || step_order_note_inputs(order, &err) < 0) {
+		job_no_memory(done, arg);
+		return;
 	}
-	struct entry *e = err.code ? NULL : registry_find(r, req->session, &err);
+	if (order->code_bytes > CODE_MAX)
+		err_set(&err, ERR_LIMIT, "the code is over %d MiB", CODE_MAX >> 20);
+	struct entry *e = err.code ? NULL : registry_find(r, session, &err);
 	if (!e || admit_steps(r, 1, &err) < 0) {
 		done(arg, NULL, &err);
 		return;
 	}
-	struct job *job = job_new(JOB_RUN, req->code, req->code_bytes, done, arg);
+	struct job *job = job_new(JOB_RUN, NULL, 0, done, arg);
 	if (!job) {
 		job_no_memory(done, arg);
 		return;
 	}
-	job->runtime = runtime;
-	job->filename = req->filename ? strdup(req->filename) : NULL;
-	job->timeout_ms = req->timeout_ms;
-	job->is_atomic = req->is_atomic;
-	job->wants_variables = req->wants_variables;
-	job->watch = req->watch;
-	job->inputs = inputs_json(req);
-	job->inlet = req->inlet;
-	job->fd_bytes = req->inlet ? 0 : req->stdin_bytes;
-	if (req->inlet)
-		job->fd = inlet_take_reader(req->inlet);
-	else if (req->stdin_text)
-		job->fd = entry_memory(req->stdin_text, req->stdin_bytes);
-	if (!job->inputs || (req->filename && !job->filename) || (req->stdin_text && job->fd < 0)) {
-		job_free(job);
-		job_no_memory(done, arg);
-		return;
-	}
+	job->order = step_order_hold(order);
+	job->listener = listener;
 	entry_add_job(e, job);
 }
 
@@ -481,10 +398,9 @@ static void mend(struct job *job)
 	}
 }
 
-void entry_on_unbegun(void *arg, int stdin_fd)
+void entry_on_unbegun(void *arg)
 {
-	struct entry *e = arg;
-	e->first->fd = stdin_fd;
+	const struct entry *e = arg;
 	mend(e->first);
 }
 

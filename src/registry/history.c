@@ -7,6 +7,7 @@
 #include "registry/find.h"
 #include "registry/job.h"
 #include "registry/listing.h"
+#include "registry/order_text.h"
 #include "registry/sliced_work.h"
 #include "session/step/outcome.h"
 #include "store/export.h"
@@ -31,6 +32,27 @@ static int stored(
 		return err_hint(err, "ask again in a moment");
 	}
 	return journal_session_get(r->roll->journal, found.id, out, err);
+}
+
+int registry_identify(
+	struct registry *r, const char *session, struct registry_identity *out, struct err *err)
+{
+	struct journal_session row = {0};
+	struct found found;
+	int bad = registry_look_up(r, session, &found, err);
+	if (bad == 0 && !found.live)
+		bad = journal_session_get(r->roll->journal, found.id, &row, err);
+	if (bad < 0)
+		return bad;
+	const struct order_checked *order = found.live ? found.live->order : NULL;
+	snprintf(out->session, sizeof out->session, "%.*s", REGISTRY_ID_BYTES - 1, found.id);
+	if (found.live)
+		snprintf(out->runtime, sizeof out->runtime, "%s",
+			order ? order->runtime->name : "python");
+	else
+		order_text_runtime(row.order, row.order_bytes, out->runtime, sizeof out->runtime);
+	journal_session_done(&row);
+	return 0;
 }
 
 json_t *registry_get(struct registry *r, const char *session, struct err *err)

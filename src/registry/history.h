@@ -17,7 +17,15 @@ void registry_list(struct registry *r, const struct registry_listing *which, reg
 	void *arg);
 /* How many those are, or negative errno. */
 int64_t registry_count(const struct registry *r, struct err *err);
-/* At once. Owns: the caller decrefs. Returns: NULL and @err. */
+/* Which session @session is, and in what language its steps are unless they say another. */
+enum { REGISTRY_ID_BYTES = 32 };
+struct registry_identity {
+	char session[REGISTRY_ID_BYTES]; /* its id */
+	char runtime[16];
+};
+int registry_identify(
+	struct registry *r, const char *session, struct registry_identity *out, struct err *err);
+/* All about it, at once. Owns: the caller decrefs. Returns: NULL and @err. */
 json_t *registry_get(struct registry *r, const char *session, struct err *err);
 /*
  * {"session", "head", "steps": [{step, parent, session, runtime, status, outcome, code, …} newest

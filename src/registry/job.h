@@ -14,22 +14,20 @@ struct job {
 	struct job *next;
 	struct entry *entry;
 	enum job_kind kind;
-	char *text; /* code, name, text to complete, or path */
+	char *text; /* name, text to complete, or path */
 	size_t bytes;
-	char *filename;
-	const struct runtime *runtime;
-	uint64_t timeout_ms;
-	bool is_atomic, is_forced, is_removal, wants_variables;
-	bool is_trial; /* of a branch: that ends when timeout_ms are over */
-	int fd;	       /* what a step reads, or a file is to hold; or -1 */
+	struct step_order *order; /* of a step; held */
+	const struct step_listener *listener;
+	const struct runtime *runtime; /* of names */
+	bool is_forced, is_removal;
+	bool is_trial; /* of a branch: that ends when ttl_ms are over */
+	uint64_t ttl_ms;
+	int fd; /* what a file is to hold; or -1 */
 	unsigned count;
-	size_t fd_bytes;	 /* of those */
+	size_t fd_bytes;	 /* of that file */
 	char step[DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
 	uint64_t asked_ns;
-	json_t *inputs; /* what else the step depends on, or NULL: step_request */
 	struct err why; /* to be told when the state before is there again */
-	const struct registry_watch *watch;
-	struct inlet *inlet; /* or NULL */
 	bool is_started;
 	struct summing *summing; /* put_file.c: in a thread, or NULL */
 	struct entry *child;	 /* the branch being made */
@@ -57,21 +55,14 @@ void job_start_undo(struct job *job);
 void job_start_adopt(struct job *job);
 
 /* What an entry hears of its session while a job runs. */
-void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
-void entry_on_display(void *arg, const json_t *display);
-void entry_on_unbegun(void *arg, int stdin_fd);
+void entry_on_unbegun(void *arg);
 void entry_on_begin(void *arg);
-void entry_on_ending(void *arg);
 /* answer_call.c */
 void entry_on_call(void *arg, struct tool_call *call);
 void entry_on_cancel(void *arg, struct tool_call *call);
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
-void entry_on_tool(void *arg, const json_t *event);
-bool entry_on_waiting(void *arg);
 void entry_on_done(void *arg, const struct record *record);
 /* @s, which was another's, is its session from now on: those are what is heard of it. */
 void entry_take_session(struct entry *e, struct session *s);
 /* The same for @s that was kept ready: it is told what it is called. */
 void entry_take_ready(struct entry *e, struct session *s);
-/* A file that holds @text, at its start. Returns: a descriptor, or -1. */
-int entry_memory(const char *text, size_t bytes);

@@ -3,6 +3,7 @@
 
 #include "registry/history.h"
 #include "registry/lifetime.h"
+#include "registry/order_text.h"
 #include "registry/sliced_work.h"
 
 #include <stdlib.h>
@@ -13,11 +14,11 @@ json_t *listing_row(struct roll *r, const struct journal_session *s, const char 
 	int64_t n_steps = journal_depth(r->journal, s->head, &err);
 	if (n_steps < 0)
 		state = "damaged"; /* its log says where */
-	json_t *order = json_loadb(s->order, s->order_bytes, 0, NULL);
-	const char *runtime = json_string_value(json_object_get(order, "runtime"));
+	char runtime[16];
+	order_text_runtime(s->order, s->order_bytes, runtime, sizeof runtime);
 	json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "session", s->id, "state", state,
 		"head", s->head, "steps", (json_int_t)MAX(n_steps, 0), "created_ms",
-		(json_int_t)s->created_ms, "runtime", runtime ? runtime : "python");
+		(json_int_t)s->created_ms, "runtime", runtime);
 	if (s->name[0])
 		(void)json_object_set_new(row, "name", json_string(s->name));
 	if (s->parent[0])
@@ -25,7 +26,6 @@ json_t *listing_row(struct roll *r, const struct journal_session *s, const char 
 	if (s->is_tainted)
 		(void)json_object_set_new(row, "untrusted", json_true());
 	lifetime_tell_stored(r, s, row);
-	json_decref(order);
 	return row;
 }
 

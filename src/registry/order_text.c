@@ -2,6 +2,7 @@
 #include "registry/order_text.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,4 +199,12 @@ void order_kept_done(struct order_kept *k)
 	free(k->env);
 	free(k->volumes);
 	*k = (struct order_kept){0};
+}
+
+void order_text_runtime(const char *text, size_t bytes, char *out, size_t room)
+{
+	json_t *order = json_loadb(text, bytes, 0, NULL);
+	const char *runtime = json_string_value(json_object_get(order, "runtime"));
+	snprintf(out, room, "%s", runtime ? runtime : "python");
+	json_decref(order);
 }

@@ -29,3 +29,5 @@ char *order_text_with(
 /* Read it again. Owns: order_kept_done(). Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
 int order_parse(struct order_kept *out, const char *text, size_t bytes, struct err *err);
 void order_kept_done(struct order_kept *k);
+/* Only the language that it names, or else the usual one. */
+void order_text_runtime(const char *text, size_t bytes, char *out, size_t room);

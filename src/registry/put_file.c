@@ -327,7 +327,7 @@ void registry_file_write(
 	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	int fd = entry_memory(file->data, file->bytes);
+	int fd = step_memory_file(file->data, file->bytes);
 	if (fd < 0) {
 		err_sys(&err, ERR_IO, errno, "hold the file's content");
 		done(arg, NULL, &err);
@@ -356,7 +356,7 @@ static int content_of(struct entry *e, const struct journal_node *node,
 			     : journal_blob_get(e->roll->journal, file->digest, &data, &bytes, err);
 	if (r < 0)
 		return r;
-	*fd = entry_memory(e->is_unkept ? node->extra : data, bytes);
+	*fd = step_memory_file(e->is_unkept ? node->extra : data, bytes);
 	free(data);
 	return *fd < 0 ? err_sys(err, ERR_IO, errno, "hold the file's content") : 0;
 }

@@ -331,14 +331,9 @@ static void on_opened(void *arg, const struct err *err)
 static const struct session_events entry_events = {.opened = on_opened,
 	.unbegun = entry_on_unbegun,
 	.begin = entry_on_begin,
-	.output = entry_on_output,
-	.display = entry_on_display,
 	.call = entry_on_call,
 	.cancel = entry_on_cancel,
 	.keep = entry_on_keep,
-	.tool = entry_on_tool,
-	.waiting = entry_on_waiting,
-	.ending = entry_on_ending,
 	.done = entry_on_done,
 	.closed = on_closed};
 

@@ -4,11 +4,11 @@
 
 #include "session/start/engine.h"
 #include "session/start/order.h"
+#include "session/step/step_order.h"
 
 #include <jansson.h>
 
 struct registry;
-struct inlet;
 struct tool_gate;
 struct owner;
 
@@ -92,45 +92,21 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 	registry_done_fn *done, void *arg);
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
-/* What is heard of a step while it runs; any may be NULL. */
-struct registry_watch {
-	void *arg;
-	void (*started)(void *arg, const char *session);
-	void (*output)(void *arg, int stream, const char *data, size_t bytes);
-	void (*display)(void *arg, const json_t *display);
-	/* {"tool", "call": number, "state": "started" or "finished", "ms"?, "error"?: name} */
-	void (*tool)(void *arg, const json_t *event);
-	void (*waiting)(void *arg); /* the step waits for input */
-	/* Before it, the state is made again: the step @at, from 1, of @n is run for that. */
-	void (*rebuilding)(void *arg, size_t at, size_t n);
-};
-
-struct registry_run {
-	const char *session;
-	const char *runtime; /* or NULL: the session's */
-	const char *code;
-	size_t code_bytes;
-	const char *filename; /* or NULL */
-	uint64_t timeout_ms;  /* 0: the session's limit */
-	bool is_atomic, wants_variables;
-	const char *stdin_text; /* or NULL: nothing to read */
-	size_t stdin_bytes;
-	struct inlet *inlet; /* or NULL; what it reads instead, while it runs; lives until done */
-	const struct registry_watch *watch; /* or NULL; must live until done */
-};
+/* Go back to an earlier step: {session, head, outcome, "files_lost"?, "difference"?}. */
 struct registry_undo {
 	const char *session, *to_step; /* or NULL: @count steps back */
 	unsigned count;
-	const struct registry_watch *watch; /* of `rebuilding`; or NULL; must live until done */
+	const struct step_listener *listener; /* of `rebuilding`; or NULL; must live until done */
 };
 void registry_undo(
 	struct registry *r, const struct registry_undo *req, registry_done_fn *done, void *arg);
-/* The result is the record of CONTRACT §3. */
-void registry_run(
-	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg);
+/* Run a step: the result is its record. @order is held until then, and @listener, which may be
+ * NULL, must live as long; an @order of NULL is answered with ERR_NO_MEMORY. */
+void registry_run(struct registry *r, const char *session, struct step_order *order,
+	const struct step_listener *listener, registry_done_fn *done, void *arg);
 /* Stop the running step; asked twice: at once. No step: nothing. Errors: ERR_NOT_FOUND. */
 int registry_interrupt(struct registry *r, const char *session, struct err *err);
-/* The step of a watch, or what was asked with an `arg`, and has not begun: it is not done, and
+/* The step of a listener, or what was asked with an `arg`, and has not begun: it is not done, and
  * `done` hears ERR_INTERRUPTED now, or once a state that is made again for it is given up. Returns:
  * was there one that waits? */
 bool registry_withdraw(struct registry *r, const char *session, const void *whose);

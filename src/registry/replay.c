@@ -332,15 +332,17 @@ static uint64_t stopped_after_ms(const struct journal_node *node)
 	return is_stopped ? MAX((uint64_t)MAX(ms, 0), UINT64_C(1)) : 0;
 }
 
-/* What the step was given besides its code, as entry.c's inputs_json() kept it. */
-static void take_inputs(struct entry *e, struct step_request *req)
+/* What the step was given besides its code, as its record has kept it: see
+ * step_order_note_inputs().
+ */
+static void take_inputs(struct entry *e, struct step_order *like)
 {
 	struct replay *r = e->replay;
 	static const char *const names[] = {"filename", "timeout_ms", "stdin", "calls"};
 	json_t *record = json_loads(r->nodes[r->at].record, JSON_ALLOW_NUL, NULL);
 	json_decref(r->inputs);
 	r->inputs = json_object();
-	req->stop_ms = stopped_after_ms(&r->nodes[r->at]);
+	like->stop_ms = stopped_after_ms(&r->nodes[r->at]);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		json_t *value = json_object_get(record, names[i]);
 		if (value)
@@ -349,14 +351,14 @@ static void take_inputs(struct entry *e, struct step_request *req)
 	json_decref(record);
 	const json_t *input = json_object_get(r->inputs, "stdin");
 	json_int_t timeout_ms = json_integer_value(json_object_get(r->inputs, "timeout_ms"));
-	e->is_mixed |= req->runtime->carry == CARRY_REPLAY;
-	req->filename = json_string_value(json_object_get(r->inputs, "filename"));
-	req->timeout_ms = (uint64_t)MAX(timeout_ms, 0);
-	req->inputs = r->inputs;
+	e->is_mixed |= like->runtime->carry == CARRY_REPLAY;
+	like->filename = json_string_value(json_object_get(r->inputs, "filename"));
+	like->timeout_ms = (uint64_t)MAX(timeout_ms, 0);
+	like->inputs = json_incref(r->inputs);
 	if (!json_is_string(input))
 		return;
-	req->stdin_fd = entry_memory(json_string_value(input), json_string_length(input));
-	if (req->stdin_fd < 0)
+	like->stdin_fd = step_memory_file(json_string_value(input), json_string_length(input));
+	if (like->stdin_fd < 0)
 		err_set(&r->err, ERR_IO, "cannot hold what step %.12s read",
 			r->nodes[r->at].digest);
 }
@@ -418,19 +420,21 @@ static void run_next(struct entry *e)
 			finish(e);
 		return;
 	}
-	struct step_request req = {.runtime = runtime_by_name(node->runtime),
+	struct step_order like = {.runtime = runtime_by_name(node->runtime),
 		.code = node->code,
 		.code_bytes = node->code_bytes,
 		.stdin_fd = -1,
 		.is_rebuild = r->runtime != NULL,
 		.is_again = true};
-	if (!req.runtime)
+	if (!like.runtime)
 		err_set(&r->err, ERR_RUNTIME, "no runtime %s", node->runtime);
 	else
-		take_inputs(e, &req);
+		take_inputs(e, &like);
 	replay_begin_calls(r, node);
-	if (r->err.code || session_run(e->session, &req, &r->err) < 0)
+	struct step_order *order = r->err.code ? NULL : step_order_new(&like, &r->err);
+	if (!order || session_run(e->session, order, NULL, &r->err) < 0)
 		finish(e);
+	step_order_let_go(order);
 }
 
 void replay_start(struct entry *e, struct replay *replay, replay_done_fn *done)

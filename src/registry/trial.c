@@ -35,7 +35,7 @@ void registry_try(
 		job_no_memory(done, arg);
 	else {
 		job->is_trial = true;
-		job->timeout_ms = ttl_ms;
+		job->ttl_ms = ttl_ms;
 		entry_add_job(e, job);
 	}
 }

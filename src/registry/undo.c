@@ -219,7 +219,7 @@ void registry_undo(
 		job_no_memory(done, arg);
 	else {
 		job->count = MAX(req->count, 1);
-		job->watch = req->watch;
+		job->listener = req->listener;
 		entry_add_job(e, job);
 	}
 }

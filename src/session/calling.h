@@ -29,8 +29,8 @@ struct calling {
 int calling_take(struct part *p, const struct frame *frame, struct err *err);
 
 /*
- * A WAITING frame: the step waits for its input. Told, and waited for, when somebody can write
- * some; until session_input() says that there is more. One that is being stopped is interrupted
+ * A WAITING frame: the step waits for its input. When its inlet is open, its listener is told, and
+ * the clock stands still until something is written. One that is being stopped is interrupted
  * once more: Python's input() drops an interrupt that comes while it writes what it asks.
  */
 void calling_read(struct session *s);

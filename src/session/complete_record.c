@@ -24,9 +24,6 @@ enum { NAMING_INLINE_BYTES = 256 << 10, NAMING_INLINE_FILES = 1000, FILE_ROW_BYT
 struct naming {
 	uv_work_t work;
 	struct session *session;
-	char *code;
-	size_t code_bytes;
-	json_t *inputs;
 	struct box *box; /* held: whose files are to be listed; or NULL */
 	const struct workspace *then;
 	struct workspace after;
@@ -113,18 +110,20 @@ static void list_all(struct naming *n)
 static size_t record_bytes(const struct session *s)
 {
 	const struct record *r = &s->record;
-	size_t bytes = s->req.code_bytes + r->result_bytes + r->displays_bytes +
+	size_t bytes = s->step->code_bytes + r->result_bytes + r->displays_bytes +
 		r->n_paths * FILE_ROW_BYTES;
 	for (size_t i = 0; i < ARRAY_LEN(r->out); i++)
 		bytes += r->out[i].head.bytes + r->out[i].tail.bytes;
 	return bytes;
 }
 
-static void name(struct session *s, const char *code, size_t bytes, const json_t *inputs)
+static void name(struct session *s)
 {
+	const struct step_order *order = s->step;
 	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
 		capture_settle(&s->record.out[i]);
-	record_name(&s->record, s->head, code, bytes, s->req.argv, inputs);
+	record_name(
+		&s->record, s->head, order->code, order->code_bytes, order->argv, order->inputs);
 	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
 		capture_done(&s->record.out[i]); /* `outputs` has it */
 }
@@ -134,7 +133,7 @@ static void work(uv_work_t *work)
 	struct naming *n = work->data;
 	if (n->box)
 		list_all(n);
-	name(n->session, n->code, n->code_bytes, n->inputs);
+	name(n->session);
 }
 
 static void free_naming(struct naming *n)
@@ -142,8 +141,6 @@ static void free_naming(struct naming *n)
 	if (n->box)
 		box_let_go(n->box);
 	workspace_done(&n->after);
-	free(n->code);
-	json_decref(n->inputs);
 	free(n);
 }
 
@@ -178,18 +175,12 @@ static bool start_work(struct session *s, bool is_listing)
 	struct naming *n = calloc(1, sizeof *n);
 	if (!n)
 		return false;
-	*n = (struct naming){.work = {.data = n},
-		.session = s,
-		.code = malloc(s->req.code_bytes + 1),
-		.code_bytes = s->req.code_bytes,
-		.inputs = json_incref((json_t *)(uintptr_t)s->req.inputs)};
-	if (n->code)
-		memcpy(n->code, s->req.code, n->code_bytes);
+	*n = (struct naming){.work = {.data = n}, .session = s};
 	if (is_listing) {
 		n->box = box_hold(s->box);
 		n->then = session_files(s);
 	}
-	if (n->code && uv_queue_work(s->engine->loop, &n->work, work, done) == 0) {
+	if (uv_queue_work(s->engine->loop, &n->work, work, done) == 0) {
 		s->n_handles++;
 		return true;
 	}
@@ -206,6 +197,6 @@ void naming_start(struct session *s)
 		return;
 	if (is_listing)
 		(void)list_few(s, WORKSPACE_FILES_MAX);
-	name(s, s->req.code, s->req.code_bytes, s->req.inputs);
+	name(s);
 	step_event(s, STEP_NAMED);
 }

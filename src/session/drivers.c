@@ -155,8 +155,8 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 		break;
 	case FRAME_DISPLAY:
 		r = report_display(frame->data, frame->bytes, &s->record, &display, err);
-		if (r == 1 && s->events.display)
-			s->events.display(s->events.arg, display);
+		if (r == 1 && s->listener && s->listener->display)
+			s->listener->display(s->listener->arg, display);
 		break;
 	default:
 		r = report_result(frame->data, frame->bytes, s->step_id, &s->record, &s->end, err);

@@ -90,14 +90,14 @@ static int refuse(struct err *err, const char *what)
 	return err_hint(err, "send the code alone, without a fence, or one fence around all of it");
 }
 
-int fence_find(const struct step_request *req, const struct runtime *runtime, struct fence *out,
+int fence_find(const struct step_order *order, const struct runtime *runtime, struct fence *out,
 	struct err *err)
 {
-	const char *code = req->code;
-	size_t bytes = req->code_bytes, first = 0, end = bytes;
+	const char *code = order->code;
+	size_t bytes = order->code_bytes, first = 0, end = bytes;
 	struct mark open, close;
 	*out = (struct fence){0, bytes};
-	if (runtime == &runtime_python || (req->filename && req->filename[0] != '<'))
+	if (runtime == &runtime_python || (order->filename && order->filename[0] != '<'))
 		return 0;
 	first = skip(code, 0, bytes, " \t\r\f\v\n");
 	while (end > first && strchr(" \t\r\f\v\n", code[end - 1]) && code[end - 1])
@@ -131,12 +131,12 @@ int fence_find(const struct step_request *req, const struct runtime *runtime, st
 	return 0;
 }
 
-json_t *fence_taken_off(const struct step_request *req, const struct fence *fence)
+json_t *fence_taken_off(const struct step_order *order, const struct fence *fence)
 {
 	char *text = malloc(fence->to + 1);
 	if (!text)
 		return NULL;
-	memcpy(text, req->code, fence->to);
+	memcpy(text, order->code, fence->to);
 	for (size_t i = 0; i < fence->from; i++)
 		if (text[i] != '\n')
 			text[i] = ' ';

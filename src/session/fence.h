@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "runtime/runtime.h"
-#include "session/request.h"
+#include "session/step/step_order.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@ struct fence {
 	size_t from, to;
 };
 
-int fence_find(const struct step_request *req, const struct runtime *runtime, struct fence *out,
+int fence_find(const struct step_order *order, const struct runtime *runtime, struct fence *out,
 	struct err *err);
 
 /* The code without its fence, its lines at their numbers; NULL: no memory, or not UTF-8. */
-json_t *fence_taken_off(const struct step_request *req, const struct fence *fence);
+json_t *fence_taken_off(const struct step_order *order, const struct fence *fence);

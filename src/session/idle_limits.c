@@ -97,7 +97,7 @@ void between_watch(struct session *s)
 void between_tell(struct session *s)
 {
 	s->between.said_now = NULL;
-	if (s->req.is_again) /* its record is nobody's */
+	if (s->step->is_again) /* its record is nobody's */
 		return;
 	s->between.said_now = s->between.said;
 	s->between.said = NULL;

@@ -72,7 +72,7 @@ static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
  */
 static void start_own_wall(struct session *s, uint64_t ms)
 {
-	start_wall(s, ms, s->req.stop_ms ? STEP_CAUSE_CALLER : STEP_CAUSE_WALL);
+	start_wall(s, ms, s->step->stop_ms ? STEP_CAUSE_CALLER : STEP_CAUSE_WALL);
 }
 
 /* What is left of the time that the step may take with all that it waits. */
@@ -132,7 +132,7 @@ void step_began(struct session *s)
 	s->began_ns = uv_hrtime();
 	/* Until here the limit covered the start of the interpreter; the step has it whole. */
 	if (s->step_state == STEP_RUNNING)
-		start_own_wall(s, s->req.stop_ms ? MIN(s->req.stop_ms, limit_ms) : limit_ms);
+		start_own_wall(s, s->step->stop_ms ? MIN(s->step->stop_ms, limit_ms) : limit_ms);
 	else if (!s->is_once)
 		send_interrupt(s);
 	if (s->is_once)
@@ -182,9 +182,16 @@ static void say_notice(struct session *s)
 static void do_name(struct session *s)
 {
 	step_judge(&s->record, &s->end);
-	if (s->events.ending)
-		s->events.ending(s->events.arg);
+	step_order_note_written(s->step);
 	naming_start(s);
+}
+
+static void forget_step(struct session *s)
+{
+	s->part = NULL;
+	s->listener = NULL;
+	step_order_let_go(take_ptr(s->step));
+	session_set_urgent(s, false);
 }
 
 static void do_finish(struct session *s)
@@ -201,8 +208,7 @@ static void do_finish(struct session *s)
 	else if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
 		s->record.reason = s->no_guard;
 	say_notice(s);
-	s->part = NULL;
-	session_set_urgent(s, false);
+	forget_step(s);
 	s->idle_ns = uv_hrtime();
 	between_watch(s);
 	s->events.done(s->events.arg, &s->record);
@@ -245,8 +251,8 @@ void step_take_output(struct session *s, int stream, const char *data, size_t by
 	int64_t n_head = capture_add(&s->record.out[stream], data, bytes);
 	if (n_head < 0)
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, "the host has no memory for its output");
-	else if (s->events.output)
-		s->events.output(s->events.arg, stream, data, bytes, (size_t)n_head);
+	else if (n_head > 0 && s->listener && s->listener->output)
+		s->listener->output(s->listener->arg, stream, data, (size_t)n_head);
 }
 
 /* ---- the box's books ---- */
@@ -315,21 +321,21 @@ static void on_meter(uv_timer_t *timer)
 
 static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 {
-	const struct step_request *req = &s->req;
+	const struct step_order *order = s->step;
 	char text[24];
 	json_t *argv = json_array();
 	snprintf(text, sizeof text, "%llu", (unsigned long long)id);
-	for (size_t i = 0; req->argv && req->argv[i]; i++)
-		if (json_array_append_new(argv, json_string(req->argv[i])) < 0) {
+	for (size_t i = 0; order->argv && order->argv[i]; i++)
+		if (json_array_append_new(argv, json_string(order->argv[i])) < 0) {
 			json_decref(argv);
 			err_set(err, ERR_USAGE, "argument %zu is not UTF-8", i);
 			err_hint(err, "pass such names in a file: -v names.txt:names.txt");
 			return NULL;
 		}
 	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", text, "code",
-		fence_taken_off(req, &s->fence), "filename",
-		req->filename ? req->filename : "<step>", "argv", argv, "mode",
-		s->is_once ? "once" : "session", "preload", req->preload, "value_bytes",
+		fence_taken_off(order, &s->fence), "filename",
+		order->filename ? order->filename : "<step>", "argv", argv, "mode",
+		s->is_once ? "once" : "session", "preload", order->preload, "value_bytes",
 		(json_int_t)s->limits.value[LIMIT_output_bytes]);
 	if (!step)
 		err_set(err, ERR_USAGE, "the code or an argument is no UTF-8 text");
@@ -341,19 +347,19 @@ static int add_stdin(
 	struct session *s, const struct runtime *runtime, json_t *step, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(FRAME_MAX_BYTES);
-	if (s->req.stdin_fd < 0)
+	if (s->step->stdin_fd < 0)
 		return 0;
 	if (!runtime->is_stdin_text)
 		return json_object_set_new(step, "stdin", json_true());
 	for (ssize_t n = 1; n > 0; buf_grown(&text, (size_t)MAX(n, 0))) {
 		char *at = buf_reserve(&text, STDIN_CHUNK_BYTES);
-		n = at ? read(s->req.stdin_fd, at, STDIN_CHUNK_BYTES) : -1;
+		n = at ? read(s->step->stdin_fd, at, STDIN_CHUNK_BYTES) : -1;
 		if (n < 0)
 			return err_set(err, ERR_LIMIT,
 				"the step's input cannot be passed on: over %d MiB",
 				FRAME_MAX_BYTES >> 20);
 	}
-	fd_close(&s->req.stdin_fd);
+	fd_close(&s->step->stdin_fd);
 	json_t *value = json_stringn(buf_str(&text), text.bytes);
 	if (!value)
 		return err_set(err, ERR_USAGE, "the step's input is no UTF-8 text");
@@ -375,13 +381,16 @@ static int send_step(struct session *s, struct part *p, struct err *err)
 		!s->is_once)
 		(void)json_object_set_new(step, "session", json_string(s->id));
 	p->is_unnamed = s->is_warm_due = false;
-	if (s->req.wants_variables)
-		(void)json_object_set_new(step, "variables", json_true());
+#define TELL(member, name, is_told, help)                                                          \
+	if ((is_told) && s->step->member)                                                          \
+		(void)json_object_set_new(step, name, json_true());
+	STEP_FLAGS(TELL)
+#undef TELL
 	s->sent_ns = leftover_now_ns();
 	int r = add_stdin(s, p->runtime, step, err);
 	if (r == 0)
-		r = driver_send_fd(p->driver, FRAME_STEP, step, s->req.stdin_fd, err);
-	fd_close(&s->req.stdin_fd);
+		r = driver_send_fd(p->driver, FRAME_STEP, step, s->step->stdin_fd, err);
+	fd_close(&s->step->stdin_fd);
 	json_decref(step);
 	s->step_id = id;
 	p->is_interrupted = false;
@@ -404,7 +413,7 @@ static bool has_other_due(const struct session *s, const struct runtime *runtime
  * errno. */
 static int try_send(struct session *s, struct err *err)
 {
-	const struct runtime *runtime = s->req.runtime ? s->req.runtime : s->order->runtime;
+	const struct runtime *runtime = s->step->runtime ? s->step->runtime : s->order->runtime;
 	keep_done(s);
 	if (s->restoring || s->is_rolling || has_other_due(s, runtime) ||
 		!keep_is_marked(s, runtime))
@@ -439,22 +448,22 @@ void step_proceed(struct session *s)
 	step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err.msg);
 }
 
-/* The step that was asked for is none. */
+/* The step that was asked for is not run. */
 static void withdraw(struct session *s)
 {
 	deadline_stop(&s->wall);
 	s->step_state = STEP_NONE;
 	s->is_asked = false;
-	s->part = NULL;
-	session_set_urgent(s, false);
+	forget_step(s);
 }
 
 bool step_give_back(struct session *s)
 {
-	if (s->step_state != STEP_RUNNING || !s->is_asked || s->req.is_again || !s->events.unbegun)
+	if (s->step_state != STEP_RUNNING || !s->is_asked || s->step->is_again ||
+		!s->events.unbegun)
 		return false;
 	withdraw(s);
-	s->events.unbegun(s->events.arg, fd_take(&s->req.stdin_fd));
+	s->events.unbegun(s->events.arg);
 	return true;
 }
 
@@ -464,26 +473,23 @@ bool session_is_idle(const struct session *s)
 		!s->is_rolling;
 }
 
-int session_run(struct session *s, const struct step_request *req, struct err *err)
+int session_run(struct session *s, struct step_order *order, const struct step_listener *listener,
+	struct err *err)
 {
-	int stdin_fd = req->stdin_fd;
-	const struct runtime *runtime = req->runtime ? req->runtime : s->order->runtime;
+	const struct runtime *runtime = order->runtime ? order->runtime : s->order->runtime;
 	struct fence fence;
 	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE || s->undone ||
-		(s->restoring && !s->is_reviving)) {
-		fd_close(&stdin_fd);
+		(s->restoring && !s->is_reviving))
 		return err_set(err, ERR_GONE, "the session is not open and idle");
-	}
-	int r = fence_find(req, runtime, &fence, err);
-	if (r < 0) {
-		fd_close(&stdin_fd);
+	int r = fence_find(order, runtime, &fence, err);
+	if (r < 0)
 		return r;
-	}
 	if (s->has_record)
 		record_renew(&s->record, &s->limits);
 	else
 		record_init(&s->record, &s->limits);
-	s->req = *req;
+	s->step = step_order_hold(order);
+	s->listener = listener;
 	s->fence = fence;
 	s->end = (struct step_end){
 		.is_session = !s->is_once, .is_cpu_following = s->limits.value[LIMIT_cpu_ms] == 0};
@@ -497,8 +503,8 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	between_tell(s);
 	s->no_guard[0] = '\0';
 	s->record.runtime = runtime->name;
-	if (req->timeout_ms)
-		s->record.limits.value[LIMIT_timeout_ms] = req->timeout_ms;
+	if (order->timeout_ms)
+		s->record.limits.value[LIMIT_timeout_ms] = order->timeout_ms;
 	limits_settle(&s->record.limits);
 	memcpy(s->record.session, s->id, sizeof s->id);
 	s->step_state = STEP_RUNNING;

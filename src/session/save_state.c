@@ -145,7 +145,7 @@ void keep_step(struct session *s)
 {
 	struct part *p = s->part;
 	p->is_live = true;
-	if (s->req.is_rebuild)
+	if (s->step->is_rebuild)
 		return;
 	p->version = s->step_id;
 	p->due_id = s->step_id;

@@ -294,7 +294,6 @@ static struct session *new_session(const struct session_config *c)
 	s->stem = c->stem ? stem_hold(c->stem) : NULL;
 	s->stdin_fd = c->stdin_fd;
 	s->points.max = c->n_checkpoints ? c->n_checkpoints : CHECKPOINTS_DEFAULT;
-	s->req.stdin_fd = -1;
 	snprintf(s->id, sizeof s->id, "%s", c->id);
 	uv_timer_t *timers[] = {&s->wall.timer, &s->meter, &s->idle, &s->back.timer};
 	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
@@ -459,7 +458,7 @@ static void free_session(struct session *s)
 	shadow_let_go(s->shadow);
 	shadow_let_go(s->kept);
 	json_decref(s->lost);
-	fd_close(&s->req.stdin_fd);
+	step_order_let_go(s->step);
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
 		text_let_go(s->parts[i].state);
 	free(s);
@@ -480,6 +479,7 @@ void session_close(struct session *s)
 		return;
 	s->state = SESSION_CLOSING;
 	s->step_state = STEP_NONE;
+	s->listener = NULL;
 	calling_end(s);
 	session_set_urgent(s, false);
 	s->stemmed = NULL;

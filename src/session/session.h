@@ -9,6 +9,7 @@
 #include "session/start/engine.h"
 #include "session/start/order.h"
 #include "session/step/record.h"
+#include "session/step/step_order.h"
 
 struct session;
 
@@ -36,19 +37,18 @@ void session_take(struct session *s, const char *id, const struct session_events
 void session_silence(struct session *s, const struct session_events *events);
 
 /*
- * Run one step; no other may be under way. What it needs first (a box, after the session was
+ * Run one step, and hold its order until it is done; no other may be under way. @listener may be
+ * NULL. What it needs first (a box, after the session was
  * branched; a driver) is made then.
  * Errors: ERR_LIMIT, ERR_GONE; everything else is told by the record.
  */
-int session_run(struct session *s, const struct step_request *req, struct err *err);
+int session_run(struct session *s, struct step_order *order, const struct step_listener *listener,
+	struct err *err);
 bool session_is_idle(const struct session *s);
 
 /* Stop the running step as a limit would: SIGINT, a second of grace, SIGKILL. Asked again, SIGKILL
  * at once. No step: nothing. */
 void session_interrupt(struct session *s);
-
-/* Its step, which may wait for input, has got some. No step: nothing. */
-void session_input(struct session *s);
 
 /* Is a driver of @runtime alive in it? When was the last step asked for (uv_hrtime())? */
 bool session_is_live(const struct session *s, const struct runtime *runtime);

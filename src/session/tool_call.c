@@ -12,6 +12,7 @@
 #include "session/tool_call.h"
 
 #include "session/box/channel.h"
+#include "session/box/stdin_queue.h"
 #include "session/calling.h"
 #include "session/inside.h"
 #include "session/tool_frame.h"
@@ -205,8 +206,8 @@ static json_t *event_of(const struct waiting *w, const char *state)
 /* Whoever is told may end the session. */
 static void tell(const struct session *s, json_t *event)
 {
-	if (s->events.tool && event)
-		s->events.tool(s->events.arg, event);
+	if (s->listener && s->listener->tool && event)
+		s->listener->tool(s->listener->arg, event);
 	json_decref(event);
 }
 
@@ -315,7 +316,7 @@ static bool is_waiting(const struct session *s, const struct waiting *w)
 static void ask(struct waiting *w)
 {
 	struct session *s = w->session;
-	w->is_held = !s->req.is_again;
+	w->is_held = !s->step->is_again;
 	if (w->is_held && s->calling.n_held++ == 0)
 		step_pause(s);
 	w->is_told = tool_log_tells(w->call.name);
@@ -390,26 +391,39 @@ static struct waiting *first_asked(const struct session *s)
 	return w;
 }
 
-void calling_read(struct session *s)
-{
-	if (s->step_state == STEP_STOPPING)
-		step_interrupt_again(s);
-	if (s->calling.is_reading || s->step_state != STEP_RUNNING || !s->events.waiting)
-		return;
-	s->calling.is_reading = true; /* whoever is told may have written already */
-	if (s->calling.n_held++ == 0)
-		step_pause(s);
-	if (!s->events.waiting(s->events.arg))
-		session_input(s);
-}
-
-void session_input(struct session *s)
+static void go_on(struct session *s)
 {
 	if (!s->calling.is_reading)
 		return;
 	s->calling.is_reading = false;
 	if (--s->calling.n_held == 0)
 		step_resume(s);
+}
+
+static void on_written(void *arg)
+{
+	go_on(arg);
+}
+
+/* Is it worth waiting, that is: can somebody write, and be told to? */
+static bool can_be_written(const struct session *s)
+{
+	const struct inlet *in = s->step->inlet;
+	return in && inlet_is_open(in) && inlet_unread(in) == 0 && s->listener &&
+		s->listener->waiting;
+}
+
+void calling_read(struct session *s)
+{
+	if (s->step_state == STEP_STOPPING)
+		step_interrupt_again(s);
+	if (s->calling.is_reading || s->step_state != STEP_RUNNING || !can_be_written(s))
+		return;
+	s->calling.is_reading = true; /* whoever is told may have written already */
+	if (s->calling.n_held++ == 0)
+		step_pause(s);
+	inlet_watch(s->step->inlet, on_written, s);
+	s->listener->waiting(s->listener->arg);
 }
 
 bool calling_stop(struct session *s)
@@ -427,7 +441,9 @@ void calling_refuse(struct session *s)
 
 void calling_end(struct session *s)
 {
-	session_input(s);
+	go_on(s);
+	if (s->step && s->step->inlet)
+		inlet_watch(s->step->inlet, NULL, NULL);
 	while (s->calling.first) {
 		struct waiting *w = s->calling.first;
 		unlink_waiting(w);

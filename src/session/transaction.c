@@ -134,7 +134,7 @@ static bool must_roll_back(const struct session *s)
 	const struct step_end *end = &s->end;
 	bool is_stopped = end->cause != STEP_CAUSE_NONE &&
 		!(end->cause == STEP_CAUSE_CALLER && end->has_result);
-	return is_stopped || !end->has_result || (s->req.is_atomic && end->is_error);
+	return is_stopped || !end->has_result || (s->step->is_atomic && end->is_error);
 }
 
 static void end_rollback(struct session *s)

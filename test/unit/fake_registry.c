@@ -48,7 +48,7 @@ struct run {
 	struct fake_session *s;
 	registry_done_fn *done;
 	void *arg;
-	const struct registry_watch *watch;
+	const struct step_listener *watch;
 	char *code;
 	uv_timer_t timer;
 	struct vars vars;
@@ -482,11 +482,11 @@ static void on_timer(uv_timer_t *timer)
 	perform(timer->data);
 }
 
-void registry_run(
-	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg)
+void registry_run(struct registry *r, const char *session, struct step_order *order,
+	const struct step_listener *listener, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct fake_session *s = find(r, req->session, &err);
+	struct fake_session *s = find(r, session, &err);
 	if (s && s->running) {
 		(void)err_set(&err, ERR_LIMIT, "a step runs");
 		s = NULL;
@@ -500,9 +500,9 @@ void registry_run(
 		.s = s,
 		.done = done,
 		.arg = arg,
-		.watch = req->watch,
+		.watch = listener,
 		.status = "ok",
-		.code = strndup(req->code, req->code_bytes),
+		.code = strndup(order->code, order->code_bytes),
 		.displays = json_array()};
 	run->out[0] = run->out[1] = BUF_INIT(512 << 20);
 	run->vars = s->head >= 0 ? r->all->nodes[s->head].vars : (struct vars){.n = 0};
@@ -596,6 +596,17 @@ int64_t registry_count(const struct registry *r, struct err *err)
 		n += r->all->sessions[i].is_open &&
 			(!r->owner || r->owner == r->all->sessions[i].owner);
 	return n;
+}
+
+int registry_identify(
+	struct registry *r, const char *session, struct registry_identity *out, struct err *err)
+{
+	const struct fake_session *s = find(r, session, err);
+	if (!s)
+		return -ENOENT;
+	snprintf(out->session, sizeof out->session, "%s", s->id);
+	snprintf(out->runtime, sizeof out->runtime, "%s", s->runtime);
+	return 0;
 }
 
 json_t *registry_get(struct registry *r, const char *session, struct err *err)

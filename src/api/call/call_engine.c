@@ -54,6 +54,7 @@ static void on_created(void *arg, const json_t *result, const struct err *err)
 {
 	struct operation_call *call = arg;
 	const char *code = doctor_code();
+	struct err ignored; /* registry_run() tells it */
 	call->session = strdup(param_text(result, "session", ""));
 	if (!result || !call->session) {
 		doctor_judge(call->kept, NULL, err);
@@ -62,11 +63,13 @@ static void on_created(void *arg, const json_t *result, const struct err *err)
 		json_decref(kept);
 		return;
 	}
-	const struct registry_run req = {.session = call->session,
-		.code = code,
-		.code_bytes = strlen(code),
-		.filename = "<doctor>"};
-	registry_run(call->context->registry, &req, on_looked, call);
+	struct step_order *order = step_order_new(&(struct step_order){.code = code,
+							  .code_bytes = strlen(code),
+							  .filename = "<doctor>",
+							  .stdin_fd = -1},
+		&ignored);
+	registry_run(call->context->registry, call->session, order, NULL, on_looked, call);
+	step_order_let_go(order);
 }
 
 static void start_doctor(struct operation_call *call)

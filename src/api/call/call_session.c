@@ -70,11 +70,11 @@ static void start_undo(struct operation_call *call)
 	if (call_is_behind_reader(call))
 		return;
 	call->cancel = call_withdraw;
-	call->watch = (struct registry_watch){.arg = call, .rebuilding = on_rebuilding};
+	call->listener_of_steps = (struct step_listener){.arg = call, .rebuilding = on_rebuilding};
 	const struct registry_undo undo = {.session = session_of(call),
 		.to_step = to,
 		.count = to ? 0 : (unsigned)param_count(call->params, "count", 1),
-		.watch = &call->watch};
+		.listener = &call->listener_of_steps};
 	registry_undo(call->context->registry, &undo, call_done, call);
 }
 

@@ -1,6 +1,8 @@
 /* What operations and the command line say alike. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "session/step/step_order.h"
+
 #define TEXT_CREATE	 "Make a session"
 #define TEXT_PRUNE	 "Forget closed sessions: their steps and files leave the journal"
 #define HELP_PRUNE_OLDER "those that were closed so long ago, or before"
@@ -22,4 +24,4 @@
 #define HELP_LANGUAGE	   "language; else the session's"
 #define HELP_FILE_LANGUAGE "language; else by the file's ending, #! line, or the session's"
 #define HELP_TIMEOUT	   "wall time of this step; else the session's limit"
-#define HELP_ATOMIC	   "after an error, be as if the step had not been"
+#define HELP_ATOMIC	   STEP_HELP_ATOMIC

@@ -145,7 +145,6 @@ void doctor_judge(json_t *found, const json_t *record, const struct err *err)
 int doctor_check(json_t **out, struct err *err)
 {
 	static const char *const argv[] = {"doctor", NULL};
-	const struct run_events none = {0};
 	struct run_request req = {.order = {.code = self_test,
 					  .code_bytes = sizeof self_test - 1,
 					  .filename = "<doctor>",
@@ -157,7 +156,7 @@ int doctor_check(json_t **out, struct err *err)
 	json_t *found = doctor_look();
 	if (!found)
 		return err_set(err, ERR_NO_MEMORY, "no memory to check the host");
-	int r = run_once(&req, &none, &result, &why);
+	int r = run_once(&req, &result, &why);
 	doctor_judge(found, r < 0 ? NULL : result.record, &why);
 	json_decref(result.record);
 	*out = found;

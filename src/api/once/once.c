@@ -17,7 +17,7 @@
 
 struct run {
 	const struct run_request *req;
-	const struct run_events *events;
+	const struct step_listener *listener;
 	struct run_result *out;
 	struct engine engine;
 	struct order_checked order;
@@ -54,41 +54,34 @@ static void on_emptied(struct engine *engine)
 	engine_stop(&run->engine);
 }
 
+static int run_step(struct run *run)
+{
+	const struct run_request *req = run->req;
+	struct step_order *order = step_order_new(&(struct step_order){.code = req->order.code,
+							  .code_bytes = req->order.code_bytes,
+							  .filename = req->order.filename,
+							  .argv = req->argv,
+							  .preload = req->preload,
+							  .stdin_fd = -1},
+		&run->err);
+	int r = order ? session_run(run->session, order, run->listener, &run->err) : -ENOMEM;
+	step_order_let_go(order);
+	return r;
+}
+
 static void on_opened(void *arg, const struct err *err)
 {
 	struct run *run = arg;
-	const struct run_request *req = run->req;
-	const struct step_request step = {.code = req->order.code,
-		.code_bytes = req->order.code_bytes,
-		.filename = req->order.filename,
-		.argv = req->argv,
-		.preload = req->preload,
-		.stdin_fd = -1};
 	if (err)
 		run->err = *err;
 	else if (run->is_interrupted)
 		err_set(&run->err, ERR_INTERRUPTED, "interrupted before the program started");
-	else if (session_run(run->session, &step, &run->err) == 0) {
-		if (run->events->started)
-			run->events->started(run->events->arg, run->order.id);
+	else if (run_step(run) == 0) {
+		if (run->listener->started)
+			run->listener->started(run->listener->arg, run->order.id);
 		return;
 	}
 	session_close(run->session);
-}
-
-static void on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head)
-{
-	struct run *run = arg;
-	(void)bytes;
-	if (run->events->output && n_head > 0)
-		run->events->output(run->events->arg, stream, data, n_head);
-}
-
-static void on_display(void *arg, const json_t *display)
-{
-	struct run *run = arg;
-	if (run->events->display)
-		run->events->display(run->events->arg, display);
 }
 
 static void on_call(void *arg, struct tool_call *call)
@@ -113,20 +106,13 @@ static int on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted,
 	return 0;
 }
 
-static void on_tool(void *arg, const json_t *event)
-{
-	struct run *run = arg;
-	if (run->events->tool)
-		run->events->tool(run->events->arg, event);
-}
-
 static void tell_tail(struct run *run, const struct record *record, int stream)
 {
 	const struct capture *c = &record->out[stream];
 	cleanup_buf struct buf tail = BUF_INIT(c->limit_bytes);
-	if (run->events->tail && c->total_bytes > c->head.bytes && capture_tail(c, &tail) == 0)
-		run->events->tail(
-			run->events->arg, stream, capture_cut_bytes(c), buf_str(&tail), tail.bytes);
+	if (run->req->tail && c->total_bytes > c->head.bytes && capture_tail(c, &tail) == 0)
+		run->req->tail(run->listener->arg, stream, capture_cut_bytes(c), buf_str(&tail),
+			tail.bytes);
 }
 
 /* Copy what the record lists. The first failure is kept; the rest is copied all the same. */
@@ -186,12 +172,9 @@ static int start(struct run *run, struct err *err)
 		.stdin_fd = run->req->stdin_fd};
 	const struct session_events events = {.arg = run,
 		.opened = on_opened,
-		.output = on_output,
-		.display = on_display,
 		.call = run->req->gate ? on_call : NULL,
 		.cancel = run->req->gate ? on_cancel : NULL,
 		.keep = on_keep,
-		.tool = on_tool,
 		.done = on_done};
 	int r = watch_signals(run, err);
 	if (r == 0)
@@ -239,10 +222,13 @@ int run_check(const struct order *order, struct err *err)
 	return r;
 }
 
-int run_once(const struct run_request *req, const struct run_events *events, struct run_result *out,
-	struct err *err)
+int run_once(const struct run_request *req, struct run_result *out, struct err *err)
 {
-	struct run run = {.req = req, .events = events, .out = out, .out_fd = -1};
+	static const struct step_listener deaf = {0};
+	struct run run = {.req = req,
+		.listener = req->listener ? req->listener : &deaf,
+		.out = out,
+		.out_fd = -1};
 	*out = (struct run_result){0};
 	int r = prepare(&run, err);
 	if (r == 0)

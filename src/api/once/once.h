@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "session/start/order.h"
+#include "session/step/step_order.h"
 #include "session/tool_call.h"
 
 #include <jansson.h>
@@ -19,24 +20,10 @@ struct run_request {
 	const char *out_dir;	 /* where new and changed files of the workspace go, or NULL */
 	const struct tool_gate
 		*gate; /* who answers its calls of tools, from the run's loop; or NULL */
-};
-
-/*
- * What is heard while it runs; any may be NULL.
- *
- * started  the box is there and the driver starts.
- * output   bytes of stream 0 (stdout) or 1 (stderr) as they come, as far as the record's head keeps
- * them. tail     after the end, when there was more: bytes lost, then the bytes kept of the end.
- * display  {mime: value}, borrowed.
- * tool     as registry_watch has it, borrowed.
- */
-struct run_events {
-	void *arg;
-	void (*started)(void *arg, const char *session);
-	void (*output)(void *arg, int stream, const char *data, size_t bytes);
+	const struct step_listener *listener; /* or NULL */
+	/* After the end, when a stream had more than the listener heard: bytes lost, then the bytes
+	 * kept of the end. @arg is the listener's. Or NULL. */
 	void (*tail)(void *arg, int stream, uint64_t cut_bytes, const char *data, size_t bytes);
-	void (*display)(void *arg, const json_t *display);
-	void (*tool)(void *arg, const json_t *event);
 };
 
 struct run_result {
@@ -55,5 +42,4 @@ int run_check(const struct order *order, struct err *err);
  * the record filled, when files could not be copied out. Errors:  ERR_USAGE, ERR_NOT_FOUND,
  * ERR_RUNTIME, ERR_BOX, ERR_NO_SPACE, ERR_INTERRUPTED.
  */
-int run_once(const struct run_request *req, const struct run_events *events, struct run_result *out,
-	struct err *err);
+int run_once(const struct run_request *req, struct run_result *out, struct err *err);

@@ -24,7 +24,8 @@ struct operation_call {
 	struct owing_turn turn; /* of one whose answer is long */
 	struct owed owed;
 	struct waiter waiter;
-	struct registry_watch watch; /* session.undo: what hears of the steps that are run again */
+	struct step_listener
+		listener_of_steps;   /* session.undo: hears of steps that are run again */
 	char *session;		     /* engine.doctor: the one to end */
 	json_t *kept;		     /* engine.doctor: what was found so far */
 	struct gate_call *gate_call; /* tool.list, tool.call */

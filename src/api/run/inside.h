@@ -18,10 +18,7 @@
 #include "api/run/runs.h"
 #include "api/text/event.h"
 #include "base/buf.h"
-#include "registry/registry.h"
-#include "session/box/stdin_queue.h"
-
-enum { RUN_SESSION_BYTES = 32 };
+#include "registry/history.h"
 
 struct run {
 	struct run *next, *prev; /* of its shelf, when it is on it */
@@ -32,18 +29,17 @@ struct run {
 	bool is_told, is_reading; /* somebody knows its id; it reads input, and there is none */
 	unsigned n_cancels;	  /* asked for before the step began */
 	char id[RUN_ID_BYTES];
-	char session[RUN_SESSION_BYTES];
+	char session[REGISTRY_ID_BYTES];
 	char runtime[16];
 	uint64_t number, started_ns;
-	json_t *code;
-	json_t *record; /* of the step, when it is done; or `err` */
+	struct step_order *order; /* held until its text is dropped */
+	json_t *record;		  /* of the step, when it is done; or `err` */
 	struct err err;
-	struct registry_watch watch;
+	struct step_listener listener;
 	struct event_rest rest[2];
 	struct buf out[2];
 	json_t *displays;
-	size_t bytes;	     /* what is counted of it */
-	struct inlet *inlet; /* what it reads, while it runs; or NULL */
+	size_t bytes; /* what is counted of it */
 	struct waiter *waiters;
 	struct waiter *starter; /* who hears of events; or NULL */
 	struct run_asking asking;

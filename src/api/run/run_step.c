@@ -1,8 +1,9 @@
 /* One run: started, heard of, read. SPDX-License-Identifier: Apache-2.0 */
 #include "api/run/inside.h"
 #include "api/run/run_behind.h"
-#include "registry/history.h"
+#include "runtime/runtime.h"
 #include "session/start/language.h"
+#include "session/box/stdin_queue.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -118,7 +119,7 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 		run_tell(run, event_text(&run->rest[i], i, "", 0, true));
 	run->is_done = true;
 	run_ask_end(run);
-	inlet_close(take_ptr(run->inlet));
+	inlet_close(take_ptr(run->order->inlet));
 	run->record = json_incref((json_t *)(uintptr_t)record);
 	if (!record)
 		run->err = *err;
@@ -141,24 +142,20 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 
 /* ---- starting ---- */
 
-static struct run *run_new(
-	struct runs *r, const struct run_order *order, const char *runtime, struct err *err)
+static struct run *run_new(struct runs *r, struct registry *registry,
+	const struct registry_identity *session, struct step_order *step, struct err *err)
 {
-	const json_t *params = order->params;
-	json_t *session = registry_get(order->registry, param_text(params, "session", ""), err);
-	struct run *run = session ? calloc(1, sizeof *run) : NULL;
+	struct run *run = calloc(1, sizeof *run);
 	if (!run) {
-		if (session)
-			(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
-		json_decref(session);
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
 		return NULL;
 	}
 	*run = (struct run){.runs = r,
-		.registry = order->registry,
+		.registry = registry,
 		.n_holds = 1,
 		.number = ++r->last_number,
-		.code = json_incref((json_t *)(uintptr_t)param_get(params, "code")),
-		.watch = {.arg = run,
+		.order = step_order_hold(step),
+		.listener = {.arg = run,
 			.started = on_started,
 			.output = on_output,
 			.display = on_display,
@@ -167,10 +164,9 @@ static struct run *run_new(
 			.rebuilding = on_rebuilding},
 		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
 		.displays = json_array()};
-	snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));
+	snprintf(run->session, sizeof run->session, "%s", session->session);
 	snprintf(run->runtime, sizeof run->runtime, "%s",
-		runtime ? runtime : param_text(session, "runtime", ""));
-	json_decref(session);
+		step->runtime ? step->runtime->name : session->runtime);
 	if (new_id(run->id, err) == 0 && run_shelve(run) < 0)
 		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
 	if (run->is_shelved)
@@ -179,23 +175,11 @@ static struct run *run_new(
 	return NULL;
 }
 
-/* What is given at once comes first. */
-static int open_inlet(struct run *run, const json_t *text, struct err *err)
-{
-	if (!run->runs->loop)
-		return err_set(err, ERR_INTERNAL, "no loop to watch the step's input");
-	int r = inlet_open(&run->inlet, run->runs->loop, err);
-	if (r == 0 && text)
-		r = inlet_put(
-			run->inlet, json_string_value(text), json_string_length(text), true, err);
-	return r;
-}
-
 struct inlet *run_inlet(struct run *run, struct err *err)
 {
 	run->is_reading = false;
-	if (run->inlet)
-		return run->inlet;
+	if (run->order && run->order->inlet)
+		return run->order->inlet;
 	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,
 		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
 	(void)err_hint(err, "`step.run` with `stdin_open` starts one that can be written to");
@@ -203,52 +187,69 @@ struct inlet *run_inlet(struct run *run, struct err *err)
 }
 
 /* *@out: what the step says, else its file; NULL: the session's. */
-static int choose_runtime(const json_t *params, const char **out, struct err *err)
+static int choose_runtime(const json_t *params, const struct runtime **out, struct err *err)
 {
 	const json_t *code = param_get(params, "code");
 	const char *filename = param_text(params, "filename", NULL);
-	*out = param_text(params, "runtime", NULL);
-	if (*out || !filename)
-		return 0;
-	return language_of_file(
-		filename, json_string_value(code), json_string_length(code), out, err);
+	const char *name = param_text(params, "runtime", NULL);
+	int r = name || !filename ? 0
+				  : language_of_file(filename, json_string_value(code),
+					    json_string_length(code), &name, err);
+	*out = r == 0 && name ? runtime_by_name(name) : NULL;
+	if (r < 0 || !name || *out)
+		return r;
+	(void)err_set(err, ERR_RUNTIME, "no runtime %.40s", name);
+	return err_hint(err, "there is: %s", runtime_names());
 }
 
-int runs_start(
-	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err)
+/* Its input stays open. What is given at once comes first. */
+static int open_inlet(struct step_order *step, uv_loop_t *loop, const json_t *text, struct err *err)
 {
-	const json_t *params = order->params, *stdin_text = param_get(params, "stdin");
-	const json_t *code = param_get(params, "code");
-	const char *runtime = NULL;
-	int bad = choose_runtime(params, &runtime, err);
-	struct run *run = bad < 0 ? NULL : run_new(r, order, runtime, err);
-	if (!run)
-		return -err_errno(err->code);
-	bad = param_flag(params, "stdin_open") ? open_inlet(run, stdin_text, err) : 0;
-	if (bad == 0)
-		bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
-	if (bad < 0) {
-		run_unshelve(run);
-		run_release(run);
-		return bad;
-	}
-	const struct registry_run req = {.session = run->session,
-		.runtime = runtime,
-		.code = json_string_value(code),
+	if (!loop)
+		return err_set(err, ERR_INTERNAL, "no loop to watch the step's input");
+	int r = inlet_open(&step->inlet, loop, err);
+	if (r < 0)
+		return r;
+	step->stdin_fd = inlet_take_reader(step->inlet);
+	return text ? inlet_put(step->inlet, json_string_value(text), json_string_length(text),
+			      true, err)
+		    : 0;
+}
+
+/* What the parameters of `step.run` say of the step itself. Owns: the caller lets it go. */
+static struct step_order *parse_step(const struct runs *r, const json_t *params, struct err *err)
+{
+	const json_t *code = param_get(params, "code"), *text = param_get(params, "stdin");
+	struct step_order like = {.code = json_string_value(code),
 		.code_bytes = json_string_length(code),
 		.filename = param_text(params, "filename", NULL),
 		.timeout_ms = param_count(params, "timeout_ms", 0),
-		.is_atomic = param_flag(params, "atomic"),
-		.wants_variables = param_flag(params, "variables"),
-		.stdin_text = json_string_value(stdin_text),
-		.stdin_bytes = json_string_length(stdin_text),
-		.inlet = run->inlet,
-		.watch = &run->watch};
+		.stdin_fd = -1,
+#define READ_FLAG(member, name, ...) .member = param_flag(params, name),
+		STEP_FLAGS(READ_FLAG)
+#undef READ_FLAG
+	};
+	struct step_order *step =
+		choose_runtime(params, &like.runtime, err) < 0 ? NULL : step_order_new(&like, err);
+	int bad = 0;
+	if (step && param_flag(params, "stdin_open"))
+		bad = open_inlet(step, r->loop, text, err);
+	else if (step && text)
+		bad = step_order_read_text(
+			step, json_string_value(text), json_string_length(text), err);
+	if (bad == 0)
+		return step;
+	step_order_let_go(step);
+	return NULL;
+}
+
+/* It runs, or waits in line. */
+static void begin(struct run *run, struct registry *registry, struct waiter *waiter)
+{
 	run->starter = waiter;
-	run->asking.gate = param_flag(params, "approvals") ? order->gate : NULL;
 	run_count(run, run_bytes(run));
 	run_hold(run);
-	registry_run(order->registry, &req, on_done, run);
+	registry_run(registry, run->session, run->order, &run->listener, on_done, run);
 	const struct run *ahead = run->is_done ? NULL : run_ahead(run);
 	if (ahead) {
 		run->is_told = true;
@@ -256,6 +257,30 @@ int runs_start(
 		waiters_wake(run);
 	}
 	run_release(run);
+}
+
+int runs_start(
+	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err)
+{
+	const json_t *params = order->params;
+	struct registry_identity session;
+	struct step_order *step = parse_step(r, params, err);
+	struct run *run = step &&
+			registry_identify(order->registry, param_text(params, "session", ""),
+				&session, err) == 0
+		? run_new(r, order->registry, &session, step, err)
+		: NULL;
+	step_order_let_go(step);
+	if (!run)
+		return -err_errno(err->code);
+	int bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
+	if (bad < 0) {
+		run_unshelve(run);
+		run_release(run);
+		return bad;
+	}
+	run->asking.gate = param_flag(params, "approvals") ? order->gate : NULL;
+	begin(run, order->registry, waiter);
 	return 0;
 }
 
@@ -266,7 +291,7 @@ void run_interrupt(struct run *run, bool is_kill)
 	if (run->is_done)
 		return;
 	run_hold(run);
-	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->watch))
+	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->listener))
 		n = 0;
 	run->n_cancels += n;
 	run->is_reading = false; /* it is told anew, if it goes on with that */
@@ -290,8 +315,6 @@ const struct run *run_ahead(const struct run *run)
 static const json_t *done_text(const struct run *run, const char *stream)
 {
 	const json_t *value = json_object_get(run->record, "value");
-	if (strcmp(stream, "code") == 0)
-		return run->code;
 	if (strcmp(stream, "value") == 0)
 		return json_object_get(value, "text/plain");
 	return json_object_get(run->record, stream);
@@ -311,9 +334,14 @@ int run_text(const struct run *run, const char *stream, const char **text, size_
 		*bytes = out->bytes;
 		return 0;
 	}
-	if (run->is_done && !run->record && strcmp(stream, "code") != 0) {
+	if (run->is_done && !run->record) {
 		*err = run->err;
 		return -err_errno(err->code);
+	}
+	if (strcmp(stream, "code") == 0) {
+		*text = run->order->code;
+		*bytes = run->order->code_bytes;
+		return 0;
 	}
 	const json_t *found = done_text(run, stream);
 	if (!found) {

@@ -1,7 +1,6 @@
 /* The book: shelves, room, finding. SPDX-License-Identifier: Apache-2.0 */
 #include "api/run/discard.h"
 #include "api/run/inside.h"
-#include "registry/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 enum { NODE_BYTES = 64, SHELVES_MIN = 16 };
 
 struct shelf {
-	char session[RUN_SESSION_BYTES];
+	char session[REGISTRY_ID_BYTES];
 	struct run *first, *last;
 	unsigned n;
 	size_t bytes;
@@ -27,8 +26,7 @@ void run_release(struct run *run)
 {
 	if (--run->n_holds > 0)
 		return;
-	inlet_close(run->inlet);
-	json_decref(run->code);
+	step_order_let_go(run->order);
 	json_decref(run->record);
 	json_decref(run->displays);
 	for (int i = 0; i < 2; i++)
@@ -177,8 +175,8 @@ size_t run_json_bytes(const json_t *json)
 size_t run_bytes(const struct run *run)
 {
 	size_t n = sizeof *run + run->out[0].bytes + run->out[1].bytes;
-	if (run->code)
-		n += json_string_length(run->code);
+	if (run->order)
+		n += run->order->code_bytes;
 	if (run->record)
 		n += run_json_bytes(run->record);
 	return run->displays ? n + run_json_bytes(run->displays) : n;
@@ -208,8 +206,7 @@ static void drop(struct run *run)
 	} else {
 		json_decref(rest);
 	}
-	json_decref(run->code);
-	run->code = NULL;
+	step_order_let_go(take_ptr(run->order));
 	run->is_dropped = true;
 	count(run, run_bytes(run));
 }
@@ -264,10 +261,9 @@ void run_count(struct run *run, size_t bytes)
 /* What the caller's registry does not show is not there. */
 static bool is_visible(const struct run *run, struct registry *registry)
 {
+	struct registry_identity identity;
 	struct err err;
-	json_t *session = registry_get(registry, run->session, &err);
-	json_decref(session);
-	return session != NULL;
+	return registry_identify(registry, run->session, &identity, &err) == 0;
 }
 
 struct run *runs_find(struct runs *r, struct registry *registry, const char *id, struct err *err)
@@ -285,11 +281,10 @@ struct run *runs_find(struct runs *r, struct registry *registry, const char *id,
 struct run *runs_find_step(struct runs *r, struct registry *registry, const char *session,
 	const char *step, struct err *err)
 {
-	json_t *seen = registry_get(registry, session, err);
-	struct shelf *shelf = seen ? find_shelf(r, param_text(seen, "session", "")) : NULL;
-	json_decref(seen);
-	if (!seen)
+	struct registry_identity identity;
+	if (registry_identify(registry, session, &identity, err) < 0)
 		return NULL;
+	struct shelf *shelf = find_shelf(r, identity.session);
 	for (struct run *run = shelf ? shelf->last : NULL; run; run = run->prev)
 		if (strncmp(param_text(run->record, "step", ""), step, strlen(step)) == 0)
 			return run;

@@ -232,12 +232,14 @@ static void run_test(struct proposal *p)
 		fail(p, "ToolLost", &err);
 		return;
 	}
-	const struct registry_run run = {.session = p->session,
-		.code = buf_str(&code),
-		.code_bytes = code.bytes,
-		.filename = name};
+	struct step_order *order = step_order_new(&(struct step_order){.code = buf_str(&code),
+							  .code_bytes = code.bytes,
+							  .filename = name,
+							  .stdin_fd = -1},
+		&err);
 	p->state = PROPOSAL_TESTING;
-	registry_run(p->skills->registry, &run, on_tested, p);
+	registry_run(p->skills->registry, p->session, order, NULL, on_tested, p);
+	step_order_let_go(order);
 }
 
 static void on_made(void *arg, const json_t *result, const struct err *failed)

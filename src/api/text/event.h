@@ -30,7 +30,7 @@ json_t *event_text(
 /* {"event": "display", "data": {mime: value}}. */
 json_t *event_display(const json_t *display);
 
-/* {"event": "tool", and what registry_watch tells: "tool", "call", "state", …}. */
+/* {"event": "tool", and what step_listener is told: "tool", "call", "state", …}. */
 json_t *event_tool(const json_t *about);
 
 /* {"event": "rebuilding", "step", "of"}: the state is made again, and this is the step run for it.
