@@ -173,7 +173,7 @@ static int take_ready(struct part *p, const struct frame *frame, struct err *err
 		return -EPROTO;
 	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	p->is_unnamed = true;
-	transaction_ready(p->session, p, said);
+	rollback_ready(p, said);
 	json_decref(said);
 	return 0;
 }
@@ -226,7 +226,7 @@ static void driver_gone(struct part *p, const struct err *err)
 		session_opened(s, err);
 		return;
 	}
-	if (s->is_rolling && (p == s->failed || p == s->resumed))
+	if (p == s->rollback.failed || p == s->rollback.resumed)
 		return;
 	if (!s->stemmed && !s->branching && s->box && !s->box->is_over && transaction_revive(p))
 		return;
@@ -271,9 +271,8 @@ static void on_exited(void *arg, struct driver *d, int status)
 	struct session *s = p->session;
 	struct err err;
 	(void)d;
-	if (s->is_rolling) { /* it was killed; or the guard was, before it could go on */
-		if (p == s->resumed)
-			transaction_exited(s);
+	if (is_rolling_back(s)) { /* it was killed; or the guard was, before it could go on */
+		rollback_exited(p);
 		return;
 	}
 	if (is_settled(p)) /* session_notice() */
@@ -299,8 +298,8 @@ static void on_broken(void *arg, struct driver *d, const struct err *err)
 	struct part *p = arg;
 	struct session *s = p->session;
 	(void)d;
-	if (s->is_rolling && (p == s->failed || p == s->resumed)) {
-		transaction_failed(s, err);
+	if (p == s->rollback.failed || p == s->rollback.resumed) {
+		rollback_event(s, ROLLBACK_FAILED, err);
 		return;
 	}
 	if (is_settled(p))
@@ -319,9 +318,9 @@ static void on_rolled_back(void *arg, struct driver *d, const struct err *err)
 	struct part *p = arg;
 	(void)d;
 	if (!err)
-		transaction_rolled_back(p->session, p);
-	else if (p->session->is_rolling)
-		transaction_failed(p->session, err);
+		rollback_event(p->session, ROLLBACK_ENDED, NULL);
+	else if (is_rolling_back(p->session))
+		rollback_event(p->session, ROLLBACK_FAILED, err);
 }
 
 const struct driver_events part_events = {.frame = on_frame,

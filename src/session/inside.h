@@ -8,6 +8,7 @@
  *   tool_call.c        calls that its code makes of the outside
  *   idle_limits.c      what steps have left behind keeps to the limits
  *   transaction.c      what follows a step: its state is kept, or the one before comes back; undo
+ *   rolling_back.c     the rollback: the actions of the table in step/rollback.c
  *   save_state.c       what a state is kept as
  *   save_files.c       its files
  *   stemming.c         the session becomes a stem, to be branched
@@ -27,6 +28,7 @@
 #include "session/fence.h"
 #include "session/rewind.h"
 #include "session/session.h"
+#include "session/step/rollback.h"
 #include "session/step/step.h"
 
 enum { NO_GUARD_BYTES = 240, RESTORE_SCRATCH = 2, WALL_TIMES = 10 };
@@ -76,6 +78,18 @@ struct between {
 	const char *said_now; /* for the record of the step under way */
 };
 
+/* The rollback under way. */
+struct rollback {
+	enum rollback_state state;
+	enum rollback_cause cause;
+	struct part *failed;	   /* whose driver ends in any case, or NULL */
+	struct part *resumed;	   /* whose guard becomes its driver, or NULL */
+	struct part *lead;	   /* by whose name init answers, or NULL */
+	struct checkpoint *target; /* held; NULL: only @failed ends */
+	session_undone_fn *undone; /* of ROLLBACK_UNDO, else NULL */
+	void *undone_arg;
+};
+
 struct session {
 	struct session_events events;
 	struct engine *engine;
@@ -95,7 +109,7 @@ struct session {
 	struct stem *stem;    /* what its box will be branched from; held */
 	struct stem *base;    /* held: what its box was branched from, while it is still the same */
 	bool is_continuation; /* of its box: chance goes on where the stem's stood */
-	bool is_returning;    /* to what a box was branched from: until there is another box */
+	bool is_rewound;      /* its next box is a branch of an earlier state: until it has it */
 	struct branching *branching;
 	struct part parts[RUNTIMES_MAX];
 	struct checkpoints points;
@@ -139,13 +153,9 @@ struct session {
 	char no_guard[NO_GUARD_BYTES]; /* why the step runs without a checkpoint; or empty */
 	char notice[LOSS_BYTES];       /* for the next record */
 	char told[2 * LOSS_BYTES];     /* in this one */
-	bool is_rolling;	       /* the step's processes are being ended */
-	bool is_reviving;	       /* for a driver that died between steps */
-	struct part *failed;	       /* whose driver goes in any case, or NULL */
-	struct part *resumed;	       /* whose guard becomes its driver, or NULL */
-	uint32_t last_mark, marked;    /* said to init, and answered */
-	struct deadline back;	       /* ends a rollback that does not come to an end */
-	struct checkpoint *target;     /* what is gone back to; held */
+	struct rollback rollback;
+	uint32_t last_mark, marked; /* said to init, and answered */
+	struct deadline back;	    /* ends a rollback that does not come to an end */
 	struct restore *restoring;
 	struct change *change; /* from outside; see change.c */
 	struct shadow *kept;   /* held: the files when a rebuilding began */
@@ -154,13 +164,9 @@ struct session {
 	bool is_scratch_kept; /* @scratch is what it was then, and stays so until that is over */
 	session_rebuilt_fn *rebuilt;
 	void *rebuilt_arg;
-	bool is_putting_back; /* before the box goes and is branched anew: files of the host */
-	bool is_resuming;     /* the guard was told to go on, and is waited for */
-	char checkpoint[24];  /* as the record calls it */
-	json_t *lost;	      /* paths that could not be put back */
+	char checkpoint[24]; /* as the record calls it */
+	json_t *lost;	     /* paths that could not be put back */
 
-	session_undone_fn *undone;
-	void *undone_arg;
 	session_names_fn *named;
 	void *named_arg;
 	uint64_t named_id;
@@ -236,12 +242,40 @@ void between_tell(struct session *s);
 
 /* transaction.c */
 void transaction_settle(struct session *s);
-void transaction_rolled_back(struct session *s, struct part *p);
-void transaction_ready(struct session *s, struct part *p, const json_t *said);
-void transaction_exited(struct session *s);
-void transaction_failed(struct session *s, const struct err *err);
+/* What the box has used is the step's last event: STEP_SETTLED, or ROLLBACK_COUNTED before that. */
+void transaction_read_books(struct session *s);
 /* The driver died between two steps. Returns: false when there is no copy of it. */
 bool transaction_revive(struct part *p);
+
+/* rolling_back.c */
+static inline bool is_rolling_back(const struct session *s)
+{
+	return s->rollback.state != ROLLBACK_IDLE;
+}
+static inline bool is_rolling_back_for(const struct session *s, enum rollback_cause cause)
+{
+	return is_rolling_back(s) && s->rollback.cause == cause;
+}
+/* The checkpoint of the state after @step, if the session can go back to it now; or NULL. @failed:
+ * the part whose driver ends in any case, or NULL. */
+struct checkpoint *rollback_point(struct session *s, const struct part *failed, const char *step);
+/* Its Python is not in this box: another branch of the stem has it. */
+bool rollback_must_leave(struct session *s, const struct part *failed, const struct checkpoint *c);
+/* Is the process alive that an undo to @c resumes, if it resumes one? */
+bool rollback_can_resume(struct session *s, const struct checkpoint *c);
+/* Go back to @to in this box (NULL: the driver of @failed ends, and nothing else); or in another.
+ */
+void rollback_stay(
+	struct session *s, enum rollback_cause cause, struct part *failed, struct checkpoint *to);
+void rollback_leave(
+	struct session *s, enum rollback_cause cause, struct part *failed, struct checkpoint *to);
+/* The box is gone when a step is settled. */
+void rollback_lose(struct session *s, const struct err *err);
+/* @err: of ROLLBACK_FAILED and ROLLBACK_EXITED. */
+void rollback_event(struct session *s, enum rollback_event event, const struct err *err);
+/* READY of @p; the end of its process. Either may be of no rollback. */
+void rollback_ready(struct part *p, const json_t *said);
+void rollback_exited(struct part *p);
 
 /* save_state.c */
 /* The box is new: its state is that of the head. */

@@ -360,13 +360,13 @@ static void give_up(struct restore *r)
 {
 	struct session *s = r->session;
 	struct err err;
-	if (!s->is_rolling) {
+	if (!is_rolling_back(s)) {
 		add_lost(r, ".");
 		finish(r);
 		return;
 	}
 	err_set(&err, ERR_GONE, "the box ended unexpectedly");
-	transaction_failed(s, &err);
+	rollback_event(s, ROLLBACK_FAILED, &err);
 }
 
 static void on_looked(uv_work_t *work, int status)
@@ -384,10 +384,11 @@ static void on_looked(uv_work_t *work, int status)
 static void look(struct restore *r)
 {
 	const struct session *s = r->session;
-	r->order = s->is_rebuilding || (s->is_rolling && !s->is_reviving) ? s->order : NULL;
-	r->since_ns = s->is_rebuilding	 ? s->rebuild_ns
-		: s->undone && s->target ? s->target->made_ns
-					 : s->sent_ns;
+	bool is_back = is_rolling_back(s) && s->rollback.cause != ROLLBACK_REVIVE;
+	const struct checkpoint *to =
+		is_rolling_back_for(s, ROLLBACK_UNDO) ? s->rollback.target : NULL;
+	r->order = s->is_rebuilding || is_back ? s->order : NULL;
+	r->since_ns = s->is_rebuilding ? s->rebuild_ns : to ? to->made_ns : s->sent_ns;
 	start(r, work_look, on_looked);
 }
 
@@ -470,7 +471,8 @@ static void begin(struct restore *r)
 {
 	struct session *s = r->session;
 	/* Undone steps were to leave something there; or those places go with the box. */
-	r->has_noted = !s->undone && !s->is_putting_back;
+	r->has_noted =
+		!is_rolling_back_for(s, ROLLBACK_UNDO) && s->rollback.state != ROLLBACK_HOST_FILES;
 	for (size_t i = 0; i < RESTORE_SCRATCH && r->has_noted; i++) {
 		r->noted[i] = s->scratch[i];
 		s->scratch[i] = (struct workspace){.is_cut = true};

@@ -415,7 +415,7 @@ static int try_send(struct session *s, struct err *err)
 {
 	const struct runtime *runtime = s->step->runtime ? s->step->runtime : s->order->runtime;
 	keep_done(s);
-	if (s->restoring || s->is_rolling || has_other_due(s, runtime) ||
+	if (s->restoring || is_rolling_back(s) || has_other_due(s, runtime) ||
 		!keep_is_marked(s, runtime))
 		return 1;
 	if (!session_box(s)) { /* none, or it is being made */
@@ -470,7 +470,7 @@ bool step_give_back(struct session *s)
 bool session_is_idle(const struct session *s)
 {
 	return s->state == SESSION_OPEN && s->step_state == STEP_NONE && !s->restoring &&
-		!s->is_rolling;
+		!is_rolling_back(s);
 }
 
 int session_run(struct session *s, struct step_order *order, const struct step_listener *listener,
@@ -478,8 +478,9 @@ int session_run(struct session *s, struct step_order *order, const struct step_l
 {
 	const struct runtime *runtime = order->runtime ? order->runtime : s->order->runtime;
 	struct fence fence;
-	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE || s->undone ||
-		(s->restoring && !s->is_reviving))
+	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE ||
+		is_rolling_back_for(s, ROLLBACK_UNDO) ||
+		(s->restoring && !is_rolling_back_for(s, ROLLBACK_REVIVE)))
 		return err_set(err, ERR_GONE, "the session is not open and idle");
 	int r = fence_find(order, runtime, &fence, err);
 	if (r < 0)

@@ -217,8 +217,8 @@ static int get_box(struct session *s, struct err *err)
 		stem_let_go(take_ptr(s->stem));
 		return fail_stem(err);
 	}
-	s->is_continuation = s->state == SESSION_OPEN && (!s->is_returning || s->is_continuation);
-	s->is_returning = false;
+	s->is_continuation = s->state == SESSION_OPEN && (!s->is_rewound || s->is_continuation);
+	s->is_rewound = false;
 	if (!s->stem)
 		return box_create(&s->box, s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE,
 			&s->limits, o->binds, s->is_template ? o->n_template : o->n_binds, on_made,
@@ -379,7 +379,7 @@ bool session_is_lost(const struct session *s)
 	const struct driver *python = s->parts[runtime_index(runtime_by_name("python"))].driver;
 	bool has_base =
 		s->box ? !s->box->is_over : s->branching || (s->stem && !stem_is_dead(s->stem));
-	if (s->state != SESSION_OPEN || s->is_rolling || s->restoring)
+	if (s->state != SESSION_OPEN || is_rolling_back(s) || s->restoring)
 		return false;
 	return s->is_lost || !has_base || (python && python->is_over);
 }
@@ -413,7 +413,7 @@ void session_renew(struct session *s, struct stem *stem)
 	s->stem = stem ? stem_hold(stem) : NULL;
 	s->last_cpu_us = s->last_ooms = 0;
 	/* To a template's beginning, as when it was made: chance is its own. */
-	s->is_returning = true;
+	s->is_rewound = true;
 	s->is_continuation = false;
 	s->n_refused = 0;
 	s->is_lost = false;
@@ -483,12 +483,12 @@ void session_close(struct session *s)
 	calling_end(s);
 	session_set_urgent(s, false);
 	s->stemmed = NULL;
-	s->undone = NULL;
+	s->rollback.undone = NULL;
 	s->named = NULL;
 	restore_cancel(s);
 	change_cancel(s);
-	if (s->target)
-		checkpoint_let_go(take_ptr(s->target));
+	if (s->rollback.target)
+		checkpoint_let_go(take_ptr(s->rollback.target));
 	if (s->branching)
 		branching_forget(take_ptr(s->branching));
 	session_touch(s);

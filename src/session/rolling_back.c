@@ -1,0 +1,468 @@
+/*
+ * The state before a step comes back: the actions of the table in step/rollback.c.
+ *
+ * After each step the driver clones itself: the copy, frozen, is the checkpoint of the state after
+ * that step, and the driver goes on. To go back, init stops everything in the box, kills the driver
+ * and all that is newer than the checkpoint, and lets the rest go on. Then the files are put back,
+ * and the frozen copy becomes the driver. A copy of that is the new checkpoint.
+ *
+ * A checkpoint that has no frozen copy, but a stem, is gone back to with another box: the next
+ * branch of that stem.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/inside.h"
+
+#include "base/fd.h"
+#include "sandbox/rollback.h"
+#include "session/box/channel.h"
+#include "session/box/volume_changes.h"
+#include "session/rewind.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { ROLLBACK_MS = 30000, GUARD_TEXT_BYTES = 60 };
+
+/* ---- which checkpoint, and by which way ---- */
+
+/* Must @p be replaced or ended, so that the state is that of @c? */
+static bool is_changed(const struct part *p, const struct part *failed, const struct checkpoint *c)
+{
+	return p == failed || p->version != c->versions[runtime_index(p->runtime)];
+}
+
+static bool is_python_changed(
+	struct session *s, const struct part *failed, const struct checkpoint *c)
+{
+	const struct part *python = python_part(s);
+	return python->runtime && is_changed(python, failed, c);
+}
+
+/* Without a guard no process comes back: Python begins anew, as it was then. */
+static bool must_resume(struct session *s, const struct part *failed, const struct checkpoint *c)
+{
+	return is_python_changed(s, failed, c) && c->guard;
+}
+
+bool rollback_must_leave(struct session *s, const struct part *failed, const struct checkpoint *c)
+{
+	return c->stem && !c->guard && is_python_changed(s, failed, c);
+}
+
+/* Another process in the box may have killed it: then nobody reads what it is sent. */
+static bool is_guard_alive(int fd)
+{
+	char byte;
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+struct checkpoint *rollback_point(struct session *s, const struct part *failed, const char *step)
+{
+	struct checkpoint *c = checkpoints_find(&s->points, step);
+	if (c && rollback_must_leave(s, failed, c))
+		return stem_is_dead(c->stem) ? NULL : c;
+	if (!c || !must_resume(s, failed, c))
+		return c;
+	return c->guard->fd >= 0 && c->guard->box == s->box && python_part(s)->driver ? c : NULL;
+}
+
+bool rollback_can_resume(struct session *s, const struct checkpoint *c)
+{
+	return !must_resume(s, NULL, c) || is_guard_alive(c->guard->fd);
+}
+
+/* ---- actions ---- */
+
+static void end(struct session *s)
+{
+	struct rollback *r = &s->rollback;
+	deadline_stop(&s->back);
+	r->failed = r->resumed = r->lead = NULL;
+	if (r->target)
+		checkpoint_let_go(take_ptr(r->target));
+}
+
+static void on_stuck(uv_timer_t *timer)
+{
+	struct err err;
+	err_set(&err, ERR_GONE, "the box did not come back within %d s", ROLLBACK_MS / 1000);
+	rollback_event(timer->data, ROLLBACK_FAILED, &err);
+}
+
+/* Which processes end; and the driver by whose name init knows the guard afterwards. */
+static struct part *choose(struct session *s, int32_t *pids, size_t *n)
+{
+	const struct rollback *r = &s->rollback;
+	struct part *lead = r->resumed;
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		p->is_going = p->driver &&
+			(r->target ? is_changed(p, r->failed, r->target) : p == r->failed);
+		if (!p->is_going)
+			continue;
+		lead = lead ? lead : p;
+		p->due_id = 0;
+		if (p != lead)
+			driver_signal(p->driver, SIGKILL);
+		if (p->pid > 1 && p != r->resumed)
+			pids[(*n)++] = p->pid;
+		if (p->arm_pid > 1)
+			pids[(*n)++] = p->arm_pid;
+	}
+	return lead;
+}
+
+static void end_processes(struct session *s)
+{
+	int32_t pids[2 * RUNTIMES_MAX];
+	size_t n = 0;
+	struct rollback *r = &s->rollback;
+	const struct checkpoint *to = r->target;
+	r->lead = choose(s, pids, &n);
+	if (!r->lead) {
+		rollback_event(s, ROLLBACK_CLEAR, NULL);
+		return;
+	}
+	deadline_start(&s->back, on_stuck, ROLLBACK_MS);
+	/* A guard that was made right after the step tells exactly what came later. */
+	const struct init_back back = {.id = r->lead->driver->id,
+		.guard_pid = r->resumed ? to->guard->pid : 0,
+		.mark = to && !(r->resumed && to->is_guard_own) ? to->mark : 0,
+		.pids = pids,
+		.n_pids = n};
+	init_rollback(&s->box->init, &back);
+}
+
+/* No process that the step started is alive any more; nor are drivers that have begun since then.
+ */
+static void drop_drivers(struct session *s)
+{
+	const struct rollback *r = &s->rollback;
+	if (r->lead->driver)
+		driver_drain(r->lead->driver);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		if (p->driver && p != r->resumed && (p->is_going || driver_has_ended(p->driver)))
+			part_lose(p);
+	}
+}
+
+static struct shadow *files_of(const struct session *s)
+{
+	const struct checkpoint *to = s->rollback.target;
+	return to && to->files ? to->files : keep_newest(s);
+}
+
+static void on_restored(struct session *s, json_t *lost)
+{
+	json_decref(s->lost);
+	s->lost = lost;
+	rollback_event(s, s->rollback.resumed ? ROLLBACK_FROZEN : ROLLBACK_RESTORED, NULL);
+}
+
+static void put_files(struct session *s)
+{
+	struct shadow *files = files_of(s);
+	struct err err;
+	if (files && s->rollback.cause != ROLLBACK_REVIVE) {
+		restore_files(s, files, on_restored);
+		return;
+	}
+	/* Where no step has failed the files are as they should be. */
+	workspace_done(&s->before);
+	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
+	s->is_shadow_due = true;
+	on_restored(s, NULL);
+}
+
+/* The files of the host that were not put back before the box ended. */
+static void name_files(struct session *s)
+{
+	int fd = s->box ? s->box->workspace_fd : -1;
+	const struct checkpoint *to = s->rollback.target;
+	if (!order_host_bind(s->order))
+		return;
+	json_decref(take_ptr(s->lost));
+	if (leftover_has_host_workspace(s->order))
+		leftover_workspace(&s->lost, to && to->files ? to->files : s->shadow, fd);
+	leftover_volumes(&s->lost, s->order, -1, 0);
+}
+
+/* What the other runtimes had said by then, and no checkpoint of what came later. */
+static void put_states(struct session *s)
+{
+	const struct checkpoint *to = s->rollback.target;
+	for (size_t i = 0; to && i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		text_let_go(p->state);
+		p->state = text_hold(to->states[i]);
+		p->is_loss_told = false;
+		p->version = to->versions[i];
+	}
+	for (unsigned i = 0; to && i < s->points.n; i++)
+		if (s->points.v[i] == to)
+			checkpoints_cut(&s->points, i + 1);
+	/* A guard of Python that is newer went with what came later. */
+	struct part *python = python_part(s);
+	if (to && !s->rollback.resumed && python->guard != to->guard) {
+		guard_let_go(python->guard);
+		python->guard = guard_hold(to->guard);
+		python->due_id = 0;
+	}
+}
+
+/* Which files those are that were not kept is not known, but how many there were in the box. */
+static void tell_unkept(struct session *s)
+{
+	const struct shadow *files = files_of(s);
+	const struct workspace *then = files ? shadow_files(files) : NULL;
+	size_t at = strlen(s->notice);
+	if (!then || !then->is_cut || then->n_used <= s->before.n_used || s->before.n_used == 0 ||
+		leftover_has_host_workspace(s->order))
+		return;
+	snprintf(s->notice + at, sizeof s->notice - at,
+		"%snot put back: about %llu files, for only the first %d are kept",
+		at > 0 ? "; " : "", (unsigned long long)(then->n_used - s->before.n_used),
+		WORKSPACE_FILES_MAX);
+}
+
+static void resume(struct session *s)
+{
+	struct part *p = s->rollback.resumed;
+	struct guard *guard = s->rollback.target->guard;
+	struct err err;
+	if (!is_guard_alive(guard->fd)) {
+		err_set(&err, ERR_GONE, "the checkpoint's process has been killed");
+		rollback_event(s, ROLLBACK_FAILED, &err);
+		return;
+	}
+	guard_let_go(p->guard);
+	p->guard = guard_hold(guard);
+	loss_say(s->notice, &p->guard->loss);
+	tell_unkept(s);
+	p->last_call = 0; /* it counts on from where it was then */
+	if (driver_resume(p->driver, fd_take(&p->guard->fd), &err) < 0)
+		rollback_event(s, ROLLBACK_FAILED, &err);
+}
+
+/* In the record of the step that was rolled back; else when there is another driver. */
+static void tell_losses(struct session *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].is_going && s->step_state != STEP_NONE)
+			part_tell_loss(&s->parts[i]);
+}
+
+static void finish(struct session *s)
+{
+	if (s->rollback.cause != ROLLBACK_REVIVE)
+		tell_losses(s);
+	end(s);
+}
+
+/* The box goes with all that is in it; the next one is a branch of the same stem. */
+static void change_box(struct session *s)
+{
+	struct stem *stem = stem_hold(s->rollback.target->stem);
+	put_states(s);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		s->parts[i].is_going = s->parts[i].driver != NULL;
+	tell_losses(s);
+	session_touch(s);
+	session_lose_box(s);
+	shadow_let_go(take_ptr(s->shadow));
+	if (s->stem)
+		stem_let_go(s->stem);
+	s->stem = stem;
+	s->last_cpu_us = s->last_ooms = 0;
+	s->is_rewound = true;
+	end(s);
+}
+
+static void lose(struct session *s, const struct err *err)
+{
+	restore_cancel(s);
+	name_files(s);
+	session_lose_box(s);
+	end(s);
+	s->is_rewound = false;
+	s->is_lost = true;
+	if (!s->no_guard[0])
+		snprintf(s->no_guard, sizeof s->no_guard, "the box is gone: %.*s", GUARD_TEXT_BYTES,
+			err->msg);
+}
+
+/* @err: why the state is lost, or NULL. */
+static void tell(struct session *s, const struct err *err)
+{
+	enum rollback_cause cause = s->rollback.cause;
+	session_undone_fn *undone = take_ptr(s->rollback.undone);
+	if (undone) {
+		undone(s->rollback.undone_arg, err ? NULL : s->lost, err);
+	} else if (cause == ROLLBACK_REVIVE && !err) {
+		step_proceed(s);
+	} else if (cause == ROLLBACK_REVIVE && !step_is_over(s->step_state)) {
+		s->end.why_code = err->code;
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
+	} else {
+		if (err)
+			s->end.outcome = RECORD_LOST;
+		step_event(s, STEP_SETTLED);
+	}
+}
+
+static void act(struct session *s, enum rollback_action action, const struct err *err)
+{
+	switch (action) {
+	case ROLLBACK_NOTHING:
+		break;
+	case ROLLBACK_END_PROCESSES:
+		end_processes(s);
+		break;
+	case ROLLBACK_DROP_DRIVERS:
+		drop_drivers(s);
+		break;
+	case ROLLBACK_PUT_FILES:
+		put_files(s);
+		break;
+	case ROLLBACK_CANCEL_FILES:
+		restore_cancel(s);
+		break;
+	case ROLLBACK_NAME_FILES:
+		name_files(s);
+		break;
+	case ROLLBACK_PUT_STATES:
+		put_states(s);
+		break;
+	case ROLLBACK_TELL_UNKEPT:
+		tell_unkept(s);
+		break;
+	case ROLLBACK_RESUME:
+		resume(s);
+		break;
+	case ROLLBACK_FINISH:
+		finish(s);
+		break;
+	case ROLLBACK_CHANGE_BOX:
+		change_box(s);
+		break;
+	case ROLLBACK_READ_BOOKS:
+		transaction_read_books(s);
+		break;
+	case ROLLBACK_LOSE:
+		lose(s, err);
+		break;
+	case ROLLBACK_TELL:
+		tell(s, NULL);
+		break;
+	case ROLLBACK_TELL_LOST:
+		tell(s, err);
+		break;
+	}
+}
+
+/* Init, a driver or a process does not keep to the order. */
+static void fail_order(struct session *s, enum rollback_event event)
+{
+	struct err err;
+	err_set(&err, ERR_GONE, "the box answered event %d in state %d of a rollback", event,
+		s->rollback.state);
+	if (event != ROLLBACK_FAILED)
+		rollback_event(s, ROLLBACK_FAILED, &err);
+}
+
+/* The last action of a row may send the next event. Whoever hears of output may close the session.
+ */
+void rollback_event(struct session *s, enum rollback_event event, const struct err *err)
+{
+	struct rollback *r = &s->rollback;
+	struct rollback_move move;
+	struct err why;
+	if (!rollback_advance(r->cause, r->state, event, &move)) {
+		fail_order(s, event);
+		return;
+	}
+	if (err)
+		why = *err; /* it may be in what is given up now */
+	r->state = move.next;
+	for (size_t i = 0; i < ARRAY_LEN(move.actions) && s->state != SESSION_CLOSING; i++)
+		act(s, move.actions[i], err ? &why : NULL);
+}
+
+/* ---- how it begins ---- */
+
+void rollback_stay(
+	struct session *s, enum rollback_cause cause, struct part *failed, struct checkpoint *to)
+{
+	struct rollback *r = &s->rollback;
+	r->cause = cause;
+	r->failed = failed;
+	r->target = to ? checkpoint_hold(to) : NULL;
+	r->resumed = to && must_resume(s, failed, to) ? python_part(s) : NULL;
+	rollback_event(s, ROLLBACK_STAY, NULL);
+}
+
+void rollback_leave(
+	struct session *s, enum rollback_cause cause, struct part *failed, struct checkpoint *to)
+{
+	struct rollback *r = &s->rollback;
+	bool has_host = cause != ROLLBACK_REVIVE && order_host_bind(s->order) && !s->box->is_over;
+	r->cause = cause;
+	r->failed = failed;
+	r->target = checkpoint_hold(to);
+	rollback_event(s, has_host ? ROLLBACK_LEAVE_HOST : ROLLBACK_LEAVE, NULL);
+}
+
+void rollback_lose(struct session *s, const struct err *err)
+{
+	if (s->rollback.state == ROLLBACK_IDLE)
+		s->rollback.cause = ROLLBACK_STEP;
+	rollback_event(s, ROLLBACK_FAILED, err);
+}
+
+/* ---- what init and the drivers say ---- */
+
+/* What the guard that has become the driver says that it lacks. */
+static int take_ready(struct session *s, struct part *p, const json_t *said, struct err *err)
+{
+	struct loss loss;
+	loss_parse(&loss, said);
+	if (p->guard && (loss.n_locks > 0 || loss.n_astray > 0 || loss.gone_bytes > 0)) {
+		p->guard->loss.n_locks = loss.n_locks;
+		p->guard->loss.n_astray = loss.n_astray;
+		p->guard->loss.gone_bytes = loss.gone_bytes;
+		loss_say(s->notice, &p->guard->loss);
+	}
+	unsigned python = runtime_index(p->runtime);
+	/* It will be newer than what came after older checkpoints: they go back to it all the same.
+	 */
+	for (unsigned i = 0; i + 1 < s->points.n; i++)
+		if (s->points.v[i]->guard == p->guard)
+			s->points.v[i]->versions[python] = 0;
+	return part_setup(p, SETUP_GUARD, err);
+}
+
+void rollback_ready(struct part *p, const json_t *said)
+{
+	struct session *s = p->session;
+	struct err err;
+	if (p != s->rollback.resumed)
+		return;
+	if (s->rollback.state == ROLLBACK_RESUMING && take_ready(s, p, said, &err) < 0)
+		rollback_event(s, ROLLBACK_FAILED, &err);
+	else
+		rollback_event(s, ROLLBACK_READY, NULL);
+}
+
+void rollback_exited(struct part *p)
+{
+	struct err err;
+	if (p != p->session->rollback.resumed)
+		return;
+	err_set(&err, ERR_GONE, "the checkpoint's process has been killed");
+	rollback_event(p->session, ROLLBACK_EXITED, &err);
+}
