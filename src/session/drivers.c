@@ -240,7 +240,7 @@ static void driver_gone(struct part *p, const struct err *err)
 	}
 	if (s->box && !s->box->is_over)
 		session_count(s); /* this, or a step, may have waited for the driver's guard */
-	if (s->is_lost && s->is_asked)
+	if (s->is_lost && s->step_state == STEP_ASKED)
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	else
 		step_proceed(s);

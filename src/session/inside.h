@@ -130,7 +130,6 @@ struct session {
 	/* the step */
 	enum step_state step_state;
 	uint64_t step_id;
-	bool is_asked;			      /* waits for its box or its driver */
 	struct step_order *step;	      /* held until it is done; or NULL */
 	const struct step_listener *listener; /* of it, or NULL */
 	struct fence fence;		      /* of its code */

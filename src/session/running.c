@@ -160,7 +160,6 @@ static void do_settle(struct session *s)
 	uint64_t now = uv_hrtime();
 	s->record.wall_ms = (double)(now - (s->began_ns ? s->began_ns : s->asked_ns)) / 1e6;
 	s->record.queued_ms = s->began_ns ? (double)(s->began_ns - s->asked_ns) / 1e6 : 0;
-	s->is_asked = false;
 	calling_end(s);
 	deadline_stop(&s->wall);
 	(void)uv_timer_stop(&s->meter);
@@ -306,7 +305,7 @@ void step_measured(void *arg, const struct box_usage *u)
 		step_stop(s, STEP_CAUSE_MEMORY, STEP_MEMORY, NULL);
 	else if (cpu_us >= s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us)
 		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
-	if (s->step_state == STEP_RUNNING || s->step_state == STEP_STOPPING)
+	if (s->step_state != STEP_NONE && !step_is_over(s->step_state))
 		set_meter(s, cpu_us);
 }
 
@@ -425,7 +424,7 @@ static int try_send(struct session *s, struct err *err)
 	if (!keep_before(s)) /* the files as they are, before the step can change them */
 		return 1;
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
-	s->is_asked = false;
+	step_event(s, STEP_SENT);
 	session_touch(s);
 	int r = part_ensure(s, runtime, &s->part, err);
 	if (r == 0)
@@ -441,7 +440,7 @@ void step_proceed(struct session *s)
 {
 	struct err err;
 	change_proceed(s, NULL);
-	int r = s->is_asked ? try_send(s, &err) : 0;
+	int r = s->step_state == STEP_ASKED ? try_send(s, &err) : 0;
 	if (r >= 0)
 		return;
 	s->end.why_code = err.code;
@@ -453,14 +452,12 @@ static void withdraw(struct session *s)
 {
 	deadline_stop(&s->wall);
 	s->step_state = STEP_NONE;
-	s->is_asked = false;
 	forget_step(s);
 }
 
 bool step_give_back(struct session *s)
 {
-	if (s->step_state != STEP_RUNNING || !s->is_asked || s->step->is_again ||
-		!s->events.unbegun)
+	if (s->step_state != STEP_ASKED || s->step->is_again || !s->events.unbegun)
 		return false;
 	withdraw(s);
 	s->events.unbegun(s->events.arg);
@@ -508,8 +505,7 @@ int session_run(struct session *s, struct step_order *order, const struct step_l
 		s->record.limits.value[LIMIT_timeout_ms] = order->timeout_ms;
 	limits_settle(&s->record.limits);
 	memcpy(s->record.session, s->id, sizeof s->id);
-	s->step_state = STEP_RUNNING;
-	s->is_asked = true;
+	s->step_state = STEP_ASKED;
 	session_set_urgent(s, true);
 	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
 	r = try_send(s, err);

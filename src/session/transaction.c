@@ -159,7 +159,7 @@ bool transaction_revive(struct part *p)
 	if (leave(s, ROLLBACK_REVIVE, p))
 		return true;
 	struct checkpoint *to = rollback_point(s, p, s->head);
-	if (!to || !to->guard || (s->step_state != STEP_NONE && !s->is_asked))
+	if (!to || !to->guard || (s->step_state != STEP_NONE && s->step_state != STEP_ASKED))
 		return false;
 	rollback_stay(s, ROLLBACK_REVIVE, p, to);
 	return true;

@@ -11,8 +11,21 @@ struct step_move step_advance(enum step_state state, enum step_event event)
 {
 	static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] =
 		{
+			[STEP_ASKED] =
+				{
+					[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
+					[STEP_RESULT] = {STEP_ASKED, STEP_IGNORE},
+					[STEP_EXITED] = {STEP_ASKED, STEP_IGNORE},
+					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_GRACE] = {STEP_ASKED, STEP_IGNORE},
+					[STEP_SETTLED] = {STEP_ASKED, STEP_IGNORE},
+					[STEP_NAMED] = {STEP_ASKED, STEP_IGNORE},
+				},
 			[STEP_RUNNING] =
 				{
+					[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
 					[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
 					[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
 					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
@@ -24,6 +37,7 @@ struct step_move step_advance(enum step_state state, enum step_event event)
 				},
 			[STEP_STOPPING] =
 				{
+					[STEP_SENT] = {STEP_STOPPING, STEP_IGNORE},
 					[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
 					[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
 					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
@@ -35,6 +49,7 @@ struct step_move step_advance(enum step_state state, enum step_event event)
 				},
 			[STEP_SETTLING] =
 				{
+					[STEP_SENT] = {STEP_SETTLING, STEP_IGNORE},
 					[STEP_RESULT] = {STEP_SETTLING, STEP_IGNORE},
 					[STEP_EXITED] = {STEP_SETTLING, STEP_IGNORE},
 					[STEP_BROKEN] = {STEP_SETTLING, STEP_IGNORE},
@@ -46,6 +61,7 @@ struct step_move step_advance(enum step_state state, enum step_event event)
 				},
 			[STEP_NAMING] =
 				{
+					[STEP_SENT] = {STEP_NAMING, STEP_IGNORE},
 					[STEP_RESULT] = {STEP_NAMING, STEP_IGNORE},
 					[STEP_EXITED] = {STEP_NAMING, STEP_IGNORE},
 					[STEP_BROKEN] = {STEP_NAMING, STEP_IGNORE},

@@ -4,7 +4,8 @@
 #include "session/step/record.h"
 
 /*
- * NONE      no step
+ * NONE      there is no step
+ * ASKED     the step waits for its box, or for a rollback or a copy of files to end
  * RUNNING   the driver has the code
  * STOPPING  a limit was reached or the caller asked: SIGINT is out, a second of grace runs
  * SETTLING  the step is over; its box is being ended and its last output read
@@ -12,6 +13,7 @@
  */
 enum step_state {
 	STEP_NONE,
+	STEP_ASKED,
 	STEP_RUNNING,
 	STEP_STOPPING,
 	STEP_SETTLING,
@@ -20,6 +22,7 @@ enum step_state {
 };
 
 enum step_event {
+	STEP_SENT,    /* what it waited for is there */
 	STEP_RESULT,  /* the driver sent one */
 	STEP_EXITED,  /* the driver process ended */
 	STEP_BROKEN,  /* the driver sent what is no frame, or the box is gone */
