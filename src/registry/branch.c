@@ -6,7 +6,7 @@
 #include "registry/replay.h"
 #include "registry/standby.h"
 #include "session/change.h"
-#include "session/rewind.h"
+#include "session/session.h"
 
 #include <string.h>
 

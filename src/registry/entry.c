@@ -8,7 +8,7 @@
 #include "registry/put_file.h"
 #include "registry/replay.h"
 #include "session/change.h"
-#include "session/rewind.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "registry/listing.h"
 #include "registry/order_text.h"
 #include "registry/sliced_work.h"
-#include "session/step/outcome.h"
+#include "session/step/record.h"
 #include "store/export.h"
 
 #include <stdio.h>

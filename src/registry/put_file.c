@@ -16,9 +16,9 @@
 #include "registry/find.h"
 #include "registry/job.h"
 #include "registry/replay.h"
-#include "session/box/errand.h"
+#include "session/box/box.h"
 #include "session/change.h"
-#include "session/rewind.h"
+#include "session/session.h"
 #include "store/file_step.h"
 
 #include <errno.h>

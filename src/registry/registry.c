@@ -22,7 +22,7 @@
 #include "registry/replay.h"
 #include "registry/sliced_work.h"
 #include "registry/standby.h"
-#include "session/rewind.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "registry/put_file.h"
 #include "session/box/volume_changes.h"
 #include "session/change.h"
-#include "session/rewind.h"
+#include "session/session.h"
 #include "store/file_step.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/timer.h"
 #include "registry/find.h"
-#include "session/rewind.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 

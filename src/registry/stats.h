@@ -4,7 +4,7 @@
 #include "registry/registry.h"
 #include "registry/template.h"
 #include "runtime/runtime.h"
-#include "session/step/outcome.h"
+#include "session/step/record.h"
 
 struct record;
 

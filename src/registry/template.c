@@ -3,7 +3,7 @@
 
 #include "base/timer.h"
 #include "registry/order_text.h"
-#include "session/rewind.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>

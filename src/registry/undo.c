@@ -3,7 +3,7 @@
 #include "registry/find.h"
 #include "registry/job.h"
 #include "registry/replay.h"
-#include "session/rewind.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,7 @@
 
 #include "base/fd.h"
 #include "base/timer.h"
-#include "session/box/errand.h"
 #include "session/inside.h"
-#include "session/rewind.h"
 
 #include <errno.h>
 #include <fcntl.h>

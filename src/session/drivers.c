@@ -4,8 +4,6 @@
 
 #include "base/fd.h"
 #include "runtime/start.h"
-#include "session/box/channel.h"
-#include "session/box/ends.h"
 #include "session/step/report.h"
 
 #include <errno.h>

@@ -10,7 +10,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
-#include "session/box/errand.h"
 #include "session/inside.h"
 
 enum {

@@ -24,9 +24,7 @@
 #include "session/box/deadline.h"
 #include "session/box/driver.h"
 #include "session/box/stdin_copy.h"
-#include "session/calling.h"
 #include "session/fence.h"
-#include "session/rewind.h"
 #include "session/session.h"
 #include "session/step/rollback.h"
 #include "session/step/step.h"
@@ -61,6 +59,23 @@ struct part {
 	char no_guard[NO_GUARD_BYTES]; /* why there is no checkpoint of the state it has; or empty
 					*/
 	char barred[NO_GUARD_BYTES];   /* why a branch of it would fail; or empty */
+};
+
+/* The calls that the code of a running step waits for; see tool_call.c. */
+struct waiting;
+/* Of a step: what is beyond is answered with ToolLimit. */
+enum { CALLS_STEP_MAX = 10000, CALLS_STEP_BYTES = 256 << 20 };
+/* Of the arguments of all calls that wait in a session, as they came and when they are parsed. */
+enum { CALLS_HELD_BYTES = 16 << 20, CALLS_HELD_PARTS = 200000 };
+
+struct calling {
+	struct waiting *first; /* in the order in which they were made */
+	unsigned n;
+	unsigned n_held; /* of those, how many the clock stands still for */
+	size_t bytes, parts;
+	unsigned n_made;       /* in the step */
+	uint64_t answer_bytes; /* likewise */
+	bool is_reading;       /* it waits for its input, and the clock stands still for that */
 };
 
 /* What puts files back, one request at a time; see restore.c. */
@@ -319,3 +334,22 @@ void restore_cancel(struct session *s);
 /* change.c: there is a box, or @why there is none. */
 void change_proceed(struct session *s, const char *why);
 void change_cancel(struct session *s);
+
+/* tool_call.c */
+/* A TOOL frame of the step's driver. Errors: ERR_PROTOCOL. */
+int calling_take(struct part *p, const struct frame *frame, struct err *err);
+
+/*
+ * A WAITING frame: the step waits for its input. When its inlet is open, its listener is told, and
+ * the clock stands still until something is written. One that is being stopped is interrupted
+ * once more: Python's input() drops an interrupt that comes while it writes what it asks.
+ */
+void calling_read(struct session *s);
+
+/* The step is being stopped: outside nobody is to answer any more. Returns: whether anybody waits
+ * in the box: calling_refuse() tells them. */
+bool calling_stop(struct session *s);
+void calling_refuse(struct session *s);
+
+/* It is over: nobody waits any more, and the box is told nothing. */
+void calling_end(struct session *s);

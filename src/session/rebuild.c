@@ -4,7 +4,6 @@
 
 #include "base/fd.h"
 #include "session/box/volume_changes.h"
-#include "session/rewind.h"
 
 #include <signal.h>
 #include <stdio.h>

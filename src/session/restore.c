@@ -14,7 +14,6 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/box/errand.h"
 #include "session/box/volume_changes.h"
 
 #include <errno.h>

@@ -15,9 +15,7 @@
 
 #include "base/fd.h"
 #include "sandbox/rollback.h"
-#include "session/box/channel.h"
 #include "session/box/volume_changes.h"
-#include "session/rewind.h"
 
 #include <errno.h>
 #include <signal.h>

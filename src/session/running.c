@@ -3,12 +3,9 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/box/channel.h"
-#include "session/box/errand.h"
 #include "session/box/volume_changes.h"
 #include "session/complete_record.h"
 #include "session/module_near.h"
-#include "session/rewind.h"
 
 #include <errno.h>
 #include <signal.h>

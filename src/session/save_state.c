@@ -7,10 +7,7 @@
 
 #include "base/fd.h"
 #include "sandbox/rollback.h"
-#include "session/box/channel.h"
-#include "session/box/errand.h"
 #include "session/box/volume_changes.h"
-#include "session/rewind.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -17,13 +17,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
-#include "session/rewind.h"
 #include "session/session.h"
 
 #include "base/fd.h"
-#include "session/box/channel.h"
-#include "session/box/ends.h"
-#include "session/box/errand.h"
 #include "session/inside.h"
 
 #include <errno.h>

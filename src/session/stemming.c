@@ -7,10 +7,7 @@
 #include "base/timer.h"
 #include "session/inside.h"
 
-#include "session/box/channel.h"
-#include "session/box/errand.h"
 #include "session/box/volume_changes.h"
-#include "session/rewind.h"
 
 #include <signal.h>
 #include <string.h>

@@ -11,9 +11,7 @@
  */
 #include "session/tool_call.h"
 
-#include "session/box/channel.h"
 #include "session/box/stdin_queue.h"
-#include "session/calling.h"
 #include "session/inside.h"
 #include "session/tool_frame.h"
 

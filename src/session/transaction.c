@@ -17,9 +17,6 @@
  */
 #include "session/inside.h"
 
-#include "session/box/errand.h"
-#include "session/rewind.h"
-
 /* ---- the books ---- */
 
 static void on_ended(void *arg, const struct box_usage *usage)

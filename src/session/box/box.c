@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/box/box.h"
-#include "session/box/errand.h"
 
 #include "base/fd.h"
 #include "session/box/driver.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/box/channel.h"
 #include "session/box/driver.h"
-#include "session/box/ends.h"
 #include "session/box/json_dump.h"
 
 #include "base/fd.h"

@@ -62,6 +62,34 @@ struct driver {
 	bool is_let_go, is_over;
 };
 
+/* ---- its start ---- */
+
+/* The ends of its descriptors that a driver gets: stdin, stdout, stderr, channel. */
+struct driver_ends {
+	int fds[WIRE_SPAWN_FDS];
+};
+
+/*
+ * Make one with its pipes and its channel; @ends are the caller's to pass on and close. @stdin_fd
+ * (taken) becomes its standard input; -1: /dev/null. Errors: ERR_IO, ERR_NO_MEMORY.
+ */
+int driver_new(struct driver **out, struct box *box, const struct runtime *runtime, int stdin_fd,
+	struct driver_ends *ends, struct err *err);
+
+/* Have init start it. Closes @ends. Errors: as init_spawn(). */
+int driver_spawn(struct driver *d, const struct runtime_start *start, unsigned is_session,
+	struct driver_ends *ends, struct err *err);
+void driver_ends_close(struct driver_ends *ends);
+
+/*
+ * A pipe for what the box reads or writes. The box's user, who is another than root, may open it
+ * again by /proc/self/fd, as /dev/stdout does; nobody outside of the box can name it.
+ * Owns: both ends are the caller's. Errors: ERR_IO.
+ */
+int box_pipe(int ends[2], struct err *err);
+
+/* ---- its life ---- */
+
 /* Who hears of it from now on. */
 void driver_listen(struct driver *d, const struct driver_events *events, void *arg);
 
@@ -74,7 +102,38 @@ void driver_signal(struct driver *d, int signal);
 /* No more events; freed when its handles are closed. The process lives as long as its box does. */
 void driver_let_go(struct driver *d);
 
-/* From the box. */
+/* ---- its channel and its pipes ---- */
+
+/* Queue a frame. Errors: ERR_LIMIT, ERR_NO_MEMORY. */
+int driver_send(struct driver *d, enum frame_type type, const json_t *payload, struct err *err);
+
+/* The same with the payload as text. */
+int driver_send_text(
+	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err);
+/* How many bytes may still be queued. */
+size_t driver_room(const struct driver *d);
+
+/* The same with a descriptor (borrowed; -1: none), for a driver that is idle. */
+int driver_send_fd(
+	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err);
+
+/* Send one frame at once, with descriptors (borrowed); for a driver that is idle. Errors: ERR_GONE.
+ */
+int driver_send_fds(struct driver *d, enum frame_type type, const char *payload, const int *fds,
+	size_t n_fds, struct err *err);
+
+/* Tell it, once, to get ready for branches. */
+void driver_be_stem(struct driver *d);
+
+/* Read what its pipes and its channel hold now. */
+void driver_drain(struct driver *d);
+void driver_look(struct driver *d);
+
+/* From now on its channel is @fd (taken over): a guard's. Errors: ERR_IO. */
+int driver_resume(struct driver *d, int fd, struct err *err);
+
+/* ---- from the box ---- */
+
 void driver_on_exited(struct driver *d, int status);
 void driver_on_broken(struct driver *d, const struct err *err);
 void driver_on_rolled_back(struct driver *d, const struct err *err);

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/utf8.h"
-#include "session/box/ends.h"
+#include "session/box/driver.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,9 +19,8 @@
 
 #include "base/fd.h"
 #include "base/timer.h"
-#include "session/box/channel.h"
+#include "session/box/driver.h"
 #include "session/box/deadline.h"
-#include "session/box/ends.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,15 +3,44 @@
 
 #include "base/err.h"
 #include "base/step_name.h"
+#include "sandbox/limits.h"
 #include "sandbox/wire.h"
 #include "session/box/capture.h"
-#include "session/step/outcome.h"
-#include "session/step/said.h"
 #include "session/step/tool_log.h"
 
 #include <jansson.h>
+#include <stdint.h>
 
 enum { RECORD_ID_BYTES = 72 };
+
+/* ORDER status: words in record.c. */
+enum record_status {
+	RECORD_OK,
+	RECORD_ERROR,
+	RECORD_TIMEOUT,
+	RECORD_OOM,
+	RECORD_KILLED,
+	RECORD_DENIED,
+	RECORD_STATUS_END_
+};
+
+/* ORDER outcome: words in record.c. */
+enum record_outcome {
+	RECORD_COMMITTED,
+	RECORD_ROLLED_BACK,
+	RECORD_REPLAYED,
+	RECORD_DIVERGED,
+	RECORD_LOST,
+	RECORD_OUTCOME_END_
+};
+
+/* Limits as records say them, and what that was made of. */
+struct record_limits {
+	struct limits limits;
+	uint32_t by[LIMIT_END_];
+	json_t *json;
+	char *text; /* the same */
+};
 
 struct record {
 	char session[RECORD_ID_BYTES];
@@ -57,6 +86,12 @@ void record_renew(struct record *r, const struct limits *limits);
 
 /* Make what is said of its limits, unless it is there: before the step ends there is time. */
 void record_say_limits(struct record *r);
+
+/* "ok", "timeout", … */
+const char *record_status_word(enum record_status status);
+
+/* "committed", "rolled_back", … */
+const char *record_outcome_word(enum record_outcome outcome);
 
 /* Who enforces: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */
 const char *record_by_word(uint32_t by);
