@@ -1,4 +1,20 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of one step, and the verdict on it.
+ *
+ * A step is asked for, and waits (ASKED) until its session has a box and nothing else goes on in
+ * it. Then its code is sent (RUNNING). It ends by itself, with a result or with its driver, or it
+ * is ended: a limit or the caller interrupts it (STOPPING), and what does not react within the
+ * grace is treated as if it had ended. When the step is over (SETTLING), the session commits or
+ * rolls back what it did and reads what it used. Then the record is complete and gets its name
+ * (NAMING).
+ *
+ * The table decides only which of these comes next. The first cause of an end wins: everything that
+ * arrives later, a result or another limit, is not listed in SETTLING and so it is ignored.
+ * step_judge() derives the status, the exit status and the error of the record from the cause, the
+ * result and the wait status, in this order.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/step/step.h"
 
 #include "base/num.h"
@@ -7,74 +23,44 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* An event that is not listed in a state is ignored there. */
+/* clang-format off */
+static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] = {
+	[STEP_ASKED] = {
+		[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
+		[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE}, /* the driver need not be interrupted */
+		[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+	},
+	[STEP_RUNNING] = {
+		[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_LIMIT] = {STEP_STOPPING, STEP_INTERRUPT},
+		[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+	},
+	[STEP_STOPPING] = {
+		[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+		[STEP_GRACE] = {STEP_SETTLING, STEP_SETTLE},
+	},
+	[STEP_SETTLING] = {
+		[STEP_SETTLED] = {STEP_NAMING, STEP_NAME},
+	},
+	[STEP_NAMING] = {
+		[STEP_NAMED] = {STEP_NONE, STEP_FINISH},
+	},
+};
+/* clang-format on */
+
 struct step_move step_advance(enum step_state state, enum step_event event)
 {
-	static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] =
-		{
-			[STEP_ASKED] =
-				{
-					[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
-					[STEP_RESULT] = {STEP_ASKED, STEP_IGNORE},
-					[STEP_EXITED] = {STEP_ASKED, STEP_IGNORE},
-					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_GRACE] = {STEP_ASKED, STEP_IGNORE},
-					[STEP_SETTLED] = {STEP_ASKED, STEP_IGNORE},
-					[STEP_NAMED] = {STEP_ASKED, STEP_IGNORE},
-				},
-			[STEP_RUNNING] =
-				{
-					[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
-					[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_LIMIT] = {STEP_STOPPING, STEP_INTERRUPT},
-					[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_GRACE] = {STEP_RUNNING, STEP_IGNORE},
-					[STEP_SETTLED] = {STEP_RUNNING, STEP_IGNORE},
-					[STEP_NAMED] = {STEP_RUNNING, STEP_IGNORE},
-				},
-			[STEP_STOPPING] =
-				{
-					[STEP_SENT] = {STEP_STOPPING, STEP_IGNORE},
-					[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_LIMIT] = {STEP_STOPPING, STEP_IGNORE},
-					[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_GRACE] = {STEP_SETTLING, STEP_SETTLE},
-					[STEP_SETTLED] = {STEP_STOPPING, STEP_IGNORE},
-					[STEP_NAMED] = {STEP_STOPPING, STEP_IGNORE},
-				},
-			[STEP_SETTLING] =
-				{
-					[STEP_SENT] = {STEP_SETTLING, STEP_IGNORE},
-					[STEP_RESULT] = {STEP_SETTLING, STEP_IGNORE},
-					[STEP_EXITED] = {STEP_SETTLING, STEP_IGNORE},
-					[STEP_BROKEN] = {STEP_SETTLING, STEP_IGNORE},
-					[STEP_LIMIT] = {STEP_SETTLING, STEP_IGNORE},
-					[STEP_MEMORY] = {STEP_SETTLING, STEP_IGNORE},
-					[STEP_GRACE] = {STEP_SETTLING, STEP_IGNORE},
-					[STEP_SETTLED] = {STEP_NAMING, STEP_NAME},
-					[STEP_NAMED] = {STEP_SETTLING, STEP_IGNORE},
-				},
-			[STEP_NAMING] =
-				{
-					[STEP_SENT] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_RESULT] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_EXITED] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_BROKEN] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_LIMIT] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_MEMORY] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_GRACE] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_SETTLED] = {STEP_NAMING, STEP_IGNORE},
-					[STEP_NAMED] = {STEP_NONE, STEP_FINISH},
-				},
-		};
-	if (state >= STEP_STATE_END_ || event >= STEP_EVENT_END_)
-		return (struct step_move){state, STEP_IGNORE};
-	return moves[state][event];
+	bool is_known = state < STEP_STATE_END_ && event < STEP_EVENT_END_;
+	struct step_move move = is_known ? moves[state][event] : (struct step_move){0};
+	bool is_listed = move.next != STEP_NONE || move.action != STEP_IGNORE;
+	return is_listed ? move : (struct step_move){state, STEP_IGNORE};
 }
 
 bool step_is_over(enum step_state state)
