@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/call.h"
 
+#include "base/alloc.h"
 #include "base/num.h"
 #include "base/timer.h"
 
@@ -81,8 +82,9 @@ static int add_header(struct net_call *c, const char *name, const char *value, s
 		return err_set(err, ERR_USAGE, "the header %.40s: not what a header may hold",
 			is_header_name(name) ? name : "?");
 	/* libcurl wants "Name;" for a header without a value. */
-	int r = *value ? buf_addf(&line, "%s: %s", name, value) : buf_addf(&line, "%s;", name);
-	struct curl_slist *more = r < 0 ? NULL : c->net->curl.slist_append(c->headers, line.data);
+	buf_addf(&line, *value ? "%s: %s" : "%s;", name, value);
+	struct curl_slist *more =
+		buf_error(&line) < 0 ? NULL : c->net->curl.slist_append(c->headers, line.data);
 	if (!more)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
 	c->headers = more;
@@ -245,9 +247,7 @@ static bool set_all(struct net_call *c, const struct net_request *q)
 int call_new(
 	struct net_call **out, struct net *n, const struct net_request *request, struct err *err)
 {
-	struct net_call *c = calloc(1, sizeof *c);
-	if (!c)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a request");
+	struct net_call *c = xnew(struct net_call);
 	c->net = n;
 	c->answer_headers = BUF_INIT(NET_HEADER_BYTES);
 	c->request = (struct net_request){.answer_max_bytes = request->answer_max_bytes,

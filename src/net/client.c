@@ -7,6 +7,7 @@
  */
 #include "net/client.h"
 
+#include "base/alloc.h"
 #include "base/num.h"
 #include "base/timer.h"
 #include "net/call.h"
@@ -119,9 +120,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 static struct net_socket *watch(struct net *n, curl_socket_t fd)
 {
-	struct net_socket *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
+	struct net_socket *s = xnew(struct net_socket);
 	if (uv_poll_init_socket(n->loop, &s->poll, fd) < 0) {
 		free(s);
 		return NULL;
@@ -240,9 +239,7 @@ static int set_up(struct net *n)
 
 int net_open(struct net **out, uv_loop_t *loop, struct err *err)
 {
-	struct net *n = calloc(1, sizeof *n);
-	if (!n)
-		return err_set(err, ERR_NO_MEMORY, "no memory for an HTTP client");
+	struct net *n = xnew(struct net);
 	n->loop = loop;
 	int r = curl_load(&n->curl, err);
 	if (r == 0 && set_up(n) < 0)

@@ -2,6 +2,7 @@
 #include "sandbox/init.h"
 #include "sandbox/rollback.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -50,9 +51,7 @@ static int put_strings(struct init_request *req, const char *const *strings, uin
 int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *err)
 {
 	const uint64_t *limit = spawn->limits->value;
-	struct init_request *req = calloc(1, sizeof *req);
-	if (!req)
-		return err_set(err, ERR_NO_MEMORY, "no memory to start %s", spawn->argv[0]);
+	struct init_request *req = xnew(struct init_request);
 	*req = (struct init_request){.version = WIRE_VERSION,
 		.op = INIT_SPAWN,
 		.id = spawn->id,
@@ -91,9 +90,7 @@ struct init_head {
 
 static void send_short(struct init_link *link, const struct init_head *head)
 {
-	struct init_request *req = calloc(1, sizeof *req);
-	if (!req)
-		return;
+	struct init_request *req = xnew(struct init_request);
 	*req = (struct init_request){.version = WIRE_VERSION,
 		.op = head->op,
 		.id = head->id,
@@ -135,9 +132,7 @@ void init_mark(struct init_link *link, uint32_t mark)
 
 int init_file(struct init_link *link, const struct init_file *file)
 {
-	struct init_request *req = calloc(1, sizeof *req);
-	if (!req)
-		return -ENOMEM;
+	struct init_request *req = xnew(struct init_request);
 	const char *const strings[] = {file->path, file->target, NULL};
 	uint32_t n;
 	*req = (struct init_request){.version = WIRE_VERSION,
@@ -161,9 +156,7 @@ int init_file(struct init_link *link, const struct init_file *file)
 static void send_pids(struct init_link *link, const struct init_head *head, bool is_forced,
 	const int32_t *pids, size_t n_pids)
 {
-	struct init_request *req = calloc(1, sizeof *req);
-	if (!req)
-		return;
+	struct init_request *req = xnew(struct init_request);
 	*req = (struct init_request){.version = WIRE_VERSION,
 		.op = head->op,
 		.id = head->id,

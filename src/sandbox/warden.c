@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/warden.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "sandbox/cgroup.h"
 
@@ -146,9 +147,7 @@ static int spawn_warden(struct warden *w, const char *path, int sock, struct err
 int warden_start(struct warden **out, const char *path, struct err *err)
 {
 	int pair[2];
-	struct warden *w = calloc(1, sizeof *w);
-	if (!w)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the warden");
+	struct warden *w = xnew(struct warden);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(w);
 		return err_sys(err, ERR_BOX, errno, "socketpair");
@@ -200,17 +199,13 @@ static void flush(struct warden *w)
 }
 
 /*
- * Never block on the warden: it may be waiting for us to read its replies. A request that cannot
- * be allocated is not sent; its call is completed when the warden ends.
+ * Never block on the warden: it may be waiting for us to read its replies.
  */
 static void send_request(struct warden *w)
 {
 	if (!w->first && fd_send(w->fd, &w->req, sizeof w->req, NULL, 0) != -EAGAIN)
 		return;
-	struct unsent *u = malloc(sizeof *u);
-	if (!u)
-		return;
-	u->next = NULL;
+	struct unsent *u = xnew(struct unsent);
 	u->req = w->req;
 	*w->last = u;
 	w->last = &u->next;
