@@ -17,7 +17,7 @@ static void add_plain(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
 		char c = *text >= ' ' && *text < 0x7f ? *text : '?';
-		(void)buf_append(out, &c, 1);
+		buf_append(out, &c, 1);
 	}
 }
 
@@ -27,8 +27,7 @@ void approval_ask(
 	char *text = json_dumps(arguments, JSON_COMPACT | JSON_ENSURE_ASCII);
 	size_t bytes = text ? strlen(text) : 0;
 	add_plain(out, tool->name);
-	(void)buf_addf(out, " can change something%s.%s\n",
-		tool->is_destructive ? ", and destroy" : "",
+	buf_addf(out, " can change something%s.%s\n", tool->is_destructive ? ", and destroy" : "",
 		is_tainted ? "\nWho calls it has read what others wrote, and may do what that said."
 			   : "");
 	if (text)
@@ -36,8 +35,8 @@ void approval_ask(
 			bytes > APPROVAL_SHOWN_BYTES ? (text[APPROVAL_SHOWN_BYTES] = '\0', text)
 						     : text);
 	if (bytes > APPROVAL_SHOWN_BYTES)
-		(void)buf_addf(out, "\n... and %zu bytes more that are not shown",
+		buf_addf(out, "\n... and %zu bytes more that are not shown",
 			bytes - APPROVAL_SHOWN_BYTES);
-	(void)buf_add(out, "\nMay it be called?");
+	buf_add(out, "\nMay it be called?");
 	free(text);
 }

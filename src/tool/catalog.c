@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/catalog.h"
 
+#include "base/alloc.h"
+#include "base/json.h"
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "tool/fit.h"
@@ -122,8 +124,7 @@ static const char *make_id(struct entry *e, const struct catalog_tool *before, s
 /* Over HTTP arguments may go into headers, and what asks for that wrongly is no tool. */
 static bool has_headers(const json_t *schema)
 {
-	json_t *headers = param_headers(schema, NULL);
-	json_decref(headers);
+	cleanup_json json_t *headers = param_headers(schema, NULL);
 	return headers != NULL;
 }
 
@@ -159,9 +160,7 @@ static int read_tool(const struct catalog_server *s, struct entry *e, const json
 static int by_name(const void *a, const void *b)
 {
 	const json_t *const *x = a, *const *y = b;
-	const char *p = json_string_value(json_object_get(*x, "name"));
-	const char *q = json_string_value(json_object_get(*y, "name"));
-	return strcmp(p ? p : "", q ? q : "");
+	return strcmp(json_get_text(*x, "name"), json_get_text(*y, "name"));
 }
 
 static void forget_tools(struct catalog_server *s, struct entry *e)
@@ -198,7 +197,7 @@ static int read_tools(struct catalog_server *s, struct entry *e, const json_t *l
 		n += (size_t)r;
 		last = sorted[i];
 	}
-	e->json = json_incref((json_t *)list);
+	e->json = json_incref(json_unconst(list));
 	s->tool = all;
 	s->n_tools = n;
 	s->is_known = true;
@@ -257,10 +256,8 @@ static void on_listed(void *arg, const struct mcp_answer *answer)
 /* Wait for one list; who comes while it is asked for waits for the same, behind the others. */
 static int load_one(struct entry *e, struct gathering *g, struct err *err)
 {
-	struct loading *l = calloc(1, sizeof *l), **last = &e->loading;
+	struct loading *l = xnew(struct loading), **last = &e->loading;
 	bool is_first = !e->loading;
-	if (!l)
-		return err_set(err, ERR_NO_MEMORY, "tools: no memory to list them");
 	while (*last)
 		last = &(*last)->next;
 	l->gathering = g;
@@ -288,9 +285,7 @@ int catalog_load(
 {
 	if (server && !has_server(r, server))
 		return err_set(err, ERR_NOT_FOUND, "tools: no server is called \"%.64s\"", server);
-	struct gathering *g = calloc(1, sizeof *g);
-	if (!g)
-		return err_set(err, ERR_NO_MEMORY, "tools: no memory to list them");
+	struct gathering *g = xnew(struct gathering);
 	*g = (struct gathering){.next = r->gatherings, .catalog = r, .done = done, .arg = arg};
 	(void)uv_timer_init(r->config.loop, &g->timer);
 	g->timer.data = g;
@@ -345,16 +340,14 @@ static void make_server_id(
 	}
 }
 
-int catalog_new(struct catalog **out, const struct catalog_config *config, struct err *err)
+struct catalog *catalog_new(const struct catalog_config *config)
 {
-	struct catalog *r = calloc(1, sizeof *r);
+	struct catalog *r = xnew(struct catalog);
 	size_t n = config->servers->n;
-	if (r) {
-		r->config = *config;
-		r->server = calloc(n + 1, sizeof *r->server);
-		r->entry = calloc(n + 1, sizeof *r->entry);
-	}
-	for (; r && r->server && r->entry && r->n < n; r->n++) {
+	r->config = *config;
+	r->server = xcalloc(n + 1, sizeof *r->server);
+	r->entry = xcalloc(n + 1, sizeof *r->entry);
+	for (; r->n < n; r->n++) {
 		const struct mcp_client_config client = {.server = &config->servers->server[r->n],
 			.loop = config->loop,
 			.arg = r,
@@ -365,15 +358,9 @@ int catalog_new(struct catalog **out, const struct catalog_config *config, struc
 		r->entry[r->n].catalog = r;
 		make_server_id(r, r->n, IDENTIFIER_PYTHON, r->server[r->n].id);
 		make_server_id(r, r->n, IDENTIFIER_JAVASCRIPT, r->server[r->n].js_id);
-		if (mcp_client_new(&r->entry[r->n].client, &client, err) < 0)
-			break;
+		r->entry[r->n].client = mcp_client_new(&client);
 	}
-	if (r && r->server && r->entry && r->n == n) {
-		*out = r;
-		return 0;
-	}
-	catalog_close(r);
-	return err_set(err, ERR_NO_MEMORY, "tools: no memory for servers");
+	return r;
 }
 
 static void free_call(struct catalog_call *call)
@@ -390,7 +377,7 @@ void catalog_close(struct catalog *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; r->entry && i < r->n; i++) {
+	for (size_t i = 0; i < r->n; i++) {
 		mcp_client_close(r->entry[i].client);
 		forget_tools(&r->server[i], &r->entry[i]);
 		for (struct loading *l = r->entry[i].loading, *next; l; l = next) {
@@ -511,19 +498,17 @@ int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_
 		return err_set(err, ERR_USAGE, "%.150s: arguments are a JSON object", tool->name);
 	if (fit_check(tool->schema, arguments, err) < 0)
 		return err_wrap(err, "%.100s", tool->name);
-	struct catalog_call *call = calloc(1, sizeof *call);
-	if (!call)
-		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a call");
+	struct catalog_call *call = xnew(struct catalog_call);
 	*call = (struct catalog_call){.next = r->calls,
 		.catalog = r,
 		.server = tool->server,
 		.done = waiter->done,
 		.arg = waiter->arg};
 	snprintf(call->tool, sizeof call->tool, "%s", tool->tool);
-	json_t *headers = tool->server->config->url ? param_headers(tool->schema, arguments) : NULL;
+	cleanup_json json_t *headers =
+		tool->server->config->url ? param_headers(tool->schema, arguments) : NULL;
 	int n = mcp_client_call(e->client, tool->tool, arguments,
 		&(struct mcp_waiter){on_answer, call, headers}, &call->call, err);
-	json_decref(headers);
 	if (n < 0) {
 		free(call);
 		return n;

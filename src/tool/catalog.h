@@ -16,7 +16,8 @@ struct catalog_config {
 	void (*on_progress)(void *arg, const struct tool_server *server, const json_t *params);
 };
 
-int catalog_new(struct catalog **out, const struct catalog_config *config, struct err *err);
+/* Nothing is started. Owns: the caller, until catalog_close(). */
+struct catalog *catalog_new(const struct catalog_config *config);
 
 /* Nobody is called any more. Memory goes when the loop has closed all handles. */
 void catalog_close(struct catalog *r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/declaration.h"
 
+#include "base/json.h"
 #include "tool/fit.h"
 
 #include <stdio.h>
@@ -44,40 +45,41 @@ static void reduce_text(const struct reduction *r, const json_t *schema, json_t 
 	static const char *const believed[] = {"format", "x-handle"};
 	json_t *choices = json_object_get(schema, "enum"), *only = json_object_get(schema, "const");
 	if (json_array_size(choices) > 0)
-		(void)json_object_set(out, "enum", choices);
+		json_put_shared(out, "enum", choices);
 	else if (json_is_string(only))
-		(void)json_object_set(out, "const", only);
+		json_put_shared(out, "const", only);
 	for (size_t i = 0; r->is_trusted && i < ARRAY_LEN(believed); i++) {
 		json_t *word = json_object_get(schema, believed[i]);
 		if (json_is_string(word))
-			(void)json_object_set(out, believed[i], word);
+			json_put_shared(out, believed[i], word);
 	}
 }
 
 static void reduce_fields(const struct reduction *r, const json_t *schema, int depth, json_t *out)
 {
-	json_t *fields = json_object(), *required = json_object_get(schema, "required"), *one;
+	json_t *fields = json_need(json_object()), *required = json_object_get(schema, "required"),
+	       *one;
 	const char *name;
 	json_object_foreach(json_object_get(schema, "properties"), name, one)
 	{
-		(void)json_object_set_new(fields, name, reduce(r, one, depth + 1));
+		json_put_new(fields, name, reduce(r, one, depth + 1));
 	}
-	(void)json_object_set_new(out, "properties", fields);
+	json_put_new(out, "properties", fields);
 	if (json_is_array(required))
-		(void)json_object_set(out, "required", required);
+		json_put_shared(out, "required", required);
 }
 
 /* Returns: {}, which is anything, for whatever is not understood. */
 static json_t *reduce(const struct reduction *r, const json_t *schema, int depth)
 {
-	json_t *out = json_object();
+	json_t *out = json_need(json_object());
 	if (depth > DECLARATION_DEPTH_MAX || --*r->steps < 0)
 		return out;
 	schema = resolved(r, schema);
 	const char *type = type_of(schema);
 	if (!type)
 		return out;
-	(void)json_object_set_new(out, "type", json_string(type));
+	json_put_text(out, "type", type);
 	if (strcmp(type, "string") == 0)
 		reduce_text(r, schema, out);
 	else if (strcmp(type, "object") == 0)
@@ -85,8 +87,7 @@ static json_t *reduce(const struct reduction *r, const json_t *schema, int depth
 	/* What comes behind the first few is of another type than those. */
 	else if (strcmp(type, "array") == 0 && json_is_object(json_object_get(schema, "items")) &&
 		!json_object_get(schema, "prefixItems"))
-		(void)json_object_set_new(
-			out, "items", reduce(r, json_object_get(schema, "items"), depth + 1));
+		json_put_new(out, "items", reduce(r, json_object_get(schema, "items"), depth + 1));
 	return out;
 }
 
@@ -103,7 +104,7 @@ static void make_id(const json_t *ids, const char *name, char out[IDENTIFIER_BYT
 	size_t bytes = strlen(out);
 	while (is_taken) {
 		is_taken = false;
-		json_object_foreach((json_t *)ids, key, one)
+		json_object_foreach(json_unconst(ids), key, one)
 		{
 			is_taken |= strcmp(json_string_value(one), out) == 0;
 		}
@@ -121,13 +122,13 @@ static const json_t *parameters(const struct catalog_tool *tool, int *steps)
 /* {its own name: word}. */
 static json_t *parameter_ids(const struct catalog_tool *tool, int *steps)
 {
-	json_t *ids = json_object(), *one;
+	json_t *ids = json_need(json_object()), *one;
 	const char *name;
-	json_object_foreach((json_t *)parameters(tool, steps), name, one)
+	json_object_foreach(json_unconst(parameters(tool, steps)), name, one)
 	{
 		char id[IDENTIFIER_BYTES];
 		make_id(ids, name, id);
-		(void)json_object_set_new(ids, name, json_string(id));
+		json_put_text(ids, name, id);
 	}
 	return ids;
 }
@@ -138,21 +139,21 @@ static json_t *input(const struct catalog_tool *tool, int *steps)
 		.is_trusted = tool->server->config->is_trusted,
 		.steps = steps};
 	const json_t *schema = resolved(&r, tool->schema);
-	json_t *ids = parameter_ids(tool, steps), *fields = json_object(), *one;
-	json_t *required = json_array();
+	json_t *ids = parameter_ids(tool, steps), *fields = json_need(json_object()), *one;
+	json_t *required = json_need(json_array());
 	const char *name;
 	size_t i;
 	json_object_foreach(json_object_get(schema, "properties"), name, one)
 	{
 		const char *id = json_string_value(json_object_get(ids, name));
-		(void)json_object_set_new(fields, id, reduce(&r, one, 1));
+		json_put_new(fields, id, reduce(&r, one, 1));
 	}
 	json_array_foreach(json_object_get(schema, "required"), i, one)
 	{
 		json_t *id =
 			json_is_string(one) ? json_object_get(ids, json_string_value(one)) : NULL;
 		if (id)
-			(void)json_array_append(required, id);
+			json_add_shared(required, id);
 	}
 	json_decref(ids);
 	return json_pack(
@@ -177,9 +178,9 @@ json_t *declaration_make(const struct catalog_tool *tool, int *steps)
 json_t *declaration_arguments(const struct catalog_tool *tool, const json_t *arguments)
 {
 	int steps = DECLARATION_STEPS_MAX;
-	json_t *ids = parameter_ids(tool, &steps), *out = json_object(), *value, *id;
+	json_t *ids = parameter_ids(tool, &steps), *out = json_need(json_object()), *value, *id;
 	const char *given, *name;
-	json_object_foreach((json_t *)arguments, given, value)
+	json_object_foreach(json_unconst(arguments), given, value)
 	{
 		const char *own = given;
 		json_object_foreach(ids, name, id)
@@ -187,7 +188,7 @@ json_t *declaration_arguments(const struct catalog_tool *tool, const json_t *arg
 			if (strcmp(json_string_value(id), given) == 0)
 				own = name;
 		}
-		(void)json_object_set(out, own, value);
+		json_put_shared(out, own, value);
 	}
 	json_decref(ids);
 	return out;

@@ -94,7 +94,8 @@ static bool is_same(const json_t *a, const json_t *b)
 
 static int on_enum(struct fit *f, const json_t *word, const json_t *value, int depth)
 {
-	cleanup_buf struct buf all = BUF_INIT(80);
+	enum { SHOWN_BYTES = 76 };
+	cleanup_buf struct buf all = BUF_INIT(SHOWN_BYTES + sizeof "…");
 	const json_t *item;
 	size_t i;
 	(void)depth;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/fixture.h"
 
+#include "base/alloc.h"
+#include "base/json.h"
 #include "tool/number.h"
 #include "tool/schema.h"
 
@@ -31,7 +33,7 @@ static int only(struct err *err, const char *where, const json_t *object, const 
 	json_t *one;
 	if (!json_is_object(object))
 		return bad(err, where, "an object is needed");
-	json_object_foreach((json_t *)object, name, one)
+	json_object_foreach(json_unconst(object), name, one)
 	{
 		const char *at = strstr(known, name);
 		size_t n = strlen(name);
@@ -123,7 +125,7 @@ static bool is_part(const json_t *part, const json_t *whole)
 {
 	const char *name;
 	json_t *one;
-	json_object_foreach((json_t *)part, name, one)
+	json_object_foreach(json_unconst(part), name, one)
 	{
 		if (!json_equal(one, json_object_get(whole, name)))
 			return false;
@@ -141,12 +143,22 @@ static json_t *load(const char *text, size_t bytes, json_error_t *wrong)
 	return json_loadb(buf_str(&hidden), hidden.bytes, JSON_REJECT_DUPLICATES, wrong);
 }
 
+/* @outcome, when all of it is in @out. */
+static int given(const struct buf *out, int outcome, struct err *err)
+{
+	return buf_error(out) < 0 ? err_set(err, ERR_NO_MEMORY, "tools: no memory for a result")
+				  : outcome;
+}
+
 static int give(const json_t *value, struct buf *out, struct err *err)
 {
 	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	int r = text ? number_show(text, strlen(text), out) : -ENOMEM;
+	if (text)
+		(void)number_show(text, strlen(text), out);
+	else
+		buf_fail(out, -ENOMEM);
 	free(text);
-	return r < 0 ? err_set(err, ERR_NO_MEMORY, "tools: no memory for a result") : TOOL_RESULT;
+	return given(out, TOOL_RESULT, err);
 }
 
 static int call(
@@ -154,31 +166,22 @@ static int call(
 {
 	const struct fixture *f = ctx;
 	json_error_t wrong;
-	json_t *given = load(arguments, strlen(arguments), &wrong);
+	cleanup_json json_t *known = load(arguments, strlen(arguments), &wrong);
 	const json_t *one,
 		*all = json_object_get(
 			json_object_get(json_object_get(f->json, "tools"), tool->name), "answers");
 	size_t i;
-	int r = TOOL_ERROR;
-	bool is_found = false;
 	json_array_foreach(all, i, one)
 	{
-		if (is_found || !is_part(json_object_get(one, "arguments"), given))
+		if (!is_part(json_object_get(one, "arguments"), known))
 			continue;
-		is_found = true;
 		if (json_object_get(one, "result"))
-			r = give(json_object_get(one, "result"), out, err);
-		else
-			r = buf_add(out, json_string_value(json_object_get(one, "error"))) < 0
-				? -ENOMEM
-				: TOOL_ERROR;
+			return give(json_object_get(one, "result"), out, err);
+		buf_add(out, json_get_text(one, "error"));
+		return given(out, TOOL_ERROR, err);
 	}
-	json_decref(given);
-	if (!is_found)
-		r = buf_add(out, "the file of tools has no answer for these arguments") < 0
-			? -ENOMEM
-			: TOOL_ERROR;
-	return r == -ENOMEM ? err_set(err, ERR_NO_MEMORY, "tools: no memory for a result") : r;
+	buf_add(out, "the file of tools has no answer for these arguments");
+	return given(out, TOOL_ERROR, err);
 }
 
 static int ask(void *ctx, const struct tool_question *question, struct buf *out, struct err *err)
@@ -192,9 +195,8 @@ static int ask(void *ctx, const struct tool_question *question, struct buf *out,
 		if (!text || strstr(question->question, text))
 			return give(json_object_get(one, "answer"), out, err);
 	}
-	return buf_add(out, "the file of tools has no answer to this question") < 0
-		? err_set(err, ERR_NO_MEMORY, "tools: no memory for an answer")
-		: TOOL_ERROR;
+	buf_add(out, "the file of tools has no answer to this question");
+	return given(out, TOOL_ERROR, err);
 }
 
 static int read_all(struct fixture *f, struct err *err)
@@ -233,9 +235,7 @@ int fixture_read(
 	const char *text, size_t bytes, const char *name, struct fixture **out, struct err *err)
 {
 	json_error_t wrong;
-	struct fixture *f = calloc(1, sizeof *f);
-	if (!f)
-		return err_set(err, ERR_NO_MEMORY, "tools: no memory for them");
+	struct fixture *f = xnew(struct fixture);
 	f->json = load(text, bytes, &wrong);
 	int r = f->json
 		? read_all(f, err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/form.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "tool/fit.h"
 
@@ -24,25 +25,27 @@ const json_t *form_fields(const json_t *params)
 
 /* ---- asking ---- */
 
-static int add_clean(struct buf *out, const char *text)
+static void add_clean(struct buf *out, const char *text)
 {
 	size_t bytes = utf8_cut(text, strlen(text), FORM_TEXT_BYTES);
-	return utf8_escape_terminal(out, text, bytes, UTF8_ONE_LINE);
+	(void)utf8_escape_terminal(out, text, bytes, UTF8_ONE_LINE);
 }
 
-static int add_json(struct buf *out, const json_t *value)
+static void add_json(struct buf *out, const json_t *value)
 {
 	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-	int r = text ? add_clean(out, text) : -ENOMEM;
+	if (text)
+		add_clean(out, text);
+	else
+		buf_fail(out, -ENOMEM);
 	free(text);
-	return r;
 }
 
 int form_ask(struct buf *out, const char *server, const json_t *params)
 {
-	const char *message = json_string_value(json_object_get(params, "message"));
-	int r = buf_addf(out, "%s asks: ", server);
-	return r < 0 ? r : add_clean(out, message ? message : "");
+	buf_addf(out, "%s asks: ", server);
+	add_clean(out, json_get_text(params, "message"));
+	return buf_error(out);
 }
 
 int form_ask_field(struct buf *out, const char *name, const json_t *field)
@@ -51,18 +54,20 @@ int form_ask_field(struct buf *out, const char *name, const json_t *field)
 	const char *type = json_string_value(json_object_get(field, "type"));
 	const json_t *choices = json_object_get(field, "enum");
 	const json_t *fallback = json_object_get(field, "default");
-	int r = add_clean(out, title ? title : name);
-	if (r == 0)
-		r = buf_add(out, " (");
-	if (r == 0)
-		r = choices ? add_json(out, choices) : add_clean(out, type ? type : "string");
-	if (r == 0)
-		r = buf_add(out, ")");
-	if (r == 0 && fallback)
-		r = buf_add(out, " [");
-	if (r == 0 && fallback)
-		r = add_json(out, fallback);
-	return r == 0 ? buf_add(out, fallback ? "]: " : ": ") : r;
+	add_clean(out, title ? title : name);
+	buf_add(out, " (");
+	if (choices)
+		add_json(out, choices);
+	else
+		add_clean(out, type ? type : "string");
+	buf_add(out, ")");
+	if (fallback) {
+		buf_add(out, " [");
+		add_json(out, fallback);
+		buf_add(out, "]");
+	}
+	buf_add(out, ": ");
+	return buf_error(out);
 }
 
 /* ---- answers ---- */
@@ -73,7 +78,7 @@ int form_read(const json_t *field, const char *text, json_t **out, struct err *e
 	const json_t *fallback = json_object_get(field, "default");
 	bool is_text = !type || strcmp(type, "string") == 0;
 	if (!*text) {
-		*out = json_incref((json_t *)(uintptr_t)fallback);
+		*out = json_incref(json_unconst(fallback));
 		return fallback != NULL;
 	}
 	*out = is_text ? json_string(text)
@@ -91,11 +96,11 @@ int form_complete(const json_t *params, json_t *content, struct err *err)
 {
 	const char *name;
 	json_t *field;
-	json_object_foreach((json_t *)(uintptr_t)form_fields(params), name, field)
+	json_object_foreach(json_unconst(form_fields(params)), name, field)
 	{
 		json_t *fallback = json_object_get(field, "default");
 		if (fallback && !json_object_get(content, name))
-			(void)json_object_set(content, name, fallback);
+			json_put_shared(content, name, fallback);
 	}
 	return fit_check(schema_of(params), content, err);
 }

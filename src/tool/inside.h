@@ -48,7 +48,7 @@ int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, st
 /* Send a call that waits, under a new id. */
 int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err);
 
-/* Make one and put it into the list. @params is consumed. Returns: NULL without memory. */
+/* Make one and put it into the list. @params is consumed. */
 struct mcp_call *client_add(
 	struct mcp_client *c, const char *method, json_t *params, mcp_done_fn *done, void *arg);
 /* Take it out again; nobody is told. */

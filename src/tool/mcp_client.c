@@ -9,6 +9,8 @@
 #include "base/timer.h"
 #include "tool/inside.h"
 
+#include "base/alloc.h"
+#include "base/json.h"
 #include "base/num.h"
 
 #include <errno.h>
@@ -59,11 +61,7 @@ static void set_timer(struct mcp_client *c)
 struct mcp_call *client_add(
 	struct mcp_client *c, const char *method, json_t *params, mcp_done_fn *done, void *arg)
 {
-	struct mcp_call *call = params ? calloc(1, sizeof *call) : NULL;
-	if (!call) {
-		json_decref(params);
-		return NULL;
-	}
+	struct mcp_call *call = xnew(struct mcp_call);
 	uint64_t now = timer_now();
 	*call = (struct mcp_call){.client = c,
 		.id = MCP_NOTICE,
@@ -203,8 +201,7 @@ void mcp_client_cancel(struct mcp_call *call)
 
 int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, struct err *err)
 {
-	if (message && json_object_set_new(message, "jsonrpc", json_string("2.0")) < 0)
-		message = NULL;
+	json_put_text(message, "jsonrpc", "2.0");
 	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 	const json_t *name = call ? json_object_get(call->params, "name") : NULL;
 	bool is_greeting = c->state == CLIENT_GREETING && c->version[0];
@@ -226,31 +223,28 @@ int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, st
 	return r;
 }
 
-static int add_meta(const struct mcp_client *c, const struct mcp_call *call, json_t *params)
+static void add_meta(const struct mcp_client *c, const struct mcp_call *call, json_t *params)
 {
-	json_t *meta = json_object();
-	int r = meta ? json_object_set_new(params, "_meta", meta) : -1;
+	json_t *meta = json_need(json_object());
+	json_put_new(params, "_meta", meta);
 	if (!call->is_own)
-		r |= json_object_set_new(meta, "progressToken", json_integer(call->id));
+		json_put_int(meta, "progressToken", call->id);
 	if (!c->is_modern)
-		return r;
-	r |= json_object_set_new(meta, MCP_META "protocolVersion", json_string(MCP_MODERN));
-	r |= json_object_set_new(meta, MCP_META "clientInfo",
-		json_pack("{s:s, s:s}", "name", "retort", "version", RETORT_VERSION));
-	r |= json_object_set_new(meta, MCP_META "clientCapabilities",
-		c->config.ask ? json_pack("{s:{}}", "elicitation") : json_object());
-	return r;
+		return;
+	json_put_text(meta, MCP_META "protocolVersion", MCP_MODERN);
+	json_put_new(meta, MCP_META "clientInfo",
+		json_need(json_pack("{s:s, s:s}", "name", "retort", "version", RETORT_VERSION)));
+	json_put_new(meta, MCP_META "clientCapabilities",
+		json_need(c->config.ask ? json_pack("{s:{}}", "elicitation") : json_object()));
 }
 
 int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err)
 {
-	json_t *params = json_copy(call->params);
+	json_t *params = json_need(json_copy(call->params));
 	call->id = c->last_id++;
 	call->heard_ms = timer_now();
-	if (!params || ((c->is_modern || !call->is_own) && add_meta(c, call, params) != 0)) {
-		json_decref(params);
-		return err_set(err, ERR_NO_MEMORY, "no memory for a message");
-	}
+	if (c->is_modern || !call->is_own)
+		add_meta(c, call, params);
 	set_timer(c);
 	return client_send(c, call,
 		json_pack("{s:I, s:s, s:o}", "id", (json_int_t)call->id, "method", call->method,
@@ -422,16 +416,13 @@ void client_ready(struct mcp_client *c)
 	}
 }
 
-int mcp_client_new(struct mcp_client **out, const struct mcp_client_config *config, struct err *err)
+struct mcp_client *mcp_client_new(const struct mcp_client_config *config)
 {
-	struct mcp_client *c = calloc(1, sizeof *c);
-	if (!c)
-		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a server");
+	struct mcp_client *c = xnew(struct mcp_client);
 	c->config = *config;
 	(void)uv_timer_init(config->loop, &c->timer);
 	c->timer.data = c;
-	*out = c;
-	return 0;
+	return c;
 }
 
 static void on_closed(uv_handle_t *h)
@@ -474,9 +465,9 @@ static int make_call(
 		return err_set(err, ERR_QUOTA, "server %s: %d calls are under way", name,
 			MCP_CALLS_WAITING_MAX);
 	}
-	struct mcp_call *call = client_add(c, w->method, w->params, w->done, w->arg);
-	if (!call)
+	if (!w->params)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a call");
+	struct mcp_call *call = client_add(c, w->method, w->params, w->done, w->arg);
 	call->listing = w->listing;
 	call->headers = json_incref(w->headers);
 	if (c->state == CLIENT_READY)
@@ -539,14 +530,14 @@ static void on_page(void *arg, const struct mcp_answer *answer)
 	else if (next &&
 		(++l->n_pages == MCP_PAGES_MAX || (l->cursor && strcmp(next, l->cursor) == 0)))
 		(void)err_set(&err, ERR_PROTOCOL, "its list of tools has no end");
-	else if (json_array_extend(l->tools, (json_t *)tools) < 0)
+	else if (json_array_extend(l->tools, json_unconst(tools)) < 0)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for its tools");
 	if (err.code != ERR_NONE) {
 		listing_fail(l, &err);
 		return;
 	}
 	free(l->cursor);
-	l->cursor = next ? strdup(next) : NULL;
+	l->cursor = next ? xstrdup(next) : NULL;
 	if (!next)
 		listing_end(l, &(struct mcp_answer){.end = MCP_RESULT, .result = l->tools});
 	else if (list_page(l, &err) < 0)
@@ -562,13 +553,11 @@ static int list_page(struct mcp_listing *l, struct err *err)
 
 int mcp_client_list(struct mcp_client *c, mcp_done_fn *done, void *arg, struct err *err)
 {
-	struct mcp_listing *l = calloc(1, sizeof *l);
-	if (l)
-		*l = (struct mcp_listing){
-			.client = c, .tools = json_array(), .done = done, .arg = arg};
-	int r = l && l->tools ? list_page(l, err)
-			      : err_set(err, ERR_NO_MEMORY, "tools: no memory for a list");
-	if (r < 0 && l) {
+	struct mcp_listing *l = xnew(struct mcp_listing);
+	*l = (struct mcp_listing){
+		.client = c, .tools = json_need(json_array()), .done = done, .arg = arg};
+	int r = list_page(l, err);
+	if (r < 0) {
 		json_decref(l->tools);
 		free(l);
 	}

@@ -50,8 +50,7 @@ struct mcp_client_config {
 };
 
 /* ask, on_progress, on_tools_changed may be NULL. Nothing is started. Callers ignore SIGPIPE. */
-int mcp_client_new(
-	struct mcp_client **out, const struct mcp_client_config *config, struct err *err);
+struct mcp_client *mcp_client_new(const struct mcp_client_config *config);
 
 /* Nobody is called any more. A server that was spawned is asked to end, then made to; its memory
  * goes when the loop has closed all handles. */

@@ -1,4 +1,5 @@
 /* Which revision of the protocol is spoken. SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
 #include "tool/inside.h"
 
 #include <stdio.h>
@@ -84,12 +85,11 @@ static int initialize(struct mcp_client *c, struct err *err)
 	c->is_modern = false;
 	c->version[0] = '\0';
 	struct mcp_call *call = client_add(c, "initialize",
-		json_pack("{s:s, s:o, s:{s:s, s:s}}", "protocolVersion", legacy[0], "capabilities",
+		json_need(json_pack("{s:s, s:o, s:{s:s, s:s}}", "protocolVersion", legacy[0],
+			"capabilities",
 			c->config.ask ? json_pack("{s:{}}", "elicitation") : json_object(),
-			"clientInfo", "name", "retort", "version", RETORT_VERSION),
+			"clientInfo", "name", "retort", "version", RETORT_VERSION)),
 		on_initialized, c);
-	if (!call)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a message");
 	call->is_own = true;
 	int r = client_post(c, call, err);
 	if (r < 0)
@@ -149,9 +149,8 @@ static int discover(struct mcp_client *c, struct err *err)
 	c->state = CLIENT_PROBING;
 	c->is_modern = true;
 	snprintf(c->version, sizeof c->version, "%s", MCP_MODERN);
-	struct mcp_call *call = client_add(c, "server/discover", json_object(), on_discovered, c);
-	if (!call)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a message");
+	struct mcp_call *call =
+		client_add(c, "server/discover", json_need(json_object()), on_discovered, c);
 	call->is_own = true;
 	int r = client_post(c, call, err);
 	if (r < 0)

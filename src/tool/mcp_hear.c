@@ -1,4 +1,5 @@
 /* What a server says or asks by itself. SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
 #include "base/timer.h"
 #include "tool/inside.h"
 
@@ -113,14 +114,12 @@ void client_hear(struct mcp_client *c, const json_t *message)
 
 static json_t *answer_all(struct mcp_client *c, const json_t *questions)
 {
-	json_t *answers = json_object(), *question;
+	json_t *answers = json_need(json_object()), *question;
 	const char *key;
-	json_object_foreach((json_t *)questions, key, question)
+	/* What is not offered was not declared either. */
+	json_object_foreach(json_unconst(questions), key, question)
 	{
-		json_t *one = answer_to(c, question);
-		/* What is not offered was not declared either. */
-		if (one && json_object_set_new(answers, key, one) < 0)
-			break;
+		json_put_new(answers, key, answer_to(c, question));
 	}
 	return answers;
 }
@@ -141,9 +140,8 @@ int client_ask(struct mcp_call *call, const json_t *result, struct err *err)
 		json_decref(answers);
 		return 0;
 	}
-	int r = json_object_set_new(call->params, "inputResponses", answers);
-	r |= state ? json_object_set(call->params, "requestState", state)
-		   : (json_object_del(call->params, "requestState"), 0);
-	return r ? err_set(err, ERR_NO_MEMORY, "no memory for an answer")
-		 : client_post(c, call, err);
+	json_put_new(call->params, "inputResponses", answers);
+	(void)json_object_del(call->params, "requestState");
+	json_put_shared(call->params, "requestState", state);
+	return client_post(c, call, err);
 }

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "tool/mcp_link.h"
 
@@ -95,9 +96,7 @@ static int on_event(void *arg, const struct sse_event *event);
 
 static struct post *new_post(struct http *h, int64_t id)
 {
-	struct post *p = calloc(1, sizeof *p);
-	if (!p)
-		return NULL;
+	struct post *p = xnew(struct post);
 	*p = (struct post){
 		.next = h->posts, .http = h, .id = id, .body = BUF_INIT(MCP_MESSAGE_BYTES)};
 	sse_init(&p->sse, MCP_MESSAGE_BYTES, on_event, p);
@@ -286,8 +285,6 @@ static bool stand(struct http *h, const struct post *greeting)
 {
 	struct err err = {0};
 	struct post *p = new_post(h, MCP_GREETING);
-	if (!p)
-		return false;
 	p->is_standing = true;
 	memcpy(p->version, greeting->version, sizeof p->version);
 	p->wake_at_ms = timer_now() + STAND_MS;
@@ -417,8 +414,6 @@ static int post_message(struct mcp_link *link, const struct mcp_message *m, stru
 		return err_set(err, ERR_LIMIT, "a message over %d bytes", MCP_MESSAGE_BYTES);
 	sweep(h);
 	struct post *p = new_post(h, m->id);
-	if (!p)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a message");
 	p->is_modern = m->is_modern;
 	p->whole_ms = m->whole_ms;
 	snprintf(p->version, sizeof p->version, "%s", m->version ? m->version : "");
@@ -442,8 +437,6 @@ static void say_goodbye(struct http *h)
 {
 	struct err err = {0};
 	struct post *p = new_post(h, MCP_NOTICE);
-	if (!p)
-		return;
 	p->whole_ms = GOODBYE_MS;
 	if (go(h, p, NULL, "DELETE", &err) < 0)
 		p->is_done = true;
@@ -466,9 +459,7 @@ static void close_http(struct mcp_link *link)
 static int start(struct mcp_link **out, uv_loop_t *loop, const struct tool_server *server,
 	const struct mcp_link_user *user, struct err *err)
 {
-	struct http *h = calloc(1, sizeof *h);
-	if (!h)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	struct http *h = xnew(struct http);
 	h->link = (struct mcp_link){&mcp_http, server, *user, loop};
 	int r = net_open(&h->net, loop, err);
 	if (r < 0) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/mcp_provider.h"
 
+#include "base/alloc.h"
+#include "base/json.h"
 #include "tool/catalog.h"
 #include "tool/declaration.h"
 #include "tool/fit.h"
@@ -92,17 +94,15 @@ static int load(struct mcp_provider *p, struct err *err)
 
 /* ---- what there is ---- */
 
-static int declare_server(struct mcp_provider *p, const struct catalog_server *s, int *steps)
+static void declare_server(struct mcp_provider *p, const struct catalog_server *s, int *steps)
 {
 	char name[TOOL_NAME_MAX_BYTES + 1];
 	for (size_t i = 0; i < s->n_tools; i++) {
 		json_t *one = declaration_name(&s->tool[i], name)
 			? declaration_make(&s->tool[i], steps)
 			: NULL;
-		if (one && json_object_set_new(p->declared, name, one) < 0)
-			return -1;
+		json_put_new(p->declared, name, one);
 	}
-	return 0;
 }
 
 static int declare(struct mcp_provider *p, struct err *err)
@@ -110,14 +110,12 @@ static int declare(struct mcp_provider *p, struct err *err)
 	int steps = DECLARATION_STEPS_MAX;
 	size_t n;
 	const struct catalog_server *s = catalog_servers(p->catalog, &n);
-	json_t *root = json_pack("{s:{}}", "tools");
+	cleanup_json json_t *root = json_need(json_pack("{s:{}}", "tools"));
 	p->declared = json_incref(json_object_get(root, "tools"));
-	int r = p->declared ? 0 : -1;
-	for (size_t i = 0; i < n && r == 0; i++)
+	for (size_t i = 0; i < n; i++)
 		if (is_named(p, &s[i]))
-			r = declare_server(p, &s[i], &steps);
-	p->text = r == 0 ? json_dumps(root, JSON_COMPACT) : NULL;
-	json_decref(root);
+			declare_server(p, &s[i], &steps);
+	p->text = json_dumps(root, JSON_COMPACT);
 	if (!p->text)
 		return no_memory(err);
 	if (strlen(p->text) > PROVIDER_TEXT_BYTES)
@@ -151,14 +149,15 @@ struct calling {
 	int outcome;
 };
 
-static int fail(struct buf *out, const char *why, struct err *err)
-{
-	return buf_addf(out, "%.*s", ERROR_BYTES, why) < 0 ? no_memory(err) : TOOL_ERROR;
-}
-
 static int fail_with(struct buf *out, const char *what, const char *why, struct err *err)
 {
-	return buf_addf(out, "%s%s", what, why) < 0 ? no_memory(err) : TOOL_ERROR;
+	buf_addf(out, "%s%.*s", what, ERROR_BYTES, why);
+	return buf_error(out) < 0 ? no_memory(err) : TOOL_ERROR;
+}
+
+static int fail(struct buf *out, const char *why, struct err *err)
+{
+	return fail_with(out, "", why, err);
 }
 
 /* What is labelled by what was declared must be that. */
@@ -219,16 +218,12 @@ static int call(
 	}
 	struct calling c = {
 		.p = p, .tool = tool, .declared = find(p, tool->name), .out = out, .err = err};
-	json_t *given = json_loads(arguments, JSON_REJECT_DUPLICATES, &wrong);
+	cleanup_json json_t *given = json_loads(arguments, JSON_REJECT_DUPLICATES, &wrong);
 	if (!given)
 		return fail_with(out, "its arguments cannot be sent: ", wrong.text, err);
-	json_t *named = declaration_arguments(c.declared, given);
-	json_decref(given);
-	if (!named)
-		return no_memory(err);
+	cleanup_json json_t *named = declaration_arguments(c.declared, given);
 	const struct catalog_waiter waiter = {on_answer, &c};
 	int r = catalog_call(p->catalog, c.declared, named, &waiter, &c.under_way, err);
-	json_decref(named);
 	if (r < 0 && err->code == ERR_USAGE)
 		return fail(out, err->msg, err);
 	return r < 0 ? TOOL_UNSENT : wait(&c);
@@ -239,14 +234,11 @@ static int call(
 int mcp_provider_open(
 	struct mcp_provider **out, const struct mcp_provider_config *config, struct err *err)
 {
-	struct mcp_provider *p = calloc(1, sizeof *p);
+	struct mcp_provider *p = xnew(struct mcp_provider);
 	const struct catalog_config catalog = {.loop = config->loop, .servers = config->servers};
-	if (!p)
-		return no_memory(err);
 	p->config = *config;
-	int r = catalog_new(&p->catalog, &catalog, err);
-	if (r == 0)
-		r = load(p, err);
+	p->catalog = catalog_new(&catalog);
+	int r = load(p, err);
 	if (r == 0)
 		r = declare(p, err);
 	/* They need not stay. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "tool/mcp_link.h"
 
@@ -88,12 +89,12 @@ static void describe(struct program *p, struct err *err)
 {
 	cleanup_buf struct buf said = BUF_INIT((size_t)8 * SAID_BYTES);
 	while (p->said.bytes > 0 && p->said.data[p->said.bytes - 1] == '\n')
-		p->said.data[--p->said.bytes] = '\0';
+		buf_cut(&p->said, p->said.bytes - 1);
 	const char *last = strrchr(buf_str(&p->said), '\n');
 	last = last ? last + 1 : buf_str(&p->said);
 	(void)utf8_escape_terminal(&said, last, strnlen(last, SHOWN_BYTES), UTF8_ONE_LINE);
 	if (said.bytes == 0 && p->rubbish[0])
-		(void)buf_addf(&said, "it wrote: %s", p->rubbish);
+		buf_addf(&said, "it wrote: %s", p->rubbish);
 	const char *colon = said.bytes > 0 ? ": " : "";
 	if (!p->is_exited)
 		(void)err_set(err, ERR_UNREACHABLE, "it closed its output%s%.150s", colon,
@@ -233,7 +234,7 @@ static void on_err(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	size_t bytes = MIN((size_t)n, SAID_BYTES);
 	if (p->said.bytes + bytes > p->said.max_bytes)
 		buf_consume(&p->said, p->said.bytes + bytes - p->said.max_bytes);
-	(void)buf_append(&p->said, buf->base + (size_t)n - bytes, bytes);
+	buf_append(&p->said, buf->base + (size_t)n - bytes, bytes);
 }
 
 static void give_chunk(uv_handle_t *h, size_t wanted, uv_buf_t *out)
@@ -351,9 +352,7 @@ static int why_not(const char *command, int error)
 static int start(struct mcp_link **out, uv_loop_t *loop, const struct tool_server *server,
 	const struct mcp_link_user *user, struct err *err)
 {
-	struct program *p = calloc(1, sizeof *p);
-	if (!p)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	struct program *p = xnew(struct program);
 	p->link = (struct mcp_link){&mcp_stdio, server, *user, loop};
 	p->lines = LINES_INIT(LINES_LF, MCP_MESSAGE_BYTES);
 	p->said = BUF_INIT(SAID_BYTES);

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/number.h"
 
+#include "base/ascii.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* As it stands in JSON text, and as the parser gives it. */
 static const char mark[] = "\"\\u0002int ", parsed[] = "\002int ";
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 /* Where the string that begins at @at ends: behind its quote, or at the end of the text. */
 static size_t string_end(const char *text, size_t at, size_t bytes)
@@ -23,7 +20,7 @@ static size_t string_end(const char *text, size_t at, size_t bytes)
 
 static size_t number_end(const char *text, size_t at, size_t bytes)
 {
-	while (at < bytes && (is_digit(text[at]) || (text[at] && strchr("+-.eE", text[at]))))
+	while (at < bytes && (ascii_is_digit(text[at]) || (text[at] && strchr("+-.eE", text[at]))))
 		at++;
 	return at;
 }
@@ -37,7 +34,7 @@ static bool is_big(const char *text, size_t bytes)
 	if (bytes - sign <= ALWAYS_FITS || text[sign] == '0')
 		return false;
 	for (size_t i = sign; i < bytes; i++)
-		if (!is_digit(text[i]))
+		if (!ascii_is_digit(text[i]))
 			return false;
 	if (bytes > FITS)
 		return true;
@@ -51,23 +48,23 @@ static bool is_big(const char *text, size_t bytes)
 int number_hide(const char *text, size_t bytes, struct buf *out)
 {
 	size_t done = 0, end;
-	int r = 0;
-	for (size_t at = 0; at < bytes && r == 0; at = end) {
+	for (size_t at = 0; at < bytes; at = end) {
 		end = at + 1;
 		if (text[at] == '"')
 			end = string_end(text, at, bytes);
-		if (!is_digit(text[at]) && text[at] != '-')
+		if (!ascii_is_digit(text[at]) && text[at] != '-')
 			continue;
 		end = number_end(text, at + 1, bytes);
 		if (!is_big(text + at, end - at))
 			continue;
-		r = buf_append(out, text + done, at - done);
-		r = r ? r : buf_append(out, mark, sizeof mark - 1);
-		r = r ? r : buf_append(out, text + at, end - at);
-		r = r ? r : buf_append(out, "\"", 1);
+		buf_append(out, text + done, at - done);
+		buf_append(out, mark, sizeof mark - 1);
+		buf_append(out, text + at, end - at);
+		buf_append(out, "\"", 1);
 		done = end;
 	}
-	return r ? r : buf_append(out, text + done, bytes - done);
+	buf_append(out, text + done, bytes - done);
+	return buf_error(out);
 }
 
 /* The number within the string from @at to @end. Returns: its length, 0 for any other string. */
@@ -82,17 +79,17 @@ static size_t hidden(const char *text, size_t at, size_t end)
 int number_show(const char *text, size_t bytes, struct buf *out)
 {
 	size_t done = 0, end;
-	int r = 0;
-	for (size_t at = 0; at < bytes && r == 0; at = end) {
+	for (size_t at = 0; at < bytes; at = end) {
 		end = text[at] == '"' ? string_end(text, at, bytes) : at + 1;
 		size_t n = text[at] == '"' ? hidden(text, at, end) : 0;
 		if (n == 0)
 			continue;
-		r = buf_append(out, text + done, at - done);
-		r = r ? r : buf_append(out, text + at + sizeof mark - 1, n);
+		buf_append(out, text + done, at - done);
+		buf_append(out, text + at + sizeof mark - 1, n);
 		done = end;
 	}
-	return r ? r : buf_append(out, text + done, bytes - done);
+	buf_append(out, text + done, bytes - done);
+	return buf_error(out);
 }
 
 bool number_is_hidden(const json_t *v)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/param_header.h"
 
-#include "base/buf.h"
+#include "base/base64.h"
+#include "base/json.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -27,24 +28,6 @@ static bool is_token(const char *text)
 	return true;
 }
 
-/* Source: RFC 4648, 4. */
-static void put_base64(struct buf *out, const unsigned char *data, size_t bytes)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	for (size_t i = 0; i < bytes; i += 3) {
-		size_t n = MIN(bytes - i, (size_t)3);
-		unsigned word = (unsigned)data[i] << 16;
-		word |= n > 1 ? (unsigned)data[i + 1] << 8 : 0;
-		word |= n > 2 ? data[i + 2] : 0;
-		char four[4] = {digits[word >> 18], digits[word >> 12 & 63], digits[word >> 6 & 63],
-			digits[word & 63]};
-		for (size_t k = n + 1; k < sizeof four; k++)
-			four[k] = '=';
-		(void)buf_append(out, four, sizeof four);
-	}
-}
-
 static bool is_plain(const char *text, size_t bytes)
 {
 	static const char mark[] = "=?base64?";
@@ -66,15 +49,15 @@ static json_t *header_value(const json_t *value)
 	if (json_is_boolean(value))
 		return json_string(json_is_true(value) ? "true" : "false");
 	if (json_is_number(value))
-		(void)buf_addf(&out, "%.0f", json_number_value(value));
+		buf_addf(&out, "%.0f", json_number_value(value));
 	else if (!text || bytes > VALUE_BYTES)
 		return NULL;
 	else if (is_plain(text, bytes))
-		(void)buf_append(&out, text, bytes);
+		buf_append(&out, text, bytes);
 	else {
-		(void)buf_add(&out, "=?base64?");
-		put_base64(&out, (const unsigned char *)text, bytes);
-		(void)buf_add(&out, "?=");
+		buf_add(&out, "=?base64?");
+		base64_write(&out, text, bytes);
+		buf_add(&out, "?=");
 	}
 	return json_string(buf_str(&out));
 }
@@ -98,10 +81,11 @@ static int take(struct scan *s, const json_t *schema, const json_t *asked, const
 	snprintf(lower, sizeof lower, "%s", name);
 	for (char *c = lower; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
-	if (json_object_get(s->seen, lower) || json_object_set_new(s->seen, lower, json_true()) < 0)
+	if (json_object_get(s->seen, lower))
 		return -1;
-	json_t *text = value ? header_value(value) : NULL;
-	return text ? json_object_set_new(s->out, full, text) : 0;
+	json_put_bool(s->seen, lower, true);
+	json_put_new(s->out, full, value ? header_value(value) : NULL);
+	return 0;
 }
 
 /* Where only "properties" led to, it may be asked for; anywhere else it is wrong. */
@@ -123,7 +107,7 @@ static int look(
 		if (look(s, item, NULL, false, depth + 1) < 0)
 			return -1;
 	}
-	json_object_foreach((json_t *)schema, key, one)
+	json_object_foreach(json_unconst(schema), key, one)
 	{
 		snprintf(word, sizeof word, " %s ", key);
 		if (strstr(data, word))
@@ -143,11 +127,7 @@ static int look(
 
 json_t *param_headers(const json_t *schema, const json_t *arguments)
 {
-	struct scan s = {json_object(), json_object()};
-	int r = s.out && s.seen ? look(&s, schema, arguments, true, 0) : -1;
-	json_decref(s.seen);
-	if (r == 0)
-		return s.out;
-	json_decref(s.out);
-	return NULL;
+	cleanup_json json_t *out = json_need(json_object()), *seen = json_need(json_object());
+	struct scan s = {out, seen};
+	return look(&s, schema, arguments, true, 0) == 0 ? take_ptr(out) : NULL;
 }

@@ -2,13 +2,13 @@
 #include "tool/servers.h"
 
 #include "base/buf.h"
-#include "base/fd.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "base/word.h"
 #include "tool/toml.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,10 +56,10 @@ static int put_variable(
 	snprintf(name, sizeof name, "%.*s", (int)n, text);
 	const char *value = r->env(name);
 	if (value && *value)
-		return buf_add(out, value);
-	if (fallback)
-		return buf_append(out, fallback + 2, (size_t)(end - fallback - 2));
-	if (value)
+		buf_add(out, value);
+	else if (fallback)
+		buf_append(out, fallback + 2, (size_t)(end - fallback - 2));
+	if (value || fallback)
 		return 0;
 	snprintf(what, sizeof what, "the variable %.64s is not set", name);
 	(void)bad(r, member, what);
@@ -77,17 +77,15 @@ static int expand(const struct reader *r, const char *member, const json_t *valu
 		const char *close = strchr(open, '}');
 		if (!close)
 			return bad(r, member, "${ without }");
-		done = buf_append(&text, from, (size_t)(open - from));
-		if (done == 0)
-			done = put_variable(r, member, open + 2, (size_t)(close - open - 2), &text);
+		buf_append(&text, from, (size_t)(open - from));
+		done = put_variable(r, member, open + 2, (size_t)(close - open - 2), &text);
 		from = close + 1;
 	}
-	if (done == 0)
-		done = buf_add(&text, from);
-	if (done == -E2BIG)
-		return bad(r, member, "too long a text");
+	buf_add(&text, from);
 	if (done < 0)
-		return done == -ENOMEM ? no_memory(r->err) : done;
+		return done;
+	if (buf_error(&text) < 0)
+		return bad(r, member, "too long a text");
 	*out = shelf_text(r->shelf, buf_str(&text));
 	return *out ? 0 : no_memory(r->err);
 }
@@ -141,7 +139,7 @@ static int take_pairs(const struct reader *r, const char *member, const json_t *
 	struct server_pair *list = shelf_take(r->shelf, (n + 1) * sizeof *list);
 	if (!list)
 		return no_memory(r->err);
-	json_object_foreach((json_t *)value, name, item)
+	json_object_foreach(json_unconst(value), name, item)
 	{
 		if (done == 0 && (!*name || strpbrk(name, "=\r\n")))
 			done = bad(r, member, "no name of a variable or a header");
@@ -396,11 +394,10 @@ int servers_read(struct tool_servers *out, const char *text, size_t bytes, const
 {
 	struct tool_servers all = {0};
 	struct reader r = {.name = name, .server = "", .shelf = &all.shelf, .env = env, .err = err};
-	json_t *root = NULL;
+	cleanup_json json_t *root = NULL;
 	int done = parse(text, bytes, name, &root, err);
 	if (done == 0)
 		done = read_root(&r, &all, root);
-	json_decref(root);
 	if (done < 0)
 		servers_done(&all);
 	else
@@ -410,21 +407,9 @@ int servers_read(struct tool_servers *out, const char *text, size_t bytes, const
 
 int servers_load(struct tool_servers *out, const char *path, servers_env *env, struct err *err)
 {
-	cleanup_buf struct buf text = BUF_INIT(SERVERS_FILE_BYTES + 1);
-	cleanup_fd int fd = fd_open_regular(path);
-	if (fd == -EINVAL)
-		return err_set(err, ERR_USAGE, "tools: %.150s: not a regular file", path);
-	if (fd < 0)
-		return err_sys(err, fd == -EACCES ? ERR_ACCESS : ERR_NOT_FOUND, -fd,
-			"tools: %.150s", path);
-	char *data = buf_reserve(&text, SERVERS_FILE_BYTES);
-	ssize_t n = data ? fd_read_all(fd, data, SERVERS_FILE_BYTES) : -ENOMEM;
-	if (n == -E2BIG)
-		return err_set(
-			err, ERR_LIMIT, "tools: %.150s: over %d bytes", path, SERVERS_FILE_BYTES);
-	if (n < 0)
-		return err_sys(err, ERR_IO, (int)-n, "tools: %.150s", path);
-	return servers_read(out, data, (size_t)n, path, env, err);
+	cleanup_buf struct buf text = BUF_INIT(SERVERS_FILE_BYTES);
+	int r = file_load(&text, path, "tools:", err);
+	return r < 0 ? r : servers_read(out, buf_str(&text), text.bytes, path, env, err);
 }
 
 void servers_done(struct tool_servers *s)

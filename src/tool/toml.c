@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/toml.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -22,11 +24,6 @@ struct toml {
 static int bad(struct toml *t, const char *what)
 {
 	return err_set(t->err, ERR_USAGE, "tools: %.100s:%d: %s", t->name, t->line, what);
-}
-
-static int no_memory(struct toml *t)
-{
-	return err_set(t->err, ERR_NO_MEMORY, "tools: no memory for %.100s", t->name);
 }
 
 static bool is_at(const struct toml *t, char c)
@@ -80,7 +77,8 @@ static int put_unicode(struct toml *t, struct buf *out, int digits)
 	for (size_t i = n; i > 1; i--, c >>= 6)
 		text[i - 1] = (char)(0x80 | (c & 0x3f));
 	text[0] = (char)(lead[n] | c);
-	return buf_append(out, text, n) < 0 ? no_memory(t) : 0;
+	buf_append(out, text, n);
+	return 0;
 }
 
 static int put_escape(struct toml *t, struct buf *out)
@@ -90,8 +88,10 @@ static int put_escape(struct toml *t, struct buf *out)
 	if (t->at < t->end)
 		c = *t->at++;
 	const char *known = c ? strchr(from, c) : NULL;
-	if (known)
-		return buf_append(out, &to[known - from], 1) < 0 ? no_memory(t) : 0;
+	if (known) {
+		buf_append(out, &to[known - from], 1);
+		return 0;
+	}
 	if (c == 'u' || c == 'U')
 		return put_unicode(t, out, c == 'u' ? 4 : 8);
 	return bad(t, "an escape that there is not");
@@ -107,11 +107,10 @@ static int read_string(struct toml *t, struct buf *out)
 	while (r == 0 && !take(t, quote)) {
 		if (t->at == t->end || (unsigned char)*t->at < ' ')
 			return bad(t, "a string without an end");
-		if (quote == '"' && take(t, '\\')) {
+		if (quote == '"' && take(t, '\\'))
 			r = put_escape(t, out);
-			continue;
-		}
-		r = buf_append(out, t->at++, 1) < 0 ? no_memory(t) : 0;
+		else
+			buf_append(out, t->at++, 1);
 	}
 	if (r == 0 && !utf8_is_valid(buf_str(out), out->bytes))
 		return bad(t, "a string that is not UTF-8");
@@ -120,13 +119,11 @@ static int read_string(struct toml *t, struct buf *out)
 
 static bool is_bare(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		c == '_' || c == '-';
+	return ascii_is_name(c) || c == '-';
 }
 
-static int read_key(struct toml *t, struct buf *out)
+static int read_name(struct toml *t, struct buf *out)
 {
-	buf_clear(out);
 	skip_blanks(t);
 	if (is_at(t, '"') || is_at(t, '\'')) {
 		int r = read_string(t, out);
@@ -137,7 +134,15 @@ static int read_key(struct toml *t, struct buf *out)
 		t->at++;
 	if (t->at == from)
 		return bad(t, "a key was expected here");
-	return buf_append(out, from, (size_t)(t->at - from)) < 0 ? bad(t, "too long a key") : 0;
+	buf_append(out, from, (size_t)(t->at - from));
+	return 0;
+}
+
+static int read_key(struct toml *t, struct buf *out)
+{
+	buf_clear(out);
+	int r = read_name(t, out);
+	return r == 0 && buf_error(out) < 0 ? bad(t, "too long a key") : r;
 }
 
 /* The table called @key below @*table: the last one, if there are many. */
@@ -145,9 +150,8 @@ static int enter(struct toml *t, json_t **table, const char *key)
 {
 	json_t *below = json_object_get(*table, key);
 	if (!below) {
-		below = json_object();
-		if (json_object_set_new(*table, key, below) < 0)
-			return no_memory(t);
+		below = json_need(json_object());
+		json_put_new(*table, key, below);
 	}
 	if (json_is_array(below))
 		below = json_array_get(below, json_array_size(below) - 1);
@@ -188,8 +192,8 @@ static int read_pair(struct toml *t, json_t *table, int depth)
 	if (json_object_get(table, buf_str(&key)))
 		return bad(t, "this key is there already");
 	r = read_value(t, depth, &value);
-	if (r == 0 && json_object_set_new(table, buf_str(&key), value) < 0)
-		return no_memory(t);
+	if (r == 0)
+		json_put_new(table, buf_str(&key), value);
 	return r;
 }
 
@@ -203,8 +207,7 @@ static int read_array(struct toml *t, int depth, json_t *array)
 		int r = read_value(t, depth, &item);
 		if (r < 0)
 			return r;
-		if (json_array_append_new(array, item) < 0)
-			return no_memory(t);
+		json_add_new(array, item);
 		skip_lines(t);
 		if (!take(t, ',') && !is_at(t, ']'))
 			return bad(t, "an array without an end");
@@ -247,17 +250,16 @@ static json_t *read_bare(struct toml *t)
 	errno = 0;
 	long long whole = strtoll(text, &rest, 10);
 	if (!*rest && errno == 0)
-		return json_integer(whole);
+		return json_need(json_integer(whole));
 	double real = strtod(text, &rest);
-	json_t *number = *rest ? NULL : json_real(real);
-	return number							  ? number
-		: (text[0] >= '0' && text[0] <= '9' && strchr(text, '-')) ? json_string(text)
-									  : NULL;
+	if (!*rest)
+		return json_real(real); /* not of a number without end */
+	return ascii_is_digit(text[0]) && strchr(text, '-') ? json_need(json_string(text)) : NULL;
 }
 
 static int read_value(struct toml *t, int depth, json_t **out)
 {
-	json_t *value;
+	cleanup_json json_t *value = NULL;
 	int r = 0;
 	skip_blanks(t);
 	if (depth == DEPTH_MAX)
@@ -265,23 +267,19 @@ static int read_value(struct toml *t, int depth, json_t **out)
 	if (is_at(t, '"') || is_at(t, '\'')) {
 		cleanup_buf struct buf text = BUF_INIT((size_t)(t->end - t->at) + 1);
 		r = read_string(t, &text);
-		value = r < 0 ? NULL : json_stringn(buf_str(&text), text.bytes);
+		value = r < 0 ? NULL : json_need(json_stringn(buf_str(&text), text.bytes));
 	} else if (take(t, '[')) {
-		value = json_array();
+		value = json_need(json_array());
 		r = read_array(t, depth + 1, value);
 	} else if (take(t, '{')) {
-		value = json_object();
+		value = json_need(json_object());
 		r = read_inline(t, depth + 1, value);
 	} else {
 		value = read_bare(t);
 		r = value ? 0 : bad(t, "no value that is known here");
 	}
-	if (r == 0 && !value)
-		r = no_memory(t);
-	if (r < 0)
-		json_decref(value);
-	else
-		*out = value;
+	if (r == 0)
+		*out = take_ptr(value);
 	return r;
 }
 
@@ -298,14 +296,13 @@ static int read_header(struct toml *t)
 		return bad(t, "] was expected here");
 	json_t *there = json_object_get(table, buf_str(&key));
 	if (is_many && !there) {
-		there = json_array();
-		if (json_object_set_new(table, buf_str(&key), there) < 0)
-			return no_memory(t);
+		there = json_need(json_array());
+		json_put_new(table, buf_str(&key), there);
 	}
 	if (is_many && !json_is_array(there))
 		return bad(t, "this key is no array of tables");
-	if (is_many && json_array_append_new(there, json_object()) < 0)
-		return no_memory(t);
+	if (is_many)
+		json_add_new(there, json_need(json_object()));
 	r = enter(t, &table, buf_str(&key));
 	t->table = table;
 	return r;
@@ -325,7 +322,7 @@ static int read_all(struct toml *t)
 
 int toml_read(const char *text, size_t bytes, const char *name, json_t **out, struct err *err)
 {
-	json_t *root = json_object();
+	cleanup_json json_t *root = json_need(json_object());
 	struct toml t = {.at = text,
 		.end = text + bytes,
 		.name = name,
@@ -333,10 +330,8 @@ int toml_read(const char *text, size_t bytes, const char *name, json_t **out, st
 		.root = root,
 		.table = root,
 		.err = err};
-	int r = root ? read_all(&t) : no_memory(&t);
-	if (r < 0)
-		json_decref(root);
-	else
-		*out = root;
+	int r = read_all(&t);
+	if (r == 0)
+		*out = take_ptr(root);
 	return r;
 }

@@ -311,7 +311,7 @@ static void shelf_open(struct shelf *s, const char *text)
 	CHECK_INT(uv_loop_init(&s->loop), 0);
 	CHECK_INT(servers_read(&s->servers, text, strlen(text), "x", no_env, &err), 0);
 	const struct catalog_config config = {.loop = &s->loop, .servers = &s->servers};
-	CHECK_INT(catalog_new(&s->catalog, &config, &err), 0);
+	s->catalog = catalog_new(&config);
 }
 
 static void shelf_done_(struct shelf *s)

@@ -511,7 +511,8 @@ static int open_catalog(struct gate *g, struct err *err)
 	g->rates = calloc(g->servers.n, sizeof *g->rates);
 	if (!g->rates)
 		return err_set(err, ERR_NO_MEMORY, "no memory for tools");
-	return catalog_new(&g->catalog, &config, err);
+	g->catalog = catalog_new(&config);
+	return 0;
 }
 
 int gate_open(struct gate **out, const struct gate_config *config, struct err *err)

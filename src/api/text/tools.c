@@ -354,14 +354,12 @@ static int begin(struct performance *p, struct err *err)
 		.arg = p,
 		.ask = on_ask,
 		.on_progress = on_progress};
-	int r = catalog_new(&p->catalog, &config, err);
-	if (r < 0)
-		return r;
+	p->catalog = catalog_new(&config);
 	const struct catalog_server *s = is_call ? catalog_server_of(p->catalog, q->what) : NULL;
 	if (is_call && !s)
 		return fail_no_server(p, err);
 	const char *server = is_call ? s->config->name : q->verb == TOOLS_SEARCH ? NULL : q->what;
-	r = catalog_load(p->catalog, server, is_call ? on_known : on_loaded, p, err);
+	int r = catalog_load(p->catalog, server, is_call ? on_known : on_loaded, p, err);
 	return r == -err_errno(ERR_NOT_FOUND) ? fail_no_server(p, err) : r;
 }
 
