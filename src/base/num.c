@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/num.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -73,17 +74,12 @@ struct decimal {
 	bool too_large; /* the whole part does not fit 64 bits */
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Returns: what follows the number, or NULL when there is none. */
 static const char *read_decimal(const char *at, struct decimal *d)
 {
-	bool has_digit = is_digit(*at);
+	bool has_digit = ascii_is_digit(*at);
 	*d = (struct decimal){0};
-	for (; is_digit(*at); at++) {
+	for (; ascii_is_digit(*at); at++) {
 		uint64_t digit = (uint64_t)(*at - '0');
 		d->too_large |= __builtin_mul_overflow(d->whole, UINT64_C(10), &d->whole);
 		d->too_large |= __builtin_add_overflow(d->whole, digit, &d->whole);
@@ -91,10 +87,10 @@ static const char *read_decimal(const char *at, struct decimal *d)
 	if (*at != '.')
 		return has_digit ? at : NULL;
 	at++;
-	if (!is_digit(*at))
+	if (!ascii_is_digit(*at))
 		return NULL;
 	d->has_fraction = true;
-	for (uint64_t place = FRACTION_ONE / 10; is_digit(*at); at++, place /= 10)
+	for (uint64_t place = FRACTION_ONE / 10; ascii_is_digit(*at); at++, place /= 10)
 		d->fraction += (uint64_t)(*at - '0') * place;
 	return at;
 }

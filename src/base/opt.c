@@ -54,22 +54,20 @@ const char *opt_choice_next(const struct opt *opt, const char *last, size_t *byt
 
 static int fail_choice(const struct opt *opt, const char *value, struct err *err)
 {
-	char words[ERR_HINT_BYTES] = "", word[OPT_NAME_BYTES], best[OPT_NAME_BYTES];
+	char words[ERR_HINT_BYTES] = "choose ", word[OPT_NAME_BYTES], best[OPT_NAME_BYTES];
 	struct word_near near = WORD_NEAR(value);
-	size_t bytes, used = 0;
+	size_t bytes, used = strlen(words);
 	for (const char *w = NULL; (w = opt_choice_next(opt, w, &bytes));) {
 		snprintf(word, sizeof word, "%.*s", (int)bytes, w);
 		word_near_try(&near, word);
 		if (near.best == word)
 			near.best = memcpy(best, word, sizeof best);
-		const char *comma = used == 0 ? "" : w[bytes] ? ", " : " or ";
+		const char *comma = w == opt->choices ? "" : w[bytes] ? ", " : " or ";
 		int n = snprintf(words + used, sizeof words - used, "%s%s", comma, word);
 		used = MIN(used + (size_t)n, sizeof words - 1);
 	}
-	(void)err_set(err, ERR_USAGE, "\"%.*s\" is no choice", shown_bytes(value), value);
-	if (near.best)
-		return err_hint(err, "did you mean %s?", near.best);
-	return err_hint(err, "choose %s", words);
+	return err_unknown(
+		err, ERR_USAGE, &near, words, "\"%.*s\" is no choice", shown_bytes(value), value);
 }
 
 static int put_choice(const struct opt *opt, const char *value, int *out, struct err *err)
@@ -196,14 +194,12 @@ int opt_apply(struct opt_set *set, const char *name, const char *value, enum opt
 	}
 	if (opt)
 		return apply(set, opt, value, source, err);
-	struct word_near near = WORD_NEAR(name);
+	struct word_near near = {.word = name, .before = "\"", .after = "\""};
 	for (size_t i = 0; i < set->n_opts; i++)
 		if (!(set->opts[i].flags & (OPT_HIDDEN | OPT_NO_ENV)))
 			word_near_try(&near, set->opts[i].name);
-	(void)err_set(err, ERR_USAGE, "unknown setting \"%.*s\"", shown_bytes(name), name);
-	if (near.best)
-		return err_hint(err, "did you mean \"%s\"?", near.best);
-	return err_hint(err, "see `retort help run` for the names");
+	return err_unknown(err, ERR_USAGE, &near, "see `retort help run` for the names",
+		"unknown setting \"%.*s\"", shown_bytes(name), name);
 }
 
 int opt_env(struct opt_set *set, struct err *err)
@@ -240,16 +236,14 @@ struct scan {
 static int fail_unknown(const struct opt_set *set, const char *name, size_t bytes, struct err *err)
 {
 	char word[OPT_NAME_BYTES];
-	struct word_near near = WORD_NEAR(word);
+	struct word_near near = {.word = word, .before = "--"};
 	snprintf(word, sizeof word, "%.*s", (int)MIN(bytes, sizeof word), name);
 	for (size_t i = 0; i < set->n_opts; i++)
 		if (!(set->opts[i].flags & OPT_HIDDEN))
 			word_near_try(&near, set->opts[i].name);
 	int shown = (int)utf8_cut(name, bytes, OPT_SHOWN_BYTES);
-	(void)err_set(err, ERR_USAGE, "unknown option --%.*s", shown, name);
-	if (near.best)
-		return err_hint(err, "did you mean --%s?", near.best);
-	return err_hint(err, "--help lists the options");
+	return err_unknown(err, ERR_USAGE, &near, "--help lists the options",
+		"unknown option --%.*s", shown, name);
 }
 
 /* Take the value of @opt: @glued when there is one, or the next of argv. */

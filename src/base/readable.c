@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/readable.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 
 struct ear {
@@ -20,9 +22,7 @@ static void on_heard(uv_poll_t *poll, int status, int events)
 int ear_open(struct ear **out, uv_loop_t *loop, int fd, void (*told)(void *arg), void *arg,
 	struct err *err)
 {
-	struct ear *ear = calloc(1, sizeof *ear);
-	if (!ear)
-		return err_set(err, ERR_NO_MEMORY, "no memory to hear");
+	struct ear *ear = xnew(struct ear);
 	*ear = (struct ear){.told = told, .arg = arg};
 	int r = uv_poll_init(loop, &ear->poll, fd);
 	if (r < 0) {

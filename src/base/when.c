@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/when.h"
 
+#include "base/ascii.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 static const int64_t ns_per_s = 1000000000;
 static const int64_t end_s = 7258118400; /* 2200-01-01 */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Take exactly @n digits. */
 static bool take_digits(const char **at, int n, int64_t *out)
 {
 	int64_t value = 0;
 	for (int i = 0; i < n; i++) {
-		if (!is_digit((*at)[i]))
+		if (!ascii_is_digit((*at)[i]))
 			return false;
 		value = value * 10 + ((*at)[i] - '0');
 	}
@@ -41,9 +38,9 @@ static bool take_fraction(const char **at, int64_t *ns)
 	*ns = 0;
 	if (!take_char(at, '.'))
 		return true;
-	if (!is_digit(**at))
+	if (!ascii_is_digit(**at))
 		return false;
-	for (; is_digit(**at); (*at)++, scale /= 10)
+	for (; ascii_is_digit(**at); (*at)++, scale /= 10)
 		*ns += scale * (**at - '0');
 	return true;
 }
@@ -100,7 +97,7 @@ static bool take_zone(const char **at, int64_t *seconds)
 		return true;
 	(*at)++;
 	bool is_good = take_digits(at, 2, &hours) && hours < 24;
-	if (is_good && (take_char(at, ':') || is_digit(**at)))
+	if (is_good && (take_char(at, ':') || ascii_is_digit(**at)))
 		is_good = take_digits(at, 2, &minutes) && minutes < 60;
 	if (is_good)
 		*seconds = (sign == '-' ? -1 : 1) * (hours * 60 + minutes) * 60;
@@ -124,7 +121,7 @@ static bool take_iso(const char *at, int64_t *seconds, int64_t *ns)
 static bool take_seconds(const char *at, int64_t *seconds, int64_t *ns)
 {
 	int n = 0;
-	while (n < 12 && is_digit(at[n]))
+	while (n < 12 && ascii_is_digit(at[n]))
 		n++;
 	bool is_good = n > 0 && take_digits(&at, n, seconds) && take_fraction(&at, ns);
 	/* "2026" is meant as a year, and a date has a month and a day. */

@@ -31,6 +31,7 @@ int frame_write(struct buf *out, enum frame_type type, const void *data, size_t 
 		(unsigned char)type};
 	if (!buf_reserve(out, bytes + sizeof head))
 		return -E2BIG;
-	(void)buf_append(out, head, sizeof head);
-	return buf_append(out, data, bytes);
+	buf_append(out, head, sizeof head);
+	buf_append(out, data, bytes);
+	return buf_error(out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/package.h"
 
+#include "base/alloc.h"
 #include "base/word.h"
 #include "runtime/installation.h"
 
@@ -116,10 +117,10 @@ static bool is_in(const char *place, const char *module, size_t bytes)
 
 bool package_has(const char *interpreter, const char *module)
 {
-	char(*places)[PLACE_BYTES] = calloc(PLACES, PLACE_BYTES);
+	char(*places)[PLACE_BYTES] = xcalloc(PLACES, PLACE_BYTES);
 	size_t bytes = strcspn(module, ".");
 	bool is_found = false;
-	if (!places || bytes == 0 || bytes > NAME_BYTES || strpbrk(module, "*?[\\/")) {
+	if (bytes == 0 || bytes > NAME_BYTES || strpbrk(module, "*?[\\/")) {
 		free(places);
 		return false;
 	}
@@ -132,17 +133,17 @@ bool package_has(const char *interpreter, const char *module)
 
 size_t package_list(const char *interpreter, struct buf *out)
 {
-	char(*places)[PLACE_BYTES] = calloc(PLACES, PLACE_BYTES);
+	char(*places)[PLACE_BYTES] = xcalloc(PLACES, PLACE_BYTES);
 	struct found found = {0};
 	size_t n = 0;
-	if (places && find_places(interpreter, places) > 0)
+	if (find_places(interpreter, places) > 0)
 		for (size_t i = 0; i < PLACES_OF_PACKAGES; i++)
 			take_directory(&found, places[i]);
 	free(places);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (!found.version[i][0])
 			continue;
-		(void)buf_addf(out, "%s%s %s", n++ ? ", " : "",
+		buf_addf(out, "%s%s %s", n++ ? ", " : "",
 			known[i].name ? known[i].name : known[i].distribution, found.version[i]);
 	}
 	return n;

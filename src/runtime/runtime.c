@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/runtime.h"
+
+#include "base/alloc.h"
 #include "runtime/start.h"
 
 #include <errno.h>
@@ -242,9 +244,7 @@ int runtime_bind(struct runtime_start *start, const char *path, const char *dst,
 		if (strcmp(start->binds[i].dst, dst) == 0)
 			return 0;
 	if (!start->binds)
-		start->binds = calloc(RUNTIME_BINDS_MAX, sizeof *start->binds);
-	if (!start->binds)
-		return err_set(err, ERR_NO_MEMORY, "no memory to bind %s", path);
+		start->binds = xcalloc(RUNTIME_BINDS_MAX, sizeof *start->binds);
 	struct warden_bind *bind = &start->binds[start->n_binds];
 	if (strlen(path) >= sizeof bind->src || strlen(dst) >= sizeof bind->dst)
 		return err_set(err, ERR_LIMIT, "path is too long: %.100s…", path);
