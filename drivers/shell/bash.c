@@ -399,10 +399,9 @@ static int open_pipe(struct bash *b)
 
 static void first_script(const struct bash *b, struct buf *out)
 {
-	(void)buf_add(out, "builtin cd -- ");
+	buf_add(out, "builtin cd -- ");
 	(void)state_quote(out, b->home, strlen(b->home));
-	(void)buf_add(
-		out, "\nbuiltin unset OLDPWD\nbuiltin shopt -s expand_aliases\nbuiltin return 0\n");
+	buf_add(out, "\nbuiltin unset OLDPWD\nbuiltin shopt -s expand_aliases\nbuiltin return 0\n");
 }
 
 enum bash_end bash_start(struct bash *b, const struct buf *script)

@@ -179,7 +179,7 @@ static void send_state(struct driver *d, const char *id)
 	d->is_homeless = now->is_homeless;
 	(void)channel_send(&d->channel, FRAME_STATE, message);
 	buf_done(&d->sent);
-	(void)buf_append(&d->sent, buf_str(&st->text), st->text.bytes);
+	buf_append(&d->sent, buf_str(&st->text), st->text.bytes);
 }
 
 /* ---- steps ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "completion.h"
 
+#include "base/utf8.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -147,7 +148,7 @@ int completion_write(struct db *db, const char *text, struct buf *out)
 		if (r == 0 && i > 0)
 			r = buf_add(out, ",");
 		if (r == 0)
-			r = text_json(out, l.names[i], strlen(l.names[i]));
+			r = utf8_quote(out, l.names[i], strlen(l.names[i]));
 		free(l.names[i]);
 	}
 	return r < 0 ? r : buf_add(out, "]");

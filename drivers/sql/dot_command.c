@@ -82,14 +82,14 @@ static int add_file_schema(struct step *s, const char *at, const char *name, str
 			char *column = sqlite3_mprintf("%s\n  \"%w\" %s", n ? "," : "",
 				sqlite3_column_text(stmt, 0), sqlite3_column_text(stmt, 1));
 			if (n == 0)
-				(void)buf_addf(out, "-- a file\nCREATE TABLE \"%s\" (", name);
-			(void)buf_add(out, column ? column : "");
+				buf_addf(out, "-- a file\nCREATE TABLE \"%s\" (", name);
+			buf_add(out, column ? column : "");
 			sqlite3_free(column);
 		}
 	(void)sqlite3_finalize(stmt);
 	sqlite3_free(sql);
 	if (out->bytes > 0)
-		(void)buf_add(out, "\n);\n");
+		buf_add(out, "\n);\n");
 	return 0;
 }
 
@@ -106,7 +106,7 @@ static int run_schema(struct step *s, const char *at, int argc, char **argv)
 	sqlite3_free(sql);
 	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
 		if (buf_add(&out, (const char *)sqlite3_column_text(stmt, 0)) == 0)
-			(void)buf_add(&out, ";\n");
+			buf_add(&out, ";\n");
 	int r = rc == SQLITE_OK ? 0 : step_fail_sql(s, at, rc);
 	(void)sqlite3_finalize(stmt);
 	if (r == 0 && out.bytes == 0 && argc > 1)
@@ -223,7 +223,7 @@ static int run_help(struct step *s, const char *at, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		(void)buf_addf(&out, "%s%-11s %-11s %s", i > 0 ? "\n" : "", commands[i].name,
+		buf_addf(&out, "%s%-11s %-11s %s", i > 0 ? "\n" : "", commands[i].name,
 			commands[i].usage, commands[i].help);
 	return step_text(s, buf_str(&out), out.bytes);
 }

@@ -55,17 +55,17 @@ static int send_frame(enum frame_type type, const struct buf *payload)
 
 static void add_text(struct buf *out, const char *name, const char *text)
 {
-	(void)buf_addf(out, "\"%s\":", name);
-	(void)text_json(out, text, strlen(text));
+	buf_addf(out, "\"%s\":", name);
+	(void)utf8_quote(out, text, strlen(text));
 }
 
 /* {"id": …, and what @rest says. */
 static int send_with_id(enum frame_type type, const char *id, const char *rest)
 {
 	cleanup_buf struct buf out = BUF_INIT(FRAME_MAX_BYTES);
-	(void)buf_add(&out, "{");
+	buf_add(&out, "{");
 	add_text(&out, "id", id);
-	(void)buf_addf(&out, "%s}", rest);
+	buf_addf(&out, "%s}", rest);
 	return send_frame(type, &out);
 }
 
@@ -77,7 +77,7 @@ static int send_guard(const char *id)
 static int send_ready(void)
 {
 	cleanup_buf struct buf out = BUF_INIT(4096);
-	(void)buf_addf(&out, "{\"version\":\"%s\",\"implementation\":\"sqlite\",\"pid\":%d}",
+	buf_addf(&out, "{\"version\":\"%s\",\"implementation\":\"sqlite\",\"pid\":%d}",
 		sqlite3_libversion(), (int)getpid());
 	return send_frame(FRAME_READY, &out);
 }
@@ -88,11 +88,11 @@ static void on_display(void *arg, const struct buf *mimes)
 {
 	const struct driver *d = arg;
 	cleanup_buf struct buf out = BUF_INIT(FRAME_MAX_BYTES);
-	(void)buf_add(&out, "{");
+	buf_add(&out, "{");
 	add_text(&out, "id", d->id);
-	(void)buf_add(&out, ",\"data\":");
-	(void)buf_append(&out, buf_str(mimes), mimes->bytes);
-	(void)buf_add(&out, ",\"metadata\":{}}");
+	buf_add(&out, ",\"data\":");
+	buf_append(&out, buf_str(mimes), mimes->bytes);
+	buf_add(&out, ",\"metadata\":{}}");
 	(void)send_frame(FRAME_DISPLAY, &out);
 }
 
@@ -102,11 +102,11 @@ static size_t trace(const struct step_error *e, const char *filename, struct buf
 	size_t n = 0;
 	for (size_t i = 0; i < 4; i++)
 		lines[i] = BUF_INIT(4 * STEP_MESSAGE_BYTES);
-	(void)buf_addf(&lines[n++], "  File \"%.1000s\", line %zu", filename, e->line);
-	(void)buf_addf(&lines[n++], "    %s", e->source);
+	buf_addf(&lines[n++], "  File \"%.1000s\", line %zu", filename, e->line);
+	buf_addf(&lines[n++], "    %s", e->source);
 	if (e->caret[0])
-		(void)buf_addf(&lines[n++], "    %s", e->caret);
-	(void)buf_addf(&lines[n], "%s: %s", e->name, e->message);
+		buf_addf(&lines[n++], "    %s", e->caret);
+	buf_addf(&lines[n], "%s: %s", e->name, e->message);
 	for (char *p = lines[n].data; p && *p; p++)
 		*p = *p == '\n' || *p == '\r' ? ' ' : *p;
 	return n + 1;
@@ -117,20 +117,20 @@ static void add_error(struct buf *out, const struct step_error *e, const char *f
 {
 	struct buf lines[4];
 	size_t n = trace(e, filename, lines);
-	(void)buf_add(out, ",\"error\":{");
+	buf_add(out, ",\"error\":{");
 	add_text(out, "name", e->name);
-	(void)buf_add(out, ",");
+	buf_add(out, ",");
 	add_text(out, "message", e->message);
-	(void)buf_addf(out, ",\"line\":%zu,\"traceback\":[", e->line);
+	buf_addf(out, ",\"line\":%zu,\"traceback\":[", e->line);
 	for (size_t i = 0; i < n; i++) {
 		cleanup_buf struct buf safe = BUF_INIT(16 * STEP_MESSAGE_BYTES);
-		(void)buf_add(out, i > 0 ? "," : "");
-		(void)text_json(out, buf_str(&lines[i]), lines[i].bytes);
+		buf_add(out, i > 0 ? "," : "");
+		(void)utf8_quote(out, buf_str(&lines[i]), lines[i].bytes);
 		if (utf8_escape_terminal(
 			    &safe, buf_str(&lines[i]), lines[i].bytes, UTF8_KEEP_LINES) == 0)
 			fprintf(stderr, "%s\n", buf_str(&safe));
 	}
-	(void)buf_add(out, "]}");
+	buf_add(out, "]}");
 	for (size_t i = 0; i < 4; i++)
 		buf_done(&lines[i]);
 	(void)fflush(stderr);
@@ -141,23 +141,23 @@ static int send_result(const char *id, const struct step *s, const char *filenam
 	cleanup_buf struct buf out = BUF_INIT(FRAME_MAX_BYTES);
 	bool is_error = s->error.name != NULL;
 	bool is_stopped = is_error && strcmp(s->error.name, "Interrupted") == 0;
-	(void)buf_add(&out, "{");
+	buf_add(&out, "{");
 	add_text(&out, "id", id);
-	(void)buf_addf(&out, ",\"status\":\"%s\",\"exit_code\":%d", is_error ? "error" : "ok",
+	buf_addf(&out, ",\"status\":\"%s\",\"exit_code\":%d", is_error ? "error" : "ok",
 		is_stopped	   ? 130
 			: is_error ? 1
 				   : 0);
 	if (s->is_done)
-		(void)buf_add(&out, ",\"exited\":true");
+		buf_add(&out, ",\"exited\":true");
 	if (s->value.bytes > 0) {
-		(void)buf_add(&out, ",\"value\":");
-		(void)buf_append(&out, buf_str(&s->value), s->value.bytes);
+		buf_add(&out, ",\"value\":");
+		buf_append(&out, buf_str(&s->value), s->value.bytes);
 	}
 	if (is_error)
 		add_error(&out, &s->error, filename);
 	if (s->undone)
-		(void)buf_addf(&out, ",\"undone\":\"%s\"", s->undone);
-	(void)buf_add(&out, "}");
+		buf_addf(&out, ",\"undone\":\"%s\"", s->undone);
+	buf_add(&out, "}");
 	(void)fflush(stdout);
 	return send_frame(FRAME_RESULT, &out);
 }
@@ -203,13 +203,13 @@ static int set_up(struct driver *d, const json_t *request, const char *id)
 static int complete(struct driver *d, const json_t *request, const char *id)
 {
 	cleanup_buf struct buf out = BUF_INIT(FRAME_MAX_BYTES);
-	(void)buf_add(&out, "{");
+	buf_add(&out, "{");
 	add_text(&out, "id", id);
-	(void)buf_add(&out, ",\"names\":");
+	buf_add(&out, ",\"names\":");
 	db_stop = 0;
 	if (completion_write(&d->db, text_of(request, "text", ""), &out) < 0)
 		return send_with_id(FRAME_DONE, id, ",\"names\":[]");
-	(void)buf_add(&out, "}");
+	buf_add(&out, "}");
 	return send_frame(FRAME_DONE, &out);
 }
 

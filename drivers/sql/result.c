@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "result.h"
 
+#include "base/base64.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -83,46 +84,28 @@ static void keep_cell(struct cell *cell, sqlite3_stmt *stmt, int i)
 	}
 }
 
-/* Source: RFC 4648, section 4. */
-static int put_base64(struct buf *json, const unsigned char *data, size_t bytes)
+static void put_blob(struct buf *json, const void *data, size_t bytes)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t room = (bytes + 2) / 3 * 4;
-	char *at = buf_reserve(json, room);
-	if (!at)
-		return -E2BIG;
-	for (size_t i = 0; i < bytes; i += 3) {
-		size_t n = MIN(bytes - i, (size_t)3);
-		unsigned three = (unsigned)data[i] << 16;
-		three |= n > 1 ? (unsigned)data[i + 1] << 8 : 0;
-		three |= n > 2 ? data[i + 2] : 0;
-		*at++ = digits[three >> 18];
-		*at++ = digits[three >> 12 & 63];
-		*at++ = n > 1 ? digits[three >> 6 & 63] : '=';
-		*at++ = n > 2 ? digits[three & 63] : '=';
-	}
-	buf_grown(json, room);
-	return 0;
+	buf_add(json, "{\"base64\":\"");
+	base64_write(json, data, bytes);
+	buf_add(json, "\"}");
 }
 
-static int put_blob(struct buf *json, const void *data, size_t bytes)
-{
-	int r = buf_add(json, "{\"base64\":\"");
-	if (r == 0 && bytes > 0)
-		r = put_base64(json, data, bytes);
-	return r < 0 ? r : buf_add(json, "\"}");
-}
-
-static int put_value(struct result *r, sqlite3_stmt *stmt, int i)
+static void put_value(struct result *r, sqlite3_stmt *stmt, int i)
 {
 	enum cell_type type = type_of(stmt, i);
-	if (type == CELL_INTEGER)
-		return buf_addf(&r->json, "%" PRId64, (int64_t)sqlite3_column_int64(stmt, i));
-	if (type == CELL_REAL)
-		return text_json_real(&r->json, sqlite3_column_double(stmt, i));
-	if (type == CELL_NULL)
-		return buf_add(&r->json, "null");
+	if (type == CELL_INTEGER) {
+		buf_addf(&r->json, "%" PRId64, (int64_t)sqlite3_column_int64(stmt, i));
+		return;
+	}
+	if (type == CELL_REAL) {
+		text_json_real(&r->json, sqlite3_column_double(stmt, i));
+		return;
+	}
+	if (type == CELL_NULL) {
+		buf_add(&r->json, "null");
+		return;
+	}
 	const char *data = sqlite3_column_blob(stmt, i);
 	size_t bytes = (size_t)sqlite3_column_bytes(stmt, i);
 	size_t n = MIN(bytes, (size_t)RESULT_JSON_CELL_BYTES);
@@ -130,10 +113,12 @@ static int put_value(struct result *r, sqlite3_stmt *stmt, int i)
 		n = utf8_cut(data, bytes, n);
 	r->is_cut = r->is_cut || n < bytes;
 	r->has_no_utf8 = r->has_no_utf8 || (type == CELL_TEXT && !utf8_is_valid(data, n));
-	if (type == CELL_TEXT)
-		return text_json(&r->json, data, n);
+	if (type == CELL_TEXT) {
+		(void)utf8_quote(&r->json, data, n);
+		return;
+	}
 	r->n_parts++; /* an object */
-	return put_blob(&r->json, data, n);
+	put_blob(&r->json, data, n);
 }
 
 /* All of the row, or nothing of it and of those that follow. */
@@ -141,15 +126,15 @@ static int put_row(struct result *r, sqlite3_stmt *stmt)
 {
 	size_t start = r->json.bytes;
 	r->n_parts += 1 + r->n_columns;
-	int n = r->n_parts > JSON_PARTS_MAX ? -E2BIG : buf_add(&r->json, start > 0 ? ",[" : "[");
-	for (size_t i = 0; n == 0 && i < r->n_columns; i++) {
-		if (i > 0)
-			n = buf_add(&r->json, ",");
-		if (n == 0)
-			n = put_value(r, stmt, (int)i);
+	if (r->n_parts > JSON_PARTS_MAX)
+		buf_fail(&r->json, -E2BIG);
+	buf_add(&r->json, start > 0 ? ",[" : "[");
+	for (size_t i = 0; buf_error(&r->json) == 0 && i < r->n_columns; i++) {
+		buf_add(&r->json, i > 0 ? "," : "");
+		put_value(r, stmt, (int)i);
 	}
-	if (n == 0)
-		n = buf_add(&r->json, "]");
+	buf_add(&r->json, "]");
+	int n = buf_error(&r->json);
 	if (n < 0) {
 		buf_cut(&r->json, start);
 		r->is_cut = true;
@@ -193,30 +178,23 @@ static const char *type_name(const struct result *r, size_t i)
 	return seen ? "ANY" : "NULL";
 }
 
-static int write_json(const struct result *r, struct buf *out)
+static void write_json(const struct result *r, struct buf *out)
 {
 	cleanup_buf struct buf columns = BUF_INIT(JSON_HEAD_MAX_BYTES);
-	int n = 0;
-	for (size_t i = 0; n == 0 && i < r->n_columns; i++) {
+	for (size_t i = 0; i < r->n_columns; i++) {
 		const char *type = type_name(r, i);
-		n = buf_add(&columns, i > 0 ? ",{\"name\":" : "{\"name\":");
-		if (n == 0)
-			n = text_json(&columns, r->names[i], strlen(r->names[i]));
-		if (n == 0)
-			n = buf_add(&columns, ",\"type\":");
-		if (n == 0)
-			n = text_json(&columns, type, strlen(type));
-		if (n == 0)
-			n = buf_add(&columns, "}");
+		buf_add(&columns, i > 0 ? ",{\"name\":" : "{\"name\":");
+		(void)utf8_quote(&columns, r->names[i], strlen(r->names[i]));
+		buf_add(&columns, ",\"type\":");
+		(void)utf8_quote(&columns, type, strlen(type));
+		buf_add(&columns, "}");
 	}
-	if (n < 0)
-		return n;
-	n = buf_addf(out, "{\"columns\":[%s],\"rows\":[", buf_str(&columns));
-	if (n == 0)
-		n = buf_append(out, buf_str(&r->json), r->json.bytes);
-	return n < 0 ? n
-		     : buf_addf(out, "],\"row_count\":%" PRIu64 ",\"truncated\":%s}", r->n_rows,
-			       r->is_cut ? "true" : "false");
+	if (buf_error(&columns) < 0)
+		buf_fail(out, buf_error(&columns));
+	buf_addf(out, "{\"columns\":[%s],\"rows\":[", buf_str(&columns));
+	buf_append(out, buf_str(&r->json), r->json.bytes);
+	buf_addf(out, "],\"row_count\":%" PRIu64 ",\"truncated\":%s}", r->n_rows,
+		r->is_cut ? "true" : "false");
 }
 
 /* Up to RESULT_ROWS all are shown; beyond, the last RESULT_TAIL take the place of as many. */
@@ -238,10 +216,10 @@ static void list_rows(const struct result *r, const struct cell **rows, struct g
 	}
 }
 
-static int put_string(struct buf *out, const char *name, const struct buf *text)
+static void put_string(struct buf *out, const char *name, const struct buf *text)
 {
-	int n = buf_addf(out, "\"%s\":", name);
-	return n < 0 ? n : text_json(out, buf_str(text), text->bytes);
+	buf_addf(out, "\"%s\":", name);
+	(void)utf8_quote(out, buf_str(text), text->bytes);
 }
 
 int result_write(const struct result *r, struct buf *out)
@@ -257,19 +235,16 @@ int result_write(const struct result *r, struct buf *out)
 	list_rows(r, rows, &grid);
 	if (text_table(&text, &grid) < 0) {
 		buf_clear(&text);
-		(void)buf_addf(&text, "%" PRIu64 " rows, too wide to be shown", r->n_rows);
+		buf_addf(&text, "%" PRIu64 " rows, too wide to be shown", r->n_rows);
 	}
-	int n = buf_add(out, "{");
-	if (n == 0)
-		n = put_string(out, "text/plain", &text);
-	if (n == 0)
-		n = buf_add(out, ",\"application/json\":");
-	if (n == 0)
-		n = write_json(r, out);
-	if (n == 0 && text_html(&html, &grid) == 0) {
-		n = buf_add(out, ",");
-		if (n == 0)
-			n = put_string(out, "text/html", &html);
+	buf_add(out, "{");
+	put_string(out, "text/plain", &text);
+	buf_add(out, ",\"application/json\":");
+	write_json(r, out);
+	if (text_html(&html, &grid) == 0) {
+		buf_add(out, ",");
+		put_string(out, "text/html", &html);
 	}
-	return n < 0 ? n : buf_add(out, "}");
+	buf_add(out, "}");
+	return buf_error(out);
 }

@@ -169,15 +169,13 @@ static void flush_value(struct step *s)
 int step_text(struct step *s, const char *text, size_t bytes)
 {
 	flush_value(s);
-	int r = buf_add(&s->value, "{\"text/plain\":");
-	if (r == 0)
-		r = text_json(&s->value, text, bytes);
-	if (r == 0)
-		r = buf_add(&s->value, "}");
-	if (r < 0)
-		buf_clear(&s->value);
-	return r < 0 ? step_fail(s, s->code, "LimitError", "a text of %zu bytes is too long", bytes)
-		     : 0;
+	buf_add(&s->value, "{\"text/plain\":");
+	(void)utf8_quote(&s->value, text, bytes);
+	buf_add(&s->value, "}");
+	if (buf_error(&s->value) == 0)
+		return 0;
+	buf_clear(&s->value);
+	return step_fail(s, s->code, "LimitError", "a text of %zu bytes is too long", bytes);
 }
 
 static int take_rows(struct step *s, sqlite3_stmt *stmt)
@@ -438,7 +436,7 @@ static int run_all(struct step *s)
 static void say_changes(struct step *s)
 {
 	if (s->value.bytes == 0 && s->has_changed)
-		(void)buf_addf(&s->value,
+		buf_addf(&s->value,
 			"{\"text/plain\":\"%" PRIu64 " row%s changed\",\"application/json\":"
 			"{\"changes\":%" PRIu64 "}}",
 			s->n_changed, s->n_changed == 1 ? "" : "s", s->n_changed);

@@ -13,63 +13,27 @@
 
 enum { SHOWN_BYTES_MAX = 4096, BLOB_SHOWN_BYTES = 16, HTML_COLUMNS = 200, TABLE_COLUMNS = 200 };
 
-static int put_escaped(struct buf *out, unsigned char c)
-{
-	static const char letters[] = "btn\0fr";
-	if (c >= '\b' && c <= '\r' && letters[c - '\b'])
-		return buf_addf(out, "\\%c", letters[c - '\b']);
-	if (c == '"' || c == '\\')
-		return buf_addf(out, "\\%c", c);
-	return buf_addf(out, "\\u%04x", c);
-}
-
-int text_json(struct buf *out, const char *text, size_t bytes)
-{
-	int r = buf_add(out, "\"");
-	for (size_t at = 0; r == 0 && at < bytes;) {
-		size_t n = at;
-		int32_t c = 0;
-		size_t taken = 1;
-		while (n < bytes && (unsigned char)text[n] >= 0x20 && text[n] != '"' &&
-			text[n] != '\\') {
-			taken = utf8_decode(text + n, bytes - n, &c);
-			if (c < 0)
-				break;
-			n += taken;
-		}
-		if (n > at)
-			r = buf_append(out, text + at, n - at);
-		at = n;
-		if (r < 0 || at == bytes)
-			break;
-		if (c < 0) {
-			r = buf_add(out, "\xef\xbf\xbd");
-			at += taken;
-		} else {
-			r = put_escaped(out, (unsigned char)text[at++]);
-		}
-	}
-	return r < 0 ? r : buf_add(out, "\"");
-}
-
-int text_real(struct buf *out, double real)
+void text_real(struct buf *out, double real)
 {
 	char number[32];
-	if (!isfinite(real))
-		return buf_add(out, real > 0 ? "Infinity" : "-Infinity");
+	if (!isfinite(real)) {
+		buf_add(out, real > 0 ? "Infinity" : "-Infinity");
+		return;
+	}
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(number, sizeof number, "%.*g", digits, real);
 		if (strtod(number, NULL) == real)
 			break;
 	}
-	return buf_addf(out, "%s%s", number, strpbrk(number, ".e") ? "" : ".0");
+	buf_addf(out, "%s%s", number, strpbrk(number, ".e") ? "" : ".0");
 }
 
-int text_json_real(struct buf *out, double real)
+void text_json_real(struct buf *out, double real)
 {
-	if (isfinite(real))
-		return text_real(out, real);
-	return buf_add(out, real > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+	const char *quote = isfinite(real) ? "" : "\"";
+	buf_add(out, quote);
+	text_real(out, real);
+	buf_add(out, quote);
 }
 
 static int char_width(int32_t c)
@@ -90,33 +54,29 @@ size_t text_width(const char *text)
 }
 
 /* Escape into @out what a terminal would obey. */
-static int put_safe(struct buf *out, const char *text, size_t bytes)
+static void put_safe(struct buf *out, const char *text, size_t bytes)
 {
-	int r = 0;
-	while (r == 0 && bytes > 0) {
+	while (bytes > 0) {
 		size_t n = 0;
 		while (n < bytes && text[n] != '\n' && text[n] != '\t' && text[n] != '\r')
 			n++;
-		if (n > 0)
-			r = utf8_escape_terminal(out, text, n, UTF8_ONE_LINE);
-		if (r == 0 && n < bytes)
-			r = buf_addf(out, "\\%c",
-				text[n] == '\n'		  ? 'n'
-					: text[n] == '\t' ? 't'
-							  : 'r');
+		(void)utf8_escape_terminal(out, text, n, UTF8_ONE_LINE);
+		if (n < bytes)
+			buf_addf(out, "\\%c", text[n] == '\n' ? 'n' : text[n] == '\t' ? 't' : 'r');
 		n += n < bytes;
 		text += n;
 		bytes -= n;
 	}
-	return r;
 }
 
 /* Append @text, cut so that it fills at most @columns; @is_more: it was cut before. */
-static int put_cut(struct buf *out, const char *text, size_t columns, bool is_more)
+static void put_cut(struct buf *out, const char *text, size_t columns, bool is_more)
 {
 	size_t width = text_width(text), bytes = strlen(text), at = 0, filled = 0;
-	if (width <= columns && !is_more)
-		return buf_append(out, text, bytes);
+	if (width <= columns && !is_more) {
+		buf_append(out, text, bytes);
+		return;
+	}
 	while (at < bytes) {
 		int32_t c;
 		size_t n = utf8_decode(text + at, bytes - at, &c);
@@ -125,49 +85,63 @@ static int put_cut(struct buf *out, const char *text, size_t columns, bool is_mo
 		filled += (size_t)char_width(c);
 		at += n;
 	}
-	int r = buf_append(out, text, at);
-	return r < 0 ? r : buf_add(out, "…");
+	buf_append(out, text, at);
+	buf_add(out, "…");
 }
 
-static int put_text(struct buf *out, const struct cell *cell, size_t columns)
+/* The same of what was written into @safe, for a cell or a name. */
+static void put_safe_cut(struct buf *out, const struct buf *safe, size_t columns, bool is_more)
+{
+	if (buf_error(safe) < 0)
+		buf_fail(out, buf_error(safe));
+	put_cut(out, buf_str(safe), columns, is_more);
+}
+
+static void put_text(struct buf *out, const struct cell *cell, size_t columns)
 {
 	cleanup_buf struct buf safe = BUF_INIT(SHOWN_BYTES_MAX);
 	bool is_more = cell->bytes > cell->n_kept;
 	size_t n = is_more ? utf8_cut(cell->data, cell->n_kept, cell->n_kept) : cell->n_kept;
-	bool is_null_word = cell->n_kept == 4 && memcmp(cell->data, "NULL", 4) == 0;
-	int r = is_null_word ? buf_add(&safe, "'NULL'") : put_safe(&safe, cell->data, n);
-	return r < 0 ? r : put_cut(out, buf_str(&safe), columns, is_more);
+	if (cell->n_kept == 4 && memcmp(cell->data, "NULL", 4) == 0)
+		buf_add(&safe, "'NULL'");
+	else
+		put_safe(&safe, cell->data, n);
+	put_safe_cut(out, &safe, columns, is_more);
 }
 
-static int put_blob(struct buf *out, const struct cell *cell, size_t columns)
+static void put_blob(struct buf *out, const struct cell *cell, size_t columns)
 {
 	cleanup_buf struct buf hex = BUF_INIT(SHOWN_BYTES_MAX);
 	size_t n = MIN(cell->n_kept, (size_t)BLOB_SHOWN_BYTES);
-	(void)buf_add(&hex, "X'");
+	buf_add(&hex, "X'");
 	for (size_t i = 0; i < n; i++)
-		(void)buf_addf(&hex, "%02X", (unsigned char)cell->data[i]);
+		buf_addf(&hex, "%02X", (unsigned char)cell->data[i]);
 	if (n < cell->bytes)
-		(void)buf_addf(&hex, "…' (%" PRIu64 " bytes)", cell->bytes);
+		buf_addf(&hex, "…' (%" PRIu64 " bytes)", cell->bytes);
 	else
-		(void)buf_add(&hex, "'");
-	return put_cut(out, buf_str(&hex), columns, false);
+		buf_add(&hex, "'");
+	put_cut(out, buf_str(&hex), columns, false);
 }
 
-int text_cell(struct buf *out, const struct cell *cell, size_t columns)
+void text_cell(struct buf *out, const struct cell *cell, size_t columns)
 {
 	switch (cell->type) {
 	case CELL_NULL:
-		return buf_add(out, "NULL");
+		buf_add(out, "NULL");
+		break;
 	case CELL_INTEGER:
-		return buf_addf(out, "%" PRId64, cell->integer);
+		buf_addf(out, "%" PRId64, cell->integer);
+		break;
 	case CELL_REAL:
-		return text_real(out, cell->real);
+		text_real(out, cell->real);
+		break;
 	case CELL_TEXT:
-		return put_text(out, cell, columns);
+		put_text(out, cell, columns);
+		break;
 	case CELL_BLOB:
-		return put_blob(out, cell, columns);
+		put_blob(out, cell, columns);
+		break;
 	}
-	return 0;
 }
 
 /* ---- tables ---- */
@@ -177,12 +151,12 @@ struct layout {
 	size_t limit; /* of a cell */
 };
 
-static int put_name(struct buf *out, const char *name, size_t columns)
+static void put_name(struct buf *out, const char *name, size_t columns)
 {
 	cleanup_buf struct buf safe = BUF_INIT(SHOWN_BYTES_MAX);
 	size_t bytes = strlen(name), n = utf8_cut(name, bytes, CELL_BYTES);
-	int r = put_safe(&safe, name, n);
-	return r < 0 ? r : put_cut(out, buf_str(&safe), columns, n < bytes);
+	put_safe(&safe, name, n);
+	put_safe_cut(out, &safe, columns, n < bytes);
 }
 
 static size_t measure(const struct grid *grid, struct layout *l)
@@ -190,11 +164,11 @@ static size_t measure(const struct grid *grid, struct layout *l)
 	size_t all = 1;
 	for (size_t i = 0; i < grid->n_columns; i++) {
 		cleanup_buf struct buf text = BUF_INIT(SHOWN_BYTES_MAX);
-		(void)put_name(&text, grid->names[i], l->limit);
+		put_name(&text, grid->names[i], l->limit);
 		l->widths[i] = text_width(buf_str(&text));
 		for (size_t k = 0; k < grid->n_head + grid->n_tail; k++) {
 			buf_clear(&text);
-			(void)text_cell(&text, &grid->rows[k][i], l->limit);
+			text_cell(&text, &grid->rows[k][i], l->limit);
 			l->widths[i] = MAX(l->widths[i], text_width(buf_str(&text)));
 		}
 		all += l->widths[i] + 3;
@@ -202,76 +176,76 @@ static size_t measure(const struct grid *grid, struct layout *l)
 	return all;
 }
 
-static int put_line(struct buf *out, const struct grid *grid, const struct layout *l,
+static void put_line(struct buf *out, const struct grid *grid, const struct layout *l,
 	const char *const parts[3])
 {
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < grid->n_columns; i++) {
-		r = buf_add(out, parts[i > 0]);
-		for (size_t k = 0; r == 0 && k < l->widths[i] + 2; k++)
-			r = buf_add(out, "─");
+	for (size_t i = 0; i < grid->n_columns; i++) {
+		buf_add(out, parts[i > 0]);
+		for (size_t k = 0; k < l->widths[i] + 2; k++)
+			buf_add(out, "─");
 	}
-	return r < 0 ? r : buf_add(out, parts[2]);
+	buf_add(out, parts[2]);
 }
 
-static int put_padded(struct buf *out, const char *text, size_t width, bool is_right)
+static void put_padded(struct buf *out, const struct buf *text, size_t width, bool is_right)
 {
-	int n = (int)(width - MIN(width, text_width(text)));
-	return buf_addf(out, " %*s%s%*s │", is_right ? n : 0, "", text, is_right ? 0 : n, "");
+	int n = (int)(width - MIN(width, text_width(buf_str(text))));
+	if (buf_error(text) < 0)
+		buf_fail(out, buf_error(text));
+	buf_addf(out, " %*s%s%*s │", is_right ? n : 0, "", buf_str(text), is_right ? 0 : n, "");
 }
 
-static int put_row(struct buf *out, const struct grid *grid, const struct layout *l, size_t k)
+static bool is_number(const struct cell *cell)
 {
-	int r = buf_add(out, "│");
-	for (size_t i = 0; r == 0 && i < grid->n_columns; i++) {
+	return cell->type == CELL_INTEGER || cell->type == CELL_REAL;
+}
+
+static void put_row(struct buf *out, const struct grid *grid, const struct layout *l, size_t k)
+{
+	buf_add(out, "│");
+	for (size_t i = 0; i < grid->n_columns; i++) {
 		cleanup_buf struct buf text = BUF_INIT(SHOWN_BYTES_MAX);
 		const struct cell *cell = &grid->rows[k][i];
-		r = text_cell(&text, cell, l->limit);
-		if (r == 0)
-			r = put_padded(out, buf_str(&text), l->widths[i],
-				cell->type == CELL_INTEGER || cell->type == CELL_REAL);
+		text_cell(&text, cell, l->limit);
+		put_padded(out, &text, l->widths[i], is_number(cell));
 	}
-	return r < 0 ? r : buf_add(out, "\n");
+	buf_add(out, "\n");
 }
 
-static int put_gap(struct buf *out, const struct grid *grid, const struct layout *l)
+static void put_gap(struct buf *out, const struct grid *grid, const struct layout *l)
 {
-	int r = buf_add(out, "│");
-	for (size_t i = 0; r == 0 && i < grid->n_columns; i++)
-		r = put_padded(out, "…", l->widths[i], false);
-	return r < 0 ? r : buf_add(out, "\n");
+	cleanup_buf struct buf dots = BUF_INIT(8);
+	buf_add(&dots, "…");
+	buf_add(out, "│");
+	for (size_t i = 0; i < grid->n_columns; i++)
+		put_padded(out, &dots, l->widths[i], false);
+	buf_add(out, "\n");
 }
 
-static int put_head(struct buf *out, const struct grid *grid, const struct layout *l)
+static void put_head(struct buf *out, const struct grid *grid, const struct layout *l)
 {
 	static const char *const top[] = {"┌", "┬", "┐\n"}, *const below[] = {"├", "┼", "┤\n"};
-	int r = put_line(out, grid, l, top);
-	if (r == 0)
-		r = buf_add(out, "│");
-	for (size_t i = 0; r == 0 && i < grid->n_columns; i++) {
+	put_line(out, grid, l, top);
+	buf_add(out, "│");
+	for (size_t i = 0; i < grid->n_columns; i++) {
 		cleanup_buf struct buf name = BUF_INIT(SHOWN_BYTES_MAX);
-		r = put_name(&name, grid->names[i], l->limit);
-		if (r == 0)
-			r = put_padded(out, buf_str(&name), l->widths[i], false);
+		put_name(&name, grid->names[i], l->limit);
+		put_padded(out, &name, l->widths[i], false);
 	}
-	if (r == 0)
-		r = buf_add(out, "\n");
-	return r < 0 ? r : put_line(out, grid, l, below);
+	buf_add(out, "\n");
+	put_line(out, grid, l, below);
 }
 
 /* What is said below: only what the table does not show. */
-static int put_foot(struct buf *out, const struct grid *grid)
+static void put_foot(struct buf *out, const struct grid *grid)
 {
 	uint64_t n_shown = grid->n_head + grid->n_tail;
-	int r = 0;
 	if (grid->n_rows == 0)
-		r = buf_add(out, "\n0 rows");
+		buf_add(out, "\n0 rows");
 	else if (n_shown < grid->n_rows)
-		r = buf_addf(out, "\n… %" PRIu64 " rows, %" PRIu64 " shown", grid->n_rows, n_shown);
-	if (r == 0 && grid->n_columns < grid->n_all_columns)
-		r = buf_addf(
-			out, "\n… %zu columns, %zu shown", grid->n_all_columns, grid->n_columns);
-	return r;
+		buf_addf(out, "\n… %" PRIu64 " rows, %" PRIu64 " shown", grid->n_rows, n_shown);
+	if (grid->n_columns < grid->n_all_columns)
+		buf_addf(out, "\n… %zu columns, %zu shown", grid->n_all_columns, grid->n_columns);
 }
 
 int text_table(struct buf *out, const struct grid *grid)
@@ -286,77 +260,72 @@ int text_table(struct buf *out, const struct grid *grid)
 		if (measure(grid, &l) <= TABLE_COLUMNS)
 			break;
 	}
-	int r = put_head(out, grid, &l);
-	for (size_t k = 0; r == 0 && k < grid->n_head + grid->n_tail; k++) {
+	put_head(out, grid, &l);
+	for (size_t k = 0; k < grid->n_head + grid->n_tail; k++) {
 		if (k == grid->n_head)
-			r = put_gap(out, grid, &l);
-		if (r == 0)
-			r = put_row(out, grid, &l, k);
+			put_gap(out, grid, &l);
+		put_row(out, grid, &l, k);
 	}
-	if (r == 0)
-		r = put_line(out, grid, &l, bottom);
+	put_line(out, grid, &l, bottom);
+	put_foot(out, grid);
 	free(l.widths);
-	return r < 0 ? r : put_foot(out, grid);
+	return buf_error(out);
 }
 
-static int put_markup(struct buf *out, const char *text)
+static void put_markup(struct buf *out, const struct buf *text)
 {
-	int r = 0;
-	for (; r == 0 && *text; text++)
-		r = *text == '&'	? buf_add(out, "&amp;")
-			: *text == '<'	? buf_add(out, "&lt;")
-			: *text == '>'	? buf_add(out, "&gt;")
-			: *text == '"'	? buf_add(out, "&quot;")
-			: *text == '\'' ? buf_add(out, "&#39;")
-					: buf_append(out, text, 1);
-	return r;
+	if (buf_error(text) < 0)
+		buf_fail(out, buf_error(text));
+	for (const char *at = buf_str(text); *at; at++) {
+		const char *entity = *at == '&' ? "&amp;"
+			: *at == '<'		? "&lt;"
+			: *at == '>'		? "&gt;"
+			: *at == '"'		? "&quot;"
+			: *at == '\''		? "&#39;"
+						: NULL;
+		if (entity)
+			buf_add(out, entity);
+		else
+			buf_append(out, at, 1);
+	}
 }
 
-static int put_html_row(struct buf *out, const struct grid *grid, size_t k)
+static void put_html_row(struct buf *out, const struct grid *grid, size_t k)
 {
-	int r = buf_add(out, "<tr>");
-	for (size_t i = 0; r == 0 && i < grid->n_columns; i++) {
+	buf_add(out, "<tr>");
+	for (size_t i = 0; i < grid->n_columns; i++) {
 		cleanup_buf struct buf text = BUF_INIT(SHOWN_BYTES_MAX);
 		const struct cell *cell = &grid->rows[k][i];
-		bool is_number = cell->type == CELL_INTEGER || cell->type == CELL_REAL;
-		r = text_cell(&text, cell, HTML_COLUMNS);
-		if (r == 0)
-			r = buf_add(out,
-				is_number ? "<td style=\"text-align:right\">"
-					: cell->type == CELL_NULL ? "<td><i>"
-								  : "<td>");
-		if (r == 0)
-			r = put_markup(out, buf_str(&text));
-		if (r == 0)
-			r = buf_add(out, cell->type == CELL_NULL ? "</i></td>" : "</td>");
+		bool is_null = cell->type == CELL_NULL;
+		text_cell(&text, cell, HTML_COLUMNS);
+		buf_add(out,
+			is_number(cell)	  ? "<td style=\"text-align:right\">"
+				: is_null ? "<td><i>"
+					  : "<td>");
+		put_markup(out, &text);
+		buf_add(out, is_null ? "</i></td>" : "</td>");
 	}
-	return r < 0 ? r : buf_add(out, "</tr>\n");
+	buf_add(out, "</tr>\n");
 }
 
 int text_html(struct buf *out, const struct grid *grid)
 {
-	int r = buf_add(out, "<table>\n<thead><tr>");
-	for (size_t i = 0; r == 0 && i < grid->n_columns; i++) {
+	buf_add(out, "<table>\n<thead><tr>");
+	for (size_t i = 0; i < grid->n_columns; i++) {
 		cleanup_buf struct buf name = BUF_INIT(SHOWN_BYTES_MAX);
-		r = put_name(&name, grid->names[i], HTML_COLUMNS);
-		if (r == 0)
-			r = buf_add(out, "<th>");
-		if (r == 0)
-			r = put_markup(out, buf_str(&name));
-		if (r == 0)
-			r = buf_add(out, "</th>");
+		put_name(&name, grid->names[i], HTML_COLUMNS);
+		buf_add(out, "<th>");
+		put_markup(out, &name);
+		buf_add(out, "</th>");
 	}
-	if (r == 0)
-		r = buf_add(out, "</tr></thead>\n<tbody>\n");
-	for (size_t k = 0; r == 0 && k < grid->n_head + grid->n_tail; k++) {
+	buf_add(out, "</tr></thead>\n<tbody>\n");
+	for (size_t k = 0; k < grid->n_head + grid->n_tail; k++) {
 		if (k == grid->n_head)
-			r = buf_addf(out, "<tr><td colspan=\"%zu\">…</td></tr>\n", grid->n_columns);
-		if (r == 0)
-			r = put_html_row(out, grid, k);
+			buf_addf(out, "<tr><td colspan=\"%zu\">…</td></tr>\n", grid->n_columns);
+		put_html_row(out, grid, k);
 	}
-	if (r == 0)
-		r = buf_add(out, "</tbody>\n</table>");
-	if (r == 0 && grid->n_head + grid->n_tail < grid->n_rows)
-		r = buf_addf(out, "\n<p>%" PRIu64 " rows</p>", grid->n_rows);
-	return r;
+	buf_add(out, "</tbody>\n</table>");
+	if (grid->n_head + grid->n_tail < grid->n_rows)
+		buf_addf(out, "\n<p>%" PRIu64 " rows</p>", grid->n_rows);
+	return buf_error(out);
 }

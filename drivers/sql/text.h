@@ -30,18 +30,15 @@ struct grid {
 	uint64_t n_rows; /* that there are */
 };
 
-/* A string with its quotes; invalid UTF-8 becomes U+FFFD. Returns: 0, -E2BIG, -ENOMEM. */
-int text_json(struct buf *out, const char *text, size_t bytes);
-
 /* A number that reads back as the same; infinities are strings. */
-int text_json_real(struct buf *out, double real);
-int text_real(struct buf *out, double real);
+void text_json_real(struct buf *out, double real);
+void text_real(struct buf *out, double real);
 
 /*
  * What a cell shows: NULL as NULL, a text that reads NULL in quotes, blobs as X'…', line breaks and
  * controls escaped, at most @columns columns of a terminal, … where it was cut.
  */
-int text_cell(struct buf *out, const struct cell *cell, size_t columns);
+void text_cell(struct buf *out, const struct cell *cell, size_t columns);
 
 /* How many columns of a terminal UTF-8 text fills. */
 size_t text_width(const char *text);

@@ -135,6 +135,44 @@ int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_repla
 	return 0;
 }
 
+/* How many bytes stand in a JSON string as they are. */
+static size_t unquoted_bytes(const char *at, size_t bytes)
+{
+	size_t n = 0;
+	while (n < bytes && (unsigned char)at[n] >= 0x20 && at[n] != '"' && at[n] != '\\') {
+		int32_t c;
+		size_t taken = utf8_decode(at + n, bytes - n, &c);
+		if (c < 0)
+			break;
+		n += taken;
+	}
+	return n;
+}
+
+int utf8_quote(struct buf *out, const void *data, size_t bytes)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
+	const char *at = data;
+	buf_add(out, "\"");
+	for (size_t n; bytes > 0; at += n, bytes -= n) {
+		int32_t c;
+		n = unquoted_bytes(at, bytes);
+		buf_append(out, at, n);
+		if (n > 0)
+			continue;
+		n = utf8_decode(at, bytes, &c);
+		const char *known = c > 0 && c < 0x80 ? strchr(from, c) : NULL;
+		if (c < 0)
+			buf_add(out, "\xef\xbf\xbd");
+		else if (known)
+			buf_addf(out, "\\%c", into[known - from]);
+		else
+			buf_addf(out, "\\u%04x", (unsigned)c);
+	}
+	buf_add(out, "\"");
+	return buf_error(out);
+}
+
 size_t utf8_cut(const void *data, size_t bytes, size_t max_bytes)
 {
 	const char *at = data;

@@ -32,6 +32,13 @@ size_t utf8_count(const void *data, size_t bytes);
  */
 int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_replaced);
 
+/*
+ * Append @data as a string of JSON, in its quotes. Invalid subparts become U+FFFD.
+ * Source:  RFC 8259, section 7.
+ * Returns: buf_error().
+ */
+int utf8_quote(struct buf *out, const void *data, size_t bytes);
+
 /* Returns: the most bytes of @data, at most @max_bytes, that do not end inside a character. */
 size_t utf8_cut(const void *data, size_t bytes, size_t max_bytes);
 

@@ -197,3 +197,28 @@ TEST(utf8_makes_hostile_text_safe)
 	CHECK_INT(utf8_escape_terminal(&b, "a\0b", 3, UTF8_KEEP_LINES), 0);
 	CHECK_STR(buf_str(&b), "a\\x00b");
 }
+
+TEST(utf8_quotes_for_json)
+{
+	static const struct {
+		const char *in;
+		size_t bytes;
+		const char *out;
+	} rows[] = {
+		{"", 0, "\"\""},
+		{"plain é \xf0\x9f\x98\x80", 13, "\"plain é \xf0\x9f\x98\x80\""},
+		{"a\"b\\c", 5, "\"a\\\"b\\\\c\""},
+		{"\b\f\n\r\t", 5, "\"\\b\\f\\n\\r\\t\""},
+		{"\0\x01\x1f\x7f", 4, "\"\\u0000\\u0001\\u001f\x7f\""},
+		{"x\xff\xe2\x82y", 5, "\"x" BAD BAD "y\""},
+		{"\xc3", 1, "\"" BAD "\""},
+		{"a\"\\\n\x01\xff\xc3\xa9z", 9, "\"a\\\"\\\\\\n\\u0001" BAD "\xc3\xa9z\""},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		cleanup_buf struct buf out = BUF_INIT(100);
+		CHECK_INT(utf8_quote(&out, rows[i].in, rows[i].bytes), 0);
+		CHECK_STR(buf_str(&out), rows[i].out);
+	}
+	cleanup_buf struct buf less = BUF_INIT(4);
+	CHECK_INT(utf8_quote(&less, "abc", 3), -E2BIG);
+}
