@@ -96,7 +96,7 @@ static void run_step(struct job *job)
 	struct entry *e = job->entry;
 	struct err err;
 	const struct runtime *runtime = runtime_of(job);
-	if (job->order->inlet && runtime->is_stdin_text) {
+	if (job->order->stdin_queue && runtime->is_stdin_text) {
 		err_set(&err, ERR_USAGE, "`stdin_open`: %s reads its input whole", runtime->name);
 		err_hint(&err, "give it as stdin");
 		job_fail(job, &err);

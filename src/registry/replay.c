@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "registry/put_file.h"
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 #include "session/change.h"
 #include "session/session.h"
 #include "store/file_step.h"
@@ -131,9 +131,9 @@ void entry_note_rebuilt(struct entry *e, const struct replay *result)
 	if (result->runtime)
 		return;
 	json_t *lost = NULL;
-	if (leftover_has_host_workspace(e->order))
-		leftover_workspace(&lost, NULL, -1);
-	leftover_volumes(&lost, e->order, -1, 0);
+	if (order_has_host_workspace(e->order))
+		lost_files_workspace(&lost, NULL, -1);
+	lost_files_volumes(&lost, e->order, -1, 0);
 	entry_note_rewritten(e, lost);
 	json_decref(lost);
 }

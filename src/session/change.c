@@ -105,7 +105,7 @@ static int ask_init(struct session *s, struct err *err)
 		err_set(err, ERR_BUSY, "another change of a file is under way");
 		return err_hint(err, "ask again in a moment");
 	}
-	if (!keep_idle(s)) /* the files as they are, before the change */
+	if (!save_files_idle(s)) /* the files as they are, before the change */
 		return 0;
 	session_touch(s);
 	int r = box_file(box, &c->file);
@@ -197,7 +197,7 @@ static bool look(struct session *s)
 	workspace_done(&s->before);
 	s->before = now;
 	s->is_shadow_due = true;
-	keep_is_behind(s);
+	save_files_is_behind(s);
 	timer_start(&s->idle, session_on_idle, 0, 0);
 	return true;
 }
@@ -206,7 +206,7 @@ void session_changed(struct session *s, const char *step)
 {
 	(void)look(s);
 	session_move_head(s, step);
-	keep_changed(s);
+	save_state_changed(s);
 }
 
 void session_files_changed(struct session *s)

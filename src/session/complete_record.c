@@ -21,7 +21,7 @@
 
 enum { NAMING_INLINE_BYTES = 256 << 10, NAMING_INLINE_FILES = 1000, FILE_ROW_BYTES = 128 };
 
-struct naming {
+struct completion {
 	uv_work_t work;
 	struct session *session;
 	struct box *box; /* held: whose files are to be listed; or NULL */
@@ -36,7 +36,7 @@ struct naming {
 static bool is_undone(
 	const struct session *s, enum workspace_change change, const struct workspace_file *file)
 {
-	const struct shadow *then = s->is_shadow_due ? NULL : keep_newest(s);
+	const struct shadow *then = s->is_shadow_due ? NULL : save_files_newest(s);
 	return s->record.undone && change == WORKSPACE_MODIFIED && then &&
 		shadow_has_bytes(then, file, s->box->workspace_fd);
 }
@@ -96,7 +96,7 @@ static bool list_few(struct session *s, size_t max)
 	return false;
 }
 
-static void list_all(struct naming *n)
+static void list_all(struct completion *n)
 {
 	struct err err;
 	if (workspace_scan(&n->after, n->box->workspace_fd, &err) < 0)
@@ -130,13 +130,13 @@ static void name(struct session *s)
 
 static void work(uv_work_t *work)
 {
-	struct naming *n = work->data;
+	struct completion *n = work->data;
 	if (n->box)
 		list_all(n);
 	name(n->session);
 }
 
-static void free_naming(struct naming *n)
+static void free_naming(struct completion *n)
 {
 	if (n->box)
 		box_let_go(n->box);
@@ -151,7 +151,7 @@ static void wait(uv_work_t *work)
 
 static void done(uv_work_t *work, int status)
 {
-	struct naming *n = work->data;
+	struct completion *n = work->data;
 	struct session *s = n->session;
 	/* What follows takes long for a long record: those of several sessions do not come in one
 	 * turn. */
@@ -172,10 +172,10 @@ static void done(uv_work_t *work, int status)
 
 static bool start_work(struct session *s, bool is_listing)
 {
-	struct naming *n = calloc(1, sizeof *n);
+	struct completion *n = calloc(1, sizeof *n);
 	if (!n)
 		return false;
-	*n = (struct naming){.work = {.data = n}, .session = s};
+	*n = (struct completion){.work = {.data = n}, .session = s};
 	if (is_listing) {
 		n->box = box_hold(s->box);
 		n->then = session_files(s);
@@ -188,7 +188,7 @@ static bool start_work(struct session *s, bool is_listing)
 	return false;
 }
 
-void naming_start(struct session *s)
+void complete_record(struct session *s)
 {
 	/* A session for one step has no other callers, and its arguments are the caller's. */
 	bool is_listing = list_few(s, s->is_once ? WORKSPACE_FILES_MAX : NAMING_INLINE_FILES);

@@ -10,4 +10,4 @@ struct session;
  * or, where much came out or many files are there, when a thread is done with it; until then the
  * record is the thread's, and a session that is closed waits for it.
  */
-void naming_start(struct session *s);
+void complete_record(struct session *s);

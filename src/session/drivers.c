@@ -17,14 +17,14 @@
 
 enum { STATE_BYTES_MAX = 4 << 20, NAMES_MAX = 200, NAMES_MS = 5000 };
 
-struct part *python_part(struct session *s)
+struct session_driver *python_driver(struct session *s)
 {
-	return &s->parts[runtime_index(runtime_by_name("python"))];
+	return &s->drivers[runtime_index(runtime_by_name("python"))];
 }
 
-static struct part *part_of(struct session *s, const struct runtime *runtime)
+static struct session_driver *session_driver_of(struct session *s, const struct runtime *runtime)
 {
-	struct part *p = &s->parts[runtime_index(runtime)];
+	struct session_driver *p = &s->drivers[runtime_index(runtime)];
 	p->session = s;
 	p->runtime = runtime;
 	return p;
@@ -54,7 +54,7 @@ static uint64_t id_of(const json_t *said)
 	return id ? strtoull(id, NULL, 10) : 0;
 }
 
-static int take_state(struct part *p, const struct frame *frame, struct err *err)
+static int take_state(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct loss_text loss;
 	json_t *said = parse(frame, err);
@@ -64,16 +64,16 @@ static int take_state(struct part *p, const struct frame *frame, struct err *err
 	if (said && (!state || bytes > STATE_BYTES_MAX || strlen(state) != bytes))
 		r = err_set(err, ERR_PROTOCOL, "a state that is no text of at most 4 MiB");
 	if (r == 0) {
-		text_let_go(p->state);
+		state_text_let_go(p->state);
 		loss_parse_text(&loss, said);
-		p->state = text_new(state, &loss);
+		p->state = state_text_new(state, &loss);
 		p->is_loss_told = false;
 	}
 	json_decref(said);
 	return r;
 }
 
-static int take_guard(struct part *p, const struct frame *frame, struct err *err)
+static int take_guard(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	json_t *said = parse(frame, err);
 	if (!said)
@@ -83,7 +83,7 @@ static int take_guard(struct part *p, const struct frame *frame, struct err *err
 	if (!has_guard)
 		p->arm_pid = (int32_t)json_integer_value(pid);
 	if (p->due_id && id_of(said) == p->due_id)
-		keep_guard(p, said);
+		save_state_guard(p, said);
 	json_decref(said);
 	return 0;
 }
@@ -100,7 +100,7 @@ static void take_names(struct session *s, const json_t *said)
 }
 
 /* A SETUP is done: the first one opens the session. */
-static void take_setup(struct part *p, const json_t *said)
+static void take_setup(struct session_driver *p, const json_t *said)
 {
 	struct session *s = p->session;
 	struct err err;
@@ -117,7 +117,7 @@ static void take_setup(struct part *p, const json_t *said)
 	session_count(s); /* a branch may have waited for it */
 }
 
-static int take_done(struct part *p, const struct frame *frame, struct err *err)
+static int take_done(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct session *s = p->session;
 	json_t *said = parse(frame, err);
@@ -132,24 +132,24 @@ static int take_done(struct part *p, const struct frame *frame, struct err *err)
 	return 0;
 }
 
-static int take_step_frame(struct part *p, const struct frame *frame, struct err *err)
+static int take_step_frame(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct session *s = p->session;
 	const json_t *display;
 	int r = 0;
-	if (s->part != p || s->step_state == STEP_NONE || step_is_over(s->step_state))
+	if (s->step_driver != p || s->step_state == STEP_NONE || step_is_over(s->step_state))
 		return 0;
 	switch (frame->type) {
 	case FRAME_BEGIN:
 		step_began(s);
 		break;
 	case FRAME_TOOL:
-		r = calling_take(p, frame, err);
+		r = tool_calls_take(p, frame, err);
 		break;
 	case FRAME_WAITING:
 		driver_drain(p->driver); /* what it asks is read before it is told that it asks */
-		if (s->part == p)
-			calling_read(s);
+		if (s->step_driver == p)
+			tool_calls_read(s);
 		break;
 	case FRAME_DISPLAY:
 		r = report_display(frame->data, frame->bytes, &s->record, &display, err);
@@ -164,7 +164,7 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 	return r;
 }
 
-static int take_ready(struct part *p, const struct frame *frame, struct err *err)
+static int take_ready(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	json_t *said = parse(frame, err);
 	if (!said)
@@ -178,7 +178,7 @@ static int take_ready(struct part *p, const struct frame *frame, struct err *err
 
 static int on_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
 {
-	struct part *p = arg;
+	struct session_driver *p = arg;
 	bool is_of_session = frame->type == FRAME_GUARD || frame->type == FRAME_STATE ||
 		frame->type == FRAME_DONE;
 	(void)d;
@@ -206,13 +206,13 @@ static int on_frame(void *arg, struct driver *d, const struct frame *frame, stru
 
 static void on_output(void *arg, struct driver *d, int stream, const char *data, size_t bytes)
 {
-	struct part *p = arg;
+	struct session_driver *p = arg;
 	(void)d;
 	step_take_output(p->session, stream, data, bytes);
 }
 
 /* A driver that ends between steps is missed by the next one. */
-static void driver_gone(struct part *p, const struct err *err)
+static void driver_gone(struct session_driver *p, const struct err *err)
 {
 	struct session *s = p->session;
 	if (s->named) {
@@ -229,7 +229,7 @@ static void driver_gone(struct part *p, const struct err *err)
 	if (!s->stemmed && !s->branching && s->box && !s->box->is_over && transaction_revive(p))
 		return;
 	bool has_state = p->is_live && p->runtime->carry == CARRY_MEMORY;
-	part_lose(p);
+	session_driver_lose(p);
 	if (s->stemmed && p->runtime->carry == CARRY_MEMORY)
 		session_no_stem(s, err);
 	if (has_state && s->box && !s->branching) {
@@ -245,17 +245,17 @@ static void driver_gone(struct part *p, const struct err *err)
 }
 
 /* Its step is over, but has no name yet: the state after it cannot be gone back to. */
-static bool is_settled(const struct part *p)
+static bool is_settled(const struct session_driver *p)
 {
 	const struct session *s = p->session;
-	return s->part == p && step_is_over(s->step_state) && !s->is_once;
+	return s->step_driver == p && step_is_over(s->step_state) && !s->is_once;
 }
 
 void session_notice(struct session *s)
 {
 	struct err err;
-	for (size_t i = 0; session_is_idle(s) && i < ARRAY_LEN(s->parts); i++) {
-		struct part *p = &s->parts[i];
+	for (size_t i = 0; session_is_idle(s) && i < ARRAY_LEN(s->drivers); i++) {
+		struct session_driver *p = &s->drivers[i];
 		if (!p->driver || !p->driver->is_over)
 			continue;
 		err_set(&err, ERR_GONE, "the driver ended by itself");
@@ -265,7 +265,7 @@ void session_notice(struct session *s)
 
 static void on_exited(void *arg, struct driver *d, int status)
 {
-	struct part *p = arg;
+	struct session_driver *p = arg;
 	struct session *s = p->session;
 	struct err err;
 	(void)d;
@@ -275,7 +275,7 @@ static void on_exited(void *arg, struct driver *d, int status)
 	}
 	if (is_settled(p)) /* session_notice() */
 		return;
-	if (s->part == p && s->step_state != STEP_NONE) {
+	if (s->step_driver == p && s->step_state != STEP_NONE) {
 		s->end.has_exited = true;
 		s->end.wait_status = status;
 		if (s->began_ns || !WIFEXITED(status)) {
@@ -293,7 +293,7 @@ static void on_exited(void *arg, struct driver *d, int status)
 
 static void on_broken(void *arg, struct driver *d, const struct err *err)
 {
-	struct part *p = arg;
+	struct session_driver *p = arg;
 	struct session *s = p->session;
 	(void)d;
 	if (p == s->rollback.failed || p == s->rollback.resumed) {
@@ -302,7 +302,7 @@ static void on_broken(void *arg, struct driver *d, const struct err *err)
 	}
 	if (is_settled(p))
 		return;
-	if (s->part == p && s->step_state != STEP_NONE) {
+	if (s->step_driver == p && s->step_state != STEP_NONE) {
 		s->end.why_code = err->code;
 		step_stop(s, err->code == ERR_PROTOCOL ? STEP_CAUSE_PROTOCOL : STEP_CAUSE_BOX,
 			STEP_BROKEN, err->msg);
@@ -313,7 +313,7 @@ static void on_broken(void *arg, struct driver *d, const struct err *err)
 
 static void on_rolled_back(void *arg, struct driver *d, const struct err *err)
 {
-	struct part *p = arg;
+	struct session_driver *p = arg;
 	(void)d;
 	if (!err)
 		rollback_event(p->session, ROLLBACK_ENDED, NULL);
@@ -321,7 +321,7 @@ static void on_rolled_back(void *arg, struct driver *d, const struct err *err)
 		rollback_event(p->session, ROLLBACK_FAILED, err);
 }
 
-const struct driver_events part_events = {.frame = on_frame,
+const struct driver_events session_driver_events = {.frame = on_frame,
 	.output = on_output,
 	.exited = on_exited,
 	.broken = on_broken,
@@ -342,7 +342,7 @@ static void own_environment(const struct session *s, const struct runtime_start 
 			own->envp[i] = name;
 }
 
-static int start_driver(struct part *p, int stdin_fd, struct err *err)
+static int start_driver(struct session_driver *p, int stdin_fd, struct err *err)
 {
 	struct session *s = p->session;
 	char name[sizeof "RETORT_SESSION=" + RECORD_ID_BYTES];
@@ -355,13 +355,14 @@ static int start_driver(struct part *p, int stdin_fd, struct err *err)
 	int r = driver_new(&p->driver, s->box, p->runtime, stdin_fd, &ends, err);
 	if (r < 0)
 		return r;
-	driver_listen(p->driver, &part_events, p);
+	driver_listen(p->driver, &session_driver_events, p);
 	return driver_spawn(p->driver, &own, s->is_once ? 0 : 1 + s->is_template, &ends, err);
 }
 
-int part_start(struct session *s, const struct runtime *runtime, struct part **out, struct err *err)
+int session_driver_start(struct session *s, const struct runtime *runtime,
+	struct session_driver **out, struct err *err)
 {
-	struct part *p = part_of(s, runtime);
+	struct session_driver *p = session_driver_of(s, runtime);
 	int stdin_fd;
 	*out = p;
 	if (p->driver)
@@ -370,13 +371,13 @@ int part_start(struct session *s, const struct runtime *runtime, struct part **o
 	return r < 0 ? r : start_driver(p, stdin_fd, err);
 }
 
-struct part *part_adopt(struct session *s, struct driver *d)
+struct session_driver *session_driver_adopt(struct session *s, struct driver *d)
 {
-	struct part *p = part_of(s, d->runtime);
+	struct session_driver *p = session_driver_of(s, d->runtime);
 	p->driver = d;
 	p->is_live = true;
 	p->is_unnamed = true;
-	driver_listen(d, &part_events, p);
+	driver_listen(d, &session_driver_events, p);
 	return p;
 }
 
@@ -384,7 +385,7 @@ struct part *part_adopt(struct session *s, struct driver *d)
  * The guard's socket is ours: an end that the box had made could be one that it shares with us.
  * Without one the driver answers that it has no guard.
  */
-static int make_guard_socket(struct part *p)
+static int make_guard_socket(struct session_driver *p)
 {
 	int pair[2];
 	if (p->runtime->carry != CARRY_MEMORY || !p->guard ||
@@ -396,7 +397,7 @@ static int make_guard_socket(struct part *p)
 	return pair[1];
 }
 
-void part_ask_guard(struct part *p)
+void session_driver_ask_guard(struct session_driver *p)
 {
 	struct err none;
 	char id[24];
@@ -411,7 +412,7 @@ void part_ask_guard(struct part *p)
 	json_decref(order);
 }
 
-bool part_is_waiting(const struct part *p)
+bool session_driver_is_waiting(const struct session_driver *p)
 {
 	bool may_be_told = p->runtime->carry == CARRY_MEMORY && !p->session->is_once;
 	return may_be_told && p->is_live && !p->due_id && !p->setup_id && !p->no_guard[0] &&
@@ -419,7 +420,7 @@ bool part_is_waiting(const struct part *p)
 }
 
 /* What it has to answer. */
-static void ask_setup(struct part *p, json_t *setup)
+static void ask_setup(struct session_driver *p, json_t *setup)
 {
 	struct session *s = p->session;
 	char id[24];
@@ -438,7 +439,7 @@ static void ask_setup(struct part *p, json_t *setup)
  * Say what the driver is to be. Without @err nobody hears of a failure: the driver is gone then;
  * and one that has its state in memory has loaded all and is only told its name.
  */
-int part_setup(struct part *p, enum setup what, struct err *err)
+int session_driver_setup(struct session_driver *p, enum setup what, struct err *err)
 {
 	struct session *s = p->session;
 	struct err none;
@@ -450,7 +451,7 @@ int part_setup(struct part *p, enum setup what, struct err *err)
 		(void)json_object_del(setup, "session");
 	if (p->state && p->runtime->carry == CARRY_TEXT) {
 		(void)json_object_set_new(setup, "state", json_string(p->state->s));
-		part_tell_loss(p);
+		session_driver_tell_loss(p);
 		p->is_loss_told = false;
 	}
 	if (what >= SETUP_WARM && p->runtime->carry == CARRY_MEMORY)
@@ -464,18 +465,18 @@ int part_setup(struct part *p, enum setup what, struct err *err)
 	int r = driver_send(p->driver, FRAME_SETUP, setup, err ? err : &none);
 	json_decref(setup);
 	if (r == 0)
-		part_ask_guard(p);
+		session_driver_ask_guard(p);
 	return r;
 }
 
-void part_tell_loss(struct part *p)
+void session_driver_tell_loss(struct session_driver *p)
 {
 	if (p->state && p->runtime->carry == CARRY_TEXT && !p->is_loss_told)
 		loss_add_text(p->session->notice, p->runtime->name, &p->state->loss);
 	p->is_loss_told = true;
 }
 
-void part_lose(struct part *p)
+void session_driver_lose(struct session_driver *p)
 {
 	struct driver *d = take_ptr(p->driver);
 	guard_let_go(take_ptr(p->guard));
@@ -487,19 +488,19 @@ void part_lose(struct part *p)
 		driver_let_go(d);
 }
 
-void parts_lose(struct session *s)
+void session_drivers_lose(struct session *s)
 {
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].driver)
-			part_lose(&s->parts[i]);
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		if (s->drivers[i].driver)
+			session_driver_lose(&s->drivers[i]);
 }
 
-int part_ensure(
-	struct session *s, const struct runtime *runtime, struct part **out, struct err *err)
+int session_driver_ensure(struct session *s, const struct runtime *runtime,
+	struct session_driver **out, struct err *err)
 {
-	bool is_new = !s->parts[runtime_index(runtime)].driver;
-	int r = part_start(s, runtime, out, err);
-	return r == 0 && is_new && !s->is_once ? part_setup(*out, SETUP_NAME, err) : r;
+	bool is_new = !s->drivers[runtime_index(runtime)].driver;
+	int r = session_driver_start(s, runtime, out, err);
+	return r == 0 && is_new && !s->is_once ? session_driver_setup(*out, SETUP_NAME, err) : r;
 }
 
 /* ---- completion ---- */
@@ -507,11 +508,11 @@ int part_ensure(
 static int ask_names(
 	struct session *s, const struct runtime *runtime, const char *text, struct err *err)
 {
-	struct part *p;
+	struct session_driver *p;
 	char id[24];
 	if (!session_box(s) || s->step_state != STEP_NONE || s->named)
 		return err_set(err, ERR_BUSY, "the session is busy");
-	int r = part_ensure(s, runtime ? runtime : s->order->runtime, &p, err);
+	int r = session_driver_ensure(s, runtime ? runtime : s->order->runtime, &p, err);
 	if (r == 0 && p->driver->is_over)
 		r = err_set(err, ERR_GONE, "the driver has ended");
 	if (r < 0)

@@ -36,7 +36,7 @@ static const char *find_excess(struct session *s, const struct box_usage *u)
 	if (is_measured(s, LIMIT_pids) && u->n_pids > limit[LIMIT_pids] + SPAWN_OWN)
 		return "what steps had left running was ended: between two steps it went over the "
 		       "limit of processes";
-	if (u->cpu_us > s->between.base_us + limit[LIMIT_cpu_ms] * 1000)
+	if (u->cpu_us > s->idle_limits.base_us + limit[LIMIT_cpu_ms] * 1000)
 		return "what steps had left running was ended: between two steps it went over the "
 		       "limit of CPU time";
 	return NULL;
@@ -45,17 +45,17 @@ static const char *find_excess(struct session *s, const struct box_usage *u)
 static void end_all(struct session *s)
 {
 	int32_t pids[SESSION_KNOWN_MAX];
-	if (s->between.is_swept)
+	if (s->idle_limits.is_swept)
 		init_kill_all(&s->box->init);
 	else
 		init_sweep(&s->box->init, pids, session_list_known(s, pids));
-	s->between.is_swept = true;
+	s->idle_limits.is_swept = true;
 }
 
 static void on_seen(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
-	struct between *l = &s->between;
+	struct idle_limits *l = &s->idle_limits;
 	if (s->step_state != STEP_NONE) { /* one has begun meanwhile */
 		step_measured(s, u);
 		return;
@@ -83,9 +83,9 @@ static void on_look(uv_timer_t *timer)
 		(void)box_ask_usage(s->box, on_seen, s);
 }
 
-void between_watch(struct session *s)
+void idle_limits_watch(struct session *s)
 {
-	struct between *l = &s->between;
+	struct idle_limits *l = &s->idle_limits;
 	l->base_us = l->seen_us = s->last_cpu_us;
 	l->delay_ms = FIRST_MS;
 	l->is_swept = false;
@@ -93,11 +93,11 @@ void between_watch(struct session *s)
 		timer_start(&s->meter, on_look, l->delay_ms, 0);
 }
 
-void between_tell(struct session *s)
+void idle_limits_tell(struct session *s)
 {
-	s->between.said_now = NULL;
+	s->idle_limits.said_now = NULL;
 	if (s->step->is_again) /* its record is nobody's */
 		return;
-	s->between.said_now = s->between.said;
-	s->between.said = NULL;
+	s->idle_limits.said_now = s->idle_limits.said;
+	s->idle_limits.said = NULL;
 }

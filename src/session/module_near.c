@@ -160,7 +160,7 @@ static bool find_meant(const struct session *s, struct buf *out)
 	return is_about_a_file(error, message) && read_message(message, &m) && find(s, &m, out);
 }
 
-void near_tell(struct session *s)
+void module_near_tell(struct session *s)
 {
 	cleanup_buf struct buf meant = BUF_INIT(2 * 4096), shown = BUF_INIT(8 * 4096);
 	if (!find_meant(s, &meant) || utf8_repair(&shown, buf_str(&meant), meant.bytes, NULL) < 0)

@@ -9,4 +9,4 @@ struct session;
  * installed, the record's error gets "near": the path, or the name to import. Of each volume a few
  * hundred files are looked at.
  */
-void near_tell(struct session *s);
+void module_near_tell(struct session *s);

@@ -3,7 +3,7 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -20,22 +20,22 @@ void session_move_head(struct session *s, const char *step)
 
 static void end_driver(struct session *s, const struct runtime *runtime)
 {
-	struct part *p = &s->parts[runtime_index(runtime)];
+	struct session_driver *p = &s->drivers[runtime_index(runtime)];
 	if (!p->driver)
 		return;
 	driver_signal(p->driver, SIGKILL);
-	part_lose(p);
+	session_driver_lose(p);
 }
 
 void session_rebuild(struct session *s, const struct runtime *runtime)
 {
-	(void)keep_idle(s);
+	(void)save_files_idle(s);
 	end_driver(s, runtime);
-	if (keep_newest(s))
-		s->kept = shadow_hold(keep_newest(s));
+	if (save_files_newest(s))
+		s->kept = shadow_hold(save_files_newest(s));
 	s->is_rebuilding = true;
-	s->is_scratch_kept = session_box(s) && !s->keeping;
-	s->rebuild_ns = leftover_now_ns();
+	s->is_scratch_kept = session_box(s) && !s->saving;
+	s->rebuild_ns = lost_files_now_ns();
 }
 
 static void end_rebuilding(struct session *s)
@@ -86,7 +86,8 @@ static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)
 void session_rebuilt(
 	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg)
 {
-	s->parts[runtime_index(runtime)].is_live = s->parts[runtime_index(runtime)].driver != NULL;
+	s->drivers[runtime_index(runtime)].is_live =
+		s->drivers[runtime_index(runtime)].driver != NULL;
 	put_back(s, done, arg);
 }
 

@@ -14,7 +14,7 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +114,7 @@ static void keep_journals(struct restore *r)
 
 static void add_lost(struct restore *r, const char *path)
 {
-	leftover_add(&r->lost, "", path);
+	lost_files_add(&r->lost, "", path);
 }
 
 static void add_action(void *arg, const struct shadow_action *action)
@@ -231,10 +231,10 @@ static void clear_scratch(struct restore *r)
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
 		workspace_done(&r->scratch[i]);
 		if (r->noted[i].is_cut || scan_scratch(&r->scratch[i], r->box, i) < 0) {
-			leftover_add(&r->lost, scratch[i].prefix, "");
+			lost_files_add(&r->lost, scratch[i].prefix, "");
 			continue;
 		}
-		leftover_compare(&r->lost, scratch[i].prefix, &r->noted[i], &r->scratch[i]);
+		lost_files_compare(&r->lost, scratch[i].prefix, &r->noted[i], &r->scratch[i]);
 		r->is_partial |= r->scratch[i].is_cut;
 		r->root = scratch[i].root;
 		shadow_diff_new(&r->noted[i], &r->scratch[i], add_action, r);
@@ -324,7 +324,7 @@ static void work_look(uv_work_t *work)
 	struct restore *r = work->data;
 	struct err err;
 	if (r->order)
-		leftover_volumes(&r->lost, r->order, r->box->workspace_fd, r->since_ns);
+		lost_files_volumes(&r->lost, r->order, r->box->workspace_fd, r->since_ns);
 	(void)workspace_scan(&r->after, r->box->workspace_fd, &err);
 }
 
@@ -496,7 +496,7 @@ void restore_files(
 	*r = (struct restore){.session = s, .box = box_hold(s->box), .done = done};
 	r->then = shadow_hold(then);
 	s->restoring = r;
-	if (!s->keeping)
+	if (!s->saving)
 		begin(r);
 }
 

@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 #include "sandbox/rollback.h"
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -28,25 +28,28 @@ enum { ROLLBACK_MS = 30000, GUARD_TEXT_BYTES = 60 };
 /* ---- which checkpoint, and by which way ---- */
 
 /* Must @p be replaced or ended, so that the state is that of @c? */
-static bool is_changed(const struct part *p, const struct part *failed, const struct checkpoint *c)
+static bool is_changed(const struct session_driver *p, const struct session_driver *failed,
+	const struct checkpoint *c)
 {
 	return p == failed || p->version != c->versions[runtime_index(p->runtime)];
 }
 
 static bool is_python_changed(
-	struct session *s, const struct part *failed, const struct checkpoint *c)
+	struct session *s, const struct session_driver *failed, const struct checkpoint *c)
 {
-	const struct part *python = python_part(s);
+	const struct session_driver *python = python_driver(s);
 	return python->runtime && is_changed(python, failed, c);
 }
 
 /* Without a guard no process comes back: Python begins anew, as it was then. */
-static bool must_resume(struct session *s, const struct part *failed, const struct checkpoint *c)
+static bool must_resume(
+	struct session *s, const struct session_driver *failed, const struct checkpoint *c)
 {
 	return is_python_changed(s, failed, c) && c->guard;
 }
 
-bool rollback_must_leave(struct session *s, const struct part *failed, const struct checkpoint *c)
+bool rollback_must_leave(
+	struct session *s, const struct session_driver *failed, const struct checkpoint *c)
 {
 	return c->stem && !c->guard && is_python_changed(s, failed, c);
 }
@@ -58,14 +61,15 @@ static bool is_guard_alive(int fd)
 	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-struct checkpoint *rollback_point(struct session *s, const struct part *failed, const char *step)
+struct checkpoint *rollback_point(
+	struct session *s, const struct session_driver *failed, const char *step)
 {
 	struct checkpoint *c = checkpoints_find(&s->points, step);
 	if (c && rollback_must_leave(s, failed, c))
 		return stem_is_dead(c->stem) ? NULL : c;
 	if (!c || !must_resume(s, failed, c))
 		return c;
-	return c->guard->fd >= 0 && c->guard->box == s->box && python_part(s)->driver ? c : NULL;
+	return c->guard->fd >= 0 && c->guard->box == s->box && python_driver(s)->driver ? c : NULL;
 }
 
 bool rollback_can_resume(struct session *s, const struct checkpoint *c)
@@ -92,12 +96,12 @@ static void on_stuck(uv_timer_t *timer)
 }
 
 /* Which processes end; and the driver by whose name init knows the guard afterwards. */
-static struct part *choose(struct session *s, int32_t *pids, size_t *n)
+static struct session_driver *choose(struct session *s, int32_t *pids, size_t *n)
 {
 	const struct rollback *r = &s->rollback;
-	struct part *lead = r->resumed;
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
-		struct part *p = &s->parts[i];
+	struct session_driver *lead = r->resumed;
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++) {
+		struct session_driver *p = &s->drivers[i];
 		p->is_going = p->driver &&
 			(r->target ? is_changed(p, r->failed, r->target) : p == r->failed);
 		if (!p->is_going)
@@ -142,17 +146,17 @@ static void drop_drivers(struct session *s)
 	const struct rollback *r = &s->rollback;
 	if (r->lead->driver)
 		driver_drain(r->lead->driver);
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
-		struct part *p = &s->parts[i];
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++) {
+		struct session_driver *p = &s->drivers[i];
 		if (p->driver && p != r->resumed && (p->is_going || driver_has_ended(p->driver)))
-			part_lose(p);
+			session_driver_lose(p);
 	}
 }
 
 static struct shadow *files_of(const struct session *s)
 {
 	const struct checkpoint *to = s->rollback.target;
-	return to && to->files ? to->files : keep_newest(s);
+	return to && to->files ? to->files : save_files_newest(s);
 }
 
 static void on_restored(struct session *s, json_t *lost)
@@ -185,19 +189,19 @@ static void name_files(struct session *s)
 	if (!order_host_bind(s->order))
 		return;
 	json_decref(take_ptr(s->lost));
-	if (leftover_has_host_workspace(s->order))
-		leftover_workspace(&s->lost, to && to->files ? to->files : s->shadow, fd);
-	leftover_volumes(&s->lost, s->order, -1, 0);
+	if (order_has_host_workspace(s->order))
+		lost_files_workspace(&s->lost, to && to->files ? to->files : s->shadow, fd);
+	lost_files_volumes(&s->lost, s->order, -1, 0);
 }
 
 /* What the other runtimes had said by then, and no checkpoint of what came later. */
 static void put_states(struct session *s)
 {
 	const struct checkpoint *to = s->rollback.target;
-	for (size_t i = 0; to && i < ARRAY_LEN(s->parts); i++) {
-		struct part *p = &s->parts[i];
-		text_let_go(p->state);
-		p->state = text_hold(to->states[i]);
+	for (size_t i = 0; to && i < ARRAY_LEN(s->drivers); i++) {
+		struct session_driver *p = &s->drivers[i];
+		state_text_let_go(p->state);
+		p->state = state_text_hold(to->states[i]);
 		p->is_loss_told = false;
 		p->version = to->versions[i];
 	}
@@ -205,7 +209,7 @@ static void put_states(struct session *s)
 		if (s->points.v[i] == to)
 			checkpoints_cut(&s->points, i + 1);
 	/* A guard of Python that is newer went with what came later. */
-	struct part *python = python_part(s);
+	struct session_driver *python = python_driver(s);
 	if (to && !s->rollback.resumed && python->guard != to->guard) {
 		guard_let_go(python->guard);
 		python->guard = guard_hold(to->guard);
@@ -220,7 +224,7 @@ static void tell_unkept(struct session *s)
 	const struct workspace *then = files ? shadow_files(files) : NULL;
 	size_t at = strlen(s->notice);
 	if (!then || !then->is_cut || then->n_used <= s->before.n_used || s->before.n_used == 0 ||
-		leftover_has_host_workspace(s->order))
+		order_has_host_workspace(s->order))
 		return;
 	snprintf(s->notice + at, sizeof s->notice - at,
 		"%snot put back: about %llu files, for only the first %d are kept",
@@ -230,7 +234,7 @@ static void tell_unkept(struct session *s)
 
 static void resume(struct session *s)
 {
-	struct part *p = s->rollback.resumed;
+	struct session_driver *p = s->rollback.resumed;
 	struct guard *guard = s->rollback.target->guard;
 	struct err err;
 	if (!is_guard_alive(guard->fd)) {
@@ -250,9 +254,9 @@ static void resume(struct session *s)
 /* In the record of the step that was rolled back; else when there is another driver. */
 static void tell_losses(struct session *s)
 {
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].is_going && s->step_state != STEP_NONE)
-			part_tell_loss(&s->parts[i]);
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		if (s->drivers[i].is_going && s->step_state != STEP_NONE)
+			session_driver_tell_loss(&s->drivers[i]);
 }
 
 static void finish(struct session *s)
@@ -267,8 +271,8 @@ static void change_box(struct session *s)
 {
 	struct stem *stem = stem_hold(s->rollback.target->stem);
 	put_states(s);
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		s->parts[i].is_going = s->parts[i].driver != NULL;
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		s->drivers[i].is_going = s->drivers[i].driver != NULL;
 	tell_losses(s);
 	session_touch(s);
 	session_lose_box(s);
@@ -393,19 +397,19 @@ void rollback_event(struct session *s, enum rollback_event event, const struct e
 
 /* ---- how it begins ---- */
 
-void rollback_stay(
-	struct session *s, enum rollback_cause cause, struct part *failed, struct checkpoint *to)
+void rollback_stay(struct session *s, enum rollback_cause cause, struct session_driver *failed,
+	struct checkpoint *to)
 {
 	struct rollback *r = &s->rollback;
 	r->cause = cause;
 	r->failed = failed;
 	r->target = to ? checkpoint_hold(to) : NULL;
-	r->resumed = to && must_resume(s, failed, to) ? python_part(s) : NULL;
+	r->resumed = to && must_resume(s, failed, to) ? python_driver(s) : NULL;
 	rollback_event(s, ROLLBACK_STAY, NULL);
 }
 
-void rollback_leave(
-	struct session *s, enum rollback_cause cause, struct part *failed, struct checkpoint *to)
+void rollback_leave(struct session *s, enum rollback_cause cause, struct session_driver *failed,
+	struct checkpoint *to)
 {
 	struct rollback *r = &s->rollback;
 	bool has_host = cause != ROLLBACK_REVIVE && order_host_bind(s->order) && !s->box->is_over;
@@ -425,7 +429,8 @@ void rollback_lose(struct session *s, const struct err *err)
 /* ---- what init and the drivers say ---- */
 
 /* What the guard that has become the driver says that it lacks. */
-static int take_ready(struct session *s, struct part *p, const json_t *said, struct err *err)
+static int take_ready(
+	struct session *s, struct session_driver *p, const json_t *said, struct err *err)
 {
 	struct loss loss;
 	loss_parse(&loss, said);
@@ -441,10 +446,10 @@ static int take_ready(struct session *s, struct part *p, const json_t *said, str
 	for (unsigned i = 0; i + 1 < s->points.n; i++)
 		if (s->points.v[i]->guard == p->guard)
 			s->points.v[i]->versions[python] = 0;
-	return part_setup(p, SETUP_GUARD, err);
+	return session_driver_setup(p, SETUP_GUARD, err);
 }
 
-void rollback_ready(struct part *p, const json_t *said)
+void rollback_ready(struct session_driver *p, const json_t *said)
 {
 	struct session *s = p->session;
 	struct err err;
@@ -456,7 +461,7 @@ void rollback_ready(struct part *p, const json_t *said)
 		rollback_event(s, ROLLBACK_READY, NULL);
 }
 
-void rollback_exited(struct part *p)
+void rollback_exited(struct session_driver *p)
 {
 	struct err err;
 	if (p != p->session->rollback.resumed)

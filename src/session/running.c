@@ -3,7 +3,7 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 #include "session/complete_record.h"
 #include "session/module_near.h"
 
@@ -48,9 +48,9 @@ static void on_wall(uv_timer_t *timer)
 	struct session *s = timer->data;
 	if (s->step_state != STEP_STOPPING) {
 		step_stop(s, s->wall_cause, STEP_LIMIT, NULL);
-	} else if (s->calling.first) {
+	} else if (s->calls.first) {
 		deadline_start_limit(&s->wall, on_wall, GRACE_MS - REFUSE_MS);
-		calling_refuse(s);
+		tool_calls_refuse(s);
 	} else {
 		step_event(s, STEP_GRACE);
 	}
@@ -102,13 +102,13 @@ void step_resume(struct session *s)
 
 static void send_interrupt(struct session *s)
 {
-	s->part->is_interrupted = true;
-	driver_signal(s->part->driver, SIGINT);
+	s->step_driver->is_interrupted = true;
+	driver_signal(s->step_driver->driver, SIGINT);
 }
 
 void step_interrupt_again(struct session *s)
 {
-	if (s->part && s->part->driver && s->part->is_interrupted)
+	if (s->step_driver && s->step_driver->driver && s->step_driver->is_interrupted)
 		send_interrupt(s);
 }
 
@@ -142,8 +142,8 @@ void step_began(struct session *s)
 
 static void do_interrupt(struct session *s)
 {
-	bool is_waiting = calling_stop(s);
-	if (!s->part || !s->part->driver)
+	bool is_waiting = tool_calls_stop(s);
+	if (!s->step_driver || !s->step_driver->driver)
 		step_event(s, STEP_GRACE); /* nothing was sent */
 	else if (s->began_ns || s->is_once)
 		send_interrupt(s); /* else when it begins: before, the driver would not heed it */
@@ -157,7 +157,7 @@ static void do_settle(struct session *s)
 	uint64_t now = uv_hrtime();
 	s->record.wall_ms = (double)(now - (s->began_ns ? s->began_ns : s->asked_ns)) / 1e6;
 	s->record.queued_ms = s->began_ns ? (double)(s->began_ns - s->asked_ns) / 1e6 : 0;
-	calling_end(s);
+	tool_calls_end(s);
 	deadline_stop(&s->wall);
 	(void)uv_timer_stop(&s->meter);
 	transaction_settle(s);
@@ -166,7 +166,7 @@ static void do_settle(struct session *s)
 /* Before its first step a session has nothing that could be missed. */
 static void say_notice(struct session *s)
 {
-	const char *said = s->between.said_now ? s->between.said_now : "";
+	const char *said = s->idle_limits.said_now ? s->idle_limits.said_now : "";
 	const char *closed = s->head[0] ? s->notice : "";
 	snprintf(s->told, sizeof s->told, "%s%s%s", said, said[0] && closed[0] ? "; " : "", closed);
 	s->notice[0] = '\0';
@@ -179,12 +179,12 @@ static void do_name(struct session *s)
 {
 	step_judge(&s->record, &s->end);
 	step_order_note_written(s->step);
-	naming_start(s);
+	complete_record(s);
 }
 
 static void forget_step(struct session *s)
 {
-	s->part = NULL;
+	s->step_driver = NULL;
 	s->listener = NULL;
 	step_order_let_go(take_ptr(s->step));
 	session_set_urgent(s, false);
@@ -192,21 +192,21 @@ static void forget_step(struct session *s)
 
 static void do_finish(struct session *s)
 {
-	near_tell(s);
-	s->record.checkpoint = keep_checkpoint(s);
+	module_near_tell(s);
+	s->record.checkpoint = save_state_checkpoint(s);
 	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK || s->end.outcome == RECORD_LOST
 		? s->lost
 		: NULL;
 	if (s->record.outcome == RECORD_ROLLED_BACK && s->record.tools.tools)
 		s->record.reason = "what its calls of tools did outside is not taken back";
-	if (s->between.said_now && s->record.outcome == RECORD_COMMITTED)
-		s->record.reason = s->between.said_now;
+	if (s->idle_limits.said_now && s->record.outcome == RECORD_COMMITTED)
+		s->record.reason = s->idle_limits.said_now;
 	else if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
 		s->record.reason = s->no_guard;
 	say_notice(s);
 	forget_step(s);
 	s->idle_ns = uv_hrtime();
-	between_watch(s);
+	idle_limits_watch(s);
 	s->events.done(s->events.arg, &s->record);
 	/* The next step may be under way already. */
 	if (s->step_state != STEP_NONE || s->state != SESSION_OPEN)
@@ -219,8 +219,8 @@ void step_event(struct session *s, enum step_event event)
 {
 	struct step_move move = step_advance(s->step_state, event);
 	/* What is in the pipes is the step's, as long as it is one. */
-	if (move.action == STEP_NAME && s->part && s->part->driver)
-		driver_drain(s->part->driver);
+	if (move.action == STEP_NAME && s->step_driver && s->step_driver->driver)
+		driver_drain(s->step_driver->driver);
 	s->step_state = move.next;
 	switch (move.action) {
 	case STEP_IGNORE:
@@ -362,10 +362,10 @@ static int add_stdin(
 	return json_object_set_new(step, "stdin_text", value);
 }
 
-static int send_step(struct session *s, struct part *p, struct err *err)
+static int send_step(struct session *s, struct session_driver *p, struct err *err)
 {
 	uint64_t id = ++s->last_id;
-	bool is_begun = part_is_waiting(p);
+	bool is_begun = session_driver_is_waiting(p);
 	json_t *step = step_json(s, id, err);
 	if (!step)
 		return -EINVAL;
@@ -382,7 +382,7 @@ static int send_step(struct session *s, struct part *p, struct err *err)
 		(void)json_object_set_new(step, name, json_true());
 	STEP_FLAGS(TELL)
 #undef TELL
-	s->sent_ns = leftover_now_ns();
+	s->sent_ns = lost_files_now_ns();
 	int r = add_stdin(s, p->runtime, step, err);
 	if (r == 0)
 		r = driver_send_fd(p->driver, FRAME_STEP, step, s->step->stdin_fd, err);
@@ -399,8 +399,8 @@ static int send_step(struct session *s, struct part *p, struct err *err)
 /* A guard that another driver is making now would count as started by this step. */
 static bool has_other_due(const struct session *s, const struct runtime *runtime)
 {
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].due_id && s->parts[i].runtime != runtime)
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		if (s->drivers[i].due_id && s->drivers[i].runtime != runtime)
 			return true;
 	return false;
 }
@@ -410,22 +410,22 @@ static bool has_other_due(const struct session *s, const struct runtime *runtime
 static int try_send(struct session *s, struct err *err)
 {
 	const struct runtime *runtime = s->step->runtime ? s->step->runtime : s->order->runtime;
-	keep_done(s);
+	save_state_done(s);
 	if (s->restoring || is_rolling_back(s) || has_other_due(s, runtime) ||
-		!keep_is_marked(s, runtime))
+		!save_state_is_marked(s, runtime))
 		return 1;
 	if (!session_box(s)) { /* none, or it is being made */
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
-	if (!keep_before(s)) /* the files as they are, before the step can change them */
+	if (!save_files_before(s)) /* the files as they are, before the step can change them */
 		return 1;
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	step_event(s, STEP_SENT);
 	session_touch(s);
-	int r = part_ensure(s, runtime, &s->part, err);
+	int r = session_driver_ensure(s, runtime, &s->step_driver, err);
 	if (r == 0)
-		r = send_step(s, s->part, err);
+		r = send_step(s, s->step_driver, err);
 	if (r == 0 && !s->is_once)
 		take_base(s);
 	if (r == 0)
@@ -489,13 +489,13 @@ int session_run(struct session *s, struct step_order *order, const struct step_l
 	s->end = (struct step_end){
 		.is_session = !s->is_once, .is_cpu_following = s->limits.value[LIMIT_cpu_ms] == 0};
 	s->began_ns = 0;
-	s->calling = (struct calling){0};
+	s->calls = (struct tool_calls){0};
 	s->asked_ns = uv_hrtime();
 	s->base_cpu_us = s->last_cpu_us;
 	s->base_ooms = s->last_ooms;
 	s->has_record = true;
 	s->is_base_due = s->is_shared_seen = false;
-	between_tell(s);
+	idle_limits_tell(s);
 	s->no_guard[0] = '\0';
 	s->record.runtime = runtime->name;
 	if (order->timeout_ms)

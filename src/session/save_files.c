@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 #include "session/inside.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 enum { INLINE_FILES = 500 };
 
-struct keeping {
+struct files_saving {
 	uv_work_t work;
 	struct session *session;
 	struct box *box; /* held */
@@ -28,24 +28,24 @@ struct keeping {
 	bool is_behind; /* a file that belongs to the same checkpoint has changed since */
 };
 
-struct shadow *keep_newest(const struct session *s)
+struct shadow *save_files_newest(const struct session *s)
 {
-	return s->keeping && s->keeping->box == s->box ? s->keeping->now : s->shadow;
+	return s->saving && s->saving->box == s->box ? s->saving->now : s->shadow;
 }
 
 const struct workspace *session_files(const struct session *s)
 {
-	const struct shadow *newest = keep_newest(s);
+	const struct shadow *newest = save_files_newest(s);
 	return s->is_shadow_due || !newest ? &s->before : shadow_files(newest);
 }
 
-void keep_is_behind(struct session *s)
+void save_files_is_behind(struct session *s)
 {
-	if (s->keeping)
-		s->keeping->is_behind = true;
+	if (s->saving)
+		s->saving->is_behind = true;
 }
 
-static void read_all(struct keeping *k)
+static void read_all(struct files_saving *k)
 {
 	shadow_read(k->now, k->box->workspace_fd);
 	restore_note(k->scratch, k->box);
@@ -56,7 +56,7 @@ static void work(uv_work_t *work)
 	read_all(work->data);
 }
 
-static void put(struct session *s, struct keeping *k)
+static void put(struct session *s, struct files_saving *k)
 {
 	shadow_let_go(s->shadow);
 	s->shadow = shadow_hold(k->now);
@@ -75,7 +75,7 @@ static void put(struct session *s, struct keeping *k)
 	}
 }
 
-static void free_keeping(struct keeping *k)
+static void free_saving(struct files_saving *k)
 {
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
 		workspace_done(&k->scratch[i]);
@@ -86,19 +86,19 @@ static void free_keeping(struct keeping *k)
 
 static void done(uv_work_t *work, int status)
 {
-	struct keeping *k = work->data;
+	struct files_saving *k = work->data;
 	struct session *s = k->session;
 	(void)status; /* it is never cancelled */
-	s->keeping = NULL;
+	s->saving = NULL;
 	if (s->state == SESSION_CLOSING) {
-		free_keeping(k);
+		free_saving(k);
 		session_handle_gone(s);
 		return;
 	}
 	s->n_handles--;
 	if (s->box == k->box)
 		put(s, k);
-	free_keeping(k);
+	free_saving(k);
 	if (s->is_shadow_due && session_is_idle(s))
 		timer_start(&s->idle, session_on_idle, 0, 0);
 	restore_proceed(s);
@@ -106,7 +106,7 @@ static void done(uv_work_t *work, int status)
 		step_proceed(s);
 }
 
-static bool is_long(const struct session *s, const struct keeping *k)
+static bool is_long(const struct session *s, const struct files_saving *k)
 {
 	size_t n = shadow_count_due(k->now);
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -117,7 +117,7 @@ static bool is_long(const struct session *s, const struct keeping *k)
 static void start(struct session *s, bool is_newer)
 {
 	struct err err;
-	struct keeping *k = calloc(1, sizeof *k);
+	struct files_saving *k = calloc(1, sizeof *k);
 	if (!k || shadow_begin(&k->now, &s->before, s->shadow, &err) < 0) {
 		free(k);
 		return;
@@ -129,35 +129,35 @@ static void start(struct session *s, bool is_newer)
 	snprintf(k->head, sizeof k->head, "%s", s->head);
 	s->is_shadow_due = false;
 	if (is_long(s, k) && uv_queue_work(s->engine->loop, &k->work, work, done) == 0) {
-		s->keeping = k;
+		s->saving = k;
 		s->n_handles++;
 		return;
 	}
 	read_all(k);
 	put(s, k);
-	free_keeping(k);
+	free_saving(k);
 }
 
-static bool keep_files(struct session *s, bool is_newer)
+static bool save(struct session *s, bool is_newer)
 {
 	(void)uv_timer_stop(&s->idle);
-	bool is_free = !s->keeping && !s->restoring;
+	bool is_free = !s->saving && !s->restoring;
 	if (!s->is_once && session_box(s) && s->is_shadow_due && is_free)
 		start(s, is_newer);
-	return !s->keeping;
+	return !s->saving;
 }
 
-bool keep_idle(struct session *s)
+bool save_files_idle(struct session *s)
 {
-	return keep_files(s, false);
+	return save(s, false);
 }
 
-bool keep_before(struct session *s)
+bool save_files_before(struct session *s)
 {
 	struct workspace now;
 	struct err err;
-	bool is_shared = !s->is_once && leftover_has_host_workspace(s->order);
-	if (s->keeping)
+	bool is_shared = !s->is_once && order_has_host_workspace(s->order);
+	if (s->saving)
 		return false;
 	if (is_shared && !s->is_shared_seen &&
 		workspace_scan(&now, s->box->workspace_fd, &err) == 0) {
@@ -166,5 +166,5 @@ bool keep_before(struct session *s)
 		s->is_shadow_due = true;
 	}
 	s->is_shared_seen = is_shared;
-	return keep_files(s, is_shared);
+	return save(s, is_shared);
 }

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "sandbox/rollback.h"
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +21,10 @@ static struct checkpoint *newest(const struct session *s)
 
 /* What the state before the step is kept as: known when the step ends, since a driver says what
  * became of its copy before it reads the next step. */
-const char *keep_checkpoint(struct session *s)
+const char *save_state_checkpoint(struct session *s)
 {
 	const struct checkpoint *c = checkpoints_find(&s->points, s->head);
-	const struct part *python = python_part(s);
+	const struct session_driver *python = python_driver(s);
 	/* After a rollback its guard is being made anew. */
 	bool is_due = c && python->due_id && c->guard == python->guard;
 	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || is_due);
@@ -67,7 +67,7 @@ static bool tells_itself(const struct checkpoint *c)
  * A step must not begin before init knows what was there before it. A guard tells the same, of the
  * runtime that it is of.
  */
-bool keep_is_marked(struct session *s, const struct runtime *runtime)
+bool save_state_is_marked(struct session *s, const struct runtime *runtime)
 {
 	const struct checkpoint *c = newest(s);
 	if (s->is_once || !c || (runtime->carry == CARRY_MEMORY && tells_itself(c)))
@@ -79,8 +79,8 @@ bool keep_is_marked(struct session *s, const struct runtime *runtime)
 
 static bool has_due(const struct session *s)
 {
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].due_id)
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		if (s->drivers[i].due_id)
 			return true;
 	return false;
 }
@@ -95,21 +95,21 @@ static void mark_early(struct session *s)
 
 static void add(struct session *s, const char *step, uint64_t id)
 {
-	const struct part *python = python_part(s);
+	const struct session_driver *python = python_driver(s);
 	struct checkpoint *c = checkpoint_new(step, id);
 	if (!c)
 		return;
-	c->made_ns = leftover_now_ns();
+	c->made_ns = lost_files_now_ns();
 	c->guard = guard_hold(python->guard);
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
-		c->states[i] = text_hold(s->parts[i].state);
-		c->versions[i] = s->parts[i].version;
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++) {
+		c->states[i] = state_text_hold(s->drivers[i].state);
+		c->versions[i] = s->drivers[i].version;
 	}
 	checkpoints_add(&s->points, c);
 	mark_early(s);
 }
 
-void keep_begin(struct session *s)
+void save_state_begin(struct session *s)
 {
 	if (s->is_once || s->is_template)
 		return;
@@ -118,7 +118,7 @@ void keep_begin(struct session *s)
 		newest(s)->stem = stem_hold(s->base);
 }
 
-static void want_guard(struct part *p, uint64_t id)
+static void want_guard(struct session_driver *p, uint64_t id)
 {
 	guard_let_go(p->guard);
 	p->guard = guard_new(p->session->box);
@@ -128,19 +128,19 @@ static void want_guard(struct part *p, uint64_t id)
 
 /* A file was changed from outside, which its stem knows nothing of: what was branched from it needs
  * a guard of its own to come back. */
-void keep_changed(struct session *s)
+void save_state_changed(struct session *s)
 {
-	struct part *python = python_part(s);
+	struct session_driver *python = python_driver(s);
 	if (python->driver && !python->guard)
 		want_guard(python, ++s->last_id);
-	keep_begin(s);
+	save_state_begin(s);
 }
 
 /* Its driver makes a guard when the result is out and it is told to; what the step's name is will
  * be known later. */
-void keep_step(struct session *s)
+void save_state_step(struct session *s)
 {
-	struct part *p = s->part;
+	struct session_driver *p = s->step_driver;
 	p->is_live = true;
 	if (s->step->is_rebuild)
 		return;
@@ -148,24 +148,24 @@ void keep_step(struct session *s)
 	p->due_id = s->step_id;
 	p->is_due_said = false;
 	/* Its stem has not the files that another runtime left. */
-	struct part *python = python_part(s);
+	struct session_driver *python = python_driver(s);
 	if (p == python || (python->driver && !python->guard))
 		want_guard(python, s->step_id);
 	add(s, "?", s->step_id);
 }
 
 /* The driver clones itself, and an old clone ends: both take the CPU longer than a step. */
-void keep_done(struct session *s)
+void save_state_done(struct session *s)
 {
 	if (s->is_once)
 		return;
 	checkpoints_evict(&s->points, s->points.max + 1);
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		part_ask_guard(&s->parts[i]);
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		session_driver_ask_guard(&s->drivers[i]);
 }
 
 /* What cannot be cloned cannot be branched either, but where it is only too large. */
-static void take_barred(struct part *p, const json_t *guard)
+static void take_barred(struct session_driver *p, const json_t *guard)
 {
 	const char *said = json_string_value(json_object_get(guard, "barred"));
 	const char *clone = strstr(p->no_guard, "the program has");
@@ -173,7 +173,7 @@ static void take_barred(struct part *p, const json_t *guard)
 	snprintf(p->barred, sizeof p->barred, "%.*s", GUARD_DETAIL_BYTES, why);
 }
 
-static void take_guard(struct part *p, const json_t *guard)
+static void take_guard(struct session_driver *p, const json_t *guard)
 {
 	static const struct {
 		const char *word, *text;
@@ -205,7 +205,7 @@ static void take_guard(struct part *p, const json_t *guard)
 					has_detail ? ": " : "", has_detail ? detail : "");
 		struct session *s = p->session;
 		/* The step after it is under way already, without a checkpoint. */
-		if (s->part == p && s->step_state != STEP_NONE && due_id != s->step_id)
+		if (s->step_driver == p && s->step_state != STEP_NONE && due_id != s->step_id)
 			memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
 		return;
 	}
@@ -220,7 +220,7 @@ static void take_guard(struct part *p, const json_t *guard)
 	}
 }
 
-void keep_guard(struct part *p, json_t *guard)
+void save_state_guard(struct session_driver *p, json_t *guard)
 {
 	struct session *s = p->session;
 	take_guard(p, guard);
@@ -231,7 +231,7 @@ void keep_guard(struct part *p, json_t *guard)
 }
 
 /* The step has its name: so has the state after it. */
-void keep_committed(struct session *s)
+void save_state_committed(struct session *s)
 {
 	for (unsigned i = 0; i < s->points.n; i++)
 		if (s->points.v[i]->id == s->step_id)

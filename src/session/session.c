@@ -78,9 +78,9 @@ static void on_open_late(uv_timer_t *timer)
 	session_opened(timer->data, &err);
 }
 
-static void feed_closed(struct feed *f)
+static void stdin_copy_closed(struct stdin_copy *f)
 {
-	session_handle_gone(container_of(f, struct session, feed));
+	session_handle_gone(container_of(f, struct session, stdin_copy));
 }
 
 /* The box never gets the caller's own descriptor. Returns: what the driver reads, or -1 for
@@ -95,25 +95,25 @@ int session_open_stdin(struct session *s, int *theirs, struct err *err)
 	if (r < 0)
 		return r;
 	*theirs = ends[0];
-	s->feed.closed = feed_closed;
-	r = feed_start(&s->feed, s->engine->loop, s->stdin_fd, ends[1], err);
-	s->has_feed = s->feed.n_open > 0;
-	s->n_handles += s->has_feed;
+	s->stdin_copy.closed = stdin_copy_closed;
+	r = stdin_copy_start(&s->stdin_copy, s->engine->loop, s->stdin_fd, ends[1], err);
+	s->has_stdin_copy = s->stdin_copy.n_open > 0;
+	s->n_handles += s->has_stdin_copy;
 	return r;
 }
 
 static int begin_in_box(struct session *s, struct err *err)
 {
-	struct part *p;
+	struct session_driver *p;
 	workspace_done(&s->before);
 	int r = workspace_scan(&s->before, s->box->workspace_fd, err);
 	s->is_shadow_due = true;
 	if (r == 0)
-		r = part_start(s, s->order->runtime, &p, err);
+		r = session_driver_start(s, s->order->runtime, &p, err);
 	if (r == 0 && !s->is_once)
-		r = part_setup(p, s->is_template ? SETUP_NAME : SETUP_GUARD, err);
+		r = session_driver_setup(p, s->is_template ? SETUP_NAME : SETUP_GUARD, err);
 	if (r == 0)
-		keep_begin(s);
+		save_state_begin(s);
 	return r;
 }
 
@@ -175,16 +175,16 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		session_touch(s);
 		s->base = take_ptr(s->stem);
 		s->box = box_hold(d->box);
-		struct part *p = part_adopt(s, d);
+		struct session_driver *p = session_driver_adopt(s, d);
 		loss_say(s->notice, &d->loss);
 		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms = 0; /* new books */
 		workspace_done(&s->before);
 		r = workspace_scan(&s->before, s->box->workspace_fd, &error);
 		s->is_shadow_due = true;
 		if (r == 0 && s->order->has_seed)
-			r = part_setup(p, SETUP_WARM, &error);
+			r = session_driver_setup(p, SETUP_WARM, &error);
 		if (r == 0)
-			keep_begin(s);
+			save_state_begin(s);
 	}
 	if (r < 0) {
 		session_lose_box(s);
@@ -252,10 +252,10 @@ static bool must_wait(struct session *s)
 /* A driver does what a step does before the first one comes, unless somebody waits for another. */
 static void warm(struct session *s)
 {
-	struct part *python = python_part(s);
+	struct session_driver *python = python_driver(s);
 	if (s->is_warm_due && python->driver && s->engine->n_urgent == 0) {
 		s->is_warm_due = false;
-		(void)part_setup(python, SETUP_WARM, NULL);
+		(void)session_driver_setup(python, SETUP_WARM, NULL);
 	}
 }
 
@@ -270,8 +270,8 @@ void session_on_idle(uv_timer_t *timer)
 		(void)session_get_box(s, &err); /* tried again when a step wants it */
 	else if (session_is_idle(s)) {
 		warm(s);
-		keep_done(s);
-		(void)keep_idle(s);
+		save_state_done(s);
+		(void)save_files_idle(s);
 		session_notice(s);
 	}
 }
@@ -331,11 +331,11 @@ void session_take(struct session *s, const char *id, const struct session_events
 	/* One that has waited is told at once: it is awake then when its first step comes. With a
 	 * seed it has no name. */
 	bool is_told = !s->order->has_seed && uv_hrtime() - s->idle_ns > WAITED_NS;
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].driver && is_told)
-			(void)part_setup(&s->parts[i], SETUP_WARM, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		if (s->drivers[i].driver && is_told)
+			(void)session_driver_setup(&s->drivers[i], SETUP_WARM, NULL);
 		else
-			s->parts[i].is_unnamed = true;
+			s->drivers[i].is_unnamed = true;
 }
 
 void session_let_go_box(struct session *s)
@@ -352,9 +352,9 @@ void session_let_go_box(struct session *s)
 /* What the box had is gone with it, but for what a step has printed; the next step gets another. */
 void session_lose_box(struct session *s)
 {
-	if (s->part && s->part->driver)
-		driver_drain(s->part->driver);
-	parts_lose(s);
+	if (s->step_driver && s->step_driver->driver)
+		driver_drain(s->step_driver->driver);
+	session_drivers_lose(s);
 	checkpoints_cut(&s->points, 0);
 	if (s->box) { /* others may hold it on: it must not tell us any more */
 		box_forget(s->box);
@@ -366,13 +366,13 @@ void session_lose_box(struct session *s)
 void session_set_head(struct session *s, const char *step)
 {
 	session_move_head(s, step);
-	keep_committed(s);
+	save_state_committed(s);
 }
 
 /* Its process or its box ended between two steps, or a step cost its state. */
 bool session_is_lost(const struct session *s)
 {
-	const struct driver *python = s->parts[runtime_index(runtime_by_name("python"))].driver;
+	const struct driver *python = s->drivers[runtime_index(runtime_by_name("python"))].driver;
 	bool has_base =
 		s->box ? !s->box->is_over : s->branching || (s->stem && !stem_is_dead(s->stem));
 	if (s->state != SESSION_OPEN || is_rolling_back(s) || s->restoring)
@@ -382,7 +382,7 @@ bool session_is_lost(const struct session *s)
 
 bool session_is_live(const struct session *s, const struct runtime *runtime)
 {
-	return s->parts[runtime_index(runtime)].is_live;
+	return s->drivers[runtime_index(runtime)].is_live;
 }
 
 uint64_t session_asked_ns(const struct session *s)
@@ -401,8 +401,8 @@ void session_renew(struct session *s, struct stem *stem)
 		branching_forget(take_ptr(s->branching));
 	session_lose_box(s);
 	shadow_let_go(take_ptr(s->shadow));
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		text_let_go(take_ptr(s->parts[i].state));
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		state_text_let_go(take_ptr(s->drivers[i].state));
 	session_touch(s);
 	if (s->stem)
 		stem_let_go(take_ptr(s->stem));
@@ -420,12 +420,12 @@ void session_renew(struct session *s, struct stem *stem)
 void session_inherit(struct session *s, const struct session *of)
 {
 	struct checkpoint *c = s->points.n ? s->points.v[s->points.n - 1] : NULL;
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
-		if (s->parts[i].state)
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++) {
+		if (s->drivers[i].state)
 			continue;
-		s->parts[i].state = text_hold(of->parts[i].state);
+		s->drivers[i].state = state_text_hold(of->drivers[i].state);
 		if (c && !c->states[i])
-			c->states[i] = text_hold(of->parts[i].state);
+			c->states[i] = state_text_hold(of->drivers[i].state);
 	}
 }
 
@@ -455,8 +455,8 @@ static void free_session(struct session *s)
 	shadow_let_go(s->kept);
 	json_decref(s->lost);
 	step_order_let_go(s->step);
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		text_let_go(s->parts[i].state);
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		state_text_let_go(s->drivers[i].state);
 	free(s);
 	if (events.closed)
 		events.closed(events.arg);
@@ -476,7 +476,7 @@ void session_close(struct session *s)
 	s->state = SESSION_CLOSING;
 	s->step_state = STEP_NONE;
 	s->listener = NULL;
-	calling_end(s);
+	tool_calls_end(s);
 	session_set_urgent(s, false);
 	s->stemmed = NULL;
 	s->rollback.undone = NULL;
@@ -490,8 +490,8 @@ void session_close(struct session *s)
 	session_touch(s);
 	if (s->stem)
 		stem_let_go(take_ptr(s->stem));
-	if (s->has_feed)
-		feed_stop(&s->feed);
+	if (s->has_stdin_copy)
+		stdin_copy_stop(&s->stdin_copy);
 	if (s->box)
 		s->box->made = NULL;
 	session_lose_box(s);

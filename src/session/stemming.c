@@ -7,7 +7,7 @@
 #include "base/timer.h"
 #include "session/inside.h"
 
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 
 #include <signal.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void session_no_stem(struct session *s, const struct err *err)
 static void refuse(struct session *s, int n)
 {
 	struct err err;
-	struct driver *d = python_part(s)->driver;
+	struct driver *d = python_driver(s)->driver;
 	if (d)
 		d->is_stem = false; /* it goes on with its next step */
 	err_set(&err, ERR_BUSY, "the session has %d process%s of its own, which a branch would end",
@@ -62,9 +62,9 @@ static void on_cleared(void *arg, int n)
 		refuse(s, n);
 		return;
 	}
-	struct driver *d = take_ptr(python_part(s)->driver);
+	struct driver *d = take_ptr(python_driver(s)->driver);
 	bool is_dead = n < 0 || !d || d->is_over;
-	part_lose(python_part(s));
+	session_driver_lose(python_driver(s));
 	s->stem = is_dead ? NULL : stem_new(d);
 	if (!s->stem) {
 		if (d)
@@ -75,8 +75,8 @@ static void on_cleared(void *arg, int n)
 		tell_stem(s, &err);
 		return;
 	}
-	parts_lose(s);
-	keep_idle(s);
+	session_drivers_lose(s);
+	save_files_idle(s);
 	checkpoints_cut(&s->points, 0);
 	session_let_go_box(s);
 	s->idle_ns = uv_hrtime();
@@ -88,9 +88,9 @@ static void on_cleared(void *arg, int n)
 size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MAX])
 {
 	size_t n = 0;
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].arm_pid > 0)
-			pids[n++] = s->parts[i].arm_pid;
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		if (s->drivers[i].arm_pid > 0)
+			pids[n++] = s->drivers[i].arm_pid;
 	const struct guard *last = NULL;
 	for (unsigned i = 0; i < s->points.n; i++) {
 		const struct guard *g = s->points.v[i]->guard;
@@ -106,8 +106,8 @@ size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MA
 static bool is_tidy(struct session *s, size_t n_known)
 {
 	uint64_t n = 1 + n_known;
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		n += s->parts[i].driver != NULL;
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		n += s->drivers[i].driver != NULL;
 	return box_has_just(s->box, n);
 }
 
@@ -116,8 +116,8 @@ static void clear_box(struct session *s)
 	int32_t pids[SESSION_KNOWN_MAX];
 	size_t n = s->is_forced ? 0 : session_list_known(s, pids);
 	if (!s->is_forced && is_tidy(s, n))
-		driver_be_stem(python_part(s)->driver);
-	box_clear(s->box, python_part(s)->driver, pids, n, s->is_forced, on_cleared, s);
+		driver_be_stem(python_driver(s)->driver);
+	box_clear(s->box, python_driver(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 
 /* The session goes on as a branch, too: files that cannot be copied would cost it its state. */
@@ -128,8 +128,8 @@ static int check_copy(struct session *s, struct err *err)
 	struct statvfs st;
 	uint64_t again_bytes = 0;
 	size_t n = 0;
-	keep_idle(s); /* lists them */
-	if (!leftover_has_host_workspace(s->order))
+	save_files_idle(s); /* lists them */
+	if (!order_has_host_workspace(s->order))
 		all[n++] = session_files(s);
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
 		all[n++] = &s->scratch[i];
@@ -155,7 +155,7 @@ static int check_copy(struct session *s, struct err *err)
 
 static int check_stem(struct session *s, struct err *err)
 {
-	struct part *p;
+	struct session_driver *p;
 	if (!session_is_idle(s) || s->stemmed || s->branching) {
 		err_set(err, ERR_BUSY, "a step of the session is running");
 		return err_hint(err, "wait for its result, or interrupt it");
@@ -172,7 +172,7 @@ static int check_stem(struct session *s, struct err *err)
 	if (r < 0)
 		return r;
 	/* What is branched is a Python, whatever the session's own runtime is. */
-	return part_start(s, runtime_by_name("python"), &p, err);
+	return session_driver_start(s, runtime_by_name("python"), &p, err);
 }
 
 static void on_guard_late(uv_timer_t *timer)
@@ -211,13 +211,13 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	s->is_forced = is_forced;
 	s->is_count_due = true;
 	session_set_urgent(s, true);
-	keep_done(s);
+	save_state_done(s);
 	deadline_start(&s->wall, on_guard_late, GUARD_MS);
 	/* It had threads, say, when its last step ended: whether it has still is told by another
 	 * guard. */
-	struct part *p = python_part(s);
+	struct session_driver *p = python_driver(s);
 	if (!p->due_id && p->barred[0])
-		(void)part_setup(p, SETUP_GUARD, &err);
+		(void)session_driver_setup(p, SETUP_GUARD, &err);
 	/* A guard that is being made has to be known, or it would count as a process of its own. */
 	session_count(s);
 }
@@ -235,7 +235,7 @@ static void on_clear_late(uv_timer_t *timer)
 }
 
 /* A driver that begins says by which process it works before it is done with that. */
-static bool is_arm_due(const struct part *p)
+static bool is_arm_due(const struct session_driver *p)
 {
 	return p->setup_id && p->runtime->carry != CARRY_MEMORY;
 }
@@ -244,8 +244,8 @@ static bool is_arm_due(const struct part *p)
 void session_count(struct session *s)
 {
 	struct err err;
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].due_id || is_arm_due(&s->parts[i]))
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		if (s->drivers[i].due_id || is_arm_due(&s->drivers[i]))
 			return;
 	if (!s->is_count_due)
 		return;
@@ -253,7 +253,7 @@ void session_count(struct session *s)
 	deadline_stop(&s->wall);
 	if (!s->stemmed || !s->box || s->box->cleared)
 		return;
-	const char *barred = python_part(s)->barred;
+	const char *barred = python_driver(s)->barred;
 	if (!barred[0]) {
 		deadline_start(&s->wall, on_clear_late, CLEAR_MS);
 		clear_box(s);

@@ -96,7 +96,7 @@ static size_t value_bytes(const char *text)
 
 static struct driver *driver_of(const struct session *s)
 {
-	return s->part ? s->part->driver : NULL;
+	return s->step_driver ? s->step_driver->driver : NULL;
 }
 
 static char *fit(const struct session *s, char *text)
@@ -143,7 +143,7 @@ static void send_refusal(struct session *s, uint64_t number, json_t *error)
 
 static void unlink_waiting(struct waiting *w)
 {
-	struct calling *c = &w->session->calling;
+	struct tool_calls *c = &w->session->calls;
 	struct waiting **at = &c->first;
 	while (*at != w)
 		at = &(*at)->next;
@@ -163,7 +163,7 @@ static void free_waiting(struct waiting *w)
 
 static void taint(struct session *s)
 {
-	for (struct waiting *w = s->calling.first; w; w = w->next)
+	for (struct waiting *w = s->calls.first; w; w = w->next)
 		w->call.is_tainted = true;
 }
 
@@ -190,7 +190,7 @@ static char *keep(struct waiting *w, char *text, bool is_untrusted)
 		}
 	}
 	size_t bytes = value_bytes(text);
-	s->calling.answer_bytes += bytes;
+	s->calls.answer_bytes += bytes;
 	tool_log_answer(&s->record.tools, w->place, text, bytes, is_error_text(text));
 	return text;
 }
@@ -243,7 +243,7 @@ void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted)
 
 static json_t *check(const struct session *s, const struct tool_frame *f)
 {
-	const struct calling *c = &s->calling;
+	const struct tool_calls *c = &s->calls;
 	if (s->step_state != STEP_RUNNING)
 		return lost("the step is being stopped");
 	if (c->n == TOOL_CALLS_MAX)
@@ -271,7 +271,7 @@ void tool_call_deny(struct tool_call *call)
 
 static void link_waiting(struct waiting *w)
 {
-	struct calling *c = &w->session->calling;
+	struct tool_calls *c = &w->session->calls;
 	struct waiting **at = &c->first;
 	while (*at)
 		at = &(*at)->next;
@@ -305,7 +305,7 @@ static struct waiting *hold(struct session *s, struct tool_frame *f)
 /* Whoever was told of it may have ended the session, and it. */
 static bool is_waiting(const struct session *s, const struct waiting *w)
 {
-	const struct waiting *at = s->calling.first;
+	const struct waiting *at = s->calls.first;
 	while (at && at != w)
 		at = at->next;
 	return at != NULL;
@@ -315,7 +315,7 @@ static void ask(struct waiting *w)
 {
 	struct session *s = w->session;
 	w->is_held = !s->step->is_again;
-	if (w->is_held && s->calling.n_held++ == 0)
+	if (w->is_held && s->calls.n_held++ == 0)
 		step_pause(s);
 	w->is_told = tool_log_tells(w->call.name);
 	tell(s, w->is_told ? event_of(w, "started") : NULL);
@@ -342,7 +342,7 @@ static void take(struct session *s, struct tool_frame *f)
 	}
 }
 
-int calling_take(struct part *p, const struct frame *frame, struct err *err)
+int tool_calls_take(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct session *s = p->session;
 	struct tool_frame f;
@@ -357,7 +357,7 @@ int calling_take(struct part *p, const struct frame *frame, struct err *err)
 	p->last_call = f.number;
 	if (f.step != s->step_id || !s->began_ns)
 		; /* of a step that is over: nobody may be told */
-	else if (++s->calling.n_made > CALLS_STEP_MAX)
+	else if (++s->calls.n_made > CALLS_STEP_MAX)
 		send_refusal(s, f.number,
 			tool_call_error("ToolLimit", "the step has made 10000 calls already",
 				"go on in another step"));
@@ -383,7 +383,7 @@ static void cancel(struct waiting *w)
 /* Whoever is told of one may answer others. */
 static struct waiting *first_asked(const struct session *s)
 {
-	struct waiting *w = s->calling.first;
+	struct waiting *w = s->calls.first;
 	while (w && w->is_cancelled)
 		w = w->next;
 	return w;
@@ -391,10 +391,10 @@ static struct waiting *first_asked(const struct session *s)
 
 static void go_on(struct session *s)
 {
-	if (!s->calling.is_reading)
+	if (!s->calls.is_reading)
 		return;
-	s->calling.is_reading = false;
-	if (--s->calling.n_held == 0)
+	s->calls.is_reading = false;
+	if (--s->calls.n_held == 0)
 		step_resume(s);
 }
 
@@ -406,44 +406,44 @@ static void on_written(void *arg)
 /* Is it worth waiting, that is: can somebody write, and be told to? */
 static bool can_be_written(const struct session *s)
 {
-	const struct inlet *in = s->step->inlet;
-	return in && inlet_is_open(in) && inlet_unread(in) == 0 && s->listener &&
+	const struct stdin_queue *in = s->step->stdin_queue;
+	return in && stdin_queue_is_open(in) && stdin_queue_unread(in) == 0 && s->listener &&
 		s->listener->waiting;
 }
 
-void calling_read(struct session *s)
+void tool_calls_read(struct session *s)
 {
 	if (s->step_state == STEP_STOPPING)
 		step_interrupt_again(s);
-	if (s->calling.is_reading || s->step_state != STEP_RUNNING || !can_be_written(s))
+	if (s->calls.is_reading || s->step_state != STEP_RUNNING || !can_be_written(s))
 		return;
-	s->calling.is_reading = true; /* whoever is told may have written already */
-	if (s->calling.n_held++ == 0)
+	s->calls.is_reading = true; /* whoever is told may have written already */
+	if (s->calls.n_held++ == 0)
 		step_pause(s);
-	inlet_watch(s->step->inlet, on_written, s);
+	stdin_queue_watch(s->step->stdin_queue, on_written, s);
 	s->listener->waiting(s->listener->arg);
 }
 
-bool calling_stop(struct session *s)
+bool tool_calls_stop(struct session *s)
 {
 	for (struct waiting *w; (w = first_asked(s));)
 		cancel(w);
-	return s->calling.first != NULL;
+	return s->calls.first != NULL;
 }
 
-void calling_refuse(struct session *s)
+void tool_calls_refuse(struct session *s)
 {
-	while (s->calling.first)
-		tool_call_answer(&s->calling.first->call, lost("the step is being stopped"), false);
+	while (s->calls.first)
+		tool_call_answer(&s->calls.first->call, lost("the step is being stopped"), false);
 }
 
-void calling_end(struct session *s)
+void tool_calls_end(struct session *s)
 {
 	go_on(s);
-	if (s->step && s->step->inlet)
-		inlet_watch(s->step->inlet, NULL, NULL);
-	while (s->calling.first) {
-		struct waiting *w = s->calling.first;
+	if (s->step && s->step->stdin_queue)
+		stdin_queue_watch(s->step->stdin_queue, NULL, NULL);
+	while (s->calls.first) {
+		struct waiting *w = s->calls.first;
 		unlink_waiting(w);
 		cancel(w);
 		tool_log_answer(&s->record.tools, w->place, NULL, 0, true);

@@ -88,12 +88,12 @@ static bool must_roll_back(const struct session *s)
 static void commit(struct session *s)
 {
 	s->end.outcome = RECORD_COMMITTED;
-	keep_step(s);
+	save_state_step(s);
 	transaction_read_books(s);
 }
 
 /* Is the state of @failed, when it has died, had by another branch of the stem? */
-static bool leave(struct session *s, enum rollback_cause cause, struct part *failed)
+static bool leave(struct session *s, enum rollback_cause cause, struct session_driver *failed)
 {
 	struct checkpoint *to = rollback_point(s, failed, s->head);
 	if (!to || !rollback_must_leave(s, failed, to))
@@ -106,7 +106,7 @@ static bool leave(struct session *s, enum rollback_cause cause, struct part *fai
 
 static void roll_back(struct session *s)
 {
-	struct part *p = s->part;
+	struct session_driver *p = s->step_driver;
 	if (!is_rolling_back(s) && leave(s, ROLLBACK_STEP, p))
 		return;
 	if (!p || !p->driver) { /* it had not begun */
@@ -136,7 +136,7 @@ void transaction_settle(struct session *s)
 	} else if (!s->box || s->box->is_over) {
 		struct err err;
 		err_set(&err, ERR_GONE, "the box is gone");
-		if (!s->box || !s->part || !leave(s, ROLLBACK_STEP, s->part))
+		if (!s->box || !s->step_driver || !leave(s, ROLLBACK_STEP, s->step_driver))
 			rollback_lose(s, &err);
 	} else if (must_roll_back(s)) {
 		roll_back(s);
@@ -147,7 +147,7 @@ void transaction_settle(struct session *s)
 
 /* ---- without a step ---- */
 
-bool transaction_revive(struct part *p)
+bool transaction_revive(struct session_driver *p)
 {
 	struct session *s = p->session;
 	if (p->runtime->carry != CARRY_MEMORY || s->state != SESSION_OPEN || is_rolling_back(s) ||
@@ -173,7 +173,7 @@ bool session_undo(struct session *s, const char *step, session_undone_fn *done, 
 	json_decref(take_ptr(s->lost));
 	s->rollback.undone = done;
 	s->rollback.undone_arg = arg;
-	(void)keep_idle(s);
+	(void)save_files_idle(s);
 	if (rollback_must_leave(s, NULL, to))
 		rollback_leave(s, ROLLBACK_UNDO, NULL, to);
 	else

@@ -157,14 +157,15 @@ static void start_input(struct operation_call *call)
 		return;
 	}
 	struct run *run = find_run(call, &err);
-	struct inlet *in = run ? run_inlet(run, &err) : NULL;
+	struct stdin_queue *in = run ? run_stdin_queue(run, &err) : NULL;
 	if (in && text)
-		r = inlet_put(in, json_string_value(text), json_string_length(text), false, &err);
+		r = stdin_queue_put(
+			in, json_string_value(text), json_string_length(text), false, &err);
 	if (in && r == 0 && is_end)
-		inlet_end(in);
+		stdin_queue_end(in);
 	json_t *out = in && r == 0
-		? json_pack("{s:I, s:b}", "queued_bytes", (json_int_t)inlet_queued(in), "is_open",
-			  inlet_is_open(in))
+		? json_pack("{s:I, s:b}", "queued_bytes", (json_int_t)stdin_queue_bytes(in),
+			  "is_open", stdin_queue_is_open(in))
 		: NULL;
 	call_give(call, out, &err);
 }

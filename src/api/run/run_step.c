@@ -119,7 +119,7 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 		run_tell(run, event_text(&run->rest[i], i, "", 0, true));
 	run->is_done = true;
 	run_ask_end(run);
-	inlet_close(take_ptr(run->order->inlet));
+	stdin_queue_close(take_ptr(run->order->stdin_queue));
 	run->record = json_incref((json_t *)(uintptr_t)record);
 	if (!record)
 		run->err = *err;
@@ -175,11 +175,11 @@ static struct run *run_new(struct runs *r, struct registry *registry,
 	return NULL;
 }
 
-struct inlet *run_inlet(struct run *run, struct err *err)
+struct stdin_queue *run_stdin_queue(struct run *run, struct err *err)
 {
 	run->is_reading = false;
-	if (run->order && run->order->inlet)
-		return run->order->inlet;
+	if (run->order && run->order->stdin_queue)
+		return run->order->stdin_queue;
 	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,
 		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
 	(void)err_hint(err, "`step.run` with `stdin_open` starts one that can be written to");
@@ -203,16 +203,17 @@ static int choose_runtime(const json_t *params, const struct runtime **out, stru
 }
 
 /* Its input stays open. What is given at once comes first. */
-static int open_inlet(struct step_order *step, uv_loop_t *loop, const json_t *text, struct err *err)
+static int open_stdin_queue(
+	struct step_order *step, uv_loop_t *loop, const json_t *text, struct err *err)
 {
 	if (!loop)
 		return err_set(err, ERR_INTERNAL, "no loop to watch the step's input");
-	int r = inlet_open(&step->inlet, loop, err);
+	int r = stdin_queue_open(&step->stdin_queue, loop, err);
 	if (r < 0)
 		return r;
-	step->stdin_fd = inlet_take_reader(step->inlet);
-	return text ? inlet_put(step->inlet, json_string_value(text), json_string_length(text),
-			      true, err)
+	step->stdin_fd = stdin_queue_take_reader(step->stdin_queue);
+	return text ? stdin_queue_put(step->stdin_queue, json_string_value(text),
+			      json_string_length(text), true, err)
 		    : 0;
 }
 
@@ -233,7 +234,7 @@ static struct step_order *parse_step(const struct runs *r, const json_t *params,
 		choose_runtime(params, &like.runtime, err) < 0 ? NULL : step_order_new(&like, err);
 	int bad = 0;
 	if (step && param_flag(params, "stdin_open"))
-		bad = open_inlet(step, r->loop, text, err);
+		bad = open_stdin_queue(step, r->loop, text, err);
 	else if (step && text)
 		bad = step_order_read_text(
 			step, json_string_value(text), json_string_length(text), err);

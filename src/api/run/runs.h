@@ -11,7 +11,7 @@
 #include <uv.h>
 
 struct gate;
-struct inlet;
+struct stdin_queue;
 struct registry;
 
 /*
@@ -65,7 +65,7 @@ void run_interrupt(struct run *run, bool is_kill);
 
 /* To write to: the input of a run that was started with stdin_open. Errors: ERR_USAGE, ERR_GONE:
  * NULL. */
-struct inlet *run_inlet(struct run *run, struct err *err);
+struct stdin_queue *run_stdin_queue(struct run *run, struct err *err);
 
 /* Its id is "r-" and random letters. */
 bool run_is_done(const struct run *run);

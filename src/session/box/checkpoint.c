@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct text *text_new(const char *s, const struct loss_text *loss)
+struct state_text *state_text_new(const char *s, const struct loss_text *loss)
 {
 	size_t bytes = strlen(s) + 1;
-	struct text *t = malloc(sizeof *t + bytes);
+	struct state_text *t = malloc(sizeof *t + bytes);
 	if (!t)
 		return NULL;
 	t->n_refs = 1;
@@ -19,14 +19,14 @@ struct text *text_new(const char *s, const struct loss_text *loss)
 	return t;
 }
 
-struct text *text_hold(struct text *t)
+struct state_text *state_text_hold(struct state_text *t)
 {
 	if (t)
 		t->n_refs++;
 	return t;
 }
 
-void text_let_go(struct text *t)
+void state_text_let_go(struct state_text *t)
 {
 	if (t && --t->n_refs == 0)
 		free(t);
@@ -82,7 +82,7 @@ void checkpoint_let_go(struct checkpoint *c)
 		stem_let_go(c->stem);
 	shadow_let_go(c->files);
 	for (size_t i = 0; i < ARRAY_LEN(c->states); i++)
-		text_let_go(c->states[i]);
+		state_text_let_go(c->states[i]);
 	free(c);
 }
 

@@ -11,14 +11,15 @@
 enum { CHECKPOINTS_MAX = 16, CHECKPOINTS_DEFAULT = 4 };
 
 /* A text that many may hold. */
-struct text {
+struct state_text {
 	unsigned n_refs;
 	struct loss_text loss; /* what it lacks */
 	char s[];
 };
-struct text *text_new(const char *s, const struct loss_text *loss); /* NULL without memory */
-struct text *text_hold(struct text *t); /* NULL is fine, here and below */
-void text_let_go(struct text *t);
+struct state_text *state_text_new(
+	const char *s, const struct loss_text *loss);	  /* NULL without memory */
+struct state_text *state_text_hold(struct state_text *t); /* NULL is fine, here and below */
+void state_text_let_go(struct state_text *t);
 
 /*
  * A frozen copy of Python, shared by the checkpoints between which only other runtimes ran. Once
@@ -38,16 +39,17 @@ void guard_let_go(struct guard *g);
 
 struct checkpoint {
 	unsigned n_refs;
-	int64_t made_ns;	 /* by the clock of leftover_now_ns() */
+	int64_t made_ns;	 /* by the clock of lost_files_now_ns() */
 	uint64_t id;		 /* of the STEP that it came with; 0: of none */
 	char step[DIGEST_BYTES]; /* "" for before the first, "?" while that is not known */
 	uint32_t mark;		 /* of init: what is newer came later; 0: the guard tells */
 	bool is_guard_own;	 /* the guard was made right after the step */
 	struct guard *guard;	 /* held; NULL: Python was not in use, or see @stem */
 	struct stem *stem; /* held: Python was as in this, of which the box is a branch; or NULL */
-	struct shadow *files;		   /* held, or NULL */
-	struct text *states[RUNTIMES_MAX]; /* what the others' drivers had said; held, or NULL */
-	uint64_t versions[RUNTIMES_MAX];   /* the last step of each runtime */
+	struct shadow *files; /* held, or NULL */
+	struct state_text
+		*states[RUNTIMES_MAX];	 /* what the others' drivers had said; held, or NULL */
+	uint64_t versions[RUNTIMES_MAX]; /* the last step of each runtime */
 };
 
 /* NULL without memory. */

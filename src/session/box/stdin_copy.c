@@ -10,18 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void go_on(struct feed *f);
+static void go_on(struct stdin_copy *f);
 
 static void closed(uv_handle_t *handle)
 {
-	struct feed *f = handle->data;
+	struct stdin_copy *f = handle->data;
 	if (--f->n_open > 0)
 		return;
 	free(take_ptr(f->data));
 	f->closed(f);
 }
 
-void feed_stop(struct feed *f)
+void stdin_copy_stop(struct stdin_copy *f)
 {
 	if (f->is_closing)
 		return;
@@ -37,13 +37,13 @@ void feed_stop(struct feed *f)
 
 static void on_writable(uv_poll_t *poll, int status, int events)
 {
-	struct feed *f = poll->data;
+	struct stdin_copy *f = poll->data;
 	(void)events;
 	ssize_t n = status < 0 ? status : write(f->to, f->data + f->at, f->bytes - f->at);
 	if (status == 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
-		feed_stop(f); /* the program closed its input */
+		stdin_copy_stop(f); /* the program closed its input */
 		return;
 	}
 	f->at += (size_t)n;
@@ -51,13 +51,13 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 		go_on(f);
 }
 
-static void take(struct feed *f)
+static void take(struct stdin_copy *f)
 {
-	ssize_t n = read(f->from, f->data, FEED_BYTES);
+	ssize_t n = read(f->from, f->data, STDIN_COPY_BYTES);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		feed_stop(f);
+		stdin_copy_stop(f);
 		return;
 	}
 	f->at = 0;
@@ -69,15 +69,15 @@ static void take(struct feed *f)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-	struct feed *f = poll->data;
+	struct stdin_copy *f = poll->data;
 	(void)events;
 	if (status < 0)
-		feed_stop(f);
+		stdin_copy_stop(f);
 	else
 		take(f);
 }
 
-static void go_on(struct feed *f)
+static void go_on(struct stdin_copy *f)
 {
 	(void)uv_poll_stop(&f->to_poll);
 	if (f->is_regular)
@@ -90,7 +90,7 @@ static void go_on(struct feed *f)
  * A description of our own: O_NONBLOCK on the given one would be seen by its other holders. A
  * socket has one only, and a terminal or file of another user is not opened again.
  */
-static int open_again(struct feed *f, int from)
+static int open_again(struct stdin_copy *f, int from)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/self/fd/%d", from);
@@ -100,7 +100,7 @@ static int open_again(struct feed *f, int from)
 	return fd < 0 ? fcntl(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
 }
 
-int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err)
+int stdin_copy_start(struct stdin_copy *f, uv_loop_t *loop, int from, int to, struct err *err)
 {
 	struct stat st;
 	cleanup_fd int to_fd = to;
@@ -109,7 +109,7 @@ int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *er
 		return err_sys(err, ERR_IO, errno, "open the standard input");
 	if (S_ISREG(st.st_mode))
 		(void)lseek(own, lseek(from, 0, SEEK_CUR), SEEK_SET);
-	f->data = malloc(FEED_BYTES);
+	f->data = malloc(STDIN_COPY_BYTES);
 	if (!f->data)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the standard input");
 	f->is_regular = S_ISREG(st.st_mode);
@@ -132,7 +132,7 @@ int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *er
 	f->from = fd_take(&own);
 	f->to = fd_take(&to_fd);
 	if (r < 0) {
-		feed_stop(f);
+		stdin_copy_stop(f);
 		return err_sys(err, ERR_IO, -r, "watch the standard input");
 	}
 	go_on(f);

@@ -7,29 +7,29 @@
 #include <stdbool.h>
 #include <uv.h>
 
-enum { FEED_BYTES = 64 << 10 };
+enum { STDIN_COPY_BYTES = 64 << 10 };
 
 /*
  * The box never gets the host's own descriptor: whoever holds one can change a file's times and
  * modes, or push characters back into a terminal.
  */
-struct feed {
+struct stdin_copy {
 	int from, to;
 	uv_poll_t from_poll, to_poll;
 	int n_open; /* handles whose close is not done yet */
 	bool is_regular, is_closing;
-	bool was_blocking;		/* others hold what is read: it is put back */
-	void (*closed)(struct feed *f); /* set by the caller: all handles are gone, once */
+	bool was_blocking;		      /* others hold what is read: it is put back */
+	void (*closed)(struct stdin_copy *f); /* set by the caller: all handles are gone, once */
 	size_t at, bytes;
-	char *data; /* of FEED_BYTES; there is no feed in most sessions */
+	char *data; /* of STDIN_COPY_BYTES; there is no feed in most sessions */
 };
 
 /*
  * Copy from @from (borrowed: opened anew, where that can be) into @to (taken over) until either
  * ends. Errors: ERR_IO, ERR_NO_MEMORY.
  */
-int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err);
+int stdin_copy_start(struct stdin_copy *f, uv_loop_t *loop, int from, int to, struct err *err);
 
 /* Stop one that was started; @f must live until `closed`, which also follows an end by itself. May
  * be called twice. */
-void feed_stop(struct feed *f);
+void stdin_copy_stop(struct stdin_copy *f);

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-struct inlet {
+struct stdin_queue {
 	int reader, writer; /* -1: taken; closed */
 	uv_poll_t poll;
 	bool is_ended;	/* no more is taken; the writer is closed behind what waits */
@@ -25,14 +25,14 @@ struct inlet {
 static void on_writable(uv_poll_t *poll, int status, int events);
 
 /* The poll must be stopped before its descriptor goes. */
-static void shut(struct inlet *in)
+static void shut(struct stdin_queue *in)
 {
 	(void)uv_poll_stop(&in->poll);
 	fd_close(&in->writer);
 }
 
 /* Write what the pipe takes; on when it takes more. */
-static void go_on(struct inlet *in)
+static void go_on(struct stdin_queue *in)
 {
 	while (in->writer >= 0 && in->at < in->all.bytes) {
 		ssize_t n = write(in->writer, in->all.data + in->at, in->all.bytes - in->at);
@@ -60,10 +60,10 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 	go_on(poll->data);
 }
 
-int inlet_open(struct inlet **out, uv_loop_t *loop, struct err *err)
+int stdin_queue_open(struct stdin_queue **out, uv_loop_t *loop, struct err *err)
 {
 	int ends[2];
-	struct inlet *in = calloc(1, sizeof *in);
+	struct stdin_queue *in = calloc(1, sizeof *in);
 	if (!in)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the step's input");
 	int r = box_pipe(ends, err);
@@ -71,7 +71,8 @@ int inlet_open(struct inlet **out, uv_loop_t *loop, struct err *err)
 		free(in);
 		return r;
 	}
-	*in = (struct inlet){.reader = ends[0], .writer = ends[1], .all = BUF_INIT(INLET_BYTES)};
+	*in = (struct stdin_queue){
+		.reader = ends[0], .writer = ends[1], .all = BUF_INIT(STDIN_QUEUE_TOTAL_BYTES)};
 	r = fd_set_nonblock(in->writer, true);
 	if (r == 0)
 		r = uv_poll_init(loop, &in->poll, in->writer);
@@ -88,12 +89,12 @@ int inlet_open(struct inlet **out, uv_loop_t *loop, struct err *err)
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct inlet *in = handle->data;
+	struct stdin_queue *in = handle->data;
 	buf_done(&in->all);
 	free(in);
 }
 
-void inlet_close(struct inlet *in)
+void stdin_queue_close(struct stdin_queue *in)
 {
 	if (!in)
 		return;
@@ -102,27 +103,29 @@ void inlet_close(struct inlet *in)
 	fd_close(&in->writer);
 }
 
-int inlet_take_reader(struct inlet *in)
+int stdin_queue_take_reader(struct stdin_queue *in)
 {
 	return fd_take(&in->reader);
 }
 
-int inlet_put(struct inlet *in, const char *data, size_t bytes, bool is_first, struct err *err)
+int stdin_queue_put(
+	struct stdin_queue *in, const char *data, size_t bytes, bool is_first, struct err *err)
 {
-	if (!inlet_is_open(in)) {
+	if (!stdin_queue_is_open(in)) {
 		(void)err_set(err, ERR_GONE, "the step's input was closed");
 		return err_hint(err,
 			in->is_ended ? "it was ended before"
 				     : "the program does not read it any more");
 	}
-	if (!is_first && inlet_queued(in) > 0 && inlet_queued(in) + bytes > INLET_QUEUE_BYTES) {
-		(void)err_set(
-			err, ERR_BUSY, "%zu bytes wait to be read by the step", inlet_queued(in));
+	if (!is_first && stdin_queue_bytes(in) > 0 &&
+		stdin_queue_bytes(in) + bytes > STDIN_QUEUE_BYTES) {
+		(void)err_set(err, ERR_BUSY, "%zu bytes wait to be read by the step",
+			stdin_queue_bytes(in));
 		return err_hint(err, "send it again when the program has read some");
 	}
 	if (buf_try(&in->all, data, bytes) < 0) {
 		(void)err_set(err, ERR_LIMIT, "the input of a step is over %d MiB in all",
-			INLET_BYTES >> 20);
+			STDIN_QUEUE_TOTAL_BYTES >> 20);
 		return err_hint(err, "write it to a file of the session");
 	}
 	go_on(in);
@@ -131,13 +134,13 @@ int inlet_put(struct inlet *in, const char *data, size_t bytes, bool is_first, s
 	return 0;
 }
 
-void inlet_watch(struct inlet *in, void (*told)(void *arg), void *arg)
+void stdin_queue_watch(struct stdin_queue *in, void (*told)(void *arg), void *arg)
 {
 	in->told = told;
 	in->arg = arg;
 }
 
-void inlet_end(struct inlet *in)
+void stdin_queue_end(struct stdin_queue *in)
 {
 	in->is_ended = true;
 	go_on(in);
@@ -145,25 +148,25 @@ void inlet_end(struct inlet *in)
 		in->told(in->arg);
 }
 
-size_t inlet_queued(const struct inlet *in)
+size_t stdin_queue_bytes(const struct stdin_queue *in)
 {
 	return in->writer < 0 ? 0 : in->all.bytes - in->at;
 }
 
-size_t inlet_unread(const struct inlet *in)
+size_t stdin_queue_unread(const struct stdin_queue *in)
 {
 	int in_pipe = 0;
 	if (in->writer >= 0 && ioctl(in->writer, FIONREAD, &in_pipe) < 0)
 		in_pipe = 0;
-	return inlet_queued(in) + (size_t)in_pipe;
+	return stdin_queue_bytes(in) + (size_t)in_pipe;
 }
 
-bool inlet_is_open(const struct inlet *in)
+bool stdin_queue_is_open(const struct stdin_queue *in)
 {
 	return in->writer >= 0 && !in->is_ended;
 }
 
-const char *inlet_text(const struct inlet *in, size_t *bytes)
+const char *stdin_queue_text(const struct stdin_queue *in, size_t *bytes)
 {
 	*bytes = in->at == in->all.bytes ? in->at
 					 : utf8_cut(buf_str(&in->all), in->all.bytes, in->at);

@@ -9,37 +9,40 @@
 #include <uv.h>
 
 /*
- * A pipe, before it a queue of at most INLET_QUEUE_BYTES that the program has not made room for
- * yet, and a copy of all that went in, at most INLET_BYTES, which the step's record keeps.
+ * A pipe, before it a queue of at most STDIN_QUEUE_BYTES that the program has not made room for
+ * yet, and a copy of all that went in, at most STDIN_QUEUE_TOTAL_BYTES, which the step's record
+ * keeps.
  */
-struct inlet;
+struct stdin_queue;
 
-enum { INLET_QUEUE_BYTES = 1 << 20, INLET_BYTES = 16 << 20 };
+enum { STDIN_QUEUE_BYTES = 1 << 20, STDIN_QUEUE_TOTAL_BYTES = 16 << 20 };
 
-/* Owns: the caller ends it with inlet_close(). Errors: ERR_NO_MEMORY, ERR_IO. */
-int inlet_open(struct inlet **out, uv_loop_t *loop, struct err *err);
+/* Owns: the caller ends it with stdin_queue_close(). Errors: ERR_NO_MEMORY, ERR_IO. */
+int stdin_queue_open(struct stdin_queue **out, uv_loop_t *loop, struct err *err);
 /* It frees itself later, from the loop. NULL is nothing. */
-void inlet_close(struct inlet *in);
+void stdin_queue_close(struct stdin_queue *in);
 
 /* The end that a program reads; it is the caller's, once. Returns: -1 when it was taken. */
-int inlet_take_reader(struct inlet *in);
+int stdin_queue_take_reader(struct stdin_queue *in);
 
 /*
  * Write @data. @is_first: the queue may be as long as it needs.
- * Errors:  ERR_BUSY: the queue is full, nothing was taken; ERR_LIMIT: over INLET_BYTES in all;
- *          ERR_GONE: it was ended, or nobody reads it any more.
+ * Errors:  ERR_BUSY: the queue is full, nothing was taken; ERR_LIMIT: over STDIN_QUEUE_TOTAL_BYTES
+ * in all; ERR_GONE: it was ended, or nobody reads it any more.
  */
-int inlet_put(struct inlet *in, const char *data, size_t bytes, bool is_first, struct err *err);
+int stdin_queue_put(
+	struct stdin_queue *in, const char *data, size_t bytes, bool is_first, struct err *err);
 
 /* Call @told whenever something is written, or it is ended. */
-void inlet_watch(struct inlet *in, void (*told)(void *arg), void *arg);
+void stdin_queue_watch(struct stdin_queue *in, void (*told)(void *arg), void *arg);
 
 /* No more comes: the program sees the end behind what waits. */
-void inlet_end(struct inlet *in);
+void stdin_queue_end(struct stdin_queue *in);
 
 /* Bytes that wait; the same with what is in the pipe; and whether more can be written. */
-size_t inlet_queued(const struct inlet *in), inlet_unread(const struct inlet *in);
-bool inlet_is_open(const struct inlet *in);
+size_t stdin_queue_bytes(const struct stdin_queue *in),
+	stdin_queue_unread(const struct stdin_queue *in);
+bool stdin_queue_is_open(const struct stdin_queue *in);
 
 /* What went into the pipe so far, up to a whole character. Borrowed. */
-const char *inlet_text(const struct inlet *in, size_t *bytes);
+const char *stdin_queue_text(const struct stdin_queue *in, size_t *bytes);

@@ -328,6 +328,14 @@ const struct warden_bind *order_host_bind(const struct order_checked *order)
 	return NULL;
 }
 
+bool order_has_host_workspace(const struct order_checked *order)
+{
+	for (size_t i = 0; i < order->n_binds; i++)
+		if (order->binds[i].kind == BIND_WORKSPACE)
+			return true;
+	return false;
+}
+
 void order_done(struct order_checked *c)
 {
 	for (size_t i = 0; i < RUNTIMES_MAX; i++)

@@ -63,8 +63,10 @@ struct order_checked {
  */
 int order_check(struct order_checked *out, const struct order *order, const struct install *install,
 	struct err *err);
-/* The first that is the host's and written to by the session, borrowed; or NULL. */
+/* The first bind of a host's directory that the session may write to, borrowed; or NULL. */
 const struct warden_bind *order_host_bind(const struct order_checked *order);
+/* Is the workspace a directory of the host? */
+bool order_has_host_workspace(const struct order_checked *order);
 void order_done(struct order_checked *c);
 
 /* How to start @runtime. Returns: NULL and @err when it is not to be had. */

@@ -23,7 +23,7 @@ struct step_order *step_order_new(const struct step_order *like, struct err *err
 	if (!order) {
 		int fd = like->stdin_fd;
 		fd_close(&fd);
-		inlet_close(like->inlet);
+		stdin_queue_close(like->stdin_queue);
 		json_decref(like->inputs);
 		(void)no_memory(err);
 		return NULL;
@@ -52,7 +52,7 @@ void step_order_let_go(struct step_order *order)
 	if (!order || --order->n_refs > 0)
 		return;
 	fd_close(&order->stdin_fd);
-	inlet_close(order->inlet);
+	stdin_queue_close(order->stdin_queue);
 	json_decref(order->inputs);
 	free(order);
 }
@@ -102,7 +102,7 @@ int step_order_note_inputs(struct step_order *order, struct err *err)
 void step_order_note_written(struct step_order *order)
 {
 	size_t bytes;
-	const char *text = order->inlet ? inlet_text(order->inlet, &bytes) : NULL;
+	const char *text = order->stdin_queue ? stdin_queue_text(order->stdin_queue, &bytes) : NULL;
 	if (text && order->inputs)
 		(void)json_object_set_new(order->inputs, "stdin", json_stringn(text, bytes));
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct inlet;
+struct stdin_queue;
 
 #define STEP_HELP_ATOMIC "after an error, be as if the step had not been"
 
@@ -38,10 +38,10 @@ struct step_order {
 #define STEP_FLAG_MEMBER(member, ...) bool member;
 	STEP_FLAGS(STEP_FLAG_MEMBER)
 #undef STEP_FLAG_MEMBER
-	json_t *inputs;	     /* an object whose members the step's record keeps, or NULL; owned */
-	int stdin_fd;	     /* what the step reads, until it is sent to the driver; or -1; owned */
-	size_t stdin_bytes;  /* of it, when it is a text */
-	struct inlet *inlet; /* the writing end of `stdin_fd`, or NULL; owned */
+	json_t *inputs;	    /* an object whose members the step's record keeps, or NULL; owned */
+	int stdin_fd;	    /* what the step reads, until it is sent to the driver; or -1; owned */
+	size_t stdin_bytes; /* of it, when it is a text */
+	struct stdin_queue *stdin_queue; /* the writing end of `stdin_fd`, or NULL; owned */
 
 	/* Of `retort run` only, and borrowed. */
 	const char *const *argv; /* NULL-terminated */
@@ -56,7 +56,7 @@ struct step_order {
 /*
  * An order like @like, with copies of its code and file name, and one hold.
  *
- * Owns: takes over `inputs`, `stdin_fd` and `inlet` of @like, also on failure.
+ * Owns: takes over `inputs`, `stdin_fd` and `stdin_queue` of @like, also on failure.
  * Returns: NULL and ERR_NO_MEMORY.
  */
 struct step_order *step_order_new(const struct step_order *like, struct err *err);

@@ -8,16 +8,13 @@
 #include <jansson.h>
 
 /* The clock that the kernel takes the times of changes from. */
-int64_t leftover_now_ns(void);
-
-/* Is the workspace a directory of the host? */
-bool leftover_has_host_workspace(const struct order_checked *order);
+int64_t lost_files_now_ns(void);
 
 /* Append @prefix and @path, repaired to be UTF-8; the list is made when it is NULL. */
-void leftover_add(json_t **list, const char *prefix, const char *path);
+void lost_files_add(json_t **list, const char *prefix, const char *path);
 
 /* Append what has been changed or removed of the files @then of the directory @prefix. */
-void leftover_compare(json_t **list, const char *prefix, const struct workspace *then,
+void lost_files_compare(json_t **list, const char *prefix, const struct workspace *then,
 	const struct workspace *now);
 
 /*
@@ -27,8 +24,8 @@ void leftover_compare(json_t **list, const char *prefix, const struct workspace 
  * below it.
  * @workspace_fd: as the box has it; -1: the box is gone, so nothing can be listed.
  */
-void leftover_volumes(
+void lost_files_volumes(
 	json_t **list, const struct order_checked *order, int workspace_fd, int64_t since_ns);
 
 /* Append what differs from @then in the workspace @fd of the host; without @then (NULL), ".". */
-void leftover_workspace(json_t **list, const struct shadow *then, int fd);
+void lost_files_workspace(json_t **list, const struct shadow *then, int fd);

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "session/box/volume_changes.h"
+#include "session/box/lost_files.h"
 
 #include "base/fd.h"
 #include "base/utf8.h"
@@ -18,22 +18,14 @@
 
 static const char home[] = "/home/user/";
 
-int64_t leftover_now_ns(void)
+int64_t lost_files_now_ns(void)
 {
 	struct timespec now;
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-bool leftover_has_host_workspace(const struct order_checked *order)
-{
-	for (size_t i = 0; i < order->n_binds; i++)
-		if (order->binds[i].kind == BIND_WORKSPACE)
-			return true;
-	return false;
-}
-
-void leftover_add(json_t **list, const char *prefix, const char *path)
+void lost_files_add(json_t **list, const char *prefix, const char *path)
 {
 	cleanup_buf struct buf text = BUF_INIT(6 * PATH_MAX);
 	if (!*list)
@@ -43,22 +35,22 @@ void leftover_add(json_t **list, const char *prefix, const char *path)
 		(void)json_array_append_new(*list, json_stringn(buf_str(&text), text.bytes));
 }
 
-struct naming {
+struct name_list {
 	json_t **list;
 	const char *prefix;
 };
 
 static void name_change(void *arg, enum workspace_change change, const struct workspace_file *file)
 {
-	const struct naming *n = arg;
+	const struct name_list *n = arg;
 	if (change != WORKSPACE_CREATED)
-		leftover_add(n->list, n->prefix, file->path);
+		lost_files_add(n->list, n->prefix, file->path);
 }
 
-void leftover_compare(json_t **list, const char *prefix, const struct workspace *then,
+void lost_files_compare(json_t **list, const char *prefix, const struct workspace *then,
 	const struct workspace *now)
 {
-	workspace_compare(then, now, name_change, &(struct naming){list, prefix});
+	workspace_compare(then, now, name_change, &(struct name_list){list, prefix});
 }
 
 /* ---- volumes ---- */
@@ -80,7 +72,7 @@ static void tell_changes(struct look *l)
 	for (size_t i = 0; i < l->files.n_files; i++) {
 		const struct workspace_file *f = &l->files.files[i];
 		if (is_changed(l, f))
-			leftover_add(l->list, l->prefix, f->path);
+			lost_files_add(l->list, l->prefix, f->path);
 	}
 }
 
@@ -111,17 +103,17 @@ static void look_at(struct look *l, const struct warden_bind *bind, int workspac
 	cleanup_fd int fd = workspace_fd < 0 ? -1 : open_volume(bind, workspace_fd, &st);
 	bool is_dir = fd >= 0 && S_ISDIR(st.st_mode);
 	if (fd < 0 || (is_dir && workspace_scan(&l->files, fd, &err) < 0)) {
-		leftover_add(l->list, name, "");
+		lost_files_add(l->list, name, "");
 		return;
 	}
 	snprintf(l->prefix, sizeof l->prefix, "%s/", name);
 	tell_changes(l);
 	if (l->files.is_cut || changed_ns(&st) >= l->since_ns)
-		leftover_add(l->list, name, "");
+		lost_files_add(l->list, name, "");
 	workspace_done(&l->files);
 }
 
-void leftover_volumes(
+void lost_files_volumes(
 	json_t **list, const struct order_checked *order, int workspace_fd, int64_t since_ns)
 {
 	struct look l = {.list = list, .since_ns = since_ns};
@@ -133,19 +125,19 @@ void leftover_volumes(
 static void name_action(void *arg, const struct shadow_action *action)
 {
 	if (action->act != SHADOW_TIME)
-		leftover_add(arg, "", action->path);
+		lost_files_add(arg, "", action->path);
 }
 
-void leftover_workspace(json_t **list, const struct shadow *then, int fd)
+void lost_files_workspace(json_t **list, const struct shadow *then, int fd)
 {
 	struct workspace now;
 	struct err err;
 	if (!then || fd < 0 || workspace_scan(&now, fd, &err) < 0) {
-		leftover_add(list, "", ".");
+		lost_files_add(list, "", ".");
 		return;
 	}
 	if (now.is_cut || shadow_files(then)->is_cut)
-		leftover_add(list, "", ".");
+		lost_files_add(list, "", ".");
 	shadow_diff(then, &now, name_action, list);
 	workspace_done(&now);
 }
