@@ -126,6 +126,10 @@ NOT_FOR = {
 # Programs of their own: nobody links into them, and they link nothing but libc.
 TRUSTED = ("sandbox/warden/", "sandbox/init/")
 
+# Places, and the modules that their code never reaches, by any chain of includes: a header leads to the
+# .c of its name as well. So `retort run` never calls SQLite.
+UNREACHED = {"api/once/": ("store", "registry")}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -223,6 +227,34 @@ def check_rows(used):
                 yield f"src/{module}: includes nothing of {other}, which its row allows"
 
 
+def includes_of(src, path):
+    with open(os.path.join(src, path), encoding="utf-8") as f:
+        return [match[2] for match in map(INCLUDE.match, f) if match and match[1] == '"']
+
+
+def check_reach(src, paths):
+    sources_of = {}
+    for path in paths:
+        if path.endswith(".c"):
+            sources_of.setdefault((path.split("/")[0], os.path.basename(path)[:-2]), []).append(path)
+    for place, forbidden in UNREACHED.items():
+        came_from = {path: None for path in paths if path.startswith(place)}
+        todo = list(came_from)
+        while todo:
+            path = todo.pop()
+            module, name = path.split("/")[0], os.path.splitext(os.path.basename(path))[0]
+            for target in [*includes_of(src, path), *sources_of.get((module, name), [])]:
+                if target not in came_from and os.path.exists(os.path.join(src, target)):
+                    came_from[target] = path
+                    todo.append(target)
+        for path in came_from:
+            if path.split("/")[0] in forbidden:
+                chain = [path]
+                while came_from[chain[-1]]:
+                    chain.append(came_from[chain[-1]])
+                yield f"src/{place}: reaches src/{path}: " + " < ".join(chain[1:])
+
+
 def sources(src):
     for top, _, names in sorted(os.walk(src)):
         for name in sorted(names):
@@ -267,7 +299,7 @@ def main():
         if path.split("/")[0] not in LAYERS:
             problems.append(f"src/{path}: a module that the table does not know")
         problems += check_file(src, path, used)
-    problems += [*check_names(paths), *check_rows(used), *check_table(root, is_written)]
+    problems += [*check_names(paths), *check_rows(used), *check_reach(src, paths), *check_table(root, is_written)]
     print("\n".join(problems + [f"layers: {len(paths)} files, {len(problems)} problems"]))
     return 1 if problems or not paths else 0
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -51,6 +52,21 @@ class House(unittest.TestCase):
 
     def test_layers(self):
         self.check_program("check_layers.py")
+
+    def test_a_run_that_would_reach_the_journal_is_found(self):
+        """However long the way: a header leads to its .c."""
+        tree = {"api/once/once.c": '#include "session/session.h"', "session/session.h": "",
+                "session/box/box.h": "", "session/session.c": '#include "session/box/box.h"',
+                "session/box/box.c": '#include "store/journal.h"', "store/journal.h": ""}
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in tree.items():
+                os.makedirs(os.path.dirname(os.path.join(root, "src", name)), exist_ok=True)
+                with open(os.path.join(root, "src", name), "w", encoding="utf-8") as f:
+                    f.write(text + "\n")
+            done = subprocess.run([sys.executable, os.path.join(ROOT, "dev/check_layers.py"), root], check=False,
+                                  stdout=subprocess.PIPE, text=True)
+        self.assertIn("src/api/once/: reaches src/store/journal.h: session/box/box.c < session/box/box.h < "
+                      "session/session.c < session/session.h < api/once/once.c\n", done.stdout)
 
     def test_sizes(self):
         self.check_program("check_size.py")
