@@ -32,17 +32,14 @@ int change_judge(int status, const char *path, struct err *err)
 									     : ERR_ACCESS;
 	if (status >= 0)
 		return 0;
-	if (status == -ECANCELED) {
-		err_set(err, ERR_BUSY,
+	if (status == -ECANCELED)
+		return err_fail(err, ERR_BUSY, "change it again",
 			"change %s: the step that ran was rolled back, and this with it", path);
-		return err_hint(err, "change it again");
-	}
-	if (status == -EISDIR) {
-		err_set(err, ERR_ACCESS, "change %s: it is a directory", path);
-		return err_hint(err,
+	if (status == -EISDIR)
+		return err_fail(err, ERR_ACCESS,
 			"name a file in it; or, to remove it with all that is in it, say so: "
-			"`recursive`");
-	}
+			"`recursive`",
+			"change %s: it is a directory", path);
 	int r = err_sys(err, code, -status, "change %s", path);
 	if (status == -ENOTEMPTY)
 		return err_hint(
@@ -101,10 +98,9 @@ static int ask_init(struct session *s, struct err *err)
 {
 	struct change *c = s->change;
 	struct box *box = session_box(s);
-	if (box->filed) {
-		err_set(err, ERR_BUSY, "another change of a file is under way");
-		return err_hint(err, "ask again in a moment");
-	}
+	if (box->filed)
+		return err_fail(err, ERR_BUSY, "ask again in a moment",
+			"another change of a file is under way");
 	if (!save_files_idle(s)) /* the files as they are, before the change */
 		return 0;
 	session_touch(s);

@@ -109,9 +109,9 @@ static void take_setup(struct session_driver *p, const json_t *said)
 	if (error) {
 		const char *name = json_string_value(json_object_get(error, "name"));
 		const char *message = json_string_value(json_object_get(error, "message"));
-		err_set(&err, ERR_USAGE, "%.60s: %.180s", name ? name : "setup failed",
-			message ? message : "");
-		err_hint(&err, "name modules that this interpreter has: --preload numpy,pandas");
+		err_fail(&err, ERR_USAGE,
+			"name modules that this interpreter has: --preload numpy,pandas",
+			"%.60s: %.180s", name ? name : "setup failed", message ? message : "");
 	}
 	session_opened(s, error ? &err : NULL);
 	session_count(s); /* a branch may have waited for it */

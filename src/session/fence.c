@@ -86,8 +86,8 @@ static bool is_closed_between(const char *code, size_t from, size_t to, const st
 
 static int refuse(struct err *err, const char *what)
 {
-	(void)err_set(err, ERR_USAGE, "%s", what);
-	return err_hint(err, "send the code alone, without a fence, or one fence around all of it");
+	return err_fail(err, ERR_USAGE,
+		"send the code alone, without a fence, or one fence around all of it", "%s", what);
 }
 
 int fence_find(const struct step_order *order, const struct runtime *runtime, struct fence *out,

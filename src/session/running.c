@@ -324,8 +324,9 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 	for (size_t i = 0; order->argv && order->argv[i]; i++)
 		if (json_array_append_new(argv, json_string(order->argv[i])) < 0) {
 			json_decref(argv);
-			err_set(err, ERR_USAGE, "argument %zu is not UTF-8", i);
-			err_hint(err, "pass such names in a file: -v names.txt:names.txt");
+			err_fail(err, ERR_USAGE,
+				"pass such names in a file: -v names.txt:names.txt",
+				"argument %zu is not UTF-8", i);
 			return NULL;
 		}
 	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", text, "code",

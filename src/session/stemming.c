@@ -45,9 +45,9 @@ static void refuse(struct session *s, int n)
 	struct driver *d = python_driver(s)->driver;
 	if (d)
 		d->is_stem = false; /* it goes on with its next step */
-	err_set(&err, ERR_BUSY, "the session has %d process%s of its own, which a branch would end",
-		n, n == 1 ? "" : "es");
-	err_hint(&err, "end them first, or ask with `force`");
+	err_fail(&err, ERR_BUSY, "end them first, or ask with `force`",
+		"the session has %d process%s of its own, which a branch would end", n,
+		n == 1 ? "" : "es");
 	tell_stem(s, &err);
 }
 
@@ -140,34 +140,31 @@ static int check_copy(struct session *s, struct err *err)
 		again_bytes += size.again_bytes;
 		if (size.n_dirs <= WIRE_DIRS_MAX)
 			continue;
-		err_set(err, ERR_LIMIT, "the session's files are more than %d directories deep",
-			WIRE_DIRS_MAX);
-		return err_hint(err, "remove such a tree, then branch");
+		return err_fail(err, ERR_LIMIT, "remove such a tree, then branch",
+			"the session's files are more than %d directories deep", WIRE_DIRS_MAX);
 	}
 	if (again_bytes == 0 || fstatvfs(s->box->workspace_fd, &st) < 0 ||
 		again_bytes <= (uint64_t)st.f_bavail * st.f_frsize)
 		return 0;
-	err_set(err, ERR_NO_SPACE,
+	return err_fail(err, ERR_NO_SPACE,
+		"remove some, or make the session with a larger limit of disk",
 		"the session's hard links become files of their own in a branch, "
 		"for which there is no room");
-	return err_hint(err, "remove some, or make the session with a larger limit of disk");
 }
 
 static int check_stem(struct session *s, struct err *err)
 {
 	struct session_driver *p;
-	if (!session_is_idle(s) || s->stemmed || s->branching) {
-		err_set(err, ERR_BUSY, "a step of the session is running");
-		return err_hint(err, "wait for its result, or interrupt it");
-	}
+	if (!session_is_idle(s) || s->stemmed || s->branching)
+		return err_fail(err, ERR_BUSY, "wait for its result, or interrupt it",
+			"a step of the session is running");
 	if (!session_box(s))
 		return err_set(err, ERR_GONE, "the session has no box");
 	/* Its own next box is one deeper as well: it would be lost. */
-	if (s->box->depth >= WIRE_DEPTH_MAX) {
-		err_set(err, ERR_LIMIT, "the session is %d branches of branches deep",
-			WIRE_DEPTH_MAX);
-		return err_hint(err, "branch one that is less deep, or make a new session");
-	}
+	if (s->box->depth >= WIRE_DEPTH_MAX)
+		return err_fail(err, ERR_LIMIT,
+			"branch one that is less deep, or make a new session",
+			"the session is %d branches of branches deep", WIRE_DEPTH_MAX);
 	int r = check_copy(s, err);
 	if (r < 0)
 		return r;
@@ -259,10 +256,10 @@ void session_count(struct session *s)
 		clear_box(s);
 		return;
 	}
-	err_set(&err, ERR_BUSY, "the session cannot be branched: %s", barred);
-	err_hint(&err,
+	err_fail(&err, ERR_BUSY,
 		strstr(barred, "threads")
 			? "end them in a step, or wait until they have ended, then branch"
-			: "take it back in a step, or with `session.undo`, then branch");
+			: "take it back in a step, or with `session.undo`, then branch",
+		"the session cannot be branched: %s", barred);
 	tell_stem(s, &err);
 }

@@ -156,11 +156,11 @@ static int make_copy(int from, const struct stat *st, int dir, const char *name,
 static int count_again(struct copy_out *c, const struct stat *st, const char *path, struct err *err)
 {
 	uint64_t bytes = MIN((uint64_t)st->st_size, (uint64_t)st->st_blocks * 512);
-	if (bytes > c->again_bytes_max - MIN(c->again_bytes, c->again_bytes_max)) {
-		err_set(err, ERR_LIMIT, "copy %s out: names of one file, copied again, are over %s",
-			path, num_format_bytes(c->again_bytes_max).text);
-		return err_hint(err, "choose a directory on a file system that has hard links");
-	}
+	if (bytes > c->again_bytes_max - MIN(c->again_bytes, c->again_bytes_max))
+		return err_fail(err, ERR_LIMIT,
+			"choose a directory on a file system that has hard links",
+			"copy %s out: names of one file, copied again, are over %s", path,
+			num_format_bytes(c->again_bytes_max).text);
 	c->again_bytes += bytes;
 	return 0;
 }

@@ -272,10 +272,10 @@ static int queue(
 	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err)
 {
 	int r = frame_write(&d->out, type, text, bytes);
-	if (r == -E2BIG) {
-		err_set(err, ERR_LIMIT, "the code is over %d MiB", FRAME_MAX_BYTES >> 20);
-		return err_hint(err, "put data into a file and give it with -v data:/data");
-	}
+	if (r == -E2BIG)
+		return err_fail(err, ERR_LIMIT,
+			"put data into a file and give it with -v data:/data",
+			"the code is over %d MiB", FRAME_MAX_BYTES >> 20);
 	return r < 0 ? err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver") : 0;
 }
 

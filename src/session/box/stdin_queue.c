@@ -111,23 +111,18 @@ int stdin_queue_take_reader(struct stdin_queue *in)
 int stdin_queue_put(
 	struct stdin_queue *in, const char *data, size_t bytes, bool is_first, struct err *err)
 {
-	if (!stdin_queue_is_open(in)) {
-		(void)err_set(err, ERR_GONE, "the step's input was closed");
-		return err_hint(err,
+	if (!stdin_queue_is_open(in))
+		return err_fail(err, ERR_GONE,
 			in->is_ended ? "it was ended before"
-				     : "the program does not read it any more");
-	}
+				     : "the program does not read it any more",
+			"the step's input was closed");
 	if (!is_first && stdin_queue_bytes(in) > 0 &&
-		stdin_queue_bytes(in) + bytes > STDIN_QUEUE_BYTES) {
-		(void)err_set(err, ERR_BUSY, "%zu bytes wait to be read by the step",
-			stdin_queue_bytes(in));
-		return err_hint(err, "send it again when the program has read some");
-	}
-	if (buf_try(&in->all, data, bytes) < 0) {
-		(void)err_set(err, ERR_LIMIT, "the input of a step is over %d MiB in all",
-			STDIN_QUEUE_TOTAL_BYTES >> 20);
-		return err_hint(err, "write it to a file of the session");
-	}
+		stdin_queue_bytes(in) + bytes > STDIN_QUEUE_BYTES)
+		return err_fail(err, ERR_BUSY, "send it again when the program has read some",
+			"%zu bytes wait to be read by the step", stdin_queue_bytes(in));
+	if (buf_try(&in->all, data, bytes) < 0)
+		return err_fail(err, ERR_LIMIT, "write it to a file of the session",
+			"the input of a step is over %d MiB in all", STDIN_QUEUE_TOTAL_BYTES >> 20);
 	go_on(in);
 	if (in->told)
 		in->told(in->arg);

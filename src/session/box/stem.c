@@ -224,8 +224,8 @@ static void on_branch_exited(void *arg, struct driver *d, int status)
 	struct err err;
 	(void)d;
 	(void)status;
-	err_set(&err, ERR_GONE, "the branch's driver died at its start");
-	err_hint(&err, "its limit of memory or of open files may be too low");
+	err_fail(&err, ERR_GONE, "its limit of memory or of open files may be too low",
+		"the branch's driver died at its start");
 	fail(arg, &err);
 }
 
@@ -253,10 +253,9 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	struct branching *b = s->making.first;
 	while (b && id && strtoull(id, NULL, 10) != b->id)
 		b = b->next;
-	if (b && id && error) {
-		err_set(&b->err, ERR_GONE, "cannot be branched: %.200s", error);
-		err_hint(&b->err, "end or close what stands in the way, then branch");
-	}
+	if (b && id && error)
+		err_fail(&b->err, ERR_GONE, "end or close what stands in the way, then branch",
+			"cannot be branched: %.200s", error);
 	json_decref(said);
 	return 0;
 }

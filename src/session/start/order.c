@@ -67,18 +67,16 @@ static int check_source(
 			sys == EACCES ? "this user may not read it: ls -ld says who may"
 				      : "name a file or directory of this host");
 	}
-	if (is_dir_needed && !S_ISDIR(st->st_mode)) {
-		err_set(err, ERR_USAGE, "%s %s is no directory", options[kind], src);
-		return err_hint(err, "name a directory of this host");
-	}
-	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode)) {
-		err_set(err, ERR_USAGE, "%s %s is no file or directory", options[kind], src);
-		return err_hint(err, "devices, sockets and pipes cannot be shown to a box");
-	}
-	if (kind == BIND_WORKSPACE && strcmp(path, "/") == 0) {
-		err_set(err, ERR_USAGE, "--workspace / would hand over the whole host");
-		return err_hint(err, "choose a directory for this work");
-	}
+	if (is_dir_needed && !S_ISDIR(st->st_mode))
+		return err_fail(err, ERR_USAGE, "name a directory of this host",
+			"%s %s is no directory", options[kind], src);
+	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode))
+		return err_fail(err, ERR_USAGE,
+			"devices, sockets and pipes cannot be shown to a box",
+			"%s %s is no file or directory", options[kind], src);
+	if (kind == BIND_WORKSPACE && strcmp(path, "/") == 0)
+		return err_fail(err, ERR_USAGE, "choose a directory for this work",
+			"--workspace / would hand over the whole host");
 	if (kind == BIND_WORKSPACE && access(path, W_OK) < 0) {
 		int r = err_sys(err, ERR_ACCESS, errno, "--workspace %s", src);
 		return err_hint(err, "choose a directory that you may write to"), r;
@@ -231,8 +229,8 @@ static int check_code(const struct order *order, struct err *err)
 {
 	if (utf8_is_valid(order->code, order->code_bytes))
 		return 0;
-	err_set(err, ERR_USAGE, "%s is not UTF-8", order->filename);
-	return err_hint(err, "save it as UTF-8: iconv -f latin1 -t utf-8 FILE");
+	return err_fail(err, ERR_USAGE, "save it as UTF-8: iconv -f latin1 -t utf-8 FILE",
+		"%s is not UTF-8", order->filename);
 }
 
 int order_new_id(char id[ORDER_ID_BYTES], struct err *err)
