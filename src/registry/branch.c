@@ -39,9 +39,8 @@ static struct entry *new_child(struct job *job, struct err *err)
 {
 	const struct entry *e = job->entry;
 	char id[ORDER_ID_BYTES];
-	struct entry *child = order_new_id(id, err) < 0
-		? NULL
-		: entry_new(e->roll, e->owner, id, job->text, e->order_text);
+	order_new_id(id);
+	struct entry *child = entry_new(e->roll, e->owner, id, job->text, e->order_text);
 	if (!child) {
 		err_set(err, ERR_NO_MEMORY, "no memory for a session");
 		return NULL;

@@ -129,7 +129,7 @@ void registry_replay(
 	if (bad == 0 && (memory_bytes = admit(r, &c->recording, &err)) < 0)
 		bad = -1;
 	if (bad == 0)
-		bad = order_new_id(id, &err);
+		order_new_id(id);
 	if (bad == 0) {
 		c->entry = entry_new(r->roll, registry_owner(r), id, NULL, c->recording.order);
 		if (!c->entry)

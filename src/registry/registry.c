@@ -446,7 +446,7 @@ void registry_create(
 	if (bad == 0)
 		bad = admit_session(r, memory_bytes, true, &err);
 	if (bad == 0)
-		bad = order_new_id(id, &err);
+		order_new_id(id);
 	struct entry *e = bad == 0 && text
 		? entry_new(r->roll, registry_owner(r), id, req->name, text)
 		: NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/change.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "base/timer.h"
 #include "session/inside.h"
@@ -136,11 +137,7 @@ static struct change *new_change(
 		err_set(err, ERR_GONE, "the session is not open and idle");
 		return NULL;
 	}
-	struct change *c = calloc(1, sizeof *c);
-	if (!c) {
-		err_set(err, ERR_NO_MEMORY, "no memory for the change");
-		return NULL;
-	}
+	struct change *c = xnew(struct change);
 	c->fd = -1;
 	c->done = done;
 	c->arg = arg;

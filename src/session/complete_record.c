@@ -12,6 +12,7 @@
  */
 #include "session/complete_record.h"
 
+#include "base/json.h"
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "session/inside.h"
@@ -44,20 +45,17 @@ static bool is_undone(
 static void add_change(void *arg, enum workspace_change change, const struct workspace_file *file)
 {
 	static const char *const words[] = {"created", "modified", "deleted"};
-	cleanup_buf struct buf path = BUF_INIT(3 * 4096);
-	/* A name that is no UTF-8 cannot be said in JSON; it is shown repaired. */
 	struct session *s = arg;
 	struct record *record = &s->record;
 	if (file->kind != WORKSPACE_FILE || is_undone(s, change, file) ||
-		utf8_repair(&path, file->path, strlen(file->path), NULL) < 0 ||
 		record_add_path(record, change == WORKSPACE_DELETED ? NULL : file->path) < 0)
 		return;
-	json_t *row = json_object();
-	(void)json_object_set_new(row, "path", json_stringn(buf_str(&path), path.bytes));
-	(void)json_object_set_new(row, "change", json_string(words[change]));
-	(void)json_object_set_new(row, "size", json_integer((json_int_t)file->size_bytes));
-	(void)json_object_set_new(row, "mime", json_string(workspace_mime(file->path)));
-	(void)json_array_append_new(record->files, row);
+	json_t *row = json_need(json_object());
+	json_put_text(row, "path", file->path);
+	json_put_text(row, "change", words[change]);
+	json_put_int(row, "size", (int64_t)file->size_bytes);
+	json_put_text(row, "mime", workspace_mime(file->path));
+	json_add_new(record->files, row);
 }
 
 static void tell_changes(
@@ -172,9 +170,7 @@ static void done(uv_work_t *work, int status)
 
 static bool start_work(struct session *s, bool is_listing)
 {
-	struct completion *n = calloc(1, sizeof *n);
-	if (!n)
-		return false;
+	struct completion *n = xnew(struct completion);
 	*n = (struct completion){.work = {.data = n}, .session = s};
 	if (is_listing) {
 		n->box = box_hold(s->box);

@@ -3,6 +3,7 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "runtime/start.h"
 #include "session/step/report.h"
 
@@ -50,14 +51,13 @@ static json_t *parse(const struct frame *frame, struct err *err)
 
 static uint64_t id_of(const json_t *said)
 {
-	const char *id = json_string_value(json_object_get(said, "id"));
-	return id ? strtoull(id, NULL, 10) : 0;
+	return strtoull(json_get_text(said, "id"), NULL, 10);
 }
 
 static int take_state(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct loss_text loss;
-	json_t *said = parse(frame, err);
+	cleanup_json json_t *said = parse(frame, err);
 	const char *state = json_string_value(json_object_get(said, "state"));
 	size_t bytes = json_string_length(json_object_get(said, "state"));
 	int r = said ? 0 : -EPROTO;
@@ -69,13 +69,12 @@ static int take_state(struct session_driver *p, const struct frame *frame, struc
 		p->state = state_text_new(state, &loss);
 		p->is_loss_told = false;
 	}
-	json_decref(said);
 	return r;
 }
 
 static int take_guard(struct session_driver *p, const struct frame *frame, struct err *err)
 {
-	json_t *said = parse(frame, err);
+	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
 	const json_t *pid = json_object_get(said, "pid");
@@ -84,7 +83,6 @@ static int take_guard(struct session_driver *p, const struct frame *frame, struc
 		p->arm_pid = (int32_t)json_integer_value(pid);
 	if (p->due_id && id_of(said) == p->due_id)
 		save_state_guard(p, said);
-	json_decref(said);
 	return 0;
 }
 
@@ -107,11 +105,11 @@ static void take_setup(struct session_driver *p, const json_t *said)
 	const json_t *error = json_object_get(said, "error");
 	p->setup_id = 0;
 	if (error) {
-		const char *name = json_string_value(json_object_get(error, "name"));
-		const char *message = json_string_value(json_object_get(error, "message"));
+		const char *name = json_get_text(error, "name");
+		const char *message = json_get_text(error, "message");
 		err_fail(&err, ERR_USAGE,
 			"name modules that this interpreter has: --preload numpy,pandas",
-			"%.60s: %.180s", name ? name : "setup failed", message ? message : "");
+			"%.60s: %.180s", name[0] ? name : "setup failed", message);
 	}
 	session_opened(s, error ? &err : NULL);
 	session_count(s); /* a branch may have waited for it */
@@ -120,7 +118,7 @@ static void take_setup(struct session_driver *p, const json_t *said)
 static int take_done(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct session *s = p->session;
-	json_t *said = parse(frame, err);
+	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
 	uint64_t id = id_of(said);
@@ -128,7 +126,6 @@ static int take_done(struct session_driver *p, const struct frame *frame, struct
 		take_names(s, said);
 	else if (p->setup_id && id == p->setup_id)
 		take_setup(p, said);
-	json_decref(said);
 	return 0;
 }
 
@@ -166,13 +163,12 @@ static int take_step_frame(struct session_driver *p, const struct frame *frame, 
 
 static int take_ready(struct session_driver *p, const struct frame *frame, struct err *err)
 {
-	json_t *said = parse(frame, err);
+	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
 	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	p->is_unnamed = true;
 	rollback_ready(p, said);
-	json_decref(said);
 	return 0;
 }
 
@@ -404,12 +400,11 @@ void session_driver_ask_guard(struct session_driver *p)
 	if (!p->due_id || p->is_due_said || !p->driver)
 		return;
 	snprintf(id, sizeof id, "%llu", (unsigned long long)p->due_id);
-	json_t *order = json_pack(
-		"{s:s, s:I}", "id", id, "guard_bytes", (json_int_t)guard_bytes(p->session));
+	cleanup_json json_t *order = json_need(json_pack(
+		"{s:s, s:I}", "id", id, "guard_bytes", (json_int_t)guard_bytes(p->session)));
 	p->is_due_said = true;
 	cleanup_fd int theirs = make_guard_socket(p);
 	(void)driver_send_fd(p->driver, FRAME_CHECKPOINT, order, theirs, &none);
-	json_decref(order);
 }
 
 bool session_driver_is_waiting(const struct session_driver *p)
@@ -426,13 +421,13 @@ static void ask_setup(struct session_driver *p, json_t *setup)
 	char id[24];
 	p->setup_id = ++s->last_id;
 	snprintf(id, sizeof id, "%llu", (unsigned long long)p->setup_id);
-	(void)json_object_set_new(setup, "id", json_string(id));
+	json_put_text(setup, "id", id);
 	bool is_template = s->is_template && p->runtime->carry == CARRY_MEMORY;
-	(void)json_object_set_new(setup, "template", json_boolean(is_template));
-	json_t *preload = json_array();
+	json_put_bool(setup, "template", is_template);
+	json_t *preload = json_need(json_array());
 	for (size_t i = 0; s->preload && s->preload[i]; i++)
-		(void)json_array_append_new(preload, json_string(s->preload[i]));
-	(void)json_object_set_new(setup, "preload", preload);
+		json_add_text(preload, s->preload[i]);
+	json_put_new(setup, "preload", preload);
 }
 
 /*
@@ -444,26 +439,25 @@ int session_driver_setup(struct session_driver *p, enum setup what, struct err *
 	struct session *s = p->session;
 	struct err none;
 	p->is_unnamed = false;
-	json_t *setup = json_pack("{s:s}", "session", s->id);
+	cleanup_json json_t *setup = json_need(json_object());
+	if (!s->order->has_seed)
+		json_put_text(setup, "session", s->id);
 	if (err || p->runtime->carry != CARRY_MEMORY)
 		ask_setup(p, setup);
-	if (s->order->has_seed)
-		(void)json_object_del(setup, "session");
 	if (p->state && p->runtime->carry == CARRY_TEXT) {
-		(void)json_object_set_new(setup, "state", json_string(p->state->s));
+		json_put_text(setup, "state", p->state->s);
 		session_driver_tell_loss(p);
 		p->is_loss_told = false;
 	}
 	if (what >= SETUP_WARM && p->runtime->carry == CARRY_MEMORY)
-		(void)json_object_set_new(setup, "warm", json_true());
+		json_put_bool(setup, "warm", true);
 	if (what == SETUP_GUARD && p->runtime->carry == CARRY_MEMORY) {
 		if (!p->guard)
 			p->guard = guard_new(s->box);
-		p->due_id = p->guard ? p->setup_id : 0;
+		p->due_id = p->setup_id;
 		p->is_due_said = false;
 	}
 	int r = driver_send(p->driver, FRAME_SETUP, setup, err ? err : &none);
-	json_decref(setup);
 	if (r == 0)
 		session_driver_ask_guard(p);
 	return r;
@@ -519,10 +513,10 @@ static int ask_names(
 		return r;
 	s->named_id = ++s->last_id;
 	snprintf(id, sizeof id, "%llu", (unsigned long long)s->named_id);
-	json_t *ask = json_pack("{s:s, s:s}", "id", id, "text", text);
-	r = driver_send(p->driver, FRAME_NAMES, ask, err);
-	json_decref(ask);
-	return r;
+	cleanup_json json_t *ask = json_need(json_object());
+	json_put_text(ask, "id", id);
+	json_put_text(ask, "text", text);
+	return driver_send(p->driver, FRAME_NAMES, ask, err);
 }
 
 static void on_names_late(uv_timer_t *timer)

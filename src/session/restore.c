@@ -13,6 +13,7 @@
  */
 #include "session/inside.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "session/box/lost_files.h"
 
@@ -488,11 +489,7 @@ void restore_proceed(struct session *s)
 void restore_files(
 	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost))
 {
-	struct restore *r = calloc(1, sizeof *r);
-	if (!r) {
-		done(s, json_pack("[s]", "."));
-		return;
-	}
+	struct restore *r = xnew(struct restore);
 	*r = (struct restore){.session = s, .box = box_hold(s->box), .done = done};
 	r->then = shadow_hold(then);
 	s->restoring = r;

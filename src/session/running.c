@@ -3,6 +3,7 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "session/box/lost_files.h"
 #include "session/complete_record.h"
 #include "session/module_near.h"
@@ -319,11 +320,10 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 {
 	const struct step_order *order = s->step;
 	char text[24];
-	json_t *argv = json_array();
+	cleanup_json json_t *argv = json_need(json_array());
 	snprintf(text, sizeof text, "%llu", (unsigned long long)id);
 	for (size_t i = 0; order->argv && order->argv[i]; i++)
 		if (json_array_append_new(argv, json_string(order->argv[i])) < 0) {
-			json_decref(argv);
 			err_fail(err, ERR_USAGE,
 				"pass such names in a file: -v names.txt:names.txt",
 				"argument %zu is not UTF-8", i);
@@ -331,7 +331,7 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 		}
 	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", text, "code",
 		fence_taken_off(order, &s->fence), "filename",
-		order->filename ? order->filename : "<step>", "argv", argv, "mode",
+		order->filename ? order->filename : "<step>", "argv", take_ptr(argv), "mode",
 		s->is_once ? "once" : "session", "preload", order->preload, "value_bytes",
 		(json_int_t)s->limits.value[LIMIT_output_bytes]);
 	if (!step)

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "session/box/lost_files.h"
 #include "session/inside.h"
@@ -117,8 +118,8 @@ static bool is_long(const struct session *s, const struct files_saving *k)
 static void start(struct session *s, bool is_newer)
 {
 	struct err err;
-	struct files_saving *k = calloc(1, sizeof *k);
-	if (!k || shadow_begin(&k->now, &s->before, s->shadow, &err) < 0) {
+	struct files_saving *k = xnew(struct files_saving);
+	if (shadow_begin(&k->now, &s->before, s->shadow, &err) < 0) {
 		free(k);
 		return;
 	}

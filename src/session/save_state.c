@@ -97,8 +97,6 @@ static void add(struct session *s, const char *step, uint64_t id)
 {
 	const struct session_driver *python = python_driver(s);
 	struct checkpoint *c = checkpoint_new(step, id);
-	if (!c)
-		return;
 	c->made_ns = lost_files_now_ns();
 	c->guard = guard_hold(python->guard);
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++) {
@@ -122,7 +120,7 @@ static void want_guard(struct session_driver *p, uint64_t id)
 {
 	guard_let_go(p->guard);
 	p->guard = guard_new(p->session->box);
-	p->due_id = p->guard ? id : 0;
+	p->due_id = id;
 	p->is_due_said = false;
 }
 

@@ -16,6 +16,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "session/session.h"
 
@@ -215,10 +216,11 @@ static int get_box(struct session *s, struct err *err)
 	}
 	s->is_continuation = s->state == SESSION_OPEN && (!s->is_rewound || s->is_continuation);
 	s->is_rewound = false;
-	if (!s->stem)
-		return box_create(&s->box, s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE,
-			&s->limits, o->binds, s->is_template ? o->n_template : o->n_binds, on_made,
-			s, err);
+	if (!s->stem) {
+		s->box = box_create(s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE, &s->limits,
+			o->binds, s->is_template ? o->n_template : o->n_binds, on_made, s);
+		return 0;
+	}
 	/* Where others wait for theirs, that comes later. A seeded one is told by its SETUP. */
 	s->is_warm_due = !o->has_seed && s->engine->n_urgent > 0;
 	const struct branch_order order = {.limits = s->limits,
@@ -278,9 +280,7 @@ void session_on_idle(uv_timer_t *timer)
 
 static struct session *new_session(const struct session_config *c)
 {
-	struct session *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
+	struct session *s = xnew(struct session);
 	s->engine = c->engine;
 	s->order = c->order;
 	s->preload = c->preload;
@@ -305,8 +305,6 @@ int session_open(struct session **out, const struct session_config *c,
 	const struct session_events *events, struct err *err)
 {
 	struct session *s = new_session(c);
-	if (!s)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
 	s->events = *events;
 	deadline_start(&s->wall, on_open_late, OPEN_MS);
 	int r = get_box(s, err);

@@ -70,8 +70,7 @@ static void on_cleared(void *arg, int n)
 		if (d)
 			driver_let_go(d);
 		s->is_lost = true;
-		err_set(&err, is_dead ? ERR_GONE : ERR_NO_MEMORY,
-			is_dead ? "the driver to be branched has died" : "no memory for a branch");
+		err_set(&err, ERR_GONE, "the driver to be branched has died");
 		tell_stem(s, &err);
 		return;
 	}

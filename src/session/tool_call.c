@@ -11,6 +11,9 @@
  */
 #include "session/tool_call.h"
 
+#include "base/alloc.h"
+#include "base/json.h"
+
 #include "session/box/stdin_queue.h"
 #include "session/inside.h"
 #include "session/tool_frame.h"
@@ -51,10 +54,10 @@ static bool is_error(const json_t *error)
 {
 	static const char *const names[] = {
 		"ToolError", "ToolDenied", "ToolArgumentError", "ToolLost", "ToolLimit"};
-	const char *name = json_string_value(json_object_get(error, "name"));
+	const char *name = json_get_text(error, "name");
 	const json_t *hint = json_object_get(error, "hint");
-	if (!name || !json_is_string(json_object_get(error, "message")) ||
-		(hint && !json_is_string(hint)) || json_object_size(error) != 2U + (hint != NULL))
+	if (!json_is_string(json_object_get(error, "message")) || (hint && !json_is_string(hint)) ||
+		json_object_size(error) != 2U + (hint != NULL))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -71,10 +74,8 @@ static char *text_of(json_t *answer)
 	json_decref(answer);
 	if (text)
 		return text;
-	json_t *error = lost("the answer was none");
-	text = error ? json_dumps(error, JSON_COMPACT) : NULL;
-	json_decref(error);
-	return text;
+	cleanup_json json_t *error = lost("the answer was none");
+	return json_dumps(error, JSON_COMPACT);
 }
 
 static char *replace(char *text, json_t *by)
@@ -197,8 +198,11 @@ static char *keep(struct waiting *w, char *text, bool is_untrusted)
 
 static json_t *event_of(const struct waiting *w, const char *state)
 {
-	return json_pack("{s:s, s:I, s:s}", "tool", w->call.name, "call",
-		(json_int_t)w->frame.number, "state", state);
+	json_t *event = json_need(json_object());
+	json_put_text(event, "tool", w->call.name);
+	json_put_int(event, "call", (int64_t)w->frame.number);
+	json_put_text(event, "state", state);
+	return event;
 }
 
 /* Whoever is told may end the session. */
@@ -212,13 +216,10 @@ static void tell(const struct session *s, json_t *event)
 static json_t *finished_event(const struct waiting *w, const char *text)
 {
 	json_t *event = event_of(w, "finished");
-	json_t *answer = text && is_error_text(text) ? json_loads(text, 0, NULL) : NULL;
-	const json_t *name = json_object_get(json_object_get(answer, "error"), "name");
-	uint64_t ms = (uv_hrtime() - w->asked_ns) / 1000000;
-	(void)json_object_set_new(event, "ms", json_integer((json_int_t)ms));
-	if (name)
-		(void)json_object_set_new(event, "error", json_string(json_string_value(name)));
-	json_decref(answer);
+	cleanup_json json_t *answer =
+		text && is_error_text(text) ? json_loads(text, 0, NULL) : NULL;
+	json_put_int(event, "ms", (int64_t)((uv_hrtime() - w->asked_ns) / 1000000));
+	json_put_shared(event, "error", json_object_get(json_object_get(answer, "error"), "name"));
 	return event;
 }
 
@@ -285,12 +286,10 @@ static void link_waiting(struct waiting *w)
 static struct waiting *hold(struct session *s, struct tool_frame *f)
 {
 	size_t bytes;
-	struct waiting *w = calloc(1, sizeof *w);
-	int64_t place = w ? tool_log_add(&s->record.tools, f->name, f->arguments, &bytes) : -1;
-	if (place < 0) {
-		free(w);
+	int64_t place = tool_log_add(&s->record.tools, f->name, f->arguments, &bytes);
+	if (place < 0)
 		return NULL;
-	}
+	struct waiting *w = xnew(struct waiting);
 	*w = (struct waiting){.session = s,
 		.frame = *f,
 		.place = place,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/tool_frame.h"
 
+#include "base/json.h"
 #include "base/json_parts.h"
 #include "base/utf8.h"
 
@@ -78,31 +79,29 @@ static bool is_whole(const struct tool_frame *f, const json_t *json)
 {
 	char id[24];
 	const json_t *number = json_object_get(json, "call");
-	const char *said = json_string_value(json_object_get(json, "id"));
+	const char *said = json_get_text(json, "id");
 	snprintf(id, sizeof id, "%llu", (unsigned long long)f->step);
-	return json_object_size(json) == MEMBERS && said && strcmp(said, id) == 0 &&
+	return json_object_size(json) == MEMBERS && strcmp(said, id) == 0 &&
 		json_is_integer(number) && json_integer_value(number) == (json_int_t)f->number &&
 		json_is_string(json_object_get(json, "name")) &&
 		json_is_object(json_object_get(json, "arguments"));
 }
 
-static int take(struct tool_frame *out, json_t *json, struct err *err)
+/* Takes over @json. */
+static int take(struct tool_frame *out, json_t *whole, struct err *err)
 {
+	cleanup_json json_t *json = whole;
 	const json_t *name = json_object_get(json, "name");
 	size_t bytes = json_string_length(name);
-	if (!is_whole(out, json)) {
-		json_decref(json);
+	if (!is_whole(out, json))
 		return err_set(err, ERR_PROTOCOL, "a call of the wrong shape");
-	}
-	if (bytes == 0 || bytes > TOOL_NAME_MAX || !is_printable(json_string_value(name), bytes)) {
-		json_decref(json);
+	if (bytes == 0 || bytes > TOOL_NAME_MAX || !is_printable(json_string_value(name), bytes))
 		return refuse(out, "ToolArgumentError",
 			"a tool's name is 1 to 256 bytes without control characters",
 			"retort.tools lists the names there are");
-	}
-	out->json = json;
 	out->name = json_string_value(name);
 	out->arguments = json_object_get(json, "arguments");
+	out->json = take_ptr(json);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/box/box.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "session/box/driver.h"
 
@@ -102,9 +103,7 @@ static void end_now(struct box *b)
 
 struct box *box_new(struct engine *e, const struct limits *limits)
 {
-	struct box *b = calloc(1, sizeof *b);
-	if (!b)
-		return NULL;
+	struct box *b = xnew(struct box);
 	*b = (struct box){.engine = e, .n_refs = 1, .workspace_fd = -1, .limits = *limits};
 	limits_settle(&b->limits);
 	engine_hold(e);
@@ -136,20 +135,16 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 }
 
 /* NOLINTNEXTLINE(readability-function-size): one caller, and all is handed on as it is */
-int box_create(struct box **out, struct engine *e, uint32_t flags, const struct limits *limits,
-	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg,
-	struct err *err)
+struct box *box_create(struct engine *e, uint32_t flags, const struct limits *limits,
+	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg)
 {
 	struct box *b = box_new(e, limits);
-	if (!b)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a box");
 	b->made = made;
 	b->arg = arg;
 	b->is_calling = true;
 	b->call.done = on_created;
 	warden_create(e->warden, &b->call, flags, &b->limits, binds, n_binds);
-	*out = b;
-	return 0;
+	return b;
 }
 
 /* Descriptors are for boxes in the first place. */

@@ -55,12 +55,11 @@ struct box {
 	void *marked_arg;
 };
 
-/* Make one; @made follows from the loop. The caller holds it. Errors: ERR_NO_MEMORY. */
-int box_create(struct box **out, struct engine *e, uint32_t flags, const struct limits *limits,
-	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg,
-	struct err *err);
+/* Make one; @made follows from the loop. The caller holds it. */
+struct box *box_create(struct engine *e, uint32_t flags, const struct limits *limits,
+	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg);
 
-/* An empty one for a branch, which fills it in (stem.c). NULL without memory. */
+/* An empty one for a branch, which fills it in (stem.c). */
 struct box *box_new(struct engine *e, const struct limits *limits);
 
 /* Take the engine's end of init's socket. Errors: ERR_BOX. */

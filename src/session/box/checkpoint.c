@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/box/checkpoint.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 
 #include <stdio.h>
@@ -34,9 +35,8 @@ void state_text_let_go(struct state_text *t)
 
 struct guard *guard_new(struct box *box)
 {
-	struct guard *g = calloc(1, sizeof *g);
-	if (g)
-		*g = (struct guard){.n_refs = 1, .box = box_hold(box), .fd = -1, .due_fd = -1};
+	struct guard *g = xnew(struct guard);
+	*g = (struct guard){.n_refs = 1, .box = box_hold(box), .fd = -1, .due_fd = -1};
 	return g;
 }
 
@@ -59,9 +59,7 @@ void guard_let_go(struct guard *g)
 
 struct checkpoint *checkpoint_new(const char *step, uint64_t id)
 {
-	struct checkpoint *c = calloc(1, sizeof *c);
-	if (!c)
-		return NULL;
+	struct checkpoint *c = xnew(struct checkpoint);
 	*c = (struct checkpoint){.n_refs = 1, .id = id};
 	snprintf(c->step, sizeof c->step, "%s", step);
 	return c;

@@ -2,6 +2,7 @@
 #include "session/box/driver.h"
 #include "session/box/json_dump.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "base/timer.h"
 #include "runtime/start.h"
@@ -373,8 +374,8 @@ static int open_pipe(struct driver *d, int index, int *theirs, struct err *err)
 
 static int take_channel(struct driver *d, int fd, struct err *err)
 {
-	struct channel *c = malloc(sizeof *c);
-	int r = c ? uv_poll_init(d->box->engine->loop, &c->poll, fd) : -ENOMEM;
+	struct channel *c = xnew(struct channel);
+	int r = uv_poll_init(d->box->engine->loop, &c->poll, fd);
 	if (r < 0) {
 		free(c);
 		(void)close(fd);
@@ -382,7 +383,6 @@ static int take_channel(struct driver *d, int fd, struct err *err)
 	}
 	fd_refuse_passed(fd);
 	c->fd = fd;
-	c->events = 0;
 	c->driver = d;
 	c->poll.data = d;
 	d->channel = c;
@@ -409,12 +409,8 @@ void driver_ends_close(struct driver_ends *ends)
 int driver_new(struct driver **out, struct box *box, const struct runtime *runtime, int stdin_fd,
 	struct driver_ends *ends, struct err *err)
 {
-	struct driver *d = calloc(1, sizeof *d);
+	struct driver *d = xnew(struct driver);
 	*ends = (struct driver_ends){{stdin_fd, -1, -1, -1}};
-	if (!d) {
-		driver_ends_close(ends);
-		return err_set(err, ERR_NO_MEMORY, "no memory for a driver");
-	}
 	engine_hold(box->engine);
 	*d = (struct driver){.box = box_hold(box),
 		.next = box->drivers,

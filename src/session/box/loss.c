@@ -45,24 +45,23 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 	cleanup_buf struct buf text = BUF_INIT(LOSS_BYTES);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].n > 0)
-			(void)buf_addf(&text, "%s%u %s", text.bytes ? ", " : "closed: ", rows[i].n,
+			buf_addf(&text, "%s%u %s", text.bytes ? ", " : "closed: ", rows[i].n,
 				rows[i].n == 1 ? rows[i].one : rows[i].more);
 	if (loss->bytes > 0)
-		(void)buf_addf(&text, "%snot put back: %.1f MiB of shared memory",
-			text.bytes ? "; " : "", MAX((double)loss->bytes / (1 << 20), 0.1));
+		buf_addf(&text, "%snot put back: %.1f MiB of shared memory", text.bytes ? "; " : "",
+			MAX((double)loss->bytes / (1 << 20), 0.1));
 	if (loss->gone_bytes > 0)
-		(void)buf_addf(&text, "%sgone: %.1f MiB written to private mappings of files",
+		buf_addf(&text, "%sgone: %.1f MiB written to private mappings of files",
 			text.bytes ? "; " : "", MAX((double)loss->gone_bytes / (1 << 20), 0.1));
 	if (loss->n_unread > 0)
-		(void)buf_addf(&text, "%snot copied: unread datagrams of %u %s",
-			text.bytes ? "; " : "", loss->n_unread,
-			loss->n_unread == 1 ? "socket" : "sockets");
+		buf_addf(&text, "%snot copied: unread datagrams of %u %s", text.bytes ? "; " : "",
+			loss->n_unread, loss->n_unread == 1 ? "socket" : "sockets");
 	if (loss->n_locks > 0)
-		(void)buf_addf(&text, "%snot held any more: %u %s of files", text.bytes ? "; " : "",
+		buf_addf(&text, "%snot held any more: %u %s of files", text.bytes ? "; " : "",
 			loss->n_locks, loss->n_locks == 1 ? "lock" : "locks");
 	if (loss->n_astray > 0)
-		(void)buf_addf(&text, "%sopen, but gone: %u %s", text.bytes ? "; " : "",
-			loss->n_astray, loss->n_astray == 1 ? "file" : "files");
+		buf_addf(&text, "%sopen, but gone: %u %s", text.bytes ? "; " : "", loss->n_astray,
+			loss->n_astray == 1 ? "file" : "files");
 	snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }
 
@@ -77,20 +76,18 @@ void loss_parse_text(struct loss_text *out, const json_t *said)
 void loss_add_text(char out[LOSS_BYTES], const char *what, const struct loss_text *loss)
 {
 	cleanup_buf struct buf text = BUF_INIT(LOSS_BYTES);
-	(void)buf_addf(&text, "%s%snot kept of the %s: ", out, out[0] ? "; " : "", what);
+	buf_addf(&text, "%s%snot kept of the %s: ", out, out[0] ? "; " : "", what);
 	size_t empty = text.bytes;
 	if (loss->is_all)
-		(void)buf_add(&text, "all of its state, which was too large");
+		buf_add(&text, "all of its state, which was too large");
 	else if (loss->n_omitted > 0)
-		(void)buf_addf(&text, "%u large %s", loss->n_omitted,
+		buf_addf(&text, "%u large %s", loss->n_omitted,
 			loss->n_omitted == 1 ? "variable" : "variables");
 	if (loss->n_descriptors > 0)
-		(void)buf_addf(&text, "%s%u open %s", text.bytes > empty ? ", " : "",
-			loss->n_descriptors,
+		buf_addf(&text, "%s%u open %s", text.bytes > empty ? ", " : "", loss->n_descriptors,
 			loss->n_descriptors == 1 ? "descriptor" : "descriptors");
 	if (loss->is_homeless)
-		(void)buf_addf(
-			&text, "%sits directory, which was gone", text.bytes > empty ? ", " : "");
+		buf_addf(&text, "%sits directory, which was gone", text.bytes > empty ? ", " : "");
 	if (text.bytes > empty)
 		snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/box/stdin_queue.h"
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/utf8.h"
@@ -63,14 +64,10 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 int stdin_queue_open(struct stdin_queue **out, uv_loop_t *loop, struct err *err)
 {
 	int ends[2];
-	struct stdin_queue *in = calloc(1, sizeof *in);
-	if (!in)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the step's input");
 	int r = box_pipe(ends, err);
-	if (r < 0) {
-		free(in);
+	if (r < 0)
 		return r;
-	}
+	struct stdin_queue *in = xnew(struct stdin_queue);
 	*in = (struct stdin_queue){
 		.reader = ends[0], .writer = ends[1], .all = BUF_INIT(STDIN_QUEUE_TOTAL_BYTES)};
 	r = fd_set_nonblock(in->writer, true);

@@ -17,7 +17,9 @@
  */
 #include "session/box/stem.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/timer.h"
 #include "session/box/driver.h"
 #include "session/box/deadline.h"
@@ -210,9 +212,9 @@ static int on_branch_frame(void *arg, struct driver *d, const struct frame *fram
 	struct branching *b = arg;
 	if (frame->type != FRAME_READY)
 		return err_set(err, ERR_PROTOCOL, "a frame of type %u before READY", frame->type);
-	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	cleanup_json json_t *said =
+		json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	loss_parse(&d->loss, said);
-	json_decref(said);
 	b->is_ready = true;
 	if (b->is_furnished)
 		finish(b);
@@ -247,7 +249,8 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	(void)err;
 	if (frame->type != FRAME_BRANCHED)
 		return 0; /* a GUARD that came late */
-	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	cleanup_json json_t *said =
+		json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(said, "id"));
 	const char *error = json_string_value(json_object_get(said, "error"));
 	struct branching *b = s->making.first;
@@ -256,7 +259,6 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	if (b && id && error)
 		err_fail(&b->err, ERR_GONE, "end or close what stands in the way, then branch",
 			"cannot be branched: %.200s", error);
-	json_decref(said);
 	return 0;
 }
 
@@ -288,9 +290,7 @@ static const struct driver_events stem_events = {
 
 struct stem *stem_new(struct driver *d)
 {
-	struct stem *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
+	struct stem *s = xnew(struct stem);
 	s->n_refs = 1;
 	s->driver = d;
 	s->wanted.last = &s->wanted.first;
@@ -474,14 +474,11 @@ static void start_next(struct stem *s)
 struct branching *stem_branch(
 	struct stem *s, const struct branch_order *order, stem_branched_fn *done, void *arg)
 {
-	struct branching *b = stem_is_dead(s) ? NULL : calloc(1, sizeof *b);
-	struct box *box = b ? box_new(s->engine, &order->limits) : NULL;
-	if (!box) {
-		free(b);
+	if (stem_is_dead(s))
 		return NULL;
-	}
+	struct branching *b = xnew(struct branching);
 	*b = (struct branching){.stem = hold(s),
-		.box = box,
+		.box = box_new(s->engine, &order->limits),
 		.ends = {{-1, -1, -1, -1}},
 		.order = *order,
 		.id = ++s->last_id,

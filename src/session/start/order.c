@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/start/order.h"
 
+#include "base/alloc.h"
+#include "base/id.h"
 #include "base/utf8.h"
 #include "runtime/start.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ID_RANDOM_BYTES = 10 };
+enum { ID_BYTES = sizeof "s-" + 10 };
 
 struct limits order_default_limits(void)
 {
@@ -110,12 +111,10 @@ static bool is_per_branch(const struct warden_bind *bind)
 }
 
 /* @first to @last are those of the runtimes. Stable: a volume may lie in another. */
-static int sort_binds(struct order_checked *c, size_t first, size_t last, struct err *err)
+static void sort_binds(struct order_checked *c, size_t first, size_t last)
 {
-	struct warden_bind *sorted = calloc(WIRE_BINDS_MAX, sizeof *sorted);
+	struct warden_bind *sorted = xcalloc(WIRE_BINDS_MAX, sizeof *sorted);
 	size_t n = 0;
-	if (!sorted)
-		return err_set(err, ERR_NO_MEMORY, "no memory for volumes");
 	for (int pass = 0; pass < 3; pass++) {
 		for (size_t i = 0; i < c->n_binds; i++) {
 			bool is_own = i >= first && i < last;
@@ -128,7 +127,6 @@ static int sort_binds(struct order_checked *c, size_t first, size_t last, struct
 	}
 	free(c->binds);
 	c->binds = sorted;
-	return 0;
 }
 
 static bool has_bind(const struct order_checked *c, const struct warden_bind *bind)
@@ -200,9 +198,7 @@ static int check_places(const struct order_checked *c, struct err *err)
 static int add_binds(struct order_checked *c, const struct order *order, struct err *err)
 {
 	int r = 0;
-	c->binds = calloc(WIRE_BINDS_MAX, sizeof *c->binds);
-	if (!c->binds)
-		return err_set(err, ERR_NO_MEMORY, "no memory for volumes");
+	c->binds = xcalloc(WIRE_BINDS_MAX, sizeof *c->binds);
 	if (order->rootfs)
 		r = add_bind(c, BIND_ROOTFS, order->rootfs, NULL, err);
 	if (r == 0 && order->workspace)
@@ -221,7 +217,7 @@ static int add_binds(struct order_checked *c, const struct order *order, struct 
 	if (r == 0)
 		r = check_places(c, err);
 	if (r == 0)
-		r = sort_binds(c, first, last, err);
+		sort_binds(c, first, last);
 	return r;
 }
 
@@ -233,27 +229,16 @@ static int check_code(const struct order *order, struct err *err)
 		"%s is not UTF-8", order->filename);
 }
 
-int order_new_id(char id[ORDER_ID_BYTES], struct err *err)
+void order_new_id(char id[ORDER_ID_BYTES])
 {
-	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-	unsigned char random[ID_RANDOM_BYTES];
-	if (sodium_init() < 0)
-		return err_set(err, ERR_INTERNAL, "libsodium does not start");
-	randombytes_buf(random, sizeof random);
-	strcpy(id, "s-");
-	for (size_t i = 0; i < sizeof random; i++)
-		id[2 + i] = digits[random[i] & 31];
-	id[2 + sizeof random] = '\0';
-	return 0;
+	id_make(id, ID_BYTES, "s-");
 }
 
 /* What is not on this host is said when somebody wants it. */
-static int start_others(struct order_checked *c, const struct runtime_request *ask, struct err *err)
+static void start_others(struct order_checked *c, const struct runtime_request *ask)
 {
 	const struct runtime *runtime;
-	c->why_not = calloc(RUNTIMES_MAX, sizeof *c->why_not);
-	if (!c->why_not)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the runtimes");
+	c->why_not = xcalloc(RUNTIMES_MAX, sizeof *c->why_not);
 	struct runtime_request other = *ask;
 	other.interpreter = NULL; /* it is one for the session's own runtime */
 	if (ask->interpreter)
@@ -262,7 +247,6 @@ static int start_others(struct order_checked *c, const struct runtime_request *a
 		if (runtime != c->runtime &&
 			runtime->start(&other, &c->starts[i], &c->why_not[i]) < 0)
 			runtime_start_done(&c->starts[i]);
-	return 0;
 }
 
 const struct runtime_start *order_start(
@@ -299,11 +283,11 @@ static int check(struct order_checked *c, const struct order *order, const struc
 	if (r == 0)
 		r = choose_runtime(c, order, err);
 	if (r == 0)
-		r = order_new_id(c->id, err);
+		order_new_id(c->id);
 	if (r == 0)
 		r = c->runtime->start(&ask, &c->starts[runtime_index(c->runtime)], err);
 	if (r == 0 && order->is_session)
-		r = start_others(c, &ask, err);
+		start_others(c, &ask);
 	return r < 0 ? r : add_binds(c, order, err);
 }
 

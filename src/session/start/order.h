@@ -73,7 +73,7 @@ void order_done(struct order_checked *c);
 const struct runtime_start *order_start(
 	const struct order_checked *c, const struct runtime *runtime, struct err *err);
 
-/* A new session id. Errors: ERR_INTERNAL. */
-int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
+/* A new session id. */
+void order_new_id(char id[ORDER_ID_BYTES]);
 /* Limits that nobody asked for. */
 struct limits order_default_limits(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/step/record.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "session/box/json_dump.h"
 
@@ -101,10 +102,8 @@ void record_set_error(struct record *r, const char *name, const char *fmt, ...)
 	json_t *error = json_pack("{s:s, s:s}", "name", name, "message", buf_str(&text));
 	json_t *line = json_object_get(r->error, "line");
 	json_t *traceback = json_object_get(r->error, "traceback");
-	if (line)
-		(void)json_object_set(error, "line", line);
-	if (traceback)
-		(void)json_object_set(error, "traceback", traceback);
+	json_put_shared(error, "line", line);
+	json_put_shared(error, "traceback", traceback);
 	json_decref(r->error);
 	r->error = error;
 }
@@ -130,7 +129,7 @@ static json_t *limits_json(const struct record *r)
 		}
 		json_t *row = json_pack(
 			"{s:o, s:b, s:s*}", "value", value, "enforced", by != NULL, "by", by);
-		(void)json_object_set_new(limits, is_cpus ? "cpus" : limit_names[i], row);
+		json_put_new(limits, is_cpus ? "cpus" : limit_names[i], row);
 	}
 	return limits;
 }
@@ -159,12 +158,12 @@ static double round_ms(double ms)
 
 static json_t *usage_json(const struct record *r)
 {
-	json_t *usage = json_pack("{s:f, s:f, s:I, s:f, s:I}", "wall_ms", round_ms(r->wall_ms),
-		"cpu_ms", round_ms((double)r->usage.cpu_us / 1000), "memory_peak_bytes",
-		(json_int_t)r->usage.memory_peak_bytes, "queued_ms", round_ms(r->queued_ms),
-		"oom_kills", (json_int_t)r->usage.n_oom_kills);
+	json_t *usage = json_need(json_pack("{s:f, s:f, s:I, s:f, s:I}", "wall_ms",
+		round_ms(r->wall_ms), "cpu_ms", round_ms((double)r->usage.cpu_us / 1000),
+		"memory_peak_bytes", (json_int_t)r->usage.memory_peak_bytes, "queued_ms",
+		round_ms(r->queued_ms), "oom_kills", (json_int_t)r->usage.n_oom_kills));
 	if (r->tools.calls)
-		(void)json_object_set_new(usage, "waited_ms", json_real(round_ms(r->waited_ms)));
+		json_put_new(usage, "waited_ms", json_real(round_ms(r->waited_ms)));
 	return usage;
 }
 
@@ -173,33 +172,29 @@ static json_t *outputs_json(const struct record *r)
 	static const char *const streams[] = {"stdout", "stderr"};
 	static const char *const cut[] = {"stdout_bytes", "stderr_bytes"};
 	bool invalid = false;
-	json_t *out = json_object();
-	json_t *truncated = json_object();
+	json_t *out = json_need(json_object());
+	json_t *truncated = json_need(json_object());
 	for (int i = 0; i < 2; i++) {
-		(void)json_object_set_new(out, streams[i], output_json(&r->out[i], &invalid));
-		(void)json_object_set_new(
-			truncated, cut[i], json_integer((json_int_t)capture_cut_bytes(&r->out[i])));
+		json_put_new(out, streams[i], output_json(&r->out[i], &invalid));
+		json_put_int(truncated, cut[i], (int64_t)capture_cut_bytes(&r->out[i]));
 	}
 	if (invalid)
-		(void)json_object_set_new(truncated, "invalid_utf8", json_true());
+		json_put_bool(truncated, "invalid_utf8", true);
 	if (r->n_displays_cut > 0)
-		(void)json_object_set_new(
-			truncated, "displays", json_integer((json_int_t)r->n_displays_cut));
+		json_put_int(truncated, "displays", (int64_t)r->n_displays_cut);
 	if (r->files_cut)
-		(void)json_object_set_new(truncated, "files", json_true());
+		json_put_bool(truncated, "files", true);
 	if (r->tools.n_cut > 0)
-		(void)json_object_set_new(
-			truncated, "tools", json_integer((json_int_t)r->tools.n_cut));
-	(void)json_object_set_new(out, "truncated", truncated);
+		json_put_int(truncated, "tools", (int64_t)r->tools.n_cut);
+	json_put_new(out, "truncated", truncated);
 	return out;
 }
 
 char *record_usage_text(struct record *r)
 {
 	char *text = NULL;
-	json_t *usage = usage_json(r);
-	char *used = usage ? json_dumps(usage, JSON_COMPACT) : NULL;
-	json_decref(usage);
+	cleanup_json json_t *usage = usage_json(r);
+	char *used = json_dumps(usage, JSON_COMPACT);
 	record_say_limits(r);
 	if (used && r->said.text &&
 		asprintf(&text, "{\"usage\":%s,\"limits\":%s}", used, r->said.text) < 0)
@@ -219,57 +214,55 @@ static bool is_back(const struct record *r)
 	return r->outcome == RECORD_ROLLED_BACK || r->outcome == RECORD_LOST;
 }
 
+static json_t *state_json(const struct record *r)
+{
+	json_t *state = json_need(json_object());
+	json_put_text(state, "outcome", outcome_words[r->outcome]);
+	json_put_text(state, "undone", is_back(r) ? NULL : r->undone);
+	json_put_text(state, "checkpoint", r->checkpoint);
+	json_put_new(state, "reason",
+		r->reason ? json_new_text(r->reason, strlen(r->reason)) : json_null());
+	json_put_text(state, "notice", r->notice);
+	return state;
+}
+
 json_t *record_json(const struct record *r)
 {
-	json_t *out = json_pack("{s:i, s:s, s:s?, s:s, s:s, s:s}", "schema", 1, "step", r->step,
-		"parent", r->parent[0] ? r->parent : NULL, "session", r->session, "runtime",
-		r->runtime, "status", status_words[r->status]);
-	if (!out)
-		return NULL;
-	if (r->value)
-		(void)json_object_set(out, "value", r->value);
-	(void)json_object_set(out, "displays", r->displays);
+	json_t *out = json_need(json_pack("{s:i, s:s, s:s?, s:s, s:s, s:s}", "schema", 1, "step",
+		r->step, "parent", r->parent[0] ? r->parent : NULL, "session", r->session,
+		"runtime", r->runtime, "status", status_words[r->status]));
+	json_put_shared(out, "value", r->value);
+	json_put_shared(out, "displays", r->displays);
 	json_t *outputs = r->outputs ? json_incref(r->outputs) : outputs_json(r);
 	(void)json_object_update_new(out, outputs);
-	if (r->error)
-		(void)json_object_set(out, "error", r->error);
-	(void)json_object_set_new(
+	json_put_shared(out, "error", r->error);
+	json_put_new(
 		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
-	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
+	json_put_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
 	if (r->has_exited)
-		(void)json_object_set_new(out, "exited", json_true());
-	(void)json_object_set_new(out, "state",
-		json_pack("{s:s, s:s*, s:s*, s:s?, s:s*}", "outcome", outcome_words[r->outcome],
-			"undone", is_back(r) ? NULL : r->undone, "checkpoint", r->checkpoint,
-			"reason", r->reason, "notice", r->notice));
-	(void)json_object_set(out, "files", r->files);
-	if (r->files_lost)
-		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)r->files_lost);
+		json_put_bool(out, "exited", true);
+	json_put_new(out, "state", state_json(r));
+	json_put_shared(out, "files", r->files);
+	json_put_shared(out, "files_lost", r->files_lost);
 	if (r->variables && !is_back(r))
-		(void)json_object_set(out, "variables", r->variables);
-	(void)json_object_set_new(
-		out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());
-	(void)json_object_set_new(out, "usage", usage_json(r));
-	(void)json_object_set_new(
-		out, "limits", is_said(r) ? json_incref(r->said.json) : limits_json(r));
+		json_put_shared(out, "variables", r->variables);
+	json_put_new(out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());
+	json_put_new(out, "usage", usage_json(r));
+	json_put_new(out, "limits", is_said(r) ? json_incref(r->said.json) : limits_json(r));
 	return out;
 }
 
 /* What came out, apart from what differs from run to run. */
 static json_t *output_object(const struct record *r)
 {
-	json_t *out = json_pack("{s:s, s:O, s:O}", "status", status_words[r->status], "displays",
-		r->displays, "files", r->files);
-	if (!out)
-		return NULL;
-	if (r->value)
-		(void)json_object_set(out, "value", r->value);
+	json_t *out = json_need(json_pack("{s:s, s:O, s:O}", "status", status_words[r->status],
+		"displays", r->displays, "files", r->files));
+	json_put_shared(out, "value", r->value);
 	(void)json_object_update(out, r->outputs);
-	if (r->error)
-		(void)json_object_set(out, "error", r->error);
-	(void)json_object_set_new(
+	json_put_shared(out, "error", r->error);
+	json_put_new(
 		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
-	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
+	json_put_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
 	return out;
 }
 
@@ -278,20 +271,18 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 {
 	json_decref(r->outputs);
 	r->outputs = outputs_json(r);
-	json_t *out = r->outputs ? output_object(r) : NULL;
-	if (argv && out) {
-		json_t *list = json_array();
+	cleanup_json json_t *out = output_object(r);
+	if (argv) {
+		json_t *list = json_need(json_array());
 		for (size_t i = 0; argv[i]; i++)
 			(void)json_array_append_new(list, json_string(argv[i]));
-		(void)json_object_set_new(out, "argv", list);
+		json_put_new(out, "argv", list);
 	}
-	if (r->tools.calls && out)
-		(void)json_object_set(out, "calls", r->tools.calls);
+	json_put_shared(out, "calls", r->tools.calls);
 	if (inputs)
-		(void)json_object_update(out, (json_t *)(uintptr_t)inputs);
+		(void)json_object_update(out, json_unconst(inputs));
 	free(r->canonical);
-	r->canonical = out ? json_dump_text(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-	json_decref(out);
+	r->canonical = json_dump_text(out, JSON_COMPACT | JSON_SORT_KEYS);
 	const struct step_texts texts = {.parent = parent,
 		.runtime = r->runtime,
 		.code = {code, bytes},

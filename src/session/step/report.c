@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/json_parts.h"
 #include "base/num.h"
 #include "base/utf8.h"
@@ -28,7 +29,7 @@ static json_t *parse(const char *data, size_t bytes, struct err *err)
 		err_set(err, ERR_PROTOCOL, "a report that is no JSON: %.100s", error.text);
 	else if (!json_is_object(json)) {
 		err_set(err, ERR_PROTOCOL, "a report that is no object");
-		json_decref(json);
+		json_release(&json);
 		json = NULL;
 	}
 	return json;
@@ -48,7 +49,7 @@ static bool is_mime(const char *text)
 static json_t *copy_mimes(json_t *data)
 {
 	static const char text[] = "text/plain";
-	json_t *out = json_object(), *value, *plain = json_object_get(data, text);
+	json_t *out = json_need(json_object()), *value, *plain = json_object_get(data, text);
 	const char *key, *before = json_string_value(plain);
 	size_t n_cut = 0;
 	if (plain)
@@ -61,7 +62,7 @@ static json_t *copy_mimes(json_t *data)
 			n_cut += !json_object_get(out, key);
 	}
 	if (n_cut > 0)
-		(void)json_object_set_new(out, text,
+		json_put_new(out, text,
 			json_sprintf("%s%s[... %zu types cut ...]", before ? before : "",
 				before ? "\n" : "", n_cut));
 	return out;
@@ -89,9 +90,9 @@ static json_t *cut_text(json_t *text, size_t max_bytes)
 	if (bytes <= max_bytes)
 		return json_incref(text);
 	size_t n = utf8_cut(json_string_value(text), bytes, max_bytes);
-	(void)buf_append(&out, json_string_value(text), n);
-	(void)buf_addf(&out, " [... %zu bytes cut ...]", bytes - n);
-	return json_stringn(out.data ? out.data : "", out.bytes);
+	buf_append(&out, json_string_value(text), n);
+	buf_addf(&out, " [... %zu bytes cut ...]", bytes - n);
+	return json_stringn(buf_str(&out), out.bytes);
 }
 
 /* How many of the lines from @at on, every @step-th, have room. */
@@ -110,19 +111,18 @@ static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 /* The middle goes: what was called first and what went wrong are at the ends. */
 static json_t *cut_lines(const json_t *lines)
 {
-	json_t *out = json_array();
+	json_t *out = json_need(json_array());
 	size_t n = json_array_size(lines);
 	size_t n_head = fitting(lines, 0, 1, n);
 	size_t n_tail = fitting(lines, n - 1, -1, n - n_head);
 	for (size_t i = 0; i < n; i++) {
 		if (i == n_head && n_head + n_tail < n) {
-			(void)json_array_append_new(
+			json_add_new(
 				out, json_sprintf("[... %zu lines cut ...]", n - n_head - n_tail));
 			i = n - n_tail;
 		}
 		if (i < n)
-			(void)json_array_append_new(
-				out, cut_text(json_array_get(lines, i), ERROR_TEXT_BYTES));
+			json_add_new(out, cut_text(json_array_get(lines, i), ERROR_TEXT_BYTES));
 	}
 	return out;
 }
@@ -130,16 +130,13 @@ static json_t *cut_lines(const json_t *lines)
 /* Only the members we know, as long as they may be: nothing a driver adds reaches the record. */
 static json_t *copy_error(const json_t *error)
 {
-	json_t *copy = json_object(), *line = json_object_get(error, "line");
+	json_t *copy = json_need(json_object()), *line = json_object_get(error, "line");
 	json_t *traceback = json_object_get(error, "traceback");
-	(void)json_object_set_new(
-		copy, "name", cut_text(json_object_get(error, "name"), ERROR_NAME_BYTES));
-	(void)json_object_set_new(
+	json_put_new(copy, "name", cut_text(json_object_get(error, "name"), ERROR_NAME_BYTES));
+	json_put_new(
 		copy, "message", cut_text(json_object_get(error, "message"), ERROR_TEXT_BYTES));
-	if (line)
-		(void)json_object_set(copy, "line", line);
-	if (traceback)
-		(void)json_object_set_new(copy, "traceback", cut_lines(traceback));
+	json_put_shared(copy, "line", line);
+	json_put_new(copy, "traceback", traceback ? cut_lines(traceback) : NULL);
 	return copy;
 }
 
@@ -153,9 +150,9 @@ static json_t *copy_variables(const json_t *result)
 {
 	static const char *const members[] = {"name", "type", "size", "change"};
 	const json_t *rows = json_object_get(result, "variables");
-	json_t *out = json_is_array(rows) ? json_array() : NULL;
+	json_t *out = json_is_array(rows) ? json_need(json_array()) : NULL;
 	for (size_t i = 0; i < json_array_size(rows) && i < REPORT_VARIABLES_MAX; i++) {
-		json_t *row = json_array_get(rows, i), *copy = json_object();
+		json_t *row = json_array_get(rows, i), *copy = json_need(json_object());
 		for (size_t k = 0; k < ARRAY_LEN(members); k++)
 			if (is_short(json_object_get(row, members[k])))
 				(void)json_object_set(
@@ -171,8 +168,8 @@ static json_t *copy_variables(const json_t *result)
 static const char *undone_of(const json_t *result)
 {
 	static const char *const words[] = {"step", "part", "transaction"};
-	const char *undone = json_string_value(json_object_get(result, "undone"));
-	for (size_t i = 0; undone && i < ARRAY_LEN(words); i++)
+	const char *undone = json_get_text(result, "undone");
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strcmp(words[i], undone) == 0)
 			return words[i];
 	return NULL;
@@ -180,11 +177,11 @@ static const char *undone_of(const json_t *result)
 
 static int check_result(const json_t *result, struct err *err)
 {
-	const char *status = json_string_value(json_object_get(result, "status"));
+	const char *status = json_get_text(result, "status");
 	const json_t *exit_code = json_object_get(result, "exit_code");
 	const json_t *value = json_object_get(result, "value");
 	const json_t *error = json_object_get(result, "error");
-	if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0))
+	if (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0)
 		return err_set(err, ERR_PROTOCOL, "a result without a status");
 	json_int_t code = json_integer_value(exit_code);
 	if (!json_is_integer(exit_code) || code < 0 || code > 255)
@@ -208,7 +205,7 @@ static int is_of(const json_t *result, uint64_t step, struct err *err)
 int report_result(const char *data, size_t bytes, uint64_t step, struct record *record,
 	struct step_end *end, struct err *err)
 {
-	json_t *result = parse(data, bytes, err);
+	cleanup_json json_t *result = parse(data, bytes, err);
 	int r = result ? check_result(result, err) : -EPROTO;
 	if (r == 0)
 		r = is_of(result, step, err);
@@ -221,12 +218,10 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 		record->variables = copy_variables(result);
 		record->undone = undone_of(result);
 		end->has_result = true;
-		end->is_error =
-			strcmp(json_string_value(json_object_get(result, "status")), "error") == 0;
-		end->is_exit = json_is_true(json_object_get(result, "exited"));
-		end->exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
+		end->is_error = strcmp(json_get_text(result, "status"), "error") == 0;
+		end->is_exit = json_get_bool(result, "exited");
+		end->exit_code = (int)json_get_int(result, "exit_code");
 	}
-	json_decref(result);
 	return r;
 }
 
@@ -240,20 +235,19 @@ int report_display(
 		record->n_displays_cut++;
 		return 0;
 	}
-	json_t *display = parse(data, bytes, err);
+	cleanup_json json_t *display = parse(data, bytes, err);
 	if (!display)
 		return -EPROTO;
 	json_t *types = json_object_get(display, "data");
 	int r = 1;
 	if (json_is_object(types)) {
 		json_t *mimes = copy_mimes(types);
-		(void)json_array_append_new(record->displays, mimes);
+		json_add_new(record->displays, mimes);
 		record->displays_bytes += bytes;
 		record->n_display_parts += n_parts;
 		*out = mimes;
 	} else {
 		r = err_set(err, ERR_PROTOCOL, "a display that is no object");
 	}
-	json_decref(display);
 	return r;
 }

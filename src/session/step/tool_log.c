@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/step/tool_log.h"
 
-#include <sodium.h>
+#include "base/digest.h"
+#include "base/json.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +18,7 @@ void tool_log_done(struct tool_log *log)
 
 void tool_log_digest(char out[TOOL_DIGEST_BYTES], const char *text, size_t bytes)
 {
-	unsigned char digest[crypto_hash_sha256_BYTES];
-	(void)crypto_hash_sha256(digest, (const unsigned char *)text, bytes);
-	(void)sodium_bin2hex(out, TOOL_DIGEST_BYTES, digest, sizeof digest);
+	digest_text(out, text, bytes);
 }
 
 size_t tool_log_arguments(char out[TOOL_DIGEST_BYTES], const json_t *arguments)
@@ -40,7 +40,7 @@ static json_t *find_row(const struct tool_log *log, const char *name)
 {
 	for (size_t i = 0; i < json_array_size(log->tools); i++) {
 		json_t *row = json_array_get(log->tools, i);
-		if (strcmp(json_string_value(json_object_get(row, "tool")), name) == 0)
+		if (strcmp(json_get_text(row, "tool"), name) == 0)
 			return row;
 	}
 	return NULL;
@@ -48,8 +48,7 @@ static json_t *find_row(const struct tool_log *log, const char *name)
 
 static void count(json_t *row, const char *member, size_t n)
 {
-	json_int_t so_far = json_integer_value(json_object_get(row, member));
-	(void)json_object_set_new(row, member, json_integer(so_far + (json_int_t)n));
+	json_put_int(row, member, json_get_int(row, member) + (int64_t)n);
 }
 
 static void add_row(struct tool_log *log, const char *name, size_t bytes)
@@ -90,10 +89,10 @@ void tool_log_answer(
 {
 	char digest[TOOL_DIGEST_BYTES];
 	json_t *call = json_array_get(log->calls, (size_t)place);
-	json_t *row = find_row(log, json_string_value(json_object_get(call, "name")));
+	json_t *row = find_row(log, json_get_text(call, "name"));
 	if (text) {
 		tool_log_digest(digest, text, strlen(text));
-		(void)json_object_set_new(call, "answer", json_string(digest));
+		json_put_text(call, "answer", digest);
 	}
 	if (row && (is_error || !text))
 		count(row, "errors", 1);
