@@ -90,7 +90,6 @@ ALONE = {
     "plan/machine/flow_number.h": "to be folded",
     "plan/policy/policy_result.h": "to be folded",
     "registry/job.h": "to be folded",
-    "registry/made.h": "to be folded",
     "tool/catalog_tool.h": "to be folded",
     "tool/mcp_link.h": "to be folded",
 }

@@ -4,7 +4,7 @@
 #include "registry/find.h"
 #include "registry/job.h"
 #include "registry/replay.h"
-#include "registry/standby.h"
+#include "registry/pool.h"
 #include "session/change.h"
 #include "session/session.h"
 
@@ -30,9 +30,7 @@ static void share_order(struct entry *child, const struct entry *e)
 {
 	child->order = e->order;
 	child->template = e->template ? template_hold(e->template) : NULL;
-	child->made = e->made;
-	if (e->made)
-		e->made->n_refs++;
+	child->shared = shared_order_hold(e->shared);
 }
 
 static struct entry *new_child(struct job *job, struct err *err)
@@ -67,6 +65,29 @@ static struct entry *new_child(struct job *job, struct err *err)
 	return child;
 }
 
+static void on_branch(void *arg, struct session *s, const struct err *err)
+{
+	entry_take_branch(arg, s, err);
+}
+
+/* One that was made ahead, or a new one. */
+static void take_branch(struct entry *e, struct stem *stem, struct entry *child)
+{
+	bool is_own = e->pool && pool_stem(e->pool) == stem;
+	struct pool *pool = is_own ? e->pool
+				   : pool_new(&(struct pool_config){.engine = e->roll->engine,
+					     .order = e->shared,
+					     .stem = stem,
+					     .id = child->id,
+					     .n_checkpoints = e->roll->n_checkpoints});
+	child->is_waiting = true;
+	pool_take(pool, on_branch, child);
+	if (!is_own)
+		pool_close(pool);
+	else if (e->pool == pool && !pool_has_any(pool)) /* whoever was told may have ended @e */
+		pool_close(take_ptr(e->pool));
+}
+
 static void on_stem(void *arg, struct stem *stem, const struct err *err)
 {
 	struct job *job = arg;
@@ -80,13 +101,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	job->child = child;
 	e->branched_ns = uv_hrtime();
 	entry_hold(e);
-	struct session *ready = standby_take(e, stem);
-	if (ready) {
-		entry_take_ready(child, ready);
-		entry_opened(child, NULL);
-	} else {
-		entry_open(child, stem);
-	}
+	take_branch(e, stem, child);
 	/* The job may be over. */
 	entry_branch_on(e);
 	entry_release(e);

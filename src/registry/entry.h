@@ -14,7 +14,7 @@
 #pragma once
 
 #include "registry/history.h"
-#include "registry/made.h"
+#include "registry/order_text.h"
 #include "registry/owner.h"
 #include "registry/template.h"
 #include "session/session.h"
@@ -41,10 +41,11 @@ struct entry {
 	int64_t ttl_ms, idle_ms;       /* 0: any time */
 	uint64_t used_ns, branched_ns; /* uv_hrtime() of its last use; of its last branch, or 0 */
 	char *order_text;
-	struct made *made;	   /* a fresh one's own order, shared with its branches */
-	struct template *template; /* else whose order it has; held */
+	struct shared_order *shared; /* its order, shared with its branches; held */
+	struct template *template;   /* whose order it is, unless it is a fresh one's; held */
 	const struct order_checked *order;
 	struct session *session;   /* NULL while there is none */
+	struct pool *pool;	   /* standby.c: branches made ahead, or NULL */
 	struct job *first, **last; /* when WORKING, the first is under way, or some branches are */
 	struct replay *replay;
 	enum record_outcome rebuilt; /* how its state was made last: COMMITTED: by running it */
@@ -53,7 +54,7 @@ struct entry {
 	char difference[384];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
-	bool is_kept, is_waiting;  /* in the journal; for its template */
+	bool is_kept, is_waiting;  /* in the journal; for its session, of a pool */
 	bool is_unkept;		   /* goes when what it is for is done: never in the journal */
 	bool is_tainted, is_mixed; /* has read what is untrusted; has run CARRY_REPLAY */
 	bool is_live_branch;	   /* its memory is of the session it was branched from */
@@ -64,9 +65,10 @@ struct entry {
 /* On the roll, with one hold: the session's own. NULL without memory. */
 struct entry *entry_new(
 	struct roll *roll, const char *owner, const char *id, const char *name, const char *text);
-/* Open it: by a template, in a box of its own, or (it has its order) as a branch of @stem. */
+/* Open it: by a template, or in a box of its own. */
 void entry_begin(struct entry *e);
-void entry_open(struct entry *e, struct stem *stem);
+/* The branch that it waited for, or (@err) there will be none. */
+void entry_take_branch(struct entry *e, struct session *s, const struct err *err);
 void entry_opened(struct entry *e, const struct err *err);
 void entry_end(struct entry *e);
 /* The same; whoever waits for something is told @why. */

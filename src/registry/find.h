@@ -25,7 +25,6 @@ struct roll {
 	struct engine *engine;
 	struct journal *journal;
 	struct templates *templates;
-	struct standby *standbys;
 	unsigned n_standby, n_checkpoints;
 	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms, retain_ms; /* as of
 									registry_config */

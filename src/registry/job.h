@@ -64,5 +64,3 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 void entry_on_done(void *arg, const struct record *record);
 /* @s, which was another's, is its session from now on: those are what is heard of it. */
 void entry_take_session(struct entry *e, struct session *s);
-/* The same for @s that was kept ready: it is told what it is called. */
-void entry_take_ready(struct entry *e, struct session *s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry/order_text.h"
 
+#include "base/alloc.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,4 +209,36 @@ void order_text_runtime(const char *text, size_t bytes, char *out, size_t room)
 	const char *runtime = json_string_value(json_object_get(order, "runtime"));
 	snprintf(out, room, "%s", runtime ? runtime : "python");
 	json_decref(order);
+}
+
+int shared_order_parse(struct shared_order **out, const char *text, struct err *err)
+{
+	struct shared_order *o = xnew(struct shared_order);
+	o->n_refs = 1;
+	int r = order_parse(&o->kept, text, strlen(text), err);
+	if (r < 0)
+		free(o);
+	else
+		*out = o;
+	return r;
+}
+
+int shared_order_check(struct shared_order *o, const struct install *install, struct err *err)
+{
+	return order_check(&o->order, &o->kept.order, install, err);
+}
+
+struct shared_order *shared_order_hold(struct shared_order *o)
+{
+	o->n_refs++;
+	return o;
+}
+
+void shared_order_let_go(struct shared_order *o)
+{
+	if (!o || --o->n_refs > 0)
+		return;
+	order_done(&o->order);
+	order_kept_done(&o->kept);
+	free(o);
 }

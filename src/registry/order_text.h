@@ -31,3 +31,16 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 void order_kept_done(struct order_kept *k);
 /* Only the language that it names, or else the usual one. */
 void order_text_runtime(const char *text, size_t bytes, char *out, size_t room);
+
+/* An order that several sessions have: those of one template, or a session and its branches. */
+struct shared_order {
+	unsigned n_refs;
+	struct order_kept kept;
+	struct order_checked order; /* shared_order_check() */
+};
+/* Read it; one hold. Errors: as order_parse(). */
+int shared_order_parse(struct shared_order **out, const char *text, struct err *err);
+/* Check it against the host. Errors: as order_check(). */
+int shared_order_check(struct shared_order *o, const struct install *install, struct err *err);
+struct shared_order *shared_order_hold(struct shared_order *o);
+void shared_order_let_go(struct shared_order *o); /* NULL is nothing */

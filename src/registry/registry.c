@@ -19,9 +19,9 @@
 #include "registry/job.h"
 #include "registry/lifetime.h"
 #include "registry/order_text.h"
+#include "registry/pool.h"
 #include "registry/replay.h"
 #include "registry/sliced_work.h"
-#include "registry/standby.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -78,11 +78,7 @@ void entry_release(struct entry *e)
 	*at = e->next;
 	if (e->template)
 		template_let_go(e->template);
-	if (e->made && --e->made->n_refs == 0) {
-		order_done(&e->made->order);
-		order_kept_done(&e->made->kept);
-		free(e->made);
-	}
+	shared_order_let_go(e->shared);
 	free(e->order_text);
 	json_decref(e->rewritten);
 	free(e);
@@ -225,7 +221,7 @@ void entry_end_because(struct entry *e, const struct err *why)
 	if (e->is_kept)
 		lifetime_watch(e);
 	entry_hold(e);
-	standby_drop(e);
+	pool_close(take_ptr(e->pool));
 	if (e->session)
 		session_close(e->session);
 	replay_abort(e, why);
@@ -350,43 +346,50 @@ static const char *inner_id(const struct entry *e)
 	return e->is_trial ? e->parent : e->id;
 }
 
-void entry_take_ready(struct entry *e, struct session *s)
+void entry_take_branch(struct entry *e, struct session *s, const struct err *err)
 {
 	struct session_events events = entry_events;
-	events.arg = e;
-	e->session = s;
-	session_take(s, inner_id(e), &events);
+	e->is_waiting = false;
+	if (!s && e->state == ENTRY_ENDING) {
+		entry_release(e);
+	} else if (!s) {
+		entry_opened(e, err);
+	} else {
+		events.arg = e;
+		e->session = s;
+		session_take(s, inner_id(e), &events);
+		if (e->state == ENTRY_ENDING)
+			session_close(s);
+		else
+			entry_opened(e, NULL);
+	}
+}
+
+static void take_order(struct entry *e, struct shared_order *order)
+{
+	shared_order_let_go(e->shared);
+	e->shared = order;
+	e->order = &order->order;
 }
 
 static void on_template(void *arg, struct session *s, struct template *t, const struct err *err)
 {
 	struct entry *e = arg;
-	e->is_waiting = false;
-	if (!s) {
-		if (e->state == ENTRY_ENDING)
-			entry_release(e);
-		else
-			entry_opened(e, err);
-		return;
+	if (s) {
+		e->template = template_hold(t);
+		take_order(e, shared_order_hold(template_order(t)));
 	}
-	e->template = t;
-	e->order = template_order(t);
-	entry_take_ready(e, s);
-	if (e->state == ENTRY_ENDING)
-		session_close(s);
-	else
-		entry_opened(e, NULL);
+	entry_take_branch(e, s, err);
 }
 
-void entry_open(struct entry *e, struct stem *stem)
+static void open_fresh(struct entry *e)
 {
 	struct err err;
 	struct session_events events = entry_events;
 	const struct session_config config = {.engine = e->roll->engine,
 		.order = e->order,
 		.id = inner_id(e),
-		.stem = stem,
-		.preload = stem || !e->made ? NULL : e->made->kept.preload,
+		.preload = e->shared->kept.preload,
 		.n_checkpoints = e->roll->n_checkpoints,
 		.stdin_fd = -1};
 	events.arg = e;
@@ -401,28 +404,26 @@ static bool is_of_template(const struct order_kept *kept)
 	return !kept->is_fresh && (!runtime || strcmp(runtime, "python") == 0);
 }
 
-static int own_order(struct entry *e, struct err *err)
+/* Read its order. One of no template is checked now; else the template has a checked one. */
+static int read_order(struct entry *e, struct err *err)
 {
-	struct made *made = calloc(1, sizeof *made);
-	if (!made)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
-	made->n_refs = 1;
-	e->made = made;
-	int r = order_parse(&made->kept, e->order_text, strlen(e->order_text), err);
-	if (r < 0 || is_of_template(&made->kept))
+	int r = shared_order_parse(&e->shared, e->order_text, err);
+	if (r < 0 || is_of_template(&e->shared->kept))
 		return r;
-	e->order = &made->order;
-	return order_check(&made->order, &made->kept.order, &e->roll->engine->install, err);
+	r = shared_order_check(e->shared, &e->roll->engine->install, err);
+	if (r == 0)
+		e->order = &e->shared->order;
+	return r;
 }
 
 void entry_begin(struct entry *e)
 {
 	struct err err;
-	int r = own_order(e, &err);
+	int r = read_order(e, &err);
 	if (r < 0) {
 		entry_opened(e, &err);
 	} else if (e->order) {
-		entry_open(e, NULL);
+		open_fresh(e);
 	} else {
 		e->is_waiting = true;
 		templates_get(e->roll->templates,
@@ -512,14 +513,11 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->skills = config->skills;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : journal_open_nameless(&r->journal, err);
-	if (bad == 0)
-		bad = templates_open(
-			&r->templates, r->engine, config->n_standby, r->n_checkpoints, err);
 	if (bad < 0) {
-		journal_close(r->journal);
 		free(r);
 		return bad;
 	}
+	r->templates = templates_open(r->engine, config->n_standby, r->n_checkpoints);
 	(void)uv_timer_init(r->engine->loop, &r->idle);
 	r->idle.data = r;
 	lifetime_open(r);

@@ -1,161 +1,80 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a branch of a session is made ahead.
+ *
+ * A session that was branched is likely to be branched again where it stands. So in idle time the
+ * sessions that were branched last, and have run nothing since, get a pool with one ready branch:
+ * as many sessions as each template has ready branches (registry_config). A session that is
+ * branched later takes the place of the one that was branched first.
+ *
+ * A pool is of one stem. When its session runs a step, it stands on that stem no more, and the pool
+ * is closed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/standby.h"
 
 #include "base/timer.h"
 #include "registry/find.h"
+#include "registry/pool.h"
 #include "session/session.h"
 
-#include <stdlib.h>
-
-struct standby {
-	struct standby *next;
-	struct entry *entry; /* held: what it is a branch of, and whose order it has */
-	struct stem *stem;   /* held */
-	struct session *session;
-	bool is_open;
-};
-
-static bool is_current(const struct standby *b)
+static bool is_current(const struct entry *e)
 {
-	const struct entry *e = b->entry;
-	return e->session && session_stem(e->session) == b->stem &&
-		!(b->is_open && session_is_lost(b->session));
+	return e->session && session_stem(e->session) == pool_stem(e->pool) &&
+		pool_has_any(e->pool);
 }
 
-static struct standby *find(const struct roll *roll, const struct entry *e)
+static void on_made(void *owner, const struct err *err)
 {
-	struct standby *b = roll->standbys;
-	while (b && b->entry != e)
-		b = b->next;
-	return b;
-}
-
-/* The last of its session's callbacks; or it never had one. */
-static void on_closed(void *arg)
-{
-	struct standby *b = arg;
-	struct entry *e = b->entry;
-	stem_let_go(b->stem);
-	free(b);
-	entry_release(e);
-}
-
-static void take_out(struct standby *b)
-{
-	struct standby **at = &b->entry->roll->standbys;
-	while (*at != b)
-		at = &(*at)->next;
-	*at = b->next;
-}
-
-static void drop(struct standby *b)
-{
-	take_out(b);
-	session_close(b->session);
-}
-
-static void on_opened(void *arg, const struct err *err)
-{
-	struct standby *b = arg;
-	struct roll *roll = b->entry->roll;
-	b->is_open = !err;
+	struct entry *e = owner;
+	struct roll *roll = e->roll;
 	if (err) {
-		b->entry->branched_ns = 0; /* until it is branched again */
-		drop(b);
+		e->branched_ns = 0; /* until it is branched again */
+		pool_close(take_ptr(e->pool));
 	} else if (!roll->is_closing) {
 		timer_start(&roll->idle, roll->on_idle, 0, 0); /* perhaps another */
 	}
 }
 
-static void on_done(void *arg, const struct record *record)
-{
-	(void)arg;
-	(void)record;
-}
-
 static void make(struct entry *e)
 {
-	struct err err;
-	struct standby *b = calloc(1, sizeof *b);
-	if (!b)
-		return;
-	*b = (struct standby){.entry = e, .stem = stem_hold(session_stem(e->session))};
-	const struct session_config config = {.engine = e->roll->engine,
-		.order = e->order,
+	e->pool = pool_new(&(struct pool_config){.engine = e->roll->engine,
+		.order = e->shared,
+		.stem = session_stem(e->session),
 		.id = e->id,
-		.stem = b->stem,
 		.n_checkpoints = e->roll->n_checkpoints,
-		.stdin_fd = -1};
-	const struct session_events events = {
-		.arg = b, .opened = on_opened, .done = on_done, .closed = on_closed};
-	entry_hold(e);
-	if (session_open(&b->session, &config, &events, &err) < 0) {
-		on_closed(b);
-		return;
-	}
-	b->next = e->roll->standbys;
-	e->roll->standbys = b;
+		.made = on_made,
+		.owner = e});
+	pool_fill(e->pool);
 }
 
 /* What is the host's may change there and then, which a branch that is asked for has to see. */
 static bool is_wanted(const struct entry *e)
 {
-	return e->branched_ns && e->state == ENTRY_IDLE && session_box(e->session) &&
+	return !e->pool && e->branched_ns && e->state == ENTRY_IDLE && session_box(e->session) &&
 		session_stem(e->session) && !order_host_bind(e->order);
-}
-
-/* Of those that have none, the one that was branched last; or NULL. */
-static struct entry *next_wanted(const struct roll *roll)
-{
-	struct entry *last = NULL;
-	for (struct entry *e = roll->first; e; e = e->next)
-		if (is_wanted(e) && !find(roll, e) && (!last || e->branched_ns > last->branched_ns))
-			last = e;
-	return last;
-}
-
-static void close_stale(struct roll *roll)
-{
-	for (struct standby *b = roll->standbys, *next; b; b = next) {
-		next = b->next;
-		if (!is_current(b))
-			drop(b);
-	}
 }
 
 /* One at a time: what somebody waits for comes first. */
 void standby_tend(struct roll *roll)
 {
-	struct standby *oldest = NULL;
+	struct entry *wanted = NULL, *oldest = NULL;
 	unsigned n = 0;
-	close_stale(roll);
-	struct entry *e = roll->n_standby && !roll->is_closing ? next_wanted(roll) : NULL;
-	for (struct standby *b = roll->standbys; b; b = b->next, n++)
-		if (!oldest || b->entry->branched_ns < oldest->entry->branched_ns)
-			oldest = b;
-	if (!e || (oldest && n >= roll->n_standby && oldest->entry->branched_ns > e->branched_ns))
+	for (struct entry *e = roll->first; e; e = e->next) {
+		if (e->pool && !is_current(e))
+			pool_close(take_ptr(e->pool));
+		if (e->pool && (!oldest || e->branched_ns < oldest->branched_ns))
+			oldest = e;
+		if (is_wanted(e) && (!wanted || e->branched_ns > wanted->branched_ns))
+			wanted = e;
+		n += e->pool != NULL;
+	}
+	if (!wanted || roll->n_standby == 0 || roll->is_closing)
 		return;
-	if (oldest && n >= roll->n_standby)
-		drop(oldest);
-	make(e);
-}
-
-struct session *standby_take(struct entry *e, const struct stem *stem)
-{
-	struct standby *b = find(e->roll, e);
-	if (!b || b->stem != stem || !b->is_open || !is_current(b))
-		return NULL;
-	struct session *s = b->session;
-	take_out(b);
-	static const struct session_events none = {0};
-	session_silence(s, &none);
-	on_closed(b);
-	return s;
-}
-
-void standby_drop(struct entry *e)
-{
-	struct standby *b = find(e->roll, e);
-	if (b)
-		drop(b);
+	if (oldest && n >= roll->n_standby) {
+		if (oldest->branched_ns > wanted->branched_ns)
+			return;
+		pool_close(take_ptr(oldest->pool));
+	}
+	make(wanted);
 }

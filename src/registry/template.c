@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry/template.h"
 
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "registry/order_text.h"
+#include "registry/pool.h"
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -11,12 +13,11 @@
 /* Soon when none is left; else when whoever took one has probably had its first answer. */
 enum { REFILL_MS = 2, REFILL_STOCKED_MS = 20 };
 
-/* Somebody waits for a session; or nobody does, and it is kept ready. */
-struct birth {
-	struct birth *next;
-	struct template *template;
-	struct session *session;
-	template_done_fn *done; /* NULL: to be kept ready */
+/* Somebody waits for a session of a template. */
+struct request {
+	struct request *next;
+	struct template *template; /* held */
+	template_done_fn *done;
 	void *arg;
 	bool is_second; /* the first one's template died meanwhile */
 };
@@ -30,13 +31,10 @@ struct template
 	unsigned n_refs;
 	enum template_state state;
 	char *owner, *text;
-	struct order_kept kept;
-	struct order_checked order;
-	struct session *session; /* the template itself */
-	struct stem *stem;	 /* held */
-	struct birth *waiting;
-	struct session *ready[STANDBY_MAX];
-	unsigned n_ready, n_making;
+	struct shared_order *order; /* held; NULL when the text could not be read */
+	struct session *session;    /* the template itself */
+	struct pool *pool;	    /* of branches of it; NULL while it is made */
+	struct request *waiting;    /* until it is made */
 	uint64_t used_ns;
 };
 
@@ -64,7 +62,8 @@ struct template *template_hold(struct template *t)
 
 struct stem *template_stem(const struct template *t)
 {
-	return t->stem && !stem_is_dead(t->stem) ? t->stem : NULL;
+	struct stem *stem = t->pool ? pool_stem(t->pool) : NULL;
+	return stem && !stem_is_dead(stem) ? stem : NULL;
 }
 
 void template_let_go(struct template *t)
@@ -73,15 +72,14 @@ void template_let_go(struct template *t)
 		return;
 	free(t->text);
 	free(t->owner);
-	order_done(&t->order);
-	order_kept_done(&t->kept);
+	shared_order_let_go(t->order);
 	let_all_go(t->all);
 	free(t);
 }
 
-const struct order_checked *template_order(const struct template *t)
+struct shared_order *template_order(const struct template *t)
 {
-	return &t->order;
+	return t->order;
 }
 
 static void on_session_closed(void *arg)
@@ -91,11 +89,7 @@ static void on_session_closed(void *arg)
 
 static void close_own(struct template *t, struct session *s)
 {
-	static const struct session_events none = {0};
-	struct session_events events = none;
-	events.arg = t;
-	events.closed = on_session_closed;
-	t->n_refs++;
+	const struct session_events events = {.arg = template_hold(t), .closed = on_session_closed};
 	session_silence(s, &events);
 	session_close(s);
 }
@@ -109,17 +103,13 @@ static void end_template(struct template *t, const struct err *err)
 	*at = t->next;
 	t->state = TEMPLATE_OVER;
 	while (t->waiting) {
-		struct birth *b = t->waiting;
-		t->waiting = b->next;
-		if (b->done)
-			b->done(b->arg, NULL, NULL, err);
-		free(b);
-		t->n_refs--; /* the birth's; its own is there until the end */
+		struct request *q = t->waiting;
+		t->waiting = q->next;
+		q->done(q->arg, NULL, NULL, err);
+		free(q);
+		t->n_refs--; /* the request's; its own is there until the end */
 	}
-	while (t->n_ready > 0)
-		close_own(t, t->ready[--t->n_ready]);
-	if (t->stem)
-		stem_let_go(take_ptr(t->stem));
+	pool_close(take_ptr(t->pool));
 	if (t->session)
 		close_own(t, take_ptr(t->session));
 	template_let_go(t);
@@ -127,104 +117,21 @@ static void end_template(struct template *t, const struct err *err)
 
 /* ---- sessions of it ---- */
 
-static void want_refill(struct templates *all);
-
-static void born(struct birth *b, const struct err *err)
-{
-	struct template *t = b->template;
-	if (b->done && !err) {
-		t->n_refs++; /* the taker's */
-		b->done(b->arg, b->session, t, NULL);
-	} else if (!err && t->state == TEMPLATE_READY && t->n_ready < STANDBY_MAX) {
-		t->ready[t->n_ready++] = b->session;
-	} else {
-		if (b->session)
-			close_own(t, b->session);
-		if (b->done)
-			b->done(b->arg, NULL, NULL, err);
-	}
-	if (!err) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the birth holds it until below */
-		want_refill(t->all);
-	free(b);
-	template_let_go(t);
-}
-
-static void get(struct templates *all, const struct template_key *key, const struct birth *asked);
+static void get(struct templates *all, const struct template_key *key, const struct request *asked);
 
 static bool is_dead(const struct template *t)
 {
-	return t->stem && stem_is_dead(t->stem);
-}
-
-/*
- * A stem that has died takes its template along; so does one whose branch was gone before it was
- * there, which may be how its death is heard of first. Whoever waited for a session of it gets one
- * of another; once, for what kills templates must come to be told.
- */
-static void on_opened(void *arg, const struct err *err)
-{
-	struct birth *b = arg;
-	struct template *t = b->template;
-	const struct birth asked = {.done = b->done, .arg = b->arg, .is_second = true};
-	bool is_over = err && (err->code == ERR_GONE || t->state == TEMPLATE_OVER || is_dead(t));
-	bool is_again = is_over && b->done && !b->is_second && !t->all->is_closing;
-	t->n_making--;
-	t->n_refs++;
-	if (is_again)
-		b->done = NULL;
-	born(b, err);
-	if (is_over && t->state != TEMPLATE_OVER) /* whoever was told may have ended it */
-		end_template(t, err);
-	if (is_again)
-		get(t->all, &(struct template_key){t->owner, t->text}, &asked);
-	template_let_go(t); /* NOLINT(clang-analyzer-unix.Malloc): held until here */
-}
-
-static void on_done(void *arg, const struct record *record)
-{
-	(void)arg;
-	(void)record;
-}
-
-static void give_birth(struct birth *b)
-{
-	struct template *t = b->template;
-	struct err err;
-	const struct session_config config = {.engine = t->all->engine,
-		.order = &t->order,
-		.id = t->order.id,
-		.stem = t->stem,
-		.n_checkpoints = t->all->n_checkpoints,
-		.stdin_fd = -1};
-	const struct session_events events = {.arg = b, .opened = on_opened, .done = on_done};
-	t->n_making++;
-	if (t->state == TEMPLATE_OVER)
-		err_set(&err, ERR_GONE, "the template's process has ended");
-	else if (session_open(&b->session, &config, &events, &err) == 0)
-		return;
-	on_opened(b, &err);
-}
-
-static struct birth *new_birth(struct template *t, const struct birth *asked)
-{
-	struct birth *b = calloc(1, sizeof *b);
-	if (!b)
-		return NULL;
-	*b = *asked;
-	b->template = t;
-	t->n_refs++;
-	return b;
+	return t->pool && !template_stem(t);
 }
 
 static void on_refill(uv_timer_t *timer)
 {
 	struct templates *all = timer->data;
 	for (struct template *t = all->first; t; t = t->next) {
-		if (t->state != TEMPLATE_READY || t->n_making > 0 || t->n_ready >= all->n_standby)
+		if (t->state != TEMPLATE_READY || pool_is_making(t->pool) ||
+			pool_n_ready(t->pool) >= all->n_standby)
 			continue;
-		struct birth *b = new_birth(t, &(struct birth){0});
-		if (b)
-			give_birth(b);
+		pool_fill(t->pool);
 		return; /* one at a time: who waits for a session comes first */
 	}
 }
@@ -232,7 +139,7 @@ static void on_refill(uv_timer_t *timer)
 static bool is_any_empty(const struct templates *all)
 {
 	for (const struct template *t = all->first; t; t = t->next)
-		if (t->state == TEMPLATE_READY && t->n_ready == 0)
+		if (t->state == TEMPLATE_READY && pool_n_ready(t->pool) == 0)
 			return true;
 	return false;
 }
@@ -244,6 +151,57 @@ static void want_refill(struct templates *all)
 			is_any_empty(all) ? REFILL_MS : REFILL_STOCKED_MS, 0);
 }
 
+/* A stem that has died takes its template along; so does one whose branch was gone before it was
+ * there, which may be how its death is heard of first. */
+static bool is_over(const struct template *t, const struct err *err)
+{
+	return err->code == ERR_GONE || t->state == TEMPLATE_OVER || is_dead(t);
+}
+
+/* One was made ahead. */
+static void on_made(void *owner, const struct err *err)
+{
+	struct template *t = owner;
+	if (!err)
+		want_refill(t->all);
+	else if (is_over(t, err))
+		end_template(t, err);
+}
+
+/*
+ * Whoever waited for a session of a template that is over gets one of another; once, for what kills
+ * templates must come to be told.
+ */
+static void on_branch(void *arg, struct session *s, const struct err *err)
+{
+	struct request *q = arg;
+	struct template *t = q->template;
+	bool is_end = err && is_over(t, err);
+	bool is_again = is_end && !q->is_second && !t->all->is_closing;
+	const struct request asked = {.done = q->done, .arg = q->arg, .is_second = true};
+	if (!is_again)
+		q->done(q->arg, s, s ? t : NULL, err);
+	if (s)
+		want_refill(t->all);
+	free(q);
+	if (is_end && t->state != TEMPLATE_OVER) /* whoever was told may have ended it */
+		end_template(t, err);
+	if (is_again)
+		get(t->all, &(struct template_key){t->owner, t->text}, &asked);
+	template_let_go(t); /* the request's */
+}
+
+static void branch(struct request *q)
+{
+	struct err err;
+	if (q->template->state == TEMPLATE_READY) {
+		pool_take(q->template->pool, on_branch, q);
+		return;
+	}
+	err_set(&err, ERR_GONE, "the template's process has ended");
+	on_branch(q, NULL, &err);
+}
+
 /* ---- the template itself ---- */
 
 static void on_stem(void *arg, struct stem *stem, const struct err *err)
@@ -253,12 +211,24 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 		end_template(t, err);
 		return;
 	}
-	t->stem = stem_hold(stem);
+	t->pool = pool_new(&(struct pool_config){.engine = t->all->engine,
+		.order = t->order,
+		.stem = stem,
+		.id = t->order->order.id,
+		.n_checkpoints = t->all->n_checkpoints,
+		.made = on_made,
+		.owner = t});
 	t->state = TEMPLATE_READY;
-	for (struct birth *b = take_ptr(t->waiting), *next; b; b = next) {
-		next = b->next;
-		give_birth(b); /* the others hold the template, which may end meanwhile */
+	for (struct request *q = take_ptr(t->waiting), *next; q; q = next) {
+		next = q->next;
+		branch(q); /* the others hold the template, which may end meanwhile */
 	}
+}
+
+static void on_done(void *arg, const struct record *record)
+{
+	(void)arg;
+	(void)record;
 }
 
 static void on_template_opened(void *arg, const struct err *err)
@@ -272,16 +242,16 @@ static void on_template_opened(void *arg, const struct err *err)
 
 static int open_template(struct template *t, struct err *err)
 {
-	int r = order_parse(&t->kept, t->text, strlen(t->text), err);
+	int r = shared_order_parse(&t->order, t->text, err);
 	if (r == 0)
-		r = order_check(&t->order, &t->kept.order, &t->all->engine->install, err);
+		r = shared_order_check(t->order, &t->all->engine->install, err);
 	if (r < 0)
 		return r;
 	const struct session_config config = {.engine = t->all->engine,
-		.order = &t->order,
-		.id = t->order.id,
+		.order = &t->order->order,
+		.id = t->order->order.id,
 		.is_template = true,
-		.preload = t->kept.preload,
+		.preload = t->order->kept.preload,
 		.stdin_fd = -1};
 	const struct session_events events = {
 		.arg = t, .opened = on_template_opened, .done = on_done};
@@ -315,14 +285,9 @@ static struct template *new_template(
 	struct templates *all, const struct template_key *key, struct err *err)
 {
 	make_room(all, key->owner);
-	struct template *t = calloc(1, sizeof *t);
-	if (!t || !(t->text = strdup(key->text)) || !(t->owner = strdup(key->owner))) {
-		if (t)
-			free(t->text);
-		free(t);
-		err_set(err, ERR_NO_MEMORY, "no memory for a template");
-		return NULL;
-	}
+	struct template *t = xnew(struct template);
+	t->text = xstrdup(key->text);
+	t->owner = xstrdup(key->owner);
 	t->n_refs = 1;
 	t->all = all;
 	all->n_refs++;
@@ -357,47 +322,40 @@ static struct template *find_template(struct templates *all, const struct templa
 	return NULL;
 }
 
-static void get(struct templates *all, const struct template_key *key, const struct birth *asked)
+static void get(struct templates *all, const struct template_key *key, const struct request *asked)
 {
-	struct err err = {0};
+	struct err err;
 	drop_dead(all);
 	struct template *t = find_template(all, key);
 	if (!t)
 		t = new_template(all, key, &err);
-	struct birth *b = t ? new_birth(t, asked) : NULL;
-	if (!b) {
-		if (t)
-			err_set(&err, ERR_NO_MEMORY, "no memory for a session");
+	if (!t) {
 		asked->done(asked->arg, NULL, NULL, &err);
 		return;
 	}
+	struct request *q = xnew(struct request);
+	*q = *asked;
+	q->template = template_hold(t);
 	t->used_ns = uv_hrtime();
 	if (t->state == TEMPLATE_MAKING) {
-		b->next = t->waiting;
-		t->waiting = b;
-	} else if (t->n_ready > 0) {
-		b->session = t->ready[0];
-		memmove(t->ready, t->ready + 1, --t->n_ready * sizeof t->ready[0]);
-		born(b, NULL);
+		q->next = t->waiting;
+		t->waiting = q;
 	} else {
-		give_birth(b);
+		branch(q);
 	}
 }
 
 void templates_get(
 	struct templates *all, const struct template_key *key, template_done_fn *done, void *arg)
 {
-	get(all, key, &(struct birth){.done = done, .arg = arg});
+	get(all, key, &(struct request){.done = done, .arg = arg});
 }
 
 /* ---- all of them ---- */
 
-int templates_open(struct templates **out, struct engine *engine, unsigned n_standby,
-	unsigned n_checkpoints, struct err *err)
+struct templates *templates_open(struct engine *engine, unsigned n_standby, unsigned n_checkpoints)
 {
-	struct templates *all = calloc(1, sizeof *all);
-	if (!all)
-		return err_set(err, ERR_NO_MEMORY, "no memory for templates");
+	struct templates *all = xnew(struct templates);
 	*all = (struct templates){.engine = engine,
 		.n_refs = 1,
 		.n_standby = MIN(n_standby, (unsigned)STANDBY_MAX),
@@ -405,8 +363,7 @@ int templates_open(struct templates **out, struct engine *engine, unsigned n_sta
 	(void)uv_timer_init(engine->loop, &all->refill);
 	all->refill.data = all;
 	engine_hold(engine);
-	*out = all;
-	return 0;
+	return all;
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -431,15 +388,16 @@ size_t templates_stats(const struct templates *all, struct template_stats *out, 
 {
 	size_t n = 0;
 	for (const struct template *t = all->first; t && n < room; t = t->next)
-		out[n++] = (struct template_stats){t->order.id, t->owner, t->n_ready};
+		out[n++] = (struct template_stats){
+			t->order->order.id, t->owner, t->pool ? pool_n_ready(t->pool) : 0};
 	return n;
 }
 
 static json_t *about(const struct template *t)
 {
-	json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",
-		(int)t->n_ready, "ready", t->state == TEMPLATE_READY);
-	json_t *preload = json_object_get(t->kept.json, "preload");
+	json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order->order.id, "standby",
+		t->pool ? (int)pool_n_ready(t->pool) : 0, "ready", t->state == TEMPLATE_READY);
+	json_t *preload = json_object_get(t->order->kept.json, "preload");
 	if (preload)
 		(void)json_object_set(row, "preload", preload);
 	return row;
@@ -466,29 +424,22 @@ static void on_warm(void *arg, struct session *s, struct template *t, const stru
 {
 	struct warming *w = arg;
 	json_t *row = NULL;
-	if (s && t->state == TEMPLATE_READY && t->n_ready < STANDBY_MAX)
-		t->ready[t->n_ready++] = s;
-	else if (s)
-		close_own(t, s);
-	if (s)
+	if (s) {
+		if (t->pool)
+			pool_put(t->pool, s);
+		else
+			close_own(t, s); /* it has ended meanwhile */
 		row = about(t);
+	}
 	w->done(w->arg, row, err);
 	json_decref(row);
 	free(w);
-	if (s)
-		template_let_go(t);
 }
 
 void templates_warm(
 	struct templates *all, const struct template_key *key, template_warm_fn *done, void *arg)
 {
-	struct err err;
-	struct warming *w = malloc(sizeof *w);
-	if (!w) {
-		err_set(&err, ERR_NO_MEMORY, "no memory for a template");
-		done(arg, NULL, &err);
-		return;
-	}
+	struct warming *w = xnew(struct warming);
 	*w = (struct warming){done, arg};
-	get(all, key, &(struct birth){.done = on_warm, .arg = w});
+	get(all, key, &(struct request){.done = on_warm, .arg = w});
 }

@@ -3,15 +3,14 @@
 #pragma once
 
 #include "session/session.h"
-#include "session/start/order.h"
+#include "registry/order_text.h"
 
 enum { STANDBY_MAX = 16, TEMPLATES_MAX = 32, TEMPLATES_OWNER_MAX = 8 };
 
 struct templates;
 
-/* Errors: ERR_NO_MEMORY. @n_standby: branches ready for each, at most STANDBY_MAX. */
-int templates_open(struct templates **out, struct engine *engine, unsigned n_standby,
-	unsigned n_checkpoints, struct err *err);
+/* @n_standby: branches ready for each, at most STANDBY_MAX. */
+struct templates *templates_open(struct engine *engine, unsigned n_standby, unsigned n_checkpoints);
 /* Everything of it goes; sessions that were taken stay, but not beyond the engine. */
 void templates_close(struct templates *all);
 
@@ -27,8 +26,8 @@ struct template_key {
 /*
  * A session by a template, made when there is none: one kept ready, or a new branch.
  *
- * @done: the session, open, to be given its events by session_take(); its order is the template's,
- *        which lives as long as a session of it is held: template_let_go() when it is closed.
+ * @done: the session, open, to be given its events by session_take(). Its order is the template's,
+ *        which whoever takes it holds until the session is closed.
  */
 struct template;
 typedef void template_done_fn(
@@ -46,7 +45,7 @@ struct template *template_hold(struct template *t);
 void template_let_go(struct template *t);
 /* What its sessions are branched from; NULL when it is over. */
 struct stem *template_stem(const struct template *t);
-const struct order_checked *template_order(const struct template *t);
+struct shared_order *template_order(const struct template *t);
 
 /* Owns: nothing; `owner` is borrowed until the loop runs again. Returns: how many there are. */
 struct template_stats {
