@@ -1,7 +1,7 @@
 /* `retort session`: its subcommands but `exec` and `files`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
-#include "api/call/text.h"
+#include "api/call/call_session.h"
 #include "api/text/outcome.h"
 #include "base/fd.h"
 #include "base/json.h"

@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #include "cli/session.h"
 
-#include "api/call/text.h"
+#include "api/call/call_session.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "cli/copy.h"

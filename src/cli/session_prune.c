@@ -1,5 +1,5 @@
 /* `retort session prune`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/call/text.h"
+#include "api/call/call_session.h"
 #include "base/json.h"
 #include "cli/session.h"
 

@@ -2,7 +2,7 @@
 #include "registry/admit.h"
 
 #include "base/num.h"
-#include "registry/job.h"
+#include "registry/entry.h"
 #include "store/account.h"
 
 #include <string.h>

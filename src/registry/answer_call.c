@@ -12,7 +12,6 @@
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/find.h"
-#include "registry/job.h"
 #include "registry/replay.h"
 #include "session/tool_call.h"
 

@@ -2,7 +2,6 @@
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/find.h"
-#include "registry/job.h"
 #include "registry/replay.h"
 #include "registry/pool.h"
 #include "session/change.h"

@@ -4,7 +4,6 @@
 #include "registry/entry.h"
 #include "registry/find.h"
 #include "registry/history.h"
-#include "registry/job.h"
 #include "registry/put_file.h"
 #include "registry/replay.h"
 #include "session/change.h"

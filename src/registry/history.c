@@ -5,7 +5,6 @@
 #include "base/utf8.h"
 #include "registry/entry.h"
 #include "registry/find.h"
-#include "registry/job.h"
 #include "registry/listing.h"
 #include "registry/order_text.h"
 #include "registry/sliced_work.h"

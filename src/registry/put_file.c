@@ -14,7 +14,7 @@
 #include "registry/admit.h"
 #include "registry/files.h"
 #include "registry/find.h"
-#include "registry/job.h"
+#include "registry/entry.h"
 #include "registry/replay.h"
 #include "session/box/box.h"
 #include "session/change.h"

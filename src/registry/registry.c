@@ -16,7 +16,6 @@
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/find.h"
-#include "registry/job.h"
 #include "registry/lifetime.h"
 #include "registry/order_text.h"
 #include "registry/pool.h"

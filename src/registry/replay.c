@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "registry/entry.h"
 #include "registry/find.h"
-#include "registry/job.h"
 #include "registry/replay.h"
 
 #include "base/num.h"

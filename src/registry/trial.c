@@ -4,7 +4,6 @@
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/find.h"
-#include "registry/job.h"
 
 #include <string.h>
 

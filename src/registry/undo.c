@@ -1,7 +1,6 @@
 /* A session goes back to an earlier step. SPDX-License-Identifier: Apache-2.0 */
 #include "registry/entry.h"
 #include "registry/find.h"
-#include "registry/job.h"
 #include "registry/replay.h"
 #include "session/session.h"
 

@@ -551,7 +551,8 @@ static void start_list(struct operation_call *call)
 #include "api/call/call_agent.def"
 
 static const struct operation rows[] = {
-	{"agent.run", TEXT_AGENT, ROWS(run_rows), RESULT(result_rows), .label = OPERATION_PROGRAM,
+	{"agent.run", "Have a model do a task: it writes code, sees what it gives, and goes on",
+		ROWS(run_rows), RESULT(result_rows), .label = OPERATION_PROGRAM,
 		.limits = "One reply is read up to 256 KiB. What the model sees of a step has at "
 			  "most 10000 characters.",
 		.errors = "access|auth|box|busy|damaged|denied|gone|limit|no_space|not_found|quota|"

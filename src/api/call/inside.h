@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/call/text.h"
+#include "api/call/call_session.h"
 #include "api/operation/operation.h"
 
 enum {

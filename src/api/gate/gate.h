@@ -64,3 +64,23 @@ void gate_forget(struct gate *g, const char *session);
 bool gate_has_tools(const struct gate *g);
 /* "crm, files": what code calls them, of those that fit into @out. Returns: 0, -ENOMEM. */
 int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out);
+
+/* ---- one call ---- */
+
+/* Texts are copied. */
+struct gate_request {
+	const char *session, *owner, *name; /* session "": of none */
+	const json_t *arguments;	    /* an object */
+	const bool *is_tainted; /* looked at when it is decided; NULL: who calls has read nothing */
+	bool is_approved;	/* whatever the tool may do */
+	bool is_trial;		/* nothing may be changed: it may not be kept */
+	void *arg;
+	/* Once: {"value"} or {"error"}, whose reference is taken. @is_untrusted: others wrote it.
+	 */
+	void (*answer)(void *arg, json_t *answer, bool is_untrusted);
+};
+
+/* Returns: the call, until it is answered; NULL: it was. */
+struct gate_call *gate_start(struct gate *g, const struct gate_request *request);
+/* Nobody waits any more: it is not answered. */
+void gate_cancel(struct gate_call *call);

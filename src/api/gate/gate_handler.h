@@ -2,7 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/gate/gate_call.h"
+#include "session/tool_call.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct gate;
+struct gate_call; /* one that is under way */
 
 enum { GATE_SESSION_BYTES = 80 };
 
@@ -46,3 +52,14 @@ json_t *gate_question(const struct gate_call *call);
 struct gate_call *gate_asking(struct gate *g, const char *approval);
 /* The call goes on, or is refused; it may be gone then. */
 void gate_approve(struct gate_call *call, bool is_allowed);
+
+/* Borrowed. The arguments are an object. */
+const char *gate_call_name(const struct gate_call *call);
+const char *gate_call_owner(const struct gate_call *call);
+/* The session has read what others wrote. */
+bool gate_call_is_tainted(const struct gate_call *call);
+/* What its step does may not be kept. */
+bool gate_call_is_trial(const struct gate_call *call);
+const json_t *gate_call_arguments(const struct gate_call *call);
+const char *gate_call_session(const struct gate_call *call);
+const char *gate_call_approval(const struct gate_call *call); /* while it asks */

@@ -1,4 +1,5 @@
-/* What operations and the command line say alike. SPDX-License-Identifier: Apache-2.0 */
+/* Help texts of operations on sessions that the command line has, too. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "session/step/step_order.h"
@@ -14,7 +15,6 @@
 #define TEXT_LOG	 "List the steps of a session, newest first"
 #define TEXT_EXPORT	 "Write down a session's steps, to replay them"
 #define TEXT_RUN	 "Run code in a session"
-#define TEXT_AGENT	 "Have a model do a task: it writes code, sees what it gives, and goes on"
 
 #define HELP_UNDO_TO "step to go back to: its id, or a unique start of it"
 #define HELP_LOG_ALL "also what was rolled back or undone, each attempt"
