@@ -25,10 +25,10 @@ static void count_jobs(struct tally *t, const struct entry *e)
 }
 
 /* @owner: NULL counts everybody's. */
-static struct tally count(const struct roll *roll, const char *owner)
+static struct tally count(const struct session_table *table, const char *owner)
 {
 	struct tally t = {0};
-	for (const struct entry *e = roll->first; e; e = e->next) {
+	for (const struct entry *e = table->first; e; e = e->next) {
 		if (e->state == ENTRY_ENDING || (owner && strcmp(e->owner, owner) != 0))
 			continue;
 		t.n_live++;
@@ -42,7 +42,7 @@ static struct tally count(const struct roll *roll, const char *owner)
 
 static int refuse(struct registry *r, enum admit_reason why)
 {
-	r->roll->n_refused[why]++;
+	r->table->n_refused[why]++;
 	return -err_errno(why == ADMIT_PATHS ? ERR_DENIED : ERR_QUOTA);
 }
 
@@ -62,19 +62,19 @@ int admit_order(struct registry *r, const struct order *order, struct err *err)
 
 static int admit_to_engine(struct registry *r, uint64_t memory_bytes, struct err *err)
 {
-	const struct roll *roll = r->roll;
-	if (roll->max_sessions == 0 && roll->max_memory_bytes == 0)
+	const struct session_table *table = r->table;
+	if (table->max_sessions == 0 && table->max_memory_bytes == 0)
 		return 0;
-	struct tally all = count(roll, NULL);
-	if (roll->max_sessions > 0 && all.n_live >= roll->max_sessions) {
+	struct tally all = count(table, NULL);
+	if (table->max_sessions > 0 && all.n_live >= table->max_sessions) {
 		err_set(err, ERR_QUOTA, "live sessions: the engine has room for %llu",
-			(unsigned long long)roll->max_sessions);
-	} else if (roll->max_memory_bytes > 0 &&
-		all.memory_bytes + memory_bytes > roll->max_memory_bytes) {
+			(unsigned long long)table->max_sessions);
+	} else if (table->max_memory_bytes > 0 &&
+		all.memory_bytes + memory_bytes > table->max_memory_bytes) {
 		err_set(err, ERR_QUOTA,
 			"memory: %s for one more session: the engine has %s, %s are taken",
 			num_format_bytes(memory_bytes).text,
-			num_format_bytes(roll->max_memory_bytes).text,
+			num_format_bytes(table->max_memory_bytes).text,
 			num_format_bytes(all.memory_bytes).text);
 	} else {
 		return 0;
@@ -88,11 +88,11 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 	const struct owner *o = r->owner;
 	if (!o)
 		return admit_to_engine(r, memory_bytes, err);
-	if (is_new && admit_kept(r->roll, o->name, 0, err) < 0)
+	if (is_new && admit_kept(r->table, o->name, 0, err) < 0)
 		return -err_errno(err->code);
-	struct tally own = count(r->roll, o->name);
+	struct tally own = count(r->table, o->name);
 	int64_t n = is_new && o->limits.n_sessions > 0
-		? journal_session_count(r->roll->journal, o->name, err)
+		? journal_session_count(r->table->journal, o->name, err)
 		: 0;
 	if (n < 0)
 		return (int)n;
@@ -128,34 +128,34 @@ uint64_t admit_memory(const struct limits *limits)
  * place: what is written takes its length twice. */
 enum { RESERVE_BYTES = 256 << 20, RESERVE_PART = 4, LITTLE_PART = 16, WRITES = 2 };
 
-static bool has_room(struct roll *roll, uint64_t kept_bytes, uint64_t bytes)
+static bool has_room(struct session_table *table, uint64_t kept_bytes, uint64_t bytes)
 {
 	struct journal_room room;
 	struct err ignored; /* nothing is known of it: the write will tell */
-	if (journal_room(roll->journal, &room, &ignored) < 0)
+	if (journal_room(table->journal, &room, &ignored) < 0)
 		return true;
 	uint64_t reserve = MIN(room.all_bytes / RESERVE_PART, (uint64_t)RESERVE_BYTES);
 	return room.free_bytes >= reserve + WRITES * bytes ||
 		kept_bytes + bytes <= reserve / LITTLE_PART;
 }
 
-int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err *err)
+int admit_kept(struct session_table *table, const char *owner, uint64_t bytes, struct err *err)
 {
-	const struct owner *o = owner[0] ? registry_find_owner(&roll->all, owner) : NULL;
-	int64_t kept = o ? journal_account(roll->journal, o->name, err) : 0;
+	const struct owner *o = owner[0] ? registry_find_owner(&table->all, owner) : NULL;
+	int64_t kept = o ? journal_account(table->journal, o->name, err) : 0;
 	if (!o || kept < 0)
 		return (int)kept;
 	uint64_t kept_bytes = (uint64_t)kept, most = o->limits.disk_bytes;
 	if (most > 0 && kept_bytes + bytes >= most) {
 		err_set(err, ERR_QUOTA, "journal: %s may keep %s there, %s are taken", o->name,
 			num_format_bytes(most).text, num_format_bytes(kept_bytes).text);
-	} else if (!has_room(roll, kept_bytes, bytes)) {
+	} else if (!has_room(table, kept_bytes, bytes)) {
 		err_set(err, ERR_NO_SPACE,
 			"journal: what is free on its disk is kept for those who have less there");
 	} else {
 		return 0;
 	}
-	roll->n_refused[ADMIT_DISK]++;
+	table->n_refused[ADMIT_DISK]++;
 	err_hint(err, "close sessions that are done, and have them forgotten: `session.prune`");
 	return -err_errno(err->code);
 }
@@ -163,8 +163,8 @@ int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err 
 int admit_blob(
 	const struct entry *e, const void *data, size_t bytes, const char *digest, struct err *err)
 {
-	struct journal *journal = e->roll->journal;
-	int r = admit_kept(e->roll, e->owner, bytes, err);
+	struct journal *journal = e->table->journal;
+	int r = admit_kept(e->table, e->owner, bytes, err);
 	if (r == 0)
 		r = journal_account_add(journal, e->owner, (int64_t)bytes, err);
 	return r < 0 ? r : journal_blob_keep(journal, data, bytes, digest, err);
@@ -188,18 +188,19 @@ static void add_line(struct line *line, const struct entry *e)
 	}
 }
 
-static int line_full(struct roll *roll, const char *whose, uint64_t most, struct err *err)
+static int line_full(struct session_table *table, const char *whose, uint64_t most, struct err *err)
 {
-	roll->n_refused[ADMIT_QUEUE]++;
+	table->n_refused[ADMIT_QUEUE]++;
 	err_set(err, ERR_QUOTA, "operations in line: %s may have %llu", whose,
 		(unsigned long long)most);
 	err_hint(err, "wait until some have ended, or cancel them");
 	return -err_errno(ERR_QUOTA);
 }
 
-static int line_heavy(struct roll *roll, const char *whose, uint64_t most, struct err *err)
+static int line_heavy(
+	struct session_table *table, const char *whose, uint64_t most, struct err *err)
 {
-	roll->n_refused[ADMIT_QUEUE]++;
+	table->n_refused[ADMIT_QUEUE]++;
 	err_set(err, ERR_QUOTA, "code, input and files in line: %s may have %s", whose,
 		num_format_bytes(most).text);
 	err_hint(err, "wait until some of it is done; write what is large to files first");
@@ -212,29 +213,29 @@ int admit_job(const struct entry *e, const struct job *job, struct err *err)
 	uint64_t bytes = job_bytes(job);
 	const char *who = e->owner[0] ? e->owner : "a caller";
 	add_line(&session, e);
-	for (const struct entry *o = e->roll->first; o; o = o->next) {
+	for (const struct entry *o = e->table->first; o; o = o->next) {
 		if (strcmp(o->owner, e->owner) == 0)
 			add_line(&own, o);
 		add_line(&all, o);
 	}
 	if (session.n >= QUEUE_SESSION_MAX)
-		return line_full(e->roll, "a session", QUEUE_SESSION_MAX, err);
+		return line_full(e->table, "a session", QUEUE_SESSION_MAX, err);
 	if (own.n >= QUEUE_OWNER_MAX)
-		return line_full(e->roll, who, QUEUE_OWNER_MAX, err);
+		return line_full(e->table, who, QUEUE_OWNER_MAX, err);
 	if (own.n == 0)
 		return 0;
 	if (all.n >= QUEUE_ALL_MAX)
-		return line_full(e->roll, "the engine", QUEUE_ALL_MAX, err);
+		return line_full(e->table, "the engine", QUEUE_ALL_MAX, err);
 	if (own.bytes + bytes > QUEUE_OWNER_BYTES)
-		return line_heavy(e->roll, who, QUEUE_OWNER_BYTES, err);
+		return line_heavy(e->table, who, QUEUE_OWNER_BYTES, err);
 	if (all.bytes + bytes > QUEUE_ALL_BYTES)
-		return line_heavy(e->roll, "the engine", QUEUE_ALL_BYTES, err);
+		return line_heavy(e->table, "the engine", QUEUE_ALL_BYTES, err);
 	return 0;
 }
 
 int admit_rate(struct registry *r, uint64_t n, struct err *err)
 {
-	if (r->owner && admit_kept(r->roll, r->owner->name, 0, err) < 0)
+	if (r->owner && admit_kept(r->table, r->owner->name, 0, err) < 0)
 		return -err_errno(err->code);
 	bool is_good = !r->owner || owner_take_steps(r->owner, n, uv_hrtime(), err) == 0;
 	return is_good ? 0 : refuse(r, ADMIT_RATE);
@@ -243,7 +244,7 @@ int admit_rate(struct registry *r, uint64_t n, struct err *err)
 int admit_steps(struct registry *r, uint64_t n, struct err *err)
 {
 	const struct owner *o = r->owner;
-	if (o && o->limits.n_steps > 0 && count(r->roll, o->name).n_steps >= o->limits.n_steps) {
+	if (o && o->limits.n_steps > 0 && count(r->table, o->name).n_steps >= o->limits.n_steps) {
 		err_set(err, ERR_QUOTA, "steps at the same time: %s may run %llu", o->name,
 			(unsigned long long)o->limits.n_steps);
 		err_hint(err, "wait until one has ended");

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "session/start/order.h"
 
 /*
@@ -44,7 +44,7 @@ int admit_job(const struct entry *e, const struct job *job, struct err *err);
  * there is for those who have little of it. Whoever runs the engine may always.
  * Errors: ERR_QUOTA, ERR_NO_SPACE.
  */
-int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err *err);
+int admit_kept(struct session_table *table, const char *owner, uint64_t bytes, struct err *err);
 /* journal_blob_keep() of what @e's owner may have kept, and counts. */
 int admit_blob(
 	const struct entry *e, const void *data, size_t bytes, const char *digest, struct err *err);

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/replay.h"
 #include "session/tool_call.h"
 
@@ -26,7 +26,7 @@ enum { WORD_BYTES = 150, DIFFERENCE_BYTES = TOOL_NAME_MAX + 32 };
 void entry_on_call(void *arg, struct tool_call *call)
 {
 	struct entry *e = arg;
-	const struct tool_gate *gate = e->roll->gate;
+	const struct tool_gate *gate = e->table->gate;
 	call->owner = e->owner;
 	call->is_tainted = e->is_tainted;
 	call->is_trial = e->is_trial;
@@ -41,7 +41,7 @@ void entry_on_call(void *arg, struct tool_call *call)
 void entry_on_cancel(void *arg, struct tool_call *call)
 {
 	struct entry *e = arg;
-	const struct tool_gate *gate = e->roll->gate;
+	const struct tool_gate *gate = e->table->gate;
 	if (!e->replay && gate)
 		gate->cancel(gate->arg, call);
 }
@@ -53,7 +53,7 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 	if (e->replay)
 		return 0;
 	if (is_untrusted && !e->is_tainted) {
-		int r = journal_session_taint(e->roll->journal, e->id, err);
+		int r = journal_session_taint(e->table->journal, e->id, err);
 		if (r < 0)
 			return r;
 		e->is_tainted = true;
@@ -100,8 +100,8 @@ static json_t *take_kept(struct replay *r, const struct tool_call *call)
 }
 
 /* A recording may name what it likes: it gets nothing out of the journal. */
-static json_t *answer_of(
-	const struct roll *roll, const struct replay *r, const json_t *kept, struct err *err)
+static json_t *answer_of(const struct session_table *table, const struct replay *r,
+	const json_t *kept, struct err *err)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -111,7 +111,7 @@ static json_t *answer_of(
 		return recorded ? json_loadb(json_string_value(recorded),
 					  json_string_length(recorded), JSON_ALLOW_NUL, NULL)
 				: NULL;
-	if (journal_blob_get(roll->journal, digest, &text, &bytes, err) < 0)
+	if (journal_blob_get(table->journal, digest, &text, &bytes, err) < 0)
 		return NULL;
 	json_t *answer = json_loadb(text, bytes, JSON_ALLOW_NUL, NULL);
 	free(text);
@@ -144,7 +144,7 @@ void replay_call(struct entry *e, struct tool_call *call)
 		differ(r, r->n_calls, was, call->name);
 		tool_call_answer(call, not_again(), false);
 	} else if (*word(kept, "answer")) {
-		json_t *answer = answer_of(e->roll, r, kept, &r->err);
+		json_t *answer = answer_of(e->table, r, kept, &r->err);
 		tool_call_answer(call, answer, false);
 	} /* else nobody answered then, and nobody does now */
 	json_decref(kept);

@@ -1,7 +1,7 @@
 /* Branches of a session, as somebody asks for them. SPDX-License-Identifier: Apache-2.0 */
 #include "registry/admit.h"
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/replay.h"
 #include "registry/pool.h"
 #include "session/change.h"
@@ -37,7 +37,7 @@ static struct entry *new_child(struct job *job, struct err *err)
 	const struct entry *e = job->entry;
 	char id[ORDER_ID_BYTES];
 	order_new_id(id);
-	struct entry *child = entry_new(e->roll, e->owner, id, job->text, e->order_text);
+	struct entry *child = entry_new(e->table, e->owner, id, job->text, e->order_text);
 	if (!child) {
 		err_set(err, ERR_NO_MEMORY, "no memory for a session");
 		return NULL;
@@ -74,11 +74,11 @@ static void take_branch(struct entry *e, struct stem *stem, struct entry *child)
 {
 	bool is_own = e->pool && pool_stem(e->pool) == stem;
 	struct pool *pool = is_own ? e->pool
-				   : pool_new(&(struct pool_config){.engine = e->roll->engine,
+				   : pool_new(&(struct pool_config){.engine = e->table->engine,
 					     .order = e->shared,
 					     .stem = stem,
 					     .id = child->id,
-					     .n_checkpoints = e->roll->n_checkpoints});
+					     .n_checkpoints = e->table->n_checkpoints});
 	child->is_waiting = true;
 	pool_take(pool, on_branch, child);
 	if (!is_own)
@@ -131,7 +131,7 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 {
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
-	if (e && roll_check_name(e->roll, e->owner, name, &err) < 0)
+	if (e && session_table_check_name(e->table, e->owner, name, &err) < 0)
 		e = NULL;
 	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
 		e = NULL;

@@ -2,7 +2,7 @@
 #include "base/fd.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/history.h"
 #include "registry/put_file.h"
 #include "registry/replay.h"
@@ -18,8 +18,8 @@ enum { CODE_MAX = 32 << 20 };
 
 void job_free(struct job *job)
 {
-	if (job->summing)
-		put_forget(job->summing);
+	if (job->sum)
+		put_file_forget(job->sum);
 	fd_close(&job->fd);
 	free(job->text);
 	step_order_let_go(job->order);
@@ -142,7 +142,7 @@ static void start_step(struct job *job)
 		run_step(job);
 		return;
 	}
-	if (replay_load(e->roll, e->head, runtime, &replay, &err) < 0) {
+	if (replay_load(e->table, e->head, runtime, &replay, &err) < 0) {
 		job_fail(job, &err);
 	} else if (replay->n == 0) {
 		replay_free(replay);
@@ -159,7 +159,7 @@ void entry_on_begin(void *arg)
 	struct entry *e = arg;
 	const struct step_listener *to = e->first ? e->first->listener : NULL;
 	if (!e->replay)
-		journal_prepare(e->roll->journal, e->id, e->head);
+		journal_prepare(e->table->journal, e->id, e->head);
 	else if (to && to->rebuilding)
 		to->rebuilding(to->arg, e->replay->at + 1, e->replay->n);
 	if (!e->replay && to && to->started)
@@ -185,9 +185,9 @@ static int commit(
 	snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
 	snprintf(node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
 	int r = admit_kept(
-		e->roll, e->owner, node.code_bytes + node.record_bytes + node.extra_bytes, err);
+		e->table, e->owner, node.code_bytes + node.record_bytes + node.extra_bytes, err);
 	if (r == 0)
-		r = journal_commit(e->roll->journal, &node, has_moved ? NULL : e->head, err);
+		r = journal_commit(e->table->journal, &node, has_moved ? NULL : e->head, err);
 	if (r >= 0 && has_moved) {
 		memcpy(e->head, node.digest, sizeof e->head);
 		e->n_steps++;
@@ -239,7 +239,7 @@ void entry_on_done(void *arg, const struct record *told)
 	}
 	tell_rebuilt(e, record);
 	record->queued_ms += (double)(session_asked_ns(e->session) - job->asked_ns) / 1e6;
-	stats_add(&e->roll->steps, record);
+	stats_add(&e->table->steps, record);
 	json_t *result = record_json(record);
 	if (record->files_lost && record->files_lost == e->rewritten)
 		json_decref(take_ptr(e->rewritten));
@@ -389,7 +389,7 @@ static void mend(struct job *job)
 	if (!e->head[0]) { /* nothing has been run */
 		session_renew(e->session, e->template ? template_stem(e->template) : NULL);
 		start(job);
-	} else if (replay_load(e->roll, e->head, NULL, &replay, &err) < 0) {
+	} else if (replay_load(e->table, e->head, NULL, &replay, &err) < 0) {
 		job_fail(job, &err);
 	} else {
 		e->difference[0] = '\0';

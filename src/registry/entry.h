@@ -2,7 +2,7 @@
  * The registry from the inside: shared by the files that carry it, seen by no other.
  *
  *   registry.c         sessions made; the queue of each
- *   find.c             sessions found, opened again, ended
+ *   session_table.c    sessions found, opened again, ended
  *   entry.c            what is done in one: steps, completions; branch.c, standby.c: branches
  *   answer_call.c      calls that its steps make; undo.c: going back; trial.c: going on as a branch
  *   replay.c           steps run again, to rebuild a session or to check a record
@@ -20,15 +20,15 @@
 #include "session/session.h"
 #include "store/journal.h"
 
-struct roll;
-struct summing;
+struct session_table;
+struct put_file_sum;
 struct replay;
 
 enum entry_state { ENTRY_OPENING, ENTRY_IDLE, ENTRY_WORKING, ENTRY_ENDING };
 
 struct entry {
 	struct entry *next;
-	struct roll *roll;
+	struct session_table *table;
 	enum entry_state state;
 	char id[JOURNAL_ID_BYTES];
 	char name[JOURNAL_NAME_BYTES];
@@ -62,9 +62,9 @@ struct entry {
 	unsigned n_holds;	   /* while somebody further up the stack uses it */
 };
 
-/* On the roll, with one hold: the session's own. NULL without memory. */
-struct entry *entry_new(
-	struct roll *roll, const char *owner, const char *id, const char *name, const char *text);
+/* On the table, with one hold: the session's own. NULL without memory. */
+struct entry *entry_new(struct session_table *table, const char *owner, const char *id,
+	const char *name, const char *text);
 /* Open it: by a template, or in a box of its own. */
 void entry_begin(struct entry *e);
 /* The branch that it waited for, or (@err) there will be none. */
@@ -104,8 +104,8 @@ struct job {
 	uint64_t asked_ns;
 	struct err why; /* to be told when the state before is there again */
 	bool is_started;
-	struct summing *summing; /* put_file.c: in a thread, or NULL */
-	struct entry *child;	 /* the branch being made */
+	struct put_file_sum *sum; /* put_file.c: in a thread, or NULL */
+	struct entry *child;	  /* the branch being made */
 	registry_done_fn *done;
 	void *arg;
 };

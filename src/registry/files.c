@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "base/work.h"
 #include "registry/files.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/put_file.h"
 #include "sandbox/syscalls.h"
 #include "session/box/workspace.h"
@@ -203,7 +203,7 @@ json_t *registry_file_list(
 		return NULL;
 	if (is_top(path))
 		return list_dir(&l, "", top_fd, false, err);
-	if (file_path_clean(path, clean, err) < 0)
+	if (put_file_clean_path(path, clean, err) < 0)
 		return NULL;
 	cleanup_fd int fd = sys_open_beneath(top_fd, clean, OPEN_FLAGS, 0);
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -311,7 +311,7 @@ void registry_file_read(
 {
 	struct err err = {0};
 	struct reading *f = calloc(1, sizeof *f);
-	int fd = f ? file_path_clean(part->path, f->path, &err)
+	int fd = f ? put_file_clean_path(part->path, f->path, &err)
 		   : err_set(&err, ERR_NO_MEMORY, "no memory to read a file");
 	if (fd >= 0)
 		fd = workspace_of(r, part->session, &err);
@@ -328,6 +328,6 @@ void registry_file_read(
 	f->fd = fd;
 	f->offset = part->offset;
 	f->room = (size_t)MIN(room, (uint64_t)f->st.st_size);
-	work_begin(f->room > WORK_BYTES ? r->roll->engine->loop : NULL, WORK_READ, &f->work,
+	work_begin(f->room > WORK_BYTES ? r->table->engine->loop : NULL, WORK_READ, &f->work,
 		read_content, give_content);
 }

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/listing.h"
 #include "registry/order_text.h"
 #include "registry/sliced_work.h"
@@ -30,7 +30,7 @@ static int stored(
 		err_set(err, ERR_BUSY, "session %s is being made", found.id);
 		return err_hint(err, "ask again in a moment");
 	}
-	return journal_session_get(r->roll->journal, found.id, out, err);
+	return journal_session_get(r->table->journal, found.id, out, err);
 }
 
 int registry_identify(
@@ -40,7 +40,7 @@ int registry_identify(
 	struct found found;
 	int bad = registry_look_up(r, session, &found, err);
 	if (bad == 0 && !found.live)
-		bad = journal_session_get(r->roll->journal, found.id, &row, err);
+		bad = journal_session_get(r->table->journal, found.id, &row, err);
 	if (bad < 0)
 		return bad;
 	const struct order_checked *order = found.live ? found.live->order : NULL;
@@ -65,7 +65,7 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 	if (stored(r, session, &row, err) < 0)
 		return NULL;
 	json_t *out = listing_owned(
-		r, row.owner, listing_row(r->roll, &row, row.closed_ms ? "closed" : "stored"));
+		r, row.owner, listing_row(r->table, &row, row.closed_ms ? "closed" : "stored"));
 	journal_session_done(&row);
 	return out;
 }
@@ -94,7 +94,7 @@ static bool is_own(struct telling *t, const struct journal_node *node)
 	if (strcmp(node->session, t->first) == 0)
 		return t->is_own;
 	memcpy(t->first, node->session, sizeof t->first);
-	t->is_own = journal_session_of(t->registry->roll->journal, registry_owner(t->registry),
+	t->is_own = journal_session_of(t->registry->table->journal, registry_owner(t->registry),
 			    node->session, &row, &err) == 0;
 	if (t->is_own)
 		journal_session_done(&row);
@@ -119,7 +119,7 @@ static int add_step(void *user, const struct journal_node *node, struct err *err
 	int64_t created_ms = node->created_ms;
 	struct journal_again again;
 	if (!is_own(t, node)) {
-		int r = journal_again(t->registry->roll->journal, registry_owner(t->registry),
+		int r = journal_again(t->registry->table->journal, registry_owner(t->registry),
 			node->digest, &again, err);
 		if (r < 0)
 			return r;
@@ -217,7 +217,7 @@ static json_t *sorted(const struct registry *r, const json_t *rows, const char *
 /* ---- the log of one ---- */
 
 struct logging {
-	struct slices_work work;
+	struct sliced_work work;
 	struct telling telling;
 	struct journal_session row;
 	struct journal_way way;
@@ -227,7 +227,7 @@ struct logging {
 	int64_t n_attempts;
 };
 
-static struct logging *logging_of(struct slices_work *work)
+static struct logging *logging_of(struct sliced_work *work)
 {
 	return container_of(work, struct logging, work);
 }
@@ -248,10 +248,10 @@ static void begin_others(struct logging *l)
 	}
 }
 
-static int log_part(struct slices_work *work, struct err *err)
+static int log_part(struct sliced_work *work, struct err *err)
 {
 	struct logging *l = logging_of(work);
-	struct journal *j = work->registry->roll->journal;
+	struct journal *j = work->registry->table->journal;
 	if (l->is_on_path && l->way.at[0] && !is_full(&l->telling)) {
 		int64_t n = journal_way_up(j, &l->way, 1, add_kept, &l->telling, err);
 		return n < 0 ? (int)n : 1;
@@ -271,7 +271,7 @@ static int log_part(struct slices_work *work, struct err *err)
 	return (int)n;
 }
 
-static json_t *log_end(struct slices_work *work, bool is_good)
+static json_t *log_end(struct sliced_work *work, bool is_good)
 {
 	struct logging *l = logging_of(work);
 	json_t *out = is_good
@@ -304,20 +304,20 @@ void registry_log(
 		fail_list(done, arg, &err);
 		return;
 	}
-	l->work = (struct slices_work){
+	l->work = (struct sliced_work){
 		.registry = r, .part = log_part, .end = log_end, .done = done, .arg = arg};
 	l->telling = (struct telling){.registry = r, .session = l->row.id, .rows = json_array()};
 	l->way.how = JOURNAL_BRIEF;
 	memcpy(l->way.at, l->row.head, sizeof l->way.at);
 	l->is_all = is_all;
 	l->is_on_path = true;
-	slices_begin(&l->work);
+	sliced_work_begin(&l->work);
 }
 
 /* ---- the steps of all ---- */
 
 struct graph {
-	struct slices_work work;
+	struct sliced_work work;
 	struct telling telling;
 	struct journal_session row; /* whose steps are told now */
 	struct journal_way way;
@@ -342,30 +342,31 @@ static int next_head(struct graph *g, struct err *err)
 	journal_session_done(&g->row);
 	if (g->at == g->n_numbers || g->at == LOG_MAX)
 		return 0;
-	int n = journal_session_at(r->roll->journal, g->numbers[g->at++], &g->row, err);
+	int n = journal_session_at(r->table->journal, g->numbers[g->at++], &g->row, err);
 	if (n <= 0) /* it was closed meanwhile */
 		return n < 0 ? n : 1;
 	memcpy(g->way.at, g->row.head, sizeof g->way.at);
 	g->way.before = 0;
 	g->way.how = JOURNAL_BRIEF;
 	g->telling.session = g->row.id;
-	(void)json_array_append_new(g->heads, listing_row(r->roll, &g->row, "open"));
+	(void)json_array_append_new(g->heads, listing_row(r->table, &g->row, "open"));
 	return 1;
 }
 
-static int graph_part(struct slices_work *work, struct err *err)
+static int graph_part(struct sliced_work *work, struct err *err)
 {
 	struct graph *g = container_of(work, struct graph, work);
 	size_t n_before = json_array_size(g->telling.rows);
 	if (!g->way.at[0] || is_full(&g->telling))
 		return next_head(g, err);
-	int64_t n = journal_way_up(work->registry->roll->journal, &g->way, 1, add_new_step, g, err);
+	int64_t n =
+		journal_way_up(work->registry->table->journal, &g->way, 1, add_new_step, g, err);
 	if (json_array_size(g->telling.rows) == n_before)
 		g->way.at[0] = '\0';
 	return n < 0 ? (int)n : 1;
 }
 
-static json_t *graph_end(struct slices_work *work, bool is_good)
+static json_t *graph_end(struct sliced_work *work, bool is_good)
 {
 	struct graph *g = container_of(work, struct graph, work);
 	const struct registry *r = work->registry;
@@ -388,7 +389,7 @@ void registry_graph(struct registry *r, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
 	struct graph *g = calloc(1, sizeof *g);
-	int64_t n = g ? journal_session_numbers(r->roll->journal,
+	int64_t n = g ? journal_session_numbers(r->table->journal,
 				r->owner ? registry_owner(r) : NULL, &g->numbers, &err)
 		      : -1;
 	if (n < 0) {
@@ -396,19 +397,19 @@ void registry_graph(struct registry *r, registry_done_fn *done, void *arg)
 		fail_list(done, arg, &err);
 		return;
 	}
-	g->work = (struct slices_work){
+	g->work = (struct sliced_work){
 		.registry = r, .part = graph_part, .end = graph_end, .done = done, .arg = arg};
 	g->telling = (struct telling){.registry = r, .session = "", .rows = json_array()};
 	g->seen = json_object();
 	g->heads = json_array();
 	g->n_numbers = n;
-	slices_begin(&g->work);
+	sliced_work_begin(&g->work);
 }
 
 json_t *registry_templates(struct registry *r, struct err *err)
 {
 	(void)err;
-	return templates_json(r->roll->templates, r->owner ? registry_owner(r) : NULL);
+	return templates_json(r->table->templates, r->owner ? registry_owner(r) : NULL);
 }
 
 /* ---- in numbers ---- */
@@ -429,39 +430,39 @@ static void add_entry(struct stats *out, const struct entry *e)
 
 void registry_stats(const struct registry *r, struct stats *out)
 {
-	const struct roll *roll = r->roll;
+	const struct session_table *table = r->table;
 	uint64_t n_kept = 0;
 	struct err err;
-	*out = (struct stats){.n_expired = roll->n_expired, .steps = roll->steps};
+	*out = (struct stats){.n_expired = table->n_expired, .steps = table->steps};
 	for (int i = 0; i < ADMIT_END_; i++)
-		out->n_refused[i] = roll->n_refused[i];
-	for (const struct entry *e = roll->first; e; e = e->next) {
+		out->n_refused[i] = table->n_refused[i];
+	for (const struct entry *e = table->first; e; e = e->next) {
 		add_entry(out, e);
 		n_kept += e->is_kept && e->state != ENTRY_ENDING;
 	}
-	int64_t n = journal_session_count(roll->journal, NULL, &err);
+	int64_t n = journal_session_count(table->journal, NULL, &err);
 	out->n_sessions[STATS_STORED] = n > (int64_t)n_kept ? (uint64_t)n - n_kept : 0;
-	out->journal_bytes = journal_bytes(roll->journal);
-	out->n_journal_changes = journal_changes(roll->journal);
-	out->n_templates = templates_stats(roll->templates, out->templates, TEMPLATES_MAX);
+	out->journal_bytes = journal_bytes(table->journal);
+	out->n_journal_changes = journal_changes(table->journal);
+	out->n_templates = templates_stats(table->templates, out->templates, TEMPLATES_MAX);
 }
 
 /* ---- a record ---- */
 
 struct exporting {
-	struct slices_work work;
+	struct sliced_work work;
 	struct journal_export *export;
 	json_t *answer;
 };
 
-static struct exporting *exporting_of(struct slices_work *work)
+static struct exporting *exporting_of(struct sliced_work *work)
 {
 	return container_of(work, struct exporting, work);
 }
 
-static int export_part(struct slices_work *work, struct err *err)
+static int export_part(struct sliced_work *work, struct err *err)
 {
-	_Static_assert((int)EXPORT_AWAY == (int)SLICES_AWAY, "they mean the same");
+	_Static_assert((int)EXPORT_AWAY == (int)SLICED_WORK_AWAY, "they mean the same");
 	return journal_export_part(exporting_of(work)->export, err);
 }
 
@@ -476,7 +477,7 @@ static void make_answer(struct exporting *x)
 	free(text);
 }
 
-static void export_away(struct slices_work *work)
+static void export_away(struct sliced_work *work)
 {
 	struct exporting *x = exporting_of(work);
 	journal_export_away(x->export);
@@ -484,7 +485,7 @@ static void export_away(struct slices_work *work)
 		make_answer(x);
 }
 
-static json_t *export_end(struct slices_work *work, bool is_good)
+static json_t *export_end(struct sliced_work *work, bool is_good)
 {
 	struct exporting *x = exporting_of(work);
 	if (is_good && !x->answer)
@@ -502,7 +503,7 @@ void registry_export(struct registry *r, const char *session, registry_done_fn *
 	struct exporting *x = calloc(1, sizeof *x);
 	int bad = x ? stored(r, session, &row, &err) : err_set(&err, ERR_NO_MEMORY, "no memory");
 	if (bad == 0) {
-		bad = journal_export_begin(&x->export, r->roll->journal, row.id, NULL, &err);
+		bad = journal_export_begin(&x->export, r->table->journal, row.id, NULL, &err);
 		journal_session_done(&row);
 	}
 	if (bad < 0) {
@@ -510,13 +511,13 @@ void registry_export(struct registry *r, const char *session, registry_done_fn *
 		done(arg, NULL, &err);
 		return;
 	}
-	x->work = (struct slices_work){.registry = r,
+	x->work = (struct sliced_work){.registry = r,
 		.part = export_part,
 		.away = export_away,
 		.end = export_end,
 		.done = done,
 		.arg = arg};
-	slices_begin(&x->work);
+	sliced_work_begin(&x->work);
 }
 
 json_t *registry_head(struct registry *r, const char *session, struct err *err)
@@ -525,7 +526,7 @@ json_t *registry_head(struct registry *r, const char *session, struct err *err)
 	struct journal_node node;
 	if (stored(r, session, &row, err) < 0)
 		return NULL;
-	int bad = journal_node_get(r->roll->journal, row.head, &node, err);
+	int bad = journal_node_get(r->table->journal, row.head, &node, err);
 	journal_session_done(&row);
 	if (bad < 0)
 		return NULL;

@@ -56,23 +56,23 @@ static struct end end_of(const struct entry *e, int64_t now)
 		is_idle ? after(used_ms(e, now), e->idle_ms) : never);
 }
 
-static struct end end_of_stored(const struct roll *roll, const struct journal_session *s)
+static struct end end_of_stored(const struct session_table *table, const struct journal_session *s)
 {
-	return earlier(after(s->created_ms, s->ttl_ms), after(roll->opened_ms, s->idle_ms));
+	return earlier(after(s->created_ms, s->ttl_ms), after(table->opened_ms, s->idle_ms));
 }
 
 /* ---- the timer ---- */
 
 static void on_ring(uv_timer_t *timer);
 
-static void ring_at(struct roll *roll, int64_t at_ms)
+static void ring_at(struct session_table *table, int64_t at_ms)
 {
 	int64_t in_ms = at_ms - now_ms();
-	if (at_ms == never || roll->is_closing || (roll->ring_ms && roll->ring_ms <= at_ms))
+	if (at_ms == never || table->is_closing || (table->ring_ms && table->ring_ms <= at_ms))
 		return;
-	roll->ring_ms = at_ms;
+	table->ring_ms = at_ms;
 	in_ms = MAX(RING_MIN_MS, MIN(in_ms, RING_MAX_MS));
-	timer_start(&roll->lifetimes, on_ring, (uint64_t)in_ms, 0);
+	timer_start(&table->lifetimes, on_ring, (uint64_t)in_ms, 0);
 }
 
 static int say(const char *id, const char *why, int64_t ttl_ms, int64_t idle_ms, struct err *err)
@@ -99,18 +99,18 @@ static int64_t end_live(struct entry *e, int64_t now)
 	struct end end = end_of(e, now);
 	if (end.at_ms > now)
 		return end.at_ms;
-	if (journal_session_close(e->roll->journal, e->id, end.why, &err) < 0)
+	if (journal_session_close(e->table->journal, e->id, end.why, &err) < 0)
 		return after(now, AGAIN_MS);
 	(void)say(e->id, end.why, e->ttl_ms, e->idle_ms, &err);
-	e->roll->n_expired++;
+	e->table->n_expired++;
 	entry_end_because(e, &err);
 	return never;
 }
 
-static int64_t end_all_live(struct roll *roll, int64_t now)
+static int64_t end_all_live(struct session_table *table, int64_t now)
 {
 	int64_t next = never;
-	for (struct entry *e = roll->first; e;) {
+	for (struct entry *e = table->first; e;) {
 		bool is_watched = e->is_kept && e->state != ENTRY_ENDING;
 		entry_hold(e);
 		int64_t at_ms = is_watched ? end_live(e, now) : never;
@@ -123,54 +123,54 @@ static int64_t end_all_live(struct roll *roll, int64_t now)
 }
 
 /* Some of them, for there may be thousands. Returns: when to look again. */
-static int64_t end_all_stored(struct roll *roll, int64_t now)
+static int64_t end_all_stored(struct session_table *table, int64_t now)
 {
 	struct journal_session s;
 	struct err err;
-	int64_t next = roll->stored_next_ms;
+	int64_t next = table->stored_next_ms;
 	int n = 0, r = 1;
-	if (roll->stored_row == 0)
+	if (table->stored_row == 0)
 		next = never;
 	while (n++ < STORED_EACH &&
-		(r = journal_session_mortal(roll->journal, &roll->stored_row, &s, &err)) > 0) {
-		struct end end = end_of_stored(roll, &s);
-		if (roll_live(roll, s.id))
+		(r = journal_session_mortal(table->journal, &table->stored_row, &s, &err)) > 0) {
+		struct end end = end_of_stored(table, &s);
+		if (session_table_live(table, s.id))
 			continue;
 		if (end.at_ms > now)
 			next = MIN(next, end.at_ms);
-		else if (journal_session_close(roll->journal, s.id, end.why, &err) == 0)
-			roll->n_expired++;
+		else if (journal_session_close(table->journal, s.id, end.why, &err) == 0)
+			table->n_expired++;
 		else
 			next = MIN(next, after(now, AGAIN_MS));
 	}
-	roll->stored_next_ms = next;
+	table->stored_next_ms = next;
 	if (r > 0)
 		return now; /* the others */
-	roll->stored_row = 0;
+	table->stored_row = 0;
 	return r < 0 ? MIN(next, after(now, AGAIN_MS)) : next;
 }
 
 static void on_ring(uv_timer_t *timer)
 {
-	struct roll *roll = timer->data;
+	struct session_table *table = timer->data;
 	int64_t now = now_ms();
-	roll->ring_ms = 0;
-	int64_t next = end_all_live(roll, now);
-	if (roll->stored_end_ms <= now)
-		roll->stored_end_ms = end_all_stored(roll, now);
-	ring_at(roll, MIN(next, roll->stored_end_ms));
+	table->ring_ms = 0;
+	int64_t next = end_all_live(table, now);
+	if (table->stored_end_ms <= now)
+		table->stored_end_ms = end_all_stored(table, now);
+	ring_at(table, MIN(next, table->stored_end_ms));
 }
 
 /* ---- what others say ---- */
 
-void lifetime_open(struct roll *roll)
+void lifetime_open(struct session_table *table)
 {
-	(void)uv_timer_init(roll->engine->loop, &roll->lifetimes);
-	roll->lifetimes.data = roll;
-	roll->opened_ms = now_ms();
-	roll->stored_end_ms = roll->opened_ms; /* they are looked at first */
-	ring_at(roll, roll->stored_end_ms);
-	prune_open(roll);
+	(void)uv_timer_init(table->engine->loop, &table->lifetimes);
+	table->lifetimes.data = table;
+	table->opened_ms = now_ms();
+	table->stored_end_ms = table->opened_ms; /* they are looked at first */
+	ring_at(table, table->stored_end_ms);
+	prune_open(table);
 }
 
 static int64_t choose(uint64_t asked_ms, uint64_t usual_ms, bool is_bound)
@@ -181,27 +181,27 @@ static int64_t choose(uint64_t asked_ms, uint64_t usual_ms, bool is_bound)
 
 void lifetime_choose(const struct registry *r, struct entry *e, uint64_t ttl_ms, uint64_t idle_ms)
 {
-	e->ttl_ms = choose(ttl_ms, r->roll->ttl_ms, r->owner != NULL);
-	e->idle_ms = choose(idle_ms, r->roll->idle_ms, r->owner != NULL);
+	e->ttl_ms = choose(ttl_ms, r->table->ttl_ms, r->owner != NULL);
+	e->idle_ms = choose(idle_ms, r->table->idle_ms, r->owner != NULL);
 }
 
 void lifetime_use(struct entry *e)
 {
 	e->used_ns = uv_hrtime();
 	if (e->idle_ms > 0)
-		ring_at(e->roll, after(now_ms(), e->idle_ms));
+		ring_at(e->table, after(now_ms(), e->idle_ms));
 }
 
 void lifetime_watch(struct entry *e)
 {
-	struct roll *roll = e->roll;
+	struct session_table *table = e->table;
 	int64_t now = now_ms();
 	struct end end = earlier(after(e->created_ms, e->ttl_ms), after(now, e->idle_ms));
 	if (e->state == ENTRY_ENDING) {
-		roll->stored_end_ms = MIN(roll->stored_end_ms, end.at_ms);
-		roll->stored_next_ms = MIN(roll->stored_next_ms, end.at_ms);
+		table->stored_end_ms = MIN(table->stored_end_ms, end.at_ms);
+		table->stored_next_ms = MIN(table->stored_next_ms, end.at_ms);
 	}
-	ring_at(roll, end.at_ms);
+	ring_at(table, end.at_ms);
 }
 
 static void tell(json_t *row, int64_t ttl_ms, int64_t idle_ms, int64_t at_ms)
@@ -219,9 +219,10 @@ void lifetime_tell(const struct entry *e, json_t *row)
 	tell(row, e->ttl_ms, e->idle_ms, end_of(e, now_ms()).at_ms);
 }
 
-void lifetime_tell_stored(const struct roll *roll, const struct journal_session *s, json_t *row)
+void lifetime_tell_stored(
+	const struct session_table *table, const struct journal_session *s, json_t *row)
 {
-	tell(row, s->ttl_ms, s->idle_ms, s->closed_ms ? never : end_of_stored(roll, s).at_ms);
+	tell(row, s->ttl_ms, s->idle_ms, s->closed_ms ? never : end_of_stored(table, s).at_ms);
 	if (s->ended[0])
 		(void)json_object_set_new(row, "ended", json_string(s->ended));
 }

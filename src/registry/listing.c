@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-json_t *listing_row(struct roll *r, const struct journal_session *s, const char *state)
+json_t *listing_row(struct session_table *r, const struct journal_session *s, const char *state)
 {
 	struct err err;
 	int64_t n_steps = journal_depth(r->journal, s->head, &err);
@@ -44,32 +44,32 @@ static bool is_new(const struct registry *r, const struct entry *e)
 }
 
 struct listing {
-	struct slices_work work;
+	struct sliced_work work;
 	json_t *rows;
 	int64_t *numbers; /* of those in the journal, oldest first */
 	int64_t n_left;
 	uint64_t limit;
 };
 
-static int add_one(struct slices_work *work, struct err *err)
+static int add_one(struct sliced_work *work, struct err *err)
 {
 	struct listing *l = container_of(work, struct listing, work);
 	struct registry *r = work->registry;
-	struct roll *roll = r->roll;
+	struct session_table *table = r->table;
 	struct journal_session s;
 	if (l->n_left == 0 || json_array_size(l->rows) >= l->limit)
 		return 0;
-	int bad = journal_session_at(roll->journal, l->numbers[--l->n_left], &s, err);
+	int bad = journal_session_at(table->journal, l->numbers[--l->n_left], &s, err);
 	if (bad <= 0) /* it was closed meanwhile */
 		return bad < 0 ? bad : 1;
-	const struct entry *live = roll_live(roll, s.id);
-	json_t *row = live ? entry_json(live) : listing_row(roll, &s, "stored");
+	const struct entry *live = session_table_live(table, s.id);
+	json_t *row = live ? entry_json(live) : listing_row(table, &s, "stored");
 	(void)json_array_append_new(l->rows, listing_owned(r, s.owner, row));
 	journal_session_done(&s);
 	return 1;
 }
 
-static json_t *end_list(struct slices_work *work, bool is_good)
+static json_t *end_list(struct sliced_work *work, bool is_good)
 {
 	struct listing *l = container_of(work, struct listing, work);
 	json_t *out = is_good ? json_pack("{s:O}", "sessions", l->rows) : NULL;
@@ -85,7 +85,7 @@ static json_t *end_list(struct slices_work *work, bool is_good)
 static int begin(struct listing *l, const char *before, struct err *err)
 {
 	struct registry *r = l->work.registry;
-	struct journal *j = r->roll->journal;
+	struct journal *j = r->table->journal;
 	struct found found;
 	int64_t end = INT64_MAX;
 	if (before && registry_look_up(r, before, &found, err) < 0)
@@ -99,7 +99,7 @@ static int begin(struct listing *l, const char *before, struct err *err)
 		return (int)l->n_left;
 	while (l->n_left > 0 && l->numbers[l->n_left - 1] >= end)
 		l->n_left--;
-	for (const struct entry *e = before ? NULL : r->roll->first; e; e = e->next)
+	for (const struct entry *e = before ? NULL : r->table->first; e; e = e->next)
 		if (is_new(r, e))
 			(void)json_array_append_new(
 				l->rows, listing_owned(r, e->owner, entry_json(e)));
@@ -116,12 +116,12 @@ void registry_list(
 		done(arg, NULL, &err);
 		return;
 	}
-	l->work = (struct slices_work){
+	l->work = (struct sliced_work){
 		.registry = r, .part = add_one, .end = end_list, .done = done, .arg = arg};
 	l->rows = json_array();
 	l->limit = which->limit;
 	if (begin(l, which->before, &err) == 0) {
-		slices_begin(&l->work);
+		sliced_work_begin(&l->work);
 		return;
 	}
 	(void)end_list(&l->work, false);
@@ -131,8 +131,8 @@ void registry_list(
 int64_t registry_count(const struct registry *r, struct err *err)
 {
 	int64_t n =
-		journal_session_count(r->roll->journal, r->owner ? registry_owner(r) : NULL, err);
-	for (const struct entry *e = r->roll->first; e && n >= 0; e = e->next)
+		journal_session_count(r->table->journal, r->owner ? registry_owner(r) : NULL, err);
+	for (const struct entry *e = r->table->first; e && n >= 0; e = e->next)
 		n += is_new(r, e);
 	return n;
 }

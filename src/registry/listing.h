@@ -1,10 +1,11 @@
 /* What is told of a session in a list. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "registry/find.h"
+#include "registry/session_table.h"
 
 /* Of one that is only in the journal. Owns: the caller decrefs. */
-json_t *listing_row(struct roll *roll, const struct journal_session *s, const char *state);
+json_t *listing_row(
+	struct session_table *table, const struct journal_session *s, const char *state);
 
 /* @row with whose it is, for whoever sees everybody's. */
 json_t *listing_owned(const struct registry *r, const char *owner, json_t *row);

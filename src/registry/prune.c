@@ -1,6 +1,6 @@
 /* Closed sessions are forgotten. SPDX-License-Identifier: Apache-2.0 */
 #include "base/timer.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/history.h"
 #include "store/prune.h"
 
@@ -12,7 +12,7 @@
 enum { PAUSE_MS = 1, LOOKS = 10, LOOK_MAX_MS = 3600 * 1000, LOOK_MIN_MS = 100 };
 
 struct pruning {
-	struct roll *roll;
+	struct session_table *table;
 	uv_timer_t timer;
 	struct journal_prune *run; /* NULL: none is under way */
 	struct prune_which which;
@@ -33,8 +33,8 @@ static void on_timer(uv_timer_t *timer);
 
 static void look_later(struct pruning *p)
 {
-	uint64_t ms = MIN(p->roll->retain_ms / LOOKS, (uint64_t)LOOK_MAX_MS);
-	if (p->roll->retain_ms > 0 && !p->roll->is_closing)
+	uint64_t ms = MIN(p->table->retain_ms / LOOKS, (uint64_t)LOOK_MAX_MS);
+	if (p->table->retain_ms > 0 && !p->table->is_closing)
 		timer_start(&p->timer, on_timer, MAX(ms, (uint64_t)LOOK_MIN_MS), 0);
 }
 
@@ -47,7 +47,7 @@ static void finish(struct pruning *p, const struct err *err)
 		json_t *out =
 			json_pack("{s:I, s:I, s:I, s:I}", "sessions", (json_int_t)p->n_sessions,
 				"steps", (json_int_t)n.n_steps, "blobs", (json_int_t)n.n_blobs,
-				"bytes", (json_int_t)journal_bytes(p->roll->journal));
+				"bytes", (json_int_t)journal_bytes(p->table->journal));
 		done(p->arg, err ? NULL : out, err);
 		json_decref(out);
 	}
@@ -57,13 +57,13 @@ static void finish(struct pruning *p, const struct err *err)
 /* Returns: 1 when there is something to be removed, 0, or negative errno. */
 static int forget(struct pruning *p, struct err *err)
 {
-	int64_t n = journal_forget(p->roll->journal, &p->which, false, err);
+	int64_t n = journal_forget(p->table->journal, &p->which, false, err);
 	p->n_sessions += MAX(n, 0);
 	p->is_forgetting = n == PRUNE_FORGET_MAX;
 	if (n < 0)
 		return (int)n;
 	if (!p->is_forgetting && p->n_sessions > 0) {
-		int r = journal_prune_begin(&p->run, p->roll->journal, err);
+		int r = journal_prune_begin(&p->run, p->table->journal, err);
 		if (r < 0)
 			return r;
 	}
@@ -90,7 +90,7 @@ static void on_timer(uv_timer_t *timer)
 	}
 	if (!p->run) {
 		const struct prune_which which = {
-			.before_ms = now_ms() - (int64_t)p->roll->retain_ms};
+			.before_ms = now_ms() - (int64_t)p->table->retain_ms};
 		if (begin(p, &which, &err) <= 0) /* an error is met again, and told to who asks */
 			look_later(p);
 		return;
@@ -106,7 +106,7 @@ static int start(struct pruning *p, const struct prune_which *which, bool is_dry
 	struct err *err)
 {
 	if (is_dry) {
-		*n = journal_forget(p->roll->journal, which, true, err);
+		*n = journal_forget(p->table->journal, which, true, err);
 		return *n < 0 ? (int)*n : 0;
 	}
 	if (p->run || p->is_forgetting) {
@@ -120,7 +120,7 @@ void registry_prune(
 	struct registry *r, const struct registry_prune *which, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct pruning *p = r->roll->pruning;
+	struct pruning *p = r->table->pruning;
 	int64_t n = 0, older_ms = (int64_t)MIN(which->older_ms, (uint64_t)INT64_MAX / 2);
 	const struct prune_which all = {.owner = r->owner ? r->owner->name : NULL,
 		.before_ms = now_ms() + (older_ms == 0) - older_ms,
@@ -135,21 +135,21 @@ void registry_prune(
 	json_t *out = which->is_dry
 		? json_pack("{s:I}", "sessions", (json_int_t)n)
 		: json_pack("{s:i, s:i, s:i, s:I}", "sessions", 0, "steps", 0, "blobs", 0, "bytes",
-			  (json_int_t)journal_bytes(r->roll->journal));
+			  (json_int_t)journal_bytes(r->table->journal));
 	done(arg, bad < 0 ? NULL : out, bad < 0 ? &err : NULL);
 	json_decref(out);
 }
 
-void prune_open(struct roll *roll)
+void prune_open(struct session_table *table)
 {
 	struct pruning *p = calloc(1, sizeof *p);
 	if (!p)
 		return;
-	p->roll = roll;
+	p->table = table;
 	p->timer.data = p;
-	(void)uv_timer_init(roll->engine->loop, &p->timer);
+	(void)uv_timer_init(table->engine->loop, &p->timer);
 	uv_unref((uv_handle_t *)&p->timer);
-	roll->pruning = p;
+	table->pruning = p;
 	look_later(p);
 }
 
@@ -158,10 +158,10 @@ static void on_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-void prune_stop(struct roll *roll)
+void prune_stop(struct session_table *table)
 {
 	struct err err;
-	struct pruning *p = take_ptr(roll->pruning);
+	struct pruning *p = take_ptr(table->pruning);
 	if (!p)
 		return;
 	err_set(&err, ERR_GONE, "the engine is stopping");

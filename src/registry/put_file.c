@@ -13,7 +13,7 @@
 #include "base/work.h"
 #include "registry/admit.h"
 #include "registry/files.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/entry.h"
 #include "registry/replay.h"
 #include "session/box/box.h"
@@ -31,7 +31,7 @@
 
 enum { FILE_MODE = 0644 | INIT_FILE_KEEP_MODE };
 
-int file_path_clean(const char *path, char out[WIRE_PATH_BYTES], struct err *err)
+int put_file_clean_path(const char *path, char out[WIRE_PATH_BYTES], struct err *err)
 {
 	static const char home[] = "/home/user/";
 	const char *at = strncmp(path, home, sizeof home - 1) == 0 ? path + sizeof home - 1 : path;
@@ -66,7 +66,7 @@ static int clean_written(
 {
 	size_t bytes = strlen(path);
 	if (is_removal || bytes == 0 || path[bytes - 1] != '/')
-		return file_path_clean(path, out, err);
+		return put_file_clean_path(path, out, err);
 	err_set(err, ERR_USAGE, "\"%.100s\" is a directory", path);
 	return err_hint(err, "name a file in it, such as %.100sfile.txt", path);
 }
@@ -96,7 +96,7 @@ struct aside {
 	registry_done_fn *done;
 	void *arg;
 	struct box *box;
-	struct roll *roll;
+	struct session_table *table;
 	char session[JOURNAL_ID_BYTES];
 	char path[WIRE_PATH_BYTES];
 };
@@ -108,7 +108,7 @@ static void on_filed(void *arg, uint64_t id, int status)
 	(void)id;
 	struct box *box = a->box;
 	box->filed = NULL;
-	const struct entry *e = roll_live(a->roll, a->session);
+	const struct entry *e = session_table_live(a->table, a->session);
 	if (status == 0 && e && e->session && session_box(e->session) == box)
 		session_files_changed(e->session);
 	json_t *out = done_json(a->path, NULL);
@@ -131,7 +131,7 @@ static int change_aside(
 	a->done = done;
 	a->arg = arg;
 	a->box = box_hold(box);
-	a->roll = e->roll;
+	a->table = e->table;
 	memcpy(a->session, e->id, sizeof a->session);
 	snprintf(a->path, sizeof a->path, "%s", file->path);
 	file->id = CHANGE_ID;
@@ -154,7 +154,7 @@ static bool is_running(const struct entry *e)
 /* ---- as a step ---- */
 
 /* Its content on the way to the journal; long ones are hashed in a thread. */
-struct summing {
+struct put_file_sum {
 	struct work work;
 	struct job *job; /* NULL: it has ended */
 	void *data;	 /* mapped; NULL where it is empty */
@@ -162,12 +162,12 @@ struct summing {
 	char digest[DIGEST_BYTES];
 };
 
-static int map_content(struct job *job, struct summing *s, struct err *err)
+static int map_content(struct job *job, struct put_file_sum *s, struct err *err)
 {
 	struct stat st;
 	if (fstat(job->fd, &st) < 0)
 		return err_sys(err, ERR_IO, errno, "hold the file's content");
-	*s = (struct summing){.job = job, .bytes = (size_t)st.st_size};
+	*s = (struct put_file_sum){.job = job, .bytes = (size_t)st.st_size};
 	if (s->bytes > 0)
 		s->data = mmap(NULL, s->bytes, PROT_READ, MAP_PRIVATE, job->fd, 0);
 	if (s->data == MAP_FAILED)
@@ -176,7 +176,7 @@ static int map_content(struct job *job, struct summing *s, struct err *err)
 	return 0;
 }
 
-static void unmap_content(struct summing *s)
+static void unmap_content(struct put_file_sum *s)
 {
 	if (s->data)
 		(void)munmap(s->data, s->bytes);
@@ -184,7 +184,7 @@ static void unmap_content(struct summing *s)
 
 static void sum(struct work *work)
 {
-	struct summing *s = container_of(work, struct summing, work);
+	struct put_file_sum *s = container_of(work, struct put_file_sum, work);
 	digest_text(s->digest, s->data, s->bytes);
 }
 
@@ -201,7 +201,7 @@ static int commit(const struct job *job, char digest[DIGEST_BYTES], struct err *
 	int r = file_step_write(&file, &node, &text, err);
 	if (r < 0)
 		return r;
-	r = journal_commit(e->roll->journal, &node, NULL, err);
+	r = journal_commit(e->table->journal, &node, NULL, err);
 	memcpy(digest, node.digest, sizeof node.digest);
 	free(text);
 	return r;
@@ -240,7 +240,7 @@ static void make_change(struct job *job, int so_far, struct err *err)
 		job_fail(job, err);
 }
 
-static void keep_content(struct summing *s)
+static void keep_content(struct put_file_sum *s)
 {
 	struct job *job = s->job;
 	struct err err;
@@ -252,9 +252,9 @@ static void keep_content(struct summing *s)
 
 static void on_summed(struct work *work)
 {
-	struct summing *s = container_of(work, struct summing, work);
+	struct put_file_sum *s = container_of(work, struct put_file_sum, work);
 	if (s->job) {
-		s->job->summing = NULL;
+		s->job->sum = NULL;
 		keep_content(s);
 	} else {
 		unmap_content(s);
@@ -262,7 +262,7 @@ static void on_summed(struct work *work)
 	free(s);
 }
 
-void put_forget(struct summing *summing)
+void put_file_forget(struct put_file_sum *summing)
 {
 	summing->job = NULL;
 }
@@ -270,7 +270,7 @@ void put_forget(struct summing *summing)
 void job_start_file(struct job *job)
 {
 	struct err err;
-	struct summing now, *later = NULL;
+	struct put_file_sum now, *later = NULL;
 	int r = job->is_removal ? 0 : map_content(job, &now, &err);
 	if (job->is_removal || r < 0) {
 		make_change(job, r, &err);
@@ -280,8 +280,9 @@ void job_start_file(struct job *job)
 		later = malloc(sizeof *later);
 	if (later) {
 		*later = now;
-		job->summing = later;
-		work_begin(job->entry->roll->engine->loop, WORK_READ, &later->work, sum, on_summed);
+		job->sum = later;
+		work_begin(
+			job->entry->table->engine->loop, WORK_READ, &later->work, sum, on_summed);
 		return;
 	}
 	sum(&now.work);
@@ -352,8 +353,9 @@ static int content_of(struct entry *e, const struct journal_node *node,
 	size_t bytes = node->extra_bytes;
 	if (file->is_removal)
 		return 0;
-	int r = e->is_unkept ? 0
-			     : journal_blob_get(e->roll->journal, file->digest, &data, &bytes, err);
+	int r = e->is_unkept
+		? 0
+		: journal_blob_get(e->table->journal, file->digest, &data, &bytes, err);
 	if (r < 0)
 		return r;
 	*fd = step_memory_file(e->is_unkept ? node->extra : data, bytes);
@@ -361,15 +363,15 @@ static int content_of(struct entry *e, const struct journal_node *node,
 	return *fd < 0 ? err_sys(err, ERR_IO, errno, "hold the file's content") : 0;
 }
 
-int file_redo(
-	struct entry *e, const struct journal_node *node, file_redone_fn *done, struct err *err)
+int put_file_redo(
+	struct entry *e, const struct journal_node *node, put_file_redone_fn *done, struct err *err)
 {
 	struct file_step step;
 	cleanup_fd int fd = -1;
 	int r = file_step_read(&step, node, err);
 	char path[WIRE_PATH_BYTES] = "";
 	if (r == 0)
-		r = file_path_clean(step.path, path, err);
+		r = put_file_clean_path(step.path, path, err);
 	if (r == 0)
 		r = content_of(e, node, &step, &fd, err);
 	if (r < 0)

@@ -1,7 +1,7 @@
 /* A record that somebody gives is run again, and compared. SPDX-License-Identifier: Apache-2.0 */
 #include "registry/admit.h"
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/history.h"
 #include "registry/order_text.h"
 #include "registry/replay.h"
@@ -71,7 +71,7 @@ static void on_fresh(void *arg, const json_t *result, const struct err *err)
 void registry_stop_replay(struct registry *r, const void *whose)
 {
 	struct err err;
-	for (struct entry *e = r->roll->first; e; e = e->next) {
+	for (struct entry *e = r->table->first; e; e = e->next) {
 		bool is_replay =
 			e->done == on_fresh || (e->replay && e->replay->done == on_checked);
 		const struct checking *c = is_replay ? e->arg : NULL;
@@ -123,15 +123,15 @@ void registry_replay(
 	char id[ORDER_ID_BYTES];
 	struct checking *c = calloc(1, sizeof *c);
 	int64_t memory_bytes = 0;
-	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-		: !c		      ? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
-				      : recording_parse(&c->recording, record, bytes, &err);
+	int bad = r->table->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+		: !c		       ? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
+				       : recording_parse(&c->recording, record, bytes, &err);
 	if (bad == 0 && (memory_bytes = admit(r, &c->recording, &err)) < 0)
 		bad = -1;
 	if (bad == 0)
 		order_new_id(id);
 	if (bad == 0) {
-		c->entry = entry_new(r->roll, registry_owner(r), id, NULL, c->recording.order);
+		c->entry = entry_new(r->table, registry_owner(r), id, NULL, c->recording.order);
 		if (!c->entry)
 			bad = err_set(&err, ERR_NO_MEMORY, "no memory for a session");
 	}

@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/lifetime.h"
 #include "registry/order_text.h"
 #include "registry/pool.h"
@@ -35,8 +35,8 @@ enum { IDLE_MS = 100, BRANCHES_AT_ONCE = 4 };
 
 /* ---- entries ---- */
 
-struct entry *entry_new(
-	struct roll *roll, const char *owner, const char *id, const char *name, const char *text)
+struct entry *entry_new(struct session_table *table, const char *owner, const char *id,
+	const char *name, const char *text)
 {
 	struct entry *e = calloc(1, sizeof *e);
 	if (!e || !(e->order_text = strdup(text))) {
@@ -45,7 +45,7 @@ struct entry *entry_new(
 	}
 	struct timespec now;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	e->roll = roll;
+	e->table = table;
 	e->n_holds = 1;
 	e->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 	e->last = &e->first;
@@ -54,9 +54,9 @@ struct entry *entry_new(
 	snprintf(e->id, sizeof e->id, "%s", id);
 	snprintf(e->name, sizeof e->name, "%s", name ? name : "");
 	snprintf(e->owner, sizeof e->owner, "%s", owner);
-	e->next = roll->first;
-	roll->first = e;
-	engine_hold(roll->engine);
+	e->next = table->first;
+	table->first = e;
+	engine_hold(table->engine);
 	return e;
 }
 
@@ -68,10 +68,10 @@ void entry_hold(struct entry *e)
 /* It ends with its last hold: the session's own is let go when the session is closed. */
 void entry_release(struct entry *e)
 {
-	struct roll *roll = e->roll;
+	struct session_table *table = e->table;
 	if (--e->n_holds > 0)
 		return;
-	struct entry **at = &roll->first;
+	struct entry **at = &table->first;
 	while (*at != e)
 		at = &(*at)->next;
 	*at = e->next;
@@ -81,7 +81,7 @@ void entry_release(struct entry *e)
 	free(e->order_text);
 	json_decref(e->rewritten);
 	free(e);
-	engine_release(roll->engine);
+	engine_release(table->engine);
 }
 
 json_t *entry_json(const struct entry *e)
@@ -174,10 +174,10 @@ void entry_answer_job(struct job *job, const json_t *result, const struct err *e
 	job_free(job);
 	/* The more there is to do, the shorter the pause that is taken for an idle moment; but who
 	 * has asked meanwhile is answered first. */
-	uint64_t pause_ms = 1 + IDLE_MS * (100 - journal_fill(e->roll->journal)) / 100;
-	e->roll->is_idle_next = false;
-	if (!e->roll->is_closing)
-		timer_start(&e->roll->idle, e->roll->on_idle, pause_ms, 0);
+	uint64_t pause_ms = 1 + IDLE_MS * (100 - journal_fill(e->table->journal)) / 100;
+	e->table->is_idle_next = false;
+	if (!e->table->is_closing)
+		timer_start(&e->table->idle, e->table->on_idle, pause_ms, 0);
 	next_job(e);
 	entry_release(e);
 }
@@ -228,8 +228,8 @@ void entry_end_because(struct entry *e, const struct err *why)
 	if (done)
 		done(e->arg, NULL, why);
 	fail_jobs(e, why);
-	if (e->roll->ended)
-		e->roll->ended(e->roll->ended_arg, e->id);
+	if (e->table->ended)
+		e->table->ended(e->table->ended_arg, e->id);
 	if (!e->session && !e->is_waiting)
 		entry_release(e); /* never the last one: it is held here */
 	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
@@ -258,7 +258,7 @@ static int keep(struct entry *e, struct err *err)
 	row.is_tainted = e->is_tainted;
 	if (e->is_unkept)
 		return 0;
-	int r = journal_session_add(e->roll->journal, &row, err);
+	int r = journal_session_add(e->table->journal, &row, err);
 	e->is_kept = r == 0;
 	if (e->is_kept)
 		lifetime_watch(e);
@@ -304,7 +304,7 @@ void entry_opened(struct entry *e, const struct err *err)
 	if (!err && keep(e, &error) < 0)
 		err = &error;
 	if (!err && e->head[0] && !e->is_live_branch) {
-		if (replay_load(e->roll, e->head, NULL, &replay, &error) == 0) {
+		if (replay_load(e->table, e->head, NULL, &replay, &error) == 0) {
 			replay_start(e, replay, on_rebuilt);
 			return;
 		}
@@ -385,11 +385,11 @@ static void open_fresh(struct entry *e)
 {
 	struct err err;
 	struct session_events events = entry_events;
-	const struct session_config config = {.engine = e->roll->engine,
+	const struct session_config config = {.engine = e->table->engine,
 		.order = e->order,
 		.id = inner_id(e),
 		.preload = e->shared->kept.preload,
-		.n_checkpoints = e->roll->n_checkpoints,
+		.n_checkpoints = e->table->n_checkpoints,
 		.stdin_fd = -1};
 	events.arg = e;
 	if (session_open(&e->session, &config, &events, &err) < 0)
@@ -409,7 +409,7 @@ static int read_order(struct entry *e, struct err *err)
 	int r = shared_order_parse(&e->shared, e->order_text, err);
 	if (r < 0 || is_of_template(&e->shared->kept))
 		return r;
-	r = shared_order_check(e->shared, &e->roll->engine->install, err);
+	r = shared_order_check(e->shared, &e->table->engine->install, err);
 	if (r == 0)
 		e->order = &e->shared->order;
 	return r;
@@ -425,7 +425,7 @@ void entry_begin(struct entry *e)
 		open_fresh(e);
 	} else {
 		e->is_waiting = true;
-		templates_get(e->roll->templates,
+		templates_get(e->table->templates,
 			&(struct template_key){.owner = e->owner, .text = e->order_text},
 			on_template, e);
 	}
@@ -437,10 +437,10 @@ void registry_create(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	uint64_t memory_bytes = admit_memory(&req->order.limits);
-	char *text = order_text_with(r->roll->skills, &req->order, req->preload, req->is_fresh);
-	int bad = r->roll->is_closing
+	char *text = order_text_with(r->table->skills, &req->order, req->preload, req->is_fresh);
+	int bad = r->table->is_closing
 		? err_set(&err, ERR_GONE, "the engine is stopping")
-		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
+		: session_table_check_name(r->table, registry_owner(r), req->name, &err);
 	if (bad == 0)
 		bad = admit_order(r, &req->order, &err);
 	if (bad == 0)
@@ -448,7 +448,7 @@ void registry_create(
 	if (bad == 0)
 		order_new_id(id);
 	struct entry *e = bad == 0 && text
-		? entry_new(r->roll, registry_owner(r), id, req->name, text)
+		? entry_new(r->table, registry_owner(r), id, req->name, text)
 		: NULL;
 	free(text);
 	if (!e) {
@@ -470,8 +470,8 @@ void registry_warm(
 	struct err err = {0};
 	const char *runtime = req->order.runtime;
 	char *text = NULL;
-	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-				      : admit_order(r, &req->order, &err);
+	int bad = r->table->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+				       : admit_order(r, &req->order, &err);
 	if (bad == 0)
 		bad = admit_session(r, admit_memory(&req->order.limits), true, &err);
 	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
@@ -480,11 +480,11 @@ void registry_warm(
 		err_hint(&err, "only those of python are");
 	}
 	if (bad == 0 &&
-		!(text = order_text_with(r->roll->skills, &req->order, req->preload, false)))
+		!(text = order_text_with(r->table->skills, &req->order, req->preload, false)))
 		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
 	const struct template_key key = {.owner = registry_owner(r), .text = text};
 	if (text)
-		templates_warm(r->roll->templates, &key, done, arg);
+		templates_warm(r->table->templates, &key, done, arg);
 	else
 		done(arg, NULL, &err);
 	free(text);
@@ -494,7 +494,7 @@ void registry_warm(
 
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
 {
-	struct roll *r = calloc(1, sizeof *r);
+	struct session_table *r = calloc(1, sizeof *r);
 	if (!r)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
 	r->engine = config->engine;
@@ -505,7 +505,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->ttl_ms = config->ttl_ms;
 	r->idle_ms = config->idle_ms;
 	r->retain_ms = config->retain_ms;
-	r->on_idle = roll_on_idle;
+	r->on_idle = session_table_on_idle;
 	r->ended = config->ended;
 	r->ended_arg = config->arg;
 	r->gate = config->gate;
@@ -520,15 +520,15 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	(void)uv_timer_init(r->engine->loop, &r->idle);
 	r->idle.data = r;
 	lifetime_open(r);
-	slices_open(r);
-	r->all.roll = r;
+	sliced_work_open(r);
+	r->all.table = r;
 	*out = &r->all;
 	return 0;
 }
 
 static void on_idle_closed(uv_handle_t *handle)
 {
-	struct roll *r = handle->data;
+	struct session_table *r = handle->data;
 	void (*closed)(void *) = r->closed;
 	void *arg = r->arg;
 	journal_close(r->journal);
@@ -543,24 +543,24 @@ static void on_idle_closed(uv_handle_t *handle)
 
 static void on_lifetimes_closed(uv_handle_t *handle)
 {
-	struct roll *r = handle->data;
+	struct session_table *r = handle->data;
 	uv_close((uv_handle_t *)&r->idle, on_idle_closed);
 }
 
 static void on_emptied(struct engine *engine)
 {
-	struct roll *r = engine->arg;
+	struct session_table *r = engine->arg;
 	engine->emptied = NULL;
 	uv_close((uv_handle_t *)&r->lifetimes, on_lifetimes_closed);
 }
 
 void registry_close(struct registry *registry, void (*closed)(void *arg), void *arg)
 {
-	struct roll *r = registry->roll;
+	struct session_table *r = registry->table;
 	struct engine *engine = r->engine;
 	r->is_closing = true;
 	prune_stop(r);
-	slices_stop(r);
+	sliced_work_stop(r);
 	r->closed = closed;
 	r->arg = arg;
 	engine_hold(engine);

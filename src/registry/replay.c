@@ -1,7 +1,7 @@
 /* Steps run again: to rebuild a session, or to see whether a record (recheck.c) still holds.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/replay.h"
 
 #include "base/num.h"
@@ -66,16 +66,16 @@ static int add_node(void *user, const struct journal_node *node, struct err *err
 	return bad;
 }
 
-int replay_load(struct roll *roll, const char *head, const struct runtime *runtime,
+int replay_load(struct session_table *table, const char *head, const struct runtime *runtime,
 	struct replay **out, struct err *err)
 {
 	struct replay *r = calloc(1, sizeof *r);
 	if (r)
 		r->runtime = runtime;
-	struct loading l = {.replay = r, .journal = roll->journal, .runtime = runtime};
+	struct loading l = {.replay = r, .journal = table->journal, .runtime = runtime};
 	if (!r)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the steps to replay");
-	int64_t n = journal_brief(roll->journal, head, 0, add_node, &l, err);
+	int64_t n = journal_brief(table->journal, head, 0, add_node, &l, err);
 	if (n < 0) {
 		replay_free(r);
 		return (int)n;
@@ -106,7 +106,7 @@ void replay_tell_due(const struct entry *e, json_t *out)
 		const struct runtime *runtime = runtime_at(i), *missed = runtime;
 		if (runtime->carry != CARRY_REPLAY || session_is_live(e->session, runtime))
 			continue;
-		(void)journal_ancestors(e->roll->journal, e->head, 0, is_of, &missed, &err);
+		(void)journal_ancestors(e->table->journal, e->head, 0, is_of, &missed, &err);
 		if (!missed)
 			(void)json_object_set_new(
 				out, "runs_again", json_pack("[s]", runtime->name));
@@ -415,7 +415,7 @@ static void run_next(struct entry *e)
 	}
 	const struct journal_node *node = &r->nodes[r->at];
 	if (file_step_is(node)) {
-		if (file_redo(e, node, on_file_redone, &r->err) < 0)
+		if (put_file_redo(e, node, on_file_redone, &r->err) < 0)
 			finish(e);
 		return;
 	}

@@ -25,7 +25,7 @@ struct replay {
 	struct err err;		 /* it could not go on */
 	replay_done_fn *done;
 };
-int replay_load(struct roll *roll, const char *head, const struct runtime *runtime,
+int replay_load(struct session_table *table, const char *head, const struct runtime *runtime,
 	struct replay **out, struct err *err);
 /* The same in a new box. */
 void replay_anew(struct entry *e, struct replay *replay, replay_done_fn *done);

@@ -9,14 +9,14 @@
 enum { WORKS_MAX = 256, PAUSE_MS = 1, LONG_MS = 10 };
 static const uint64_t SLICE_NS = 5000000;
 
-struct slices {
+struct sliced_works {
 	uv_timer_t timer;
-	struct slices_work *first; /* the oldest */
-	struct slices_work *away;  /* in a thread */
+	struct sliced_work *first; /* the oldest */
+	struct sliced_work *away;  /* in a thread */
 	uint64_t n_served;
 };
 
-static void answer(struct slices_work *work, const struct err *why)
+static void answer(struct sliced_work *work, const struct err *why)
 {
 	registry_done_fn *done = work->done;
 	void *arg = work->arg;
@@ -28,7 +28,7 @@ static void answer(struct slices_work *work, const struct err *why)
 	json_decref(out);
 }
 
-static void take_out(struct slices_work **at, struct slices_work *work)
+static void take_out(struct sliced_work **at, struct sliced_work *work)
 {
 	while (*at != work)
 		at = &(*at)->next;
@@ -37,9 +37,9 @@ static void take_out(struct slices_work **at, struct slices_work *work)
 
 static void on_turn(uv_timer_t *timer);
 
-static void put_last(struct slices *s, struct slices_work *work)
+static void put_last(struct sliced_works *s, struct sliced_work *work)
 {
-	struct slices_work **last = &s->first;
+	struct sliced_work **last = &s->first;
 	while (*last)
 		last = &(*last)->next;
 	work->next = NULL;
@@ -50,26 +50,26 @@ static void put_last(struct slices *s, struct slices_work *work)
 
 static void do_away(uv_work_t *thread)
 {
-	struct slices_work *work = thread->data;
+	struct sliced_work *work = thread->data;
 	work->away(work);
 }
 
 static void on_back(uv_work_t *thread, int status)
 {
-	struct slices_work *work = thread->data;
+	struct sliced_work *work = thread->data;
 	(void)status;	   /* it is never cancelled */
 	if (!work->done) { /* it was answered when the engine stopped */
 		json_decref(work->end(work, false));
 		return;
 	}
-	struct slices *s = work->registry->roll->slices;
+	struct sliced_works *s = work->registry->table->sliced;
 	take_out(&s->away, work);
 	put_last(s, work);
 }
 
-static int send_away(struct slices_work *work)
+static int send_away(struct sliced_work *work)
 {
-	struct slices *s = work->registry->roll->slices;
+	struct sliced_works *s = work->registry->table->sliced;
 	work->thread.data = work;
 	int r = uv_queue_work(s->timer.loop, &work->thread, do_away, on_back);
 	if (r == 0) {
@@ -79,8 +79,8 @@ static int send_away(struct slices_work *work)
 	return r;
 }
 
-/* Returns: 1 when there is more, SLICES_AWAY, or 0 or less when it was answered. */
-static int do_slice(struct slices *s, struct slices_work *work)
+/* Returns: 1 when there is more, SLICED_WORK_AWAY, or 0 or less when it was answered. */
+static int do_slice(struct sliced_works *s, struct sliced_work *work)
 {
 	uint64_t began_ns = uv_hrtime();
 	struct err err;
@@ -89,7 +89,7 @@ static int do_slice(struct slices *s, struct slices_work *work)
 	do
 		r = work->part(work, &err);
 	while (r == 1 && uv_hrtime() - began_ns < SLICE_NS);
-	if (r == SLICES_AWAY && send_away(work) < 0) {
+	if (r == SLICED_WORK_AWAY && send_away(work) < 0) {
 		err_set(&err, ERR_NO_MEMORY, "no memory for a thread");
 		r = -ENOMEM;
 	}
@@ -98,7 +98,7 @@ static int do_slice(struct slices *s, struct slices_work *work)
 	return r;
 }
 
-static void put_back(struct slices *s, struct slices_work *work)
+static void put_back(struct sliced_works *s, struct sliced_work *work)
 {
 	work->next = s->first;
 	s->first = work;
@@ -106,10 +106,10 @@ static void put_back(struct slices *s, struct slices_work *work)
 
 static void on_turn(uv_timer_t *timer)
 {
-	struct slices *s = timer->data;
-	struct slices_work *next = s->first;
+	struct sliced_works *s = timer->data;
+	struct sliced_work *next = s->first;
 	uint64_t began_ms = timer_now(), pause_ms;
-	for (struct slices_work *w = s->first; w; w = w->next)
+	for (struct sliced_work *w = s->first; w; w = w->next)
 		if (w->registry->n_slice < next->registry->n_slice)
 			next = w;
 	if (next) {
@@ -125,14 +125,14 @@ static void on_turn(uv_timer_t *timer)
 		timer_start(&s->timer, on_turn, pause_ms > LONG_MS ? pause_ms : PAUSE_MS, 0);
 }
 
-static int check(const struct slices *s, const struct slices_work *work, struct err *err)
+static int check(const struct sliced_works *s, const struct sliced_work *work, struct err *err)
 {
 	size_t n = 0;
 	if (!s)
 		return err_set(err, ERR_GONE, "the engine is stopping");
-	for (const struct slices_work *w = s->first; w; w = w->next)
+	for (const struct sliced_work *w = s->first; w; w = w->next)
 		n += w->registry == work->registry;
-	for (const struct slices_work *w = s->away; w; w = w->next)
+	for (const struct sliced_work *w = s->away; w; w = w->next)
 		n += w->registry == work->registry;
 	if (n < WORKS_MAX)
 		return 0;
@@ -140,9 +140,9 @@ static int check(const struct slices *s, const struct slices_work *work, struct 
 	return err_hint(err, "ask again when one of them is there");
 }
 
-void slices_begin(struct slices_work *work)
+void sliced_work_begin(struct sliced_work *work)
 {
-	struct slices *s = work->registry->roll->slices;
+	struct sliced_works *s = work->registry->table->sliced;
 	struct err err;
 	if (check(s, work, &err) < 0) {
 		answer(work, &err);
@@ -153,14 +153,14 @@ void slices_begin(struct slices_work *work)
 	put_last(s, work);
 }
 
-void slices_open(struct roll *roll)
+void sliced_work_open(struct session_table *table)
 {
-	struct slices *s = calloc(1, sizeof *s);
+	struct sliced_works *s = calloc(1, sizeof *s);
 	if (!s)
 		return;
 	s->timer.data = s;
-	(void)uv_timer_init(roll->engine->loop, &s->timer);
-	roll->slices = s;
+	(void)uv_timer_init(table->engine->loop, &s->timer);
+	table->sliced = s;
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -168,21 +168,21 @@ static void on_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-void slices_stop(struct roll *roll)
+void sliced_work_stop(struct session_table *table)
 {
-	struct slices *s = take_ptr(roll->slices);
+	struct sliced_works *s = take_ptr(table->sliced);
 	struct err err;
 	if (!s)
 		return;
 	err_set(&err, ERR_GONE, "the engine is stopping");
 	while (s->first) {
-		struct slices_work *work = s->first;
+		struct sliced_work *work = s->first;
 		s->first = work->next;
 		answer(work, &err);
 	}
 	/* Those in a thread are freed when they are back. */
 	while (s->away) {
-		struct slices_work *work = s->away;
+		struct sliced_work *work = s->away;
 		s->away = work->next;
 		registry_done_fn *done = take_ptr(work->done);
 		done(work->arg, NULL, &err);

@@ -14,7 +14,7 @@
 #include "registry/standby.h"
 
 #include "base/timer.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/pool.h"
 #include "session/session.h"
 
@@ -27,22 +27,22 @@ static bool is_current(const struct entry *e)
 static void on_made(void *owner, const struct err *err)
 {
 	struct entry *e = owner;
-	struct roll *roll = e->roll;
+	struct session_table *table = e->table;
 	if (err) {
 		e->branched_ns = 0; /* until it is branched again */
 		pool_close(take_ptr(e->pool));
-	} else if (!roll->is_closing) {
-		timer_start(&roll->idle, roll->on_idle, 0, 0); /* perhaps another */
+	} else if (!table->is_closing) {
+		timer_start(&table->idle, table->on_idle, 0, 0); /* perhaps another */
 	}
 }
 
 static void make(struct entry *e)
 {
-	e->pool = pool_new(&(struct pool_config){.engine = e->roll->engine,
+	e->pool = pool_new(&(struct pool_config){.engine = e->table->engine,
 		.order = e->shared,
 		.stem = session_stem(e->session),
 		.id = e->id,
-		.n_checkpoints = e->roll->n_checkpoints,
+		.n_checkpoints = e->table->n_checkpoints,
 		.made = on_made,
 		.owner = e});
 	pool_fill(e->pool);
@@ -56,11 +56,11 @@ static bool is_wanted(const struct entry *e)
 }
 
 /* One at a time: what somebody waits for comes first. */
-void standby_tend(struct roll *roll)
+void standby_tend(struct session_table *table)
 {
 	struct entry *wanted = NULL, *oldest = NULL;
 	unsigned n = 0;
-	for (struct entry *e = roll->first; e; e = e->next) {
+	for (struct entry *e = table->first; e; e = e->next) {
 		if (e->pool && !is_current(e))
 			pool_close(take_ptr(e->pool));
 		if (e->pool && (!oldest || e->branched_ns < oldest->branched_ns))
@@ -69,9 +69,9 @@ void standby_tend(struct roll *roll)
 			wanted = e;
 		n += e->pool != NULL;
 	}
-	if (!wanted || roll->n_standby == 0 || roll->is_closing)
+	if (!wanted || table->n_standby == 0 || table->is_closing)
 		return;
-	if (oldest && n >= roll->n_standby) {
+	if (oldest && n >= table->n_standby) {
 		if (oldest->branched_ns > wanted->branched_ns)
 			return;
 		pool_close(take_ptr(oldest->pool));

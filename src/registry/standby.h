@@ -4,4 +4,4 @@
 #include "registry/entry.h"
 
 /* Make those that are wanted, and close those whose session has gone on. */
-void standby_tend(struct roll *roll);
+void standby_tend(struct session_table *table);

@@ -3,7 +3,7 @@
 
 #include "registry/admit.h"
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 
 #include <string.h>
 
@@ -43,7 +43,7 @@ void registry_try(
 static struct entry *find_trial(const struct job *job, struct err *err)
 {
 	const struct entry *e = job->entry;
-	struct entry *trial = roll_live(e->roll, job->text);
+	struct entry *trial = session_table_live(e->table, job->text);
 	if (!trial || !trial->is_trial || strcmp(trial->parent, e->id) != 0) {
 		err_set(err, ERR_NOT_FOUND, "no trial %.40s of session %s", job->text, e->id);
 		return NULL;
@@ -80,7 +80,7 @@ static int take_taint(struct entry *e, const struct entry *trial, struct err *er
 {
 	if (!trial->is_tainted || e->is_tainted)
 		return 0;
-	int r = journal_session_taint(e->roll->journal, e->id, err);
+	int r = journal_session_taint(e->table->journal, e->id, err);
 	e->is_tainted = r == 0;
 	return r;
 }
@@ -91,13 +91,13 @@ void job_start_adopt(struct job *job)
 	struct err err;
 	struct entry *trial = find_trial(job, &err);
 	if (!trial || take_taint(e, trial, &err) < 0 ||
-		journal_session_move(e->roll->journal, e->id, trial->head, &err) < 0) {
+		journal_session_move(e->table->journal, e->id, trial->head, &err) < 0) {
 		job_fail(job, &err);
 		return;
 	}
 	change_places(e, trial);
 	/* If the journal cannot be told now, its time to live ends it there. */
-	(void)journal_session_close(e->roll->journal, trial->id, "", &err);
+	(void)journal_session_close(e->table->journal, trial->id, "", &err);
 	entry_end(trial);
 	json_t *out = entry_json(e);
 	entry_answer(e, out, NULL);

@@ -1,6 +1,6 @@
 /* A session goes back to an earlier step. SPDX-License-Identifier: Apache-2.0 */
 #include "registry/entry.h"
-#include "registry/find.h"
+#include "registry/session_table.h"
 #include "registry/replay.h"
 #include "session/session.h"
 
@@ -25,7 +25,7 @@ static int find_count(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
 	struct back back = {.left = job->count};
-	int64_t n = journal_brief(e->roll->journal, e->head, job->count, go_back, &back, err);
+	int64_t n = journal_brief(e->table->journal, e->head, job->count, go_back, &back, err);
 	if (n < 0)
 		return (int)n;
 	if (back.left > 0) {
@@ -58,7 +58,7 @@ static int not_there(const struct job *job, struct err *err)
 {
 	struct journal_node node;
 	const struct entry *e = job->entry;
-	int r = e->owner[0] ? 0 : journal_node_get(e->roll->journal, job->text, &node, err);
+	int r = e->owner[0] ? 0 : journal_node_get(e->table->journal, job->text, &node, err);
 	if (r < 0)
 		return r;
 	if (!e->owner[0])
@@ -77,7 +77,7 @@ static int find_step(struct job *job, struct err *err)
 	int r = journal_start_check(job->text, err);
 	if (r < 0)
 		return r;
-	int64_t n = journal_brief(e->roll->journal, e->head, 0, is_step, &m, err);
+	int64_t n = journal_brief(e->table->journal, e->head, 0, is_step, &m, err);
 	if (n < 0)
 		return (int)n;
 	if (m.n == 0)
@@ -95,7 +95,7 @@ static void move_head(struct job *job)
 	struct entry *e = job->entry;
 	struct err err;
 	memcpy(e->head, job->step, sizeof e->head);
-	int64_t n_steps = journal_depth(e->roll->journal, e->head, &err);
+	int64_t n_steps = journal_depth(e->table->journal, e->head, &err);
 	e->n_steps = (uint64_t)MAX(n_steps, 0);
 }
 
@@ -120,7 +120,7 @@ static void stay(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
 	struct err err;
-	if (journal_session_move(e->roll->journal, e->id, e->head, &err) < 0) {
+	if (journal_session_move(e->table->journal, e->id, e->head, &err) < 0) {
 		move_head(job);
 		session_spoil(e->session);
 	}
@@ -142,7 +142,7 @@ static void undo_failed(struct job *job, const struct err *why)
 	struct replay *replay;
 	struct err err;
 	job->why = *why;
-	if (e->state == ENTRY_ENDING || replay_load(e->roll, e->head, NULL, &replay, &err) < 0)
+	if (e->state == ENTRY_ENDING || replay_load(e->table, e->head, NULL, &replay, &err) < 0)
 		stay(job, &job->why);
 	else
 		replay_anew(e, replay, on_back_again);
@@ -168,7 +168,7 @@ static void undo_by_replay(struct job *job)
 	struct entry *e = job->entry;
 	struct replay *replay;
 	struct err err;
-	if (replay_load(e->roll, job->step, NULL, &replay, &err) < 0) {
+	if (replay_load(e->table, job->step, NULL, &replay, &err) < 0) {
 		stay(job, &err);
 		return;
 	}
@@ -194,7 +194,7 @@ void job_start_undo(struct job *job)
 	struct err err;
 	int r = job->text ? find_step(job, &err) : find_count(job, &err);
 	if (r == 0)
-		r = journal_session_move(e->roll->journal, e->id, job->step, &err);
+		r = journal_session_move(e->table->journal, e->id, job->step, &err);
 	if (r < 0)
 		job_fail(job, &err);
 	else if (session_is_lost(e->session) ||

@@ -8,7 +8,7 @@
 enum {
 	SESSION_BYTES = 128, /* of a name, an id or a digest */
 	NAME_BYTES = 64,
-	SESSION_NAME_BYTES = 63, /* as roll_check_name() has it */
+	SESSION_NAME_BYTES = 63, /* as session_table_check_name() has it */
 	RUN_BYTES = 64,
 	PATH_BYTES = 4095,
 	CODE_BYTES = 16 << 20,

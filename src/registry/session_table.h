@@ -1,4 +1,5 @@
-/* The roll of sessions: who is in it, and how one is found. SPDX-License-Identifier: Apache-2.0 */
+/* The table of all sessions of an engine, and what an owner sees of it. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "registry/entry.h"
@@ -6,7 +7,7 @@
 #include "registry/stats.h"
 #include "registry/template.h"
 
-struct roll;
+struct session_table;
 
 /*
  * The registry as one owner sees it, or as the one who runs the engine does. Every function that a
@@ -14,13 +15,13 @@ struct roll;
  * found.
  */
 struct registry {
-	struct roll *roll;
+	struct session_table *table;
 	struct owner *owner; /* NULL: sees everything */
 	struct registry *next;
 	uint64_t n_slice; /* sliced_work.c: when it was served last */
 };
 
-struct roll {
+struct session_table {
 	struct registry all; /* sees everything; its `next` are the others */
 	struct engine *engine;
 	struct journal *journal;
@@ -44,7 +45,7 @@ struct roll {
 	const struct tool_gate *gate; /* or NULL */
 	const char *skills;	      /* likewise */
 	struct pruning *pruning;      /* or NULL, without memory */
-	struct slices *slices;	      /* likewise */
+	struct sliced_works *sliced;  /* likewise */
 	bool is_closing;
 	void (*ended)(void *arg, const char *session);
 	void *ended_arg;
@@ -59,7 +60,7 @@ bool registry_sees(const struct registry *r, const char *owner);
 /* By id, start of an id, or name; a session that is only in the journal is opened again. */
 struct entry *registry_find(struct registry *r, const char *session, struct err *err);
 /* The live one of that id, whoever asks, or NULL. */
-struct entry *roll_live(struct roll *roll, const char *id);
+struct entry *session_table_live(struct session_table *table, const char *id);
 
 /* The same without opening: @id is the session's, @live NULL when it is only in the journal. */
 struct found {
@@ -69,10 +70,11 @@ struct found {
 int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err);
 
 /* When nobody has waited for a while: what is better done then. */
-void roll_on_idle(uv_timer_t *timer);
+void session_table_on_idle(uv_timer_t *timer);
 
 /* prune.c: closed sessions are forgotten from now on; and not any more. */
-void prune_open(struct roll *roll), prune_stop(struct roll *roll);
+void prune_open(struct session_table *table), prune_stop(struct session_table *table);
 
 /* Is @name (NULL: none) one for a new session of @owner, and free? Errors: ERR_USAGE. */
-int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err);
+int session_table_check_name(
+	struct session_table *table, const char *owner, const char *name, struct err *err);

@@ -1,6 +1,6 @@
 /* Sessions found by what they are called: opened again, ended. SPDX-License-Identifier: Apache-2.0
  */
-#include "registry/find.h"
+#include "registry/session_table.h"
 
 #include "base/timer.h"
 
@@ -40,7 +40,8 @@ static int name_taken(const char *name, struct err *err)
 	return err_hint(err, "take another name, or close that session");
 }
 
-int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err)
+int session_table_check_name(
+	struct session_table *table, const char *owner, const char *name, struct err *err)
 {
 	struct journal_session row;
 	size_t n = name ? strlen(name) : 0;
@@ -64,11 +65,11 @@ int roll_check_name(struct roll *roll, const char *owner, const char *name, stru
 		return err_hint(err, "1 to %d bytes, not beginning with \"-\" or \"s-\"",
 			JOURNAL_NAME_BYTES - 1);
 	}
-	for (struct entry *e = roll->first; e; e = e->next)
+	for (struct entry *e = table->first; e; e = e->next)
 		if (strcmp(e->name, name) == 0 && strcmp(e->owner, owner) == 0 &&
 			e->state != ENTRY_ENDING)
 			return name_taken(name, err);
-	if (journal_session_of(roll->journal, owner, name, &row, err) == 0) {
+	if (journal_session_of(table->journal, owner, name, &row, err) == 0) {
 		journal_session_done(&row);
 		return name_taken(name, err);
 	}
@@ -82,9 +83,9 @@ static bool is_there(const struct entry *e)
 	return e->state != ENTRY_ENDING && !e->is_unkept;
 }
 
-struct entry *roll_live(struct roll *roll, const char *id)
+struct entry *session_table_live(struct session_table *table, const char *id)
 {
-	for (struct entry *e = roll->first; e; e = e->next)
+	for (struct entry *e = table->first; e; e = e->next)
 		if (is_there(e) && strcmp(e->id, id) == 0)
 			return e;
 	return NULL;
@@ -93,7 +94,7 @@ struct entry *roll_live(struct roll *roll, const char *id)
 /* By id, or by a name that it gave itself. */
 static struct entry *find_live(struct registry *r, const char *session)
 {
-	for (struct entry *e = r->roll->first; e; e = e->next)
+	for (struct entry *e = r->table->first; e; e = e->next)
 		if (is_there(e) &&
 			((registry_sees(r, e->owner) && strcmp(e->id, session) == 0) ||
 				(e->name[0] && strcmp(e->owner, registry_owner(r)) == 0 &&
@@ -106,7 +107,7 @@ static struct entry *find_live(struct registry *r, const char *session)
 static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID_BYTES])
 {
 	int n = 0;
-	for (const struct entry *e = r->roll->first; e; e = e->next)
+	for (const struct entry *e = r->table->first; e; e = e->next)
 		if (is_there(e) && !e->is_kept && registry_sees(r, e->owner) &&
 			strncmp(e->id, start, strlen(start)) == 0 && n++ == 0)
 			memcpy(id, e->id, sizeof e->id);
@@ -124,7 +125,7 @@ static int not_found(struct registry *r, const char *session, struct err *err)
 {
 	char id[JOURNAL_ID_BYTES];
 	struct err ignored;
-	if (journal_session_closed(r->roll->journal, seen(r), session, id, &ignored) > 0) {
+	if (journal_session_closed(r->table->journal, seen(r), session, id, &ignored) > 0) {
 		err_set(err, ERR_NOT_FOUND,
 			"no session %s any more: %s had that name, and is closed", session, id);
 		return err_hint(err, "make a new one; its steps are kept: `session.log %s`", id);
@@ -140,7 +141,7 @@ static int find_start(
 	char other[JOURNAL_ID_BYTES];
 	if (strlen(start) < PREFIX_MIN || strncmp(start, "s-", 2) != 0)
 		return not_found(r, start, err);
-	int n = journal_session_begins(r->roll->journal, seen(r), start, id, err);
+	int n = journal_session_begins(r->table->journal, seen(r), start, id, err);
 	int n_live = n < 0 ? 0 : begins_live(r, start, n ? other : id);
 	if (n < 0)
 		return n;
@@ -161,23 +162,23 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 		memcpy(out->id, out->live->id, sizeof out->id);
 		return 0;
 	}
-	int bad = journal_session_of(r->roll->journal, seen(r), session, &row, &why);
+	int bad = journal_session_of(r->table->journal, seen(r), session, &row, &why);
 	if (bad == 0) {
 		memcpy(out->id, row.id, sizeof out->id);
 		journal_session_done(&row);
-		out->live = roll_live(r->roll, out->id);
+		out->live = session_table_live(r->table, out->id);
 		return 0;
 	}
 	if (why.code != ERR_NOT_FOUND) {
 		*err = why;
 		return bad;
 	}
-	bad = journal_session_ended(r->roll->journal, seen(r), session, out->id, err);
+	bad = journal_session_ended(r->table->journal, seen(r), session, out->id, err);
 	if (bad != 0)
 		return MIN(bad, 0);
 	bad = find_start(r, session, out->id, err);
 	if (bad == 0)
-		out->live = roll_live(r->roll, out->id);
+		out->live = session_table_live(r->table, out->id);
 	return bad;
 }
 
@@ -199,7 +200,7 @@ static void on_reopened(void *arg, const json_t *result, const struct err *err)
 
 static int take_row(struct entry *e, const struct journal_session *row, struct err *err)
 {
-	int64_t n = journal_depth(e->roll->journal, row->head, err);
+	int64_t n = journal_depth(e->table->journal, row->head, err);
 	e->is_kept = true;
 	e->created_ms = row->created_ms;
 	e->n_steps = (uint64_t)MAX(n, 0);
@@ -237,7 +238,7 @@ static struct entry *reopen(struct registry *r, const struct journal_session *ro
 	if (memory_bytes < 0)
 		return NULL;
 	struct reopening o = {
-		.entry = entry_new(r->roll, row->owner, row->id, row->name, row->order)};
+		.entry = entry_new(r->table, row->owner, row->id, row->name, row->order)};
 	struct entry *e = o.entry;
 	if (!e) {
 		err_set(err, ERR_NO_MEMORY, "no memory for a session");
@@ -264,7 +265,7 @@ struct entry *registry_find(struct registry *r, const char *session, struct err 
 {
 	struct journal_session row;
 	struct found found;
-	if (r->roll->is_closing) {
+	if (r->table->is_closing) {
 		err_set(err, ERR_GONE, "the engine is stopping");
 		return NULL;
 	}
@@ -274,7 +275,7 @@ struct entry *registry_find(struct registry *r, const char *session, struct err 
 		lifetime_use(found.live);
 		return found.live;
 	}
-	if (journal_session_get(r->roll->journal, found.id, &row, err) < 0)
+	if (journal_session_get(r->table->journal, found.id, &row, err) < 0)
 		return NULL;
 	struct entry *e = reopen(r, &row, err);
 	journal_session_done(&row);
@@ -283,7 +284,7 @@ struct entry *registry_find(struct registry *r, const char *session, struct err 
 
 const struct owner *registry_find_owner(const struct registry *r, const char *name)
 {
-	const struct registry *view = r->roll->all.next;
+	const struct registry *view = r->table->all.next;
 	while (view && strcmp(view->owner->name, name) != 0)
 		view = view->next;
 	return view ? view->owner : NULL;
@@ -301,7 +302,7 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 	}
 	struct entry *e = found.live;
 	int bad =
-		e && !e->is_kept ? 0 : journal_session_close(r->roll->journal, found.id, "", &err);
+		e && !e->is_kept ? 0 : journal_session_close(r->table->journal, found.id, "", &err);
 	if (e && bad >= 0)
 		entry_end(e);
 	json_t *nothing = json_object();
@@ -311,17 +312,17 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 
 struct registry *registry_view(struct registry *r, struct owner *owner)
 {
-	struct registry **at = &r->roll->all.next;
+	struct registry **at = &r->table->all.next;
 	while (*at && (*at)->owner != owner)
 		at = &(*at)->next;
 	if (!*at && (*at = calloc(1, sizeof **at)))
-		**at = (struct registry){.roll = r->roll, .owner = owner};
+		**at = (struct registry){.table = r->table, .owner = owner};
 	return *at;
 }
 
-void roll_on_idle(uv_timer_t *timer)
+void session_table_on_idle(uv_timer_t *timer)
 {
-	struct roll *r = timer->data;
+	struct session_table *r = timer->data;
 	struct err err;
 	/* Timers ring before sockets are looked at, and what was done before this may have taken
 	 * long: who has asked meanwhile is answered first. */
