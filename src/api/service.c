@@ -3,7 +3,7 @@
 
 #include "agent/wire/price.h"
 #include "api/operation/metrics.h"
-#include "api/operation/owing.h"
+#include "api/operation/outstanding.h"
 #include "api/run/runs.h"
 #include "api/skill/skill.h"
 #include "base/timer.h"
@@ -32,7 +32,7 @@ struct service {
 	struct registry *registry;
 	struct runs *runs;
 	struct metrics *metrics;
-	struct owing_line *owing;
+	struct outstanding_queue *outstanding;
 	struct plan_line *plans;
 	struct gate *gate;
 	struct tool_gate tool_gate;
@@ -144,7 +144,7 @@ static void set_context(struct service *s, const struct service_config *config)
 		.agents = &s->agents,
 		.gate = s->gate,
 		.plans = s->plans,
-		.owing = s->owing,
+		.outstanding = s->outstanding,
 		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	s->models = config->models;
 	s->agents = config->agents;
@@ -197,7 +197,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (r == 0)
 		r = plan_line_open(&s->plans, &s->loop, err);
 	if (r == 0)
-		r = owing_open(&s->owing, &s->loop, err);
+		r = outstanding_open(&s->outstanding, &s->loop, err);
 	if (r < 0)
 		return r;
 	set_context(s, config);
@@ -238,7 +238,7 @@ void service_close(struct service *s)
 {
 	if (!s)
 		return;
-	owing_close(s->owing);
+	outstanding_close(s->outstanding);
 	s->is_closed = !s->registry;
 	if (s->registry)
 		registry_close(s->registry, on_closed, s);
@@ -259,7 +259,7 @@ void service_close(struct service *s)
 	gate_free(s->gate);
 	metrics_close(s->metrics);
 	plan_line_close(s->plans);
-	owing_free(s->owing);
+	outstanding_free(s->outstanding);
 	free(s->agents_dir);
 	free(s);
 }

@@ -171,7 +171,7 @@ static int check_box(struct mcp *m, struct err *err)
 	order.filename = "<mcp>";
 	order.code = "";
 	if (r == 0)
-		r = run_check(&order, err);
+		r = once_check(&order, err);
 	if (p)
 		box_pieces_done(p);
 	free(p);

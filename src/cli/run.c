@@ -122,8 +122,8 @@ static void tell_unread(const struct run_args *args, const char *program)
 			stderr);
 }
 
-static int run_request(const struct run_args *args, const struct opt_set *set,
-	const struct run_request *req, const char *program)
+static int once_request(const struct run_args *args, const struct opt_set *set,
+	const struct once_request *req, const char *program)
 {
 	const struct view_options options = {.output = args->output,
 		.limits = &args->box.limits,
@@ -154,7 +154,7 @@ static void show_program(
 }
 
 static int gather(const struct run_args *args, const struct opt_set *set, char **operands,
-	struct pieces *p, struct run_request *req, struct err *err)
+	struct pieces *p, struct once_request *req, struct err *err)
 {
 	const char *program = args->code ? NULL : operands[0];
 	struct order order = {0};
@@ -179,7 +179,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	order.filename = program_name(program);
 	order.code = program ? buf_str(&p->code) : args->code;
 	order.code_bytes = program ? p->code.bytes : strlen(args->code);
-	*req = (struct run_request){.order = order,
+	*req = (struct once_request){.order = order,
 		.argv = (const char *const *)operands,
 		.preload = args->box.preload,
 		.out_dir = args->output.dir};
@@ -234,7 +234,7 @@ static int run_main(int argc, char **argv)
 {
 	struct run_args args = {.box = BOX_ARGS_INIT};
 	struct opt_set set;
-	struct run_request req;
+	struct once_request req;
 	struct err err = {0};
 	int at = cmd_parse(&cmd_run, &set, &args, argc, argv, &err);
 	if (at == 0)
@@ -253,7 +253,7 @@ static int run_main(int argc, char **argv)
 	const char *program = args.code ? NULL : argv[at]; /* as it was typed */
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
 	int status =
-		r < 0 ? cli_fail(&err, args.output.json) : run_request(&args, &set, &req, program);
+		r < 0 ? cli_fail(&err, args.output.json) : once_request(&args, &set, &req, program);
 	if (r == 0 && status != 0)
 		tell_unread(&args, program);
 	pieces_free(p);

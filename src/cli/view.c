@@ -426,16 +426,16 @@ static int show_failed(int r, int status)
 	return status;
 }
 
-int view_run(struct view *view, const struct run_request *req)
+int view_run(struct view *view, const struct once_request *req)
 {
 	const struct step_listener listener = {
 		.arg = view, .started = on_started, .output = on_output, .display = on_display};
-	struct run_request heard = *req;
-	struct run_result result;
+	struct once_request heard = *req;
+	struct once_result result;
 	struct err err = {0};
 	heard.listener = &listener;
 	heard.tail = on_tail;
-	int r = run_once(&heard, &result, &err);
+	int r = once_run(&heard, &result, &err);
 	int status = result.exit_status;
 	if (result.record)
 		status = show_failed(show_result(view, result.record), status);

@@ -48,10 +48,10 @@ void view_done(struct view *view);
 
 /*
  * Run @req and show what is heard of it, then its end.
- * Blocks:  as run_once() does, and until the output is taken.
+ * Blocks:  as once_run() does, and until the output is taken.
  * Returns: the exit status of the command.
  */
-int view_run(struct view *view, const struct run_request *req);
+int view_run(struct view *view, const struct once_request *req);
 
 /* Say that not all files have been copied. */
 void view_tell_not_all(void);

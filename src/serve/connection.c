@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/connection.h"
 
-#include "api/operation/owing.h"
+#include "api/operation/outstanding.h"
 #include "api/run/discard.h"
 #include "api/text/json.h"
 #include "base/fd.h"
@@ -35,7 +35,7 @@ struct request {
 	struct work work;
 	json_t *result;
 	struct buf text;
-	struct owed owed;
+	struct outstanding_part owed;
 	int status;
 };
 
@@ -56,7 +56,7 @@ struct connection {
 	uv_poll_t poll;
 	int events; /* that it waits for */
 	struct buf in, out;
-	struct owed owed; /* what is long in `out`, as counted of who runs the engine */
+	struct outstanding_part owed; /* what is long in `out`, as counted of who runs the engine */
 	size_t in_seen, out_at;
 	struct request *requests;
 	unsigned n_requests;
@@ -87,7 +87,7 @@ static void request_free(struct request *q)
 	json_decref(q->id);
 	json_decref(q->result);
 	buf_done(&q->text);
-	owed_set(&q->owed, NULL, 0);
+	outstanding_set(&q->owed, NULL, 0);
 	free(q);
 }
 
@@ -132,7 +132,7 @@ static void on_written(struct work *work)
 	struct connection *c = q->connection;
 	int r = q->status;
 	if (c && r == 0)
-		owed_set(&c->owed, q->owed.of, c->owed.bytes + q->text.bytes);
+		outstanding_set(&c->owed, q->owed.of, c->owed.bytes + q->text.bytes);
 	if (c && r == 0 && owed_bytes(c) > 0) {
 		r = buf_append(&c->out, q->text.data, q->text.bytes);
 	} else if (c && r == 0) {
@@ -150,13 +150,13 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	struct connection *c = q->connection;
 	int r = 0;
 	if (c && q->id && json_is_long(result, WORK_BYTES)) {
-		struct owing *of = owing_of(c->config.context);
+		struct outstanding *of = outstanding_of(c->config.context);
 		/* One that takes what it asks for does not suffer from others that do not. */
-		if (owed_bytes(c) > 0 && owing_is_full(of)) {
+		if (owed_bytes(c) > 0 && outstanding_is_full(of)) {
 			answered(q, -E2BIG);
 			return;
 		}
-		owed_set(&q->owed, of, json_bytes(result));
+		outstanding_set(&q->owed, of, json_bytes(result));
 		q->result = json_incref(json_unconst(result));
 		q->text = BUF_INIT(CONNECTION_HARD_BYTES);
 		work_begin(c->config.loop, WORK_WRITE, &q->work, write_text, on_written);
@@ -349,7 +349,7 @@ static void write_owed(struct connection *c)
 		c->out_at += (size_t)n;
 	}
 	if (c->owed.bytes > owed_bytes(c))
-		owed_set(&c->owed, c->owed.of, owed_bytes(c));
+		outstanding_set(&c->owed, c->owed.of, owed_bytes(c));
 	/* Moving the rest costs: only when as much was written. */
 	if (owed_bytes(c) == 0 && c->out.room > CONNECTION_SOFT_BYTES)
 		buf_done(&c->out);
@@ -422,7 +422,7 @@ static void free_connection(struct connection *c)
 {
 	buf_done(&c->in);
 	buf_done(&c->out);
-	owed_set(&c->owed, NULL, 0);
+	outstanding_set(&c->owed, NULL, 0);
 	c->config.closed(c->config.arg, c);
 	free(c);
 }

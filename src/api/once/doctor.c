@@ -145,18 +145,18 @@ void doctor_judge(json_t *found, const json_t *record, const struct err *err)
 int doctor_check(json_t **out, struct err *err)
 {
 	static const char *const argv[] = {"doctor", NULL};
-	struct run_request req = {.order = {.code = self_test,
-					  .code_bytes = sizeof self_test - 1,
-					  .filename = "<doctor>",
-					  .limits = order_default_limits()},
+	struct once_request req = {.order = {.code = self_test,
+					   .code_bytes = sizeof self_test - 1,
+					   .filename = "<doctor>",
+					   .limits = order_default_limits()},
 		.argv = argv,
 		.stdin_fd = -1};
-	struct run_result result;
+	struct once_result result;
 	struct err why = {0};
 	json_t *found = doctor_look();
 	if (!found)
 		return err_set(err, ERR_NO_MEMORY, "no memory to check the host");
-	int r = run_once(&req, &result, &why);
+	int r = once_run(&req, &result, &why);
 	doctor_judge(found, r < 0 ? NULL : result.record, &why);
 	json_decref(result.record);
 	*out = found;

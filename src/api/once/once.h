@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Everything is borrowed. */
-struct run_request {
+struct once_request {
 	struct order order;	 /* the box, the program and its limits */
 	const char *const *argv; /* NULL-terminated; argv[0] is the program's name */
 	const char *preload;	 /* modules to import first, "a,b", or NULL */
@@ -26,13 +26,13 @@ struct run_request {
 	void (*tail)(void *arg, int stream, uint64_t cut_bytes, const char *data, size_t bytes);
 };
 
-struct run_result {
+struct once_result {
 	json_t *record;	 /* CONTRACT §3. Owns: the caller decrefs */
 	int exit_status; /* what `retort run` ends with */
 };
 
 /* Can a box be made so, as far as the host tells? Makes none. Errors: as order_check(). */
-int run_check(const struct order *order, struct err *err);
+int once_check(const struct order *order, struct err *err);
 
 /*
  * Run it. SIGINT and SIGTERM stop the step, a second one at once.
@@ -42,4 +42,4 @@ int run_check(const struct order *order, struct err *err);
  * the record filled, when files could not be copied out. Errors:  ERR_USAGE, ERR_NOT_FOUND,
  * ERR_RUNTIME, ERR_BOX, ERR_NO_SPACE, ERR_INTERRUPTED.
  */
-int run_once(const struct run_request *req, struct run_result *out, struct err *err);
+int once_run(const struct once_request *req, struct once_result *out, struct err *err);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/operation/operation.h"
-#include "api/operation/owing.h"
+#include "api/operation/outstanding.h"
 #include "api/run/runs.h"
 #include "registry/history.h"
 #include "registry/registry.h"
@@ -21,8 +21,8 @@ struct operation_call {
 
 	/* Of one that can be given up: it answers then. */
 	void (*cancel)(struct operation_call *call);
-	struct owing_turn turn; /* of one whose answer is long */
-	struct owed owed;
+	struct outstanding_turn turn; /* of one whose answer is long */
+	struct outstanding_part owed;
 	struct waiter waiter;
 	struct step_listener
 		listener_of_steps;   /* session.undo: hears of steps that are run again */

@@ -87,7 +87,7 @@ void call_done(void *arg, const json_t *result, const struct err *err)
 	struct operation_call *call = arg;
 	*call->slot = NULL;
 	metrics_answer(call->context->metrics, call->op, result ? ERR_NONE : err->code);
-	owed_set(&call->owed, NULL, 0); /* who listens counts it from now on */
+	outstanding_set(&call->owed, NULL, 0); /* who listens counts it from now on */
 	call->listener.done(call->listener.arg, result, result ? NULL : err);
 	json_decref(call->params);
 	json_decref(call->kept);
@@ -148,7 +148,7 @@ static int see(const struct operation_context *context, const struct operation *
 	return seen->registry ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a call");
 }
 
-static void on_turn(struct owing_turn *turn, const struct err *why)
+static void on_turn(struct outstanding_turn *turn, const struct err *why)
 {
 	struct operation_call *call = container_of(turn, struct operation_call, turn);
 	call->cancel = NULL;
@@ -156,28 +156,28 @@ static void on_turn(struct owing_turn *turn, const struct err *why)
 		call_fail(call, why);
 		return;
 	}
-	owed_set(&call->owed, turn->of, turn->bytes);
+	outstanding_set(&call->owed, turn->of, turn->bytes);
 	call->op->start(call);
 }
 
 static void leave_line(struct operation_call *call)
 {
 	struct err err;
-	owing_leave(&call->turn);
+	outstanding_leave(&call->turn);
 	(void)err_set(&err, ERR_INTERRUPTED, "it was given up before it began");
 	call_fail(call, &err);
 }
 
 static void begin(struct operation_call *call)
 {
-	struct owing *owing = call->op->answer_bytes > 0 ? owing_of(call->context) : NULL;
-	if (!owing) {
+	struct outstanding *of = call->op->answer_bytes > 0 ? outstanding_of(call->context) : NULL;
+	if (!of) {
 		call->op->start(call);
 		return;
 	}
 	call->turn.begin = on_turn;
 	call->cancel = leave_line;
-	owing_wait(owing, &call->turn, call->op->answer_bytes);
+	outstanding_wait(of, &call->turn, call->op->answer_bytes);
 }
 
 void operation_start(const struct operation_context *context, const struct operation *op,

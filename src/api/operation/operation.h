@@ -11,7 +11,7 @@ struct gate;
 struct agent_store;
 struct metrics;
 struct models;
-struct owing_line;
+struct outstanding_queue;
 struct plan_line;
 struct principal;
 struct registry;
@@ -35,17 +35,17 @@ int operation_unknown(const char *name, struct err *err);
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
-	struct runs *runs;		  /* of its steps */
-	struct metrics *metrics;	  /* where answers are counted; NULL: nowhere */
-	struct owing_line *owing;	  /* of long answers; NULL: not counted */
-	uv_loop_t *loop;		  /* that threads report to; NULL: there are none */
-	const char *version;		  /* "0.1.0" */
-	struct principal *principal;	  /* who calls; NULL: the one who runs the engine */
-	const struct models *models;	  /* that agents may use; NULL: none */
-	const struct agent_store *agents; /* where they are kept; NULL: nowhere */
-	struct gate *gate;		  /* of tools; NULL: there is none */
-	struct plan_line *plans;	  /* in line; NULL: each is done at once */
-	const char *plan_tools;		  /* file of tools of plans that bring none; NULL: none */
+	struct runs *runs;		       /* of its steps */
+	struct metrics *metrics;	       /* where answers are counted; NULL: nowhere */
+	struct outstanding_queue *outstanding; /* of long answers; NULL: not counted */
+	uv_loop_t *loop;		       /* that threads report to; NULL: there are none */
+	const char *version;		       /* "0.1.0" */
+	struct principal *principal;	       /* who calls; NULL: the one who runs the engine */
+	const struct models *models;	       /* that agents may use; NULL: none */
+	const struct agent_store *agents;      /* where they are kept; NULL: nowhere */
+	struct gate *gate;		       /* of tools; NULL: there is none */
+	struct plan_line *plans;	       /* in line; NULL: each is done at once */
+	const char *plan_tools; /* file of tools of plans that bring none; NULL: none */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/operation/principal.h"
 
-#include "api/operation/owing.h"
+#include "api/operation/outstanding.h"
 #include "base/utf8.h"
 #include "registry/owner.h"
 
@@ -11,7 +11,7 @@
 
 struct principal {
 	struct owner owner;
-	struct owing owing;
+	struct outstanding outstanding;
 	bool may_see_metrics;
 };
 
@@ -77,9 +77,9 @@ bool principal_may_use_tools(const struct principal *p)
 	return !p || p->owner.may_use_tools;
 }
 
-struct owing *principal_owing(struct principal *p)
+struct outstanding *principal_outstanding(struct principal *p)
 {
-	return &p->owing;
+	return &p->outstanding;
 }
 
 struct owner *principal_owner(struct principal *p)

@@ -57,8 +57,8 @@ bool principal_may_see_metrics(const struct principal *p);
 /* May it use tools? NULL may. */
 bool principal_may_use_tools(const struct principal *p);
 
-/* The long answers that it has not taken: api/operation/owing.h. */
-struct owing *principal_owing(struct principal *p);
+/* The long answers that it has not taken: api/operation/outstanding.h. */
+struct outstanding *principal_outstanding(struct principal *p);
 
 /* What sessions know of it; NULL for NULL. */
 struct owner *principal_owner(struct principal *p);

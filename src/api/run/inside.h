@@ -1,13 +1,14 @@
 /*
- * The book of runs from the inside: shared by the files that carry it, seen by no other.
+ * Runs from the inside: shared by the files that carry them, seen by no other.
  *
- *   runs.c      shelves, room, finding
- *   run_step.c  one run: started, heard of, read
- *   waiter.c    who waits for it
- *   run_ask.c   what its calls of tools ask
+ *   runs.c        the runs of each session, their bounds, finding one
+ *   run_step.c    one run: started, heard of, read
+ *   waiter.c      who waits for it
+ *   run_ask.c     approvals that its calls of tools ask for
+ *   run_behind.c  runs that wait behind one that reads its input
  *
- * A run is held by the registry, while it has the step, and by the shelf of its session, which is a
- * list, newest last. Whoever is told of a run may end sessions, so it is held over that.
+ * A run is held by the registry while its step runs, and by the list of its session. Code that
+ * tells a run's waiters holds it meanwhile, because a waiter may end the session.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,11 +22,11 @@
 #include "registry/history.h"
 
 struct run {
-	struct run *next, *prev; /* of its shelf, when it is on it */
+	struct run *next, *prev; /* of its of, when it is on it */
 	struct runs *runs;
 	struct registry *registry; /* as the owner sees it */
 	unsigned n_holds;
-	bool is_shelved, is_done, is_dropped, has_started;
+	bool is_listed, is_done, is_dropped, has_started;
 	bool is_told, is_reading; /* somebody knows its id; it reads input, and there is none */
 	unsigned n_cancels;	  /* asked for before the step began */
 	char id[RUN_ID_BYTES];
@@ -47,7 +48,7 @@ struct run {
 
 struct runs {
 	uv_loop_t *loop;
-	struct shelf *shelves; /* of each session */
+	struct session_runs *sessions; /* of each session */
 	size_t n, max;
 	size_t bytes;
 	uint64_t last_number;
@@ -56,9 +57,9 @@ struct runs {
 /* runs.c */
 void run_hold(struct run *run);
 void run_release(struct run *run);
-/* Put it on the shelf of its session. Returns: 0, or -1 without memory. */
-int run_shelve(struct run *run);
-void run_unshelve(struct run *run);
+/* Put it into the list of its session. Returns: 0, or -1 without memory. */
+int run_list(struct run *run);
+void run_unlist(struct run *run);
 /* It holds @bytes now; what is over the bounds gives way. */
 void run_count(struct run *run, size_t bytes);
 size_t run_json_bytes(const json_t *json);

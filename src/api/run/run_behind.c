@@ -28,13 +28,13 @@ void run_tell_behind(struct run *run)
 	struct err err;
 	(void)refuse(run, &err);
 	registry_refuse_waiting(run->registry, run->session, &err);
-	for (struct run *r = run->is_shelved ? run->next : NULL, *next; r; r = next) {
+	for (struct run *r = run->is_listed ? run->next : NULL, *next; r; r = next) {
 		run_hold(r); /* whoever is told may end any of them */
 		if (run_reader(r) == run) {
 			run_tell(r, event_queued(r->id, run->id, true));
 			waiters_wake(r);
 		}
-		next = r->is_shelved ? r->next : NULL;
+		next = r->is_listed ? r->next : NULL;
 		run_release(r);
 	}
 }

@@ -135,8 +135,8 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 	bool is_unknown = !record && !run->is_told;
 	waiters_tell(run);
 	run_count(run, run_bytes(run));
-	if (run->is_shelved && is_unknown)
-		run_unshelve(run);
+	if (run->is_listed && is_unknown)
+		run_unlist(run);
 	run_release(run);
 }
 
@@ -167,9 +167,9 @@ static struct run *run_new(struct runs *r, struct registry *registry,
 	snprintf(run->session, sizeof run->session, "%s", session->session);
 	snprintf(run->runtime, sizeof run->runtime, "%s",
 		step->runtime ? step->runtime->name : session->runtime);
-	if (new_id(run->id, err) == 0 && run_shelve(run) < 0)
+	if (new_id(run->id, err) == 0 && run_list(run) < 0)
 		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
-	if (run->is_shelved)
+	if (run->is_listed)
 		return run;
 	run_release(run);
 	return NULL;
@@ -276,7 +276,7 @@ int runs_start(
 		return -err_errno(err->code);
 	int bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
 	if (bad < 0) {
-		run_unshelve(run);
+		run_unlist(run);
 		run_release(run);
 		return bad;
 	}
@@ -304,8 +304,7 @@ void run_interrupt(struct run *run, bool is_kill)
 const struct run *run_ahead(const struct run *run)
 {
 	const struct run *ahead = NULL;
-	for (const struct run *r = run->prev; r && run->is_shelved && !run->has_started;
-		r = r->prev)
+	for (const struct run *r = run->prev; r && run->is_listed && !run->has_started; r = r->prev)
 		if (!r->is_done)
 			ahead = r;
 	return ahead;

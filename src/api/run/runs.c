@@ -1,4 +1,19 @@
-/* The book: shelves, room, finding. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runs that an engine remembers.
+ *
+ * Each step that a client starts is a run. The runs of a session are a list, the newest last, so
+ * that a client which went away can ask for the record, and read the output in parts. That costs
+ * memory, so three bounds hold, checked whenever a run has grown (make_room()):
+ *
+ *   a session has at most RUNS_PER_SESSION runs:      the oldest done one is forgotten
+ *   its runs hold at most RUNS_SESSION_BYTES:         the oldest done one is dropped
+ *   all runs together hold at most RUNS_TOTAL_BYTES:  likewise; first one of the same caller
+ *
+ * "Dropped" means that output, value and code go, and that only how the run ended is still told.
+ * A run that has not ended is never dropped; it is bounded by RUN_LIVE_BYTES of each stream.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/run/discard.h"
 #include "api/run/inside.h"
 
@@ -6,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODE_BYTES = 64, SHELVES_MIN = 16 };
+enum { NODE_BYTES = 64, SESSIONS_MIN = 16 };
 
-struct shelf {
+struct session_runs {
 	char session[REGISTRY_ID_BYTES];
 	struct run *first, *last;
 	unsigned n;
@@ -44,73 +59,73 @@ const char *run_id(const struct run *run)
 	return run->id;
 }
 
-/* ---- shelves ---- */
+/* ---- the runs of a session ---- */
 
-static struct shelf *find_shelf(struct runs *r, const char *session)
+static struct session_runs *find_session(struct runs *r, const char *session)
 {
 	for (size_t i = 0; i < r->n; i++)
-		if (strcmp(r->shelves[i].session, session) == 0)
-			return &r->shelves[i];
+		if (strcmp(r->sessions[i].session, session) == 0)
+			return &r->sessions[i];
 	return NULL;
 }
 
-static struct shelf *get_shelf(struct runs *r, const char *session)
+static struct session_runs *get_session(struct runs *r, const char *session)
 {
-	struct shelf *shelf = find_shelf(r, session);
-	if (shelf)
-		return shelf;
+	struct session_runs *of = find_session(r, session);
+	if (of)
+		return of;
 	if (r->n == r->max) {
-		size_t max = MAX(2 * r->max, (size_t)SHELVES_MIN);
-		struct shelf *shelves = realloc(r->shelves, max * sizeof *shelves);
-		if (!shelves)
+		size_t max = MAX(2 * r->max, (size_t)SESSIONS_MIN);
+		struct session_runs *sessions = realloc(r->sessions, max * sizeof *sessions);
+		if (!sessions)
 			return NULL;
-		r->shelves = shelves;
+		r->sessions = sessions;
 		r->max = max;
 	}
-	shelf = &r->shelves[r->n++];
-	*shelf = (struct shelf){.n = 0};
-	snprintf(shelf->session, sizeof shelf->session, "%s", session);
-	return shelf;
+	of = &r->sessions[r->n++];
+	*of = (struct session_runs){.n = 0};
+	snprintf(of->session, sizeof of->session, "%s", session);
+	return of;
 }
 
 static void count(struct run *run, size_t bytes)
 {
-	struct shelf *shelf = run->is_shelved ? find_shelf(run->runs, run->session) : NULL;
-	if (!shelf)
+	struct session_runs *of = run->is_listed ? find_session(run->runs, run->session) : NULL;
+	if (!of)
 		return;
-	shelf->bytes += bytes - run->bytes;
+	of->bytes += bytes - run->bytes;
 	run->runs->bytes += bytes - run->bytes;
 	run->bytes = bytes;
 }
 
-void run_unshelve(struct run *run)
+void run_unlist(struct run *run)
 {
-	struct shelf *shelf = find_shelf(run->runs, run->session);
+	struct session_runs *of = find_session(run->runs, run->session);
 	count(run, 0);
 	if (run->prev)
 		run->prev->next = run->next;
 	else
-		shelf->first = run->next;
+		of->first = run->next;
 	if (run->next)
 		run->next->prev = run->prev;
 	else
-		shelf->last = run->prev;
-	shelf->n--;
-	run->is_shelved = false;
+		of->last = run->prev;
+	of->n--;
+	run->is_listed = false;
 	run->next = run->prev = NULL;
 	run_release(run);
 }
 
-int run_shelve(struct run *run)
+int run_list(struct run *run)
 {
-	struct shelf *shelf = get_shelf(run->runs, run->session);
-	if (!shelf)
+	struct session_runs *of = get_session(run->runs, run->session);
+	if (!of)
 		return -1;
-	run->prev = shelf->last;
-	*(shelf->last ? &shelf->last->next : &shelf->first) = run;
-	shelf->last = run;
-	shelf->n++;
-	run->is_shelved = true;
+	run->prev = of->last;
+	*(of->last ? &of->last->next : &of->first) = run;
+	of->last = run;
+	of->n++;
+	run->is_listed = true;
 	run_hold(run);
 	return 0;
 }
@@ -118,19 +133,19 @@ int run_shelve(struct run *run)
 void runs_forget(void *runs, const char *session)
 {
 	struct runs *r = runs;
-	struct shelf *shelf = find_shelf(r, session);
-	if (!shelf)
+	struct session_runs *of = find_session(r, session);
+	if (!of)
 		return;
-	size_t bytes = shelf->bytes;
+	size_t bytes = of->bytes;
 	json_t *records = json_array();
-	while (shelf->first) {
-		struct run *run = shelf->first;
+	while (of->first) {
+		struct run *run = of->first;
 		(void)json_array_append(records, run->record);
 		(void)json_array_append(records, run->displays);
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the shelf */
-		run_unshelve(run);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
+		run_unlist(run);
 	}
-	*shelf = r->shelves[--r->n];
+	*of = r->sessions[--r->n];
 	discard(r->loop, records, bytes);
 }
 
@@ -150,8 +165,8 @@ void runs_close(struct runs *r)
 		return;
 	r->loop = NULL; /* it may have ended */
 	while (r->n > 0)
-		runs_forget(r, r->shelves[0].session);
-	free(r->shelves);
+		runs_forget(r, r->sessions[0].session);
+	free(r->sessions);
 	free(r);
 }
 
@@ -216,7 +231,7 @@ static struct run *oldest(struct runs *r, const struct registry *owner)
 {
 	struct run *own = NULL, *any = NULL;
 	for (size_t i = 0; i < r->n; i++)
-		for (struct run *run = r->shelves[i].first; run; run = run->next) {
+		for (struct run *run = r->sessions[i].first; run; run = run->next) {
 			if (!run->is_done || run->is_dropped)
 				continue;
 			if (!any || run->number < any->number)
@@ -227,9 +242,9 @@ static struct run *oldest(struct runs *r, const struct registry *owner)
 	return own ? own : any;
 }
 
-static struct run *oldest_of(const struct shelf *shelf, bool is_to_drop)
+static struct run *oldest_of(const struct session_runs *of, bool is_to_drop)
 {
-	struct run *run = shelf->first;
+	struct run *run = of->first;
 	while (run && (!run->is_done || (is_to_drop && run->is_dropped)))
 		run = run->next;
 	return run;
@@ -239,10 +254,10 @@ static void make_room(struct run *run)
 {
 	struct runs *r = run->runs;
 	struct run *old;
-	struct shelf *shelf = find_shelf(r, run->session);
-	while (shelf && shelf->n > RUNS_PER_SESSION && (old = oldest_of(shelf, false)))
-		run_unshelve(old);
-	while (shelf && shelf->bytes > RUNS_SESSION_BYTES && (old = oldest_of(shelf, true)))
+	struct session_runs *of = find_session(r, run->session);
+	while (of && of->n > RUNS_PER_SESSION && (old = oldest_of(of, false)))
+		run_unlist(old);
+	while (of && of->bytes > RUNS_SESSION_BYTES && (old = oldest_of(of, true)))
 		drop(old);
 	while (r->bytes > RUNS_TOTAL_BYTES && (old = oldest(r, run->registry)))
 		drop(old);
@@ -252,7 +267,7 @@ void run_count(struct run *run, size_t bytes)
 {
 	bool is_more = bytes > run->bytes;
 	count(run, bytes);
-	if (is_more && run->is_shelved)
+	if (is_more && run->is_listed)
 		make_room(run);
 }
 
@@ -269,7 +284,7 @@ static bool is_visible(const struct run *run, struct registry *registry)
 struct run *runs_find(struct runs *r, struct registry *registry, const char *id, struct err *err)
 {
 	for (size_t i = 0; i < r->n; i++)
-		for (struct run *run = r->shelves[i].first; run; run = run->next)
+		for (struct run *run = r->sessions[i].first; run; run = run->next)
 			if (strcmp(run->id, id) == 0 && is_visible(run, registry))
 				return run;
 	(void)err_set(err, ERR_NOT_FOUND, "no run %.*s", (int)utf8_cut(id, strlen(id), 64), id);
@@ -284,8 +299,8 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
 	struct registry_identity identity;
 	if (registry_identify(registry, session, &identity, err) < 0)
 		return NULL;
-	struct shelf *shelf = find_shelf(r, identity.session);
-	for (struct run *run = shelf ? shelf->last : NULL; run; run = run->prev)
+	struct session_runs *of = find_session(r, identity.session);
+	for (struct run *run = of ? of->last : NULL; run; run = run->prev)
 		if (strncmp(param_text(run->record, "step", ""), step, strlen(step)) == 0)
 			return run;
 	(void)err_set(err, ERR_NOT_FOUND, "no run of step %.*s in %.80s",

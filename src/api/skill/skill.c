@@ -10,7 +10,7 @@
 #include "api/skill/skill.h"
 
 #include "api/row/param.h"
-#include "api/skill/shelf.h"
+#include "api/skill/skill_store.h"
 #include "base/buf.h"
 #include "registry/history.h"
 #include "registry/registry.h"
@@ -49,18 +49,18 @@ struct proposal {
 };
 
 struct skills {
-	struct shelf shelf;
+	struct skill_store store;
 	struct gate_handler handler;
 	struct registry *registry;
 	struct proposal *proposals;
 };
 
 static const struct param rows[] = {
-	{"name", PARAM_TEXT, true, 1, SHELF_NAME_BYTES - 1},
-	{"source", PARAM_TEXT, true, 1, SHELF_CODE_BYTES},
-	{"test", PARAM_TEXT, true, 1, SHELF_CODE_BYTES},
-	{"signature", PARAM_TEXT, false, 0, SHELF_DOC_BYTES},
-	{"doc", PARAM_TEXT, false, 0, SHELF_DOC_BYTES},
+	{"name", PARAM_TEXT, true, 1, SKILL_STORE_NAME_BYTES - 1},
+	{"source", PARAM_TEXT, true, 1, SKILL_STORE_CODE_BYTES},
+	{"test", PARAM_TEXT, true, 1, SKILL_STORE_CODE_BYTES},
+	{"signature", PARAM_TEXT, false, 0, SKILL_STORE_DOC_BYTES},
+	{"doc", PARAM_TEXT, false, 0, SKILL_STORE_DOC_BYTES},
 	{"runtime", PARAM_CHOICE, .choices = "python|javascript", .fallback = "python"},
 };
 
@@ -157,11 +157,11 @@ static void keep(struct proposal *p, const char *test_step)
 		return;
 	}
 	json_t *about = describe(p, test_step);
-	const struct shelf_skill skill = {.name = text_of(p, "name"),
+	const struct skill_store_row skill = {.name = text_of(p, "name"),
 		.runtime = runtime_of(p),
 		.code = text_of(p, "source"),
 		.about = about};
-	int r = about ? shelf_keep(&p->skills->shelf, &skill, &err)
+	int r = about ? skill_store_keep(&p->skills->store, &skill, &err)
 		      : err_set(&err, ERR_NO_MEMORY, "no memory for a skill");
 	if (r < 0) {
 		fail(p, "ToolError", &err);
@@ -222,8 +222,8 @@ static void on_tested(void *arg, const json_t *record, const struct err *failed)
 
 static void run_test(struct proposal *p)
 {
-	cleanup_buf struct buf code = BUF_INIT((size_t)2 * SHELF_CODE_BYTES + 1024);
-	char name[SHELF_NAME_BYTES + 16];
+	cleanup_buf struct buf code = BUF_INIT((size_t)2 * SKILL_STORE_CODE_BYTES + 1024);
+	char name[SKILL_STORE_NAME_BYTES + 16];
 	struct err err = {0};
 	snprintf(name, sizeof name, "<skill %s>", text_of(p, "name"));
 	if (buf_addf(&code, "%s\n\n%s\n\n\"%s\"\n", text_of(p, "source"), text_of(p, "test"),
@@ -279,7 +279,7 @@ static bool is_of_test(const struct skills *s, const char *session)
 /* Whose it is, and what it has seen. Returns: false: it was refused. */
 static bool may_propose(struct skills *s, struct gate_call *call)
 {
-	const char *why = !s->shelf.is_writable ? "retort.skills.save: skills are read-only here"
+	const char *why = !s->store.is_writable ? "retort.skills.save: skills are read-only here"
 		: gate_call_owner(call)[0] ? "retort.skills.save: skills are of who runs the engine"
 		: gate_call_is_tainted(call) ? "retort.skills.save: " TAINTED
 		: gate_call_is_trial(call)
@@ -287,7 +287,7 @@ static bool may_propose(struct skills *s, struct gate_call *call)
 		: is_of_test(s, gate_call_session(call))
 		? "retort.skills.save: a test saves no skill"
 		: NULL;
-	const char *hint = !s->shelf.is_writable ? "--skills DIR:rw lets them be kept"
+	const char *hint = !s->store.is_writable ? "--skills DIR:rw lets them be kept"
 		: gate_call_is_tainted(call)	 ? "write it in a session that has not"
 						 : NULL;
 	if (!why)
@@ -313,10 +313,10 @@ static int check(const struct skills *s, const json_t *arguments, struct err *er
 	const char *name = param_text(arguments, "name", "");
 	int r = param_check(rows, ARRAY_LEN(rows), arguments, err);
 	if (r == 0)
-		r = shelf_check_name(name, err);
+		r = skill_store_check_name(name, err);
 	if (r < 0)
 		return r;
-	if (shelf_has(&s->shelf, name)) {
+	if (skill_store_has(&s->store, name)) {
 		(void)err_set(err, ERR_BUSY, "skill %s is there already", name);
 		return err_hint(
 			err, "choose another name; what is kept is replaced by people only");
@@ -407,9 +407,9 @@ int skills_open(struct skills **out, const char *spec, struct err *err)
 		free(s);
 		return err_set(err, ERR_NO_MEMORY, "no memory for skills");
 	}
-	int r = shelf_open(&s->shelf, spec, err);
+	int r = skill_store_open(&s->store, spec, err);
 	if (r < 0) {
-		shelf_close(&s->shelf);
+		skill_store_close(&s->store);
 		free(s);
 		return r;
 	}
@@ -419,7 +419,7 @@ int skills_open(struct skills **out, const char *spec, struct err *err)
 
 const char *skills_dir(const struct skills *s)
 {
-	return s->shelf.path;
+	return s->store.path;
 }
 
 void skills_attach(struct skills *s, struct gate *gate, struct registry *registry)
@@ -434,7 +434,7 @@ json_t *skills_find(struct skills *s, const char *query)
 	const struct tool_server config = {.name = "skills"};
 	const struct catalog_server server = {.config = &config};
 	json_t *out = json_array(), *row;
-	const json_t *all = shelf_list(&s->shelf);
+	const json_t *all = skill_store_list(&s->store);
 	for (int best = SKILL_RANK_MAX; best > 0 && json_array_size(out) < SKILLS_FOUND_MAX;
 		best--) {
 		size_t i;
@@ -460,6 +460,6 @@ void skills_close(struct skills *s)
 	while (s->proposals)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed has left the list */
 		free_proposal(s->proposals);
-	shelf_close(&s->shelf);
+	skill_store_close(&s->store);
 	free(s);
 }

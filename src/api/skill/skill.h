@@ -15,7 +15,7 @@ enum { SKILL_PROPOSALS_MAX = 4, SKILL_TEST_MS = 30000, SKILLS_FOUND_MAX = 20 };
 /*
  * @spec:  a directory of the host: DIR, or DIR:rw when what is proposed may be kept there.
  * Owns:   skills_close(). *@out is NULL after an error.
- * Errors: those of shelf_open().
+ * Errors: those of skill_store_open().
  */
 int skills_open(struct skills **out, const char *spec, struct err *err);
 

@@ -53,7 +53,7 @@ void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg)
 
 static void free_exchange(struct http_exchange *x)
 {
-	owed_set(&x->owed, NULL, 0);
+	outstanding_set(&x->owed, NULL, 0);
 	if (x->server) {
 		x->server->bodies_bytes -= x->body.bytes;
 		*x->link = x->next;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/operation/metrics.h"
-#include "api/operation/owing.h"
+#include "api/operation/outstanding.h"
 #include "base/work.h"
 #include "serve/http/address.h"
 #include "serve/http/linger.h"
@@ -62,8 +62,8 @@ struct http_exchange {
 	void (*stop)(void *arg);
 	void *gone_arg, *stop_arg;
 	uint64_t since_ms, told_ms, sent_bytes;
-	struct owed owed; /* a long answer, as counted of its caller */
-	bool is_events;	  /* server-sent events */
+	struct outstanding_part owed; /* a long answer, as counted of its caller */
+	bool is_events;		      /* server-sent events */
 	char note[HTTP_NOTE_BYTES], method[16], path[HTTP_NOTE_BYTES];
 };
 

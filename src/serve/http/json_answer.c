@@ -48,7 +48,7 @@ static void send_text(struct json_answer *g)
 {
 	size_t bytes = g->text.bytes;
 	if (g->x->owed.bytes > 0)
-		owed_set(&g->x->owed, g->x->owed.of, bytes);
+		outstanding_set(&g->x->owed, g->x->owed.of, bytes);
 	if (g->event) {
 		if (g->r == 0)
 			(void)http_stream_add(g->x, &g->text);
@@ -73,9 +73,9 @@ static void on_written(struct work *work)
  */
 static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 {
-	struct owing *of = owing_of(x->context);
-	if (!owing_is_full(of)) {
-		owed_set(&x->owed, of, json_bytes(message));
+	struct outstanding *of = outstanding_of(x->context);
+	if (!outstanding_is_full(of)) {
+		outstanding_set(&x->owed, of, json_bytes(message));
 		return message;
 	}
 	json_decref(message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/operation/owing.h"
+#include "api/operation/outstanding.h"
 
 #include "api/operation/operation.h"
 #include "api/operation/principal.h"
@@ -9,40 +9,41 @@
 
 enum { SOON_MS = 1, LOOK_MS = 1000 };
 
-struct owing_line {
+struct outstanding_queue {
 	uv_timer_t timer;
-	struct owing_turn *first; /* of all callers, the oldest */
-	struct owing operator;	  /* of who runs the engine */
+	struct outstanding_turn *first; /* of all callers, the oldest */
+	struct outstanding operator;	/* of who runs the engine */
 	bool is_closed;
 };
 
-struct owing *owing_of(const struct operation_context *context)
+struct outstanding *outstanding_of(const struct operation_context *context)
 {
-	struct owing_line *line = context->owing;
-	struct owing *of = NULL;
+	struct outstanding_queue *line = context->outstanding;
+	struct outstanding *of = NULL;
 	if (line)
-		of = context->principal ? principal_owing(context->principal) : &line->operator;
+		of = context->principal ? principal_outstanding(context->principal)
+					: &line->operator;
 	if (of)
 		of->line = line;
 	return of;
 }
 
-bool owing_is_full(const struct owing *of)
+bool outstanding_is_full(const struct outstanding *of)
 {
-	return of && of->bytes > OWING_BYTES;
+	return of && of->bytes > OUTSTANDING_BYTES;
 }
 
 static void on_turn(uv_timer_t *timer);
 
-static void look(struct owing_line *line, uint64_t ms)
+static void look(struct outstanding_queue *line, uint64_t ms)
 {
 	if (line->first && !line->is_closed)
 		timer_start(&line->timer, on_turn, ms, 0);
 }
 
-void owed_set(struct owed *owed, struct owing *of, size_t bytes)
+void outstanding_set(struct outstanding_part *owed, struct outstanding *of, size_t bytes)
 {
-	struct owing *before = owed->of;
+	struct outstanding *before = owed->of;
 	if (of)
 		of->bytes += bytes;
 	if (before && owed->bytes > 0) {
@@ -50,52 +51,52 @@ void owed_set(struct owed *owed, struct owing *of, size_t bytes)
 		before->moved_ms = timer_now();
 		look(before->line, SOON_MS);
 	}
-	*owed = (struct owed){.of = of, .bytes = bytes};
+	*owed = (struct outstanding_part){.of = of, .bytes = bytes};
 }
 
-static bool has_room(const struct owing_turn *turn)
+static bool has_room(const struct outstanding_turn *turn)
 {
-	return turn->of->bytes == 0 || turn->of->bytes + turn->bytes <= OWING_BYTES;
+	return turn->of->bytes == 0 || turn->of->bytes + turn->bytes <= OUTSTANDING_BYTES;
 }
 
-static size_t count(const struct owing_line *line, const struct owing *of)
+static size_t count(const struct outstanding_queue *line, const struct outstanding *of)
 {
 	size_t n = 0;
-	for (const struct owing_turn *t = line->first; t; t = t->next)
+	for (const struct outstanding_turn *t = line->first; t; t = t->next)
 		n += t->of == of;
 	return n;
 }
 
-static void take_out(struct owing_line *line, struct owing_turn *turn)
+static void take_out(struct outstanding_queue *line, struct outstanding_turn *turn)
 {
-	struct owing_turn **at = &line->first;
+	struct outstanding_turn **at = &line->first;
 	while (*at != turn)
 		at = &(*at)->next;
 	*at = turn->next;
 }
 
-static void begin(struct owing_turn *turn)
+static void begin(struct outstanding_turn *turn)
 {
 	turn->of->moved_ms = timer_now();
 	turn->begin(turn, NULL);
 }
 
 /* The oldest of a caller, if it may begin. */
-static bool is_next(const struct owing_line *line, const struct owing_turn *turn)
+static bool is_next(const struct outstanding_queue *line, const struct outstanding_turn *turn)
 {
-	const struct owing_turn *t = line->first;
+	const struct outstanding_turn *t = line->first;
 	while (t->of != turn->of)
 		t = t->next;
 	return t == turn && has_room(turn);
 }
 
-static bool is_late(const struct owing_turn *turn)
+static bool is_late(const struct outstanding_turn *turn)
 {
 	uint64_t since_ms = MAX(turn->since_ms, turn->of->moved_ms);
-	return timer_now() - since_ms >= OWING_WAIT_MS;
+	return timer_now() - since_ms >= OUTSTANDING_WAIT_MS;
 }
 
-static void refuse(struct owing_turn *turn)
+static void refuse(struct outstanding_turn *turn)
 {
 	struct err err;
 	(void)err_set(&err, ERR_QUOTA, "answers: %zu MiB of yours wait to be taken",
@@ -107,8 +108,8 @@ static void refuse(struct owing_turn *turn)
 /* From the start each time: what begins may be over at once, and others with it. */
 static void on_turn(uv_timer_t *timer)
 {
-	struct owing_line *line = timer->data;
-	struct owing_turn *turn;
+	struct outstanding_queue *line = timer->data;
+	struct outstanding_turn *turn;
 	do {
 		turn = line->first;
 		while (turn && !is_next(line, turn) && !is_late(turn))
@@ -125,10 +126,10 @@ static void on_turn(uv_timer_t *timer)
 	look(line, LOOK_MS);
 }
 
-void owing_wait(struct owing *of, struct owing_turn *turn, size_t bytes)
+void outstanding_wait(struct outstanding *of, struct outstanding_turn *turn, size_t bytes)
 {
-	struct owing_line *line = of->line;
-	struct owing_turn **last = &line->first;
+	struct outstanding_queue *line = of->line;
+	struct outstanding_turn **last = &line->first;
 	size_t n = count(line, of);
 	struct err err = {0};
 	turn->next = NULL;
@@ -137,9 +138,9 @@ void owing_wait(struct owing *of, struct owing_turn *turn, size_t bytes)
 	turn->since_ms = timer_now();
 	if (line->is_closed) {
 		(void)err_set(&err, ERR_GONE, "the engine is stopping");
-	} else if (n >= OWING_IN_LINE) {
-		(void)err_set(
-			&err, ERR_QUOTA, "long answers: %d are in line already", OWING_IN_LINE);
+	} else if (n >= OUTSTANDING_IN_LINE) {
+		(void)err_set(&err, ERR_QUOTA, "long answers: %d are in line already",
+			OUTSTANDING_IN_LINE);
 		(void)err_hint(&err, "take the answers that wait first");
 	} else if (n == 0 && has_room(turn)) {
 		begin(turn);
@@ -156,16 +157,16 @@ void owing_wait(struct owing *of, struct owing_turn *turn, size_t bytes)
 		look(line, LOOK_MS);
 }
 
-void owing_leave(struct owing_turn *turn)
+void outstanding_leave(struct outstanding_turn *turn)
 {
-	struct owing_line *line = turn->of->line;
+	struct outstanding_queue *line = turn->of->line;
 	take_out(line, turn);
 	look(line, SOON_MS); /* it may have kept others from their turn */
 }
 
-int owing_open(struct owing_line **out, uv_loop_t *loop, struct err *err)
+int outstanding_open(struct outstanding_queue **out, uv_loop_t *loop, struct err *err)
 {
-	struct owing_line *line = calloc(1, sizeof *line);
+	struct outstanding_queue *line = calloc(1, sizeof *line);
 	*out = line;
 	if (!line)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the answers of callers");
@@ -174,7 +175,7 @@ int owing_open(struct owing_line **out, uv_loop_t *loop, struct err *err)
 	return 0;
 }
 
-void owing_close(struct owing_line *line)
+void outstanding_close(struct outstanding_queue *line)
 {
 	struct err err;
 	if (!line)
@@ -182,14 +183,14 @@ void owing_close(struct owing_line *line)
 	line->is_closed = true;
 	(void)err_set(&err, ERR_GONE, "the engine is stopping");
 	while (line->first) {
-		struct owing_turn *turn = line->first;
+		struct outstanding_turn *turn = line->first;
 		line->first = turn->next;
 		turn->begin(turn, &err);
 	}
 	uv_close((uv_handle_t *)&line->timer, NULL);
 }
 
-void owing_free(struct owing_line *line)
+void outstanding_free(struct outstanding_queue *line)
 {
 	free(line);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/skill/shelf.h"
+#include "api/skill/skill_store.h"
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 enum {
-	FILE_BYTES = SHELF_NAME_BYTES + 32,
-	ABOUT_BYTES = 4 * SHELF_CODE_BYTES,
+	FILE_BYTES = SKILL_STORE_NAME_BYTES + 32,
+	ABOUT_BYTES = 4 * SKILL_STORE_CODE_BYTES,
 	MODE = 0644, /* boxes read it as another user */
 };
 
@@ -31,12 +31,12 @@ static const char about_ending[] = ".json";
 
 /* ---- the directory ---- */
 
-int shelf_open(struct shelf *s, const char *spec, struct err *err)
+int skill_store_open(struct skill_store *s, const char *spec, struct err *err)
 {
 	const char *mode = strrchr(spec, ':');
 	bool is_writable = mode && strcmp(mode, ":rw") == 0;
 	char text[PATH_MAX];
-	*s = (struct shelf){.dir_fd = -1, .is_writable = is_writable};
+	*s = (struct skill_store){.dir_fd = -1, .is_writable = is_writable};
 	snprintf(text, sizeof text, "%.*s",
 		(int)(is_writable || (mode && strcmp(mode, ":ro") == 0) ? mode - spec : PATH_MAX),
 		spec);
@@ -56,13 +56,13 @@ int shelf_open(struct shelf *s, const char *spec, struct err *err)
 	return 0;
 }
 
-void shelf_close(struct shelf *s)
+void skill_store_close(struct skill_store *s)
 {
 	if (s->path)
 		fd_close(&s->dir_fd);
 	free(s->path);
 	json_decref(s->rows);
-	*s = (struct shelf){.dir_fd = -1};
+	*s = (struct skill_store){.dir_fd = -1};
 }
 
 /* ---- names ---- */
@@ -70,16 +70,16 @@ void shelf_close(struct shelf *s)
 static bool is_word(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-	return name[0] >= 'a' && name[0] <= 'z' && name[n] == '\0' && n < SHELF_NAME_BYTES;
+	return name[0] >= 'a' && name[0] <= 'z' && name[n] == '\0' && n < SKILL_STORE_NAME_BYTES;
 }
 
-int shelf_check_name(const char *name, struct err *err)
+int skill_store_check_name(const char *name, struct err *err)
 {
 	char id[IDENTIFIER_BYTES];
 	if (!is_word(name)) {
 		(void)err_set(err, ERR_USAGE, "name: \"%.80s\" is no name of a skill", name);
 		return err_hint(err, "up to %d lower case letters, digits and _, a letter first",
-			SHELF_NAME_BYTES - 1);
+			SKILL_STORE_NAME_BYTES - 1);
 	}
 	identifier_make(IDENTIFIER_PYTHON, name, id);
 	if (strcmp(id, name) == 0 && strcmp(name, "save") != 0)
@@ -93,7 +93,7 @@ static void file_name(char out[FILE_BYTES], const char *name, const char *ending
 	snprintf(out, FILE_BYTES, "%s%s", name, ending);
 }
 
-static bool has_file(const struct shelf *s, const char *name, const char *ending)
+static bool has_file(const struct skill_store *s, const char *name, const char *ending)
 {
 	char file[FILE_BYTES];
 	struct stat st;
@@ -101,7 +101,7 @@ static bool has_file(const struct shelf *s, const char *name, const char *ending
 	return fstatat(s->dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool shelf_has(const struct shelf *s, const char *name)
+bool skill_store_has(const struct skill_store *s, const char *name)
 {
 	bool has = has_file(s, name, about_ending);
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
@@ -120,7 +120,7 @@ static const char *ending_of(const char *runtime)
 /* ---- writing ---- */
 
 /* A file of that content under a name that nobody looks for. Returns: 0, or negative errno. */
-static int write_aside(const struct shelf *s, const char *aside, const char *text)
+static int write_aside(const struct skill_store *s, const char *aside, const char *text)
 {
 	cleanup_fd int fd = openat(
 		s->dir_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
@@ -135,7 +135,7 @@ static int write_aside(const struct shelf *s, const char *aside, const char *tex
 }
 
 /* A new name with that content, or none: link() never replaces, and follows nothing. */
-static int put_file(const struct shelf *s, const char *file, const char *text)
+static int put_file(const struct skill_store *s, const char *file, const char *text)
 {
 	char aside[FILE_BYTES];
 	snprintf(aside, sizeof aside, ".retort-%08x%08x", randombytes_random(),
@@ -156,13 +156,13 @@ static int explain(int r, const char *name, struct err *err)
 	return err_hint(err, "choose another name; what is kept is replaced by people only");
 }
 
-int shelf_keep(struct shelf *s, const struct shelf_skill *skill, struct err *err)
+int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill, struct err *err)
 {
 	char code_file[FILE_BYTES], about_file[FILE_BYTES];
-	const json_t *rows = shelf_list(s);
-	if (!rows || json_array_size(rows) >= SHELF_SKILLS_MAX)
-		return err_set(err, ERR_QUOTA, "skills: there are %d", SHELF_SKILLS_MAX);
-	if (shelf_has(s, skill->name))
+	const json_t *rows = skill_store_list(s);
+	if (!rows || json_array_size(rows) >= SKILL_STORE_SKILLS_MAX)
+		return err_set(err, ERR_QUOTA, "skills: there are %d", SKILL_STORE_SKILLS_MAX);
+	if (skill_store_has(s, skill->name))
 		return explain(-EEXIST, skill->name, err);
 	char *text = json_dumps(skill->about, JSON_INDENT(1) | JSON_ENSURE_ASCII);
 	if (!text)
@@ -181,7 +181,7 @@ int shelf_keep(struct shelf *s, const struct shelf_skill *skill, struct err *err
 
 /* ---- reading ---- */
 
-static json_t *read_about(const struct shelf *s, const char *name)
+static json_t *read_about(const struct skill_store *s, const char *name)
 {
 	cleanup_buf struct buf text = BUF_INIT(ABOUT_BYTES + 1);
 	char file[FILE_BYTES];
@@ -198,18 +198,18 @@ static json_t *read_about(const struct shelf *s, const char *name)
 /* What @about says under @key, fit to be shown. */
 static json_t *shown(const json_t *about, const char *key, const char *fallback)
 {
-	cleanup_buf struct buf text = BUF_INIT(SHELF_DOC_BYTES);
+	cleanup_buf struct buf text = BUF_INIT(SKILL_STORE_DOC_BYTES);
 	const char *found = json_string_value(json_object_get(about, key));
 	catalog_clean(&text, found ? found : fallback, strlen(found ? found : fallback));
 	return json_stringn(buf_str(&text), text.bytes);
 }
 
 struct found {
-	char name[SHELF_NAME_BYTES];
+	char name[SKILL_STORE_NAME_BYTES];
 	const char *runtime;
 };
 
-static json_t *make_row(const struct shelf *s, const struct found *found)
+static json_t *make_row(const struct skill_store *s, const struct found *found)
 {
 	char title[FILE_BYTES];
 	json_t *about = read_about(s, found->name);
@@ -227,12 +227,12 @@ static bool find_skill(const char *file, struct found *out)
 	size_t n = strlen(file);
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
 		size_t n_ending = strlen(codes[i].ending);
-		if (n <= n_ending || n - n_ending >= SHELF_NAME_BYTES ||
+		if (n <= n_ending || n - n_ending >= SKILL_STORE_NAME_BYTES ||
 			strcmp(file + n - n_ending, codes[i].ending) != 0)
 			continue;
-		snprintf(out->name, SHELF_NAME_BYTES, "%.*s", (int)(n - n_ending), file);
+		snprintf(out->name, SKILL_STORE_NAME_BYTES, "%.*s", (int)(n - n_ending), file);
 		out->runtime = codes[i].runtime;
-		return shelf_check_name(out->name, &err) == 0;
+		return skill_store_check_name(out->name, &err) == 0;
 	}
 	return false;
 }
@@ -242,9 +242,9 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
 }
 
-static json_t *read_rows(const struct shelf *s)
+static json_t *read_rows(const struct skill_store *s)
 {
-	struct found *all = calloc(SHELF_SKILLS_MAX, sizeof *all);
+	struct found *all = calloc(SKILL_STORE_SKILLS_MAX, sizeof *all);
 	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	json_t *rows = all ? json_array() : NULL;
@@ -252,7 +252,7 @@ static json_t *read_rows(const struct shelf *s)
 	size_t n = 0;
 	if (fd >= 0 && !dir)
 		(void)close(fd);
-	while (rows && dir && n < SHELF_SKILLS_MAX && (entry = readdir(dir)))
+	while (rows && dir && n < SKILL_STORE_SKILLS_MAX && (entry = readdir(dir)))
 		n += find_skill(entry->d_name, &all[n]);
 	if (n > 0)
 		qsort(all, n, sizeof *all, compare);
@@ -264,7 +264,7 @@ static json_t *read_rows(const struct shelf *s)
 	return rows;
 }
 
-const json_t *shelf_list(struct shelf *s)
+const json_t *skill_store_list(struct skill_store *s)
 {
 	struct stat st;
 	bool is_same = s->rows && fstat(s->dir_fd, &st) == 0 &&

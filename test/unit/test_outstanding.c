@@ -1,5 +1,5 @@
 /* Long answers that callers are owed. SPDX-License-Identifier: Apache-2.0 */
-#include "api/operation/owing.h"
+#include "api/operation/outstanding.h"
 
 #include "api/operation/operation.h"
 #include "api/operation/principal.h"
@@ -8,72 +8,72 @@
 enum { MIB = 1 << 20, LARGE = 128 * MIB, SMALL = 64 * MIB };
 
 struct one {
-	struct owing_turn turn;
-	struct owed owed;
+	struct outstanding_turn turn;
+	struct outstanding_part owed;
 	bool has_begun;
 	enum err_code why;
 };
 
-static void begin(struct owing_turn *turn, const struct err *why)
+static void begin(struct outstanding_turn *turn, const struct err *why)
 {
 	struct one *o = container_of(turn, struct one, turn);
 	CHECK(!o->has_begun && !o->why);
 	o->has_begun = !why;
 	o->why = why ? why->code : ERR_NONE;
 	if (!why)
-		owed_set(&o->owed, turn->of, turn->bytes);
+		outstanding_set(&o->owed, turn->of, turn->bytes);
 }
 
-static void ask(struct owing *of, struct one *o, size_t bytes)
+static void ask(struct outstanding *of, struct one *o, size_t bytes)
 {
 	*o = (struct one){.turn.begin = begin};
-	owing_wait(of, &o->turn, bytes);
+	outstanding_wait(of, &o->turn, bytes);
 }
 
 static uv_loop_t loop;
-static struct owing_line *line;
+static struct outstanding_queue *line;
 static struct operation_context context;
 
-static struct owing *open_line(void)
+static struct outstanding *open_line(void)
 {
 	struct err err;
 	CHECK_INT(uv_loop_init(&loop), 0);
-	CHECK_INT(owing_open(&line, &loop, &err), 0);
-	context = (struct operation_context){.owing = line};
-	return owing_of(&context);
+	CHECK_INT(outstanding_open(&line, &loop, &err), 0);
+	context = (struct operation_context){.outstanding = line};
+	return outstanding_of(&context);
 }
 
 static void close_line(void)
 {
-	owing_close(line);
+	outstanding_close(line);
 	(void)uv_run(&loop, UV_RUN_DEFAULT);
 	CHECK_INT(uv_loop_close(&loop), 0);
-	owing_free(line);
+	outstanding_free(line);
 }
 
 TEST(what_has_room_begins_at_once)
 {
-	struct owing *of = open_line();
+	struct outstanding *of = open_line();
 	struct one all[3];
 	for (int i = 0; i < 3; i++)
 		ask(of, &all[i], SMALL);
 	CHECK(all[0].has_begun && all[1].has_begun && all[2].has_begun);
-	CHECK_INT(of->bytes, OWING_BYTES);
+	CHECK_INT(of->bytes, OUTSTANDING_BYTES);
 	for (int i = 0; i < 3; i++)
-		owed_set(&all[i].owed, NULL, 0);
+		outstanding_set(&all[i].owed, NULL, 0);
 	CHECK_INT(of->bytes, 0);
 	close_line();
 }
 
 TEST(others_wait_in_their_order)
 {
-	struct owing *of = open_line();
+	struct outstanding *of = open_line();
 	struct one large, second, small;
 	ask(of, &large, LARGE);
 	ask(of, &second, LARGE);
 	ask(of, &small, SMALL); /* would have room, but does not overtake */
 	CHECK(large.has_begun && !second.has_begun && !small.has_begun);
-	owed_set(&large.owed, NULL, 0);
+	outstanding_set(&large.owed, NULL, 0);
 	CHECK(!second.has_begun); /* not within the call */
 	while (!small.has_begun)
 		(void)uv_run(&loop, UV_RUN_ONCE);
@@ -84,15 +84,15 @@ TEST(others_wait_in_their_order)
 
 TEST(one_is_never_too_long)
 {
-	struct owing *of = open_line();
+	struct outstanding *of = open_line();
 	struct one all[2];
-	ask(of, &all[0], 2 * (size_t)OWING_BYTES);
+	ask(of, &all[0], 2 * (size_t)OUTSTANDING_BYTES);
 	ask(of, &all[1], 1);
-	CHECK(all[0].has_begun && !all[1].has_begun && owing_is_full(of));
-	owed_set(&all[0].owed, NULL, 0);
+	CHECK(all[0].has_begun && !all[1].has_begun && outstanding_is_full(of));
+	outstanding_set(&all[0].owed, NULL, 0);
 	while (!all[1].has_begun)
 		(void)uv_run(&loop, UV_RUN_ONCE);
-	CHECK(!owing_is_full(of));
+	CHECK(!outstanding_is_full(of));
 	close_line();
 }
 
@@ -101,28 +101,28 @@ TEST(each_caller_has_a_line)
 	static const struct principal_limits none;
 	struct principal *eve;
 	struct err err;
-	struct owing *of = open_line();
+	struct outstanding *of = open_line();
 	struct one own, hers;
 	CHECK_INT(principal_new(&eve, "eve", &none, &err), 0);
 	context.principal = eve;
-	ask(of, &own, OWING_BYTES);
-	ask(owing_of(&context), &hers, OWING_BYTES);
+	ask(of, &own, OUTSTANDING_BYTES);
+	ask(outstanding_of(&context), &hers, OUTSTANDING_BYTES);
 	CHECK(own.has_begun && hers.has_begun);
-	CHECK(owing_of(&context) != of);
+	CHECK(outstanding_of(&context) != of);
 	close_line();
 	principal_free(eve);
-	CHECK(owing_of(&(struct operation_context){0}) == NULL);
-	CHECK(!owing_is_full(NULL));
+	CHECK(outstanding_of(&(struct operation_context){0}) == NULL);
+	CHECK(!outstanding_is_full(NULL));
 }
 
 TEST(who_leaves_lets_others_pass)
 {
-	struct owing *of = open_line();
+	struct outstanding *of = open_line();
 	struct one all[3];
 	ask(of, &all[0], LARGE);
 	ask(of, &all[1], LARGE);
 	ask(of, &all[2], SMALL);
-	owing_leave(&all[1].turn);
+	outstanding_leave(&all[1].turn);
 	while (!all[2].has_begun)
 		(void)uv_run(&loop, UV_RUN_ONCE);
 	CHECK(!all[1].has_begun && !all[1].why);
@@ -131,7 +131,7 @@ TEST(who_leaves_lets_others_pass)
 
 TEST(where_nothing_is_taken_one_is_refused)
 {
-	struct owing *of = open_line();
+	struct outstanding *of = open_line();
 	struct one all[3];
 	for (int i = 0; i < 3; i++)
 		ask(of, &all[i], LARGE);
@@ -147,9 +147,9 @@ TEST(where_nothing_is_taken_one_is_refused)
 
 TEST(a_line_has_an_end)
 {
-	enum { N = OWING_IN_LINE + 2 };
+	enum { N = OUTSTANDING_IN_LINE + 2 };
 	static struct one all[N];
-	struct owing *of = open_line();
+	struct outstanding *of = open_line();
 	for (int i = 0; i < N; i++)
 		ask(of, &all[i], LARGE);
 	CHECK(all[0].has_begun && !all[N - 2].why);
