@@ -13,17 +13,17 @@
 #include <string.h>
 
 struct change {
-	struct init_file file; /* without a path: none, only a box is waited for */
+	struct init_file file; /* without a path: there is no change, only a box is waited for */
 	char path[WIRE_PATH_BYTES];
 	int fd;
-	struct box *box; /* held: whose init was asked; NULL: it waits for one */
+	struct box *box; /* its init was asked; held. NULL: there is no box yet */
 	session_changed_fn *done;
 	void *arg;
 };
 
-enum { CHANGE_MS = 10000, BOX_MS = 120000 /* the making of one has deadlines of its own */ };
+enum { CHANGE_MS = 10000, BOX_MS = 120000 /* making one has deadlines of its own */ };
 
-/* What restores files counts from 0. */
+/* The requests of restore.c count from 0. */
 static const uint64_t CHANGE_ID = UINT64_MAX;
 
 int change_judge(int status, const char *path, struct err *err)
@@ -82,7 +82,7 @@ static void on_filed(void *arg, uint64_t id, int status)
 	finish(s, r < 0 ? &err : NULL);
 }
 
-/* A box whose init does not answer is of no use any more. */
+/* A box whose init does not answer is given up. */
 static void on_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -102,7 +102,7 @@ static int ask_init(struct session *s, struct err *err)
 	if (box->filed)
 		return err_fail(err, ERR_BUSY, "ask again in a moment",
 			"another change of a file is under way");
-	if (!save_files_idle(s)) /* the files as they are, before the change */
+	if (!save_files_idle(s)) /* keep the files as they are before the change */
 		return 0;
 	session_touch(s);
 	int r = box_file(box, &c->file);
@@ -115,7 +115,7 @@ static int ask_init(struct session *s, struct err *err)
 	return 0;
 }
 
-/* There is a box now, or (@why) there will be none. */
+/* There is a box now; or (@why) there will be none. */
 void change_proceed(struct session *s, const char *why)
 {
 	struct err err;
@@ -205,7 +205,7 @@ void session_changed(struct session *s, const char *step)
 void session_files_changed(struct session *s)
 {
 	if (!session_is_idle(s) || !look(s))
-		return; /* a step that runs takes it for its own */
+		return; /* the running step counts it as its own change */
 	for (unsigned i = 0; i < s->points.n; i++)
 		if (strcmp(s->points.v[i]->step, s->head) == 0)
 			shadow_let_go(take_ptr(s->points.v[i]->files));

@@ -1,5 +1,23 @@
-/* The drivers of a session, one for each runtime in use: started, set up, heard.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The drivers of a session, one for each runtime in use.
+ *
+ * A driver is started when the first step of its runtime comes, or when the session opens. It says
+ * READY. If the session has more than one step, it also gets SETUP: the session's name, the modules
+ * to import, and, for a runtime that carries its state as a text, the state that the last driver
+ * sent. It answers SETUP with DONE.
+ *
+ * After a committed step, session_driver_ask_guard() sends CHECKPOINT, and the driver answers with
+ * GUARD: Python has cloned itself and says the clone's process id. Other runtimes send STATE
+ * instead, a text from which a new driver can continue.
+ *
+ * A driver can end at any time. What that means depends on when: in its step, it is an event of the
+ * step; in a rollback that replaces it, it is expected; between two steps, a copy takes its place
+ * if there is one (transaction_revive()), else the session's state is lost. While a step is
+ * settled, the end is noticed later, by session_notice(): the state after that step has no name
+ * yet, so the session cannot go back to it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/inside.h"
 
 #include "base/fd.h"
@@ -31,7 +49,7 @@ static struct session_driver *session_driver_of(struct session *s, const struct 
 	return p;
 }
 
-/* Above this no copy of the process fits beside it. */
+/* A larger process has no room for a copy of itself. */
 static uint64_t guard_bytes(const struct session *s)
 {
 	return s->limits.value[LIMIT_memory_bytes] / 2;
@@ -97,7 +115,7 @@ static void take_names(struct session *s, const json_t *said)
 	named(s->named_arg, is_good ? names : NULL, is_good ? NULL : &err);
 }
 
-/* A SETUP is done: the first one opens the session. */
+/* A SETUP is done. The first one opens the session. */
 static void take_setup(struct session_driver *p, const json_t *said)
 {
 	struct session *s = p->session;
@@ -112,7 +130,7 @@ static void take_setup(struct session_driver *p, const json_t *said)
 			"%.60s: %.180s", name[0] ? name : "setup failed", message);
 	}
 	session_opened(s, error ? &err : NULL);
-	session_count(s); /* a branch may have waited for it */
+	session_count(s); /* a branch may wait for it */
 }
 
 static int take_done(struct session_driver *p, const struct frame *frame, struct err *err)
@@ -144,7 +162,7 @@ static int take_step_frame(struct session_driver *p, const struct frame *frame, 
 		r = tool_calls_take(p, frame, err);
 		break;
 	case FRAME_WAITING:
-		driver_drain(p->driver); /* what it asks is read before it is told that it asks */
+		driver_drain(p->driver); /* its prompt is read before its request */
 		if (s->step_driver == p)
 			tool_calls_read(s);
 		break;
@@ -207,7 +225,7 @@ static void on_output(void *arg, struct driver *d, int stream, const char *data,
 	step_take_output(p->session, stream, data, bytes);
 }
 
-/* A driver that ends between steps is missed by the next one. */
+/* The driver has ended, outside of its own step. */
 static void driver_gone(struct session_driver *p, const struct err *err)
 {
 	struct session *s = p->session;
@@ -233,14 +251,15 @@ static void driver_gone(struct session_driver *p, const struct err *err)
 		checkpoints_cut(&s->points, 0);
 	}
 	if (s->box && !s->box->is_over)
-		session_count(s); /* this, or a step, may have waited for the driver's guard */
+		session_count(s); /* a branch or a step may wait for the driver's guard */
 	if (s->is_lost && s->step_state == STEP_ASKED)
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	else
 		step_proceed(s);
 }
 
-/* Its step is over, but has no name yet: the state after it cannot be gone back to. */
+/* Is its step being settled? Then the state after it has no name yet, and the session cannot go
+ * back to it. */
 static bool is_settled(const struct session_driver *p)
 {
 	const struct session *s = p->session;
@@ -265,11 +284,12 @@ static void on_exited(void *arg, struct driver *d, int status)
 	struct session *s = p->session;
 	struct err err;
 	(void)d;
-	if (is_rolling_back(s)) { /* it was killed; or the guard was, before it could go on */
+	if (is_rolling_back(
+		    s)) { /* init has killed it; or its guard was killed before it could continue */
 		rollback_exited(p);
 		return;
 	}
-	if (is_settled(p)) /* session_notice() */
+	if (is_settled(p)) /* session_notice() looks later */
 		return;
 	if (s->step_driver == p && s->step_state != STEP_NONE) {
 		s->end.has_exited = true;
@@ -325,7 +345,7 @@ const struct driver_events session_driver_events = {.frame = on_frame,
 
 /* ---- starting and setting up ---- */
 
-/* The environment that all sessions of an order share, with this session's name in it. */
+/* The environment that all sessions of an order share, with the name of this session. */
 static void own_environment(const struct session *s, const struct runtime_start *shared,
 	struct runtime_start *own, char *name)
 {
@@ -377,10 +397,8 @@ struct session_driver *session_driver_adopt(struct session *s, struct driver *d)
 	return p;
 }
 
-/*
- * The guard's socket is ours: an end that the box had made could be one that it shares with us.
- * Without one the driver answers that it has no guard.
- */
+/* The engine makes the guard's socket: a socket made in the box could be shared with another
+ * process there. Without a socket the driver answers that it has no guard. */
 static int make_guard_socket(struct session_driver *p)
 {
 	int pair[2];
@@ -414,7 +432,7 @@ bool session_driver_is_waiting(const struct session_driver *p)
 		!p->is_interrupted;
 }
 
-/* What it has to answer. */
+/* The members of a SETUP that the driver has to answer. */
 static void ask_setup(struct session_driver *p, json_t *setup)
 {
 	struct session *s = p->session;
@@ -430,9 +448,8 @@ static void ask_setup(struct session_driver *p, json_t *setup)
 	json_put_new(setup, "preload", preload);
 }
 
-/*
- * Say what the driver is to be. Without @err nobody hears of a failure: the driver is gone then;
- * and one that has its state in memory has loaded all and is only told its name.
+/* Send SETUP. Without @err nobody hears of a failure, since then the driver has ended. A driver
+ * with its state in memory has loaded everything already, so without @err it is only told its name.
  */
 int session_driver_setup(struct session_driver *p, enum setup what, struct err *err)
 {

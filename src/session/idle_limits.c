@@ -1,11 +1,11 @@
 /*
- * What steps have left behind keeps to the limits, also while no step runs.
+ * Processes that steps have left behind keep to the limits, also while no step runs.
  *
- * Theory of operation. Processes of earlier steps go on, and a cgroup bounds their memory but not
- * their CPU time; without one, nobody but the engine bounds either. So the box's books are read
- * after a step as well, more and more rarely while nothing happens there. What is over a limit is
- * ended: first all that is neither driver nor guard; and if that does not help, since it is the
- * driver or passes for a guard, everything. The record of the next step says so.
+ * Processes of earlier steps go on running. A cgroup bounds their memory, but not the CPU time they
+ * use in all; without a cgroup the engine bounds both. So usage is read after a step as well, and
+ * more and more rarely while nothing happens. If it is over a limit, processes are ended: first
+ * those that are neither driver nor guard. If that does not help, because it is the driver or
+ * passes for a guard, everything in the box ends. The record of the next step says so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +14,9 @@
 
 enum {
 	FIRST_MS = 250,
-	MEMORY_MAX_MS = 1000, /* as long as memory can be over the limit, at most */
+	MEMORY_MAX_MS = 1000, /* memory may be over its limit for so long */
 	CPU_MAX_MS = 4000,
-	AGAIN_MS = 50, /* after an end: has it helped? */
+	AGAIN_MS = 50, /* after processes were ended: has it helped? */
 };
 
 static void on_look(uv_timer_t *timer);
@@ -26,7 +26,7 @@ static bool is_measured(const struct session *s, enum limit limit)
 	return s->box->by[limit] == LIMIT_BY_ENGINE;
 }
 
-/* Returns: what the record is to say, or NULL: nothing is over its limit. */
+/* Returns: a sentence for the record; NULL: nothing is over its limit. */
 static const char *find_excess(struct session *s, const struct box_usage *u)
 {
 	const uint64_t *limit = s->box->limits.value;
@@ -56,7 +56,7 @@ static void on_seen(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
 	struct idle_limits *l = &s->idle_limits;
-	if (s->step_state != STEP_NONE) { /* one has begun meanwhile */
+	if (s->step_state != STEP_NONE) { /* a step has begun meanwhile */
 		step_measured(s, u);
 		return;
 	}
@@ -96,7 +96,7 @@ void idle_limits_watch(struct session *s)
 void idle_limits_tell(struct session *s)
 {
 	s->idle_limits.said_now = NULL;
-	if (s->step->is_again) /* its record is nobody's */
+	if (s->step->is_again) /* nobody reads its record */
 		return;
 	s->idle_limits.said_now = s->idle_limits.said;
 	s->idle_limits.said = NULL;

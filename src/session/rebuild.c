@@ -1,4 +1,12 @@
-/* A runtime's state made again, by its steps in a new driver. SPDX-License-Identifier: Apache-2.0
+/*
+ * The state of one runtime rebuilt: its steps run again, in a new driver.
+ *
+ * The registry does that when a driver was lost and its runtime keeps no checkpoint: it calls
+ * session_rebuild(), runs the runtime's steps of the journal in order, and calls session_rebuilt().
+ * Those steps change files that later steps, perhaps of other runtimes, have changed since. So the
+ * files are kept before and put back afterwards, and only what the steps left in memory stays.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "session/inside.h"
 
@@ -54,7 +62,7 @@ static void on_kept(struct session *s, json_t *lost)
 
 enum { BACK_MS = 30000 };
 
-/* Init does not answer: the box is of no use any more, which what follows will tell. */
+/* Init does not answer, so the box is given up; what follows will tell. */
 static void on_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -62,7 +70,7 @@ static void on_late(uv_timer_t *timer)
 	restore_cancel(s);
 	session_spoil(s);
 	end_rebuilding(s);
-	rebuilt(s->rebuilt_arg, NULL); /* of the box that takes its place all is told */
+	rebuilt(s->rebuilt_arg, NULL); /* the next box tells everything */
 }
 
 static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)

@@ -1,13 +1,17 @@
 /*
- * The state before a step comes back: the actions of the table in step/rollback.c.
+ * The state before a step comes back: actions of the table in step/rollback.c.
  *
- * After each step the driver clones itself: the copy, frozen, is the checkpoint of the state after
- * that step, and the driver goes on. To go back, init stops everything in the box, kills the driver
- * and all that is newer than the checkpoint, and lets the rest go on. Then the files are put back,
- * and the frozen copy becomes the driver. A copy of that is the new checkpoint.
+ * After each step the driver clones itself. The clone is frozen: it is the checkpoint of the state
+ * after that step, and the driver continues. To go back, init stops all processes of the box, kills
+ * the driver and everything that is newer than the checkpoint, and lets the others continue. Then
+ * the files are put back, and the frozen clone becomes the driver. A clone of it is the new
+ * checkpoint.
  *
- * A checkpoint that has no frozen copy, but a stem, is gone back to with another box: the next
- * branch of that stem.
+ * "Newer" is decided by init: by the age of the frozen clone, if that was made right after the
+ * step, else by a mark that init was told to set between two steps.
+ *
+ * If the checkpoint has a stem and no clone, the session changes to another box: the next branch of
+ * that stem.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +31,7 @@ enum { ROLLBACK_MS = 30000, GUARD_TEXT_BYTES = 60 };
 
 /* ---- which checkpoint, and by which way ---- */
 
-/* Must @p be replaced or ended, so that the state is that of @c? */
+/* Must @p end, so that the state is that of @c? */
 static bool is_changed(const struct session_driver *p, const struct session_driver *failed,
 	const struct checkpoint *c)
 {
@@ -41,7 +45,7 @@ static bool is_python_changed(
 	return python->runtime && is_changed(python, failed, c);
 }
 
-/* Without a guard no process comes back: Python begins anew, as it was then. */
+/* Without a guard there is no process to resume: a new Python starts from the state it had then. */
 static bool must_resume(
 	struct session *s, const struct session_driver *failed, const struct checkpoint *c)
 {
@@ -54,7 +58,7 @@ bool rollback_must_leave(
 	return c->stem && !c->guard && is_python_changed(s, failed, c);
 }
 
-/* Another process in the box may have killed it: then nobody reads what it is sent. */
+/* Another process of the box may have killed the guard; then nobody would read what it is sent. */
 static bool is_guard_alive(int fd)
 {
 	char byte;
@@ -95,7 +99,8 @@ static void on_stuck(uv_timer_t *timer)
 	rollback_event(timer->data, ROLLBACK_FAILED, &err);
 }
 
-/* Which processes end; and the driver by whose name init knows the guard afterwards. */
+/* List the processes that end. Returns: the driver by whose id init calls the guard afterwards;
+ * NULL: no process ends. */
 static struct session_driver *choose(struct session *s, int32_t *pids, size_t *n)
 {
 	const struct rollback *r = &s->rollback;
@@ -130,7 +135,7 @@ static void end_processes(struct session *s)
 		return;
 	}
 	deadline_start(&s->back, on_stuck, ROLLBACK_MS);
-	/* A guard that was made right after the step tells exactly what came later. */
+	/* A guard that was made right after the step is itself the mark. */
 	const struct init_back back = {.id = r->lead->driver->id,
 		.guard_pid = r->resumed ? to->guard->pid : 0,
 		.mark = to && !(r->resumed && to->is_guard_own) ? to->mark : 0,
@@ -139,8 +144,7 @@ static void end_processes(struct session *s)
 	init_rollback(&s->box->init, &back);
 }
 
-/* No process that the step started is alive any more; nor are drivers that have begun since then.
- */
+/* The processes that the step started have ended, and so have drivers that began since then. */
 static void drop_drivers(struct session *s)
 {
 	const struct rollback *r = &s->rollback;
@@ -174,14 +178,14 @@ static void put_files(struct session *s)
 		restore_files(s, files, on_restored);
 		return;
 	}
-	/* Where no step has failed the files are as they should be. */
+	/* No step has failed, so the files are as they should be. */
 	workspace_done(&s->before);
 	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
 	s->is_shadow_due = true;
 	on_restored(s, NULL);
 }
 
-/* The files of the host that were not put back before the box ended. */
+/* List the files of the host that cannot be put back, since the box goes. */
 static void name_files(struct session *s)
 {
 	int fd = s->box ? s->box->workspace_fd : -1;
@@ -194,7 +198,7 @@ static void name_files(struct session *s)
 	lost_files_volumes(&s->lost, s->order, -1, 0);
 }
 
-/* What the other runtimes had said by then, and no checkpoint of what came later. */
+/* Take the states of the other runtimes from the checkpoint, and drop the checkpoints after it. */
 static void put_states(struct session *s)
 {
 	const struct checkpoint *to = s->rollback.target;
@@ -208,7 +212,7 @@ static void put_states(struct session *s)
 	for (unsigned i = 0; to && i < s->points.n; i++)
 		if (s->points.v[i] == to)
 			checkpoints_cut(&s->points, i + 1);
-	/* A guard of Python that is newer went with what came later. */
+	/* A newer guard of Python has ended with what came later. */
 	struct session_driver *python = python_driver(s);
 	if (to && !s->rollback.resumed && python->guard != to->guard) {
 		guard_let_go(python->guard);
@@ -217,7 +221,8 @@ static void put_states(struct session *s)
 	}
 }
 
-/* Which files those are that were not kept is not known, but how many there were in the box. */
+/* Only the first files are kept. Which others the step changed is unknown, but their number is not.
+ */
 static void tell_unkept(struct session *s)
 {
 	const struct shadow *files = files_of(s);
@@ -246,12 +251,13 @@ static void resume(struct session *s)
 	p->guard = guard_hold(guard);
 	loss_say(s->notice, &p->guard->loss);
 	tell_unkept(s);
-	p->last_call = 0; /* it counts on from where it was then */
+	p->last_call = 0; /* its calls are numbered from where it was then */
 	if (driver_resume(p->driver, fd_take(&p->guard->fd), &err) < 0)
 		rollback_event(s, ROLLBACK_FAILED, &err);
 }
 
-/* In the record of the step that was rolled back; else when there is another driver. */
+/* Losses are told in the record of the step that was rolled back; without a step, when the next
+ * driver starts. */
 static void tell_losses(struct session *s)
 {
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
@@ -266,7 +272,7 @@ static void finish(struct session *s)
 	end(s);
 }
 
-/* The box goes with all that is in it; the next one is a branch of the same stem. */
+/* Give up the box; the next one is a branch of the checkpoint's stem. */
 static void change_box(struct session *s)
 {
 	struct stem *stem = stem_hold(s->rollback.target->stem);
@@ -298,7 +304,7 @@ static void lose(struct session *s, const struct err *err)
 			err->msg);
 }
 
-/* @err: why the state is lost, or NULL. */
+/* @err: why the state is lost; NULL: it is back. */
 static void tell(struct session *s, const struct err *err)
 {
 	enum rollback_cause cause = s->rollback.cause;
@@ -389,7 +395,7 @@ void rollback_event(struct session *s, enum rollback_event event, const struct e
 		return;
 	}
 	if (err)
-		why = *err; /* it may be in what is given up now */
+		why = *err; /* @err may lie in what an action frees */
 	r->state = move.next;
 	for (size_t i = 0; i < ARRAY_LEN(move.actions) && s->state != SESSION_CLOSING; i++)
 		act(s, move.actions[i], err ? &why : NULL);
@@ -428,7 +434,7 @@ void rollback_lose(struct session *s, const struct err *err)
 
 /* ---- what init and the drivers say ---- */
 
-/* What the guard that has become the driver says that it lacks. */
+/* The guard has become the driver, and says what it lacks. */
 static int take_ready(
 	struct session *s, struct session_driver *p, const json_t *said, struct err *err)
 {
@@ -441,8 +447,7 @@ static int take_ready(
 		loss_say(s->notice, &p->guard->loss);
 	}
 	unsigned python = runtime_index(p->runtime);
-	/* It will be newer than what came after older checkpoints: they go back to it all the same.
-	 */
+	/* It will be newer than older checkpoints say: they go back to it all the same. */
 	for (unsigned i = 0; i + 1 < s->points.n; i++)
 		if (s->points.v[i]->guard == p->guard)
 			s->points.v[i]->versions[python] = 0;

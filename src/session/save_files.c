@@ -1,9 +1,10 @@
 /*
  * The files between two steps, kept with their bytes.
  *
- * Where many are to be read that takes longer than other callers of the engine should wait: then a
- * thread reads them. It has the box's workspace, a list of files and places for their bytes for
- * itself. A step, a change from outside and whatever puts files back wait until it is done.
+ * Unchanged files are taken over from the last time, so mostly only a few are read. To read many
+ * takes longer than other callers of the engine should wait, so then a thread does it. While it
+ * works, it alone has the list of files and the places for their bytes. A step, a change from
+ * outside and a restoring of files wait until it is done.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +26,8 @@ struct files_saving {
 	struct shadow *now;
 	struct workspace scratch[RESTORE_SCRATCH];
 	char head[DIGEST_BYTES];
-	bool is_newer;	/* instead of the files that the checkpoint has */
-	bool is_behind; /* a file that belongs to the same checkpoint has changed since */
+	bool is_newer;	/* replace the files that the checkpoint has */
+	bool is_behind; /* a file of the same checkpoint has changed since */
 };
 
 struct shadow *save_files_newest(const struct session *s)
@@ -89,7 +90,7 @@ static void done(uv_work_t *work, int status)
 {
 	struct files_saving *k = work->data;
 	struct session *s = k->session;
-	(void)status; /* it is never cancelled */
+	(void)status; /* work is never cancelled */
 	s->saving = NULL;
 	if (s->state == SESSION_CLOSING) {
 		free_saving(k);
@@ -103,7 +104,7 @@ static void done(uv_work_t *work, int status)
 	if (s->is_shadow_due && session_is_idle(s))
 		timer_start(&s->idle, session_on_idle, 0, 0);
 	restore_proceed(s);
-	if (s->state == SESSION_OPEN) /* whoever was told may have closed it */
+	if (s->state == SESSION_OPEN) /* a listener may have closed it */
 		step_proceed(s);
 }
 

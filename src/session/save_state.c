@@ -1,5 +1,21 @@
 /*
- * What the state after a step is kept as: a copy of Python, the files, what other runtimes said.
+ * Checkpoints: the state after each step, kept.
+ *
+ * A checkpoint has three parts. Python's memory is kept as a guard, a frozen clone of its process.
+ * The other runtimes keep texts that their drivers have sent. The workspace's files are kept by
+ * save_files.c. A checkpoint costs little: the guard shares its memory with the driver until one of
+ * them writes, unchanged files are shared by all checkpoints, and a runtime that did not run keeps
+ * the guard or text that it had.
+ *
+ * In a box that was just branched, Python needs no guard as long as it has run nothing there: the
+ * stem has the same state, and another branch of it gets it back.
+ *
+ * A rollback has to end what is newer than a checkpoint. A guard that was made right after its step
+ * tells that by its age. For the other checkpoints init is told to set a mark before the next step
+ * begins, and the step waits for the answer (save_state_is_marked()).
+ *
+ * Most of it is done after the result is out: the checkpoint is added when the step is committed,
+ * it gets its name when the record has one, and the clone is asked for when nobody waits any more.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,16 +35,16 @@ static struct checkpoint *newest(const struct session *s)
 	return s->points.n ? s->points.v[s->points.n - 1] : NULL;
 }
 
-/* What the state before the step is kept as: known when the step ends, since a driver says what
- * became of its copy before it reads the next step. */
+/* When the step ends, it is known whether the state before it is kept, since a driver says what
+ * became of its guard before it reads the next step. */
 const char *save_state_checkpoint(struct session *s)
 {
 	const struct checkpoint *c = checkpoints_find(&s->points, s->head);
 	const struct session_driver *python = python_driver(s);
-	/* After a rollback its guard is being made anew. */
+	/* After a rollback its guard is made again. */
 	bool is_due = c && python->due_id && c->guard == python->guard;
 	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || is_due);
-	if (!c && !s->box && s->stem) /* it has just been gone back to */
+	if (!c && !s->box && s->stem) /* a rollback has just changed to it */
 		is_kept = !stem_is_dead(s->stem);
 	if (!is_kept || s->is_once)
 		return NULL;
@@ -39,12 +55,12 @@ const char *save_state_checkpoint(struct session *s)
 static void on_marked(void *arg, uint32_t mark)
 {
 	struct session *s = arg;
-	/* One that is over comes to no mark: the step is to find that out. */
+	/* A box that has ended sets no mark: the step finds that out. */
 	s->marked = s->box && s->box->is_over ? s->last_mark : mark;
 	step_proceed(s);
 }
 
-/* What starts from now on is newer than the newest checkpoint and its guard. */
+/* Tell init: what starts from now on is newer than the newest checkpoint. */
 static void mark(struct session *s)
 {
 	struct checkpoint *c = newest(s);
@@ -56,17 +72,15 @@ static void mark(struct session *s)
 	init_mark(&s->box->init, c->mark);
 }
 
-/* What came later is known without a mark: it is newer than the guard, or all that is in the box.
- */
+/* Is it known without a mark what came later? It is newer than the guard, or it is everything in
+ * the box. */
 static bool tells_itself(const struct checkpoint *c)
 {
 	return c->is_guard_own || (c->stem && !c->guard);
 }
 
-/*
- * A step must not begin before init knows what was there before it. A guard tells the same, of the
- * runtime that it is of.
- */
+/* A step must not begin before init knows what was there before. A guard tells the same for its own
+ * runtime. */
 bool save_state_is_marked(struct session *s, const struct runtime *runtime)
 {
 	const struct checkpoint *c = newest(s);
@@ -85,7 +99,7 @@ static bool has_due(const struct session *s)
 	return false;
 }
 
-/* The answer is there then when the next step comes. */
+/* So that the answer is there when the next step comes. */
 static void mark_early(struct session *s)
 {
 	const struct checkpoint *c = newest(s);
@@ -124,8 +138,8 @@ static void want_guard(struct session_driver *p, uint64_t id)
 	p->is_due_said = false;
 }
 
-/* A file was changed from outside, which its stem knows nothing of: what was branched from it needs
- * a guard of its own to come back. */
+/* The stem does not have the change: a Python that was branched from it needs a guard of its own.
+ */
 void save_state_changed(struct session *s)
 {
 	struct session_driver *python = python_driver(s);
@@ -134,8 +148,8 @@ void save_state_changed(struct session *s)
 	save_state_begin(s);
 }
 
-/* Its driver makes a guard when the result is out and it is told to; what the step's name is will
- * be known later. */
+/* The driver makes its guard later, when the result is out. The name of the step is known later
+ * too. */
 void save_state_step(struct session *s)
 {
 	struct session_driver *p = s->step_driver;
@@ -145,14 +159,14 @@ void save_state_step(struct session *s)
 	p->version = s->step_id;
 	p->due_id = s->step_id;
 	p->is_due_said = false;
-	/* Its stem has not the files that another runtime left. */
+	/* The stem does not have the files that another runtime left. */
 	struct session_driver *python = python_driver(s);
 	if (p == python || (python->driver && !python->guard))
 		want_guard(python, s->step_id);
 	add(s, "?", s->step_id);
 }
 
-/* The driver clones itself, and an old clone ends: both take the CPU longer than a step. */
+/* Cloning, and the end of an old clone, take the CPU longer than a short step. */
 void save_state_done(struct session *s)
 {
 	if (s->is_once)
@@ -162,7 +176,7 @@ void save_state_done(struct session *s)
 		session_driver_ask_guard(&s->drivers[i]);
 }
 
-/* What cannot be cloned cannot be branched either, but where it is only too large. */
+/* A process that cannot be cloned cannot be branched either, unless it is only too large. */
 static void take_barred(struct session_driver *p, const json_t *guard)
 {
 	const char *said = json_string_value(json_object_get(guard, "barred"));
@@ -188,7 +202,7 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 	uint64_t due_id = p->due_id;
 	p->due_id = 0;
 	if (p->runtime->carry != CARRY_MEMORY)
-		return; /* what it has is carried otherwise */
+		return; /* its state is a text */
 	int fd = p->guard ? fd_take(&p->guard->due_fd) : -1;
 	const json_t *pid = json_object_get(guard, "pid");
 	if (!pid)
@@ -202,7 +216,7 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 				snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s", reasons[i].text,
 					has_detail ? ": " : "", has_detail ? detail : "");
 		struct session *s = p->session;
-		/* The step after it is under way already, without a checkpoint. */
+		/* The next step is under way already, without a checkpoint. */
 		if (s->step_driver == p && s->step_state != STEP_NONE && due_id != s->step_id)
 			memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
 		return;
@@ -214,7 +228,7 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 	loss_parse(&p->guard->loss, guard);
 	if (c && c->guard == p->guard) {
 		c->is_guard_own = true;
-		c->mark = 0; /* the guard is newer than an older one */
+		c->mark = 0; /* a mark set before is older than the guard */
 	}
 }
 
@@ -228,7 +242,7 @@ void save_state_guard(struct session_driver *p, json_t *guard)
 	step_proceed(s);
 }
 
-/* The step has its name: so has the state after it. */
+/* The step has its name, and so has the state after it. */
 void save_state_committed(struct session *s)
 {
 	for (unsigned i = 0; i < s->points.n; i++)

@@ -1,18 +1,18 @@
 /*
  * A session over its box.
  *
- * Theory of operation. A session gets its box in one of two ways: from the warden, then init starts
- * a driver in it; or as a branch of a stem, then the driver is there already. While a step runs,
- * four things are watched: the driver's channel (frames), its two output pipes, init (the driver's
- * end), and clocks (wall; CPU and, where no cgroup does it, memory, by asking the warden for the
- * box's books). What each of them means is decided by the table in step.c; what becomes of the
- * session's state, by transaction.c.
+ * A session gets its box in one of two ways: from the warden, and then init starts a driver in it;
+ * or as a branch of a stem, and then the driver is there already. While a step runs, four things
+ * are watched: the driver's channel (frames), its two output pipes, init (the end of the driver),
+ * and clocks: wall time; CPU time and, where no cgroup enforces it, memory, by asking the warden
+ * what the box uses. The table in step/step.c decides what each event means. transaction.c decides
+ * what becomes of the session's state.
  *
- * A session that was branched has a stem in the place of its box, and gets a box again, branched
- * from that stem, when there is time or a step is to be run.
+ * After a session was branched, it has a stem instead of a box. It gets a box again, a branch of
+ * that stem, as soon as the engine has time or a step is to run.
  *
  * A session for one step ends with its box: the box is destroyed first, so that nothing can write
- * any more, then the pipes are read to their end, then the record is made.
+ * any more. Then the pipes are read to their end, and the record is made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +31,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REFUSALS_MAX = 2 }; /* then the stem is given up in any case */
-/* How soon a session looks again whether there is time, and how long it lets others go first. */
+enum { REFUSALS_MAX = 2 }; /* after so many refusals in a row the stem is given up */
+/* An idle session looks again after AGAIN_MS whether the engine has time, and lets others go first
+ * for PATIENCE_NS at most. */
 enum {
 	AGAIN_MS = 4,
 	PATIENCE_NS = 200000000,
@@ -42,7 +43,7 @@ enum {
 };
 
 enum {
-	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
+	OPEN_MS = 120000, /* for imports; then the session counts as not opened */
 };
 
 static void handle_closed(uv_handle_t *handle)
@@ -61,7 +62,7 @@ static void close_handle(struct session *s, void *handle)
 
 /* ---- opening ---- */
 
-/* Told once: from then on, what goes wrong is told by records. */
+/* `opened` is called once. Later failures are told by records. */
 void session_opened(struct session *s, const struct err *err)
 {
 	if (s->state != SESSION_MAKING)
@@ -84,7 +85,7 @@ static void stdin_copy_closed(struct stdin_copy *f)
 	session_handle_gone(container_of(f, struct session, stdin_copy));
 }
 
-/* The box never gets the caller's own descriptor. Returns: what the driver reads, or -1 for
+/* The box never gets the caller's own descriptor. @theirs becomes what the driver reads, or -1 for
  * nothing. */
 int session_open_stdin(struct session *s, int *theirs, struct err *err)
 {
@@ -134,14 +135,14 @@ static void on_made(void *arg, const struct err *err)
 		session_lose_box(s);
 		session_opened(s, &why);
 	} else if (s->is_once) {
-		session_opened(s, NULL); /* the driver reads its step when it is up */
+		session_opened(s, NULL); /* the driver reads its step when it has started */
 	} else if (s->state == SESSION_OPEN) {
 		step_proceed(s);
 	}
 }
 
-/* There is nothing to be told to the driver before the first step; unless a seed has it warm up,
- * since what such a step finds must not depend on whether there was time. */
+/* The driver needs no message before the first step. With a seed it prepares now, since what such a
+ * step finds must not depend on timing. */
 static void begin_as_branch(struct session *s)
 {
 	s->idle_ns = uv_hrtime();
@@ -152,8 +153,9 @@ static void begin_as_branch(struct session *s)
 		session_opened(s, NULL);
 }
 
-/* What would have gone on dies, or its stem has, or its files cannot be copied: so it would be
- * again, and the steps can be run again. */
+/* The session's next box could not be branched. It is hopeless to try again if the driver or the
+ * stem has died, or if the files cannot be copied: then the state is lost, and the steps can be run
+ * again. */
 static void not_branched(struct session *s, const struct err *err)
 {
 	bool is_of_files = err->sys == ENAMETOOLONG || err->code == ERR_NO_SPACE;
@@ -178,7 +180,8 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		s->box = box_hold(d->box);
 		struct session_driver *p = session_driver_adopt(s, d);
 		loss_say(s->notice, &d->loss);
-		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms = 0; /* new books */
+		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms =
+			0; /* a new box counts from 0 */
 		workspace_done(&s->before);
 		r = workspace_scan(&s->before, s->box->workspace_fd, &error);
 		s->is_shadow_due = true;
@@ -210,7 +213,8 @@ static int fail_stem(struct err *err)
 static int get_box(struct session *s, struct err *err)
 {
 	const struct order_checked *o = s->order;
-	if (s->stem && stem_is_dead(s->stem)) { /* told once; then from the beginning */
+	if (s->stem &&
+		stem_is_dead(s->stem)) { /* this is told once; the next time there is a new box */
 		stem_let_go(take_ptr(s->stem));
 		return fail_stem(err);
 	}
@@ -221,7 +225,7 @@ static int get_box(struct session *s, struct err *err)
 			o->binds, s->is_template ? o->n_template : o->n_binds, on_made, s);
 		return 0;
 	}
-	/* Where others wait for theirs, that comes later. A seeded one is told by its SETUP. */
+	/* If others wait for theirs, this driver prepares later. With a seed, SETUP tells it to. */
 	s->is_warm_due = !o->has_seed && s->engine->n_urgent > 0;
 	const struct branch_order order = {.limits = s->limits,
 		.binds = o->binds + o->n_shared,
@@ -241,7 +245,7 @@ void session_set_urgent(struct session *s, bool is_urgent)
 	s->is_urgent = is_urgent;
 }
 
-/* Others come first for a while, when somebody waits for them. */
+/* Others come first for a while, if somebody waits for them. */
 static bool must_wait(struct session *s)
 {
 	if (s->engine->n_urgent == 0 || s->state != SESSION_OPEN ||
@@ -251,7 +255,7 @@ static bool must_wait(struct session *s)
 	return true;
 }
 
-/* A driver does what a step does before the first one comes, unless somebody waits for another. */
+/* Let the driver prepare for its first step, unless somebody waits for another session. */
 static void warm(struct session *s)
 {
 	struct session_driver *python = python_driver(s);
@@ -261,7 +265,7 @@ static void warm(struct session *s)
 	}
 }
 
-/* There is time: for a box, if the session was branched; for a copy of the files. */
+/* The engine has time: make a box, if the session was branched; copy the files. */
 void session_on_idle(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -269,7 +273,7 @@ void session_on_idle(uv_timer_t *timer)
 	if (must_wait(s))
 		return;
 	if (s->state == SESSION_OPEN && s->stem && !s->box)
-		(void)session_get_box(s, &err); /* tried again when a step wants it */
+		(void)session_get_box(s, &err); /* tried again when a step needs it */
 	else if (session_is_idle(s)) {
 		warm(s);
 		save_state_done(s);
@@ -326,8 +330,8 @@ void session_take(struct session *s, const char *id, const struct session_events
 {
 	s->events = *events;
 	snprintf(s->id, sizeof s->id, "%s", id);
-	/* One that has waited is told at once: it is awake then when its first step comes. With a
-	 * seed it has no name. */
+	/* A driver that has waited is told at once, so that it is awake when its first step comes.
+	 * With a seed it has no name. */
 	bool is_told = !s->order->has_seed && uv_hrtime() - s->idle_ns > WAITED_NS;
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
 		if (s->drivers[i].driver && is_told)
@@ -347,14 +351,15 @@ void session_let_go_box(struct session *s)
 	box_let_go(box);
 }
 
-/* What the box had is gone with it, but for what a step has printed; the next step gets another. */
+/* Everything in the box is gone with it, except the output that the step has written. The next step
+ * gets another box. */
 void session_lose_box(struct session *s)
 {
 	if (s->step_driver && s->step_driver->driver)
 		driver_drain(s->step_driver->driver);
 	session_drivers_lose(s);
 	checkpoints_cut(&s->points, 0);
-	if (s->box) { /* others may hold it on: it must not tell us any more */
+	if (s->box) { /* others may go on holding it: it must not call this session any more */
 		box_forget(s->box);
 		s->box->ended = NULL;
 	}
@@ -367,7 +372,7 @@ void session_set_head(struct session *s, const char *step)
 	save_state_committed(s);
 }
 
-/* Its process or its box ended between two steps, or a step cost its state. */
+/* Python or the box ended between two steps, or a step cost the state. */
 bool session_is_lost(const struct session *s)
 {
 	const struct driver *python = s->drivers[runtime_index(runtime_by_name("python"))].driver;
@@ -395,7 +400,7 @@ struct box *session_box(const struct session *s)
 
 void session_renew(struct session *s, struct stem *stem)
 {
-	if (s->branching) /* what it is going to have is the state that is to be thrown away */
+	if (s->branching) /* the branch in the making has the state that is to be thrown away */
 		branching_forget(take_ptr(s->branching));
 	session_lose_box(s);
 	shadow_let_go(take_ptr(s->shadow));
@@ -406,15 +411,15 @@ void session_renew(struct session *s, struct stem *stem)
 		stem_let_go(take_ptr(s->stem));
 	s->stem = stem ? stem_hold(stem) : NULL;
 	s->last_cpu_us = s->last_ooms = 0;
-	/* To a template's beginning, as when it was made: chance is its own. */
+	/* The next box starts like a new session, with random numbers of its own. */
 	s->is_rewound = true;
 	s->is_continuation = false;
 	s->n_refused = 0;
 	s->is_lost = false;
-	s->head[0] = '\0'; /* what its first checkpoint will be of */
+	s->head[0] = '\0'; /* the first checkpoint will be of the beginning */
 }
 
-/* The states that are texts come along; memory and files did already. */
+/* Copy the states that are texts; memory and files came with the branch. */
 void session_inherit(struct session *s, const struct session *of)
 {
 	struct checkpoint *c = s->points.n ? s->points.v[s->points.n - 1] : NULL;
@@ -432,7 +437,7 @@ int session_workspace_fd(const struct session *s)
 	return s->box ? s->box->workspace_fd : -1;
 }
 
-/* Its box again, when a step wants it or there is time. */
+/* Get a box, if there is none. */
 int session_get_box(struct session *s, struct err *err)
 {
 	return s->box || s->branching ? 0 : get_box(s, err);

@@ -1,5 +1,5 @@
-/* A session: a box with live drivers, and the steps run in it. SPDX-License-Identifier: Apache-2.0
- */
+/* A session: a box with live drivers, and the steps that run in it. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/digest.h"
@@ -15,19 +15,19 @@
 struct session;
 
 /*
- * What is heard of a session, from its loop, by whoever has it; step_listener is told of its steps.
- * Any may be NULL but `opened` and `done`.
+ * What the owner of a session hears of it, from its loop; a step_listener hears of its steps. Any
+ * may be NULL but `opened` and `done`.
  *
  * opened   the box is made and the driver started (@err NULL), or not.
  * unbegun  the step was withdrawn before it began, because the session's state is lost: run it
  *          again after the state has been rebuilt.
  * begin    the code is about to run.
- * call     code calls for something outside: to be answered with tool_call_answer(). NULL: denied.
- * cancel   that one is not waited for any more, and gone afterwards.
- * keep     an answer, before the box gets it: negative (with @err) when it cannot be kept, then the
- *          box gets that error in its place.
+ * call     the code calls a tool: answer with tool_call_answer(). NULL: every call is denied.
+ * cancel   nobody waits for the answer to that call any more; the call is gone afterwards.
+ * keep     an answer, before the box gets it. Negative (with @err): it cannot be kept, and the box
+ *          gets that error instead.
  * done     the record, borrowed; the session may be closed from here.
- * closed   everything the session had is gone; it has been freed.
+ * closed   the session and everything it had is freed.
  */
 struct session_events {
 	void *arg;
@@ -41,113 +41,115 @@ struct session_events {
 	void (*closed)(void *arg);
 };
 
-/* Borrowed for the time of session_open() only, but for engine, order and preload. */
+/* Borrowed until session_open() returns; engine, order and preload longer. */
 struct session_config {
 	struct engine *engine;
 	const struct order_checked *order; /* must outlive the session */
 	const char *id;
-	bool is_once;		    /* one step, a script, and its box ends with it */
-	struct stem *stem;	    /* what it is a branch of, or NULL: a box of its own */
-	bool is_template;	    /* import what is in `preload`, then be branched */
+	bool is_once;		    /* one step in `once` mode; the box ends with it */
+	struct stem *stem;	    /* it is a branch of this; NULL: it gets a box of its own */
+	bool is_template;	    /* it imports the modules of `preload`, then it is branched */
 	const char *const *preload; /* NULL-terminated, or NULL */
 	unsigned n_checkpoints;	    /* at most CHECKPOINTS_MAX */
 	int stdin_fd;		    /* or -1: /dev/null */
 };
 
-/* Errors: ERR_NO_MEMORY, ERR_IO; everything else is told by `opened`. */
+/* Errors: ERR_GONE, ERR_IO; everything else is told by `opened`. */
 int session_open(struct session **out, const struct session_config *config,
 	const struct session_events *events, struct err *err);
 
-/* It was kept ready: now it is @id's, and @events hears of it. */
+/* The session was kept ready: from now on it is @id, and @events hears of it. */
 void session_take(struct session *s, const char *id, const struct session_events *events);
 
-/* Only @events hear of it from now on. */
+/* From now on only @events hears of it. */
 void session_silence(struct session *s, const struct session_events *events);
 
 /*
- * Run one step, and hold its order until it is done; no other may be under way. @listener may be
- * NULL. What it needs first (a box, after the session was
- * branched; a driver) is made then.
+ * Run one step; no other may be under way. The session holds @order until the step is done.
+ * @listener may be NULL. If the step needs a box or a driver, that is made first.
  * Errors: ERR_LIMIT, ERR_GONE; everything else is told by the record.
  */
 int session_run(struct session *s, struct step_order *order, const struct step_listener *listener,
 	struct err *err);
 bool session_is_idle(const struct session *s);
 
-/* Stop the running step as a limit would: SIGINT, a second of grace, SIGKILL. Asked again, SIGKILL
- * at once. No step: nothing. */
+/* Stop the running step as a limit would: SIGINT, a second of grace, SIGKILL. The second time:
+ * SIGKILL at once. Without a step: nothing. */
 void session_interrupt(struct session *s);
 
-/* Is a driver of @runtime alive in it? When was the last step asked for (uv_hrtime())? */
+/* Does a driver have the state of @runtime? When was the last step asked for (uv_hrtime())? */
 bool session_is_live(const struct session *s, const struct runtime *runtime);
-/* A driver that ended while its step was settled is missed now: its copy takes its place, if any.
- */
+/* Notice a driver that ended while its step was being settled: a copy takes its place, if there is
+ * one. */
 void session_notice(struct session *s);
 uint64_t session_asked_ns(const struct session *s);
 
-/* Completions of the end of @text: an array of strings, or NULL and @err. */
+/* Complete the end of @text. @done gets an array of strings, or NULL and @err. */
 typedef void session_names_fn(void *arg, const json_t *names, const struct err *err);
 void session_names(struct session *s, const struct runtime *runtime, const char *text,
 	session_names_fn *done, void *arg);
 
-/* Its box, borrowed, or NULL while there is none. */
+/* The box, borrowed; NULL while there is none. */
 struct box *session_box(const struct session *s);
-/* The workspace's directory, or -1 while there is no box; valid until the loop runs again. */
+/* The directory of the workspace, or -1 while there is no box; valid until the loop runs again. */
 int session_workspace_fd(const struct session *s);
 
-/* End the session at whatever point it is; `closed` follows. */
+/* End the session, in whatever state it is; `closed` follows. */
 void session_close(struct session *s);
 
-/* ---- where it stands: undone, made again, branched ---- */
+/* ---- its state: undone, rebuilt, branched ---- */
 
-/* Its state is not what its head says: session_renew(), then its steps again. */
+/* Is its state another than that of its head? Then session_renew(), and run its steps again. */
 bool session_is_lost(const struct session *s);
 void session_spoil(struct session *s);
 /*
- * Make the state of @runtime again, in a new driver: between the two run its steps with
- * `is_rebuild`. What they change in the workspace is taken back, what they make in /tmp and
- * /dev/shm is removed; then @done. @lost: what else they changed there and in volumes, or NULL.
+ * Rebuild the state of @runtime in a new driver: call session_rebuild(), run the steps of the
+ * runtime with `is_rebuild`, then call session_rebuilt(). What they change in the workspace is
+ * taken back, and what they make in /tmp and /dev/shm is removed; then @done. @lost: what else they
+ * changed there and in volumes, or NULL.
  */
 typedef void session_rebuilt_fn(void *arg, const json_t *lost);
 void session_rebuild(struct session *s, const struct runtime *runtime);
 void session_rebuilt(
 	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg);
-/* It did not come to an end: the driver goes, and the files come back all the same. */
+/* The rebuilding failed: the driver ends, and the files are put back all the same. */
 void session_unbuilt(
 	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg);
 
-/* Throw away its box; the next step gets a new one, branched from @stem when it is not NULL. */
+/* Give up the box; the next step gets a new one, a branch of @stem unless that is NULL. */
 void session_renew(struct session *s, struct stem *stem);
 
 /*
- * Where it stands in the journal: the step its state is that of. "" before the first. To be called
- * when `done` told of a step that is committed, before the next one is run.
+ * The session's state is that after @step ("": before the first). To be called when `done` has told
+ * of a committed step, before the next step runs.
  */
 void session_set_head(struct session *s, const char *step);
-/* The same where the checkpoints know already what steps they are of. */
+/* The same, when the checkpoints have their steps already. */
 void session_move_head(struct session *s, const char *step);
 
-/* Something was changed in its box: it is not what it was branched from any more. */
+/* Its box has changed: it is not the same as its stem any more. */
 void session_touch(struct session *s);
 
 /*
- * Make the session a stem, so that others can branch from where it stands; it goes on as a branch
- * itself. The stem is borrowed. @done follows, from the loop or at once.
- * Errors, by @done: ERR_USAGE (a step runs, threads or processes of its own are alive), ERR_GONE.
+ * Make the session a stem, from which others can branch; the session itself continues as a branch.
+ * The stem is borrowed. @done follows, from the loop or at once.
+ * Errors, by @done: ERR_BUSY (a step runs; threads or processes of its own are alive), ERR_GONE,
+ * ERR_LIMIT, ERR_NO_SPACE.
  */
 typedef void session_stem_fn(void *arg, struct stem *stem, const struct err *err);
 void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg);
 
-/* What others can be branched from at once, borrowed: nothing has changed since; or NULL. */
+/* A stem that has exactly the session's state, borrowed; or NULL. */
 struct stem *session_stem(const struct session *s);
 
-/* Give @s, just branched from @of, the checkpoints and the other runtimes' states of @of. */
+/* Give @s, which was just branched from @of, the checkpoints and the states of other runtimes of
+ * @of. */
 void session_inherit(struct session *s, const struct session *of);
 
 /*
  * Go back to the state after @step, if a checkpoint has it. @done: @lost is a list of paths that
- * could not be brought back, or NULL. Returns: false when there is no such checkpoint: it must be
- * replayed.
+ * could not be put back, or NULL. Returns: false when there is no such checkpoint: run the steps
+ * again instead.
  */
 typedef void session_undone_fn(void *arg, const json_t *lost, const struct err *err);
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg);

@@ -1,6 +1,15 @@
 /*
- * The session becomes a stem: nothing but its driver is left in its box, and that runs no code any
- * more. The session itself goes on as a branch.
+ * The session becomes a stem, so that others can branch from where it stands.
+ *
+ * A stem is a driver that runs no code any more, alone in its box. To become one, the session waits
+ * until no guard is being made. It checks that it can be branched at all: that the program has no
+ * threads, that its files can be copied. Then init ends every other process of the box but the
+ * drivers and guards, if it is asked with `force`, or counts them and refuses if there are any.
+ * Then the drivers of other runtimes and the guards end as well, and the Python driver is handed
+ * over to the stem.
+ *
+ * The session itself continues as a branch of the stem: it loses its box, and gets another one when
+ * there is time or a step needs it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +22,11 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* A session that was branched goes on later than its branches, which somebody waits for. */
+/* The session's own next box is made after those of the branches, for which somebody waits. */
 enum {
 	CONTINUE_MS = 2,
-	GUARD_MS = 10000, /* for a checkpoint that is still being made */
-	CLEAR_MS = 10000, /* for processes to end, before a branch */
+	GUARD_MS = 10000, /* for a guard that is still being made */
+	CLEAR_MS = 10000, /* for the box to be cleared */
 };
 
 static void tell_stem(struct session *s, const struct err *err)
@@ -29,34 +38,35 @@ static void tell_stem(struct session *s, const struct err *err)
 		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
 }
 
-/* The driver that was to become a stem has died: whoever waits for the stem hears it. */
+/* The driver that was to become the stem has died: tell whoever waits for it. */
 void session_no_stem(struct session *s, const struct err *err)
 {
 	struct err why = *err;
-	if (!why.hint[0]) /* its hooks run for a guard, and as it gets ready to be branched */
+	if (!why.hint[0]) /* its at-fork hooks run when it makes a guard, and when it prepares to be
+			     branched */
 		err_hint(&why, STEM_DEATH_HINT);
 	tell_stem(s, &why);
 }
 
-/* How many processes there are that are neither drivers nor guards. */
+/* Refuse: @n processes of the box are neither drivers nor guards. */
 static void refuse(struct session *s, int n)
 {
 	struct err err;
 	struct driver *d = python_driver(s)->driver;
 	if (d)
-		d->is_stem = false; /* it goes on with its next step */
+		d->is_stem = false; /* it continues with its next step */
 	err_fail(&err, ERR_BUSY, "end them first, or ask with `force`",
 		"the session has %d process%s of its own, which a branch would end", n,
 		n == 1 ? "" : "es");
 	tell_stem(s, &err);
 }
 
-/* Only the driver is left in the box. */
+/* The box is cleared (@n 0), or it has @n processes of its own, or (negative) it has ended. */
 static void on_cleared(void *arg, int n)
 {
 	struct session *s = arg;
 	struct err err;
-	if (!s->stemmed) /* its driver died meanwhile, and a new one is none of this */
+	if (!s->stemmed) /* the driver died meanwhile, and a new one has nothing to do with this */
 		return;
 	if (n > 0) {
 		refuse(s, n);
@@ -100,8 +110,8 @@ size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MA
 	return n;
 }
 
-/* Only init, and what is known: then nothing can stand in the way, and the driver gets ready while
- * the box is cleared. */
+/* Has the box only init and known processes? Then nothing can prevent a branch, and the driver
+ * prepares while the box is cleared. */
 static bool is_tidy(struct session *s, size_t n_known)
 {
 	uint64_t n = 1 + n_known;
@@ -119,7 +129,8 @@ static void clear_box(struct session *s)
 	box_clear(s->box, python_driver(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 
-/* The session goes on as a branch, too: files that cannot be copied would cost it its state. */
+/* The session continues as a branch itself, so files that cannot be copied would cost it its state.
+ */
 static int check_copy(struct session *s, struct err *err)
 {
 	const struct workspace *all[1 + RESTORE_SCRATCH];
@@ -127,7 +138,7 @@ static int check_copy(struct session *s, struct err *err)
 	struct statvfs st;
 	uint64_t again_bytes = 0;
 	size_t n = 0;
-	save_files_idle(s); /* lists them */
+	save_files_idle(s); /* list them */
 	if (!order_has_host_workspace(s->order))
 		all[n++] = session_files(s);
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -159,7 +170,7 @@ static int check_stem(struct session *s, struct err *err)
 			"a step of the session is running");
 	if (!session_box(s))
 		return err_set(err, ERR_GONE, "the session has no box");
-	/* Its own next box is one deeper as well: it would be lost. */
+	/* The session's own next box is one deeper as well, and it would be lost. */
 	if (s->box->depth >= WIRE_DEPTH_MAX)
 		return err_fail(err, ERR_LIMIT,
 			"branch one that is less deep, or make a new session",
@@ -167,7 +178,7 @@ static int check_stem(struct session *s, struct err *err)
 	int r = check_copy(s, err);
 	if (r < 0)
 		return r;
-	/* What is branched is a Python, whatever the session's own runtime is. */
+	/* A Python is branched, whatever the session's own runtime is. */
 	return session_driver_start(s, runtime_by_name("python"), &p, err);
 }
 
@@ -209,16 +220,17 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	session_set_urgent(s, true);
 	save_state_done(s);
 	deadline_start(&s->wall, on_guard_late, GUARD_MS);
-	/* It had threads, say, when its last step ended: whether it has still is told by another
-	 * guard. */
+	/* It could not be branched when its last step ended, for example because of threads.
+	 * Another guard tells whether that still holds. */
 	struct session_driver *p = python_driver(s);
 	if (!p->due_id && p->barred[0])
 		(void)session_driver_setup(p, SETUP_GUARD, &err);
-	/* A guard that is being made has to be known, or it would count as a process of its own. */
+	/* A guard in the making must be known first, or it would count as a process of the program.
+	 */
 	session_count(s);
 }
 
-/* A box whose init does not answer is of no use any more. */
+/* A box whose init does not answer is given up. */
 static void on_clear_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -230,13 +242,13 @@ static void on_clear_late(uv_timer_t *timer)
 	tell_stem(s, &err);
 }
 
-/* A driver that begins says by which process it works before it is done with that. */
+/* A driver that starts names its second process before it answers SETUP. */
 static bool is_arm_due(const struct session_driver *p)
 {
 	return p->setup_id && p->runtime->carry != CARRY_MEMORY;
 }
 
-/* Go on with making a stem, if that waits for a guard. */
+/* Continue to make a stem, if that has waited for a guard. */
 void session_count(struct session *s)
 {
 	struct err err;

@@ -2,16 +2,16 @@
  * What follows a step: its state is kept, or the state before it comes back.
  *
  * When a step is over, transaction_settle() decides what becomes of the state that it left. A step
- * that ended by itself is committed: the driver makes a checkpoint (save_state.c). A step that was
- * stopped, whose driver died, or that failed and is atomic, is rolled back (rolling_back.c), if
- * there is a checkpoint of the state before it. Without one, a step that has a result is committed
- * all the same, and the state is lost if there is no result.
+ * that ended by itself is committed: the driver makes a checkpoint (save_state.c). A step is rolled
+ * back (rolling_back.c) if it was stopped, if its driver died, or if it is atomic and failed. That
+ * needs a checkpoint of the state before it. Without one, a step with a result is committed all the
+ * same, and without a result the state is lost.
  *
- * In either case the record says what the step has used. So the books of the box are read last, and
- * with the answer the step is settled.
+ * In each case the record says what the step has used. So the usage of the box is read last, and
+ * when the answer is there, the step is settled.
  *
- * Two more things make a session go back: an undo, which names an older step; and a driver that
- * died between two steps, which a copy replaces.
+ * A session also goes back without a step: an undo names an older step; and when a driver died
+ * between two steps, a copy replaces it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,11 +53,11 @@ static void on_books(void *arg, const struct box_usage *u)
 	counted(s);
 }
 
-/* The answer under way is to an older question. */
+/* The answer under way is to an older question: ask again. */
 static void on_stale_books(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
-	if (u && s->is_base_due) /* to that of the step's beginning */
+	if (u && s->is_base_due) /* that of the step's beginning */
 		s->base_cpu_us = u->cpu_us;
 	if (!u || !box_ask_usage(s->box, on_books, s))
 		on_books(s, u);
@@ -92,7 +92,8 @@ static void commit(struct session *s)
 	transaction_read_books(s);
 }
 
-/* Is the state of @failed, when it has died, had by another branch of the stem? */
+/* If another branch of the stem has the state before @failed died, change to that. Returns: whether
+ * it does so. */
 static bool leave(struct session *s, enum rollback_cause cause, struct session_driver *failed)
 {
 	struct checkpoint *to = rollback_point(s, failed, s->head);
@@ -109,7 +110,7 @@ static void roll_back(struct session *s)
 	struct session_driver *p = s->step_driver;
 	if (!is_rolling_back(s) && leave(s, ROLLBACK_STEP, p))
 		return;
-	if (!p || !p->driver) { /* it had not begun */
+	if (!p || !p->driver) { /* the step had not begun */
 		s->end.outcome = RECORD_ROLLED_BACK;
 		transaction_read_books(s);
 		return;
@@ -164,7 +165,7 @@ bool transaction_revive(struct session_driver *p)
 
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)
 {
-	/* There was perhaps no time for it since the last step. */
+	/* There may have been no time for this since the last step. */
 	checkpoints_evict(&s->points, s->points.max + 1);
 	bool has_box = session_is_idle(s) && s->box && !s->box->is_over;
 	struct checkpoint *to = has_box ? rollback_point(s, NULL, step) : NULL;
