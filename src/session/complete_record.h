@@ -1,13 +1,12 @@
-/* The record of a step that has ended lists its files and gets its name. SPDX-License-Identifier:
+/* The record of a step that has ended gets its list of files and its name. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
 struct session;
 
 /*
- * What the step did to files, and a name from what it was and what came out of it, see
- * record_name(). STEP_NAMED follows: at once,
- * or, where much came out or many files are there, when a thread is done with it; until then the
- * record is the thread's, and a session that is closed waits for it.
+ * List what the step did to files, and compute its name, see record_name(). STEP_NAMED follows: at
+ * once or, if there is much output or there are many files, when a thread has done it. Until then
+ * the record belongs to the thread, and a session that is closed waits for it.
  */
 void complete_record(struct session *s);

@@ -1,9 +1,13 @@
 /*
- * Fences around the code of a step. SPDX-License-Identifier: Apache-2.0
+ * Fences around the code of a step: models often write code as Markdown.
  *
- * The first and the last line say whether there is one, as marks elsewhere may be those of a text
- * in the code. Only in a fence a mark that closes it too early is looked for: what is behind that
- * would be run as code. The driver of Python does more, see notebook.py.
+ * Only the first and the last line decide whether there is a fence, since marks elsewhere may
+ * belong to a text in the code. Within a fence, the marks are checked once more: if one closes the
+ * fence before its end, the rest would be prose that is run as code, so the step is refused. Pairs
+ * of marks of which the first names a language are taken for a text in the code. The driver of
+ * Python does more, see notebook.py.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "session/fence.h"
 
@@ -16,14 +20,14 @@ enum { MARK_MIN = 3, WORD_BYTES = 24 };
 static const char spaces[] = " \t\r\f\v";
 
 struct line {
-	size_t at, end, next; /* next: the one behind it */
+	size_t at, end, next; /* next: where the next line begins */
 };
 
-/* A line that is a mark, with what is said behind it. */
+/* A line that is a mark, with the word behind it. */
 struct mark {
 	char of;
 	size_t n;
-	char word[WORD_BYTES]; /* "" when nothing is said: it may close, too */
+	char word[WORD_BYTES]; /* "" when there is no word: such a mark may close, too */
 	bool is_bare;
 };
 
@@ -49,8 +53,8 @@ static bool read_mark(const char *code, const struct line *line, struct mark *ou
 		return false;
 	at = skip(code, at, line->end, out->of == '`' ? "`" : "~");
 	out->n = at - from;
-	/* `code` within a line is none, and ~~~x is an expression in JavaScript when it is not
-	 * closed */
+	/* `code` within a line is not a mark, and ~~~x without an end is an expression in
+	 * JavaScript */
 	if (out->n < MARK_MIN || memchr(code + at, '`', line->end - at))
 		return false;
 	at = skip(code, at, line->end, " \t\r\f\v{.");
@@ -66,8 +70,8 @@ static bool closes(const struct mark *mark, const struct mark *open)
 	return mark->is_bare && mark->of == open->of && mark->n >= open->n;
 }
 
-/* Does what is between @from and @to close the fence before its end? Pairs of marks of which the
- * first names a language are a text in the code. */
+/* Does a mark between @from and @to close the fence before its end? Pairs of marks of which the
+ * first names a language belong to a text in the code. */
 static bool is_closed_between(const char *code, size_t from, size_t to, const struct mark *open)
 {
 	size_t depth = 0;
@@ -112,7 +116,7 @@ int fence_find(const struct step_order *order, const struct runtime *runtime, st
 	if (!read_mark(code, &head, &open))
 		return has_tail ? refuse(err, "there is text in front of the fence") : 0;
 	if (last <= first || !closes(&close, &open) || !has_tail) {
-		if (open.of == '~') /* it may be code */
+		if (open.of == '~') /* the line may be code */
 			return 0;
 		return refuse(err,
 			memmem(code + head.end, end - head.end, "\n```", 4)

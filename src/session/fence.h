@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 /*
- * What of a step's code is run: @from is the byte behind the line that opens its fence, @to the one
- * at which the line that closes it begins; all of it where there is no fence, where the step is a
- * file, and where its runtime understands fences itself.
+ * The part of a step's code that is run: @from is the byte behind the line that opens the fence,
+ * @to is where the line that closes it begins. It is the whole code if there is no fence, if the
+ * step is a file, and if the runtime itself understands fences.
  *
  * Errors: ERR_USAGE for a fence of another runtime, one that is not closed, and text beside one.
  */
@@ -22,5 +22,5 @@ struct fence {
 int fence_find(const struct step_order *order, const struct runtime *runtime, struct fence *out,
 	struct err *err);
 
-/* The code without its fence, its lines at their numbers; NULL: no memory, or not UTF-8. */
+/* The code without its fence; its lines keep their numbers. NULL: no memory, or not UTF-8. */
 json_t *fence_taken_off(const struct step_order *order, const struct fence *fence);

@@ -48,8 +48,7 @@ struct session_driver {
 	bool is_live;	 /* the driver has the state of the session's steps */
 	bool is_unnamed; /* the driver may not know the session's name */
 	bool is_interrupted; /* an interrupt was sent for its last step, and may still arrive */
-	uint64_t version; /* the last step of this runtime that counts; 0: there is none in this box
-			   */
+	uint64_t version;    /* the last step that counts; 0: none in this box */
 	struct state_text *state; /* the state that it last sent, for the next driver; or NULL */
 	bool is_loss_told;	  /* the record says already what @state lacks */
 	struct guard *guard;	  /* a frozen copy of the state that it has; held, or NULL */
@@ -72,8 +71,7 @@ enum { CALLS_HELD_BYTES = 16 << 20, CALLS_HELD_PARTS = 200000 };
 struct tool_calls {
 	struct waiting *first; /* in the order in which they were made */
 	unsigned n;
-	unsigned n_held; /* of those, how many stop the clock; reading from standard input is one
-			    more */
+	unsigned n_held; /* how many stop the clock, with a read of input */
 	size_t bytes, parts;
 	unsigned n_made;       /* in the step */
 	uint64_t answer_bytes; /* likewise */
@@ -132,11 +130,9 @@ struct session {
 	struct checkpoints points;
 	struct workspace before; /* files of the workspace when the last step ended */
 	struct workspace scratch[RESTORE_SCRATCH]; /* /tmp and /dev/shm, when the last step ended */
-	struct shadow
-		*shadow; /* the same with their bytes; behind @before until the session is idle */
-	bool is_shadow_due;  /* `before` is newer than `shadow` */
-	bool is_shared_seen; /* @before was listed again for the step that waits, since others write
-				to the workspace */
+	struct shadow *shadow;			   /* with their bytes; may be older than @before */
+	bool is_shadow_due;			   /* `before` is newer than `shadow` */
+	bool is_shared_seen;	     /* @before is listed again already: others write there */
 	struct files_saving *saving; /* reads the bytes for the next @shadow; or NULL */
 	bool is_warm_due; /* its driver has not prepared for a step since it was branched */
 	bool is_urgent;	  /* it is counted in the engine's n_urgent */
@@ -168,8 +164,7 @@ struct session {
 	enum step_cause wall_cause; /* why the step ends when @wall is over */
 	uint64_t wall_left_ms;	    /* left of @wall while it stands still, since @paused_ns */
 	uint64_t paused_ns;
-	char no_guard[NO_GUARD_BYTES]; /* why there is no checkpoint of the state before the step;
-					  or empty */
+	char no_guard[NO_GUARD_BYTES]; /* why the step has no checkpoint; or empty */
 	char notice[LOSS_BYTES];       /* what the next record says is lost */
 	char told[2 * LOSS_BYTES];     /* what the record of the step says is lost */
 	struct rollback rollback;
@@ -180,8 +175,7 @@ struct session {
 	struct shadow *kept;   /* the files when a rebuilding began; held, or NULL */
 	int64_t rebuild_ns;    /* when it began, by the clock of lost_files_now_ns() */
 	bool is_rebuilding;
-	bool is_scratch_kept; /* @scratch is as of then, and is not renewed until the rebuilding
-				 ends */
+	bool is_scratch_kept; /* @scratch stays as of then until it ends */
 	session_rebuilt_fn *rebuilt;
 	void *rebuilt_arg;
 	char checkpoint[24]; /* its name in the record */

@@ -18,7 +18,7 @@ enum { NAME_BYTES = 256, VOLUMES_MAX = 8, VOLUME_FILES_MAX = 300, LIST_BYTES = 4
 
 struct missing {
 	char name[NAME_BYTES];
-	bool is_table; /* any ending of a table's file, or else a database */
+	bool is_table; /* any file with the ending of a table; else a database */
 };
 
 /* The last part of "…: 'data/a.csv'" and "…, open '/x/a.csv'", or of "no such table: a". */
@@ -29,7 +29,7 @@ static bool read_message(const char *message, struct missing *out)
 	*out = (struct missing){.is_table = strncmp(message, table, strlen(table)) == 0};
 	if (out->is_table) {
 		at += strlen(table);
-		end = at + strcspn(at, " ("); /* SQLite's code */
+		end = at + strcspn(at, " ("); /* SQLite's error code follows */
 	} else {
 		end = strrchr(message, '\'');
 		for (at = end; at && at > message && at[-1] != '\''; at--)
@@ -69,7 +69,7 @@ static bool fits(const struct missing *m, const char *path)
 		(strcmp(name, "retort.db") != 0 && is_one_of(dot, databases, ARRAY_LEN(databases)));
 }
 
-/* As the host has it: of a run the box has ended. */
+/* Look on the host, since the box of a run has ended. */
 static bool find_in_volume(
 	const struct missing *m, const struct warden_bind *volume, struct buf *out)
 {
@@ -118,7 +118,7 @@ static bool is_about_a_file(const json_t *error, const char *message)
 		strncmp(message, "no such table: ", 15) == 0;
 }
 
-/* The name in "No module named 'NAME'". Of 'NAME.below', NAME is there. */
+/* The name in "No module named 'NAME'". In 'NAME.below' it is NAME that exists. */
 static bool read_module(const char *message, char out[NAME_BYTES])
 {
 	static const char begin[] = "No module named '";
@@ -131,7 +131,7 @@ static bool read_module(const char *message, char out[NAME_BYTES])
 	return true;
 }
 
-/* Of what the session's interpreter has. A root of its own is not looked into. */
+/* Search the packages of the session's interpreter, unless it has a root of its own. */
 static bool find_module(const struct session *s, const char *message, struct buf *out)
 {
 	const struct order_checked *order = s->order;
@@ -165,7 +165,7 @@ void module_near_tell(struct session *s)
 	cleanup_buf struct buf meant = BUF_INIT(2 * 4096), shown = BUF_INIT(8 * 4096);
 	if (!find_meant(s, &meant) || utf8_repair(&shown, buf_str(&meant), meant.bytes, NULL) < 0)
 		return;
-	/* Not in what names the step: what lies beside it is not what it did. */
+	/* This is not part of the step's name, since files beside it are not its doing. */
 	json_t *error = json_copy(s->record.error);
 	(void)json_object_set_new(error, "near", json_string(buf_str(&shown)));
 	json_decref(s->record.error);

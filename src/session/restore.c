@@ -1,13 +1,23 @@
 /*
- * The workspace's files put back, by init: as the box's own user, whoever the engine is.
+ * Files of the workspace are put back, by init: as the box's own user, whoever the engine is.
  *
- * /tmp and /dev/shm are not kept, but they share the workspace's disk: what a failed step has put
- * there would leave no room for the next. So the names in them are noted between steps, and what is
- * new after a failure goes; what was changed there is told, and so are files of volumes.
+ * First the workspace is listed and compared with the list of then (shadow_diff()). The result is a
+ * list of actions: remove, make, write, exchange names, set modes and times. Init performs them, at
+ * most UNDER_WAY_MAX at once. An action that fails adds its path to the list of lost files. At the
+ * end the workspace is listed again, for the next step.
  *
- * Ten thousand files are listed in each of those places, and compared: a thread does that, before
- * the first request to init, after the last, and in between where not all could be listed. It has
- * all of `struct restore` for itself meanwhile.
+ * Some things take more than one round: a directory that the step has closed must be opened before
+ * it can be listed; files that were renamed must get their names back before others are compared;
+ * and if there are more files than can be listed, new ones must go first. Then is_partial is set,
+ * and the workspace is listed and compared again.
+ *
+ * /tmp and /dev/shm are not kept, but they share the workspace's disk, and what a failed step has
+ * put there would leave no room for the next. So the names in them are noted between steps, and
+ * after a failure everything new is removed. Changed files there are listed as lost, and so are
+ * changed files of volumes.
+ *
+ * Listing and comparing ten thousand files takes time, so a thread does it. While it works, it
+ * alone has `struct restore`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +37,7 @@
 
 enum { UNDER_WAY_MAX = 16 };
 
-/* Seen from the workspace, which is mounted at /home/user of the box. */
+/* Their paths from the workspace, which is mounted at /home/user of the box. */
 static const struct {
 	enum init_file_root root;
 	const char *from_workspace, *prefix;
@@ -48,26 +58,26 @@ struct restore {
 	struct shadow *then;				/* held: the actions borrow from it */
 	struct workspace now, scratch[RESTORE_SCRATCH]; /* likewise */
 	struct workspace noted[RESTORE_SCRATCH];	/* by restore_note() */
-	bool has_noted;					/* and so those places are put back */
-	enum init_file_root root;			/* of the actions that are added */
+	bool has_noted;					/* new files there are removed */
+	enum init_file_root root;			/* of the actions that are being added */
 	struct act *actions;
 	size_t n, room, n_sent, n_answered, n_good;
-	bool is_at_work;		   /* a thread */
-	bool is_cancelled;		   /* and nobody waits for it any more */
-	bool is_planned;		   /* what there is now could be read */
-	bool has_begun;			   /* init is asked */
-	const struct order_checked *order; /* whose volumes are told of, or NULL */
+	bool is_at_work;		   /* a thread works on it */
+	bool is_cancelled;		   /* nobody waits for it any more */
+	bool is_planned;		   /* the workspace could be listed */
+	bool has_begun;			   /* init's answers come here */
+	const struct order_checked *order; /* its volumes are compared; or NULL */
 	int64_t since_ns;
 	struct workspace after;
-	bool is_partial; /* there is more to come, when these have made it possible to list it */
-	bool is_short;	 /* some had no room */
-	bool is_again;	 /* once more, as others have made room since */
+	bool is_partial; /* another round follows these actions */
+	bool is_short;	 /* some actions had no room */
+	bool is_again;	 /* this is the second try of those, since others have made room */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
 };
 
-/* Is what is put back under the first @bytes of @path lost? What is put back, from @first on, is
- * sorted by path; modes come last. */
+/* Is the file whose path is the first @bytes of @path lost? Actions from @first on are sorted by
+ * path; modes come last. */
 static bool is_lost(
 	const struct restore *r, size_t first, size_t end, const char *path, size_t bytes)
 {
@@ -86,8 +96,8 @@ static bool is_lost(
 	return false;
 }
 
-/* A database that cannot be put back needs its journal, by which SQLite takes back what is half
- * done. What is removed comes before what is put back. */
+/* A database that cannot be put back needs its journal, by which SQLite rolls back what was half
+ * done. Removals come first in the list. */
 static void keep_journals(struct restore *r)
 {
 	static const char *const endings[] = {"-journal", "-wal", "-shm"};
@@ -219,7 +229,7 @@ static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
 	return fd < 0 ? -errno : workspace_scan(out, fd, &err);
 }
 
-/* Where not everything can be listed, nothing is known, and nothing will be removed. */
+/* If not everything can be listed, nothing is known, and nothing will be removed. */
 void restore_note(struct workspace noted[RESTORE_SCRATCH], const struct box *box)
 {
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -243,8 +253,8 @@ static void clear_scratch(struct restore *r)
 	}
 }
 
-/* What the step has closed can be neither listed nor changed. Returns: whether it is to be opened
- * first. */
+/* A directory that the step has closed can be neither listed nor changed. Returns: whether it is to
+ * be opened first. */
 static bool open_closed(struct restore *r, enum init_file_root root, const struct workspace *then,
 	const char *from_workspace)
 {
@@ -269,9 +279,9 @@ static bool open_all_closed(struct restore *r)
 }
 
 /*
- * What has another name gets its own back: it is not to go with that name, and who has it open has
- * what is put back. Of more files than can be listed, first those go that are new, as often as some
- * have gone.
+ * A file that was renamed gets its own name back, so that it is not removed under the new one, and
+ * a program that has it open sees what is put back. If there are more files than can be listed, new
+ * ones are removed first, in rounds as long as that helps.
  */
 static void plan_home(struct restore *r, bool is_stuck)
 {
@@ -289,12 +299,12 @@ static void plan_home(struct restore *r, bool is_stuck)
 		return;
 	}
 	if (then->is_cut || r->now.is_cut)
-		add_lost(r, "."); /* not all of it is known */
+		add_lost(r, "."); /* not all files are known */
 	shadow_diff(r->then, &r->now, add_action, r);
 	keep_journals(r);
 }
 
-/* What is to be done, by what is there now. Returns: false when that cannot be read. */
+/* Plan the next round. Returns: false when the workspace cannot be listed. */
 static bool plan(struct restore *r)
 {
 	struct err err;
@@ -340,7 +350,7 @@ static void start(struct restore *r, uv_work_cb work, uv_after_work_cb done)
 	done(&r->work, 0);
 }
 
-/* Returns: whether somebody waits for it. */
+/* The thread is done. Returns: whether somebody still waits for it. */
 static bool take_back(struct restore *r)
 {
 	struct session *s = r->session;
@@ -355,7 +365,7 @@ static bool take_back(struct restore *r)
 	return is_awaited;
 }
 
-/* Nobody answers any more. */
+/* Init does not answer any more. */
 static void give_up(struct restore *r)
 {
 	struct session *s = r->session;
@@ -394,7 +404,7 @@ static void look(struct restore *r)
 
 static void on_planned(uv_work_t *work, int status);
 
-/* What has no room may have it when all else is done: what is removed, and what becomes smaller. */
+/* An action that had no room may succeed when others have removed and shortened files. */
 static bool may_fit_now(struct restore *r)
 {
 	bool is_worth_it = r->is_short && r->n_good > 0 && !r->is_again;
@@ -419,13 +429,13 @@ static void on_filed(void *arg, uint64_t id, int status)
 {
 	struct restore *r = arg;
 	if (r->is_at_work)
-		return; /* whether the box is over is seen then */
+		return; /* the thread's end will notice that the box is over */
 	if (r->box->is_over) {
 		give_up(r);
 		return;
 	}
 	if (id >= r->n_sent)
-		return; /* a client's change, which was told that it failed */
+		return; /* the answer belongs to a client's change, which was told that it failed */
 	const struct act *a = id < r->n ? &r->actions[id] : NULL;
 	bool is_so = a &&
 		((a->action.act == SHADOW_REMOVE && status == -ENOENT) ||
@@ -438,13 +448,13 @@ static void on_filed(void *arg, uint64_t id, int status)
 	go_on(r);
 }
 
-/* From now on init's answers are for this. */
+/* From now on init's answers come here. */
 static void take_init(struct restore *r)
 {
 	if (r->has_begun)
 		return;
 	r->has_begun = true;
-	if (r->box->filed) /* a client's change: what it did does not last */
+	if (r->box->filed) /* a client's change under way is rolled back with the step */
 		r->box->filed(r->box->filed_arg, 0, -ECANCELED);
 	r->box->filed = on_filed;
 	r->box->filed_arg = r;
@@ -470,7 +480,8 @@ static void on_planned(uv_work_t *work, int status)
 static void begin(struct restore *r)
 {
 	struct session *s = r->session;
-	/* Undone steps were to leave something there; or those places go with the box. */
+	/* An undo leaves those places alone, since the steps were to leave files there. A box that
+	 * is given up takes them along. */
 	r->has_noted =
 		!is_rolling_back_for(s, ROLLBACK_UNDO) && s->rollback.state != ROLLBACK_HOST_FILES;
 	for (size_t i = 0; i < RESTORE_SCRATCH && r->has_noted; i++) {

@@ -1,11 +1,19 @@
 /*
- * Calls that code in a box makes of the outside.
+ * Calls that code in a box makes to the outside: tools, and functions of retort's own.
  *
- * Theory of operation. A driver's TOOL frame becomes a call, which the session holds until it is
- * answered or the step is stopped. Whoever has the session is asked for the answer by its event
- * `call`: a gate, or what was kept when the step is run again. The log of the step has each call
- * that was let through to there, and what the box was answered; so those must be the very bytes,
- * and they are kept before the box gets them.
+ * A TOOL frame of the driver becomes a call, which the session holds until it is answered or the
+ * step is stopped. The owner of the session is asked for the answer by its event `call`: it passes
+ * the call to a gate or, when a step runs again, takes the answer from the journal. The log of the
+ * step lists each call that got so far, with a digest of the answer that the box got. When the step
+ * runs again, its answers must have the same digests, so the bytes are kept before the box gets
+ * them.
+ *
+ * A call is answered once. That is tool_call_answer(), also for an error. If the step ends first,
+ * the call is cancelled instead: the event `cancel` is the last that the owner hears of it. Either
+ * of these events may close the session or answer other calls, so lists are searched anew after
+ * each.
+ *
+ * While calls wait, the wall clock of the step stands still (step_pause(), step_resume()).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,18 +31,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_BYTES = 4096 }; /* an error: there is always room for one, unless nobody reads them */
+enum { SMALL_BYTES = 4096 }; /* room for an error, which always fits unless nobody reads them */
 
 struct waiting {
 	struct tool_call call;
 	struct waiting *next;
 	struct session *session;
 	struct tool_frame frame;
-	int64_t place; /* in the step's log */
+	int64_t place; /* its index in the step's log */
 	uint64_t asked_ns;
-	bool is_held;	   /* the clock stands still for it */
-	bool is_told;	   /* events say so */
-	bool is_cancelled; /* nobody outside knows it any more */
+	bool is_held;	   /* it stops the clock */
+	bool is_told;	   /* its events are told */
+	bool is_cancelled; /* `cancel` was told */
 };
 
 json_t *tool_call_error(const char *name, const char *message, const char *hint)
@@ -65,7 +73,8 @@ static bool is_error(const json_t *error)
 	return false;
 }
 
-/* The text of @answer, whose reference is taken; of an error when it is none. */
+/* The text of @answer, whose reference is taken. If @answer is not of the right shape, the text of
+ * an error. */
 static char *text_of(json_t *answer)
 {
 	bool is_good = json_object_size(answer) == 1 &&
@@ -89,7 +98,7 @@ static bool is_error_text(const char *text)
 	return strncmp(text, "{\"error\"", strlen("{\"error\"")) == 0;
 }
 
-/* What of it is the value. */
+/* How many bytes of @text are the value. */
 static size_t value_bytes(const char *text)
 {
 	return is_error_text(text) ? 0 : strlen(text) - strlen("{\"value\":}");
@@ -115,7 +124,8 @@ static char *fit(const struct session *s, char *text)
 	return text;
 }
 
-/* The frame: {"call": N, and the answer's member. What cannot be sent waits for the time limit. */
+/* Send {"call": N, and the member of the answer. If it cannot be sent, the code waits until its
+ * time limit. */
 static void send_answer(struct session *s, uint64_t number, const char *text)
 {
 	struct err none;
@@ -131,7 +141,7 @@ static void send_answer(struct session *s, uint64_t number, const char *text)
 	free(both);
 }
 
-/* Answered without having been asked: nothing is kept. @error is taken. */
+/* Answer a call that was not passed on. Nothing is kept. @error is taken. */
 static void send_refusal(struct session *s, uint64_t number, json_t *error)
 {
 	char *text = text_of(error);
@@ -175,8 +185,8 @@ static bool is_kept(const struct session *s, const char *text, bool is_untrusted
 		s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err) >= 0;
 }
 
-/* It is kept before the box gets it; why it cannot be is the host's affair. What the log then says
- * the box was answered must be there when the step is run again. */
+/* Keep the answer before the box gets it. What the log says must be available when the step runs
+ * again; why an answer cannot be kept concerns only the host. */
 static char *keep(struct waiting *w, char *text, bool is_untrusted)
 {
 	struct session *s = w->session;
@@ -205,7 +215,7 @@ static json_t *event_of(const struct waiting *w, const char *state)
 	return event;
 }
 
-/* Whoever is told may end the session. */
+/* The listener may end the session. */
 static void tell(const struct session *s, json_t *event)
 {
 	if (s->listener && s->listener->tool && event)
@@ -282,7 +292,7 @@ static void link_waiting(struct waiting *w)
 	c->parts += w->frame.parts;
 }
 
-/* Takes over what @f has. Returns: NULL without memory. */
+/* Takes over the contents of @f. Returns: NULL without memory. */
 static struct waiting *hold(struct session *s, struct tool_frame *f)
 {
 	size_t bytes;
@@ -301,7 +311,7 @@ static struct waiting *hold(struct session *s, struct tool_frame *f)
 	return w;
 }
 
-/* Whoever was told of it may have ended the session, and it. */
+/* The listener may have ended the session, and the call with it. */
 static bool is_waiting(const struct session *s, const struct waiting *w)
 {
 	const struct waiting *at = s->calls.first;
@@ -355,7 +365,7 @@ int tool_calls_take(struct session_driver *p, const struct frame *frame, struct 
 	}
 	p->last_call = f.number;
 	if (f.step != s->step_id || !s->began_ns)
-		; /* of a step that is over: nobody may be told */
+		; /* it belongs to a step that is over */
 	else if (++s->calls.n_made > CALLS_STEP_MAX)
 		send_refusal(s, f.number,
 			tool_call_error("ToolLimit", "the step has made 10000 calls already",
@@ -379,7 +389,7 @@ static void cancel(struct waiting *w)
 		s->events.cancel(s->events.arg, &w->call);
 }
 
-/* Whoever is told of one may answer others. */
+/* The owner, when it is told of one, may answer others. */
 static struct waiting *first_asked(const struct session *s)
 {
 	struct waiting *w = s->calls.first;
@@ -402,7 +412,7 @@ static void on_written(void *arg)
 	go_on(arg);
 }
 
-/* Is it worth waiting, that is: can somebody write, and be told to? */
+/* Can somebody write input, and be told that the step waits for it? */
 static bool can_be_written(const struct session *s)
 {
 	const struct stdin_queue *in = s->step->stdin_queue;
@@ -416,7 +426,7 @@ void tool_calls_read(struct session *s)
 		step_interrupt_again(s);
 	if (s->calls.is_reading || s->step_state != STEP_RUNNING || !can_be_written(s))
 		return;
-	s->calls.is_reading = true; /* whoever is told may have written already */
+	s->calls.is_reading = true; /* the listener may have written already */
 	if (s->calls.n_held++ == 0)
 		step_pause(s);
 	stdin_queue_watch(s->step->stdin_queue, on_written, s);

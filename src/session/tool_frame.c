@@ -19,7 +19,7 @@ void tool_frame_done(struct tool_frame *f)
 	*f = (struct tool_frame){0};
 }
 
-/* Returns: what follows @words, each behind any white space; NULL when they are not there. */
+/* Returns: what follows @words, each after any white space; NULL when the text is another. */
 static const char *after(const char *at, const char *const *words)
 {
 	for (; at && *words; words++) {
@@ -39,7 +39,7 @@ static const char *number_at(const char *at, uint64_t *out)
 	return at + n;
 }
 
-/* What it begins with, whatever follows. */
+/* Read the members that come first, whatever follows. */
 static int read_head(struct tool_frame *out, const char *data, size_t bytes, struct err *err)
 {
 	static const char *const before_id[] = {"{", "\"id\"", ":", "\"", NULL};
@@ -56,7 +56,7 @@ static int read_head(struct tool_frame *out, const char *data, size_t bytes, str
 		: err_set(err, ERR_PROTOCOL, "a call that does not say first which one it is");
 }
 
-/* It is answered, though it cannot be taken. */
+/* The call cannot be taken, but it is answered. */
 static int refuse(struct tool_frame *out, const char *name, const char *message, const char *hint)
 {
 	out->error = tool_call_error(name, message, hint);
@@ -74,7 +74,7 @@ static bool is_printable(const char *name, size_t bytes)
 	return true;
 }
 
-/* The parser may have taken other members of the same name for those that the head has. */
+/* The JSON parser may have found other values for the members that were read from the head. */
 static bool is_whole(const struct tool_frame *f, const json_t *json)
 {
 	char id[24];

@@ -97,7 +97,7 @@ void record_set_error(struct record *r, const char *name, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(message, sizeof message, fmt, ap);
 	va_end(ap);
-	/* It may quote a driver, and may have been cut inside a character. */
+	/* The message may quote a driver, and may be cut inside a character. */
 	(void)utf8_repair(&text, message, strlen(message), NULL);
 	json_t *error = json_pack("{s:s, s:s}", "name", name, "message", buf_str(&text));
 	json_t *line = json_object_get(r->error, "line");
@@ -252,7 +252,7 @@ json_t *record_json(const struct record *r)
 	return out;
 }
 
-/* What came out, apart from what differs from run to run. */
+/* What came out, without the parts that differ from run to run. */
 static json_t *output_object(const struct record *r)
 {
 	json_t *out = json_need(json_pack("{s:s, s:O, s:O}", "status", status_words[r->status],

@@ -1,4 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames of a driver, checked and taken into a record.
+ *
+ * The program in the box can write to the driver's channel, so a frame is treated like input from
+ * an attacker. Its size and its number of JSON values are bounded before it is parsed. Then every
+ * member is checked, and only known members are copied, cut to a length that records can afford. A
+ * frame of the wrong shape is a breach of the protocol and ends the step. A frame that is only too
+ * much (too many displays, MIME types, lines of a traceback) is cut, and the record says so.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/step/report.h"
 
 #include "base/attr.h"
@@ -13,8 +23,8 @@
 
 enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
 
-/* Of an error's texts; all lines of a traceback together. Drivers have smaller ones, which say what
- * was cut. */
+/* Bounds of an error's texts, and of all lines of a traceback together. Drivers have smaller ones,
+ * and say what they cut. */
 enum { ERROR_NAME_BYTES = 1 << 10, ERROR_TEXT_BYTES = 64 << 10, TRACEBACK_BYTES = 1 << 20 };
 
 static json_t *parse(const char *data, size_t bytes, struct err *err)
@@ -44,8 +54,8 @@ static bool is_mime(const char *text)
 	return n > 0 && n <= MIME_BYTES_MAX;
 }
 
-/* Types that are none, and those beyond REPORT_MIMES_MAX, are left out; the text says how many. A
- * program names the types of its values. Returns: a new reference. */
+/* Copy MIME types. Invalid types, and those beyond REPORT_MIMES_MAX, are left out, and the text
+ * says how many: a program chooses the types of its values. Returns: a new reference. */
 static json_t *copy_mimes(json_t *data)
 {
 	static const char text[] = "text/plain";
@@ -95,7 +105,7 @@ static json_t *cut_text(json_t *text, size_t max_bytes)
 	return json_stringn(buf_str(&out), out.bytes);
 }
 
-/* How many of the lines from @at on, every @step-th, have room. */
+/* How many lines have room, from @at on in steps of @step. */
 static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 {
 	size_t bytes = 0, n = 0;
@@ -108,7 +118,7 @@ static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 	return n;
 }
 
-/* The middle goes: what was called first and what went wrong are at the ends. */
+/* Cut the middle: the first calls and the place of the error are at the ends. */
 static json_t *cut_lines(const json_t *lines)
 {
 	json_t *out = json_need(json_array());
@@ -127,7 +137,8 @@ static json_t *cut_lines(const json_t *lines)
 	return out;
 }
 
-/* Only the members we know, as long as they may be: nothing a driver adds reaches the record. */
+/* Copy the known members, cut to their bounds: nothing else that a driver adds reaches the record.
+ */
 static json_t *copy_error(const json_t *error)
 {
 	json_t *copy = json_need(json_object()), *line = json_object_get(error, "line");
@@ -145,7 +156,7 @@ static bool is_short(const json_t *text)
 	return json_is_string(text) && json_string_length(text) <= REPORT_NAME_BYTES;
 }
 
-/* Of what is no such thing nothing is taken: the step is as good without. */
+/* Invalid variables are left out: the step is as good without them. */
 static json_t *copy_variables(const json_t *result)
 {
 	static const char *const members[] = {"name", "type", "size", "change"};
@@ -164,7 +175,7 @@ static json_t *copy_variables(const json_t *result)
 	return out;
 }
 
-/* What its runtime has undone itself, as one of the words that there are. */
+/* What the runtime itself has undone, as one of the known words. */
 static const char *undone_of(const json_t *result)
 {
 	static const char *const words[] = {"step", "part", "transaction"};
@@ -191,7 +202,7 @@ static int check_result(const json_t *result, struct err *err)
 	return error ? check_error(error, err) : 0;
 }
 
-/* Returns: 1: it is; 0: it is an earlier one's. */
+/* Returns: 1: @result belongs to @step; 0: to an earlier step. */
 static int is_of(const json_t *result, uint64_t step, struct err *err)
 {
 	const char *text = json_string_value(json_object_get(result, "id"));

@@ -1,13 +1,12 @@
-/* What a driver reports, checked: its frames become parts of a record. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Frames of a driver, checked and taken into a record. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 #include "session/step/record.h"
 #include "session/step/step.h"
 
-/* More than any honest report has; bounds what a hostile one costs to parse and to hold (about 100
- * bytes each). All displays of a step together have no more either. */
+/* More than any honest report has. It bounds what a hostile one costs to parse and hold, about 100
+ * bytes for each part. All displays of a step together have the same bound. */
 enum {
 	REPORT_PARTS_MAX = 250000,
 	REPORT_MIMES_MAX = 32,
@@ -18,9 +17,8 @@ enum {
 
 /*
  * Take the RESULT of @step into @record and @end.
- * Returns: 1, or 0 when it is that of an earlier step, whose end somebody else had told: the record
- *          is then as before.
- * Errors:  ERR_PROTOCOL; likewise.
+ * Returns: 1; or 0 when it is the RESULT of an earlier step, which ended in another way: nothing
+ * has changed then. Errors:  ERR_PROTOCOL; nothing has changed then.
  */
 int report_result(const char *data, size_t bytes, uint64_t step, struct record *record,
 	struct step_end *end, struct err *err);

@@ -164,7 +164,7 @@ void step_judge(struct record *r, const struct step_end *end)
 		r->status = end->is_error ? RECORD_ERROR : RECORD_OK;
 		r->exit_status = end->exit_code;
 		r->has_exited = end->is_session && end->is_exit;
-		/* What its runtime says of an interrupt is not why it ended. */
+		/* The runtime's words about an interrupt are not why it ended. */
 		if (end->cause == STEP_CAUSE_NONE)
 			r->exit_code = end->exit_code;
 	}

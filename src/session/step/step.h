@@ -23,14 +23,14 @@ enum step_state {
 
 enum step_event {
 	STEP_SENT,    /* what it waited for is there */
-	STEP_RESULT,  /* the driver sent one */
+	STEP_RESULT,  /* the driver sent RESULT */
 	STEP_EXITED,  /* the driver process ended */
-	STEP_BROKEN,  /* the driver sent what is no frame, or the box is gone */
+	STEP_BROKEN,  /* the driver sent an invalid frame, or the box is gone */
 	STEP_LIMIT,   /* wall or CPU time is up, or the caller interrupts */
 	STEP_MEMORY,  /* the engine measured more memory, or counted more processes, than allowed */
 	STEP_GRACE,   /* the grace is over */
-	STEP_SETTLED, /* the box's last books are in */
-	STEP_NAMED,   /* its record has its name */
+	STEP_SETTLED, /* commit or rollback is done, and usage has been read */
+	STEP_NAMED,   /* the record has its name */
 	STEP_EVENT_END_
 };
 
@@ -41,17 +41,18 @@ struct step_move {
 	enum step_action action;
 };
 
-/* What to do on @event in @state. Never fails: what makes no sense in a state is ignored there. */
+/* What to do on @event in @state. Never fails: an event that makes no sense in a state is ignored.
+ */
 struct step_move step_advance(enum step_state state, enum step_event event);
 
-/* Nothing that comes belongs to it any more. */
+/* Does nothing that arrives now belong to the step any more? */
 bool step_is_over(enum step_state state);
 
-/* Why a step was stopped; the first cause stays. */
+/* Why a step was stopped; the first cause counts. */
 enum step_cause {
 	STEP_CAUSE_NONE,
 	STEP_CAUSE_WALL,
-	STEP_CAUSE_WAIT, /* wall time, with what it waited for answers from outside */
+	STEP_CAUSE_WAIT, /* wall time, including the time that it waited for answers */
 	STEP_CAUSE_CPU,
 	STEP_CAUSE_MEMORY,
 	STEP_CAUSE_PIDS,
@@ -63,21 +64,21 @@ enum step_cause {
 /* What is known of how a step ended. */
 struct step_end {
 	enum step_cause cause;
-	const char *why;	/* of STEP_CAUSE_PROTOCOL and STEP_CAUSE_BOX */
+	const char *why;	/* the story of STEP_CAUSE_PROTOCOL and STEP_CAUSE_BOX */
 	enum err_code why_code; /* of STEP_CAUSE_BOX, or ERR_NONE */
-	bool has_result; /* the driver reported: then `is_error` and `exit_code` are its words */
+	bool has_result; /* the driver sent RESULT: then `is_error` and `exit_code` are from it */
 	bool is_error;
-	bool is_exit; /* and of the code's own will, before its end */
+	bool is_exit; /* the code called exit() or the like */
 	int exit_code;
-	bool is_cpu_following; /* nobody gave a limit on CPU time */
-	bool is_session;       /* then `outcome` tells what became of its state */
+	bool is_cpu_following; /* the limit on CPU time follows that on wall time */
+	bool is_session;       /* then `outcome` says what became of its state */
 	enum record_outcome outcome;
 	bool has_exited; /* the driver process ended with `wait_status` */
 	int wait_status;
 };
 
 /*
- * Decide status, exit code, signal, exit status, outcome and the error of a record. The usage and
- * limits of @record are filled already.
+ * Decide status, exit code, signal, exit status, outcome and the error of a record, whose usage and
+ * limits are filled in already.
  */
 void step_judge(struct record *record, const struct step_end *end);
