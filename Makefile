@@ -70,7 +70,7 @@ hosts: all     ## show retort in two real agents, with a model that is a script 
 	@test/interop/hosts/run --retort $(BUILD)/retort $(HOSTSARGS)
 
 units: all     ## the systemd units under a systemd that runs (root, debootstrap, systemd-container)
-	@test/units/run $(BUILD) $(UNITSARGS)
+	@test/systemd/run $(BUILD) $(UNITSARGS)
 
 vm: all        ## a Debian with cgroup v2, emulated, and retort in it (root, debootstrap, qemu; VMARGS: --all)
 	@test/vm/run $(BUILD) $(VMARGS)

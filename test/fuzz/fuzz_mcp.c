@@ -2,7 +2,7 @@
  * whose tools need no engine. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "mcp_bench.h"
+#include "unit/serve/mcp_bench.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "../unit/plan_tools.h"
+#include "unit/plan/plan_tools.h"
 #include "plan/builtin/builtin.h"
 #include "plan/check/check.h"
 

@@ -4,7 +4,7 @@
 
 #include "api/operation/operation.h"
 #include "api/run/runs.h"
-#include "fake_registry.h"
+#include "unit/registry/fake_registry.h"
 #include "registry/owner.h"
 #include "t.h"
 

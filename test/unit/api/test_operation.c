@@ -3,7 +3,7 @@
 #include "api/operation/operation.h"
 #include "api/run/runs.h"
 
-#include "fake_registry.h"
+#include "unit/registry/fake_registry.h"
 #include "t.h"
 
 #include <stdio.h>

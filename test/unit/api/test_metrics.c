@@ -3,7 +3,7 @@
 
 #include "api/operation/principal.h"
 #include "api/run/runs.h"
-#include "fake_registry.h"
+#include "unit/registry/fake_registry.h"
 #include "registry/stats.h"
 #include "t.h"
 

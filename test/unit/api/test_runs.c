@@ -3,7 +3,7 @@
 #include "api/run/runs.h"
 
 #include "api/operation/operation.h"
-#include "fake_registry.h"
+#include "unit/registry/fake_registry.h"
 #include "t.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "api/run/runs.h"
 #include "base/fd.h"
-#include "fake_registry.h"
+#include "unit/registry/fake_registry.h"
 #include "serve/connection.h"
 #include "serve/rpc.h"
 #include "t.h"
