@@ -358,6 +358,7 @@ class Sizes(Workspace):
             with open(os.path.join(top, "d", "l99"), "rb") as f:
                 self.assertEqual(f.read(), bytes(range(1, 256)) * (1 << 14))
 
+    @harness.as_user
     def test_T_WORKSPACE_SIZE_more_files_than_are_listed(self):
         """What is copied of too many files is said not to be all."""
         code = "for i in range(10_050): open('%d' % i, 'w').close()"
