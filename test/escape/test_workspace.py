@@ -18,6 +18,8 @@ import attack  # noqa: E402
 import harness  # noqa: E402
 import rpc  # noqa: E402
 
+N_NAMES = 30  # of one file, which is copied once
+
 
 class Workspace(harness.Case):
     def setUp(self):
@@ -340,7 +342,7 @@ class Sizes(Workspace):
     def test_T_WORKSPACE_SIZE_names_of_one_file_and_holes_of_a_session(self):
         """The same by way of an engine: of all files, and of those that a step made."""
         code = ("import os\nopen('a', 'wb').write(bytes(range(1, 256)) * (1 << 14))\nos.mkdir('d')\n"
-                "for i in range(100): os.link('a', f'd/l{i}')\n"
+                f"for i in range({N_NAMES}): os.link('a', f'd/l{{i}}')\n"
                 "for i in range(2): open(f's{i}', 'wb').truncate(10 << 20)")
         changed = os.path.join(self.top, "changed")
         with rpc.Engine() as engine:
@@ -350,12 +352,12 @@ class Sizes(Workspace):
                 self.assertEqual((done.status, done.err), (0, ""))
         for top in (changed, self.out):
             found = {n: os.lstat(os.path.join(t, n)) for t, _, f in os.walk(top) for n in f}
-            self.assertEqual(len(found), 103)
+            self.assertEqual(len(found), N_NAMES + 3)
             self.assertEqual(len({st.st_ino for n, st in found.items() if n[0] in "al"}), 1)
             self.assertEqual(found["s1"].st_size, 10 << 20)
             taken = sum({st.st_ino: st.st_blocks * 512 for st in found.values()}.values())
             self.assertLess(taken, 8 << 20, top)
-            with open(os.path.join(top, "d", "l99"), "rb") as f:
+            with open(os.path.join(top, "d", f"l{N_NAMES - 1}"), "rb") as f:
                 self.assertEqual(f.read(), bytes(range(1, 256)) * (1 << 14))
 
     @harness.as_user
