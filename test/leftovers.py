@@ -44,7 +44,7 @@ def state():
     table = processes()
     host = harness.host_state()
     found = {("mount", path) for path in host["mounts"]}
-    found |= {("file", name) for name in host["temporary"] if not name.startswith("retort-unit")}
+    found |= {("file", name) for name in host["temporary"] if not name.startswith(("retort-unit", "retort-dist"))}
     for pid, (_, name, start_time) in table.items():
         if (name.startswith("retort") or is_marked(pid)) and not is_strangers(pid, table):
             found.add(("process", f"{pid} {name} {start_time}"))
