@@ -33,7 +33,7 @@ static bool copy_part(int from, int to, off_t at, off_t end)
 	return true;
 }
 
-/* What is a hole there stays one here: it takes no memory. */
+/* Copy the data only: holes in the source stay holes in the copy and take no memory. */
 static bool copy_all(int from, int to, off_t bytes)
 {
 	for (off_t at = 0; at < bytes;) {
@@ -41,7 +41,7 @@ static bool copy_all(int from, int to, off_t bytes)
 		if (data < 0 && errno == ENXIO)
 			return true;
 		if (data < 0)
-			data = at; /* a file system without holes */
+			data = at; /* the file system does not report holes */
 		at = lseek(from, data, SEEK_HOLE);
 		if (at <= data || at > bytes)
 			at = bytes;
@@ -86,7 +86,7 @@ char *anon_file_save(int fd, off_t bytes)
 	return kept == MAP_FAILED || at < bytes ? NULL : kept;
 }
 
-/* What is nothing but zeros may have been a hole. */
+/* A block of zeros may have been a hole: punch one instead of writing zeros. */
 static bool put_back_block(int to, const char *block, size_t bytes, off_t at)
 {
 	static const char zeros[4096];

@@ -1,21 +1,32 @@
-/* Files without a name. libc only. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Anonymous files (memfd, or O_TMPFILE where memfd is not allowed), and copies of unlinked ones.
+ * libc only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Returns: a new, empty one, open for both and closed by exec; -1 when there is none to be had. */
+/* A new empty file, open for reading and writing, close-on-exec. Returns: a descriptor, or -1. */
 int anon_file_new(void);
 
 /*
- * A copy of the first @bytes of the regular file @fd, which may be open for writing only.
+ * Copy the first @bytes of the regular file @fd, which may be open for writing only, into a new
+ * anonymous file.
  * Returns: a descriptor, or -1.
  */
 int anon_file_copy(int fd, off_t bytes);
 
-/* The same in memory, for munmap(). @bytes is not 0. Returns: NULL when it cannot be read. */
+/*
+ * Read the first @bytes of @fd into memory; free with munmap(). @bytes must not be 0. Returns:
+ * NULL when the file cannot be read.
+ */
 char *anon_file_save(int fd, off_t bytes);
 
-/* Make the file @fd, which may be open for reading only, what was @kept of it. Returns: whether it
- * is. */
+/*
+ * Write @kept back to the file @fd, which may be open for reading only, and cut the file to
+ * @bytes. Returns: whether that succeeded.
+ */
 bool anon_file_restore(int fd, const char *kept, off_t bytes);

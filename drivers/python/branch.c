@@ -1,5 +1,23 @@
 /*
- * C1 and C2. What C1 does happens in P's memory: only calls that touch nothing of libc's but errno.
+ * Cloning a process into a new box, and adapting the copy to it. The theory is in branch.h; P is
+ * the process that is branched, C1 the clone that becomes the init of the new box, C2 the copy of
+ * P.
+ *
+ * First half, the clones. P calls clone() with CLONE_VM | CLONE_VFORK and new namespaces: P
+ * stands still and C1 runs in P's memory, on a stack of its own. C1 therefore makes only system
+ * calls and changes nothing of libc's state but errno. It maps its user id, drops all
+ * capabilities, waits for the warden's first word, and clones C2 with a plain SYS_clone, without
+ * CLONE_VM: C2 gets a copy-on-write copy of the memory that P and C1 share. C2 returns to P's
+ * caller by longjmp() into its copy of P's stack, which is intact because P has not moved since.
+ * C1 then executes init, which releases P.
+ *
+ * Second half, branch_settle(). C2 has inherited P's descriptors and mappings, which lead into
+ * P's box. Every descriptor is replaced under its old number: files are opened again by path in
+ * the new box, pipes and sockets with both ends in the process are created again (sockets.c), and
+ * the rest become an end of a closed socketpair, so that a library that holds the number sees
+ * end-of-file and never an unrelated file. Epoll instances come in a second pass, because they
+ * watch the replacements. Shared mappings are copied or mapped again first (shared.c): they need
+ * the old descriptors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +56,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MESSAGE_QUEUES = 0x19800202 }; /* MQUEUE_MAGIC of the kernel, in none of its headers */
+enum { MESSAGE_QUEUES = 0x19800202 }; /* MQUEUE_MAGIC of the kernel, which no header exports */
 enum { BRANCH_STACK_BYTES = 64 << 10, BRANCH_CAP_MAX = 63 };
 enum { BRANCH_INIT_FD = 3, BRANCH_SYNC_FD = 4, BRANCH_OTHER_FD = 10 };
 enum {
@@ -47,16 +65,16 @@ enum {
 };
 enum { RSEQ_BYTES_MIN = 32, RSEQ_SIGNATURE = 0x53053053 };
 
-/* Known to glibc from 2.35 on; a libc without registers none. */
+/* Defined by glibc 2.35 and newer. Other libcs do not register restartable sequences. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* What P leaves for C1, and C1 for P: they share it. */
+/* What P passes to C1 and C1 back to P: they share memory. */
 struct passage {
 	const struct branch_fds *fds;
-	int error;	   /* what C1 failed with; 0 once it can no more */
-	int *tid_address;  /* where libc keeps the thread's id */
-	void *robust_head; /* the list of robust locks, and its size as libc gave it */
+	int error;	   /* errno of C1's failure; 0 from when C1 can no longer fail */
+	int *tid_address;  /* where libc keeps the thread id */
+	void *robust_head; /* the robust futex list and its size, as libc registered them */
 	size_t robust_bytes;
 	struct clone_attrs attrs;
 	jmp_buf back;
@@ -102,7 +120,10 @@ static int write_file(const char *path, const char *text)
 	return r;
 }
 
-/* The maps that the filter's owner expects: one id, the one there is. Source: user_namespaces(7) */
+/*
+ * Map the one user and group id, as the seccomp filter's supervisor expects. Source:
+ * user_namespaces(7)
+ */
 static int map_ids(void)
 {
 	int r = write_file("/proc/self/setgroups", "deny");
@@ -112,9 +133,10 @@ static int map_ids(void)
 }
 
 /*
- * The warden says two words: when C1 has the limits that C2 is to inherit, and, to C2 and to the
- * init that C1 is by then, when the box is furnished. With the first come the `tasks` files of C1's
- * cgroup, if it is to write itself into any. Its end being closed is an answer too.
+ * The warden sends two words: WORD_CLONE when C1 has the limits that C2 inherits, and WORD_GO, to
+ * C2 and to the init that C1 has become, when the box is furnished. WORD_CLONE may carry
+ * descriptors of the `tasks` files of cgroups; C1 writes itself into them. End-of-file means that
+ * the warden gave up.
  */
 enum { WORD_CLONE = 'c', WORD_GO = 'g', JOIN_MAX = 4 };
 
@@ -151,8 +173,8 @@ static int tell_warden(const struct branch_fds *fds)
 }
 
 /*
- * The new user namespace brought all capabilities; nobody here is to have one again. The bounding
- * set first: it takes a capability to empty.
+ * The new user namespace gave C1 all capabilities; no process here may have one again. The
+ * bounding set comes first, because dropping from it takes a capability.
  */
 static int drop_capabilities(void)
 {
@@ -174,7 +196,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
 }
 
-/* The copy of P. Not fork(): its at-fork handlers would run here, in P's memory. */
+/* Clone C2, the copy of P. fork() would run its at-fork handlers here, in P's memory. */
 static pid_t clone_copy(const struct passage *p)
 {
 	const unsigned long flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
@@ -185,7 +207,7 @@ static pid_t clone_copy(const struct passage *p)
 #endif
 }
 
-/* Becomes init on success. */
+/* Execute init in this process. Returns: only on failure, negative errno. */
 static int become_init(struct passage *p, pid_t driver)
 {
 	const struct branch_fds *fds = p->fds;
@@ -208,9 +230,9 @@ static int become_init(struct passage *p, pid_t driver)
 }
 
 /*
- * C1. C2 leaves by a long jump to where P stands, on C2's own copy of P's stack: the frames are all
- * there, since P does not move until C1 has left this memory. There is no other way back: C1 cannot
- * run on P's stack, which must stay as it is, and C2 is born where C1 is.
+ * The body of C1. C2 leaves by longjmp() to where P stands, on C2's own copy of P's stack. Its
+ * frames are intact, since P does not run until C1 has left the shared memory. No other way leads
+ * back: C1 must not run on P's stack, and C2 starts where C1 is.
  */
 static int c1_main(void *arg)
 {
@@ -229,10 +251,13 @@ static int c1_main(void *arg)
 		r = driver < 0 ? -errno : become_init(p, driver);
 	}
 	p->error = -r;
-	_exit(1); /* and with process 1 of the namespace all others */
+	_exit(1); /* process 1 of the namespace: its end kills all others */
 }
 
-/* What the kernel forgets in a copy made of C1, and libc believes it has. */
+/*
+ * Register again what the kernel drops in a clone and libc still relies on: robust futexes and
+ * restartable sequences.
+ */
 static void restore_thread(const struct passage *p)
 {
 	if (p->robust_head)
@@ -248,7 +273,10 @@ static void restore_thread(const struct passage *p)
 
 static int clone_c1(struct passage *p)
 {
-	/* Not on P's stack, and of no use to anyone else: P is alone. */
+	/*
+	 * C1's stack. One static area is enough: P is the only thread, so only one branch is made
+	 * at a time.
+	 */
 	static char stack[BRANCH_STACK_BYTES] __attribute__((aligned(16)));
 	if (setjmp(p->back) != 0) { /* NOLINT(cert-err52-cpp) */
 		restore_thread(p);
@@ -282,7 +310,7 @@ int branch_clone(const struct branch_fds *fds)
 	return r;
 }
 
-/* ---- C2 at home ---- */
+/* ---- C2 adapts to the new box ---- */
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 256 };
 
@@ -290,10 +318,10 @@ struct settling {
 	int channel_fd;
 	const int *keep;
 	size_t n_keep;
-	int own;	/* the descriptor of the list itself */
-	int dead;	/* one end of a closed pair, made when the first is needed */
-	bool has_epoll; /* there is one, for later */
-	struct stat stdio[BRANCH_STDIO]; /* what stood there before */
+	int own;	/* the descriptor of the directory that is being listed */
+	int dead;	/* an end of a closed socketpair, created when first needed */
+	bool has_epoll; /* an epoll instance exists: a second pass is needed */
+	struct stat stdio[BRANCH_STDIO]; /* what was open there in P */
 	struct branch_report *report;
 };
 
@@ -308,7 +336,7 @@ static bool is_kept(const struct settling *s, int fd)
 	return false;
 }
 
-/* Put @from, which is then closed, in the place of @fd. */
+/* Move @from to the number @fd; @from is closed. */
 static bool replace(int fd, int from)
 {
 	int fd_flags = fcntl(fd, F_GETFD);
@@ -319,7 +347,10 @@ static bool replace(int fd, int from)
 	return is_done;
 }
 
-/* The number stays taken: whoever holds it must not find another's file there some day. */
+/*
+ * Replace @fd by the closed socketpair. The number must stay taken: a library that holds it must
+ * never find an unrelated file there.
+ */
 static void lose(struct settling *s, int fd)
 {
 	int pair[2];
@@ -338,7 +369,7 @@ static void lose(struct settling *s, int fd)
 		(void)close(fd);
 }
 
-/* By @now, which is like it; or -1. */
+/* Replace @fd by @now, its counterpart in this box, or by the closed socketpair when @now is -1. */
 static void put(struct settling *s, int fd, int now)
 {
 	if (replace(fd, now))
@@ -352,7 +383,10 @@ static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
 	snprintf(out, LINE_BYTES, "/proc/self/%s/%d", dir, fd);
 }
 
-/* What has no name any more, or not this one. Returns: a descriptor, or -1. */
+/*
+ * Copy a file that has no name any more, or whose name now belongs to another file. Returns: a
+ * descriptor, or -1.
+ */
 static int copy_unlinked(int fd, const struct stat *st, int flags)
 {
 	char path[LINE_BYTES];
@@ -364,7 +398,9 @@ static int copy_unlinked(int fd, const struct stat *st, int flags)
 	return st->st_size > BRANCH_COPY_MAX ? -1 : anon_file_copy(fd, st->st_size);
 }
 
-/* By its name, in the mounts of this box: a directory of the old ones leads to what is below them.
+/*
+ * Open a file of P's by its name in this box's mounts: P's own directories lead into P's box. A
+ * file outside the box's own directories must be the same file, else it is opened through /proc.
  */
 static int open_again(
 	const char *path, const char *link, int flags, const struct stat *st, bool is_own)
@@ -380,12 +416,15 @@ static int open_again(
 	return S_ISDIR(st->st_mode) ? -1 : open(link, flags);
 }
 
-/* @file_system: by its magic number. */
+/* Replace the file @fd by one that this box opens. @file_system: its magic number. */
 static void renew_file(struct settling *s, int fd, const struct stat *st, long file_system)
 {
 	char link[LINE_BYTES], path[PATH_BYTES];
-	/* O_TMPFILE holds O_DIRECTORY, which says nothing of what is open already; and it is by a
-	 * link that some are opened. */
+	/*
+	 * F_GETFL never reports most of these flags; they are cleared all the same. O_TMPFILE
+	 * contains O_DIRECTORY, which would make open() fail on a regular file. O_NOFOLLOW would
+	 * fail on the /proc link.
+	 */
 	const int not_again = O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE | O_NOFOLLOW;
 	struct stat now;
 	off_t at = lseek(fd, 0, SEEK_CUR);
@@ -393,18 +432,18 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	proc_path(link, "fd", fd);
 	ssize_t n = readlink(link, path, sizeof path - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	bool is_proc = file_system == PROC_SUPER_MAGIC; /* the old one tells of other processes */
+	bool is_proc = file_system == PROC_SUPER_MAGIC; /* the old /proc shows P's process ids */
 	bool is_own = is_proc || shared_is_own_path(path);
 	if (flags >= 0 && st->st_nlink > 0)
 		new_fd = open_again(path, link, (flags & ~not_again) | O_CLOEXEC, st, is_own);
 	if (new_fd >= 0 && (fstat(new_fd, &now) < 0 || ((now.st_mode ^ st->st_mode) & S_IFMT))) {
-		(void)close(new_fd); /* another thing has the name now */
+		(void)close(new_fd); /* the name now belongs to a file of another kind */
 		new_fd = -1;
 	}
 	if (new_fd >= 0 && is_own && s->report->reopened)
 		s->report->reopened(st, &now);
 	if (new_fd < 0 && !is_own && st->st_nlink > 0 && !S_ISDIR(st->st_mode))
-		return; /* read-only, or the volume's: nobody's but the host's */
+		return; /* read-only, or in a volume of the host: sharing it is harmless */
 	if (new_fd < 0 && S_ISREG(st->st_mode) && !is_proc)
 		new_fd = copy_unlinked(fd, st, (flags & ~not_again) | O_CLOEXEC);
 	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
@@ -412,7 +451,7 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	put(s, fd, new_fd);
 }
 
-/* A copy of the old standard output leads to the new one. */
+/* A duplicate of P's standard output becomes a duplicate of the new one. */
 static bool renew_stdio(const struct settling *s, int fd, const struct stat *st)
 {
 	for (int i = 0; i < BRANCH_STDIO; i++)
@@ -430,7 +469,10 @@ static bool has_link(int fd, const char *wanted)
 	return strcmp(link, wanted) == 0;
 }
 
-/* Epoll instances last: they watch what the others have become. */
+/*
+ * Replace one descriptor. Epoll instances are left for the last pass: they must watch the
+ * replacements of the others.
+ */
 static void renew(struct settling *s, int fd, bool is_last)
 {
 	struct stat st;
@@ -472,7 +514,7 @@ static int renew_all(struct settling *s, bool is_last)
 	return 0;
 }
 
-/* The directory has the same name in the new workspace, if it is still there. */
+/* Change to the directory of the same name in the new workspace, or to /home/user. */
 static int change_directory(void)
 {
 	char path[PATH_BYTES];
@@ -481,7 +523,7 @@ static int change_directory(void)
 	return chdir("/home/user") < 0 ? -errno : 0;
 }
 
-/* C1 has given up everything; this is to be sure. */
+/* C1 dropped all capabilities before it cloned C2. Verify that. */
 static int check_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -494,7 +536,7 @@ static int check_capabilities(void)
 	return 0;
 }
 
-/* Out of the way of all targets first, so that none is overwritten before it has moved. */
+/* Duplicate all to high numbers first, so that no descriptor is overwritten before it has moved. */
 static int place(struct branch_fds *fds, int channel_fd)
 {
 	const int least = channel_fd < BRANCH_INIT_FD ? BRANCH_INIT_FD + 1 : channel_fd + 1;
@@ -538,7 +580,8 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		r = place(fds, channel_fd);
 	if (r == 0)
 		r = shared_renew();
-	(void)private_put_back(&gone_bytes); /* none: there was room for all of them */
+	/* always 0: private_keep() had room for every page */
+	(void)private_put_back(&gone_bytes);
 	if (r == 0)
 		r = renew_all(&s, false);
 	if (r == 0 && s.has_epoll)

@@ -18,7 +18,7 @@
 
 enum { BRANCH_STDIO = 3 };
 
-/* The descriptors of a BRANCH frame, in its order. */
+/* The descriptors of a BRANCH frame, in the order of the frame. */
 struct branch_fds {
 	int sync;		 /* SOCK_SEQPACKET to the warden */
 	int init_sock;		 /* becomes descriptor 3 of the new init */
@@ -34,25 +34,28 @@ int branch_fds_parse(struct branch_fds *out, const int *fds, size_t n);
 void branch_fds_close(struct branch_fds *fds);
 
 /*
- * Branch the calling process: its only thread. Signals are blocked meanwhile, and as they were on
- * return. No at-fork handler of libc runs: the caller does around this call what it would do around
- * fork(). C2 is process 2 of its namespace, a child of the new init, in P's place: same memory,
- * signal handlers, descriptors; no capability; still in P's session and directory, until
- * branch_settle().
+ * Branch the calling process, which must have one thread. All signals are blocked during the call
+ * and the mask is restored on return. No at-fork handler of libc runs: the caller does before and
+ * after this call what it would do for fork(). C2 is process 2 of its PID namespace and a child
+ * of the new init. It has P's memory, signal handlers and descriptors, no capability, and stays
+ * in P's session and directory until branch_settle().
  *
- * Blocks:  until the copy is made, or the warden has given up.
+ * Blocks: until the copy is made, or the warden has given up.
  * Returns: C1's pid as P sees it, 0 in C2, or negative errno in P: -EPERM when the warden did not
- *          expect it, -ECONNABORTED when it gave up in the middle. Nothing is left then.
+ * expect a branch, -ECONNABORTED when it gave up halfway. After a failure no process is left
+ * over.
  */
 int branch_clone(const struct branch_fds *fds);
 
-/* What C2 made of the descriptors it inherited. */
+/* What branch_settle() did to the descriptors that C2 inherited. */
 struct branch_report {
-	/* In: who is to hear of each file that has been opened anew in the new box; or NULL. */
+	/* In: called for each file that was opened again in the new box; or NULL. */
 	void (*reopened)(const struct stat *was, const struct stat *now);
-	unsigned n_reopened;		       /* files that have a description of their own now */
-	unsigned n_sockets, n_pipes, n_others; /* that lead nowhere now, and did before */
-	unsigned n_unread;		       /* sockets whose datagrams are not here */
+	/* descriptors that were replaced by their counterpart in the new box */
+	unsigned n_reopened;
+	unsigned n_sockets, n_pipes, n_others; /* that were connected before and are dead now */
+	/* sockets that lost datagrams which had not been read */
+	unsigned n_unread;
 };
 
 /*

@@ -1,11 +1,16 @@
-/* What the kernel resets in a clone, and a program has set. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Process attributes that the kernel resets in a clone and a program may have set.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 struct clone_attrs {
-	int death_signal; /* that comes when its parent ends; 0: none */
-	int is_subreaper; /* of processes whose parents have ended */
+	/* signal that this process gets when its parent ends (PR_SET_PDEATHSIG); 0: none */
+	int death_signal;
+	int is_subreaper; /* orphaned descendants become its children (PR_SET_CHILD_SUBREAPER) */
 };
 
-/* clone_attrs_restore() in the clone. Both: only async-signal-safe calls. */
+/* Save them before the clone, restore them in the clone. Both make only async-signal-safe calls. */
 void clone_attrs_save(struct clone_attrs *attrs);
 void clone_attrs_restore(const struct clone_attrs *attrs);

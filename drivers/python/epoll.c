@@ -13,7 +13,7 @@
 
 enum { LINE_BYTES = 256 };
 
-/* Call @take for each line of what the kernel says of @fd. */
+/* Call @take for each line of the /proc fdinfo of @fd. */
 static void read_info(int fd, void (*take)(const char *line, void *arg), void *arg)
 {
 	char path[LINE_BYTES], line[LINE_BYTES];

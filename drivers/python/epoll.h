@@ -1,9 +1,15 @@
-/* Epoll instances and eventfds made anew, from what the kernel says of them. libc only.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies of epoll instances and eventfds, made from what /proc tells of them. libc only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
-/* One that watches the same numbers, whatever they have become. Returns: a descriptor, or -1. */
+/*
+ * A new epoll instance that watches the same descriptor numbers, whatever is open there now.
+ * Returns: a descriptor, or -1.
+ */
 int epoll_renew(int old);
 
-/* One with the same count. Returns: a descriptor, or -1. */
+/* A new eventfd with the same count. Returns: a descriptor, or -1. */
 int eventfd_renew(int old);

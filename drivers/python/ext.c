@@ -1,5 +1,9 @@
-/* The Python driver's native part: frames on a stream socket, and what Python cannot do itself.
- * Stable ABI, no library but libc. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The native extension of the Python driver: frames on a stream socket, signals, and system calls
+ * that Python does not offer. Stable ABI; links to libc only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "pymalloc.h"
 #include "protect_fds.h"
 #include "ext.h"
@@ -53,7 +57,9 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 		PyErr_SetString(PyExc_ValueError, "frame too long");
 		return NULL;
 	}
-	if (fd < 0) /* in a rehearsal; an exception would write to more pages than a step does */
+	/* in a rehearsal of a step; raising an exception would write to more pages than a step
+	 * does */
+	if (fd < 0)
 		Py_RETURN_NONE;
 	Py_BEGIN_ALLOW_THREADS r = frame_write(fd, type, payload, (size_t)bytes);
 	Py_END_ALLOW_THREADS if (r < 0)
@@ -65,9 +71,9 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 }
 
 /*
- * Read @bytes whole. Python's signal handlers run only while nothing has been read (@passed is
- * given), so that an exception from one never loses part of a frame.
- * Returns: 1 read, 0 end of stream, -1 with a Python exception set.
+ * Read exactly @bytes. Python's signal handlers run only before the first byte (and only when
+ * @passed is given), so that an exception in a handler never loses part of a frame.
+ * Returns: 1, 0 at the end of the stream, -1 with a Python exception set.
  */
 static int read_whole(int fd, char *out, size_t bytes, struct frame_fds *passed)
 {
@@ -95,7 +101,10 @@ static int read_whole(int fd, char *out, size_t bytes, struct frame_fds *passed)
 	return 1;
 }
 
-/* (type, payload, descriptors); those nobody has asked for are closed. */
+/*
+ * Build (type, payload, descriptors). Descriptors that came with the frame but were not expected
+ * are closed.
+ */
 static PyObject *build_frame(int type, PyObject *payload, struct frame_fds *passed)
 {
 	PyObject *fds;
@@ -146,7 +155,7 @@ static PyObject *recv_frame(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Is there something to read, or the end of it? */
+/* Is there input to read, or end-of-file? */
 static PyObject *is_readable(PyObject *self, PyObject *args)
 {
 	struct pollfd poll_fd = {.events = POLLIN};
@@ -157,7 +166,7 @@ static PyObject *is_readable(PyObject *self, PyObject *args)
 	return PyBool_FromLong(poll(&poll_fd, 1, 0) != 0);
 }
 
-/* Do both descriptors lead to the same file? Not when one is closed. */
+/* Are both descriptors open on the same file? False when one of them is closed. */
 static PyObject *is_same_file(PyObject *self, PyObject *args)
 {
 	struct stat a, b;
@@ -178,7 +187,7 @@ static PyObject *flush_c(PyObject *self, PyObject *args)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-/* Duplicate a descriptor to where user code is unlikely to look, close-on-exec. */
+/* Duplicate a descriptor to a high number, where user code is unlikely to look, close-on-exec. */
 static PyObject *dup_high(PyObject *self, PyObject *args)
 {
 	struct rlimit limit;
@@ -195,7 +204,10 @@ static PyObject *dup_high(PyObject *self, PyObject *args)
 	return PyLong_FromLong(copy);
 }
 
-/* Is a regular file open for writing? Then buffers of file objects may hold what it lacks. */
+/*
+ * Is a regular file open for writing? Then a file object may hold data that has not been written
+ * yet.
+ */
 static PyObject *has_files(PyObject *self, PyObject *args)
 {
 	(void)self;
@@ -211,7 +223,7 @@ static PyObject *has_files(PyObject *self, PyObject *args)
 	Py_RETURN_FALSE;
 }
 
-/* Signals that mean the end of the process, or that an instruction raised, are never held back. */
+/* Never block signals that end the process or that an instruction raises, such as SIGSEGV. */
 static void held_signals(sigset_t *set)
 {
 	static const int through[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -233,7 +245,10 @@ static PyObject *block_signals(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Interrupts and alarms that have come since block_signals(); of those, only init's are told of. */
+/*
+ * Consume the interrupts and alarms that arrived since block_signals(). Only those sent by init
+ * are reported.
+ */
 static PyObject *take_interrupts(PyObject *self, PyObject *args)
 {
 	static const struct timespec now = {0};
@@ -264,7 +279,7 @@ static PyObject *unblock_signals(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Functions of drivers/still, where that is loaded. It is there from the start, or never. */
+/* Look up a function of drivers/still. The library is preloaded, or it is never there. */
 enum { STILL_STEP, STILL_BRANCH, STILL_END_ };
 
 static void (*still[STILL_END_])(void);
@@ -294,8 +309,8 @@ void ext_new_box(void)
 }
 
 /*
- * A library's generator: the memory at an address, which it says is the generator's state. The
- * words are at its beginning, where the next is taken from stands behind them.
+ * Find the state of a library's random generator. The library says at which address its state is;
+ * the state begins with the words, and the index of the next word follows them.
  */
 static struct {
 	unsigned char first[DRAWN_FIRST], next[DRAWN_NEXT];
@@ -351,7 +366,10 @@ static PyObject *draw(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Has nobody used the generator since draw()? When it goes round all its words are others. */
+/*
+ * Has the generator not been used since draw()? When its index wraps, all of its words have
+ * changed.
+ */
 static PyObject *is_drawn(PyObject *self, PyObject *args)
 {
 	struct ext_words words;
@@ -387,9 +405,9 @@ static PyObject *set_words(PyObject *self, PyObject *args)
 }
 
 /*
- * Give each name in @wanted its value where @space does not have it. Where nothing is missing,
- * nothing is written: in Python the references to each name and value would be counted up and down,
- * and the page of each copied.
+ * Set each name in @wanted to its value where @space lacks it. When nothing is missing, this must
+ * not write to memory. In Python, the reference count of each name and value would change, and a
+ * branch would copy their pages.
  */
 static PyObject *put_back(PyObject *self, PyObject *args)
 {
@@ -409,8 +427,9 @@ static PyObject *put_back(PyObject *self, PyObject *args)
 }
 
 /*
- * Flags by which this interpreter was started and no program's would be: whoever starts another "as
- * I was started" reads them from sys.flags.
+ * Clear flags in sys.flags that describe how the driver was started. A program that starts
+ * another interpreter "with my own flags" reads sys.flags, and the driver's flags would surprise
+ * it.
  */
 static PyObject *clear_flags(PyObject *self, PyObject *args)
 {
@@ -438,10 +457,10 @@ static PyObject *gather(PyObject *self, PyObject *args)
 }
 
 /*
- * What there is of the heap becomes huge pages, of which a clone copies one entry instead of 512;
- * it is not written much any more, and who does gets a small page. No more huge pages from here on,
- * here and in all that is forked, but where a program asks for them, as numpy does for large
- * arrays.
+ * Turn the heap so far into huge pages: a clone copies one page table entry for each instead of
+ * 512, and this memory is rarely written any more. A process that does write to one gets a small
+ * page. From here on neither this process nor its children get huge pages, unless a program asks
+ * for them with madvise(), as numpy does for large arrays.
  */
 static PyObject *settle_pages(PyObject *self, PyObject *args)
 {

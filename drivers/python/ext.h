@@ -1,5 +1,9 @@
-/* What the files of the extension share. Stable ABI of CPython 3.9, no library but libc.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Declarations that the files of the extension share. Stable ABI of CPython 3.9; links to libc
+ * only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #ifndef _GNU_SOURCE
@@ -10,65 +14,83 @@
 #include <Python.h>
 
 /*
- * The numbers in a sequence, the first @max of them.
- * Returns: how many, or -1 with an exception set.
+ * Convert a sequence to ints, at most @max of them. Returns: how many, or -1 with a Python
+ * exception set.
  */
 int ext_numbers(PyObject *list, int *out, int max);
 
 /*
- * guard(id, channel, guard, out, err, pairs, bytes, patient, barred): clone the process; the clone
- * waits as the checkpoint.
- * @id: JSON, for the GUARD frame; @channel: the driver's; @out, @err: copies of its stdout and
- * stderr, which a guard keeps;
- * @pairs: descriptors of event loops' own socketpairs, two by two; @bytes: the most private memory
- * of a process that is cloned, 0 for any; @patient: wait two milliseconds for threads to end;
- * @barred: JSON, what GUARD says of branches.
- * Returns: "" in the process that goes on, when it has sent GUARD; a str that says why there is no
- * guard; None in a guard that was resumed: the socket it waited on is @channel from then on.
+ * guard(id, channel, guard, out, err, pairs, bytes, patient, barred): clone the process. The
+ * clone, the guard, waits and is the checkpoint.
+ * @id: JSON, for the GUARD frame; @channel: the driver's channel; @guard: the guard's end of its
+ * socket; @out, @err: the driver's duplicates of stdout and stderr, which a guard keeps;
+ * @pairs: both ends of each event loop's socketpair, in turn; @bytes: the private memory that the
+ * process may have, 0 for no limit; @patient: wait up to two milliseconds for other threads to
+ * end; @barred: JSON, why a branch is impossible, for the GUARD frame.
+ * Returns: in the process that continues, "" once GUARD has been sent, or a str with the reason
+ * why there is no guard. In a resumed guard a tuple, what could not be restored: (locks, files
+ * without their names, bytes of private mappings); @channel is then the socket on which the guard
+ * waited.
  */
 PyObject *guard(PyObject *self, PyObject *args);
 
-/* Memory of a library's generator of random numbers, which is filled with others. */
+/* The state of a library's random generator, which each branch fills with new numbers. */
 struct ext_words {
 	unsigned char *at;
 	unsigned bytes;
 };
 
-/* The pairs of address and size in a sequence. Returns: how many, or -1 with an exception set. */
+/*
+ * Convert a sequence of (address, size) pairs. Returns: how many, or -1 with a Python exception
+ * set.
+ */
 int ext_words_list(PyObject *list, struct ext_words *out, int max);
 
-/* Returns: 0, or -1 with errno. */
+/* Fill with numbers from the kernel. Returns: 0, or -1 with errno. */
 int ext_draw(const struct ext_words *words);
 
-/* This process is in another box now: so that what --seed keeps still is still there, too. */
+/*
+ * Tell drivers/still that this process is in another box now, so that --seed keeps working there.
+ */
 void ext_new_box(void);
 
-/* Of a branch. Its numbers go on where the stem's stood; it does what a step does, at once. */
+/*
+ * Flags of a branch: it continues the stem's random numbers; it runs one step's work at once, to
+ * warm up.
+ */
 enum { BRANCH_KEEPS = 1, BRANCH_WARMS = 2 };
 
 /*
- * branch(id, flags, channel, fds, keep, words, ready): branch the process, with the
- * descriptors of a BRANCH frame.
- * @id: JSON, for the answer; @keep: descriptors the branch shares with the stem, copies of its
- * standard output and error first; @words: (address, bytes) of the generators that each branch has
- * its own numbers in, unless it keeps the stem's; @ready: what READY says, up to the process id.
- * Returns: the flags, in each branch, which has said READY then; not in the process that was
- * branched, which answers further BRANCH frames, and ends at the end of its channel. When the
- * first branch fails it raises OSError, and the process goes on. Owns: @fds, unless it raises.
+ * branch(id, flags, channel, fds, keep, words, ready): branch the process, with the descriptors
+ * of a BRANCH frame.
+ * @id: JSON, for the answer; @keep: descriptors that the branch and the stem share, the
+ * duplicates of stdout and stderr first; @words: (address, bytes) of the random generators that
+ * each branch reseeds, unless BRANCH_KEEPS is set; @ready: the READY frame, up to the process id.
+ * Returns: in each branch its flags, after it has sent READY. In the process that was branched
+ * the call does not return once the first branch exists: it becomes a stem, which answers BRANCH
+ * frames until the channel is closed. When the first branch fails, the call raises OSError and
+ * the process continues.
+ * Owns: @fds, unless it raises.
  */
 PyObject *branch(PyObject *self, PyObject *args);
 PyObject *be_forked(PyObject *self, PyObject *args);
-/* find_shared(own): what branches have to make their own; see shared.h, sockets.h. @own:
- * descriptors that lead to the engine or the warden. */
+/*
+ * find_shared(own): list the mappings, pipes and sockets that branches must replace; see
+ * shared.h, sockets.h. @own: descriptors that lead to the engine or the warden.
+ */
 PyObject *find_shared(PyObject *self, PyObject *args);
 
-/* alone(patient): is this thread the process's only one? When @patient, wait two milliseconds for
- * others to end. */
+/*
+ * alone(patient): is this the only thread of the process? When @patient is true, wait up to two
+ * milliseconds for others to end.
+ */
 PyObject *alone(PyObject *self, PyObject *args);
 
-/* end_thread_pools(): have libraries in C end the threads they keep for later. Not while such a
- * library works. */
+/*
+ * end_thread_pools(): make C libraries end the idle threads that they keep for their next call.
+ * Must not run while such a library computes.
+ */
 PyObject *end_thread_pools(PyObject *self, PyObject *args);
 
-/* count_others(): how many threads there are beside this one; -1 when the kernel does not say. */
+/* count_others(): the number of other threads, or -1 when the kernel does not tell. */
 PyObject *count_others(PyObject *self, PyObject *args);

@@ -1,12 +1,25 @@
 /*
- * Guards. The process clones itself; the clone, the guard, waits and is the checkpoint, the process
- * goes on. Nobody may notice: the raw system call runs no at-fork hook of libc or Python, and with
- * CLONE_PARENT the guard is no child, so there is no SIGCHLD and wait() does not see it.
+ * Guards: checkpoints made by cloning the process.
  *
- * What libc's fork does for the child and a program would miss is done here: the thread's id is
- * stored where libc keeps it (CLONE_CHILD_SETTID at the address the kernel knows as the one to
- * clear), and the list of robust locks is registered again. There is only one thread, so no lock is
- * held by another.
+ * The process P clones itself with copy-on-write memory. The clone, the *guard*, waits on a
+ * socket and is the checkpoint; P continues. To roll back, the engine ends P and sends RESUME to
+ * the guard, which continues from the same Python call as if no time had passed. While it waits,
+ * a guard costs only the pages that P has changed since.
+ *
+ * The program must not notice. SYS_clone is called directly, so no at-fork hook of libc or Python
+ * runs. CLONE_PARENT makes the guard a sibling and not a child of P: P gets no SIGCHLD and wait()
+ * does not see it. What libc's fork() does in the child is done here: the kernel stores the new
+ * thread id where libc keeps it (CLONE_CHILD_SETTID, at the address that the kernel would clear),
+ * and the robust futex list is registered again. P has one thread, so no lock is held by another.
+ *
+ * Order. P lists its mappings and descriptors while it may still allocate (prepare()). P clones.
+ * The guard lets go of everything the two would share: it takes copies of descriptors
+ * (handoff.c), of shared memory (shared.c) and of written private mappings (private.c). Then it
+ * tells P what it had to give up, and only then P continues: from there on P may close or change
+ * what it likes. A resumed guard restores process group, attributes, files, locks and mappings,
+ * drops the signals it got while it waited, and returns to Python.
+ *
+ * The guard makes no libc calls that allocate or lock: only async-signal-safe ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,30 +56,34 @@ enum {
 
 static const char score_path[] = "/proc/self/oom_score_adj";
 
-/* What will not be as it was in the guard: pipes and sockets, bytes of shared memory. */
+/*
+ * What the guard could not keep: bytes of shared memory, mappings without a copy (MADV_DONTFORK),
+ * and pipes and sockets.
+ */
 struct loss {
 	uint64_t unkept_bytes, uncopied_bytes;
 	int n_closed;
 };
 
-/* What the clone needs to know, and what it finds. */
+/* What P prepares for the guard, and what the guard reports. */
 struct clone {
 	struct handoff handoff;
-	int has_unknown; /* mappings: as if a byte of them were not kept */
+	int has_unknown; /* some mappings could not be listed: reported as one unkept byte */
 	int channel;
-	int guard_fd; /* the guard's end of its socket; the engine made it */
-	int said[2];  /* a pair: the guard has let go of what is shared */
-	int *tid;     /* where libc keeps the thread's id */
+	int guard_fd; /* the guard's end of its socket, made by the engine */
+	int said[2];  /* a socketpair: the guard reports that it shares nothing with P any more */
+	int *tid;     /* where libc keeps the thread id */
 	void *robust;
 	size_t robust_bytes;
 	struct clone_attrs attrs;
 	pid_t group;
-	sigset_t mask;	       /* as it was before */
-	uint64_t mapped_bytes; /* in the process that is cloned */
-	uint64_t gone_bytes;   /* that it had written to its own copies of files */
+	sigset_t mask;	       /* the signal mask before the call */
+	uint64_t mapped_bytes; /* size of P's address space */
+	/* pages of private mappings that P had written and the guard lost */
+	uint64_t gone_bytes;
 };
 
-/* Threads of the process; the directory of them has two links more. */
+/* The number of threads: /proc/self/task has one link for each and two more. */
 static long count_threads(void)
 {
 	struct stat st;
@@ -74,7 +91,9 @@ static long count_threads(void)
 	return stat("/proc/self/task", &st) == 0 ? (long)st.st_nlink - 2 : -1;
 }
 
-/* A thread that has been joined may need a moment to be gone: wait for that when @is_patient. */
+/*
+ * A thread that was joined may take a moment to disappear: wait for that when @is_patient is set.
+ */
 static int is_alone(int is_patient)
 {
 	static const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -106,8 +125,10 @@ PyObject *count_others(PyObject *self, PyObject *args)
 	return PyLong_FromLong(n < 0 ? -1 : n - 1);
 }
 
-/* How much is mapped, and how much memory is the process's own, in bytes; 0 when the kernel does
- * not say. */
+/*
+ * Returns: the private resident memory of the process in bytes, 0 when the kernel does not tell.
+ * @mapped_bytes: the size of the address space.
+ */
 static uint64_t measure(uint64_t *mapped_bytes)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -126,7 +147,9 @@ static uint64_t measure(uint64_t *mapped_bytes)
 	return (resident - shared) * page;
 }
 
-/* A clone has no mapping that the program wants in no child: MADV_DONTFORK. Who reads there dies.
+/*
+ * A clone lacks the mappings that the program marked with MADV_DONTFORK, and would crash on them.
+ * Returns: their size.
  */
 static uint64_t find_uncopied(uint64_t mapped_bytes)
 {
@@ -136,7 +159,7 @@ static uint64_t find_uncopied(uint64_t mapped_bytes)
 	return mine > 0 && mine < mapped_bytes ? mapped_bytes - mine : 0;
 }
 
-/* Where libc keeps the thread's id, or NULL when it cannot be told. */
+/* Returns: the address where libc keeps the thread id, or NULL when the kernel does not tell. */
 static int *find_tid(void)
 {
 	int *tid = NULL;
@@ -159,7 +182,10 @@ static pid_t raw_clone(int *tid)
 #endif
 }
 
-/* The guard's score for the killer of memory is the least; returns what it was, -1 if unknown. */
+/*
+ * Set the OOM score: the OOM killer should spare guards. Returns: the score before, -1 if
+ * unknown.
+ */
 static int set_score(int score)
 {
 	char text[SCORE_BYTES];
@@ -179,7 +205,7 @@ static int set_score(int score)
 	return before;
 }
 
-/* Wait for RESUME. At the end of the stream, or when something else comes, the guard is done. */
+/* Wait for RESUME. On end-of-file, or on any other frame, the guard exits. */
 static void wait_for_resume(int fd)
 {
 	unsigned char head[FRAME_HEAD_BYTES], payload[RESUME_BYTES_MAX];
@@ -193,7 +219,10 @@ static void wait_for_resume(int fd)
 		_exit(0);
 }
 
-/* Signals that were sent to the guard were meant for what ran at that time. */
+/*
+ * Discard the signals that were sent to the guard while it waited: they were meant for the
+ * process of that time.
+ */
 static void drop_signals(void)
 {
 	static const struct timespec now = {0};
@@ -205,8 +234,9 @@ static void drop_signals(void)
 }
 
 /*
- * The life of a guard. It leaves the process group of the program, so that a signal to that does
- * not reach it, and all signals are blocked. Returns when it is to go on as the live process.
+ * The life of a guard, from the clone to RESUME. The guard leaves the program's process group, so
+ * that signals to the group do not reach it, and keeps all signals blocked. Returns when it has
+ * become the live process again.
  */
 static void be_guard(struct clone *clone)
 {
@@ -242,7 +272,10 @@ static void be_guard(struct clone *clone)
 	drop_signals();
 }
 
-/* Those that have been made and live, as far as there is room. */
+/*
+ * Guards that were made and may still exist; when the list is full, the oldest is dropped from
+ * it.
+ */
 static pid_t guards[GUARDS_MAX];
 static int n_guards;
 
@@ -275,21 +308,21 @@ static const char *prepare(struct clone *clone, const struct handoff_order *orde
 		return "the kernel does not say which robust locks there are";
 	forget_guards();
 	clone->has_unknown = shared_find() < 0 || shared_find_others(guards, n_guards) < 0 ||
-		private_find() < 0; /* more than are listed */
+		private_find() < 0; /* more than fit in the list */
 	r = handoff_make(&clone->handoff, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
 	if (clone->guard_fd < 0)
-		return strerror(EMFILE); /* which the kernel had no room for */
+		return strerror(EMFILE); /* the kernel had no number left for it */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, clone->said) < 0)
 		return strerror(errno);
 	return NULL;
 }
 
 /*
- * Clone. The live process waits until the guard has let go of what the two would share: from then
- * on what the program closes is closed. Returns: the guard's pid, 0 in a guard that was resumed, or
- * -1 with @reason.
+ * Clone the process. P waits until the guard shares nothing with it any more, so that a file that
+ * the program closes afterwards is really closed.
+ * Returns: the guard's pid, 0 in a resumed guard, or -1 with @reason.
  */
 static pid_t make_guard(struct clone *clone, struct loss *loss, const char **reason)
 {
@@ -319,8 +352,8 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 }
 
 /*
- * Say that there is a guard. Not in Python: what the live process writes to from here on, it no
- * longer shares with its guard.
+ * Send GUARD. Written in C because each page that P writes from here on is no longer shared with
+ * the guard, and Python code writes to many.
  */
 static const char *announce(const struct clone *clone, const char *id, pid_t pid,
 	const struct loss *loss, const char *barred)

@@ -1,5 +1,9 @@
-/* Frames on a stream socket, with descriptors. docs/reference/protocol.md has what is in them.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames on a stream socket, with descriptors. docs/reference/protocol.md describes their
+ * contents.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include <stddef.h>
@@ -14,13 +18,13 @@ enum {
 	FRAME_BYE = 5,
 	FRAME_STEP = 1,	      /* may bring the standard input */
 	FRAME_BRANCH = 6,     /* brings descriptors */
-	FRAME_CHECKPOINT = 9, /* brings the guard's socket */
+	FRAME_CHECKPOINT = 9, /* brings the guard's end of its socket */
 	FRAME_READY = 16,
 	FRAME_GUARD = 18,
 	FRAME_BRANCHED = 22
 };
 
-/* Descriptors that came with a frame. Owns: whoever has it last closes them. */
+/* Descriptors that came with a frame. Owns: the last holder closes them. */
 struct frame_fds {
 	int fds[FRAME_FDS_MAX];
 	int n;
@@ -28,21 +32,22 @@ struct frame_fds {
 
 void frame_fds_close(struct frame_fds *fds);
 
-/* The length that a head says: of type and payload. */
+/* The length field of a header: bytes of type and payload. */
 uint32_t frame_length(const unsigned char head[FRAME_HEAD_BYTES]);
 
 /*
- * Write a frame whole. Goes on after a signal: what follows on the channel would else be read as
- * payload.
- * Returns: 0, or a negative errno.
+ * Write a whole frame. Retries after a signal: with half a frame on the channel the engine would
+ * read the next frame as its payload.
+ * Returns: 0, or negative errno.
  */
 int frame_write(int fd, int type, const char *payload, size_t bytes);
 
 /*
- * One read of up to @bytes. Descriptors are added to @fds; without it the kernel drops them.
+ * Read once, up to @bytes. Descriptors are added to @fds; when @fds is NULL the kernel discards
+ * them.
  * Returns: as recvmsg().
  */
 ssize_t frame_read_some(int fd, void *out, size_t bytes, struct frame_fds *fds);
 
-/* Read @bytes whole, whatever signals come. Returns: 0, or -1 at the end of the stream. */
+/* Read exactly @bytes, also when signals arrive. Returns: 0, or -1 at the end of the stream. */
 int frame_read(int fd, void *out, size_t bytes, struct frame_fds *fds);

@@ -1,13 +1,26 @@
 /*
- * A guard is a copy of the process, but open files are shared between the two. So that neither
- * disturbs the other, the guard makes its own of each: of a regular file or directory an open file
- * of its own at the same offset (a lock by flock is then held by the live process alone, and gone
- * when that closes the file; a guard that goes on takes it again), and of one without a name a
- * copy, from which it is written back; of an epoll instance one that watches the same. Pipes and
- * sockets have a single state and another end that waits for the last holder to close: the guard
- * gives them up.
+ * What a guard does with the open files that it inherits.
  *
- * The plan is made before the clone, where memory can be allocated, and carried out after it.
+ * A guard is a clone of the process, but a cloned descriptor refers to the same open file: the
+ * offset, the flags, the locks and the other end of a pipe are shared. Each would let the live
+ * process P disturb its checkpoint, or the checkpoint keep something alive that P has closed. So
+ * the guard replaces each descriptor, under the same number:
+ *
+ * - a regular file or directory by a new open file at the same offset. An flock() lock then
+ *   belongs to P alone and ends when P closes the file; a resumed guard takes the lock again
+ *   (locks.c).
+ * - an unlinked file by the same, and its content is copied to memory, so that a resumed guard
+ *   can write the content back;
+ * - the socketpair inside an event loop by a new pair: only the loop's own wake-up byte is lost;
+ * - an epoll instance by a new one that watches the same descriptors;
+ * - other pipes and sockets by an end of a closed socketpair. Their state is shared with a peer
+ *   that waits for the last holder to close, so a guard cannot keep them.
+ * - a duplicate of an earlier descriptor by a duplicate of its replacement.
+ *
+ * This happens in two phases. P lists what there is before the clone, when memory may be
+ * allocated (handoff_make()); the guard executes the list without allocating
+ * (handoff_carry_out()). When a guard is resumed, handoff_put_back() opens by name the files that
+ * the engine's rollback has replaced on disk in the meantime.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +52,7 @@ enum { PATH_BYTES = 64, LINE_BYTES = 256 };
 static const int kept_flags =
 	O_ACCMODE | O_APPEND | O_NONBLOCK | O_DIRECT | O_SYNC | O_DSYNC | O_NOATIME | O_DIRECTORY;
 
-/* Room for one more of @bytes each. */
+/* Make room for one more element of @bytes. */
 static void *grow(void *list, int n, int *max, int most, size_t bytes)
 {
 	int wanted = *max ? 2 * *max : 32;
@@ -81,7 +94,10 @@ static int add_watch(struct handoff *handoff, const struct handoff_watch *watch)
 	return 0;
 }
 
-/* Do two descriptors of one file share their open file? Then a flag set by one is seen by both. */
+/*
+ * Do both descriptors refer to one open file description? Then a flag that is set through one
+ * shows in the other.
+ */
 static int is_same(int a, int b, int flags)
 {
 	int is_seen;
@@ -93,7 +109,10 @@ static int is_same(int a, int b, int flags)
 	return is_seen;
 }
 
-/* The name of what @fd is open on, which is @st; NULL: it has none, or none that is put back. */
+/*
+ * The name by which @fd can be opened again after a rollback. NULL: the file has no name, or the
+ * engine does not restore it.
+ */
 static char *name_of(int fd, const struct stat *st)
 {
 	char link[PATH_BYTES], path[PATH_MAX];
@@ -109,7 +128,7 @@ static char *name_of(int fd, const struct stat *st)
 	return strdup(path);
 }
 
-static int plan_file(struct handoff *handoff, struct handoff_item *item, const struct stat *st)
+static int list_file(struct handoff *handoff, struct handoff_item *item, const struct stat *st)
 {
 	int r;
 
@@ -125,7 +144,8 @@ static int plan_file(struct handoff *handoff, struct handoff_item *item, const s
 		if (other->kind != HANDOFF_REOPEN || other->ino != item->ino ||
 			other->dev != item->dev)
 			continue;
-		item->is_unlinked = false; /* the other sees to it */
+		/* an earlier descriptor of the same file saves the content */
+		item->is_unlinked = false;
 		if (other->flags != item->flags || other->offset != item->offset ||
 			!is_same(item->fd, other->fd, item->flags))
 			continue;
@@ -154,7 +174,7 @@ static int is_epoll(int fd)
 	return n == sizeof(name) - 1 && memcmp(target, name, sizeof(name) - 1) == 0;
 }
 
-static int plan_epoll(struct handoff *handoff, struct handoff_item *item)
+static int list_epoll(struct handoff *handoff, struct handoff_item *item)
 {
 	char path[PATH_BYTES], line[LINE_BYTES];
 	FILE *info;
@@ -181,7 +201,7 @@ static int plan_epoll(struct handoff *handoff, struct handoff_item *item)
 	return r;
 }
 
-/* The other end of @fd among the loops' socketpairs, or -1. */
+/* The other end of @fd among the event loops' socketpairs, or -1. */
 static int other_end(const struct handoff_order *order, int fd)
 {
 	for (int i = 0; i + 1 < order->n_pairs; i += 2) {
@@ -193,7 +213,7 @@ static int other_end(const struct handoff_order *order, int fd)
 	return -1;
 }
 
-/* Is it one of the session's own streams, or a duplicate the program has made of one? */
+/* Is this one of the session's own streams, or a duplicate of one? */
 static int is_stream(const struct handoff_order *order, const struct stat *st)
 {
 	const int streams[] = {order->out, order->err};
@@ -208,7 +228,7 @@ static int is_stream(const struct handoff_order *order, const struct stat *st)
 	return 0;
 }
 
-static int plan_one(struct handoff *handoff, const struct handoff_order *order, int fd)
+static int list_fd(struct handoff *handoff, const struct handoff_order *order, int fd)
 {
 	struct handoff_item item = {.fd = fd, .same = -1};
 	struct stat st;
@@ -221,7 +241,7 @@ static int plan_one(struct handoff *handoff, const struct handoff_order *order, 
 	if (item.flags < 0 || (item.flags & O_PATH) || fstat(fd, &st) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		return plan_file(handoff, &item, &st);
+		return list_file(handoff, &item, &st);
 	if ((S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) && !is_stream(order, &st)) {
 		item.same = other_end(order, fd);
 		item.kind = item.same >= 0 && S_ISSOCK(st.st_mode) ? HANDOFF_PAIR : HANDOFF_DEAD;
@@ -229,10 +249,10 @@ static int plan_one(struct handoff *handoff, const struct handoff_order *order, 
 			*(S_ISSOCK(st.st_mode) ? &handoff->n_sockets : &handoff->n_pipes) += 1;
 		return add_item(handoff, &item);
 	}
-	return (st.st_mode & S_IFMT) == 0 && is_epoll(fd) ? plan_epoll(handoff, &item) : 0;
+	return (st.st_mode & S_IFMT) == 0 && is_epoll(fd) ? list_epoll(handoff, &item) : 0;
 }
 
-static void plan_streams(struct handoff *handoff, const struct handoff_order *order)
+static void list_streams(struct handoff *handoff, const struct handoff_order *order)
 {
 	const int fds[HANDOFF_STREAMS] = {0, 1, 2, order->out, order->err};
 
@@ -247,7 +267,7 @@ int handoff_make(struct handoff *handoff, const struct handoff_order *order)
 	DIR *dir = opendir("/proc/self/fd");
 	int r = dir ? 0 : -errno;
 
-	plan_streams(handoff, order);
+	list_streams(handoff, order);
 	handoff->directory = getcwd(path, sizeof(path)) && path[0] == '/' ? strdup(path) : NULL;
 	while (r == 0) {
 		const struct dirent *entry = readdir(dir);
@@ -255,7 +275,7 @@ int handoff_make(struct handoff *handoff, const struct handoff_order *order)
 		if (!entry)
 			break;
 		if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(dir))
-			r = plan_one(handoff, order, atoi(entry->d_name));
+			r = list_fd(handoff, order, atoi(entry->d_name));
 	}
 	if (dir)
 		(void)closedir(dir);
@@ -273,7 +293,7 @@ void handoff_done(struct handoff *handoff)
 	*handoff = (struct handoff){0};
 }
 
-/* Put @fd where the item's descriptor is. Returns: 0, or 1 when that fails. */
+/* Replace the item's descriptor by @fd. Returns: 0, or 1 on failure. */
 static int put(const struct handoff_item *item, int fd)
 {
 	return dup3(fd, item->fd, item->fd_flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0;
@@ -285,7 +305,7 @@ static int reopen(const struct handoff_item *item, const char *path)
 	int fd, r;
 
 	if ((flags & O_ACCMODE) != O_RDONLY)
-		flags &= ~O_DIRECTORY; /* O_TMPFILE holds it */
+		flags &= ~O_DIRECTORY; /* O_TMPFILE contains O_DIRECTORY */
 	fd = open(path, flags);
 	if (fd < 0)
 		return 1;
@@ -295,7 +315,7 @@ static int reopen(const struct handoff_item *item, const char *path)
 	return r;
 }
 
-/* A socketpair in the place of @item and its other end, made when the first of the two comes. */
+/* Create a socketpair for both @item and its other end, when the first of the two is reached. */
 static int renew_pair(const struct handoff *handoff, const struct handoff_item *item)
 {
 	const struct handoff_item *other = NULL;
@@ -335,7 +355,7 @@ static int renew_epoll(const struct handoff *handoff, const struct handoff_item 
 	return r;
 }
 
-/* An end of a socketpair whose other end is closed: reading it finds the end, writing EPIPE. */
+/* An end of a socketpair whose other end is closed: reading gives end-of-file, writing EPIPE. */
 static int dead_socket(void)
 {
 	int fds[2];
@@ -378,7 +398,10 @@ static int carry_out(const struct handoff *handoff, struct handoff_item *item, i
 	return 0;
 }
 
-/* SQLite knows a file by its number, and forgets those that it is not told. */
+/*
+ * SQLite identifies an open file by its inode number: tell it the new numbers, which it otherwise
+ * takes for deleted files.
+ */
 static void tell_sqlite(const struct handoff *handoff)
 {
 	for (int i = 0; i < handoff->n_items; i++) {
@@ -391,7 +414,10 @@ static void tell_sqlite(const struct handoff *handoff)
 	sqlite_settle();
 }
 
-/* Returns: whether the item's name is not that of what is open, now as before. */
+/*
+ * Open the item's file by name if the name now belongs to another file. Returns: 1 when the
+ * descriptor remains open on a file without that name.
+ */
 static unsigned is_astray(struct handoff_item *item, mode_t kind)
 {
 	struct stat st;

@@ -1,10 +1,12 @@
 /*
- * The kernel tells of an open file's locks in its fdinfo, a line each:
+ * Locks on open files, saved before a clone and taken again in a resumed guard.
  *
- *	lock:	1: POSIX  ADVISORY  WRITE 1234 fe:01:5678 0 EOF
+ * The kernel reports an open file's locks in its fdinfo, one line each:
  *
- * A clone has none of them: a lock by fcntl is its process's, and one by flock or of an open file
- * goes with that, of which a clone makes its own.
+ * \tlock:	1: POSIX  ADVISORY  WRITE 1234 fe:01:5678 0 EOF
+ *
+ * A clone holds none of them: an fcntl() lock belongs to the process that took it, and an flock()
+ * or OFD lock to the open file, which the guard replaces by its own (handoff.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,11 +1,15 @@
-/* Locks on files that a process holds, and takes again. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * File locks that a process holds, to be taken again in a resumed guard.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include <sys/types.h>
 
 enum { LOCKS_MAX = 4096 };
 
-/* How a lock was taken, which is how it is taken again. */
+/* How a lock was taken, and so how to take it again. */
 enum lock_kind { LOCK_OF_FLOCK, LOCK_OF_PROCESS, LOCK_OF_FILE };
 
 struct held_lock {
@@ -18,15 +22,15 @@ struct held_lock {
 struct locks {
 	struct held_lock *list;
 	int n, max;
-	unsigned n_more; /* that there was no room for */
+	unsigned n_more; /* locks that did not fit in the list */
 };
 
-/* Add those that were taken by the open file of @fd. Owns: locks_done() frees. */
+/* Add the locks that were taken through the open file of @fd. Owns: locks_done() frees. */
 void locks_find(struct locks *locks, int fd);
 
 /*
- * Take them, by the same descriptors, without waiting. Allocates nothing; only async-signal-safe
- * calls. Returns: how many cannot be taken.
+ * Take all locks again through the same descriptors, without waiting. Allocates nothing and makes
+ * only async-signal-safe calls. Returns: how many could not be taken.
  */
 unsigned locks_take(const struct locks *locks);
 

@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* The kernel writes a line feed as "\012". */
+/* The kernel escapes a line feed in a path as "\\012". */
 static void unescape(char *path)
 {
 	for (char *at = path; (at = strstr(at, "\\012")); at++) {
@@ -63,7 +63,7 @@ int maps_read(const char *path, enum maps_kind kind, take_fn *take)
 	return r;
 }
 
-/* As the kernel has it from 6.11 on. Source: include/uapi/linux/fs.h */
+/* PROCMAP_QUERY, an ioctl from Linux 6.11 on. Source: include/uapi/linux/fs.h */
 struct query {
 	uint64_t size, flags, address;
 	uint64_t start, end, mode, page_bytes, offset, inode;
@@ -80,7 +80,10 @@ enum {
 	QUERY_FILE = 32
 };
 
-/* What comes at @address or behind it. Returns: 0, or negative errno: ENOENT at the end. */
+/*
+ * Query the first mapping at @address or above it. Returns: 0, or negative errno: -ENOENT at the
+ * end.
+ */
 static int ask(int maps, uint64_t address, uint64_t wanted, struct query *q, char name[PATH_MAX])
 {
 	*q = (struct query){.size = sizeof *q,
@@ -106,7 +109,10 @@ static int take_answer(const struct query *q, const char *name, take_fn *take)
 	return q->name_bytes > 0 && name[0] == '/' ? take(&m, name) : 0;
 }
 
-/* Only those: to write all down takes half a millisecond in a process with pandas. */
+/*
+ * Query only the mappings that are wanted: printing all of them takes half a millisecond in a
+ * process that has loaded pandas.
+ */
 int maps_ask(const char *path, enum maps_kind kind, take_fn *take)
 {
 	char name[PATH_MAX];

@@ -1,8 +1,19 @@
 /*
- * The kernel drops the pages of a private mapping behind the new end of its file, those that were
- * written to as well: so a step that opens the file with "w" would take them from a guard. Which
- * those are /proc/self/pagemap tells; a guard moves copies of them, which no file has, to their
- * place. Where they are too many, it looks afterwards whether they are there still.
+ * Private file mappings that a program has written to (MAP_PRIVATE, as numpy's mmap_mode "c").
+ *
+ * A written page of such a mapping belongs to the process, but only as long as the file reaches
+ * that far: when the file is truncated, the kernel drops the mapping's pages beyond the new end,
+ * written ones included. A step that opens the file with "w" would so destroy data of the guard,
+ * the checkpoint before the step.
+ *
+ * /proc/self/pagemap tells which pages the process has written: they are present or swapped and
+ * not backed by a file. A guard copies each run of them into anonymous memory and moves that with
+ * mremap() to the address of the original. If there is not enough room for all, the guard counts
+ * the written bytes, and a resumed guard counts again to tell how many are lost.
+ *
+ * The pages that were not written still come from the file. When the engine has restored the
+ * file, its name belongs to a new inode, and private_put_back() maps those pages again from
+ * there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +44,10 @@ void private_done(void)
 	maps_forget(&found);
 }
 
-/* Nobody here cuts the system's own; and of a volume's the engine names what has changed. */
+/*
+ * Only the box's own files can be truncated: the system's are read-only, and of a volume the
+ * engine reports the changes.
+ */
 static bool may_be_cut(const char *path)
 {
 	return shared_is_own_path(path) || strstr(path, " (deleted)");
@@ -54,9 +68,9 @@ int private_find(void)
 	return maps_find(&found, MAPS_COPIES, add);
 }
 
-/* ---- page by page ---- */
+/* ---- written and unwritten pages ---- */
 
-/* What is done with pages that follow each other, and are all the program's own, or all not. */
+/* Called for each run of adjacent pages that are either all written by the program or all not. */
 typedef void run_fn(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg);
 
 /* Source: Documentation/admin-guide/mm/pagemap.rst */
@@ -92,13 +106,13 @@ static void for_runs(struct mapping *m, int pagemap, run_fn *fn, void *arg)
 		fn(m, from, at, is_own, arg);
 }
 
-/* Returns: a descriptor, or -1: also when there is nothing to ask. */
+/* Returns: a descriptor, or -1; also when there is no mapping to ask about. */
 static int open_pages(void)
 {
 	return found.n == 0 ? -1 : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 }
 
-/* Returns: whether the pages are nobody's but the program's now. */
+/* Replace the pages by an anonymous copy. Returns: whether that succeeded. */
 static bool make_own(const struct mapping *m, uintptr_t start, size_t bytes)
 {
 	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -133,7 +147,7 @@ void private_keep(uint64_t room)
 		(void)close(pagemap);
 }
 
-/* ---- in a guard that goes on ---- */
+/* ---- in a resumed guard ---- */
 
 static void count(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg)
 {
@@ -150,20 +164,25 @@ static void map_file(struct mapping *m, uintptr_t start, uintptr_t end, bool is_
 					*fd, m->offset + (off_t)(start - m->start)) != MAP_FAILED;
 }
 
-/* Of a file that is too short there would be less than the program has seen. */
+/*
+ * Does the file still cover the mapping? A shorter one would hold less than the program has seen.
+ */
 static bool is_whole(const struct mapping *m, const struct stat *st)
 {
 	const off_t page = (off_t)sysconf(_SC_PAGESIZE);
 	return S_ISREG(st->st_mode) && st->st_size + page > m->offset + (off_t)(m->end - m->start);
 }
 
-/* Returns: whether the mapping shows a file that has not its name any more. */
+/*
+ * Map the unwritten pages from the file that has the name now. Returns: whether the mapping
+ * remains on a file without that name.
+ */
 static bool is_astray(struct mapping *m, int pagemap)
 {
 	struct stat st;
 	if (!m->path)
 		return false;
-	if (lstat(m->path, &st) < 0) /* one that is open besides is counted there */
+	if (lstat(m->path, &st) < 0) /* when a descriptor is open as well, handoff.c counts it */
 		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
 	if (st.st_ino == m->ino)
 		return false;

@@ -1,7 +1,7 @@
 /*
- * os.close() and os.closerange(), as the program has them: what the driver has open is not among
- * the program's descriptors. Who becomes a daemon closes all there are, and the driver would lose
- * its channel. In a process that the program has forked they close everything.
+ * os.close() and os.closerange() as the program sees them: they skip the driver's own
+ * descriptors. A program that becomes a daemon closes every descriptor there is, and would cut
+ * the driver's channel. In a child that the program has forked they close everything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,10 @@ static long number_of(const char *name)
 	return n;
 }
 
-/* The driver's, in ascending order. Returns: how many; none in another process than the driver. */
+/*
+ * The driver's own descriptors in ascending order. Returns: how many; 0 in any process but the
+ * driver.
+ */
 static int find_own(long out[OWN_MAX])
 {
 	int n = 0;
@@ -84,7 +87,8 @@ static PyObject *kept_closerange(PyObject *self, PyObject *args)
 	(void)self;
 	if (!PyArg_ParseTuple(args, "ll", &low, &high)) {
 		PyErr_Clear();
-		return PyObject_CallObject(genuine_closerange, args); /* which says what is wrong */
+		/* the original raises the right exception */
+		return PyObject_CallObject(genuine_closerange, args);
 	}
 	n = find_own(own);
 	for (int i = 0; i < n; i++) {

@@ -1,10 +1,14 @@
-/* os.close() and its like, which leave the driver what it needs. SPDX-License-Identifier:
- * Apache-2.0 */
+/*
+ * os.close() and os.closerange() that spare the driver's descriptors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "ext.h"
 
-/* protect_fds(state, posix): in the module @posix, functions that close descriptors spare those
- * that
- * @state has as channel, out and err, while this is the process that it has as home. */
+/*
+ * protect_fds(state, posix): replace the functions of the module @posix that close descriptors.
+ * The new ones skip the channel, out and err of @state as long as the process is state.home.
+ */
 PyObject *protect_fds(PyObject *self, PyObject *args);

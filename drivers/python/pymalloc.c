@@ -1,8 +1,16 @@
 /*
- * Where Python's own allocator gets its memory. By itself it maps a piece at a time, and the pieces
- * lie scattered between libraries, too small for huge pages; a clone copies an entry for each small
- * page, which is most of what a clone costs. In a template the pieces come out of a few large
- * stretches, which become huge pages when all is loaded.
+ * Memory for CPython's small-object allocator, pymalloc.
+ *
+ * By default pymalloc maps one arena at a time. The arenas lie scattered between libraries and
+ * are too small for huge pages. A clone copies one page table entry for each small page, and that
+ * is most of the time a clone takes. In a template process the arenas therefore come from a few
+ * stretches of 16 MB, aligned so that hugepages_collapse() can turn them into huge pages when
+ * everything is loaded.
+ *
+ * pymalloc_fill_holes() serves copy-on-write. After the imports, pymalloc's pools have free
+ * blocks all over the heap, and new objects would fill them: each write there copies a page in
+ * each branch. So for each size class it allocates blocks until one lies at the start of a fresh
+ * pool. The blocks are never freed; later objects are adjacent in fresh pools.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +30,7 @@ enum {
 	POOL_HEAD_BYTES = 48,
 	GRAIN_BYTES = 16,
 	BLOCK_BYTES_MAX = 512,
-	FILL_BYTES_MAX = 8 << 20 /* a process with all of pandas has 300 KB of holes */
+	FILL_BYTES_MAX = 8 << 20 /* a process with all of pandas loaded has 300 KB of holes */
 };
 
 static const size_t huge_bytes = (size_t)2 << 20, stretch_bytes = (size_t)16 << 20;
@@ -37,9 +45,9 @@ struct allocator {
 static struct {
 	char *stretches[STRETCHES_MAX];
 	unsigned n_stretches;
-	size_t used; /* of the last one */
+	size_t used; /* used of the last stretch */
 	void *free[FREE_MAX];
-	size_t free_bytes; /* of each of them */
+	size_t free_bytes; /* size of each free piece */
 	unsigned n_free;
 } arena;
 
@@ -90,7 +98,7 @@ static int is_ours(const char *piece)
 	return 0;
 }
 
-/* The memory goes back at once; the place is kept for the next piece. */
+/* Give the memory back at once, but keep the address range for the next piece. */
 static void put_piece(void *ctx, void *piece, size_t bytes)
 {
 	(void)ctx;

@@ -1,13 +1,13 @@
-/* Python's memory in one place. SPDX-License-Identifier: Apache-2.0 */
+/* Where CPython's small-object allocator gets its memory. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* From now on what Python's allocator asks for lies together, and right for huge pages. */
+/* From now on pymalloc's arenas are adjacent and aligned for huge pages. */
 void pymalloc_gather(void);
 
 /*
- * Take the holes there are among small objects, for good: what is made from now on lies together,
- * at the beginning of a pool of its size, where it would else be strewn over all the holes that
- * imports have left. Each page that a branch writes is a page that it copies; the holes cost once.
- * Where the allocator is not what we think, this costs 8 MB and gains nothing.
+ * Fill the free blocks among the small objects for good, so that later objects are adjacent in
+ * fresh pools instead of scattered over the holes that imports have left: each page that a branch
+ * writes is copied, and the holes cost only once. With an unknown allocator this wastes 8 MB and
+ * gains nothing.
  */
 void pymalloc_fill_holes(void);

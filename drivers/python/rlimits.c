@@ -1,7 +1,7 @@
 /*
- * Limits that a program has lowered for itself. Between two steps, when none of its code runs, the
- * driver works with those it began with, as far as the hard ones allow: what the program may not do
- * any more, a checkpoint and a branch still have to.
+ * Resource limits that a program has lowered for itself. Between steps, when none of its code
+ * runs, the driver works with the soft limits with which it started, as far as the hard limits
+ * allow: a checkpoint or a branch may need what the program gave up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* What comes with BRANCH, less the socket of a guard, and what init takes. */
+/* descriptors that come with BRANCH, without the guard's socket, and those that init takes */
 enum { ROOM_FILES = 10, BAR_BYTES = 120 };
 
-/* With less the init of a branch does not begin; the processes are it, the branch, the session that
- * goes on as one, and some for what they run. */
+/*
+ * With fewer processes the init of a branch cannot start. Counted are init, the branch, the
+ * session that continues as another branch, and some for what these run.
+ */
 static const struct {
 	int resource;
 	rlim_t least;
@@ -28,7 +30,8 @@ static const struct {
 static struct {
 	int resource;
 	bool is_known, is_raised;
-	rlim_t first, theirs; /* soft: when the driver began, and as the program had it */
+	/* soft limits at the driver's start, and as the program has set them */
+	rlim_t first, theirs;
 } limits[] = {{.resource = RLIMIT_NOFILE}, {.resource = RLIMIT_NPROC}, {.resource = RLIMIT_AS},
 	{.resource = RLIMIT_DATA}, {.resource = RLIMIT_STACK}, {.resource = RLIMIT_FSIZE},
 	{.resource = RLIMIT_SIGPENDING}, {.resource = RLIMIT_MEMLOCK}};
@@ -79,7 +82,7 @@ PyObject *narrow(PyObject *self, PyObject *args)
 static long count_files(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	long n = dir ? -3 : 0; /* two names of directories, and this one */
+	long n = dir ? -3 : 0; /* two directory names and this one */
 
 	while (dir && readdir(dir))
 		n++;

@@ -1,4 +1,27 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared mappings (MAP_SHARED files, anonymous shared memory, System V segments), in branches and
+ * guards.
+ *
+ * A clone shares such memory with the original instead of copying it on write. Both kinds of
+ * copies must not see each other's writes, but they solve this differently.
+ *
+ * A branch replaces each mapping before any Python code runs (shared_renew()): a file with a name
+ * is mapped again, from the file of the same path in the branch's own workspace; a file without a
+ * name is copied once, and all its mappings and descriptors use that copy; anonymous memory is
+ * copied into a new shared mapping. The new mapping has the same address.
+ *
+ * A guard keeps the mapping, because other processes of the box may use it as well, and saves its
+ * content (shared_keep(), at most SHARED_KEPT_MAX bytes for all). A resumed guard writes the
+ * content back, page by page and only where it differs (shared_put_back()). This restores what
+ * processes of the box see through the mapping. Mappings that only other processes have are
+ * mapped by the guard for this purpose. mincore() tells which pages exist, so that sparse memory
+ * is neither counted nor filled.
+ *
+ * Pages are copied through a pipe: where the file has become shorter than the mapping, read() and
+ * write() fail with EFAULT, while a memory access would be a SIGBUS.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -39,8 +62,11 @@ bool shared_is_own_path(const char *path)
 	return is_below(path, "/home/user") || is_below(path, "/tmp") || is_below(path, "/dev/shm");
 }
 
-/* A volume is another mount than the directory that it lies in. What has just lost its name is in
- * none: the trackers of multiprocessing remove what they take for forgotten. */
+/*
+ * A volume is a mount of its own inside one of these directories. A file that was removed a
+ * moment ago is not in a volume: multiprocessing's resource trackers remove segments that they
+ * take for leaked.
+ */
 static bool is_volume(const char *path)
 {
 	static const char *const dirs[] = {"/home/user", "/tmp", "/dev/shm"};
@@ -56,7 +82,7 @@ static bool is_volume(const char *path)
 	return true;
 }
 
-/* ---- in the process that is to be branched ---- */
+/* ---- before the clone ---- */
 
 int shared_fd_of(const struct mapping *m)
 {
@@ -74,7 +100,10 @@ int shared_fd_of(const struct mapping *m)
 	return fd;
 }
 
-/* Is all of the file mapped, so that what is kept of it is kept? */
+/*
+ * Is the file already in the list with a mapping that covers @m? Then its content is saved
+ * already.
+ */
 static bool is_found(const struct mapping *m)
 {
 	for (size_t i = 0; i < found.n; i++)
@@ -88,7 +117,7 @@ static bool is_found(const struct mapping *m)
 	return false;
 }
 
-/* Does the file still have the name? What is mapped from a name that is not the box's own stays. */
+/* Does the path still lead to the mapped file? */
 static bool is_named(const struct mapping *m, const char *path)
 {
 	struct stat st;
@@ -118,8 +147,10 @@ static int add(struct mapping *m, const char *path)
 	return maps_append(&found, m);
 }
 
-/* Of another process: what it can write to, and this one could not. A file with a name can be
- * mapped by a guard, all of it; of the rest there is only to be told. */
+/*
+ * Add a mapping of another process that it can write to. A guard maps a file with a name
+ * completely, to save it; the size of anything else is only reported.
+ */
 static int add_others(struct mapping *m, const char *path)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -145,7 +176,10 @@ int shared_find(void)
 	return maps_find(&found, MAPS_SHARED, add);
 }
 
-/* One that ends meanwhile, or is not to be looked at, as init, has nothing. */
+/*
+ * A process that has ended meanwhile, or that may not be inspected (such as init), has no
+ * mappings.
+ */
 static int look_at(pid_t pid)
 {
 	char maps[PROC_PATH_BYTES];
@@ -187,7 +221,10 @@ static int map(const struct mapping *m, int fd)
 	return at == MAP_FAILED ? -errno : 0;
 }
 
-/* Returns: 0, or negative errno: the file is not there, or not to be opened like this. */
+/*
+ * Map the file of that path in the branch's workspace. Returns: 0, or negative errno: the file is
+ * not there, or cannot be opened for this access.
+ */
 static int map_named(const struct mapping *m)
 {
 	const int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -207,7 +244,7 @@ static void make_readable(const struct mapping *m)
 		(void)mprotect((void *)m->start, m->end - m->start, PROT_READ);
 }
 
-/* Not by a file: the largest one may be smaller. */
+/* Copy to anonymous memory and not to a file: the file size limit may be smaller. */
 static int map_memory(const struct mapping *m)
 {
 	const size_t bytes = m->end - m->start;
@@ -222,7 +259,10 @@ static int map_memory(const struct mapping *m)
 	return at == MAP_FAILED ? -errno : 0;
 }
 
-/* What the mapping shows. The kernel reads it: behind the end of the file there is nothing. */
+/*
+ * Copy what the mapping shows to a file. write() reads the memory, because beyond the end of the
+ * mapped file an access here would be a SIGBUS.
+ */
 static int copy_shown(const struct mapping *m, int to)
 {
 	const size_t step = (size_t)sysconf(_SC_PAGESIZE);
@@ -294,12 +334,12 @@ void shared_done(void)
 enum { VECTOR_PAGES = 4096, PIPE_BYTES = 4096, PAGE_BYTES_MAX = 1 << 16 };
 
 static struct {
-	char *memory; /* the mappings one behind the other */
+	char *memory; /* copies of all kept mappings, in order */
 	size_t all_bytes;
 	int pipe[2];
 	uint64_t bytes, left_out;
 } kept;
-static unsigned char pages[VECTOR_PAGES], more[VECTOR_PAGES]; /* of mincore() */
+static unsigned char pages[VECTOR_PAGES], more[VECTOR_PAGES]; /* results of mincore() */
 
 void shared_leave_out(uint64_t bytes)
 {
@@ -321,8 +361,10 @@ uint64_t shared_left_out(void)
 	return kept.left_out;
 }
 
-/* Memory that may not be written now may be so in a moment; what was attached read-only never. In a
- * guard this changes its own mappings only. */
+/*
+ * Memory that is read-only now may become writable later, but a segment attached read-only may
+ * not. In a guard the change affects only the guard's mapping.
+ */
 static bool make_writable(const struct mapping *m)
 {
 	return (m->prot & PROT_WRITE) ||
@@ -341,21 +383,26 @@ bool shared_is_put_back(const char *path, struct stat *st)
 	return is_below(path, "/home/user") && lstat(path, st) == 0 && !is_volume(path);
 }
 
-/* What has a descriptor but no name is kept by that. */
+/*
+ * A mapping of a file without a name but with a descriptor is saved by handoff.c through the
+ * descriptor.
+ */
 static bool is_kept_here(const struct mapping *m)
 {
 	return m->fd < 0 && (!m->path || !is_volume(m->path)) && make_writable(m);
 }
 
-/* May pages that are not in memory be taken for such as have never been written to? Else reading
- * them would make them. */
+/*
+ * Does a page that is not resident mean that the page was never written? Then reading the page
+ * would only create it.
+ */
 static bool tells_holes(const struct mapping *m)
 {
 	struct statfs fs;
 	return m->is_memory || (m->path && statfs(m->path, &fs) == 0 && fs.f_type == TMPFS_MAGIC);
 }
 
-/* By the kernel: behind the end of a file there is no memory to touch. */
+/* Copy by system calls, which fail where the file is too short for the mapping. */
 static void copy_run(char *to, char *from, size_t bytes)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -363,7 +410,8 @@ static void copy_run(char *to, char *from, size_t bytes)
 		size_t n = bytes - at < PIPE_BYTES ? bytes - at : PIPE_BYTES;
 		ssize_t written = write(kept.pipe[1], from + at, n);
 		ssize_t got = written > 0 ? read(kept.pipe[0], to + at, (size_t)written) : written;
-		if (written > 0 && got != written) { /* what is left of it is thrown away */
+		/* empty the pipe: the remainder could not be written */
+		if (written > 0 && got != written) {
 			char rest[PIPE_BYTES];
 			(void)!read(kept.pipe[0], rest, (size_t)(written - (got > 0 ? got : 0)));
 		}
@@ -371,8 +419,10 @@ static void copy_run(char *to, char *from, size_t bytes)
 	}
 }
 
-/* Which of the @n pages from @at on are to be copied: those in memory; or all, where that tells
- * nothing. */
+/*
+ * Set pages[] for the @n pages from @at: resident now, or resident in the saved copy. All pages
+ * when mincore() cannot tell.
+ */
 static void look(const struct mapping *m, uintptr_t at, size_t n, const char *shadow)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -384,7 +434,7 @@ static void look(const struct mapping *m, uintptr_t at, size_t n, const char *sh
 			pages[i] |= more[i];
 }
 
-/* To write what is there already would make the file one that has changed. */
+/* Write the page only when it differs: a write would change the file's time stamp. */
 static void put_back_page(char *mine, char *shadow, size_t bytes)
 {
 	static char now[PAGE_BYTES_MAX];
@@ -397,8 +447,10 @@ static void put_back_page(char *mine, char *shadow, size_t bytes)
 	copy_run(mine, shadow, bytes);
 }
 
-/* Copy what look() finds. @shadow: what is kept of the mapping; NULL: only count. Returns: how many
- * bytes. */
+/*
+ * Copy the pages that look() selects between the mapping and @shadow, its saved copy. @shadow
+ * NULL: count only. Returns: the bytes of those pages.
+ */
 static uint64_t walk(const struct mapping *m, char *shadow, bool is_back)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -436,7 +488,7 @@ static void walk_all(bool is_back)
 	}
 }
 
-/* What another process has mapped becomes a mapping of the guard's own, or is left out. */
+/* Map a file in the guard that another process has mapped, or report it as left out. */
 static void map_others(struct mapping *m)
 {
 	struct stat st;
@@ -485,14 +537,17 @@ void shared_keep(void)
 	kept.left_out += wanted;
 }
 
-/* One that is too short would be a trap for who reads the mapping. */
+/*
+ * Map the file that has the name now. Returns: whether that was not possible; a file shorter than
+ * the mapping would crash readers with SIGBUS.
+ */
 static bool is_astray(const struct mapping *m)
 {
 	const off_t page = (off_t)sysconf(_SC_PAGESIZE);
 	struct stat st;
 	if (m->is_others || !m->path || !is_below(m->path, "/home/user") || is_volume(m->path))
 		return false;
-	if (lstat(m->path, &st) < 0) /* one that is open besides is counted there */
+	if (lstat(m->path, &st) < 0) /* when a descriptor is open as well, handoff.c counts it */
 		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
 	return st.st_ino != m->ino &&
 		(!S_ISREG(st.st_mode) ||

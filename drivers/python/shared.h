@@ -1,6 +1,8 @@
 /*
- * Shared mappings of a process that is branched. What it has mapped so, its branches would write to
- * together; so each makes them its own. libc only. SPDX-License-Identifier: Apache-2.0
+ * Shared mappings of a process that is cloned. A branch gets its own copy of each; a guard saves
+ * the content. libc only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
@@ -12,38 +14,41 @@
 /* Is @path below a directory that each box has for itself: /home/user, /tmp, /dev/shm? */
 bool shared_is_own_path(const char *path);
 
-/* Is what @path names put back by the engine? Only in /home/user, and not in a volume. Its status
- * is in @st. */
+/*
+ * Does the engine restore the file @path on a rollback? Only in /home/user, outside of volumes.
+ * @st: the file's status.
+ */
 bool shared_is_put_back(const char *path, struct stat *st);
 
 /*
- * In the process that is to be branched, when it runs no code any more: list its mappings of files
- * below those directories, and of memory and files without a name. Those of others stay as they
- * are: the system's are read-only, and a volume is everybody's.
+ * Before the clone, when the process runs no code any more: list its shared mappings of files
+ * below those directories, and of memory and files without a name. Other shared mappings can stay
+ * shared: system files are read-only, and a volume is meant to be shared.
  * Returns: 0, or negative errno (-E2BIG: more than 4096).
  */
 int shared_find(void);
 
 /*
- * After that, in a process that makes a guard: list what the other processes of the box can write
- * to by mappings of theirs; @guards are left alone. Returns: as shared_find().
+ * Then, in a process that makes a guard: add what other processes of the box can write through
+ * their mappings. @guards are skipped. Returns: as shared_find().
  */
 int shared_find_others(const pid_t *guards, int n_guards);
 
-/* A descriptor that is open on what @m maps, or -1. */
+/* A descriptor that is open on the file of @m, or -1. */
 struct mapping;
 int shared_fd_of(const struct mapping *m);
 
 /*
- * In a branch, in the directories of its own and before descriptors are renewed: put in the place
- * of each mapping that shared_find() has found one of the same file in the new box, or of a copy of
- * what has no name. Other processes that had it mapped are not in the branch.
+ * In a branch, after it has entered its directories and before its descriptors are replaced:
+ * replace each mapping that shared_find() has listed by one of the same file in the new box, or
+ * by a copy of a file or memory without a name. Other processes that share the mapping are not
+ * part of the branch.
  * Returns: 0, or negative errno.
  */
 int shared_renew(void);
 
 /*
- * The copy that shared_renew() has made of the file @dev, @ino, which it keeps open until
+ * The copy that shared_renew() has made of the file @dev, @ino. It stays open until
  * shared_done(). Returns: a descriptor, or -1.
  */
 int shared_copy_of(dev_t dev, ino_t ino);
@@ -54,15 +59,17 @@ bool shared_has(int fd);
 void shared_done(void);
 
 /*
- * A guard goes on sharing memory with the process that it is a copy of, and with those of earlier
- * steps: what the mapping shows is kept, and written back when the guard takes the other's place.
- * At most SHARED_KEPT_MAX bytes; volumes are the host's. Neither allocates nor takes a lock.
+ * A guard continues to share memory with the live process and with processes of earlier steps. It
+ * saves what the mappings show, and writes that back when it is resumed. At most SHARED_KEPT_MAX
+ * bytes; volumes belong to the host. Neither allocates nor takes a lock.
  *
- * shared_keep(): in a guard, after shared_find() in the process: keep what the mappings show.
- * shared_put_back(): in a guard that goes on; first the mappings become those of the files that
- * have the names now. Returns: how many could not. shared_take_room(): is there room for @bytes
- * more? Else they are left out. shared_left_out(): the bytes for which there was no room, or that
- * could not be read.
+ * shared_keep(): in a guard, after shared_find() in the process: save the content.
+ * shared_put_back(): in a resumed guard: map the files that have the names now, then write the
+ * content back. Returns: the number of mappings whose file is gone.
+ * shared_take_room(): reserve @bytes of the budget; when there is not enough left, count them as
+ * left out.
+ * shared_left_out(): the bytes that were not saved, because there was no room or they could not
+ * be read.
  */
 enum { SHARED_KEPT_MAX = 16 << 20 };
 void shared_keep(void);

@@ -1,4 +1,21 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pipes and sockets of a process that is branched.
+ *
+ * Before the clone, sockets_find() looks for objects that are entirely inside the process,
+ * because only those can be created again in a branch. For a pipe that is easy: both ends have
+ * the same inode number. For a socketpair the kernel does not tell which socket is the peer of
+ * which. So each unnamed Unix socket sends one byte, and the socket whose queue has grown by one
+ * is its peer; the byte is taken out again. On datagram sockets that is only possible while all
+ * queues are empty, since FIONREAD gives the size of the first message alone.
+ *
+ * In a branch, sockets_renew() is called for each pipe or socket descriptor. On the first end of
+ * a pair it creates both ends and copies the unread bytes: tee() for a pipe, MSG_PEEK for a
+ * stream socket, so that the original keeps them for further branches. Sockets that listen or are
+ * not connected are created again with the same options and address. Anything else leads out of
+ * the process and gets no replacement here.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -21,12 +38,12 @@
 
 enum { PAIRS_MAX = 128, UNREAD_MAX = 4 << 20, BACKLOG = 4096 };
 
-/* Of a pipe the first end is the one that is read. */
+/* For a pipe, the first end is the one for reading. */
 struct pair {
 	ino_t ino[2]; /* 0: not known */
-	int fd[2];    /* of the process that is branched */
-	int now[2];   /* in a branch; -1: not made */
-	int type;     /* of a socket; 0: a pipe */
+	int fd[2];    /* in the process that is branched */
+	int now[2];   /* in a branch; -1: not created yet */
+	int type;     /* type of a socket; 0: a pipe */
 	bool is_tried;
 };
 
@@ -55,7 +72,7 @@ bool sockets_is_over(int fd, const struct stat *st)
 		(S_ISFIFO(st->st_mode) || (end.revents & POLLRDHUP)) && unread(fd) == 0;
 }
 
-/* ---- in the process that is to be branched ---- */
+/* ---- before the clone ---- */
 
 static bool is_own(const struct stat *st, const int *own, size_t n_own)
 {
@@ -105,7 +122,7 @@ static bool has_no_name(int fd, int (*get)(int, struct sockaddr *, socklen_t *))
 	return get(fd, (struct sockaddr *)&name, &bytes) == 0 && bytes == sizeof name.sun_family;
 }
 
-/* Half a pair, for now. */
+/* Add a socket whose peer is not known yet. */
 static void take_socket(int fd, const struct stat *st)
 {
 	if (find(st->st_ino, false) || option(fd, SOL_SOCKET, SO_DOMAIN) != AF_UNIX ||
@@ -116,7 +133,7 @@ static void take_socket(int fd, const struct stat *st)
 		p->fd[0] = fd;
 }
 
-/* Of messages only one can be told from none. */
+/* Can a probe be told apart in the queue? In a queue of datagrams only when it was empty before. */
 static bool can_be_asked(const struct pair *p)
 {
 	if (p->type == SOCK_STREAM)
@@ -127,7 +144,7 @@ static bool can_be_asked(const struct pair *p)
 	return true;
 }
 
-/* The last of the bytes that @to has not read was ours. */
+/* Take the probe out of the queue of @to: read everything and send all but the last byte again. */
 static void take_out(const struct pair *from, const struct pair *to)
 {
 	int n = unread(to->fd[0]);
@@ -137,7 +154,7 @@ static void take_out(const struct pair *from, const struct pair *to)
 	free(data);
 }
 
-/* Who gets what @p is given to send? Returns: half a pair, or NULL. */
+/* Send a probe through @p. Returns: the socket that received it, or NULL. */
 static struct pair *ask(const struct pair *p)
 {
 	int before[PAIRS_MAX];
@@ -163,7 +180,7 @@ static void join(void)
 			continue;
 		p->ino[1] = other->ino[0];
 		p->fd[1] = other->fd[0];
-		other->fd[0] = -1; /* it is none of its own */
+		other->fd[0] = -1; /* merged into @p */
 		other->ino[0] = 0;
 	}
 }
@@ -196,7 +213,7 @@ static void set_flags(int fd, int old)
 		(void)fcntl(fd, F_SETFL, flags & (O_NONBLOCK | O_DIRECT));
 }
 
-/* tee() leaves the bytes where they are, for the branches to come. */
+/* tee() copies the bytes and leaves them in the pipe, for later branches. */
 static bool make_pipe(struct pair *p)
 {
 	int n = unread(p->fd[0]), size = fcntl(p->fd[0], F_GETPIPE_SZ);
@@ -209,7 +226,7 @@ static bool make_pipe(struct pair *p)
 	return n == 0 || tee(p->fd[0], p->now[1], (size_t)n, SPLICE_F_NONBLOCK) == n;
 }
 
-/* Bytes without descriptors that travel with them. */
+/* Copy the unread bytes, but no descriptors that travel with them. */
 static bool copy_unread(int from, int to, int type)
 {
 	int n = unread(from);
@@ -255,7 +272,10 @@ static void close_pair(struct pair *p)
 	}
 }
 
-/* Both ends when the first is asked for: then the old ones are still in their places. */
+/*
+ * Create both ends when the first is asked for: later, the old descriptors are no longer in
+ * place.
+ */
 static int renew_pair(struct pair *p, int end)
 {
 	if (p->fd[0] < 0 || p->fd[1] < 0)
@@ -301,7 +321,10 @@ static void copy_options(int to, int from)
 	}
 }
 
-/* One that listens, or is connected to nobody. Who had connected to it is gone. */
+/*
+ * Create a socket that listens or is not connected. Connections to the old one that were not
+ * accepted yet are gone.
+ */
 static int renew_alone(int fd)
 {
 	struct address name = {.bytes = sizeof name.name}, peer = {.bytes = sizeof peer.name};
@@ -313,7 +336,7 @@ static int renew_alone(int fd)
 		return -1;
 	struct pollfd end = {.fd = fd, .events = POLLRDHUP};
 	if (poll(&end, 1, 0) == 1 && (end.revents & POLLRDHUP))
-		return -1; /* its connection has ended */
+		return -1; /* its peer has closed the connection */
 	int now = socket(domain, type | SOCK_CLOEXEC, option(fd, SOL_SOCKET, SO_PROTOCOL));
 	if (now < 0)
 		return -1;
@@ -359,6 +382,6 @@ void sockets_done(void)
 {
 	for (size_t i = 0; i < n_pairs; i++)
 		close_pair(&pairs[i]);
-	if (n_pairs > 0) /* else nothing is written to, which would be a page to copy */
+	if (n_pairs > 0) /* an empty list is not written to: a write would copy a page */
 		n_pairs = 0;
 }

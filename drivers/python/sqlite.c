@@ -16,7 +16,7 @@ struct number {
 };
 
 struct renumbered {
-	struct number now, then; /* @then: as SQLite knows it */
+	struct number now, then; /* @then: the inode number that SQLite knows */
 };
 
 struct table {
@@ -38,7 +38,7 @@ static int is_sqlite(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return strstr(info->dlpi_name, "/libsqlite3.so") != NULL;
 }
 
-/* For one that is not, dlopen() would look on the disk. */
+/* Look at the loaded libraries first: dlopen() would search the disk for one that is not loaded. */
 bool sqlite_is_loaded(void)
 {
 	void *lib = dl_iterate_phdr(is_sqlite, NULL) ? library() : NULL;
@@ -85,7 +85,9 @@ void sqlite_renumber(const struct stat *was, const struct stat *now)
 		.now = {now->st_dev, now->st_ino}, .then = then_of(was->st_dev, was->st_ino)};
 }
 
-/* Source: https://www.sqlite.org/c3ref/vfs.html; all of its own systems share one table. */
+/*
+ * Source: https://www.sqlite.org/c3ref/vfs.html; all of SQLite's own VFS objects share one table.
+ */
 static void replace_calls(void *lib)
 {
 	sqlite3_vfs *(*find)(const char *) =

@@ -1,8 +1,20 @@
 /*
- * A process that is branched becomes a stem: from its first branch on it answers BRANCH frames and
- * does nothing else. It owns the namespaces of its branches and so all capabilities over them; a
- * program that ran on in it, if only in a hook or a signal handler, could read and stop them. So it
- * does not return to Python: only the branches do.
+ * Stems: a process that has been branched, from its first branch on.
+ *
+ * branch() clones the process into the new box (branch.c). In the clone, the branch, the call
+ * returns to Python. In the original it does not: the original becomes a *stem*, which reads
+ * BRANCH frames from its channel in C, makes a branch for each, and exits at the end of the
+ * channel.
+ *
+ * The reason is security. The stem's user id owns the user namespaces of its branches, and so it
+ * has every capability in them. If its program continued to run, if only in a hook or a signal
+ * handler, that program could read and stop the branches. So signals stay blocked and no Python
+ * code runs. The session itself continues as one of the branches.
+ *
+ * Speed is the second reason for C. What all branches would do is done once before the first
+ * (be_forked(), find_shared()), because pages written in the stem are shared by all branches,
+ * while pages written in a branch are copied in each. A branch sends READY as soon as its box is
+ * set up, and does the rest (generators, streams) while the engine handles that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,9 +48,9 @@ enum {
 	WORDS_MAX = 4
 };
 
-static int has_sqlite; /* when it became a stem */
+static int has_sqlite; /* whether SQLite was loaded when this became a stem */
 
-/* One BRANCH, and what there is to say of it. */
+/* A BRANCH frame. */
 struct order {
 	char id[ID_BYTES]; /* a JSON string, with its quotes */
 	int flags;
@@ -58,7 +70,7 @@ static const char *explain(int r)
 	return strerror(-r);
 }
 
-/* Why there is no branch. One that is there speaks for itself. */
+/* Tell the engine why there is no branch. A successful branch sends READY itself. */
 static int refuse(int channel, const struct order *order, int r)
 {
 	char text[ANSWER_BYTES];
@@ -68,7 +80,7 @@ static int refuse(int channel, const struct order *order, int r)
 }
 
 /*
- * The id in a payload, as it stands there. The engine writes {"id": "…"}.
+ * Find the id in a payload, without parsing JSON: the engine always writes {"id": "…"}.
  * Returns: 0, or -1 when there is none.
  */
 static int find_id(const char *payload, char out[ID_BYTES])
@@ -87,7 +99,10 @@ static int find_id(const char *payload, char out[ID_BYTES])
 	return 0;
 }
 
-/* The next BRANCH on the channel; what comes else ends a stem. */
+/*
+ * Read the next BRANCH frame. Returns: 0; 1 when the frame was refused; -1 when the stem must
+ * exit, also on any other frame.
+ */
 static int next_order(int channel, struct order *order)
 {
 	unsigned char head[FRAME_HEAD_BYTES];
@@ -112,7 +127,7 @@ static int next_order(int channel, struct order *order)
 	return refuse(channel, order, -EPROTO) < 0 ? -1 : 1;
 }
 
-/* Returns in a branch only. */
+/* The loop of a stem. Returns only in a branch. */
 static void be_stem(int channel, struct order *order)
 {
 	for (;;) {
@@ -127,23 +142,23 @@ static void be_stem(int channel, struct order *order)
 			return;
 		if (r < 0 && refuse(channel, order, r) < 0)
 			_exit(0);
-		branch_fds_close(&order->fds); /* by which the warden learns of it */
+		branch_fds_close(&order->fds); /* the warden notices that the socket is closed */
 	}
 }
 
-/* What is the same in all branches of a stem. */
+/* What all branches of a stem have in common. */
 struct home {
 	int channel;
 	int keep[KEEP_MAX];
-	int n_keep; /* the first two are copies of standard output and error */
+	int n_keep; /* the first two are duplicates of stdout and stderr */
 	struct ext_words words[WORDS_MAX];
 	int n_words;
-	const char *ready; /* READY up to the process id, which comes last */
+	const char *ready; /* the READY frame, up to the process id at its end */
 };
 
 /*
- * As soon as the box is ready. What else a branch does at first goes on while the engine and its
- * client speak to each other; a frame that comes early waits.
+ * Send READY as soon as the box is set up. The branch finishes its setup while the engine and its
+ * client react; a frame that arrives early waits in the socket.
  */
 static void send_ready(const struct home *home, const struct branch_report *report)
 {
@@ -156,10 +171,10 @@ static void send_ready(const struct home *home, const struct branch_report *repo
 	if (n < 0 || (size_t)n >= sizeof(text) ||
 		frame_write(home->channel, FRAME_READY, text, (size_t)n) < 0)
 		_exit(1);
-	(void)sched_yield(); /* the engine may have to read it on this CPU */
+	(void)sched_yield(); /* the engine may need this CPU to read the frame */
 }
 
-/* Streams and numbers of its own. */
+/* Give the branch its own streams and random numbers. */
 static int renew(const struct home *home, int flags)
 {
 	ext_new_box();
@@ -172,7 +187,7 @@ static int renew(const struct home *home, int flags)
 	return 0;
 }
 
-/* In the branch: at home there. Returns: its flags. */
+/* In a branch: adapt to the new box. Returns: the flags of the branch. */
 static PyObject *be_branch(struct order *order, const struct home *home, const sigset_t *mask)
 {
 	struct branch_report report = {.reopened = has_sqlite ? sqlite_renumber : NULL};
@@ -189,8 +204,8 @@ static PyObject *be_branch(struct order *order, const struct home *home, const s
 }
 
 /*
- * What Python does in a process that was forked, done before there is one: each page that this
- * writes is then shared by all branches, and none of them spends time on it.
+ * Run Python's fork hooks of the child once, before there is a child: all branches share the
+ * pages this writes, and no branch spends time on it.
  */
 PyObject *be_forked(PyObject *self, PyObject *args)
 {
@@ -213,8 +228,9 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	if (n < 0)
 		return NULL;
 	r = shared_find();
-	if (private_find() == 0)	  /* who has the files as well may cut them short */
-		private_keep(UINT64_MAX); /* in the place of what they are copies of */
+	/* other processes that have the files could truncate them */
+	if (private_find() == 0)
+		private_keep(UINT64_MAX); /* the copies replace the mapped pages */
 	sockets_find(own, (size_t)n);
 	has_sqlite = sqlite_is_loaded();
 	if (r < 0)
@@ -223,8 +239,10 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Its processes have been ended. Until somebody hears of that they count as processes still; a
- * branch has no children. */
+/*
+ * Reap children that have ended: until then they count against the limit of processes. A branch
+ * has no children.
+ */
 static void forget_children(void)
 {
 	while (waitpid(-1, NULL, WNOHANG) > 0)

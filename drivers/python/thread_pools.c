@@ -1,7 +1,7 @@
 /*
- * Pools of threads that libraries in C keep for their next call: OpenBLAS's, and those of OpenMP
- * (libgomp, libomp, libiomp5). Each library has a function that ends its idle threads, for whoever
- * is about to fork, and makes new ones at the next call that wants them.
+ * Thread pools that C libraries keep for their next call: OpenBLAS and OpenMP (libgomp, libomp,
+ * libiomp5). Each library has a function, meant for programs that are about to fork, that ends
+ * its idle threads; the library starts new ones at its next call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ typedef int end_fn(int);
 
 static const struct {
 	const char *name;
-	int argument; /* of those that take one */
+	int argument; /* for the functions that take one */
 } ends[] = {
 	{"omp_pause_resource_all", PAUSE_HARD},
 	{"blas_thread_shutdown_", 0},
@@ -36,7 +36,7 @@ static bool is_new(end_fn *seen[SEEN_MAX], end_fn *found)
 	return false;
 }
 
-/* A library finds what those that it needs have, too: each function is called once. */
+/* dlsym() also finds a function of a library's dependencies: call each function only once. */
 PyObject *end_thread_pools(PyObject *self, PyObject *args)
 {
 	end_fn *seen[SEEN_MAX] = {NULL};
