@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BRANCH: a copy of the process in a box of its own."""
+"""BRANCH: a copy of the process in a box of its own.
+
+The work has three parts, divided by where its memory writes happen. be_stem() runs once, before the first
+branch: it does everything that is the same in every branch, since all branches share the pages it writes.
+native.branch() clones the process (stem.c); the original stays there as the stem and never returns.
+be_branch() runs in each branch and does what must differ: process id, random numbers, event loop. Each page
+written there is copied, so random generators are reseeded by writing new words into their state instead of
+calling their seed functions.
+
+The engine may announce branches (STEM), in which case be_stem() has run before the first BRANCH arrives. If
+another frame arrives instead, stay() undoes what a normal process would notice.
+"""
 
 import sys
 
@@ -8,11 +19,11 @@ import posix
 state = driver.state
 native = driver.native
 KEEPS, WARMS = 1, 2  # as in ext.h
-POSITION_BYTES, MT_BYTES = 4, 624 * 4  # of the generator that random has; see keep_random()
+POSITION_BYTES, MT_BYTES = 4, 624 * 4  # layout of the state of random's generator; see keep_random()
 
 
 def get_ready():
-    """Do what can be done before the first BRANCH comes. What cannot is found out by that."""
+    """Prepare before the first BRANCH arrives. On failure BRANCH will try again and report the reason."""
     try:
         if is_alone():
             state.stem = be_stem()
@@ -21,22 +32,22 @@ def get_ready():
 
 
 def is_alone():
-    """Is there no other thread, or none but such as can end for a while?"""
+    """Is this the only thread, once idle threads of libraries have been ended?"""
     if not native.alone(False):
         driver.part("threads").rest()
     return native.alone(True)
 
 
 def stay():
-    """There will be no branch after all."""
+    """Another frame came instead of BRANCH: continue as a normal process."""
     stem, state.stem = state.stem, None
     quietly(restore_numbers, stem.kept)
 
 
 def answer(request, fds):
     """
-    Branch. The process that is asked does not return from this: it stays as the stem of its
-    branches. It returns in each branch, which is ready for steps then, and when it has failed.
+    Answer BRANCH. In the process that was asked, this does not return: it becomes the stem of its branches.
+    It returns in each branch, ready for a step, and after a failure.
     """
     stem, state.stem = state.stem, None
     try:
@@ -46,7 +57,7 @@ def answer(request, fds):
         stem = stem or be_stem(fds)
     except BaseException as error:
         refuse(request, error)
-        posix._exit(0)  # it runs no code any more, and will make no branch either
+        posix._exit(0)  # the session is closed to further code, and no branch can be made
     try:
         name = driver.encode(request["id"])
         flags = (request.get("reseed") is False) * KEEPS + (request.get("warm") is True) * WARMS
@@ -57,9 +68,9 @@ def answer(request, fds):
         state.stem = stem
         stay()
         refuse(request, error)
-        close_all(fds)  # by which the warden learns of it
+        close_all(fds)  # the warden notices that its socket is closed
         return
-    # Which of the stem's BRANCH frames this is the branch of, only the native part knows.
+    # The native part knows which of the stem's BRANCH frames made this branch.
     be_branch(stem, flags)
 
 
@@ -77,10 +88,10 @@ def close_all(fds):
 
 
 class Stem:
-    """What branches need to know of the process that they were."""
+    """What branches need to know about the process they were cloned from."""
 
     def __init__(self, kept):
-        self.kept = kept  # how to set generators of numbers, and to what
+        self.kept = kept  # functions that restore random generators, with the states
         self.words, self.reseeds = find_generators()
         self.renewals = find_renewals()
         self.ready = driver.begin_ready()
@@ -88,8 +99,8 @@ class Stem:
 
 def be_stem(fds=()):
     """
-    Do now, once, what is the same in every branch: what is written here, they all share. @fds: those that
-    a branch is made with.
+    Do once what would be the same in every branch: all branches share the memory written here. @fds: the
+    descriptors for the first branch.
     """
     state.inherited = None
     kept = keep_numbers()
@@ -97,7 +108,7 @@ def be_stem(fds=()):
     native.find_shared([0, 1, 2, state.channel, state.out, state.err, *fds])
     state.crowded = state.had_guard = False
     if state.has_stdin:
-        state.stdin = None  # what the old one has read ahead was not written to a branch's
+        state.stdin = None  # its buffer may hold input that branches have not read
     driver.part("streams").restore()
     renew_names()
     return Stem(kept)
@@ -105,10 +116,10 @@ def be_stem(fds=()):
 
 def be_branch(stem, flags):
     """
-    What is different here, where the native part has not seen to it. READY has been said, and the
-    engine and its client are busy with that: meanwhile is done what every first step does.
+    Do what must differ in each branch and native code has not done. READY has been sent: while the engine and
+    its client react, exercise the code that every first step runs.
     """
-    state.inherited = stem  # kept: what is let go of is freed, and the pages it lies in copied
+    state.inherited = stem  # keep it: freeing it would write to its pages, which copies them
     if state.home != posix.getpid():
         state.home = posix.getpid()
         quietly(renew_thread)
@@ -120,13 +131,13 @@ def be_branch(stem, flags):
         for reseed, args in stem.reseeds:
             quietly(reseed, *args)
     if flags & WARMS:
-        posix.sched_yield()  # to those who wait for READY
+        posix.sched_yield()  # let the readers of READY run
         if not native.is_readable(state.channel):
             driver.part("guard").warm()
 
 
 def find_renewals():
-    """The stem's loop and secrets are not for its branches."""
+    """Functions that replace the event loop and OpenSSL's random state, which branches must not share."""
     renewals = []
     if state.loop is not None:
         renewals.append((renew_loop, ()))
@@ -143,21 +154,21 @@ def quietly(do, *args):
 
 
 def renew_thread():
-    """Its number is that of the process."""
+    """The main thread's native id is the process id."""
     sys.modules["threading"].main_thread()._set_native_id()
 
 
 def keep_numbers():
     """
-    Generators of random numbers that are seeded on the way to a branch: how to set the state, and the
-    state. That of random is, by its own hook. That of numpy only where it keeps the second number of
-    a pair, which all branches would draw.
+    Save the generators that be_stem() itself advances: a list of (function that restores, state). Those are
+    random's, by its fork hook, and numpy's when it holds the second number of a normal pair, which all
+    branches would draw.
     """
     kept = []
     try:
         kept.append(keep_random(sys.modules["random"]))
     except BaseException:
-        pass  # it is not loaded, or is not what it is called
+        pass  # not loaded, or a user's module of that name
     try:
         numpy = sys.modules["numpy.random"]
         if not is_untouched(numpy):
@@ -171,7 +182,7 @@ def keep_numbers():
 
 
 def is_untouched(numpy):
-    """Has nothing been drawn from its global generator since this box was made?"""
+    """Is numpy's global generator unused since this box was made?"""
     try:
         generator, *words = state.words
         return generator is numpy.mtrand._rand._bit_generator and native.is_drawn(*words)
@@ -181,8 +192,9 @@ def is_untouched(numpy):
 
 def keep_random(random):
     """
-    As a tuple of numbers it is two hundred times as large. So its words are kept, where they are in
-    the object as we think; a process and its branches look once.
+    Save the state of random's generator. As a tuple of numbers it is two hundred times as large as in memory,
+    so the words are copied from the object, if they are where we expect them. A process looks once, and its
+    branches inherit the result.
     """
     generator = random._inst
     if state.numbers is None or state.numbers[0] is not generator:
@@ -208,9 +220,9 @@ def restore_numbers(kept):
 
 def find_generators():
     """
-    How each branch gets numbers of its own: addresses and sizes of words that are drawn anew, and
-    where we do not know them, what to call. Seeding in the usual way writes to two hundred pages,
-    drawing words to one or two. numpy's come last: is_untouched() asks for what was drawn last.
+    How each branch reseeds its generators: (addresses and sizes of words to overwrite, functions to call
+    where the address is unknown). Seeding writes to two hundred pages, overwriting the words to one or two.
+    numpy's words come last, because is_untouched() asks about the words that were drawn last.
     """
     words, reseeds = [], []
     random = sys.modules.get("random")
@@ -229,15 +241,15 @@ def find_generators():
 
 
 def renew_numpy(numpy):
-    """Where the generator is not of the usual kind, seeding leaves the second of its pair."""
+    """With an unusual generator, seeding would leave the second number of a normal pair."""
     numpy.seed()
     numpy.set_state(dict(numpy.get_state(legacy=False), has_gauss=0))
 
 
 def find_words(numpy):
     """
-    Address and size of the words of numpy's global generator, if they are what we think. A process and
-    its branches have them in the same place, and look once.
+    Address and size of the words of numpy's global generator, if the object looks as expected. They are the
+    same in a process and its branches, so a process looks once.
     """
     generator = numpy.mtrand._rand._bit_generator
     if state.words is None or state.words[0] is not generator:
@@ -259,8 +271,8 @@ def find_words(numpy):
 
 def renew_names():
     """
-    What else is drawn once and kept. Both look for another process id to notice a fork, but a
-    driver has the same one in every box.
+    Reset what uuid and tempfile draw once and keep. Both detect a fork by the process id, but a driver has
+    the same one in every box.
     """
     if "uuid" in sys.modules:
         sys.modules["uuid"]._node = sys.modules["uuid"]._last_timestamp = None
@@ -269,12 +281,12 @@ def renew_names():
 
 
 def renew_secrets():
-    """OpenSSL, too, notices a fork by the process id; fresh bytes make it start anew."""
+    """OpenSSL also detects a fork by the process id; adding fresh bytes makes it reseed."""
     sys.modules["_ssl"].RAND_add(posix.urandom(64), 64.0)
 
 
 def renew_loop():
-    """The descriptors by which the loop wakes itself were the stem's."""
+    """Replace the socketpair by which the event loop wakes itself."""
     loop = state.loop
     if loop is None or loop.is_closed():
         return

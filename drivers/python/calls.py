@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Calls of the outside: TOOL frames, and who waits for which TOOL_RESULT.
+"""Calls from the program to the engine: TOOL frames out, TOOL_RESULT frames in.
 
-Theory of operation. Any thread of the process may call. While a step runs nobody reads the channel but threads that
-wait for an answer, one at a time: the reader. It lays each answer where the call it is for finds it, and rings; when
-its own has come, the next one reads on. A signal handler may raise in the main thread between any two instructions.
-So a frame that C code has read is in `frames` before Python runs again, and stays there until it has been dealt with;
-dealing with one twice changes nothing; and who reads is written down as a thread, which finds out that it still does.
+Theory of operation. Any thread may call. The driver has no thread of its own (a process with a second thread
+cannot be cloned), so the waiting threads read the channel themselves, one at a time: the *reader*. It stores
+each answer in its Call and rings the *bell*, a lock, of every sleeping thread. When the reader's own answer
+has come, the next waiting thread takes over.
 
-Before the step's RESULT goes out all of that ends: what has not been answered is lost, and nobody reads. What the
-engine may have sent meanwhile is skipped as an answer to nothing: a number is never used again.
+Interrupts. In the main thread a signal handler may raise an exception between any two bytecode instructions.
+So a frame is appended to book.frames within one C call, before any Python code runs, and stays there until it
+has been handled. Handling a frame twice has no further effect. The reader is recorded by its thread id: a
+thread that was interrupted while reading finds that it still is the reader.
+
+End of a step. Before RESULT is sent, reading and waiting stop; calls without an answer are lost (ToolLost).
+Call numbers are never reused, so an answer that arrives later matches no call and is dropped.
 """
 
 import _thread
 import posix
 
-with driver.part("genuine").Genuine():  # once: while it lasts, other threads import with our sys.path
+with driver.part("genuine").Genuine():  # once: until the end of this, other threads have the driver's sys.path
     import select
 
     driver.load_json()
@@ -23,20 +26,20 @@ with driver.part("genuine").Genuine():  # once: while it lasts, other threads im
 state = driver.state
 native = driver.native
 OUTSTANDING_MAX = 64
-ARGUMENTS_BYTES_MAX, WAITING_BYTES_MAX = 4 << 20, 15 << 20  # the engine takes 16 MiB, of all that wait
+ARGUMENTS_BYTES_MAX, WAITING_BYTES_MAX = 4 << 20, 15 << 20  # the engine accepts 16 MiB for all waiting calls
 VALUES_MAX, WAITING_VALUES_MAX, DEPTH_MAX = 100_000, 190_000, 64
 INT_MAX = (1 << 63) - 1
 OVER = "the step ended before the answer came"
 
 
 class RetortError(Exception):
-    """What retort itself says went wrong."""
+    """Base of the errors that retort raises."""
 
     __module__ = "retort"
 
 
 class ToolError(RetortError):
-    """A tool failed. `tool` is its name, `name` the kind of failure, `hint` what to do, or None."""
+    """A tool failed. `tool` is its name, `name` the kind of failure, `hint` says what to do, or is None."""
 
     __module__ = "retort"
     tool = hint = None
@@ -55,25 +58,25 @@ class ToolError(RetortError):
 
 
 class ToolDenied(ToolError):
-    """The policy, or who was asked, does not allow the call."""
+    """The policy, or the person who was asked, does not allow the call."""
 
     __module__ = "retort"
 
 
 class ToolArgumentError(ToolError):
-    """There is no such tool, or it does not take these arguments."""
+    """There is no such tool, or it does not accept these arguments."""
 
     __module__ = "retort"
 
 
 class ToolLost(ToolError):
-    """No answer comes: whether the call took effect is not known."""
+    """The answer will not come: it is unknown whether the call took effect."""
 
     __module__ = "retort"
 
 
 class ToolLimit(ToolError):
-    """Too many calls, or too much in one."""
+    """Too many calls, or too much data in one."""
 
     __module__ = "retort"
 
@@ -82,7 +85,7 @@ KINDS = {kind.__name__: kind for kind in (ToolError, ToolDenied, ToolArgumentErr
 
 
 class Call:
-    """A call that was sent. Its answer is a dict with "value" or "error"; None before it comes."""
+    """A call that was sent. `answer` is a dict with "value" or "error", or None while there is no answer yet."""
 
     __slots__ = ("number", "answer", "request")
 
@@ -91,7 +94,7 @@ class Call:
 
 
 class Request:
-    """What is to be sent. Raises: ToolArgumentError, which says where; ToolLimit."""
+    """A call as it will be sent. Raises: ToolArgumentError with the place in the arguments; ToolLimit."""
 
     def __init__(self, name, arguments):
         plain = Plain(name)
@@ -105,17 +108,18 @@ class Request:
 
 
 class Book:
-    """Who has called, who waits, who reads."""
+    """The state shared by all threads: calls, sleepers, the reader."""
 
     last = 0
-    waiting = {}  # number → Call without an answer
-    frames = []  # read, and not dealt with
+    waiting = {}  # call number → Call without an answer
+    frames = []  # read but not handled yet
     lock = _thread.RLock()
-    reader = None  # a thread's number
-    reading = sending = None  # threads in the middle of that, which no handler of a signal may begin anew
-    bells = set()  # locks of threads that sleep
-    wake = None  # a pipe that ends a reader's wait, but the main thread's, which a signal can
-    ended = None  # the id of the last step that is over
+    reader = None  # a thread id
+    # threads that are reading or sending: a signal handler in them must not start to read or send
+    reading = sending = None
+    bells = set()  # locks on which threads sleep
+    wake = None  # a pipe that interrupts the reader; the main thread is interrupted by a signal instead
+    ended = None  # id of the last step that ended
 
 
 book = Book()
@@ -129,7 +133,7 @@ def is_over():
 
 
 def wait(is_done):
-    """Until @is_done(), which is asked after each frame: read, or sleep while another thread reads."""
+    """Read, or sleep while another thread reads, until @is_done(), which is checked after each frame."""
     me = _thread.get_ident()
     try:
         while not is_done():
@@ -142,7 +146,7 @@ def wait(is_done):
 
 
 def claim(me):
-    """Be the reader if nobody is."""
+    """Become the reader if there is no reader."""
     with book.lock:
         if book.reader is None:
             book.reader = me
@@ -160,7 +164,7 @@ def sleep(is_done):
     bell = _thread.allocate_lock()
     bell.acquire()
     book.bells.add(bell)
-    if book.reader is not None and not is_done():  # else nobody might ring any more
+    if book.reader is not None and not is_done():  # otherwise no thread might ring the bells again
         bell.acquire()
 
 
@@ -169,12 +173,12 @@ def ring():
         try:
             bell.release()
         except RuntimeError:
-            pass  # it was rung by one that was interrupted
+            pass  # a reader that was interrupted rang the bell
         book.bells.discard(bell)
 
 
 def read(me):
-    """Read a frame and deal with it. Returns early when the step ends."""
+    """Read one frame and handle it. Returns early when the step ends."""
     book.reading = me
     try:
         if not book.frames and (me == state.thread or await_frame()):
@@ -189,14 +193,14 @@ def read(me):
 
 def receive():
     try:
-        # In C from the call to the list: no signal handler comes in between.
+        # One C call reads and appends, so no signal handler runs in between.
         book.frames.extend(map(native.recv_frame, (state.channel,), (driver.FRAME_MAX,)))
     except (OSError, ValueError):
         book.frames.append(None)
 
 
 def await_frame():
-    """Returns: whether there is something to read; if not, the step ends."""
+    """Returns: whether there is a frame to read. False: the step has ended."""
     if book.wake is None:
         pair = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         book.wake = tuple(native.dup_high(fd) for fd in pair)
@@ -211,7 +215,7 @@ def await_frame():
 
 
 def take(frame):
-    """Deal with a frame; the second time with the same one nothing is left to do."""
+    """Handle a frame. Doing so again has no effect."""
     if frame is None:
         lose("the engine does not answer any more")
         return
@@ -228,13 +232,13 @@ def take(frame):
 
 
 def read_answer(payload):
-    """(number of the call, answer) of a TOOL_RESULT; the number is None when it is none."""
+    """(call number, answer) of a TOOL_RESULT; the number is None when the payload is invalid."""
     number = leading_number(payload)
     try:
         answer = decode(payload)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # nested too deep, or more than there is memory for
+    except BaseException as error:  # nested too deeply, or too large for memory
         kind = driver.part("failure").safe_name(error)
         return number, failure("ToolLost", "the answer cannot be read (%s)" % kind)
     if type(answer) is not dict:
@@ -248,14 +252,14 @@ def read_answer(payload):
 
 
 def leading_number(payload):
-    """The number that a payload begins with, {"call": N, or None."""
+    """The number at the start of a payload {"call": N, …}, or None."""
     head = payload[:40].replace(b" ", b"")
     digits = head[8:].partition(b",")[0]
     return int(digits) if head[:8] == b'{"call":' and digits.isdigit() else None
 
 
 def decode(payload):
-    """JSON that holds what others wrote: never by eval(), as frames of the engine's own may be."""
+    """Parse JSON that contains text of others. Unlike the engine's own frames it must never go to eval()."""
     if state.scan is None:
         return driver.part("genuine").parse_json(payload.decode())
     return state.scan(payload.decode(), 0)[0]
@@ -266,20 +270,20 @@ def failure(name, message):
 
 
 def lose(why):
-    """All that was called and not answered will never be."""
+    """Mark all calls without an answer as lost."""
     for call in list(book.waiting.values()):
         call.answer = failure("ToolLost", why)
     book.waiting.clear()
 
 
 def end_step():
-    """Nobody reads and nobody waits any more, until the next step. Called with signals held back."""
+    """Stop reading and waiting until the next step. Called with signals blocked."""
     with state.lock:
         book.ended = state.step.id
         book.sending = None
     lose(OVER)
     if book.reader == state.thread:
-        book.reader = None  # a signal took it out of its wait
+        book.reader = None  # a signal has interrupted its wait
     ring()
     while book.reader is not None:
         wake_reader()
@@ -295,7 +299,7 @@ def wake_reader():
     try:
         posix.write(book.wake[1], b".")
     except (OSError, TypeError):
-        pass  # there is none yet: it looks before it waits; or user code has closed it
+        pass  # the pipe does not exist yet (the thread checks before it waits), or user code has closed it
 
 
 # ---- calling ----------------------------------------------------------------------------------
@@ -303,8 +307,8 @@ def wake_reader():
 
 def call_all(requests):
     """
-    Make the calls [(name, arguments), …]: all are sent, as many at once as may be, then their answers
-    are waited for. Returns: outcomes in their order, each a value or a ToolError.
+    Make the calls [(name, arguments), …]: send as many at once as allowed, then wait for the answers.
+    Returns: a value or a ToolError for each, in order.
     """
     if posix.getpid() != state.home:
         raise RuntimeError(
@@ -322,7 +326,7 @@ def call_all(requests):
 
 
 def call_one(name, arguments):
-    """Make a call. Returns: its value. Raises: ToolError."""
+    """Make one call. Returns: its value. Raises: ToolError."""
     (found,) = call_all([(name, arguments)])
     if isinstance(found, ToolError):
         raise found
@@ -330,7 +334,7 @@ def call_one(name, arguments):
 
 
 def has_room(request):
-    """May it be sent now, beside those that wait?"""
+    """May the call be sent now, given the limits for waiting calls?"""
     others = [call.request for call in list(book.waiting.values())]
     return not others or (
         len(others) < OUTSTANDING_MAX
@@ -348,7 +352,7 @@ def send_when_possible(request):
 
 
 def send(request):
-    """Returns: the call, or None when others were quicker and no more may be outstanding."""
+    """Send it. Returns: the Call, or None when other threads have reached the limit first."""
     with state.lock:
         if is_over():
             raise RuntimeError("%s: a tool can be called while a step runs, and none does" % request.name)
@@ -376,7 +380,7 @@ def send_next(request):
 
 
 def outcome(name, answer):
-    """The value of an answer, or the ToolError that it is."""
+    """The value of an answer, or the ToolError that it stands for."""
     if "value" in answer:
         return driver.part("tools").show_images(answer["value"])
     error = answer["error"]
@@ -389,7 +393,7 @@ def outcome(name, answer):
 
 
 class Plain:
-    """Makes values plain JSON, also those of numpy and pandas."""
+    """Converts values to plain JSON, including those of numpy and pandas."""
 
     def __init__(self, tool):
         self.tool, self.left = tool, VALUES_MAX
@@ -431,7 +435,7 @@ class Plain:
         return str.__str__(key)
 
     def simpler(self, value, where):
-        """A numpy or pandas value as lists and numbers, a path as text."""
+        """Convert a numpy or pandas value to lists and numbers, a path to text."""
         if hasattr(value, "dtype") and callable(getattr(value, "tolist", None)):
             return value.tolist()
         if hasattr(type(value), "__fspath__"):

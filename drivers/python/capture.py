@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""%%capture and IPython.utils.capture: output and displays kept instead of shown."""
+"""%%capture and IPython.utils.capture: output and displays are stored instead of shown."""
 
 import sys
 
@@ -11,7 +11,7 @@ from io import StringIO  # noqa: E402
 
 
 class Shown:
-    """One display that was kept."""
+    """A stored display."""
 
     def __init__(self, data, metadata=None):
         self.data, self.metadata = data, metadata or {}
@@ -48,7 +48,7 @@ class CapturedIO:
 
 
 class capture_output:
-    """A context: what is written and displayed in it is in the object that it gives."""
+    """A context manager: output and displays within it are stored in the object that it returns."""
 
     def __init__(self, stdout=True, stderr=True, display=True):
         self.wants = stdout, stderr, display
@@ -72,12 +72,12 @@ class capture_output:
 
 
 def keep(data, metadata):
-    """A display while something captures. Called in the place of sending it."""
+    """Store a display instead of sending it."""
     state.captured.append(Shown(data, metadata))
 
 
 def read(text):
-    """The context and the name that a line of %%capture asks for."""
+    """The context manager and the variable name that a %%capture line asks for."""
     wants, name = {}, ""
     for word in text.split():
         if word[:5] == "--no-":

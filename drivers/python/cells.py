@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells as a whole: those of the session run again or written as a notebook, and those of a notebook's file run."""
+"""Whole cells: run again those of the session, write them as a notebook, run the cells of a notebook file."""
 
 import sys
 
@@ -13,7 +13,10 @@ with driver.part("genuine").Genuine():
 
 
 def run(source, filename):
-    """Run code as a cell of the session, in the step that runs. Returns: the value of its last expression, or None."""
+    """
+    Run code as a cell of the session within the current step. Returns: the value of its last expression, or
+    None.
+    """
     space, value = vars(state.main), None
     state.source_chars += len(source) - len(state.sources.get(filename, ""))
     state.sources[filename] = source
@@ -27,11 +30,11 @@ def run(source, filename):
     return value if has_value else None
 
 
-# ---- files of notebooks -----------------------------------------------------------------------------------
+# ---- notebook files ---------------------------------------------------------------------------------------
 
 
 def sources(path, data):
-    """The code cells of a notebook of version 3 or 4."""
+    """The code cells of a notebook in format 3 or 4."""
     try:
         book = json.loads(data)
         cells = book["cells"] if "cells" in book else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
@@ -42,7 +45,7 @@ def sources(path, data):
 
 
 def run_notebook(path, data):
-    """%run of a notebook: its code cells in their order, in the session's names, until one fails."""
+    """%run NOTEBOOK: run its code cells in order, with the session's variables, until one fails."""
     name = path.rpartition("/")[2]
     for number, source in enumerate(sources(path, data), 1):
         if source.strip():
@@ -52,7 +55,7 @@ def run_notebook(path, data):
 
 
 def notebook(text, space):
-    """%notebook FILE: the session's steps and values, as a notebook of version 4."""
+    """%notebook FILE: write the session's steps and values as a notebook in format 4."""
     options, rest = driver.part("magic").words(text, flags="e")
     if len(rest) != 1 or not rest[0].endswith(".ipynb"):
         raise UsageError("write %notebook FILE.ipynb")
@@ -80,7 +83,7 @@ def cell_of(number, code):
 
 
 def steps(text):
-    """[(number, code)] of "N", "N-M", "-l N" and several of these; all before this step where nothing is named."""
+    """[(number, code)] for "N", "N-M", "-l N" or several of these; all earlier steps if there are no arguments."""
     codes, given = driver.part("history").codes, text.split()
     last = len(codes) - 2
     if given[:1] == ["-l"]:
@@ -107,7 +110,7 @@ def named(text, what):
 
 
 def recall(text, space):
-    """The code, to be written again: there is no line that could be filled in."""
+    """Show the code. In IPython it would be put into the next cell, which does not exist here."""
     builtins.print("\n".join([code for _, code in named(text, "recall")]))
 
 
@@ -120,6 +123,6 @@ def rerun(text, space):
 
 
 def tb(text, space):
-    """The last traceback, once more."""
+    """Print the last traceback again."""
     lines = state.last_failure
     builtins.print("\n".join(lines) if lines else "There has been no error yet.")

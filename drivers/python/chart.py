@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data behind a matplotlib figure, in the shape clients already read."""
+"""The data behind a matplotlib figure, in the format that existing clients read."""
 
 import sys
 
@@ -8,7 +8,7 @@ ELEMENTS_MAX = 1_000
 
 
 def chart(figure):
-    """A chart object: of the axes, or a superchart when there are several."""
+    """The chart of a figure: that of its axes, or a superchart when it has several."""
     charts = [one for one in map(axes_chart, visible_axes(figure)) if one is not None]
     if len(charts) == 1:
         if charts[0]["title"] is None:
@@ -34,7 +34,7 @@ def visible_axes(figure):
 
 
 def axes_chart(axes):
-    """The chart of one axes; None when nothing is drawn there."""
+    """The chart of one axes, or None when it is empty."""
     if not axes.has_data() and not axes.patches:
         return None
     for kind, find in (
@@ -124,9 +124,9 @@ def categories(axis):
 
 
 def coordinate(value, axis):
-    """A coordinate as clients read it: ISO text for moments, labels for categories."""
+    """A coordinate as clients expect it: times as ISO text, categories as labels."""
     if isinstance(value, str):
-        return str(value)  # numpy's strings are a subclass
+        return str(value)  # numpy has subclasses of str
     if hasattr(value, "to_timestamp"):
         return value.to_timestamp().isoformat()
     if hasattr(value, "isoformat"):
@@ -165,7 +165,7 @@ def number(value):
 
 
 def name_of(artist):
-    """An artist's label; those that matplotlib makes up start with an underscore."""
+    """An artist's label. Labels that matplotlib generates start with an underscore and do not count."""
     text = str(artist.get_label() or "")
     return "" if text.startswith("_") else text
 
@@ -174,7 +174,7 @@ def name_of(artist):
 
 
 def series(label, xs, ys, axes):
-    """An element of a line or scatter chart, thinned out when it is long."""
+    """One line or point cloud as a chart element; long ones are thinned out."""
     size = min(len(xs), len(ys))
     stride = -(-size // POINTS_MAX) or 1
     points = [
@@ -188,7 +188,7 @@ def series(label, xs, ys, axes):
 
 
 def drawn_lines(axes):
-    """Lines in data coordinates: not axhline(), not the caps of error bars."""
+    """Lines in data coordinates, without axhline() and the caps of error bars."""
     return [
         line
         for line in axes.lines
@@ -216,7 +216,7 @@ def lines(axes):
 
 
 def scatter(axes):
-    """Point clouds, with the lines drawn through them; nothing when there are only lines."""
+    """Point clouds, with the lines drawn through them; an empty list when there are only lines."""
     numpy = sys.modules["numpy"]
     clouds = [c for c in axes.collections if type(c).__name__ == "PathCollection"]
     plain = drawn_lines(axes)
@@ -251,7 +251,7 @@ def bars(axes):
 
 
 def tick_names(axis):
-    """{position: text} of ticks that were given texts; empty for plain numbers."""
+    """{position: text} of ticks with explicit texts; empty for plain numbers."""
     if categories(axis):
         return categories(axis)
     if type(axis.get_major_formatter()).__name__ not in ("FixedFormatter", "FuncFormatter"):
@@ -262,7 +262,7 @@ def tick_names(axis):
 
 
 def bar_name(place, names, axis):
-    """The text of the tick a bar stands at; bars of a group stand around it."""
+    """The text of the tick that belongs to a bar; the bars of a group lie around it."""
     if names:
         nearest = min(names, key=lambda tick: abs(tick - place))
         ordered = sorted(names)
@@ -287,7 +287,7 @@ def pie(axes):
 
 
 def boxes(axes):
-    """Boxes as recorded when they were drawn: the lines do not tell what they belong to."""
+    """Boxes as recorded by hooks.patch_axes(): the drawn lines do not tell to which box they belong."""
     recorded = getattr(axes, "_retort_boxes", [])
     out = []
     for place, stats, across in recorded:

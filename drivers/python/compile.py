@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile a driver's modules ahead, which saves every run some milliseconds.
+"""Compile a driver's modules at build time, which saves each run some milliseconds.
 
-usage: compile.py DIRECTORY [STAMP]   (DIRECTORY below $DESTDIR when that is set and STAMP is not given)
+usage: compile.py DIRECTORY [STAMP]   (DIRECTORY is below $DESTDIR when that is set and STAMP is not given)
 
-Unchecked: the files and what is compiled from them are installed together, and a box cannot write here.
+The compiled files are not checked against the sources at run time: both are installed together, and a box
+cannot write to them.
 """
 
 import compileall

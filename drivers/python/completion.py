@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NAMES: how the name at the end of a text may go on, from what the session has."""
+"""NAMES: completions for the end of a text, from the session's variables."""
 
 import os
 import re
@@ -11,7 +11,7 @@ state = driver.state
 NAMES_MAX, TEXT_CHARS_MAX, PARTS_MAX = 200, 4096, 32
 CANDIDATES_MAX = 100_000
 MISSING = object()
-# Strings and comments; the one that does not end is the last.
+# Strings and comments. An unterminated one can only be the last.
 TOKEN = re.compile(r"""\#[^\n]* | (?P<prefix>\b[A-Za-z]{1,2})? (?:
     (?P<three>'{3}|"{3}) (?: \\. | (?!(?P=three))[^\\] )* (?P=three)
   | (?P<quote>['"]) (?: (?: \\. | (?!(?P=quote))[^\\\n] )* (?: (?P=quote) | \n )
@@ -20,7 +20,7 @@ SLOTS = (type(type.__dict__["__dict__"]), type(driver.Step.__call__))
 
 
 def answer(request):
-    """Say which names there are. An interrupt ends a __dir__ that does not."""
+    """Answer NAMES. An interrupt ends a __dir__() that runs for ever."""
     names = []
     try:
         driver.wake()
@@ -32,7 +32,7 @@ def answer(request):
 
 
 def complete(text):
-    """The names that may stand for the last part of the dotted name @text ends with, sorted."""
+    """Sorted candidates for the last part of the dotted name at the end of @text."""
     quoted, before = open_string(text)
     if quoted is not None:
         return keys(quoted, before) if before.endswith("[") else files(quoted)
@@ -48,11 +48,11 @@ def complete(text):
     value = find(path)
     if value is MISSING:
         return []
-    return choose(start, type(value).__dir__(value))  # dir() would sort, which may fail
+    return choose(start, type(value).__dir__(value))  # dir() would sort, which fails for names of different types
 
 
 def find(path):
-    """What the dotted name of the parts @path is."""
+    """The object that the dotted name refers to."""
     value = look_up(vars(state.main), path[0])
     if value is MISSING:
         value = look_up(vars(builtins), path[0])
@@ -62,7 +62,7 @@ def find(path):
 
 
 def open_string(text):
-    """What stands in the string that @text ends in, and what before it; (None, "") for no string."""
+    """(content, text before) of the unterminated string at the end of @text, or (None, "")."""
     text = text[-TEXT_CHARS_MAX:]
     opened = None
     for found in TOKEN.finditer(text):
@@ -76,7 +76,7 @@ def open_string(text):
 
 
 def keys(start, before):
-    """The keys of a dictionary, the columns of a DataFrame; of no other type, whose code would run."""
+    """Keys of a dictionary or columns of a DataFrame. Other types are left alone: their code would run."""
     path = last_name(before[:-1]).split(".")
     if len(path) > PARTS_MAX or not all(part.isidentifier() for part in path):
         return []
@@ -92,7 +92,7 @@ def keys(start, before):
 
 
 def files(start):
-    """The files whose path goes on so, a directory with its slash."""
+    """Files whose paths begin like this; directories end with a slash."""
     above, slash, name = start.rpartition("/")
     found = []
     with os.scandir((above or "/") if slash else ".") as entries:
@@ -105,7 +105,7 @@ def files(start):
 
 
 def quotable(start, names):
-    """Those that begin with @start and stand in a string as they are."""
+    """The candidates that begin with @start and need no escape inside a string."""
     found = set()
     for number, name in enumerate(names):
         if number == CANDIDATES_MAX:
@@ -125,7 +125,7 @@ def last_name(text):
 
 
 def choose(start, names):
-    """Names that begin with @start; those with an underscore only when that has one."""
+    """Names that begin with @start; those with a leading underscore only when @start has one too."""
     found = set()
     for number, name in enumerate(names):
         if number == CANDIDATES_MAX:
@@ -148,9 +148,7 @@ def look_up(space, name):
 
 
 def attribute(value, name):
-    """
-    An attribute, found without running code of the program: neither a property nor __getattr__.
-    """
+    """Look up an attribute without running code of the program: no properties, no __getattr__()."""
     kind = type(value)
     own = MISSING
     try:
@@ -179,7 +177,7 @@ def inherited(kind, name):
 
 
 def plain(value):
-    """What stands in a class as it comes out of an instance, when that needs no code to run."""
+    """A class attribute as an instance would return it, if no code has to run for that."""
     if isinstance(value, (staticmethod, classmethod)):
         return value.__func__
     kind = type(value)

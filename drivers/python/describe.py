@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What name? and name?? say: signature, documentation, source; and *pattern*?, the names that fit."""
+"""Help for name? and name??: signature, documentation, source; and for *pattern*?, the matching names."""
 
 import sys
 
@@ -76,7 +76,7 @@ def attempt(function, *args):
 
 
 def rows(name, value, detail):
-    """The lines, in IPython's order and words."""
+    """The lines of the help text, in IPython's order and wording."""
     out = []
     is_code = callable(value)
     signature = attempt(inspect.signature, value) if is_code else None

@@ -34,8 +34,8 @@ genuine     imports of an unmodified standard library   stack     hide the drive
 
 import sys
 
-# Functions look builtins up where their module was given them. With a copy of our own, a step
-# that sets builtins.len to None breaks itself and not the driver.
+# Functions look up builtins in the dict that their module had when they were defined. This module has a copy
+# of its own: a step that sets builtins.len to None breaks itself but not the driver.
 __builtins__ = dict(__builtins__)
 
 import _codecs  # noqa: E402
@@ -53,7 +53,7 @@ READY, BEGIN, GUARD, DISPLAY, TOOL, RESULT, BRANCHED, DONE = 16, 17, 18, 19, 20,
 FRAME_MAX = 32 << 20
 VALUE_BYTES, VALUE_BYTES_MAX = 1 << 20, 4 << 20
 MESSAGE_CHARS = 10_000
-MARKER_CHARS = 64  # room for what cut() adds
+MARKER_CHARS = 64  # room for the marker that cut() inserts
 SOURCES_MAX, SOURCE_CHARS_MAX = 1_000, 64 << 20
 OUR_FLAGS = [4, 5, 6]  # of sys.flags: dont_write_bytecode, no_user_site, no_site
 RUNS_LOOP = {"run", "run_until_complete", "run_forever", "Runner"}
@@ -67,7 +67,7 @@ ESCAPES += [(chr(c), "\\u%04x" % c) for c in range(32) if c not in (9, 10, 13)]
 
 
 def load_native():
-    """The extension, by its path: what sys.path says does not matter."""
+    """Load the extension by its path, independent of sys.path."""
     spec = _frozen_importlib.ModuleSpec(
         "_retort", None, origin=HERE + "/_retort.abi3.so"
     )
@@ -80,22 +80,22 @@ native = load_native()
 
 
 class State:
-    """What the driver keeps from step to step."""
+    """The driver's state between steps."""
 
     channel = out = err = -1
     home = posix.getpid()
     thread = _thread.get_ident()  # the one that runs steps
-    lock = _thread.RLock()  # a signal handler may display something while its thread has it
+    lock = _thread.RLock()  # reentrant: a signal handler may display something while its thread holds the lock
     step = None
-    calls = None  # the part, when it is loaded
-    early = []  # frames that were read while a step ran, and are for afterwards
+    calls = None  # the part "calls", once it is loaded
+    early = []  # frames read while a step ran, to be handled after it
     handler = _signal.default_int_handler
-    interrupted = False  # while no code ran, by a signal that another thread took
+    interrupted = False  # a signal arrived while no user code ran, through another thread
     futures = 0
-    had_guard = False  # since this is a process of its own
-    stem = None  # what is ready for branches
-    inherited = None  # what a branch has from its stem
-    crowded = False  # there were other threads when a guard was wanted last
+    had_guard = False  # a guard was made since this process began
+    stem = None  # prepared for BRANCH (branch.Stem), or None
+    inherited = None  # in a branch: the Stem it was made from
+    crowded = False  # the last attempt to make a guard failed because of other threads
     started = False
     main = None
     stdin = stdout = stderr = None
@@ -104,7 +104,7 @@ class State:
     sources = {}
     source_chars = 0
     seed = None
-    has_stdin = False  # of the step's own
+    has_stdin = False  # the step brought its own standard input
     meta_path = []
     path_hooks = []
     private = {}
@@ -112,16 +112,16 @@ class State:
     recursion = None
     scan = dump = None
     name = None  # of the session
-    words = None  # numpy's global generator, where its words are, and how many bytes
-    numbers = None  # the same of random's
-    held = []  # what was printed between two steps, and where
-    watched = False  # somebody is to hear of the begin and end of a step
-    last_failure = ()  # lines of a traceback
-    told = {}  # by MIME type, what the program has told to show for a type
-    captured = None  # displays, while %%capture or its like keeps them
-    tracked = {}  # resource trackers, and what each looks after
-    due = []  # what was ended for a copy, and is made again before the next step
-    made = []  # what was made again
+    words = None  # address and size of the state words of numpy's global generator
+    numbers = None  # the same for the generator of random
+    held = []  # (stream, text) printed between two steps
+    watched = False  # something wants to know when a step begins and ends (settings)
+    last_failure = ()  # lines of the last traceback
+    told = {}  # MIME type → functions that the program registered for types
+    captured = None  # list that collects displays, within %%capture and the like
+    tracked = {}  # resource trackers → the resources each tracks
+    due = []  # what was shut down before a clone and must be started again before the next step
+    made = []  # what was started again
 
 
 state = State()
@@ -131,7 +131,7 @@ state = State()
 
 
 def part(name):
-    """A module of the driver that is loaded when it is first needed."""
+    """A part of the driver, loaded when first needed."""
     module = state.parts.get(name)
     if module is None:
         path = "%s/%s.py" % (HERE, name)
@@ -142,12 +142,12 @@ def part(name):
         space["__file__"] = path
         space["driver"] = this
         with_genuine_builtins(lambda: exec(loader.get_code("_retort_" + name), space))
-        module = state.parts.setdefault(name, module)  # another thread may have been quicker
+        module = state.parts.setdefault(name, module)  # another thread may have loaded it first
     return module
 
 
 def with_genuine_builtins(function):
-    """Call @function while builtins are what they were when the process started."""
+    """Call @function with the original builtins."""
     theirs = dict(vars(builtins))
     vars(builtins).update(BUILTINS)
     try:
@@ -160,7 +160,7 @@ def with_genuine_builtins(function):
 
 
 def clean(text):
-    """Text without lone surrogates: pairs are joined, what is left becomes U+FFFD."""
+    """Replace lone surrogates by U+FFFD, and join pairs of surrogates."""
     if text.isascii():
         return text
     try:
@@ -180,14 +180,14 @@ def quote(text):
 
 
 def encode(value):
-    """JSON of what the driver itself has put together; the json module would cost 5 ms."""
+    """Encode to JSON a value that the driver itself has built. Importing the json module would cost 5 ms."""
     if state.dump is not None:
         try:
             text = "".join(state.dump(value, 0))
-            if text.isascii():  # then there is no surrogate in it
+            if text.isascii():  # so it contains no surrogates
                 return text
         except ValueError:
-            pass  # a number that JSON does not have
+            pass  # NaN or an infinity
     if value is None:
         return "null"
     if value is True:
@@ -209,8 +209,8 @@ def encode(value):
 
 def decode(data):
     """
-    JSON of a frame. The engine is the only sender, and JSON text is a Python expression but for
-    three names and the escaped slash (surrogate pairs are joined afterwards by join()).
+    Decode the JSON of a frame. The engine is the only sender, and its JSON is a valid Python expression once
+    three names are defined, except for the escaped slash. join() repairs surrogate pairs afterwards.
     """
     text = data.decode()
     if state.scan is not None:
@@ -221,7 +221,7 @@ def decode(data):
 
 
 class Json:
-    """What the scanner of the json module, which is in C, asks for."""
+    """The settings that the C scanner of the json module reads."""
 
     strict = True
     object_hook = object_pairs_hook = parse_constant = None
@@ -231,8 +231,8 @@ class Json:
 
 def load_json():
     """
-    Read and write it by the json module's C from now on: 1 us instead of 17, worth its import where
-    there are many steps.
+    From now on use the C functions of the json module: 1 us instead of 17 per frame. The import pays off only
+    in a process with many steps.
     """
     try:
         import _json
@@ -242,11 +242,11 @@ def load_json():
             None, None, _json.encode_basestring, None, ":", ",", False, False, False
         )
     except BaseException:
-        pass  # not every interpreter has it
+        pass  # not every interpreter has _json
 
 
 def join(text):
-    """The two halves of an escaped character beyond U+FFFF as one; lone halves stay."""
+    """Join surrogate pairs to one character; lone surrogates stay."""
     if text.isascii():
         return text
     raw = _codecs.utf_16_le_encode(text, "surrogatepass")[0]
@@ -257,7 +257,7 @@ def join(text):
 
 
 def send(kind, message):
-    """Send a frame, with a descriptor, unless this is a child process that user code has forked."""
+    """Send a frame. Does nothing in a child process that user code has forked."""
     payload = encode(message).encode()
     if len(payload) >= FRAME_MAX and "value" in message:
         note = "<value too large: %d bytes>" % len(payload)
@@ -270,14 +270,12 @@ def send(kind, message):
     try:
         native.send_frame(state.channel, kind, payload)
     except OSError:
-        return False  # user code has closed it
+        return False  # user code has closed the channel
     return True
 
 
 def send_display(data, metadata):
-    """
-    Send a DISPLAY of the running step. Returns: whether there was a step to send it for.
-    """
+    """Send a DISPLAY for the running step. Returns: whether a step was running."""
     with state.lock:
         if state.step is None or posix.getpid() != state.home:
             return False
@@ -290,8 +288,8 @@ def send_display(data, metadata):
 
 def display(*objects, metadata=None, raw=False, display_id=None, **_):
     """
-    Show objects as rich results. With raw=True each is a dict of MIME type to value. With a display_id
-    there is a handle for it, whose updates are further displays.
+    Show objects as rich results. With raw=True, each object is a dict of MIME type to value. With a
+    display_id, a handle is returned; updating it shows a further display.
     """
     limit = state.step.limit if state.step else VALUE_BYTES
     rich = part("rich")
@@ -305,7 +303,7 @@ def display(*objects, metadata=None, raw=False, display_id=None, **_):
 
 
 def final_answer(*answers, **named):
-    """Say that the task is done, with @answer, or @value, as its answer. Said more than once, the last counts."""
+    """Give @answer (or @value) as the answer to the task. When called more than once, the last call counts."""
     given = [*answers, *named.values()]
     if len(given) != 1 or not named.keys() <= {"answer", "value"}:
         raise TypeError("final_answer() takes one argument, the answer")
@@ -319,7 +317,7 @@ def final_answer(*answers, **named):
 
 
 def cut(text, limit):
-    """Text of at most @limit UTF-8 bytes and a marker line: head and tail kept."""
+    """Cut text to about @limit bytes of UTF-8: keep head and tail, with a marker line in between."""
     keep = limit
     if len(text) <= limit + MARKER_CHARS:
         size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
@@ -340,7 +338,7 @@ def cut(text, limit):
 
 
 def bundle(value, limit):
-    """What to show of a value, by MIME type. The commonest types need no part."""
+    """The MIME bundle of a value. Common types do not need the part "rich"."""
     kind = type(value)
     if state.told:
         return part("rich").bundle(value, limit)
@@ -354,7 +352,7 @@ def bundle(value, limit):
 
 
 def bundle_of_value(value, limit):
-    """As bundle(), or None of what has displayed itself. A __repr__ that fails raises."""
+    """As bundle(), or None if the value has displayed itself. Raises what its __repr__() raises."""
     kind = type(value)
     if kind in (bool, int, str, float):
         return bundle(value, limit)
@@ -365,7 +363,7 @@ def bundle_of_value(value, limit):
 
 
 class Step:
-    """One STEP and what has become of it."""
+    """A STEP and its outcome."""
 
     def __init__(self, request):
         self.id = request["id"]
@@ -380,13 +378,13 @@ class Step:
         self.failure = self.outcome = None
         self.value = None
         self.shown = None
-        self.figures = []  # those already shown
-        self.told = None  # what a method that shows has raised last
-        self.passed_over = False  # a place where a debugger would have asked
+        self.figures = []  # figures already shown
+        self.told = None  # the last error of a method that shows values, to report it once
+        self.passed_over = False  # a debugger was skipped here, which is reported once
         self.error = None
         self.exit_code = 0
         self.exited = False
-        self.variables = None  # those of before, where it is to be said which are new
+        self.variables = None  # the variables before the step, when the changes are wanted
 
     def message(self):
         out = {
@@ -409,7 +407,7 @@ class Step:
 
 
 def place_of(step, filename):
-    """What __file__ and code objects say: of a script the path that its argv[0] leads to, as in Python."""
+    """What __file__ and code objects report. For a script this is the path that argv[0] leads to, as in Python."""
     if not step.once or not step.argv or filename[:1] == "<":
         return filename
     name = step.argv[0]
@@ -417,12 +415,15 @@ def place_of(step, filename):
 
 
 def wants_loop(code):
-    """Does code ask for the loop that runs, as code in a notebook may? What runs a loop of its own does not."""
+    """
+    Does the code ask for a running loop, as code in notebooks may? Code that runs its own loop does not
+    count.
+    """
     return "get_running_loop" in code.co_names and RUNS_LOOP.isdisjoint(code.co_names)
 
 
 def stage_run(step):
-    """Compile and run the code; the exception it ends with is the step's failure."""
+    """Compile and run the code. The exception that ends it becomes the step's failure."""
     try:
         space = vars(state.main)
         if step.filename[:1] != "<":
@@ -442,15 +443,15 @@ def stage_run(step):
             for code in codes:
                 value = eval(code, space)
         if has_value:
-            step.value = value  # and nothing else holds it
+            step.value = value  # the last reference
     except BaseException as error:
         step.failure = error
     if posix.getpid() != state.home:
-        step.once = True  # a forked child ends as a script does
+        step.once = True  # a child that user code has forked ends like a script
 
 
 def stage_value(step):
-    """Put together what the last expression's value shows."""
+    """Build the display of the last expression's value."""
     if step.value is None or step.failure is not None:
         return
     if not step.once:
@@ -462,13 +463,13 @@ def stage_value(step):
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        step.failure = error  # of its __repr__
+        step.failure = error  # raised by its __repr__()
     finally:
         set_item(vars(step), "value", None)
 
 
 def stage_figures(step):
-    """Show the figures that are open; not again the one that is the value."""
+    """Show the open figures, except the one that is the step's value."""
     if state.watched and posix.getpid() == state.home:
         part("settings").end(step)
     if "matplotlib.pyplot" in sys.modules and posix.getpid() == state.home:
@@ -476,7 +477,7 @@ def stage_figures(step):
 
 
 def stage_failure(step):
-    """Report the failure, in the result and on stderr."""
+    """Report the failure in the result and on stderr."""
     if step.failure is None:
         return
     step.shown = None
@@ -484,11 +485,11 @@ def stage_failure(step):
     part("failure").report(step, step.failure)
     if step.error is not None:
         state.last_failure = step.error["traceback"]
-    set_item(vars(step), "failure", None)  # its frames hold the step's objects
+    set_item(vars(step), "failure", None)  # its frames refer to the step's objects
 
 
 def stage_finish(step):
-    """The end of a script: threads joined, exit functions run, open files written."""
+    """End a script: join threads, run exit functions, write open files."""
     if not step.once:
         return
     interrupts = []
@@ -509,7 +510,7 @@ def stage_finish(step):
         interrupts.append(error)
     except BaseException as error:
         part("hooks").note_ignored(error)
-    if interrupts and step.error is None:  # 3.13 swallows it while it joins threads
+    if interrupts and step.error is None:  # Python 3.13 swallows the interrupt while it joins threads
         last = interrupts[-1]
         step.failure = last if isinstance(last, KeyboardInterrupt) else KeyboardInterrupt()
         stage_failure(step)
@@ -525,8 +526,9 @@ def stage_finish(step):
 
 def set_item(space, name, value):
     """
-    What was there may warn when it is let go of, of a file that is open or of a coroutine that nobody awaited: of
-    "sys:1", as where the interpreter itself lets go, and of no file of ours.
+    Set an item of a dict. The old value may issue a warning when it is freed (an open file, a coroutine never
+    awaited). The code object pretends to be at "sys:1", where the interpreter itself frees such objects at
+    its end, so that the warning does not name a file of the driver.
     """
 
 
@@ -536,7 +538,7 @@ set_item.__code__ = (lambda space, name, value: dict.__setitem__(space, name, va
 
 
 def is_alone(threading):
-    """Is no thread left that might miss the names of __main__?"""
+    """Is there no other thread that might still use the names of __main__?"""
     try:
         return threading.active_count() == 1
     except BaseException:
@@ -544,7 +546,7 @@ def is_alone(threading):
 
 
 def forget_names(space):
-    """As the interpreter does at its end, so that files are closed and __del__ runs."""
+    """Clear the namespace as the interpreter does at its end, so that files are closed and __del__() runs."""
     for name in list(space):
         if type(name) is str and name[:1] == "_" and name != "__builtins__":
             set_item(space, name, None)
@@ -567,8 +569,8 @@ STAGES = (stage_run, stage_value, stage_figures, stage_failure, stage_finish, st
 
 def perform(step):
     """
-    Take a step through its stages. A signal handler may raise between any two instructions, so
-    an exception that comes out of a stage only ends that stage.
+    Run the remaining stages of a step. A signal handler may raise between any two instructions; such an
+    exception ends only the stage that it interrupts.
     """
     while step.position < len(STAGES):
         try:
@@ -584,12 +586,12 @@ def perform(step):
             if isinstance(error, KeyboardInterrupt) and step.position <= 3:
                 if error.__traceback__.tb_next is not None and step.failure is None:
                     step.failure = error
-                    if step.position == 0:  # its code does not run any more
+                    if step.position == 0:  # do not run its code any more
                         step.position, error.__traceback__ = 1, None
 
 
 def settle():
-    """Undo what the code may have left that would disturb the driver itself."""
+    """Undo settings of the step's code that would disturb the driver."""
     sys.settrace(None)
     sys.setprofile(None)
     limit = sys.getrecursionlimit()
@@ -599,18 +601,18 @@ def settle():
 
 
 def ignore(*_):
-    """The handler of SIGINT while no code runs."""
+    """The handler of SIGINT while no user code runs."""
     state.interrupted = True
 
 
 def drop_interrupts():
-    """Those that have come were meant for the step before, or for nobody."""
+    """Forget pending interrupts: they were meant for the step before."""
     native.take_interrupts()
     state.interrupted = False
 
 
 def wake():
-    """Let signals in. An interrupt that the engine has sent while they were kept out comes now."""
+    """Unblock signals. An interrupt that the engine sent while they were blocked is delivered now."""
     _signal.signal(_signal.SIGINT, state.handler)
     native.narrow()
     interrupted = native.take_interrupts() or state.interrupted
@@ -622,8 +624,8 @@ def wake():
 
 def hush():
     """
-    Keep signals out: a handler that a step has left behind must not raise in the driver. With
-    other threads about a signal may still reach one of them, hence the handler of SIGINT.
+    Block signals, so that a handler that a step has installed does not raise in the driver. When there are
+    other threads, one of them may still receive a signal, hence the handler of SIGINT.
     """
     while True:
         try:
@@ -642,26 +644,29 @@ def hush():
 
 
 def come_down():
-    """The program may open fewer files for good: no copy of ours could have those numbers."""
+    """
+    Move the driver's descriptors to lower numbers: the program has lowered its hard limit of open files, and
+    no descriptor could be duplicated to these numbers.
+    """
     for name in ("channel", "out", "err"):
         fd = getattr(state, name)
         try:
             setattr(state, name, native.dup_high(fd))
             posix.close(fd)
         except OSError:
-            pass  # none is free
+            pass  # no number is free
 
 
 # ---- the process ----------------------------------------------------------------------------------
 
 
 def set_process(step):
-    """What every step may rely on, even when the one before has taken it away."""
+    """Restore what every step may rely on, even when the step before has changed it."""
     if state.started:
         try:
             native.put_back(sys.modules, NEEDED)
         except TypeError:
-            pass  # it is no dict any more, and imports go by the one that was
+            pass  # sys.modules was replaced by something that is no dict; imports use the original
         vars(state.main)["__builtins__"] = builtins
         if state.recursion is not None:
             sys.setrecursionlimit(state.recursion)
@@ -674,14 +679,14 @@ def set_process(step):
 
 
 def started_with(step):
-    """The arguments of an interpreter that does what this step does."""
+    """The arguments of an interpreter that would do what this step does."""
     if not step.once or step.argv[:1] != ["-c"]:
         return step.argv if step.once else []
     return ["-c", step.code, *step.argv[1:]]
 
 
 class Source(_frozen_importlib.BuiltinImporter):
-    """The loader of __main__, as it is with -c; but it shows the source, which is in no file."""
+    """The loader of __main__, as for python -c, except that it can show the source."""
 
     @staticmethod
     def get_source(_=None):
@@ -693,15 +698,15 @@ Source.__module__ = "_frozen_importlib"
 
 
 def source_lines(code):
-    """As linecache has those of a file: what else splits a text is no end of a line, and each has its newline."""
+    """Split as linecache does: at newlines only, and keep them."""
     lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return [line + "\n" for line in (lines if lines[-1] else lines[:-1])]
 
 
 def keep_source(step):
     """
-    Remember the code for tracebacks and inspect. A step of a session has the number that In and Out have for it; a name
-    that is taken has one as well.
+    Remember the code for tracebacks and inspect. In a session the name contains the number that In and Out
+    use for the step; a name that is taken already gets a number as well.
     """
     name, number = step.filename, 1
     if step.number > 1 and name in ("<step>", "<stdin>"):
@@ -722,17 +727,17 @@ def keep_source(step):
         try:
             linecache.cache[name] = (len(step.code), None, source_lines(step.code), name)
         except Exception:
-            pass  # it is not the standard library's, or is broken
+            pass  # it is a user's module of that name, or broken
 
 
 def with_sources(*_):
-    """Put the steps' source lines where linecache, and so traceback and inspect, finds them."""
+    """Register the steps' sources with linecache, and so for traceback and inspect."""
     try:
         part("hooks").register_sources()
     except KeyboardInterrupt:
         raise
     except BaseException:
-        pass  # then there are no source lines
+        pass  # tracebacks have no source lines then
 
 
 def watch_tracker(module):
@@ -741,8 +746,8 @@ def watch_tracker(module):
 
 def carry_out(step):
     """
-    Perform a step and keep signals out from then on. One that comes between the two is too late to
-    stop anything; perform() goes on where it was.
+    Perform a step, then keep signals blocked. A signal between the two is too late to stop anything:
+    perform() finds no stage left.
     """
     while True:
         try:
@@ -754,7 +759,7 @@ def carry_out(step):
 
 
 def run_step(request, fds):
-    """Carry out a STEP and say what has become of it."""
+    """Handle a STEP: run it and send the result."""
     step = Step(request)
     set_process(step)
     if state.due:
@@ -793,7 +798,7 @@ def run_step(request, fds):
     with state.lock:
         state.step = None
         if state.calls is not None:
-            state.calls.book.ended = None  # the next may be a branch's, which counts anew
+            state.calls.book.ended = None  # the next step may be a branch's, which numbers its steps again
         if not send(RESULT, step.message()):
             if step.once:
                 posix._exit(step.exit_code)
@@ -806,7 +811,7 @@ def run_step(request, fds):
 
 
 def serve():
-    """Do what the engine asks for until it says goodbye or goes away."""
+    """Handle frames until BYE or the end of the channel."""
     while True:
         try:
             early = state.early
@@ -839,7 +844,7 @@ def serve():
 
 
 def leave():
-    """End a session: exit functions and buffers, but no finalization of the interpreter."""
+    """End a session: run exit functions and flush buffers, without finalizing the interpreter."""
     step = Step({"id": "", "code": ""})
     step.once = not getattr(state, "finished", False)
     step.position = STAGES.index(stage_finish)
@@ -858,7 +863,7 @@ def make_main():
 
 
 class Module(type(sys)):
-    """A module of ours. Copies of what refers to it refer to it as well."""
+    """A module of the driver. It is not copied or pickled with objects that refer to it."""
 
     __iter__ = None
 
@@ -872,7 +877,7 @@ class Module(type(sys)):
 
 
 class Lazy(Module):
-    """A module of ours whose part is loaded when something is asked of it."""
+    """A module whose part is loaded when one of its attributes is used."""
 
     def __getattr__(self, name):
         if name[:2] == "__":
@@ -898,21 +903,21 @@ def make_lazy(name, text, places=()):
 
 
 def llm_query(prompt, context=None, schema=None):
-    """Ask the model a question; @context goes along with it. With a JSON schema the answer fits that."""
+    """Ask the model a question; @context is sent along. With a JSON schema, the answer conforms to it."""
     return part("tools").llm_query(prompt, context, schema)
 
 
 def llm_query_batched(prompts, context=None, schema=None, return_exceptions=False):
     """
-    Ask many questions at once. Returns: the answers, in their order. All are waited for; when some
-    failed, the first failure is raised, with all answers as its `results`; return_exceptions=True
-    leaves the exceptions in their places, as asyncio.gather() does.
+    Ask the model many questions at once. Returns: the answers in order. Waits for all; if some failed, raises
+    the first failure, which has all answers in its `results`. With return_exceptions=True the exceptions are
+    returned among the answers, as by asyncio.gather().
     """
     return part("tools").llm_query_batched(prompts, context, schema, return_exceptions)
 
 
 def get_ipython():
-    """What stands in for IPython's shell, for code of the user's; for a library there is none."""
+    """A stand-in for IPython's shell, for code of the user; None for libraries."""
     return part("ipython").shell_for(sys._getframe(1))
 
 
@@ -941,7 +946,7 @@ def make_retort():
 
 
 def in_venv():
-    """Is there a pyvenv.cfg where site would look for it?"""
+    """Is there a pyvenv.cfg where site looks for it?"""
     base = (sys.executable or "").rpartition("/")[0]
     for place in (base, base.rpartition("/")[0]):
         try:
@@ -954,8 +959,8 @@ def in_venv():
 
 class Finder:
     """
-    Comes first on sys.meta_path. Does the work of site before the first import that is neither
-    built in nor of the standard library, and lets a part look at a module when it is loaded.
+    The first finder on sys.meta_path. Adds the site directories before the first import that is neither built
+    in nor from the standard library, and calls hooks when certain modules have been loaded.
     """
 
     site_pending = False
@@ -978,7 +983,7 @@ class Finder:
 
 
 def set_site():
-    """Packages: at once in a virtual environment, else when the first is imported."""
+    """Set up site directories: now in a virtual environment, otherwise when the first package is imported."""
     state.stdlib_path = list(sys.path)
     state.meta_path = list(sys.meta_path)
     state.path_hooks = list(sys.path_hooks)
@@ -1010,12 +1015,12 @@ def set_site():
 
 
 def wants_sixel():
-    """Does the terminal at the other end show pictures as sixels?"""
+    """Does the terminal show images in sixel format?"""
     return posix.environ.get(b"RETORT_IMAGES") == b"sixel"
 
 
 def set_seed(seed):
-    """--seed: what draws numbers starts from the same state in every run."""
+    """--seed: random generators start from the same state in every run."""
 
     state.seed = seed
 
@@ -1029,7 +1034,7 @@ def set_seed(seed):
 
 
 def begin_ready():
-    """READY up to the process id, which a branch learns late."""
+    """The READY frame up to the process id, which a branch fills in."""
     version = "%d.%d.%d" % sys.version_info[:3]
     about = encode({"version": version, "implementation": sys.implementation.name})
     return about[:-1] + ', "pid": '
@@ -1041,7 +1046,7 @@ def send_ready(n_locks=0, n_astray=0, n_gone=0):
     try:
         native.send_frame(state.channel, READY, ready.encode())
     except OSError:
-        pass  # who was to read it has gone
+        pass  # the reader is gone
 
 
 def main(fd):

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session's event loop: top-level await, tasks that outlive a step, and what they print between steps."""
+"""The session's event loop: top-level await, tasks that outlive a step, and their output between steps.
+
+A session has one asyncio loop, created when a step first needs it. A step with top-level await runs as a task
+on the loop (Cell). Tasks that it leaves behind continue in the next step that awaits, and also between steps:
+while the driver waits for a frame, turn() runs the loop with the channel as one more file to watch, and stops
+when a frame arrives. Output of tasks between steps is stored and printed at the start of the next step, since
+output belongs to a step.
+"""
 
 import sys
 
@@ -7,7 +14,7 @@ HELD_CHARS = 1 << 16
 
 
 def session_loop():
-    """The event loop of top-level await, which lives as long as the session."""
+    """The event loop of the session, created if necessary."""
     import asyncio
 
     loop = driver.state.loop
@@ -17,15 +24,15 @@ def session_loop():
 
 
 def is_in_session():
-    """Does a step of a session ask, in the thread that runs steps?"""
+    """Is this the thread that runs steps, within a step of a session?"""
     step = driver.state.step
     return step is not None and not step.once and driver._thread.get_ident() == driver.state.thread
 
 
 def patch_asyncio(asyncio):
     """
-    In a step that does not await no loop runs, but there is one: tasks are made on it, and go on in the next step that
-    awaits and between steps.
+    Let asyncio.create_task() and get_event_loop() use the session's loop in a step that does not await. No
+    loop is running then, but tasks can be created, and run in the next step that awaits and between steps.
     """
     create = asyncio.create_task
 
@@ -70,7 +77,10 @@ def run_coroutine(coroutine):
 
 
 class Cell:
-    """A step as a coroutine, which a task shows as the program's own: of a coroutine of ours it would name the file."""
+    """
+    A step as an awaitable whose frames and code are those of the program: a task shows them, and for a
+    coroutine of the driver's it would name a file of the driver.
+    """
 
     __name__ = __qualname__ = "<module>"
 
@@ -111,8 +121,8 @@ class Cell:
 
 def run_async(codes, space):
     """
-    Run a step that awaits: all of it on the loop, so that what comes before can start tasks. A task has a context
-    of its own; what the step sets there is the session's.
+    Run a step that awaits, all of it on the loop, so that code before the first await can start tasks. A task
+    has its own context: copy the context variables that the step has set to the session's.
     """
     import contextvars  # noqa: F401
 
@@ -127,8 +137,8 @@ def run_async(codes, space):
 
 def turn():
     """
-    Let the session's loop turn until there is a frame to read, if it has anything to do. What Python prints meanwhile is
-    kept for the next step. No interrupt comes, and a checkpoint has what was done until then.
+    Run the session's loop until a frame arrives, if there is work for it. Python output is stored for the
+    next step. Interrupts are not delivered meanwhile. A checkpoint contains what has been done until then.
     """
     state = driver.state
     streams = (state.stdout, state.stderr)
@@ -155,7 +165,7 @@ def hold_output(stream):
 
 
 def say_held():
-    """What was printed since the last step, at the begin of this one."""
+    """Print what was printed since the last step, at the start of this one."""
     held, driver.state.held = driver.state.held, []
     for stream, text in held:
         try:
@@ -170,7 +180,7 @@ def has_work(loop):
     if getattr(loop, "_ready", None) or getattr(loop, "_scheduled", None) or sys.modules["asyncio"].all_tasks(loop):
         return True
     selector = getattr(loop, "_selector", None)
-    return selector is not None and len(selector.get_map()) > 1  # one is what wakes it
+    return selector is not None and len(selector.get_map()) > 1  # one entry is the loop's own wake-up socket
 
 
 def turn_until_frame(loop):
@@ -180,14 +190,14 @@ def turn_until_frame(loop):
         driver.native.unblock_signals()
         loop.run_forever()
     except BaseException:
-        pass  # a task has raised SystemExit, and has it kept; the others go on
+        pass  # a task raised SystemExit, which the task stores; the others continue
     finally:
         driver.hush()
         loop.remove_reader(channel)
 
 
 def close_loop():
-    """As asyncio.run() does at its end."""
+    """Close the loop as asyncio.run() does at its end."""
     import asyncio
 
     loop, driver.state.loop = driver.state.loop, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The failure of a step: what it is called, its exit code, and how it is told on stderr."""
+"""The failure of a step: its name, exit code, and report on stderr."""
 
 import sys
 
@@ -10,7 +10,7 @@ LINES_MAX, LINE_CHARS_MAX, TRACEBACK_CHARS_MAX = 900, 10_000, 200_000
 
 
 def report(step, error):
-    """Fill in the step's error and exit code, and write what a user should read to stderr."""
+    """Fill in the step's error and exit code, and write the report for the user to stderr."""
     if isinstance(error, SystemExit):
         report_exit(step, error)
         return
@@ -45,7 +45,7 @@ def report_exit(step, error):
 
 
 def report_briefly(step, error):
-    """When formatting a traceback has itself failed."""
+    """Report an error when formatting its traceback has failed."""
     message = driver.cut(safe_str(error), driver.MESSAGE_CHARS)
     lines = ["Traceback (most recent call last):"]
     tb = error.__traceback__
@@ -66,7 +66,7 @@ def report_briefly(step, error):
 
 
 def shorten(lines):
-    """Lines of a traceback that are no more than the engine takes: the middle goes, with a note."""
+    """Limit the lines of a traceback to what the engine accepts: cut the middle and leave a note."""
     lines = [part for line in lines for part in driver.cut(line, LINE_CHARS_MAX).split("\n")]
     if len(lines) <= LINES_MAX and sum(map(len, lines)) <= TRACEBACK_CHARS_MAX:
         return lines
@@ -78,7 +78,7 @@ def shorten(lines):
 
 
 def fitting(lines):
-    """Those at the beginning that half of the room is enough for."""
+    """The first lines that fit in half of the limit."""
     left, n = TRACEBACK_CHARS_MAX // 2, 0
     while n < len(lines) and len(lines[n]) <= left:
         left -= len(lines[n])
@@ -102,7 +102,7 @@ def safe_str(error):
 
 
 def complain(text):
-    """Write to the step's stderr, whatever is left of it."""
+    """Write to the step's stderr, even if user code has damaged the stream."""
     for stream in (sys.stderr, driver.state.stderr):
         try:
             if stream is None:

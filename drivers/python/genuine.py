@@ -9,10 +9,10 @@ import posix
 
 class Genuine:
     """
-    While this is entered, builtins, sys.path and the standard library are what they were when the
-    process started, whatever the step's code and the files of the workspace have made of them.
-    Modules loaded meanwhile stay visible afterwards unless the workspace has one of that name;
-    those are kept aside for the next time.
+    A context manager: within it, builtins, sys.path and the standard library are as they were when the
+    process started, whatever user code or files in the workspace have changed. Modules that are loaded within
+    it stay visible afterwards, unless the workspace has a module of the same name; those are hidden until the
+    next time.
     """
 
     def __enter__(self):
@@ -48,7 +48,7 @@ IMPORT_STATE_AT_START = (state.stdlib_path, state.meta_path, state.path_hooks)
 
 
 def is_impostor(name, module):
-    """Does a module not of the standard library sit under a name of the standard library?"""
+    """Does the name of a standard library module belong to a module from elsewhere?"""
     if type(name) is not str or name in driver.NEEDED or not is_stdlib(name.partition(".")[0]):
         return False
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
@@ -58,7 +58,7 @@ def is_impostor(name, module):
 
 
 def is_stdlib(top):
-    names = getattr(sys, "stdlib_module_names", None)  # not before 3.10
+    names = getattr(sys, "stdlib_module_names", None)  # Python 3.10 and newer
     return top in names if names is not None else is_shadowed(top, state.stdlib_path)
 
 

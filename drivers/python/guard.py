@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints: a clone of the process that waits, made after a step, and what follows from it."""
+"""Checkpoints: a clone of the process, the guard, is made after a step and waits.
+
+checkpoint() prepares the process: it ends idle threads, since a clone has only the calling thread, and then
+calls native.guard() (fork.c). The call returns in the live process when the guard exists, and a second time,
+perhaps days later, in the guard when the engine resumes it to roll back. go_on() then makes the guard the
+live process.
+
+Guard and process share memory until one writes to it. The first write to a page after a clone copies the
+page. warm() therefore runs an empty step right after the clone, while no client waits.
+"""
 
 import sys
 
@@ -15,14 +24,13 @@ WARM = b'{"id":"","code":"None","filename":"<warm>","argv":[""],"mode":"session"
 
 def checkpoint(name, limit, fds):
     """
-    Make a guard and tell the engine, in a frame for @name; @fds has the socket that the guard waits at, and is
-    closed here. In a guard that is resumed this returns
-    as well, days later perhaps: the process is then the live one.
+    Make a guard and report it to the engine in a GUARD frame for @name. @fds: the socket at which the guard
+    waits; closed here. Returns a second time in a guard that is resumed.
 
-    The two share their memory until one of them writes. Many sessions run one step and are idle then,
-    for long or for good, so it takes a second guard before the pages of the next step are copied ahead.
+    Many sessions run one step and are then idle, so the pages of the next step are copied ahead only from the
+    second guard on.
     """
-    posix.sched_yield()  # the engine has a result to read, maybe on this CPU; a clone takes long
+    posix.sched_yield()  # the engine has a result to read, maybe on this CPU, and a clone takes long
     is_patient, is_first = not state.crowded, not state.had_guard
     state.crowded, state.had_guard = False, True
     if not native.alone(is_patient):
@@ -54,7 +62,7 @@ def checkpoint(name, limit, fds):
 
 
 def loop_pairs():
-    """The descriptors by which the loop of top-level await wakes itself."""
+    """Both ends of the socketpair by which the session's event loop wakes itself."""
     if state.loop is None:
         return ()
     try:
@@ -65,25 +73,26 @@ def loop_pairs():
 
 def go_on(n_locks, n_astray, n_gone):
     """
-    Be the live process from now on, as after the last step but for the process id, locks that others have,
-    open files that are no more what has their names, and bytes of private mappings of files.
+    Become the live process. Everything is as after the last step, except for the process id and what the
+    arguments count: locks that other processes have taken, open files whose names are gone, and lost bytes of
+    private file mappings.
     """
     state.home = posix.getpid()
     try:
         sys.modules["threading"].main_thread()._set_native_id()
     except BaseException:
-        pass  # it is not loaded, or not the standard library's
+        pass  # not loaded, or a user's module of that name
     driver.send_ready(n_locks, n_astray, n_gone)
 
 
 def warm():
     """
-    Do what a step does, but with an empty one. After a clone the first write to each page copies
-    it, 0.3 to 3 us each; those that every step writes are copied now, when nobody waits.
+    Run an empty step. The first write to each page after a clone copies it, at 0.3 to 3 us each: copy the
+    pages that every step writes now, while no client waits.
     """
     collects, channel, watched = gc.isenabled(), state.channel, state.watched
-    gc.disable()  # what the program left behind is not collected in its absence
-    state.channel, state.watched = -1, False  # nor is it told of a step, which this is not
+    gc.disable()  # the program's garbage must not be collected outside of a step
+    state.channel, state.watched = -1, False  # this is not a step that the program is told about
     try:
         step = driver.Step(driver.decode(WARM))
         driver.set_process(step)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-In, Out, _, __, ___, _N and _i of a session, which are variables like any: a branch and a rollback have them.
+"""In, Out, _, __, ___, _N and _i of a session. They are ordinary variables, so branches and rollbacks have them.
 
-What is kept alive has a bound. The last three values are, as `_`, `__` and `___`, a large one until the next comes; of
-those before only small ones of plain types stay in Out, at most OUT_MAX. In keeps the last IN_MAX steps, and of a longer one than CODE_CHARS
-nothing. The numbers of what was dropped are not given again.
+The memory they keep alive is limited. `_`, `__` and `___` hold the last three values, a large one only until
+the next value. Of older values, Out keeps small ones of plain types, at most OUT_MAX. In keeps the last
+IN_MAX steps, except those longer than CODE_CHARS. Numbers of dropped entries are not reused.
 """
 
 import sys
@@ -18,11 +17,11 @@ PLAIN = (int, float, complex, bool, str, bytes)
 SIZED = PLAIN + (bytearray, list, tuple, dict, set, frozenset)
 UNDERS = ("_", "__", "___")
 codes, values, last = [""], {}, []  # In, Out, and the numbers of the last values
-ours = {}  # which objects the names of these were given last, by their ids
+ours = {}  # ids of the objects that these names were last set to
 
 
 def install():
-    """Offer the names. They are no names of the program: dir() does not show them."""
+    """Add the names to the builtins: they are not the program's, and dir() does not show them."""
     space = vars(builtins)
     if space.get("In") is not codes:
         space.update(In=codes, _ih=codes, Out=values, _oh=values, _dh=[posix.getcwd()], _i="", _ii="", _iii="")
@@ -47,12 +46,12 @@ def begin(step):
 
 
 def are_theirs(space):
-    """Has the program given one of the names a value of its own? Then they are left alone, as in IPython."""
+    """Has the program assigned one of the names itself? Then history leaves them alone, as IPython does."""
     return any([name in space and id(space[name]) != ours.get(name) for name in UNDERS])
 
 
 def keep(value):
-    """The value of the step that runs is an output."""
+    """Store the value of the running step as an output."""
     if value is values:
         return
     space, number = vars(state.main), len(codes) - 1
@@ -80,7 +79,10 @@ def is_small(value):
 
 
 def is_large(value):
-    """Is that much in it, as far as it says so itself at once? Numbers of arrays and tables count 8 bytes."""
+    """
+    Is the value larger than that, judging by sizes that are known at once? Array and table elements count 8
+    bytes.
+    """
     try:
         if type(value) in SIZED:
             return sys.getsizeof(value) > LARGE_BYTES
@@ -105,7 +107,7 @@ def forget():
 
 
 def chosen(given):
-    """The numbers of steps that [-l N] [N] [N-M] name."""
+    """The numbers of the steps that "[-l N] [N] [N-M]" selects."""
     numbers = [word for word in given if word.replace("-", "", 1).isdigit() and word[0] != "-"]
     end = len(codes) - 1
     if "-l" in given and given[-1].isdigit():
@@ -127,7 +129,7 @@ def show(text):
 
 
 def save(text, space):
-    """%save [-f] [-a] [-r] FILE [N] [N-M]: steps as they were written."""
+    """%save [-f] [-a] [-r] FILE [N] [N-M]: write steps to a file as they were entered."""
     magic = driver.part("magic")
     options, rest = magic.words(text, flags="far")
     if not rest:

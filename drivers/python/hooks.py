@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hooks on imports: the site directories before the first package, and what the driver changes in libraries."""
+"""Hooks on imports: the site directories before the first package, and patches of libraries."""
 
 import sys
 
@@ -14,7 +14,7 @@ NO_SCREEN = (
 
 
 def load_site():
-    """What site.main() would have done for a plain system Python started with -I."""
+    """Do what site.main() does, for a system Python that was started with -I."""
     first = sys.path[:1]
     del sys.path[:1]
     try:
@@ -35,14 +35,14 @@ def load_site():
 
 
 def note_ignored(error):
-    """Tell of an exception that nothing can handle, as the interpreter does at its end."""
+    """Report an exception that cannot be handled, as the interpreter does at its end."""
     with Genuine():
         import traceback
     driver.part("failure").complain("".join(traceback.format_exception_only(type(error), error)))
 
 
 class Hooked:
-    """A loader that calls back when its module is loaded, and then is gone."""
+    """A loader that calls a hook once the module is loaded, and then removes itself."""
 
     def __init__(self, spec, hook):
         self.spec, self.loader, self.hook = spec, spec.loader, hook
@@ -76,11 +76,11 @@ def hooked_spec(name, path, target):
 
 def patch_pandas(pandas):
     """
-    Tables as wide as the terminal where there is one (COLUMNS), and wide for a model. A file is a
-    program like any. What the program sets afterwards holds.
+    Set the table width: that of the terminal (COLUMNS) if there is one, otherwise a width suited to a model.
+    A script is left alone, like any program. Settings of the program override this.
     """
     if not hasattr(pandas, "set_option"):
-        return  # a file of the user's that is called so
+        return  # a user's module of that name
     given = posix.environ.get(b"COLUMNS", b"")
     step = driver.state.step
     if step is not None and step.once and step.filename[:1] != "<" and not given:
@@ -92,8 +92,8 @@ def patch_pandas(pandas):
 
 
 def patch_matplotlib(matplotlib):
-    """use() of a backend that wants a screen or a notebook leaves the one that draws here."""
-    if hasattr(matplotlib, "use"):  # else it is a file of the user's
+    """Make use() keep the current backend when asked for one that needs a screen or a notebook."""
+    if hasattr(matplotlib, "use"):  # otherwise it is a user's module of that name
         matplotlib.use = without_screen(matplotlib.use, lambda: None)
 
 
@@ -109,7 +109,7 @@ def without_screen(switch, otherwise):
 
 
 def patch_pyplot(pyplot):
-    """show() displays the open figures instead of warning that there is no screen."""
+    """Make show() display the open figures instead of warning that there is no screen."""
 
     def show(*args, **kwargs):
         driver.part("rich").show_figures(driver.state.step)
@@ -119,14 +119,14 @@ def patch_pyplot(pyplot):
     switch = pyplot.switch_backend
 
     def have_one():
-        if getattr(pyplot, "_backend_mod", switch) is None:  # else there is one, which stays
+        if getattr(pyplot, "_backend_mod", switch) is None:  # keep a backend that is already loaded
             switch("agg")
 
     pyplot.switch_backend = without_screen(switch, have_one)
 
 
 def patch_axes(module):
-    """Remember the numbers behind box plots, for the chart."""
+    """Record the numbers behind box plots, for the chart."""
     bxp = module.Axes.bxp
 
     def recorded(self, bxpstats, positions=None, *args, **kwargs):
@@ -137,7 +137,7 @@ def patch_axes(module):
             boxes = [(float(place), stats, across) for place, stats in zip(places, bxpstats)]
             self._retort_boxes = getattr(self, "_retort_boxes", []) + boxes
         except Exception:
-            pass  # a chart without its boxes is no reason to fail the plot
+            pass  # a chart without its boxes must not fail the plot
         return result
 
     recorded.__name__, recorded.__doc__ = bxp.__name__, bxp.__doc__
@@ -146,7 +146,7 @@ def patch_axes(module):
 
 
 def patch_pil(image_show):
-    """Image.show() displays the image."""
+    """Make Image.show() display the image."""
 
     class Viewer(image_show.Viewer):
         def show(self, image, **options):

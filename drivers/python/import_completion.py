@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Completion behind `import` and `from`: modules that there are, and names in them. No module is loaded for it: of one that
-is not, what is in its file is read.
+"""Completion after `import` and `from`: module names, and names in modules. No module is loaded for this: names
+in a module that is not loaded are read from its source.
 """
 
 import sys
@@ -18,7 +17,7 @@ FROM = re.compile(BEGIN + r"from[ \t]+([\w.]+)[ \t]+import[ \t]*(?:\((?:[\w\s]*,
 
 
 def complete(text):
-    """The names that may follow, or None where @text does not end in an import."""
+    """The candidates, or None when @text does not end in an import statement."""
     found = IMPORT.search(text)
     if found:
         above, dot, start = found[1].rpartition(".")
@@ -35,7 +34,7 @@ def loaded(name):
 
 
 def places(above=None):
-    """The directories where modules are: of the path, or of a package."""
+    """The directories with modules: those of sys.path or of a package."""
     if above is None:
         return [place or "." for place in sys.path if type(place) is str]
     module = loaded(above)
@@ -48,7 +47,7 @@ def places(above=None):
 
 
 def modules():
-    """Those that could be imported, by what is loaded, what is built in and the path."""
+    """The names of all modules that can be imported: loaded, built in, or in sys.path."""
     found = [name for name in list(sys.modules) if type(name) is str and "." not in name]
     found += [*sys.builtin_module_names, "IPython", "nest_asyncio"]
     for place in places():
@@ -80,14 +79,14 @@ def modules_in(place):
 def names_in(name):
     module = loaded(name)
     if module is None and name in sys.builtin_module_names:
-        module = __import__(name)  # in which nothing of the program is, nor of a file
+        module = __import__(name)  # a built-in module, which needs no file and runs no code of the program
     if module is not None:
         return type(module).__dir__(module)
     return names_in_source(name, 0)
 
 
 def source_of(name):
-    """(The text of a module's file, whether it is a package)"""
+    """(source of a module, whether it is a package)"""
     above, dot, last = name.rpartition(".")
     for place in places(above if dot else None):
         for ending in ("/__init__.py", ".py"):
@@ -99,7 +98,7 @@ def source_of(name):
 
 
 def names_in_source(name, depth):
-    """What is assigned, defined and imported at the top of a module, below if and try as well."""
+    """The names that are assigned, defined or imported at the top level of a module, also under if and try."""
     text, is_package = source_of(name)
     found, nodes = set(), list(driver.part("program").quietly(driver.part("program").translate_tree, text, "").body)
     import _ast

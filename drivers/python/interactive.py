@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What get_ipython() gives: the part of IPython's InteractiveShell that programs use."""
+"""The object that get_ipython() returns: the part of IPython's InteractiveShell that programs use."""
 
 import sys
 
@@ -9,7 +9,7 @@ state = driver.state
 
 
 class Nothing:
-    """Takes every call and does nothing: events, formatters and the like have nobody who would listen."""
+    """Accepts any call and does nothing: stands for events, formatters and the like, which have no effect here."""
 
     def __getattr__(self, name):
         if name[:2] == "__":
@@ -18,7 +18,7 @@ class Nothing:
 
 
 class Result:
-    """What run_cell() gives."""
+    """The result of run_cell()."""
 
     def __init__(self, value=None, error=None):
         self.result, self.error_in_exec, self.error_before_exec = value, error, None
@@ -31,13 +31,13 @@ class Result:
 
 
 class Shell:
-    """Stands in for the shell of a notebook. It has no kernel, so that programs see that it is none."""
+    """Stands in for a notebook's shell. It has no `kernel` attribute, by which programs recognize a notebook."""
 
     kernel = parent = formatter = None
     ast_node_interactivity = "last_expr"
     autoawait = True
     config = {}
-    ast_transformers = ()  # nothing would be done with one
+    ast_transformers = ()  # assigning one would have no effect
 
     def __init__(self):
         self.display_pub = self.hooks = self.history_manager = Nothing()
@@ -50,7 +50,7 @@ class Shell:
     user_module = property(lambda self: state.main)
     execution_count = property(lambda self: len(driver.part("history").codes))
 
-    # Each calls what translated lines call, for the code that called it.
+    # Each method calls what a translated line would call, on behalf of the calling code.
 
     def run_line_magic(self, name, line, _stack_depth=1):
         magic = driver.part("magic")
@@ -131,7 +131,7 @@ class Shell:
             import traceback
         driver.part("failure").complain(traceback.format_exc())
 
-    # Magics of the program's own.
+    # Magics that the program defines.
 
     def register_magic_function(self, func, magic_kind="line", magic_name=None):
         name, theirs = magic_name or func.__name__, driver.part("magic").theirs
@@ -181,7 +181,7 @@ class Shell:
         return self.formatter
 
     def nothing(self, *args, **kwargs):
-        """For what a box has no use of: hooks of an editor, handlers of its own for errors."""
+        """For settings without a use in a box: editor hooks, custom error handlers."""
 
     set_custom_exc = set_hook = register_post_execute = nothing
 
@@ -190,7 +190,7 @@ class Shell:
 
 
 class MagicsManager:
-    """What magics there are."""
+    """The registered magics."""
 
     @property
     def magics(self):
@@ -203,7 +203,10 @@ class MagicsManager:
 
 
 def made_of(kind, shell):
-    """Magics of a class of the program's. IPython's own base class wants a shell of IPython's, or none."""
+    """
+    A stand-in for the base class of the program's magics. IPython's own base class requires IPython's shell
+    or None.
+    """
     if kind.__mro__[-2].__module__[:10] != "traitlets.":
         return kind(shell)
     made = kind(None)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-IPython and nest_asyncio, where code of the user's imports them. Installed ones are loaded, and what they show
-comes to display(). Where there are none, small modules answer: only to code of the user's, so that a library
-which looks for IPython sees what is so and behaves as in plain Python. For the same reason get_ipython() gives
-libraries None: there is no notebook whose widgets and JavaScript they could use.
+"""IPython and nest_asyncio when the user's code imports them.
+
+If they are installed, they are loaded, and what they display goes to display(). If not, small modules stand
+in, but only for the user's code: a library that checks for IPython must see that it is absent and behave as
+in plain Python. For the same reason get_ipython() returns None to libraries: there is no notebook whose
+widgets and JavaScript they could use.
 """
 
 import sys
@@ -37,7 +38,7 @@ def plain_of_html(text):
 
 
 def plain_beside(data):
-    """A bundle with text that says something: of what is text by itself, that."""
+    """A bundle whose text is informative: for text formats, the text itself."""
     html_text = data.get("text/html")
     plain = plain_of_html(html_text) if type(html_text) is str else ""
     svg = data.get("image/svg+xml")
@@ -54,7 +55,7 @@ def plain_beside(data):
 
 
 def said(data):
-    """The text of a bundle that has none, or none that says anything; None where a picture is shown."""
+    """The text for a bundle without an informative one; None when an image is shown."""
     found = plain_beside({mime: value for mime, value in data.items() if mime != "text/plain"}).get("text/plain")
     if found or "image/png" in data or "image/jpeg" in data:
         return found
@@ -73,7 +74,7 @@ def said(data):
 
 
 class DisplayHandle:
-    """What display(…, display_id=True) gives. An update is shown as another display."""
+    """The handle that display(…, display_id=True) returns. An update is shown as a further display."""
 
     def __init__(self, display_id=None):
         self.display_id = display_id if type(display_id) is str else "%032x" % id(self)
@@ -99,18 +100,18 @@ def publish_display_data(data, metadata=None, source=None, *, transient=None, **
 
 
 def clear_output(wait=False):
-    """What was shown stays: there is no page to be cleared."""
+    """Does nothing: there is no page to clear."""
 
 
 for function in (update_display, publish_display_data, clear_output):
     function.__module__ = "IPython.core.display_functions"
 
 
-# ---- IPython as installed -------------------------------------------------------------------------------
+# ---- IPython when it is installed -----------------------------------------------------------------------
 
 
 def patch_display(module):
-    """IPython.core.display_functions, or IPython.core.display of before 7.23."""
+    """IPython.core.display_functions, or before 7.23 IPython.core.display."""
     for function in (display, update_display, publish_display_data, clear_output):
         if hasattr(module, function.__name__):
             setattr(module, function.__name__, function)
@@ -125,7 +126,7 @@ def patch_capture(module):
 
 
 def patch_debugger(module):
-    """Python's own debugger: IPython's makes a shell of its own, with files and a thread, to ask in."""
+    """Use Python's own debugger: IPython's creates a shell with files and a thread to read commands."""
     import pdb
 
     class Pdb(pdb.Pdb):
@@ -145,7 +146,7 @@ def patch_debugger(module):
 
 
 def patch_shell(module):
-    """The shell of a program that asks for the one that there is: one of IPython's own has files and a thread."""
+    """Return our shell when a program asks for the existing one: an IPython shell has files and a thread."""
     kind = module.InteractiveShell
     genuine = kind.instance.__func__
 
@@ -156,7 +157,7 @@ def patch_shell(module):
 
 
 def patch_pretty(module):
-    """What is told for a type counts for displays too."""
+    """Functions registered for a type also apply to displays."""
     told = driver.part("pretty").ForTypes("text/plain")
 
     def telling(genuine, tell):
@@ -182,10 +183,10 @@ def patch_embed(module):
 
 
 def patch_nest_asyncio(module):
-    """apply() without a loop is given the session's: the main thread may have no current one."""
+    """Give apply() without a loop the session's loop: the main thread may have no current one."""
     genuine = getattr(module, "apply", None)
     if genuine is None:
-        return  # a file of the user's that is called so
+        return  # a user's module of that name
 
     def apply(loop=None):
         import asyncio
@@ -218,11 +219,12 @@ HOOKS = {
 }
 
 
-# ---- finding ----------------------------------------------------------------------------------------------
+# ---- finder
+# ---------------------------------------------------------------------------------------------------
 
 
 class StandIn:
-    """The loader of modules of ours."""
+    """The loader of the stand-in modules."""
 
     @staticmethod
     def create_module(spec):
@@ -236,7 +238,7 @@ class StandIn:
 def find_spec(name, path, target):
     finder, top = driver.Finder, name.partition(".")[0]
     for other in sys.meta_path:
-        if other is finder or top == "matplotlib_inline":  # its backend needs a kernel
+        if other is finder or top == "matplotlib_inline":  # the backend of matplotlib_inline needs a kernel
             continue
         spec = other.find_spec(name, path, target)
         if spec is not None:
@@ -262,13 +264,13 @@ def find_spec(name, path, target):
 
 
 def offer():
-    """get_ipython() for a program of which nothing was a step of a session."""
+    """Add get_ipython() to builtins, for a process that has not run a session's step."""
     if "get_ipython" not in vars(builtins):
         builtins.get_ipython = driver.get_ipython
 
 
 def importer():
-    """The frame that imports."""
+    """The frame that executes the import."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -283,7 +285,7 @@ def is_users(frame):
 
 
 def shell_for(frame):
-    """The shell for code of a step; None for libraries and programs of files, which know no notebook here."""
+    """The shell for code of a step; None for libraries and for scripts, which do not expect a notebook."""
     step = state.step
     if step is not None and step.once and step.filename[:1] != "<":
         return None

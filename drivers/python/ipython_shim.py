@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that stand in for IPython, matplotlib_inline and nest_asyncio where they are not installed."""
+"""Stand-ins for IPython, matplotlib_inline and nest_asyncio where they are not installed."""
 
 import sys
 
@@ -12,7 +12,7 @@ with driver.part("genuine").Genuine():
     import html
     import json
 
-# ---- what is displayed ----------------------------------------------------------------------------------
+# ---- display objects ------------------------------------------------------------------------------------
 
 KINDS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".svg": "svg", ".webp": "webp"}
 SIGNS = ((b"\x89PNG", "png"), (b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
@@ -27,7 +27,7 @@ def base64_of(data):
 
 
 class DisplayObject:
-    """Data with a MIME type: given, or read from a file."""
+    """Data with a MIME type, given directly or read from a file."""
 
     _mode, _mime = "r", None
 
@@ -38,7 +38,7 @@ class DisplayObject:
         if filename is None and url is None and self._names_file(data):
             data, filename = None, data
         if isinstance(url, str) and "://" not in url and filename is None:
-            url, filename = None, url  # a path, which a notebook's page would load
+            url, filename = None, url  # a path, which the page of a notebook would load
         self.data, self.url, self.filename = data, url, None if filename is None else str(filename)
         self.metadata = metadata or {}
         if self.filename is not None and self.data is None:
@@ -182,7 +182,7 @@ class Video(Audio):
 
 
 def wave_of(samples, rate, normalize):
-    """Samples from -1 to 1, of one channel or a list of them, as a WAV file."""
+    """Samples from -1 to 1, one channel or a list of channels, as a WAV file."""
     from array import array
     from io import BytesIO
 
@@ -282,11 +282,11 @@ def shower(mime):
     return show
 
 
-# ---- magics of the program's own --------------------------------------------------------------------------
+# ---- magics that the program defines ----------------------------------------------------------------------
 
 
 def marker(kind, registers):
-    """@register_line_magic and, in a class, @line_magic; with or without a name."""
+    """@register_line_magic, and @line_magic within a class; with or without a name."""
 
     def decorate(given):
         def mark(function, name=None):
@@ -390,11 +390,11 @@ MODULES["matplotlib_inline.backend_inline"] = lambda: {
 PACKAGES = ("matplotlib_inline", "IPython", "IPython.core", "IPython.utils", "IPython.lib", "IPython.terminal")
 
 
-FILE = "<what stands in for IPython, which is not installed>"  # an ImportError names it
+FILE = "<what stands in for IPython, which is not installed>"  # appears in ImportError
 
 
 def fill(module):
-    """A module's names; one of a package that is asked for without an import is imported, as IPython does itself."""
+    """Fill in a module's names. A submodule that is accessed as an attribute is imported, as IPython does."""
     name = module.__name__
     vars(module).update(MODULES[name]())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of IPython's core, lib and utils that programs import now and then, where IPython is not installed."""
+"""Stand-ins for the less common modules of IPython.core, lib and utils, where IPython is not installed."""
 
 import sys
 
@@ -22,7 +22,7 @@ class MagicArgumentParser(argparse.ArgumentParser):
 
 
 class argument:
-    """One argument of a magic, as add_argument() takes it. Decorators are applied from the last to the first."""
+    """One argument of a magic, as for add_argument(). Decorators apply from the last to the first."""
 
     def __init__(self, *args, **kwargs):
         self.given = args, kwargs
@@ -70,7 +70,7 @@ def arguments_module():
 
 
 class PlainTB:
-    """Tracebacks of ultratb, without colours and without what they would show of variables."""
+    """The tracebacks of ultratb, without colours and variables."""
 
     def __init__(self, *args, ostream=None, **kwargs):
         self.ostream = ostream

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-What the lines do that notebook.py has translated: __notebook__, with a method for each form, and the
-tables of magics. Loaded when a step first uses one.
+"""The run time of translated lines: __notebook__, with a method for each form that notebook.py translates, and
+the tables of magics. Loaded when a step first uses one.
 """
 
 import sys
@@ -14,13 +13,13 @@ Genuine = driver.part("genuine").Genuine
 with Genuine():
     import os
 
-# What sets up a notebook's own display or its editor: there is nothing to be done.
+# Magics that set up a notebook's display or editor: nothing to do here.
 PASSED_OVER = (
     "colors autosave automagic autocall autoawait autoindent doctest_mode gui page colab logstart "
     "logstop logon logoff logstate qtconsole connect_info rehashx watermark "
     "tensorflow_version clear cls"
 ).split()
-# What is passed over, and for what it would be in a notebook something else is here.
+# Magics that are skipped, with what to use here instead.
 INSTEAD = {
     "store": "variables stay in the session as it is; to keep one beyond it write a file: pickle.dump(x, open(NAME, 'wb'))",
     "bookmark": "a variable keeps a directory: here = %pwd, and %cd {here} later",
@@ -32,7 +31,7 @@ ALIASES = {
     "less": "cat", "more": "cat", "pycat": "cat", "touch": "touch", "head": "head", "tail": "tail",
     "du": "du", "df": "df", "wc": "wc", "grep": "grep", "find": "find", "tree": "tree",
 }
-PLACES_MAX = 1_000  # of %dhist
+PLACES_MAX = 1_000  # for %dhist
 PACKAGES = ("pip", "pip3", "conda", "mamba", "micromamba", "uv", "pipenv")
 SHOWN = {
     "html": "text/html", "HTML": "text/html", "markdown": "text/markdown", "latex": "text/latex",
@@ -44,18 +43,21 @@ OTHER_RUNTIMES = {"sql": "sql", "node": "javascript", "typescript": "javascript"
 
 
 class UsageError(Exception):
-    """A magic that is not known, or cannot do what it was told."""
+    """An unknown magic, or one with wrong arguments."""
 
 
-UsageError.__module__ = "builtins"  # where a traceback names no module
-theirs = {"line": {}, "cell": {}}  # those that the program has registered
+UsageError.__module__ = "builtins"  # the name in a traceback that names no module
+theirs = {"line": {}, "cell": {}}  # magics that the program has registered
 
 
 # ---- the object ---------------------------------------------------------------------------------------
 
 
 class Notebook:
-    """What translated lines call. Frames are counted: each method is called by the step itself."""
+    """
+    The methods that translated lines call. They find the step's frame by counting, so the step must call them
+    directly.
+    """
 
     def line(self, name, text):
         return run_line(name, text, space_of(sys._getframe(1)))
@@ -90,7 +92,7 @@ class Notebook:
 
 
 class Space:
-    """Where names are looked up: globals, then the locals of a function that is running."""
+    """The names that code sees: globals, and the locals of a running function."""
 
     def __init__(self, names, inner, filename, line):
         self.names, self.inner, self.filename, self.line = names, inner, filename, line
@@ -106,7 +108,7 @@ def space_of(frame):
 
 
 def users_space():
-    """The space of the code of the user's that is running now."""
+    """The namespace of the user's code that is running."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(driver.HERE + "/"):
         frame = frame.f_back
@@ -116,7 +118,7 @@ def users_space():
 
 
 def offer():
-    """Have what translated code calls. It is no name of the program's."""
+    """Add __notebook__ to builtins, for translated code. It is not among the program's variables."""
     builtins.__notebook__ = Notebook()
 
 
@@ -169,7 +171,7 @@ def run_cell(name, text, body, space):
 
 
 def call(where):
-    """A function as "part.name"; without a part it is one of here."""
+    """The function for "part.name"; without a part, one of this file."""
     place, _, name = where.rpartition(".")
     return vars(driver.part(place))[name] if place else globals()[name]
 
@@ -190,8 +192,8 @@ def unknown(name, mark, names):
 
 def words(text, flags="", last=""):
     """
-    Options of one letter and words: ({letter: value or True}, [word]). The rest of a line is words, and so is all
-    behind the value of an option of @last.
+    Parse one-letter options: ({letter: value or True}, [words]). All text after the value of an option in
+    @last is words.
     """
     with Genuine():
         import shlex
@@ -232,7 +234,7 @@ def cd(text, space):
     try:
         os.chdir(target)
     except OSError as error:
-        builtins.print(error, file=sys.stderr)  # IPython goes on, too
+        builtins.print(error, file=sys.stderr)  # IPython continues as well
         return
     state.left = before
     been = vars(builtins).setdefault("_dh", [])
@@ -390,7 +392,7 @@ def script(text, body, space):
     return driver.part("shell").script(text, body, space)
 
 
-# Where a magic is done, and whether $name and {expr} of its line are replaced first.
+# The function for each magic, and whether $name and {expr} in its line are expanded.
 LINES = {
     "cd": ("cd", True), "pwd": ("pwd", True), "env": ("env", True), "set_env": ("set_env", True),
     "run": ("timing.run_file", True), "time": ("timing.time", False), "timeit": ("timing.timeit", False),

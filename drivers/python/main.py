@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the interpreter is started with, and the channel. A file, so that the outermost frame, too, is one of ours."""
+"""The script the interpreter starts with. It is a file, so that the outermost frame also belongs to the driver."""
 
 import sys
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-From the habits of notebooks to Python: magics, shell commands, help, Markdown fences, prompts.
+"""Translate notebook syntax to Python: magics, shell commands, help, Markdown fences, prompts.
 
-Asked only about a step that is no Python as it stands, so nothing here changes what Python means. A
-cell is walked by logical lines: the scanner knows strings, comments, brackets and line ends, and a
-line that begins inside one of them is left alone. At the begin of a logical line stands, or stands
-not, one of the forms below; each is no Python there. It is replaced by a call of __notebook__, which
-is an object of magic.py. The number of lines stays the same, so that errors name the right one.
+This is tried only for a step that is not valid Python, so it cannot change the meaning of Python code.
 
-    %name text        %%name text + body     target = %name text
-    !command          !!command              target = !command
-    ?name  name?      name??                 pip install name
+A cell is scanned by logical lines. The scanner knows strings, comments, brackets and line ends, so a line
+that begins inside a string or bracket is left alone. At the start of a logical line, one of the forms below
+is replaced by a call of a method of __notebook__, an object of magic.py. None of the forms is valid Python
+there. The number of lines stays the same, so that errors name the right line.
+
+  %name text      %%name text + body      target = %name text
+  !command        !!command               target = !command
+  ?name           name?    name??         pip install name
 """
 
 import sys
@@ -21,18 +21,19 @@ with driver.part("genuine").Genuine():
     import re
 
 BODY_OF_CODE = ("time", "timeit", "capture", "prun")
-# Words that IPython takes for magics without their %, where the line is no Python.
+# Words that IPython accepts as magics without "%", where the line is not Python.
 BARE = (
     "cd|ls|ll|la|lf|lx|ldir|cat|less|more|man|mkdir|rm|rmdir|cp|mv|run|time|timeit|prun|who|whos|who_ls|env|set_env|history|hist|"
     "reset|xdel|matplotlib|load_ext|reload_ext|autoreload|pinfo2?|pdoc|psource|save"
 )
-# Those that are Python, too, as a name, a difference (ls -l), a quotient (cd /tmp): a step is one of them where nothing has that name.
+# Those that may also be valid Python, as a name, a difference (ls -l) or a quotient (cd /tmp). They count as
+# magics where no variable of that name exists.
 ALONE = "ls|ll|la|lf|lx|ldir|pwd|cd|who|whos|who_ls|env|history|hist|lsmagic|reset(?= +-)"
 ALONE += "|(?:cat|less|more|man|mkdir|rm|rmdir|cp|mv|run)(?=[ \t]+[-/*])"
 INSTALL = r"(?:pip3?|conda|mamba|uv\s+pip|python3?\s+-m\s+pip)\s+(?:install|uninstall|list|show|freeze)\b"
 SHELLS = ("bash", "sh", "shell", "console", "zsh")
-PRINTED = ("text", "txt", "output", "out", "stdout", "plaintext")  # what a program has written
-FOREIGN = ("js", "javascript", "mjs", "node", "ts", "typescript", "sql", "sqlite")  # magic.py knows them
+PRINTED = ("text", "txt", "output", "out", "stdout", "plaintext")  # magics defined by the program
+FOREIGN = ("js", "javascript", "mjs", "node", "ts", "typescript", "sql", "sqlite")  # the names that magic.py has
 
 TOKEN = re.compile(
     r"(?P<string>\b[rRbBuUfFtT]{1,2}(?=[\"'])|)(?P<quote>\"\"\"|'''|\"|')"
@@ -53,7 +54,8 @@ ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t
 BARE_MAGIC = re.compile(r"(%s)[ \t]+(?!=|,|:|\(|\[|\.\w)(\S.*)" % BARE, re.S)
 BARE_INSTALL = re.compile(INSTALL + r".*", re.S)
 STEP_ALONE = re.compile(r"\s*(%s)(?:[ \t]+([-/*]\S.*?)|\(\))?\s*$" % ALONE)
-# Mark, language and content; one that nothing ends goes to the end. The second is from the first mark to the last.
+# Fence, language and content; an unterminated fence extends to the end. The second pattern takes everything
+# from the first mark to the last.
 OPENED = r"^([ \t]*)(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n"
 FENCE = re.compile(OPENED + r"(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
 FENCE_OF_FENCES = re.compile(OPENED + r"(.*)^[ \t]*\2[ \t]*$", re.S | re.M)
@@ -62,7 +64,7 @@ PROMPTED = re.compile(r"[ \t]*(?:>>>|\.\.\.|In \[\d*\]:|\.\.\.+:)(?: (.*)|)$")
 
 
 def translate(source):
-    """The step as Python, or None when there is nothing in it that a notebook would understand."""
+    """The step as Python, or None when it contains no notebook syntax."""
     plain = unwrapped(source)
     if plain is not None and driver.part("program").compiles(plain, "exec"):
         return plain
@@ -74,7 +76,10 @@ def translate(source):
 
 
 def alone(source):
-    """A step that is Python, where no variable is called so: as a magic; else None."""
+    """
+    A step that is valid Python but consists of a magic's name, where no variable has that name: as a magic;
+    else None.
+    """
     found = STEP_ALONE.match(source)
     if not found or found[1] in vars(driver.state.main) or hasattr(builtins, found[1]):
         return None
@@ -83,7 +88,7 @@ def alone(source):
 
 
 def awaits(body):
-    """Does a body of code await at its top level?"""
+    """Does code use await at its top level?"""
     if "await" not in body and "async" not in body:
         return False
     program = driver.part("program")
@@ -99,7 +104,7 @@ def awaits(body):
 
 
 def unwrapped(source):
-    """Without fence, prompts and common indentation; None where there is nothing of them."""
+    """Remove fence, prompts and common indentation; None when there is none of these."""
     text = without_fence(source)
     text = without_prompts(text)
     text = without_indent(text)
@@ -108,16 +113,16 @@ def unwrapped(source):
 
 def without_fence(text):
     """
-    What is in the fence, or in all of them when they are of one language. Lines stay where they are. Other text is prose
-    and left away, unless it might be code.
+    The content of the fence, or of all fences if they have the same language. Lines keep their numbers. Other
+    text is prose and is removed, unless it might be code.
     """
     found, outside = fences(text if text.endswith("\n") else text + "\n")
     if len(found) > 1:
         found = [each for each in found if each[3].lower() not in PRINTED] or found
     if not found or outside.lstrip()[:2] == "%%" or "\"\"\"" in outside or "'''" in outside:
-        return text  # none, or one in a string
+        return text  # not a fence, or one within a string
     kinds = sorted({kind_of(each[3].lower()) for each in found})
-    is_mixed = len({not each[3] for each in found}) > 1  # one that names no language may be what was printed
+    is_mixed = len({not each[3] for each in found}) > 1  # a fence without a language may contain output
     if len(kinds) > 1 or is_mixed:
         return "%%fences " + ", ".join([kind or "python" for kind in kinds] + ["no language"] * is_mixed)
     is_python = "=" in outside or "(" in outside
@@ -136,8 +141,8 @@ def without_fence(text):
 
 def fences(text):
     """
-    The fences, and what is outside of them. Where a content can be none by itself, a mark in it was taken for its end: then
-    there is one, with all that is between the first mark and the last.
+    The fences and the text outside of them. If a content is not valid by itself, a mark inside the content
+    was taken for its end: then there is one fence, from the first mark to the last.
     """
     found = list(FENCE.finditer(text))
     for each in found:
@@ -149,7 +154,7 @@ def fences(text):
 
 
 def kind_of(language):
-    """What runs it; "" for Python, and for words that say nothing."""
+    """The runtime for a fence's language; "" for Python and for words without a meaning here."""
     return "bash" if language in SHELLS else language if language in FOREIGN else ""
 
 
@@ -160,12 +165,12 @@ def without_prompts(text):
     lines = []
     for line in text.split("\n"):
         found = PROMPTED.match(line)
-        lines.append((found[1] or "") if found else "")  # without a prompt it is what was printed
+        lines.append((found[1] or "") if found else "")  # lines without a prompt are output
     return "\n".join(lines)
 
 
 def without_indent(text):
-    """As IPython does: what the first line is indented by is taken from all."""
+    """Remove the first line's indentation from all lines, as IPython does."""
     first = re.search(r"(?m)^([ \t]*)\S", text)
     if not first or not first[1]:
         return text
@@ -176,8 +181,8 @@ def without_indent(text):
 
 
 def spoken(source):
-    """The cell with each line of a notebook's own as a call; None when it has no such line."""
-    out, at, found, is_head = [], 0, False, True  # head: comments and what does nothing
+    """The cell with each line of notebook syntax replaced by a call; None when there is no such line."""
+    out, at, found, is_head = [], 0, False, True  # head: comments and lines that do nothing
     while at < len(source):
         end, call = special(source, at)
         if call is None:
@@ -188,13 +193,13 @@ def spoken(source):
             found = True
             is_head = is_head and is_nothing(call)
             call = ("" if is_head else call) + "\n" * source.count("\n", at, end)
-        out.append(call)  # of nothing, nothing is left: "from __future__ import" may follow
+        out.append(call)  # remove it completely: "from __future__ import" may follow
         at = end
     return "".join(out) if found else None
 
 
 def is_nothing(call):
-    """Does a translated line do nothing, as %matplotlib?"""
+    """Does the translated line do nothing, as %matplotlib?"""
     magic = driver.part("magic")
     found = re.match(r"__notebook__\.line\('(\w+)', '(--?l)?", call)
     is_nothing = bool(found) and (found[1] in magic.PASSED_OVER or found[1] == "matplotlib" and not found[2])
@@ -202,7 +207,7 @@ def is_nothing(call):
 
 
 def logical_end(source, at):
-    """Where the logical line that begins at @at has ended."""
+    """The end of the logical line that begins at @at."""
     depth = 0
     while True:
         found = TOKEN.search(source, at)
@@ -221,7 +226,7 @@ def logical_end(source, at):
 
 
 def special(source, at):
-    """(end, call) for the line at @at, which begins a logical one: call is None for plain Python."""
+    """(end, call) for the logical line that begins at @at; call is None for plain Python."""
     indent = INDENT.match(source, at)[0]
     start = at + len(indent)
     end = PHYSICAL.match(source, start).end()
@@ -250,7 +255,7 @@ def special(source, at):
 
 
 def percent(source, start, end, indent):
-    """%magic, and %%magic with all that follows."""
+    """%magic; %%magic with all following lines."""
     text = source[start:end].replace("\\\n", " ").rstrip()
     mark, name, rest = MAGIC.match(text).groups()
     if mark == "%%" and not indent:
@@ -273,7 +278,7 @@ def line_call(name, text):
 
 
 def bare(text, end, indent):
-    """Magics without their %: only of a line that is no Python by itself."""
+    """Magics without "%": only a line that is not valid Python by itself."""
     found = BARE_INSTALL.match(text) or BARE_MAGIC.match(text)
     if not found or driver.part("program").compiles(text + "\n", "exec"):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pip, conda and their like are answered: nothing can be installed; what is there, and how more comes."""
+"""Answers to pip, conda and the like: nothing can be installed; which packages there are, and how to get more."""
 
 import sys
 
@@ -17,7 +17,7 @@ INSTALL = re.compile(
     r"\s*(?:sudo\s+)?(?:(?:\S*python[\d.]*|uv)\s+(?:-m\s+)?)?(pip[\d.]*|conda|mamba|micromamba|pipenv|poetry|uv|apt|apt-get|apk|yum|dnf|brew)\s+(?:-\S+\s+)*"
     r"(install|uninstall|add|remove|download|update|upgrade|sync)\b(.*)", re.S,
 )
-# pip can do these by itself, without a network.
+# Commands that pip can execute itself, without a network.
 LOCAL = re.compile(r"(?:^|\s)(?:--no-index|--target|-t|--find-links|-f|--prefix|--root|--user\s+\S*/|-e|\.{0,2}/\S*|\.|\S+\.whl|\S+\.tar\.gz)(?=[\s=]|$)")
 SEPARATOR = re.compile(r"&&|\|\||;|\||\d?>+|&|\n")
 REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(?:(\(?\s*[=<>!~][^;]*)|)(?:;.*)?$")
@@ -45,7 +45,7 @@ HOW = (
 
 
 def installed():
-    """Name in the spelling of packages → version."""
+    """Normalized package name → version."""
     with driver.part("genuine").Genuine():
         from importlib import metadata
     if driver.Finder.site_pending:
@@ -65,10 +65,10 @@ def spelled(name):
 
 def pip_of_session():
     """
-    A command for the pip of the session's interpreter, or "" where the one that is found by its name is that. A virtual
-    environment can be without pip: then it is what lists packages, and no more.
+    A command for the pip of the session's interpreter, or "" where plain "pip" is that one already. In a
+    virtual environment without pip, the command lists packages only.
     """
-    installed()  # what of the interpreter's own can be found is known then
+    installed()  # find out now which modules the interpreter itself has
     from importlib import util
 
     beside, python = shutil.which("pip"), shlex.quote(sys.executable)
@@ -81,8 +81,8 @@ def pip_of_session():
 
 def answer(command):
     """
-    What a command that would install says. Returns: None for any other; else (exit status, what is left of the
-    command for the shell).
+    The answer to a command that would install something. Returns: None for other commands; else (exit status,
+    the remaining command for the shell).
     """
     found = INSTALL.match(command)
     if not found:
@@ -93,7 +93,8 @@ def answer(command):
         mark, rest = cut[0], text[cut.end() :].strip()
         text = text[: cut.start()]
         if mark not in ("&&", "||", ";", "\n"):
-            further = re.search(r"&&|\|\||;|\n", rest)  # 2>/dev/null, | tail -1: only how it is shown
+            # redirections and filters such as 2>/dev/null and | tail -1 only change the output
+            further = re.search(r"&&|\|\||;|\n", rest)
             mark, rest = (further[0], rest[further.end() :]) if further else ("", "")
     if LOCAL.search(text):
         return None
@@ -129,7 +130,7 @@ def listed(path):
 
 
 def module_of(name):
-    """That a module is there which is not known as a package, as text; else ""."""
+    """A sentence saying that a module of the name exists although no package does; else ""."""
     from importlib import util
 
     module = MODULES.get(name, name.replace("-", "_"))
@@ -140,7 +141,7 @@ def module_of(name):
 
 
 def unsatisfied(tool, version, clauses):
-    """Why the version that is there is none of those that are asked for; "" if it is one."""
+    """Why the installed version does not satisfy the requirement; "" if it does."""
     if tool in CONDAS:
         clauses = re.sub(r"(^|,)\s*=\s*([^=,\s*]+)(?:\.?\*)?", r"\1==\2.*", clauses)
     try:
@@ -152,7 +153,7 @@ def unsatisfied(tool, version, clauses):
 
 
 def reply_programs(tool, words):
-    """For what installs programs: those that are there."""
+    """For commands that install programs: the programs that exist."""
     there = [word for word in words if shutil.which(word)]
     if there:
         builtins.print("%s: already there: %s" % (tool, " ".join(there)))

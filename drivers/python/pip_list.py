@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-What `pip list`, `show`, `freeze` and `check` say, for an interpreter that has no pip: python -I pip_list.py VERB [ARGUMENTS]
+"""`pip list`, `show`, `freeze` and `check` for an interpreter without pip: python -I pip_list.py VERB
+[ARGUMENTS]
 
-A program of its own, since the output of a command can go into a pipe or a file. It reads what importlib.metadata has.
+A program of its own, since a command's output can be redirected to a pipe or file. It reads
+importlib.metadata.
 """
 
 import json
@@ -24,7 +25,7 @@ def spelled(name):
 
 
 def installed():
-    """Name in the spelling of packages → distribution, in their order."""
+    """Normalized package name → distribution, sorted."""
     found = {}
     for package in metadata.distributions():
         if package.metadata.get("Name"):
@@ -33,7 +34,10 @@ def installed():
 
 
 def required(package):
-    """(name, clauses) of what a package needs in any case: what has a marker may be for others."""
+    """
+    (name, clauses) of a package's requirements. Those with a marker are skipped: they may apply to other
+    systems.
+    """
     rows = [REQUIREMENT.match(line) for line in package.requires or [] if ";" not in line]
     return sorted([(row[1], row[2].strip()) for row in rows if row])
 
@@ -94,7 +98,7 @@ def check(packages, given):
                 else:
                     continue
             except ValueError:
-                continue  # an address, or a version of no known form
+                continue  # a URL, or a version of unknown form
             broken = 1
     if not broken:
         print("No broken requirements found.")
@@ -116,7 +120,7 @@ def main(argv):
         status = VERBS[verb](installed(), argv[argv.index(verb) + 1 :])
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # | head
+    except BrokenPipeError:  # the reader has closed the pipe, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

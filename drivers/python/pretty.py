@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Text of objects by their _repr_pretty_() and by what the program has told for a type, also inside lists, tuples, sets and
-dicts. Without any of these in a value, repr() is its text.
+"""The text of objects with _repr_pretty_(), and of types for which the program has registered a function, also
+inside lists, tuples, sets and dicts. If a value contains no such object, its text is repr().
 """
 
 import sys
@@ -12,11 +11,14 @@ WIDTH, SEEN_MAX, DEPTH_MAX = 79, 1_000, 4
 BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})"), dict: ("{", "}")}
 
 
-# ---- what is told for a type ----------------------------------------------------------------------------
+# ---- functions registered for types ---------------------------------------------------------------------
 
 
 class ForTypes:
-    """A formatter of one MIME type: what the program tells for a type is asked before the methods of its objects."""
+    """
+    A formatter of one MIME type: functions that the program registers for a type come before the methods of
+    objects.
+    """
 
     enabled = True
 
@@ -53,7 +55,7 @@ class Formatters(dict):
 
 
 class Formatter:
-    """display_formatter of the shell."""
+    """The display_formatter of the shell."""
 
     def __init__(self):
         self.formatters = Formatters()
@@ -91,7 +93,10 @@ class Group:
 
 
 class PrettyPrinter:
-    """What _repr_pretty_() is given: texts, and groups of them, whose breaks are lines where a group is too wide."""
+    """
+    The printer that _repr_pretty_() receives: texts and groups of texts. A group that is too wide for the
+    line breaks at its breakables.
+    """
 
     def __init__(self, output=None, verbose=False, max_width=WIDTH, newline="\n", max_seq_length=1_000):
         self.output, self.verbose, self.max_width, self.newline = output, verbose, max_width, newline
@@ -184,7 +189,7 @@ class PrettyPrinter:
 
 
 def width(part):
-    """How wide it is in one line, or None where it has a line end of its own."""
+    """The width on one line, or None if it contains a line break."""
     if type(part) is str:
         return len(part)
     if len(part) == 1:
@@ -199,7 +204,7 @@ def width(part):
 
 
 def write(group, indent, right, out, at=0):
-    """Returns: the column where it has ended."""
+    """Returns: the column at the end."""
     size, indent = width(group), indent + group[0]
     is_flat = size is not None and at + size <= right
     for part in group[1]:
@@ -222,7 +227,7 @@ def is_pretty(kind):
 
 
 def is_wanted(value, depth=0, left=None):
-    """Is there anything among the first parts of @value of which repr() is not the text?"""
+    """Do the first elements of @value include one whose text is not repr()?"""
     kind = type(value)
     if told("text/plain", kind) is not None:
         return True

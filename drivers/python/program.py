@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From source to code objects: the last statement apart when it is an expression."""
+"""From source to code objects. The last statement is compiled separately when it is an expression."""
 
 import sys
 
@@ -11,7 +11,7 @@ MODES = ("all", "last_expr_or_assign", "none")
 ONLY_AST = 0x400  # _ast.PyCF_ONLY_AST
 FUTURES = 0x1FE0000  # the CO_FUTURE_… flags of a code object
 
-# A short step that begins so may be a magic without its %: notebook.py knows.
+# A short step that begins like this may be a magic without "%": ask notebook.py.
 WORDS = frozenset("ls ll la lf lx ldir pwd cd who whos who_ls env history hist lsmagic reset cat less more man mkdir rm rmdir cp mv run".split())
 LINE_CHARS = 256
 
@@ -37,10 +37,12 @@ def compiles(source, mode):
 
 def last_statement(source):
     """
-    Where the last statement begins and whether it is an expression: (offset, bool), or None
-    when only the syntax tree can tell. A stretch of whole lines that starts in column 0 and
-    compiles alone, behind a stretch that compiles alone, is the program's end. Finding that by
-    trial costs 0.05 ms; building the first syntax tree in a process costs 1.5 ms.
+    Where the last statement begins and whether it is an expression: (offset, bool), or None when only the
+    syntax tree can tell.
+
+    The last statement is a block of whole lines that starts in column 0 and compiles by itself, where the
+    text before also compiles by itself. Trying that takes 0.05 ms; building the first syntax tree in a
+    process takes 1.5 ms.
     """
     end = len(source.rstrip())
     for _ in range(12):
@@ -60,8 +62,8 @@ def last_statement(source):
 
 def split(source, filename):
     """
-    Code objects to run, and whether the last one's value is the step's. A step that is no Python may
-    be what a notebook understands; a file is Python or nothing.
+    The code objects to run, and whether the last one's value is the step's value. A step that is not valid
+    Python may be notebook syntax; a file must be Python.
     """
     if source[:1] == "\ufeff":
         source = source[1:]
@@ -71,7 +73,7 @@ def split(source, filename):
     if first and first[0] in WORDS:
         source = driver.part("notebook").alone(source) or source
     try:
-        if source[:4] != "In [":  # a prompt, which happens to be an annotation that means nothing
+        if source[:4] != "In [":  # a prompt, which happens to parse as an annotation without effect
             return split_python(source, filename, is_silent(source))
     except SyntaxError as error:
         failure = error
@@ -89,7 +91,7 @@ def split(source, filename):
 
 
 def show_original(error, source):
-    """Have an error of the translated step show the line that was written."""
+    """Make an error in the translated step show the original line."""
     lines = source.split("\n")
     if type(error.lineno) is int and 0 < error.lineno <= len(lines):
         if "__notebook__" in (error.text or ""):
@@ -98,8 +100,8 @@ def show_original(error, source):
 
 def is_silent(source):
     """
-    Is the last statement followed by a semicolon? What stands behind "#" is a comment if what stands
-    before is whole without it.
+    Does a semicolon follow the last statement? Text after "#" is a comment if the text before compiles
+    without it.
     """
     last = source.rstrip()
     while last:
@@ -140,7 +142,7 @@ def split_python(source, filename, silent):
 
 
 def quietly(function, *args):
-    """Call @function without warnings: a trial must not warn twice."""
+    """Call @function without warnings: trial compilations must not repeat them."""
     filters = _warnings.filters
     quiet = ("ignore", None, Warning, None, 0)
     filters.insert(0, quiet)
@@ -159,7 +161,7 @@ def touch_filters():
 
 
 def what_is_shown():
-    """What the program has asked to be shown of a step, where that is not the last expression: "" or one of MODES."""
+    """Which expressions of a step the program wants shown: "" for the last one, or one of MODES."""
     shells = [getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)]
     if "interactive" in state.parts:
         shells.append(driver.part("interactive").shell)
@@ -168,7 +170,7 @@ def what_is_shown():
 
 
 def show_each(body):
-    """Expressions between other statements as calls that show them."""
+    """Wrap expressions between other statements in calls that show them."""
     import _ast
 
     driver.part("magic").offer()
@@ -195,7 +197,7 @@ def target_of(node):
 
 
 def split_tree(source, filename, silent=False, asked=""):
-    """As split(), by the syntax tree. Errors in the source are raised here."""
+    """As split(), by the syntax tree. Raises the errors in the source."""
     if len(source) > AST_CHARS_MAX:
         return [translate(source, filename, "exec")], False
     import _ast

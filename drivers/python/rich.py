@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a value or a display shows, by MIME type: text always, and whatever else it offers."""
+"""The MIME bundle of a value or display: always text, and any other formats it offers."""
 
 import sys
 
@@ -23,14 +23,14 @@ METHODS = (
 SIMPLE = (str, int, float, bool, bytes)
 CONTAINERS = (list, tuple, dict, set, frozenset)
 CANARY = "_ipython_canary_method_should_not_exist_"
-JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 parts that the engine takes
+JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 values that the engine accepts
 NAME_CHARS_MAX = 200
-MIMES_MAX, MIME_CHARS_MAX = 24, 128  # the engine takes 32
-ROWS_MAX, CELLS_MAX = 10_000, 100_000  # a cell is a node
+MIMES_MAX, MIME_CHARS_MAX = 24, 128  # the engine accepts 32
+ROWS_MAX, CELLS_MAX = 10_000, 100_000  # a table cell counts as a value
 
 
 def attempt(function, *args, **kwargs):
-    """What @function returns, or None when it raises anything but an interrupt."""
+    """The result of @function, or None when it raises anything but an interrupt."""
     try:
         return function(*args, **kwargs)
     except KeyboardInterrupt:
@@ -40,7 +40,7 @@ def attempt(function, *args, **kwargs):
 
 
 def asked(function, *args, **kwargs):
-    """As attempt(), of a method of the program's that shows: what it raises is told, and the step goes on."""
+    """As attempt(), for a display method of the program's: its exception is reported, and the step continues."""
     try:
         return function(*args, **kwargs)
     except (KeyboardInterrupt, NotImplementedError) as error:
@@ -53,7 +53,7 @@ def asked(function, *args, **kwargs):
 
 def tell(error):
     step = driver.state.step
-    if step is None or str(error) == step.told:  # of one object more than one method may say it
+    if step is None or str(error) == step.told:  # several methods of one object may raise the same
         return
     step.told = str(error)
     driver.with_sources()
@@ -63,7 +63,7 @@ def tell(error):
 
 
 def method(value, name):
-    """A representation method that is really there, not made up by a __getattr__."""
+    """A display method that really exists, and is not made up by a __getattr__()."""
     if issubclass(type(value), type) or attempt(getattr, value, CANARY, None) is not None:
         return None
     found = attempt(getattr, value, name, None)
@@ -71,9 +71,9 @@ def method(value, name):
 
 
 def text_of(value, limit):
-    """repr(value), or what can be said when that fails."""
+    """repr(value), or a substitute when that fails."""
     if type(value) is str and len(value) > 2 * limit:
-        # The repr of all of it would be a second copy. Four bytes is the widest character.
+        # The repr of the whole text would be a second copy. Four bytes is the widest character.
         half = limit // 2 // (1 if value.isascii() else 4)
         head, tail = repr(value[:half])[:half], repr(value[-half:])[-half:]
         gone = len(value) - 2 * half
@@ -90,13 +90,13 @@ def text_of(value, limit):
 
 
 class NotJson(Exception):
-    """A value has no JSON, or too much."""
+    """A value has no JSON form, or a too large one."""
 
 
 def jsonable(value, budget, depth=0, strict=False):
     """
-    A copy of @value in plain JSON types; @budget is a list with the nodes and characters left.
-    With strict, only what JSON gives back unchanged.
+    A copy of @value in plain JSON types. @budget: a list with the values and characters left. With strict,
+    only values that JSON can represent exactly.
     """
     kind = type(value)
     budget[0] -= 1
@@ -124,7 +124,7 @@ def jsonable(value, budget, depth=0, strict=False):
     if kind is dict:
         for key in value:
             if type(key) is not str or driver.clean(key) is not key:
-                raise NotJson  # with halves of a pair two keys might become one
+                raise NotJson  # keys that differ only in lone surrogates could become equal
             budget[1] -= len(key)
         return {k: jsonable(v, budget, depth + 1, strict) for k, v in value.items()}
     raise NotJson
@@ -149,8 +149,8 @@ def plain_dict(value):
 
 def bundle(value, limit, text=None):
     """
-    The MIME bundle of a value, each part within @limit bytes. Raises only KeyboardInterrupt, and what
-    @text does, which makes the text of a value that offers none.
+    The MIME bundle of a value, each format within @limit bytes. @text makes the text of a value that offers
+    none. Raises only KeyboardInterrupt and what @text raises.
     """
     if is_figure(value):
         data = figure_data(value)
@@ -169,7 +169,7 @@ def bundle(value, limit, text=None):
 
 
 def pretty_text(value):
-    """What _repr_pretty_() or a function for its type says of a value or of what is in it, or None."""
+    """The text by _repr_pretty_() or a registered function, of a value or of what it contains; or None."""
     kind = type(value)
     if not driver.state.told and (kind in SIMPLE or (kind not in CONTAINERS and not hasattr(kind, "_repr_pretty_"))):
         return None
@@ -178,14 +178,14 @@ def pretty_text(value):
 
 
 def is_address(text):
-    """Does a text say no more of an object than where it is, as that of object.__repr__()?"""
+    """Does the text say no more than the object's address, as object.__repr__() does?"""
     return type(text) is str and len(text) < 500 and text[:1] == "<" and text[-1:] == ">" and " at 0x" in text
 
 
 def bundle_of_value(value, limit):
     """
-    The bundle of a step's value, or None when it has displayed itself. What its __repr__ raises is raised, but
-    for one that ends in a depth which repr() cannot go: such a value is right.
+    The bundle of a step's value, or None when it has displayed itself. Raises what its __repr__() raises,
+    except a RecursionError: a deeply nested value is valid.
     """
     if displays_itself(value):
         return None
@@ -196,7 +196,7 @@ def bundle_of_value(value, limit):
 
 
 def displays_itself(value):
-    """Does a value show itself, by its _ipython_display_()? It has done so then."""
+    """Call _ipython_display_() if the value has it. Returns: whether it has."""
     show = None if type(value) in SIMPLE else method(value, "_ipython_display_")
     if not show:
         return False
@@ -208,7 +208,7 @@ def displays_itself(value):
 
 
 def answer(value, limit):
-    """The bundle of a value that is the answer to the task, marked as such."""
+    """The bundle of the answer to the task, marked as such."""
     data = bundle(value, limit)
     if type(value) is str:
         data["text/plain"] = value if len(value) <= limit // 4 else text_of(value, limit)
@@ -219,7 +219,7 @@ def answer(value, limit):
 
 
 def offered(value, limit):
-    """What the object itself offers, and what is known of its type."""
+    """The formats that the object offers, and those known for its type."""
     data = {}
     if driver.state.step is not None:
         driver.state.step.told = None
@@ -251,7 +251,7 @@ def offered(value, limit):
 
 
 def told_data(value):
-    """What functions for its type give of a value."""
+    """The formats by functions registered for the value's type."""
     data, pretty = {}, driver.part("pretty")
     for mime in list(driver.state.told):
         show = None if mime == "text/plain" else pretty.told(mime, type(value))
@@ -262,7 +262,7 @@ def told_data(value):
 
 
 def from_raw(value, limit):
-    """A bundle from a dict of MIME type to value, with a text where it has none."""
+    """Build a bundle from a dict of MIME type to value; add a text if it has none."""
     if not isinstance(value, dict):
         return bundle(value, limit)
     if value.get("text/plain") is None:
@@ -276,7 +276,7 @@ def is_mime(mime):
 
 
 def types_of(data, notes):
-    """The types and values that are shown, the text first; a note says which are not."""
+    """The formats to show, text first; a note lists those that are left out."""
     all_types = [(mime, value) for mime, value in data.items() if type(mime) is str and value is not None]
     types = [item for item in all_types if is_mime(item[0])]
     types.sort(key=lambda item: item[0] != "text/plain")
@@ -288,9 +288,9 @@ def types_of(data, notes):
 
 
 def bounded(data, limit):
-    """A bundle as the frames want it; what is too large is cut, or dropped with a note."""
+    """The bundle as frames require it. Formats that are too large are cut, or dropped with a note."""
     out, notes = {}, []
-    nodes = JSON_NODES_MAX  # of all types together
+    nodes = JSON_NODES_MAX  # for all formats together
     png = data.get("image/png")
     if type(png) is bytes and driver.wants_sixel():
         sixel = attempt(lambda: driver.part("sixel").from_png(png))
@@ -358,7 +358,7 @@ def frame_data(value, limit):
 
 
 def cell(item):
-    """A cell as JSON: moments as ISO text, what is missing as null, the rest as text."""
+    """A table cell as JSON: times as ISO text, missing values as null, other types as text."""
     kind = type(item)
     if kind in (str, bool):
         return item
@@ -386,7 +386,7 @@ def is_figure(value):
 
 
 def figure_data(figure):
-    """PNG and chart of a figure. A figure that cannot be drawn gives its text and a complaint."""
+    """PNG and chart of a figure. A figure that cannot be drawn gives its text and an error report."""
     from _io import BytesIO
 
     data = {"text/plain": attempt(repr, figure) or "<Figure>"}
@@ -409,13 +409,13 @@ def figure_data(figure):
 
 
 def is_empty(figure):
-    """Is nothing drawn in it? Tightening or clearing the current figure makes one."""
+    """Is the figure empty? tight_layout() or clf() without a figure creates one."""
     parts = ("axes", "lines", "images", "texts", "patches", "artists", "legends", "subfigs")
     return not any([attempt(getattr, figure, name, None) for name in parts])
 
 
 def show_figures(step):
-    """Display the open figures that the step has not shown yet, and close them all."""
+    """Display the open figures that the step has not shown yet, and close all figures."""
     if step is None:
         return
     pyplot = sys.modules["matplotlib.pyplot"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program sets of a notebook: extensions, %autoreload, %config, events before and after a step, magics by other names."""
+"""Notebook settings of a program: extensions, %autoreload, %config, events before and after a step, aliases of
+magics.
+"""
 
 import sys
 
@@ -13,7 +15,7 @@ with Genuine():
     import importlib
     import re
 
-OWN = ("autoreload", "storemagic")  # extensions of IPython's own, whose magics are here or need none
+OWN = ("autoreload", "storemagic")  # IPython's own extensions whose magics exist here or are not needed
 SHOWS = ("all", "last", "last_expr", "none", "last_expr_or_assign")
 MODES = {"0": 0, "off": 0, "1": 1, "explicit": 1, "2": 2, "all": 2, "3": 2, "complete": 2, "": None, "now": None}
 EVENTS = ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell")
@@ -82,7 +84,7 @@ def shell():
 
 
 class Reloader:
-    """Modules of files of the program's, loaded again before a step when their file has changed."""
+    """Modules from the program's files, reloaded before a step when the file has changed."""
 
     def __init__(self):
         self.mode, self.seen, self.named, self.left_out = 0, {}, set(), set()
@@ -91,7 +93,7 @@ class Reloader:
         return name in self.named if self.mode < 2 else name not in self.left_out
 
     def look(self):
-        """[(module, its file's state)] of all that have a file of the program's."""
+        """[(module, status of its file)] for all modules from files of the program."""
         out, is_user = [], driver.part("trace").is_user
         for name, module in list(sys.modules.items()):
             path = getattr(module, "__file__", None)
@@ -101,7 +103,7 @@ class Reloader:
                 found = posix.stat(path)
                 out.append((name, module, (found.st_mtime_ns, found.st_size, found.st_ino)))
             except OSError:
-                pass  # it is not there now: what is loaded stays
+                pass  # the file is gone: keep the loaded module
         return out
 
     def note(self):
@@ -120,13 +122,13 @@ class Reloader:
 
 
 def again(module):
-    """Reload it; names of the session that are a function or a class of it are the new ones then."""
+    """Reload the module; variables of the session that hold its functions or classes get the new ones."""
     before = {id(value): name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
-    kept = list(vars(module).values())  # until then no id is given again
+    kept = list(vars(module).values())  # keep the old objects until then, so that no id is reused
     cached = getattr(module, "__cached__", None)
     if cached:
         try:
-            posix.unlink(cached)  # which is told from the new one by the second and the size
+            posix.unlink(cached)  # the compiled file is compared by time in seconds and size, which may be unchanged
         except OSError:
             pass
     importlib.reload(module)
@@ -173,7 +175,7 @@ def aimport(text, space):
 
 
 class Info:
-    """What pre_run_cell is given, and inside of what post_run_cell is."""
+    """What pre_run_cell receives, and what the result in post_run_cell contains."""
 
     store_history, silent, shell_futures, cell_id = True, False, True, None
 
@@ -353,7 +355,7 @@ def pushd(text, space):
     try:
         driver.part("magic").cd("-q " + text, space)
         if text.strip() and posix.getcwd() == stack[0]:
-            del stack[0]  # it is not there, which cd has said
+            del stack[0]  # it does not exist, which cd has reported
     except BaseException:
         del stack[0]
         raise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SETUP: what a driver is from now on: a template, a session of this name, one with a seed."""
+"""SETUP: turn the driver into a template, or set the session's name or seed."""
 
 import sys
 
@@ -7,7 +7,8 @@ import builtins
 import gc
 import posix
 
-# After these the interpreter has specialized the code of a step, which it would else do in each branch.
+# After this many the interpreter has specialized the bytecode of a step, which would otherwise happen in each
+# branch.
 WARM_STEPS = 20
 
 state = driver.state
@@ -15,7 +16,7 @@ native = driver.native
 
 
 def answer(request):
-    """Carry a SETUP out and say how that went. One without id is but a name, and no code of others' is run for it."""
+    """Handle a SETUP and report the outcome. One without an id only sets a name and runs no user code."""
     if "id" not in request:
         obey(request)
         return
@@ -34,15 +35,15 @@ def answer(request):
         done["error"] = {"name": failure.safe_name(error), "message": message}
     driver.send(driver.DONE, done)
     if error is None and request.get("warm"):
-        driver.part("guard").warm()  # in any case: a seeded first step is to find what it always does
+        driver.part("guard").warm()  # in any case: a seeded first step must find the same state every time
 
 
 def obey(request):
-    """A name, and a step to be ready for: nothing in it can be missing."""
+    """A name, and warming up for a step: nothing that can fail."""
     try:
         set_name(request.get("session"))
     except BaseException:
-        pass  # the program has changed what it takes
+        pass  # the program has changed what this uses
     if request.get("warm"):
         driver.part("guard").warm()
 
@@ -60,22 +61,22 @@ def carry_out(request):
 
 
 def set_name(name):
-    """Of the session; what a step has made of the variable since stays."""
+    """Set the session's name. A value that the program has given the variable stays."""
     if name and name != state.name:
         state.name = name
         set_variable("RETORT_SESSION", driver.join(name))
 
 
 def set_variable(name, value):
-    """An environment variable, for C and for Python: os.environ shows what is in posix.environ."""
+    """Set an environment variable for C and for Python: os.environ reads posix.environ."""
     posix.putenv(name.encode(), value.encode())
     posix.environ[name.encode()] = value.encode()
 
 
 def be_template():
     """
-    Have all that branches would each load or make again, and put it where the collector does not
-    write to it: a page that is written is a page that is copied.
+    Load everything that branches would load, and move it out of reach of the garbage collector, which writes
+    to the objects it visits: each page that a branch writes is copied.
     """
     for name in ("program", "streams", "genuine", "hooks", "event_loop", "failure", "rich", "pretty",
                  "guard", "completion", "tools", "history"):
@@ -86,7 +87,7 @@ def be_template():
         try:
             exercise()
         except Exception:
-            pass  # then the first step that needs it finds out why
+            pass  # the first step that needs it will report the failure
     for _ in range(WARM_STEPS):
         driver.part("guard").warm()
     gc.collect()

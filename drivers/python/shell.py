@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of !, %%bash and their like: what is expanded, how they run, and what pip is answered."""
+"""Shell commands: !, %%bash and the like. How text is expanded, how commands run, and how pip is answered."""
 
 import sys
 
@@ -19,7 +19,7 @@ with Genuine():
 
 DOLLAR = re.compile(r"(.*?)\$(\$?[\w.]+)(?=([^']*'[^']*')*[^']*$)", re.S)
 TRIES_AGAIN = {"npm": "NPM_CONFIG_FETCH_RETRIES", "npx": "NPM_CONFIG_FETCH_RETRIES", "pip": "PIP_RETRIES"}
-background = []  # what --bg has left running
+background = []  # processes that --bg has left running
 GRACE_S = 0.5  # from SIGINT to SIGKILL, within the second that an interrupted step has
 
 
@@ -28,9 +28,9 @@ GRACE_S = 0.5  # from SIGINT to SIGKILL, within the second that an interrupted s
 
 def expand(text, space):
     """
-    As IPython does: {expr} and $name are replaced where Python knows them, $$ is a dollar. A colon is the
-    expression's (a slice), never the begin of a format. A brace that is no expression (awk's, the shell's, JSON's)
-    leaves all of the text as it is; a $name that is none of Python's is the shell's.
+    Expand as IPython does: {expr} and $name become Python values, $$ a dollar sign. A colon in {expr} belongs
+    to the expression (a slice) and never starts a format. If a brace contains no expression (awk, shell,
+    JSON), the whole text is left as it is; a $name that is unknown to Python is left to the shell.
     """
     names, out = space.all(), []
     try:
@@ -58,7 +58,7 @@ def dollars(text, names):
         value = names[first]
         while rest and hasattr(value, rest[0]):
             value = getattr(value, rest.pop(0))
-        return before + ".".join([str(value), *rest])  # $name.csv: what is no attribute is text
+        return before + ".".join([str(value), *rest])  # in $name.csv, what is not an attribute is text
 
     return DOLLAR.sub(replaced, text)
 
@@ -67,7 +67,7 @@ def dollars(text, names):
 
 
 class SList(list):
-    """The lines of a command's output; .n and .s have them as one text, .p as paths."""
+    """The output lines of a command; .n and .s give them as one text, .p as paths."""
 
     l = list = property(lambda self: self)
     n = nlstr = property(lambda self: "\n".join(self))
@@ -129,8 +129,8 @@ def is_ours(stream):
 
 def run(argv, stdin=None, captured=None, env=None):
     """
-    Run a program to its end. Its output goes straight to the step's; where the program has put another
-    stream in the place of sys.stdout, through that. An interrupt is passed on. Returns: the exit status.
+    Run a program to its end. Its output goes directly to the step's output, or through the stream by which
+    the program has replaced sys.stdout. An interrupt is passed on. Returns: the exit status.
     """
     flush()
     pipes = {}
@@ -142,7 +142,7 @@ def run(argv, stdin=None, captured=None, env=None):
                 pipes[name] = subprocess.PIPE
     streams = driver.part("streams")
     if stdin is None and state.has_stdin and streams.is_pipe():
-        streams.tell_waiting()  # whether it reads cannot be known
+        streams.tell_waiting()  # it is unknown whether the command reads it
     process = subprocess.Popen(argv, stdin=stdin, env=env, start_new_session=True, **pipes)
     try:
         told = process.communicate()
@@ -159,7 +159,7 @@ def run(argv, stdin=None, captured=None, env=None):
 
 
 def end(process):
-    """Have the command and what it has started end, as Ctrl-C does, and then for certain."""
+    """End the command and its children, first as Ctrl-C does, then with SIGKILL."""
     for number in (signal.SIGINT, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -169,7 +169,7 @@ def end(process):
 
 
 def said(status):
-    """Keep an exit status where IPython has it: that of a signal is negative."""
+    """Store an exit status where IPython does: that of a signal is negative."""
     vars(state.main)["_exit_code"] = 128 - status if status > 128 else status
 
 
@@ -186,8 +186,9 @@ def system(command, space):
 
 def environment(text):
     """
-    The environment of a command: "python" and "pip" in it are the session's own where the box has none, or another's. bash
-    takes functions from there. What would try again for a minute whether there is a network now does so once.
+    The environment of a command. "python" and "pip" are those of the session where the box has none or
+    different ones; bash gets them as functions. Tools that would retry for a minute without a network try
+    once.
     """
     out = dict(os.environ)
     for name, variable in TRIES_AGAIN.items():
@@ -223,7 +224,7 @@ def lines_cell(text, body, space):
 
 
 def script(text, body, space):
-    """%%bash and its like: the body is the program's standard input."""
+    """%%bash and the like: the body is the standard input of the program."""
     argv, kept, fails = [], {}, True
     given = shlex.split(text)
     while given:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PNG as sixels, for terminals that show those (DEC STD 070). Made here, in the box: decoding a picture
-that a program wrote is no work for the engine."""
+"""A PNG as sixels, for terminals that show those (DEC STD 070). The conversion happens in the box: the engine
+should not decode an image that a program wrote.
+"""
 
-LEVELS = (6, 7, 6)  # of red, green and blue: 252 colours; terminals have 256 registers
+LEVELS = (6, 7, 6)  # levels of red, green and blue: 252 colours; terminals have 256 registers
 WIDTH_MAX = 1600
 
 
 def pixels(png):
-    """Rows of RGB bytes on white, as a numpy array."""
+    """Rows of RGB bytes on a white background, as a numpy array."""
     import numpy
     from _io import BytesIO
 
@@ -24,7 +25,7 @@ def pixels(png):
 
 
 def run_length(row):
-    """One colour's sixels of one band: repeats written as !COUNT."""
+    """One colour of one band in sixels; repetitions become !COUNT."""
     import numpy
 
     edges = numpy.flatnonzero(numpy.diff(row)) + 1
@@ -38,7 +39,7 @@ def run_length(row):
 
 
 def from_png(png):
-    """The whole control sequence, printable ASCII but for its two escapes."""
+    """The whole control sequence: printable ASCII except for two escape characters."""
     import numpy
 
     rgb = pixels(png)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""retort.skills: functions that are kept in the directory at /skills, and how one is proposed."""
+"""retort.skills: functions stored in /skills, and how to propose one."""
 
 import sys
 
@@ -13,7 +13,7 @@ ENDING = ".py"
 
 
 class Skills(driver.Module):
-    """Kept functions: retort.skills.NAME(…), or `from retort.skills import NAME`; save() proposes one."""
+    """Stored functions: retort.skills.NAME(…), or `from retort.skills import NAME`; save() proposes one."""
 
     def __getattr__(self, name):
         if name[:1] == "_":
@@ -26,7 +26,7 @@ class Skills(driver.Module):
         return vars(self)[name]
 
     def __setattr__(self, name, value):
-        """The import of a module sets it here: what is meant is the function in it that has its name."""
+        """Importing the module sets the module here; what the program wants is its function of the same name."""
         if isinstance(value, PLAIN) and callable(vars(value).get(name)):
             value = vars(value)[name]
         super().__setattr__(name, value)
@@ -39,19 +39,19 @@ class Skills(driver.Module):
 
 
 def skills():
-    """Names of those that can be imported."""
+    """The names of the skills that can be imported."""
     files = []
     for place in driver.NEEDED["retort.skills"].__path__:
         try:
             files += posix.listdir(place)
         except OSError:
-            pass  # there are none in this box
+            pass  # this box has no skills
     names = (file[: -len(ENDING)] for file in files if file.endswith(ENDING))
     return sorted(name for name in names if name.isidentifier() and name[:1] != "_" and name != "save")
 
 
 def source_of(thing, what):
-    """The source of a function, or text as it is; and the function's name, or None."""
+    """(source of a function, or the given text; name of the function or None)"""
     with driver.part("genuine").Genuine():
         import inspect
         import textwrap
@@ -69,7 +69,7 @@ def source_of(thing, what):
 
 
 def find_definition(source, name):
-    """(signature, doc) of what @source defines as @name. Nothing of it runs."""
+    """(signature, doc) of the function @name in @source. None of the source runs."""
     with driver.part("genuine").Genuine():
         import ast
     try:
@@ -89,9 +89,9 @@ def find_definition(source, name):
 
 def save(name, function, test=None):
     """
-    Propose a function as a skill called @name. @function and @test are functions, or their source. The test runs in a
-    new box, after the source and with nothing else; only if it comes to its end is the skill kept, for all sessions.
-    Returns: what is known of it.
+    Propose a function as a skill called @name. @function and @test are functions or their source. The test
+    runs in a new box after the source, with nothing else; only if it succeeds is the skill stored, for all
+    sessions. Returns: the entry of the skill.
     """
     if test is None:
         raise calls.ToolArgumentError("retort.skills.save: test: give a function that asserts what %s does" % name)
@@ -108,7 +108,7 @@ def save(name, function, test=None):
 
 
 def wake(module):
-    """Be what retort.skills is from now on."""
+    """Fill in the module retort.skills."""
     module.__class__ = Skills
     module.__doc__ = Skills.__doc__
     vars(module)["save"] = save

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-What shows the stack shows none of ours: the hooks on modules that walk it. Warnings need none, they pass over files of
-our place by its name (src/runtime/python.c).
+"""Hide the driver's frames: hooks on modules that show the stack. Warnings need no hook, because they skip files
+of the driver's directory by name (src/runtime/python.c).
 """
 
 import sys
@@ -16,7 +15,7 @@ def is_ours(frame):
 
 
 def like(function, genuine):
-    """@function in the place of @genuine, with what is looked at."""
+    """Replace @genuine by @function, and make inspect show the original's signature."""
     for name in "__doc__", "__module__", "__qualname__":
         setattr(function, name, getattr(genuine, name))
     function.__wrapped__ = genuine
@@ -24,19 +23,20 @@ def like(function, genuine):
 
 
 def patch_traceback(traceback):
-    """What shows the stack (print_stack(), logging's stack_info) begins with the step."""
+    """print_stack() and logging's stack_info begin with the step's frame."""
     walk = traceback.walk_stack
     if hasattr(walk, "__wrapped__"):
         return
 
     def walk_stack(f):
-        return filterfalse(lambda pair: is_ours(pair[0]), walk(f))  # no generator: without @f it counts frames
+        # not a generator expression: without @f it would count its own frame
+        return filterfalse(lambda pair: is_ours(pair[0]), walk(f))
 
     traceback.walk_stack = like(walk_stack, walk)
 
 
 def patch_inspect(inspect):
-    """The same for inspect.stack(); and classes of a step, too, have a source."""
+    """The same for inspect.stack(). Also makes the source of classes of a step available."""
     find, outer = inspect.getfile, inspect.getouterframes
 
     def getfile(object):
@@ -57,10 +57,10 @@ def patch_inspect(inspect):
 
 
 def patch_logging(logging):
-    """A stacklevel beyond the stack means the outermost frame of the program."""
+    """A stacklevel beyond the stack means the program's outermost frame."""
     find = logging.Logger.findCaller
     if not hasattr(logging, "_is_internal_frame"):
-        return  # before 3.11 it counts frames of ours
+        return  # before 3.11 it also counts the wrapper's frame
 
     def findCaller(self, stack_info=False, stacklevel=1):
         found = find(self, stack_info, stacklevel)
@@ -69,12 +69,13 @@ def patch_logging(logging):
             found = find(self, stack_info, stacklevel)
         return found
 
-    findCaller.__code__ = findCaller.__code__.replace(co_filename=logging._srcfile)  # which it does not count
+    # frames of this file are not counted
+    findCaller.__code__ = findCaller.__code__.replace(co_filename=logging._srcfile)
     logging.Logger.findCaller = like(findCaller, find)
 
 
 def patch_tracemalloc(tracemalloc):
-    """What is ours has not been allocated, nor called what has."""
+    """Exclude the driver's allocations, and its frames from those of the program."""
     traces, one = tracemalloc._get_traces, tracemalloc._get_object_traceback
 
     def theirs(frames):
@@ -89,13 +90,13 @@ def patch_tracemalloc(tracemalloc):
 
 
 def patch_tasks(base_tasks):
-    """The stack of the task that runs goes on down to ours."""
+    """The stack of the running task would extend to the driver's frames."""
     get = base_tasks._task_get_stack
     base_tasks._task_get_stack = lambda task, limit: [frame for frame in get(task, limit) if not is_ours(frame)]
 
 
 def patch_bdb(bdb):
-    """A debugger shows the program, and stops where that ends."""
+    """Make a debugger show only the program's frames, and stop at their end."""
     stops, stack_of = bdb.Bdb.stop_here, bdb.Bdb.get_stack
 
     def stop_here(self, frame):
@@ -110,16 +111,16 @@ def patch_bdb(bdb):
 
 
 def nobody_types():
-    """Without input (/dev/null) a debugger would read the end of it at once. A program of a file is left alone."""
+    """Without input (/dev/null) a debugger would read end-of-file at once. A script is left alone."""
     step = driver.state.step
     own = driver.state.stdin is sys.stdin  # and not lines that the program has put there
     return own and step is not None and step.filename[:1] == "<" and posix.fstat(0).st_rdev == posix.makedev(1, 3)
 
 
 def patch_pdb(pdb):
-    """Where nobody types, what would stop goes on."""
+    """When input does not come from a person, breakpoint() and the like continue."""
     if not hasattr(pdb, "Pdb"):
-        return  # a file of the user's that is called so
+        return  # a user's module of that name
     for name in "user_call", "user_return", "user_exception", "interaction":
         setattr(pdb.Pdb, name, passing(getattr(pdb.Pdb, name)))
 
@@ -135,7 +136,7 @@ def passing(genuine):
 
 
 def pass_over(what):
-    """Told once of a step: it may be in a loop."""
+    """Reported once per step: the call may be in a loop."""
     step = driver.state.step
     if not step.passed_over:
         driver.part("failure").complain("%s: nobody types here: passed over\n" % what)
@@ -143,7 +144,7 @@ def pass_over(what):
 
 
 def patch_getpass(module):
-    """There is no terminal whose echo could be turned off: a password is asked for as input() asks."""
+    """There is no terminal whose echo could be disabled: ask for a password as input() does."""
     genuine = getattr(module, "unix_getpass", None)
     if genuine is None or module.getpass is not genuine:
         return
@@ -166,7 +167,10 @@ def has_terminal():
 
 
 def source_of_class(kind):
-    """The name of the step that defines it: where its methods are from, else the last that has such a line."""
+    """
+    The source name of the step that defines a class: that of its methods, else the last step with such a
+    line.
+    """
     sources = driver.state.sources
     for member in vars(kind).values():
         code = getattr(getattr(member, "__func__", member), "__code__", None)

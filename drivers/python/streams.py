@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard streams, put back to what they were whatever a step has done to them."""
+"""The standard streams, restored to their original state whatever a step has done to them."""
 
 import sys
 
@@ -20,7 +20,7 @@ def is_open(stream):
 
 
 def open_stream(fd, mode):
-    """A text stream on @fd as the interpreter would have made it, but always UTF-8."""
+    """A text stream on @fd as the interpreter would have created it, but always in UTF-8."""
     from io import open as io_open
 
     stream = io_open(
@@ -39,7 +39,7 @@ def is_pipe():
 
 
 def tell_waiting():
-    """Say that the step waits for input, if it does. Returns: what to wait with, or None."""
+    """Tell the engine that the step waits for input, if it does. Returns: the poll object to wait with, or None."""
     from select import poll
 
     look = poll()
@@ -52,14 +52,14 @@ def tell_waiting():
 
 
 def await_input():
-    """A signal that comes just before a read that blocks would be heeded after it: not in one go."""
+    """Wait in slices: a signal that arrives just before a blocking read would be handled only after the read."""
     look = tell_waiting()
     while look is not None and not look.poll(LOOK_MS):
         pass
 
 
 def open_pipe():
-    """Standard input as a pipe, of which the engine is told when a read finds nothing in it."""
+    """Standard input from a pipe; the engine is told when a read finds the pipe empty."""
     from io import BufferedReader, FileIO, TextIOWrapper
 
     class Pipe(FileIO):
@@ -78,7 +78,7 @@ def open_pipe():
 
 
 def set_stdin(fds):
-    """Let the step read the descriptor that came with it, or nothing. What it leaves is dropped."""
+    """Let the step read the descriptor that came with it, or nothing. Unread data is dropped."""
     null = posix.open("/dev/null", posix.O_RDONLY)
     posix.dup2(fds[0] if fds else null, 0)
     for fd in (null, *fds):
@@ -91,7 +91,7 @@ def set_stdin(fds):
 
 
 def restore():
-    """Make fds 0–2 and sys.stdin, stdout and stderr what they were at the start."""
+    """Restore descriptors 0 to 2 and sys.stdin, stdout and stderr to their initial state."""
     for fd, copy in ((1, state.out), (2, state.err)):
         if not native.is_same_file(fd, copy):
             posix.dup2(copy, fd)
@@ -111,14 +111,14 @@ def restore():
         ):
             return
     except AttributeError:
-        pass  # a step has deleted one
+        pass  # a step has deleted the attribute
     sys.stdin = sys.__stdin__ = state.stdin
     sys.stdout = sys.__stdout__ = state.stdout
     sys.stderr = sys.__stderr__ = state.stderr
 
 
 def flush_files():
-    """Write out what file objects that nobody closed still hold."""
+    """Flush file objects that were not closed."""
     import gc
 
     from _io import BufferedRandom, BufferedWriter, TextIOWrapper

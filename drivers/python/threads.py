@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Threads that libraries leave behind and that wait for work: a copy of the process has no thread but the one that
-makes it. So they are ended before, in their library's own way, and come back when the library is asked for work; a pool
-that would not bring them back is made anew before the next step.
+"""End the idle threads of libraries before the process is cloned.
 
-Nothing is ended as long as one thread is alive that nobody here knows, or that is at work: the copy could not be made.
+A clone has only the calling thread, so a process with others can be neither checkpointed nor branched. Many
+libraries keep idle threads for their next call. For each known kind (below) this file finds the owner, checks
+that the thread is idle, and shuts it down in the library's own way. Most pools start new threads when they
+get work again; those that would not are recorded in state.due and started again before the next step
+(go_on()).
+
+All or nothing: when a single thread is busy or of an unknown kind, none is ended, because the clone could not
+be made anyway.
 """
 
 import sys
@@ -18,11 +22,11 @@ NAMES_MAX, NAME_CHARS, TEXT_CHARS = 6, 40, 150
 
 
 class Busy(Exception):
-    """A thread is at work, or of a kind that is not known."""
+    """A thread is busy or of an unknown kind."""
 
 
 def rest():
-    """End idle threads, if that leaves no other. Returns: whether a thread may be about to end."""
+    """End all idle threads if no others exist. Returns: whether a thread may still be about to end."""
     try:
         owners = find_owners()
         for end, owner in owners:
@@ -40,22 +44,25 @@ def rest_processes():
         keep_made()
         end_trackers()
     except BaseException:
-        pass  # its processes are the program's
+        pass  # the processes stay, as the program's own
 
 
 def go_on():
-    """Make again what was ended and does not come back by itself."""
+    """Start again what was ended and does not come back by itself."""
     due, state.due, state.made = state.due, [], []
     for make, owner, args in due:
         try:
             make(owner, *args)
             state.made.append((make, sys.modules["weakref"].ref(owner), args))
         except BaseException:
-            pass  # then whoever uses it finds out
+            pass  # its next use will fail
 
 
 def keep_made():
-    """What was made again, and not used since, has pipes that a copy would lose: it is made anew then."""
+    """
+    A process pool that was started again but not used since has pipes that a clone would lose: note it for
+    another restart.
+    """
     made, state.made = state.made, []
     for make, reference, args in made:
         owner = reference()
@@ -65,7 +72,7 @@ def keep_made():
 
 
 def others():
-    """Python's other threads."""
+    """Python's threads except the main thread."""
     threading = sys.modules.get("threading")
     if threading is None:
         return []
@@ -73,7 +80,7 @@ def others():
 
 
 def describe():
-    """Names of the threads that are left, in ASCII."""
+    """Names of the remaining threads, in ASCII."""
     names = []
     try:
         threads = others()
@@ -102,7 +109,7 @@ def describe_one(thread):
 
 
 def native_names():
-    """What libraries in C call theirs, as far as they do: polars-0, jemalloc_bg_thd."""
+    """The names that C libraries give their threads, if any, such as polars-0 or jemalloc_bg_thd."""
     names = set()
     for thread in driver.posix.listdir("/proc/self/task"):
         with open("/proc/self/task/%s/comm" % thread, errors="replace") as file:
@@ -124,11 +131,11 @@ def make_numexpr(module, n_threads):
     module.set_num_threads(n_threads)
 
 
-# ---- the kinds ----------------------------------------------------------------------------------------
+# ---- the kinds of threads ------------------------------------------------------------------------------
 
 
 def find_owners():
-    """Whom the threads belong to, and how each ends them. Raises Busy."""
+    """The owners of all threads, each with the function that ends them. Raises Busy."""
     found, frames = {}, sys._current_frames()
     for thread in others():
         for find, end in KINDS:
@@ -149,13 +156,13 @@ def wait_for(threads):
 
 
 def find_monitor(thread, _):
-    """tqdm's: it looks after bars that have not moved for long."""
+    """tqdm's monitor, which refreshes progress bars that are not updated."""
     kind = type(thread)
     return thread if kind.__name__ == "TMonitor" and kind.__module__.partition(".")[0] == "tqdm" else None
 
 
 def end_monitor(thread):
-    """The next bar starts another."""
+    """The next progress bar starts another."""
     thread.was_killed.set()
     wait_for([thread])
 
@@ -168,7 +175,7 @@ def find_executor(thread, frame):
         return None
     executor = thread._args[0]()
     if executor is None:
-        return thread  # nobody has it any more, and it is about to end
+        return thread  # the executor was freed, and the worker is about to end
     is_waiting = frame is None or (frame.f_code is worker.__code__ and frame.f_locals.get("work_item") is None)
     if not is_waiting or not executor._work_queue.empty() or executor._shutdown:
         raise Busy
@@ -176,7 +183,7 @@ def find_executor(thread, frame):
 
 
 def end_executor(executor):
-    """As shutdown() does, and then let it start new ones."""
+    """Shut the executor down, then let it start new workers."""
     if isinstance(executor, sys.modules["threading"].Thread):
         return
     queue, threads = executor._work_queue, list(executor._threads)
@@ -194,7 +201,7 @@ def end_executor(executor):
 
 
 def find_pool(thread, _):
-    """A thread of multiprocessing.Pool or ThreadPool: one of three that serve it, or a worker."""
+    """A thread of multiprocessing.Pool or ThreadPool: one of its three managing threads, or a worker."""
     if getattr(getattr(thread, "_target", None), "__module__", "") != "multiprocessing.pool":
         return None
     for pool in pools():
@@ -224,7 +231,7 @@ def end_pool(pool):
 
 
 def find_processes(thread, _):
-    """The manager of a ProcessPoolExecutor's, or loky's, or what feeds its queue."""
+    """The manager thread of a ProcessPoolExecutor (or loky's), or the thread that feeds its queue."""
     if type(thread).__name__ == "Thread" and thread.name.startswith("QueueFeederThread"):
         managers = [m for m in others() if getattr(getattr(m, "call_queue", None), "_thread", None) is thread]
         return find_processes(managers[0], None) if managers else None
@@ -239,13 +246,16 @@ def find_processes(thread, _):
 
 
 def end_processes(executor):
-    """joblib asks for another where the one it has is shut down; who keeps an executor gets the same one anew."""
+    """
+    joblib creates another executor when its own is shut down; for other holders the same one is started
+    again.
+    """
     if isinstance(executor, sys.modules["threading"].Thread):
         return
     if hasattr(executor, "_submit_resize_lock"):
         executor.shutdown(wait=True)
         if hasattr(executor, "terminate"):
-            executor.terminate(kill_workers=True)  # its files, too
+            executor.terminate(kill_workers=True)  # close its files too
         for kind in type(executor).__mro__:
             space = vars(sys.modules[kind.__module__])
             if space.get("_executor") is executor:
@@ -270,13 +280,13 @@ KINDS = (
 )
 
 
-# ---- processes that keep an eye on things -------------------------------------------------------------
+# ---- processes that track resources -------------------------------------------------------------------
 
 
 def watch_tracker(module):
     """
-    Know what a resource tracker (of multiprocessing's or loky's) looks after: where that is nothing, its process
-    ends as well, and comes back with the next thing.
+    Record what a resource tracker (of multiprocessing or loky) tracks. When it tracks nothing, its process
+    can be ended as well; it is started again for the next resource.
     """
     kind = module.ResourceTracker
     tell = vars(kind).get("_send")
@@ -301,7 +311,7 @@ def end_trackers():
 
     trackers = [tracker for tracker in state.tracked if tracker._pid is not None]
     if trackers:
-        gc.collect()  # what an executor has registered goes with it
+        gc.collect()  # this drops what an executor has registered
     for tracker in trackers:
         kept = state.tracked[tracker]
         if kept:
@@ -309,7 +319,7 @@ def end_trackers():
         fd, pid = tracker._fd, tracker._pid
         tracker._fd = tracker._pid = None
         driver.posix.close(fd)
-        for _ in range(JOIN_S * 1000):  # it ends with the last process that could tell it something
+        for _ in range(JOIN_S * 1000):  # it ends with the last process that could send it something
             if driver.posix.waitpid(pid, driver.posix.WNOHANG)[0]:
                 break
             time.sleep(0.001)

@@ -21,7 +21,7 @@ UNITS = ("s", "ms", "\xb5s", "ns")
 
 
 def codes_of(text, space, n_before):
-    """Code objects of @text, which begins @n_before lines behind the magic's own line."""
+    """Code objects of @text, which begins @n_before lines after the magic's own line."""
     line = space.line - 1 + n_before
     return driver.part("program").split("\n" * line + text, space.filename)
 
@@ -53,7 +53,7 @@ def span(seconds):
 
 
 class Watch:
-    """What has been used since it was made."""
+    """The time and memory used since it was created."""
 
     def __init__(self):
         self.used, self.wall = resource.getrusage(resource.RUSAGE_SELF), clock.perf_counter()
@@ -117,7 +117,7 @@ class TimeitResult:
 
 
 def options_of(text):
-    """The options that @text begins with, and the code behind them, untouched."""
+    """The options at the beginning of @text, and the code after them, unchanged."""
     options = {}
     while True:
         text = text.lstrip()
@@ -169,7 +169,7 @@ def timeit_cell(text, body, space):
 
 
 def options_of_prun(text):
-    """{letter: value or True; of -l and -s a list}, and the code behind them."""
+    """{letter: value or True; lists for -l and -s}, and the code after them."""
     options = {"l": [], "s": []}
     while True:
         found = OPTION_OF_PRUN.match(text)
@@ -234,7 +234,7 @@ def prun_cell(text, body, space):
 
 
 def run_file(text, space):
-    """Run a file as a program of its own; the names that it made are the session's then."""
+    """Run a file as a separate program; the variables it has set become the session's."""
     magic = driver.part("magic")
     options, rest = magic.words(text, flags="intdeG", last="m")
     main = vars(state.main)
@@ -264,7 +264,10 @@ def run_file(text, space):
 
 
 def is_other(path, text):
-    """Is it something else, by its ending or its `#!` line? As `retort run` sees it (src/runtime/runtime.c)."""
+    """
+    Is the file another language, judging by its suffix or `#!` line? The rules are those of `retort run`
+    (src/runtime/runtime.c).
+    """
     ending = path.rpartition("/")[2].rpartition(".")
     word = ending[2].lower() if ending[1] else ""
     first = text.partition(b"\n")[0]

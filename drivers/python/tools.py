@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """retort.tools: servers and their tools as modules and functions, images as values, questions to a model.
 
-What servers say of themselves is text of strangers. It becomes documentation and names in tables, never code: a tool
-is a closure over its row.
+What a server says about itself is untrusted text. It is used as documentation and as names in tables, never
+as code: a tool is a closure over its table row.
 """
 
 import sys
@@ -14,23 +14,23 @@ calls = driver.part("calls")
 RetortError, ToolError, ToolDenied = calls.RetortError, calls.ToolError, calls.ToolDenied
 ToolArgumentError, ToolLost, ToolLimit = calls.ToolArgumentError, calls.ToolLost, calls.ToolLimit
 NAMES_SHOWN = 12
-OBJECTS = ("dict", "Dict", "Any")  # words of types that an object may have
+OBJECTS = ("dict", "Dict", "Any")  # schema keywords that only objects have
 PLAIN = type(sys)
 
 
 def get(row, name, kind, fallback):
-    """A member of an object of the engine's, if it is what it should be."""
+    """A member of a JSON object from the engine, if it has the expected type."""
     value = row.get(name) if isinstance(row, dict) else None
     return value if type(value) is kind else fallback
 
 
 def is_word(name):
-    """May it stand among the attributes of a module? A module obeys those with two underscores."""
+    """Can the name be a module attribute? Modules give names with two underscores a meaning."""
     return name.isidentifier() and name[:2] != "__"
 
 
 def snake(name):
-    """readFile as read_file."""
+    """Convert readFile to read_file."""
     out = ""
     for i, char in enumerate(name):
         if char.isupper() and i > 0 and name[i - 1] != "_":
@@ -51,7 +51,7 @@ def listing(names):
 
 
 class Parameter:
-    """A parameter: `name` is the tool's, `id` that of Python."""
+    """A parameter: `name` is the tool's name for it, `id` the one in Python."""
 
     def __init__(self, row):
         self.name = get(row, "name", str, "")
@@ -62,7 +62,7 @@ class Parameter:
 
 
 class Row:
-    """What is known of a tool."""
+    """The description of a tool."""
 
     def __init__(self, row):
         self.raw = row
@@ -79,7 +79,7 @@ class Row:
         raise ToolArgumentError("%s: %s" % (self.name, why), tool=self.name)
 
     def bind(self, given, named):
-        """The arguments of a call as an object with the tool's own names."""
+        """The arguments of a call as a dict with the tool's own names."""
         params = self.params or []
         if len(given) == 1 and not named and self.takes(given[0]):
             own = {param.id: param.name for param in params}
@@ -101,14 +101,14 @@ class Row:
         return self.without_nothing(out)
 
     def takes(self, value):
-        """Is one dict all arguments, as programs often write it, and not the first of them?"""
+        """Is a single dict meant as all arguments, as programs often write, and not as the first one?"""
         if not isinstance(value, dict) or not self.params:
             return isinstance(value, dict)
         names = {name for param in self.params for name in (param.name, param.id)}
         return bool(names & value.keys()) or not any(word in self.params[0].type for word in OBJECTS)
 
     def without_nothing(self, out):
-        """None is what an optional parameter is when it is not given."""
+        """For an optional parameter None means that it is not given."""
         for param in self.params or ():
             if not param.is_needed and out.get(param.name, 0) is None:
                 del out[param.name]
@@ -133,7 +133,7 @@ def make_tool(row, server):
 
 
 class Shown:
-    """A type as a signature shows it: text that nobody evaluates."""
+    """A type as shown in a signature: text that is never evaluated."""
 
     def __init__(self, text):
         self.text = text
@@ -143,7 +143,7 @@ class Shown:
 
 
 def sign(tool):
-    """What help() and inspect.signature() show, when somebody has loaded what they need."""
+    """For help() and inspect.signature(), if the modules that they need are loaded."""
     inspect, row = sys.modules["inspect"], tool.row
     try:
         kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
@@ -156,7 +156,7 @@ def sign(tool):
         result = row.signature.rpartition(") -> ")[2] or "Any"
         tool.__signature__ = inspect.Signature(params, return_annotation=Shown(result))
     except Exception:
-        pass  # it stays (*arguments, **named)
+        pass  # keep (*arguments, **named)
 
 
 def sign_all(*_):
@@ -169,12 +169,12 @@ def sign_all(*_):
 
 
 class Server(driver.Module):
-    """The tools of a server, as functions. It has no attributes but those of its tools."""
+    """The tools of a server, as functions. It has no other attributes."""
 
     def __init__(self, ident):
         super().__init__("retort.tools." + ident)
-        self.__tools__ = {}  # by the name that the server knows
-        self.__error__ = ""  # why it has told of none
+        self.__tools__ = {}  # by the server's own name for it
+        self.__error__ = ""  # why the server has no tools
 
     def __getattr__(self, name):
         found = None if name[:2] == "__" else find_tool(self, name)
@@ -203,7 +203,7 @@ def title(server):
 
 
 def find_tool(server, name):
-    """By its own name, by Python's, or as_this is of asThis."""
+    """Find a tool by its own name, by its Python name, or asThis by as_this."""
     tools = server.__tools__
     if name in tools:
         return tools[name]
@@ -212,7 +212,7 @@ def find_tool(server, name):
 
 
 def fill(server, row):
-    """Take what there is now. The function of a tool that has not changed stays."""
+    """Update the list. The function of a tool that has not changed is kept."""
     before, tools = server.__tools__, {}
     for one in get(row, "tools", list, []):
         found = Row(one)
@@ -233,12 +233,12 @@ def fill(server, row):
 
 
 class Catalog:
-    """What the engine has said there is."""
+    """The engine's list of tools."""
 
-    servers = {}  # by Python's name for them
-    names = {}  # their own names → Python's
+    servers = {}  # by the Python names
+    names = {}  # own names → Python names
     is_known = False
-    step = failure = None  # the last step in which the engine was asked, and how it failed
+    step = failure = None  # the last step that asked the engine, and the failure if any
 
 
 catalog = Catalog()
@@ -246,8 +246,8 @@ catalog = Catalog()
 
 class Tools(driver.Module):
     """
-    The tools of configured servers: tools.SERVER.TOOL(…) or tools["SERVER.TOOL"](…).
-    tools.search("what it does") finds some, tools.describe("SERVER.TOOL") says all of one.
+    The tools of configured servers: tools.SERVER.TOOL(…) or tools["SERVER.TOOL"](…). tools.search("what it
+    does") finds tools, tools.describe("SERVER.TOOL") describes one.
     """
 
     def __getattr__(self, name):
@@ -272,7 +272,7 @@ class Tools(driver.Module):
             try:
                 load()
             except ToolError:
-                pass  # what asks for names only is told of none
+                pass  # a plain list of names needs no request
         return [*catalog.servers, *OWN]
 
     def __repr__(self):
@@ -286,7 +286,7 @@ def find_server(name):
 
 
 def find_item(name):
-    """A server, or the tool of one; both may have dots in their names."""
+    """A server or one of its tools; both may have dots in their names."""
     found = find_server(name)
     at = name.find(".")
     while found is None and at >= 0:
@@ -298,8 +298,8 @@ def find_item(name):
 
 def load():
     """
-    Ask the engine what there is, once in a step: what walks over modules (pickle, say) asks each for names.
-    Returns: whether there may be more than before.
+    Ask the engine for the list, once per step: code that walks over modules (such as pickle) asks each of
+    them for attributes. Returns: whether there may be new entries.
     """
     if calls.is_over() and catalog.is_known:
         return False
@@ -322,7 +322,7 @@ def load():
 
 
 def load_for_attribute():
-    """The same for getattr(), whose failures have to be AttributeErrors, too: hasattr() then says no."""
+    """The same for getattr(), whose failures must be AttributeErrors as well, so that hasattr() returns False."""
     try:
         return load()
     except RetortError as failure:
@@ -375,14 +375,14 @@ def find_spec(name):
 
 
 class Found(list):
-    """What tools.search() has found: a line for each where it is shown."""
+    """The tools found by tools.search(), one per line when shown."""
 
     def __repr__(self):
         return "\n".join(line(row) for row in self) or "nothing found"
 
 
 class Description(dict):
-    """What tools.describe() knows; as text where it is shown."""
+    """The result of tools.describe(), as text when shown."""
 
     def __repr__(self):
         rest = {k: v for k, v in self.items() if k not in ("name", "signature", "js_signature", "doc")}
@@ -405,7 +405,7 @@ def line(row):
 
 
 def search(query, limit=None):
-    """Tools whose name or text has words of @query, the best first."""
+    """Tools whose name or description contains words of @query, best match first."""
     arguments = {"query": query} if limit is None else {"query": query, "limit": limit}
     found = calls.call_one("retort.search", arguments)
     if type(found) is list:
@@ -415,7 +415,7 @@ def search(query, limit=None):
 
 
 def describe(tool):
-    """Signature, text and schemas of a tool, which is "server.tool" or the function."""
+    """Signature, description and schemas of a tool, given as "server.tool" or as the function."""
     name = getattr(tool, "name", tool)
     found = calls.call_one("retort.describe", {"name": name})
     return Description(found) if type(found) is dict else found
@@ -425,7 +425,7 @@ OWN = {"search": search, "describe": describe}
 
 
 def wake(module):
-    """Be what retort.tools is from now on."""
+    """Fill in the module retort.tools."""
     module.__class__ = Tools
     module.__doc__ = Tools.__doc__
     vars(module).update(OWN)
@@ -436,7 +436,7 @@ def wake(module):
 
 
 class Image:
-    """An image that a tool gave: shown when it is displayed or is a step's value."""
+    """An image returned by a tool. It is shown when displayed or when it is a step's value."""
 
     __module__ = "retort"
 
@@ -448,7 +448,7 @@ class Image:
         return {self.mime: text, "text/plain": repr(self)}
 
     def save(self, path):
-        """Write it to a file. Returns: the path."""
+        """Write the image to a file. Returns: the path."""
         with open(path, "wb") as file:
             file.write(self.data)
         return path
@@ -458,7 +458,7 @@ class Image:
 
 
 class Content(dict):
-    """What a tool gave that is not one thing: `text`, `images` and `links`; shown with its image."""
+    """A tool's result with several parts: `text`, `images` and `links`; displayed with its image."""
 
     def __getattr__(self, name):
         if name in ("text", "images", "links"):
@@ -474,7 +474,7 @@ class Content(dict):
 
 
 def as_image(value):
-    """The Image that an object is, or None."""
+    """The Image that a JSON object stands for, or None."""
     mime = get(value, "mimeType", str, None) if value.get("type") == "image" else None
     if mime is None and value.keys() == {"mime_type", "data"}:
         mime = get(value, "mime_type", str, None)
@@ -488,7 +488,10 @@ def as_image(value):
 
 
 def show_images(value):
-    """The same value with images for the objects that are some. Deep values need no deep stack."""
+    """
+    A copy of the value with Images in place of the objects that stand for them. Not recursive, so that deep
+    values do not exhaust the stack.
+    """
     top = [value]
     left = [(top, 0, value)]
     while left:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracebacks: the user's frames with their source lines, nothing of ours or of libraries."""
+"""Tracebacks with the user's frames and source lines, without those of the driver and of libraries."""
 
 import sys
 
@@ -15,7 +15,7 @@ DEPTH_MAX = 50
 
 
 def is_user(filename):
-    """Is a frame of this file the user's?"""
+    """Does a frame of this file belong to the user?"""
     if filename.startswith(("<frozen ", "<__array_function__", driver.HERE + "/")):
         return False
     if filename in driver.state.sources:
@@ -28,14 +28,14 @@ def is_user(filename):
 
 
 class Frames(list):
-    """Formatted frames in the place of a StackSummary."""
+    """Formatted frames in place of a StackSummary."""
 
     def format(self, **_):
         return self
 
 
 def user_frames(stack):
-    """Formatted frames of the user, repeated ones collapsed, at most FRAMES_MAX of them."""
+    """Formatted frames of the user, repeated ones collapsed, at most FRAMES_MAX."""
     kept = type(stack)(frame for frame in stack if is_user(frame.filename))
     lines = kept.format()
     if len(lines) > FRAMES_MAX:
@@ -46,7 +46,7 @@ def user_frames(stack):
 
 
 def trim(report, depth=0):
-    """Cut a TracebackException, and those it is chained to, to what is worth showing."""
+    """Reduce a TracebackException, and those chained to it, to the user's frames and a limited text."""
     report.stack, kept = user_frames(report.stack)
     if not report.stack:
         report.stack = Frames() if sys.version_info < (3, 10) else None
@@ -69,16 +69,16 @@ def trim(report, depth=0):
 
 
 def give_line(error):
-    """The compiler, unlike the parser, does not say which line of the source it means."""
+    """Add the source line to a SyntaxError of the compiler, which unlike the parser does not."""
     try:
         lines = driver.source_lines(driver.state.sources[error.filename])
         error.text = lines[error.lineno - 1]
     except Exception:
-        pass  # it is of another source
+        pass  # not the source of a step
 
 
 def format_error(error):
-    """Returns: (lines without newline, last user frame's line or None)"""
+    """Returns: (lines without newline, line number of the last user frame or None)"""
     if isinstance(error, SyntaxError) and not error.text:
         give_line(error)
     compact = {"compact": True} if sys.version_info >= (3, 10) else {}
@@ -86,7 +86,7 @@ def format_error(error):
     kept = trim(report)
     line = kept[-1].lineno if kept else None
     if line is None and isinstance(error, SyntaxError) and type(error.lineno) is int:
-        line = error.lineno if abs(error.lineno) < 1 << 31 else None  # a program may have said it
+        line = error.lineno if abs(error.lineno) < 1 << 31 else None  # the program may have made up the number
     lines = []
     for text in report.format():
         lines += (text[:-1] if text[-1:] == "\n" else text).split("\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which names of the program a step has made or given another value, with type and size."""
+"""The variables that a step has created or changed, with type and size."""
 
 import sys
 
@@ -14,7 +14,7 @@ MODULE_OF = type.__dict__["__module__"].__get__
 
 
 def size(value):
-    """How much it holds, as text; "" where that is not known without running anybody's code."""
+    """The size of a value as text; "" where it cannot be determined without running user code."""
     kind = type(value)
     if kind in SIZED:
         return str(len(value))
@@ -31,7 +31,7 @@ def size(value):
 
 
 def snapshot():
-    """Name → (identity, size). No value is held: what a step lets go of is freed at once."""
+    """Name → (identity, size). No value is kept alive by this."""
     out = {}
     for name, value in list(vars(state.main).items())[-NAMES_MAX:]:
         if type(name) is str and name[:1] != "_" and type(value) is not MODULE:
@@ -40,7 +40,7 @@ def snapshot():
 
 
 def changes(before):
-    """What is new or changed since that snapshot: the first of them."""
+    """The new or changed variables since the snapshot, up to a limit."""
     found = []
     space = vars(state.main)
     for name, now in snapshot().items():

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Which versions of a package satisfy "==1.2", "~=1.4, !=1.4.2" and their like, by PEP 440.
+"""Which versions of a package satisfy "==1.2", "~=1.4, !=1.4.2" and the like, by PEP 440.
 
-The library for that comes with pip, and neither need be there. Takes text only, and is nothing but functions: what lists
-packages in a process of its own (pip_list.py) uses it, too.
+The library for this comes with pip, and neither may be installed. These functions only handle text, because
+pip_list.py uses them as well, in a process of its own.
 """
 
 import re
@@ -18,7 +17,7 @@ STAGES = {"a": 0, "b": 1}
 
 
 class Version:
-    """What of a version is compared: .key without what is behind "+", .release as it is written."""
+    """A version for comparisons: .key without the local part after "+", .release as written."""
 
     def __init__(self, text):
         found = VERSION.match(text)
@@ -45,7 +44,7 @@ def trimmed(numbers):
 
 
 def begins(there, wanted):
-    """Does a version begin with the numbers of "1.2.*"?"""
+    """Does a version match "1.2.*"?"""
     padded = there.release + [0] * len(wanted.release)
     return there.epoch == wanted.epoch and padded[: len(wanted.release)] == wanted.release
 
@@ -68,13 +67,13 @@ def holds(there, operator, text):
         return there.key >= wanted.key and begins(there, stem)
     if operator in ("<=", ">="):
         return there.key <= wanted.key if operator == "<=" else there.key >= wanted.key
-    if operator == "<":  # 2.0rc1 is none of the versions before 2.0
+    if operator == "<":  # 2.0rc1 does not count as a version before 2.0
         return there.key < wanted.key and (wanted.is_pre or not there.is_pre or there.base != wanted.base)
     return there.key > wanted.key and (wanted.is_post or not there.is_post or there.base != wanted.base)
 
 
 def satisfies(version, wanted):
-    """Is @version one of @wanted, clauses that commas part? Raises: ValueError for what is no such text."""
+    """Does @version satisfy the comma-separated clauses @wanted? Raises: ValueError for invalid text."""
     answer = True
     for clause in wanted.strip().strip("()").split(","):
         found = CLAUSE.match(clause)
