@@ -2,23 +2,25 @@
 'use strict';
 
 /*
- * Calls of the outside: TOOL frames, and the promises that wait for TOOL_RESULT. Loaded when the first is made, perhaps
- * after user code has changed the language: what it needs it is given by the driver.
+ * Calls from the program to the engine: TOOL frames out, and promises that TOOL_RESULT frames resolve. Loaded at
+ * the first call, perhaps after user code has changed builtins: so the driver passes in everything it needs.
  *
- * @host: {step() → the running step or null, listen(), hold(is wanted): keep the process waiting for frames,
+ * @host: {step() → the running step or null, listen(), hold(wanted): keep the process alive to wait for frames,
  * complain(text)}
  */
 module.exports = function make(genuine, channel, rich, host) {
   const { push, slice } = genuine;
   const TOOL = 20;
   const OUTSTANDING_MAX = 64;
-  const WAITING_CHARS_MAX = 5 << 20; // the engine takes 16 MiB, of all that wait
+  const WAITING_CHARS_MAX = 5 << 20; // the engine accepts 16 MiB for all waiting calls
   const ARGUMENTS_BYTES_MAX = 4 << 20;
   const OVER = 'the step ended before the answer came';
 
   class RetortError extends genuine.Error {}
 
-  /* A tool failed. `tool` is its name, `name` the kind of failure, `hint` what to do, or undefined. */
+  /*
+   * A tool failed. `tool` is its name, `name` the kind of failure, `hint` says what to do, or is undefined.
+   */
   class ToolError extends RetortError {
     constructor(message, tool, hint) {
       super(hint ? message + ': ' + hint : message);
@@ -35,10 +37,10 @@ module.exports = function make(genuine, channel, rich, host) {
   for (let i = 0; i < kinds.length; i++)
     genuine.define(errors[kinds[i]].prototype, 'name', { value: kinds[i], writable: true, configurable: true });
 
-  const waiting = new genuine.MapClass(); // number → call that was sent
+  const waiting = new genuine.MapClass(); // call number → call that was sent
   let outstanding = 0;
-  let chars = 0; // of their arguments
-  let queue = []; // calls that wait for their turn
+  let chars = 0; // total length of their arguments
+  let queue = []; // calls that have not been sent yet
   let last = 0;
 
   // ---- sending ----------------------------------------------------------------------------------
@@ -61,7 +63,7 @@ module.exports = function make(genuine, channel, rich, host) {
     return outstanding === 0 || (outstanding < OUTSTANDING_MAX && chars + call.text.length <= WAITING_CHARS_MAX);
   }
 
-  /* Why a value is no JSON, as far as its members tell. */
+  /* Explain why a value has no JSON form, as far as its members show it. */
   function place(value) {
     if (value === null || typeof value !== 'object') return 'arguments';
     const names = genuine.keys(value);
@@ -87,8 +89,8 @@ module.exports = function make(genuine, channel, rich, host) {
   }
 
   /*
-   * Make a call. Returns: a promise of its value. @site: an error made where the program has called; @job.outer is
-   * the promise that the program has.
+   * Make a call. Returns: a promise of its value. @site: an error created where the program made the call, for its
+   * stack; @job.outer is the promise that the program has.
    */
   function request(name, value, site, job) {
     return new genuine.Promise((resolve, reject) => {
@@ -121,7 +123,7 @@ module.exports = function make(genuine, channel, rich, host) {
     } else call.reject(told(call, 'ToolLost', 'the answer is neither a value nor an error'));
   }
 
-  /* The payload of a TOOL_RESULT. One that is for no call, or for none any more, is skipped. */
+  /* Handle a TOOL_RESULT. An answer to no call, or to one that has ended, is ignored. */
   function take(text) {
     const head = genuine.exec(/^\{ ?"call": ?(\d{1,15})[,}]/, slice(text, 0, 40));
     let answer = null;
@@ -142,7 +144,10 @@ module.exports = function make(genuine, channel, rich, host) {
     host.hold(outstanding > 0);
   }
 
-  /* Nothing is outstanding any more. What nobody has awaited is told: it is mostly a slip. */
+  /*
+   * End all calls at the end of a step. A rejected call that was never awaited is reported: that is usually a
+   * mistake.
+   */
   function endStep() {
     const left = queue;
     genuine.mapForEach(waiting, (call) => push(left, call));
@@ -162,7 +167,7 @@ module.exports = function make(genuine, channel, rich, host) {
 
   // ---- values -------------------------------------------------------------------------------------
 
-  /* An image that a tool gave: shown when it is displayed or is a step's value. */
+  /* An image returned by a tool. It is shown when displayed or when it is a step's value. */
   class Image {
     constructor(data, mime) {
       this.data = data;
@@ -184,7 +189,7 @@ module.exports = function make(genuine, channel, rich, host) {
     }
   }
 
-  /* What a tool gave that is not one thing; shown with its image. */
+  /* A tool's result with several parts; displayed with its image. */
   class Content {
     constructor(value) {
       this.text = value.text;
@@ -210,7 +215,10 @@ module.exports = function make(genuine, channel, rich, host) {
     return new Image(genuine.bytesFrom(data, 'base64'), mime);
   }
 
-  /* The same value with images for the objects that are some. Deep values need no deep stack. */
+  /*
+   * A copy of the value with images in place of the objects that stand for them. Not recursive, so that deep values
+   * do not exhaust the stack.
+   */
   function showImages(value) {
     const top = [value];
     const left = [[top, 0]];

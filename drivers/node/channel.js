@@ -14,7 +14,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const channel = { __proto__: null, fd: 3, ino: 0, socket: null, parts: [], n_bytes: 0, send, takeFrame,
   hasFrame, addBytes };
 
-// Is the descriptor still what it was? User code may have closed it and opened another.
+// Is the descriptor still the channel? User code may have closed it and opened something else.
 function isChannel() {
   try {
     return fstatSync(channel.fd).ino === channel.ino;
@@ -23,7 +23,7 @@ function isChannel() {
   }
 }
 
-// Send a frame whole. Returns: whether it could be sent.
+// Send a whole frame. Returns: whether that succeeded.
 function send(kind, text) {
   const bytes = genuine.byteLength(text);
   if (bytes >= FRAME_MAX || !isChannel()) return false;
@@ -46,7 +46,10 @@ function send(kind, text) {
   return true;
 }
 
-/* What has come is kept as it came until a frame is whole: a large one comes in hundreds of pieces. */
+/*
+ * Data is kept in the pieces in which it arrived until a frame is complete: a large frame comes in hundreds of
+ * pieces.
+ */
 function gather(bytes) {
   const { parts } = channel;
   if (parts.length > 1) {
@@ -58,7 +61,9 @@ function gather(bytes) {
   return bytes <= channel.n_bytes ? parts[0] : null;
 }
 
-/* The bytes of the first frame behind its length, or -1 when that has not come; throws when it is none. */
+/*
+ * The first frame's bytes after the length field, or -1 if they have not all arrived; throws for an invalid frame.
+ */
 function frameBytes() {
   if (channel.n_bytes < 5) return -1;
   const head = channel.parts[0].length >= 4 ? channel.parts[0] : gather(5);
@@ -72,7 +77,7 @@ function hasFrame() {
   return length > 0 && channel.n_bytes >= length + 4;
 }
 
-/* The first frame that has come, as {kind, text}, or null. */
+/* The first frame that has arrived, as {kind, text}, or null. */
 function takeFrame() {
   if (!hasFrame()) return null;
   const length = frameBytes();

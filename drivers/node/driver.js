@@ -4,17 +4,32 @@
 /*
  * The process that runs JavaScript steps: reads STEP frames, answers with RESULT.
  *
- * A step is evaluated by V8's REPL mode, as in the console of a browser's developer tools: names
- * last, may be declared anew, and await works everywhere. Only an inspector session can ask for it;
- * it is closed again before anything asynchronous goes on.
+ * Evaluation. A step is evaluated in V8's REPL mode, like input to the console of a browser's developer tools:
+ * variables persist, can be declared again, and await works at top level. Only an inspector session can request
+ * REPL mode (Runtime.evaluate). The session is opened for the call and closed before anything asynchronous
+ * continues, because an inspector that is attached slows the program down and is visible to it.
  *
- * genuine  what of the language the driver uses    program  imports and types rewritten
- * rich     what a value shows                      failure  what went wrong
- * channel  frames                                stdin    what a step reads from its standard input
- * globals  the globals of a program: require, import, console, retort
- * calls    calls of the outside                  tools    retort.tools, llm_query
- * skills   retort.skills; these three are loaded when they are used, and so are
- * script   a program that is a file, and syntax_error  which module does not compile
+ * The promise of the result. The inspector's own reply would contain a copy of the value. The first promise that V8
+ * creates during the call is the script's; a promise hook records it, and the driver awaits that (evaluate()).
+ *
+ * Frames. While there is nothing else to do, the driver blocks in a read of the channel. From the first step of a
+ * session on, it reads through the event loop instead, so that timers and sockets of earlier steps continue between
+ * steps.
+ *
+ * The end. A session's step ends when its promise settles. A script ends like any node program, when the event loop
+ * is empty. Errors that the program does not catch are reported as node does, after the program's own listeners.
+ *
+ * Interrupts. SIGINT ends even an endless loop, but only code that runs below a call of the vm module, so each step
+ * is started from there.
+ *
+ * genuine  builtins from before user code ran      program  imports and types rewritten
+ * rich     displays of a value by MIME type        failure  error reports
+ * channel  frames                                  stdin    standard input of a step
+ * globals  the program's globals: require, import, console, retort
+ * The rest is loaded when needed:
+ * calls    calls to the engine                     tools    retort.tools, llm_query
+ * skills   retort.skills                           variables  which variables a step changed
+ * script   a program that is a file                syntax_error  the place of an error in an imported module
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -44,9 +59,9 @@ const DONE = 23;
 const VALUE_BYTES = 1 << 20;
 const VALUE_BYTES_MAX = 4 << 20;
 const SOURCES_MAX = 1000;
-const UNSETTLED = 13; // node's exit status when nothing is left that an await could wait for
+const UNSETTLED = 13; // node's exit status when the event loop is empty but an await is pending
 const MAJOR_MIN = 18;
-const STRAYS_MAX = 100; // errors between two steps: node itself is broken, and would go on for ever
+const STRAYS_MAX = 100; // errors between two steps; more mean that node itself is broken and would fail for ever
 const ENTRANCE = '__retort_enter__';
 
 const { quote } = rich;
@@ -67,13 +82,13 @@ const runScript = genuine.uncurry(vm.Script.prototype.runInThisContext);
 
 const sources = new genuine.MapClass(); // name → {code, text}
 const names = [];
-let current = null; // the step that runs
+let current = null; // the running step
 let entrance = null;
 let live = null; // {session, stop} while a script is being started
 let strays = 0;
-let calls = null; // the module, when it is loaded
-let early = []; // frames that came while a step ran, and are for afterwards
-let isDone = false; // a script has come to its end
+let calls = null; // the module, once it is loaded
+let early = []; // frames read while a step ran, to be handled after it
+let isDone = false; // a script has ended
 let hasExited = false; // process.exit() was called
 
 // ---- a step -----------------------------------------------------------------------------------
@@ -109,8 +124,8 @@ function newStep(message) {
 }
 
 /*
- * Run @function where SIGINT ends it, even an endless loop: node ends only what a script of vm has
- * called. Returns: whether it came to its end.
+ * Run @function so that SIGINT ends it, even in an endless loop: node ends only code that is called through vm.
+ * Returns: whether it ran to its end.
  */
 function guard(job) {
   entrance = job;
@@ -130,7 +145,7 @@ function enter() {
   if (job !== null) job();
 }
 
-/* Keep the source for tracebacks, under a name that V8 takes and no other step has. */
+/* Keep the source for tracebacks, under a name that is valid for V8 and unique among steps. */
 function keepSource(step, text) {
   const plain = step.file || step.filename;
   let base = '';
@@ -145,7 +160,9 @@ function keepSource(step, text) {
   if (names.length > SOURCES_MAX) genuine.mapDelete(sources, genuine.shift(names));
 }
 
-/* node writes its requests to V8 by JSON.stringify, which asks every object for toJSON. */
+/*
+ * node serializes inspector requests with JSON.stringify, which looks for toJSON on every object.
+ */
 function hideToJson() {
   const hidden = genuine.describe(genuine.ObjectPrototype, 'toJSON');
   if (hidden === undefined || !hidden.configurable) return null;
@@ -163,7 +180,10 @@ function stopHook() {
   live.stop = null;
 }
 
-/* An interrupt may end it anywhere: what it has not noted as done is done again. */
+/*
+ * Clean up after starting a script. An interrupt may stop this anywhere, so a step that is not marked as done is
+ * done again.
+ */
 function stopLive() {
   if (live === null) return;
   showToJson();
@@ -173,9 +193,9 @@ function stopLive() {
 }
 
 /*
- * Start a script in REPL mode. Returns: {promise} of {".repl_result": value}, or {details} of why
- * it does not compile. The first promise V8 makes is that of the script: the inspector's own
- * reply would be another copy of the value, and drop a promise that nobody else holds.
+ * Start a script in REPL mode. Returns: {promise} of {".repl_result": value}, or {details} of a compile error. The
+ * first promise that V8 creates is the script's. It is recorded because the inspector's reply would hold a copy of
+ * the value and drop the only reference to the promise.
  */
 function evaluate(step, text) {
   const session = new Session();
@@ -188,10 +208,10 @@ function evaluate(step, text) {
   live.stop = onInit((promise) => {
     if (first !== null || live !== ours) return;
     first = promise;
-    showToJson(); // the program begins here
+    showToJson(); // user code starts here
     stopHook();
   });
-  begin(step); // not before: an interrupt would leave a hook that nobody could stop
+  begin(step); // not earlier: after an interrupt the hook could not be removed
   const request = { expression: text + '\n//# sourceURL=' + step.name, replMode: true };
   post(session, 'Runtime.evaluate', request, (error, reply) => {
     if (!isSync) return;
@@ -215,7 +235,7 @@ function fail(step, thrown) {
   settle(step);
 }
 
-/* The step has its value or error. Of a script the end is when nothing is left to do. */
+/* The step has its value or error. A script continues until the event loop is empty. */
 function settle(step) {
   if (step.settled) return;
   step.settled = true;
@@ -224,7 +244,9 @@ function settle(step) {
   else setImmediate(finish, step);
 }
 
-/* As node does: who listens to uncaught errors gets it, and the script goes on to its end. */
+/*
+ * Emit uncaughtException as node does: if the program has a listener, the script continues to its end.
+ */
 function failScript(step, error) {
   if (step.over) return;
   if (!hasHandlers()) {
@@ -239,7 +261,7 @@ async function follow(step, promise) {
   try {
     const wrapped = await promise;
     let value = wrapped['.repl_result'];
-    // A script's is looked at when it ends: waiting for it would handle its rejection.
+    // A script's promise is only looked at when the script ends: awaiting it would count as handling its rejection.
     if (!step.once && genuine.types.isPromise(value)) value = await value;
     if (step.over) return;
     step.value = value;
@@ -251,8 +273,8 @@ async function follow(step, promise) {
 }
 
 /*
- * Nobody has called it TypeScript, but as JavaScript it does not compile. Returns: it without types, or '' when
- * that cannot be run either: then what V8 has said counts.
+ * The code does not compile as JavaScript and was not declared to be TypeScript. Returns: the code without types,
+ * or '' when that is not possible; then V8's error stands.
  */
 function asTypeScript(step, details) {
   const line = genuine.split(step.code, '\n')[details.lineNumber];
@@ -275,7 +297,7 @@ function startScript(step, text) {
   const { details, promise } = evaluate(step, text);
   if (details && step.once && details.exception &&
     genuine.startsWith(details.exception.description, 'SyntaxError: Illegal return')) {
-    // A file may return, as the body of node's function for it.
+    // A file may use return: node runs it as the body of a function.
     const body = 'await (async function () {' + text + '\n}).call(module.exports)';
     const second = evaluate(step, body);
     if (!second.details) return follow(step, second.promise);
@@ -320,13 +342,13 @@ function interrupt(step) {
   setImmediate(finish, step);
 }
 
-/* From now on the engine sends its interrupts. */
+/* From now on the engine sends interrupts. */
 function begin(step) {
   if (!step.begun) send(BEGIN, '{"id":' + quote(step.id) + '}');
   step.begun = true;
 }
 
-/* Start what is no file that node runs itself. */
+/* Start code that node cannot run as a file. */
 function startCode(step) {
   let text;
   globals.offerModule(step);
@@ -386,7 +408,8 @@ async function start(step) {
   current = step;
   strays = 0;
   globals.prepare(step);
-  if (!step.once || step.file === '') globals.offerModule(step); // else startCode() does, if node does not
+  // otherwise startCode() does, if node cannot run the file
+  if (!step.once || step.file === '') globals.offerModule(step);
   if (!isListening()) process.on('SIGINT', onSigint);
   if (step.input !== null || stdin.isOwn) stdin.give(step.input);
   if (step.variables !== null) step.variables = inspected((ask) => variables().snapshot(ask), null);
@@ -406,7 +429,7 @@ async function start(step) {
 
 // ---- the end of a step ------------------------------------------------------------------------
 
-// The value of a promise that needs nothing but ticks; undefined when it waits for more.
+// The value of a promise that settles without waiting for events; undefined for others.
 function settled(value) {
   if (!genuine.types.isPromise(value)) return value;
   const out = { __proto__: null, value: undefined, error: null };
@@ -422,7 +445,9 @@ function settled(value) {
   return out.value;
 }
 
-/* A rejection that did not end the script was seen to by a listener: then there is no value. */
+/*
+ * When the promise was rejected but the script continued, a listener has handled the rejection: there is no value.
+ */
 function ofScript(value) {
   try {
     return settled(value);
@@ -450,7 +475,9 @@ function showValue(step) {
   return step.error === null ? shown : '';
 }
 
-/* What @job(ask) gives, where ask(method, params) asks the inspector; @fallback when it throws. */
+/*
+ * The result of @job(ask), where ask(method, params) calls the inspector; @fallback when it throws.
+ */
 function inspected(job, fallback) {
   const session = new Session();
   connect(session);
@@ -469,7 +496,7 @@ function inspected(job, fallback) {
   }
 }
 
-/* Only agents ask for it. */
+/* Only agents ask for the changed variables. */
 function variables() {
   return globals.part('variables');
 }
@@ -490,11 +517,11 @@ function tell(text) {
   try {
     process.stderr.write(text);
   } catch (failure) {
-    // user code has closed it or put something else there
+    // user code has closed the descriptor or opened something else there
   }
 }
 
-// Say how the step has ended. Returns: whether that could be said.
+// Send the step's result. Returns: whether that succeeded.
 function report(step) {
   const shown = showValue(step);
   step.over = true;
@@ -510,7 +537,7 @@ function report(step) {
   return shown !== '' && send(RESULT, head + ',"value":' + note + error + '}');
 }
 
-/* The end of a step of a session. */
+/* End a step of a session. */
 function finish(step) {
   if (step.over) return;
   if (!report(step)) {
@@ -523,7 +550,7 @@ function finish(step) {
   serve();
 }
 
-/* The end of a script, as node's own: called first of all that wait for the process's end. */
+/* End a script, like node. This is the first listener of the process's exit. */
 function onExit(code) {
   const step = current;
   if (step === null || !step.once || step.over || isDone) return;
@@ -557,7 +584,7 @@ function endScript(step, code) {
   reallyExit.call(process, step.exitCode);
 }
 
-// ---- what comes from outside of the step ------------------------------------------------------
+// ---- events from outside of the step ------------------------------------------------------------
 
 function onSigint() {
   const step = current;
@@ -582,13 +609,13 @@ function onUncaught(error) {
     if (++strays === STRAYS_MAX) reallyExit.call(process, 1);
     return;
   }
-  step.settled = false; // what else it was waiting for does not matter any more
+  step.settled = false; // other pending work no longer matters
   fail(step, error);
 }
 
 /*
- * What nobody has caught. Listeners of the user come first, as in node. Only node's own function
- * can put its books of asynchronous calls in order, so it is called, with ours for its listener.
+ * Handle an uncaught error. Listeners of the user come first, as in node. Only node's own function can clean up its
+ * stacks of async calls, so that is called, with ours as its listener.
  */
 function onFatal(error, isRejection) {
   if (isDone || hasHandlers()) return genuine.apply(fatal, process, [error, isRejection]);
@@ -639,7 +666,7 @@ function nextFrame() {
   return early.length > 0 ? genuine.shift(early) : takeFrame();
 }
 
-/* Frames that come while a step runs: answers to its calls. */
+/* Handle frames that arrive while a step runs: answers to its calls. */
 function hear() {
   for (let frame = takeFrame(); frame !== null; frame = takeFrame()) {
     if (frame.kind === BYE) leave(0);
@@ -648,7 +675,7 @@ function hear() {
   }
 }
 
-/* Take frames while no step runs. */
+/* Handle frames while no step runs. */
 function serve() {
   for (let frame = nextFrame(); frame !== null; frame = nextFrame()) {
     const { kind, text } = frame;
@@ -671,7 +698,9 @@ function serve() {
   if (current === null) listen();
 }
 
-/* From the first step of a session on frames come through the event loop: background work goes on. */
+/*
+ * From the first step of a session on, frames come through the event loop, so that background work continues.
+ */
 function listen() {
   if (channel.socket !== null) return;
   const net = require('net');
@@ -686,7 +715,9 @@ function listen() {
   channel.socket.on('error', () => leave(0));
 }
 
-/* The first frames are waited for: there is nothing else to do, and no socket to set up. */
+/*
+ * Wait for the first frames by blocking reads: nothing else can happen yet, and no stream needs to be set up.
+ */
 function readFirst() {
   const bytes = genuine.bytesNew(1 << 16);
   for (;;) {
@@ -703,7 +734,7 @@ function readFirst() {
   serve();
 }
 
-/* What a program finds as retort.tools and so on. It is loaded with the language as user code has left it. */
+/* Load retort.tools and the like. This happens late, with builtins as user code has left them. */
 function loadTools() {
   const host = {
     __proto__: null,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// What went wrong: name, message, line, and a traceback of the user's frames with the source; what stacks show.
+// Errors: name, message, line, and a traceback of the user's frames with their source; and what `stack` shows.
 
 const genuine = require('./genuine.js');
 const { cut } = require('./rich.js');
@@ -11,7 +11,7 @@ const MESSAGE_BYTES = 10000;
 const LINE_BYTES = 10000;
 const LINES_MAX = 900;
 const TRACEBACK_CHARS_MAX = 200000;
-const COLLECTED_MAX = 10000; // lines, before the middle goes
+const COLLECTED_MAX = 10000; // lines; of more, the middle is cut
 const SOURCE_CHARS_MAX = 300;
 const CAUSES_MAX = 5;
 const OTHERS_MAX = 10;
@@ -20,7 +20,7 @@ function get(object, name) {
   try {
     return object[name];
   } catch (error) {
-    return undefined; // a getter that throws
+    return undefined; // a getter threw
   }
 }
 
@@ -49,20 +49,20 @@ function messageOf(error) {
   return typeof message === 'string' ? message : message === undefined ? '' : show(message);
 }
 
-// Is a line of a stack about code of the user?
+// Does a line of a stack refer to user code?
 function isUsers(line) {
   return indexOf(line, '(node:') < 0 && indexOf(line, 'at node:') < 0 &&
     indexOf(line, 'at async node:') < 0 && indexOf(line, __dirname + '/') < 0 &&
     indexOf(line, '/node_modules/') < 0;
 }
 
-// An error's stack as {head: "Name: message", frames: [line], where: what node shows above it}.
+// Parse an error's stack: {head: "Name: message", frames: [line], where: the source lines that node shows above}.
 function stackOf(error) {
   const stack = get(error, 'stack');
   const message = messageOf(error);
   const plain = nameOf(error) + (message === '' ? '' : ': ' + message);
   if (typeof stack !== 'string') return { head: plain, frames: [], where: '' };
-  // The message may hold lines that look like frames.
+  // The message may contain lines that look like frames.
   const known = message === '' ? -1 : indexOf(stack, message);
   const at = indexOf(stack, '\n    at ', known < 0 ? 0 : known + message.length);
   const head = at < 0 ? stack : slice(stack, 0, at);
@@ -70,10 +70,10 @@ function stackOf(error) {
   const frames = [];
   for (let i = 0; i < lines.length; i++)
     if (startsWith(lines[i], '    at ') && isUsers(lines[i])) push(frames, lines[i]);
-  const native = /^ {4}at .*\(<anonymous>\)$/; // "new Promise (<anonymous>)" below nothing of the user
+  const native = /^ {4}at .*\(<anonymous>\)$/; // "new Promise (<anonymous>)" with no user frame below
   while (frames.length && genuine.exec(native, frames[frames.length - 1]) !== null)
     frames.length--;
-  // The line of a syntax error in a required file, or in a module, is shown above the error's name.
+  // For a syntax error in a required file or a module, node shows the source line above the error's name.
   const own = genuine.types.isNativeError(error) ? indexOf(head, plain) : 0;
   if (own <= 0) return { head, frames, where: '' };
   const above = slice(head, 0, own);
@@ -81,7 +81,7 @@ function stackOf(error) {
   return { head: slice(head, own), frames, where: isPlace ? genuine.trimEnd(above) : '' };
 }
 
-// Where in the step's source: {name, line, column} of the innermost frame, or null.
+// The place of the innermost frame in the step's source: {name, line, column}, or null.
 function placeOf(frames, sources) {
   const pattern = /(?:\(|at |at async )([^()]+):(\d+):(\d+)\)?$/;
   for (let i = 0; i < frames.length; i++) {
@@ -92,7 +92,7 @@ function placeOf(frames, sources) {
   return null;
 }
 
-// The lines "file:3", source, caret.
+// The lines "file:3", source line, caret.
 function codeFrame(place, sources) {
   const source = place && genuine.mapGet(sources, place.name);
   if (!source) return [];
@@ -101,7 +101,7 @@ function codeFrame(place, sources) {
   const out = [place.name + ':' + place.line];
   if (line.length > SOURCE_CHARS_MAX) return out;
   push(out, line);
-  // Where the source was rewritten columns are not those of the user's.
+  // Where the source was rewritten, columns differ from those of the user's source.
   if (split(source.text, '\n')[place.line - 1] === line && place.column > 0 &&
     place.column <= line.length + 1) {
     let indent = '';
@@ -117,7 +117,7 @@ function pushLines(out, text) {
     if (out.length < COLLECTED_MAX) push(out, cut(lines[i], LINE_BYTES));
 }
 
-// How many of the lines from @at on, every @step-th, half of the room is enough for.
+// How many lines from @at on, taking every @step-th, fit in half of the limit.
 function fitting(lines, at, step, max) {
   let left = TRACEBACK_CHARS_MAX / 2;
   let n = 0;
@@ -128,7 +128,7 @@ function fitting(lines, at, step, max) {
   return n;
 }
 
-// Lines that are no more than the engine takes: the middle goes, with a note.
+// Limit lines to what the engine accepts: cut the middle and leave a note.
 function shorten(lines) {
   const head = fitting(lines, 0, 1, lines.length);
   const tail = fitting(lines, lines.length - 1, -1, lines.length - head);
@@ -141,7 +141,7 @@ function shorten(lines) {
   return out;
 }
 
-// Those that an AggregateError holds.
+// The errors within an AggregateError.
 function pushOthers(out, error, depth) {
   const others = get(error, 'errors');
   if (!genuine.isArray(others)) return;
@@ -164,7 +164,7 @@ function pushError(out, error, prefix, depth) {
   if (cause !== undefined) pushNext(out, cause, '[cause]: ', depth + 1);
 }
 
-// {name, message, line?, traceback} of what has been thrown. @sources: name → {code, text}
+// {name, message, line?, traceback} of a thrown value. @sources: name → {code, text}
 function describe(thrown, sources) {
   if (!isError(thrown)) {
     const text = cut(typeof thrown === 'string' ? thrown : show(thrown), MESSAGE_BYTES);
@@ -185,7 +185,7 @@ function describe(thrown, sources) {
   return out;
 }
 
-// A program that ends too early fails behind its end: that is the end of its last line with code.
+// For a program that ends too early V8 reports a place after its end: use the end of the last line with code.
 function withinSource(place, sources) {
   const { text } = genuine.mapGet(sources, place.name);
   const lines = split(text, '\n');
@@ -194,7 +194,7 @@ function withinSource(place, sources) {
   return { name: place.name, line: lines.length, column: lines[lines.length - 1].length + 1 };
 }
 
-// The same of code that did not compile: @details are the inspector's, and perhaps a hint of ours.
+// The same for a compile error: @details come from the inspector, perhaps with a hint of ours.
 function describeSyntax(details, name, sources) {
   const text = details.exception && details.exception.description || 'SyntaxError';
   const at = indexOf(text, '\n    at ');
@@ -219,15 +219,15 @@ function textOf(error) {
   return join(error.traceback, '\n') + '\n';
 }
 
-// ---- what `stack` is ----------------------------------------------------------------------------
+// ---- the property `stack` -----------------------------------------------------------------------
 
-// Without the driver's frames, and those of node that are below all of the program's.
+// Remove the driver's frames, and node's frames below the program's outermost one.
 function withoutDriver(frames) {
   const out = [];
-  let n = 0; // up to the last of the program
+  let n = 0; // up to the program's outermost frame
   for (let i = 0; i < frames.length; i++) {
     const file = frames[i].getFileName();
-    const isFile = typeof file === 'string'; // else code of V8
+    const isFile = typeof file === 'string'; // otherwise a frame of V8
     if (isFile && startsWith(file, __dirname + '/')) continue;
     push(out, frames[i]);
     if (isFile && !startsWith(file, 'node:')) n = out.length;
@@ -236,7 +236,7 @@ function withoutDriver(frames) {
   return out;
 }
 
-// As node 18 writes it, which has no function for that.
+// Format as node 18 does, which does not export its function.
 function writeStack(error, frames) {
   const symbols = genuine.symbols(error);
   let head = '';
@@ -248,7 +248,7 @@ function writeStack(error, frames) {
   return frames.length === 0 ? head : head + '\n    at ' + join(frames, '\n    at ');
 }
 
-// Let no error of the program show the driver.
+// Make `stack` of the program's errors leave out the driver.
 function install() {
   const own = genuine.describe(genuine.Error, 'prepareStackTrace');
   const write = own !== undefined && typeof own.value === 'function' ? own.value : writeStack;

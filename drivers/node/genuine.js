@@ -2,9 +2,9 @@
 'use strict';
 
 /*
- * What the driver uses of the language and of node, taken before any user code runs. A step that
- * replaces JSON.stringify, String.prototype.slice or Buffer breaks itself and not the driver.
- * Methods are called with their object first: genuine.slice(text, 0, 5).
+ * The builtins that the driver uses, saved before user code runs (node calls its own set "primordials"). A step
+ * that replaces JSON.stringify, String.prototype.slice or Buffer breaks itself but not the driver. Methods take the
+ * object as their first argument: genuine.slice(text, 0, 5).
  */
 const { call } = Function.prototype;
 const uncurry = call.bind.bind(call);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// The globals of a program: require and import, console, process.stdout, retort, _.
+// The globals of a program: require and import, console, process.stdout, retort, _; with completion.
+//
+// Globals and not locals, since a step is not a function body. Most are created when first used, to keep the start
+// fast: node's modules (fs, path, …) and retort's are getters that replace themselves. Streams write synchronously,
+// because a RESULT must follow all output.
 
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -16,14 +20,16 @@ const { define, describe, indexOf, lastIndexOf, slice, startsWith } = genuine;
 const home = process.cwd();
 const bare = process.argv[0];
 const NAMES_MAX = 1000;
-let loader = null; // (specifier, options) => import(…), as from a file of the workspace
-let base = path.join(home, '<step>'); // the file that relative names are relative to
+let loader = null; // (specifier, options) => import(…), as a file in the workspace would do
+let base = path.join(home, '<step>'); // the file to which relative specifiers refer
 
 function hide(name, value) {
   define(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
 }
 
-/* The file that a step is in: of a script what its argv[0] leads to; '' for code that is in none. */
+/*
+ * The file of a step: for a script the path to which its argv[0] leads; '' for code without a file.
+ */
 function fileOf(step) {
   const { filename } = step;
   if (filename === '' || filename === '-' || startsWith(filename, '<')) return '';
@@ -31,7 +37,7 @@ function fileOf(step) {
   return path.join(home, slice(filename, lastIndexOf(filename, '/') + 1));
 }
 
-/* The program does not find the driver among the modules that are loaded. */
+/* Hide the driver from the list of loaded modules. */
 function hideModules() {
   const loaded = genuine.keys(require.cache);
   for (let i = 0; i < loaded.length; i++)
@@ -40,7 +46,7 @@ function hideModules() {
 
 const parts = { __proto__: null };
 
-/* A module of the driver that is loaded when it is first needed, once. */
+/* A part of the driver, loaded when first needed. */
 function part(name) {
   if (!(name in parts)) {
     parts[name] = require('./' + name + '.js');
@@ -51,7 +57,7 @@ function part(name) {
 
 // ---- modules ----------------------------------------------------------------------------------
 
-/* A function that imports as a file of that name would. */
+/* A function that imports like a file of that name. */
 function makeLoader(file) {
   const holder = new Module(file, null);
   holder.filename = file;
@@ -70,16 +76,22 @@ async function load(name, options) {
   }
 }
 
-/* Late: few need it. What user code has made of the language must not hide the error itself. */
+/*
+ * Loaded late, since it is rarely needed. If user code has broken a builtin, the original error must still be
+ * thrown.
+ */
 function explain(error, name) {
   try {
     part('syntax_error').locate(error, name, path.dirname(base));
   } catch (failure) {
-    // then it is told as node has told it
+    // report the error as node gave it
   }
 }
 
-/* What import(…) and import declarations are rewritten to; @wanted: names that must be there. */
+/*
+ * The function to which import(…) and import declarations are rewritten; @wanted: names that the module must
+ * export.
+ */
 async function importModule(name, options, wanted) {
   const found = await load(name, options);
   for (let i = 0; wanted !== undefined && i < wanted.length; i++) {
@@ -106,7 +118,7 @@ function makeRequire(file) {
   return require;
 }
 
-/* fs, path and the others by their names, as in node's own prompt and node -e. */
+/* Make fs, path and node's other modules available by name, as in node's REPL and node -e. */
 function offerBuiltins(require) {
   const builtins = Module.builtinModules;
   for (let i = 0; i < builtins.length; i++) {
@@ -130,7 +142,7 @@ function offerBuiltins(require) {
 let isPrepared = false;
 let isOffered = false;
 
-/* Before each step. */
+/* Called before each step. */
 function prepare(step) {
   const { file } = step;
   const rest = [];
@@ -142,7 +154,7 @@ function prepare(step) {
   base = file || path.join(home, genuine.exec(/^<\w+>$/, step.filename) ? step.filename : '<step>');
 }
 
-/* What node gives a CommonJS file, as globals, since a step has no function around it. */
+/* Define as globals what node passes to a CommonJS file as arguments. */
 function offerModule(step) {
   if (isOffered) return;
   isOffered = true;
@@ -153,8 +165,8 @@ function offerModule(step) {
 // ---- streams and console ----------------------------------------------------------------------
 
 /*
- * What is written is in the pipe when write() returns: nothing has to be flushed before a RESULT,
- * and nothing is lost at process.exit(), as it is with node's own non-blocking pipes.
+ * Write synchronously: the data is in the pipe when write() returns, so a RESULT needs no flush, and process.exit()
+ * loses nothing, unlike with node's non-blocking pipes.
  */
 function blockStream(name) {
   const own = describe(process, name);
@@ -176,19 +188,24 @@ function blockStream(name) {
   });
 }
 
-/* A stream that is process's own of that name, whichever that is when something is written. */
+/*
+ * A stream that forwards to process.stdout or stderr, whatever the program has assigned to it by then.
+ */
 function lazyStream(name) {
   const out = {};
   const methods = ['write', 'on', 'once', 'removeListener', 'listenerCount', 'getColorDepth'];
   for (let i = 0; i < methods.length; i++)
     out[methods[i]] = (...args) => process[name][methods[i]](...args);
   define(out, '_writableState', { get: () => process[name]._writableState });
-  // _writableState: node 18 looks whether it has failed.
+  // node 18 checks _writableState for a failure.
   define(out, 'isTTY', { get: () => process[name].isTTY });
   return out;
 }
 
-/* node's console reports every message to an inspector first, three times slower, and keeps them. */
+/*
+ * node's own console first reports each message to an inspector, which makes it three times slower and keeps the
+ * messages.
+ */
 function plainConsole() {
   const { console } = globalThis;
   const plain = new console.Console({ stdout: lazyStream('stdout'), stderr: lazyStream('stderr') });
@@ -200,7 +217,9 @@ function plainConsole() {
   }
 }
 
-/* Of a timer node shows its own notes, which are others each time: a replay would seem to diverge. */
+/*
+ * Timers contain ids and times that differ in each run: without them a replay does not appear to diverge.
+ */
 function plainTimers() {
   const timeout = setTimeout(() => {});
   const immediate = setImmediate(() => {});
@@ -214,12 +233,12 @@ function plainTimers() {
   show(immediate, () => 'Immediate {}');
 }
 
-// ---- the value of the last step -----------------------------------------------------------------
+// ---- _, the value of the last step --------------------------------------------------------------
 
 let last;
 let isTaken = false;
 
-/* _ is the last value, until the program gives the name another meaning. */
+/* _ is the last value, until the program assigns to it. */
 function offerLast() {
   define(globalThis, '_', {
     get: () => last,
@@ -238,7 +257,7 @@ function keep(value) {
 
 // ---- numbers from a seed ------------------------------------------------------------------------
 
-/* Math.random from @seed on: the generator is that of V8, its state made by splitmix64. */
+/* Seed Math.random: V8's generator, with a state made by splitmix64. */
 function seed(number) {
   const big = BigInt;
   const mask = (1n << 64n) - 1n;
@@ -265,7 +284,7 @@ function seed(number) {
 
 // ---- completion ---------------------------------------------------------------------------------
 
-/* Whole names that the end of @text may become. Nothing of the user runs: V8 sees to it. */
+/* Completions for the end of a text. V8 evaluates without side effects, so no user code runs. */
 function complete(text, ask) {
   const found = genuine.exec(/((?:[\p{ID_Continue}$]+\??\.)*)([\p{ID_Continue}$]*)$/u, text);
   const owner = found[1];
@@ -293,9 +312,9 @@ function complete(text, ask) {
   return out;
 }
 
-// ---- calls of the outside -----------------------------------------------------------------------
+// ---- calls to the engine ------------------------------------------------------------------------
 
-/* What is loaded when the program asks for it. */
+/* Loaded when the program first uses them. */
 function offerTools(retort, load) {
   let parts = null;
   const offer = (owner, name, part) => define(owner, name, {
@@ -318,7 +337,7 @@ function offerTools(retort, load) {
 
 // ---- warnings ------------------------------------------------------------------------------------
 
-/* As node's own, but for the id of the process: it is another when the steps are run again. */
+/* As node's warnings, but without the process id, which differs in a replay. */
 function onWarning(warning) {
   const isDeprecation = warning.name === 'DeprecationWarning';
   if (isDeprecation && process.noDeprecation) return;
@@ -330,7 +349,7 @@ function onWarning(warning) {
 
 function plainWarnings() {
   const nodes = process.listeners('warning');
-  if (nodes.length !== 1) return; // none are wanted
+  if (nodes.length !== 1) return; // warnings are disabled
   process.removeListener('warning', nodes[0]);
   process.on('warning', onWarning);
 }
@@ -338,8 +357,8 @@ function plainWarnings() {
 // ---- signals ----------------------------------------------------------------------------------
 
 /*
- * node takes a signal to itself that nobody listens to as its end, and lets go of the inspector,
- * without which no step can be evaluated. A shell sends it: not all of them are the end.
+ * When a program sends itself a signal without a listener, node takes that for the end and drops the inspector,
+ * without which no step can be evaluated. But not every signal ends a process, so a shell sends it instead.
  */
 function plainKill() {
   const { kill, listenerCount, pid } = process;
@@ -349,7 +368,7 @@ function plainKill() {
     if (target !== pid || typeof number !== 'number' || number < 1 ||
       genuine.apply(listenerCount, process, [name]) > 0)
       return genuine.apply(kill, process, [target, name]);
-    const { spawnSync } = require('child_process'); // late: it takes milliseconds to load
+    const { spawnSync } = require('child_process'); // loaded late: it takes milliseconds
     const { status, error } = spawnSync('/bin/sh', ['-c', 'kill -' + number + ' ' + pid]);
     if (status === 0) return true;
     const wrong = new genuine.Error('kill EINVAL');
@@ -357,9 +376,9 @@ function plainKill() {
   };
 }
 
-// ---- all of it ----------------------------------------------------------------------------------
+// ---- install ----------------------------------------------------------------------------------
 
-/* @host: {display(json) → was sent, settled(promise), limit()} */
+/* @host: {display(json) → whether it was sent, settled(promise), limit()} */
 function install(host) {
   const show = (json, text) => {
     if (!host.display(json)) globalThis.console.log(text());

@@ -2,13 +2,13 @@
 'use strict';
 
 /*
- * From a step's source to what V8 evaluates. V8's REPL mode does the most of it: top-level await,
- * declaring names anew, the value. It takes scripts, so the three things that only modules and
- * files have are rewritten here, on their own lines:
+ * From a step's source to the script that V8 evaluates. V8's REPL mode handles top-level await, repeated
+ * declarations and the value. It only accepts scripts, so three forms that only modules or files have are
+ * rewritten, without changing line numbers:
  *
- *   import a, {b as c} from 'm'   const {default: a, b: c} = await __retort_import__('m', …)
- *   import('m'), import.meta      __retort_import__('m'), __retort_import__.meta
- *   export const x = 1            const x = 1
+ * import a, {b as c} from 'm'   const {default: a, b: c} = await __retort_import__('m', …)
+ * import('m'), import.meta      __retort_import__('m'), __retort_import__.meta
+ * export const x = 1            const x = 1
  */
 const genuine = require('./genuine.js');
 const { slice, indexOf, push, join, codeAt, startsWith } = genuine;
@@ -28,13 +28,13 @@ const set = (text) => {
   for (let i = 0; i < words.length; i++) out[words[i]] = true;
   return out;
 };
-// After these an expression begins: a slash is that of a regular expression.
+// After these tokens an expression begins, so a slash starts a regular expression.
 const BEFORE_EXPRESSION = set('return typeof instanceof in of new delete void throw case do else ' +
   'yield await default extends');
 const BEFORE_PARENS = set('if while for with');
 const BEFORE_BLOCK = set('else do try finally =>');
 
-// What of @pattern stands at @at, or ''.
+// The match of @pattern at @at, or ''.
 function match(pattern, source, at) {
   pattern.lastIndex = at;
   const found = genuine.exec(pattern, source);
@@ -42,16 +42,17 @@ function match(pattern, source, at) {
 }
 
 /*
- * Tokens of a source: {kind, text, start, end, depth, newline}, or null at its end or where it is
- * no JavaScript. Whether a slash divides is told by what stands before it, as everybody does it.
+ * The tokens of a source: {kind, text, start, end, depth, newline}; null at the end, or where the source is not
+ * valid JavaScript. Whether a slash divides or starts a regular expression follows from the preceding token, as in
+ * most scanners.
  */
 class Scanner {
   constructor(source) {
     this.source = source;
     this.at = startsWith(source, '#!') ? (indexOf(source, '\n') + 1 || source.length) : 0;
-    this.stack = []; // of {text, kind}: what is open
+    this.stack = []; // open brackets: {text, kind}
     this.last = null;
-    this.divides = false; // would a slash here divide?
+    this.divides = false; // would a slash divide here?
   }
 
   next() {
@@ -124,7 +125,7 @@ class Scanner {
     return ['punctuator', text];
   }
 
-  // Does what this bracket opens end without being an operand: a block, the head of an if?
+  // Does this bracket's content end without being an operand, as a block or the head of an if does?
   opensBlock(text) {
     const { last } = this;
     if (text === '[') return false;
@@ -136,7 +137,7 @@ class Scanner {
   }
 }
 
-// The line breaks of a stretch, so that what follows keeps its line.
+// The line breaks of a range, so that line numbers after it stay the same.
 function breaks(text) {
   let out = '';
   for (let i = 0; i < text.length; i++) if (text[i] === '\n') out += '\n';
@@ -148,7 +149,7 @@ class Rewriter {
     this.source = source;
     this.scanner = new Scanner(source);
     this.edits = [];
-    this.calls = []; // import( that are not closed yet
+    this.calls = []; // import( calls that are not closed yet
     this.pending = undefined;
   }
 
@@ -185,7 +186,7 @@ class Rewriter {
     else if (token.depth === 0) this.declaration(token);
   }
 
-  // import(…) is a call unless a body follows on the same line: then it is a method's name.
+  // import(…) is a call, unless a body follows on the same line: then it is a method's name.
   closeCall(token) {
     const { calls } = this;
     if (!calls.length || calls[calls.length - 1].depth !== token.depth - 1) return;
@@ -196,7 +197,7 @@ class Rewriter {
       this.edit(name.start, name.end, IMPORT);
   }
 
-  /* import … from 'm' with {…}; up to its end. */
+  /* Rewrite an import declaration: import … from 'm' with {…}. */
   declaration(token) {
     const clause = [];
     let part = this.next();
@@ -231,7 +232,7 @@ class Rewriter {
     return ['{' + word.text + ':' + join(genuine.split(text, '\n'), ' ') + '}', part.end];
   }
 
-  // What the tokens between import and the module's name declare, or null.
+  // The declarations between import and the module's name, or null.
   bindings(clause) {
     const out = { before: '', after: '', wanted: [] };
     const pairs = [];
@@ -244,7 +245,7 @@ class Rewriter {
     if (clause[0].kind === 'word') {
       push(pairs, 'default: ' + clause[0].text);
       push(out.wanted, '"default"');
-      i = clause[1].text === ',' ? 2 : n === 1 ? 1 : -1; // else it is "import type {…}" of TypeScript
+      i = clause[1].text === ',' ? 2 : n === 1 ? 1 : -1; // "import type {…}" is TypeScript
     }
     if (i >= 0 && i < n && clause[i].text === '*') {
       space = i + 2 < clause.length ? clause[i + 2].text : '';
@@ -328,14 +329,15 @@ class Rewriter {
   }
 }
 
-// The source as a script. Line by line the same but for what is rewritten.
+// The source as a script, with the same lines.
 function toScript(source) {
   const text = codeAt(source, 0) === 0xfeff ? slice(source, 1) : source;
   if (indexOf(text, 'import') < 0 && indexOf(text, 'export') < 0) return text;
   return new Rewriter(text).run();
 }
 
-// Lines that declare something with its type, for nodes that can only be told to be too old for them.
+// Lines that declare a variable with a type. Used to recognize TypeScript on nodes that cannot run it, for the
+// error message.
 const TYPED = new RegExp('^\\s*(?:export\\s+)?(?:default\\s+|declare\\s+|async\\s+)*(?:' + [
   '(?:const|let|var)\\s+[\\w$]+\\s*:',
   '(?:const|let|var)\\s+[\\w$]+\\s*=\\s*(?:async\\s*)?\\([\\w$\\s,]*[\\w$]\\??\\s*:.*=>',
@@ -350,7 +352,7 @@ const TYPED = new RegExp('^\\s*(?:export\\s+)?(?:default\\s+|declare\\s+|async\\
   'function\\s*[\\w$]*\\s*\\([\\w$\\s,]*[\\w$]\\??\\s*:',
   'function\\s*[\\w$]*\\s*\\([^(){}]*\\)\\s*:'].join('|') + ')');
 
-// Is a line of JavaScript that does not compile one of TypeScript?
+// Is a line that does not compile as JavaScript one of TypeScript?
 function isTyped(line) {
   return genuine.exec(TYPED, line) !== null;
 }
@@ -359,7 +361,7 @@ function canStrip() {
   return typeof require('module').stripTypeScriptTypes === 'function';
 }
 
-// TypeScript without its types, every character left in its place.
+// Remove TypeScript types. Each remaining character keeps its position.
 function stripTypes(source) {
   const { stripTypeScriptTypes: strip } = require('module');
   if (!canStrip()) {
@@ -369,7 +371,7 @@ function stripTypes(source) {
     throw error;
   }
   const { emitWarning } = process;
-  process.emitWarning = () => {}; // that it is experimental
+  process.emitWarning = () => {}; // the warning that this is experimental
   try {
     return strip(source, { mode: 'strip' });
   } catch (error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// What a value or a display shows, by MIME type: text always, and whatever else it offers.
+// The MIME bundle of a value or display: always text, and any other formats it offers.
 
 const genuine = require('./genuine.js');
 const { slice, indexOf, push, join, has, describe, types } = genuine;
@@ -26,14 +26,14 @@ const BINARY = /^(image\/(png|jpeg|gif|webp)|application\/pdf)$/;
 const JSON_TYPE = /^application\/([^;]*\+)?json$/;
 const LONE = /\\ud[89a-f]/;
 
-// Text as a JSON string; halves of surrogate pairs that stand alone become U+FFFD.
+// Text as a JSON string; lone surrogates become U+FFFD.
 function quote(text) {
   const quoted = genuine.stringify(text);
   if (genuine.exec(LONE, quoted) === null) return quoted;
   return genuine.stringify(genuine.bytesText(genuine.bytesFrom(text, 'utf8'), 'utf8'));
 }
 
-// At most about @limit bytes of UTF-8, head and tail kept, with a note of what is left out.
+// Cut to about @limit bytes of UTF-8: keep head and tail, with a note about the rest.
 function cut(text, limit) {
   let keep = limit;
   if (text.length <= limit + MARKER_CHARS) {
@@ -52,7 +52,7 @@ function cut(text, limit) {
 
 // ---- JSON -------------------------------------------------------------------------------------
 
-// Why a value has no JSON. No Error: making one runs Error.prepareStackTrace.
+// Thrown for a value without a JSON form. Not an Error, since creating one runs Error.prepareStackTrace.
 const NOT_JSON = { __proto__: null };
 
 function spend(budget, chars) {
@@ -82,20 +82,20 @@ function objectJson(value, budget, depth) {
     if (!own.enumerable || own.value === undefined) continue;
     spend(budget, names[i].length + 3);
     const name = genuine.stringify(names[i]);
-    if (genuine.exec(LONE, name) !== null) throw NOT_JSON; // two of them might become one
+    if (genuine.exec(LONE, name) !== null) throw NOT_JSON; // two keys could become equal
     push(parts, name + ':' + json(own.value, budget, depth + 1));
   }
   return '{' + join(parts, ',') + '}';
 }
 
-// Not as an integer what is none of 64 bits: few who read JSON have larger ones.
+// Do not write a number beyond 64 bits as an integer: few JSON readers accept one.
 function numberJson(value) {
   const isLarge = value >= INTEGER_END || value <= -INTEGER_END;
-  const text = '' + (value === 0 ? 0 : value); // -0 too
+  const text = '' + (value === 0 ? 0 : value); // and -0
   return isLarge && indexOf(text, 'e') < 0 ? text + '.0' : text;
 }
 
-// JSON of a plain value. Runs no code of the user: getters, proxies, toJSON are no plain values.
+// The JSON of a plain value. Runs no user code: getters, proxies and objects with toJSON do not count as plain.
 function json(value, budget, depth) {
   if (depth > DEPTH_MAX) throw NOT_JSON;
   if (value === null) spend(budget, 4);
@@ -119,7 +119,7 @@ function json(value, budget, depth) {
   return typeof value === 'number' ? numberJson(value) : '' + value;
 }
 
-// @left: what a bundle has left, of all types together.
+// @left: what remains of the bundle's limit, for all formats together.
 function jsonOrNull(value, limit, left) {
   const budget = { __proto__: null, nodes: left ? left.nodes : NODES_MAX, chars: limit };
   try {
@@ -127,7 +127,7 @@ function jsonOrNull(value, limit, left) {
     if (left) left.nodes = budget.nodes;
     return found;
   } catch (error) {
-    return null; // no plain value, or too much
+    return null; // not a plain value, or too large
   }
 }
 
@@ -147,7 +147,7 @@ function textOf(value, limit) {
   return cut(typeof text === 'string' ? text : '<a value that cannot be inspected>', limit);
 }
 
-// One MIME type's value as JSON text, or null when it is of no use.
+// The value of one MIME type as JSON text, or null when it is unusable.
 function mimeJson(mime, value, limit, left) {
   if (genuine.exec(JSON_TYPE, mime) !== null) return jsonOrNull(value, limit, left);
   let text = value;
@@ -172,20 +172,21 @@ function addRaw(out, raw, limit, left) {
   if (names.length > MIMES_MAX) left.unshown += names.length - MIMES_MAX;
 }
 
-// The text, with a note of the types that are left out: @text is JSON, or undefined.
+// The text, with a note of the formats that are left out. @text: JSON, or undefined.
 function noted(text, left) {
   if (left.unshown === 0) return text;
   const note = '[' + left.unshown + (left.unshown === 1 ? ' type' : ' types') + ' not shown]"';
   return text === undefined ? '"' + note : slice(text, 0, -1) + '\\n' + note;
 }
 
-// What the value's own methods offer; @settle gives the value of a promise that needs no waiting.
+// The formats that the value's own methods offer; @settle gives the value of a promise that settles without
+// waiting.
 function addOwn(out, value, limit, settle, left) {
   if (types.isProxy(value)) return;
   try {
     if (typeof value[DISPLAY] === 'function') addRaw(out, settle(value[DISPLAY]()), limit, left);
   } catch (error) {
-    // a broken method shows nothing
+    // ignore a method that throws
   }
   for (let i = 0; i < METHODS.length; i++) {
     const mime = METHODS[i][1];
@@ -194,7 +195,7 @@ function addOwn(out, value, limit, settle, left) {
       const found = mimeJson(mime, settle(value[METHODS[i][0]]()), limit, left);
       if (found) out[mime] = found;
     } catch (error) {
-      // as above
+      // ignore a method that throws
     }
   }
 }
@@ -206,7 +207,7 @@ function encode(out) {
   return '{' + join(parts, ',') + '}';
 }
 
-// A value as the JSON text of {MIME type: data}.
+// The bundle of a value, as JSON text of {MIME type: data}.
 function collect(value, limit, settle) {
   const out = { __proto__: null };
   const left = newLeft();
@@ -225,7 +226,7 @@ function bundle(value, limit, settle) {
   return encode(collect(value, limit, settle));
 }
 
-// The same of a value that is the answer to the task, marked as such.
+// The bundle of the answer to the task, marked as such.
 function answer(value, limit, settle) {
   const out = collect(value, limit, settle);
   if (typeof value === 'string' && value.length <= limit / 4) out['text/plain'] = quote(value);
@@ -234,7 +235,7 @@ function answer(value, limit, settle) {
   return encode(out);
 }
 
-// A {MIME type: data} of the user as JSON text.
+// A {MIME type: data} that the user gave, as JSON text.
 function bundleRaw(raw, limit) {
   const out = { __proto__: null };
   const left = newLeft();

@@ -2,10 +2,10 @@
 'use strict';
 
 /*
- * A program that is a file runs as node runs it: .mjs as a module, else as CommonJS, whose top-level names are
- * its own, or as a module where package.json or the source says so. What node does not compile, such as an await
- * beside a require, is left to the driver's own way, which takes both; but for .mjs and .cjs, which say what they
- * are.
+ * Programs in files, run as node runs them: .mjs as a module; others as CommonJS, with top-level names of their
+ * own, or as a module when package.json or the source says so. If node cannot compile the file, for example when it
+ * contains both await and require, the driver runs the code itself, which accepts both. That does not apply to .mjs
+ * and .cjs, whose kind is explicit.
  */
 const fs = require('fs');
 const Module = require('module');
@@ -27,21 +27,21 @@ function compiles(code) {
   }
 }
 
-/* Does @code wait at its top, where CommonJS cannot, and is no module either? */
+/* Does @code use top-level await, which CommonJS lacks, without being a module? */
 function isWaiting(code) {
   const body = '() => {' + (startsWith(code, '#!') ? '//' : '') + code + '\n}';
   return !compiles(body) && compiles('async ' + body);
 }
 
-/* Can node run @path, which holds @code? Files of TypeScript it can only in part. */
+/* Can node run the file @path with this code? It supports TypeScript only in part. */
 function isPlain(path, code) {
   if (exec(/\.[mc]?ts$/, path) !== null || !fs.existsSync(path)) return false;
   return exec(/\.[mc]js$/, path) !== null || !isWaiting(code);
 }
 
 /*
- * Start the program of @path. Returns: a promise of its end, or undefined when it has come to its end.
- * Throws: what it throws, or why it does not compile.
+ * Start the program @path. Returns: a promise of its end, or undefined when it has ended already. Throws: what the
+ * program throws, or a compile error.
  */
 function start(path) {
   if (endsWith(path, '.mjs')) return load(urlOf(path));
@@ -55,7 +55,9 @@ function start(path) {
   return undefined;
 }
 
-/* Is @error of start() that node does not compile the file itself, whose ending leaves open what it is? */
+/*
+ * Does @error of start() mean that node cannot compile the file itself, and does the suffix leave its kind open?
+ */
 function isOpen(path, error) {
   return exec(/\.[mc]js$/, path) === null && types.isNativeError(error) && error.name === 'SyntaxError' &&
     startsWith(error.stack, path + ':');

@@ -2,8 +2,8 @@
 'use strict';
 
 /*
- * retort.skills: functions that are kept in the directory at /skills, and how one is proposed. Any name may be written;
- * what it is is found out when it is called.
+ * retort.skills: functions stored in /skills, and how to propose one. Any property name yields a function; whether
+ * the skill exists is checked at the call.
  */
 module.exports = function make(genuine, calls, ask, load) {
   const { ToolArgumentError } = calls.errors;
@@ -22,7 +22,7 @@ module.exports = function make(genuine, calls, ask, load) {
     return genuine.apply(found[name], undefined, given);
   }
 
-  /* A function, or source, as source that defines @name. */
+  /* Source that defines @name, from a function or from source. */
   function sourceOf(thing, name) {
     if (typeof thing === 'string') return thing;
     if (typeof thing !== 'function') throw new ToolArgumentError('retort.skills.save: function: give a function, or source');
@@ -31,15 +31,15 @@ module.exports = function make(genuine, calls, ask, load) {
     return 'const ' + name + ' = ' + text + ';';
   }
 
-  /* The parameters of a function of one line, to be shown; its text when it is none. */
+  /* The parameters of a one-line function, for display; its text if it is not a function. */
   function signatureOf(thing, name) {
     const found = typeof thing === 'function' ? genuine.exec(/^[^(]*\(([^()]*)\)/, genuine.functionText(thing)) : null;
     return 'retort.skills.' + name + '(' + (found === null ? '…' : found[1]) + ')';
   }
 
   /*
-   * Propose a function as a skill called @name. The test is a function, or source: it runs in a new box, after the
-   * source and with nothing else; only if it comes to its end is the skill kept, for all sessions.
+   * Propose a function as a skill called @name. @test is a function or source. It runs in a new box after the
+   * source, with nothing else; only if it succeeds is the skill stored, for all sessions.
    */
   async function save(name, thing, test) {
     if (typeof name !== 'string' || genuine.exec(NAME, name) === null) {

@@ -2,8 +2,8 @@
 'use strict';
 
 /*
- * The standard input of one step: a file without a name in the place of descriptor 0. (A descriptor
- * that comes over the channel cannot be taken by JavaScript, so this is a text in STEP.)
+ * The standard input of a step: an anonymous file as descriptor 0. JavaScript cannot receive descriptors over the
+ * channel, so the text is part of the STEP frame.
  */
 const genuine = require('./genuine.js');
 const fs = require('fs');
@@ -12,7 +12,7 @@ const { closeSync, openSync, unlinkSync, writeSync, ReadStream } = fs;
 const { process } = globalThis;
 const NAME = '/tmp/.retort-stdin-' + process.pid;
 
-// Open @path as descriptor 0: the lowest that is free.
+// Open @path as descriptor 0, the lowest free number.
 function openLowest(path) {
   try {
     closeSync(0);
@@ -36,9 +36,9 @@ function store(text) {
 
 const stdin = {
   __proto__: null,
-  isOwn: false, // the last step had one
+  isOwn: false, // the last step had standard input
 
-  /* What the step reads: @text, or with null nothing. */
+  /* Set the standard input to @text, or to nothing with null. */
   give(text) {
     try {
       if (text !== null) store(text);

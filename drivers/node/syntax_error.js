@@ -2,9 +2,9 @@
 'use strict';
 
 /*
- * Where a syntax error of an imported module is. node tells it of files that are required; of modules only where
- * it ends itself. So they are looked through, from the one that was imported on, as they are imported: the first
- * that does not compile with the same message is the one.
+ * Find the place of a syntax error in an imported module. node reports the place for required files, but for
+ * modules only when it exits itself. So this file follows the imports from the module that the program imported:
+ * the first module that fails to compile with the same message is the one.
  */
 const genuine = require('./genuine.js');
 const { IMPORT, toScript } = require('./program.js');
@@ -17,7 +17,7 @@ const { indexOf, push, slice, startsWith } = genuine;
 const MODULES_MAX = 200;
 const BEFORE = "'use strict'; async () => {\n";
 
-/* The file that @name is in one of @dir; '' for a package's or node's own. */
+/* The file to which @name refers in a module in @dir; '' for packages and node's own modules. */
 function fileOf(name, dir) {
   if (startsWith(name, 'file:')) return fileURLToPath(name);
   return genuine.exec(/^\.{0,2}\//, name) === null ? '' : path.resolve(dir, name);
@@ -33,12 +33,14 @@ function addImports(script, dir, files) {
   }
 }
 
-/* What node shows of a required file: "/home/user/m.mjs:2", the line, a caret; '' when it compiles. */
+/*
+ * What node shows for a required file: "/home/user/m.mjs:2", the source line, a caret; '' when the file compiles.
+ */
 function placeIn(file, script, message) {
   try {
     new vm.Script(BEFORE + script + '\n}', { filename: file, lineOffset: -1 });
   } catch (error) {
-    // An import that could not be rewritten is none.
+    // An import that cannot be rewritten is left alone.
     const isIt = error.message === message || startsWith(error.message, 'Cannot use import statement');
     const end = indexOf(error.stack, '\n\nSyntaxError: ');
     return isIt && end > 0 ? slice(error.stack, 0, end + 2) : '';
@@ -46,7 +48,7 @@ function placeIn(file, script, message) {
   return '';
 }
 
-/* Let the stack of @error, from the import of @name, begin with the place as that of a required file does. */
+/* Start the stack of @error, from importing @name, with the place, like that of a required file. */
 function locate(error, name, dir) {
   if (!genuine.types.isNativeError(error) || !startsWith(error.stack, 'SyntaxError: ' + error.message + '\n'))
     return;

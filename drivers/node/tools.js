@@ -2,8 +2,9 @@
 'use strict';
 
 /*
- * retort.tools: any name is a server, any name of a server a tool; what they are is asked for when one is called. What
- * servers say of themselves is text of strangers: keys of tables and text to show, never code.
+ * retort.tools: any property name is a server, and any property of a server a tool; whether they exist is checked
+ * at the call. What a server says about itself is untrusted text: used as table keys and as text to display, never
+ * as code.
  */
 module.exports = function make(genuine, calls) {
   const { push, join, slice, indexOf } = genuine;
@@ -13,7 +14,7 @@ module.exports = function make(genuine, calls) {
 
   const catalog = { __proto__: null, servers: [], asked: null };
 
-  // ---- what there is --------------------------------------------------------------------------
+  // ---- the list of tools --------------------------------------------------------------------
 
   const text = (row, name, fallback) =>
     row !== null && typeof row === 'object' && genuine.has(row, name) && typeof row[name] === 'string' ? row[name]
@@ -46,7 +47,7 @@ module.exports = function make(genuine, calls) {
     return servers;
   }
 
-  /* Ask the engine what there is: once, and again with @isAgain. */
+  /* Ask the engine for the list: once, and again with @isAgain. */
   async function load(isAgain, job) {
     if (catalog.asked === null || isAgain) {
       const asked = catalog.asked = calls.request('retort.tools', {}, null, job);
@@ -61,7 +62,7 @@ module.exports = function make(genuine, calls) {
     return catalog.servers;
   }
 
-  /* read_file of readFile. */
+  /* readFile for read_file. */
   function snake(name) {
     let out = '';
     for (let i = 0; i < name.length; i++) {
@@ -73,7 +74,9 @@ module.exports = function make(genuine, calls) {
     return out;
   }
 
-  /* Of @all by own name, by that of JavaScript, or as_this of asThis when only one is meant. */
+  /*
+   * Find an entry of @all by its own name, by its JavaScript name, or asThis by as_this if that is unambiguous.
+   */
   function find(all, key, name) {
     let same = null;
     for (let i = 0; i < all.length; i++) if (all[i][key] === name) return all[i];
@@ -118,7 +121,7 @@ module.exports = function make(genuine, calls) {
 
   // ---- a call ---------------------------------------------------------------------------------
 
-  /* The arguments: one object, or in the order of the parameters. */
+  /* The arguments: one object, or values in the order of the parameters. */
   function bind(row, given) {
     const one = given.length === 1 ? given[0] : undefined;
     if (given.length === 0 || (one !== null && typeof one === 'object' && !genuine.isArray(one))) return one || {};
@@ -140,7 +143,7 @@ module.exports = function make(genuine, calls) {
     return job.outer;
   }
 
-  /* A call of retort's own; @made: what becomes of its answer. */
+  /* A call of retort's own; @made converts the answer. */
   function ask(name, value, made) {
     const job = { __proto__: null, outer: null };
     const site = new genuine.Error();
@@ -148,11 +151,11 @@ module.exports = function make(genuine, calls) {
     return job.outer;
   }
 
-  // ---- names as objects -------------------------------------------------------------------------
+  // ---- objects with any property ------------------------------------------------------------
 
   const known = new genuine.WeakMapClass(); // function → [server, tool]
 
-  /* An object that has whatever it is asked for, made by @make, and shows @show(). */
+  /* An object whose every property is made by @make; @show() is its text. */
   function anything(own, make, keys, show) {
     const made = { __proto__: null };
     const target = { __proto__: null };
@@ -160,7 +163,7 @@ module.exports = function make(genuine, calls) {
     const get = (_, name) => {
       if (typeof name === 'symbol') return target[name];
       if (genuine.has(own, name)) return own[name];
-      if (name === 'then' || name === 'toJSON') return undefined; // it is no promise
+      if (name === 'then' || name === 'toJSON') return undefined; // it must not look like a promise
       if (name === 'toString') return show;
       if (made[name] === undefined) made[name] = make(name);
       return made[name];
@@ -278,8 +281,8 @@ module.exports = function make(genuine, calls) {
   }
 
   /*
-   * The answers in the order of the prompts. All are waited for; then the first failure is thrown, with all answers as
-   * its results, or with return_exceptions they stay in their places.
+   * The answers in the order of the prompts. Waits for all; then throws the first failure, with all answers in its
+   * `results`. With return_exceptions, failures are returned among the answers.
    */
   async function llmQueryBatched(prompts, options) {
     if (!genuine.isArray(prompts)) throw new ToolArgumentError('retort.llm_query_batched: prompts: no array');

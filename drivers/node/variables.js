@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-/* Which names of the program a step has made or given another value, with type and size. */
+/* The variables that a step has created or changed, with type and size. */
 const genuine = require('./genuine.js');
 const vm = require('vm');
 
@@ -12,14 +12,14 @@ const runScript = genuine.uncurry(vm.Script.prototype.runInThisContext);
 const WeakRefClass = globalThis.WeakRef;
 const deref = genuine.uncurry(WeakRefClass.prototype.deref);
 const isName = /^[\p{ID_Start}$][\p{ID_Continue}$]*$/u;
-const own = genuine.keys(globalThis); // what was there before the program
+const own = genuine.keys(globalThis); // the globals before the program ran
 
 function isOurs(name) {
   for (let i = 0; i < own.length; i++) if (own[i] === name) return true;
   return name.length > NAME_CHARS || genuine.exec(isName, name) === null;
 }
 
-/* Reads a variable; no getter of a global is called. Throws for one that is not set yet. */
+/* Read a variable without calling a getter. Throws for one that is not initialized. */
 function read(name, isGlobal) {
   if (!isGlobal) return runScript(new vm.Script(name));
   const found = genuine.describe(globalThis, name);
@@ -56,7 +56,7 @@ function sizeOf(value) {
   return '';
 }
 
-/* What tells a value from another without keeping it alive. */
+/* A mark that tells a value from others without keeping it alive. */
 function mark(value) {
   const isHeld = (typeof value === 'object' && value !== null) || typeof value === 'function';
   const text = typeof value === 'string';
@@ -71,7 +71,7 @@ function isSame(a, b) {
   return a.held === b.held && (a.plain === b.plain || (a.plain !== a.plain && b.plain !== b.plain));
 }
 
-/* @ask: of the inspector. Returns: name → mark. */
+/* @ask calls the inspector. Returns: name → mark. */
 function snapshot(ask) {
   const out = new genuine.MapClass();
   const names = [];
@@ -84,13 +84,13 @@ function snapshot(ask) {
     try {
       if (!isOurs(names[i])) genuine.mapSet(out, names[i], mark(read(names[i], i >= nLexical)));
     } catch (error) {
-      // not set yet
+      // not initialized
     }
   }
   return { __proto__: null, names, map: out };
 }
 
-/* As JSON: "variables" of a RESULT, with the comma before it; with those that came first. */
+/* "variables" of a RESULT as JSON, with a comma in front; a limited number. */
 function changes(before, ask, quote) {
   const now = snapshot(ask);
   const rows = [];
