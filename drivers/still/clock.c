@@ -1,8 +1,14 @@
 /*
- * The clocks of a still run. They stand still but for two things: each reading moves the clock that
- * is read by a microsecond, so that no time is seen twice and a loop that waits for a time ends;
- * each step of a session begins at the next tenth of a second; and what a program has slept has
- * passed. SPDX-License-Identifier: Apache-2.0
+ * The clocks of a run with --seed or --time.
+ *
+ * Each clock shows a base plus its own ticks. The base is the start time (wall clock) or a
+ * constant (steady clock), plus the time that has passed on the clock that the box shares
+ * (still_slept_ns()). That shared time moves only when a program sleeps or a wait reaches its
+ * time limit (wait.c), and then by the time that the program asked for. Every reading of a clock
+ * adds a tick of a microsecond, so that no time is seen twice and a loop that waits for a time
+ * ends. When a step of a session begins, each clock moves on to its next tenth of a second.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "still.h"
 
@@ -53,12 +59,12 @@ int clock_kind(clockid_t id)
 	case CLOCK_PROCESS_CPUTIME_ID:
 	case CLOCK_THREAD_CPUTIME_ID:
 		return CLOCK_KIND_CPU;
-	default: /* a negative one is a process's CPU clock, unless its low bits say 3: a device */
+	default: /* negative: the CPU clock of a process, or, when the low bits are 3, a device */
 		return id < 0 && (id & 3) != 3 ? CLOCK_KIND_CPU : -1;
 	}
 }
 
-/* What a clock shows before its own ticks. */
+/* The time of a clock without its ticks. */
 static int64_t base_ns(enum clock_kind kind)
 {
 	if (kind == CLOCK_KIND_CPU)
@@ -78,8 +84,8 @@ int64_t clock_read(enum clock_kind kind)
 }
 
 /*
- * A step of a session begins. How often the driver itself has read a clock since the last one is
- * chance: so each goes on to the next tenth of a second of its own, and all runs agree again.
+ * A step of a session begins. How often the driver has read a clock since the last step varies
+ * between runs; after moving each clock to its next tenth of a second, all runs agree again.
  */
 void retort_still_step(void)
 {
@@ -165,7 +171,7 @@ STAND_IN int getrusage(__rusage_who_t who, struct rusage *out)
 	return r;
 }
 
-/* ---- sleeping: for as long as asked, and then just that has passed ---- */
+/* ---- sleeping: sleep in reality, then advance the shared time by what was asked for ---- */
 
 /* Returns: 0, or an error number; *@left_ns is set when a signal ended it. */
 static int sleep_ns(int64_t ns, int64_t *left_ns)

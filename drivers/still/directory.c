@@ -1,9 +1,12 @@
 /*
- * Directories in the order of their names, as bytes: the kernel's order is that of a hash, of a
- * disk, or of creation. A DIR of ours is libc's to nobody: every function that takes one is here.
+ * Directories sorted by name, byte by byte. The kernel's order depends on a hash, a disk or the
+ * order of creation. Our DIR has a layout of its own, so every libc function that takes a DIR is
+ * replaced here.
  *
- * Names are sorted in windows of bounded size. A directory that is larger than one window is read
- * once per window: each holds the smallest names above the last one shown.
+ * Sorting is done in windows of bounded size. A directory that does not fit in one window is read
+ * once per window: while it is read, the window keeps the smallest names that are greater than
+ * the last name returned (@floor). A full window drops its greater half to make room. So memory
+ * is bounded, and time is linear in the size of the directory times the number of windows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,13 +28,13 @@ _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one form of en
 struct directory {
 	int fd;
 	pthread_mutex_t lock;
-	bool is_read, has_more; /* more than this window holds */
-	long first;		/* number of the window's first entry */
-	size_t n, at;		/* entries in the window, and the next of them */
+	bool is_read, has_more; /* more entries than fit in this window */
+	long first;		/* index of the window's first entry in the directory */
+	size_t n, at;		/* entries in the window; the next one to return */
 	char floor[256];	/* the last name of the window before */
-	char *records;		/* struct dirent64, as the kernel wrote them */
+	char *records;		/* struct dirent64 as the kernel returned them */
 	size_t bytes, room_bytes;
-	uint32_t *order; /* where in @records each entry is, by name */
+	uint32_t *order; /* offsets into @records, sorted by name */
 	size_t n_room;
 	struct dirent64 shown;
 };
@@ -54,7 +57,7 @@ static void sort(struct directory *d)
 		qsort_r(d->order, d->n, sizeof *d->order, compare, d->records);
 }
 
-/* Make room for one more. Returns: 1, 0 when the window is full, or -ENOMEM. */
+/* Make room for one more entry. Returns: 1, 0 when the window is full, or -ENOMEM. */
 static int make_room(struct directory *d, size_t bytes)
 {
 	if (d->bytes + bytes > WINDOW_BYTES)
@@ -78,7 +81,7 @@ static int make_room(struct directory *d, size_t bytes)
 	return 1;
 }
 
-/* Keep the smaller half of a full window: the rest is for later ones. */
+/* Drop the greater half of a full window; later windows will return it. */
 static int halve(struct directory *d)
 {
 	char *records = malloc(d->room_bytes);
@@ -122,7 +125,7 @@ static int add(struct directory *d, const struct dirent64 *entry, char ceiling[2
 	return 0;
 }
 
-/* Read the window above @floor. Returns: 0, or a negative errno. */
+/* Read the window of names above @floor. Returns: 0, or negative errno. */
 static int load(struct directory *d)
 {
 	_Alignas(struct dirent64) char chunk[READ_BYTES];
@@ -138,7 +141,8 @@ static int load(struct directory *d)
 			r = add(d, entry, ceiling);
 			at += entry->d_reclen;
 		}
-	if (r == 0 && n < 0 && errno != ENOENT) /* as libc: a removed one is empty */
+	/* as in libc, a directory that was removed is empty */
+	if (r == 0 && n < 0 && errno != ENOENT)
 		r = -errno;
 	sort(d);
 	return r;
@@ -283,7 +287,7 @@ STAND_IN int readdir_r(DIR *dir, struct dirent *out, struct dirent **result)
 				: REAL(readdir_r)(dir, out, result);
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 STAND_IN void rewinddir(DIR *dir)
 {
@@ -321,7 +325,7 @@ STAND_IN void seekdir(DIR *dir, long place)
 	(void)pthread_mutex_unlock(&d->lock);
 }
 
-/* ---- scandir, which in libc reads past readdir() ---- */
+/* ---- scandir, which in libc does not call readdir() ---- */
 
 typedef int filter_fn(const struct dirent64 *entry);
 typedef int order_fn(const struct dirent64 **a, const struct dirent64 **b);
@@ -339,7 +343,7 @@ static int free_list(struct dirent64 **list, size_t n)
 static int append(struct dirent64 ***list, size_t n, const struct dirent64 *entry)
 {
 	size_t bytes = offsetof(struct dirent64, d_name) + strlen(entry->d_name) + 1;
-	if ((n & (n - 1)) == 0) { /* at each power of two, and at 0 */
+	if ((n & (n - 1)) == 0) { /* grow at each power of two */
 		struct dirent64 **more = realloc(*list, (n ? n * 2 : 1) * sizeof **list);
 		if (!more)
 			return -1;

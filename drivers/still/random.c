@@ -1,5 +1,9 @@
-/* What chance there is: the kernel's random bytes, libc's and OpenSSL's. With a seed none of it is
- * secret. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random numbers: those of the kernel, of libc and of OpenSSL. With a seed they come from the
+ * program's own random stream, and are not secret.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "still.h"
 
 #include <errno.h>
@@ -12,7 +16,7 @@
 
 enum { MEMORY_DEVICES = 1, RANDOM_MINOR = 8, URANDOM_MINOR = 9 };
 
-/* Not in the headers of every libc, or in none. */
+/* Not declared in the headers of every libc. */
 uint32_t arc4random(void);
 void arc4random_buf(void *out, size_t bytes);
 uint32_t arc4random_uniform(uint32_t bound);
@@ -57,7 +61,10 @@ STAND_IN uint32_t arc4random_uniform(uint32_t bound)
 {
 	if (bound < 2)
 		return 0;
-	/* The words below the first multiple of @bound would make small results likelier. */
+	/*
+	 * Reject small words: the range of words would not be a multiple of @bound, and small
+	 * results would be likelier.
+	 */
 	uint32_t least = -bound % bound;
 	uint32_t word = arc4random();
 	while (word < least)
@@ -65,7 +72,7 @@ STAND_IN uint32_t arc4random_uniform(uint32_t bound)
 	return word % bound;
 }
 
-/* ---- OpenSSL, which also stirs in the processor's time stamp ---- */
+/* ---- OpenSSL, which also mixes in the processor's time stamp counter ---- */
 
 STAND_IN int RAND_bytes(unsigned char *out, int bytes)
 {
@@ -101,7 +108,9 @@ STAND_IN int RAND_priv_bytes_ex(void *context, unsigned char *out, size_t bytes,
 
 /* ---- /dev/random and /dev/urandom ---- */
 
-/* Asked of the descriptor, not remembered at open(): it may be inherited, or a copy. */
+/*
+ * Ask the descriptor each time instead of remembering open(): it may be inherited or a duplicate.
+ */
 static bool is_random_device(int fd)
 {
 	struct stat st;
@@ -116,7 +125,7 @@ static bool is_random_device(int fd)
 STAND_IN ssize_t read(int fd, void *out, size_t bytes)
 {
 	ssize_t n = REAL(read)(fd, out, bytes);
-	/* The kernel has checked descriptor and memory; what it put there is overwritten. */
+	/* Let the kernel check descriptor and memory, then overwrite what it has stored. */
 	if (n > 0 && is_random_device(fd))
 		still_fill(out, (size_t)n);
 	return n;
@@ -134,7 +143,7 @@ static ssize_t fill_file(void *cookie, char *out, size_t bytes)
 	return (ssize_t)bytes;
 }
 
-/* libc reads for a FILE by itself, past read(). */
+/* For a FILE, libc does not call read(). */
 static FILE *open_random_file(const char *path, const char *mode)
 {
 	bool is_random =

@@ -1,5 +1,8 @@
-/* The orders of a still run, and how they reach the programs it starts.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The settings of a run with --seed or --time, and how programs that it starts inherit them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "still.h"
 
 #include <errno.h>
@@ -26,17 +29,19 @@ static struct {
 	bool has_time, has_seed;
 	uint64_t key;
 	int64_t start_ns;
-	_Atomic uint64_t n_words;    /* drawn from the random stream */
-	_Atomic uint64_t n_children; /* each gets a stream of its own, by its number */
+	_Atomic uint64_t n_words; /* words drawn from the random stream so far */
+	/* children so far: each has a random stream of its own, by its number */
+	_Atomic uint64_t n_children;
 	_Atomic int64_t own_slept_ns;
-	_Atomic int64_t *slept_ns;   /* the box's, or, where it cannot be had, our own */
-	char variable[TEXT_BYTES];   /* in environ: the orders of the next child */
-	char preload[PRELOAD_BYTES]; /* LD_PRELOAD=, with this library alone */
+	/* the clock that the box shares; if it cannot be created, this process's own */
+	_Atomic int64_t *slept_ns;
+	char variable[TEXT_BYTES];   /* string in environ: the settings for the next child */
+	char preload[PRELOAD_BYTES]; /* LD_PRELOAD=, with only this library */
 } still;
 
 static void start(void);
 
-/* Constructors of other libraries may come before ours. */
+/* Constructors of other libraries may run before ours. */
 bool still_has_time(void)
 {
 	start();
@@ -54,7 +59,7 @@ int64_t still_start_ns(void)
 	return still.start_ns;
 }
 
-/* ---- chance ---- */
+/* ---- random stream ---- */
 
 /* Source: the output function of SplitMix64 (Steele, Lea, Flood 2014). */
 static uint64_t mix(uint64_t x)
@@ -65,7 +70,10 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Words are taken by number, so that neither a lock nor a fork can come in between. */
+/*
+ * A word is a function of its number in the stream, so no lock is needed and a fork cannot
+ * interfere.
+ */
 void still_fill(void *out, size_t bytes)
 {
 	uint64_t n = bytes / 8 + (bytes % 8 != 0);
@@ -81,7 +89,7 @@ static uint64_t child_key(uint64_t number)
 	return mix(mix(still.key) + number);
 }
 
-/* ---- the clock that the box shares ---- */
+/* ---- the clock that the programs of a box share ---- */
 
 int64_t still_slept_ns(void)
 {
@@ -96,8 +104,8 @@ void still_advance_to(int64_t slept_ns)
 }
 
 /*
- * A segment of System V memory: it is in no directory, no descriptor that a program closes leads
- * to it, and it ends with the box's IPC namespace.
+ * A segment of System V memory: it appears in no directory, no descriptor that a program could
+ * close leads to it, and it ends with the box's IPC namespace.
  */
 static void *share_segment(void)
 {
@@ -106,12 +114,12 @@ static void *share_segment(void)
 	return page == (void *)-1 ? NULL : page;
 }
 
-/* Where no cgroup counts such segments, the box has none: a file. */
+/* Where no cgroup accounts for such segments, the box has none: use a file. */
 static void *share_file(void)
 {
 	size_t bytes = sizeof *still.slept_ns;
 	int fd = open(SHARED_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* Without a block of its own a full disk would be a SIGBUS. */
+	/* Without an allocated block, a full disk would cause a SIGBUS. */
 	void *page = fd < 0 || posix_fallocate(fd, 0, (off_t)bytes) != 0
 		? MAP_FAILED
 		: mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -128,7 +136,7 @@ static void share_clock(void)
 	still.slept_ns = page ? page : &still.own_slept_ns;
 }
 
-/* This process is in another box now, with a clock of its own that goes on from here. */
+/* This process now runs in another box: continue with a clock of its own. */
 void retort_still_branch(void)
 {
 	int64_t slept_ns;
@@ -144,7 +152,7 @@ void retort_still_branch(void)
 	still_advance_to(slept_ns);
 }
 
-/* ---- orders ---- */
+/* ---- settings ---- */
 
 static void write_orders(char text[TEXT_BYTES])
 {
@@ -178,7 +186,7 @@ static bool read_orders(const char *text, int64_t *slept_ns)
 static _Atomic bool is_started;
 static _Atomic uint64_t fork_number;
 
-/* The child goes on in a stream of its own; its number is taken while the parent is still one. */
+/* Give the child a random stream of its own. Its number is taken here, before the fork. */
 static void before_fork(void)
 {
 	atomic_store(&fork_number, atomic_fetch_add(&still.n_children, 1) + 1);
@@ -222,7 +230,9 @@ static void read_environment(void)
 	(void)pthread_atfork(before_fork, NULL, in_child);
 }
 
-/* No pthread_once(): an allocator that reads a file on its first call would come back in here. */
+/*
+ * Not pthread_once(): an allocator that reads a file on its first call would call it recursively.
+ */
 __attribute__((constructor(101))) static void start(void)
 {
 	if (atomic_load_explicit(&is_started, memory_order_relaxed) ||
@@ -236,9 +246,9 @@ __attribute__((constructor(101))) static void start(void)
 /* ---- starting programs ---- */
 
 /*
- * @envp with new orders in it, made in @room and @text of the caller's stack: between vfork() and
- * exec the memory is the parent's. A program that was given an environment without us gets us all
- * the same; one whose LD_PRELOAD was set to something else does not.
+ * Add the settings to @envp, using @room and @text on the caller's stack: between vfork() and
+ * exec the memory belongs to the parent. A program whose environment lacks this library gets it
+ * all the same; one whose LD_PRELOAD names other libraries does not.
  */
 static char *const *with_orders(char *const envp[], char *room[ENV_MAX + 3], char text[TEXT_BYTES])
 {
@@ -309,7 +319,7 @@ STAND_IN int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	return REAL(posix_spawnp)(pid, file, actions, attr, argv, WITH_ORDERS(envp));
 }
 
-/* These two hand on environ, where our variable is. */
+/* These two pass on environ, which holds our variable. */
 STAND_IN int system(const char *command)
 {
 	if (still_has_time())

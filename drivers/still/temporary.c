@@ -1,5 +1,9 @@
-/* Temporary files and directories, for whose names libc asks the kernel past getrandom().
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of temporary files and directories. libc takes random bytes for them from the kernel
+ * without calling getrandom(), so the functions are replaced.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "still.h"
 
 #include <errno.h>
@@ -11,7 +15,7 @@
 
 enum { MARK_CHARS = 6, TRIES_MAX = 10000 };
 
-/* Returns: where the six X stand, or NULL. */
+/* Returns: the place of the six X, or NULL. */
 static char *find_mark(char *name, int suffix_chars)
 {
 	size_t chars = strlen(name);

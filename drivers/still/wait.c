@@ -1,11 +1,15 @@
 /*
- * Waiting with a time limit. What ran into its limit has waited that long, on our clock too. What
- * came earlier took no time: when exactly it came is chance. But a limit must come even if other
- * events keep coming, so the time that waits for one and the same deadline have really taken is
- * added up, and when it reaches the limit, the deadline is there. So our clock never shows a time
- * that the program has not asked for.
+ * Waits with a time limit, such as poll(), futexes and timers.
  *
- * Deadlines are on our clocks and the kernel knows only its own: they are converted.
+ * When a wait reaches its limit, the box's clock advances by the limit. A wait that ends earlier,
+ * because of an event, takes no time on our clock: how long it really took varies between runs.
+ * But then a program that waits for a deadline in a loop, with other events arriving all the
+ * time, would never reach it. So the real time of all waits for the same deadline is added up
+ * (@debt), and when the sum reaches the limit, the clock advances to the deadline. As a result,
+ * the clock only ever shows times that the program has asked for.
+ *
+ * Deadlines are given on our clocks, but the kernel knows only its own: they are converted to
+ * durations.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +30,8 @@
 #include <unistd.h>
 
 /*
- * Interpreters pass their global lock on by waits of a few milliseconds, as often as threads get
- * into each other's way, which is chance: such waits count only when they have come to a second.
+ * Interpreters hand over their global lock by waits of a few milliseconds, and how often they do
+ * varies between runs. Such short waits count only once they add up to a second.
  */
 enum { SHORT_NS = 10 * NS_PER_MS, SAME_NS = 2 * NS_PER_MS };
 
@@ -40,7 +44,7 @@ struct wait {
 	int64_t timeout_ns, from_ns, real_ns;
 };
 
-/* What this thread has really waited for a deadline that has not come. */
+/* The real time that this thread has waited for a deadline that has not been reached. */
 static _Thread_local struct {
 	int64_t deadline_ns, waited_ns;
 } debt;
@@ -152,7 +156,7 @@ STAND_IN int epoll_pwait2(int fd, struct epoll_event *events, int n, const struc
 
 /* ---- deadlines ---- */
 
-/* Where the caller does not say which clock, it is the one that shows a time nearer to @ns. */
+/* When the caller does not name the clock, take the one that is closer to @ns. */
 static enum clock_kind nearer_clock(int64_t ns)
 {
 	int64_t wall = llabs(clock_peek(CLOCK_KIND_WALL) - ns);
@@ -160,7 +164,7 @@ static enum clock_kind nearer_clock(int64_t ns)
 	return steady < wall ? CLOCK_KIND_STEADY : CLOCK_KIND_WALL;
 }
 
-/* How long until @deadline. Returns: ns, 0 when it has passed. */
+/* The time until @deadline. Returns: ns; 0 when it has passed. */
 static int64_t until(const struct timespec *deadline, int clock)
 {
 	int64_t ns = ns_of(deadline);
@@ -183,8 +187,8 @@ static void wait_end_short(const struct wait *w, bool is_over)
 }
 
 /*
- * Both forms of a function that waits for an object until a deadline, the older on a clock that
- * nobody names: by that which takes a clock, on the kernel's steady one.
+ * Define both forms of a function that waits for an object until a deadline: the older form
+ * without a clock is implemented by the form with one, on the kernel's monotonic clock.
  */
 #define UNTIL(timed, clocked, object, is_over)                                                     \
 	STAND_IN int clocked(                                                                      \
@@ -230,7 +234,7 @@ STAND_IN int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex
 				: REAL(pthread_cond_timedwait)(cond, mutex, deadline);
 }
 
-/* A timer until a time becomes one for as long as that is away; 0 would disarm it. */
+/* Convert a timer with an absolute time to one with a duration. 0 would disarm it. */
 static struct itimerspec as_timer_for(const struct itimerspec *when)
 {
 	struct itimerspec out = *when;
@@ -263,9 +267,9 @@ STAND_IN int timer_settime(timer_t timer, int flags, const struct itimerspec *re
 	return REAL(timer_settime)(timer, 0, &relative, before);
 }
 
-/* ---- calls by number, which some standard libraries prefer ---- */
+/* ---- system calls by number, as some standard libraries make them ---- */
 
-/* Rust's: FUTEX_WAIT_BITSET until a time. */
+/* Rust's standard library: FUTEX_WAIT_BITSET with an absolute time. */
 static long futex_until(const long *a)
 {
 	const struct timespec *deadline = (const struct timespec *)(uintptr_t)a[3];
@@ -290,7 +294,8 @@ STAND_IN long syscall(long number, ...)
 	long a[6];
 	va_list ap;
 	va_start(ap, number);
-	for (int i = 0; i < 6; i++) /* libc's takes six as well, whatever was passed */
+	/* libc's syscall() also takes six arguments, however many are passed */
+	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
 	if (number == SYS_getrandom && still_has_seed()) {
