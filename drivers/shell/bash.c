@@ -26,15 +26,16 @@ enum {
 	LINE_BYTES_MAX = 4096,
 	FD_MIN = 64,
 	REPORT_ROOM_BYTES = 256 << 10,
-	READING_LOOK_MS = 100
+	STDIN_LOOK_MS = 100
 };
 
 /*
- * What ends each line: put the shell into a neutral state and write what it is.
+ * What each line ends with: put the shell into a neutral state and write a report of its state.
  *
- * Assigning POSIXLY_CORRECT makes special builtins (unset, set, trap) come before functions of
- * their names; with a function called builtin removed, `\builtin` then reaches all others, and a
- * backslash keeps aliases away.
+ * The user may have defined functions and aliases with the names of builtins. In POSIX mode
+ * (setting POSIXLY_CORRECT), special builtins (unset, set, trap) take precedence over functions.
+ * A function named builtin is then removed, `\\builtin` reaches all other builtins, and the
+ * backslash prevents alias expansion.
  */
 #define COLLECT "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS;"
 #define REPORT                                                                                     \
@@ -50,7 +51,7 @@ enum {
 #define END_POSIX "\\unset -v POSIXLY_CORRECT;"
 #define HOOK_END  "\\eval \"\\unset -v POSIXLY_CORRECT;\\return ${POSIXLY_CORRECT%%:*}\"\n"
 
-/* Lines of code are counted from 1 in each step, behind a line of ours. */
+/* Lines of code are numbered from 1 in each step, after a line of ours. */
 #define FIRST_LINE BASH_NEXT_LINE("-1")
 
 static int report_script(const struct bash *b, struct buf *out, const char *params)
@@ -77,7 +78,7 @@ static int make_file(int *fd, const char *name, const char *text, size_t bytes)
 	return MIN(*fd, 0);
 }
 
-/* The last one is there when all are. */
+/* Create all files, unless they exist. hook_fd is created last. */
 static int have_files(struct bash *b)
 {
 	cleanup_buf struct buf hook = BUF_INIT(LINE_BYTES_MAX);
@@ -91,7 +92,10 @@ static int have_files(struct bash *b)
 	r = r ? r : report_script(b, &hook, "");
 	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
 	r = r ? r : make_file(&b->hook_fd, "hook", buf_str(&hook), hook.bytes);
-	/* By the name bash has for us: `trap` shows it, and our number is another in a replay. */
+	/*
+	 * $PPID instead of our process id: `trap` shows this text, and the id would differ in a
+	 * replay.
+	 */
 	snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. \"/proc/$PPID/fd/%d\";'",
 		b->hook_fd);
 	if (r < 0)
@@ -121,13 +125,14 @@ void bash_child(void)
 	sigset_t none;
 	(void)sigemptyset(&none);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)setsid(); /* no SIGHUP for its jobs when it is killed: see kill_marked() of init */
+	/* its jobs get no SIGHUP when the shell is killed: see kill_marked() of init */
+	(void)setsid();
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* ---- interrupts ---- */
 
-/* Field @index (0: state) of a process's stat, behind its name. */
+/* Field @index (0: state) of a process's stat, counted from after its name. */
 static long stat_field(const char *pid, int index)
 {
 	char path[64], text[1024];
@@ -149,8 +154,10 @@ static bool is_newer(const char *pid, const struct moment *since)
 
 void bash_interrupt(pid_t group, const struct moment *since)
 {
-	/* The shell first: later it would meet it as it writes down its state, when that child was
-	 * what it waited for. */
+	/*
+	 * Interrupt the shell first. If it were waiting for one of these children, it would
+	 * otherwise handle SIGINT only later, while it writes its report.
+	 */
 	(void)kill(-group, SIGINT);
 	DIR *dir = opendir("/proc");
 	for (struct dirent *e; dir && (e = readdir(dir));) {
@@ -202,7 +209,7 @@ static bool take_signals(struct bash *b)
 	int status;
 	if (b->pid > 0 && waitid(P_PID, (id_t)b->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 		end.si_pid == b->pid) {
-		look(b); /* while there is something to look at */
+		look(b); /* while /proc still has the process */
 		if (waitpid(b->pid, &status, WNOHANG) == b->pid) {
 			b->wait_status = status;
 			b->pid = 0;
@@ -223,7 +230,7 @@ static int read_file(int fd, struct buf *out, size_t max)
 	for (ssize_t n = 1; n > 0 && at < max; at += (size_t)MAX(n, 0)) {
 		off_t data = lseek(fd, (off_t)at, SEEK_DATA);
 		if (data != (off_t)at)
-			break; /* what follows was never written */
+			break; /* the rest was never written */
 		char *to = buf_reserve(out, MIN(max - at, (size_t)(64 << 10)));
 		n = to ? pread(fd, to, MIN(max - at, (size_t)(64 << 10)), (off_t)at) : -1;
 		if (n > 0)
@@ -256,7 +263,7 @@ static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
 			{.fd = b->channel_fd, .events = POLLRDHUP}};
 		bool has_input = b->is_step && b->stdin_fd >= 0 && b->waits;
 		int left = limit_ms >= 0 ? (int)MAX(end_ms - now_ms(), 0)
-			: has_input	 ? READING_LOOK_MS
+			: has_input	 ? STDIN_LOOK_MS
 					 : -1;
 		int n = poll(polls, 3, left);
 		if (n < 0 && errno == EINTR)
@@ -278,7 +285,10 @@ static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
 	}
 }
 
-/* One slot holds one write of at most a page, so it is free when bash has read the last byte. */
+/*
+ * The pipe's single slot holds one write of at most a page, so the slot is free once bash has
+ * read the last byte.
+ */
 static int write_line(struct bash *b, const char *line, size_t bytes)
 {
 	return bytes > LINE_BYTES_MAX				       ? -E2BIG
@@ -288,7 +298,7 @@ static int write_line(struct bash *b, const char *line, size_t bytes)
 
 /* ---- lines ---- */
 
-/* Why a line was not even begun. */
+/* The result for a line that could not be started. */
 static enum bash_end end_of(int r)
 {
 	return r == -ENOSPC ? BASH_FULL : BASH_LOST;
@@ -306,7 +316,10 @@ static enum bash_end run_line(struct bash *b, const char *begin, int limit_ms)
 	return wait_line(b, limit_ms, true);
 }
 
-/* The script before the code: the step's standard input, and what was set aside between steps. */
+/*
+ * Write the script that runs before the code: set the step's standard input, and restore what was
+ * set aside between steps.
+ */
 static int set_resume(struct bash *b)
 {
 	const struct buf *resume = &b->state.resume;
@@ -332,7 +345,9 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 		"%s\\builtin eval \"${BASH_EXECUTION_STRING?}\";",
 		(int)getpid(), b->code_fd,
 		b->state.has_aliases ? "\\builtin shopt -s expand_aliases;" : "");
-	/* On a line of its own: it has run, and is not shown, when the code's first is no syntax.
+	/*
+	 * On a line of its own, so that it has run, and does not appear in the error message,
+	 * when the first line of the code is a syntax error.
 	 */
 	int r = buf_addf(&text, "\\. \"/proc/$PPID/fd/%d\" 2>/dev/null;", b->script_fd);
 	r = r ? r : buf_append(&text, buf_str(&b->state.prefix), b->state.prefix.bytes);
@@ -345,7 +360,7 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	b->is_step = r == 0;
 	enum bash_end end = r == 0 ? run_line(b, line, -1) : end_of(r);
 	b->is_step = false;
-	(void)memory_file_set(b->code_fd, "", 0); /* 10 MB of code are not kept */
+	(void)memory_file_set(b->code_fd, "", 0); /* do not keep 10 MB of code */
 	return end;
 }
 
@@ -431,8 +446,10 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 		_exit(127);
 	}
 	b->pid = MAX(pid, 0);
-	/* From the directory of its name it goes to one that is there, in case that of the state is
-	 * not. */
+	/*
+	 * Restoring a state ends in its directory; if that is gone, the shell stays in the first
+	 * one that exists.
+	 */
 	r = buf_add(&line, "\\builtin cd -- ");
 	r = r ? r : state_quote(&line, b->home, strlen(b->home));
 	r = r ? r

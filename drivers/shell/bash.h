@@ -19,62 +19,66 @@
 #include <sys/types.h>
 
 enum bash_end {
-	BASH_RAN,    /* the line has run, the state is taken */
-	BASH_LARGE,  /* the same, but the state is too large to take */
-	BASH_FULL,   /* there is no room for what it takes: all is as it was */
-	BASH_LOST,   /* the line is over without a report: the shell cannot be used any more */
-	BASH_EXITED, /* the shell has ended and left its state */
-	BASH_DIED,   /* the shell has ended without one: exec, a signal, a trap of its own */
-	BASH_LATE,   /* it took longer than it may */
-	BASH_GONE,   /* the engine is gone */
+	BASH_RAN,    /* the line has run, and the state was recorded */
+	BASH_LARGE,  /* the line has run, but the state is too large to record */
+	BASH_FULL,   /* there is no disk space for the files: nothing was run */
+	BASH_LOST,   /* the line ended without a report: the shell is unusable */
+	BASH_EXITED, /* the shell has exited and left a report */
+	/* the shell has ended without a report: exec, a signal, or the user's own EXIT trap */
+	BASH_DIED,
+	BASH_LATE, /* the time limit was reached */
+	BASH_GONE, /* the engine has closed the channel */
 };
 
 /*
- * A redirection for a group of commands: the line after it is the one after line @number. A command
- * puts the number back when it is over; this assignment is outside of all.
+ * A redirection for a group of commands, by which the next line gets the number @number + 1. A
+ * command restores LINENO at its end, but an assignment within a redirection of the group is
+ * outside of all commands.
  */
 #define BASH_NEXT_LINE(number) "<\"/dev/null${LINENO:0:0&(LINENO=" number ")}\""
 
 struct bash {
-	pid_t pid; /* 0: none */
+	pid_t pid; /* 0: no shell is running */
 	int wait_status;
 	int pipe_fds[2];
 	int code_fd, script_fd, report_fd, traps_fd, hook_fd;
-	int stdin_fd; /* what the next step reads, or -1 */
+	int stdin_fd; /* standard input of the next step, or -1 */
 	bool had_stdin;
-	void (*waits)(void *arg); /* the step waits for what that pipe does not have yet; or NULL */
+	/* called when the step waits for input that the pipe lacks; or NULL */
+	void (*waits)(void *arg);
 	void *waits_arg;
 	int signal_fd, channel_fd;
-	bool is_step;	      /* user code runs: interrupts are passed on */
-	struct moment begin;  /* of the step */
+	bool is_step;	      /* user code is running: pass on interrupts */
+	struct moment begin;  /* start of the step */
 	bool was_interrupted; /* since bash_drop_signals() */
 	struct state state;
-	struct process process; /* the shell as it was when the state was taken */
-	struct buf limits;	/* likewise: commands that restore them */
-	unsigned n_own;		/* descriptors that it had at its start */
-	char exit_hook[160];	/* a quoted word: what the EXIT trap begins with */
-	char *home;		/* where the first shell starts */
+	struct process process; /* kernel state of the shell when its report was recorded */
+	struct buf limits;	/* commands that restore its limits, recorded likewise */
+	unsigned n_own;		/* the number of descriptors that it had at its start */
+	char exit_hook[160];	/* a quoted word: the start of the EXIT trap */
+	char *home;		/* start directory of the first shell */
 };
 
-/* No shell yet. @signal_fd: a signalfd of SIGCHLD and SIGINT, both blocked. */
+/* Initialize without a shell. @signal_fd: a signalfd of SIGCHLD and SIGINT, both blocked. */
 int bash_init(struct bash *b, int signal_fd, int channel_fd);
 
 /*
- * Start a shell with @script (which restores a state), in an empty environment, or as the first
- * one, in the driver's, when @script is NULL. Any shell before is killed. Blocks:  a few
- * milliseconds; at most START_MS.
+ * Start a shell, after killing the one before. With @script, which restores a state, it starts
+ * with an empty environment; when @script is NULL it is the first one and gets the driver's
+ * environment.
+ * Blocks: some milliseconds; at most START_MS.
  */
 enum bash_end bash_start(struct bash *b, const struct buf *script);
 
-/* Forget the interrupts that have come so far. */
+/* Forget interrupts that have arrived. */
 void bash_drop_signals(struct bash *b);
 
-/* Run @code at top level. Blocks: until it is over. An interrupt of the driver is passed on. */
+/* Run @code at top level. Passes on interrupts of the driver. Blocks: until the code has ended. */
 enum bash_end bash_run(struct bash *b, const char *code, size_t bytes);
 
 /*
- * Run commands of the driver's own, on one line, at most @limit_ms; what they print (by `>`) is in
- * the report file.
+ * Run the driver's own commands, on one line, for at most @limit_ms. Their output, redirected by
+ * `>`, is in the report file.
  */
 enum bash_end bash_ask(struct bash *b, const char *commands, int limit_ms);
 
@@ -86,14 +90,16 @@ bool bash_is_child(const struct bash *b, pid_t pid);
 
 void bash_kill(struct bash *b);
 
-/* Let the shell end by itself, with its EXIT trap. Blocks: at most @limit_ms. */
+/* Let the shell exit by itself, with its EXIT trap. Blocks: at most @limit_ms. */
 void bash_finish(struct bash *b, int limit_ms);
 
 /*
- * Pass SIGINT to group @group and, of job control, to the groups of those children of its leader
- * that are newer than @since (NULL: of all): the jobs of earlier steps go on.
+ * Send SIGINT to the process group @group. With job control, also to the groups of its leader's
+ * children that are newer than @since (NULL: all of them): jobs of earlier steps continue.
  */
 void bash_interrupt(pid_t group, const struct moment *since);
 
-/* In a child: signals as a program expects them, and death with the driver. */
+/*
+ * Called in a child: default signal mask, a session of its own, and SIGKILL when the driver ends.
+ */
 void bash_child(void);

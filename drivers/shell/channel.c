@@ -65,7 +65,7 @@ int channel_receive(struct channel *ch, json_t **message)
 	}
 	buf_consume(&ch->in, (size_t)whole);
 	if (ch->in.bytes == 0)
-		buf_done(&ch->in); /* 10 MB of code are not kept */
+		buf_done(&ch->in); /* do not keep 10 MB of code */
 	return type;
 }
 

@@ -7,14 +7,17 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Types of frames: docs/reference/protocol.md. */
+/* Frame types: docs/reference/protocol.md. */
 struct channel {
 	int fd;
-	int passed_fd; /* the last descriptor that came with a frame, or -1 */
+	int passed_fd; /* the descriptor that came with the last frame, or -1 */
 	struct buf in;
 };
 
-/* Take over @fd: it is moved out of the way and closes on execute. Returns: 0, negative errno. */
+/*
+ * Take over @fd: move it to a high number and make it close-on-exec. Returns: 0, or negative
+ * errno.
+ */
 int channel_open(struct channel *ch, int fd);
 
 /*
@@ -29,8 +32,8 @@ int channel_receive(struct channel *ch, json_t **message);
 /* The descriptor that came with the last frame, or -1. Owns: the caller. */
 int channel_take_fd(struct channel *ch);
 
-/* Send @message, which is consumed (NULL: no memory). Returns: 0, or negative errno. */
+/* Send @message and release it (NULL: out of memory). Returns: 0, or negative errno. */
 int channel_send(struct channel *ch, enum frame_type type, json_t *message);
 
-/* A string of @text in which what is no UTF-8 is repaired. Returns: NULL without memory. */
+/* A JSON string of @text, with invalid UTF-8 replaced. Returns: NULL when out of memory. */
 json_t *channel_text(const char *text, size_t bytes);

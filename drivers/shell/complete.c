@@ -22,7 +22,8 @@ static bool is_in(const json_t *names, const json_t *name)
 static json_t *collect(const struct buf *report)
 {
 	json_t *names = json_array();
-	const char *at = strchr(buf_str(report), '\n'); /* the first line is the child's number */
+	/* the first line is the process id of the child */
+	const char *at = strchr(buf_str(report), '\n');
 	while (at && *++at && json_array_size(names) < COMPLETE_NAMES_MAX) {
 		size_t n = strcspn(at, "\n");
 		json_t *name = channel_text(at, n);
@@ -35,7 +36,7 @@ static json_t *collect(const struct buf *report)
 	return names;
 }
 
-/* Is the word at @word the first of a command? */
+/* Is the word at @word the first word of a command? */
 static bool is_command(const char *text, const char *word)
 {
 	while (word > text && strchr(" \t", word[-1]))
@@ -57,7 +58,7 @@ json_t *complete_names(struct bash *b, const char *text)
 	if (strlen(word) > COMPLETE_WORD_BYTES || b->pid == 0)
 		return json_array();
 	cleanup_buf struct buf line = BUF_INIT(4096), report = BUF_INIT(REPORT_BYTES_MAX + 65536);
-	/* In a child, so that what takes too long can be ended. */
+	/* In a child process, which can be killed when it takes too long. */
 	int r = buf_addf(&line, "(\\builtin echo $BASHPID;\\builtin compgen %s -- ", actions);
 	r = r ? r : state_quote(&line, word + strlen(prefix), strlen(word + strlen(prefix)));
 	r = r ? r : buf_addf(&line, ") 2>/dev/null 1<>/proc/%d/fd/%d", (int)getpid(), b->report_fd);

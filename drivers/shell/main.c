@@ -1,7 +1,11 @@
 /*
- * retort-shell: runs the steps of a session in one live bash, and a script in one of its own.
+ * retort-shell: runs the steps of a session in one live bash, and a script in a bash of its own.
  *
- * What a user can see and rely on is in docs/languages/shell.md; how bash is driven, in bash.h.
+ * The user's view is in docs/languages/shell.md. This file talks to the engine: SETUP, STEP and
+ * NAMES frames in; BEGIN, STATE and RESULT out. bash.c runs code, state.c turns the shell's
+ * report into a script that restores its state. The engine gets that script (STATE) after each
+ * step in which it has changed. When the shell exits or is lost, have_shell() starts another one
+ * and restores the last state.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,24 +34,25 @@ enum { CHANNEL_FD = 3, FD_MIN = 64, MESSAGE_BYTES = 512, ASK_MS = 1000 };
 struct driver {
 	struct channel channel;
 	struct bash bash;
-	struct buf sent;	/* the state the engine has */
-	unsigned n_descriptors; /* that it was told would be closed in another shell */
+	struct buf sent; /* the state that the engine has */
+	/* descriptors of which the engine was told that another shell would lack them */
+	unsigned n_descriptors;
 	bool is_homeless;
-	bool is_large; /* the state is, so that none is kept */
-	json_t *due;   /* a SETUP for which there was no room yet, or NULL */
+	bool is_large; /* the state is too large, so none is recorded */
+	json_t *due;   /* a SETUP that is postponed for lack of disk space, or NULL */
 	int signal_fd;
-	const char *step; /* the one under way */
+	const char *step; /* the running one */
 };
 
 static const char no_room[] =
 	"there is no room for the shell's own files: remove something from the workspace, /tmp or /dev/shm";
 
-/* How a step has ended. */
+/* The outcome of a step. */
 struct outcome {
 	int exit_code, signal;
-	const char *name; /* of the error, or NULL */
+	const char *name; /* name of the error, or NULL */
 	char message[MESSAGE_BYTES];
-	long line; /* 0: none */
+	long line; /* 0: not known */
 	bool has_exited;
 };
 
@@ -62,7 +67,7 @@ static attr_noreturn void leave(struct driver *d, int status)
 	_exit(status);
 }
 
-/* The version that the program carries as text; bash is not started for it. */
+/* bash's version, found as text in its binary, without starting it. */
 static void find_version(char out[32])
 {
 	static const char mark[] = "@(#)Bash version ";
@@ -145,7 +150,7 @@ static int send_result(struct driver *d, const char *id, const struct outcome *o
 	return channel_send(&d->channel, FRAME_RESULT, message);
 }
 
-/* The state, if it is another than the engine has. */
+/* Send the state if it differs from the one that the engine has. */
 static void send_state(struct driver *d, const char *id)
 {
 	const struct state *st = &d->bash.state;
@@ -158,7 +163,7 @@ static void send_state(struct driver *d, const char *id)
 		memcmp(buf_str(&st->text), buf_str(&d->sent), d->sent.bytes) == 0)
 		return;
 	int r = state_encode(&text, st, &n_omitted);
-	/* An older state would be worse than none: it would bring back what has gone. */
+	/* Tell the engine to drop its older state, which would bring back what no longer exists. */
 	if (d->is_large) {
 		n_omitted = 1;
 	} else if (r < 0) {
@@ -191,7 +196,7 @@ static int status_of(enum bash_end end)
 	return end == BASH_RAN ? 0 : end == BASH_FULL ? -ENOSPC : -EIO;
 }
 
-/* What was asked for when there was no room. Returns: -ENOSPC when there is none yet. */
+/* Do a postponed SETUP. Returns: -ENOSPC while there is still no disk space. */
 static int catch_up(struct driver *d)
 {
 	json_t *due = take_ptr(d->due);
@@ -203,8 +208,10 @@ static int catch_up(struct driver *d)
 	return r;
 }
 
-/* A shell that is ready for a step: the one that is there, or a new one with the last state.
- * Returns: -ENOSPC when there is no room for one; the state is kept. */
+/*
+ * Make sure that a shell is ready for a step: the running one, or a new one with the last state.
+ * Returns: -ENOSPC when there is no disk space for one; the state is kept.
+ */
 static int have_shell(struct driver *d)
 {
 	cleanup_buf struct buf script = BUF_INIT(2 * REPORT_BYTES_MAX);
@@ -223,7 +230,7 @@ static int have_shell(struct driver *d)
 	return status_of(bash_start(b, NULL));
 }
 
-/* The step was not run, or not to its end, for which the code is not to blame. */
+/* Explain why a step was not run, or not to its end, for reasons outside of its code. */
 static void judge_failed(struct outcome *out, const char *name, const char *message)
 {
 	out->exit_code = 1;
@@ -239,7 +246,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 	struct bash *b = &d->bash;
 	int r = have_shell(d);
 	enum bash_end end = r == -ENOSPC ? BASH_FULL : r < 0 ? BASH_LOST : BASH_RAN;
-	if (b->was_interrupted) { /* before it began */
+	if (b->was_interrupted) { /* before the step began */
 		judge_interrupt(out);
 		return;
 	}
@@ -284,7 +291,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 	judge_syntax(out, code, bytes);
 }
 
-/* Die as the script did, so that whoever waits for us sees it, out of memory too. */
+/* Die by the same signal as the script, so that the parent sees it, also when out of memory. */
 static attr_noreturn void die_of(struct driver *d, int sig)
 {
 	static const struct rlimit none = {0};
@@ -326,7 +333,9 @@ static void run_once(
 	judge_syntax(out, code, bytes);
 }
 
-/* There is none; but what the shell has started is the engine's to end, after a step that failed.
+/*
+ * Tell the engine that this runtime has no guards. The frame names the shell: after a failed
+ * step, the engine ends what the shell has started.
  */
 static void send_guard(struct driver *d, const char *id)
 {
@@ -358,8 +367,8 @@ static void do_step(struct driver *d, const json_t *step)
 	d->bash.waits = on_waits;
 	d->bash.waits_arg = d;
 	d->step = id;
-	bash_drop_signals(&d->bash); /* of the time between steps: too late for one, too early for
-					the other */
+	/* interrupts from between two steps: too late for the last one, too early for this one */
+	bash_drop_signals(&d->bash);
 	(void)channel_send(&d->channel, FRAME_BEGIN, json_pack("{s:s}", "id", id));
 	if (n < bytes) {
 		out.exit_code = 2;
@@ -374,7 +383,7 @@ static void do_step(struct driver *d, const json_t *step)
 	else
 		run_once(d, step, code, bytes, &out);
 	bool has_checkpoint = json_is_true(json_object_get(step, "checkpoint"));
-	/* Without a result the engine takes back what the step has done. */
+	/* Without a RESULT the engine rolls the step back. */
 	if (is_session && has_checkpoint && d->bash.pid == 0 && out.signal)
 		die_of(d, out.signal);
 	if (is_session)
@@ -385,7 +394,7 @@ static void do_step(struct driver *d, const json_t *step)
 		leave(d, 1);
 }
 
-/* ---- the rest of the conversation ---- */
+/* ---- other frames ---- */
 
 static const char *set_up(struct driver *d, const json_t *setup)
 {
@@ -417,7 +426,10 @@ static const char *set_up(struct driver *d, const json_t *setup)
 	return NULL;
 }
 
-/* Without room for a shell the session begins all the same: each step says so until there is. */
+/*
+ * When there is no disk space for a shell, the session begins all the same, and each step reports
+ * that until there is.
+ */
 static void do_setup(struct driver *d, json_t *setup)
 {
 	const char *id = json_string_value(json_object_get(setup, "id"));
@@ -433,7 +445,8 @@ static void do_setup(struct driver *d, json_t *setup)
 	json_t *error =
 		wrong ? json_pack("{s:s, s:s}", "name", "SetupError", "message", wrong) : NULL;
 	if (!wrong)
-		send_guard(d, id); /* which process is ours, before anybody branches the session */
+		/* tell the engine which process is the shell, before it may branch the session */
+		send_guard(d, id);
 	(void)channel_send(
 		&d->channel, FRAME_DONE, json_pack("{s:s, s:o*}", "id", id, "error", error));
 }

@@ -11,7 +11,10 @@
 
 enum { FD_MIN = 64 };
 
-/* Room behind its end. Of a file in memory one can say what it may become; of no other. */
+/*
+ * Allocate space beyond the end of the file. Only for an unlinked file on a tmpfs, which reports
+ * F_SEAL_SEAL alone; a memfd has a fixed size by its seals.
+ */
 static void keep_room(int fd, size_t bytes)
 {
 	if (fcntl(fd, F_GET_SEALS) == F_SEAL_SEAL)
@@ -31,7 +34,7 @@ void memory_file_clear(int fd, size_t max_bytes, size_t room_bytes)
 	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 	if (ftruncate(fd, 0) == 0)
 		keep_room(fd, room_bytes);
-	else /* it is sealed */
+	else /* the file is sealed */
 		(void)fallocate(fd, mode, 0, (off_t)max_bytes);
 }
 
@@ -47,7 +50,8 @@ int memory_file_new(const char *name, const char *text, size_t bytes)
 		r = memory_file_set(fd, text, bytes);
 	else if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
 		r = -errno;
-	else if (r == 0) /* without seals the box's limits hold, and what is read is cut */
+	/* without seals, the box's limits apply, and reports are cut when read */
+	else if (r == 0)
 		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
 	return r < 0 ? r : take_fd(fd);
 }

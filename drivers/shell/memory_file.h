@@ -1,9 +1,10 @@
 /*
- * The files that bash reads and writes for the driver.
+ * Files through which bash and the driver exchange text.
  *
- * They are in memory. Where nobody counts such memory a box has none: they are then on its disk,
- * without a name, and each keeps as much room there as is usual for it. A full disk stops no shell
- * that has begun.
+ * They are in memory (memfd). Where no cgroup accounts for such memory, a box cannot create
+ * memfds: the files are then unlinked files on the box's disk, and each keeps enough disk space
+ * allocated for its usual content. So a disk that fills up does not stop a shell that has
+ * started.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,12 +14,14 @@
 
 enum { MEMORY_FILE_ROOM_BYTES = 64 << 10 };
 
-/* Its content is @text (NULL: @bytes zeros, and it cannot grow). Returns: a descriptor, or negative
- * errno. */
+/*
+ * Create a file with the content @text (NULL: @bytes zeros, and the size is fixed). Returns: a
+ * descriptor, or negative errno.
+ */
 int memory_file_new(const char *name, const char *text, size_t bytes);
 
-/* Put @text in its place. Returns: 0, or negative errno: -ENOSPC when the disk is full. */
+/* Replace the content by @text. Returns: 0, or negative errno: -ENOSPC when the disk is full. */
 int memory_file_set(int fd, const char *text, size_t bytes);
 
-/* Make it as if nothing (of at most @max_bytes) was ever written, with room for @room_bytes. */
+/* Erase the content (of at most @max_bytes), and keep @room_bytes of disk space allocated. */
 void memory_file_clear(int fd, size_t max_bytes, size_t room_bytes);

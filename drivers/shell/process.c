@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* As `ulimit` calls them, and what it counts in. */
+/* Resource limits as `ulimit` names them, and its units. */
 static const struct {
 	int resource;
 	char letter;

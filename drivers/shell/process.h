@@ -1,4 +1,7 @@
-/* What the kernel has of a shell, and its own report does not. SPDX-License-Identifier: Apache-2.0
+/*
+ * The kernel's view of a shell: what the shell's own report does not contain.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
@@ -8,13 +11,15 @@
 #include <sys/types.h>
 
 struct process {
-	unsigned n_descriptors; /* open ones */
-	bool is_homeless;	/* its directory has been removed */
+	unsigned n_descriptors; /* number of open descriptors */
+	bool is_homeless;	/* its current directory has been removed */
 };
 
-/* Of the shell @pid; one that has ended and is not waited for has no descriptors. */
+/* Inspect the shell @pid. A shell that has ended but was not reaped has no descriptors. */
 void process_look(struct process *out, pid_t pid);
 
-/* Append the commands that give another shell the limits (`ulimit`) of @pid: those that are not
- * this process's own. Returns: 0, or negative errno. */
+/*
+ * Append commands (`ulimit`) that give another shell the limits of @pid, where they differ from
+ * this process's own. Returns: 0, or negative errno.
+ */
 int process_limits(struct buf *out, pid_t pid);

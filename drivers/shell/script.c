@@ -20,9 +20,10 @@
 enum { CHECK_MS = 3000, PATH_BYTES = 64, FD_MIN = 64 };
 
 /*
- * The script behind a line of ours: bash is started where the name leads to the script, and must go
- * back to where it belongs. A byte says that the script is open, and it goes on when @gone_fd is at
- * its end: then the name is no more. What follows is line 1 again.
+ * Prefix the script with a line of ours. bash starts in the directory where the script's name
+ * leads to it, and this line changes back to the right directory. Then it writes a byte, to say
+ * that the script is open, and reads @gone_fd until the driver closes that, after it has removed
+ * the name. The user's script follows as line 1.
  */
 static int make_script(const struct script *o, const char *name, int ready_fd, int gone_fd)
 {
@@ -124,7 +125,7 @@ int script_run(const struct script *o)
 	return status;
 }
 
-/* "NAME: line 3: syntax error near …": the line and what follows it. */
+/* Parse "NAME: line 3: syntax error near …": the line number and the message. */
 static long parse_error(const char *text, char *message, size_t message_bytes)
 {
 	const char *at = strstr(text, ": line ");

@@ -1,7 +1,7 @@
 /*
- * A name for a script that is in memory: bash says in $BASH_SOURCE and in messages how it opened
- * it, so there must be a directory in which that name leads to it, for as long as it takes to open
- * it.
+ * A path for a script that is in memory. bash shows the path by which it opened a script in
+ * $BASH_SOURCE and in messages. So, until bash has opened it, there must be a directory in which
+ * the right relative path leads to the script.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,13 +10,13 @@
 #include <limits.h>
 
 struct script_name {
-	char dir[64];	     /* start bash here */
-	char path[PATH_MAX]; /* below it */
+	char dir[64];	     /* the directory in which to start bash */
+	char path[PATH_MAX]; /* relative to @dir */
 };
 
 /*
- * Make @path (relative, else its last part counts) lead to descriptor @fd of this process. Path of
- * @out is what to open in @out->dir. Returns: 0, or negative errno.
+ * Make @path lead to descriptor @fd of this process. An absolute path is reduced to its last
+ * part. bash, started in @out->dir, opens @out->path. Returns: 0, or negative errno.
  */
 int script_name_make(struct script_name *out, const char *path, int fd);
 

@@ -8,7 +8,7 @@
 
 enum part { OPTIONS, CWD, UMASK, VARIABLES, FUNCTIONS, MARKS, ALIASES, PARAMS, END, N_PARTS };
 
-/* What belongs to one process, or is made by bash itself: nothing to carry over. */
+/* Variables that belong to a process or that bash sets itself: not restored. */
 static const char *const own_variables[] = {"BASH", "BASHOPTS", "BASHPID", "BASH_ALIASES",
 	"BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_CMDS", "BASH_COMMAND",
 	"BASH_EXECUTION_STRING", "BASH_LINENO", "BASH_SOURCE", "BASH_SUBSHELL", "BASH_VERSINFO",
@@ -16,10 +16,13 @@ static const char *const own_variables[] = {"BASH", "BASHOPTS", "BASHPID", "BASH
 	"FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "PIPESTATUS", "POSIXLY_CORRECT", "PPID", "PWD",
 	"RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "_"};
 
-/* Options of `set -o`, and what a new shell has. onecmd and noexec would end what they restore. */
+/*
+ * Options of `set -o`, with their default in a new shell. onecmd and noexec are not restored:
+ * they would end the script that restores them.
+ */
 static const struct {
 	const char *name;
-	bool is_default, is_aside; /* aside: off between steps */
+	bool is_default, is_aside; /* aside: switched off between steps */
 } set_options[] = {{"allexport"}, {"braceexpand", true}, {"errexit", false, true},
 	{"errtrace", false, true}, {"functrace", false, true}, {"hashall", true}, {"ignoreeof"},
 	{"interactive-comments", true}, {"keyword"}, {"monitor"}, {"noclobber"}, {"noglob"},
@@ -57,7 +60,7 @@ void state_done(struct state *st)
 	buf_done(&st->on_exit);
 }
 
-/* The end of the statement at @at: behind the first newline that is not quoted. */
+/* The end of the statement at @at: after the first newline that is not quoted. */
 static const char *statement_end(const char *at, const char *end)
 {
 	char quote = '\0';
@@ -77,7 +80,7 @@ static const char *statement_end(const char *at, const char *end)
 	return end;
 }
 
-/* `declare -OPTS NAME[=VALUE]`: its name. */
+/* The name in `declare -OPTS NAME[=VALUE]`. */
 static const char *declared_name(const char *at, const char *end, size_t *bytes)
 {
 	static const char word[] = "declare -";
@@ -105,7 +108,10 @@ static int add_variables(struct buf *out, const char *at, const char *end)
 	return r;
 }
 
-/* Of `declare -f[rtx] NAME` only those that say more than that there is a function. */
+/*
+ * Keep `declare -f[rtx] NAME` only with attributes: without, the line just says that the function
+ * exists.
+ */
 static int add_marks(struct buf *out, const char *at, const char *end)
 {
 	int r = 0;
@@ -127,7 +133,7 @@ int state_quote(struct buf *out, const char *text, size_t bytes)
 
 /* ---- traps ---- */
 
-/* The name of the signal, at the end of `trap -- 'WORD' NAME`, is @name. */
+/* Is @name the signal at the end of `trap -- 'WORD' NAME`? */
 static bool is_trap_of(const char *at, const char *next, const char *name)
 {
 	size_t n = strlen(name);
@@ -135,7 +141,10 @@ static bool is_trap_of(const char *at, const char *next, const char *name)
 		memcmp(next - 1 - n, name, n) == 0;
 }
 
-/* A trap in one line: newlines inside the single quotes become $'\n'. */
+/*
+ * Write a trap on one line: newlines within its quotes become $'\
+ * '.
+ */
 static int add_one_line(struct buf *out, const char *at, const char *next)
 {
 	int r = buf_add(out, "\\builtin ");
@@ -144,7 +153,7 @@ static int add_one_line(struct buf *out, const char *at, const char *next)
 	return r ? r : buf_add(out, ";");
 }
 
-/* Keep the user's part of the EXIT trap. */
+/* Extract the user's part of the EXIT trap. */
 static int take_exit_trap(struct state *st, const char *at, const char *next, const char *hook)
 {
 	static const size_t head = sizeof "trap -- " - 1, tail = sizeof " EXIT\n" - 1;
@@ -197,7 +206,10 @@ static bool is_on(const char *options, size_t bytes, const char *name)
 	return false;
 }
 
-/* Those of `set -o` that differ from a new shell's; in @st->resume those that were set aside. */
+/*
+ * Append the options of `set -o` that differ from a new shell's; those that were set aside go to
+ * @st->resume.
+ */
 static int add_set_options(struct state *st, const char *options, size_t bytes)
 {
 	int r = 0;
@@ -208,7 +220,10 @@ static int add_set_options(struct state *st, const char *options, size_t bytes)
 			r = buf_addf(&st->text, "builtin set %co %s\n", on ? '-' : '+', name);
 		if (r < 0 || !on || !set_options[i].is_aside)
 			continue;
-		/* These would show, or end, what is still the driver's: they wait for the code. */
+		/*
+		 * These would print or end code of the driver: switch them on in the line before
+		 * the user's code.
+		 */
 		bool is_late = strcmp(name, "xtrace") == 0 || strcmp(name, "verbose") == 0 ||
 			strcmp(name, "errexit") == 0 || strcmp(name, "posix") == 0;
 		r = is_late ? buf_addf(&st->prefix, "\\builtin set -o %s;", name)
@@ -249,7 +264,7 @@ static int take_options(struct state *st, const char *options, size_t bytes)
 	return r || is_strict ? r : buf_addf(&st->text, "builtin return %d\n", st->status);
 }
 
-/* ---- the whole ---- */
+/* ---- composing the state ---- */
 
 struct parts {
 	const char *at[N_PARTS];
@@ -261,7 +276,7 @@ static int compose(struct state *st, const struct parts *p, const struct buf *tr
 {
 	const char *const *at = p->at;
 	const size_t *bytes = p->bytes;
-	size_t cwd_bytes = bytes[CWD] - (bytes[CWD] > 0); /* its newline */
+	size_t cwd_bytes = bytes[CWD] - (bytes[CWD] > 0); /* without its newline */
 	int r = buf_add(&st->text, "builtin cd -- ");
 	r = r ? r : state_quote(&st->text, at[CWD], cwd_bytes);
 	r = r ? r : buf_add(&st->text, "\nbuiltin unset OLDPWD\nbuiltin shopt -s extglob\n");
@@ -280,7 +295,7 @@ static int compose(struct state *st, const struct parts *p, const struct buf *tr
 	r = r ? r : add_exit_trap(&st->resume, st, hook);
 	if (r == 0 && st->on_exit.bytes > 0)
 		r = buf_addf(&st->text, "trap -- %s EXIT\n", buf_str(&st->on_exit));
-	/* Last: a shell with little room may not come as far. */
+	/* Limits come last: with little memory, the shell could not run the commands before. */
 	r = r ? r : buf_append(&st->text, buf_str(limits), limits->bytes);
 	return r ? r : take_options(st, at[OPTIONS], bytes[OPTIONS]);
 }
@@ -299,7 +314,7 @@ static int split(struct parts *p, const struct buf *report)
 	return p->bytes[END] == 3 && memcmp(p->at[END], "end", 3) == 0 ? 0 : -EMSGSIZE;
 }
 
-/* "STATUS:options…" */
+/* The first part is "STATUS:options…". */
 static int take_status(struct state *st, struct parts *p)
 {
 	const char *at = p->at[OPTIONS];
@@ -335,7 +350,7 @@ int state_take(struct state *st, const struct buf *report, const struct buf *tra
 	return r < 0 ? -EMSGSIZE : 0;
 }
 
-/* ---- as a JSON string ---- */
+/* ---- encoding as a JSON string ---- */
 
 static size_t encoded_bytes(const char *at, const char *end)
 {
@@ -346,8 +361,8 @@ static size_t encoded_bytes(const char *at, const char *end)
 }
 
 /*
- * The size of the largest variable smaller than @under, and what all smaller than that need.
- * Functions are not looked into: what quotes what in them only a shell knows.
+ * The size of the largest variable smaller than @under, and the total size of all smaller ones.
+ * Functions are kept as a whole: only a shell can parse their quoting.
  */
 static size_t largest(const struct state *st, size_t under, size_t *left)
 {

@@ -13,7 +13,7 @@
 
 enum doing { OTHER, READS, WAITS };
 
-/* What the process @pid is in the kernel for. Source: proc_pid_syscall(5). */
+/* The system call in which process @pid sleeps. Source: proc_pid_syscall(5). */
 static enum doing doing_of(const char *pid, const struct stat *pipe)
 {
 	char path[64], text[64];
@@ -25,7 +25,7 @@ static enum doing doing_of(const char *pid, const struct stat *pipe)
 	if (at >= 0)
 		(void)close(at);
 	text[n > 0 ? n : 0] = '\0';
-	if (n <= 0 || !isdigit((unsigned char)text[0])) /* "running", as a rule */
+	if (n <= 0 || !isdigit((unsigned char)text[0])) /* usually "running" */
 		return OTHER;
 	char *end;
 	long number = strtol(text, &end, 10);

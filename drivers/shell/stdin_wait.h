@@ -4,5 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Is the pipe @fd empty, and does @shell read it, or wait for a process while one reads it? */
+/*
+ * Is the pipe @fd empty, while @shell reads it or waits for a process, and some process reads it?
+ */
 bool stdin_is_awaited(pid_t shell, int fd);
