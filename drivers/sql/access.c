@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pragmas that harm neither the file nor the process. */
+/* Pragmas that can harm neither the file nor the process. */
 static const struct {
 	const char *name;
-	bool is_query; /* its argument says of what, and sets nothing */
+	bool is_query; /* its argument is a name to report about, not a value to set */
 } pragmas[] = {
 	{"application_id", false},
 	{"auto_vacuum", false},
@@ -74,7 +74,7 @@ static int check_pragma(struct db *db, const char *name, const char *argument)
 	for (size_t i = 0; i < ARRAY_LEN(pragmas); i++) {
 		if (sqlite3_stricmp(pragmas[i].name, name) != 0)
 			continue;
-		/* A number written here would make other connections believe in an old schema. */
+		/* Setting this number would make other connections believe in an old schema. */
 		if (argument && strcmp(pragmas[i].name, "schema_version") == 0)
 			return refuse(db, "PRAGMA", name, "it can only be read here");
 		db->wants_file = db->wants_file || (argument && !pragmas[i].is_query);
@@ -83,7 +83,7 @@ static int check_pragma(struct db *db, const char *name, const char *argument)
 	return refuse(db, "PRAGMA", name, "it is not one that is allowed here");
 }
 
-/* Does @path, its links resolved, lie below the workspace? Its last part need not exist. */
+/* Is @path, with links resolved, below the workspace? Its last component need not exist. */
 static bool is_in_workspace(const struct db *db, const char *path)
 {
 	char real[PATH_MAX], dir[PATH_MAX];
@@ -93,7 +93,7 @@ static bool is_in_workspace(const struct db *db, const char *path)
 		const char *slash = strrchr(path, '/');
 		const char *name = slash ? slash + 1 : path;
 		size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
-		/* A link to nowhere would be followed when the file is made. */
+		/* Refuse a dangling link: creating the file would follow it. */
 		if (lstat(path, &st) == 0 || n >= sizeof dir || strcmp(name, "..") == 0)
 			return false;
 		snprintf(dir, sizeof dir, "%.*s", n > 0 ? (int)n : 1, n > 0 ? path : ".");
@@ -106,7 +106,10 @@ static bool is_in_workspace(const struct db *db, const char *path)
 
 static int check_attach(struct db *db, const char *path)
 {
-	/* An ATTACH is asked about when it is prepared, that of a VACUUM INTO when it runs. */
+	/*
+	 * SQLite asks about ATTACH when the statement is prepared, but about that of VACUUM INTO
+	 * when it runs.
+	 */
 	const char *what = db->is_running ? "VACUUM INTO" : "ATTACH";
 	if (!path)
 		return refuse(db, what, "", "the file must be a plain string");
@@ -157,7 +160,7 @@ int access_check(void *arg, int action, const char *a, const char *b, const char
 	default:
 		break;
 	}
-	/* DROP TABLE is asked about as a change of the schema's own table. */
+	/* SQLite reports DROP TABLE as a change of the schema table. */
 	bool is_schema = a && sqlite3_stricmp(a, "sqlite_master") == 0;
 	if (is_files(schema) && action != SQLITE_TRANSACTION && action != SQLITE_SAVEPOINT)
 		return refuse(db, "table", a && !is_schema ? a : "files",

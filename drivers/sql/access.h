@@ -1,10 +1,10 @@
-/* What statements may do beyond tables. SPDX-License-Identifier: Apache-2.0 */
+/* Which statements are allowed beyond tables. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 /*
- * SQLite's authorizer; @arg is the struct db. Refused, with a reason in db->reason: load_extension,
- * pragmas that are not in the list, attaching a file that is not below the workspace, writing to
- * the schema "files". Sets db->wants_file for all that does more than read.
+ * SQLite's authorizer; @arg is the struct db. Denies, with the reason in db->reason:
+ * load_extension, pragmas that are not listed, attaching files outside of the workspace, and
+ * changes in the schema "files". Sets db->wants_file for every action that does more than read.
  */
 int access_check(void *arg, int action, const char *a, const char *b, const char *schema,
 	const char *trigger);

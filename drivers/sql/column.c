@@ -17,7 +17,10 @@ const char *column_type_name(enum column_type type)
 	return names[type];
 }
 
-/* Digits, sign, point and exponent at the right places? Returns: the type it could be. */
+/*
+ * Are digits, sign, point and exponent in the right places? Returns: the type the field could
+ * have.
+ */
 static enum column_type shape(const char *text)
 {
 	const char *p = text + (*text == '-');
@@ -80,7 +83,7 @@ void columns_done(struct columns *c)
 	*c = (struct columns){0};
 }
 
-/* What the rows below the first say of each column, and what the first row itself is. */
+/* What the rows after the first say about each column, and what the first row itself would say. */
 struct look {
 	size_t n;
 	bool has_value[CSV_FIELDS_MAX];
@@ -129,7 +132,7 @@ static bool has_header(const struct look *look)
 	return !is_any_number || is_above_numbers;
 }
 
-/* Returns: the name, made unique by _2, _3 …, or NULL. Owns: the caller frees. */
+/* Returns: the name, made unique by a suffix _2, _3 …, or NULL. Owns: the caller frees. */
 static char *make_name(const struct columns *c, size_t i, const struct csv_field *field)
 {
 	char base[NAME_BYTES_MAX + 1], *name = NULL;
@@ -146,7 +149,10 @@ static char *make_name(const struct columns *c, size_t i, const struct csv_field
 	else
 		snprintf(base, sizeof base, "%.*s", (int)bytes, text);
 	for (size_t k = 1;; k++) {
-		/* A thousand equal names must not be tried a thousand times each. */
+		/*
+		 * Remember the last suffix: a thousand equal names must not try a thousand
+		 * suffixes each.
+		 */
 		size_t suffix = k <= 10 ? k : i + k;
 		bool is_taken = false;
 		int r = k == 1 ? asprintf(&name, "%s", base)
@@ -182,7 +188,7 @@ static int fill_columns(struct columns *out, const struct look *look, const stru
 	return 0;
 }
 
-/* Read on from the first row, so far as the sample goes. */
+/* Look at the rows after the first, up to the end of the sample. */
 static int look_at(struct columns *out, struct look *look, struct csv *c, uint64_t first_offset)
 {
 	uint64_t n_rows = 0;
@@ -195,7 +201,7 @@ static int look_at(struct columns *out, struct look *look, struct csv *c, uint64
 		if (n_rows >= LOOK_ROWS || c->row_offset > first_offset + CSV_SAMPLE_BYTES)
 			break;
 	}
-	/* A row that is too long, later, is the reader's to report when it is reached. */
+	/* Ignore a row that is too long; the reader reports that when it gets there. */
 	if (r < 0 && r != -E2BIG)
 		return r;
 	out->row_bytes = (c->from + c->at - first_offset) / (n_rows + 1);

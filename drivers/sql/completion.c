@@ -45,7 +45,7 @@ static void add_rows(struct list *l, struct db *db, const char *sql, const char 
 	db->is_own = false;
 }
 
-/* sales.csv can be written `sales`; a name that is no plain word must stand in quotes. */
+/* sales.csv can be written as `sales`; a name that is not a plain word needs quotes. */
 static void add_files(struct list *l)
 {
 	DIR *dir = opendir(".");
@@ -81,7 +81,7 @@ static void add_keywords(struct list *l)
 	}
 }
 
-/* table.col…: the columns of the table. */
+/* After "table." complete the columns of the table. */
 static void add_columns_of(struct list *l, struct db *db)
 {
 	char table[WORD_BYTES_MAX];

@@ -31,7 +31,7 @@ void csv_seek(struct csv *c, uint64_t offset)
 		c->at = (size_t)(offset - c->from);
 		return;
 	}
-	/* A row here and a row there: do not read much ahead. */
+	/* For reading single rows at scattered places: read little ahead. */
 	c->want = FIRST_READ_BYTES;
 	c->from = offset;
 	c->at = c->n_in = 0;
@@ -64,7 +64,7 @@ static int fill(struct csv *c)
 	return c->at < c->n_in ? 1 : fill(c);
 }
 
-/* The bytes up to the closing quote; a doubled quote is one. The opening one has been read. */
+/* Read up to the closing quote; a doubled quote stands for one. The opening quote has been read. */
 static int read_quoted(struct csv *c)
 {
 	for (;;) {
@@ -184,7 +184,7 @@ static ssize_t read_sample(void *arg, char *out, size_t bytes, uint64_t offset)
 	return (ssize_t)n;
 }
 
-/* A quote within a field that does not begin with one: it was cut at the wrong places. */
+/* A quote inside a field that does not start with one suggests a wrong delimiter. */
 static bool has_stray_quote(const struct csv *c)
 {
 	for (size_t i = 0; i < c->n_fields; i++) {
@@ -195,7 +195,10 @@ static bool has_stray_quote(const struct csv *c)
 	return false;
 }
 
-/* In thousandths: how many rows have as many fields as the first, if those are more than one. */
+/*
+ * In thousandths: the share of rows with as many fields as the first one, if that has more than
+ * one.
+ */
 static size_t score(struct sample *sample, char delimiter, bool is_whole, size_t *n_fields)
 {
 	struct csv c;

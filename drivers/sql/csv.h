@@ -1,5 +1,8 @@
-/* Rows of delimited text, streamed: RFC 4180 and what is found in the wild.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A streaming reader of delimited text, as in RFC 4180 and as it occurs in practice.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -9,17 +12,17 @@
 #include <sys/types.h>
 
 enum {
-	CSV_FIELDS_MAX = 1000,	     /* of a row; more are passed over */
-	CSV_ROW_MAX_BYTES = 8 << 20, /* of a row, quotes removed */
-	CSV_SAMPLE_BYTES = 64 << 10, /* what a dialect is guessed from */
+	CSV_FIELDS_MAX = 1000,	     /* fields of a row; further ones are ignored */
+	CSV_ROW_MAX_BYTES = 8 << 20, /* bytes of a row, without quotes */
+	CSV_SAMPLE_BYTES = 64 << 10, /* bytes from which a dialect is guessed */
 	CSV_CHUNK_BYTES = 256 << 10,
 };
 
-/* Where bytes come from: as pread(). */
+/* Reads the source, like pread(). */
 typedef ssize_t csv_read(void *arg, char *out, size_t bytes, uint64_t offset);
 
 struct csv_field {
-	const char *text; /* not terminated */
+	const char *text; /* not NUL-terminated */
 	size_t bytes;
 	bool is_quoted;
 };
@@ -32,32 +35,32 @@ struct csv {
 	size_t at, n_in, want;
 	uint64_t from;
 	struct buf row;
-	size_t *ends; /* of the fields in row */
+	size_t *ends; /* ends of the fields within @row */
 	bool *quoted;
 	size_t n_fields;
-	uint64_t row_offset; /* where the row that was read begins */
+	uint64_t row_offset; /* offset of the row that was read */
 };
 
-/* Start at the first byte; a UTF-8 byte order mark is passed over. Owns: what it allocates. */
+/* Start at the first byte, after a UTF-8 byte order mark. Owns: buffers, freed by csv_done(). */
 void csv_init(struct csv *c, csv_read *read, void *arg, char delimiter);
 void csv_done(struct csv *c);
 
 /*
- * Read a row. A row ends with LF, CRLF or CR outside of quotes; lines without anything are no rows.
- * A quote is one only at the start of a field; what follows the closing quote is taken as it is.
+ * Read a row. A row ends with LF, CRLF or CR outside of quotes; empty lines are skipped. A quote
+ * is special only at the start of a field; text after the closing quote is taken literally.
  *
  * Returns: 1, 0 at the end, -E2BIG (CSV_ROW_MAX_BYTES), -ENOMEM, or the reader's negative errno.
  */
 int csv_next(struct csv *c);
 
-/* Go on with the row that begins at @offset, as row_offset said. */
+/* Continue with the row at @offset, an earlier value of row_offset. */
 void csv_seek(struct csv *c, uint64_t offset);
 
-/* Field @i of the row, until the next call; beyond the last: empty and not quoted. */
+/* Field @i of the row, valid until the next call; beyond the last field: empty and not quoted. */
 struct csv_field csv_field(const struct csv *c, size_t i);
 
 /*
- * Which of `,` tab `;` `|` divides the fields of @sample: the one that gives the most rows an equal
- * number of fields, more than one. Returns: ',' when none does.
+ * Guess the delimiter of @sample among `,` tab `;` `|`: the one for which most rows have an equal
+ * number of fields, more than one. Returns: ',' when there is no such delimiter.
  */
 char csv_sniff(const char *sample, size_t bytes, bool is_whole);

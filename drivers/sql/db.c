@@ -80,7 +80,10 @@ static int configure(struct db *db)
 
 static int open_as(struct db *db, const char *name)
 {
-	/* A link may lead out of the workspace, to what no rollback puts back. */
+	/*
+	 * Do not follow a link: it could lead out of the workspace, to a file that a rollback
+	 * does not restore.
+	 */
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE |
 		SQLITE_OPEN_NOFOLLOW;
 	(void)sqlite3_close_v2(db->h);
@@ -117,7 +120,10 @@ static bool is_same_time(const struct stat *a, const struct stat *b)
 		a->st_size == b->st_size;
 }
 
-/* Has the connection something that opening anew would lose: temporary tables, attached files? */
+/*
+ * Does the connection have state that reopening would lose, such as temporary tables and attached
+ * files?
+ */
 static bool has_own_state(struct db *db)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -142,7 +148,9 @@ int db_begin(struct db *db)
 		st.st_ino == db->seen.st_ino) {
 		if (is_same_time(&st, &db->seen))
 			return SQLITE_OK;
-		/* Written by another program, or put back: a page in memory may be of another time.
+		/*
+		 * The file was written by another program, or restored by a rollback: cached
+		 * pages may be outdated.
 		 */
 		if (has_own_state(db))
 			return sqlite3_file_control(db->h, "main", SQLITE_FCNTL_RESET_CACHE, NULL),
@@ -160,7 +168,7 @@ int db_use_file(struct db *db)
 
 bool db_has_point(struct db *db)
 {
-	/* A COMMIT, or an error that rolled back everything, took the savepoint with it. */
+	/* A COMMIT, or an error that rolled back everything, has ended the savepoint. */
 	return db->has_point && !sqlite3_get_autocommit(db->h);
 }
 
@@ -177,11 +185,15 @@ int db_point(struct db *db)
 int db_release(struct db *db)
 {
 	int rc = db_has_point(db) ? db_own(db, release) : SQLITE_OK;
-	db->has_point = rc != SQLITE_OK; /* then it is still there, to go back to */
+	/* after a failure the savepoint still exists, to roll back to */
+	db->has_point = rc != SQLITE_OK;
 	return rc;
 }
 
-/* A transaction that is ours is not committed, as RELEASE would: that writes to the file. */
+/*
+ * Roll back to the savepoint. If it was the outermost transaction, use ROLLBACK: RELEASE would
+ * commit, which writes to the file.
+ */
 static int take_back(struct db *db)
 {
 	if (db->is_outermost)
@@ -198,7 +210,7 @@ int db_end(struct db *db, bool is_kept)
 	if (is_kept)
 		rc = db_release(db);
 	if (!is_kept || rc != SQLITE_OK) {
-		db_stop = 0; /* undoing must not be stopped */
+		db_stop = 0; /* an interrupt must not stop the rollback */
 		int undone = db_has_point(db) ? take_back(db) : SQLITE_OK;
 		rc = rc == SQLITE_OK ? undone : rc;
 		db->has_point = false;

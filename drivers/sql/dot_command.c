@@ -19,7 +19,7 @@ struct command {
 	int (*run)(struct step *s, const char *at, int argc, char **argv);
 };
 
-/* A statement of ours with one text in it, shown as the step's result. */
+/* Run a statement of ours with one text argument, and show the result as the step's. */
 static int show(struct step *s, const char *at, const char *fmt, const char *text)
 {
 	char *sql = sqlite3_mprintf(fmt, text);
@@ -29,8 +29,10 @@ static int show(struct step *s, const char *at, const char *fmt, const char *tex
 	return r;
 }
 
-/* A file by the name that a statement gives it: without its ending, unless that is the name of
- * another. */
+/*
+ * The name by which a statement refers to a file: without its suffix, unless another file has
+ * that name.
+ */
 static void add_file_row(struct db *db, sqlite3_str *sql, const char *file)
 {
 	char name[FILES_NAME_BYTES], path[FILES_PATH_BYTES];
@@ -53,7 +55,7 @@ static int run_tables(struct step *s, const char *at, int argc, char **argv)
 	for (int n = 0; dir && n < LISTED_MAX && (entry = readdir(dir));)
 		if (files_is_table(entry->d_name) && entry->d_name[0] != '.') {
 			add_file_row(s->db, sql, entry->d_name);
-			if (++n % 400 == 0) /* a compound has at most 500 parts */
+			if (++n % 400 == 0) /* a compound SELECT has at most 500 parts */
 				sqlite3_str_appendall(
 					sql, ") UNION ALL SELECT * FROM (VALUES ('', '')");
 		}
@@ -68,7 +70,7 @@ static int run_tables(struct step *s, const char *at, int argc, char **argv)
 	return r;
 }
 
-/* What a file's columns are, as CREATE TABLE would say it. Returns: 0, -1 with an error. */
+/* Append a file's columns in the form of CREATE TABLE. Returns: 0, or -1 with an error. */
 static int add_file_schema(struct step *s, const char *at, const char *name, struct buf *out)
 {
 	struct db *db = s->db;
@@ -131,7 +133,7 @@ static int run_databases(struct step *s, const char *at, int argc, char **argv)
 	return show(s, at, "SELECT name, file FROM pragma_database_list WHERE name <> %Q", "files");
 }
 
-/* The columns of a file as a table's definition. Owns: the caller frees with sqlite3_free(). */
+/* A CREATE TABLE statement for a file's columns. Owns: the caller frees with sqlite3_free(). */
 static char *import_schema(struct step *s, const char *alias, const char *table)
 {
 	cleanup_buf struct buf schema = BUF_INIT(SCHEMA_BYTES_MAX);
@@ -186,7 +188,10 @@ static int run_quit(struct step *s, const char *at, int argc, char **argv)
 	return 0;
 }
 
-/* How results look is not for the code to say; scripts that set it should still run. */
+/*
+ * The format of results is fixed; commands that set it are accepted, so that scripts with them
+ * run.
+ */
 static int run_look(struct step *s, const char *at, int argc, char **argv)
 {
 	(void)s;
@@ -228,7 +233,7 @@ static int run_help(struct step *s, const char *at, int argc, char **argv)
 	return step_text(s, buf_str(&out), out.bytes);
 }
 
-/* Cut a line at blanks, but for those in quotes. Returns: how many words, or -1. */
+/* Split a line at blanks outside of quotes. Returns: the number of words, or -1. */
 static int split(char *line, char **argv)
 {
 	int argc = 0;
@@ -243,7 +248,7 @@ static int split(char *line, char **argv)
 		if (*p)
 			*p++ = '\0';
 	}
-	/* `.tables;` is a habit. */
+	/* Allow a final semicolon, as in `.tables;`: many write it from habit. */
 	for (int i = 0; i < argc; i++)
 		if (i == argc - 1 && strlen(argv[i]) > 1 && argv[i][strlen(argv[i]) - 1] == ';')
 			argv[i][strlen(argv[i]) - 1] = '\0';

@@ -5,15 +5,21 @@
 #include <string.h>
 #include <strings.h>
 
-/* A value as SQL reads it. What quote() writes for an infinity is no number. */
+/*
+ * A value as SQL literal. For an infinity, SQLite's quote() writes text that SQL does not read as
+ * a number.
+ */
 #define VALUE                                                                                      \
 	"SELECT CASE ?1 WHEN 9e999 THEN '9.0e+999' WHEN -9e999 THEN '-9.0e+999' ELSE quote(?1) END"
 
-/* Those that are generated can be read and not be inserted: table_info leaves them out. */
+/*
+ * The columns that can be inserted. table_info leaves out generated columns, which can only be
+ * read.
+ */
 #define COLUMNS                                                                                    \
 	"SELECT group_concat(printf('\"%%w\"', name), ',') FROM pragma_table_info(%Q, 'main')"
 
-/* @before: a column more, and a comma; or "". */
+/* @before: an additional column with a comma, or "". */
 static int prepare_rows(struct db *db, const char *table, const char *before, sqlite3_stmt **out)
 {
 	sqlite3_stmt *columns = NULL;
@@ -30,8 +36,10 @@ static int prepare_rows(struct db *db, const char *table, const char *before, sq
 	return rc;
 }
 
-/* What follows the table's name: of a search index the rows' numbers are kept, as those of another
- * table. */
+/*
+ * The column list after a table's name. For a full-text index, rowids are kept too: they may
+ * refer to another table's.
+ */
 static void write_names(sqlite3_stmt *stmt, bool has_rowid)
 {
 	for (int i = 0; has_rowid && i < sqlite3_column_count(stmt); i++) {
@@ -42,7 +50,7 @@ static void write_names(sqlite3_stmt *stmt, bool has_rowid)
 	fputs(has_rowid ? ") VALUES(" : " VALUES(", stdout);
 }
 
-/* Every row as INSERT INTO. */
+/* Write each row as INSERT INTO. */
 static int dump_rows(struct db *db, const char *table, bool has_rowid)
 {
 	sqlite3_stmt *stmt = NULL, *quote = NULL;
@@ -69,9 +77,9 @@ static int dump_rows(struct db *db, const char *table, bool has_rowid)
 }
 
 /*
- * A virtual table keeps its rows in tables of its own, which it makes itself; so the definition and
- * the rows are written, where such rows can be written again: those of a search index and of an
- * R-tree. Of an index without its texts, and of other modules, the definition is all there is.
+ * A virtual table. It stores its rows in shadow tables that it creates itself, so only its
+ * definition and rows are written, if rows can be inserted again: for full-text indexes and
+ * R-trees. For a contentless index, and for other modules, only the definition is written.
  */
 static int dump_virtual(struct db *db, const char *name, const char *text)
 {

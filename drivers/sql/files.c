@@ -66,7 +66,7 @@ int files_create(struct files *f, struct db *db, const char *name, const char *p
 	return rc;
 }
 
-/* csvN of a read_csv(…). Returns: NULL when it is another name. */
+/* The read_csv(…) call behind the name csvN. Returns: NULL for other names. */
 static const struct file_call *find_call(const struct files *f, const char *name)
 {
 	char *end;
@@ -107,7 +107,10 @@ void files_forget(struct files *f)
 void files_drop(struct files *f, struct db *db)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		/* Gone already, when what made it was rolled back. */
+		/*
+		 * Ignore a failure: the table does not exist any more if its creation was rolled
+		 * back.
+		 */
 		char *sql = sqlite3_mprintf("DROP TABLE IF EXISTS files.\"%w\"", f->names[i]);
 		if (sql)
 			(void)db_own(db, sql);
@@ -139,7 +142,7 @@ static bool read_bool(const char *text, bool *out)
 	return false;
 }
 
-/* Returns: NULL, or what is wrong. */
+/* Parse one option. Returns: NULL, or a description of the problem. */
 static const char *set_option(struct dialect *d, const struct token *name, const char *value)
 {
 	bool yes = false;
@@ -165,7 +168,10 @@ static const char *set_option(struct dialect *d, const struct token *name, const
 	return "options are delim, header, all_text and skip";
 }
 
-/* The arguments behind `read_csv(`; *@text goes behind `)`. Returns: NULL, or what is wrong. */
+/*
+ * Parse the arguments after `read_csv(`; *@text moves past `)`. Returns: NULL, or a description
+ * of the problem.
+ */
 static const char *read_call(const char **text, struct file_call *call)
 {
 	char value[64];
@@ -189,7 +195,7 @@ static const char *read_call(const char **text, struct file_call *call)
 	return scan_is(&t, ")") ? NULL : "a parenthesis is missing";
 }
 
-/* The name of the table, and blanks up to where the call ended; lines stay. */
+/* Replace the call by the table's name, padded with blanks; line breaks stay. */
 static void put_name(char *start, const char *end, size_t number)
 {
 	char name[FILES_NAME_BYTES];
@@ -197,7 +203,7 @@ static void put_name(char *start, const char *end, size_t number)
 	for (char *p = start; p < end; p++)
 		if (*p != '\n')
 			*p = ' ';
-	/* read_csv('x') has 13 bytes or more, but a line break may stand among the first. */
+	/* read_csv('x') has at least 13 bytes, but the first ones may contain a line break */
 	if (memchr(start, '\n', n))
 		memset(start, ' ', n);
 	memcpy(start, name, n);

@@ -65,7 +65,7 @@ static void median_end(sqlite3_context *ctx)
 		sqlite3_free(v->list);
 }
 
-/* ---- spread ---- */
+/* ---- variance ---- */
 
 /* Source: Welford, Technometrics 4 (1962): one pass, no cancellation. */
 struct spread {

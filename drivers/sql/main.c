@@ -1,8 +1,8 @@
 /*
  * The SQL driver: SQLite behind the frames of docs/reference/protocol.md, on descriptor 3.
  *
- * One connection for as long as the driver lives; all state that matters is in a file of the
- * workspace (db.h), so that a new driver goes on where the last one was.
+ * It has one connection. All state that matters is in a file of the workspace (db.h), so that a
+ * new driver continues where the last one stopped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,18 +27,18 @@ enum { CHANNEL = 3, VALUE_BYTES_MIN = 4 << 10, VALUE_BYTES_MAX = 2 << 20, READ_B
 
 struct driver {
 	struct db db;
-	const char *id; /* of the step that runs */
+	const char *id; /* of the running step */
 };
 
 static void on_interrupt(int signal)
 {
 	(void)signal;
-	db_stop = 1; /* read by the progress handler: no connection is touched here */
+	db_stop = 1; /* read by the progress handler; no SQLite function may be called here */
 }
 
 /* ---- frames ---- */
 
-/* Returns: 0, -1 when nobody listens. */
+/* Returns: 0, or -1 when the engine is gone. */
 static int send_frame(enum frame_type type, const struct buf *payload)
 {
 	cleanup_buf struct buf frame = BUF_INIT(FRAME_MAX_BYTES + FRAME_HEAD_BYTES);
@@ -59,7 +59,7 @@ static void add_text(struct buf *out, const char *name, const char *text)
 	(void)utf8_quote(out, text, strlen(text));
 }
 
-/* {"id": …, and what @rest says. */
+/* A frame {"id": …, followed by @rest. */
 static int send_with_id(enum frame_type type, const char *id, const char *rest)
 {
 	cleanup_buf struct buf out = BUF_INIT(FRAME_MAX_BYTES);
@@ -96,7 +96,7 @@ static void on_display(void *arg, const struct buf *mimes)
 	(void)send_frame(FRAME_DISPLAY, &out);
 }
 
-/* The lines of a traceback. Owns: the caller frees the buffers. */
+/* The traceback as lines. Owns: the caller frees the buffers. */
 static size_t trace(const struct step_error *e, const char *filename, struct buf lines[4])
 {
 	size_t n = 0;
@@ -112,7 +112,7 @@ static size_t trace(const struct step_error *e, const char *filename, struct buf
 	return n + 1;
 }
 
-/* As a member of RESULT, and for people on stderr. */
+/* Write the error as a member of RESULT, and to stderr for people. */
 static void add_error(struct buf *out, const struct step_error *e, const char *filename)
 {
 	struct buf lines[4];
@@ -187,7 +187,7 @@ static int run_step(struct driver *d, const json_t *request, const char *id)
 	return r;
 }
 
-/* ---- the rest ---- */
+/* ---- other frames ---- */
 
 static int set_up(struct driver *d, const json_t *request, const char *id)
 {
@@ -219,7 +219,7 @@ static int refuse(const char *what)
 	return -1;
 }
 
-/* Returns: 1 to go on, 0 to leave, -1 after what is no frame, or when nobody listens. */
+/* Returns: 1 to continue, 0 to end, -1 for an invalid frame or when the engine is gone. */
 static int take(struct driver *d, const struct frame *frame)
 {
 	json_error_t error;
@@ -279,7 +279,8 @@ int main(void)
 	struct driver d;
 	(void)sigaction(SIGINT, &interrupt, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error of the statement */
+	/* a file that becomes too large is an error of the statement */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth() */
 	db_setup(&d.db);
 	if (seed)

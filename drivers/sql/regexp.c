@@ -25,7 +25,7 @@ static void free_code(void *code)
 	pcre2_code_free(code);
 }
 
-/* The compiled pattern, kept for the other rows when it is the same for all of them. */
+/* Cache the compiled pattern when it is the same for all rows. */
 static pcre2_code *compile(sqlite3_context *ctx, sqlite3_value *pattern, bool *is_ours)
 {
 	int code;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of 250,000 parts that the engine takes: members, elements, containers. */
+/* Of the 250,000 values that the engine accepts: members, elements, containers. */
 enum { JSON_HEAD_MAX_BYTES = 1 << 20, JSON_PARTS_MAX = 240000 };
 
 void result_done(struct result *r)
@@ -121,7 +121,7 @@ static void put_value(struct result *r, sqlite3_stmt *stmt, int i)
 	put_blob(&r->json, data, n);
 }
 
-/* All of the row, or nothing of it and of those that follow. */
+/* Add a whole row or nothing; after the first row that does not fit, no further rows. */
 static int put_row(struct result *r, sqlite3_stmt *stmt)
 {
 	size_t start = r->json.bytes;
@@ -161,7 +161,7 @@ int result_row(struct result *r, sqlite3_stmt *stmt)
 	return put_row(r, stmt);
 }
 
-/* The declared type, or the one all values have. */
+/* The declared type of a column, or the type that all its values have. */
 static const char *type_name(const struct result *r, size_t i)
 {
 	unsigned seen = r->seen[i] & ~(1u << CELL_NULL);
@@ -197,7 +197,7 @@ static void write_json(const struct result *r, struct buf *out)
 		r->is_cut ? "true" : "false");
 }
 
-/* Up to RESULT_ROWS all are shown; beyond, the last RESULT_TAIL take the place of as many. */
+/* Up to RESULT_ROWS rows are shown completely; of more, the last RESULT_TAIL replace as many. */
 static void list_rows(const struct result *r, const struct cell **rows, struct grid *grid)
 {
 	uint64_t n_ring = r->n_rows > RESULT_ROWS ? r->n_rows - RESULT_ROWS : 0;

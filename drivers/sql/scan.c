@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A scanner for SQL. It knows words, strings, quoted names, comments and single characters, which
+ * is enough to tell where statements and dot commands begin and which words a statement contains.
+ * SQLite's own parser decides what is valid: unterminated strings and comments simply extend to
+ * the end.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "scan.h"
 
 #include <ctype.h>
@@ -25,7 +32,9 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* Behind the closing quote; a doubled one does not close. */
+/*
+ * Skip past the closing quote. A doubled quote does not close, except that "]" cannot be doubled.
+ */
 static const char *skip_quoted(const char *text, char close)
 {
 	while (*text) {

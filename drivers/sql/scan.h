@@ -1,4 +1,8 @@
-/* SQL as words: enough to find where statements begin. Pure. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SQL as tokens: enough to find where statements begin. Pure.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +16,13 @@ struct token {
 	size_t bytes;
 };
 
-/* Behind blanks and comments; a `--` or slash-star comment that never ends reaches to the end. */
+/* Skip blanks and comments; an unterminated comment extends to the end. */
 const char *scan_blanks(const char *text);
 
-/* The next token; @text goes behind it. */
+/* Read the next token; @text moves past it. */
 struct token scan_token(const char **text);
 
-/* Is it this word, but for case? */
+/* Is it this word, regardless of case? */
 bool scan_is(const struct token *t, const char *word);
 
 /* Copy a token without its quotes. Returns: false when it is longer than @max. */

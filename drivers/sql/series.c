@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Its columns: what it gives, and the arguments, which are hidden. */
+/* Columns: the value, and the arguments, which are hidden columns. */
 enum { VALUE, START, STOP, STEP, N_COLUMNS };
 enum { N_ARGUMENTS = N_COLUMNS - START };
 
@@ -38,8 +38,10 @@ static int series_disconnect(sqlite3_vtab *table)
 	return SQLITE_OK;
 }
 
-/* The arguments that are given become those of series_filter(), in their order: bit i of idxNum is
- * the i-th. */
+/*
+ * Pass the arguments that are constrained to series_filter(), in their order: bit i of idxNum
+ * stands for the i-th.
+ */
 static int series_best(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	int at[N_ARGUMENTS] = {-1, -1, -1}, n = 0;
@@ -50,7 +52,8 @@ static int series_best(sqlite3_vtab *table, sqlite3_index_info *info)
 			info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
 		if (!info->aConstraint[i].usable)
-			return SQLITE_CONSTRAINT; /* in another order of the join it will be */
+			/* not usable now: the planner will try another join order */
+			return SQLITE_CONSTRAINT;
 		at[k] = i;
 	}
 	for (int k = 0; k < N_ARGUMENTS; k++)
@@ -136,7 +139,8 @@ static int series_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 int series_register(sqlite3 *db)
 {
 	static const sqlite3_module module = {
-		.xConnect = series_connect, /* without xCreate: it is there by its name */
+		/* no xCreate: the table exists under the module's name */
+		.xConnect = series_connect,
 		.xBestIndex = series_best,
 		.xDisconnect = series_disconnect,
 		.xOpen = series_open,

@@ -5,8 +5,8 @@
 #include <sqlite3.h>
 
 /*
- * Add the table to a connection: a column value, from start to stop by step (1 when it is not
- * given, and for 0), downwards when it is negative. Without a stop it ends at 4294967295. Returns:
- * an SQLite code.
+ * Add the table to a connection: one column, value, from start to stop in steps of step (1 when
+ * not given or 0), downwards when step is negative. Without stop the series ends at 4294967295.
+ * Returns: an SQLite code.
  */
 int series_register(sqlite3 *db);

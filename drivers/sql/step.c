@@ -1,4 +1,25 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One step: splitting the code into statements, running them, and describing failures.
+ *
+ * run_all() repeats: skip blanks, then run a dot command or a statement; SQLite tells where a
+ * statement ends. Preparing a statement is a loop (prepare()). If SQLite does not know a table,
+ * and a file of that name exists, a virtual table over the file is created and the statement is
+ * prepared again. If the statement writes and main is still in memory, main becomes the file
+ * first.
+ *
+ * Atomicity (run_prepared()). Before the first statement that writes, a savepoint is set, to
+ * which the step rolls back if it fails. Some statements cannot run within a savepoint (VACUUM,
+ * ATTACH, some PRAGMAs), and others handle transactions themselves (BEGIN, COMMIT, SAVEPOINT …).
+ * Before these the savepoint is released, which keeps what the step has done so far (has_kept): a
+ * later failure undoes only what follows. The result of a failed step says which it was: the
+ * whole step, a part, or a transaction of earlier steps.
+ *
+ * Counting changed rows. "N rows changed" must not count rows that were rolled back. SQLite's
+ * commit and rollback hooks report whole transactions; savepoints of the program have no hook, so
+ * see_savepoint() recognizes SAVEPOINT and ROLLBACK TO and remembers the count at each.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "step.h"
 
 #include "base/utf8.h"
@@ -61,7 +82,7 @@ static const char *error_name(int rc)
 	return "SQLError";
 }
 
-/* Where @at is: the number of the line, its text, and with @is_exact a caret below the place. */
+/* Find the line of @at: its number and text, and with @is_exact a caret below the place. */
 static void locate(struct step *s, const char *at, bool is_exact)
 {
 	struct step_error *e = &s->error;
@@ -98,7 +119,7 @@ int step_fail(struct step *s, const char *at, const char *name, const char *fmt,
 	return -1;
 }
 
-/* The table that SQLite did not find. Returns: NULL when that is not what it says. */
+/* The table that SQLite's message reports as unknown. Returns: NULL for other messages. */
 static const char *unknown_table(sqlite3 *h)
 {
 	static const char says[] = "no such table: ";
@@ -106,7 +127,7 @@ static const char *unknown_table(sqlite3 *h)
 	return strncmp(text, says, sizeof says - 1) == 0 ? text + sizeof says - 1 : NULL;
 }
 
-/* A statement of other databases that a command stands for. */
+/* A hint for statements of other databases for which there is a dot command. */
 static const char *foreign(const char *sql)
 {
 	static const struct {
@@ -122,7 +143,7 @@ static const char *foreign(const char *sql)
 	return t.bytes == 1 && *t.text == '\\' ? ": here it is .tables, or .schema TABLE" : "";
 }
 
-/* What to do about an error of SQLite's in @sql, to stand behind its message, or "". */
+/* A hint on SQLite's error in @sql, to append to the message; or "". */
 static const char *hint(struct db *db, int rc, const char *sql)
 {
 	char path[FILES_PATH_BYTES];
@@ -158,7 +179,7 @@ int step_fail_sql(struct step *s, const char *at, int rc)
 
 /* ---- results ---- */
 
-/* The result before becomes a display: only the last is the step's value. */
+/* Send the previous result as a display: only the last one is the step's value. */
 static void flush_value(struct step *s)
 {
 	if (s->value.bytes > 0)
@@ -212,7 +233,10 @@ static int take_change(sqlite3_stmt *stmt)
 
 /* ---- statements ---- */
 
-/* What ends our savepoint, as SQLite does these only outside of one, or they are about it. */
+/*
+ * Does the statement have to run without our savepoint, since SQLite allows it only outside of
+ * one or it handles transactions?
+ */
 static bool is_outside(const char *sql)
 {
 	static const char *const words[] = {"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT",
@@ -224,7 +248,7 @@ static bool is_outside(const char *sql)
 	return false;
 }
 
-/* ---- how much has changed: what was rolled back has not ---- */
+/* ---- number of changed rows, without those rolled back ---- */
 
 static int on_commit(void *arg)
 {
@@ -239,7 +263,10 @@ static void on_rollback(void *arg)
 	s->n_changed = s->n_committed;
 }
 
-/* SAVEPOINT a, and ROLLBACK [TRANSACTION] TO [SAVEPOINT] a, which no hook tells of. */
+/*
+ * Recognize SAVEPOINT a, and ROLLBACK [TRANSACTION] TO [SAVEPOINT] a, for which there are no
+ * hooks.
+ */
 static void see_savepoint(struct step *s, const char *sql)
 {
 	char name[STEP_NAME_BYTES];
@@ -266,7 +293,7 @@ static void see_savepoint(struct step *s, const char *sql)
 		return;
 	while (s->n_marks > 0 && strcasecmp(s->marks[s->n_marks - 1].name, name) != 0)
 		s->n_marks--;
-	/* One that is not known is of an earlier step: all of this one is undone. */
+	/* An unknown savepoint was set in an earlier step: this whole step is undone. */
 	s->n_changed = s->n_marks > 0 ? s->marks[s->n_marks - 1].n_changed : 0;
 }
 
@@ -280,7 +307,7 @@ static bool changes_rows(const char *sql)
 	return false;
 }
 
-/* PRAGMA table_info(orders) says nothing of a table that is not there: it may be that of a file. */
+/* PRAGMA table_info(orders) is silent about an unknown table; create it if there is such a file. */
 static int resolve_asked(struct db *db, const char *sql)
 {
 	char name[FILES_NAME_BYTES];
@@ -291,7 +318,7 @@ static int resolve_asked(struct db *db, const char *sql)
 	if (!scan_is(&t, "table_info") && !scan_is(&t, "table_xinfo"))
 		return SQLITE_OK;
 	t = scan_token(&sql);
-	t = scan_token(&sql); /* behind the bracket, or = */
+	t = scan_token(&sql); /* after the parenthesis or = */
 	if (t.kind == SCAN_END || !scan_plain(&t, name, sizeof name) ||
 		sqlite3_table_column_metadata(
 			db->h, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
@@ -300,7 +327,10 @@ static int resolve_asked(struct db *db, const char *sql)
 	return r < 0 ? -r : SQLITE_OK;
 }
 
-/* Prepare, making tables of files it names, and the database file if it writes. */
+/*
+ * Prepare a statement, creating tables for the files it names, and the database file if it
+ * writes.
+ */
 static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const char **tail)
 {
 	struct db *db = s->db;
@@ -324,7 +354,9 @@ static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const ch
 			int r = files_resolve(&db->files, db, name);
 			if (r < 0)
 				return -r;
-			if (r == 0) /* say again what is unknown: the message may be gone */
+			/* prepare again for the right message: the search may have overwritten
+			 * it */
+			if (r == 0)
 				return sqlite3_prepare_v2(db->h, sql, -1, out, tail);
 		} else {
 			break;
@@ -333,7 +365,10 @@ static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const ch
 	return rc;
 }
 
-/* What the step did before a statement that no savepoint can be about. */
+/*
+ * Release the savepoint before a statement that cannot run within one: what the step has done so
+ * far stays.
+ */
 static int keep(struct step *s)
 {
 	bool has_point = db_has_point(s->db);
@@ -342,7 +377,10 @@ static int keep(struct step *s)
 	return rc;
 }
 
-/* Such a statement stays itself, but for a PRAGMA that only answers a question. */
+/*
+ * Does the statement have an effect that a failure does not undo? A PRAGMA that only answers a
+ * question has none.
+ */
 static bool stays(sqlite3_stmt *stmt, const char *sql)
 {
 	return is_outside(sql) && !(sqlite3_stmt_readonly(stmt) && sqlite3_column_count(stmt) > 0);
@@ -375,7 +413,7 @@ static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 	return rc;
 }
 
-/* One statement; *@tail goes behind it. */
+/* Run one statement; *@tail moves past it. */
 static int run_one(struct step *s, const char *sql, const char *at, const char **tail)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -12,16 +12,16 @@
 enum { NAME_BYTES = 256, ROWS_MAX = 1000, VALUE_BYTES = 64, NAMES_MAX = 64 };
 
 /*
- * Which column is summed is told from the words of the statement: a name between the brackets of
- * sum(…), avg(…) or total(…) that is a column of a table named anywhere in the statement. What
- * calls a function in there has seen to its texts already.
+ * Which columns are summed is guessed from the words of the statement: a name within the
+ * parentheses of sum(…), avg(…) or total(…) that is a column of a table named anywhere in the
+ * statement. A call inside, such as replace(), has probably converted the text already.
  */
 struct words {
 	char names[NAMES_MAX][NAME_BYTES];
 	size_t n;
 };
 
-/* May @text be meant as a number, and is none? */
+/* Is @text meant as a number, without being one? */
 static bool is_written_number(const char *text)
 {
 	char plain[VALUE_BYTES], *end;
@@ -40,12 +40,17 @@ static bool is_written_number(const char *text)
 	return !*end;
 }
 
-/* A value of @column in @table that is_written_number(). Returns: whether there is one. */
+/*
+ * Find a value of @column in @table for which is_written_number(). Returns: whether there is one.
+ */
 static bool find_value(struct db *db, const char *table, const char *column, char out[VALUE_BYTES])
 {
 	sqlite3_stmt *stmt = NULL;
 	bool is_found = false;
-	/* [name] that is no column is an error, where "name" would be a text. */
+	/*
+	 * Quote as [name]: an unknown column is then an error, while "name" would become a
+	 * string.
+	 */
 	char *sql = sqlite3_mprintf(
 		"SELECT [%s] FROM [%s] WHERE typeof([%s]) = 'text' AND [%s] GLOB '*[0-9]*' LIMIT %d",
 		column, table, column, column, ROWS_MAX);
@@ -71,7 +76,7 @@ static void add_word(struct words *words, const struct token *t)
 		words->n++;
 }
 
-/* Behind "sum(": the names up to its end. A call in there leaves none. */
+/* Read the names after "sum(". A call inside drops all of them. */
 static const char *take_sum(const char *at, const char *end, struct words *columns)
 {
 	size_t n_before = columns->n;

@@ -32,7 +32,7 @@ struct cursor {
 	struct csv csv;
 	uint64_t row;
 	bool is_end;
-	int last_column; /* that was asked for an equal value, or -1 */
+	int last_column; /* the column that was last asked for an equal value, or -1 */
 	const struct index *index;
 	uint32_t entry, hash;
 };
@@ -40,7 +40,7 @@ struct cursor {
 int table_open(const char *path)
 {
 	struct stat st;
-	/* A pipe nobody writes to must not hang. */
+	/* Do not block on a pipe without a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
@@ -77,7 +77,7 @@ const char *table_problem(int r)
 
 /* ---- the table ---- */
 
-/* 'it''s' as it stood in CREATE VIRTUAL TABLE. Returns: NULL without memory. */
+/* Unquote a module argument such as 'it''s'. Returns: NULL when out of memory. */
 static char *unquote(const char *text)
 {
 	size_t n = strlen(text), at = 0;
@@ -168,7 +168,10 @@ static int connect_table(
 	return rc;
 }
 
-/* Other than connect_table(): else SQLite takes the module for a table, in `FROM a.csv` too. */
+/*
+ * A function other than connect_table(): if they were equal, SQLite would offer the module itself
+ * as a table, also in `FROM a.csv`.
+ */
 static int create_table(
 	sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out, char **error)
 {
@@ -186,7 +189,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		if (!c->usable || c->op != SQLITE_INDEX_CONSTRAINT_EQ || c->iColumn < 0 ||
 			sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
 			continue;
-		/* SQLite still compares: two values may have one hash. */
+		/* SQLite still compares, since different values may have the same hash. */
 		info->aConstraintUsage[i].argvIndex = 1;
 		info->idxNum = c->iColumn + 1;
 		info->estimatedRows = (sqlite3_int64)(n_rows / 100 + 1);
@@ -245,7 +248,7 @@ static int next(sqlite3_vtab_cursor *base)
 	return r < 0 ? fail(c, r) : SQLITE_OK;
 }
 
-/* Empty without quotes is no value, and neither is an empty number. */
+/* An empty field without quotes is NULL, and so is an empty number. */
 static bool is_null(const struct table *t, const struct csv_field *field, size_t i)
 {
 	return field->bytes == 0 && (!field->is_quoted || t->columns.types[i] != COLUMN_TEXT);
@@ -277,7 +280,10 @@ static int build(struct table *t, struct table_index *x)
 	return r;
 }
 
-/* The index of a column, made when it is asked for the second time. Returns: NULL for none. */
+/*
+ * The index of a column, built when the column is asked for the second time. Returns: NULL
+ * without an index.
+ */
 static const struct index *find_index(struct table *t, struct cursor *c, int column)
 {
 	bool is_again = c->last_column == column;

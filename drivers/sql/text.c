@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formatting of values: JSON numbers, cells, and tables as text and HTML. Pure functions.
+ *
+ * A text table needs the display width of every cell, so cells are limited and escaped first
+ * (text_cell()): control characters could move a terminal's cursor, and wide characters (CJK)
+ * take two columns, as wcwidth() tells. Numbers are aligned to the right. When rows or columns
+ * were left out, a line below the table says how many.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "text.h"
 
 #include "base/utf8.h"
@@ -53,7 +62,7 @@ size_t text_width(const char *text)
 	return width;
 }
 
-/* Escape into @out what a terminal would obey. */
+/* Escape characters into @out that a terminal would interpret. */
 static void put_safe(struct buf *out, const char *text, size_t bytes)
 {
 	while (bytes > 0) {
@@ -69,7 +78,7 @@ static void put_safe(struct buf *out, const char *text, size_t bytes)
 	}
 }
 
-/* Append @text, cut so that it fills at most @columns; @is_more: it was cut before. */
+/* Append @text, truncated to @columns columns; @is_more: it was truncated before. */
 static void put_cut(struct buf *out, const char *text, size_t columns, bool is_more)
 {
 	size_t width = text_width(text), bytes = strlen(text), at = 0, filled = 0;
@@ -89,7 +98,7 @@ static void put_cut(struct buf *out, const char *text, size_t columns, bool is_m
 	buf_add(out, "…");
 }
 
-/* The same of what was written into @safe, for a cell or a name. */
+/* The same for the text that was escaped into @safe, of a cell or a name. */
 static void put_safe_cut(struct buf *out, const struct buf *safe, size_t columns, bool is_more)
 {
 	if (buf_error(safe) < 0)
@@ -236,7 +245,7 @@ static void put_head(struct buf *out, const struct grid *grid, const struct layo
 	put_line(out, grid, l, below);
 }
 
-/* What is said below: only what the table does not show. */
+/* The line below the table, if the table does not show everything. */
 static void put_foot(struct buf *out, const struct grid *grid)
 {
 	uint64_t n_shown = grid->n_head + grid->n_tail;
