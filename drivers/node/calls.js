@@ -94,7 +94,7 @@ module.exports = function make(genuine, channel, rich, host) {
    */
   function request(name, value, site, job) {
     return new genuine.Promise((resolve, reject) => {
-      if (host.step() === null) throw new RetortError(name + ': a tool can be called while a step runs, and none does');
+      if (host.step() === null) throw new RetortError(name + ': tools can only be called while a step runs');
       const call = { __proto__: null, name, text: encode(name, value), resolve, reject, site, job };
       host.listen();
       if (queue.length === 0 && hasRoom(call)) send(call);
@@ -162,7 +162,7 @@ module.exports = function make(genuine, channel, rich, host) {
       left[i].reject(told(left[i], 'ToolLost', OVER));
     }
     host.complain('retort: ' + left[0].name + (left.length > 1 ? ' and ' + (left.length - 1) + ' more' : '') +
-      ': no answer when the step ended: await what it returns\n');
+      ': no answer when the step ended: await the promise\n');
   }
 
   // ---- values -------------------------------------------------------------------------------------

@@ -408,7 +408,7 @@ async function start(step) {
   current = step;
   strays = 0;
   globals.prepare(step);
-  // otherwise startCode() does, if node cannot run the file
+  // Otherwise startCode() does, if node cannot run the file
   if (!step.once || step.file === '') globals.offerModule(step);
   if (!isListening()) process.on('SIGINT', onSigint);
   if (step.input !== null || stdin.isOwn) stdin.give(step.input);
@@ -517,7 +517,7 @@ function tell(text) {
   try {
     process.stderr.write(text);
   } catch (failure) {
-    // user code has closed the descriptor or opened something else there
+    // User code has closed the descriptor or opened something else there
   }
 }
 
@@ -541,7 +541,7 @@ function report(step) {
 function finish(step) {
   if (step.over) return;
   if (!report(step)) {
-    tell('retort: the step has closed what its driver speaks by\n');
+    tell('retort: the step has closed the driver\'s channel\n');
     reallyExit.call(process, step.exitCode || 1);
   }
   if (step.error === null) globals.keep(step.value);
@@ -573,7 +573,7 @@ function onExit(code) {
 function endScript(step, code) {
   if (step.error === null && step.unsettled) {
     step.exitCode = UNSETTLED;
-    step.error = plainError('Unsettled', 'nothing is left that the top-level await could wait for');
+    step.error = plainError('Unsettled', 'the event loop is empty, but the top-level await still waits');
   } else {
     step.exitCode = code & 0xff;
     if (code && step.error === null) {

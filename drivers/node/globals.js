@@ -84,7 +84,7 @@ function explain(error, name) {
   try {
     part('syntax_error').locate(error, name, path.dirname(base));
   } catch (failure) {
-    // report the error as node gave it
+    // Report the error as node gave it
   }
 }
 

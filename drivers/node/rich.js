@@ -186,7 +186,7 @@ function addOwn(out, value, limit, settle, left) {
   try {
     if (typeof value[DISPLAY] === 'function') addRaw(out, settle(value[DISPLAY]()), limit, left);
   } catch (error) {
-    // ignore a method that throws
+    // Ignore a method that throws
   }
   for (let i = 0; i < METHODS.length; i++) {
     const mime = METHODS[i][1];
@@ -195,7 +195,7 @@ function addOwn(out, value, limit, settle, left) {
       const found = mimeJson(mime, settle(value[METHODS[i][0]]()), limit, left);
       if (found) out[mime] = found;
     } catch (error) {
-      // ignore a method that throws
+      // Ignore a method that throws
     }
   }
 }

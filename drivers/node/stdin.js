@@ -17,7 +17,7 @@ function openLowest(path) {
   try {
     closeSync(0);
   } catch (error) {
-    // user code has closed it
+    // User code has closed it
   }
   const fd = openSync(path, 'r');
   if (fd !== 0) closeSync(fd);

@@ -260,7 +260,7 @@ module.exports = function make(genuine, calls) {
   // ---- a model --------------------------------------------------------------------------------------
 
   function question(prompt, options) {
-    if (typeof prompt !== 'string') throw new ToolArgumentError('retort.llm_query: prompt: ' + typeof prompt + ' is no text');
+    if (typeof prompt !== 'string') throw new ToolArgumentError('retort.llm_query: prompt: ' + typeof prompt + ' is not text');
     const out = { __proto__: null, prompt };
     const { context, schema } = options || {};
     if (context !== undefined && context !== null) out.context = context;

@@ -84,7 +84,7 @@ function snapshot(ask) {
     try {
       if (!isOurs(names[i])) genuine.mapSet(out, names[i], mark(read(names[i], i >= nLexical)));
     } catch (error) {
-      // not initialized
+      // Not initialized
     }
   }
   return { __proto__: null, names, map: out };

@@ -580,7 +580,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		r = place(fds, channel_fd);
 	if (r == 0)
 		r = shared_renew();
-	/* always 0: private_keep() had room for every page */
+	/* Always 0: private_keep() had room for every page */
 	(void)private_put_back(&gone_bytes);
 	if (r == 0)
 		r = renew_all(&s, false);

@@ -51,10 +51,10 @@ int branch_clone(const struct branch_fds *fds);
 struct branch_report {
 	/* In: called for each file that was opened again in the new box; or NULL. */
 	void (*reopened)(const struct stat *was, const struct stat *now);
-	/* descriptors that were replaced by their counterpart in the new box */
+	/* Descriptors that were replaced by their counterpart in the new box */
 	unsigned n_reopened;
 	unsigned n_sockets, n_pipes, n_others; /* that were connected before and are dead now */
-	/* sockets that lost datagrams which had not been read */
+	/* Sockets that lost datagrams which had not been read */
 	unsigned n_unread;
 };
 

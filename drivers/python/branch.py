@@ -261,9 +261,9 @@ def find_words(numpy):
         native.draw(address, words.nbytes)
         after = numpy.get_state()
         if (after[1] == words).sum() > 2 or after[2] != position:
-            raise ValueError("its words are elsewhere")
+            raise ValueError("the words are not where expected")
         if memoryview(native.get_words(address, words.nbytes + 4)).cast("I")[-1] != position:
-            raise ValueError("what is next is elsewhere")
+            raise ValueError("the index is not where expected")
         numpy.set_state(numbers)
         state.words = generator, address, words.nbytes
     return state.words[1:]

@@ -115,7 +115,7 @@ class Book:
     frames = []  # read but not handled yet
     lock = _thread.RLock()
     reader = None  # a thread id
-    # threads that are reading or sending: a signal handler in them must not start to read or send
+    # Threads that are reading or sending: a signal handler in them must not start to read or send
     reading = sending = None
     bells = set()  # locks on which threads sleep
     wake = None  # a pipe that interrupts the reader; the main thread is interrupted by a signal instead
@@ -217,7 +217,7 @@ def await_frame():
 def take(frame):
     """Handle a frame. Doing so again has no effect."""
     if frame is None:
-        lose("the engine does not answer any more")
+        lose("the engine no longer answers")
         return
     kind, payload, _ = frame
     if kind != driver.TOOL_RESULT:
@@ -313,7 +313,7 @@ def call_all(requests):
     if posix.getpid() != state.home:
         raise RuntimeError(
             "a forked process cannot call a tool: call it in the process that runs the step, and "
-            "pass on what it gives"
+            "pass the result on"
         )
     if _thread.get_ident() in (book.reading, book.sending):
         raise RuntimeError("a tool was called by a signal handler or a finalizer, in the middle of a call")
@@ -355,7 +355,7 @@ def send(request):
     """Send it. Returns: the Call, or None when other threads have reached the limit first."""
     with state.lock:
         if is_over():
-            raise RuntimeError("%s: a tool can be called while a step runs, and none does" % request.name)
+            raise RuntimeError("%s: tools can only be called while a step runs" % request.name)
         if not has_room(request):
             return None
         book.sending = _thread.get_ident()
@@ -424,14 +424,14 @@ class Plain:
 
     def number(self, value, where):
         if type(value) is float and value - value != 0:
-            self.refuse(where, "%r is no number of JSON" % value)
+            self.refuse(where, "%r is not a JSON number" % value)
         if type(value) is int and not -INT_MAX - 1 <= value <= INT_MAX:
-            self.refuse(where, "an integer of over 64 bits: give it as text")
+            self.refuse(where, "an integer of more than 64 bits: give it as text")
         return value
 
     def key(self, key, where):
         if not isinstance(key, str):
-            self.refuse(where, "the key %r is no text" % (key,))
+            self.refuse(where, "the key %r is not text" % (key,))
         return str.__str__(key)
 
     def simpler(self, value, where):
@@ -442,5 +442,5 @@ class Plain:
             return type(value).__fspath__(value)
         kind = driver.part("failure").safe_name(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
-            self.refuse(where, "%s is no JSON: give base64.b64encode(…).decode()" % kind)
-        self.refuse(where, "%s is no JSON: give text, numbers, True, False, None, lists, dicts" % kind)
+            self.refuse(where, "%s is not JSON: give base64.b64encode(…).decode()" % kind)
+        self.refuse(where, "%s is not JSON: give text, numbers, True, False, None, lists, dicts" % kind)

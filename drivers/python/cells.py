@@ -41,7 +41,7 @@ def sources(path, data):
         found = [cell.get("source", cell.get("input", "")) for cell in cells if cell["cell_type"] == "code"]
         return ["".join(source) for source in found]
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError("%s is no notebook of version 3 or 4" % path) from None
+        raise UsageError("%s is not a notebook of format 3 or 4" % path) from None
 
 
 def run_notebook(path, data):
@@ -66,7 +66,7 @@ def notebook(text, space):
     with open(rest[0], "w", encoding="utf-8") as file:
         json.dump({"nbformat": 4, "nbformat_minor": 4, "metadata": about, "cells": cells}, file, indent=1)
         file.write("\n")
-    builtins.print("%d cells written to %s; of values that are not kept any more nothing" % (len(cells), rest[0]))
+    builtins.print("%d cells written to %s; outputs that are no longer stored are missing" % (len(cells), rest[0]))
 
 
 def cell_of(number, code):
@@ -97,7 +97,7 @@ def steps(text):
 
 def number_of(word):
     if not word.isdigit() or len(word) > 9:
-        raise UsageError("steps are named by their numbers, as 4 or 2-5; %history -n has them")
+        raise UsageError("name steps by number, such as 4 or 2-5; %history -n lists them")
     return int(word)
 
 

@@ -6,7 +6,7 @@
 #pragma once
 
 struct clone_attrs {
-	/* signal that this process gets when its parent ends (PR_SET_PDEATHSIG); 0: none */
+	/* Signal that this process gets when its parent ends (PR_SET_PDEATHSIG); 0: none */
 	int death_signal;
 	int is_subreaper; /* orphaned descendants become its children (PR_SET_CHILD_SUBREAPER) */
 };

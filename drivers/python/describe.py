@@ -65,7 +65,7 @@ def file_of(name, space):
     if value is not MISSING:
         driver.with_sources()
         lines = attempt(inspect.findsource, value)
-        builtins.print(driver.cut("".join(lines[0]).rstrip(), SOURCE_CHARS_MAX) if lines else "There is no file of %s." % name)
+        builtins.print(driver.cut("".join(lines[0]).rstrip(), SOURCE_CHARS_MAX) if lines else "There is no source file for %s." % name)
 
 
 def attempt(function, *args):
@@ -111,15 +111,15 @@ def of_magic(name):
     if name in magic.ALIASES:
         return "%%%s runs the command: %s" % (name, magic.ALIASES[name])
     if name in magic.PASSED_OVER or name == "matplotlib":
-        return "%%%s is passed over: it sets up a notebook's editor or display" % name
+        return "%%%s is skipped: it sets up a notebook's editor or display" % name
     if name in magic.INSTEAD:
-        return "%%%s is passed over: %s" % (name, magic.INSTEAD[name])
+        return "%%%s is skipped: %s" % (name, magic.INSTEAD[name])
     mark = "%" if name in magic.LINES or name in magic.PACKAGES else "%%"
     if name in magic.SCRIPTS:
         return "%%%%%s gives the cell to %s, as in IPython." % (name, name)
     if not any([name in names for names in (magic.LINES, magic.PACKAGES, magic.CELLS, magic.SHOWN)]):
         return "Object `%%%s` not found." % name
-    return "%s%s: as in IPython. %%lsmagic lists what is known here." % (mark, name)
+    return "%s%s: as in IPython. %%lsmagic lists what is available here." % (mark, name)
 
 
 def fitting(pattern, space):

@@ -802,7 +802,7 @@ def run_step(request, fds):
         if not send(RESULT, step.message()):
             if step.once:
                 posix._exit(step.exit_code)
-            part("failure").complain("retort: the step has closed what its driver speaks by\n")
+            part("failure").complain("retort: the step has closed the driver's channel\n")
             posix._exit(step.exit_code or 1)
     if state.has_stdin:
         part("streams").set_stdin(())
@@ -926,14 +926,14 @@ ERRORS = ("RetortError", "ToolError", "ToolDenied", "ToolArgumentError", "ToolLo
 
 
 def make_retort():
-    module = type(sys)("retort", "What code in a retort box can ask of it.")
+    module = type(sys)("retort", "Functions for code in a retort box.")
     functions = (display, final_answer, llm_query, llm_query_batched)
     names = [function.__name__ for function in functions] + ["tools", "skills", "Image", *ERRORS]
     for function in functions:
         setattr(module, function.__name__, function)
         setattr(builtins, function.__name__, function)
     module.tools = builtins.tools = make_lazy("tools", "The tools of configured servers.")
-    module.skills = make_lazy("skills", "Functions that were kept.", ["/skills"])
+    module.skills = make_lazy("skills", "Stored functions.", ["/skills"])
 
     def offer(name):
         if name in ERRORS or name == "Image":

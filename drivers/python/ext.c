@@ -57,7 +57,7 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 		PyErr_SetString(PyExc_ValueError, "frame too long");
 		return NULL;
 	}
-	/* in a rehearsal of a step; raising an exception would write to more pages than a step
+	/* In a rehearsal of a step; raising an exception would write to more pages than a step
 	 * does */
 	if (fd < 0)
 		Py_RETURN_NONE;
@@ -478,38 +478,38 @@ static PyMethodDef methods[] = {
 	{"is_readable", is_readable, METH_VARARGS, "is_readable(fd) -> bool"},
 	{"branch", branch, METH_VARARGS,
 		"branch(id, flags, channel, fds, keep, words, ready) -> flags"},
-	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the hooks of a fork's child"},
+	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the fork hooks of a child"},
 	{"find_shared", find_shared, METH_VARARGS,
-		"find_shared(own): what each branch has to renew"},
+		"find_shared(own): list what each branch must replace"},
 	{"guard", guard, METH_VARARGS,
 		"guard(id, channel, guard, out, err, pairs, bytes, patient, barred)"},
 	{"alone", alone, METH_VARARGS, "alone(patient) -> bool"},
-	{"count_others", count_others, METH_NOARGS, "count_others() -> how many other threads"},
+	{"count_others", count_others, METH_NOARGS, "count_others() -> number of other threads"},
 	{"end_thread_pools", end_thread_pools, METH_NOARGS,
-		"end_thread_pools(): idle threads of C libraries end"},
+		"end_thread_pools(): end idle threads of C libraries"},
 	{"is_same_file", is_same_file, METH_VARARGS, "is_same_file(fd, fd) -> bool"},
 	{"flush_c", flush_c, METH_NOARGS, "flush_c(): fflush(NULL)"},
 	{"dup_high", dup_high, METH_VARARGS, "dup_high(fd) -> fd"},
 	{"block_signals", block_signals, METH_NOARGS, "block_signals()"},
 	{"take_interrupts", take_interrupts, METH_NOARGS,
-		"take_interrupts() -> bool: was there one by our parent, init"},
+		"take_interrupts() -> bool: did init, the parent, send one"},
 	{"unblock_signals", unblock_signals, METH_NOARGS, "unblock_signals()"},
 	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
 	{"put_back", put_back, METH_VARARGS, "put_back(space, wanted)"},
 	{"clear_flags", clear_flags, METH_VARARGS,
 		"clear_flags(list): set those of sys.flags to 0"},
-	{"gather", gather, METH_NOARGS, "gather(): what is loaded from now on lies together"},
+	{"gather", gather, METH_NOARGS, "gather(): later allocations are adjacent"},
 	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},
-	{"draw", draw, METH_VARARGS, "draw(address, bytes): other words"},
+	{"draw", draw, METH_VARARGS, "draw(address, bytes): fill with new words"},
 	{"is_drawn", is_drawn, METH_VARARGS,
-		"is_drawn(address, bytes) -> bool: as draw() left them"},
+		"is_drawn(address, bytes) -> bool: unchanged since draw()"},
 	{"get_words", get_words, METH_VARARGS, "get_words(address, bytes) -> bytes"},
 	{"set_words", set_words, METH_VARARGS, "set_words(address, words)"},
 	{"has_files", has_files, METH_NOARGS, "has_files() -> bool"},
-	{"widen", widen, METH_NOARGS, "widen(): limits are as they were at first"},
-	{"narrow", narrow, METH_NOARGS, "narrow(): limits are as the program has made them"},
+	{"widen", widen, METH_NOARGS, "widen(): raise limits to those at the start"},
+	{"narrow", narrow, METH_NOARGS, "narrow(): set limits as the program has set them"},
 	{"limit_files", limit_files, METH_NOARGS, "limit_files() -> int"},
-	{"barred", barred, METH_NOARGS, "barred() -> str: why there can be no branch"},
+	{"barred", barred, METH_NOARGS, "barred() -> str: why a branch is impossible"},
 	{"protect_fds", protect_fds, METH_VARARGS, "protect_fds(state, posix)"},
 	{NULL, NULL, 0, NULL},
 };

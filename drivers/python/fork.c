@@ -79,7 +79,7 @@ struct clone {
 	pid_t group;
 	sigset_t mask;	       /* the signal mask before the call */
 	uint64_t mapped_bytes; /* size of P's address space */
-	/* pages of private mappings that P had written and the guard lost */
+	/* Pages of private mappings that P had written and the guard lost */
 	uint64_t gone_bytes;
 };
 

@@ -144,7 +144,7 @@ static int list_file(struct handoff *handoff, struct handoff_item *item, const s
 		if (other->kind != HANDOFF_REOPEN || other->ino != item->ino ||
 			other->dev != item->dev)
 			continue;
-		/* an earlier descriptor of the same file saves the content */
+		/* An earlier descriptor of the same file saves the content */
 		item->is_unlinked = false;
 		if (other->flags != item->flags || other->offset != item->offset ||
 			!is_same(item->fd, other->fd, item->flags))

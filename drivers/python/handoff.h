@@ -52,7 +52,7 @@ struct handoff {
 	int n_items, n_watches, max_items, max_watches;
 	char *directory;	     /* the current directory; NULL: it has no name */
 	unsigned n_sockets, n_pipes; /* connected ones, which the guard gives up */
-	/* after a resume: locks not taken again; files open that lost their name */
+	/* After a resume: locks not taken again; files open that lost their name */
 	unsigned n_locks, n_astray;
 };
 

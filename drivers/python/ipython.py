@@ -256,7 +256,7 @@ def find_spec(name, path, target):
     if name not in standin.MODULES:
         if top == name or top != "IPython":
             return None
-        text = "IPython is not installed, and what stands in for it has no module %r" % name
+        text = "IPython is not installed, and its stand-in has no module %r" % name
         raise ModuleNotFoundError(text, name=name)
     offer()
     spec = _frozen_importlib.ModuleSpec(name, StandIn, is_package=name in standin.PACKAGES)

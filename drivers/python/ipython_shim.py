@@ -390,7 +390,7 @@ MODULES["matplotlib_inline.backend_inline"] = lambda: {
 PACKAGES = ("matplotlib_inline", "IPython", "IPython.core", "IPython.utils", "IPython.lib", "IPython.terminal")
 
 
-FILE = "<what stands in for IPython, which is not installed>"  # appears in ImportError
+FILE = "<stand-in for IPython, which is not installed>"  # appears in ImportError
 
 
 def fill(module):
@@ -402,7 +402,7 @@ def fill(module):
         if name + "." + attribute in MODULES:
             __import__(name + "." + attribute)
             return sys.modules[name + "." + attribute]
-        raise AttributeError("module %r has no attribute %r: IPython is not installed, this stands in for it" % (name, attribute))
+        raise AttributeError("module %r has no attribute %r: IPython is not installed, this is a stand-in" % (name, attribute))
 
     if name[:7] == "IPython":
         module.__getattr__, module.__file__ = more, FILE

@@ -21,7 +21,7 @@ PASSED_OVER = (
 ).split()
 # Magics that are skipped, with what to use here instead.
 INSTEAD = {
-    "store": "variables stay in the session as it is; to keep one beyond it write a file: pickle.dump(x, open(NAME, 'wb'))",
+    "store": "variables last as long as the session; to keep one longer, write a file: pickle.dump(x, open(NAME, 'wb'))",
     "bookmark": "a variable keeps a directory: here = %pwd, and %cd {here} later",
     "macro": "write a function, or run steps again: %rerun 3-5",
 }
@@ -148,7 +148,7 @@ def run_cell(name, text, body, space):
         return theirs["cell"][name](expand(text, space), body)
     if name == "fences":
         raise UsageError(
-            "there is code in the fence and beside it: send the step without a fence" if text == "beside" else
+            "there is code inside and outside of the fence: send the step without a fence" if text == "beside" else
             "there are fences of %s: send one, or those of one language, and the others as steps of their own" % text
         )
     if name == "fenced":
@@ -159,14 +159,14 @@ def run_cell(name, text, body, space):
     found = CELLS.get(name)
     if not body.strip() and (name in SCRIPTS or found not in (None, "write_file")):
         other = ": for a line write %%%s" % name if name in LINES else ""
-        raise UsageError("%%%%%s is about a cell, and this one is empty%s" % (name, other))
+        raise UsageError("%%%%%s needs a cell body, and this one is empty%s" % (name, other))
     if name in SCRIPTS:
         name = "bash" if name == "shell" else name
         return driver.part("shell").script(name + " " + expand(text, space), body, space)
     if found is not None:
         return call(found)(expand(text, space), body, space)
     if name in PASSED_OVER or name in LINES or name in ALIASES:
-        raise UsageError("%%%%%s is no cell magic: write it with one %%, as %%%s" % (name, name))
+        raise UsageError("%%%%%s is not a cell magic: write it with one %%, as %%%s" % (name, name))
     raise UsageError(unknown(name, "%%", [*CELLS, *SHOWN, *SCRIPTS, *theirs["cell"]]))
 
 
@@ -180,13 +180,13 @@ def unknown(name, mark, names):
     with Genuine():
         import difflib
     near = difflib.get_close_matches(name, names, 3, 0.6)
-    text = "%s%s is no magic that is known here" % (mark, name)
+    text = "%s%s is not a known magic" % (mark, name)
     if near:
         text += "; near: " + ", ".join([mark + n for n in near])
     if name in OTHER_RUNTIMES:
         return text + '. For %s give a step the runtime "%s"' % (name, OTHER_RUNTIMES[name])
     if near:
-        return text + ". %lsmagic lists what is known"
+        return text + ". %lsmagic lists all"
     return text + ". Known are !cmd, %%bash, %cd, %env, %run, %time, %timeit, %%capture, %%writefile; %lsmagic lists all"
 
 

@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* The kernel escapes a line feed in a path as "\\012". */
+/* The kernel escapes a line feed in a path as "\012". */
 static void unescape(char *path)
 {
 	for (char *at = path; (at = strstr(at, "\\012")); at++) {

@@ -14,7 +14,7 @@ struct mapping {
 	off_t offset;
 	int prot;
 	bool is_memory; /* shared memory that never was a file */
-	/* mapped by another process; a guard maps it too, to save the content */
+	/* Mapped by another process; a guard maps it too, to save the content */
 	bool is_others;
 	bool is_kept, has_holes; /* in a guard */
 	dev_t dev;
@@ -23,7 +23,7 @@ struct mapping {
 	int fd;		    /* a descriptor of the same file, for a file without a name; -1: none */
 	int copy;	    /* in a branch: the copy of the file made for this mapping; -1: none */
 	uint64_t own_bytes; /* a private mapping in a guard: bytes that the program has written */
-	/* a private mapping that was mapped again from the file that has the name now */
+	/* A private mapping that was mapped again from the file that has the name now */
 	bool is_renewed;
 };
 

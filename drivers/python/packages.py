@@ -36,10 +36,10 @@ CONDAS = ("conda", "mamba", "micromamba")
 SYSTEM = ("apt", "apt-get", "apk", "yum", "dnf", "brew")
 HOW_PROGRAMS = (
     "Nothing can be installed here: the box has no network. Its programs are those of the host's /usr, or of the "
-    "directory that whoever starts it gives with --rootfs."
+    "directory given with --rootfs when the box is started."
 )
 HOW = (
-    "Nothing can be installed here: the box has no network. A virtual environment that has more is given when the "
+    "Nothing can be installed here: the box has no network. A virtual environment with more packages can be given when the "
     "box is started: --python VENV."
 )
 
@@ -93,7 +93,7 @@ def answer(command):
         mark, rest = cut[0], text[cut.end() :].strip()
         text = text[: cut.start()]
         if mark not in ("&&", "||", ";", "\n"):
-            # redirections and filters such as 2>/dev/null and | tail -1 only change the output
+            # Redirections and filters such as 2>/dev/null and | tail -1 only change the output
             further = re.search(r"&&|\|\||;|\n", rest)
             mark, rest = (further[0], rest[further.end() :]) if further else ("", "")
     if LOCAL.search(text):
@@ -149,7 +149,7 @@ def unsatisfied(tool, version, clauses):
             return ""
     except ValueError as error:
         return "%s. %s is there" % (error, version)
-    return "no version that is there satisfies it: %s is, and no other can be had" % version
+    return "the installed version %s does not satisfy it, and no other is available" % version
 
 
 def reply_programs(tool, words):

@@ -114,7 +114,7 @@ def main(argv):
         print("no pip in %s: list, show, freeze and check are answered without it" % sys.prefix)
         return 0
     if "--outdated" in argv or verb == "list" and "-o" in argv:
-        print("ERROR: which packages are outdated is not known: the box has no network", file=sys.stderr)
+        print("ERROR: cannot tell which packages are outdated: the box has no network", file=sys.stderr)
         return 1
     try:
         status = VERBS[verb](installed(), argv[argv.index(verb) + 1 :])

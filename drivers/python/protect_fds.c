@@ -87,7 +87,7 @@ static PyObject *kept_closerange(PyObject *self, PyObject *args)
 	(void)self;
 	if (!PyArg_ParseTuple(args, "ll", &low, &high)) {
 		PyErr_Clear();
-		/* the original raises the right exception */
+		/* The original raises the right exception */
 		return PyObject_CallObject(genuine_closerange, args);
 	}
 	n = find_own(own);

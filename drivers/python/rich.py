@@ -281,7 +281,7 @@ def types_of(data, notes):
     types = [item for item in all_types if is_mime(item[0])]
     types.sort(key=lambda item: item[0] != "text/plain")
     if len(types) < len(all_types):
-        notes.append("[%d not shown: not named by a MIME type]" % (len(all_types) - len(types)))
+        notes.append("[%d not shown: the key is not a MIME type]" % (len(all_types) - len(types)))
     if len(types) > MIMES_MAX:
         notes.append("[%d more types not shown]" % (len(types) - MIMES_MAX))
     return types[:MIMES_MAX]

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* descriptors that come with BRANCH, without the guard's socket, and those that init takes */
+/* Descriptors that come with BRANCH, without the guard's socket, and those that init takes */
 enum { ROOM_FILES = 10, BAR_BYTES = 120 };
 
 /*
@@ -30,7 +30,7 @@ static const struct {
 static struct {
 	int resource;
 	bool is_known, is_raised;
-	/* soft limits at the driver's start, and as the program has set them */
+	/* Soft limits at the driver's start, and as the program has set them */
 	rlim_t first, theirs;
 } limits[] = {{.resource = RLIMIT_NOFILE}, {.resource = RLIMIT_NPROC}, {.resource = RLIMIT_AS},
 	{.resource = RLIMIT_DATA}, {.resource = RLIMIT_STACK}, {.resource = RLIMIT_FSIZE},

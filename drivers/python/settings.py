@@ -20,7 +20,7 @@ SHOWS = ("all", "last", "last_expr", "none", "last_expr_or_assign")
 MODES = {"0": 0, "off": 0, "1": 1, "explicit": 1, "2": 2, "all": 2, "3": 2, "complete": 2, "": None, "now": None}
 EVENTS = ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell")
 INLINE = (
-    "Figures are shown as PNG, with the data behind them, when a step ends or at show(); nothing of InlineBackend is set "
+    "Figures are shown as PNG, with the data behind them, when a step ends or at show(); InlineBackend has no settings "
     "here. Use plt.rcParams: figure.dpi, savefig.dpi."
 )
 
@@ -194,7 +194,7 @@ class Done:
 class Events:
     def register(self, event, function):
         if event not in EVENTS:
-            raise UsageError("no event %s here: there are %s" % (event, ", ".join(EVENTS)))
+            raise UsageError("unknown event %s: there are %s" % (event, ", ".join(EVENTS)))
         if function not in listeners.setdefault(event, []):
             listeners[event].append(function)
         state.watched = True
@@ -250,7 +250,7 @@ def config(text, space):
     elif name == "InteractiveShell.ast_node_interactivity":
         return shell().ast_node_interactivity
     else:
-        note("%%config %s: there is no such setting here; passed over" % name)
+        note("%%config %s: there is no such setting here; skipped" % name)
     return None
 
 
@@ -330,7 +330,7 @@ def alias(text, space):
 
 def unalias(text, space):
     if aliases.pop(text.strip(), None) is None:
-        raise UsageError("%s is no alias of %%alias" % text.strip())
+        raise UsageError("%s is not an alias" % text.strip())
     driver.part("magic").theirs["line"].pop(text.strip(), None)
 
 

@@ -410,7 +410,7 @@ static void copy_run(char *to, char *from, size_t bytes)
 		size_t n = bytes - at < PIPE_BYTES ? bytes - at : PIPE_BYTES;
 		ssize_t written = write(kept.pipe[1], from + at, n);
 		ssize_t got = written > 0 ? read(kept.pipe[0], to + at, (size_t)written) : written;
-		/* empty the pipe: the remainder could not be written */
+		/* Empty the pipe: the remainder could not be written */
 		if (written > 0 && got != written) {
 			char rest[PIPE_BYTES];
 			(void)!read(kept.pipe[0], rest, (size_t)(written - (got > 0 ? got : 0)));

@@ -29,7 +29,7 @@ def patch_traceback(traceback):
         return
 
     def walk_stack(f):
-        # not a generator expression: without @f it would count its own frame
+        # Not a generator expression: without @f it would count its own frame
         return filterfalse(lambda pair: is_ours(pair[0]), walk(f))
 
     traceback.walk_stack = like(walk_stack, walk)
@@ -69,7 +69,7 @@ def patch_logging(logging):
             found = find(self, stack_info, stacklevel)
         return found
 
-    # frames of this file are not counted
+    # Frames of this file are not counted
     findCaller.__code__ = findCaller.__code__.replace(co_filename=logging._srcfile)
     logging.Logger.findCaller = like(findCaller, find)
 
@@ -139,7 +139,7 @@ def pass_over(what):
     """Reported once per step: the call may be in a loop."""
     step = driver.state.step
     if not step.passed_over:
-        driver.part("failure").complain("%s: nobody types here: passed over\n" % what)
+        driver.part("failure").complain("%s: there is no input here: skipped\n" % what)
     step.passed_over = True
 
 

@@ -60,11 +60,11 @@ struct order {
 static const char *explain(int r)
 {
 	if (r == -EPERM)
-		return "nobody has prepared a box for it";
+		return "no box was prepared for it";
 	if (r == -ECONNABORTED)
-		return "the making of its box was given up";
+		return "the setup of its box was aborted";
 	if (r == -EPROTO)
-		return "not the descriptors of a branch";
+		return "wrong number of descriptors for a branch";
 	if (r == -EAGAIN)
 		return "it and its branches have too many processes: close some";
 	return strerror(-r);
@@ -228,7 +228,7 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	if (n < 0)
 		return NULL;
 	r = shared_find();
-	/* other processes that have the files could truncate them */
+	/* Other processes that have the files could truncate them */
 	if (private_find() == 0)
 		private_keep(UINT64_MAX); /* the copies replace the mapped pages */
 	sockets_find(own, (size_t)n);

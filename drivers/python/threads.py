@@ -90,7 +90,7 @@ def describe():
             names.append("%d more" % (len(threads) - NAMES_MAX))
         n_others = native.count_others() - len(threads)
         if n_others > 0:
-            names.append("%d of libraries in C%s" % (n_others, native_names()))
+            names.append("%d of C libraries%s" % (n_others, native_names()))
     except BaseException:
         pass
     return ", ".join(names)[:TEXT_CHARS]

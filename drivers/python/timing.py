@@ -255,7 +255,7 @@ def run_file(text, space):
     if path.endswith(".ipynb"):
         return driver.part("cells").run_notebook(path, text)
     if is_other(path, text):
-        raise magic.UsageError("%%run takes files of Python and notebooks; %s is none" % path)
+        raise magic.UsageError("%%run accepts Python files and notebooks; %s is neither" % path)
     code = compile(text, path, "exec", 0, True)
     watch = Watch()
     run_program(code, path, rest, main, "i" in options)

@@ -85,7 +85,7 @@ class Row:
             own = {param.id: param.name for param in params}
             return {own.get(key, key): value for key, value in given[0].items()}
         if len(given) > len(params):
-            self.refuse("%d arguments without a name: it takes %d" % (len(given), len(params)))
+            self.refuse("%d positional arguments: it takes %d" % (len(given), len(params)))
         out = {}
         for param, value in zip(params, given):
             out[param.name] = value
@@ -281,7 +281,7 @@ class Tools(driver.Module):
 
 def find_server(name):
     if type(name) is not str:
-        raise TypeError("the name of a tool is a str, and this is a %s" % type(name).__name__)
+        raise TypeError("a tool is named by a str, not by a %s" % type(name).__name__)
     return catalog.servers.get(name) or catalog.servers.get(catalog.names.get(name))
 
 
@@ -514,7 +514,7 @@ def show_images(value):
 
 def question(prompt, context, schema):
     if not isinstance(prompt, str):
-        raise ToolArgumentError("retort.llm_query: prompt: %s is no text" % type(prompt).__name__)
+        raise ToolArgumentError("retort.llm_query: prompt: %s is not text" % type(prompt).__name__)
     out = {"prompt": prompt}
     if context is not None:
         out["context"] = context
@@ -529,7 +529,7 @@ def llm_query(prompt, context, schema):
 
 def llm_query_batched(prompts, context, schema, return_exceptions):
     if isinstance(prompts, str):
-        raise ToolArgumentError("retort.llm_query_batched: prompts: one text: give a list of them")
+        raise ToolArgumentError("retort.llm_query_batched: prompts: a single text: give a list")
     answers = calls.call_all([question(prompt, context, schema) for prompt in prompts])
     failures = [answer for answer in answers if isinstance(answer, ToolError)]
     if failures and not return_exceptions:

@@ -62,7 +62,7 @@ def holds(there, operator, text):
     if operator == "~=":
         stem = Version(text)
         if len(stem.release) < 2:
-            raise ValueError("~=%s names one number only" % text)
+            raise ValueError("~=%s needs at least two numbers" % text)
         stem.release = stem.release[:-1]
         return there.key >= wanted.key and begins(there, stem)
     if operator in ("<=", ">="):

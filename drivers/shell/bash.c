@@ -34,7 +34,7 @@ enum {
  *
  * The user may have defined functions and aliases with the names of builtins. In POSIX mode
  * (setting POSIXLY_CORRECT), special builtins (unset, set, trap) take precedence over functions.
- * A function named builtin is then removed, `\\builtin` reaches all other builtins, and the
+ * A function named builtin is then removed, `\builtin` reaches all other builtins, and the
  * backslash prevents alias expansion.
  */
 #define COLLECT "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS;"
@@ -125,7 +125,7 @@ void bash_child(void)
 	sigset_t none;
 	(void)sigemptyset(&none);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* its jobs get no SIGHUP when the shell is killed: see kill_marked() of init */
+	/* Its jobs get no SIGHUP when the shell is killed: see kill_marked() of init */
 	(void)setsid();
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

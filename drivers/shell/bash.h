@@ -24,7 +24,7 @@ enum bash_end {
 	BASH_FULL,   /* there is no disk space for the files: nothing was run */
 	BASH_LOST,   /* the line ended without a report: the shell is unusable */
 	BASH_EXITED, /* the shell has exited and left a report */
-	/* the shell has ended without a report: exec, a signal, or the user's own EXIT trap */
+	/* The shell has ended without a report: exec, a signal, or the user's own EXIT trap */
 	BASH_DIED,
 	BASH_LATE, /* the time limit was reached */
 	BASH_GONE, /* the engine has closed the channel */
@@ -44,7 +44,7 @@ struct bash {
 	int code_fd, script_fd, report_fd, traps_fd, hook_fd;
 	int stdin_fd; /* standard input of the next step, or -1 */
 	bool had_stdin;
-	/* called when the step waits for input that the pipe lacks; or NULL */
+	/* Called when the step waits for input that the pipe lacks; or NULL */
 	void (*waits)(void *arg);
 	void *waits_arg;
 	int signal_fd, channel_fd;

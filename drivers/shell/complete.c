@@ -22,7 +22,7 @@ static bool is_in(const json_t *names, const json_t *name)
 static json_t *collect(const struct buf *report)
 {
 	json_t *names = json_array();
-	/* the first line is the process id of the child */
+	/* The first line is the process id of the child */
 	const char *at = strchr(buf_str(report), '\n');
 	while (at && *++at && json_array_size(names) < COMPLETE_NAMES_MAX) {
 		size_t n = strcspn(at, "\n");

@@ -35,7 +35,7 @@ struct driver {
 	struct channel channel;
 	struct bash bash;
 	struct buf sent; /* the state that the engine has */
-	/* descriptors of which the engine was told that another shell would lack them */
+	/* Descriptors of which the engine was told that another shell would lack them */
 	unsigned n_descriptors;
 	bool is_homeless;
 	bool is_large; /* the state is too large, so none is recorded */
@@ -226,7 +226,7 @@ static int have_shell(struct driver *d)
 	if (r == 0 || r == -ENOSPC)
 		return r;
 	if (b->state.text.bytes > 0 || d->is_large)
-		say("retort: the state of the session could not be restored: it begins anew\n");
+		say("retort: the state of the session could not be restored: it starts empty\n");
 	return status_of(bash_start(b, NULL));
 }
 
@@ -270,7 +270,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 		break;
 	case BASH_DIED:
 		judge_wait(out, b->wait_status, "the shell");
-		say("retort: the shell is gone (exec, a signal or an EXIT trap): the session goes on "
+		say("retort: the shell is gone (exec, a signal or an EXIT trap): the session continues "
 		    "with the state from before this step\n");
 		break;
 	case BASH_FULL:
@@ -280,7 +280,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 	case BASH_LATE:
 		bash_kill(b);
 		judge_failed(out, "ShellLost",
-			"the shell could not be used any more: the session goes on with the state "
+			"the shell became unusable: the session continues with the state "
 			"from before this step");
 		break;
 	case BASH_GONE:
@@ -367,7 +367,7 @@ static void do_step(struct driver *d, const json_t *step)
 	d->bash.waits = on_waits;
 	d->bash.waits_arg = d;
 	d->step = id;
-	/* interrupts from between two steps: too late for the last one, too early for this one */
+	/* Interrupts from between two steps: too late for the last one, too early for this one */
 	bash_drop_signals(&d->bash);
 	(void)channel_send(&d->channel, FRAME_BEGIN, json_pack("{s:s}", "id", id));
 	if (n < bytes) {
@@ -406,7 +406,7 @@ static const char *set_up(struct driver *d, const json_t *setup)
 	const char *text = json_string_value(state);
 	bool has_state = json_string_length(state) > 0;
 	if (has_state && state_decode(&script, text, json_string_length(state)) < 0)
-		return "this is no state of a shell";
+		return "this is not the state of a shell";
 	int r = has_state ? status_of(bash_start(&d->bash, &script)) : have_shell(d);
 	if (r < 0 && has_state)
 		bash_kill(&d->bash);
@@ -445,7 +445,7 @@ static void do_setup(struct driver *d, json_t *setup)
 	json_t *error =
 		wrong ? json_pack("{s:s, s:s}", "name", "SetupError", "message", wrong) : NULL;
 	if (!wrong)
-		/* tell the engine which process is the shell, before it may branch the session */
+		/* Tell the engine which process is the shell, before it may branch the session */
 		send_guard(d, id);
 	(void)channel_send(
 		&d->channel, FRAME_DONE, json_pack("{s:s, s:o*}", "id", id, "error", error));

@@ -50,7 +50,7 @@ int memory_file_new(const char *name, const char *text, size_t bytes)
 		r = memory_file_set(fd, text, bytes);
 	else if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
 		r = -errno;
-	/* without seals, the box's limits apply, and reports are cut when read */
+	/* Without seals, the box's limits apply, and reports are cut when read */
 	else if (r == 0)
 		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
 	return r < 0 ? r : take_fd(fd);

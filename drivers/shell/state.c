@@ -141,10 +141,7 @@ static bool is_trap_of(const char *at, const char *next, const char *name)
 		memcmp(next - 1 - n, name, n) == 0;
 }
 
-/*
- * Write a trap on one line: newlines within its quotes become $'\
- * '.
- */
+/* Write a trap on one line: newlines within its quotes become $'\n'. */
 static int add_one_line(struct buf *out, const char *at, const char *next)
 {
 	int r = buf_add(out, "\\builtin ");

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 enum {
-	/* of one report: the largest state that the driver can restore itself */
+	/* Of one report: the largest state that the driver can restore itself */
 	REPORT_BYTES_MAX = 16 << 20,
 	TRAPS_BYTES_MAX = 1 << 20,
 	STATE_BYTES_MAX = 1 << 20, /* of the script in a STATE frame */
@@ -27,7 +27,7 @@ struct state {
 	struct buf text;      /* the script that restores everything */
 	size_t variables_end; /* offset in @text where the functions begin */
 	struct buf
-		/* the script to run before a step: restores what was set aside between steps */
+		/* The script to run before a step: restores what was set aside between steps */
 		resume;
 	struct buf prefix;  /* commands to put before the step's code, on its first line */
 	struct buf params;  /* the command that sets the positional parameters */

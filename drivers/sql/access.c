@@ -117,7 +117,7 @@ static int check_attach(struct db *db, const char *path)
 	if (!path[0] || strcmp(path, ":memory:") == 0)
 		return SQLITE_OK;
 	if (strncmp(path, "file:", 5) == 0)
-		return refuse(db, what, path, "a URI is not taken: name the file itself");
+		return refuse(db, what, path, "URIs are not accepted: give the path of the file");
 	if (!is_in_workspace(db, path))
 		return refuse(db, what, path, "it is not in the workspace");
 	return SQLITE_OK;

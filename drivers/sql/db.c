@@ -185,7 +185,7 @@ int db_point(struct db *db)
 int db_release(struct db *db)
 {
 	int rc = db_has_point(db) ? db_own(db, release) : SQLITE_OK;
-	/* after a failure the savepoint still exists, to roll back to */
+	/* After a failure the savepoint still exists, to roll back to */
 	db->has_point = rc != SQLITE_OK;
 	return rc;
 }

@@ -40,7 +40,7 @@ struct db {
 	bool is_own;	 /* a statement of the driver's own: everything is allowed */
 	bool wants_file; /* the statement that was prepared does more than read */
 	bool has_point;	 /* the step's savepoint exists */
-	/* and started the transaction: the program had not begun one */
+	/* The savepoint started the transaction: the program had not begun one */
 	bool is_outermost;
 	bool is_running;	      /* a prepared statement is running */
 	char root[4096];	      /* the workspace */

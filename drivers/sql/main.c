@@ -228,11 +228,11 @@ static int take(struct driver *d, const struct frame *frame)
 		return 0;
 	if (frame->type != FRAME_STEP && frame->type != FRAME_SETUP && frame->type != FRAME_NAMES &&
 		frame->type != FRAME_CHECKPOINT)
-		return refuse("a frame of a type that is not for it");
+		return refuse("a frame of an unexpected type");
 	json_t *request = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, &error);
 	const char *id = json_string_value(json_object_get(request, "id"));
 	if (!id)
-		r = refuse("a request that is no JSON object with an id");
+		r = refuse("a request that is not a JSON object with an id");
 	else if (frame->type == FRAME_STEP && !json_is_string(json_object_get(request, "code")))
 		r = refuse("a step without code");
 	else if (frame->type == FRAME_STEP)
@@ -279,7 +279,7 @@ int main(void)
 	struct driver d;
 	(void)sigaction(SIGINT, &interrupt, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* a file that becomes too large is an error of the statement */
+	/* A file that becomes too large is an error of the statement */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth() */
 	db_setup(&d.db);

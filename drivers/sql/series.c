@@ -52,7 +52,7 @@ static int series_best(sqlite3_vtab *table, sqlite3_index_info *info)
 			info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
 		if (!info->aConstraint[i].usable)
-			/* not usable now: the planner will try another join order */
+			/* Not usable now: the planner will try another join order */
 			return SQLITE_CONSTRAINT;
 		at[k] = i;
 	}
@@ -139,7 +139,7 @@ static int series_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 int series_register(sqlite3 *db)
 {
 	static const sqlite3_module module = {
-		/* no xCreate: the table exists under the module's name */
+		/* No xCreate: the table exists under the module's name */
 		.xConnect = series_connect,
 		.xBestIndex = series_best,
 		.xDisconnect = series_disconnect,

@@ -132,15 +132,14 @@ static const char *foreign(const char *sql)
 {
 	static const struct {
 		const char *word, *hint;
-	} words[] = {{"DESCRIBE", ": here it is .schema TABLE"},
-		{"DESC", ": here it is .schema TABLE"},
-		{"SHOW", ": here it is .tables, or .schema TABLE"},
+	} words[] = {{"DESCRIBE", ": use .schema TABLE"}, {"DESC", ": use .schema TABLE"},
+		{"SHOW", ": use .tables or .schema TABLE"},
 		{"USE", ": there is one database, retort.db; .tables lists its tables"}};
 	struct token t = scan_token(&sql);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (scan_is(&t, words[i].word))
 			return words[i].hint;
-	return t.bytes == 1 && *t.text == '\\' ? ": here it is .tables, or .schema TABLE" : "";
+	return t.bytes == 1 && *t.text == '\\' ? ": use .tables or .schema TABLE" : "";
 }
 
 /* A hint on SQLite's error in @sql, to append to the message; or "". */
@@ -149,9 +148,9 @@ static const char *hint(struct db *db, int rc, const char *sql)
 	char path[FILES_PATH_BYTES];
 	const char *unknown = rc == SQLITE_ERROR ? unknown_table(db->h) : NULL;
 	if (unknown && files_is_table(unknown) && files_find(unknown, path))
-		return ": the name of a file stands in quotes";
+		return ": put the name of a file in quotes";
 	if ((rc & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db->h) == EFBIG)
-		return ": the file would be larger than its limit: give it more with --file-size";
+		return ": the file would exceed its size limit: raise it with --file-size";
 	return rc == SQLITE_ERROR ? foreign(sql) : "";
 }
 
@@ -354,7 +353,7 @@ static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const ch
 			int r = files_resolve(&db->files, db, name);
 			if (r < 0)
 				return -r;
-			/* prepare again for the right message: the search may have overwritten
+			/* Prepare again for the right message: the search may have overwritten
 			 * it */
 			if (r == 0)
 				return sqlite3_prepare_v2(db->h, sql, -1, out, tail);

@@ -141,7 +141,7 @@ static int load(struct directory *d)
 			r = add(d, entry, ceiling);
 			at += entry->d_reclen;
 		}
-	/* as in libc, a directory that was removed is empty */
+	/* As in libc, a directory that was removed is empty */
 	if (r == 0 && n < 0 && errno != ENOENT)
 		r = -errno;
 	sort(d);

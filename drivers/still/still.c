@@ -30,10 +30,10 @@ static struct {
 	uint64_t key;
 	int64_t start_ns;
 	_Atomic uint64_t n_words; /* words drawn from the random stream so far */
-	/* children so far: each has a random stream of its own, by its number */
+	/* Children so far: each has a random stream of its own, by its number */
 	_Atomic uint64_t n_children;
 	_Atomic int64_t own_slept_ns;
-	/* the clock that the box shares; if it cannot be created, this process's own */
+	/* The clock that the box shares; if it cannot be created, this process's own */
 	_Atomic int64_t *slept_ns;
 	char variable[TEXT_BYTES];   /* string in environ: the settings for the next child */
 	char preload[PRELOAD_BYTES]; /* LD_PRELOAD=, with only this library */

@@ -150,7 +150,7 @@ class Calls(Case):
     def test_arguments_that_do_not_fit(self):
         e = self.engine()
         self.refuses(e, "tools.crm.search()", "crm.search", "missing: query")
-        self.refuses(e, "tools.crm.search('x', 1, 'y', 'z')", "4 arguments", "takes 3")
+        self.refuses(e, "tools.crm.search('x', 1, 'y', 'z')", "4 positional arguments", "takes 3")
         self.refuses(e, "tools.crm.search('x', query='y')", "query is given twice")
         self.refuses(e, "tools.crm.search('x', limt=1)", "'limt'", "limit")
         self.refuses(e, "tools.crm.search(b'x')", "arguments.query", "bytes", "base64")
@@ -270,7 +270,7 @@ class Calls(Case):
         e = self.engine()
         self.value(e, "1")
         self.value(e, "import retort; retort.__doc__, sorted(dir(retort))[:3], hasattr(tools, '__path__'), 'inspect' in __import__('sys').modules",
-                   "('What code in a retort box can ask of it.', ['Image', 'RetortError', 'ToolArgumentError'], True, False)")
+                   "('Functions for code in a retort box.', ['Image', 'RetortError', 'ToolArgumentError'], True, False)")
         self.assertEqual(e.calls, [])
 
 

@@ -134,7 +134,7 @@ class Installed(test_notebook.Case):
 
 class Debuggers(test_notebook.Case):
     files = {"IPython/__init__.py": "", "IPython/core/__init__.py": "", "IPython/core/debugger.py": DEBUGGER}
-    NOTE = "breakpoint(): nobody types here: passed over\n"
+    NOTE = "breakpoint(): there is no input here: skipped\n"
 
     def passed_over(self, code):
         got = self.run_step(code)
@@ -335,7 +335,7 @@ class StandIn(test_notebook.Case):
         self.assertEqual(self.text("from IPython.paths import get_ipython_dir\nget_ipython_dir()"), repr(self.driver.home.name + "/.ipython"))
         got = self.run_step("from IPython.core.ultratb import AutoFormattedTB\ntry: 1/0\nexcept Exception: AutoFormattedTB()()")
         self.assertEqual(got.err.count("ZeroDivisionError"), 1)
-        self.assertEqual(self.run_step("embed()").err, "embed(): nobody types here: passed over\n")
+        self.assertEqual(self.run_step("embed()").err, "embed(): there is no input here: skipped\n")
 
     def test_arguments_of_magics(self):
         self.run_step("from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring\n"

@@ -579,7 +579,7 @@ class Files(Case):
 
     def test_a_name_without_quotes_is_told(self):
         d = self.driver({"sales.csv": "a\n1\n", "csv.csv": "b\n2\n"})
-        self.fails(d, "SELECT * FROM sales.csv", "SQLError", "no such table: sales.csv: the name of a file stands in quotes")
+        self.fails(d, "SELECT * FROM sales.csv", "SQLError", "no such table: sales.csv: put the name of a file in quotes")
         self.fails(d, "SELECT * FROM other.csv", "SQLError", "no such table: other.csv (")
         self.assertEqual(self.rows(d, "SELECT * FROM csv"), [[2]])
 

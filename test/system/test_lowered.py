@@ -130,7 +130,7 @@ class Lowered(test_transactions.Case):
         self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "rolled_back"))
         record = self.session(runtime="javascript").run("require('fs').closeSync(3)")
         self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "rolled_back"))
-        self.assertIn("has closed what its driver speaks by", record["stderr"])
+        self.assertIn("has closed the driver's channel", record["stderr"])
         done = harness.run("import ctypes; [ctypes.CDLL(None).close(i) for i in range(500, 503)]")
         self.assertEqual(done.status, 0, "a program may")
 

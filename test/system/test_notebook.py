@@ -150,7 +150,7 @@ class Fronts(harness.Case):
         done = harness.retort("repl", stdin=b"%pwd\n!echo don't 2>&1 || echo 'it'\n%%bash\nif true; then\necho \"cell'\"\nfi\n\n"
                               b"%matplotlib inline\n%timeit -n1 -r1 pass\nx = !echo a\nx\n%nosuch\n%udno\n%reset -f\n%%time\n7\n")
         self.assertRegex(done.out, r"(?s)\A'/home/user'\n.*cell'\n.* per loop .*\['a'\]\nCPU times: .*\n7\n\Z")
-        self.assertIn("UsageError: %nosuch is no magic", done.err)
+        self.assertIn("UsageError: %nosuch is not a known magic", done.err)
         self.assertIn("unknown command %udno: did you mean %undo?", done.err)
 
     def test_the_width_of_the_terminal(self):
@@ -181,7 +181,7 @@ class Fronts(harness.Case):
             found = mcp.tool("run_code", code="class A:\n    def _repr_latex_(self): return '$y$'\nA()")
             self.assertIn("value: $y$", found.text)
             found = mcp.tool("run_code", code="breakpoint()\n6 * 7")
-            self.assertIn("value: 42\nstderr: breakpoint(): nobody types here: passed over", found.text)
+            self.assertIn("value: 42\nstderr: breakpoint(): there is no input here: skipped", found.text)
             found = mcp.tool("run_code", code="x = 41\nbreakpoint()\n'end'", interactive=True, wait_ms=50000)
             self.assertIn("(Pdb)", found.text)
             found = mcp.tool("run_wait", run_id=found.record["run"], stdin="p x + 1\nc\n", wait_ms=50000)

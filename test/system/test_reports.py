@@ -32,7 +32,7 @@ FAILURES = {
 VALUES = {
     "python": [
         (TYPES % "'a%d/b' % i: 'x' for i in range(300_000)", "more types not shown", ["a0/b"], ["a100/b"]),
-        (TYPES % "'a %d/b' % i: 'x' for i in range(3)", "[3 not shown: not named by a MIME type]", [], ["a 0/b"]),
+        (TYPES % "'a %d/b' % i: 'x' for i in range(3)", "[3 not shown: the key is not a MIME type]", [], ["a 0/b"]),
         (TYPES % "'a%d/b+json' % i: [1] * 100_000 for i in range(4)", "[a1/b+json not shown", ["a0/b+json"], ["a1/b+json"]),
         ("{'\\ud800': 1, '\\ud801': 2}", "ud801", [], ["application/json"]),
     ],
@@ -97,7 +97,7 @@ class Reports(harness.Case):
         record = self.record("python", "display({'a b': 'x'}, raw=True)\n"
                              "display({'a%d/b' % i: 'x' for i in range(40)}, raw=True)")
         self.assertEqual(list(record["displays"][0]), ["text/plain"])
-        self.assertIn("[1 not shown: not named by a MIME type]", record["displays"][0]["text/plain"])
+        self.assertIn("[1 not shown: the key is not a MIME type]", record["displays"][0]["text/plain"])
         self.assertRegex(record["displays"][1]["text/plain"], r"\[1[67] more types not shown\]")
 
 
