@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* What is freed on the loop; more of it by a thread. */
+/* So much may be freed on the loop; a thread frees more. */
 enum { CLOSE_BYTES = 64 << 20, CLOSE_FILES = 1000 };
 
 static void finish(struct box *b)
@@ -23,7 +23,7 @@ static void finish(struct box *b)
 	engine_release(e);
 }
 
-/* Who lets go of a file system in memory last frees what is in it. */
+/* Closing the last descriptor of a file system in memory frees its files. */
 static bool holds_much(int fd)
 {
 	struct statfs fs;
@@ -67,7 +67,7 @@ static void free_box(struct box *b)
 
 static void end_now(struct box *b);
 
-/* Nobody holds it and no call is under way: it can go. */
+/* Nobody holds the box and no call is under way: free it. */
 static void maybe_free(struct box *b)
 {
 	if (b->n_refs > 0 || b->is_calling)
@@ -147,7 +147,8 @@ struct box *box_create(struct engine *e, uint32_t flags, const struct limits *li
 	return b;
 }
 
-/* Descriptors are for boxes in the first place. */
+/* Keep descriptors of the cgroup's files only while there are plenty: boxes need descriptors more.
+ */
 static void take_books(struct box *b, const struct warden_reply *reply, const int *fds)
 {
 	struct rlimit limit;
@@ -172,7 +173,8 @@ void box_take_reply(struct box *b, const struct warden_reply *reply, const int *
 	b->workspace_fd = fds[WARDEN_FD_WORKSPACE];
 	take_books(b, reply, fds + WARDEN_FD_END_);
 	memcpy(b->by, reply->by, sizeof b->by);
-	/* The kernel counts the processes of a box with those of its branches: then we do. */
+	/* The kernel counts the processes of a box together with those of its branches, so we count
+	 * them ourselves. */
 	if (b->by[LIMIT_pids] == LIMIT_BY_NONE)
 		b->by[LIMIT_pids] = LIMIT_BY_ENGINE;
 }
@@ -185,7 +187,7 @@ static struct driver *driver_of(struct box *b, uint64_t id)
 	return d;
 }
 
-/* The box is over: so are all its drivers. Telling one may let go of others. */
+/* The box is over, and so are all its drivers. A driver that is told may let go of others. */
 static void tell_over(struct box *b)
 {
 	struct err err;
@@ -200,8 +202,8 @@ static void tell_over(struct box *b)
 		if (is_news)
 			driver_on_broken(d, &err);
 		else if (!d->is_let_go)
-			driver_on_rolled_back(d, &err); /* if that is waited for */
-		d = is_news ? b->drivers : d->next; /* what was told may have changed the list */
+			driver_on_rolled_back(d, &err); /* if somebody waits for it */
+		d = is_news ? b->drivers : d->next;	/* a listener may have changed the list */
 	}
 	if (b->filed)
 		b->filed(b->filed_arg, UINT64_MAX, -EPIPE);
@@ -274,7 +276,7 @@ void box_end(struct box *b, box_usage_fn *ended, void *arg)
 	end_now(b);
 }
 
-/* What the kernel counts is read without asking anybody. */
+/* Usage that the kernel counts is read without asking the warden. */
 static bool read_books(struct box *b)
 {
 	struct box_usage now = b->usage;

@@ -127,7 +127,7 @@ int capture_text(const struct capture *c, struct buf *out, bool *invalid)
 		r = capture_tail(c, &raw);
 	if (r == 0)
 		r = utf8_repair(out, buf_str(&raw), raw.bytes, &n_replaced);
-	/* A cut may have gone through a character; that is ours, not the program's. */
+	/* A character that our cut has split does not count as the program's invalid output. */
 	if (n_replaced > (cut > 0 ? 1 + orphan_bytes(c) : 0))
 		*invalid = true;
 	return r;

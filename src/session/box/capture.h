@@ -8,15 +8,16 @@
 #include <stdint.h>
 
 /*
- * Keeps the first half of @limit_bytes and the last half; what stood between is counted and
- * dropped. Memory: at most @limit_bytes, taken as output arrives.
+ * Keeps the first and the last half of @limit_bytes; the middle is counted and dropped. Memory: at
+ * most
+ * @limit_bytes, taken as output arrives.
  */
 struct capture {
 	uint64_t limit_bytes;
 	uint64_t total_bytes;
 	struct buf head;
 	struct buf tail; /* a ring once it is full */
-	size_t tail_at;	 /* where the ring's oldest byte is */
+	size_t tail_at;	 /* the oldest byte of the ring */
 };
 
 void capture_init(struct capture *c, uint64_t limit_bytes);
@@ -24,15 +25,15 @@ void capture_done(struct capture *c);
 
 /*
  * Take more output.
- * Returns: how many of the first bytes of @data went to the head (the rest is held back for the
- * tail), or -ENOMEM.
+ * Returns: how many of the first bytes of @data went to the head (the rest may still be dropped),
+ * or -ENOMEM.
  */
 int64_t capture_add(struct capture *c, const char *data, size_t bytes);
 
 /*
- * All is there. Bytes that become several when they are written down as JSON (no UTF-8: 3; control
- * characters: 6) count so: of what is over five quarters of the limit, and CAPTURE_DEAR_BYTES, the
- * middle is dropped as well. Without memory nothing changes.
+ * All output has come. Some bytes become several when they are written as JSON (invalid UTF-8: 3;
+ * control characters: 6) and are counted so. If the sum is over five quarters of the limit, and
+ * over CAPTURE_DEAR_BYTES, more of the middle is dropped. Without memory nothing changes.
  */
 enum { CAPTURE_DEAR_BYTES = 4 << 20 };
 void capture_settle(struct capture *c);
@@ -44,7 +45,7 @@ uint64_t capture_cut_bytes(const struct capture *c);
 int capture_tail(const struct capture *c, struct buf *out);
 
 /*
- * Append all that was kept as valid UTF-8 with a line "[... N bytes cut ...]" where something is
+ * Append the kept bytes as valid UTF-8, with a line "[... N bytes cut ...]" where the middle is
  * missing.
  * @invalid: set to true when bytes were replaced by U+FFFD, else untouched.
  * Returns: 0 or negative errno.

@@ -43,7 +43,7 @@ static const struct copied_file *find_copied(const struct copy_out *c, const str
 	return NULL;
 }
 
-/* Of what cannot be noted each name is a copy, which is counted. */
+/* Without memory, each name becomes a copy of its own, which is counted. */
 static void note_copied(
 	struct copy_out *c, const char *path, const struct stat *from, const struct stat *out)
 {
@@ -94,14 +94,15 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	while (at < end) {
 		ssize_t n = sendfile(to, from, &at, (size_t)MIN(end - at, (off_t)1 << 24));
 		if (n == 0)
-			return 0; /* it was cut meanwhile */
+			return 0; /* the file was cut short meanwhile */
 		if (n < 0 && errno != EINTR)
 			return -errno;
 	}
 	return 0;
 }
 
-/* Holes stay holes: else a file that takes nothing in the box could fill the host. */
+/* Holes stay holes, since a file that takes no room in the box could otherwise fill the host's
+ * disk. */
 static int copy_bytes(int from, int to, off_t size)
 {
 	int r = ftruncate(to, size) < 0 ? -errno : 0;
@@ -122,7 +123,7 @@ static int out_failed(int sys, const char *path, struct err *err)
 	return err_sys(err, code, sys, "copy %s out", path);
 }
 
-/* Another name for the copy of @first, which somebody may have replaced meanwhile. */
+/* Give the copy of @first another name, unless somebody has replaced the copy meanwhile. */
 static int link_copy(
 	const struct copy_out *c, const struct copied_file *first, int dir, const char *name)
 {
@@ -152,7 +153,7 @@ static int make_copy(int from, const struct stat *st, int dir, const char *name,
 	return r == 0 && fstat(to, out) < 0 ? -errno : r;
 }
 
-/* Is there room for what was copied once already? */
+/* May another copy of the same file be made? */
 static int count_again(struct copy_out *c, const struct stat *st, const char *path, struct err *err)
 {
 	uint64_t bytes = MIN((uint64_t)st->st_size, (uint64_t)st->st_blocks * 512);
@@ -180,8 +181,7 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 		return out_failed(-dir, path, err);
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
 		return out_failed(errno, path, err);
-	/* The place may be one that a box writes to: a name nobody can guess, and nothing there
-	 * before. */
+	/* A box may write to this place: the name must be one that nobody can guess, and new. */
 	snprintf(temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
 	const struct copied_file *first = find_copied(c, &st);
 	int r = first ? link_copy(c, first, dir, temporary) : -ENOENT;
@@ -194,7 +194,7 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 	}
 	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
 		r = -errno;
-	/* Also when two names of one file were "renamed", which leaves both. */
+	/* rename() does nothing for two names of one file, and leaves both. */
 	(void)unlinkat(dir, temporary, 0);
 	return r < 0 ? out_failed(-r, path, err) : 0;
 }

@@ -1,10 +1,10 @@
 /*
- * How long somebody else may take: a box, its init, a driver.
+ * How long a box, its init or a driver may take.
  *
- * A stall is no answer. While the engine stood still (the machine was paused, the disk was slow),
- * what it waits for stood still too, or has answered and was not read. So a deadline is counted in
- * parts, of which a stall takes one however long it is, and before anything is called missed, what
- * lies there is read.
+ * A stall of the engine is not a missing answer. While the machine was paused or the disk was slow,
+ * the other side stood still too, or it has answered and the answer was not read yet. So a deadline
+ * is counted in parts. A stall uses up one part, however long it lasts, and before the deadline
+ * counts as missed, whatever has arrived is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,14 +18,15 @@ struct deadline {
 	uv_timer_t timer;
 	uv_timer_cb missed;
 	uint64_t part_ms;
-	unsigned n_left; /* parts, and the look */
+	unsigned n_left; /* parts that are left, and a last look */
 };
 
-/* @missed is called with the timer, whose data is the owner's. Instead of what was waited for. */
+/* @missed is called with the timer, whose data is the owner's, unless deadline_stop() comes first.
+ */
 void deadline_start(struct deadline *d, uv_timer_cb missed, uint64_t ms);
 
-/* The same for what may not take longer, stall or not: a limit. */
+/* A limit: it is not extended by stalls. */
 void deadline_start_limit(struct deadline *d, uv_timer_cb missed, uint64_t ms);
 
-/* What was waited for has come. */
+/* The answer has come. */
 void deadline_stop(struct deadline *d);

@@ -17,20 +17,20 @@
 #include <unistd.h>
 
 enum {
-	PIPE_BYTES = 1 << 20, /* what an ordinary user may ask for */
+	PIPE_BYTES = 1 << 20, /* the most that an ordinary user may ask for */
 	READ_BYTES = 64 << 10,
 	IN_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES,
-	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* answers of several tools at once */
-	LOOKS_MAX = 64, /* READ_BYTES each: far more than a socket holds */
+	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* for answers of several tools at once */
+	LOOKS_MAX = 64, /* READ_BYTES each: more than a socket holds */
 	LONG_BYTES = 256 << 10,
-	KEEP_BYTES = 1 << 20, /* a buffer that grew beyond is given back */
+	KEEP_BYTES = 1 << 20, /* a larger buffer is freed when it is empty */
 };
 
-/* Apart from the driver, because a poll handle lives on until its close is done. */
+/* Separate from the driver, because a poll handle lives on until its close is done. */
 struct channel {
 	uv_poll_t poll;
 	int fd;
-	int events; /* that it waits for */
+	int events; /* the events that it waits for */
 	struct driver *driver;
 };
 
@@ -85,7 +85,7 @@ static void close_channel(struct driver *d)
 
 /* ---- output ---- */
 
-/* Returns: bytes of some output, 0 when there is none now, -1 at the end. */
+/* Returns: how many bytes were read, 0 when there are none now, -1 at the end. */
 static ssize_t read_some(struct driver *d, struct driver_pipe *pipe)
 {
 	char *chunk = d->box->engine->chunk;
@@ -102,8 +102,7 @@ static ssize_t read_some(struct driver *d, struct driver_pipe *pipe)
 void driver_drain(struct driver *d)
 {
 	for (int i = 0; i < 2; i++) {
-		int left =
-			0; /* not more than there is now: others in the box may write on for ever */
+		int left = 0; /* only what is there now: others may write on for ever */
 		ssize_t n = 1;
 		if (d->pipes[i].is_open)
 			(void)ioctl(d->pipes[i].fd, FIONREAD, &left);
@@ -123,7 +122,7 @@ static void watch_channel(struct driver *d)
 {
 	struct channel *c = d->channel;
 	int events = UV_READABLE | (d->out.bytes > 0 ? UV_WRITABLE : 0);
-	/* To start it anew takes two calls of the kernel, also when nothing changes. */
+	/* Starting it again costs two system calls, even if nothing changes. */
 	if (c && c->events != events)
 		(void)uv_poll_start(&c->poll, c->events = events, on_channel);
 }
@@ -134,7 +133,7 @@ static void unwatch_channel(struct driver *d)
 	(void)uv_poll_stop(&d->channel->poll);
 }
 
-/* A descriptor travels with the first byte of its frame, and no other's bytes go with it. */
+/* A descriptor is sent with the first byte of its frame, and never with bytes of another frame. */
 static ssize_t send_some(struct driver *d)
 {
 	bool is_due = d->n_late > 0 && d->late[0].at == 0;
@@ -156,7 +155,7 @@ static ssize_t send_some(struct driver *d)
 static void flush(struct driver *d)
 {
 	ssize_t n = 1;
-	/* Until it is full, or gone: then its end is told by init. */
+	/* Until the socket is full, or closed: then init tells the end of the driver. */
 	while (d->channel && d->out.bytes > 0 && (n = send_some(d)) > 0)
 		buf_consume(&d->out, (size_t)n);
 	if (d->out.bytes == 0 && d->out.room > KEEP_BYTES)
@@ -192,7 +191,7 @@ static void take_frames(struct driver *d)
 		buf_done(&d->in);
 }
 
-/* No frame brings a descriptor: one that does is no frame of a driver's. */
+/* No frame carries a descriptor, so one that does breaks the protocol. */
 static void refuse_descriptors(struct driver *d)
 {
 	struct err err;
@@ -200,7 +199,7 @@ static void refuse_descriptors(struct driver *d)
 	break_channel(d, &err);
 }
 
-/* Returns: whether there may be more. */
+/* Returns: whether there may be more to read. */
 static bool receive(struct driver *d)
 {
 	char *at = buf_reserve(&d->in, READ_BYTES);
@@ -209,7 +208,7 @@ static bool receive(struct driver *d)
 		return false;
 	if (n == -EPROTO)
 		refuse_descriptors(d);
-	else if (n <= 0) /* the driver's end tells init, and init tells us */
+	else if (n <= 0) /* the end of the driver is told by init */
 		unwatch_channel(d);
 	if (n <= 0)
 		return false;
@@ -218,7 +217,7 @@ static bool receive(struct driver *d)
 	return true;
 }
 
-/* A long frame takes long: those of several drivers do not come in one turn. */
+/* A long frame takes long: those of several drivers are not read in one turn of the loop. */
 static bool is_put_off(struct driver *d)
 {
 	return d->in.bytes > LONG_BYTES && timer_is_late(d->box->engine->loop, &d->n_put_off);
@@ -228,7 +227,7 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 {
 	struct driver *d = poll->data;
 	if (status < 0)
-		d->channel->events = 0; /* libuv waits no more */
+		d->channel->events = 0; /* libuv does not wait any more */
 	if (status == 0 && (events & UV_WRITABLE)) {
 		flush(d);
 		watch_channel(d);
@@ -239,12 +238,12 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 
 void driver_look(struct driver *d)
 {
-	/* What its socket holds; others in the box may have it and write on. */
+	/* Read only what the socket holds; other processes of the box may have it and write on. */
 	for (int i = 0; i < LOOKS_MAX && d->channel && !d->is_over && receive(d); i++)
 		;
 }
 
-/* What was said before on the channel comes first: output belongs to a step that has begun. */
+/* Frames that were sent before come first: output belongs to a step that has begun. */
 static void on_output(uv_poll_t *poll, int status, int events)
 {
 	struct driver_pipe *pipe = container_of(poll, struct driver_pipe, poll);
@@ -257,7 +256,7 @@ static void on_output(uv_poll_t *poll, int status, int events)
 		(void)uv_poll_stop(poll);
 }
 
-/* @fd goes with the frame that is queued behind @before bytes. */
+/* Send @fd with the frame that is queued behind @before bytes. */
 static int pass_fd(struct driver *d, int fd, size_t before, struct err *err)
 {
 	if (!d->channel || d->n_late == ARRAY_LEN(d->late))
@@ -323,7 +322,7 @@ int driver_send(struct driver *d, enum frame_type type, const json_t *payload, s
 
 void driver_be_stem(struct driver *d)
 {
-	struct err none; /* the first branch finds out */
+	struct err none; /* if it fails, the first branch notices */
 	if (!d->is_stem)
 		(void)driver_send(d, FRAME_STEM, NULL, &none);
 	d->is_stem = true;
@@ -347,7 +346,7 @@ int box_pipe(int ends[2], struct err *err)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, ERR_IO, errno, "make a pipe");
-	(void)fchmod(ends[0], 0666); /* one inode for both ends */
+	(void)fchmod(ends[0], 0666); /* both ends are one inode */
 	return 0;
 }
 
@@ -446,8 +445,8 @@ int driver_spawn(struct driver *d, const struct runtime_start *start, unsigned i
 		.limits = &box->limits,
 		.is_session = is_session,
 		.is_fixed = start->is_fixed};
-	/* Twice the limit in one process is refused at once; the rest is for the engine to measure.
-	 */
+	/* The kernel refuses twice the limit in one process at once; the rest is measured by the
+	 * engine. */
 	if (box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
 		spawn.data_bytes = box->limits.value[LIMIT_memory_bytes] * 2;
 	memcpy(spawn.fds, ends->fds, sizeof spawn.fds);
@@ -496,7 +495,7 @@ void driver_let_go(struct driver *d)
 	if (*at)
 		*at = d->next;
 	d->is_let_go = d->is_over = true;
-	d->n_handles++; /* closing one must not free it here */
+	d->n_handles++; /* closing a handle must not free the driver here */
 	for (int i = 0; i < 2; i++) {
 		if (d->pipes[i].is_open)
 			uv_close((uv_handle_t *)&d->pipes[i].poll, pipe_closed);
@@ -511,7 +510,7 @@ void driver_let_go(struct driver *d)
 
 void driver_on_exited(struct driver *d, int status)
 {
-	/* Its last frames are in the socket: a result sent before the end counts. */
+	/* Its last frames may be in the socket: a result sent before the end counts. */
 	driver_look(d);
 	if (!d->is_over && d->events) {
 		d->is_over = true;

@@ -13,14 +13,14 @@
 struct driver;
 
 /*
- * What is heard of a driver, from the loop. Any may let go of it.
+ * What its owner hears of a driver, from the loop. Any callback may let go of the driver.
  *
  * frame        one frame; a negative return (with @err) says that it breaks the protocol.
  * output       bytes of stream 0 (stdout) or 1 (stderr), in the engine's chunk.
  * exited       its process ended, @status as wait(2) gives it.
- * broken       it sent what is no frame, could not be started, or its box is gone.
- * rolled_back  all that a failed step started is gone; the guard can be resumed. Or (@err) it
- *              is not: told when the driver is over already, else it is `broken`.
+ * broken       it sent an invalid frame, could not be started, or its box is gone.
+ * rolled_back  everything that a failed step started has ended, and the guard can be resumed. With
+ *              @err, that failed: told only if the driver is over already; else it is `broken`.
  */
 struct driver_events {
 	int (*frame)(void *arg, struct driver *d, const struct frame *frame, struct err *err);
@@ -33,7 +33,7 @@ struct driver_events {
 struct driver_pipe {
 	int fd;
 	uv_poll_t poll;
-	bool is_open; /* the poll handle is */
+	bool is_open; /* the poll handle is open */
 	int index;
 };
 
@@ -50,28 +50,28 @@ struct driver {
 	struct channel *channel;
 	struct buf in, out;
 	unsigned n_put_off;
-	/* Descriptors, and how many bytes go before their frames: of a checkpoint, of an input. */
+	/* Descriptors that travel with queued frames, and how many bytes precede each frame. */
 	struct driver_late {
 		int fd;
 		size_t at;
 	} late[4];
 	unsigned n_late;
 	size_t n_handles;
-	struct loss loss; /* of a branch */
-	bool is_stem;	  /* it was told to get ready for branches */
+	struct loss loss; /* what it lacks, if it is a branch */
+	bool is_stem;	  /* it was told to prepare to be branched */
 	bool is_let_go, is_over;
 };
 
 /* ---- its start ---- */
 
-/* The ends of its descriptors that a driver gets: stdin, stdout, stderr, channel. */
+/* The driver's ends of stdin, stdout, stderr and channel. */
 struct driver_ends {
 	int fds[WIRE_SPAWN_FDS];
 };
 
 /*
- * Make one with its pipes and its channel; @ends are the caller's to pass on and close. @stdin_fd
- * (taken) becomes its standard input; -1: /dev/null. Errors: ERR_IO, ERR_NO_MEMORY.
+ * Make a driver with its pipes and its channel; the caller passes on @ends and closes them.
+ * @stdin_fd (taken over) becomes its standard input; -1: /dev/null. Errors: ERR_IO.
  */
 int driver_new(struct driver **out, struct box *box, const struct runtime *runtime, int stdin_fd,
 	struct driver_ends *ends, struct err *err);
@@ -82,24 +82,24 @@ int driver_spawn(struct driver *d, const struct runtime_start *start, unsigned i
 void driver_ends_close(struct driver_ends *ends);
 
 /*
- * A pipe for what the box reads or writes. The box's user, who is another than root, may open it
- * again by /proc/self/fd, as /dev/stdout does; nobody outside of the box can name it.
- * Owns: both ends are the caller's. Errors: ERR_IO.
+ * A pipe that the box reads or writes. The box's user, who is another than root, may open it again
+ * by /proc/self/fd, as /dev/stdout does; outside of the box nobody can name it. Owns: both ends are
+ * the caller's. Errors: ERR_IO.
  */
 int box_pipe(int ends[2], struct err *err);
 
 /* ---- its life ---- */
 
-/* Who hears of it from now on. */
+/* From now on @events hears of the driver. */
 void driver_listen(struct driver *d, const struct driver_events *events, void *arg);
 
 /* Has its process closed the channel? */
 bool driver_has_ended(const struct driver *d);
 
-/* Best effort: one that is gone needs no signal. */
+/* Best effort: a driver that has ended needs no signal. */
 void driver_signal(struct driver *d, int signal);
 
-/* No more events; freed when its handles are closed. The process lives as long as its box does. */
+/* No more events. It is freed when its handles are closed; its process lives as long as the box. */
 void driver_let_go(struct driver *d);
 
 /* ---- its channel and its pipes ---- */
@@ -110,7 +110,7 @@ int driver_send(struct driver *d, enum frame_type type, const json_t *payload, s
 /* The same with the payload as text. */
 int driver_send_text(
 	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err);
-/* How many bytes may still be queued. */
+/* How many bytes can still be queued. */
 size_t driver_room(const struct driver *d);
 
 /* The same with a descriptor (borrowed; -1: none), for a driver that is idle. */
@@ -122,14 +122,14 @@ int driver_send_fd(
 int driver_send_fds(struct driver *d, enum frame_type type, const char *payload, const int *fds,
 	size_t n_fds, struct err *err);
 
-/* Tell it, once, to get ready for branches. */
+/* Tell it, once, to prepare to be branched. */
 void driver_be_stem(struct driver *d);
 
-/* Read what its pipes and its channel hold now. */
+/* Read what its pipes hold now; what its channel holds now. */
 void driver_drain(struct driver *d);
 void driver_look(struct driver *d);
 
-/* From now on its channel is @fd (taken over): a guard's. Errors: ERR_IO. */
+/* From now on its channel is @fd (taken over), the socket of a guard. Errors: ERR_IO. */
 int driver_resume(struct driver *d, int fd, struct err *err);
 
 /* ---- from the box ---- */

@@ -11,7 +11,7 @@
 
 enum { NUMBER_BYTES = 400 };
 
-/* What is written for a byte, if not the byte. */
+/* The escape of each byte, or NULL. */
 static const char *const escapes[256] = {
 	"\\u0000",
 	"\\u0001",

@@ -6,14 +6,13 @@
 #include <jansson.h>
 
 /*
- * The bytes of json_dumps() with JSON_COMPACT, and the only other @flags JSON_SORT_KEYS and
- * JSON_ENCODE_ANY; other flags are left to json_dumps(). That one decodes a string character by
- * character, twice: a step's output of 10 MiB takes it a tenth of a second.
- * Owns:    the caller frees.
- * Returns: NULL without memory, or for a string that is no UTF-8.
+ * The bytes of json_dumps() with JSON_COMPACT, and optionally JSON_SORT_KEYS and JSON_ENCODE_ANY;
+ * with other flags json_dumps() is called. That function decodes each string twice, character by
+ * character, which takes a tenth of a second for 10 MiB of output. Owns:    the caller frees.
+ * Returns: NULL without memory, or for a string that is not UTF-8.
  */
 char *json_dump_text(const json_t *json, size_t flags);
 
-/* The same with JSON_COMPACT, behind what @out holds. Returns: 0, -E2BIG, -ENOMEM, -EILSEQ,
- * -EINVAL, and @out may hold a part. */
+/* Append the same, with JSON_COMPACT, to @out. Returns: 0, -E2BIG, -ENOMEM, -EILSEQ, -EINVAL; then
+ * @out may hold a part. */
 int json_dump_put(struct buf *out, const json_t *json);

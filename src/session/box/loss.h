@@ -1,4 +1,4 @@
-/* What a copy of a driver's process lacks: descriptors that lead nowhere, memory that it shares.
+/* What a clone of a driver's process lacks: descriptors that lead nowhere, memory that it shares.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -10,23 +10,24 @@ enum { LOSS_BYTES = 240 };
 
 struct loss {
 	unsigned n_sockets, n_pipes, n_others, n_locks, n_unread;
-	unsigned n_astray;	    /* open files that are not those which have their names */
-	uint64_t bytes, gone_bytes; /* of shared memory; written to private mappings of files */
+	unsigned n_astray;	    /* open files that are not the files which have their names */
+	uint64_t bytes, gone_bytes; /* of shared memory; of private mappings of files */
 };
 
-/* As a driver says it in GUARD or READY; of what it says nothing is believed but small numbers. */
+/* Read it from GUARD or READY. The driver is not trusted: numbers are bounded, everything else is
+ * ignored. */
 void loss_parse(struct loss *out, const json_t *said);
 
-/* The same of what is no copy, but a text: a shell. */
+/* The same for a state that is a text: a shell's. */
 struct loss_text {
 	unsigned n_omitted, n_descriptors;
-	bool is_homeless; /* its directory was gone */
-	bool is_all;	  /* there is no text */
+	bool is_homeless; /* its working directory was gone */
+	bool is_all;	  /* the text is missing */
 };
 void loss_parse_text(struct loss_text *out, const json_t *said);
 
-/* Append to the @text of LOSS_BYTES what of @what is not kept. */
+/* Append to @text, of LOSS_BYTES, what of @what was not kept. */
 void loss_add_text(char text[LOSS_BYTES], const char *what, const struct loss_text *loss);
 
-/* In words; "" when there is none. */
+/* As a sentence; "" when nothing is lost. */
 void loss_say(char out[LOSS_BYTES], const struct loss *loss);

@@ -1,6 +1,9 @@
 /*
- * Volumes are not kept: they may be of any size. But the kernel notes when a file was changed, and
- * a program cannot set that; so after a step that failed it can be told what is not as it was.
+ * Files that a step changed and that cannot be put back.
+ *
+ * Volumes are not kept, since they may be of any size. But the kernel notes when an inode was
+ * changed, and no program can set that time. So after a failed step the files changed since its
+ * start can at least be listed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,8 +79,8 @@ static void tell_changes(struct look *l)
 	}
 }
 
-/* Of the mount that the order names, whatever the program has put beside it. Returns: a descriptor,
- * or -1. */
+/* Open the mount that the order names, whatever the program has put beside it. Returns: a
+ * descriptor, or -1. */
 static int open_volume(const struct warden_bind *bind, int workspace_fd, struct stat *st)
 {
 	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);

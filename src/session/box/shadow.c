@@ -1,4 +1,22 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files of a workspace at one moment, and the way back to them.
+ *
+ * A shadow is a list of files (workspace.h) with the bytes of the small ones. Two moments share the
+ * bytes of each file that has not changed between them, as its inode, size and times tell. Since a
+ * file can change twice within one tick of its time, a file that was read within RACY_NS of its
+ * change is read again the next time.
+ *
+ * shadow_diff() compares then with now and gives actions in an order that works: removals first,
+ * from the end of the sorted list, so that directories are empty; then what is missing or changed,
+ * from its start, so that directories are there; further names of a file after the file itself;
+ * modes of directories last, since a directory may forbid writing into it.
+ *
+ * Renames are handled before that, by shadow_diff_moved(): a file is recognized by its inode, size
+ * and time under another name, and the names are exchanged. So a large file whose bytes are not
+ * kept comes back from a rename, and a program that has a file open keeps it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/box/shadow.h"
 
 #include "base/fd.h"
@@ -12,8 +30,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* A file changed this shortly before it was read may change again within the same tick of its time.
- */
+/* A file that changed so shortly before it was read may change again within the same tick of its
+ * time. */
 enum { RACY_NS = 20 * 1000 * 1000 };
 
 struct blob {
@@ -26,8 +44,8 @@ struct blob {
 struct shadow {
 	unsigned n_refs;
 	struct workspace files;
-	struct blob **blobs; /* one for each file; NULL where nothing is kept */
-	size_t n_due;	     /* of them, that are not read yet */
+	struct blob **blobs; /* one for each file; NULL: its bytes are not kept */
+	size_t n_due;	     /* how many of them are not read yet */
 };
 
 static void blob_let_go(struct blob *b)
@@ -66,8 +84,8 @@ static int64_t now_ns(void)
 }
 
 /*
- * SQLite writes its index of a write-ahead log through a shared mapping, which changes no time of a
- * file in memory; put back without it, the log would be another than the one that it describes.
+ * SQLite writes the index of its write-ahead log through a shared mapping, which changes no time of
+ * a file in memory. If the file were put back without it, the index would describe another log.
  */
 static bool is_written_unseen(const char *path)
 {
@@ -76,7 +94,7 @@ static bool is_written_unseen(const char *path)
 	return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
 }
 
-/* Returns: NULL when it cannot be read, or is not what it was when it was listed. */
+/* Returns: NULL when the file cannot be read, or has changed since it was listed. */
 static struct blob *read_blob(int fd, const struct workspace_file *f)
 {
 	size_t room = f->kind == WORKSPACE_LINK ? PATH_MAX : (size_t)f->size_bytes + 1;
@@ -105,7 +123,7 @@ static bool is_same(const struct workspace_file *a, const struct workspace_file 
 		a->size_bytes == b->size_bytes && a->kind == b->kind;
 }
 
-/* Stands for one that is to be read. */
+/* Stands for a blob that is to be read. */
 static struct blob due;
 
 static struct blob *known_blob(
@@ -141,7 +159,7 @@ bool shadow_has_bytes(const struct shadow *s, const struct workspace_file *f, in
 	return is_same;
 }
 
-/* Of one file, for which there is @room. Returns: its bytes, when it is kept. */
+/* Choose the blob of one file, if it fits into @room. Returns: its bytes, when it is kept. */
 static size_t plan_blob(
 	struct shadow *s, size_t i, const struct shadow *prev, size_t *at_prev, size_t room)
 {
@@ -194,9 +212,9 @@ void shadow_read(struct shadow *s, int fd)
 }
 
 /*
- * A file rewritten in place keeps its inode, and with it the descriptors that are open on it.
- * Another inode may be another file's, whose bytes these are not; and what has got names since may
- * have one where nobody looks.
+ * May the bytes be written into the file that has the name now? A file rewritten in place keeps its
+ * inode, and so descriptors that are open on it stay valid. Another inode may belong to another
+ * file. A file that has got more names since may have one where nobody looks.
  */
 static bool is_own(const struct workspace_file *now, const struct workspace_file *then)
 {
@@ -209,13 +227,13 @@ static void lose(const char *path, shadow_action_fn *fn, void *arg)
 	fn(arg, &(struct shadow_action){.act = SHADOW_LOST, .path = path});
 }
 
-/* No program of a box may set them, init neither; and writing to a file takes them from it. */
+/* No program of a box may set these bits, nor may init; and writing to a file clears them. */
 static bool has_special_mode(const struct workspace_file *f)
 {
 	return f->mode & (S_ISUID | S_ISGID);
 }
 
-/* @is: what has its name now, or NULL. */
+/* @is: the file that has the name now, or NULL. */
 static void restore(const struct shadow *then, size_t i, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
@@ -276,12 +294,12 @@ void shadow_diff_mode(
 				.mode = then->mode & 07777});
 }
 
-/* @is: what has its name now, if it is of the same kind, else NULL. */
+/* @is: the file that has the name now, if it is of the same kind, else NULL. */
 static void restore_mode(const struct workspace_file *f, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
 	bool is_dir = f->kind == WORKSPACE_DIR;
-	/* Init may have had to open a closed one. */
+	/* Init may have had to open a closed directory. */
 	bool is_closed = is_dir && (f->mode & 0700) != 0700;
 	struct shadow_action a = {
 		.path = f->path, .is_dir = is_dir, .mode = f->mode, .modified = &f->modified};
@@ -296,7 +314,7 @@ static void restore_mode(const struct workspace_file *f, const struct workspace_
 		lose(f->path, fn, arg);
 }
 
-/* Backwards: a directory may forbid the way to those in it. */
+/* Backwards, since the mode of a directory may forbid the way to those in it. */
 static void restore_modes(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {
@@ -319,7 +337,7 @@ void shadow_diff_new(
 			remove_one(&now->files[i], fn, arg);
 }
 
-/* Sorted by inode, and by path, as they lie. */
+/* Files sorted by inode, and among equal ones by path. */
 struct inodes {
 	const struct workspace_file **files;
 	size_t n;
@@ -333,7 +351,8 @@ static int by_inode(const void *a, const void *b)
 				    : (one > two) - (one < two);
 }
 
-/* Only of files with more than one name, or of all. Without memory there are none. */
+/* Sort the files with more than one name, or (@is_linked false) all. Without memory the list is
+ * empty. */
 static struct inodes sort_inodes(const struct workspace *w, bool is_linked)
 {
 	struct inodes s = {0};
@@ -349,7 +368,7 @@ static struct inodes sort_inodes(const struct workspace *w, bool is_linked)
 	return s;
 }
 
-/* The index of the first with @ino, if there is one. */
+/* The index of the first file with @ino, or of where it would be. */
 static size_t find_inode(const struct inodes *s, uint64_t ino)
 {
 	size_t low = 0, high = s->n;
@@ -365,8 +384,8 @@ static size_t find_inode(const struct inodes *s, uint64_t ino)
 
 struct moving {
 	const struct workspace *then, *now;
-	struct inodes sorted; /* what is there now */
-	bool *is_taken;	      /* names of it that are moved already */
+	struct inodes sorted; /* the files of now */
+	bool *is_taken;	      /* per file of now: its name was moved already */
 };
 
 static bool *taken(const struct moving *m, const struct workspace_file *now)
@@ -374,7 +393,7 @@ static bool *taken(const struct moving *m, const struct workspace_file *now)
 	return &m->is_taken[now - m->now->files];
 }
 
-/* Is it what @then was? An inode's number may be another file's by now. */
+/* Is it the same file as @then? The number of an inode may have been given to another file. */
 static bool is_that(const struct workspace_file *now, const struct workspace_file *then)
 {
 	return now->ino == then->ino && now->kind == then->kind &&
@@ -384,14 +403,14 @@ static bool is_that(const struct workspace_file *now, const struct workspace_fil
 				now->modified.tv_nsec == then->modified.tv_nsec));
 }
 
-/* Is the name not its own, so that it can be taken from it? */
+/* Is this name not its own, so that it can be taken from it? */
 static bool is_astray(const struct moving *m, const struct workspace_file *now)
 {
 	const struct workspace_file *old = find(m->then, now->path);
 	return old ? old->ino != now->ino : !m->then->is_cut;
 }
 
-/* Where @then is now, or NULL. */
+/* The name that the file @then has now, or NULL. */
 static const struct workspace_file *find_moved(
 	const struct moving *m, const struct workspace_file *then)
 {
@@ -411,7 +430,7 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* May what has the name of @then now, or NULL, be moved away? */
+/* May the file that has the name of @then now (or NULL) be moved away? */
 static bool makes_way(
 	const struct moving *m, const struct workspace_file *is, const struct workspace_file *then)
 {
@@ -420,7 +439,7 @@ static bool makes_way(
 
 static void move_all(const struct moving *m, shadow_action_fn *fn, void *arg)
 {
-	const struct workspace_file *dir = NULL; /* that is moved, with what is in it */
+	const struct workspace_file *dir = NULL; /* moved already, with everything in it */
 	for (size_t i = 0; i < m->then->n_files; i++) {
 		const struct workspace_file *then = &m->then->files[i], *from = NULL;
 		const struct workspace_file *is = find(m->now, then->path);
@@ -455,7 +474,7 @@ void shadow_diff_moved(
 	free(m.is_taken);
 }
 
-/* Of the files of which @f is one name, @f itself or one that is there when it is its turn. */
+/* Among the names of the file @f: one that exists when it is its turn, or @f itself. */
 static const struct workspace_file *same_file(
 	const struct inodes *linked, const struct workspace *now, const struct workspace_file *f)
 {
@@ -468,7 +487,8 @@ static const struct workspace_file *same_file(
 	return first < linked->n ? linked->files[first] : f;
 }
 
-/* When its own bytes are back: it has them even where it cannot be a name of another file. */
+/* Give the file its further names back, after its bytes: so it has those even where it cannot be a
+ * name of another file. */
 static void restore_name(const struct inodes *linked, const struct workspace *now,
 	const struct workspace_file *f, shadow_action_fn *fn, void *arg)
 {
@@ -487,12 +507,12 @@ static void restore_name(const struct inodes *linked, const struct workspace *no
 void shadow_diff(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {
-	/* A path sorts behind the directory it is in: backwards, directories are empty when it is
-	 * their turn; forwards, they are there. */
+	/* A path sorts behind its directory. So backwards, a directory is empty when it is its
+	 * turn; forwards, it exists. */
 	for (size_t i = now->n_files; i-- > 0;) {
 		const struct workspace_file *f = &now->files[i];
 		const struct workspace_file *old = find(&then->files, f->path);
-		bool is_unknown = !old && then->files.is_cut; /* it may have been there */
+		bool is_unknown = !old && then->files.is_cut; /* the file may have been there */
 		if (must_go(f, old) && !is_unknown && !(old && is_same(f, old)))
 			remove_one(f, fn, arg);
 	}
@@ -503,7 +523,7 @@ void shadow_diff(
 		bool is_unsure = then->blobs[i] && is_written_unseen(f->path);
 		bool is_there = is && is->kind == f->kind &&
 			(f->kind == WORKSPACE_DIR || (is_same(is, f) && !is_unsure));
-		if (f->kind == WORKSPACE_OTHER) /* a fifo says nothing by having changed */
+		if (f->kind == WORKSPACE_OTHER) /* the times of a fifo tell nothing */
 			is_there = is && is->kind == f->kind;
 		if (!is_there && f->kind != WORKSPACE_MOUNT)
 			restore(then, i, is, fn, arg);

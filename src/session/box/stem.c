@@ -1,17 +1,19 @@
 /*
- * Making a branch, the engine's part.
+ * Making a branch: the engine's part.
  *
- * Theory of operation. The warden prepares a box and answers with descriptors: the engine's end of
- * init's socket, and what the branch's first process needs. These go to the stem's driver in a
- * BRANCH frame, together with the new driver's streams and channel. From then on driver and warden
- * do it between them; the warden answers again when the box is furnished, and the new driver says
- * READY on its own channel. The branch is there when both have been heard. Until the warden's
- * second answer every failure ends in it, because the warden has a deadline for each of its waits;
- * from then on the stem has one.
+ * The warden prepares a box and answers with descriptors: the engine's end of init's socket, and
+ * what the first process of the branch needs. These go to the stem's driver in a BRANCH frame, with
+ * the streams and the channel of the new driver. From then on the driver and the warden work
+ * together: the driver clones itself into the new namespaces, and the warden furnishes the box
+ * around the clone. The warden answers again when the box is furnished, and the new driver says
+ * READY on its own channel. The branch is complete when both have happened.
  *
- * A stem makes one branch after the other; the next one is asked for meanwhile, so that its BRANCH
- * is there when the stem comes to it. The warden makes so many at once, of all stems: whose would
- * be one more waits until one is furnished.
+ * Until the warden's second answer every failure ends in that answer, because the warden has a
+ * deadline for each of its waits. After it, the stem has a deadline for READY.
+ *
+ * A stem makes one branch after the other. The next one is asked for meanwhile, so that its BRANCH
+ * is there when the stem is done. The warden makes WIRE_BRANCHINGS_MAX branches of all stems at
+ * once; a stem that would need one more waits its turn in the engine's list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,12 +37,11 @@ enum {
 	LEAVE_MS = 20,
 	LEAVE_TRIES = 10,
 	PREPARED_FDS = 4,
-	READY_MS =
-		10000, /* for what the program does in a new process of its own (at-fork hooks) */
+	READY_MS = 10000, /* for hooks of the program that run in a new process (at-fork) */
 	LEAST_MS = 1000,
 };
 
-/* In the order in which they were asked for. */
+/* In the order of the requests. */
 struct queue {
 	struct branching *first, **last;
 	unsigned n;
@@ -50,28 +51,28 @@ struct stem {
 	unsigned n_refs;
 	struct driver *driver; /* NULL when it has died */
 	struct queue wanted;
-	struct queue making;   /* the driver does the first, the warden prepares the next */
-	struct queue arriving; /* furnished, and not ready yet */
+	struct queue making;   /* the driver clones for the first, the warden prepares the next */
+	struct queue arriving; /* furnished, but not ready yet */
 	uint64_t last_id;
 	struct engine *engine;
-	struct stem *next_waiting; /* of the engine's, which hold each other */
+	struct stem *next_waiting; /* the next in the engine's list of waiting stems */
 	bool is_waiting;
-	struct deadline late; /* the first that arrives does not; later: there is time to leave */
+	struct deadline late; /* for READY of the first in @arriving; or for the stem's end */
 	unsigned n_tries;
 };
 
 struct branching {
 	struct branching *next;
-	struct queue *queue; /* in which it is */
+	struct queue *queue; /* the queue that it is in */
 	struct stem *stem;   /* held */
 	uint64_t id;	     /* of its BRANCH */
-	uint64_t late_ms;    /* when it should have been ready, by the loop's clock */
+	uint64_t late_ms;    /* when it has to be ready, by the loop's clock */
 	struct box *box;
 	struct driver *driver;
-	struct driver_ends ends; /* of it, until they are sent */
+	struct driver_ends ends; /* its ends of pipes and channel, until they are sent */
 	struct branch_order order;
 	bool is_furnished, is_ready;
-	struct err err; /* the first that went wrong */
+	struct err err; /* the first failure */
 	stem_branched_fn *done;
 	void *arg;
 };
@@ -141,7 +142,8 @@ static void on_leave(uv_timer_t *timer)
 		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
-/* The end of a process, and of the box that only it held, takes as long as making a branch. */
+/* To end a process, and a box that only it held, takes as long as to make a branch: wait until
+ * nobody else waits. */
 void stem_let_go(struct stem *s)
 {
 	if (--s->n_refs > 0)
@@ -160,7 +162,7 @@ static void watch_arrivals(struct stem *s)
 {
 	const struct branching *b = s->arriving.first;
 	uint64_t now_ms = timer_now();
-	if (b) /* at least so long as to hear of it */
+	if (b) /* at least long enough to read its frame */
 		deadline_start(&s->late, on_late,
 			b->late_ms > now_ms + LEAST_MS ? b->late_ms - now_ms : LEAST_MS);
 	else
@@ -188,7 +190,7 @@ static void finish(struct branching *b)
 	stem_let_go(s);
 }
 
-/* An error ends it as soon as the warden has ended its part. */
+/* A failed branch ends as soon as the warden has ended its part. */
 static void fail(struct branching *b, const struct err *err)
 {
 	if (b->err.code == ERR_NONE)
@@ -248,7 +250,7 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	(void)d;
 	(void)err;
 	if (frame->type != FRAME_BRANCHED)
-		return 0; /* a GUARD that came late */
+		return 0; /* a GUARD that comes late */
 	cleanup_json json_t *said =
 		json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(said, "id"));
@@ -268,7 +270,7 @@ static void lose_driver(struct stem *s)
 	if (d)
 		driver_let_go(d);
 	if (s->making.n == 0)
-		start_next(s); /* to tell who waits */
+		start_next(s); /* to tell those who wait */
 }
 
 static void on_stem_exited(void *arg, struct driver *d, int status)
@@ -307,13 +309,13 @@ struct stem *stem_new(struct driver *d)
 
 /* ---- the warden's two answers ---- */
 
-/* What can be made while the warden prepares. */
+/* Make what can be made while the warden prepares. */
 static void make_driver(struct branching *b)
 {
 	if (driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &b->ends, &b->err) < 0)
 		return;
 	driver_listen(b->driver, &branch_events, b);
-	b->driver->id = 1; /* what init of a branch calls its first process */
+	b->driver->id = 1; /* init of a branch calls its first process so */
 	b->box->last_id = 1;
 }
 
@@ -348,11 +350,11 @@ static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
 	for (size_t i = box->has_init ? 1 : 0; i < n_fds; i++)
 		(void)close(fds[i]);
 	if (r < 0)
-		fail(b, &err); /* the warden sees the end of a socket, and gives up too */
+		fail(b, &err); /* the warden sees the end of its socket, and gives up too */
 }
 
-/* What failed in the making says more than that the two ends of it are gone, and the driver most.
- */
+/* The reason of the warden or the driver says more than the mere end of their sockets, and the
+ * driver's says most. */
 static void take_refusal(struct branching *b, const struct err *err)
 {
 	if (b->stem->driver)
@@ -363,7 +365,7 @@ static void take_refusal(struct branching *b, const struct err *err)
 		err_hint(&b->err, STEM_DEATH_HINT);
 }
 
-/* The driver has not even begun: it hangs, and would in each branch to come. */
+/* The driver did not even begin, so it hangs, and it would hang for each branch to come. */
 static void end_hanging(struct stem *s, const struct err *err)
 {
 	if (err->sys != ETIMEDOUT || !s->driver)
@@ -383,7 +385,7 @@ static void wait_for_turn(struct stem *s)
 	s->is_waiting = true;
 }
 
-/* Those that have waited, before the one that has just had its turn. */
+/* Stems that have waited come before the one that has just had its turn. */
 static void give_turns(struct engine *e)
 {
 	while (e->waiting && e->n_branching < WIRE_BRANCHINGS_MAX) {
@@ -423,12 +425,12 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	start_next(s);
 }
 
-/* Its end, before it has begun. */
+/* End a branch that has not begun. */
 static void refuse(struct branching *b)
 {
 	struct stem *s = b->stem;
 	err_set(&b->err, ERR_GONE, "the driver to be branched has died");
-	take_out(b); /* first: who hears of it may ask for another */
+	take_out(b); /* first, since the listener may ask for another branch */
 	if (b->done)
 		b->done(b->arg, NULL, &b->err);
 	box_let_go(b->box);

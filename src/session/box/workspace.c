@@ -18,7 +18,7 @@
 
 struct walk {
 	struct workspace *out;
-	dev_t dev;	 /* of the workspace: another one is a volume */
+	dev_t dev;	 /* of the workspace; another device is a volume */
 	struct buf path; /* of the directory being read, with a trailing slash */
 	size_t room, max_files, paths_bytes;
 	bool is_full;
@@ -82,7 +82,8 @@ static int walk_dir(struct walk *w, int dir_fd, int depth);
 static int walk_below(struct walk *w, int at_fd, const char *path, size_t i, int depth)
 {
 	int fd = sys_open_below(at_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0) { /* replaced, closed by its owner, or a volume of the same file system */
+	if (fd < 0) { /* the directory was replaced, is closed by its mode, or is a volume of the
+			 same file system */
 		if (errno == EXDEV)
 			w->out->files[i].kind = WORKSPACE_MOUNT;
 		return 0;
@@ -106,11 +107,11 @@ static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return 0; /* gone in the meantime */
+		return 0; /* the file is gone in the meantime */
 	int r = add_file(w, name, &st);
 	if (r < 0 || w->is_full || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
 		return r;
-	/* Those at the end of a descent are read later, from the top. */
+	/* Directories deeper than that are read later, from the top. */
 	return depth == WORKSPACE_DESCENT_MAX
 		? 0
 		: walk_below(w, dir_fd, name, w->out->n_files - 1, depth + 1);
@@ -234,13 +235,13 @@ int workspace_measure(const struct workspace *w, struct workspace_size *out, str
 	return 0;
 }
 
-/* What stood on a mount point shows again once the box is gone: it is not the program's. */
+/* A file below a mount point shows again when the box is gone: the program did not make it. */
 static bool is_mount_point(const struct workspace_file *f)
 {
 	return f->kind == WORKSPACE_MOUNT;
 }
 
-/* What changes in a directory is told of what is in it. */
+/* Changes in a directory are told for the files in it. */
 static bool is_same(const struct workspace_file *old, const struct workspace_file *new)
 {
 	if (old->kind == WORKSPACE_DIR && new->kind == WORKSPACE_DIR)

@@ -16,35 +16,34 @@ struct stem;
 struct engine {
 	struct install install;
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
-	uv_loop_t *loop;       /* from engine_attach() on */
-	char *chunk;	       /* ENGINE_CHUNK_BYTES: where output is read to before it is kept */
-	unsigned n_urgent;     /* steps that run, branches in the making: somebody waits for them */
-	unsigned n_branching;  /* branches that the warden is making */
-	struct stem *waiting;  /* those that would have it make more than it does at once */
-	size_t n_alive;	       /* boxes and drivers that are not freed yet */
+	uv_loop_t *loop;       /* set by engine_attach() */
+	char *chunk;	       /* of ENGINE_CHUNK_BYTES: output is read into it */
+	unsigned n_urgent; /* steps that run and branches in the making: somebody waits for them */
+	unsigned n_branching; /* branches that the warden is making */
+	struct stem *waiting; /* stems that wait, since the warden makes only so many at once */
+	size_t n_alive;	      /* boxes and drivers that are not freed yet */
 	void (*emptied)(struct engine *e); /* or NULL: n_alive became 0, from the loop */
-	void *arg;			   /* of whoever set `emptied` */
+	void *arg;			   /* for `emptied` */
 };
 
 /*
- * Find the parts, start the warden, give up every right that is not needed. The warden gets itself
- * ready meanwhile; engine_attach() joins it to the loop. Errors: ERR_BOX; engine_stop() is then to
- * be called as well.
+ * Find the installed files, start the warden, and give up every capability that is not needed. The
+ * warden prepares meanwhile; engine_attach() connects it to the loop. Errors: ERR_BOX; call
+ * engine_stop() then as well.
  */
 int engine_start(struct engine *e, struct err *err);
 int engine_attach(struct engine *e, uv_loop_t *loop, struct err *err);
 
-/* Have all boxes end at once, and the warden with them; whoever waits for one hears of it from the
- * loop. engine_stop() is still to come. */
+/* End all boxes and the warden at once; those who wait for a box hear of it from the loop.
+ * engine_stop() must still be called. */
 void engine_end_boxes(struct engine *e);
 
-/* Stop the warden, which destroys what boxes there are. Blocks: some milliseconds. May be called
- * twice. */
+/* Stop the warden, which destroys all boxes. Blocks: some milliseconds. May be called twice. */
 void engine_stop(struct engine *e);
 
-/* Has the warden ended by itself? Then no box is left, and there will be no more. */
+/* Has the warden ended by itself? Then there is no box left, and none can be made. */
 bool engine_is_over(const struct engine *e);
 
-/* One thing more, or one less, that must be gone before the loop can end. */
+/* One more, or one less, object that must be freed before the loop can end. */
 void engine_hold(struct engine *e);
 void engine_release(struct engine *e);

@@ -7,11 +7,11 @@
 
 /* All of them, for messages. */
 const char *language_names(void);
-/* The one that @word means ("bash": "shell"), or NULL. */
+/* The language that @word means ("bash": "shell"), or NULL. */
 const char *language_by_word(const char *word);
-/*
- * That of a step that is the file @filename, as order_check() finds it; *@out is NULL when neither
- * its ending nor its `#!` line says. Errors: ERR_RUNTIME: it is of another language, or data.
+/* The language of a step that is the file @filename, as order_check() finds it; *@out is NULL when
+ * neither its ending nor its `#!` line says. Errors: ERR_RUNTIME: it is of another language, or
+ * data.
  */
 int language_of_file(
 	const char *filename, const char *code, size_t bytes, const char **out, struct err *err);

@@ -1,4 +1,5 @@
-/* What a session is to be: as said, and checked. SPDX-License-Identifier: Apache-2.0 */
+/* What a session is to be: as the caller says it, and checked. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/err.h"
@@ -20,9 +21,10 @@ struct volume {
 	bool is_writable;
 };
 
-/* As the caller says it. Borrowed. NULL and 0 are "not given" but for limits, which all count. */
+/* As the caller says it. Borrowed. NULL and 0 mean "not given", except for limits, which all count.
+ */
 struct order {
-	const char *runtime; /* NULL: by the ending of @filename, the `#!` line, or python */
+	const char *runtime; /* NULL: chosen by @filename, its `#!` line, or python */
 	const char *filename;
 	const char *code;
 	size_t code_bytes;
@@ -36,21 +38,21 @@ struct order {
 	struct limits limits;
 	bool has_seed, has_time;
 	uint64_t seed;
-	bool is_session; /* any runtime may be used, not only the one named */
-	int64_t time_ns; /* what the clock shows first; since 1970 */
+	bool is_session; /* steps of any runtime are possible, not only of @runtime */
+	int64_t time_ns; /* what the box's clock shows first; since 1970 */
 };
 
 /* Checked against the host, and ready for session_open(). Owns its parts; order_done() frees. */
 struct order_checked {
 	const struct runtime *runtime;
 	struct runtime_start starts[RUNTIMES_MAX]; /* by runtime_index() */
-	struct err *why_not; /* likewise: why there is no such runtime; of a session only */
+	struct err *why_not; /* likewise: why a runtime is missing; of a session only */
 	struct limits limits;
 	bool has_seed;
 	/*
-	 * In this order: what every box has; what belongs to the runtimes but is hidden by a
-	 * branch's own workspace or /tmp; what is only for sessions. A template has the first two,
-	 * a branch is given the last two.
+	 * In this order: the binds that every box has; binds of the runtimes that a branch's own
+	 * workspace or /tmp hides; binds of sessions only. A template gets the first two kinds, a
+	 * branch the last two.
 	 */
 	struct warden_bind *binds;
 	size_t n_binds, n_shared, n_template;
@@ -69,11 +71,11 @@ const struct warden_bind *order_host_bind(const struct order_checked *order);
 bool order_has_host_workspace(const struct order_checked *order);
 void order_done(struct order_checked *c);
 
-/* How to start @runtime. Returns: NULL and @err when it is not to be had. */
+/* How to start @runtime. Returns: NULL and @err when this host does not have it. */
 const struct runtime_start *order_start(
 	const struct order_checked *c, const struct runtime *runtime, struct err *err);
 
 /* A new session id. */
 void order_new_id(char id[ORDER_ID_BYTES]);
-/* Limits that nobody asked for. */
+/* The default limits. */
 struct limits order_default_limits(void);
