@@ -1,4 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file of a session changed from outside, between two steps.
+ *
+ * Init writes or removes it, so that the file belongs to the box's user. First the session must
+ * have a box (session_get_box()), and the files as they are must be kept (save_files_idle()): each
+ * may take a while, and change_proceed() continues when it is done. Then init is asked, and its
+ * answer is the answer to the caller. If a rollback begins meanwhile, it takes over init's answers,
+ * and the change fails, since what it did is undone with the step.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/change.h"
 
 #include "base/alloc.h"

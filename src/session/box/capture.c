@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The output of one stream, in bounded memory.
+ *
+ * The head takes the first half of the limit, and then it does not change any more. The tail is a
+ * ring that holds the last half. What falls out of the ring is only counted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/box/capture.h"
 
 #include "base/utf8.h"

@@ -1,4 +1,20 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A driver's channel and pipes, on the loop.
+ *
+ * The channel is a socket that carries frames in both directions. A frame may have a descriptor:
+ * the kernel delivers that with the first byte of its message, so a message that has one begins
+ * exactly at its frame, and ends before the next. The pipes are the driver's stdout and stderr.
+ *
+ * Three rules keep the order. Before output is handed on, the channel is read: the output belongs
+ * to a step that has begun. When a step is over, the pipes are read as far as they are filled now
+ * (driver_drain()): that output is still the step's. When init says that the driver has ended, its
+ * channel is read first (driver_look()): a result that it sent before counts.
+ *
+ * Everything is bounded, since other processes of the box may hold the other ends: how much is read
+ * in one turn, how much is queued, how long a frame is. Bytes that are not a frame end the driver.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/box/driver.h"
 #include "session/box/json_dump.h"
 

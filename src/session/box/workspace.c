@@ -1,4 +1,17 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk through a workspace, and the comparison of two walks.
+ *
+ * The walk opens each directory relative to its parent, follows no link, and does not leave the
+ * file system. Descriptors are bounded: at a depth of WORKSPACE_DESCENT_MAX it stops to descend,
+ * and a second pass reads the deeper directories, each from the top by its path. It ends at
+ * WORKSPACE_FILES_MAX entries, and then is_cut says that the list is not complete.
+ *
+ * The result is sorted by path, so two lists are compared like in a merge sort. A file has changed
+ * if its inode, its size, or the time of its inode's last change differs. No program can set that
+ * time, so no content has to be read.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/box/workspace.h"
 
 #include "base/buf.h"

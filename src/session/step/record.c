@@ -1,4 +1,18 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The record of a step: its JSON, and the name of the step.
+ *
+ * The name is a SHA-256 of what the step was and what came out of it: parent, runtime, code, and
+ * one object as canonical JSON (sorted keys, no white space) with status, value, output, files, and
+ * the digests of its calls. What differs from run to run is left out: times, usage, limits. So a
+ * step that runs again and gets the same name had the same effect, and that is how a replay is
+ * compared.
+ *
+ * Output is large, so its JSON is made once, by record_name(), for the name and for the caller. The
+ * JSON of the limits is the same for most steps of a session, so it is kept from one record to the
+ * next.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/step/record.h"
 
 #include "base/json.h"

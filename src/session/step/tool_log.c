@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls of a step.
+ *
+ * Two lists grow with each call. The first is part of the step's name: which call came when, with
+ * which arguments and which answer, as digests. The second is for people: per tool the number of
+ * calls, errors and bytes. It has a row for each of the first TOOL_ROWS_MAX tools; calls of further
+ * tools are only counted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/step/tool_log.h"
 
 #include "base/digest.h"
