@@ -63,7 +63,7 @@ static json_t *parse(const struct frame *frame, struct err *err)
 	if (json_is_object(said))
 		return said;
 	json_decref(said);
-	err_set(err, ERR_PROTOCOL, "a frame of type %u that is no object", frame->type);
+	err_set(err, ERR_PROTOCOL, "a frame of type %u that is not an object", frame->type);
 	return NULL;
 }
 
@@ -80,7 +80,7 @@ static int take_state(struct session_driver *p, const struct frame *frame, struc
 	size_t bytes = json_string_length(json_object_get(said, "state"));
 	int r = said ? 0 : -EPROTO;
 	if (said && (!state || bytes > STATE_BYTES_MAX || strlen(state) != bytes))
-		r = err_set(err, ERR_PROTOCOL, "a state that is no text of at most 4 MiB");
+		r = err_set(err, ERR_PROTOCOL, "a state that is not a text of at most 4 MiB");
 	if (r == 0) {
 		state_text_let_go(p->state);
 		loss_parse_text(&loss, said);

@@ -358,7 +358,7 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 		s->is_once ? "once" : "session", "preload", order->preload, "value_bytes",
 		(json_int_t)s->limits.value[LIMIT_output_bytes]);
 	if (!step)
-		err_set(err, ERR_USAGE, "the code or an argument is no UTF-8 text");
+		err_set(err, ERR_USAGE, "the code or an argument is not UTF-8");
 	return step;
 }
 
@@ -383,7 +383,7 @@ static int add_stdin(
 	fd_close(&s->step->stdin_fd);
 	json_t *value = json_stringn(buf_str(&text), text.bytes);
 	if (!value)
-		return err_set(err, ERR_USAGE, "the step's input is no UTF-8 text");
+		return err_set(err, ERR_USAGE, "the step's input is not UTF-8");
 	return json_object_set_new(step, "stdin_text", value);
 }
 

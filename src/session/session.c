@@ -206,7 +206,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 
 static int fail_stem(struct err *err)
 {
-	err_set(err, ERR_GONE, "what was to be branched is gone");
+	err_set(err, ERR_GONE, "the driver to be branched has died");
 	return err_hint(err, STEM_DEATH_HINT);
 }
 

@@ -83,7 +83,7 @@ static char *text_of(json_t *answer)
 	json_decref(answer);
 	if (text)
 		return text;
-	cleanup_json json_t *error = lost("the answer was none");
+	cleanup_json json_t *error = lost("the answer had the wrong shape");
 	return json_dumps(error, JSON_COMPACT);
 }
 

@@ -124,7 +124,7 @@ int tool_frame_read(struct tool_frame *out, const char *data, size_t bytes, stru
 	json_t *json = json_loadb(data, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (json)
 		return take(out, json, err);
-	snprintf(message, sizeof message, "the arguments are no JSON: %.*s",
+	snprintf(message, sizeof message, "the arguments are not valid JSON: %.*s",
 		(int)utf8_cut(error.text, strlen(error.text), ERROR_BYTES), error.text);
 	return refuse(out, "ToolArgumentError", message, NULL);
 }

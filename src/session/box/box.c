@@ -85,7 +85,7 @@ static void on_ended(struct warden_call *call, const struct warden_reply *reply,
 	(void)fds;
 	b->is_calling = b->has_number = false;
 	b->is_over = true;
-	b->n_refs++; /* whom it tells may let go */
+	b->n_refs++; /* the listener may let go */
 	box_usage_fn *ended = take_ptr(b->ended);
 	if (ended)
 		ended(b->ended_arg, reply->status == 0 ? &reply->usage : &nothing);
@@ -122,7 +122,7 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	struct box *b = container_of(call, struct box, call);
 	struct err err;
 	b->is_calling = false;
-	b->n_refs++; /* whom it tells may let go */
+	b->n_refs++; /* the listener may let go */
 	if (reply->status < 0 || !fds) {
 		box_take_number(b, reply);
 		tell_made(b, &reply->err);

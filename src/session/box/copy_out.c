@@ -175,7 +175,7 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 	if (fstat(from, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "read %s in the workspace", path);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_ACCESS, "%s in the workspace is no regular file", path);
+		return err_set(err, ERR_ACCESS, "%s in the workspace is not a regular file", path);
 	cleanup_fd int dir = make_parents(c->out_fd, path, &name);
 	if (dir < 0)
 		return out_failed(-dir, path, err);

@@ -131,7 +131,7 @@ static int put_object(struct buf *out, const json_t *json, size_t flags)
 	return r < 0 ? r : buf_add(out, "}");
 }
 
-/* Depth is bounded by what made it: the parser of JSON, which ends at 2048, or our own hands. */
+/* The depth is bounded: the JSON parser allows 2048, and our own values are flat. */
 static int put(struct buf *out, const json_t *json, size_t flags)
 {
 	switch (json_typeof(json)) {

@@ -86,10 +86,8 @@ static void go_on(struct stdin_copy *f)
 		(void)uv_poll_start(&f->from_poll, UV_READABLE, on_readable);
 }
 
-/*
- * A description of our own: O_NONBLOCK on the given one would be seen by its other holders. A
- * socket has one only, and a terminal or file of another user is not opened again.
- */
+/* Reopen the file, for a description of our own: other holders of the given one would see its
+ * O_NONBLOCK. Sockets cannot be reopened, nor can a terminal or file of another user. */
 static int open_again(struct stdin_copy *f, int from)
 {
 	char path[64];
@@ -127,7 +125,9 @@ int stdin_copy_start(struct stdin_copy *f, uv_loop_t *loop, int from, int to, st
 		r = uv_poll_init(loop, &f->from_poll, own);
 		f->n_open += r == 0;
 		f->is_regular = r < 0;
-		r = r == UV_EPERM ? 0 : r; /* what cannot be polled, as /dev/null, never waits */
+		r = r == UV_EPERM
+			? 0
+			: r; /* a file that cannot be polled, such as /dev/null, never waits */
 	}
 	f->from = fd_take(&own);
 	f->to = fd_take(&to_fd);

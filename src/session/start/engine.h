@@ -1,4 +1,4 @@
-/* What all sessions of a process share: the loop, the warden, and where retort's parts are.
+/* What all sessions of a process share: the loop, the warden, the paths of installed files.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 

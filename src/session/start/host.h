@@ -1,5 +1,4 @@
-/* What this host has of the mechanisms that a box is made of. SPDX-License-Identifier: Apache-2.0
- */
+/* Which mechanisms for boxes this host has. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,7 +8,7 @@
 /*
  * OK       works
  * WEAK     works in part, or something else does its job: `instead` says what
- * MISSING  no box without it: `hint` says how to get it
+ * MISSING  boxes need it: `hint` says how to get it
  */
 enum host_state { HOST_OK, HOST_WEAK, HOST_MISSING };
 
@@ -23,9 +22,9 @@ struct host_check {
 	char hint[HOST_TEXT_BYTES];    /* what to do, or empty */
 };
 
-/* How many checks there are; host_check() fills the @i-th. Blocks: some milliseconds each. */
+/* The number of checks; host_check() makes the @i-th. Blocks: some milliseconds each. */
 size_t host_n_checks(void);
 void host_check(size_t i, struct host_check *out);
 
-/* How retort gets a cgroup that it may write to, on this host. */
+/* How to give retort a cgroup that it may write to, on this host. */
 const char *host_cgroup_hint(void);

@@ -1,11 +1,11 @@
-/* What languages steps can be in. SPDX-License-Identifier: Apache-2.0 */
+/* The languages of steps. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 
 #include <stddef.h>
 
-/* All of them, for messages. */
+/* The names of all languages, for messages. */
 const char *language_names(void);
 /* The language that @word means ("bash": "shell"), or NULL. */
 const char *language_by_word(const char *word);

@@ -46,7 +46,7 @@ static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
 	while (n > 1 && dst[n - 1] == '/')
 		n--;
 	if (n == 0 || n + sizeof "/home/user/" > WIRE_PATH_BYTES)
-		return err_set(err, ERR_USAGE, "volume destination \"%.100s\" is no path", dst);
+		return err_set(err, ERR_USAGE, "volume destination \"%.100s\" is not a path", dst);
 	snprintf(out, WIRE_PATH_BYTES, "%s%.*s", dst[0] == '/' ? "" : "/home/user/", (int)n, dst);
 	return 0;
 }
@@ -70,11 +70,11 @@ static int check_source(
 	}
 	if (is_dir_needed && !S_ISDIR(st->st_mode))
 		return err_fail(err, ERR_USAGE, "name a directory of this host",
-			"%s %s is no directory", options[kind], src);
+			"%s %s is not a directory", options[kind], src);
 	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode))
 		return err_fail(err, ERR_USAGE,
 			"devices, sockets and pipes cannot be shown to a box",
-			"%s %s is no file or directory", options[kind], src);
+			"%s %s is neither a file nor a directory", options[kind], src);
 	if (kind == BIND_WORKSPACE && strcmp(path, "/") == 0)
 		return err_fail(err, ERR_USAGE, "choose a directory for this work",
 			"--workspace / would hand over the whole host");
@@ -152,8 +152,8 @@ static int add_start_binds(struct order_checked *c, struct err *err)
 	return 0;
 }
 
-/* What of the host holds the place where @bind goes, so that nothing is made there; or NULL. @rest:
- * the place below it. */
+/* The directory of the host in which @bind would have to be created; or NULL. @rest: the path below
+ * it. */
 static const struct warden_bind *holder_of(
 	const struct order_checked *c, const struct warden_bind *bind, const char **rest)
 {

@@ -55,7 +55,7 @@ struct record {
 	int exit_status;  /* what `retort run` exits with */
 	json_t *value;	  /* object or NULL */
 	json_t *displays; /* array */
-	uint64_t n_displays_cut, result_bytes;	  /* the text of value, error and variables */
+	uint64_t n_displays_cut, result_bytes;	  /* result_bytes: of value, error and variables */
 	uint64_t displays_bytes, n_display_parts; /* sizes of displays; see session/step/report.h */
 	json_t *error;				  /* object or NULL */
 	struct capture out[2];			  /* stdout, stderr */
@@ -66,7 +66,7 @@ struct record {
 	const char *checkpoint;	     /* name of the checkpoint of the state before it, or NULL */
 	const json_t *files_lost;    /* borrowed: paths that could not be put back; or NULL */
 	json_t *files;		     /* array */
-	json_t *variables;	     /* array: new and changed ones; or NULL */
+	json_t *variables;	     /* array of new and changed ones; or NULL */
 	struct tool_log tools;	     /* its tool calls */
 	char **paths; /* for each of `files` the exact name; NULL for a deleted file */
 	size_t n_paths;

@@ -36,9 +36,9 @@ static json_t *parse(const char *data, size_t bytes, struct err *err)
 	}
 	json_t *json = json_loadb(data, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!json)
-		err_set(err, ERR_PROTOCOL, "a report that is no JSON: %.100s", error.text);
+		err_set(err, ERR_PROTOCOL, "a report that is not JSON: %.100s", error.text);
 	else if (!json_is_object(json)) {
-		err_set(err, ERR_PROTOCOL, "a report that is no object");
+		err_set(err, ERR_PROTOCOL, "a report that is not an object");
 		json_release(&json);
 		json = NULL;
 	}
@@ -198,7 +198,7 @@ static int check_result(const json_t *result, struct err *err)
 	if (!json_is_integer(exit_code) || code < 0 || code > 255)
 		return err_set(err, ERR_PROTOCOL, "a result without an exit code of 0 to 255");
 	if (value && !json_is_object(value))
-		return err_set(err, ERR_PROTOCOL, "a value that is no object");
+		return err_set(err, ERR_PROTOCOL, "a value that is not an object");
 	return error ? check_error(error, err) : 0;
 }
 
@@ -209,7 +209,7 @@ static int is_of(const json_t *result, uint64_t step, struct err *err)
 	uint64_t id;
 	struct err none;
 	if (!text || num_parse_count(text, (struct num_range){1, step}, &id, &none) < 0)
-		return err_set(err, ERR_PROTOCOL, "a result of no step that there was");
+		return err_set(err, ERR_PROTOCOL, "a result of an unknown step");
 	return id == step;
 }
 
@@ -258,7 +258,7 @@ int report_display(
 		record->n_display_parts += n_parts;
 		*out = mimes;
 	} else {
-		r = err_set(err, ERR_PROTOCOL, "a display that is no object");
+		r = err_set(err, ERR_PROTOCOL, "a display that is not an object");
 	}
 	return r;
 }
