@@ -82,7 +82,6 @@ ALONE = {
     "sandbox/limits.h": "the table of limits",
     "sandbox/syscalls.h": "system calls that libc lacks",
     "sandbox/wire.h": "every message between three programs, in one place",
-    "plan/builtin/method.h": "to be folded",
     "plan/check/check_finding.h": "to be folded",
     "plan/machine/flow_memo.h": "to be folded",
     "plan/machine/flow_number.h": "to be folded",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan_check.h"
 
-#include "plan/builtin/builtin.h"
 #include "plan/check/check_print.h"
+#include "plan/program/program.h"
 #include "planner/plan_tools.h"
 
 #include <stdlib.h>
@@ -12,7 +12,6 @@ enum {
 	FILE_MAX_BYTES = 16 << 20,
 	REPORT_MAX_BYTES = 16 << 20,
 	LABELS_MAX_BYTES = 64 << 20,
-	ROOTS_MAX = 4096, /* first words of the names of tools */
 };
 
 /* Three files and what is made of them. */
@@ -101,13 +100,13 @@ static int read_plan(struct judging *j, const struct plan_check_request *req, st
 	dialect.while_loops = req->has_while;
 	j->plan = source_of(req->is_text ? "plan" : req->plan, &j->plan_text);
 	heap_init(&j->heap, &limits, seed);
-	struct predeclared *names = heap_alloc(&j->heap, (BUILTIN_MAX + ROOTS_MAX) * sizeof *names);
-	if (!names)
+	struct predeclared *names;
+	int n = program_names(&j->heap, &dialect, j->tools, &names);
+	if (n < 0)
 		return err_set(err, ERR_NO_MEMORY, "plan: no memory for names");
-	size_t n = builtin_names(&dialect, names, BUILTIN_MAX);
-	n += check_names(j->tools, &j->heap, names + n, ROOTS_MAX, names, n);
 	if (tree_parse(&j->heap, &j->plan, &dialect, &j->diags, &j->tree) < 0 ||
-		tree_resolve(&j->heap, &j->plan, &dialect, names, n, &j->diags, j->tree) < 0) {
+		tree_resolve(&j->heap, &j->plan, &dialect, names, (size_t)n, &j->diags, j->tree) <
+			0) {
 		if (j->tools->n == 0)
 			plan_hint_tools(&j->diags, &j->plan, req->is_text);
 		return PLAN_INVALID;

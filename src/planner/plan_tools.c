@@ -163,17 +163,14 @@ static int check_names(const struct plan_tools *t, struct err *err)
 	const struct tool_set *tools = mcp_provider_tools(t->mcp)->tools, none = {0};
 	const uint64_t seed[2] = {0};
 	const struct dialect dialect = DIALECT_PLAN;
-	struct predeclared names[NAMES_MAX];
+	struct predeclared *names;
 	struct heap heap;
 	heap_init(&heap, &limits, seed);
-	size_t n = builtin_names(&dialect, names, NAMES_MAX);
-	n += (size_t)MAX(0, module_names(&heap, names + n, NAMES_MAX - n));
-	n += (size_t)MAX(0, call_names(&heap, &none, names + n, NAMES_MAX - n));
-	int r = 0;
+	int n = program_names(&heap, &dialect, &none, &names), r = 0;
 	for (size_t i = 0; i < tools->n && r == 0; i++) {
 		const char *name = tools->tool[i].name;
 		size_t bytes = strcspn(name, ".");
-		for (size_t k = 0; k < n && r == 0; k++)
+		for (int k = 0; k < n && r == 0; k++)
 			if (strlen(names[k].name) == bytes &&
 				strncmp(names[k].name, name, bytes) == 0)
 				r = err_set(err, ERR_USAGE,

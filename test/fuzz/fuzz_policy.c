@@ -3,13 +3,13 @@
 #include "fuzz.h"
 
 #include "unit/plan/plan_tools.h"
-#include "plan/builtin/builtin.h"
+#include "plan/program/program.h"
 #include "plan/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 200, LABELS_BYTES = 8 << 20, REPORT_BYTES = 4 << 20 };
+enum { LABELS_BYTES = 8 << 20, REPORT_BYTES = 4 << 20 };
 
 static void check_diags(const struct source *src, const struct diags *all)
 {
@@ -38,7 +38,7 @@ static void check_one(const struct source *src, const struct policy *policy)
 	static struct diags diags;
 	static const struct heap_limits limits = {.fuel = 20000, .bytes = 16 << 20, .depth = 100};
 	static const uint64_t seed[2] = {1, 2};
-	struct predeclared names[NAMES_MAX];
+	struct predeclared *names;
 	struct dialect dialect = DIALECT_PLAN;
 	struct heap heap;
 	struct check c = {.heap = &heap,
@@ -51,10 +51,9 @@ static void check_one(const struct source *src, const struct policy *policy)
 	dialect.while_loops = dialect.recursion = true;
 	diags = (struct diags){0};
 	heap_init(&heap, &limits, seed);
-	size_t n = builtin_names(&dialect, names, NAMES_MAX);
-	n += check_names(&test_set, &heap, names + n, NAMES_MAX - n, names, n);
-	if (tree_parse(&heap, src, &dialect, &diags, &tree) == 0 &&
-		tree_resolve(&heap, src, &dialect, names, n, &diags, tree) == 0) {
+	int n = program_names(&heap, &dialect, &test_set, &names);
+	if (n >= 0 && tree_parse(&heap, src, &dialect, &diags, &tree) == 0 &&
+		tree_resolve(&heap, src, &dialect, names, (size_t)n, &diags, tree) == 0) {
 		c.tree = tree;
 		int r = check_plan(&c);
 		MUST(r == 0 || diags.n > 0);

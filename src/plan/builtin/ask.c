@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/ask.h"
 
+#include "plan/builtin/inside.h"
 #include "plan/builtin/date.h"
 #include "plan/machine/flow.h"
 #include "plan/value/str.h"
@@ -21,16 +22,13 @@ static const struct ask_type *type_of(struct val v)
 									   : NULL;
 }
 
-static int is_no_function(struct vm *vm, struct val self attr_unused, const struct args *args,
-	struct val *out attr_unused)
+RAW(is_no_function)
 {
-	(void)args;
 	return heap_fail(vm->h, "a type of ask() is no function: ask(question, data, Email)");
 }
 
 /* A list of texts, which says the same. */
-static int b_enum(
-	struct vm *vm, struct val self attr_unused, const struct args *args, struct val *out)
+RAW(b_enum)
 {
 	if (args->n_named > 0 || args->n == 0)
 		return heap_fail(vm->h, "enum: enum(\"a\", \"b\")");
@@ -42,13 +40,6 @@ static int b_enum(
 			return -1;
 	return 0;
 }
-
-const struct native ask_functions[] = {
-	{"Email", .raw = is_no_function},
-	{"Url", .raw = is_no_function},
-	{"enum", .raw = b_enum, .flow = FLOW_SHAPE},
-	{NULL},
-};
 
 static int set(struct vm *vm, struct val dict, const char *name, struct val v)
 {

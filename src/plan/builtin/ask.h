@@ -4,9 +4,6 @@
 #include "plan/builtin/builtin.h"
 #include "plan/value/ask_type.h"
 
-/* Email, Url and enum("a", "b"); ended by a row without a name. */
-extern const struct native ask_functions[];
-
 /*
  * A schema as JSON Schema, and how much an answer can say at most; of a list: each element of it.
  * Shape:   a type; "email"; [type]; enum("a", "b") or ["a", "b"]; {"name": type}.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/builtin/builtin.h"
+#include "plan/builtin/inside.h"
 
 #include "plan/machine/format.h"
 #include "plan/value/int.h"
@@ -10,13 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FN(name)                                                                                   \
-	static int name(struct vm *vm, struct val self attr_unused, const struct val *arg,         \
-		struct val *out)
-#define RAW(name)                                                                                  \
-	static int name(struct vm *vm, struct val self attr_unused, const struct args *args,       \
-		struct val *out)
 
 FN(b_abs)
 {
@@ -513,53 +506,4 @@ RAW(b_zip)
 	for (size_t i = 0; i < n_started; i++)
 		iter_end(&its[i]);
 	return r;
-}
-
-static const struct native functions[] = {
-	{"abs", "x /", .fn = b_abs},
-	{"all", "x /", .fn = b_all},
-	{"any", "x /", .fn = b_any},
-	{"bool", "x? /", .fn = b_bool, .flow = FLOW_SHAPE},
-	{"bytes", "x /", .fn = b_bytes},
-	{"chr", "i /", .fn = b_chr},
-	{"dict", .raw = b_dict, .flow = FLOW_NAMED},
-	{"dir", "x /", .fn = b_dir, .flow = FLOW_PART},
-	{"enumerate", "iterable start?", .fn = b_enumerate, .flow = FLOW_PLACES},
-	{"fail", .raw = b_fail},
-	{"float", "x? /", .fn = b_float},
-	{"getattr", "x name default? /", .fn = b_getattr, .flow = FLOW_CHOICE},
-	{"hasattr", "x name /", .fn = b_hasattr},
-	{"hash", "x /", .fn = b_hash},
-	{"int", "x base?", .fn = b_int},
-	{"len", "x /", .fn = b_len, .flow = FLOW_SHAPE},
-	{"list", "x? /", .fn = b_list, .flow = FLOW_SHAPE},
-	{"max", .raw = b_max, .flow = FLOW_CHOICE},
-	{"min", .raw = b_min, .flow = FLOW_CHOICE},
-	{"ord", "c /", .fn = b_ord},
-	{"print", .raw = b_print},
-	{"range", "start_or_stop stop? step? /", .fn = b_range},
-	{"repr", "x /", .fn = b_repr},
-	{"reversed", "x /", .fn = b_reversed, .flow = FLOW_SHAPE},
-	{"set", "x? /", .fn = b_set},
-	{"sorted", "iterable / * key? reverse?", .fn = b_sorted, .flow = FLOW_ORDER},
-	{"str", "x? /", .fn = b_str},
-	{"tuple", "x? /", .fn = b_tuple, .flow = FLOW_SHAPE},
-	{"type", "x /", .fn = b_type, .flow = FLOW_SHAPE},
-	{"zip", .raw = b_zip, .flow = FLOW_SHAPE},
-};
-
-size_t builtin_names(const struct dialect *dialect, struct predeclared *out, size_t room)
-{
-	size_t n = 0;
-	const struct predeclared constants[] = {
-		{"None", VAL_NONE}, {"True", VAL_BOOL(true)}, {"False", VAL_BOOL(false)}};
-	for (size_t i = 0; i < ARRAY_LEN(constants) && n < room; i++)
-		out[n++] = constants[i];
-	for (size_t i = 0; i < ARRAY_LEN(functions) && n < room; i++)
-		out[n++] = (struct predeclared){
-			functions[i].name, VAL_PTR(T_NATIVE, (void *)&functions[i])};
-	for (size_t i = 0; dialect->python_names && python_functions[i].name && n < room; i++)
-		out[n++] = (struct predeclared){
-			python_functions[i].name, VAL_PTR(T_NATIVE, (void *)&python_functions[i])};
-	return n;
 }

@@ -4,35 +4,25 @@
 #include "plan/machine/vm.h"
 #include "plan/syntax/resolve.h"
 
-/* Names that every program has; those of Python only in that dialect. */
-size_t builtin_names(const struct dialect *dialect, struct predeclared *out, size_t room);
-enum { BUILTIN_MAX = 64 };
+/* All of builtin.def, in its order; the last row has no name. */
+extern const struct native builtins[];
 
 /*
- * The modules that every plan has, as structs of functions. Returns: how many were added to @out,
- * -1 over a limit.
+ * The built-in names that a plan has before it begins: constants, functions, in the dialect of
+ * Python modules as structs, and @has_tools what only plans with tools need.
+ * Returns: how many were added to @out, -1 over a limit of @h.
  */
-int module_names(struct heap *h, struct predeclared *out, size_t room);
+int builtin_names(struct heap *h, const struct dialect *dialect, bool has_tools,
+	struct predeclared *out, size_t room);
+enum { BUILTIN_MAX = 64 };
 
-/* The struct @name of the functions of a table. Returns: 0 or -1. */
-int module_new(struct heap *h, const char *name, const struct native *table, struct val *out);
+/* A function by its whole name ("len", "json.loads"); a method by its name alone, of whichever type
+ * comes first: methods of one name have the same rule for the check. Returns: NULL: unknown. */
+const struct native *builtin_function(const char *name);
+const struct native *builtin_method(const char *name);
 
-/* The tables of methods, each ended by a row without a name. */
-extern const struct native python_functions[], string_methods[], bytes_methods[], list_methods[],
-	dict_methods[], set_methods[];
-
-/* The names of all attributes, sorted, as a list. Returns: 0 or -1. */
-int native_dir(struct vm *vm, struct val x, struct val *out);
-
-/* Take an argument of one kind; T_UNSET and None leave *out as it is. Returns: 0 or -1. */
-int arg_int(struct vm *vm, const char *what, struct val v, int64_t *out);
+/* Is @v a string? Returns: 0, or -1 with a failure that names @what. */
 int arg_string(struct vm *vm, const char *what, struct val v);
 
-/* Sort a list in place by a key function (T_UNSET: none). Returns: 0 or -1. */
-int list_sort(struct vm *vm, struct list *list, struct val key, bool is_reversed);
-
-/* dict(…) and d.update(…): pairs or a mapping, and names. Returns: 0 or -1. */
-int dict_update(struct vm *vm, const char *what, struct table *to, const struct args *args);
-
-/* int(x, base). Returns: 0 or -1. */
-int b_int(struct vm *vm, struct val self, const struct val *arg, struct val *out);
+/* Lower case of Latin, Greek and Cyrillic; other scripts stay as they are. */
+int32_t char_lower(int32_t c);

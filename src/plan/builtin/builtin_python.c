@@ -1,5 +1,5 @@
 /* Built-in functions of Python that Starlark has not. SPDX-License-Identifier: Apache-2.0 */
-#include "plan/builtin/builtin.h"
+#include "plan/builtin/inside.h"
 
 #include "plan/value/int.h"
 #include "plan/value/str.h"
@@ -8,13 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FN(name)                                                                                   \
-	static int name(struct vm *vm, struct val self attr_unused, const struct val *arg,         \
-		struct val *out)
-#define RAW(name)                                                                                  \
-	static int name(struct vm *vm, struct val self attr_unused, const struct args *args,       \
-		struct val *out)
 
 FN(b_sum)
 {
@@ -107,11 +100,3 @@ RAW(b_struct)
 	*out = VAL_PTR(T_STRUCT, r);
 	return 0;
 }
-
-const struct native python_functions[] = {
-	{"isinstance", "x type /", .fn = b_isinstance, .flow = FLOW_SHAPE},
-	{"round", "number ndigits?", .fn = b_round},
-	{"struct", .raw = b_struct, .flow = FLOW_NOTHING},
-	{"sum", "iterable start?", .fn = b_sum},
-	{NULL},
-};

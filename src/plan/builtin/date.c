@@ -1,6 +1,7 @@
 /* Days are counted from 0001-01-01, which is day 0. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/date.h"
 
+#include "plan/builtin/inside.h"
 #include "plan/value/str.h"
 
 #include <stdio.h>
@@ -160,17 +161,13 @@ static int write_moment(struct vm *vm, const struct moment *m, struct val *out)
 	return str_of(vm->h, text, out);
 }
 
-#define FN(name)                                                                                   \
-	static int name(struct vm *vm, struct val self attr_unused, const struct val *arg,         \
-		struct val *out)
-
-FN(d_parse)
+FN(date_parse)
 {
 	struct moment m;
 	return read_moment(vm, "date.parse", arg[0], &m) < 0 ? -1 : write_moment(vm, &m, out);
 }
 
-FN(d_add)
+FN(date_add)
 {
 	struct moment m;
 	int64_t days = 0;
@@ -190,7 +187,7 @@ static int read_two(
 }
 
 /* Whole days from the second to the first, downward as timedelta.days. */
-FN(d_diff)
+FN(date_diff)
 {
 	struct moment a, b;
 	if (read_two(vm, "date.diff", arg, &a, &b) < 0)
@@ -199,7 +196,7 @@ FN(d_diff)
 	return 0;
 }
 
-FN(d_compare)
+FN(date_compare)
 {
 	struct moment a, b;
 	if (read_two(vm, "date.compare", arg, &a, &b) < 0)
@@ -210,7 +207,7 @@ FN(d_compare)
 }
 
 /* Monday is 0, as it was on day 0. */
-FN(d_weekday)
+FN(date_weekday)
 {
 	struct moment m;
 	if (read_moment(vm, "date.weekday", arg[0], &m) < 0)
@@ -257,7 +254,7 @@ static int directive(char c, const struct moment *m, char *out, size_t room)
 	}
 }
 
-FN(d_format)
+FN(date_format)
 {
 	struct moment m;
 	struct text t = {.h = vm->h};
@@ -284,13 +281,3 @@ FN(d_format)
 	}
 	return text_take(&t, T_STRING, out);
 }
-
-const struct native date_functions[] = {
-	{"parse", "text /", .fn = d_parse, .flow = FLOW_DATE},
-	{"add", "date days", .fn = d_add, .flow = FLOW_DATE_MADE},
-	{"diff", "a b /", .fn = d_diff},
-	{"compare", "a b /", .fn = d_compare},
-	{"weekday", "date /", .fn = d_weekday},
-	{"format", "date format /", .fn = d_format, .flow = FLOW_DATE_TEXT},
-	{NULL},
-};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/endorse.h"
 
+#include "plan/builtin/inside.h"
 #include "plan/machine/flow.h"
 #include "plan/value/pattern.h"
 #include "plan/value/str.h"
@@ -111,10 +112,6 @@ static int is_own(struct vm *vm, const char *what, struct val by)
 		: heap_fail(vm->h, "%s: what it is compared with comes from a tool itself", what);
 }
 
-#define FN(name)                                                                                   \
-	static int name(struct vm *vm, struct val self attr_unused, const struct val *arg,         \
-		struct val *out)
-
 static int named(struct vm *vm, const char *kind, struct val by, struct val v, struct val *out)
 {
 	struct text t = {.h = vm->h};
@@ -155,9 +152,3 @@ FN(b_member)
 		return heap_fail(vm->h, "member: the value is none of those");
 	return named(vm, "member:", arg[1], arg[0], out);
 }
-
-const struct native endorse_functions[] = {
-	{"matches", "value pattern", .fn = b_matches, .flow = FLOW_NOTHING},
-	{"member", "value list", .fn = b_member, .flow = FLOW_NOTHING},
-	{NULL},
-};

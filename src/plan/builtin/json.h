@@ -29,6 +29,3 @@ int json_write(struct text *t, struct val v, const struct json_style *style);
 
 /* A string with its quotes. Returns: 0 or -1. */
 int json_write_text(struct text *t, const struct str *s, bool is_ascii);
-
-/* encode, decode, dumps, loads; ended by a row without a name. */
-extern const struct native json_functions[];

@@ -1,6 +1,7 @@
 /* Values as JSON, and the module `json`. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/json.h"
 
+#include "plan/builtin/inside.h"
 #include "base/utf8.h"
 #include "plan/machine/format.h"
 #include "plan/value/int.h"
@@ -177,10 +178,6 @@ int json_write(struct text *t, struct val v, const struct json_style *style)
 	return write_value(&w, v);
 }
 
-#define FN(name)                                                                                   \
-	static int name(struct vm *vm, struct val self attr_unused, const struct val *arg,         \
-		struct val *out)
-
 static int written(struct vm *vm, struct val v, const struct json_style *style, struct val *out)
 {
 	struct text t = {.h = vm->h};
@@ -222,11 +219,3 @@ FN(j_loads)
 {
 	return j_decode(vm, self, (struct val[]){arg[0], VAL_UNSET}, out);
 }
-
-const struct native json_functions[] = {
-	{"encode", "x /", .fn = j_encode},
-	{"decode", "x default? /", .fn = j_decode},
-	{"dumps", "obj / * indent? sort_keys? ensure_ascii?", .fn = j_dumps},
-	{"loads", "s /", .fn = j_loads},
-	{NULL},
-};

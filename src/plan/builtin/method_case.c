@@ -1,6 +1,6 @@
 /* Methods of strings that look at the case and kind of characters. SPDX-License-Identifier:
  * Apache-2.0 */
-#include "plan/builtin/method.h"
+#include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
 #include "plan/machine/format.h"
@@ -145,27 +145,27 @@ static int change_case(struct vm *vm, struct val self, enum change how, struct v
 	return heap_pay(vm->h, self.str->n_bytes / 16) < 0 ? -1 : text_take(&t, T_STRING, out);
 }
 
-METHOD(s_upper)
+FN(s_upper)
 {
 	return change_case(vm, self, UPPER, out);
 }
 
-METHOD(s_lower)
+FN(s_lower)
 {
 	return change_case(vm, self, LOWER, out);
 }
 
-METHOD(s_capitalize)
+FN(s_capitalize)
 {
 	return change_case(vm, self, CAPITALIZE, out);
 }
 
-METHOD(s_title)
+FN(s_title)
 {
 	return change_case(vm, self, TITLE, out);
 }
 
-METHOD(s_swapcase)
+FN(s_swapcase)
 {
 	return change_case(vm, self, SWAP, out);
 }
@@ -185,22 +185,22 @@ static bool is_alnum(int32_t c)
 	return is_alpha(c) || is_digit(c);
 }
 
-METHOD(s_isalnum)
+FN(s_isalnum)
 {
 	return every(vm, self, is_alnum, out);
 }
 
-METHOD(s_isalpha)
+FN(s_isalpha)
 {
 	return every(vm, self, is_alpha, out);
 }
 
-METHOD(s_isdigit)
+FN(s_isdigit)
 {
 	return every(vm, self, is_digit, out);
 }
 
-METHOD(s_isspace)
+FN(s_isspace)
 {
 	return every(vm, self, char_is_space, out);
 }
@@ -218,17 +218,17 @@ static int is_case(struct vm *vm, struct val self, int32_t (*same)(int32_t c), s
 	return heap_pay(vm->h, self.str->n_bytes / 16);
 }
 
-METHOD(s_isupper)
+FN(s_isupper)
 {
 	return is_case(vm, self, upper, out);
 }
 
-METHOD(s_islower)
+FN(s_islower)
 {
 	return is_case(vm, self, char_lower, out);
 }
 
-METHOD(s_istitle)
+FN(s_istitle)
 {
 	bool has = false, all = true, is_inside = false;
 	for (size_t at = 0; all && at < self.str->n_bytes;) {

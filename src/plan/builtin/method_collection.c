@@ -1,15 +1,11 @@
 /* Methods of lists, dicts and sets; sorting. SPDX-License-Identifier: Apache-2.0 */
-#include "plan/builtin/builtin.h"
+#include "plan/builtin/inside.h"
 
 #include "plan/value/int.h"
 #include "plan/value/str.h"
 #include "plan/value/table.h"
 
 #include <string.h>
-
-#define FN(name)                                                                                   \
-	static int name(struct vm *vm, struct val self, const struct val *arg attr_unused,         \
-		struct val *out attr_unused)
 
 FN(l_append)
 {
@@ -183,20 +179,6 @@ int list_sort(struct vm *vm, struct list *list, struct val key, bool is_reversed
 	return r;
 }
 
-const struct native list_methods[] = {
-	{"append", "x /", .fn = l_append, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
-	{"clear", "", .fn = l_clear, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
-	{"copy", "", .fn = l_copy, .is_python = true, .flow = FLOW_SHAPE},
-	{"count", "x /", .fn = l_count, .is_python = true, .flow = FLOW_PART},
-	{"extend", "x /", .fn = l_extend, .flow = FLOW_NOTHING, .change = CHANGE_SHAPE},
-	{"index", "x start? end? /", .fn = l_index, .flow = FLOW_PART},
-	{"insert", "i x /", .fn = l_insert, .flow = FLOW_NOTHING, .change = CHANGE_FIRST},
-	{"pop", "i? /", .fn = l_pop, .flow = FLOW_PICK, .change = CHANGE_FIRST},
-	{"remove", "x /", .fn = l_remove, .change = CHANGE_WHOLE},
-	{"sort", "* key? reverse?", .fn = l_sort, .is_python = true, .change = CHANGE_WHOLE},
-	{NULL},
-};
-
 static int add_pair(struct vm *vm, const char *what, struct table *to, struct val pair, int64_t i)
 {
 	struct val kv[2];
@@ -240,9 +222,8 @@ int dict_update(struct vm *vm, const char *what, struct table *to, const struct 
 	return r;
 }
 
-static int d_update(struct vm *vm, struct val self, const struct args *args, struct val *out)
+RAW(d_update)
 {
-	(void)out;
 	return table_check(vm->h, self.table, T_DICT) < 0
 		? -1
 		: dict_update(vm, "update", self.table, args);
@@ -369,23 +350,8 @@ FN(t_copy)
 	return copy_table(vm, self, out);
 }
 
-const struct native dict_methods[] = {
-	{"clear", "", .fn = t_clear, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
-	{"copy", "", .fn = t_copy, .is_python = true, .flow = FLOW_SHAPE},
-	{"get", "key default? /", .fn = d_get, .flow = FLOW_PICK},
-	{"items", "", .fn = d_items, .flow = FLOW_SHAPE},
-	{"keys", "", .fn = d_keys, .flow = FLOW_SHAPE},
-	{"pop", "key default? /", .fn = d_pop, .flow = FLOW_PICK, .change = CHANGE_FIRST},
-	{"popitem", "", .fn = d_popitem, .flow = FLOW_PICK, .change = CHANGE_PLACE},
-	{"setdefault", "key default? /", .fn = d_setdefault, .flow = FLOW_PICK,
-		.change = CHANGE_FIRST},
-	{"update", .raw = d_update, .flow = FLOW_NOTHING, .change = CHANGE_ARGS},
-	{"values", "", .fn = d_values, .flow = FLOW_SHAPE},
-	{NULL},
-};
-
 /* A set that is frozen or being iterated over is an error also when nothing would change. */
-FN(s_add)
+FN(set_add)
 {
 	if (table_check(vm->h, self.table, T_SET) < 0)
 		return -1;
@@ -403,17 +369,17 @@ static int drop(struct vm *vm, struct val self, struct val x, bool must)
 	return 0;
 }
 
-FN(s_discard)
+FN(set_discard)
 {
 	return drop(vm, self, arg[0], false);
 }
 
-FN(s_remove)
+FN(set_remove)
 {
 	return drop(vm, self, arg[0], true);
 }
 
-FN(s_pop)
+FN(set_pop)
 {
 	uint32_t at = 0;
 	if (table_check(vm->h, self.table, T_SET) < 0)
@@ -462,12 +428,11 @@ static int combine(
 }
 
 #define COMBINE(name, op)                                                                          \
-	static int name(struct vm *vm, struct val self, const struct args *args, struct val *out)  \
+	RAW(name)                                                                                  \
 	{                                                                                          \
 		return combine(vm, self, args, op, out);                                           \
 	}                                                                                          \
-	static int name##_update(                                                                  \
-		struct vm *vm, struct val self, const struct args *args, struct val *out)          \
+	RAW(name##_update)                                                                         \
 	{                                                                                          \
 		struct val now;                                                                    \
 		*out = VAL_NONE;                                                                   \
@@ -492,10 +457,10 @@ static int replace(struct vm *vm, struct val self, struct val now)
 	return 0;
 }
 
-COMBINE(s_union, NUM_OR)
-COMBINE(s_intersection, NUM_AND)
-COMBINE(s_difference, NUM_SUB)
-COMBINE(s_symmetric, NUM_XOR)
+COMBINE(set_union, NUM_OR)
+COMBINE(set_intersection, NUM_AND)
+COMBINE(set_difference, NUM_SUB)
+COMBINE(set_symmetric, NUM_XOR)
 
 static int relation(struct vm *vm, struct val self, struct val x, uint32_t op, struct val *out)
 {
@@ -514,41 +479,17 @@ static int relation(struct vm *vm, struct val self, struct val x, uint32_t op, s
 	return 0;
 }
 
-FN(s_issubset)
+FN(set_issubset)
 {
 	return relation(vm, self, arg[0], 3, out);
 }
 
-FN(s_issuperset)
+FN(set_issuperset)
 {
 	return relation(vm, self, arg[0], 5, out);
 }
 
-FN(s_isdisjoint)
+FN(set_isdisjoint)
 {
 	return relation(vm, self, arg[0], 99, out);
 }
-
-const struct native set_methods[] = {
-	{"add", "x /", .fn = s_add, .flow = FLOW_NOTHING, .change = CHANGE_FIRST},
-	{"clear", "", .fn = t_clear, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
-	{"copy", "", .fn = t_copy, .is_python = true, .flow = FLOW_SHAPE},
-	{"difference", .raw = s_difference},
-	{"difference_update", .raw = s_difference_update, .flow = FLOW_NOTHING,
-		.change = CHANGE_WHOLE},
-	{"discard", "x /", .fn = s_discard, .flow = FLOW_NOTHING, .change = CHANGE_FIRST},
-	{"intersection", .raw = s_intersection},
-	{"intersection_update", .raw = s_intersection_update, .flow = FLOW_NOTHING,
-		.change = CHANGE_WHOLE},
-	{"isdisjoint", "x /", .fn = s_isdisjoint},
-	{"issubset", "x /", .fn = s_issubset},
-	{"issuperset", "x /", .fn = s_issuperset},
-	{"pop", "", .fn = s_pop, .flow = FLOW_PICK, .change = CHANGE_FIRST},
-	{"remove", "x /", .fn = s_remove, .change = CHANGE_WHOLE},
-	{"symmetric_difference", .raw = s_symmetric},
-	{"symmetric_difference_update", .raw = s_symmetric_update, .flow = FLOW_NOTHING,
-		.change = CHANGE_WHOLE},
-	{"union", .raw = s_union},
-	{"update", .raw = s_union_update, .flow = FLOW_NOTHING, .change = CHANGE_WHOLE},
-	{NULL},
-};

@@ -1,5 +1,5 @@
 /* Methods of strings that cut and join. SPDX-License-Identifier: Apache-2.0 */
-#include "plan/builtin/method.h"
+#include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
 #include "plan/machine/format.h"
@@ -48,17 +48,17 @@ static int strip(struct vm *vm, struct val self, struct val set, int sides, stru
 							   : str_part(vm->h, self, from, to, out);
 }
 
-METHOD(s_strip)
+FN(s_strip)
 {
 	return strip(vm, self, arg[0], 3, out);
 }
 
-METHOD(s_lstrip)
+FN(s_lstrip)
 {
 	return strip(vm, self, arg[0], 1, out);
 }
 
-METHOD(s_rstrip)
+FN(s_rstrip)
 {
 	return strip(vm, self, arg[0], 2, out);
 }
@@ -162,17 +162,17 @@ static int split(
 	return r < 0 ? -1 : heap_pay(vm->h, self.str->n_bytes / 64);
 }
 
-METHOD(s_split)
+FN(s_split)
 {
 	return split(vm, self, arg, false, out);
 }
 
-METHOD(s_rsplit)
+FN(s_rsplit)
 {
 	return split(vm, self, arg, true, out);
 }
 
-METHOD(s_splitlines)
+FN(s_splitlines)
 {
 	const struct str *s = self.str;
 	bool keep = val_truth(arg[0]);
@@ -216,17 +216,17 @@ static int partition(struct vm *vm, struct val self, struct val sep, bool is_las
 	return str_part(vm->h, self, second, n, &item[2]);
 }
 
-METHOD(s_partition)
+FN(s_partition)
 {
 	return partition(vm, self, arg[0], false, out);
 }
 
-METHOD(s_rpartition)
+FN(s_rpartition)
 {
 	return partition(vm, self, arg[0], true, out);
 }
 
-METHOD(s_replace)
+FN(s_replace)
 {
 	struct text t = {.h = vm->h};
 	int64_t max = -1, at;
@@ -256,7 +256,7 @@ METHOD(s_replace)
 	return text_take(&t, T_STRING, out);
 }
 
-METHOD(s_join)
+FN(s_join)
 {
 	struct text t = {.h = vm->h};
 	struct iter it;

@@ -1,5 +1,5 @@
 /* Methods of strings; int() of a string. SPDX-License-Identifier: Apache-2.0 */
-#include "plan/builtin/method.h"
+#include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
 #include "plan/machine/format.h"
@@ -8,10 +8,6 @@
 #include "plan/value/table.h"
 
 #include <string.h>
-
-#define FN(name)                                                                                   \
-	static int name(struct vm *vm, struct val self attr_unused,                                \
-		const struct val *arg attr_unused, struct val *out)
 
 /* Arguments start and end, in characters, as offsets. Returns: 0 or -1. */
 static int span(struct vm *vm, struct val self, const struct val *arg, size_t *from, size_t *to)
@@ -177,7 +173,7 @@ FN(bytes_elems)
 	return elems(vm, self, ELEMS_BYTES, out);
 }
 
-static int s_format(struct vm *vm, struct val self, const struct args *args, struct val *out)
+RAW(s_format)
 {
 	return format_braces(vm, self, args, out);
 }
@@ -230,57 +226,6 @@ FN(s_zfill)
 		return -1;
 	return text_take(&t, T_STRING, out);
 }
-
-const struct native string_methods[] = {
-	{"capitalize", "", .fn = s_capitalize, .flow = FLOW_PART},
-	{"center", "width fillchar? /", .fn = s_center, .is_python = true},
-	{"codepoint_ords", "", .fn = s_point_ords, .flow = FLOW_PART},
-	{"codepoints", "", .fn = s_points, .flow = FLOW_PART},
-	{"count", "sub start? end? /", .fn = s_count, .flow = FLOW_PART},
-	{"elem_ords", "", .fn = s_ords, .flow = FLOW_PART},
-	{"elems", "", .fn = s_elems, .flow = FLOW_PART},
-	{"endswith", "suffix start? end? /", .fn = s_endswith, .flow = FLOW_PART},
-	{"find", "sub start? end? /", .fn = s_find, .flow = FLOW_PART},
-	{"format", .raw = s_format},
-	{"index", "sub start? end? /", .fn = s_index, .flow = FLOW_PART},
-	{"isalnum", "", .fn = s_isalnum, .flow = FLOW_PART},
-	{"isalpha", "", .fn = s_isalpha, .flow = FLOW_PART},
-	{"isdigit", "", .fn = s_isdigit, .flow = FLOW_PART},
-	{"islower", "", .fn = s_islower, .flow = FLOW_PART},
-	{"isspace", "", .fn = s_isspace, .flow = FLOW_PART},
-	{"istitle", "", .fn = s_istitle, .flow = FLOW_PART},
-	{"isupper", "", .fn = s_isupper, .flow = FLOW_PART},
-	{"join", "iterable /", .fn = s_join},
-	{"ljust", "width fillchar? /", .fn = s_ljust, .is_python = true},
-	{"lower", "", .fn = s_lower, .flow = FLOW_PART},
-	{"lstrip", "cutset? /", .fn = s_lstrip, .flow = FLOW_PART},
-	{"partition", "sep /", .fn = s_partition, .flow = FLOW_PART},
-	{"removeprefix", "prefix /", .fn = s_removeprefix, .flow = FLOW_PART},
-	{"removesuffix", "suffix /", .fn = s_removesuffix, .flow = FLOW_PART},
-	{"replace", "old new count? /", .fn = s_replace},
-	{"rfind", "sub start? end? /", .fn = s_rfind, .flow = FLOW_PART},
-	{"rindex", "sub start? end? /", .fn = s_rindex, .flow = FLOW_PART},
-	{"rjust", "width fillchar? /", .fn = s_rjust, .is_python = true},
-	{"rpartition", "sep /", .fn = s_rpartition, .flow = FLOW_PART},
-	{"rsplit", "sep? maxsplit?", .fn = s_rsplit, .flow = FLOW_PART},
-	{"rstrip", "cutset? /", .fn = s_rstrip, .flow = FLOW_PART},
-	{"split", "sep? maxsplit?", .fn = s_split, .flow = FLOW_PART},
-	{"splitlines", "keepends?", .fn = s_splitlines, .flow = FLOW_PART},
-	{"startswith", "prefix start? end? /", .fn = s_startswith, .flow = FLOW_PART},
-	{"strip", "cutset? /", .fn = s_strip, .flow = FLOW_PART},
-	{"swapcase", "", .fn = s_swapcase, .is_python = true, .flow = FLOW_PART},
-	{"title", "", .fn = s_title, .flow = FLOW_PART},
-	{"upper", "", .fn = s_upper, .flow = FLOW_PART},
-	{"zfill", "width /", .fn = s_zfill, .is_python = true},
-	{NULL},
-};
-
-const struct native bytes_methods[] = {
-	{"elems", "", .fn = bytes_elems, .flow = FLOW_PART},
-	{"endswith", "suffix start? end? /", .fn = s_endswith, .flow = FLOW_PART},
-	{"startswith", "prefix start? end? /", .fn = s_startswith, .flow = FLOW_PART},
-	{NULL},
-};
 
 /* Sign, prefix and digits of int("…", base). */
 static int parse_int(struct vm *vm, struct val s, int base, struct val *out)

@@ -1,6 +1,5 @@
 /* Calls of built-ins: arguments in order, errors in words. SPDX-License-Identifier: Apache-2.0 */
-#include "plan/builtin/builtin.h"
-#include "plan/value/native.h"
+#include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
 #include "base/word.h"
@@ -141,112 +140,6 @@ static int call_anew(struct vm *vm, const struct native *native, struct val self
 {
 	read_arity(native, &vm->arities[((uintptr_t)native >> 5) % VM_METHODS]);
 	return native_run(vm, native, self, args, out);
-}
-
-int module_new(struct heap *h, const char *name, const struct native *table, struct val *out)
-{
-	struct record *r = heap_zero(h, sizeof *r);
-	size_t n = 0;
-	while (table[n].name)
-		n++;
-	if (!r || str_of(h, name, &r->constructor) < 0)
-		return -1;
-	r->names = heap_alloc(h, n * sizeof *r->names);
-	r->values = heap_alloc(h, n * sizeof *r->values);
-	if (!r->names || !r->values)
-		return -1;
-	for (; r->n < n; r->n++) {
-		if (str_of(h, table[r->n].name, &r->names[r->n]) < 0)
-			return -1;
-		r->values[r->n] = VAL_PTR(T_NATIVE, (void *)&table[r->n]);
-	}
-	*out = VAL_PTR(T_STRUCT, r);
-	return 0;
-}
-
-int module_names(struct heap *h, struct predeclared *out, size_t room)
-{
-	static const struct {
-		const char *name;
-		const struct native *table;
-	} modules[] = {{"json", json_functions}, {"date", date_functions}};
-	size_t n = 0;
-	for (; n < ARRAY_LEN(modules) && n < room; n++) {
-		out[n] = (struct predeclared){.name = modules[n].name, .is_prefix = true};
-		if (module_new(h, modules[n].name, modules[n].table, &out[n].value) < 0)
-			return -1;
-	}
-	return (int)n;
-}
-
-static const struct native *methods_of(uint32_t type)
-{
-	switch (type) {
-	case T_STRING:
-		return string_methods;
-	case T_BYTES:
-		return bytes_methods;
-	case T_LIST:
-		return list_methods;
-	case T_DICT:
-		return dict_methods;
-	case T_SET:
-		return set_methods;
-	default:
-		return NULL;
-	}
-}
-
-const struct native *native_method(const struct vm *vm, uint32_t type, struct val name)
-{
-	for (const struct native *m = methods_of(type); m && m->name; m++)
-		if (str_is(name, m->name) && (!m->is_python || vm->dialect.python_names))
-			return m;
-	return NULL;
-}
-
-static const struct native *any_method(struct val name, bool changes)
-{
-	static const uint8_t types[] = {T_STRING, T_BYTES, T_LIST, T_DICT, T_SET};
-	for (size_t i = 0; i < sizeof types; i++)
-		for (const struct native *m = methods_of(types[i]); m && m->name; m++)
-			if (str_is(name, m->name) && (!changes || m->change != CHANGE_NONE))
-				return m;
-	return NULL;
-}
-
-bool native_is_method(struct val name)
-{
-	return any_method(name, false) != NULL;
-}
-
-bool native_changes(struct val name)
-{
-	return any_method(name, true) != NULL;
-}
-
-const char *native_near(uint32_t type, const char *name)
-{
-	struct word_near near = WORD_NEAR(name);
-	for (const struct native *m = methods_of(type); m && m->name; m++)
-		word_near_try(&near, m->name);
-	return near.best;
-}
-
-int native_dir(struct vm *vm, struct val x, struct val *out)
-{
-	struct val one;
-	if (list_new(vm->h, 0, out) < 0)
-		return -1;
-	for (const struct native *m = methods_of(x.type); m && m->name; m++)
-		if ((!m->is_python || vm->dialect.python_names) &&
-			(str_of(vm->h, m->name, &one) < 0 ||
-				list_append(vm->h, out->list, one) < 0))
-			return -1;
-	for (uint32_t i = 0; x.type == T_STRUCT && i < x.record->n; i++)
-		if (list_append(vm->h, out->list, x.record->names[i]) < 0)
-			return -1;
-	return list_sort(vm, out->list, VAL_UNSET, false);
 }
 
 int arg_int(struct vm *vm, const char *what, struct val v, int64_t *out)

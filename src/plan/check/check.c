@@ -6,38 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_known(const char *name, size_t bytes, const struct predeclared *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strlen(names[i].name) == bytes && memcmp(names[i].name, name, bytes) == 0)
-			return true;
-	return false;
-}
-
-/* The first words of all tools: sorted, so that equal ones follow each other. */
-size_t check_names(const struct tool_set *tools, struct heap *h, struct predeclared *out,
-	size_t room, const struct predeclared *known, size_t n_known)
-{
-	static const char *const own[] = {"Email", "Url", "approve", "ask", "date", "enum", "json",
-		"matches", "member", "try_call"};
-	size_t n = 0;
-	for (size_t i = 0; i < ARRAY_LEN(own) && n < room; i++)
-		if (!is_known(own[i], strlen(own[i]), known, n_known))
-			out[n++] = (struct predeclared){own[i], VAL_UNSET,
-				strcmp(own[i], "date") == 0 || strcmp(own[i], "json") == 0};
-	for (size_t i = 0; i < tools->n && n < room; i++) {
-		const char *name = tools->tool[i].name;
-		size_t bytes = strcspn(name, ".");
-		struct val text;
-		if (is_known(name, bytes, out, n))
-			continue;
-		if (str_new(h, name, bytes, &text) < 0)
-			return n;
-		out[n++] = (struct predeclared){text.str->data, VAL_UNSET, name[bytes] == '.'};
-	}
-	return n;
-}
-
 /* What is looked for: what offends and was not written by the planner, what offends, anything. */
 enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS, WANT_BRANCH };
 
@@ -105,7 +73,7 @@ static void add_step(struct finding *f, const struct event *e)
 		return;
 	/* Behind the source, a tool that something goes through is no source. */
 	bool is_through = e->kind == EVENT_SOURCE && f->n_path > 0;
-	f->path[f->n_path++] = (struct step){is_through ? STEP_THROUGH : kinds[e->kind],
+	f->path[f->n_path++] = (struct witness_step){is_through ? STEP_THROUGH : kinds[e->kind],
 		e->node->start, e->node->end, e->label, e->tool ? e->tool->name : NULL};
 }
 
@@ -128,10 +96,11 @@ void find_path(struct checker *c, struct check_call *call, struct finding *f)
 	uint32_t branch = f->event ? search_back(c, f, &s, WANT_BRANCH) : 0;
 	if (branch) {
 		const struct event *e = &c->events[branch];
-		f->branch = (struct step){STEP_GUARD, e->node->start, e->node->end, e->label, NULL};
+		f->branch = (struct witness_step){
+			STEP_GUARD, e->node->start, e->node->end, e->label, NULL};
 	}
-	f->path[f->n_path++] =
-		(struct step){STEP_SINK, f->node->start, f->node->end, f->label, call->tool->name};
+	f->path[f->n_path++] = (struct witness_step){
+		STEP_SINK, f->node->start, f->node->end, f->label, call->tool->name};
 	heap_release(c->h, s.level, bytes);
 	heap_release(c->h, s.next, bytes);
 	heap_release(c->h, s.from, bytes);
@@ -181,7 +150,7 @@ static int check_within(struct check *out)
 		.tools = out->policy->tools};
 	const struct scope *scope = out->tree->scope;
 	size_t n_before = out->diags->n_all;
-	struct frame file = {.scope = scope};
+	struct abstract_frame file = {.scope = scope};
 	static const char plan[] = "plan";
 	c.plan = label_set(c.labels, label_atom(c.labels, plan, sizeof plan - 1));
 	/* Nobody has cell 0. */

@@ -22,14 +22,6 @@ struct check {
 	uint32_t n_margins;
 };
 
-/* Names that a plan has beside the built-in ones: of tools. Returns: how many, at most @room. */
-size_t check_names(const struct tool_set *tools, struct heap *h, struct predeclared *out,
-	size_t room, const struct predeclared *known, size_t n_known);
-
-/* The built-in functions and the methods that the checker knows: the n-th; NULL behind the last. */
-const char *check_native(size_t n);
-const char *check_method(size_t n);
-
 /*
  * Check a plan that was parsed and resolved. Set in @c: all up to `diags`, and `has_margin`.
  * Returns: 0, also when the policy denies something, see n_denied; -1 with diagnostics when the

@@ -2,212 +2,26 @@
 #include "base/attr.h"
 #include "plan/check/inside.h"
 
+#include "plan/builtin/builtin.h"
 #include "plan/value/str.h"
 
 #include <string.h>
 
 static const struct mark public = {0};
 
-enum model {
-	M_TEXT,	 /* a text of all that went in */
-	M_PART,	 /* the same; constants only choose */
-	M_PARTS, /* a list of such */
-	M_NAMES, /* a list of texts that the plan, or the language, has written */
-	M_NUMBER,
-	M_DATE,
-	M_DATE_MADE, /* another one than those that went in */
-	M_DATE_TEXT, /* a date when the plan says how it is written */
-	M_BOOL,
-	M_LENGTH,
-	M_TRUTH,
-	M_LIST, /* the elements, in a new one */
-	M_TUPLE,
-	M_SET,
-	M_ORDERED, /* a list in the order of what is in it */
-	M_PAIRS,   /* a list of tuples of elements */
-	M_RANGE,
-	M_EXTREME,
-	M_ANY, /* anything of all that went in */
-	M_DICT,
-	M_STRUCT,
-	M_ENUM, /* a list of the arguments */
-	M_NOTHING,
-	M_APPROVE,
-	M_ASK,
-	M_TRY,
-	M_ENDORSE, /* the value, if it is as the plan says */
-	/* Of methods only. */
-	M_ADD,	  /* the last argument becomes an element */
-	M_EXTEND, /* those of the arguments become elements */
-	M_GET,	  /* an element by its key, or the other argument */
-	M_SETDEFAULT,
-	M_POP,
-	M_POPITEM,
-	M_LOSE, /* elements go, or go elsewhere */
-	M_SORT,
-	M_VALUES,
-	M_ITEMS,
-	M_KEYS,
-	M_COPY,
-	M_UNION, /* a new one of the elements of all */
-};
-
-struct row {
-	const char *name;
-	enum model model;
-};
-
-static const struct row natives[] = {
-	{"Email", M_NOTHING},
-	{"Url", M_NOTHING},
-	{"abs", M_NUMBER},
-	{"all", M_BOOL},
-	{"any", M_BOOL},
-	{"approve", M_APPROVE},
-	{"ask", M_ASK},
-	{"bool", M_TRUTH},
-	{"bytes", M_TEXT},
-	{"chr", M_TEXT},
-	{"date.add", M_DATE_MADE},
-	{"date.compare", M_NUMBER},
-	{"date.diff", M_NUMBER},
-	{"date.format", M_DATE_TEXT},
-	{"date.parse", M_DATE},
-	{"date.weekday", M_NUMBER},
-	{"dict", M_DICT},
-	{"dir", M_NAMES},
-	{"enum", M_ENUM},
-	{"enumerate", M_PAIRS},
-	{"fail", M_NOTHING},
-	{"float", M_NUMBER},
-	{"hasattr", M_BOOL},
-	{"hash", M_NUMBER},
-	{"int", M_NUMBER},
-	{"isinstance", M_BOOL},
-	{"json.decode", M_ANY},
-	{"json.dumps", M_TEXT},
-	{"json.encode", M_TEXT},
-	{"json.loads", M_ANY},
-	{"len", M_LENGTH},
-	{"list", M_LIST},
-	{"matches", M_ENDORSE},
-	{"max", M_EXTREME},
-	{"member", M_ENDORSE},
-	{"min", M_EXTREME},
-	{"ord", M_NUMBER},
-	{"print", M_NOTHING},
-	{"range", M_RANGE},
-	{"repr", M_TEXT},
-	{"reversed", M_LIST},
-	{"round", M_NUMBER},
-	{"set", M_SET},
-	{"sorted", M_ORDERED},
-	{"str", M_TEXT},
-	{"struct", M_STRUCT},
-	{"sum", M_EXTREME},
-	{"try_call", M_TRY},
-	{"tuple", M_TUPLE},
-	{"type", M_TEXT},
-	{"zip", M_PAIRS},
-};
-
-/* By name: what a method of that name does to a receiver of any type. */
-static const struct row methods[] = {
-	{"add", M_ADD},
-	{"append", M_ADD},
-	{"capitalize", M_PART},
-	{"center", M_TEXT},
-	{"clear", M_LOSE},
-	{"codepoint_ords", M_PARTS},
-	{"codepoints", M_PARTS},
-	{"copy", M_COPY},
-	{"count", M_NUMBER},
-	{"difference", M_UNION},
-	{"difference_update", M_LOSE},
-	{"discard", M_LOSE},
-	{"elem_ords", M_PARTS},
-	{"elems", M_PARTS},
-	{"endswith", M_BOOL},
-	{"extend", M_EXTEND},
-	{"find", M_NUMBER},
-	{"format", M_TEXT},
-	{"get", M_GET},
-	{"index", M_NUMBER},
-	{"insert", M_ADD},
-	{"intersection", M_UNION},
-	{"intersection_update", M_LOSE},
-	{"isalnum", M_BOOL},
-	{"isalpha", M_BOOL},
-	{"isdigit", M_BOOL},
-	{"isdisjoint", M_BOOL},
-	{"islower", M_BOOL},
-	{"isspace", M_BOOL},
-	{"issubset", M_BOOL},
-	{"issuperset", M_BOOL},
-	{"istitle", M_BOOL},
-	{"isupper", M_BOOL},
-	{"items", M_ITEMS},
-	{"join", M_TEXT},
-	{"keys", M_KEYS},
-	{"ljust", M_TEXT},
-	{"lower", M_PART},
-	{"lstrip", M_PART},
-	{"partition", M_PARTS},
-	{"pop", M_POP},
-	{"popitem", M_POPITEM},
-	{"remove", M_LOSE},
-	{"removeprefix", M_PART},
-	{"removesuffix", M_PART},
-	{"replace", M_TEXT},
-	{"rfind", M_NUMBER},
-	{"rindex", M_NUMBER},
-	{"rjust", M_TEXT},
-	{"rpartition", M_PARTS},
-	{"rsplit", M_PARTS},
-	{"rstrip", M_PART},
-	{"setdefault", M_SETDEFAULT},
-	{"sort", M_SORT},
-	{"split", M_PARTS},
-	{"splitlines", M_PARTS},
-	{"startswith", M_BOOL},
-	{"strip", M_PART},
-	{"swapcase", M_PART},
-	{"symmetric_difference", M_UNION},
-	{"symmetric_difference_update", M_EXTEND},
-	{"title", M_PART},
-	{"union", M_UNION},
-	{"update", M_EXTEND},
-	{"upper", M_PART},
-	{"values", M_VALUES},
-	{"zfill", M_TEXT},
-};
-
-static const struct row *find(const struct row *rows, size_t n, const char *name)
+static bool has_rule(const struct native *native)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(rows[i].name, name) == 0)
-			return &rows[i];
-	return NULL;
+	return native && native->model != MODEL_UNKNOWN;
 }
 
 bool native_is_known(const char *name)
 {
-	return find(natives, ARRAY_LEN(natives), name) != NULL;
-}
-
-const char *check_native(size_t n)
-{
-	return n < ARRAY_LEN(natives) ? natives[n].name : NULL;
-}
-
-const char *check_method(size_t n)
-{
-	return n < ARRAY_LEN(methods) ? methods[n].name : NULL;
+	return has_rule(builtin_function(name));
 }
 
 bool method_is_known(const char *name)
 {
-	return find(methods, ARRAY_LEN(methods), name) != NULL;
+	return has_rule(builtin_method(name));
 }
 
 /* The receiver in front of the arguments, or none. */
@@ -355,38 +169,38 @@ static struct av make_enum(struct checker *c, const struct call_args *args)
 
 /* What functions and methods have in common. */
 static struct av plain(
-	struct checker *c, enum model model, struct av self, const struct call_args *args)
+	struct checker *c, enum native_model model, struct av self, const struct call_args *args)
 {
 	/* Constants that a method gets only choose what is taken of its receiver. */
 	struct mark m =
-		mark_made(c, all_of(c, self, args, model == M_TEXT || self.type == T_UNSET));
+		mark_made(c, all_of(c, self, args, model == MODEL_TEXT || self.type == T_UNSET));
 	struct av v;
 	switch ((int)model) {
-	case M_TEXT:
+	case MODEL_TEXT:
 		return av_of(text_mark(c, m, args->node), T_STRING);
-	case M_PART:
+	case MODEL_PART:
 		return av_of(part_mark(c, m), T_STRING);
-	case M_NUMBER:
+	case MODEL_NUMBER:
 		m = mark_capped(c, m, KIND_NUMBER);
 		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_NUMBER), T_FLOAT);
-	case M_DATE_MADE:
+	case MODEL_DATE_MADE:
 		m = mark_capped(c, m, KIND_DATE);
 		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_DATE), T_STRING);
-	case M_DATE_TEXT:
+	case MODEL_DATE_TEXT:
 		if (chosen(c, args_nth(args, 1)).label != LABEL_BOTTOM || args->n != 2)
 			return av_of(text_mark(c, m, args->node), T_STRING);
 		attr_fallthrough;
-	case M_DATE:
+	case MODEL_DATE:
 		m = mark_capped(c, m, KIND_DATE);
 		return av_of(m.label ? mark_raised(c, m, KIND_DATE) : m, T_STRING);
-	case M_BOOL:
+	case MODEL_BOOL:
 		m = mark_capped(c, m, KIND_BOOL);
 		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_BOOL), T_BOOL);
-	case M_PARTS:
-	case M_NAMES:
+	case MODEL_PARTS:
+	case MODEL_NAMES:
 		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
 		element_add(c, v,
-			av_of(model == M_PARTS ? part_mark(c, m) : text_mark(c, m, args->node),
+			av_of(model == MODEL_PARTS ? part_mark(c, m) : text_mark(c, m, args->node),
 				N_TYPES));
 		return v;
 	default:
@@ -401,9 +215,9 @@ static struct av plain(
 }
 
 /* Do they call what has a name, or give it back? */
-static bool takes_names(enum model model)
+static bool takes_names(enum native_model model)
 {
-	return model == M_ORDERED || model == M_EXTREME || model == M_PAIRS;
+	return model == MODEL_ORDERED || model == MODEL_EXTREME || model == MODEL_PAIRS;
 }
 
 static bool has_stars(const struct call_args *args)
@@ -431,53 +245,54 @@ static struct av truth(struct checker *c, const struct call_args *args)
 
 struct av call_native(struct checker *c, const char *name, const struct call_args *args)
 {
-	const struct row *row = find(natives, ARRAY_LEN(natives), name);
+	const struct native *row = builtin_function(name);
 	struct av v;
-	if (!row || (args->has_starstar && takes_names(row->model)))
-		return refuse(c, P_UNKNOWN, args->node, row ? "name the arguments" : "",
-			row ? "the checker does not know what %.80s does with **"
-			    : "%.80s is not known here",
+	if (!has_rule(row) || (args->has_starstar && takes_names(row->model)))
+		return refuse(c, P_UNKNOWN, args->node, has_rule(row) ? "name the arguments" : "",
+			has_rule(row) ? "the checker does not know what %.80s does with **"
+				      : "%.80s is not known here",
 			name);
 	switch ((int)row->model) {
-	case M_LENGTH:
+	case MODEL_LENGTH:
 		return length(c, args);
-	case M_TRUTH:
+	case MODEL_TRUTH:
 		return truth(c, args);
-	case M_LIST:
-	case M_ORDERED:
-		return collect(c, OBJ_LIST, args, AV_NONE, row->model == M_ORDERED);
-	case M_TUPLE:
-	case M_SET:
-		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, AV_NONE, false);
-	case M_PAIRS:
+	case MODEL_LIST:
+	case MODEL_ORDERED:
+		return collect(c, OBJ_LIST, args, AV_NONE, row->model == MODEL_ORDERED);
+	case MODEL_TUPLE:
+	case MODEL_SET:
+		return collect(
+			c, row->model == MODEL_SET ? OBJ_SET : OBJ_TUPLE, args, AV_NONE, false);
+	case MODEL_PAIRS:
 		return pairs(c, args, strcmp(name, "zip") == 0);
-	case M_RANGE:
+	case MODEL_RANGE:
 		return make_range(c, args);
-	case M_EXTREME:
+	case MODEL_EXTREME:
 		return strcmp(name, "sum") == 0 ? model_sum(c, args) : model_extreme(c, args);
-	case M_DICT:
+	case MODEL_DICT:
 		if (args->has_star)
 			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",
 				"the checker does not know what dict does with *");
 		v = new_object(c, OBJ_DICT, args->node, public);
 		update(c, v, args);
 		return v;
-	case M_STRUCT:
+	case MODEL_STRUCT:
 		return make_struct(c, args);
-	case M_ENUM:
+	case MODEL_ENUM:
 		return make_enum(c, args);
-	case M_NOTHING:
+	case MODEL_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
-	case M_ENDORSE:
-		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, AV_NONE, args);
-	case M_APPROVE:
-	case M_ASK:
-	case M_TRY:
+	case MODEL_ENDORSE:
+		return model_endorse(c, name, args, &v) ? v : plain(c, MODEL_ANY, AV_NONE, args);
+	case MODEL_APPROVE:
+	case MODEL_ASK:
+	case MODEL_TRY:
 		if (is_suspended(c, args, name))
 			return av_of(public, N_TYPES);
-		return row->model == M_ASK    ? model_ask(c, args)
-			: row->model == M_TRY ? model_try(c, args)
-					      : model_approve(c, args);
+		return row->model == MODEL_ASK	  ? model_ask(c, args)
+			: row->model == MODEL_TRY ? model_try(c, args)
+						  : model_approve(c, args);
 	default:
 		return plain(c, row->model, AV_NONE, args);
 	}
@@ -485,35 +300,35 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 
 /* Methods that change their receiver; they are refused with *. */
 static struct av change(
-	struct checker *c, enum model model, struct av self, const struct call_args *args)
+	struct checker *c, enum native_model model, struct av self, const struct call_args *args)
 {
 	struct av x = args_nth(args, 0), v = element_of(c, self);
 	struct mark m, order = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
 	switch ((int)model) {
-	case M_ADD:
+	case MODEL_ADD:
 		if (args->n > 1)
 			places_lost(c, self, mark_capped(c, mark_unplanned(c, x.m), KIND_NUMBER));
 		element_add(c, self, args_nth(args, args->n ? args->n - 1 : 0));
 		break;
-	case M_EXTEND:
+	case MODEL_EXTEND:
 		update(c, self, args);
 		return av_constant(c, args->node, VAL_NONE);
-	case M_SETDEFAULT:
+	case MODEL_SETDEFAULT:
 		/* Whether it was there already says what it is now. */
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
 		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
 		return item_of(c, self, x);
-	case M_POP:
+	case MODEL_POP:
 		v = args->n ? item_of(c, self, x) : v;
 		/* Which place it is may be the plan's to say. */
 		places_lost(c, self, mark_unplanned(c, order));
 		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
-	case M_POPITEM:
+	case MODEL_POPITEM:
 		v = element_of(c, items(c, args->node, self));
 		places_lost(c, self, public);
 		return v;
-	case M_SORT:
+	case MODEL_SORT:
 		m = mark_unplanned(c, key_mark(c, args, self));
 		m = mark_join(c, whole(c, self), m);
 		places_lost(c, self, mark_capped(c, mark_join(c, m, order), KIND_NUMBER));
@@ -528,49 +343,49 @@ static struct av change(
 struct av call_method(
 	struct checker *c, struct av self, const char *name, const struct call_args *args)
 {
-	const struct row *row = find(methods, ARRAY_LEN(methods), name);
+	const struct native *row = builtin_method(name);
 	struct av x = args_nth(args, 0), v;
 	struct mark m;
 	bool is_star = has_stars(args);
-	if (!row || (is_star && row->model >= M_LIST))
+	if (!has_rule(row) || (is_star && row->model >= MODEL_LIST))
 		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
 			"the checker does not know what %.80s does%s", name,
 			is_star ? " with *" : "");
 	switch ((int)row->model) {
-	case M_GET:
+	case MODEL_GET:
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
 		v = av_join(c, item_of(c, self, x), v);
 		return av_with(c, v, structure_of(c, self));
-	case M_VALUES:
+	case MODEL_VALUES:
 		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
 		element_add(c, v, element_of(c, self));
 		return v;
-	case M_KEYS:
+	case MODEL_KEYS:
 		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
 		element_add(c, v, iterated(c, self));
 		return v;
-	case M_ITEMS:
+	case MODEL_ITEMS:
 		return items(c, args->node, self);
-	case M_COPY:
-	case M_UNION:
+	case MODEL_COPY:
+	case MODEL_UNION:
 		if (self.type == T_LIST || self.type == T_DICT || self.type == T_SET)
 			return collect(c,
 				self.type == T_LIST	      ? OBJ_LIST
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
-				args, self, row->model == M_UNION);
+				args, self, row->model == MODEL_UNION);
 		/* What is taken of what may be a text is made. */
 		m = mark_anyones(all_of(c, self, args, true));
 		v = any_value(c, args->node, 0, m);
 		element_add(c, v, element_of(c, self));
 		return v;
-	case M_ADD:
-	case M_EXTEND:
-	case M_SETDEFAULT:
-	case M_POP:
-	case M_POPITEM:
-	case M_LOSE:
-	case M_SORT:
+	case MODEL_ADD:
+	case MODEL_EXTEND:
+	case MODEL_SETDEFAULT:
+	case MODEL_POP:
+	case MODEL_POPITEM:
+	case MODEL_LOSE:
+	case MODEL_SORT:
 		return change(c, row->model, self, args);
 	default:
 		return plain(c, row->model, self, args);

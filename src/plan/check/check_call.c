@@ -34,7 +34,8 @@ struct av function_value(struct checker *c, const struct node *node)
 }
 
 /* A way to a function has cells of its own. Returns: NULL without memory. */
-static struct frame *frame_of(struct checker *c, const struct obj *o, const struct node *call)
+static struct abstract_frame *frame_of(
+	struct checker *c, const struct obj *o, const struct node *call)
 {
 	uint32_t *at = map_at(c, &c->contexts, c->frame->context, (uintptr_t)call, o->id);
 	if (!at)
@@ -50,18 +51,18 @@ static struct frame *frame_of(struct checker *c, const struct obj *o, const stru
 	}
 	if (c->n_frames == c->frame_room) {
 		uint32_t room = c->frame_room ? c->frame_room * 2 : 32;
-		struct frame **frames =
+		struct abstract_frame **frames =
 			heap_regrow(c->h, c->frames, c->n_frames, room, sizeof *frames);
 		if (!frames)
 			return NULL;
 		c->frames = frames;
 		c->frame_room = room;
 	}
-	struct frame *f = heap_zero(c->h, sizeof *f);
+	struct abstract_frame *f = heap_zero(c->h, sizeof *f);
 	if (!f)
 		return NULL;
 	const struct scope *scope = o->node->scope;
-	*f = (struct frame){.outer = o->frame, .scope = scope};
+	*f = (struct abstract_frame){.outer = o->frame, .scope = scope};
 	f->first = cells_add(c, scope->n_slots + 1);
 	if (f->first == 0)
 		return NULL;
@@ -77,7 +78,7 @@ struct binding {
 	struct checker *c;
 	const struct obj *function;
 	const struct call_args *args;
-	struct frame *frame;
+	struct abstract_frame *frame;
 	uint32_t at; /* the next positional argument */
 	bool is_named_only;
 };
@@ -201,7 +202,7 @@ static struct av call_function(struct checker *c, const struct obj *o, const str
 		if (a->node == o->node)
 			return refuse(c, P_UNKNOWN, args->node, "write it as a loop",
 				"a function that calls itself cannot be checked");
-	struct frame *frame = frame_of(c, o, args->node), *outer = c->frame;
+	struct abstract_frame *frame = frame_of(c, o, args->node), *outer = c->frame;
 	if (!frame || c->n_active == CHECK_CALLS_MAX)
 		return refuse(c, P_TOO_MUCH, args->node, "",
 			"calls within calls are too deep to be checked");

@@ -314,7 +314,7 @@ struct comprehension {
 
 static void comp_clause(struct checker *c, struct comprehension *comp);
 
-static void comp_round(struct checker *c, struct loop *loop)
+static void comp_round(struct checker *c, struct abstract_loop *loop)
 {
 	struct comprehension *comp = loop->arg, inner = *comp;
 	assign_to(c, comp->node->kid[comp->at]->kid[0], iterated(c, comp->from));
@@ -367,7 +367,7 @@ static void comp_clause(struct checker *c, struct comprehension *comp)
 		return;
 	}
 	comp->from = eval(c, clause->kid[1]);
-	struct loop loop = {.node = clause->kid[1],
+	struct abstract_loop loop = {.node = clause->kid[1],
 		.guard = structure_of(c, comp->from),
 		.arg = comp,
 		.round = comp_round};
@@ -425,9 +425,7 @@ static struct av eval_predeclared(struct checker *c, const struct node *node)
 	uint32_t type = symbol->value.type;
 	if (!tool && (type == T_BOOL || type == T_NONE))
 		return av_constant(c, node, symbol->value);
-	bool is_prefix = !tool &&
-		(tool_is_prefix(c->tools, name) || strcmp(name, "json") == 0 ||
-			strcmp(name, "date") == 0);
+	bool is_prefix = !tool && symbol->is_prefix;
 	struct obj *o = obj_new(c,
 		tool		    ? OBJ_TOOL
 			: is_prefix ? OBJ_PREFIX

@@ -8,7 +8,7 @@ enum { CHECK_PATH_MAX = 32 };
 
 /* A step of a witness: from a source to a sink. */
 enum step_kind { STEP_SOURCE, STEP_THROUGH, STEP_GUARD, STEP_SINK };
-struct step {
+struct witness_step {
 	enum step_kind kind;
 	uint32_t start, end; /* in the plan */
 	uint32_t label;	     /* of a source: its own */
@@ -21,9 +21,9 @@ struct finding {
 	uint32_t label; /* of what was asked about */
 	uint32_t event;
 	const struct node *node; /* the argument, or the call */
-	struct step *path;
-	uint32_t n_path;    /* 0 when it is proved */
-	struct step branch; /* the nearest condition that offends; `end` 0: there is none */
+	struct witness_step *path;
+	uint32_t n_path;	    /* 0 when it is proved */
+	struct witness_step branch; /* the nearest condition that offends; `end` 0: there is none */
 };
 
 /* A call of a tool at a place in a plan: in the order in which they are first come upon. */

@@ -79,7 +79,7 @@ static int label(struct buf *out, const struct check *c, uint32_t id)
 	return r == 0 ? buf_add(out, "}") : r;
 }
 
-static int step(struct buf *out, const struct check *c, const struct step *s)
+static int step(struct buf *out, const struct check *c, const struct witness_step *s)
 {
 	static const char *const names[] = {[STEP_SOURCE] = "source",
 		[STEP_THROUGH] = "through",

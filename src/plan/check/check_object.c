@@ -119,13 +119,13 @@ struct mark truth_of(struct checker *c, struct av v)
 	return mark_capped(c, structure_of(c, v), KIND_BOOL);
 }
 
-struct walk {
+struct object_walk {
 	struct obj **item;
 	uint32_t n, stamp;
 	struct mark m;
 };
 
-static void walk_add(struct checker *c, struct walk *w, struct av v)
+static void walk_add(struct checker *c, struct object_walk *w, struct av v)
 {
 	struct obj *o;
 	w->m = mark_join(c, w->m, mark_anyones(v.m));
@@ -137,13 +137,13 @@ static void walk_add(struct checker *c, struct walk *w, struct av v)
 }
 
 /* All objects that can be reached from @v, and its mark with theirs. */
-static struct walk walk_all(struct checker *c, struct av v)
+static struct object_walk walk_all(struct checker *c, struct av v)
 {
 	if (c->walk_room < c->n_objs) {
 		c->walk_room = c->n_objs * 2;
 		c->walk = heap_alloc(c->h, c->walk_room * sizeof(struct obj *));
 	}
-	struct walk w = {.item = c->walk, .stamp = ++c->n_walks, .m = v.m};
+	struct object_walk w = {.item = c->walk, .stamp = ++c->n_walks, .m = v.m};
 	if (!w.item)
 		return w; /* the failure refuses the plan */
 	walk_add(c, &w, v);
@@ -179,7 +179,7 @@ struct mark chosen(struct checker *c, struct av v)
 /* Is nothing in it that can be called, or that has attributes? */
 bool is_data(struct checker *c, struct av v)
 {
-	struct walk w = walk_all(c, v);
+	struct object_walk w = walk_all(c, v);
 	for (uint32_t i = 0; i < w.n; i++)
 		if (w.item[i]->kind >= OBJ_STRUCT)
 			return false;

@@ -9,7 +9,7 @@ struct keying {
 	struct av fn, from, result;
 };
 
-static void key_round(struct checker *c, struct loop *loop)
+static void key_round(struct checker *c, struct abstract_loop *loop)
 {
 	struct keying *k = loop->arg;
 	struct av x = iterated(c, k->from);
@@ -24,7 +24,7 @@ struct mark key_mark(struct checker *c, const struct call_args *args, struct av 
 	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
 	if (k.fn.type == T_UNSET || k.fn.konst.type == T_NONE)
 		return public;
-	struct loop loop = {
+	struct abstract_loop loop = {
 		.node = args->node, .guard = structure_of(c, from), .arg = &k, .round = key_round};
 	c->n_built_in++;
 	run_loop(c, &loop);

@@ -98,7 +98,7 @@ static int print_place(
 	return r;
 }
 
-static int print_step(struct buf *out, const struct check *c, const struct step *s)
+static int print_step(struct buf *out, const struct check *c, const struct witness_step *s)
 {
 	static const char *const texts[] = {[STEP_SOURCE] = "source: ",
 		[STEP_THROUGH] = "through ",

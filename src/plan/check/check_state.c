@@ -71,11 +71,11 @@ uint32_t cells_add(struct checker *c, uint32_t n)
 	return c->n_cells - n;
 }
 
-static int change_add(struct checker *c, struct changes *all, struct change one)
+static int change_add(struct checker *c, struct changes *all, struct cell_change one)
 {
 	if (all->n == all->room) {
 		uint32_t room = all->room ? all->room * 2 : 16;
-		struct change *item = heap_regrow(c->h, all->item, all->n, room, sizeof *item);
+		struct cell_change *item = heap_regrow(c->h, all->item, all->n, room, sizeof *item);
 		if (!item)
 			return -1;
 		all->item = item;
@@ -96,7 +96,8 @@ static void cell_put(struct checker *c, uint32_t cell, struct av v)
 {
 	struct place *at = &c->cells[cell];
 	if (at->region != c->region) {
-		if (change_add(c, &c->trail, (struct change){cell, at->region, false, at->v}) < 0)
+		if (change_add(c, &c->trail, (struct cell_change){cell, at->region, false, at->v}) <
+			0)
 			return;
 		at->region = c->region;
 	}
@@ -130,7 +131,7 @@ uint32_t state_begin(struct checker *c)
 {
 	uint32_t before = c->region;
 	/* The place of the trail is kept as an entry of cell 0. */
-	(void)change_add(c, &c->trail, (struct change){.cell = 0});
+	(void)change_add(c, &c->trail, (struct cell_change){.cell = 0});
 	c->region = ++c->n_regions;
 	return before;
 }
@@ -140,11 +141,11 @@ struct changes state_end(struct checker *c, uint32_t before)
 {
 	struct changes all = {0};
 	while (c->trail.n > 0) {
-		struct change *old = &c->trail.item[--c->trail.n];
+		struct cell_change *old = &c->trail.item[--c->trail.n];
 		if (old->cell == 0)
 			break;
 		struct place *at = &c->cells[old->cell];
-		(void)change_add(c, &all, (struct change){old->cell, 0, false, at->v});
+		(void)change_add(c, &all, (struct cell_change){old->cell, 0, false, at->v});
 		at->v = old->v;
 		at->region = old->region;
 	}
@@ -172,7 +173,7 @@ static void find_new(const struct checker *c, struct changes *all)
 }
 
 static struct av joined(
-	struct checker *c, struct av old, const struct change *change, struct mark guard)
+	struct checker *c, struct av old, const struct cell_change *change, struct mark guard)
 {
 	return change->is_new && old.type == T_UNSET ? change->v
 						     : av_choice(c, old, change->v, guard);
@@ -180,7 +181,7 @@ static struct av joined(
 
 /* Of two branches: a variable is somebody's choice then. */
 static struct av decided(
-	struct checker *c, struct av old, const struct change *change, struct mark guard)
+	struct checker *c, struct av old, const struct cell_change *change, struct mark guard)
 {
 	struct av v = joined(c, old, change, guard);
 	bool is_variable = old.type != T_UNSET && c->cells[change->cell].owner == 0;
@@ -246,10 +247,10 @@ void exits_add(struct checker *c, struct exits *exits)
 			continue;
 		struct place *at = &c->cells[cell];
 		if (at->other) {
-			struct change *known = &exits->all.item[at->other - 1];
+			struct cell_change *known = &exits->all.item[at->other - 1];
 			known->v = av_join(c, known->v, at->v);
-		} else if (change_add(c, &exits->all, (struct change){cell, 0, false, at->v}) ==
-			0) {
+		} else if (change_add(c, &exits->all,
+				   (struct cell_change){cell, 0, false, at->v}) == 0) {
 			at->other = exits->all.n;
 		}
 	}

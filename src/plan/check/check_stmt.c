@@ -31,7 +31,7 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 /* The cell of a variable: of the function that owns it. Returns: 0. */
 uint32_t variable_of(struct checker *c, const struct symbol *symbol)
 {
-	const struct frame *f = symbol->kind == SYMBOL_GLOBAL ? c->file : c->frame;
+	const struct abstract_frame *f = symbol->kind == SYMBOL_GLOBAL ? c->file : c->frame;
 	while (f && symbol->kind == SYMBOL_LOCAL && f->scope != symbol->owner)
 		f = f->outer;
 	return f ? f->first + symbol->slot : 0;
@@ -188,7 +188,7 @@ static struct mark counted(struct checker *c, struct mark m, const struct node *
 }
 
 /* One round, from the state at the head. Returns: is the state at the head another one now? */
-static bool one_round(struct checker *c, struct loop *loop, struct mark pc)
+static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark pc)
 {
 	uint32_t before = state_begin(c), facts = c->n_facts;
 	struct exits ends = {.trail = c->trail.n}, *outer = c->continues;
@@ -215,7 +215,7 @@ static bool one_round(struct checker *c, struct loop *loop, struct mark pc)
  * Labels, objects and places are finite, and all of them only grow: it ends without a count of
  * rounds. That the body is not run at all is in it, for the state before is never taken away.
  */
-void run_loop(struct checker *c, struct loop *loop)
+void run_loop(struct checker *c, struct abstract_loop *loop)
 {
 	struct mark pc = c->pc, broken = c->broken;
 	struct exits breaks = {0}, *outer = c->breaks;
@@ -234,7 +234,7 @@ void run_loop(struct checker *c, struct loop *loop)
 	c->pc = pc;
 }
 
-static void for_round(struct checker *c, struct loop *loop)
+static void for_round(struct checker *c, struct abstract_loop *loop)
 {
 	const struct node *node = loop->node;
 	const struct av *from = loop->arg;
@@ -242,7 +242,7 @@ static void for_round(struct checker *c, struct loop *loop)
 	exec(c, node->kid[2]);
 }
 
-static void while_round(struct checker *c, struct loop *loop)
+static void while_round(struct checker *c, struct abstract_loop *loop)
 {
 	const struct node *node = loop->node;
 	struct av test = eval(c, node->kid[0]);
@@ -262,7 +262,7 @@ static void while_round(struct checker *c, struct loop *loop)
 static void exec_loop(struct checker *c, const struct node *node)
 {
 	struct av from;
-	struct loop loop = {.node = node, .round = while_round};
+	struct abstract_loop loop = {.node = node, .round = while_round};
 	if (node->kind == NODE_FOR) {
 		from = eval(c, node->kid[1]);
 		loop.guard = structure_of(c, from);

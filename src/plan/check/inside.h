@@ -71,9 +71,9 @@ struct obj {
 	bool is_many;  /* may stand for more than one at a time */
 	bool is_fuzzy; /* places are not known any more */
 	bool is_mutable;
-	uint32_t walk;	     /* see whole() */
-	struct av beyond;    /* of keys that the schema does not name */
-	struct frame *frame; /* OBJ_FUNCTION: where it was made */
+	uint32_t walk;		      /* see whole() */
+	struct av beyond;	      /* of keys that the schema does not name */
+	struct abstract_frame *frame; /* OBJ_FUNCTION: where it was made */
 	struct av *defaults;
 	struct av self;	  /* OBJ_METHOD */
 	const char *name; /* OBJ_NATIVE, OBJ_METHOD, OBJ_PREFIX */
@@ -88,7 +88,7 @@ struct place {
 	bool is_shared;	 /* more than one activation uses it: it is never overwritten */
 };
 
-struct change {
+struct cell_change {
 	uint32_t cell;
 	uint32_t region; /* of the trail: the one before */
 	bool is_new;	 /* the object was not there before */
@@ -96,7 +96,7 @@ struct change {
 };
 
 struct changes {
-	struct change *item;
+	struct cell_change *item;
 	uint32_t n, room;
 };
 
@@ -107,8 +107,8 @@ struct exits {
 	bool is_used;
 };
 
-struct frame {
-	struct frame *outer; /* where the function was made */
+struct abstract_frame {
+	struct abstract_frame *outer; /* where the function was made */
 	const struct scope *scope;
 	uint32_t first; /* cell */
 	uint32_t context;
@@ -159,7 +159,7 @@ struct checker {
 	struct mark broken;    /* of guards of a break or continue of a loop that is open */
 	struct mark returned;  /* of guards of a return */
 	struct exits *breaks, *continues;
-	struct frame *frame, *file, **frames;
+	struct abstract_frame *frame, *file, **frames;
 	uint32_t n_frames, frame_room;
 	uint32_t n_built_in; /* that go on, and call functions */
 	struct activation *active;
@@ -245,13 +245,13 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	const char *fmt, ...) attr_printf(5, 6);
 
 /* Go round until nothing changes, and once not at all. */
-struct loop {
+struct abstract_loop {
 	const struct node *node;
 	struct mark guard;
 	void *arg;
-	void (*round)(struct checker *c, struct loop *loop);
+	void (*round)(struct checker *c, struct abstract_loop *loop);
 };
-void run_loop(struct checker *c, struct loop *loop);
+void run_loop(struct checker *c, struct abstract_loop *loop);
 
 /* Arguments as they were evaluated. */
 struct call_args {

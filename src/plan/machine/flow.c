@@ -236,7 +236,7 @@ int flow_unknown(struct vm *vm, uint32_t label)
 }
 
 /* A look at all that is reachable. */
-struct walk {
+struct label_walk {
 	struct vm *vm;
 	uint32_t mark;
 	uint32_t label;	 /* with @raises given to what is found, else of all that was found */
@@ -244,9 +244,9 @@ struct walk {
 	bool raises;
 };
 
-static int walk_val(struct walk *w, struct val *v);
+static int walk_val(struct label_walk *w, struct val *v);
 
-static int walk_items(struct walk *w, struct val *item, size_t n)
+static int walk_items(struct label_walk *w, struct val *item, size_t n)
 {
 	int r = heap_pay(w->vm->h, n / 16);
 	for (size_t i = 0; i < n && r == 0; i++)
@@ -255,7 +255,7 @@ static int walk_items(struct walk *w, struct val *item, size_t n)
 	return r;
 }
 
-static int walk_table(struct walk *w, struct table *t, bool is_dict)
+static int walk_table(struct label_walk *w, struct table *t, bool is_dict)
 {
 	int r = heap_pay(w->vm->h, t->n_entries / 8);
 	for (uint32_t i = 0; i < t->n_entries && r == 0; i++) {
@@ -286,7 +286,7 @@ static bool was_here(struct val v, uint32_t mark)
 	return before == mark;
 }
 
-static int walk_inside(struct walk *w, struct val v)
+static int walk_inside(struct label_walk *w, struct val v)
 {
 	switch (v.type) {
 	case T_LIST:
@@ -303,7 +303,7 @@ static int walk_inside(struct walk *w, struct val v)
 	}
 }
 
-static void look_at_structure(struct walk *w, struct val v, uint32_t *structure)
+static void look_at_structure(struct label_walk *w, struct val v, uint32_t *structure)
 {
 	struct vm *vm = w->vm;
 	if (w->raises) {
@@ -316,7 +316,7 @@ static void look_at_structure(struct walk *w, struct val v, uint32_t *structure)
 	}
 }
 
-static int walk_val(struct walk *w, struct val *v)
+static int walk_val(struct label_walk *w, struct val *v)
 {
 	struct vm *vm = w->vm;
 	uint32_t before = w->choice;
@@ -339,7 +339,7 @@ static int walk_val(struct walk *w, struct val *v)
 	return r;
 }
 
-static int walk(struct walk *w, struct val *v)
+static int walk(struct label_walk *w, struct val *v)
 {
 	if (w->vm->flow.n_walks == MARK_MAX)
 		return heap_fail_kind(w->vm->h, FAIL_FUEL, "too many steps: of labels");
@@ -349,7 +349,7 @@ static int walk(struct walk *w, struct val *v)
 
 uint32_t flow_whole_slow(struct vm *vm, struct val v)
 {
-	struct walk w = {.vm = vm};
+	struct label_walk w = {.vm = vm};
 	return walk(&w, &v) < 0 ? LABEL_FAILED : w.label;
 }
 
@@ -371,7 +371,7 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 {
 	struct val *v = write_at(f, what);
 	uint32_t guard = flow_presumed(vm, vm->h->guard);
-	struct walk w = {.vm = vm, .label = guard, .raises = true};
+	struct label_walk w = {.vm = vm, .label = guard, .raises = true};
 	if (what.what == WRITE_CALL) {
 		if (v->type == T_FUNCTION && v->function->code->changes_others)
 			return flow_unknown(vm, vm->h->guard);

@@ -2,7 +2,7 @@
 #include "plan/policy/policy_text.h"
 
 #include "base/utf8.h"
-#include "plan/builtin/method.h"
+#include "plan/builtin/builtin.h"
 #include "plan/value/int.h"
 #include "plan/value/str.h"
 #include "plan/value/table.h"

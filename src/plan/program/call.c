@@ -20,16 +20,13 @@ struct tool_native {
 	const struct tool *tool;
 };
 
-static const struct native try_native = {"try_call", .suspends = true};
-static const struct native ask_native = {"ask", .suspends = true};
-static const struct native approve_native = {"approve", .suspends = true};
-
 static int tool_value(struct heap *h, const struct tool *tool, struct val *out)
 {
 	struct tool_native *n = heap_zero(h, sizeof *n);
 	if (!n)
 		return -1;
-	*n = (struct tool_native){{.name = tool->name, .suspends = true}, tool};
+	*n = (struct tool_native){
+		{.name = tool->name, .suspends = true, .model = MODEL_TOOL}, tool};
 	*out = VAL_PTR(T_NATIVE, n);
 	return 0;
 }
@@ -74,18 +71,9 @@ static int named(struct heap *h, const struct tool_set *set, size_t from, size_t
 	return 0;
 }
 
-int call_names(struct heap *h, const struct tool_set *tools, struct predeclared *out, size_t room)
+int tool_names(struct heap *h, const struct tool_set *tools, struct predeclared *out, size_t room)
 {
-	static const struct native *const own[] = {&approve_native, &ask_native, &try_native};
 	size_t n = 0;
-	for (size_t i = 0; i < ARRAY_LEN(own) && n < room; i++)
-		out[n++] = (struct predeclared){own[i]->name, VAL_PTR(T_NATIVE, (void *)own[i])};
-	for (size_t i = 0; endorse_functions[i].name && n < room; i++)
-		out[n++] = (struct predeclared){endorse_functions[i].name,
-			VAL_PTR(T_NATIVE, (void *)&endorse_functions[i])};
-	for (size_t i = 0; ask_functions[i].name && n < room; i++)
-		out[n++] = (struct predeclared){
-			ask_functions[i].name, VAL_PTR(T_NATIVE, (void *)&ask_functions[i])};
 	for (size_t i = 0, end; i < tools->n && n < room; i = end, n++) {
 		struct val text;
 		const char *name = tools->tool[i].name;
@@ -272,16 +260,14 @@ static int read_call(struct program *p, struct plan_call *out)
 	const struct frame *f = &vm->frames[vm->n_frames - 1];
 	size_t at = (size_t)(f->pc - f->code->ins);
 	*out = (struct plan_call){.guard = vm->h->guard, .at = f->code->at[at > 0 ? at - 1 : 0]};
-	if (native == &ask_native)
+	if (native->model == MODEL_ASK)
 		return read_ask(vm, out);
-	if (native == &approve_native)
+	if (native->model == MODEL_APPROVE)
 		return read_approve(vm, out);
-	out->is_try = native == &try_native;
+	out->is_try = native->model == MODEL_TRY;
 	if (out->is_try) {
 		if (args->n == 0 || args->item[0].type != T_NATIVE ||
-			!args->item[0].native->suspends || args->item[0].native == &ask_native ||
-			args->item[0].native == &try_native ||
-			args->item[0].native == &approve_native)
+			args->item[0].native->model != MODEL_TOOL)
 			return heap_fail(vm->h,
 				"try_call: a tool comes first: try_call(tool, name = value)");
 		native = args->item[0].native;

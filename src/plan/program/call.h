@@ -24,11 +24,9 @@ struct plan_call {
 	uint32_t at;		 /* offset in the source */
 };
 
-/*
- * The names of tools, and of approve, ask, matches, member and try_call.
- * Returns: how many were added to @out, -1 over a limit.
- */
-int call_names(struct heap *h, const struct tool_set *tools, struct predeclared *out, size_t room);
+/* The first words of the names of tools, each a tool or a struct of those behind it.
+ * Returns: how many were added to @out, -1 over a limit of @h. */
+int tool_names(struct heap *h, const struct tool_set *tools, struct predeclared *out, size_t room);
 
 /* What the machine waits for. Returns: 0, or -1 after which program_fail() ends it: no such call.
  */

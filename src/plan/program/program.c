@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_MAX = 256 };
-
 static int code_of(enum fail_kind kind)
 {
 	return kind == FAIL_FUEL      ? P_FUEL
@@ -31,27 +29,33 @@ static int load_failed(struct program *p)
 	return -1;
 }
 
-/* Whatever a plan can name before it begins. Returns: how many; -1 over a limit. */
+int program_names(struct heap *h, const struct dialect *dialect, const struct tool_set *tools,
+	struct predeclared **out)
+{
+	size_t room = BUILTIN_MAX + (tools ? tools->n : 0);
+	struct predeclared *names = heap_alloc(h, room * sizeof *names);
+	int n = names ? builtin_names(h, dialect, tools != NULL, names, room) : -1;
+	if (n < 0)
+		return -1;
+	int more = tools ? tool_names(h, tools, names + n, room - (size_t)n) : 0;
+	*out = names;
+	return more < 0 ? -1 : n + more;
+}
+
+/* What the setup names; without it, what every plan has. Returns: how many, -1 over a limit. */
 static int all_names(struct program *p, const struct program_setup *setup, struct predeclared **out)
 {
-	size_t n_tools = setup->tools ? setup->tools->n : 0,
-	       room = NAMES_MAX + n_tools + setup->n_names;
-	struct predeclared *names = heap_alloc(&p->heap, room * sizeof *names);
+	int n = program_names(&p->heap, &p->dialect, setup->tools, out);
+	if (n < 0 || setup->n_names == 0)
+		return n;
+	struct predeclared *names =
+		heap_alloc(&p->heap, ((size_t)n + setup->n_names) * sizeof *names);
 	if (!names)
 		return -1;
-	size_t n = builtin_names(&p->dialect, names, room);
-	int more = p->dialect.python_names ? module_names(&p->heap, names + n, room - n) : 0;
-	if (more < 0)
-		return -1;
-	n += (size_t)more;
-	more = setup->tools ? call_names(&p->heap, setup->tools, names + n, room - n) : 0;
-	if (more < 0)
-		return -1;
-	n += (size_t)more;
-	for (size_t i = 0; i < setup->n_names && n < room; i++)
-		names[n++] = setup->names[i];
+	memcpy(names, *out, (size_t)n * sizeof *names);
+	memcpy(names + n, setup->names, setup->n_names * sizeof *names);
 	*out = names;
-	return (int)n;
+	return n + (int)setup->n_names;
 }
 
 int program_load_with(struct program *p, const struct source *src, const struct dialect *dialect,

@@ -26,6 +26,16 @@ struct program {
 #define PROGRAM_LIMITS                                                                             \
 	((struct heap_limits){.fuel = UINT64_C(1) << 40, .bytes = (size_t)1 << 30, .depth = 1000})
 
+struct tool_set;
+
+/*
+ * Every name that a plan has before it begins, for whoever resolves one: to check it or to run it.
+ * @tools: those of the plan; NULL: it has neither tools nor what goes with them, ask() and the
+ * like. Returns: how many, in *out, which @h owns; -1 over a limit of @h.
+ */
+int program_names(struct heap *h, const struct dialect *dialect, const struct tool_set *tools,
+	struct predeclared **out);
+
 /*
  * Parse, resolve and compile. @src and @host are borrowed; @seed: 16 bytes no outsider can guess;
  * @more: names of the host beside the built-in ones.
@@ -37,7 +47,6 @@ int program_load(struct program *p, const struct source *src, const struct diale
 	const struct heap_limits *limits, const uint64_t seed[2]) attr_must_use;
 
 /* The same with names of the host, and with labels. */
-struct tool_set;
 struct program_setup {
 	const struct predeclared *names;
 	size_t n_names;

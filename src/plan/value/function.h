@@ -92,29 +92,87 @@ struct function {
 
 struct vm;
 
-/* What the result of a built-in depends on; the default is the safe one. */
+/* Label rule of the run: which labels the result of a built-in gets. The default, 0, is the join of
+ * all that went in, which is always safe. */
 enum native_flow {
-	FLOW_WHOLE,	/* all that is reachable from its arguments */
-	FLOW_PART,	/* of its receiver; what the plan gives only chooses what of it */
-	FLOW_DATE,	/* as FLOW_WHOLE, but as much as a date says */
-	FLOW_DATE_MADE, /* the same, and another date than those that went in */
-	FLOW_DATE_TEXT, /* the same when the plan says how it is written */
-	FLOW_SHAPE,	/* what they are and how long; elements keep their own labels */
-	FLOW_PLACES,	/* the same, and the first of each element says its place */
-	FLOW_PICK,	/* as FLOW_SHAPE, and the result is not new but an element */
-	FLOW_CHOICE,	/* as FLOW_WHOLE, and not new */
-	FLOW_ORDER,	/* as FLOW_WHOLE, but named arguments only say in which order */
-	FLOW_NAMED, /* as FLOW_WHOLE, but named arguments are kept, and only their names say more */
-	FLOW_NOTHING, /* it is what it is */
+	FLOW_WHOLE,	/* everything that is reachable from the arguments and the receiver */
+	FLOW_PART,	/* the receiver's; arguments that the plan wrote only select from it */
+	FLOW_DATE,	/* as FLOW_WHOLE, of kind date */
+	FLOW_DATE_MADE, /* the same; the date differs from those that went in */
+	FLOW_DATE_TEXT, /* as FLOW_DATE, if the plan wrote the format; else FLOW_WHOLE */
+	FLOW_SHAPE,	/* types and lengths of the arguments; elements keep their own labels */
+	FLOW_PLACES,	/* the same; the first of each element is its index */
+	FLOW_PICK,	/* as FLOW_SHAPE; the result is an element, not a new value */
+	FLOW_CHOICE,	/* as FLOW_WHOLE; the result is one of the arguments, not a new value */
+	FLOW_ORDER,	/* as FLOW_WHOLE; named arguments determine the order only */
+	FLOW_NAMED,	/* as FLOW_WHOLE; values given by name are kept as they are */
+	FLOW_NOTHING,	/* no label beyond those that the value has already */
 };
-/* What the change of the receiver depends on. */
+/* Label rule of the run: which labels the structure of a changed receiver gets. */
 enum native_change {
-	CHANGE_NONE,
-	CHANGE_PLACE, /* where the call stands */
+	CHANGE_NONE,  /* the method does not change its receiver */
+	CHANGE_PLACE, /* the guard of the call */
 	CHANGE_FIRST, /* and the whole of the first argument */
-	CHANGE_SHAPE,
-	CHANGE_ARGS,  /* the whole of all arguments, of those by name which there are */
-	CHANGE_WHOLE, /* and of the receiver */
+	CHANGE_SHAPE, /* and the shape of the arguments */
+	CHANGE_ARGS,  /* and the whole of all arguments; of named ones, their names */
+	CHANGE_WHOLE, /* and the whole of the receiver */
+};
+/* Label rule of the check: how the abstract result and the abstract receiver are computed. */
+enum native_model {
+	MODEL_UNKNOWN, /* the check refuses the call */
+	MODEL_TOOL,    /* a tool: its policy decides */
+	MODEL_TEXT,    /* a text made of all that went in */
+	MODEL_PART,    /* a part of the receiver; constants only select from it */
+	MODEL_PARTS,   /* a list of such parts */
+	MODEL_NAMES,   /* a list of texts that the plan or the language wrote */
+	MODEL_NUMBER,
+	MODEL_DATE,
+	MODEL_DATE_MADE, /* a date that differs from those that went in */
+	MODEL_DATE_TEXT, /* a date, if the plan wrote the format; else a text */
+	MODEL_BOOL,
+	MODEL_LENGTH,
+	MODEL_TRUTH,
+	MODEL_LIST, /* a new list of the elements of the arguments */
+	MODEL_TUPLE,
+	MODEL_SET,
+	MODEL_ORDERED, /* a list whose order depends on its elements */
+	MODEL_PAIRS,   /* a list of tuples of elements */
+	MODEL_RANGE,
+	MODEL_EXTREME, /* one of the arguments, or a sum of them */
+	MODEL_ANY,     /* any value, made of all that went in */
+	MODEL_DICT,
+	MODEL_STRUCT,
+	MODEL_ENUM, /* a list of the arguments */
+	MODEL_NOTHING,
+	MODEL_APPROVE,
+	MODEL_ASK,
+	MODEL_TRY,
+	MODEL_ENDORSE,	  /* the value, with an endorsement */
+	MODEL_ADD,	  /* from here on, methods; the last argument becomes an element */
+	MODEL_EXTEND,	  /* the elements of the arguments become elements */
+	MODEL_GET,	  /* an element by its key, or the second argument */
+	MODEL_SETDEFAULT, /* the same; the second argument may become an element */
+	MODEL_POP,
+	MODEL_POPITEM,
+	MODEL_LOSE, /* elements are removed, or get another index */
+	MODEL_SORT,
+	MODEL_VALUES,
+	MODEL_ITEMS,
+	MODEL_KEYS,
+	MODEL_COPY,
+	MODEL_UNION, /* a new collection of the elements of the receiver and the arguments */
+};
+/* What a built-in belongs to; from OF_STRING on, it is a method. */
+enum native_of {
+	OF_FUNCTION,
+	OF_JSON, /* the module `json` */
+	OF_DATE, /* the module `date` */
+	OF_PLAN, /* only plans with tools have it */
+	OF_STRING,
+	OF_BYTES,
+	OF_LIST,
+	OF_DICT,
+	OF_SET,
 };
 
 /* What a built-in gets when it wants arguments as they came. */
@@ -127,9 +185,10 @@ struct args {
 };
 
 /*
- * A built-in function or method. With `params`, "x y? *rest" words, arguments are sorted into one
- * array: "?" optional (T_UNSET when it is not there), "/" those before have no name, "*" those
- * behind have only names. Without, `raw` gets them as they came.
+ * A built-in function or method: a row of builtin/builtin.def, or a tool. With `params`, the
+ * arguments are sorted into one array. `params` are words: "x" required, "x?" optional (T_UNSET
+ * when absent); those before "/" cannot be given by name, those behind "*" only by name. Without
+ * `params`, `raw` gets the arguments as the call passes them.
  * Returns: 0, or -1 with the failure of the heap set.
  */
 struct native {
@@ -137,10 +196,12 @@ struct native {
 	const char *params;
 	int (*fn)(struct vm *vm, struct val self, const struct val *arg, struct val *out);
 	int (*raw)(struct vm *vm, struct val self, const struct args *args, struct val *out);
-	bool is_python; /* of that dialect only */
+	bool is_python; /* only the dialect of Python has it */
 	bool suspends;	/* the host answers: see vm_run() */
 	uint8_t flow;	/* enum native_flow */
 	uint8_t change; /* enum native_change */
+	uint8_t model;	/* enum native_model */
+	uint8_t of;	/* enum native_of */
 };
 
 /* The method of @type called @name. Returns: NULL when the dialect has none. */

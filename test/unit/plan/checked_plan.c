@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checked_plan.h"
 
-#include "plan/builtin/builtin.h"
+#include "plan/program/program.h"
 #include "plan_tools.h"
 #include "t.h"
 
@@ -17,19 +17,21 @@ static void set_up_all(struct fixture *f, const char *plan, const char *policy, 
 {
 	static const uint64_t seed[2] = {1, 2};
 	struct source rules = {"p.star", policy, policy ? strlen(policy) : 0};
-	struct predeclared names[NAMES];
+	struct predeclared *names;
 	struct dialect dialect = DIALECT_PLAN;
 	dialect.while_loops = true;
 	*f = (struct fixture){.labels = labels_new(label_bytes), .text = BUF_INIT(TEXT_BYTES)};
 	f->src = (struct source){"plan.star", plan, strlen(plan)};
 	heap_init(&f->heap, &limits, seed);
 	f->rc = policy_parse(&f->policy, policy ? &rules : NULL, tools, f->labels, &f->diags);
-	size_t n = builtin_names(&dialect, names, NAMES);
-	n += check_names(tools, &f->heap, names + n, NAMES - n, names, n);
+	int n = program_names(&f->heap, &dialect, tools, &names);
+	if (f->rc == 0 && n < 0)
+		f->rc = -1;
 	if (f->rc == 0)
 		f->rc = tree_parse(&f->heap, &f->src, &dialect, &f->diags, &f->tree);
 	if (f->rc == 0)
-		f->rc = tree_resolve(&f->heap, &f->src, &dialect, names, n, &f->diags, f->tree);
+		f->rc = tree_resolve(
+			&f->heap, &f->src, &dialect, names, (size_t)n, &f->diags, f->tree);
 	f->check = (struct check){.heap = &f->heap,
 		.src = f->src,
 		.tree = f->tree,

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "plan/check/check.h"
 
-enum { LABELS_BYTES = 64 << 20, NAMES = 200 };
+enum { LABELS_BYTES = 64 << 20 };
 
 struct fixture {
 	struct heap heap;

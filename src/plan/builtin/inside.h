@@ -1,0 +1,43 @@
+/* What the files of built-ins share: how one is written, and all of them by name.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "plan/builtin/builtin.h"
+
+/* The head of a built-in: FN gets its arguments sorted, RAW as the call passes them. */
+#define FN(name)                                                                                   \
+	int name(struct vm *vm attr_unused, struct val self attr_unused,                           \
+		const struct val *arg attr_unused, struct val *out attr_unused)
+#define RAW(name)                                                                                  \
+	int name(struct vm *vm attr_unused, struct val self attr_unused,                           \
+		const struct args *args attr_unused, struct val *out attr_unused)
+
+/* A function that two types share is declared twice. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+#define BUILTIN(of, name, params, fn, in, flow, change, model) FN(fn);
+#define BUILTIN_RAW(of, name, fn, in, flow, change, model)     RAW(fn);
+#define BUILTIN_HOST(name, model)
+#include "plan/builtin/builtin.def"
+#undef BUILTIN
+#undef BUILTIN_RAW
+#undef BUILTIN_HOST
+#pragma GCC diagnostic pop
+
+/* Take an argument of one kind; T_UNSET and None leave *out as it is. Returns: 0 or -1. */
+int arg_int(struct vm *vm, const char *what, struct val v, int64_t *out);
+
+/* The names of all attributes, sorted, as a list. Returns: 0 or -1. */
+int native_dir(struct vm *vm, struct val x, struct val *out);
+
+/* Sort a list in place by a key function (T_UNSET: by the elements). Returns: 0 or -1. */
+int list_sort(struct vm *vm, struct list *list, struct val key, bool is_reversed);
+
+/* dict(…) and d.update(…): pairs or a mapping, and names. Returns: 0 or -1. */
+int dict_update(struct vm *vm, const char *what, struct table *to, const struct args *args);
+
+/* One character at *at, which moves to the next one. */
+int32_t char_next(const struct str *s, size_t *at);
+
+/* White space as Unicode defines it. */
+bool char_is_space(int32_t c);
