@@ -63,10 +63,10 @@ CALLS = [
     ("src/plan/check/check_*.c", "touch|places_lost|contents_add", ["(void)0"]),
     ("src/plan/machine/compile_flow.c", "note", ["false"]),
     ("src/plan/machine/compile_flow.c", "written|all_written|name_written|search|bound|collect|called|key_called|variable_called", ["(void)0"]),
-    ("src/plan/machine/loop.def", "GUARD", ["{0}=0"]),
-    ("src/plan/machine/loop.def", "GUARD2", ["{0}=0", "{1}=0"]),
-    ("src/plan/machine/loop.def", "PUT|PUT_BOOL", ["{2}=0"]),
-    ("src/plan/machine/loop.def", "SET_LABEL", ["{1}=0"]),
+    ("src/plan/machine/loop.inc", "GUARD", ["{0}=0"]),
+    ("src/plan/machine/loop.inc", "GUARD2", ["{0}=0", "{1}=0"]),
+    ("src/plan/machine/loop.inc", "PUT|PUT_BOOL", ["{2}=0"]),
+    ("src/plan/machine/loop.inc", "SET_LABEL", ["{1}=0"]),
 ]
 
 # The same of what is no call: an expression and what is there instead of it.
@@ -205,7 +205,7 @@ def mutate(tree):
                    for top, _, names in os.walk(os.path.join(tree, directory)) for name in names)
     for name in names:
         path = os.path.relpath(name, tree)
-        if path in SHOWN_ONLY or not name.endswith((".c", ".h", ".def")):
+        if path in SHOWN_ONLY or not name.endswith((".c", ".h", ".def", ".inc")):
             continue
         with open(name, encoding="utf-8") as f:
             source = Source(path, f.read(), mutants)

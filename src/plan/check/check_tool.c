@@ -3,7 +3,6 @@
 #include "plan/check/inside.h"
 
 #include "base/word.h"
-#include "plan/policy/policy_result.h"
 #include "plan/value/str.h"
 
 #include <stdio.h>

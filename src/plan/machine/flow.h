@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "label/label.h"
 #include "plan/machine/compile.h"
-#include "plan/machine/flow_number.h"
+#include "plan/machine/vm.h"
 
 /*
  * Theory of operation. The label of a list, dict or set itself is that of the choice of it; what it
@@ -58,3 +59,98 @@ int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val 
 int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_t *label);
 int flow_native(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out);
+
+/* ---- asked at every step: found here when they were asked before, else made in flow.c ---- */
+
+/* The least above both. Without memory the run fails at its next call. What a branch may have
+ * written gets its guard as presumed only: of that the check may know better. */
+uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
+static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
+{
+	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
+}
+
+/* Of what is computed of both: whoever endorsed those has not seen it. */
+uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
+static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
+{
+	if (a == b && (a == 0 || a == vm->flow.plain))
+		return a;
+	const struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
+	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
+}
+
+/* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
+uint32_t flow_shape_slow(struct vm *vm, struct val v);
+static inline uint32_t flow_shape(struct vm *vm, struct val v)
+{
+	return v.type < T_LIST ? v.label : flow_shape_slow(vm, v);
+}
+uint32_t flow_whole_slow(struct vm *vm, struct val v);
+static inline uint32_t flow_whole(struct vm *vm, struct val v)
+{
+	return v.type < T_LIST ? v.label : flow_whole_slow(vm, v);
+}
+
+/* Nobody chooses more than a value of the type can say. */
+uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most);
+static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
+{
+	enum label_kind most = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
+	/* The two of one label are not in one place. */
+	const struct flow_memo *m = &vm->flow.caps[(label * 2 + most) % FLOW_MEMO];
+	if (label == 0 || type > T_BIG)
+		return label;
+	return m->a == label ? m->result : flow_cap_slow(vm, label, most);
+}
+
+/* What a condition of that label guards. */
+uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
+static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
+{
+	if (label == 0 || label == vm->flow.silent)
+		return 0;
+	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
+	return m->a == label ? m->result : flow_guard_slow(vm, label);
+}
+
+/* What the choice of a place says. */
+uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
+static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
+{
+	return flow_guard(vm, label) ? flow_choice_slow(vm, label) : 0;
+}
+
+/* Of what is computed of @label: a value of @type, or a part of one. */
+uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_part);
+static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, bool is_part)
+{
+	uint32_t what = type >= T_STRING ? 3u : type == T_BOOL ? 1u : type == T_NONE ? 0u : 2u;
+	uint32_t kind = 1u + is_part + 2u * what;
+	struct flow_memo *m = &vm->flow.fresh[(label * 8 + kind) % FLOW_MEMO];
+	if (m->a == label && m->b == kind)
+		return m->result;
+	uint32_t now = flow_fresh_slow(vm, label, type, is_part);
+	if (now != LABEL_FAILED)
+		*m = (struct flow_memo){label, kind, now};
+	return now;
+}
+
+/* Of a value computed of @label: @fresh, or 0 if all of that is the plan's own, and the request or
+ * the policy says the value. */
+uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v);
+
+/* Of a number that is computed of what has both labels. */
+uint32_t flow_said_number(struct vm *vm, uint32_t a, uint32_t b, struct val v);
+uint32_t flow_number_slow(struct vm *vm, uint32_t a, uint32_t b, uint32_t type);
+static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct val v)
+{
+	uint64_t bit = v.type == T_INT ? UINT64_C(1) << ((uint64_t)v.i & 63) : ~UINT64_C(0);
+	if (vm->flow.numbers & bit)
+		return flow_said_number(vm, a, b, v);
+	if (a == b && a == vm->flow.counted)
+		return a;
+	const struct flow_memo *m = &vm->flow.counts[(a * 31 + b) % FLOW_MEMO];
+	const uint32_t key = b + 1; /* 0 is an empty one */
+	return m->a == a && m->b == key ? m->result : flow_number_slow(vm, a, b, v.type);
+}

@@ -409,9 +409,9 @@ int vm_broken(struct vm *vm, const struct frame *f, const char *what)
 	} while (0)
 
 #define LABELS 0
-#include "plan/machine/loop.def"
+#include "plan/machine/loop.inc"
 #define LABELS 1
-#include "plan/machine/loop.def"
+#include "plan/machine/loop.inc"
 
 static enum vm_state go(struct vm *vm, uint32_t first, struct val *out)
 {

@@ -2,7 +2,6 @@
 #include "plan/policy/inside.h"
 
 #include "plan/policy/policy_list.h"
-#include "plan/policy/policy_result.h"
 #include "plan/policy/policy_text.h"
 #include "plan/value/int.h"
 #include "plan/value/str.h"

@@ -6,9 +6,8 @@
 #include "plan/builtin/ask.h"
 #include "plan/builtin/endorse.h"
 #include "plan/builtin/json.h"
-#include "plan/check/check_finding.h"
+#include "plan/check/check.h"
 #include "plan/machine/flow.h"
-#include "plan/policy/policy_result.h"
 #include "plan/value/table.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "plan/policy/ground.h"
 #include "plan/policy/policy.h"
 #include "plan/policy/policy_list.h"
-#include "plan/policy/policy_result.h"
 #include "plan/value/str.h"
 #include "plan/value/table.h"
 #include "plan_tools.h"
