@@ -103,31 +103,36 @@ static int wrong_use(const char *verb)
 	return cli_fail(&err, false);
 }
 
-static int run_plan(const struct plan_args *args, const char *path, bool runs)
+static struct plan_request request_of(const struct plan_args *args, const char *path)
 {
-	struct err err = {0};
-	cleanup_buf struct buf report = BUF_INIT(1);
-	struct plan_request req = {.path = path,
+	return (struct plan_request){.path = path,
 		.dialect = args->dialect == 1 ? PLAN_DIALECT_STARLARK : PLAN_DIALECT_PLAN,
 		.has_while = args->has_while,
 		.has_recursion = args->has_recursion,
 		.fuel = args->fuel,
 		.memory_bytes = args->memory_bytes,
-		.arg = (void *)args,
-		.print = print_out,
 		.tools_path = args->tools,
 		.policy_path = args->policy,
 		.request = args->request,
-		.record_path = args->record,
-		.resume_path = args->resume,
-		.model = args->model,
-		.key_file = args->key_file,
-		.is_again = args->again,
 		.has_signals = true,
-		.is_json = args->is_json,
-		.approve = approve,
-		.can_see_each = !args->yes && !args->no_prompt};
-	int r = plan_perform(&req, runs, &report, &err);
+		.is_json = args->is_json};
+}
+
+static int run_plan(const struct plan_args *args, const char *path)
+{
+	struct err err = {0};
+	cleanup_buf struct buf report = BUF_INIT(1);
+	struct plan_request req = request_of(args, path);
+	req.arg = (void *)args;
+	req.print = print_out;
+	req.record_path = args->record;
+	req.resume_path = args->resume;
+	req.model = args->model;
+	req.key_file = args->key_file;
+	req.is_again = args->again;
+	req.approve = approve;
+	req.can_see_each = !args->yes && !args->no_prompt;
+	int r = plan_perform(&req, &report, &err);
 	/* What the program printed comes before what is said of it. */
 	(void)fflush(stdout);
 	fputs(buf_str(&report), stderr);
@@ -139,17 +144,10 @@ static int judge_plan(const struct plan_args *args, const char *path, bool is_ex
 {
 	struct err err = {0};
 	cleanup_buf struct buf report = BUF_INIT(1);
-	const struct plan_check_request req = {.plan = path,
-		.policy = args->policy,
-		.tools = args->tools,
-		.request = args->request,
-		.has_while = args->has_while,
-		.has_signals = true,
-		.output = args->is_json ? PLAN_JSON
-			: is_explained	? PLAN_EXPLAIN
-					: PLAN_TEXT};
+	struct plan_request req = request_of(args, path);
+	req.is_explained = is_explained;
 	int r = plan_check(&req, &report, &err);
-	fputs(buf_str(&report), req.output == PLAN_TEXT ? stderr : stdout);
+	fputs(buf_str(&report), args->is_json || is_explained ? stdout : stderr);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
@@ -158,8 +156,8 @@ static int write_policy(const struct plan_args *args, const char *path)
 {
 	struct err err = {0};
 	cleanup_buf struct buf text = BUF_INIT(1);
-	const struct plan_check_request req = {
-		.tools = path ? path : args->tools, .has_signals = true};
+	const struct plan_request req = {
+		.tools_path = path ? path : args->tools, .has_signals = true};
 	int r = plan_skeleton(&req, &text, &err);
 	if (r < 0)
 		return cli_fail(&err, false);
@@ -171,10 +169,10 @@ static int test_policy(const struct plan_args *args, const char *path)
 {
 	struct err err = {0};
 	cleanup_buf struct buf report = BUF_INIT(1);
-	const struct plan_check_request req = {.policy = path,
-		.tools = args->tools,
+	const struct plan_request req = {.policy_path = path,
+		.tools_path = args->tools,
 		.has_signals = true,
-		.output = args->is_json ? PLAN_JSON : PLAN_TEXT};
+		.is_json = args->is_json};
 	int r = plan_test(&req, &report, &err);
 	fputs(buf_str(&report), r == PLAN_INVALID && !args->is_json ? stderr : stdout);
 	return r < 0 ? cli_fail(&err, false) : r;
@@ -202,12 +200,9 @@ static int plan_main(int argc, char **argv)
 	if (argc - at != 2 || i == 4)
 		return wrong_use(NULL);
 	const char *path = argv[at + 1];
-	bool has_flows = args.policy || args.tools || args.request || args.is_json;
 	if (i == 3)
 		return test_policy(&args, path);
-	if (i == 2 || (i == 1 && has_flows))
-		return judge_plan(&args, path, i == 2);
-	return run_plan(&args, path, i == 0);
+	return i == 0 ? run_plan(&args, path) : judge_plan(&args, path, i == 2);
 }
 
 static const char *const usage[] = {"plan run [options] FILE", "plan check [options] FILE",

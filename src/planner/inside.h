@@ -1,11 +1,9 @@
 /* What the files of a run share. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "plan/policy/ground.h"
-#include "plan/policy/policy_list.h"
 #include "plan/program/call.h"
+#include "planner/plan_case.h"
 #include "planner/plan_run.h"
-#include "planner/plan_tools.h"
 
 enum { REFUSED_MAX_BYTES = 4096 };
 
@@ -19,16 +17,8 @@ struct plan_spent {
 /* One run: everything of it. */
 struct run {
 	const struct plan_request *req;
-	const char *plan, *policy_text, *tools_text, *request; /* texts; NULL: there is none */
-	const char *name, *policy_name, *record_path;
-	struct program p;
-	struct diags policy_diags;
-	struct policy policy;
-	struct ground ground;
-	struct policy_listed listed;
-	struct labels *labels;
-	struct plan_tools *opened;
-	const struct tool_provider *tools;
+	struct plan_case c;
+	const char *record_path;
 	struct plan_record record;
 	double *spent;
 	struct buf *report, printed;
@@ -36,7 +26,6 @@ struct run {
 	json_t *tokens; /* of the question that is answered now, as a record has them; or NULL */
 	struct plan_spent asked;
 	struct err lost;  /* why no answer comes; ERR_NONE: they all came */
-	bool may_start;	  /* servers, and the model */
 	bool is_approved; /* a person said yes to all that the check would ask */
 	bool is_denied;
 	char refused[REFUSED_MAX_BYTES]; /* why the policy denied a call, for people; or empty */

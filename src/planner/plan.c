@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan.h"
 
+#include "planner/plan_case.h"
 #include "planner/plan_run.h"
 
 #include "base/fd.h"
-#include "plan/program/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum { REPORT_MAX_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
@@ -70,24 +69,11 @@ int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)
 	return r < 0 ? err_set(err, ERR_LIMIT, "plan: a text of %zu bytes", strlen(what)) : 0;
 }
 
-/* Without tools, a name that nothing has may be meant for one. */
-void plan_hint_tools(struct diags *all, const struct source *src, bool is_text)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (all->item[i].code == P_UNDEFINED && !all->item[i].hint[0] &&
-			all->item[i].end < src->bytes && strchr(".(", src->text[all->item[i].end]))
-			snprintf(all->item[i].hint, DIAG_HINT_BYTES, "%s",
-				is_text ? "if it is a tool: `tools` says which there are"
-					: "if it is a tool: --tools FILE says which there are");
-}
-
-static int report_all(const struct program *p, bool is_json, struct buf *report)
+/* Where the plan was when it failed, if that is inside of functions. */
+static int report_trace(const struct program *p, struct buf *report)
 {
 	int r = 0;
-	if (r == 0)
-		r = diags_report(report, &p->src, &p->diags, is_json);
-	/* Where it was called from, when that is more than one place. */
-	for (size_t i = 0; i < p->vm.n_trace && p->vm.n_trace > 1 && r == 0 && !is_json; i++) {
+	for (size_t i = 0; i < p->vm.n_trace && p->vm.n_trace > 1 && r == 0; i++) {
 		uint32_t line, column;
 		source_place(&p->src, p->vm.trace[i].at, &line, &column);
 		r = buf_addf(
@@ -96,53 +82,33 @@ static int report_all(const struct program *p, bool is_json, struct buf *report)
 	return r;
 }
 
-static int perform(
-	struct program *p, const struct plan_request *req, const struct source *src, bool runs)
+/* A plan without tools: no flow of it can be wrong. */
+static int perform(struct plan_case *c, const struct plan_request *req, struct err *err)
 {
-	struct dialect dialect =
-		req->dialect == PLAN_DIALECT_STARLARK ? DIALECT_STARLARK : DIALECT_PLAN;
-	struct heap_limits limits = PROGRAM_LIMITS;
 	struct vm_host host = {.ctx = req->arg, .print = req->print};
-	uint64_t seed[2] = {0};
 	struct val result;
-	/* Without randomness at start-up, which Linux has not since 3.17, hashes are only
-	 * guessable. */
-	(void)!getrandom(seed, sizeof seed, GRND_NONBLOCK);
-	dialect.while_loops |= req->has_while;
-	dialect.recursion |= req->has_recursion;
-	if (req->fuel > 0)
-		limits.fuel = req->fuel;
-	if (req->memory_bytes > 0)
-		limits.bytes = (size_t)req->memory_bytes;
-	if (program_load(p, src, &dialect, &limits, seed) < 0) {
-		plan_hint_tools(&p->diags, &p->src, req->is_text);
-		return PLAN_INVALID;
-	}
-	if (!runs)
-		return PLAN_OK;
-	return program_run(p, &host, &result) == VM_DONE ? PLAN_OK : PLAN_FAILED;
+	int r = case_read(c, req, err);
+	if (r == 0)
+		r = case_load(c, err);
+	if (r != 0)
+		return r;
+	return program_run(&c->p, &host, &result) == VM_DONE ? PLAN_OK : PLAN_FAILED;
 }
 
-int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err)
+int plan_perform(const struct plan_request *req, struct buf *report, struct err *err)
 {
 	*report = BUF_INIT(REPORT_MAX_BYTES);
-	if (runs &&
-		(req->tools_path || req->policy_path || req->record_path || req->resume_path ||
-			req->model))
+	if (case_has_flows(req))
 		return plan_run(req, report, err);
-	cleanup_buf struct buf text = BUF_INIT(LEX_SOURCE_MAX_BYTES + READ_BYTES + 1);
-	int r = plan_read(req->path, &text, err);
-	if (r < 0)
-		return r;
-	struct program *p = calloc(1, sizeof *p);
-	if (!p)
+	struct plan_case *c = calloc(1, sizeof *c);
+	if (!c)
 		return err_set(err, ERR_NO_MEMORY, "plan: no memory for it");
-	struct source src = {.name = strcmp(req->path, "-") == 0 ? "<stdin>" : req->path,
-		.text = buf_str(&text),
-		.bytes = text.bytes};
-	int status = perform(p, req, &src, runs);
-	r = report_all(p, req->is_json, report);
-	program_done(p);
-	free(p);
+	int status = perform(c, req, err), r = 0;
+	if (status >= 0)
+		r = case_report(c, report, req->is_json);
+	if (status >= 0 && r == 0 && !req->is_json)
+		r = report_trace(&c->p, report);
+	case_done(c);
+	free(c);
 	return r < 0 ? err_set(err, ERR_NO_MEMORY, "plan: no memory for the report") : status;
 }

@@ -9,8 +9,6 @@
 #include <stdint.h>
 
 struct plan_stop;
-struct diags;
-struct source;
 
 enum plan_dialect { PLAN_DIALECT_PLAN, PLAN_DIALECT_STARLARK };
 
@@ -24,7 +22,8 @@ enum plan_status {
 	PLAN_DENIED = 6
 };
 
-/* Everything is borrowed. A limit of 0 is the default. */
+/* What is asked of a plan, whichever verb asks. Everything is borrowed. A limit of 0 is the
+ * default. */
 struct plan_request {
 	const char *path; /* "-": standard input */
 	enum plan_dialect dialect;
@@ -33,7 +32,8 @@ struct plan_request {
 	void *arg;
 	/* What the program prints, as it comes. Returns: 0, or -1: it cannot be written. */
 	int (*print)(void *arg, const char *text, size_t bytes);
-	/* Plans with tools, see plan_run.h; NULL: none. */
+	/* Plans with tools, see plan_run.h; NULL: not given. Without a policy, what the tools say
+	 * of themselves decides; @request: what the user asked for. */
 	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
 	const char *tools_name; /* of a text, for messages; or NULL */
 	const char *model,
@@ -43,6 +43,7 @@ struct plan_request {
 	bool has_signals;	/* SIGINT and SIGTERM end waiting, with ERR_INTERRUPTED */
 	struct plan_stop *stop; /* or NULL */
 	bool is_json;		/* diagnostics as JSON */
+	bool is_explained;	/* of a check: every label and answer as well */
 	bool is_text;		/* path, tools_path, policy_path: texts */
 	/* Returns: 1 yes, 0 no, -1 nobody is there; with @can_see_each 2 before the run: yes, but
 	 * ask at each call. */
@@ -53,17 +54,14 @@ struct plan_request {
 };
 
 /*
- * Parse and resolve, and with @runs run it. *report gets what is wrong, as text for people.
+ * Run it; with tools, check every flow before. *report gets what is wrong.
  *
  * Owns:    the caller ends *report with buf_done().
  * Blocks:  as long as the program runs: to the end of its fuel.
  * Returns: enum plan_status, or negative errno when the file cannot be read.
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
  */
-int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err);
-
-/* There are no tools: say so of names that nothing has and that may be meant for one. */
-void plan_hint_tools(struct diags *all, const struct source *src, bool is_text);
+int plan_perform(const struct plan_request *req, struct buf *report, struct err *err);
 
 /* Take @what itself when it @is_text, else what plan_read() reads there. */
 int plan_take(const char *what, bool is_text, struct buf *out, struct err *err);

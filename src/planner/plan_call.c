@@ -48,9 +48,9 @@ int run_add_value(struct run *r, json_t *line, const char *name, const char *tex
 static json_t *event(struct run *r, const char *what, const struct plan_call *call)
 {
 	uint32_t line, column;
-	source_place(&r->p.src, call->at, &line, &column);
+	source_place(&r->c.p.src, call->at, &line, &column);
 	return json_pack("{s:s, s:I, s:i, s:i, s:o}", "event", what, "n", r->n_calls, "line",
-		(int)line, "column", (int)column, "guard", label_json(r->labels, call->guard));
+		(int)line, "column", (int)column, "guard", label_json(r->c.labels, call->guard));
 }
 
 /* ---- what comes of a call ---- */
@@ -113,7 +113,7 @@ static int record_outcome(struct run *r, int outcome, const struct buf *out, str
 /* One more question to the model: what the last one used is added to what others did. */
 static void count_tokens(struct run *r)
 {
-	json_t *last = plan_tools_tokens(r->opened), *all = r->tokens;
+	json_t *last = plan_tools_tokens(r->c.opened), *all = r->tokens;
 	static const char *const sums[] = {"input", "output"};
 	for (size_t i = 0; i < ARRAY_LEN(sums); i++)
 		(void)json_object_set_new(
@@ -129,20 +129,20 @@ static void count_tokens(struct run *r)
 static int ask(struct run *r, const struct plan_call *call, struct tool_question *q,
 	struct buf *out, struct err *err)
 {
-	bool has_model = plan_tools_has_model(r->opened);
-	int rc = r->tools->ask(r->tools->ctx, q, out, err);
+	bool has_model = plan_tools_has_model(r->c.opened);
+	int rc = r->c.tools->ask(r->c.tools->ctx, q, out, err);
 	if (has_model)
 		count_tokens(r);
 	if (!has_model || rc < 0 || rc > TOOL_ERROR)
 		return rc;
-	if (rc == TOOL_RESULT && call_fits(&r->p, call, buf_str(out), out->bytes) != 0)
+	if (rc == TOOL_RESULT && call_fits(&r->c.p, call, buf_str(out), out->bytes) != 0)
 		return TOOL_RESULT;
 	cleanup_buf struct buf wrong = BUF_INIT(WRONG_BYTES);
 	(void)buf_add(
 		&wrong, rc == TOOL_ERROR ? buf_str(out) : "the answer does not fit the schema");
 	buf_clear(out);
 	q->wrong = buf_str(&wrong);
-	rc = r->tools->ask(r->tools->ctx, q, out, err);
+	rc = r->c.tools->ask(r->c.tools->ctx, q, out, err);
 	count_tokens(r);
 	return rc;
 }
@@ -150,7 +150,7 @@ static int ask(struct run *r, const struct plan_call *call, struct tool_question
 static uint32_t line_of(const struct run *r, const struct plan_call *call)
 {
 	uint32_t line, column;
-	source_place(&r->p.src, call->at, &line, &column);
+	source_place(&r->c.p.src, call->at, &line, &column);
 	return line;
 }
 
@@ -191,7 +191,7 @@ static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err 
 	if (is_cut && last == TOOL_LOST && has_effect(w->call) && !r->req->is_again)
 		return refuse_unknown(r, w->call, err);
 	return w->call->kind == CALL_TOOL
-		? r->tools->call(r->tools->ctx, w->call->tool, w->arguments, out, err)
+		? r->c.tools->call(r->c.tools->ctx, w->call->tool, w->arguments, out, err)
 		: ask(r, w->call, &w->question, out, err);
 }
 
@@ -227,7 +227,7 @@ static int lose(
 	else if (!why.hint[0])
 		(void)err_hint(&r->lost, "it changed nothing%s",
 			has_record ? ": --resume goes on from here" : "");
-	(void)call_lost(&r->p, call, buf_str(out));
+	(void)call_lost(&r->c.p, call, buf_str(out));
 	return TOOL_LOST;
 }
 
@@ -237,19 +237,19 @@ static int keep_listed(struct run *r, const struct plan_call *call, const struct
 {
 	const struct policy_call asked = {.tool = call->tool, .arg = call->arg};
 	struct val v;
-	if (call->kind != CALL_TOOL || !policy_lists(&r->policy, &asked))
+	if (call->kind != CALL_TOOL || !policy_lists(&r->c.policy, &asked))
 		return 0;
-	return json_read(&r->p.heap, buf_str(out), out->bytes, &v) < 0
+	return json_read(&r->c.p.heap, buf_str(out), out->bytes, &v) < 0
 		? -1
-		: policy_list(&r->listed, &r->policy, call->tool, &r->p.heap, v);
+		: policy_list(&r->c.listed, &r->c.policy, call->tool, &r->c.p.heap, v);
 }
 
 static int give(struct run *r, const struct plan_call *call, const struct buf *out, bool is_error)
 {
 	if (!is_error && keep_listed(r, call, out) < 0)
 		return -1;
-	return is_error ? call_error(&r->p, call, &r->policy, buf_str(out), out->bytes)
-			: call_answer(&r->p, call, &r->policy, buf_str(out), out->bytes);
+	return is_error ? call_error(&r->c.p, call, &r->c.policy, buf_str(out), out->bytes)
+			: call_answer(&r->c.p, call, &r->c.policy, buf_str(out), out->bytes);
 }
 
 /* Returns: 0, 1 the plan fails with it, negative errno. */
@@ -285,11 +285,11 @@ static json_t *arguments_json(struct run *r, const struct plan_call *call, struc
 {
 	json_t *all = json_object();
 	for (uint32_t i = 0; i < call->tool->n_params && *rc == 0; i++) {
-		struct text t = {.h = &r->p.heap};
+		struct text t = {.h = &r->c.p.heap};
 		if (!call->arg[i].is_given)
 			continue;
 		json_t *one =
-			json_pack("{s:o}", "label", label_json(r->labels, call->arg[i].label));
+			json_pack("{s:o}", "label", label_json(r->c.labels, call->arg[i].label));
 		*rc = json_write(&t, call->arg[i].value, &JSON_CANONICAL) < 0 ||
 				text_add(&t, "", 1) < 0
 			? no_memory(err)
@@ -319,7 +319,7 @@ static void refuse(
 	const char *param = !is_param			 ? ""
 		: answer[i].param < call->tool->n_params ? call->tool->param[answer[i].param].name
 							 : "calls";
-	(void)heap_fail_kind(&r->p.heap, FAIL_TOOL,
+	(void)heap_fail_kind(&r->c.p.heap, FAIL_TOOL,
 		"the policy does not allow this call of %.100s: %s%.80s", call->tool->name,
 		i < n ? whats[answer[i].check] : "", param);
 	(void)run_refusal(r, call, answer, n, &why);
@@ -340,7 +340,7 @@ static int ask_about(struct run *r, const struct plan_call *call,
 	if (said == 1)
 		return POLICY_ALLOW;
 	if (said == 0)
-		(void)heap_fail_kind(&r->p.heap, FAIL_TOOL,
+		(void)heap_fail_kind(&r->c.p.heap, FAIL_TOOL,
 			"a person said no to this call of %.100s", call->tool->name);
 	else
 		refuse(r, call, answer, n);
@@ -356,8 +356,8 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 		.arg = call->arg,
 		.guard = call->guard,
 		.spent = r->spent,
-		.listed = &r->listed};
-	size_t n = policy_decide(&r->policy, &question, answer);
+		.listed = &r->c.listed};
+	size_t n = policy_decide(&r->c.policy, &question, answer);
 	int ruling = policy_ruling(answer, n), rc = 0;
 	json_t *line = event(r, "call", call), *open = json_array();
 	for (size_t i = 0; i < n; i++)
@@ -372,8 +372,8 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 	else if (rc == 0 && ruling == POLICY_DENY)
 		refuse(r, call, answer, n);
 	if (rc == 0 && ruling == POLICY_ALLOW) {
-		policy_spend(&r->policy, &question, r->spent);
-		policy_change(&r->listed, &r->policy, call->tool);
+		policy_spend(&r->c.policy, &question, r->spent);
+		policy_change(&r->c.listed, &r->c.policy, call->tool);
 	}
 	if (rc < 0) {
 		json_decref(line);
@@ -387,7 +387,7 @@ static int call_tool(struct run *r, const struct plan_call *call, struct err *er
 {
 	struct text arguments;
 	/* What is no JSON, as a set, is an error of the plan, whatever the policy says. */
-	if (call_arguments(&r->p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
+	if (call_arguments(&r->c.p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
 		return 1;
 	int rc = rule_on(r, call, err);
 	if (rc < 0)
@@ -402,7 +402,7 @@ static int call_tool(struct run *r, const struct plan_call *call, struct err *er
 
 static int call_ask(struct run *r, const struct plan_call *call, struct err *err)
 {
-	struct text data = {.h = &r->p.heap}, schema = {.h = &r->p.heap};
+	struct text data = {.h = &r->c.p.heap}, schema = {.h = &r->c.p.heap};
 	json_t *line = event(r, "ask", call);
 	if (!line || json_write(&data, call->value, &JSON_CANONICAL) < 0 ||
 		text_add(&data, "", 1) < 0 ||
@@ -424,7 +424,7 @@ static int call_ask(struct run *r, const struct plan_call *call, struct err *err
 
 static int call_person(struct run *r, const struct plan_call *call, struct err *err)
 {
-	struct text t = {.h = &r->p.heap};
+	struct text t = {.h = &r->c.p.heap};
 	json_t *line = event(r, "approve", call);
 	int rc = line ? 0 : no_memory(err);
 	if (rc == 0 &&
@@ -446,17 +446,17 @@ static int call_person(struct run *r, const struct plan_call *call, struct err *
 		return rc;
 	r->is_denied |= !yes;
 	if (!yes)
-		return heap_fail_kind(&r->p.heap, FAIL_TOOL, "approve: %sa person said no",
+		return heap_fail_kind(&r->c.p.heap, FAIL_TOOL, "approve: %sa person said no",
 			       said < 0 ? "nobody was there to ask, which counts as if " : ""),
 		       1;
-	return call_yes(&r->p, call) < 0;
+	return call_yes(&r->c.p, call) < 0;
 }
 
 int run_answer(struct run *r, struct err *err)
 {
 	struct plan_call call;
 	r->n_calls++;
-	if (call_read(&r->p, &call) < 0)
+	if (call_read(&r->c.p, &call) < 0)
 		return 1;
 	return call.kind == CALL_TOOL	? call_tool(r, &call, err)
 		: call.kind == CALL_ASK ? call_ask(r, &call, err)

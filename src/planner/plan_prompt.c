@@ -13,7 +13,7 @@ enum { SHOWN_MAX_BYTES = 4000 };
 
 static int add_value(struct run *r, struct buf *out, struct val value)
 {
-	struct text t = {.h = &r->p.heap};
+	struct text t = {.h = &r->c.p.heap};
 	if (json_write(&t, value, &JSON_CANONICAL) < 0 || text_add(&t, "", 1) < 0)
 		return -ENOMEM;
 	size_t bytes = strlen(t.data), shown = utf8_cut(t.data, bytes, SHOWN_MAX_BYTES);
@@ -27,7 +27,7 @@ static int add_value(struct run *r, struct buf *out, struct val value)
 static int add_from(struct run *r, struct buf *out, uint32_t label)
 {
 	int rc = buf_add(out, "\n    from: ");
-	return rc ? rc : print_label(out, r->labels, label);
+	return rc ? rc : print_label(out, r->c.labels, label);
 }
 
 static bool is_open(const struct policy_answer *answer, size_t n, uint32_t param)
@@ -43,7 +43,7 @@ int run_prompt_call(struct run *r, const struct plan_call *call, const struct po
 	size_t n, struct buf *out)
 {
 	uint32_t line, column;
-	source_place(&r->p.src, call->at, &line, &column);
+	source_place(&r->c.p.src, call->at, &line, &column);
 	int rc = buf_addf(out, "call %.200s? (line %u)", call->tool->name, line);
 	for (size_t i = 0; i < n && rc == 0; i++)
 		if (answer[i].check == CHECK_WHEN && answer[i].proof != POLICY_PROVED) {

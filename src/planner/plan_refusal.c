@@ -26,7 +26,7 @@ static const char *param_name(const struct refusal *f)
 /* The name of whom a text says, unless they may read it. */
 static int add_stranger(const struct refusal *f, struct val v, size_t *n, struct buf *out)
 {
-	struct labels *all = f->r->labels;
+	struct labels *all = f->r->c.labels;
 	struct label l = label_get(all, f->call->arg[f->answer->param].label);
 	uint32_t atom = v.type == T_STRING && v.str->n_bytes > 0
 		? label_atom(all, v.str->data, v.str->n_bytes)
@@ -58,12 +58,12 @@ static int add_strangers(
 
 static int add_readers(const struct refusal *f, struct buf *out)
 {
-	struct label l = label_get(f->r->labels, f->call->arg[f->answer->param].label);
+	struct label l = label_get(f->r->c.labels, f->call->arg[f->answer->param].label);
 	int covers = f->rule->param[f->answer->param].covers;
 	size_t n = 0;
 	int rc = buf_addf(out, "%.80s may be read by ", param_name(f));
 	rc = rc		    ? rc
-		: l.readers ? print_atoms(out, f->r->labels, l.readers, "everybody")
+		: l.readers ? print_atoms(out, f->r->c.labels, l.readers, "everybody")
 			    : buf_add(out, "nobody");
 	rc = rc ? rc : buf_add(out, l.readers ? " only; " : "; ");
 	rc = rc ? rc : add_strangers(f, f->call->arg[covers].value, &n, 0, out);
@@ -78,7 +78,7 @@ static int add_label(const struct refusal *f, const char *what, const char *does
 	struct buf *out)
 {
 	int rc = buf_addf(out, "%.80s %s ", what, does);
-	return rc ? rc : print_label(out, f->r->labels, label);
+	return rc ? rc : print_label(out, f->r->c.labels, label);
 }
 
 static int add_reason(const struct refusal *f, struct buf *out)
@@ -103,14 +103,14 @@ static int add_reason(const struct refusal *f, struct buf *out)
 		rc = rc ? rc : buf_add(out, "; allowed is ");
 		return rc ? rc
 			  : print_clauses(
-				    out, &f->r->policy, &f->rule->param[f->answer->param].allow);
+				    out, &f->r->c.policy, &f->rule->param[f->answer->param].allow);
 	}
 }
 
 /* The finding of the check about the same question at the same place; NULL: it had none. */
 static const struct finding *found(const struct refusal *f)
 {
-	const struct check_call *of = call_checked(&f->r->p, f->call);
+	const struct check_call *of = call_checked(&f->r->c.p, f->call);
 	for (uint32_t i = 0; of && i < of->n_findings; i++)
 		if (of->finding[i].answer.check == f->answer->check &&
 			of->finding[i].answer.param == f->answer->param)
@@ -134,7 +134,7 @@ static bool is_foreseen(const struct labels *all, uint32_t foreseen, const char 
 
 static int add_foreseen(const struct refusal *f, uint32_t label, uint32_t check, struct buf *out)
 {
-	struct labels *all = f->r->labels;
+	struct labels *all = f->r->c.labels;
 	uint32_t origins = label_get(all, label).origins, seen = 0, atom;
 	uint32_t foreseen = label_get(all, check).origins;
 	for (size_t i = 0; origins != LABEL_ALL && (atom = label_nth(all, origins, i)); i++)
@@ -148,7 +148,7 @@ static int add_foreseen(const struct refusal *f, uint32_t label, uint32_t check,
 static int add_branch(const struct refusal *f, struct buf *out)
 {
 	const struct finding *of = found(f);
-	const struct source *src = &f->r->p.src;
+	const struct source *src = &f->r->c.p.src;
 	uint32_t line, column, label = f->call->guard;
 	if (f->answer->check >= CHECK_ALLOW && f->answer->param < f->call->tool->n_params)
 		label = f->call->arg[f->answer->param].label;
@@ -176,7 +176,7 @@ int run_refusal(struct run *r, const struct plan_call *call, const struct policy
 		const struct refusal f = {.r = r,
 			.call = call,
 			.answer = &answer[i],
-			.rule = r->policy.rule[call->tool - r->policy.tools->tool]};
+			.rule = r->c.policy.rule[call->tool - r->c.policy.tools->tool]};
 		if (answer[i].proof == POLICY_PROVED)
 			continue;
 		rc = buf_add(out, "  why: ");

@@ -44,20 +44,20 @@ static int add_rule(struct buf *out, const struct tool *tool)
 	return rc ? rc : buf_add(out, ")\n");
 }
 
-int plan_skeleton(const struct plan_check_request *req, struct buf *out, struct err *err)
+int plan_skeleton(const struct plan_request *req, struct buf *out, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(FILE_BYTES);
 	*out = BUF_INIT(SKELETON_MAX_BYTES);
-	if (!req->tools) {
+	if (!req->tools_path) {
 		(void)err_set(err, ERR_USAGE, "plan: it is not said which tools there are");
 		return err_hint(err, "--tools FILE: their names, parameters and schemas");
 	}
 	struct plan_tools *opened;
-	int rc = plan_read(req->tools, &text, err);
+	int rc = plan_read(req->tools_path, &text, err);
 	if (rc < 0)
 		return rc;
 	const struct plan_tools_config config = {.text = buf_str(&text),
-		.name = req->tools,
+		.name = req->tools_path,
 		.may_start = true,
 		.has_signals = req->has_signals,
 		.needs_all = true};

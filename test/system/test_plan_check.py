@@ -82,6 +82,27 @@ class Check(harness.Case):
                 self.assertEqual((got, out), (status, ""), err)
                 self.assertIn(said, err)
 
+    def test_check_and_run_agree_with_tools_and_without(self):
+        """What is no question of flows: the names that exist, the dialect, the limits."""
+        words = ["ask", "approve", "Email", "date", "enum", "getattr", "json", "len", "member", "open", "struct",
+                 "try_call", "mail", "web", "files", "nobody"]
+        plans = [(f"x = {word}\n", ()) for word in words]
+        plans += [("n = 0\nwhile n < 2:\n    n += 1\n", flags) for flags in ((), ("--while",))]
+        plans += [("x = 1\n", ("--plan-memory", size)) for size in ("64k", "1m")]
+        known = {}
+        for text, flags in plans:
+            path = self.put("p.star", text)
+            for tools in ((), ("--tools", TOOLS)):
+                with self.subTest(plan=text, tools=tools, flags=flags):
+                    check, run = (self.plan(verb, path, *flags, *tools) for verb in ("check", "run"))
+                    self.assertEqual(check[0], run[0], (check, run))
+                    if run[0] == 2:
+                        self.assertEqual(check[1:], run[1:])
+                    known.setdefault(bool(tools), set()).update([text[4:-1]] * (check[0] == 0))
+        self.assertTrue({"len", "json", "struct"} <= known[False] & known[True])
+        self.assertEqual(known[True] & {"ask", "Email", "mail", "nobody", "open"}, {"ask", "Email", "mail"})
+        self.assertEqual(known[False] & {"ask", "Email", "mail", "nobody", "open"}, set())
+
     def test_json_is_one_object_in_any_case(self):
         for text, request, status, _ in PLANS:
             with self.subTest(plan=text):

@@ -111,7 +111,7 @@ class Tools(Case):
             self.assertEqual((done.status, done.out), (0, "a page\n"), done)
 
     def test_what_is_neither_a_list_nor_tools_is_said(self):
-        rows = [({"mcpServer": {}}, 'no such member "mcpServer"'), ("[mcp]\n", "the file:1"), ("", "the file:1"),
+        rows = [({"mcpServer": {}}, 'no such member "mcpServer"'), ("[mcp]\n", "/list:1"), ("", "/list:1"),
                 ({"mcpServers": {"mail": {}}}, "a command or a url"), ({"mcpServers": 5}, "mcpServers"),
                 ({"tools": {}, "mcpServers": {}}, 'no such member "mcpServers"')]
         for text, words in rows:

@@ -180,25 +180,6 @@ static int one_call(struct buf *out, const struct check *c, const struct check_c
 	return r == 0 ? buf_add(out, "]}") : r;
 }
 
-int diags_json(struct buf *out, const struct source *src, const struct diags *all)
-{
-	int r = buf_add(out, "[");
-	for (size_t i = 0; i < all->n && r == 0; i++) {
-		const struct diag *d = &all->item[i];
-		r = buf_addf(out, "%s{\"code\": \"P%03d\", \"line\": %u, \"column\": %u",
-			i ? ", " : "", d->code, d->line, d->column);
-		if (r == 0)
-			r = member(out, "file", src->name, false);
-		if (r == 0)
-			r = member(out, "message", d->msg, false);
-		if (r == 0 && d->hint[0])
-			r = member(out, "fix", d->hint, false);
-		if (r == 0)
-			r = buf_add(out, "}");
-	}
-	return r == 0 ? buf_add(out, "]") : r;
-}
-
 int check_json(const struct check *c, struct buf *out)
 {
 	bool is_good = c->diags->n_all == 0 && c->n_denied == 0;

@@ -60,51 +60,14 @@ int print_label(struct buf *out, const struct labels *labels, uint32_t id)
 	return r;
 }
 
-static size_t line_at(const struct source *src, uint32_t at, size_t *bytes)
-{
-	size_t from = MIN((size_t)at, src->bytes);
-	while (from > 0 && src->text[from - 1] != '\n')
-		from--;
-	const char *end = memchr(src->text + from, '\n', src->bytes - from);
-	*bytes = (end ? (size_t)(end - src->text) : src->bytes) - from;
-	return from;
-}
-
-/* The line of a place, and below it what is meant. @mark is ^ for the sink, - for others. */
-static int print_place(
-	struct buf *out, const struct source *src, uint32_t start, uint32_t end, char mark)
-{
-	size_t bytes, from = line_at(src, start, &bytes), at = start - from;
-	uint32_t line, column;
-	source_place(src, start, &line, &column);
-	size_t skip = at > LINE_MAX_BYTES / 2 ? at - LINE_MAX_BYTES / 2 : 0;
-	while (skip > 0 && ((unsigned char)src->text[from + skip] & 0xc0) == 0x80)
-		skip--;
-	const char *text = src->text + from + skip;
-	size_t shown = utf8_cut(text, bytes - skip, LINE_MAX_BYTES);
-	at = MIN(at - skip, shown);
-	size_t marked = MIN((size_t)(MAX(end, start) - start), shown - at);
-	int r = buf_addf(out, "%5u | ", line);
-	if (r == 0)
-		r = utf8_escape_terminal(out, text, shown, UTF8_KEEP_LINES);
-	if (r == 0)
-		r = buf_add(out, "\n      | ");
-	for (size_t i = 0; i < at && r == 0; i++)
-		if (((unsigned char)text[i] & 0xc0) != 0x80)
-			r = buf_append(out, text[i] == '\t' ? "\t" : " ", 1);
-	size_t n = MAX(utf8_count(text + at, marked), (size_t)1);
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = buf_append(out, &mark, 1);
-	return r;
-}
-
 static int print_step(struct buf *out, const struct check *c, const struct witness_step *s)
 {
 	static const char *const texts[] = {[STEP_SOURCE] = "source: ",
 		[STEP_THROUGH] = "through ",
 		[STEP_GUARD] = "this decides: ",
 		[STEP_SINK] = "sink: "};
-	int r = print_place(out, &c->src, s->start, s->end, s->kind == STEP_SINK ? '^' : '-');
+	/* ^ for the sink, - for all others. */
+	int r = source_show(out, &c->src, s->start, s->end, s->kind == STEP_SINK ? '^' : '-');
 	if (r == 0)
 		r = buf_addf(out, " %s", texts[s->kind]);
 	if (r == 0 && s->kind == STEP_SINK)

@@ -16,6 +16,3 @@ int print_clauses(struct buf *out, const struct policy *p, const struct clauses 
 const char *kind_text(enum label_kind rank);
 const char *check_word(enum policy_check check);
 const char *answer_text(const struct finding *f);
-
-/* Append diagnostics as a JSON list. Returns: 0, -E2BIG, -ENOMEM. */
-int diags_json(struct buf *out, const struct source *src, const struct diags *all);

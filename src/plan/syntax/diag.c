@@ -45,7 +45,7 @@ static size_t line_of(const struct source *src, uint32_t offset, size_t *bytes)
 	return from;
 }
 
-static int underline(struct buf *out, const char *text, size_t before, size_t marked)
+static int underline(struct buf *out, const char *text, size_t before, size_t marked, char mark)
 {
 	int r = 0;
 	for (size_t i = 0; i < before && r == 0; i++)
@@ -53,30 +53,30 @@ static int underline(struct buf *out, const char *text, size_t before, size_t ma
 			r = buf_append(out, text[i] == '\t' ? "\t" : " ", 1);
 	size_t n = utf8_count(text + before, marked);
 	for (size_t i = 0; i < MAX(n, (size_t)1) && r == 0; i++)
-		r = buf_append(out, "^", 1);
+		r = buf_append(out, &mark, 1);
 	return r;
 }
 
-static int show_line(struct buf *out, const struct source *src, const struct diag *d)
+int source_show(struct buf *out, const struct source *src, uint32_t start, uint32_t end, char mark)
 {
-	size_t bytes, from = line_of(src, d->start, &bytes);
-	size_t at = MIN((size_t)d->start, src->bytes) - from;
-	/* Of a very long line the part that matters. */
+	size_t bytes, from = line_of(src, start, &bytes);
+	size_t at = MIN((size_t)start, src->bytes) - from;
+	uint32_t line, column;
+	source_place(src, start, &line, &column);
+	/* Of a very long line, the part around the place. */
 	size_t skip = at > SHOWN_MAX_BYTES / 2 ? at - SHOWN_MAX_BYTES / 2 : 0;
 	while (skip > 0 && ((unsigned char)src->text[from + skip] & 0xc0) == 0x80)
 		skip--;
 	const char *text = src->text + from + skip;
-	size_t shown = utf8_cut(text, bytes - skip, SHOWN_MAX_BYTES);
+	size_t shown = utf8_cut(text, bytes - MIN(skip, bytes), SHOWN_MAX_BYTES);
 	at = MIN(at - skip, shown);
-	size_t marked = MIN(MAX((size_t)d->end, (size_t)d->start) - d->start, shown - at);
-	int r = buf_addf(out, "%5u | ", d->line);
+	size_t marked = MIN((size_t)(MAX(end, start) - start), shown - at);
+	int r = buf_addf(out, "%5u | ", line);
 	if (r == 0)
 		r = utf8_escape_terminal(out, text, shown, UTF8_KEEP_LINES);
 	if (r == 0)
 		r = buf_add(out, "\n      | ");
-	if (r == 0)
-		r = underline(out, text, at, marked);
-	return r == 0 ? buf_add(out, "\n") : r;
+	return r == 0 ? underline(out, text, at, marked, mark) : r;
 }
 
 int diag_text(struct buf *out, const struct source *src, const struct diag *d)
@@ -91,7 +91,9 @@ int diag_text(struct buf *out, const struct source *src, const struct diag *d)
 	if (r == 0)
 		r = buf_addf(out, ":%u:%u\n", d->line, d->column);
 	if (r == 0)
-		r = show_line(out, src, d);
+		r = source_show(out, src, d->start, d->end, '^');
+	if (r == 0)
+		r = buf_add(out, "\n");
 	if (r == 0 && d->hint[0]) {
 		r = buf_add(out, "  fix: ");
 		if (r == 0)
@@ -137,24 +139,39 @@ static int diag_json(struct buf *out, const struct source *src, const struct dia
 	if (r == 0 && d->hint[0]) {
 		r = buf_add(out, ",");
 		if (r == 0)
-			r = quoted(out, "hint", d->hint);
+			r = quoted(out, "fix", d->hint);
 	}
 	return r == 0 ? buf_add(out, "}") : r;
 }
 
-int diags_report(struct buf *out, const struct source *src, const struct diags *all, bool is_json)
+int diags_json(struct buf *out, const struct source *src, const struct diags *all)
 {
-	int r = is_json ? buf_add(out, "{\"diagnostics\":[") : 0;
+	int r = buf_add(out, "[");
 	for (size_t i = 0; i < all->n && r == 0; i++) {
-		if (is_json && i > 0)
+		if (i > 0)
 			r = buf_add(out, ",");
 		if (r == 0)
-			r = is_json ? diag_json(out, src, &all->item[i])
-				    : diag_text(out, src, &all->item[i]);
+			r = diag_json(out, src, &all->item[i]);
 	}
-	if (r == 0 && is_json)
-		r = buf_addf(out, "],\"more\":%zu}\n", all->n_all - all->n);
-	else if (r == 0 && all->n_all > all->n)
-		r = buf_addf(out, "… and %zu more\n", all->n_all - all->n);
-	return r;
+	return r == 0 ? buf_add(out, "]") : r;
+}
+
+static int diags_text(struct buf *out, const struct source *src, const struct diags *all)
+{
+	int r = 0;
+	for (size_t i = 0; i < all->n && r == 0; i++)
+		r = diag_text(out, src, &all->item[i]);
+	return r == 0 && all->n_all > all->n
+		? buf_addf(out, "… and %zu more\n", all->n_all - all->n)
+		: r;
+}
+
+int diags_report(struct buf *out, const struct source *src, const struct diags *all, bool is_json)
+{
+	if (!is_json)
+		return diags_text(out, src, all);
+	int r = buf_add(out, "{\"diagnostics\":");
+	if (r == 0)
+		r = diags_json(out, src, all);
+	return r == 0 ? buf_addf(out, ",\"more\":%zu}\n", all->n_all - all->n) : r;
 }

@@ -51,8 +51,14 @@ int diag_add(struct diags *all, const struct source *src, const struct diag *one
  */
 int diag_text(struct buf *out, const struct source *src, const struct diag *d);
 
+/* Append the line of a place, and below it @mark under what is between @start and @end; no newline
+ * behind. Returns: as diag_text(). */
+int source_show(struct buf *out, const struct source *src, uint32_t start, uint32_t end, char mark);
+
 /*
- * Append all: as text, or with @is_json as one line of JSON, {"diagnostics": [{"code", "message",
- * "file", "line", "column", "start", "end", "hint"}], "more": 0}. Returns: 0, -E2BIG, -ENOMEM.
+ * Append all: as text, or with @is_json as one line of JSON, {"diagnostics": […], "more": 0}; or
+ * only the list, of {"code", "message", "file", "line", "column", "start", "end", "fix"}.
+ * Returns: 0, -E2BIG, -ENOMEM.
  */
 int diags_report(struct buf *out, const struct source *src, const struct diags *all, bool is_json);
+int diags_json(struct buf *out, const struct source *src, const struct diags *all);

@@ -69,30 +69,23 @@ static uint64_t count_of(const struct work *w, const char *name)
 /* Returns: enum plan_status, negative errno. */
 static int perform(struct work *w, struct err *err)
 {
-	const struct plan_check_request check = {.plan = text_of(w, "plan"),
-		.policy = text_of(w, "policy"),
-		.tools = text_of(w, "tools"),
+	const struct plan_request req = {.path = text_of(w, "plan"),
+		.policy_path = text_of(w, "policy"),
+		.tools_path = text_of(w, "tools"),
 		.request = text_of(w, "request"),
 		.tools_name = text_of(w, "tools_name"),
-		.is_text = true,
-		.output = PLAN_JSON};
-	const struct plan_request run = {.path = check.plan,
 		.fuel = count_of(w, "fuel"),
 		.memory_bytes = count_of(w, "memory_bytes"),
 		.arg = w,
 		.print = print,
-		.tools_path = check.tools,
-		.policy_path = check.policy,
-		.request = check.request,
-		.tools_name = check.tools_name,
 		.is_json = true,
 		.is_text = true,
 		.may_call = may_call};
-	if (!check.plan || !check.tools)
+	if (!req.path || !req.tools_path)
 		return err_set(err, ERR_INTERNAL, "plan: the request has no plan, or no tools");
 	return json_is_true(json_object_get(w->request, "is_run"))
-		? plan_perform(&run, true, &w->report, err)
-		: plan_check(&check, &w->report, err);
+		? plan_perform(&req, &w->report, err)
+		: plan_check(&req, &w->report, err);
 }
 
 static json_t *result_of(const struct work *w, int status, const struct err *err)

@@ -1,0 +1,53 @@
+/* A plan and everything by which it is judged. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "plan/check/check.h"
+#include "plan/policy/ground.h"
+#include "plan/policy/policy_list.h"
+#include "plan/program/program.h"
+#include "planner/plan.h"
+#include "planner/plan_tools.h"
+
+/*
+ * Check, explain, test, run and replay prepare their plan here, so that names, limits and policy
+ * are the same for all of them: case_read() or texts of the caller, case_open(), case_load(), and
+ * case_check(). A plan without tools (case_has_flows()) needs neither case_open() nor case_check().
+ */
+struct plan_case {
+	const struct plan_request *req;
+	struct buf plan_text, policy_text, tools_text; /* as case_read() read them */
+	struct source plan, policy_src;		       /* text NULL: there is no policy */
+	const char *tools_source, *request;	       /* texts; NULL: not given */
+	bool may_start;				       /* servers, and the model */
+	struct plan_tools *opened;
+	const struct tool_provider *tools; /* NULL: none were opened */
+	struct labels *labels;
+	struct policy policy;
+	struct diags policy_diags;
+	struct ground ground;
+	struct policy_listed listed;
+	struct program p;
+	struct check check;
+};
+
+/* Can the plan of @req call anything, or ask anybody? */
+bool case_has_flows(const struct plan_request *req);
+
+/* Read the files, or take the texts, that @req names. Returns: 0, negative errno. */
+int case_read(struct plan_case *c, const struct plan_request *req, struct err *err);
+
+/* Open the tools and read the policy. Returns: 0, PLAN_INVALID with policy_diags, negative errno.
+ */
+int case_open(struct plan_case *c, struct err *err);
+
+/* Parse, resolve and compile the plan, with its tools if they are open. Returns: 0, PLAN_INVALID
+ * with p.diags, negative errno. */
+int case_load(struct plan_case *c, struct err *err);
+
+/* Check every flow. Returns: PLAN_OK, PLAN_DENIED; PLAN_INVALID with p.diags. */
+int case_check(struct plan_case *c);
+
+/* Append what is wrong with the policy or else the plan. Returns: 0, -E2BIG, -ENOMEM. */
+int case_report(const struct plan_case *c, struct buf *out, bool is_json);
+
+void case_done(struct plan_case *c);
