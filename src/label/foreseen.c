@@ -1,4 +1,16 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A dynamic monitor that looks only at the branch that runs is unsound: that a branch was *not*
+ * taken tells something too (an implicit flow). So when a region ends, the machine also labels what
+ * the other branch might have written. It only knows the names in that branch, not whether they
+ * alias this value or whether the call there can happen; such a label is a presumption, kept apart
+ * in `presumed`, since enforcing all presumptions would refuse plans that are fine.
+ *
+ * The check sees every branch with its abstract values and knows better, but it joins all runs into
+ * one. Run and check are both upper bounds of what really flowed, so at a call the presumption is
+ * settled: of the presumed label only what the check also found possible at that place remains.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "label/foreseen.h"
 
 #include <string.h>
@@ -12,7 +24,7 @@ static bool has_atom(const struct labels *all, uint32_t set, uint32_t atom)
 	return set == LABEL_ALL;
 }
 
-/* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
+/* Does "tool:mail#*" in the set stand for @one, "tool:mail#ann"? */
 static bool has_items(const struct labels *all, uint32_t set, const char *one)
 {
 	const char *of = strchr(one, '#');
@@ -31,7 +43,7 @@ static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t
 	return has_atom(all, set, atom) || has_items(all, set, label_text(all, atom));
 }
 
-/* Does that origin of @l only choose? "mail#ann" does when "mail#*" does. */
+/* Is the origin only a chooser in @l? "mail#ann" is one if "mail#*" is. */
 static bool only_chooses(const struct labels *all, const struct label *l, uint32_t atom)
 {
 	return has_atom(all, l->choosers, atom) ||
@@ -39,7 +51,7 @@ static bool only_chooses(const struct labels *all, const struct label *l, uint32
 			has_items(all, l->choosers, label_text(all, atom)));
 }
 
-/* May whoever gave something of @x have given it in @y? */
+/* Is each giver of @x that @y contains a giver there as well? */
 static bool are_givers_foreseen(
 	const struct labels *all, const struct label *x, const struct label *y)
 {
@@ -50,7 +62,7 @@ static bool are_givers_foreseen(
 	return true;
 }
 
-/* A label without what is presumed. */
+/* The label without its presumption. */
 static uint32_t plain(struct labels *all, uint32_t id)
 {
 	struct label l = label_get(all, id);
@@ -69,7 +81,7 @@ uint32_t label_presumed(struct labels *all, uint32_t id)
 	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-/* Of @run what is also in @check. */
+/* The greatest lower bound: what both labels allow. */
 static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
 {
 	struct label l = label_get(all, run), upper = label_get(all, check);
@@ -85,7 +97,8 @@ static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
 		if (only_chooses(all, &upper, atom))
 			l.choosers = label_union(all, l.choosers, label_set(all, atom));
 	l.readers = label_union(all, l.readers, upper.readers);
-	/* Of two types of handles or names neither says more: what is below both is no such. */
+	/* Two types of handles or names are not comparable: the highest kind below both is a date.
+	 */
 	if (kind_is_below(upper.kind, l.kind))
 		l.kind = upper.kind;
 	else if (!kind_is_below(l.kind, upper.kind))

@@ -1,15 +1,18 @@
-/* What a run and a check say of the same: both too much rather than too little.
+/* What a run and the check together know: presumptions, and how they are resolved.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "label/label.h"
 
-/* At run time: @id as what a branch that is not taken may have written, and what of it remains when
- * @check is all that the check finds possible; LABEL_FAILED: all. Both say too much rather than too
- * little, so what both say is enough. Returns: LABEL_FAILED without memory. */
+/* label_presumed(): weaken @id to a presumption: a branch that was not taken might have written it.
+ * label_settle(): resolve the presumption of @id against @check, the check's label for the same
+ * value of the same call: keep what both allow. Each of the two over-approximates, so their
+ * intersection is sound. @check is LABEL_FAILED when there is no result of a check: all is kept.
+ * Returns: LABEL_FAILED without memory. */
 uint32_t label_presumed(struct labels *all, uint32_t id);
 uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check);
-/* Of labels that are settled: is @a below @b, so that whatever allows @b allows @a? */
+/* For labels without presumption: is @a below @b, so that a rule that allows @b allows @a? */
 bool label_is_below(const struct labels *all, uint32_t a, uint32_t b);
-/* Of a run and a check: the items of "tool:mail#ann" are among those of "tool:mail#*". */
+/* Is the label @run of a run below the label @check of the check? The check does not know whose an
+ * item is: its "tool:mail#*" covers each "tool:mail#ann" of a run. */
 bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check);

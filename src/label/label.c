@@ -1,4 +1,27 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lattice of labels. A label says four things about a value: its origins (taint: who supplied
+ * or chose data in it), its readers (confidentiality), its kind (an upper bound on how much an
+ * attacker could choose) and its endorsements. The program counter has a label as well, its guard.
+ *
+ * Bottom (id 0) is a trusted public constant: no origin, every reader, kind const, every
+ * endorsement. The join of two labels is their least upper bound, so it never claims more trust
+ * than either:
+ *
+ *	origins       union           readers       intersection
+ *	kind          maximum         endorsements  intersection
+ *	choosers      those that are choosers wherever they occur
+ *
+ * Each origin is a giver or a chooser. A giver's data is in the value. A chooser only selected
+ *among data of others: by a condition, an index, a filter. Computing on a value makes every origin
+ *a giver (label_made()); selecting makes every origin of the selector a chooser (label_choice()).
+ *
+ * The check and the machine join labels at every step, so labels are cheap: atoms (names), sets of
+ * atoms and labels are interned, equal ones have one 32-bit id, and joins are memoised by the pair
+ * of ids. Ids live until labels_free(). Whatever runs out of memory answers LABEL_FAILED, which
+ * stands for the top of the lattice, and labels_has_failed() is true from then on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "label/label.h"
 
 #include "base/attr.h"
@@ -6,14 +29,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sorted set; `hash` keeps a look at the atoms for those that are equal. */
+/* A set of atoms, sorted. Two sets are compared atom by atom only when their hashes are equal. */
 struct set {
 	uint64_t hash;
 	uint32_t n;
 	uint32_t *atom;
 };
 
-/* Open addressing over places in an array, plus one; a power of two, at most two thirds full. */
+/* A hash table with open addressing. Each slot holds an index into an array, plus 1; 0 is a free
+ * slot. The size is a power of two, and at most two thirds of the slots are in use. */
 struct index {
 	uint32_t *at;
 	uint32_t n, room;
@@ -26,7 +50,7 @@ struct memo {
 struct labels {
 	size_t used_bytes, max_bytes;
 	bool has_failed;
-	char **text; /* from 1 on */
+	char **text; /* of each atom; atom 0 is not used */
 	uint32_t n_atoms, atom_room;
 	struct set *set;
 	uint32_t n_sets, set_room;
@@ -76,7 +100,7 @@ static void add_index(struct index *index, uint64_t hash, uint32_t place)
 	index->n++;
 }
 
-/* Room for one more; @hash_of tells the hash of what is there. */
+/* Make room for one more item. @hash_of computes the hash of an item that is in the table. */
 static bool make_room(struct labels *all, struct index *index,
 	uint64_t (*hash_of)(const struct labels *all, uint32_t i))
 {
@@ -130,7 +154,7 @@ static uint64_t hash_join(const struct labels *all, uint32_t i)
 	return mix(mix(2, all->join[i].a), all->join[i].b);
 }
 
-/* The empty set and the bottom have number 0; so has no atom. */
+/* Id 0 is the empty set, the bottom label, and an atom that nobody gets. */
 static bool begin(struct labels *all)
 {
 	const struct label bottom = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
@@ -214,7 +238,7 @@ const char *label_text(const struct labels *all, uint32_t atom)
 	return atom > 0 && atom < all->n_atoms ? all->text[atom] : NULL;
 }
 
-/* The number of the sorted set @atom, which is taken over or freed. */
+/* The id of the sorted set @atom. The array is kept or freed here. */
 static uint32_t intern_set(struct labels *all, uint32_t *atom, uint32_t n)
 {
 	uint64_t hash = 0;
@@ -256,7 +280,7 @@ uint32_t label_set(struct labels *all, uint32_t atom)
 	return intern_set(all, one, 1);
 }
 
-/* Those in both, or with @is_union those in one of them. */
+/* The intersection, or with @is_union the union. */
 static uint32_t merge(struct labels *all, uint32_t a, uint32_t b, bool is_union)
 {
 	const struct set *x = &all->set[a], *y = &all->set[b];
@@ -295,7 +319,7 @@ uint32_t label_intersection(struct labels *all, uint32_t a, uint32_t b)
 	return a == LABEL_ALL ? b : merge(all, a, b, false);
 }
 
-/* Those of @a that are not in @b; of all, all. */
+/* The difference: the atoms of @a that are not in @b. LABEL_ALL stays LABEL_ALL. */
 static uint32_t without(struct labels *all, uint32_t a, uint32_t b)
 {
 	if (b == 0 || a == 0 || a == LABEL_ALL)
@@ -356,7 +380,7 @@ bool kind_is_below(struct kind a, struct kind b)
 	return a.rank < KIND_HANDLE || b.rank > KIND_NAME || b.type == 0 || a.type == b.type;
 }
 
-/* Fields that mean nothing for the rank are 0, so that equal kinds are equal bytes. */
+/* Clear the fields that a kind of this rank does not use: labels are compared as bytes. */
 static struct kind tidy(struct kind k)
 {
 	k.size = k.rank == KIND_ENUM ? MAX(k.size, 2u) : 0;
@@ -368,7 +392,7 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 {
 	struct label l = *label;
 	l.kind = tidy(l.kind);
-	/* Of all there may be nobody is known to have only chosen. */
+	/* If anybody may be an origin, nobody is known to be only a chooser. */
 	l.choosers = l.origins == LABEL_ALL ? 0 : label_intersection(all, l.choosers, l.origins);
 	bool says_more = l.kind.rank == KIND_TEXT && l.choosers == 0;
 	l.is_composed = l.is_composed && l.kind.rank != KIND_CONST && !says_more;
@@ -463,7 +487,8 @@ uint32_t label_choice(struct labels *all, uint32_t id)
 	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-/* Numbers may be chosen some at a time; of two handles put together nobody knows what they name. */
+/* Can a text composed of such values say no more than the values do? Two handles in one text may
+ * name something that neither of them names. */
 static bool is_small(struct kind k)
 {
 	return k.rank <= KIND_NUMBER;

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sets of tools. A set is an array sorted by name, so a tool is found by binary search, and all
+ * tools of one server ("mail.send", "mail.search") are neighbours: a prefix is a range.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "label/tool.h"
 
 #include <stdlib.h>
@@ -20,7 +25,7 @@ int tool_sort(struct tool *tool, size_t n)
 	return 0;
 }
 
-/* The first that is not before @name. */
+/* Binary search: the index of the first tool whose name is not less than @name. */
 static size_t lower(const struct tool_set *set, const char *name)
 {
 	size_t from = 0, to = set->n;

@@ -1,5 +1,5 @@
-/* What is declared of a tool: its name, its parameters, what comes back. Whoever provides tools
- * fills this in; plans are checked against it. SPDX-License-Identifier: Apache-2.0 */
+/* The declaration of a tool: its name, its parameters, its result. Providers of tools fill it in;
+ * plans are checked against it. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "label/label.h"
@@ -17,8 +17,8 @@ enum tool_shape {
 	TOOL_DICT,
 };
 
-/* What a schema says of values. `kind.type` is unused: `name` is the type of a KIND_HANDLE or
- * KIND_NAME, NULL for any. */
+/* What a JSON Schema says about values. `name` is the type of a KIND_HANDLE or KIND_NAME, NULL:
+ * any; `kind.type` is not used. */
 struct tool_type {
 	enum tool_shape shape;
 	struct kind kind;
@@ -34,7 +34,7 @@ struct tool_field {
 	bool is_required;
 };
 
-/* Hints are what the tool says of itself; without one it is what does more harm. */
+/* The hints (is_…) are the tool's own annotations; a missing one has the more dangerous value. */
 struct tool {
 	const char *name; /* words of letters, digits and _, joined by dots */
 	const char *text; /* what it does, for people and models; may be NULL */
@@ -50,14 +50,14 @@ struct tool_set {
 	size_t n;
 };
 
-/* Put into order. Returns: 0, or -1: two have one name. */
+/* Sort by name. Returns: 0, or -1: two tools have the same name. */
 int tool_sort(struct tool *tool, size_t n);
 
-/* The tool of that name. Returns: NULL when there is none. */
+/* The tool called @name. Returns: NULL: not in the set. */
 const struct tool *tool_find(const struct tool_set *set, const char *name);
 
 /* Does a name of the set begin with @prefix and a dot? */
 bool tool_is_prefix(const struct tool_set *set, const char *prefix);
 
-/* The number of the parameter. Returns: -1 when there is none. */
+/* The index of the parameter @name. Returns: -1: the tool lacks it. */
 int tool_param(const struct tool *tool, const char *name);

@@ -1,4 +1,33 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The check of all flows, before a plan runs.
+ *
+ * This is abstract interpretation: the plan is evaluated once on abstract values, which stand for
+ * the values of all runs at once, over the tree that the resolver left. The result is an
+ * over-approximation: a flow that is possible in some run is found; a flow that is found need not
+ * happen. Claimed is non-interference without regard to termination and timing: data of an origin
+ * reaches a parameter only as the policy allows.
+ *
+ * An abstract value (struct av) is a label with its provenance (struct mark), a set of abstract
+ * objects it may point to, a type and, if it is the same in every run, the constant. An abstract
+ * object stands for everything that one place in the plan makes in one calling context. The values
+ * of variables and fields are in cells (check_state.c). The analysis is
+ *	flow-sensitive		each statement is evaluated in the state before it
+ *	field-sensitive		constant keys and indexes have cells of their own (check_object.c)
+ *	context-sensitive	a function is evaluated anew for each chain of calls (check_call.c)
+ *	path-insensitive	both branches are evaluated and joined (check_stmt.c)
+ * Loops run to a fixpoint: the lattice is finite and every step only goes up.
+ *
+ * Implicit flows: c->pc is the label of the program counter. A condition raises it for both
+ * branches, and what either of them wrote gets the condition's label (control dependence). The
+ * guards of break, continue and return live on until their target.
+ *
+ * At each call of a tool the policy is asked with the abstract arguments (check_tool.c). Of all
+ * contexts that reach a call the worst answer counts: proved, depends (known at the call only), or
+ * refuted. For the latter two a witness is found: every mark names the event that made it, events
+ * form a graph back to the sources, and find_path() searches it breadth-first.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include "plan/value/str.h"
@@ -6,7 +35,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is looked for: what offends and was not written by the planner, what offends, anything. */
+/* What a search looks for, the most telling first: data of a tool that violates the rule, anything
+ * that violates it, any source; WANT_BRANCH: a condition. */
 enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS, WANT_BRANCH };
 
 static bool is_offender(struct checker *c, const struct finding *f, const struct event *e)
@@ -25,12 +55,13 @@ static bool is_wanted(
 	return want == WANT_ANY || is_offender(c, f, e);
 }
 
-/* Events by level; `from`: what they led to, plus one. */
+/* A breadth-first search. `from`: the event that each one led to, plus 1. */
 struct search {
 	uint32_t *level, *next, *from;
 };
 
-/* Joins are no steps: what they join is as near as they are. Returns: 0: there is none. */
+/* Search from the sink back to the nearest event wanted. A join counts as no step, so what it joins
+ * is on the same level. Returns: 0: not found. */
 static uint32_t search_back(
 	struct checker *c, const struct finding *f, struct search *s, enum want want)
 {
@@ -71,13 +102,13 @@ static void add_step(struct finding *f, const struct event *e)
 		[EVENT_JOIN] = STEP_THROUGH};
 	if (e->kind == EVENT_JOIN || f->n_path == CHECK_PATH_MAX - 1)
 		return;
-	/* Behind the source, a tool that something goes through is no source. */
+	/* Only the first tool on the path is the source; data flows through the others. */
 	bool is_through = e->kind == EVENT_SOURCE && f->n_path > 0;
 	f->path[f->n_path++] = (struct witness_step){is_through ? STEP_THROUGH : kinds[e->kind],
 		e->node->start, e->node->end, e->label, e->tool ? e->tool->name : NULL};
 }
 
-/* The shortest way from a source that offends to the place it must not reach. */
+/* Find the witness: the shortest path from a source that violates the rule to the sink. */
 void find_path(struct checker *c, struct check_call *call, struct finding *f)
 {
 	size_t bytes = (c->n_events + 1) * sizeof(uint32_t);
@@ -153,7 +184,7 @@ static int check_within(struct check *out)
 	struct abstract_frame file = {.scope = scope};
 	static const char plan[] = "plan";
 	c.plan = label_set(c.labels, label_atom(c.labels, plan, sizeof plan - 1));
-	/* Nobody has cell 0. */
+	/* Cell 0 stays unused. */
 	(void)cells_add(&c, 1);
 	file.first = cells_add(&c, scope->n_slots + 1);
 	c.file = c.frame = &file;

@@ -1,6 +1,6 @@
-/* Every flow of a plan against a policy, before it runs: no value of an origin reaches a parameter
- * except as the policy allows. Termination and timing are no flows. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The check of all flows of a plan against a policy, before it runs: data of an origin reaches a
+ * parameter only as the policy allows. Flows through termination and timing are excluded.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/policy/ground.h"
@@ -14,22 +14,23 @@ enum step_kind { STEP_SOURCE, STEP_THROUGH, STEP_GUARD, STEP_SINK };
 struct witness_step {
 	enum step_kind kind;
 	uint32_t start, end; /* in the plan */
-	uint32_t label;	     /* of a source: its own */
-	const char *tool;    /* what it is the call of; NULL */
+	uint32_t label;	     /* of the data at this step */
+	const char *tool;    /* the tool that is called here, or NULL */
 };
 
-/* One question to the policy and its answer, about one place. The worst of all ways to it. */
+/* One question to the policy about one place, and the worst answer of all contexts. */
 struct finding {
 	struct policy_answer answer;
-	uint32_t label; /* of what was asked about */
+	uint32_t label; /* of the argument, or of the guard */
 	uint32_t event;
 	const struct node *node; /* the argument, or the call */
 	struct witness_step *path;
-	uint32_t n_path;	    /* 0 when it is proved */
-	struct witness_step branch; /* the nearest condition that offends; `end` 0: there is none */
+	uint32_t n_path; /* 0: proved */
+	struct witness_step
+		branch; /* the nearest condition on the path; `end` 0: it has no condition */
 };
 
-/* A call of a tool at a place in a plan: in the order in which they are first come upon. */
+/* A call of a tool at one place of the plan. Calls are in the order of evaluation. */
 struct check_call {
 	const struct node *node;
 	const struct tool *tool;
@@ -37,10 +38,10 @@ struct check_call {
 	uint32_t guard, result, context;
 	struct finding *finding;
 	uint32_t n_findings;
-	bool is_repeated; /* in a loop, or reached on more than one way */
+	bool is_repeated; /* in a loop, or reached in several contexts */
 };
 
-/* The label of what is assigned at a place, or returned by a call there. */
+/* The label of the value that is assigned, or returned by a call, at a place. */
 struct margin {
 	uint32_t at;
 	uint32_t label;
@@ -51,27 +52,28 @@ struct check {
 	struct source src;
 	const struct node *tree;
 	const struct policy *policy;
-	const char *request; /* NULL: not known */
+	const char *request; /* of the user; NULL: unknown */
 	struct diags *diags;
 	struct check_call **calls;
 	uint32_t n_calls;
 	uint32_t n_denied, n_asked, n_depends; /* findings */
-	bool has_margin; /* keep labels of what is assigned, for check_explain() */
+	bool has_margin; /* keep the labels of assigned values, for check_explain() */
 	struct margin *margin;
 	uint32_t n_margins;
 };
 
 /*
- * Check a plan that was parsed and resolved. Set in @c: all up to `diags`, and `has_margin`.
- * Returns: 0, also when the policy denies something, see n_denied; -1 with diagnostics when the
- *          plan cannot be judged, which refuses it as well.
+ * Check a plan that was parsed and resolved. The caller sets all members up to `diags`, and
+ * `has_margin`.
+ * Returns: 0, also when the policy denies a call, see n_denied; -1 with diagnostics when the plan
+ *          cannot be checked: it must not run either.
  */
 int check_plan(struct check *c);
 
 /*
- * Append what was found: as text for people, the findings with their witnesses; with @is_explained
- * the plan with its labels, the calls and every answer; or all of it as one JSON object. No value
- * of a run is in any of them. Returns: 0, -E2BIG, -ENOMEM.
+ * Append the result. check_text(): the findings with their witnesses, for people; check_explain():
+ * the plan with its labels, all calls and all answers; check_json(): all of it as one JSON object.
+ * None of them contains a value of a run. Returns: 0, -E2BIG, -ENOMEM.
  */
 int check_text(const struct check *c, struct buf *out);
 int check_explain(const struct check *c, struct buf *out);

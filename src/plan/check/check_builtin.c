@@ -1,4 +1,16 @@
-/* What built-in functions and methods do to labels. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Built-in functions and methods in the check: what each does to labels and abstract objects.
+ *
+ * The table builtin/builtin.def names a model for each built-in (enum native_model); this file says
+ * what the models mean. Several built-ins share a model: all that make a text of their arguments,
+ * all that copy elements into a new list, and so on. For a method the model is found by its name
+ * alone, since the type of the receiver may be unknown; methods of one name have one model.
+ *
+ * A built-in without a model, or called with * where positions matter, is refused rather than
+ * guessed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/attr.h"
 #include "plan/check/inside.h"
 
@@ -24,7 +36,7 @@ bool method_is_known(const char *name)
 	return has_rule(builtin_method(name));
 }
 
-/* The receiver in front of the arguments, or none. */
+/* The join of the receiver, if there is one, and the arguments. */
 static struct mark all_of(
 	struct checker *c, struct av self, const struct call_args *args, bool has_constants)
 {
@@ -32,7 +44,7 @@ static struct mark all_of(
 		args_whole(c, args, has_constants));
 }
 
-/* One of which the places are not known. */
+/* A new container whose elements have unknown indexes. */
 struct av new_object(
 	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
 {
@@ -81,7 +93,7 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	struct obj *o = obj_nth(c, v, 0);
 	if (!pair || !o)
 		return v;
-	/* Numbers of enumerate say how many there were before. */
+	/* The indexes of enumerate() tell about the length. */
 	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
 	if (!is_zip)
 		cell_add(c, number ? number->cell : pair->rest,
@@ -98,7 +110,7 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	return v;
 }
 
-/* Keys are first, values second. */
+/* d.items(): a list of pairs of a key and a value. */
 static struct av items(struct checker *c, const struct node *node, struct av self)
 {
 	struct obj *pair = obj_new(c, OBJ_TUPLE, node, 101);
@@ -114,7 +126,7 @@ static struct av items(struct checker *c, const struct node *node, struct av sel
 	return v;
 }
 
-/* dict(…), d.update(…), both without *: of a mapping or of pairs, and by name. */
+/* dict(…), d.update(…), both without *: from a mapping, from pairs, from named arguments. */
 static void update(struct checker *c, struct av v, const struct call_args *args)
 {
 	for (uint32_t i = 0; i < args->n; i++) {
@@ -167,11 +179,11 @@ static struct av make_enum(struct checker *c, const struct call_args *args)
 	return v;
 }
 
-/* What functions and methods have in common. */
+/* The models that functions and methods share. */
 static struct av plain(
 	struct checker *c, enum native_model model, struct av self, const struct call_args *args)
 {
-	/* Constants that a method gets only choose what is taken of its receiver. */
+	/* Constant arguments of a method only select from its receiver. */
 	struct mark m =
 		mark_made(c, all_of(c, self, args, model == MODEL_TEXT || self.type == T_UNSET));
 	struct av v;
@@ -205,7 +217,7 @@ static struct av plain(
 		return v;
 	default:
 		v = any_value(c, args->node, 0, part_mark(c, all_of(c, self, args, true)));
-		/* It may be one of them, or hold one of them. */
+		/* The result may be one of the arguments, or contain one. */
 		for (uint32_t i = 0; i < args->n; i++)
 			v = av_join(c, v, args->positional[i]);
 		for (uint32_t i = 0; i < args->n_named; i++)
@@ -214,7 +226,7 @@ static struct av plain(
 	}
 }
 
-/* Do they call what has a name, or give it back? */
+/* Does the function use what is given by name as a key function, or as an element? */
 static bool takes_names(enum native_model model)
 {
 	return model == MODEL_ORDERED || model == MODEL_EXTREME || model == MODEL_PAIRS;
@@ -314,14 +326,14 @@ static struct av change(
 		update(c, self, args);
 		return av_constant(c, args->node, VAL_NONE);
 	case MODEL_SETDEFAULT:
-		/* Whether it was there already says what it is now. */
+		/* The value depends on whether the key existed. */
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
 		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
 		return item_of(c, self, x);
 	case MODEL_POP:
 		v = args->n ? item_of(c, self, x) : v;
-		/* Which place it is may be the plan's to say. */
+		/* An index that the plan wrote is no flow. */
 		places_lost(c, self, mark_unplanned(c, order));
 		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
 	case MODEL_POPITEM:
@@ -374,7 +386,7 @@ struct av call_method(
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
 				args, self, row->model == MODEL_UNION);
-		/* What is taken of what may be a text is made. */
+		/* @self may be a text or unknown: the result is computed. */
 		m = mark_anyones(all_of(c, self, args, true));
 		v = any_value(c, args->node, 0, m);
 		element_add(c, v, element_of(c, self));

@@ -1,4 +1,17 @@
-/* Calls: arguments, functions, and what may be called. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of functions in the check.
+ *
+ * The analysis is context-sensitive: a function body is evaluated anew at each call, in a frame
+ * that belongs to the chain of call sites that leads there (a call string of unlimited length,
+ * which is finite because recursion is refused). So one call with data of others does not spoil the
+ * labels of another. CHECK_CONTEXTS_MAX bounds the number of frames.
+ *
+ * Arguments are bound as in the machine. A call through a variable that may hold several functions
+ * is a branch: each is called from the same state, and the results are joined with the label of the
+ * choice. The returns of a body are joined at its end, with the guards that led to each of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include "plan/value/str.h"
@@ -10,7 +23,8 @@ static uint32_t first_param(const struct node *node)
 	return node->kind == NODE_DEF ? 1 : 0;
 }
 
-/* A def or lambda: one per place and way to it; its defaults are those of all times. */
+/* A def or lambda makes one abstract function per place and context. Its defaults are joined over
+ * all evaluations. */
 struct av function_value(struct checker *c, const struct node *node)
 {
 	struct obj *o = obj_new(c, OBJ_FUNCTION, node, 0);
@@ -33,7 +47,8 @@ struct av function_value(struct checker *c, const struct node *node)
 	return obj_value(c, o, public);
 }
 
-/* A way to a function has cells of its own. Returns: NULL without memory. */
+/* The frame of a function in a calling context, which has cells of its own. Returns: NULL: refused,
+ * or without memory. */
 static struct abstract_frame *frame_of(
 	struct checker *c, const struct obj *o, const struct node *call)
 {
@@ -79,7 +94,7 @@ struct binding {
 	const struct obj *function;
 	const struct call_args *args;
 	struct abstract_frame *frame;
-	uint32_t at; /* the next positional argument */
+	uint32_t at; /* index of the next positional argument */
 	bool is_named_only;
 };
 
@@ -163,7 +178,7 @@ static void bind_params(struct binding *b)
 	}
 }
 
-/* What a body leaves behind, on all ways out of it. */
+/* Join the states of all exits of a body: its end and each return. */
 static void join_returns(struct checker *c, struct activation *a, struct changes *end, bool is_end)
 {
 	if (!a->returns.is_used) {
@@ -192,7 +207,7 @@ static struct av run_body(struct checker *c, const struct obj *o, struct activat
 	join_returns(c, a, &end, is_end);
 	changes_done(c, &end);
 	changes_done(c, &a->returns.all);
-	/* Which return it was is seen in what it returned: the run does not know of the others. */
+	/* The result tells which return was taken, so it gets the guards of all returns. */
 	return av_told(c, a->result, c->returned);
 }
 
@@ -210,7 +225,7 @@ static struct av call_function(struct checker *c, const struct obj *o, const str
 	struct mark pc = c->pc, broken = c->broken, returned = c->returned;
 	struct exits *breaks = c->breaks, *continues = c->continues;
 	struct binding b = {.c = c, .function = o, .args = args, .frame = frame};
-	/* What the body writes would not be there if the caller had left before. */
+	/* The body runs only if the caller did not jump away before: its guards apply inside. */
 	c->pc = mark_now(c);
 	c->broken = mark_join(c, broken, returned);
 	c->returned = public;
@@ -248,7 +263,7 @@ static struct av call_object(struct checker *c, const struct obj *o, const struc
 	}
 }
 
-/* Which one it is may depend on data: then its effects do. */
+/* Call any of several functions. If data chose the function, its effects depend on that data. */
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args)
 {
 	struct obj *o = obj_nth(c, fn, 0);
@@ -274,7 +289,7 @@ struct av call_value(struct checker *c, struct av fn, const struct call_args *ar
 	return v;
 }
 
-/* A built-in cannot wait for an answer: what it calls must not ask. It is refused then. */
+/* A built-in that calls functions cannot suspend, so they must not call tools: refuse that. */
 bool is_suspended(struct checker *c, const struct call_args *args, const char *name)
 {
 	if (c->n_built_in == 0)
@@ -297,13 +312,14 @@ struct av args_named(const struct call_args *args, const char *name)
 	return AV_NONE;
 }
 
-/* The one at that place, or of that name. */
+/* The argument at a position, or of a name. */
 struct av args_get(const struct call_args *args, uint32_t i, const char *name)
 {
 	return i < args->n ? args->positional[i] : args_named(args, name);
 }
 
-/* All arguments as one mark. Constants may be left out where they only choose. */
+/* The join of all arguments, wholly. Without @has_constants, constants are left out: they only
+ * select. */
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants)
 {
 	struct mark m = public;
@@ -362,7 +378,7 @@ static void args_done(struct checker *c, struct call_args *args)
 		heap_release(c->h, args->named_at, room * sizeof *args->named_at);
 }
 
-/* May it be a field of a struct, or a name of a tool, rather than a method? */
+/* May the attribute be a field of a struct or a part of a tool's name, instead of a method? */
 static bool is_field(struct checker *c, struct av v)
 {
 	struct obj *o;

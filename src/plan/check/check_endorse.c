@@ -1,4 +1,16 @@
-/* approve, ask, try_call, matches and member. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The built-ins that change trust: approve, ask, try_call, matches, member.
+ *
+ * approve() and the two tests are endorsements (the integrity side of declassification): the result
+ * has the labels of the value and a mark that a policy may ask for. What is tested must come from
+ * the plan itself: a list or pattern from a tool would let the tool endorse its own data.
+ *
+ * ask() is the quarantined model: it sees untrusted data, has no tools, and its answer is bound by
+ * a schema. The answer has the origins of the data, the origin "model", and a kind that the schema
+ * bounds: a bool says one bit, an enum(n) one of n words, a string anything.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include "plan/value/ask_type.h"
@@ -7,7 +19,7 @@
 
 #include <string.h>
 
-/* A person sees the value and says yes: to a copy, that nobody changes afterwards. */
+/* approve(): a person approves the value. The result is a frozen copy of what was shown. */
 struct av model_approve(struct checker *c, const struct call_args *args)
 {
 	struct av from = args_nth(args, 0);
@@ -48,10 +60,10 @@ static const struct ask_type *asked_type(struct checker *c, struct av schema)
 		: NULL;
 }
 
-/* What the quarantined model may answer: its kind, and that of each element of a list. */
+/* What the quarantined model may answer: the kind of the answer, or of each element of a list. */
 struct asked {
 	struct kind kind;
-	uint32_t type; /* enum type; N_TYPES: not known */
+	uint32_t type; /* enum type; N_TYPES: unknown */
 	bool is_list;
 };
 
@@ -86,7 +98,7 @@ static struct asked asked_of(struct checker *c, struct av schema)
 	return a;
 }
 
-/* A list of such, which is as long as it likes. */
+/* A list of such values. The model also chooses its length. */
 static struct av list_of(struct checker *c, const struct node *node, struct av x)
 {
 	struct obj *o = obj_new(c, OBJ_LIST, node, 0);
@@ -111,7 +123,7 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	l.origins = label_union(c->labels, l.origins, in.origins);
 	l.readers = in.readers;
 	struct asked a = asked_of(c, schema);
-	/* There may be one behind *. */
+	/* The schema may be among the * arguments. */
 	if (schema.type == T_UNSET && (args->has_star || args->has_starstar))
 		a.type = N_TYPES;
 	l.kind = a.kind;
@@ -123,7 +135,7 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	return a.type == N_TYPES ? any_value(c, args->node, 0, m) : av_of(m, a.type);
 }
 
-/* struct(ok, value, error): an error says something of what went in. */
+/* try_call(): struct(ok, value, error). The text of an error may contain what went in. */
 struct av model_try(struct checker *c, const struct call_args *args)
 {
 	struct call_args rest = *args;
@@ -166,7 +178,7 @@ static bool is_scalar(struct val v)
 	return v.type == T_STRING || v.type == T_INT || v.type == T_FLOAT || v.type == T_BOOL;
 }
 
-/* Returns: 1, 0; -1: it cannot be told here. */
+/* Returns: 1 yes, 0 no, -1 unknown before the run. */
 static int is_member(struct checker *c, struct val v, struct val list)
 {
 	if (list.type != T_TUPLE || !is_scalar(v))
@@ -180,7 +192,7 @@ static int is_member(struct checker *c, struct val v, struct val list)
 	return 0;
 }
 
-/* The same. A pattern that is none ends the run when it comes there, with its own message. */
+/* The same for a pattern. A malformed pattern fails in the run, with its own message. */
 static int is_match(struct checker *c, struct val v, struct val pattern)
 {
 	bool is_failed = c->h->kind != FAIL_NONE;
@@ -194,8 +206,8 @@ static int is_match(struct checker *c, struct val v, struct val pattern)
 }
 
 /*
- * matches and member of what is known: it is what it was, or the run would end there, so that it
- * need not begin. Returns: whether it could be told.
+ * matches() and member() of a constant. If it passes, the value is returned as it is; if not, the
+ * run would fail there, so the plan is refused. Returns: was the answer known?
  */
 bool model_endorse(
 	struct checker *c, const char *name, const struct call_args *args, struct av *out)

@@ -1,4 +1,16 @@
-/* Expressions on abstract values. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Expressions of the check: the abstract transfer function of each kind of node.
+ *
+ * Constants are folded, so that a branch on a constant condition is evaluated on one side only, and
+ * literals that the request contains keep the user's origin. Otherwise the label is the join of the
+ * operands, as in the run (flow_op.c): by shape, whole or choice. A label of a run must be below
+ * that of the check for the same value; tests compare them.
+ *
+ * `and`, `or`, conditional expressions and comprehensions use the regions, guards and fixpoints of
+ * statements.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include "base/word.h"
@@ -23,7 +35,7 @@ bool const_truth(struct av v, bool *out)
 	return true;
 }
 
-/* Evaluate where control only comes when @guard says so. */
+/* Evaluate an expression whose evaluation depends on @guard, such as the right side of `and`. */
 static struct av eval_guarded(struct checker *c, const struct node *node, struct mark guard)
 {
 	struct mark pc = c->pc;
@@ -71,7 +83,7 @@ static struct av eval_if_else(struct checker *c, const struct node *node)
 	return av_decided(c, av_choice(c, a, b, guard), guard);
 }
 
-/* The same in every run, as far as it can be told without running. */
+/* Constant folding. Returns: false: not a constant that can be computed here. */
 static bool fold(struct checker *c, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	static const uint8_t ops[N_TOKENS] = {[TOK_PLUS] = NUM_ADD + 1,
@@ -110,7 +122,7 @@ static struct av joined_sequence(
 	return v;
 }
 
-/* Two lists put together, or one some times. */
+/* list + list, tuple + tuple, list * n: the result has the elements of both. */
 static bool is_joined(uint32_t op, struct av a, struct av b)
 {
 	if (op == TOK_PLUS)
@@ -152,10 +164,10 @@ struct av eval_operation(
 static struct av eval_unary(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
-	/* Of what is no number it ends the run. */
+	/* For anything but a number, the run fails. */
 	struct av out = av_of(computed_mark(c, v.m, node, VAL_UNSET, KIND_NUMBER), v.type);
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
-		/* Written with its sign it may be another number than the request has. */
+		/* -5 is a literal of its own: the request may contain 5 but not -5. */
 		out = av_constant(c, node, VAL_INT(-v.konst.i));
 		if (node->kid[0]->kind != NODE_CONST)
 			out.m = computed_mark(c, v.m, node, out.konst, KIND_NUMBER);
@@ -197,15 +209,15 @@ static struct av eval_not(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
 	bool truth, is_const = const_truth(v, &truth);
-	/* A constant tells nothing as a condition; as a value it is still whose it was. */
+	/* A constant condition is no implicit flow; as a value it keeps its origin. */
 	struct av out = told(c, is_const ? v.m : truth_of(c, v));
 	if (is_const)
 		out.konst = VAL_BOOL(!truth);
 	return out;
 }
 
-/* What of it the plan has written: the user's, if it stands in the request with words at its
- * places. */
+/* The mark of the literal part of an f-string. It is the user's if the request contains the text
+ * with any word in place of each value. */
 static struct mark form_mark(struct checker *c, const struct node *node)
 {
 	struct val form;
@@ -219,7 +231,8 @@ static struct mark form_mark(struct checker *c, const struct node *node)
 	return av_constant(c, node, form).m;
 }
 
-/* The text has as many places as are written here, unless one of them holds many things. */
+/* An f-string is composed of its pieces, once: see label_composed(). A container as a piece counts
+ * as many pieces. */
 static struct av eval_f_string(struct checker *c, const struct node *node)
 {
 	struct mark m = form_mark(c, node);
@@ -242,7 +255,7 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 		m.is_others ? composed : mark_join(c, composed, text_mark(c, m, node)), T_STRING);
 }
 
-/* Everything of @from into @v: the elements, and what its order says. */
+/* Add all elements of @from to @v, and what the order of @from tells to the structure of @v. */
 void contents_add(struct checker *c, struct av v, struct av from)
 {
 	struct mark which = is_sure(c, v) ? public : v.m;
@@ -399,7 +412,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
 		return av_of(part_mark(c, mark_join(c, v.m, m)), v.type);
-	/* It may be a text, of which this is a part. */
+	/* @v may be a text: then the slice is a part of it. */
 	struct mark whole = mark_join(c, m, v.m);
 	struct av out =
 		any_value(c, node, 0, whole.is_others ? mark_made(c, whole) : part_mark(c, whole));
@@ -446,7 +459,7 @@ static struct av eval_name(struct checker *c, const struct node *node)
 		return eval_predeclared(c, node);
 	uint32_t cell = variable_of(c, node->symbol);
 	struct av v = cell ? c->cells[cell].v : AV_NONE;
-	/* A variable without a value ends the run. */
+	/* Reading an unassigned variable ends the run. */
 	return v.type == T_UNSET ? av_of(public, N_TYPES) : v;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Names and codes only: nothing in here is of a run. */
+/* Only for names and codes, which are no data of a run. */
 static int text(struct buf *out, const char *s)
 {
 	int r = buf_add(out, "\"");
@@ -56,7 +56,7 @@ static int atoms(struct buf *out, const struct labels *labels, uint32_t set)
 	return r == 0 ? buf_add(out, "]") : r;
 }
 
-/* Readers and endorsements: null is everybody and everything. */
+/* As readers, null means everybody; as endorsements, all of them. */
 static int label(struct buf *out, const struct check *c, uint32_t id)
 {
 	const struct labels *labels = c->policy->labels;

@@ -1,5 +1,23 @@
-/* Objects: what containers, functions and unknown values hold. SPDX-License-Identifier:
- * Apache-2.0 */
+/*
+ * Abstract objects: a model of the heap.
+ *
+ * An object is identified by its allocation site, the calling context and a tag, so there are
+ * finitely many. An object made in a loop, or made twice, stands for many (is_many) and gets only
+ * weak updates.
+ *
+ * Each object has three cells and one more for each constant key: `structure` (what length, order
+ * and presence of keys tell), `keys`, and `rest`, the join of all elements whose key is unknown.
+ * A write with an unknown key goes to `rest` and to every field; a read with an unknown key joins
+ * all of them. When indexes move (insert, sort, pop), the object becomes fuzzy: positions are no
+ * longer known, and all elements are read together.
+ *
+ * An unknown value (OBJ_ANY) is one object that contains itself, so that any path into the result
+ * of a tool has the same mark.
+ *
+ * whole() is the label of everything reachable from a value; a stamp per walk ends cycles.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include "plan/value/str.h"
@@ -19,7 +37,7 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 			return NULL;
 		c->objs = objs;
 		c->obj_room = room;
-		c->n_objs += c->n_objs == 0; /* 0 is none */
+		c->n_objs += c->n_objs == 0; /* object 0 stays unused */
 	}
 	if (!o || cells == 0)
 		return NULL;
@@ -37,7 +55,8 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 	return o;
 }
 
-/* The object that @node makes here; @tag tells several of one node apart. Returns: NULL. */
+/* The abstract object that @node makes in this context; @tag tells several of one node apart.
+ * Returns: NULL without memory. */
 struct obj *obj_new(struct checker *c, enum obj_kind kind, const struct node *node, uint32_t tag)
 {
 	uint32_t context = c->frame ? c->frame->context : 0;
@@ -85,7 +104,7 @@ struct obj *obj_nth(struct checker *c, struct av v, size_t n)
 	return id && id < c->n_objs ? c->objs[id] : NULL;
 }
 
-/* A value of which nothing is known but its mark: what is in it is itself again. */
+/* A value of which only the mark is known. Its elements are this same value again. */
 struct av any_value(struct checker *c, const struct node *node, uint32_t tag, struct mark m)
 {
 	struct obj *o = obj_new(c, OBJ_ANY, node, tag);
@@ -101,7 +120,7 @@ static struct mark cell_mark(const struct checker *c, uint32_t cell)
 	return mark_anyones(c->cells[cell].v.m);
 }
 
-/* Length and order of a value, and which one it is. */
+/* The mark of length, order and keys, and of the choice of the object. */
 struct mark structure_of(struct checker *c, struct av v)
 {
 	struct mark m = v.m;
@@ -111,7 +130,7 @@ struct mark structure_of(struct checker *c, struct av v)
 	return m;
 }
 
-/* Is it empty, zero, None? A constant is that in every run. */
+/* What the truth of a value tells. The truth of a constant tells nothing. */
 struct mark truth_of(struct checker *c, struct av v)
 {
 	if (v.konst.type != T_UNSET)
@@ -136,7 +155,7 @@ static void walk_add(struct checker *c, struct object_walk *w, struct av v)
 		}
 }
 
-/* All objects that can be reached from @v, and its mark with theirs. */
+/* All objects reachable from @v, and the join of all marks. */
 static struct object_walk walk_all(struct checker *c, struct av v)
 {
 	if (c->walk_room < c->n_objs) {
@@ -145,7 +164,7 @@ static struct object_walk walk_all(struct checker *c, struct av v)
 	}
 	struct object_walk w = {.item = c->walk, .stamp = ++c->n_walks, .m = v.m};
 	if (!w.item)
-		return w; /* the failure refuses the plan */
+		return w; /* out of memory: the plan is refused */
 	walk_add(c, &w, v);
 	for (uint32_t i = 0; i < w.n; i++) {
 		const struct obj *o = w.item[i];
@@ -167,7 +186,7 @@ struct mark whole(struct checker *c, struct av v)
 	return v.refs ? walk_all(c, v).m : v.m;
 }
 
-/* What a value says that only chooses: a constant of the plan chooses the same in every run. */
+/* The mark of a value that only selects. A constant selects the same in every run. */
 struct mark chosen(struct checker *c, struct av v)
 {
 	struct mark m = whole(c, v);
@@ -176,7 +195,7 @@ struct mark chosen(struct checker *c, struct av v)
 	return is_own ? (struct mark){0} : mark_choice(c, mark_unplanned(c, m));
 }
 
-/* Is nothing in it that can be called, or that has attributes? */
+/* Does it contain only data: no function and nothing with attributes? */
 bool is_data(struct checker *c, struct av v)
 {
 	struct object_walk w = walk_all(c, v);
@@ -194,22 +213,22 @@ static struct av all_fields(struct checker *c, const struct obj *o)
 	return v;
 }
 
-/* Of objects that hold nothing so far: to take it out ends the run, as None does as a function. */
+/* An element of objects that are still empty: taking one out would end the run. */
 static struct av known(struct av v, struct av from, struct mark m)
 {
 	return v.type == T_UNSET ? av_of(m, from.refs ? T_NONE : N_TYPES) : v;
 }
 
-/* What is taken from @v, with what that says: if it may be a text, this may be a part of it. */
+/* The mark of an element of @v, joined with @m. If @v may be a text, the element may be a part. */
 static struct mark taken(struct checker *c, struct av v, struct mark m)
 {
-	/* A text is somebody's, whatever else it may be; None and what is new are nobody's. */
+	/* Only a text has parts. */
 	if (v.type != N_TYPES || v.m.label == LABEL_BOTTOM)
 		return m;
 	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);
 }
 
-/* Any of what is in it. */
+/* Any element, joined over all. */
 struct av element_of(struct checker *c, struct av v)
 {
 	struct av all = AV_NONE;
@@ -223,7 +242,7 @@ struct av element_of(struct checker *c, struct av v)
 	return av_with(c, known(all, v, m), m);
 }
 
-/* What a loop over it gives. */
+/* Any value that a loop over @v yields. */
 struct av iterated(struct checker *c, struct av v)
 {
 	struct av all = AV_NONE;
@@ -246,13 +265,13 @@ static bool key_equal(struct val a, struct val b)
 	return a.type == b.type && a.i == b.i;
 }
 
-/* Keys that are told apart by what they are: 1, 1.0 and True are one key. */
+/* Keys with cells of their own. 1, 1.0 and True are one key, so only some types qualify. */
 static bool is_plain_key(struct val key)
 {
 	return key.type == T_STRING || key.type == T_INT;
 }
 
-/* Returns: NULL when there is none, and none can be made: it is in `rest`. */
+/* The field of a constant key. Returns: NULL: the key has no cell of its own, see `rest`. */
 struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is_made)
 {
 	for (uint32_t i = 0; i < o->n_fields; i++)
@@ -277,7 +296,7 @@ struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is
 	return &o->field[o->n_fields++];
 }
 
-/* One that a key names, or any. */
+/* The element under a constant key, or with an unknown key any element. */
 static struct av item_in(struct checker *c, struct obj *o, struct val key)
 {
 	bool is_place = o->kind == OBJ_LIST || o->kind == OBJ_TUPLE;
@@ -298,7 +317,8 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	m = mark_join(c, m, mark_capped(c, chosen(c, key), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
-		/* A key that is not there ends the run; what is first is a matter of order. */
+		/* A missing key ends the run, so presence tells nothing; an index depends on order.
+		 */
 		bool is_named = (o->kind == OBJ_DICT || o->kind == OBJ_STRUCT) &&
 			key.konst.type == T_STRING;
 		if (!is_named)
@@ -313,7 +333,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 
 static void touch(struct checker *c, uint32_t cell)
 {
-	/* It is among what a branch changed, so that the guard is joined to it. */
+	/* A write, even without a value, makes the branch's join add the guard to the cell. */
 	cell_add(c, cell, av_of((struct mark){0}, N_TYPES));
 }
 
@@ -334,7 +354,7 @@ static void set_in(struct checker *c, struct obj *o, struct av key, struct av x,
 	cell_add(c, o->structure, av_of(mark_capped(c, chosen(c, key), KIND_NUMBER), N_TYPES));
 }
 
-/* Is it one object in every run? */
+/* Does the value point to one and the same object in every run? Then updates are strong. */
 bool is_sure(struct checker *c, struct av v)
 {
 	const struct obj *o = obj_nth(c, v, 0);
@@ -346,7 +366,7 @@ void item_set(struct checker *c, struct av v, struct av key, struct av x)
 	bool is_only = is_sure(c, v);
 	struct obj *o;
 	x = av_with(c, x, mark_capped(c, chosen(c, key), KIND_NUMBER));
-	/* Which object it is put into is seen in all of them. */
+	/* Every object it may be stored into tells which one was chosen. */
 	if (!is_only)
 		x = av_with(c, x, v.m);
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
@@ -356,7 +376,7 @@ void item_set(struct checker *c, struct av v, struct av key, struct av x)
 	}
 }
 
-/* One more at a place that is not told. */
+/* Add an element at an unknown index. */
 void element_add(struct checker *c, struct av v, struct av x)
 {
 	bool is_only = is_sure(c, v);
@@ -366,14 +386,14 @@ void element_add(struct checker *c, struct av v, struct av x)
 		touch(c, o->structure);
 		if (!is_only)
 			cell_add(c, o->structure, av_of(v.m, N_TYPES));
-		/* Whether a set grows depends on what is in it already. */
+		/* A set grows only if the element is new: its length tells about the elements. */
 		if (o->kind == OBJ_SET || o->kind == OBJ_ANY)
 			cell_add(c, o->structure,
 				av_of(mark_capped(c, whole(c, x), KIND_NUMBER), N_TYPES));
 	}
 }
 
-/* Elements went elsewhere, or away. */
+/* Elements moved or were removed: forget indexes; @why goes to the structure. */
 void places_lost(struct checker *c, struct av v, struct mark why)
 {
 	struct obj *o;
@@ -386,14 +406,14 @@ void places_lost(struct checker *c, struct av v, struct mark why)
 	}
 }
 
-/* The value itself, when it is the same in every run. Returns: T_UNSET. */
+/* The concrete value, if it is the same in every run. Returns: T_UNSET: it is not. */
 struct val concrete(struct checker *c, struct av v, uint32_t depth)
 {
 	const struct obj *o = obj_nth(c, v, 0);
 	struct val all;
 	if (v.konst.type != T_UNSET)
 		return v.konst;
-	/* It may be that object, or something else. */
+	/* It may also point elsewhere. */
 	if ((v.type != T_LIST && v.type != T_TUPLE) || !o || obj_nth(c, v, 1) ||
 		depth == CONCRETE_DEPTH_MAX || o->is_many || o->is_fuzzy ||
 		(o->kind != OBJ_LIST && o->kind != OBJ_TUPLE) || o->n_fields > CONCRETE_MAX ||

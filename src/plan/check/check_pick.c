@@ -1,9 +1,17 @@
-/* Key functions, the largest of some, and sums. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Built-ins that compare or add elements: key functions, max(), min(), sum().
+ *
+ * The result of max() is one of the elements. Which one depends on all of them, so the result gets
+ * the whole of all elements, but as choosers only: the others merely influenced the selection. A
+ * key function is a function of the plan that runs once per element, in a loop like any other.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 static const struct mark public = {0};
 
-/* A key function: it is called for each element, as often as there are. */
+/* A key function, which a built-in calls once per element: a loop. */
 struct keying {
 	const struct call_args *args;
 	struct av fn, from, result;
@@ -14,11 +22,11 @@ static void key_round(struct checker *c, struct abstract_loop *loop)
 	struct keying *k = loop->arg;
 	struct av x = iterated(c, k->from);
 	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
-	/* The last round begins with all that any of them began with. */
+	/* At the fixpoint, the last iteration covers all others. */
 	k->result = call_value(c, k->fn, &one);
 }
 
-/* What the results of the key function say, if there is one. */
+/* The mark of the results of the key function, if the call has one. */
 struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
 {
 	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
@@ -41,7 +49,7 @@ struct av model_extreme(struct checker *c, const struct call_args *args)
 		for (uint32_t i = 0; i < args->n; i++)
 			element_add(c, from, args->positional[i]);
 	}
-	/* With *, one may be all there are: then its elements are meant. */
+	/* max(*x) with a single element in x compares the elements of that element. */
 	if (args->has_star) {
 		contents_add(c, from, args->star);
 		contents_add(c, from, args->n ? args_nth(args, 0) : iterated(c, args->star));
@@ -70,6 +78,6 @@ struct av model_sum(struct checker *c, const struct call_args *args)
 	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
 	element_add(c, v, element_of(c, x));
 	element_add(c, v, element_of(c, start));
-	/* Of nothing it is what it starts with. */
+	/* The sum of an empty list is the start value. */
 	return av_join(c, v, start);
 }

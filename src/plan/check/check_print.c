@@ -1,4 +1,4 @@
-/* What the checker found, as text for people. SPDX-License-Identifier: Apache-2.0 */
+/* The findings of the check, as text for people. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/check/check_print.h"
 
 #include "base/utf8.h"
@@ -113,7 +113,7 @@ static const struct rule *rule_of(const struct check *c, const struct check_call
 	return c->policy->rule[call->tool - c->policy->tools->tool];
 }
 
-/* The clauses in the words of the policy. */
+/* The clauses as the policy wrote them. */
 int print_clauses(struct buf *out, const struct policy *p, const struct clauses *all)
 {
 	const struct source *src = &p->src;
@@ -220,7 +220,7 @@ int check_text(const struct check *c, struct buf *out)
 	for (uint32_t i = 0; i < c->n_calls; i++)
 		for (uint32_t k = 0; k < c->calls[i]->n_findings && r == 0; k++) {
 			const struct finding *f = &c->calls[i]->finding[k];
-			/* A limit is only known at the call. */
+			/* A limit can only be checked at the call. */
 			if (f->answer.proof == POLICY_REFUTED ||
 				(f->answer.proof == POLICY_DEPENDS &&
 					f->answer.check != CHECK_LIMIT))

@@ -1,4 +1,23 @@
-/* Cells, and changes that are taken back and joined. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The abstract store: cells, and regions whose changes are undone and joined.
+ *
+ * A branch must be evaluated from the same state as its alternative. Copying the store would be
+ * quadratic, so the store is changed in place and each region keeps a trail (as in a Prolog
+ *machine) of the cells it changed, with their old values. state_begin() opens a region; state_end()
+ *undoes it and returns the changes. An `if` is then
+ *
+ *	begin; evaluate A; a = end;  begin; evaluate B; b = end;  join_branches(a, b, guard)
+ *
+ * join_branches() joins cell by cell and adds the guard to every cell that either branch changed:
+ * that is how the branch not taken becomes an implicit flow. Cells that neither changed keep their
+ * labels.
+ *
+ * Variables get strong updates (the old value is replaced). Cells that stand for several places at
+ * run time get weak updates (the new value is joined): fields of objects that may be many,
+ *variables that closures share. Maps intern sites, contexts and calls by three words.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include <string.h>
@@ -35,8 +54,8 @@ static int map_grow(struct checker *c, struct map *map)
 }
 
 /*
- * The number under a key, which is not 0, made UINT32_MAX when it is new. It may move with the next
- * call. Returns: NULL without memory.
+ * The number that the map has under a key of three words; a new key gets UINT32_MAX. The pointer is
+ * valid until the next call. Returns: NULL without memory.
  */
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d)
 {
@@ -53,7 +72,7 @@ uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uin
 	return &map->entry[at].value;
 }
 
-/* Cells without a value. Returns: the first; 0, which belongs to nobody, without memory. */
+/* Make @n cells without a value. Returns: the first; 0 without memory, a cell that is not used. */
 uint32_t cells_add(struct checker *c, uint32_t n)
 {
 	while (c->n_cells + n > c->cell_room) {
@@ -105,8 +124,8 @@ static void cell_put(struct checker *c, uint32_t cell, struct av v)
 }
 
 /*
- * What is written where a break or a return may have kept control from coming says whether it
- * did. Guards that are open are added when their branches are joined.
+ * A write tells that no break or return before it was taken, so it gets their guards. The guards of
+ * open branches are added later, when the branches are joined.
  */
 void cell_write(struct checker *c, uint32_t cell, struct av v)
 {
@@ -117,7 +136,7 @@ void cell_write(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, c->cells[cell].is_shared ? av_join(c, c->cells[cell].v, v) : v);
 }
 
-/* The cell stands for many places, of which one changes. */
+/* A weak update: the cell stands for many places, and one of them changes. */
 void cell_add(struct checker *c, uint32_t cell, struct av v)
 {
 	if (cell == 0 || v.type == T_UNSET)
@@ -126,17 +145,17 @@ void cell_add(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, av_join(c, c->cells[cell].v, v));
 }
 
-/* Returns: the region around it, for state_end(). */
+/* Begin a region. Returns: the region around it, for state_end(). */
 uint32_t state_begin(struct checker *c)
 {
 	uint32_t before = c->region;
-	/* The place of the trail is kept as an entry of cell 0. */
+	/* An entry of cell 0 marks where the region begins in the trail. */
 	(void)change_add(c, &c->trail, (struct cell_change){.cell = 0});
 	c->region = ++c->n_regions;
 	return before;
 }
 
-/* Take everything back. Returns: what there was. Owns: changes_done(). */
+/* End a region and undo its changes. Returns: the changes. Owns: changes_done(). */
 struct changes state_end(struct checker *c, uint32_t before)
 {
 	struct changes all = {0};
@@ -160,8 +179,9 @@ void apply_changes(struct checker *c, const struct changes *all)
 }
 
 /*
- * On the other way the variable has no value, or the object is not there: then nobody can look at
- * it without ending the run. What an object that is there got for the first time is another matter.
+ * Find the cells that have no value on the other branch, because the variable is unassigned or the
+ * object does not exist there. Reading such a cell on that branch would end the run, so the guard
+ * need not be joined. A new field of an existing object is different: its absence can be observed.
  */
 static void find_new(const struct checker *c, struct changes *all)
 {
@@ -179,7 +199,7 @@ static struct av joined(
 						     : av_choice(c, old, change->v, guard);
 }
 
-/* Of two branches: a variable is somebody's choice then. */
+/* The join of a cell after two branches. */
 static struct av decided(
 	struct checker *c, struct av old, const struct cell_change *change, struct mark guard)
 {
@@ -188,13 +208,13 @@ static struct av decided(
 	return is_variable ? av_decided(c, v, guard) : v;
 }
 
-/* Control comes on one of two ways. */
+/* Join the changes of two branches. One that is dead does not reach the join. */
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard)
 {
 	if (is_a_dead || is_b_dead) {
 		const struct changes *live = is_a_dead ? b : a;
-		/* That control comes here at all says that it went that way. */
+		/* Reaching the join tells which branch was taken. */
 		for (uint32_t i = 0; !(is_a_dead && is_b_dead) && i < live->n; i++)
 			cell_put(c, live->item[i].cell, av_with(c, live->item[i].v, guard));
 		return;
@@ -219,7 +239,7 @@ void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct 
 		c->cells[b->item[i].cell].other = 0;
 }
 
-/* Control may have come from there as well. Returns: did anything change? */
+/* Join changes of another path into the state. Returns: did anything change? */
 bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 {
 	bool is_changed = false;
@@ -229,13 +249,13 @@ bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 		struct av old = c->cells[cell].v;
 		struct av now = joined(c, old, &all->item[i], guard);
 		is_changed |= !av_equal(old, now);
-		/* Also when it is the same: the region around has to know that it was written. */
+		/* Even if the value is the same, the outer region has to know of the write. */
 		cell_put(c, cell, now);
 	}
 	return is_changed;
 }
 
-/* Control leaves here for the end of a loop or of a function. */
+/* A break, continue or return: join the state here to that of its target. */
 void exits_add(struct checker *c, struct exits *exits)
 {
 	exits->is_used = true;

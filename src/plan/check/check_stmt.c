@@ -1,4 +1,20 @@
-/* Statements on abstract values. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements of the check: branches, loops, jumps, assignments.
+ *
+ * A branch whose condition is not a constant is evaluated on both sides, with the program counter
+ * label c->pc raised by the condition; the two results are joined with that guard, which is how a
+ * write under a condition becomes an implicit flow (control dependence).
+ *
+ * A loop body is evaluated until the state at its head no longer changes. The guard of a loop is of
+ * kind number rather than bool: the count of iterations tells more than one bit.
+ *
+ * break, continue and return leave the structure of the tree. Their state is saved (exits_add())
+ * and joined at the target. Code after a jump that might have been taken runs only if it was not,
+ * so the guards of the jump stay in c->broken or c->returned until the target, and every write gets
+ * them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include <stdarg.h>
@@ -7,7 +23,7 @@
 
 static const struct mark public = {0};
 
-/* Say what cannot be checked, once per place: the plan is refused. */
+/* Refuse the plan: something in it cannot be checked. Reported once per place. */
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...)
 {
@@ -17,7 +33,7 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
 	snprintf(d.hint, sizeof d.hint, "%s", hint);
-	/* One is enough of what is too much; nothing more is looked at then. */
+	/* After a limit was reached, the check stops: one report is enough. */
 	bool is_known = c->is_over || c->h->kind != FAIL_NONE || labels_has_failed(c->labels);
 	c->is_over |= code == P_TOO_MUCH;
 	for (size_t i = 0; i < c->out->diags->n && !is_known; i++)
@@ -28,7 +44,7 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	return av_of(public, T_NONE);
 }
 
-/* The cell of a variable: of the function that owns it. Returns: 0. */
+/* The cell of a variable, in the frame of the function that owns it. Returns: 0: it has none. */
 uint32_t variable_of(struct checker *c, const struct symbol *symbol)
 {
 	const struct abstract_frame *f = symbol->kind == SYMBOL_GLOBAL ? c->file : c->frame;
@@ -118,7 +134,8 @@ static bool is_container(struct av v)
 	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
 }
 
-/* List += x, set |= set and dict |= dict change in place, and others see it; all else is new. */
+/* +=: a list += x, set |= set and dict |= dict change the object in place, visible through every
+ * alias; everything else makes a new value. */
 static struct av augmented(struct checker *c, const struct node *node, struct av old, struct av x)
 {
 	bool is_in_place =
@@ -144,7 +161,7 @@ static void exec_augmented(struct checker *c, const struct node *node)
 	item_set(c, to, key, augmented(c, node, old, eval(c, node->kid[1])));
 }
 
-/* if, elif, else: from the condition @at on. */
+/* if, elif, else, from the condition @at on: evaluate both branches from the same state, join. */
 static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 {
 	if (at == node->n)
@@ -181,13 +198,13 @@ static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 	changes_done(c, &b);
 }
 
-/* What tells how often it goes round. */
+/* The guard of a loop: the number of iterations may tell as much as a number. */
 static struct mark counted(struct checker *c, struct mark m, const struct node *node)
 {
 	return m.label == LABEL_BOTTOM ? m : mark_raised(c, mark_guard(c, m, node), KIND_NUMBER);
 }
 
-/* One round, from the state at the head. Returns: is the state at the head another one now? */
+/* One iteration from the state at the head. Returns: has the state at the head changed? */
 static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark pc)
 {
 	uint32_t before = state_begin(c), facts = c->n_facts;
@@ -202,7 +219,7 @@ static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark
 	c->continues = outer;
 	struct changes all = state_end(c, before);
 	bool is_changed = !is_dead && join_changes(c, &all, loop->guard);
-	/* Whoever leaves a round tells that there was one: see leave(). */
+	/* The guards of `continue` are in c->broken: see leave(). */
 	if (ends.is_used)
 		is_changed |= join_changes(c, &ends.all, c->broken);
 	changes_done(c, &all);
@@ -212,8 +229,9 @@ static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark
 }
 
 /*
- * Labels, objects and places are finite, and all of them only grow: it ends without a count of
- * rounds. That the body is not run at all is in it, for the state before is never taken away.
+ * Iterate to the fixpoint. It exists and is reached without a limit on iterations: labels, objects
+ * and fields are finite in number, and an iteration only adds. The state before the loop is never
+ * replaced, only joined to, so the case without any iteration is included.
  */
 void run_loop(struct checker *c, struct abstract_loop *loop)
 {
@@ -254,7 +272,7 @@ static void while_round(struct checker *c, struct abstract_loop *loop)
 	} else if (!truth) {
 		return;
 	}
-	/* It may end here. */
+	/* The loop may end here: the condition was false. */
 	exits_add(c, c->breaks);
 	exec(c, node->kid[1]);
 }
@@ -272,7 +290,7 @@ static void exec_loop(struct checker *c, const struct node *node)
 	run_loop(c, &loop);
 }
 
-/* break, continue: that the rest is run says that it was not taken. */
+/* break, continue: what runs later tells that the jump was not taken, so its guards live on. */
 static void leave(struct checker *c, struct exits *to)
 {
 	struct mark now = mark_now(c);
@@ -300,7 +318,7 @@ static void exec_return(struct checker *c, const struct node *node)
 
 static void exec_block(struct checker *c, const struct node *node)
 {
-	/* What follows a return is not run. */
+	/* Code behind a return is dead. */
 	for (uint32_t i = 0; i < node->n && !c->is_dead && !c->is_over; i++)
 		exec(c, node->kid[i]);
 }

@@ -1,5 +1,17 @@
-/* Calls of tools: what the policy says of them, and what comes back. SPDX-License-Identifier:
- * Apache-2.0 */
+/*
+ * Calls of tools in the check: the sinks and the sources of the analysis.
+ *
+ * As a sink, a call asks the policy (policy_decide()) with the labels of its arguments and of the
+ * program counter. One place in a plan may be reached in several contexts; per place and question
+ * the worst answer is kept: refuted over depends over proved.
+ *
+ * As a source, a call returns a value built from the declared result type of the tool, so that its
+ * fields can be told apart and each has the kind that its schema allows. Its labels come from the
+ * policy's rule for the tool; the label of an item whose owner is only known in the run is
+ * "tool:NAME#*", and the policy's answer about such items is "depends".
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include "base/word.h"
@@ -40,7 +52,7 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 	struct given *given)
 {
 	const struct node *node = args->node;
-	/* try_call has the tool itself in front. */
+	/* The first argument of try_call is the tool itself. */
 	uint32_t n_plain = 0;
 	for (uint32_t i = 1; i < node->n; i++)
 		n_plain += node->kid[i]->kind != NODE_ARG_NAMED;
@@ -61,7 +73,7 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 		int at = tool_param(tool, args->named_at[i]->value.str->data);
 		if (at < 0)
 			return wrong_name(c, tool, args->named_at[i]);
-		given->value[at] = args->named[i]; /* both ways at once ends the run */
+		given->value[at] = args->named[i]; /* given twice: the run fails */
 		given->at[at] = args->named_at[i]->kid[0];
 	}
 	return 0;
@@ -110,7 +122,7 @@ static struct finding *finding_of(struct check_call *call, const struct policy_a
 	return f;
 }
 
-/* Keep the worst of what was found at this place. */
+/* Ask the policy, and keep the worst answer per place and question. */
 static void judge(struct checker *c, struct check_call *call, const struct given *given,
 	const struct mark *marks, const struct policy_arg *arg, struct mark guard)
 {
@@ -131,23 +143,23 @@ static void judge(struct checker *c, struct check_call *call, const struct given
 	}
 }
 
-/* A result that is being made up: objects of one call are told apart by their tags. */
+/* An abstract result that is being built. Tags tell apart the objects of one call. */
 struct making {
 	const struct node *node;
 	struct mark m;
 	uint32_t tag, depth;
 	const struct tool *tool; /* of which this is an item; NULL further down */
-	struct mark said;	 /* of fields that are its owner's word */
+	struct mark said;	 /* of the fields that the owner of the item wrote */
 };
 
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type);
 
-/* The name of a handle's or name's type as an atom. */
+/* Set the kind that the type declares, with the type's name as an atom. */
 static struct mark typed(struct checker *c, struct mark m, const struct tool_type *type)
 {
 	struct label l = label_get(c->labels, m.label);
 	if (l.kind.rank != KIND_TEXT)
-		return m; /* the rule has said it */
+		return m; /* the rule declares a kind */
 	l.kind = type->kind;
 	if (type->name)
 		l.kind.type = label_atom(c->labels, type->name, strlen(type->name));
@@ -193,7 +205,7 @@ static struct av shape_dict(struct checker *c, struct making *made, const struct
 	return v;
 }
 
-/* A value of a type, of which each part has the mark, and the kind that its type says. */
+/* A value of the declared type: each part has the mark, with the kind that its type allows. */
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type)
 {
 	static const uint32_t types[] = {[TOOL_ANY] = N_TYPES,
@@ -219,8 +231,9 @@ static struct av shape(struct checker *c, struct making *made, const struct tool
 }
 
 /*
- * What a tool returns has the label of the policy, and of all that went in unless that says it
- * launders. Labelled by item, elements of a list have it each, and the list itself does not.
+ * The result of a tool has the label that the policy declares, joined with all arguments, unless
+ * the rule says that the tool launders them. With a rule by item, each element of the list has a
+ * label of its own, and the list itself has none.
  */
 static struct av result_of(
 	struct checker *c, const struct tool *tool, const struct node *node, struct mark inputs)
@@ -252,7 +265,7 @@ static struct av result_of(
 	return v;
 }
 
-/* Returns: 0, or -1 when the call is none. */
+/* Returns: 0, or -1: the arguments do not fit the tool's parameters. */
 static int ask_policy(struct checker *c, const struct tool *tool, const struct call_args *args,
 	struct given *given, struct mark *inputs)
 {

@@ -1,4 +1,20 @@
-/* Marks and abstract values. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Marks and abstract values: the lattice operations of the check.
+ *
+ * A mark is a label and the event that made it. Joining marks joins the labels; if neither label
+ * contains the other, a new EVENT_JOIN keeps both provenances, so that from the mark of a finding
+ * every source can be reached. Labels do not contain `presumed` here: the check sees all branches.
+ *
+ * Three origins are the plan's own: "plan" (a literal or computation of the planner), the user's (a
+ * literal that occurs in the request) and the policy's. As a condition they make no implicit flow
+ * (mark_unplanned()); as a value they count. A value that the plan computes has the origin "plan"
+ * beside those of its inputs, since the planner chose the computation.
+ *
+ * Abstract values are joined pointwise: labels and points-to sets go up, the type and the constant
+ * stay only if both agree.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/inside.h"
 
 #include "plan/value/str.h"
@@ -15,7 +31,7 @@ uint32_t event_new(struct checker *c, const struct event *event)
 			return 0;
 		c->events = events;
 		c->event_room = room;
-		c->n_events += c->n_events == 0; /* 0 is none */
+		c->n_events += c->n_events == 0; /* event 0 stays unused */
 	}
 	c->events[c->n_events] = *event;
 	return c->n_events++;
@@ -32,13 +48,13 @@ static struct mark above(struct checker *c, struct mark a, struct mark b, bool i
 	return (struct mark){label, event_new(c, &join), is_others};
 }
 
-/* Of what both are in. */
+/* The mark of a value that contains both. */
 struct mark mark_join(struct checker *c, struct mark a, struct mark b)
 {
 	return above(c, a, b, a.is_others || b.is_others);
 }
 
-/* Of something that is in it: who gave the whole need not have given that. */
+/* The mark of an element of a value: others supplied the value, but perhaps not this element. */
 struct mark mark_anyones(struct mark m)
 {
 	m.is_others = false;
@@ -57,33 +73,33 @@ static struct mark of_rank(struct checker *c, struct mark m, enum label_kind ran
 	return m;
 }
 
-/* Of what is computed of something: whoever endorsed that has not seen it. */
+/* The mark of a value computed from another: endorsements are gone. */
 struct mark mark_made(struct checker *c, struct mark m)
 {
 	m.label = label_made(c->labels, m.label);
 	return m;
 }
 
-/* Of what says no more than a value of that kind. */
+/* Lower the kind to @rank at most. */
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank)
 {
 	return of_rank(c, m, rank, false);
 }
 
-/* Of which one it is. */
+/* The mark of a selection: its origins are only choosers. */
 struct mark mark_choice(struct checker *c, struct mark m)
 {
 	m.label = label_choice(c->labels, m.label);
 	return m;
 }
 
-/* Of what says as much as a value of that kind, unless it is a constant of the policy's words. */
+/* Raise the kind to @rank at least, except for the bottom, a trusted constant. */
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank)
 {
 	return of_rank(c, m, rank, true);
 }
 
-/* Which way the plan goes is the plan's to say: what is of it alone tells nothing of data. */
+/* Remove the origin "plan": a condition made only of the plan's own values is no implicit flow. */
 struct mark mark_unplanned(struct checker *c, struct mark m)
 {
 	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED)
@@ -102,20 +118,20 @@ struct mark mark_unplanned(struct checker *c, struct mark m)
 	return m;
 }
 
-/* What is known when a branch is taken. */
+/* The guard that a condition makes for its branches. */
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node)
 {
 	m = mark_unplanned(c, m);
 	if (m.label == LABEL_BOTTOM)
 		return m;
-	/* In a loop it is told again and again. */
+	/* One bit per iteration can add up to a number. */
 	m = mark_capped(c, m, c->n_loops ? KIND_NUMBER : KIND_BOOL);
 	m = mark_choice(c, m);
 	const struct event guard = {EVENT_GUARD, m.event, 0, m.label, node, NULL};
 	return (struct mark){m.label, event_new(c, &guard), m.is_others};
 }
 
-/* Everything that decided that control is here. */
+/* The label of the program counter: every condition on which control here depends. */
 struct mark mark_now(struct checker *c)
 {
 	return mark_join(c, c->pc, mark_join(c, c->broken, c->returned));
@@ -147,7 +163,7 @@ bool av_equal(struct av a, struct av b)
 		a.type == b.type && const_equal(a.konst, b.konst);
 }
 
-/* A value says no more than its type has values. */
+/* Lower the kind to what the type can express. */
 static struct av capped(struct checker *c, struct av v)
 {
 	if (v.type == T_BOOL)
@@ -183,7 +199,7 @@ static enum label_kind rank_of(struct checker *c, struct mark m)
 	return m.label == LABEL_FAILED ? KIND_TEXT : label_get(c->labels, m.label).kind.rank;
 }
 
-/* The guard said which it is: of two constants, or of more. */
+/* Join the guard that decided on @v. @is_bit: it decided between two constants. */
 static struct av told(struct checker *c, struct av v, struct mark guard, bool is_bit)
 {
 	if (v.type == T_UNSET || guard.label == LABEL_BOTTOM)
@@ -195,8 +211,8 @@ static struct av told(struct checker *c, struct av v, struct mark guard, bool is
 }
 
 /*
- * One of two, and the guard says which. The same constant both times says nothing of it. Which of
- * two constants it is is a bit; which of more is as much as a number.
+ * The guard decided between @a and @b. If both are the same constant, the result tells nothing of
+ * the guard. A choice between two constants tells a bit, between other values up to a number.
  */
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard)
 {
@@ -212,8 +228,8 @@ struct av av_told(struct checker *c, struct av v, struct mark guard)
 }
 
 /*
- * One of two, both of which are there: who has decided has chosen it, whichever it is, unless they
- * have decided before that control is here.
+ * A variable that both branches assigned. If others decided on the branch, the value is theirs in
+ * every run, unless they had already decided that control is here.
  */
 struct av av_decided(struct checker *c, struct av v, struct mark guard)
 {
@@ -221,7 +237,7 @@ struct av av_decided(struct checker *c, struct av v, struct mark guard)
 	return v;
 }
 
-/* What the plan makes up without writing it down: a number of a length, a text of None. */
+/* The mark of a value that the plan produces without a literal, such as a length. */
 struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank)
 {
 	uint32_t label = c->ground.planned[rank];
@@ -240,7 +256,8 @@ struct av av_constant(struct checker *c, const struct node *node, struct val v)
 	return out;
 }
 
-/* What is computed of something can be as much as its type allows, unless that is a constant. */
+/* The mark of a computed value: its kind is @rank at least, unless it is computed from constants.
+ */
 struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
 {
 	m = mark_made(c, m);
@@ -250,13 +267,14 @@ struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
 	return mark_raised(c, m, rank);
 }
 
-/* A text that the plan puts together: which one is the plan's word. */
+/* The mark of a text that the plan computes: it also has the origin "plan". */
 struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
 {
 	return mark_join(c, mark_derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
 }
 
-/* A number, a date or a bool that the plan computes: its word, unless the request says it. */
+/* The mark of a number, date or bool that the plan computes: it also has the origin "plan", unless
+ * it is the constant @v, computed from the plan's own values, and occurs in the request. */
 struct mark computed_mark(struct checker *c, struct mark m, const struct node *node, struct val v,
 	enum label_kind rank)
 {
@@ -275,14 +293,15 @@ bool mark_is_own(struct checker *c, struct mark m)
 		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
 }
 
-/* Of what comes in: @event has the label that it has at least, whatever went out for it. */
+/* The mark of a tool's result. @event: its label without the labels of the arguments. */
 struct mark mark_source(struct checker *c, uint32_t label, const struct event *event)
 {
 	const struct mark least = {event->label, 0, false};
 	return (struct mark){label, event_new(c, event), !mark_is_own(c, least)};
 }
 
-/* A part of one: of what a tool gave it is still that, of a literal it is another literal. */
+/* The mark of a part of a text: a part of a tool's text is the tool's; a part of a literal is a new
+ * literal of the plan. */
 struct mark part_mark(struct checker *c, struct mark m)
 {
 	return m.is_others ? mark_derived(c, m, KIND_TEXT) : text_mark(c, m, c->at);

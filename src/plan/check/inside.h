@@ -5,23 +5,23 @@
 #include "plan/policy/policy_list.h"
 
 /*
- * The plan is run on abstract values. A value is a label, the objects it may be, and the constant
- * it is when it is the same in every run. What variables and objects hold is in cells; a region
- * is a stretch of the program whose changes can be taken back, so that its alternative is run on
- * the same state, and then be joined with those of the alternative.
+ * check.c explains the algorithm. The words of this room: a *mark* is a label and why it is so; an
+ * *abstract value* (av) stands for all values of an expression in all runs; an abstract *object*
+ * stands for all objects that one place makes; *cells* are the abstract store; a *region* is a part
+ * of the program whose changes to cells can be undone.
  */
 struct mark {
 	uint32_t label;
-	uint32_t event; /* why: every origin of the label is found from here */
-	/* In every run somebody else has given it: a part of it is theirs, too, not a literal's. */
+	uint32_t event; /* the provenance: from here every origin of the label is found */
+	/* In every run the value is data of others, never a literal: so are its parts. */
 	bool is_others;
 };
 
 struct av {
-	struct mark m;	  /* a scalar: of it; an object: of which one it is */
-	uint32_t refs;	  /* a set of objects, 0: none */
-	uint32_t type;	  /* enum type; T_UNSET: there is no value; N_TYPES: not known */
-	struct val konst; /* T_UNSET: not known */
+	struct mark m;	  /* of a scalar; of an object: the choice of the object */
+	uint32_t refs;	  /* may-point-to: a set of object ids */
+	uint32_t type;	  /* enum type; T_UNSET: unassigned; N_TYPES: unknown */
+	struct val konst; /* the constant, if it is the same in every run; T_UNSET: unknown */
 };
 
 #define AV_NONE ((struct av){.konst = {.type = T_UNSET}})
@@ -29,14 +29,14 @@ struct av {
 enum event_kind { EVENT_JOIN, EVENT_SOURCE, EVENT_THROUGH, EVENT_GUARD };
 struct event {
 	enum event_kind kind;
-	uint32_t a, b; /* what it comes of; 0: nothing */
+	uint32_t a, b; /* the events that led to it; 0: none */
 	uint32_t label;
 	const struct node *node;
 	const struct tool *tool;
 };
 
 enum obj_kind {
-	OBJ_ANY, /* all that is within an unknown value */
+	OBJ_ANY, /* everything within an unknown value */
 	OBJ_LIST,
 	OBJ_TUPLE,
 	OBJ_SET,
@@ -46,11 +46,11 @@ enum obj_kind {
 	OBJ_NATIVE,
 	OBJ_METHOD,
 	OBJ_TOOL,
-	OBJ_PREFIX, /* of names of tools, or a module */
+	OBJ_PREFIX, /* a module, or a prefix of names of tools */
 };
 
 enum { OBJ_FIELDS_MAX = 64, CHECK_DEPTH_MAX = 2500, CHECK_CALLS_MAX = 60, SHAPE_DEPTH_MAX = 4 };
-/* What one check may use, beside what is in its heap already: whoever asks for it waits for it. */
+/* Limits of one check: a caller waits for it. Bytes: beyond what its heap holds already. */
 enum { CHECK_CONTEXTS_MAX = 10000, CHECK_BYTES_MAX = 64 << 20, CHECK_STEPS_MAX = 1 << 26 };
 
 struct field {
@@ -58,21 +58,21 @@ struct field {
 	uint32_t cell;
 };
 
-/* One per place that makes it and way to that place. */
+/* An abstract object: one per allocation site and calling context. */
 struct obj {
 	enum obj_kind kind;
 	uint32_t id;
 	const struct node *node; /* OBJ_FUNCTION: the def or lambda */
-	uint32_t structure;	 /* cells: length, order, which keys there are */
-	uint32_t keys;		 /* what keys say */
-	uint32_t rest;		 /* elements at places that are not known */
+	uint32_t structure;	 /* cell: label of length, order, presence of keys */
+	uint32_t keys;		 /* cell: all keys */
+	uint32_t rest;		 /* cell: elements at unknown keys or indexes */
 	struct field *field;
 	uint32_t n_fields, field_room;
-	bool is_many;  /* may stand for more than one at a time */
-	bool is_fuzzy; /* places are not known any more */
+	bool is_many;  /* may stand for several objects at a time: weak updates only */
+	bool is_fuzzy; /* indexes are unknown now */
 	bool is_mutable;
 	uint32_t walk;		      /* see whole() */
-	struct av beyond;	      /* of keys that the schema does not name */
+	struct av beyond;	      /* the values of keys that the schema does not name */
 	struct abstract_frame *frame; /* OBJ_FUNCTION: where it was made */
 	struct av *defaults;
 	struct av self;	  /* OBJ_METHOD */
@@ -82,16 +82,16 @@ struct obj {
 
 struct place {
 	struct av v;
-	uint32_t region; /* the newest one that has saved it */
-	uint32_t other;	 /* scratch of a join, plus one */
-	uint32_t owner;	 /* the structure of the object it is of; 0: a variable */
-	bool is_shared;	 /* more than one activation uses it: it is never overwritten */
+	uint32_t region; /* the innermost region whose trail has the old value */
+	uint32_t other;	 /* scratch of a join: an index, plus 1 */
+	uint32_t owner;	 /* the structure cell of the object it belongs to; 0: a variable */
+	bool is_shared;	 /* by several activations: weak updates only */
 };
 
 struct cell_change {
 	uint32_t cell;
-	uint32_t region; /* of the trail: the one before */
-	bool is_new;	 /* the object was not there before */
+	uint32_t region; /* in the trail: the region before */
+	bool is_new;	 /* the cell had no value before */
 	struct av v;
 };
 
@@ -100,17 +100,17 @@ struct changes {
 	uint32_t n, room;
 };
 
-/* Where control goes instead of on: what was changed until there. */
+/* The states at break, continue or return, joined: what changed since the target's begin. */
 struct exits {
 	struct changes all;
-	uint32_t trail; /* from where on changes count */
+	uint32_t trail; /* the index in the trail from which changes count */
 	bool is_used;
 };
 
 struct abstract_frame {
-	struct abstract_frame *outer; /* where the function was made */
+	struct abstract_frame *outer; /* of the scope around it */
 	const struct scope *scope;
-	uint32_t first; /* cell */
+	uint32_t first; /* the cell of its first variable */
 	uint32_t context;
 };
 
@@ -140,8 +140,8 @@ struct checker {
 	const struct tool_set *tools;
 	struct ground ground;
 	struct policy_listed listed;
-	uint32_t plan; /* the set of that origin */
-	uint32_t own;  /* and with those of the user and the policy */
+	uint32_t plan; /* the set of the origin "plan" */
+	uint32_t own;  /* the set of "plan", the user's origin and the policy's */
 	struct place *cells;
 	uint32_t n_cells, cell_room;
 	struct changes trail;
@@ -151,21 +151,21 @@ struct checker {
 	struct event *events; /* from 1 on */
 	uint32_t n_events, event_room;
 	struct map sites, contexts, calls, margins;
-	uint32_t n_facts;  /* counts changes to what is not in cells */
+	uint32_t n_facts;  /* counts changes to state that is not in cells */
 	struct obj **walk; /* scratch of whole() */
 	uint32_t walk_room, n_walks;
-	const struct node *at; /* what was looked at last */
-	struct mark pc;	       /* of guards that are open */
-	struct mark broken;    /* of guards of a break or continue of a loop that is open */
-	struct mark returned;  /* of guards of a return */
+	const struct node *at; /* the last expression evaluated */
+	struct mark pc;	       /* the guards of the open branches */
+	struct mark broken;    /* the guards of each break and continue in the open loops */
+	struct mark returned;  /* the guards of each return */
 	struct exits *breaks, *continues;
 	struct abstract_frame *frame, *file, **frames;
 	uint32_t n_frames, frame_room;
-	uint32_t n_built_in; /* that go on, and call functions */
+	uint32_t n_built_in; /* open built-ins that call functions */
 	struct activation *active;
 	uint32_t n_active, n_loops, depth;
-	bool is_dead; /* control does not come here */
-	bool is_over; /* a limit was reached: nothing is looked at any more */
+	bool is_dead; /* the code here cannot be reached */
+	bool is_over; /* a limit was reached: the check stops */
 	uint32_t call_room;
 	uint32_t margin_room;
 };
@@ -244,7 +244,7 @@ void contents_add(struct checker *c, struct av v, struct av from);
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);
 
-/* Go round until nothing changes, and once not at all. */
+/* A loop: to be run to its fixpoint, which includes the case of no iteration. */
 struct abstract_loop {
 	const struct node *node;
 	struct mark guard;
@@ -253,7 +253,7 @@ struct abstract_loop {
 };
 void run_loop(struct checker *c, struct abstract_loop *loop);
 
-/* Arguments as they were evaluated. */
+/* The evaluated arguments of a call. */
 struct call_args {
 	const struct node *node;
 	struct av *positional, *named;

@@ -1,5 +1,22 @@
-/* What a region of code may write: known before it runs, so that a branch that is not taken tells
- * nothing. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Write sets: what a region of code may write, computed before the plan runs.
+ *
+ * A region is the code that depends on one condition: both branches of an `if`, the body of a loop,
+ * the rest of an `and`. At its end the machine labels all that the region may have written with the
+ * condition (flow_merge()), also what only the branch that was not taken would have written; a
+ * dynamic monitor cannot see that branch, hence this pass over the tree.
+ *
+ * The set is an over-approximation by names, without alias analysis at run time:
+ *	WRITE_NAME	the variable is assigned
+ *	WRITE_VALUE	the container in it may be changed by a method, an index, +=
+ *	WRITE_WITHIN	so may every object reachable from it
+ *	WRITE_CALL	the function in it may be called
+ * A changed expression is followed to variables through assignments within the region (search()),
+ *as `b = a; b.append(1)` changes what is in a. Where that gets too long, or a call may reach
+ *anything, is_unknown says that any object may be changed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/inside.h"
 
 #include "plan/value/native.h"
@@ -9,18 +26,18 @@ enum { SEARCHES_MAX = 64, CHAIN_MAX = 200 };
 
 struct collector {
 	struct compiler *c;
-	struct writes *w; /* NULL: only `changes` is wanted */
+	struct writes *w; /* where the write set is collected */
 	const struct node *const *nodes;
 	size_t n_nodes;
 	uint32_t n_searches, depth, n_params;
-	bool changes; /* what others see */
+	bool changes; /* an object that exists outside of the function may be changed */
 	bool is_unknown;
 };
 
 static void collect(struct collector *k, const struct node *node);
 static void written(struct collector *k, const struct node *node, bool is_within);
 
-/* Returns: false when it has no place here: it belongs to a lambda that is looked into. */
+/* Where the variable is kept. Returns: false: it belongs to a lambda whose body is searched. */
 static bool place_of(const struct compiler *c, const struct symbol *s, struct write *w)
 {
 	w->index = s->slot;
@@ -42,7 +59,7 @@ static bool add(struct compiler *c, struct writes *set, struct write w)
 			set->item[i].index == w.index)
 			return false;
 	if (set->n >= SEARCHES_MAX * 4) {
-		/* Too many to be looked at one by one. */
+		/* Too many to raise one by one. */
 		set->is_unknown = true;
 		if (w.what != WRITE_NAME)
 			return false;
@@ -65,7 +82,7 @@ static bool note(struct collector *k, const struct symbol *s, enum write_what wh
 {
 	struct write w = {.what = (uint8_t)what};
 	if (!place_of(k->c, s, &w)) {
-		/* What it holds may be anything that the lambda is given. */
+		/* A parameter of the lambda may be bound to any object. */
 		k->is_unknown |= what != WRITE_NAME;
 		return false;
 	}
@@ -77,7 +94,7 @@ static bool note(struct collector *k, const struct symbol *s, enum write_what wh
 	return add(k->c, k->w, w);
 }
 
-/* How many kids are evaluated where it stands: all but the body of a function. */
+/* The number of kids that are evaluated here and now: all but the body of a function. */
 static uint32_t here(const struct node *node)
 {
 	return node->kind == NODE_LAMBDA || node->kind == NODE_DEF ? node->n - 1 : node->n;
@@ -94,7 +111,7 @@ static bool binds(const struct node *target, const struct symbol *s)
 	return false;
 }
 
-/* What the variable @s may become within @node. */
+/* Which objects may be bound to @s within @node: those may be changed through it. */
 static void search(
 	struct collector *k, const struct node *node, const struct symbol *s, bool within)
 {
@@ -144,7 +161,8 @@ static void call_written(struct collector *k, const struct node *call)
 	all_written(k, call, 1);
 }
 
-/* What @node gives changes; with @is_within, what is reachable from it. */
+/* The value of the expression @node may be changed; with @is_within, whatever is reachable from it.
+ */
 static void written(struct collector *k, const struct node *node, bool is_within)
 {
 	if (k->is_unknown || ++k->depth > CHAIN_MAX) {
@@ -178,7 +196,7 @@ static void written(struct collector *k, const struct node *node, bool is_within
 	case NODE_DICT:
 	case NODE_SET:
 	case NODE_BINARY:
-		/* It is new, what is in it need not be. */
+		/* The container is new; its elements may be old. */
 		if (is_within)
 			all_written(k, node, 0);
 		break;
@@ -212,13 +230,13 @@ static void augmented(struct collector *k, const struct node *node)
 	const struct node *target = node->kid[0], *value = node->kid[1];
 	bool is_scalar = value->kind == NODE_CONST || value->kind == NODE_F_STRING;
 	bound(k, target);
-	/* A list in it grows in place; nothing else does by a number or a text. */
+	/* += changes a list in place, unless the right side is a number or a text. */
 	if (!is_scalar)
 		written(k, target, target->kind != NODE_NAME);
 	collect(k, value);
 }
 
-/* Is the variable given another value within @node? */
+/* Is the variable assigned within @node? */
 static bool is_bound(struct collector *k, const struct node *node, const struct symbol *s)
 {
 	bool is = false;
@@ -239,7 +257,7 @@ static void variable_called(struct collector *k, const struct symbol *s)
 		k->is_unknown |= is_bound(k, k->nodes[i], s);
 }
 
-/* A built-in calls what it gets as key=. */
+/* A built-in calls the function that it gets as key=. */
 static void key_called(struct collector *k, const struct node *call)
 {
 	for (uint32_t i = 1; i < call->n; i++) {

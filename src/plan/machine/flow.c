@@ -1,4 +1,32 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dynamic information-flow tracking: the labels of values while a plan runs.
+ *
+ * Explicit flows: each value carries a label, and the label of a result is the join of the labels
+ * of the operands. flow_new(), flow_part() and flow_old() label a result, by whether it was
+ * computed, is a part of a text, or existed before.
+ *
+ * Implicit flows: heap.guard is the label of the program counter, the join of all conditions on
+ * which control depends at this point. When a condition is evaluated, flow_raise() joins its label
+ * to the guard; at the end of the region that depends on it (its immediate post-dominator),
+ * flow_merge() restores the guard and joins it to all variables that the region *may* write,
+ * whichever branch ran. The compiler computes that write set before the run (compile_flow.c):
+ * without it, a branch that is not taken would leak its condition. Such labels are presumptions,
+ * see label/foreseen.c, because the write set is only an upper bound.
+ *
+ * Containers: a list, dict or set has two labels, its own (the choice of this object) and that of
+ * its structure (length, keys, order). Elements have their own. A read joins the structure; a whole
+ * (flow_whole()) joins everything reachable. "No sensitive upgrade": changing an object is refused
+ * (P_CHANGE) unless the choice of the object and the guard are below the label of its structure;
+ * otherwise another alias of the object would learn of the choice.
+ *
+ * Where the write set is unknown, for example at a call of an unknown function, any object may have
+ * changed. Relabelling the whole heap would be too slow, so a flow_event with an epoch is recorded,
+ * and each structure joins the events it missed when it is next looked at (caught_up()).
+ *
+ * All lookups are memoised in small direct-mapped caches: flow.h has the fast paths.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/flow.h"
 
 #include "label/foreseen.h"
@@ -129,7 +157,7 @@ uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most)
 	return capped;
 }
 
-/* The origins that are not of the plan itself. */
+/* The origins but those of the plan itself (plan, user, policy). */
 static uint32_t loud(struct vm *vm, uint32_t origins)
 {
 	struct labels *all = vm->flow.all;
@@ -144,7 +172,7 @@ static uint32_t loud(struct vm *vm, uint32_t origins)
 	return set;
 }
 
-/* What is of the plan itself tells nothing. */
+/* Remove the plan's own origins: a condition on the plan's own data is not an implicit flow. */
 static void only_loud(struct vm *vm, struct label *l)
 {
 	l->origins = loud(vm, l->origins);
@@ -184,7 +212,7 @@ uint32_t flow_choice_slow(struct vm *vm, uint32_t label)
 	return choice;
 }
 
-/* The structure's label with what happened since it was looked at. */
+/* The label of a structure, after joining the flow events since it was last looked at. */
 static uint32_t *caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 {
 	if (*seen != vm->h->epoch) {
@@ -201,7 +229,7 @@ static bool has_structure(struct val v)
 	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
 }
 
-/* Of what has one. */
+/* @v has a structure. */
 static uint32_t *structure(struct vm *vm, struct val v)
 {
 	return v.type == T_LIST ? caught_up(vm, &v.list->label, &v.list->seen)
@@ -235,13 +263,13 @@ int flow_unknown(struct vm *vm, uint32_t label)
 	return 0;
 }
 
-/* A look at all that is reachable. */
+/* A walk over everything that is reachable from a value. */
 struct label_walk {
 	struct vm *vm;
 	uint32_t mark;
-	uint32_t label;	 /* with @raises given to what is found, else of all that was found */
-	uint32_t choice; /* of the way to here */
-	bool raises;
+	uint32_t label;	 /* without @raises the join of all labels found; with it, what they get */
+	uint32_t choice; /* the labels on the path from the root to here */
+	bool raises;	 /* join `label` to each structure found */
 };
 
 static int walk_val(struct label_walk *w, struct val *v);
@@ -419,7 +447,7 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 			struct val *v = write_at(f, w->item[i]);
 			v->label = flow_join(vm, v->label, more);
 		}
-	/* That control is here says that it did not leave, if it could have. */
+	/* If the region could have been left early, reaching its end tells that it was not. */
 	vm->h->guard = w->is_left ? flow_join(vm, before, more) : before;
 }
 
@@ -452,7 +480,7 @@ uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_p
 	uint32_t planned = vm->flow.planned[is_text ? KIND_TEXT
 			: type == T_BOOL	    ? KIND_BOOL
 						    : KIND_NUMBER];
-	/* A part of what others gave is theirs. */
+	/* A part of somebody else's text stays theirs. */
 	enum flow_whose whose = is_part && is_text ? flow_whose(vm, label) : FLOW_OWN;
 	if (type == T_NONE || whose == FLOW_OTHERS)
 		return made;
@@ -468,7 +496,7 @@ uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v)
 	uint32_t said = literals->label(literals->ctx, v);
 	uint32_t plan = label_get(vm->flow.all, vm->flow.planned[KIND_TEXT]).origins;
 	bool is_plans = label_is_subset(vm->flow.all, plan, label_get(vm->flow.all, said).origins);
-	/* Whoever wrote what it is made of: the check may not know which value it is. */
+	/* Presumed, since the check may not know which value this is. */
 	return is_plans ? fresh : whose == FLOW_OWN ? 0 : flow_presumed(vm, fresh);
 }
 
@@ -514,7 +542,7 @@ void flow_new(struct vm *vm, struct val *out, uint32_t label)
 	*s = flow_join(vm, *s, label);
 }
 
-/* The parts of a text, in a list or a tuple. */
+/* Label the parts of a text, the elements of a list or tuple. */
 static void label_parts(struct vm *vm, struct val *item, uint32_t n, uint32_t label)
 {
 	for (uint32_t i = 0; i < n; i++)

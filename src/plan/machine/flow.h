@@ -6,53 +6,45 @@
 #include "plan/machine/compile.h"
 #include "plan/machine/vm.h"
 
-/*
- * Theory of operation. The label of a list, dict or set itself is that of the choice of it; what it
- * holds, and where, is its structure's label, which whoever reads an element gets as well.
- * heap.guard is the label of what decided that this place is reached. A branch that is not taken
- * tells as much as one that is: when a guard is raised, whatever the region may change gets the
- * guard, and at the region's end so do the variables it may write, see struct writes. A value whose
- * structure is below the choice of it must not be changed: whoever holds the others would learn of
- * the choice. Where the compiler does not know what is changed, all there is gets the guard: struct
- * flow_event.
- */
+/* flow.c explains how labels flow; the guard is the label of the program counter. */
 
-/* Turn labels on. @quiet: origins of the plan itself: they tell nothing when they guard. */
+/* Turn labels on. @quiet: the plan's own origins, which make no implicit flow as conditions. */
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const struct literals *literals);
 
-/* Is @a below @b, when what is presumed of both is so? */
+/* Is @a below @b, if the presumptions of both are taken as true? */
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
 uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
-/* Is it of nobody but the plan, its user, the policy; or of others; or of others if the check says
- * that they may have chosen it? */
+/* Whose data is it: only of the plan, its user or the policy; of others; or of others only if a
+ * presumption is true? */
 enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
 enum flow_whose flow_whose(struct vm *vm, uint32_t label);
-/* Of an f-string whose pieces have @label together: the plan's word, or see label_composed(). */
+/* The label of an f-string; @label is the join of its pieces. See label_composed(). */
 uint32_t flow_form(struct vm *vm, uint32_t label);
-/* What is only presumed of a guard. Where it stays the same, so that a value need not get it to be
- * what it says, it needs this: the check may find it impossible of the calls there, and so nobody
- * would be told of it, though it is possible of what the same data decided of the value within. */
+/* Only the presumed part of @guard. A region needs it even if the guard did not change inside: the
+ * check may rule the presumption out for calls in the region, but not for values it returns. */
 uint32_t flow_unsure(struct vm *vm, uint32_t guard);
-/* A condition decides on what comes. Returns: 0 or -1. */
+/* Control now depends on a condition labelled @label: raise the guard. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
-/* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
+/* Any existing object may have been changed under @label: record an event. Returns: 0 or -1. */
 int flow_unknown(struct vm *vm, uint32_t label);
-/* May what is said of a failure here repeat a value that is not of the plan itself? */
+/* May the message of a failure here contain data of others? */
 bool flow_may_tell(struct vm *vm);
-void flow_merge(struct vm *vm, struct frame *f, uint32_t region); /* the end of a region */
-/* Is @v a list, dict or set, and may its structure be changed here? */
+/* The end of a region: restore the guard, label what the region may have written. */
+void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
+/* Is @v a list, dict or set whose structure may be changed under this guard? */
 bool flow_may_change(struct vm *vm, struct val v);
-/* The structure of @v is changed and gets @label. Returns: 0, or -1 where it must not. */
+/* Join @label to the structure of @v, which is about to change. Returns: 0, or -1 if it must not.
+ */
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
-/* Give a result its label: one that is new, and computed; a part of a text, or parts; one that was
- * there. What is computed is the plan's word, and so is a part of a literal; but not a number that
- * the request says. */
+/* Label a result: flow_new() one that was computed, flow_part() a part of a text or a list of
+ * parts, flow_old() one that existed before. A computed value, or a part of a literal, also gets
+ * the origin "plan", unless it is a number that occurs in the request. */
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
 
-/* Instructions, operations and built-ins with labels. Returns: 0 or -1. */
+/* Run instructions, operations and built-ins, and label their results. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
 int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val *out);
@@ -60,17 +52,16 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 int flow_native(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out);
 
-/* ---- asked at every step: found here when they were asked before, else made in flow.c ---- */
+/* ---- at every step: memoised, the fast path here, the slow one in flow.c ---- */
 
-/* The least above both. Without memory the run fails at its next call. What a branch may have
- * written gets its guard as presumed only: of that the check may know better. */
+/* The least upper bound. Without memory the run fails at its next call. */
 uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
 {
 	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
 }
 
-/* Of what is computed of both: whoever endorsed those has not seen it. */
+/* The label of a value computed from both: the join without endorsements. */
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 {
@@ -80,7 +71,8 @@ static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
 
-/* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
+/* The label of a value without its elements (type, length, keys); or of everything reachable from
+ * it. Returns: LABEL_FAILED: too deep. */
 uint32_t flow_shape_slow(struct vm *vm, struct val v);
 static inline uint32_t flow_shape(struct vm *vm, struct val v)
 {
@@ -92,19 +84,20 @@ static inline uint32_t flow_whole(struct vm *vm, struct val v)
 	return v.type < T_LIST ? v.label : flow_whole_slow(vm, v);
 }
 
-/* Nobody chooses more than a value of the type can say. */
+/* Lower the kind to what a value of @type can say at most. */
 uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most);
 static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 {
 	enum label_kind most = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
-	/* The two of one label are not in one place. */
+	/* The two caps of one label have different slots. */
 	const struct flow_memo *m = &vm->flow.caps[(label * 2 + most) % FLOW_MEMO];
 	if (label == 0 || type > T_BIG)
 		return label;
 	return m->a == label ? m->result : flow_cap_slow(vm, label, most);
 }
 
-/* What a condition of that label guards. */
+/* The guard that a condition labelled @label makes: at most a bool, chosen, without the plan's own
+ * origins. */
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 {
@@ -114,14 +107,14 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 	return m->a == label ? m->result : flow_guard_slow(vm, label);
 }
 
-/* What the choice of a place says. */
+/* The label of what an index or key labelled @label selects. */
 uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
 {
 	return flow_guard(vm, label) ? flow_choice_slow(vm, label) : 0;
 }
 
-/* Of what is computed of @label: a value of @type, or a part of one. */
+/* The label of a value of @type computed from @label, or with @is_part of a part of a text. */
 uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_part);
 static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, bool is_part)
 {
@@ -136,11 +129,11 @@ static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, 
 	return now;
 }
 
-/* Of a value computed of @label: @fresh, or 0 if all of that is the plan's own, and the request or
- * the policy says the value. */
+/* The label of the value @v, computed from @label: @fresh, or 0 if @label is the plan's own and the
+ * request or the policy contains the value. */
 uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v);
 
-/* Of a number that is computed of what has both labels. */
+/* The label of a number computed from two labels. */
 uint32_t flow_said_number(struct vm *vm, uint32_t a, uint32_t b, struct val v);
 uint32_t flow_number_slow(struct vm *vm, uint32_t a, uint32_t b, uint32_t type);
 static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct val v)
@@ -151,6 +144,6 @@ static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct
 	if (a == b && a == vm->flow.counted)
 		return a;
 	const struct flow_memo *m = &vm->flow.counts[(a * 31 + b) % FLOW_MEMO];
-	const uint32_t key = b + 1; /* 0 is an empty one */
+	const uint32_t key = b + 1; /* 0: a free slot */
 	return m->a == a && m->b == key ? m->result : flow_number_slow(vm, a, b, v.type);
 }

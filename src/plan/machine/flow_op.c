@@ -1,4 +1,18 @@
-/* How labels go through instructions and built-ins. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transfer functions of the run: which labels each instruction, operation and built-in gives
+ *its result. All follow one scheme: compute the label of the operands, do the operation without
+ *labels, label the result. How much of an operand flows depends on what the operation looks at:
+ *
+ *	shape	type, length, keys (flow_shape()): len(), iteration, list()
+ *	whole	everything reachable (flow_whole()): str(), ==, json.dumps()
+ *	choice	the operand only selects (flow_choice()): an index, a key, a separator
+ *
+ * For built-ins the table builtin/builtin.def says which one applies (enum native_flow), and how a
+ * method changes its receiver (enum native_change). The label is computed *before* the operation
+ * runs, because the operation may change its operands.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/flow.h"
 
 #include "plan/machine/compile.h"
@@ -6,7 +20,7 @@
 #include "plan/value/int.h"
 #include "plan/value/table.h"
 
-/* Fresh values need not say more: what they are of is in them. */
+/* The result is new, so its label is the join of the operands and nothing else. */
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	bool is_whole = op == NUM_MOD && a.type == T_STRING;
@@ -46,8 +60,8 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 	return *label == LABEL_FAILED ? -1 : 0;
 }
 
-/* What is put at a place that somebody chose has been chosen by them, where that tells nothing, so
- * that it may be changed there. Who has it under another name sees it as the check does. */
+/* @v is stored at an index that is labelled @label: so is the structure of @v itself, provided that
+ * it may be changed here. Presumed, since another alias of @v is not stored there. */
 static void placed(struct vm *vm, struct val v, uint32_t label)
 {
 	if (label && flow_may_change(vm, v))
@@ -76,7 +90,8 @@ static int unpack(struct vm *vm, struct val x, struct val *out, const struct ins
 	return 0;
 }
 
-/* What the operands of an instruction tell its result. */
+/* Which operands of an instruction flow into its result: register b; three registers behind it;
+ * OLD: the result existed before. */
 enum { B = 1, REST = 2, OLD = 4 };
 static const uint8_t rules[N_OPS] = {
 	[OP_NEGATE] = B,
@@ -98,7 +113,7 @@ static uint32_t operands(struct vm *vm, const struct val *r, const struct ins *i
 	return label;
 }
 
-/* Displays: what is made is still new, so nobody else can tell. */
+/* Displays and comprehensions: no alias of the new container exists yet, so it may be changed. */
 static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 {
 	const struct val *r = f->base;
@@ -117,9 +132,10 @@ static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 }
 
 /*
- * What an element says of what it is taken from. A name that is not in a dict ends the run, so that
- * which names are there is not told by what is found; but a branch that would have put something
- * else there has left its guard with the names.
+ * What the structure of @x tells through an element read from it. A missing key of a dict ends the
+ * run, so an element that is found tells nothing about which other keys exist. Still, a branch that
+ * was not taken might have stored another element there; its guard is in the structure's label, so
+ * that counts as a presumption.
  */
 static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
 {
@@ -128,7 +144,7 @@ static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
 	return flow_join(vm, x.label, flow_presumed(vm, flow_shape(vm, x)));
 }
 
-/* A piece of an f-string: one thing is what it was, of many a text is made. */
+/* A piece of an f-string: a scalar keeps its label, a container is computed into a text. */
 static int format(struct vm *vm, const struct frame *f, const struct ins *i)
 {
 	struct val from = f->base[i->b];
@@ -221,7 +237,7 @@ bool flow_may_tell(struct vm *vm)
 	for (size_t k = 0; k < 3; k++)
 		if (at[k] < n)
 			label = flow_join(vm, label, flow_whole(vm, f->base[at[k]]));
-	/* Of a call with a shape, whatever stands behind the function. */
+	/* A call with a shape may use every register behind the function. */
 	uint32_t end = i->op == OP_CALL_SHAPE ? n : MIN(n, i->a + 1u + i->b);
 	for (uint32_t k = i->a; is_call && k < end; k++)
 		label = flow_join(vm, label, flow_whole(vm, f->base[k]));
@@ -237,7 +253,7 @@ static inline uint32_t items_label(
 	return label;
 }
 
-/* Of @label and the arguments: all that is in them, or what they are. */
+/* Join the arguments to @label: wholly, or with @is_whole false only their shapes. */
 static inline uint32_t args_label(
 	struct vm *vm, const struct args *args, uint32_t label, bool is_whole)
 {
@@ -256,7 +272,7 @@ static uint32_t dated(struct vm *vm, uint32_t label)
 	return label_intern(vm->flow.all, &l);
 }
 
-/* A date as a form says: it is one unless somebody else has chosen the form, or may have. */
+/* A date written in a format: of kind date, unless somebody else chose the format, or may have. */
 static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 {
 	if (form == 0)
@@ -266,13 +282,13 @@ static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 	return flow_join(vm, dated(vm, label), flow_presumed(vm, label));
 }
 
-/* Which names there are, of what is kept under its name. */
+/* What the names of the named arguments tell. */
 static uint32_t names_choice(struct vm *vm, const struct args *args)
 {
 	return flow_choice(vm, items_label(vm, args->names, args->n_named, 0, true));
 }
 
-/* What is given by name, to say how: key= and reverse= of what puts things in order. */
+/* What the values of key= and reverse= tell, which only determine an order. */
 static uint32_t named_choice(struct vm *vm, const struct args *args)
 {
 	return flow_choice(vm, items_label(vm, args->named, args->n_named, 0, true));
@@ -320,20 +336,20 @@ static int change(
 	if (native->change == CHANGE_WHOLE)
 		label = items_label(vm, args->item, args->n,
 			flow_join(vm, flow_whole(vm, self), named_choice(vm, args)), true);
-	/* Length, order and which keys there are say as much as a number. */
+	/* The structure (length, order, keys) says at most as much as a number. */
 	if (native->change >= CHANGE_ARGS)
 		label = flow_cap(vm, label, T_INT);
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
 }
 
-/* What is chosen of the list is a number by itself. */
+/* enumerate(): label the index in each pair. */
 static void label_places(struct vm *vm, struct val pairs, uint32_t label)
 {
 	for (uint32_t i = 0; pairs.type == T_LIST && i < pairs.list->n; i++)
 		flow_new(vm, &pairs.list->item[i].tuple->item[0], label);
 }
 
-/* A built-in that calls functions does so as its arguments decide. */
+/* A built-in that calls functions of the plan: how often depends on its arguments. */
 static uint32_t guard_of(struct vm *vm, const struct args *args)
 {
 	bool calls = false;
@@ -352,7 +368,7 @@ static bool is_among(struct val v, const struct val *item, size_t n)
 	return false;
 }
 
-/* sum() and json.decode() may give back a list, dict or set that they were given. */
+/* Is the result one of the arguments itself? sum() and json.decode() may return one. */
 static bool is_given(struct val v, const struct args *args)
 {
 	return v.type >= T_LIST &&
@@ -411,7 +427,7 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	vm->flow.called = 0;
 	int r = native_run(vm, native, self, args, out);
 	vm->h->guard = before;
-	/* What a key gives only says which comes first. */
+	/* The results of a key function only determine the order. */
 	uint32_t order = flow_choice(vm, vm->flow.called);
 	label = flow_join(vm, label, order);
 	r = label == LABEL_FAILED ? -1 : r;

@@ -17,8 +17,8 @@ struct iter {
 		struct tuple *tuple;
 		struct elems *elems;
 	};
-	uint32_t label;		/* of the shape of what is gone through */
-	int64_t at, left, step; /* T_RANGE: the next, how many, by how much; else a place */
+	uint32_t label;		/* of the shape of the iterable */
+	int64_t at, left, step; /* T_RANGE: next number, numbers left, step; else at: an index */
 };
 
 struct frame {
@@ -30,12 +30,13 @@ struct frame {
 	struct stack_chunk *chunk; /* of the registers before this frame */
 	struct val *sp;
 	uint32_t first_iter;
-	uint32_t guard;	 /* with labels: of the call */
-	uint32_t region; /* of code->writes: the innermost that goes on */
+	uint32_t guard;	 /* with labels: the guard at the call */
+	uint32_t region; /* index in code->writes: the innermost open region */
 	bool is_entry;	 /* its result ends the run */
 };
 
-/* What the world is to a program. Each returns 0, or -1 with the failure of the heap set. */
+/* The host of a program: its only outputs. Each returns 0, or -1 with the failure of the heap set.
+ */
 struct vm_host {
 	void *ctx;
 	int (*print)(void *ctx, const char *text, size_t bytes);
@@ -47,19 +48,19 @@ struct trace {
 	uint32_t at; /* offset in the source */
 };
 
-/* Which method a name means, by the place of its text. */
+/* Inline cache: which method a name means, by the address of its text. */
 struct method_cache {
 	const struct str *name;
 	uint32_t type;
 	const struct native *native;
 };
 
-/* Labels that were looked up before. */
+/* A memo of a label operation. */
 struct flow_memo {
 	uint32_t a, b, result;
 };
 
-/* Something was changed, it is not known what: everything that was there then has the label. */
+/* An unknown object was changed: every object older than `epoch` has the label. */
 struct flow_event {
 	uint32_t label, epoch;
 };
@@ -70,14 +71,14 @@ enum { FLOW_MEMO = 64 };
 struct flow_state {
 	struct labels *all; /* NULL: values carry no labels */
 	uint32_t quiet;
-	uint32_t plain;			 /* a label without endorsements, the one last seen */
-	uint32_t silent;		 /* a label that guards nothing, the one last seen */
-	uint32_t number[4];		 /* of small literals */
-	uint32_t planned[KIND_TEXT + 1]; /* what the plan made up, of that kind */
+	uint32_t plain;			 /* the last label seen that has no endorsements */
+	uint32_t silent;		 /* the last label seen that makes no guard */
+	uint32_t number[4];		 /* the labels of small literals */
+	uint32_t planned[KIND_TEXT + 1]; /* by kind: the label of values that the plan made */
 	const struct literals *literals;
 	uint64_t numbers; /* see struct literals */
-	uint32_t counted; /* a label of numbers that are computed, the one last seen */
-	uint32_t called;  /* of what functions gave to the built-in that called them */
+	uint32_t counted; /* the last label seen of computed numbers */
+	uint32_t called;  /* of the results of functions that the built-in called */
 	uint32_t n_walks;
 	struct flow_event *events;
 	uint32_t n_events, event_room;
@@ -106,13 +107,13 @@ struct vm {
 	struct arity arities[VM_METHODS];
 	struct flow_state flow;
 	uint32_t n_nested;	     /* runs within runs: built-ins that call functions */
-	const struct native *called; /* VM_CALLED: what the host is asked */
+	const struct native *called; /* VM_CALLED: the built-in that the host answers */
 	struct val call_self;
 	struct args call_args; /* positional and named, copied */
 	struct val *call_dest;
 	struct trace trace[VM_TRACE_MAX]; /* VM_FAILED: innermost first */
 	size_t n_trace;
-	bool is_private; /* VM_FAILED: what is said of it may repeat what is not of the plan */
+	bool is_private; /* VM_FAILED: the message may contain data of others */
 };
 
 /* Set up. @h, @host outlive it. Returns: 0 or -1. */
@@ -125,22 +126,22 @@ int vm_start(struct vm *vm, struct code *code, struct val *globals);
 /* Run until it is done, fails or calls the host; *out is the result. */
 enum vm_state vm_run(struct vm *vm, struct val *out);
 
-/* Answer the call that is open; vm_run() goes on. Afterwards the labels are those of @value. */
+/* Answer the open call: its result is @value, with the labels of @value. Then call vm_run(). */
 void vm_answer(struct vm *vm, struct val value);
 
 /* Call a value of the language from a built-in. It cannot suspend. Returns: 0 or -1. */
 int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *out);
 
-/* Where the calls that go on are, innermost first, into `trace`. */
+/* Write the open calls, innermost first, into `trace`. */
 void vm_trace(struct vm *vm);
 
-/* Forget a failure, and the calls that were open above @n_frames. */
+/* Clear a failure, and drop the calls above @n_frames. */
 void vm_unwind(struct vm *vm, uint32_t n_frames);
 
-/* An instruction that is not in the fast loop. Returns: 0 or -1. */
+/* Run an instruction that the fast loop does not handle. Returns: 0 or -1. */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i);
 
-/* What the compiler computed is wrong: the machine goes no further. Returns: -1. */
+/* Stop the run: the compiled code is inconsistent. Returns: -1. */
 int vm_broken(struct vm *vm, const struct frame *f, const char *what);
 
 /* The error of a variable without a value. Returns: -1. */

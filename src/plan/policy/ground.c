@@ -1,4 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Literal grounding. A planner may invent a recipient; a user who wrote "send it to
+ * ann@example.com" has chosen one. So a literal of the plan that occurs in the user's request gets
+ * the user's origin, and any other literal the origin "plan".
+ *
+ * "Occurs" means: as whole words, after folding case and spaces. Whole words matter, for "evil.com"
+ * must not be grounded by "not-evil.com" (is_edge()). Numbers are compared by value, so 1000 is
+ * grounded by "1,000". An f-string is grounded as a text with places: each place matches any one
+ * word of the request; the values at the places keep their own labels.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/policy/ground.h"
 
 #include "plan/value/int.h"
@@ -20,14 +31,14 @@ static bool is_digit(unsigned char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Letters, digits and whatever is not ASCII. */
+/* Letters, digits, and every character beyond ASCII. */
 static bool is_word(unsigned char c)
 {
 	unsigned char low = c | 0x20;
 	return is_digit(c) || (low >= 'a' && low <= 'z') || c == '_' || c >= 0x80;
 }
 
-/* Lower case, one space for many. Returns: the length; @out has room for @bytes. */
+/* Fold a text: lower case, one space for a run of them. Returns: the length; @out has @bytes. */
 static size_t fold(const char *text, size_t bytes, char *out)
 {
 	size_t n = 0;
@@ -42,8 +53,8 @@ static size_t fold(const char *text, size_t bytes, char *out)
 }
 
 /*
- * Does a word end at @at, seen in the direction @step? Within addresses, paths, dates and numbers
- * none does: "13" is not in "2024-05-13", nor "example" in "ann@example.com".
+ * Is there a word boundary at @at, seen in the direction @step? Addresses, paths, dates and numbers
+ * have no boundaries inside: "2024-05-13" does not contain "13", nor "ann@example.com" "example".
  */
 static bool is_edge(const struct ground *g, size_t at, int step)
 {
@@ -65,7 +76,7 @@ static bool is_in_request(const struct ground *g, const char *word, size_t bytes
 	size_t left = g->bytes;
 	while (has_word && left >= bytes && (at = memmem(from, left, word, bytes))) {
 		size_t start = (size_t)(at - g->text);
-		/* In front of the first one there is an edge: (size_t)-1 is beyond the end. */
+		/* The begin of the text is a boundary: (size_t)-1 is beyond its end. */
 		if (is_edge(g, start - 1, -1) && is_edge(g, start + bytes, 1))
 			return true;
 		left -= (size_t)(at - from) + 1;
@@ -74,7 +85,7 @@ static bool is_in_request(const struct ground *g, const char *word, size_t bytes
 	return false;
 }
 
-/* An edge, or as in "the k-th": a part of an address or a date is no place for another one. */
+/* May a value end here: at a boundary, or before a suffix as in "the k-th"? */
 static bool is_place_end(const struct ground *g, size_t at)
 {
 	return is_edge(g, at, 1) ||
@@ -82,8 +93,8 @@ static bool is_place_end(const struct ground *g, size_t at)
 			!is_digit((unsigned char)g->text[at + 1]));
 }
 
-/* The word, or {what is in braces}, that a value stands for. Returns: the place behind it, or @at.
- */
+/* Skip the word, or {text in braces}, that a value stands for. Returns: the offset behind it; @at:
+ * no word here. */
 static size_t skip_word(const struct ground *g, size_t at)
 {
 	size_t end = at;
@@ -96,7 +107,7 @@ static size_t skip_word(const struct ground *g, size_t at)
 	return is_edge(g, at - 1, -1) && is_place_end(g, end) ? end : at;
 }
 
-/* Does a text with places stand in the request at @at? */
+/* Does the request, at @at, match a text with places for values? */
 static bool is_form_at(const struct ground *g, size_t at, const char *form, size_t bytes)
 {
 	bool has_edge = is_edge(g, at - 1, -1);
@@ -122,7 +133,7 @@ static bool is_form_in_request(const struct ground *g, const char *form, size_t 
 	return false;
 }
 
-/* The numbers of the request, one by one: "1,000.50" is one. Returns: the place behind it. */
+/* Read one number of the request, such as "1,000.50". Returns: the offset behind it. */
 static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX_BYTES])
 {
 	size_t n = 0;
@@ -141,7 +152,7 @@ static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX
 	return at;
 }
 
-/* The next one from *at on, which goes behind it. Returns: false when it is none. */
+/* Read the next number from *at on, and move *at behind it. Returns: false: not a number. */
 static bool read_number(
 	const struct ground *g, size_t *at, char text[NUMBER_MAX_BYTES], double *out)
 {
@@ -236,7 +247,7 @@ static bool is_users(const struct ground *g, struct val v)
 	char small[256];
 	if (v.type == T_INT || v.type == T_FLOAT || v.type == T_BIG)
 		return has_number(g, v);
-	/* What is longer than the request is not in it, whatever its spaces are. */
+	/* A literal longer than the request cannot be in it. */
 	if (v.type != T_STRING || v.str->n_bytes == 0)
 		return false;
 	char *word = v.str->n_bytes <= sizeof small ? small : malloc(v.str->n_bytes);

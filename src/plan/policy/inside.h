@@ -10,7 +10,7 @@ struct policy_reader {
 	struct table *names; /* text → constant */
 };
 
-/* What a test of the policy calls, and what is expected. */
+/* A test(…) of the policy: the call and the expected ruling. */
 struct policy_case {
 	struct policy_case *next;
 	const struct tool *tool;
@@ -19,20 +19,21 @@ struct policy_case {
 	enum policy_ruling expect;
 };
 
-/* Trusted are items of principals that end with one of `list`; `tool` is an atom. */
+/* Items of the tool are trusted if their owner ends with an element of `list`. `tool` is an atom.
+ */
 struct trusted_items {
 	struct trusted_items *next;
 	uint32_t tool;
 	struct val list;
 };
 
-/* A word that stands for a number. A table of them is ended by a row without text. */
+/* A word and its number. The last row of a table has no text. */
 struct policy_word {
 	const char *text;
 	int value;
 };
 
-/* A diagnostic. Returns: -1, which compilers and analysers see. */
+/* Add a diagnostic. Returns: -1, which compilers and analysers can see. */
 #define policy_fail(...)    heap_negative(policy_say(__VA_ARGS__))
 #define policy_unknown(...) heap_negative(policy_say_unknown(__VA_ARGS__))
 int policy_say(struct policy_reader *r, int code, const struct node *at, const char *hint,
@@ -40,7 +41,7 @@ int policy_say(struct policy_reader *r, int code, const struct node *at, const c
 int policy_say_unknown(struct policy_reader *r, int code, const struct node *at, const char *what,
 	const char *word, const char *near);
 
-/* The name of a NODE_NAME, of the function of a call. Returns: NULL. */
+/* The name in a NODE_NAME; the name of the function that is called. Returns: NULL: another node. */
 const char *policy_name(const struct node *node);
 const char *policy_callee(const struct node *node);
 /* A constant: text, number, True, None, or a list of them as a tuple. Returns: 0 or -1. */
@@ -49,7 +50,7 @@ int policy_strings(struct policy_reader *r, const struct node *node, struct val 
 int policy_text(struct policy_reader *r, const struct node *node, const char **out);
 int policy_word(struct policy_reader *r, const struct node *node, const struct policy_word *words,
 	int *out);
-/* The tool or the parameter that a string names. Returns: 0 or -1. */
+/* The tool, the parameter, that a string names. Returns: 0 or -1. */
 int policy_tool(struct policy_reader *r, const struct node *node, const struct tool **out);
 int policy_param(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, int *out);
@@ -58,13 +59,13 @@ int policy_field(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, struct val name);
 /* greatest("size", of = "drive.list", field = "id", said = ["largest"]), least(…). */
 int policy_extreme(struct policy_reader *r, const struct node *call, struct clause *out);
-/* A kind, a clause list, an origin as a set, a whole value() of a test. Returns: 0 or -1. */
+/* Read a kind, a list of clauses, an origin as a set, a value() of a test. Returns: 0 or -1. */
 int policy_kind(struct policy_reader *r, const struct node *node, struct kind *out);
 int policy_clauses(struct policy_reader *r, const struct node *node, struct clauses *out);
 int policy_origin(struct policy_reader *r, const struct node *node, uint32_t *set);
 int policy_value(struct policy_reader *r, const struct node *node, struct policy_arg *out);
 
-/* A field of an item of a result; T_UNSET when it has none. */
+/* A field of an item of a result; T_UNSET: it has no such field. */
 struct val policy_member(struct val item, struct val name);
 
 /* Declarations. Returns: 0 or -1. */

@@ -1,4 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a policy. A policy file has the syntax of plans, but is never run: it is parsed, and its
+ * top-level calls (trust, rule, deny, test) are read as declarations with constant arguments. Every
+ * name of a tool, parameter or field is checked against the tools, and a tool with an effect must
+ * have a rule for each of its parameters (coverage), so that a typing error cannot open a hole.
+ *
+ * Without a policy each tool gets a rule from its own annotations: reads are allowed, effects need
+ * trusted arguments under a trusted guard, or a person's approval.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/policy/inside.h"
 
 #include "plan/value/str.h"
@@ -36,7 +46,7 @@ static int read_literals(struct policy_reader *r, const struct node *call)
 	return policy_strings(r, call->kid[1], &r->p->literals);
 }
 
-/* The rules that follow from what a tool says of itself. */
+/* Without a policy: derive a rule from the annotations of a tool. */
 static int default_rule(struct policy *p, size_t i)
 {
 	static const struct clause trusted = {.kind = CLAUSE_TRUSTED};
@@ -115,7 +125,7 @@ static int read_constant(struct policy_reader *r, const struct node *node)
 	return is_new < 0 ? -1 : 0;
 }
 
-/* Every declaration is looked at, so that one look shows all that is wrong. */
+/* Read every declaration, also after an error, so that one run reports all mistakes. */
 static void read_all(struct policy_reader *r, const struct node *tree)
 {
 	bool has_defaults = false;
@@ -160,7 +170,7 @@ static int set_up(struct policy *p, const struct source *src, const struct tool_
 
 static int parse_source(struct policy *p, struct diags *diags)
 {
-	/* f-strings and the like would be no constants anyhow; operators on sets of clauses are. */
+	/* The dialect of plans, for the syntax only: values have to be constants. */
 	const struct dialect dialect = DIALECT_PLAN;
 	struct node *tree;
 	struct val names;

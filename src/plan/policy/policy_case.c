@@ -64,7 +64,7 @@ int policy_read_case(struct policy_reader *r, const struct node *call)
 	return 0;
 }
 
-/* Which parameter made it so. */
+/* The name of the parameter that led to the ruling. */
 static const char *blame(const struct policy_case *one, const struct policy_answer *answer,
 	size_t n, enum policy_ruling got)
 {
@@ -88,7 +88,7 @@ size_t policy_test(struct policy *p, struct diags *diags, size_t *n_run)
 		const struct policy_call call = {
 			.tool = one->tool, .arg = one->arg, .guard = one->guard};
 		size_t n = policy_decide(p, &call, answer);
-		/* A limit alone is not held against a single call. */
+		/* A limit is not tested by a single call. */
 		for (size_t i = 0; i < n; i++)
 			if (answer[i].check == CHECK_LIMIT && answer[i].proof == POLICY_DEPENDS)
 				answer[i].proof = POLICY_PROVED;

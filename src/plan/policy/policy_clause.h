@@ -1,18 +1,18 @@
-/* What a policy asks of a value. SPDX-License-Identifier: Apache-2.0 */
+/* Clauses: the conditions of a policy on a value. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "label/label.h"
 #include "plan/value/value.h"
 
 enum clause_kind {
-	CLAUSE_TRUSTED,	 /* all of its origins are */
-	CLAUSE_CHOSEN,	 /* all of it is of origins that are, or of `givers`: others only chose */
-	CLAUSE_APPROVED, /* a person said yes to it */
-	CLAUSE_AT_MOST,	 /* nobody could choose more than that */
-	CLAUSE_GREATEST, /* of that item of a list, and the request has a word for it */
+	CLAUSE_TRUSTED,	 /* all origins are trusted */
+	CLAUSE_CHOSEN,	 /* all givers are trusted or among `givers`; choosers do not matter */
+	CLAUSE_APPROVED, /* a person approved the value */
+	CLAUSE_AT_MOST,	 /* the kind is at most `kind` */
+	CLAUSE_GREATEST, /* the greatest item of a list, if the request asks for it in a word */
 	CLAUSE_LEAST,
-	CLAUSE_ENDS_WITH, /* a text, or a list of texts: each ends with one of `list` */
-	CLAUSE_MEMBER,	  /* the same: each is one of `list` */
+	CLAUSE_ENDS_WITH, /* a text or list of texts: each ends with an element of `list` */
+	CLAUSE_MEMBER,	  /* the same: each is an element of `list` */
 };
 
 struct clause {
@@ -23,7 +23,7 @@ struct clause {
 	const struct extreme *extreme;
 };
 
-/* One of them is enough; none of them is in it: nothing is asked. */
+/* Alternatives: one that holds is enough. An empty list demands nothing. */
 struct clauses {
 	const struct clause *item;
 	uint32_t n, start, end;

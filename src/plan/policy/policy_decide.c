@@ -1,4 +1,22 @@
-/* Clauses against labels and values. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decision: one function for the check, which knows labels only, and for the run, which knows
+ * the values too.
+ *
+ * policy_decide() asks a fixed list of questions about a call (enum policy_check): is there a rule;
+ * may this guard decide on the call; for each parameter, does one of the `allow` clauses hold, none
+ * of the `deny` clauses, and do the readers cover the recipients; are the limits kept. Each answer
+ * is one of three: PROVED or REFUTED whatever the values will be, or DEPENDS, if only the run can
+ * tell. In the run nothing depends any more.
+ *
+ * Clauses of `allow` are alternatives, so the best answer counts; for everything else the worst.
+ * The default is to deny: a call without a rule is refuted, and so is a value for which no clause
+ * holds.
+ *
+ * The second half of the file computes the labels of results, which is where origins and readers
+ * enter a plan.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/policy/inside.h"
 
 #include "plan/policy/policy_list.h"
@@ -18,7 +36,7 @@ static bool is_sound(const struct policy *p, uint32_t label)
 	return label != LABEL_FAILED && !labels_has_failed(p->labels);
 }
 
-/* Of an item: whose it is decides. */
+/* Is the origin of an item trusted? That depends on its owner. */
 static enum policy_proof trusts_item(const struct policy *p, const char *text)
 {
 	const char *of = strchr(text, '#');
@@ -49,7 +67,7 @@ static enum policy_proof trusts_all(const struct policy *p, uint32_t origins, bo
 		return POLICY_REFUTED;
 	for (size_t i = 0; (atom = label_nth(p->labels, origins, i)); i++) {
 		const char *text = label_text(p->labels, atom);
-		/* Which calls there are is the plan's to say: that it is code says so too. */
+		/* The planner may decide which calls are made: "plan" is fine as a guard. */
 		if (label_is_subset(p->labels, label_set(p->labels, atom), p->trusted) ||
 			(is_guard && strcmp(text, "plan") == 0))
 			continue;
@@ -65,7 +83,7 @@ enum policy_proof policy_trusts(const struct policy *p, uint32_t label)
 				  : POLICY_REFUTED;
 }
 
-/* Of items that are not known yet: may they be of one who may give? */
+/* An item whose owner is unknown before the run: may the owner be one of the givers? */
 static bool is_some_giver(const struct policy *p, const struct clause *c, const char *text)
 {
 	size_t n = strlen(text);
@@ -78,7 +96,7 @@ static bool is_some_giver(const struct policy *p, const struct clause *c, const 
 	return false;
 }
 
-/* Others may have chosen which of it, if what there was to choose from is trusted here. */
+/* chosen(): are all givers trusted, or among the clause's givers? Choosers do not matter. */
 static enum policy_proof gives_all(const struct policy *p, const struct clause *c, uint32_t label)
 {
 	enum policy_proof worst = POLICY_PROVED;
@@ -111,7 +129,7 @@ static bool is_approved(const struct policy *p, uint32_t set)
 
 typedef bool text_test(const void *arg, struct val v);
 
-/* Is it so of every text in @v? What is neither text nor a list of texts fails. */
+/* Does the test hold for every text in @v? Anything but a text or a list of texts fails. */
 static bool all_texts(struct val v, uint32_t depth, text_test *test, const void *arg)
 {
 	if (v.type != T_LIST && v.type != T_TUPLE)
@@ -142,7 +160,7 @@ static bool is_member(const void *arg, struct val v)
 	return false;
 }
 
-/* Is it what a word of the request means, of what the run has listed? */
+/* Is @v the item that the request asks for, among those that the run has listed? */
 static enum policy_proof is_extreme(
 	const struct policy_listed *l, const struct extreme *e, struct val v)
 {
@@ -190,7 +208,7 @@ static enum policy_proof prove(const struct question *q, const struct clause *c)
 	return holds ? POLICY_PROVED : POLICY_REFUTED;
 }
 
-/* The best of them: one is enough. */
+/* Alternatives: the best answer counts. */
 static enum policy_proof prove_any(const struct question *q, const struct clauses *all)
 {
 	enum policy_proof best = POLICY_REFUTED;
@@ -203,7 +221,7 @@ static enum policy_proof prove_any(const struct question *q, const struct clause
 	return best;
 }
 
-/* Of deny: one part of the value for which one of them may hold is too much. */
+/* deny: refuted if a clause may hold for any part of the value. */
 static enum policy_proof prove_none(const struct question *q, const struct clauses *all)
 {
 	struct val v = q->arg->value;
@@ -381,7 +399,7 @@ static uint32_t declared(const struct policy *p, const struct result_rule *rule,
 	uint32_t id = label_intern(p->labels, &l);
 	if (rule && rule->launders)
 		return id;
-	/* What went in is in what comes out, but as much as that says only. */
+	/* The arguments flow into the result; the kind is that of the result. */
 	struct label in = inputs == LABEL_FAILED ? l : label_get(p->labels, inputs);
 	in.kind = (struct kind){.rank = KIND_CONST};
 	in.choosers = in.is_composed = 0;
@@ -405,7 +423,7 @@ uint32_t policy_result(const struct policy *p, const struct tool *tool, uint32_t
 {
 	const struct rule *rule = rule_of(p, tool);
 	bool is_each = rule && rule->result.is_each;
-	/* That there are items, and how many, is for everybody. */
+	/* With a rule by item, everybody may know how many items there are. */
 	uint32_t readers = rule && !is_each ? reader_set(p, rule->result.readers) : LABEL_ALL;
 	return declared(p, rule ? &rule->result : NULL, policy_atom(p, "tool", tool->name, NULL),
 		readers, inputs);
@@ -443,7 +461,7 @@ static bool collect(const void *arg, struct val v)
 	return true;
 }
 
-/* Of an object, who is named in it: {"ann@example.com": "rw"}. */
+/* Collect the readers named in a value: texts, and the keys of {"ann@example.com": "rw"}. */
 static void collect_all(const struct collected *to, struct val v)
 {
 	for (uint32_t i = 0; v.type == T_DICT && i < v.table->n_entries; i++)
@@ -451,7 +469,7 @@ static void collect_all(const struct collected *to, struct val v)
 	(void)all_texts(v, 0, collect, to);
 }
 
-/* Whose it is: "?" when it does not say so in a way that can be believed. */
+/* The owner of an item; "?": the field is missing or malformed. */
 static const char *owner_of(struct val item, struct val name)
 {
 	struct val v = policy_member(item, name);
@@ -461,7 +479,8 @@ static const char *owner_of(struct val item, struct val name)
 	return is_text ? v.str->data : "?";
 }
 
-/* Of an item and what is the owner's in it, or of the rest: that is nobody's in particular. */
+/* The label of an item: with @is_said of the fields that its owner wrote, else of the other fields,
+ * which have no particular owner. */
 static uint32_t item_label(const struct policy *p, const struct tool *tool, uint32_t inputs,
 	struct val item, bool is_said)
 {
@@ -476,13 +495,13 @@ static uint32_t item_label(const struct policy *p, const struct tool *tool, uint
 		: !is_known			   ? "*"
 		: is_nobodys			   ? "?"
 						   : owner_of(item, r->origin);
-	/* Without an owner, items still have readers of their own. */
+	/* Items without an owner field still have readers of their own. */
 	if (!of && r->readers.type != T_UNSET)
 		of = is_known ? "?" : "*";
 	for (uint32_t i = 0; is_known && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
 		collect_all(&to, policy_member(item, r->readers.tuple->item[i]));
 	uint32_t id = declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
-	/* Before the run both: nobody's it is for sure, and of its readers nothing is known. */
+	/* Before the run the readers are unknown, so join both. */
 	return is_nobodys && !is_known
 		? label_join(p->labels, id,
 			  declared(p, r, policy_atom(p, "tool", tool->name, "?"), readers, inputs))

@@ -97,7 +97,7 @@ static bool is_number(struct val v)
 	return val_is_int(v) || (v.type == T_FLOAT && v.f == v.f);
 }
 
-/* The one that has the most: None when there is no one, or not all of them say how much. */
+/* The item with the greatest (or least) `by`. None: it is not unique, or an item lacks a number. */
 static struct val extreme_of(const struct extreme *e, struct val list)
 {
 	struct val best = VAL_UNSET, found = VAL_NONE;
@@ -121,7 +121,8 @@ int policy_list(struct policy_listed *l, const struct policy *p, const struct to
 	struct heap *h, struct val result)
 {
 	for (const struct extreme *e = p->extremes; e && !l->is_late; e = e->next) {
-		/* What counts is what there was before the plan did anything: the first time. */
+		/* Only the first list counts: it shows the state before the plan changed anything.
+		 */
 		if (e->tool != tool || l->item[e->index].type != T_UNSET)
 			continue;
 		struct val found = extreme_of(e, result);

@@ -1,32 +1,32 @@
-/* greatest(…) and least(…): a word of the request names one of what a tool lists. What the word
- * means stands in the policy, what there is the tool says: nothing of it is the plan's.
+/* greatest(…) and least(…): a word of the request, such as "the largest file", names one item of a
+ * list. The policy defines what the word means, a tool lists the items; the plan has no say in it.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/policy/policy.h"
 
-/* CLAUSE_GREATEST, CLAUSE_LEAST: `field` of that item of what `tool` lists that has the most `by`.
- */
+/* CLAUSE_GREATEST, CLAUSE_LEAST: `field` of the item, among those that `tool` lists, whose `by` is
+ * the greatest or least. */
 struct extreme {
 	struct extreme *next;
 	const struct tool *tool;
 	struct val by, field; /* names of fields */
-	struct val said;      /* tuple of strings: words of a request that mean it */
+	struct val said;      /* tuple of strings: the words of a request that ask for it */
 	bool is_least;
 	uint32_t index; /* in struct policy_listed */
 };
 
-/* What greatest(…) and least(…) mean: what the request says, and what a run has listed. */
+/* What the clauses mean in one run. */
 struct policy_listed {
-	bool *is_said;	  /* by number of the clause: the request has a word for it */
-	struct val *item; /* and what it means; T_UNSET: nothing yet */
-	bool is_late;	  /* the run has changed something: what it lists now may be its own */
+	bool *is_said;	  /* by clause: the request contains one of its words */
+	struct val *item; /* by clause: the item meant; T_UNSET: not listed yet */
+	bool is_late;	  /* the run has changed data: later lists may contain its own items */
 };
 
 /*
- * What a run knows of lists. policy_hears() is asked of each word that means something in a
- * request; policy_list() is told each result of a call without arguments, policy_change() each call
- * before it is made. Texts are copied into @h.
+ * Follow a run. @hears: does the request contain a word? policy_list() has to get the result of
+ * each call without arguments, policy_change() each call before it is made. Texts are copied into
+ * @h.
  *
  * Returns: 0, or -1 without memory.
  */

@@ -36,7 +36,7 @@ static int read_number(struct policy_reader *r, const struct node *node, double 
 	return 0;
 }
 
-/* covers("recipients"): who gets it must be among its readers. */
+/* covers("recipients"): every recipient must be among the readers of this parameter. */
 static int read_covers(struct policy_reader *r, const struct node *node, const struct tool *tool,
 	struct param_rule *rule)
 {
@@ -71,7 +71,7 @@ static int param_option(struct policy_reader *r, const struct node *arg, const s
 		return policy_unknown(r, P_WORD, arg, "option called", arg->value.str->data, NULL);
 	if (policy_clauses(r, node, &rule->deny) < 0)
 		return -1;
-	/* What is not known to be trusted is not known to be untrusted. */
+	/* A clause about labels cannot be denied: not provably trusted does not mean untrusted. */
 	for (uint32_t i = 0; i < rule->deny.n; i++)
 		if (rule->deny.item[i].kind < CLAUSE_ENDS_WITH)
 			return policy_fail(r, P_VALUE, node, "deny = ends_with([…])",
@@ -133,7 +133,7 @@ static int read_param(struct policy_reader *r, const struct node *arg, struct ru
 	return 0;
 }
 
-/* at_most_per_run(3, amount = 100): calls, and the sum of a parameter. */
+/* at_most_per_run(3, amount = 100): a limit of calls, and of the sum of a parameter. */
 static int read_limit(struct policy_reader *r, const struct node *call, struct rule *rule)
 {
 	const char *name = policy_callee(call);
@@ -159,7 +159,7 @@ static int read_limit(struct policy_reader *r, const struct node *call, struct r
 	return 0;
 }
 
-/* A field of what the tool returns, or of its items, as far as it says what that is. */
+/* Check that the declared result, or its items, have a field. Undeclared results have any. */
 int policy_field(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, struct val name)
 {
@@ -178,7 +178,7 @@ int policy_field(
 			  near.best);
 }
 
-/* Fields that an each() names. */
+/* Check the fields that an each() names. */
 static int check_fields(struct policy_reader *r, const struct node *node, const struct rule *rule)
 {
 	if (!rule->result.is_each)
@@ -232,7 +232,7 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 	return check_fields(r, call, rule);
 }
 
-/* Whatever decides on a call has only chosen: that says nothing of who it is. */
+/* when = …: the guard of a call has choosers only, so a chosen() clause would always hold. */
 static int read_when(struct policy_reader *r, const struct node *node, struct rule *rule)
 {
 	if (policy_clauses(r, node, &rule->when) < 0)
@@ -273,7 +273,7 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 		return read_result(r, node, rule);
 	if (str_is(arg->value, "launder"))
 		return read_bool(r, node, &rule->result.launders);
-	/* Somebody who meant a parameter is best told which there are. */
+	/* An unknown name is most likely a misspelt parameter. */
 	int i;
 	if (policy_param(r, arg, rule->tool, &i) < 0)
 		return -1;
@@ -290,7 +290,7 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 	return policy_fail(r, P_VALUE, node, hint, "a parameter is control or payload");
 }
 
-/* A tool with an effect: each of its parameters is looked after, and so is its guard. */
+/* Coverage: a tool with an effect needs a rule for each parameter, and for its guard. */
 static int check_coverage(
 	struct policy_reader *r, const struct node *call, struct rule *rule, bool has_effect)
 {

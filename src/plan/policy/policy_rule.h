@@ -10,25 +10,25 @@ enum rule_role { ROLE_NONE, ROLE_CONTROL, ROLE_PAYLOAD };
 struct param_rule {
 	enum rule_role role;
 	struct clauses allow, deny;
-	int covers; /* the parameter whose texts must be readers of this one; -1: none */
-	bool asks;  /* otherwise = ask; else deny */
+	int covers; /* index of the parameter whose values must be readers of this one; -1: unset */
+	bool asks;  /* otherwise = ask; false: deny */
 	bool has_limit;
-	double limit; /* of the sum over a run */
+	double limit; /* of the sum over one run */
 	uint32_t limit_index;
 	uint32_t at;
 };
 
 enum effect { EFFECT_READ, EFFECT_WRITE, EFFECT_EXTERNAL, EFFECT_DESTRUCTIVE, EFFECT_PAYMENT };
 
-/* What is known of a result, or of each item of it. */
+/* The declared labels of a result, or of each item of it. */
 struct result_rule {
 	bool is_each;
-	struct val origin;  /* is_each: name of the field that says whose it is; or T_UNSET */
-	struct val says;    /* is_each: tuple of fields that are its owner's word; T_UNSET: all */
+	struct val origin;  /* is_each: name of the field with the item's owner; or T_UNSET */
+	struct val says;    /* is_each: tuple of the fields that the owner wrote; T_UNSET: all */
 	struct val readers; /* tuple: of field names (is_each) or of readers; T_UNSET: public */
 	bool has_kind;
 	struct kind kind;
-	bool launders; /* what went in is not in what comes out */
+	bool launders; /* the result does not contain the arguments: their labels end here */
 };
 
 struct rule {
@@ -46,14 +46,14 @@ struct rule {
 
 struct policy {
 	struct heap heap;
-	struct source src; /* text NULL: there is no policy */
+	struct source src; /* text NULL: derived from annotations */
 	const struct tool_set *tools;
 	struct labels *labels;
-	struct rule **rule;	     /* by number of the tool; NULL: none */
-	bool *is_denied;	     /* by number of the tool: deny("…") */
-	uint32_t trusted;	     /* a set of origins */
+	struct rule **rule;	     /* by index of the tool; NULL: the tool has no rule */
+	bool *is_denied;	     /* by index of the tool: deny("…") */
+	uint32_t trusted;	     /* the set of trusted origins */
 	struct trusted_items *items; /* trust(tool("…", principals = […])) */
-	struct val literals;	     /* tuple of strings: literals that are the policy's */
+	struct val literals;	     /* tuple of strings: literals whose origin is the policy */
 	struct policy_case *cases, *last_case;
 	struct extreme *extremes;
 	uint32_t n_limits, n_extremes;

@@ -1,4 +1,16 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comparing texts with the lists of ends_with() and member(), asymmetrically.
+ *
+ * To allow, there must be one reading only: policy_ends_with("ann@example.com", "@example.com")
+ * holds for a plain address and fails for "a%b@example.com" or two addresses in one text, since a
+ * mail program may deliver those elsewhere.
+ *
+ * To deny, any reading counts: the text may be a list in one string, percent-encoded, of another
+ * case, a number in hexadecimal, or contain characters that look like others. Where the answer is
+ * unclear, the functions lean to the safe side: false for allow, true for deny.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/policy/policy_text.h"
 
 #include "base/utf8.h"
@@ -12,7 +24,7 @@
 
 enum { PARTS_DEPTH_MAX = 8, SHORT_BYTES = 64, READINGS_MAX = 2 };
 
-/* A stretch of a text. */
+/* A part of a text. */
 struct piece {
 	const char *at;
 	size_t n;
@@ -24,8 +36,8 @@ static struct piece piece_of(const struct str *s)
 }
 
 /*
- * Characters that stand for others (by compatibility forms of Unicode), that combine, are not seen,
- * are spaces or controls: what a text with one of them is, another program may see otherwise.
+ * Characters that another program may read differently: compatibility forms of Unicode, combining
+ * and invisible characters, spaces, controls.
  */
 static bool is_unclear(int32_t c)
 {
@@ -80,7 +92,7 @@ static bool is_alnum(int32_t c)
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* What stands between words for somebody: no letter, no digit, none of . - _ */
+/* A separator of words for some program: anything but letters, digits and . - _ */
 static bool is_break(int32_t c)
 {
 	static const int32_t ranges[][2] = {{0xa1, 0xbf}, {0xd7, 0xd7}, {0xf7, 0xf7},
@@ -107,7 +119,7 @@ static size_t count(struct piece p, char c)
 	return n;
 }
 
-/* One thing: what holds a space or a separator may be two. */
+/* Is it one word, without a space or a separator? */
 static bool is_one(struct piece p)
 {
 	for (size_t i = 0; i < p.n; i++)
@@ -145,7 +157,7 @@ bool policy_ends_with(const char *text, size_t bytes, const struct str *end)
 	size_t n = end->n_bytes;
 	if (bytes == 0 || bytes < n || memcmp(text + bytes - n, end->data, n) != 0)
 		return false;
-	/* The end itself is the policy's word; in front of an @ stands somebody. */
+	/* The policy wrote the end; the part before the @ is untrusted. */
 	const struct piece all = {text, bytes}, before = {text, bytes - n};
 	if (count(all, '@') == 0)
 		return is_one(before);
@@ -157,7 +169,7 @@ static int32_t fold(int32_t c)
 	return c == 0x3c2 ? 0x3c3 : char_lower(c);
 }
 
-/* Whatever the case. */
+/* Equal, ignoring case. */
 static bool is_alike(struct piece a, struct piece b)
 {
 	while (a.n > 0 && b.n > 0)
@@ -184,13 +196,13 @@ static struct piece trimmed(struct piece p)
 	return without_dots(p);
 }
 
-/* A name of a domain may be written in another way. */
+/* May the text contain an encoded name of a domain? */
 static bool may_be_encoded(struct piece text, struct piece name)
 {
 	return !is_ascii(name) && memmem(text.at, text.n, "xn--", 4);
 }
 
-/* Dots and dashes around it are no part of a word. */
+/* Without the dots and dashes at the end. */
 static struct piece without_tail(struct piece p)
 {
 	while (p.n > 0 && strchr(".-_", p.at[p.n - 1]))
@@ -216,7 +228,8 @@ static bool ends_alike(struct piece text, struct piece end)
 	return is_alike((struct piece){text.at + from, text.n - from}, end);
 }
 
-/* Whatever comes behind it: a path, a port, a query, a stream of a file ("a.exe::$DATA"). */
+/* Does a word of @text end with @end, whatever follows: a path, a port, a query, a stream of a file
+ * ("a.exe::$DATA")? */
 static bool a_word_may_end(struct piece text, struct piece end)
 {
 	struct piece rest = text;
@@ -243,7 +256,7 @@ static bool may_end(struct piece text, struct val one)
 	return !is_plain_address(text, text.n) || ends_alike(text, without_dots(end));
 }
 
-/* The digits of any script. */
+/* The value of a digit of any script. */
 static int32_t plain_digit(int32_t c)
 {
 	static const int32_t zeros[] = {0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66,
@@ -259,7 +272,7 @@ static int32_t plain_digit(int32_t c)
 	return c;
 }
 
-/* A text as programs read numbers: "5.0", "0x5", "0b101"; "010" is ten, or eight. */
+/* The numbers that programs may read a text as: "5.0", "0x5", "0b101"; "010" is ten or eight. */
 static size_t read_number(const char *text, double out[READINGS_MAX])
 {
 	char *end;
@@ -279,7 +292,7 @@ static size_t read_number(const char *text, double out[READINGS_MAX])
 	return n + (*end == '\0');
 }
 
-/* Returns: how many numbers the text may be; without memory it may be any, which is -1. */
+/* Returns: how many numbers the text may be; -1 without memory: it may be any. */
 static int numbers_of(struct piece p, double out[READINGS_MAX])
 {
 	char small[SHORT_BYTES];
@@ -290,7 +303,7 @@ static int numbers_of(struct piece p, double out[READINGS_MAX])
 	size_t n = 0;
 	while (p.n > 0) {
 		int32_t c = plain_digit(next(&p));
-		/* What is no ASCII is of no number; what groups digits does not count. */
+		/* Skip separators of digit groups; other characters beyond ASCII make no number. */
 		if (c != '_' && c != ',')
 			text[n++] = c > 0 && c < 0x80 ? (char)c : '?';
 	}
@@ -330,7 +343,7 @@ bool policy_is_same(struct val a, struct val b)
 	return are_numbers && num_compare(a, b) == 0;
 }
 
-/* Is it one of the words for this truth? */
+/* Is it a word for True, or for False? */
 static bool is_bool(struct piece p, bool truth)
 {
 	static const char *const words[2][5] = {
@@ -342,7 +355,7 @@ static bool is_bool(struct piece p, bool truth)
 	return false;
 }
 
-/* The whole of a text, or a word of it, may be @one: a list may be written as one text. */
+/* May the text, or a word of it, be read as @one? A list may be written as one text. */
 static bool may_name(struct piece text, struct val one)
 {
 	double a[READINGS_MAX], b[READINGS_MAX];
@@ -353,7 +366,7 @@ static bool may_name(struct piece text, struct val one)
 	return one.type == T_STRING && is_alike(trimmed(text), trimmed(piece_of(one.str)));
 }
 
-/* Returns: the next word of @rest, which goes behind it; of no bytes when there is none. */
+/* Take the next word of @rest. Returns: it; 0 bytes: no word is left. */
 static struct piece next_word(struct piece *rest)
 {
 	struct piece at = *rest;
@@ -377,7 +390,7 @@ static bool is_word(struct piece word, struct piece of)
 	return is_alike(without_dots(word), of) || is_alike(without_marks(word), of);
 }
 
-/* Do the words of @one stand in @text, one behind the other? */
+/* Does @text contain the words of @one in a row? */
 static bool has_words(struct piece text, struct piece one)
 {
 	for (;;) {
@@ -393,7 +406,7 @@ static bool has_words(struct piece text, struct piece one)
 	}
 }
 
-/* A word of @text may be the number or bool that @one is. */
+/* May a word of @text be read as the number or bool @one? */
 static bool has_number(struct piece text, struct val one)
 {
 	struct piece word;
@@ -405,8 +418,8 @@ static bool has_number(struct piece text, struct val one)
 }
 
 /*
- * A word between separators: may it be another address than is written, or a part of one? Mail
- * programs put together what spaces, quotes and comments stand between.
+ * A word between separators: may a mail program read it as another address, or as a part of one?
+ * Mail programs join parts that are separated by spaces, quotes and comments.
  */
 static bool is_no_address(struct piece word, bool is_last)
 {
@@ -435,7 +448,7 @@ static bool text_may_be(struct piece text, struct val one)
 	return has_number(text, one) || has_words(text, address);
 }
 
-/* A number or a bool, which may be written out. */
+/* May the number or bool @v be read as @one? */
 static bool number_may_be(struct val v, struct val one)
 {
 	double a[READINGS_MAX], b[READINGS_MAX];
@@ -454,7 +467,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* As it is written, and with what is written as %41; a %20 separates, but is no space yet. */
+/* Test the text as it is written, and with %41 decoded; a %20 separates words, but is no space. */
 static bool test_decoded(struct piece text, struct val one, text_test *test)
 {
 	if (test(text, one))
@@ -490,7 +503,7 @@ static bool ends(struct val v, struct val one)
 	return v.type != T_STRING || test_decoded(piece_of(v.str), one, may_end);
 }
 
-/* An encoded word of a header is text that is not seen. */
+/* An encoded word of a mail header hides its text. */
 static bool text_names(struct piece text, struct val one)
 {
 	bool is_encoded = memmem(text.at, text.n, "=?", 2) && memmem(text.at, text.n, "?=", 2);

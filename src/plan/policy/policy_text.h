@@ -1,25 +1,27 @@
-/* Texts against the lists of ends_with() and member(): to allow, a text has to be just that; to
- * deny, it is enough that whoever gets it may read it so. SPDX-License-Identifier: Apache-2.0 */
+/* Texts against the lists of ends_with() and member(). To allow, a text has to match exactly; to
+ * deny, it is enough that some program may read the text as a match. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "plan/value/value.h"
 
 /*
- * Does @text end with @end, and is it one word? What holds a space or a separator is not. What has
- * an @ has to be one address of letters, digits and . _ + - in front of @end.
+ * Does @text end with @end, and is it one word, without spaces and separators? If it has an @, it
+ * has to be one address, with only letters, digits and . _ + - in front of @end.
  */
 bool policy_ends_with(const char *text, size_t bytes, const struct str *end);
 
 /*
- * To deny: may any part of @v be read as one that ends with one of @list, or as one of @list?
- * Case, dots at the end, what stands around a word (all but letters, digits, . - _) and %41 for a
- * letter do not matter there, nor how a number or a bool is written; dicts have keys and values.
- * What cannot be compared counts as denied: characters that others stand for, what is no plain
- * address, for ends_with what holds spaces or quotes, what is neither text nor number. None and
- * what is empty is not.
+ * To deny: may any part of @v, keys of dicts included, be read as a text that ends with an element
+ * of
+ * @list, or as an element itself? The comparison ignores case, dots at the end, anything around a
+ * word but letters, digits and . - _, and whether a letter is written as %41; it knows the usual
+ * spellings of numbers and bools. A value that cannot be compared counts as a match: text with
+ * characters that look like others, an address that is not plain, for ends_with also spaces and
+ * quotes, anything that is neither text nor number. None and empty values do not match.
  */
 bool policy_any_ends_with(struct val v, const struct tuple *list);
 bool policy_any_member(struct val v, const struct tuple *list);
 
-/* The same text, or the same number. */
+/* Are they the same text, or the same number? */
 bool policy_is_same(struct val a, struct val b);
