@@ -49,7 +49,7 @@ static const struct opt mcp_opts[] = {
 		.help = "also the tools check_plan and run_plan"},
 	{.name = "policy", OPT_INTO_TEXT(struct mcp_args, policy), .arg = "FILE", .group = "Server",
 		.complete = OPT_COMPLETE_FILE,
-		.help = "what plans may do; else what tools say of themselves decides"},
+		.help = "what plans may do; else the annotations of the tools decide"},
 	{.name = "plan-tools", OPT_INTO_TEXT(struct mcp_args, plan_tools), .arg = "FILE", .group = "Server",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "the tools that plans may call, as `retort plan --tools` has them; else those of "

@@ -27,7 +27,7 @@ static const struct opt plan_opts[] = {
 	{.name = "recursion", OPT_INTO_FLAG(struct plan_args, has_recursion), .group = "Language",
 		.help = "allow functions that call themselves"},
 	{.name = "policy", OPT_INTO_TEXT(struct plan_args, policy), .arg = "FILE", .group = "Flows",
-		.help = "what may be done with what; without one, what tools say of themselves decides"},
+		.help = "what may be done with what; without one, the annotations of the tools decide"},
 	{.name = "tools", OPT_INTO_TEXT(struct plan_args, tools), .arg = "FILE", .group = "Flows",
 		.help = "the tools there are: some that answer themselves, or a list of MCP servers; with it "
 			"every flow is checked"},

@@ -447,7 +447,7 @@ static int call_person(struct run *r, const struct plan_call *call, struct err *
 	r->is_denied |= !yes;
 	if (!yes)
 		return heap_fail_kind(&r->c.p.heap, FAIL_TOOL, "approve: %sa person said no",
-			       said < 0 ? "nobody was there to ask, which counts as if " : ""),
+			       said < 0 ? "nobody could be asked, which counts as if " : ""),
 		       1;
 	return call_yes(&r->c.p, call) < 0;
 }

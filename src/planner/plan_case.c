@@ -95,8 +95,8 @@ static void hint_tools(struct diags *all, const struct source *src, bool is_text
 		if (all->item[i].code == P_UNDEFINED && !all->item[i].hint[0] &&
 			all->item[i].end < src->bytes && strchr(".(", src->text[all->item[i].end]))
 			snprintf(all->item[i].hint, DIAG_HINT_BYTES, "%s",
-				is_text ? "if it is a tool: `tools` says which there are"
-					: "if it is a tool: --tools FILE says which there are");
+				is_text ? "if it is a tool, add it to `tools`"
+					: "if it is a tool: --tools FILE declares the tools");
 }
 
 static int set_up(struct plan_case *c, struct program_setup *setup)

@@ -54,7 +54,7 @@ static int report_text(const struct plan_case *c, struct buf *report, int status
 	if (r < 0 || status == PLAN_INVALID || !c->tools)
 		return r;
 	if (!c->policy_src.text)
-		r = buf_add(report, "no policy: what the tools say of themselves decides\n");
+		r = buf_add(report, "no policy: the annotations of the tools decide\n");
 	if (r == 0 && c->req->is_explained)
 		r = check_explain(&c->check, report);
 	if (r == 0)
@@ -64,7 +64,7 @@ static int report_text(const struct plan_case *c, struct buf *report, int status
 
 static int needs_tools(struct err *err)
 {
-	(void)err_set(err, ERR_USAGE, "plan: it is not said which tools there are");
+	(void)err_set(err, ERR_USAGE, "plan: the list of tools is missing");
 	return err_hint(err, "--tools FILE: their names, parameters and schemas");
 }
 

@@ -139,6 +139,6 @@ void plan_line_leave(struct plan_turn *turn)
 	if (turn->is_running)
 		return;
 	take_out(&turn->line->waiting, turn);
-	(void)err_set(&err, ERR_INTERRUPTED, "the plan was given up before it began");
+	(void)err_set(&err, ERR_INTERRUPTED, "the plan was cancelled before it began");
 	turn->done(turn, &err);
 }

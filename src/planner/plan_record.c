@@ -45,8 +45,8 @@ int run_record_open(struct plan_record *r, const char *path, struct err *err)
 	if (!path)
 		return 0;
 	int rc = open_both(r, path, O_WRONLY | O_CREAT | O_EXCL, err);
-	return rc == -EEXIST	? err_hint(err, "a record is not written over: name a new file")
-		: rc == -ENOENT ? err_hint(err, "name a file in a directory that there is")
+	return rc == -EEXIST	? err_hint(err, "records are not overwritten: name a new file")
+		: rc == -ENOENT ? err_hint(err, "name a file in an existing directory")
 				: rc;
 }
 
@@ -105,7 +105,7 @@ static int read_lines(struct plan_record *r, char *text, size_t bytes, struct er
 		at = stop + 1;
 	}
 	r->before[0] = '\0';
-	return r->n_known > 0 ? 0 : damaged(err, 1, "is missing: there is nothing");
+	return r->n_known > 0 ? 0 : damaged(err, 1, "is missing: the record is empty");
 }
 
 static int read_values(struct plan_record *r, const char *path, struct err *err)
@@ -125,7 +125,7 @@ static int read_values(struct plan_record *r, const char *path, struct err *err)
 			break; /* what was being written when it ended */
 		if (!json_is_string(one)) {
 			json_decref(one);
-			return damaged(err, n, "of its values is no text");
+			return damaged(err, n, "of its values is not text");
 		}
 		digest(json_string_value(one), json_string_length(one), now);
 		(void)json_object_set_new(r->values, now, one);

@@ -37,7 +37,7 @@ static int add_stranger(const struct refusal *f, struct val v, size_t *n, struct
 		return 0;
 	int rc = *n > 1 ? buf_add(out, ", ") : 0;
 	if (rc == 0 && v.type != T_STRING)
-		return buf_add(out, "something that is no name");
+		return buf_add(out, "something that is not a name");
 	return rc ? rc
 		  : utf8_escape_terminal(out, v.str->data,
 			    utf8_cut(v.str->data, v.str->n_bytes, 200), UTF8_ONE_LINE);
@@ -94,7 +94,7 @@ static int add_reason(const struct refusal *f, struct buf *out)
 	case CHECK_READERS:
 		return add_readers(f, out);
 	case CHECK_LIMIT:
-		return buf_addf(out, "the limit of the rule for %.80s is passed", param_name(f));
+		return buf_addf(out, "the limit of the rule for %.80s is exceeded", param_name(f));
 	case CHECK_DENY:
 		rc = add_label(f, param_name(f), "is", label, out);
 		return rc ? rc : buf_add(out, ", which the rule denies");

@@ -128,7 +128,7 @@ static int ask_person(struct run *r, struct check *c, struct err *err)
 	r->is_approved = said == 1;
 	if (said > 0)
 		return 0;
-	const char *why = said < 0 ? "nobody was there to ask: nothing was called"
+	const char *why = said < 0 ? "nobody could be asked: nothing was called"
 				   : "a person said no: nothing was called";
 	return buf_addf(r->report, "%.*s%s\n", (int)n, buf_str(&text), why) < 0 ? no_memory(err)
 										: PLAN_DENIED;

@@ -49,7 +49,7 @@ int plan_skeleton(const struct plan_request *req, struct buf *out, struct err *e
 	cleanup_buf struct buf text = BUF_INIT(FILE_BYTES);
 	*out = BUF_INIT(SKELETON_MAX_BYTES);
 	if (!req->tools_path) {
-		(void)err_set(err, ERR_USAGE, "plan: it is not said which tools there are");
+		(void)err_set(err, ERR_USAGE, "plan: the list of tools is missing");
 		return err_hint(err, "--tools FILE: their names, parameters and schemas");
 	}
 	struct plan_tools *opened;

@@ -174,7 +174,7 @@ static int check_names(const struct plan_tools *t, struct err *err)
 			if (strlen(names[k].name) == bytes &&
 				strncmp(names[k].name, name, bytes) == 0)
 				r = err_set(err, ERR_USAGE,
-					"tools: server %.*s: plans have a %s of their own",
+					"tools: server %.*s: %s is a built-in name of plans",
 					(int)bytes, name, names[k].name);
 	}
 	heap_done(&heap);

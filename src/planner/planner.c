@@ -310,7 +310,7 @@ int planner_perform(const struct planner_job *job, json_t **result, struct err *
 	int status = end_process(&p);
 	fd_close(&p.fd);
 	if (r < 0 && plan_stop_is_set(job->stop))
-		return err_set(err, ERR_INTERRUPTED, "plan: it was given up");
+		return err_set(err, ERR_INTERRUPTED, "plan: it was cancelled");
 	if (r < 0 && err->code != ERR_NONE)
 		return r;
 	if (is_gone)
@@ -320,6 +320,6 @@ int planner_perform(const struct planner_job *job, json_t **result, struct err *
 	else if (r == -ENOMEM)
 		(void)err_set(err, ERR_NO_MEMORY, "plan: no memory for what it says");
 	else if (r < 0)
-		(void)err_set(err, ERR_PROTOCOL, "plan: its process said what is no message");
+		(void)err_set(err, ERR_PROTOCOL, "plan: its process sent a malformed message");
 	return r < 0 ? -err_errno(err->code) : 0;
 }

@@ -126,10 +126,10 @@ class Check(harness.Case):
         path = self.put("p.star", 'files.delete(file_id=web.get(url="a"))\n')
         got, _, err = self.plan("check", path, "--tools", TOOLS)
         self.assertEqual(got, 0)
-        self.assertIn("no policy: what the tools say of themselves decides", err)
+        self.assertIn("no policy: the annotations of the tools decide", err)
         self.assertIn("ask[P401]", err)
         self.assertNotIn("the rule allows", err)
-        self.assertIn("there is no policy, and files.delete does not say that it only reads", err)
+        self.assertIn("there is no policy, and files.delete is not annotated as read-only", err)
 
     def test_a_policy_to_fill_in(self):
         """Every tool and parameter is in it, and the check names what is left."""

@@ -142,7 +142,7 @@ class Tools(Case):
         for name in ("json", "ask", "print", "date"):
             done = self.run_plan(f'print({name})\n', tools=self.servers(**{name: self.mail()}), policy=None)
             self.assertEqual(done.status, 2, done)
-            self.assertIn(f"plans have a {name} of their own", done.err)
+            self.assertIn(f"{name} is a built-in name of plans", done.err)
 
     def test_hints_decide_without_a_policy(self):
         done = self.plan("check", 'mail.search(query = "x")\n', policy=None)

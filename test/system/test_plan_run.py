@@ -172,8 +172,8 @@ class Runs(unittest.TestCase):
             ('mail.send(to = "gone@example.com")\nprint(1)\n', 1, "P606"),
             ('mail.send("bob@example.com", 3)\n', 1, "mail.send: body is int, want a string"),
             ('print(matches("ab" + str(1), "[a-c]"))\n', 1, "not of the form"),
-            ('print(member(str(1), ["a", "b"]))\n', 1, "none of those"),
-            ('print(member("c", ["a", "b"]))\n', 2, "none of those"),
+            ('print(member(str(1), ["a", "b"]))\n', 1, "not in the list"),
+            ('print(member("c", ["a", "b"]))\n', 2, "not in the list"),
             ('approve("x", "ok?")\n', 6, "a person said no"),
             ('try_call(print)\n', 2, "try_call"),
             ('mail.send(to = mail.search("x")[0]["sender"])\n', 6, "untrusted data reaches mail.send.to"),
@@ -185,7 +185,7 @@ class Runs(unittest.TestCase):
             self.assertIn(words, done.err, source)
 
     def test_a_refusal_says_why(self):
-        """Which parameter, who may read it, who is none of those, which condition decided."""
+        """Which parameter, who may read it, who may not, which condition decided."""
         tools = {"tools": {
             "calendar.read": {
                 "inputSchema": {"type": "object", "properties": {}}, "annotations": {"readOnlyHint": True},
@@ -361,7 +361,7 @@ mail.send(to = "john@acme.com", body = "".join(lines))
         self.assertNotEqual(done.status, 0)
         self.assertIn("name a new file", done.err)
         done = self.run_plan(THREE, "--record", "/nowhere/r")
-        self.assertIn("/nowhere/r: No such file or directory: name a file in a directory", done.err)
+        self.assertIn("/nowhere/r: No such file or directory: name a file in an existing directory", done.err)
 
     def test_fixtures_that_are_wrong_say_where(self):
         rows = [

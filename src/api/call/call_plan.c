@@ -177,7 +177,7 @@ static void start_run(struct operation_call *call)
 #define PLAN_ROWS                                                                                     \
 	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                      \
 		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                          \
-			.help = "text of the policy; else what tools say of themselves decides"},     \
+			.help = "text of the policy; else the annotations of the tools decide"},      \
 		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                          \
 			.help = "JSON text: the tools, and what they answer; else the engine's own"}, \
 	{                                                                                             \

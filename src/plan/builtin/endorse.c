@@ -109,7 +109,9 @@ static int is_own(struct vm *vm, const char *what, struct val by)
 		return -1;
 	return flow_guard(vm, label) == 0
 		? 0
-		: heap_fail(vm->h, "%s: what it is compared with comes from a tool itself", what);
+		: heap_fail(vm->h,
+			  "%s: the list or pattern comes from a tool: the plan has to write it",
+			  what);
 }
 
 static int named(struct vm *vm, const char *kind, struct val by, struct val v, struct val *out)
@@ -149,6 +151,6 @@ FN(b_member)
 	if (is_own(vm, "member", arg[1]) < 0 || op_in(vm, arg[0], arg[1], &is) < 0)
 		return -1;
 	if (!is)
-		return heap_fail(vm->h, "member: the value is none of those");
+		return heap_fail(vm->h, "member: the value is not in the list");
 	return named(vm, "member:", arg[1], arg[0], out);
 }

@@ -168,8 +168,7 @@ static int too_much(struct check *out)
 		snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
 			kind != FAIL_NONE ? out->heap->msg
 					  : "out of memory: too many different labels");
-	snprintf(d.hint, sizeof d.hint, "%s",
-		"call functions from fewer places, put what is alike into a loop");
+	snprintf(d.hint, sizeof d.hint, "%s", "call functions from fewer places, or in a loop");
 	return diag_add(out->diags, &out->src, &d);
 }
 

@@ -60,7 +60,7 @@ static struct abstract_frame *frame_of(
 	if (c->n_frames == CHECK_CONTEXTS_MAX) {
 		(void)refuse(c, P_TOO_MUCH, call,
 			"call one function in a loop, or from fewer places",
-			"there are too many ways to functions to be checked: more than %d",
+			"functions have too many calling contexts to be checked: more than %d",
 			CHECK_CONTEXTS_MAX);
 		return NULL;
 	}

@@ -223,7 +223,7 @@ bool model_endorse(
 		return false;
 	*out = is ? v
 		  : refuse(c, P_FAILS, args->node, "",
-			    is_member_of ? "member: the value is none of those"
+			    is_member_of ? "member: the value is not in the list"
 					 : "matches: the value is not of the form");
 	return true;
 }

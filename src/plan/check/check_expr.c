@@ -514,7 +514,7 @@ static struct av eval_dot(struct checker *c, const struct node *node)
 	}
 	if (is_mixed && !is_struct)
 		return refuse(c, P_UNKNOWN, node, "call it by its name",
-			"which attribute is meant here is not known");
+			"the checker cannot tell which attribute this is");
 	key.konst = node->value;
 	if (is_struct)
 		return item_of(c, v, key);

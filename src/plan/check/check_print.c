@@ -64,7 +64,7 @@ static int print_step(struct buf *out, const struct check *c, const struct witne
 {
 	static const char *const texts[] = {[STEP_SOURCE] = "source: ",
 		[STEP_THROUGH] = "through ",
-		[STEP_GUARD] = "this decides: ",
+		[STEP_GUARD] = "condition: ",
 		[STEP_SINK] = "sink: "};
 	/* ^ for the sink, - for all others. */
 	int r = source_show(out, &c->src, s->start, s->end, s->kind == STEP_SINK ? '^' : '-');
@@ -96,8 +96,8 @@ int finding_message(struct buf *out, const struct check_call *call, const struct
 		[CHECK_WHEN] = "untrusted data decides whether this is called:",
 		[CHECK_ALLOW] = "untrusted data reaches",
 		[CHECK_DENY] = "a value that is denied reaches",
-		[CHECK_READERS] = "what not everybody may read reaches",
-		[CHECK_LIMIT] = "the limit of a run is passed by"};
+		[CHECK_READERS] = "data with restricted readers reaches",
+		[CHECK_LIMIT] = "the limit per run is exceeded by"};
 	bool is_param = f->answer.check >= CHECK_ALLOW && f->answer.param < call->tool->n_params;
 	bool is_literal = f->answer.check == CHECK_ALLOW && f->n_path > 1 && !f->path[0].tool &&
 		f->path[0].kind == STEP_SOURCE;
@@ -135,7 +135,7 @@ static int print_why(struct buf *out, const struct check *c, const struct check_
 		return buf_addf(out, "  why: the policy has no rule for %s\n", call->tool->name);
 	if (!c->policy->src.text)
 		return buf_addf(out,
-			"  why: there is no policy, and %s does not say that it only reads\n",
+			"  why: there is no policy, and %s is not annotated as read-only\n",
 			call->tool->name);
 	const struct param_rule *one = &rule->param[MIN(f->answer.param, call->tool->n_params)];
 	int r = buf_add(out, "  why: ");
@@ -174,7 +174,7 @@ static int print_fix(struct buf *out, const struct check *c, const struct check_
 	if (!rule)
 		return buf_add(out, "  fix: call another tool, or add a rule\n");
 	if (f->answer.check == CHECK_WHEN)
-		return buf_add(out, "  fix: call it in any case, or let trusted data decide\n");
+		return buf_add(out, "  fix: call it unconditionally, or let trusted data decide\n");
 	if (f->answer.check == CHECK_READERS)
 		return buf_add(out, "  fix: send it to those who may read it\n");
 	if (f->answer.check != CHECK_ALLOW)

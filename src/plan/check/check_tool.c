@@ -61,7 +61,7 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 		(void)refuse(c, P_CALL, node, "name the parameters: name = value",
 			args->n > tool->n_params
 				? "%.80s has fewer parameters"
-				: "%.80s: which argument is for which parameter is not known",
+				: "%.80s: the checker cannot tell which argument is for which parameter",
 			tool->name);
 		return -1;
 	}

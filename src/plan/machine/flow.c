@@ -466,7 +466,7 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 		return 0;
 	if (!flow_may_change(vm, v))
 		return heap_fail_kind(vm->h, FAIL_FLOW,
-			"which %s is changed here would be told by untrusted data: change a copy of it",
+			"untrusted data chose which %s is changed here: change a copy of it",
 			val_type_name(v));
 	uint32_t *s = structure(vm, v);
 	*s = flow_join(vm, *s, label);

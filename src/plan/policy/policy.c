@@ -106,7 +106,7 @@ static int read_call(struct policy_reader *r, const struct node *call)
 			return rows[i].read(r, call);
 	return policy_fail(r, P_STATEMENT, call,
 		"a policy has rule, trust, deny, literals, defaults, test and NAME = constant",
-		"this is no declaration");
+		"this is not a declaration");
 }
 
 static int read_constant(struct policy_reader *r, const struct node *node)
@@ -114,8 +114,8 @@ static int read_constant(struct policy_reader *r, const struct node *node)
 	struct val v;
 	const struct node *target = node->kid[0];
 	if (target->kind != NODE_NAME)
-		return policy_fail(r, P_STATEMENT, node, "NAME = constant",
-			"only a name can be given a value");
+		return policy_fail(
+			r, P_STATEMENT, node, "NAME = constant", "only a name can be assigned to");
 	if (policy_const(r, node->kid[1], &v) < 0)
 		return -1;
 	int is_new = table_put(&r->p->heap, r->names, target->value, v);

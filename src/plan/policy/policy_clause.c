@@ -24,7 +24,7 @@ static int sized_kind(struct policy_reader *r, const struct node *call, struct k
 			return -1;
 		if (v.type != T_INT || v.i < 2 || v.i > INT32_MAX)
 			return policy_fail(r, P_VALUE, call->kid[1], "enum(8)",
-				"a number of words from 2 on is needed");
+				"a number of words is needed, at least 2");
 		out->size = (uint32_t)v.i;
 		return 0;
 	}
@@ -126,7 +126,7 @@ static int called_origin(struct policy_reader *r, const struct node *call, uint3
 		const struct node *arg = call->kid[2];
 		if (arg->kind != NODE_ARG_NAMED || !str_is(arg->value, "of"))
 			return policy_fail(r, P_VALUE, arg, "tool(\"mail.search\", of = \"ann\")",
-				"whose items is said with of =");
+				"of = names the owner of the items");
 		if (policy_text(r, arg->kid[0], &of) < 0)
 			return -1;
 	}

@@ -15,7 +15,8 @@ static int read_tool(struct policy_reader *r, const struct node *node, struct ex
 	for (uint32_t i = 0; i < e->tool->n_params; i++)
 		if (e->tool->param[i].is_required)
 			return policy_fail(r, P_VALUE, node, "name a tool that lists all there is",
-				"%.100s lists what it is asked for", e->tool->name);
+				"%.100s takes arguments, so it may not list everything",
+				e->tool->name);
 	return 0;
 }
 
@@ -56,7 +57,7 @@ int policy_extreme(struct policy_reader *r, const struct node *call, struct clau
 		e->said.type == T_UNSET)
 		return policy_fail(r, P_VALUE, call,
 			"greatest(\"size\", of = \"drive.list\", field = \"id\", said = [\"largest\"])",
-			"by what, of what, which field, and which words say so are needed");
+			"a field to compare, of = TOOL, field = and said = are needed");
 	if (policy_field(r, call, e->tool, e->by) < 0 ||
 		policy_field(r, call, e->tool, e->field) < 0)
 		return -1;

@@ -59,7 +59,7 @@ static int const_sum(struct policy_reader *r, const struct node *node, struct va
 	if (policy_const(r, node->kid[0], &a) < 0 || policy_const(r, node->kid[1], &b) < 0)
 		return -1;
 	if (a.type != T_TUPLE || b.type != T_TUPLE)
-		return policy_fail(r, P_VALUE, node, "", "only lists can be added");
+		return policy_fail(r, P_VALUE, node, "", "only two lists can be added");
 	size_t n = a.tuple->n;
 	if (tuple_new(&r->p->heap, n + b.tuple->n, &all) < 0)
 		return -1;

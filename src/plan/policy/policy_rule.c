@@ -32,7 +32,7 @@ static int read_number(struct policy_reader *r, const struct node *node, double 
 	else if (!val_is_int(v) || int_to_float(&r->p->heap, v, out) < 0)
 		return policy_fail(r, P_VALUE, node, "", "a number is needed");
 	if (!(*out >= 0) || !isfinite(*out))
-		return policy_fail(r, P_VALUE, node, "", "a limit is a number from 0 on");
+		return policy_fail(r, P_VALUE, node, "", "a limit is a number, at least 0");
 	return 0;
 }
 
@@ -228,7 +228,7 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 			"origin is the name of a field");
 	if (out->says.type != T_UNSET && out->origin.type == T_UNSET)
 		return policy_fail(r, P_VALUE, call, "each(origin = \"owner\", says = [\"name\"])",
-			"says: whose word it is has to be said with origin");
+			"says: origin has to name the field with the owner");
 	return check_fields(r, call, rule);
 }
 
@@ -299,7 +299,7 @@ static int check_coverage(
 	if (!has_effect)
 		return policy_fail(r, P_COVERAGE, call,
 			"effect = read, write, external, destructive or payment",
-			"the rule of %.100s does not say which effect it has", rule->tool->name);
+			"the rule of %.100s has no effect = …", rule->tool->name);
 	if (rule->effect == EFFECT_READ)
 		return 0;
 	for (uint32_t i = 0; i < rule->tool->n_params; i++)

@@ -1020,7 +1020,7 @@ TEST(a_check_has_bounds)
 	set_up(&f, plan, NULL, NULL);
 	CHECK(f.rc < 0 && f.diags.n == 1);
 	CHECK_INT(f.diags.item[0].code, P_TOO_MUCH);
-	CHECK(strstr(f.diags.item[0].msg, "too many ways to functions") != NULL);
+	CHECK(strstr(f.diags.item[0].msg, "too many calling contexts") != NULL);
 	CHECK(f.diags.item[0].hint[0] != '\0');
 	CHECK(f.heap.used_bytes < 64 << 20);
 	tear_down(&f);
