@@ -1,4 +1,21 @@
-/* Statements and functions. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The compiler: from the resolved tree to code for a register machine, one pass, one function at a
+ * time. This file has statements and functions; compile_expr.c expressions, compile_call.c calls,
+ * compile_flow.c what only labels need.
+ *
+ * Registers are the variables of the function first, then a stack of temporaries (reserve()). A
+ * variable that nested functions capture lives in a cell that its register points to. Jumps forward
+ * are emitted with an open target and patched later (struct jumps).
+ *
+ * The compiler tracks definite assignment (is_set, with a trail to undo branches): a read of a
+ * variable that is surely assigned needs no check at run time.
+ *
+ * With labels (c->literals is set) each construct that branches is enclosed in a region, so that
+ * the machine can track implicit flows; without, the same code is emitted as if labels did not
+ * exist.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/inside.h"
 
 #include "plan/value/int.h"
@@ -179,7 +196,7 @@ void compile_assign(struct compiler *c, const struct node *target, uint32_t from
 	c->top = top;
 }
 
-/* Does it write its result before it has read all its operands? */
+/* May the code of the node write its result register before it has read all operands? */
 static bool is_early(const struct node *node)
 {
 	switch ((int)node->kind) {
@@ -241,7 +258,8 @@ static void augmented(struct compiler *c, const struct node *node)
 		compile_assign(c, target, value);
 }
 
-/* After if: assigned is what every branch has assigned. Without else one branch is empty. */
+/* Definite assignment after an `if`: what both branches assign. A missing else is an empty branch.
+ */
 static void if_statement(struct compiler *c, const struct node *node)
 {
 	struct jumps ends = {0};
@@ -297,7 +315,7 @@ void loop_end(struct compiler *c, uint32_t start, uint32_t exit)
 	patch(c, exit);
 }
 
-/* Without one, whatever is within the body ends within it. */
+/* Does the body contain a jump out of it: break, continue or return? */
 static bool has_jump(const struct node *node)
 {
 	if (node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN)
@@ -308,7 +326,7 @@ static bool has_jump(const struct node *node)
 	return false;
 }
 
-/* What guards one round does not guard the next, unless it may end the loop. */
+/* Each iteration is a region: a guard raised in it ends with it, unless a jump may end the loop. */
 static void loop_body(struct compiler *c, struct loop *loop, const struct node *body)
 {
 	bool leaves = has_jump(body);
@@ -375,7 +393,7 @@ static void load(struct compiler *c, const struct node *node)
 	}
 }
 
-/* Which code a name means, when it is bound but once. */
+/* If the name is bound only once, remember its code, for the write sets of callers. */
 static void remember(struct compiler *c, const struct node *def)
 {
 	struct symbol *s = def->kid[0]->symbol;
@@ -440,7 +458,7 @@ void block(struct compiler *c, const struct node *node)
 		statement(c, node->kid[i]);
 }
 
-/* The tables of a function that the resolver has made, as the machine needs them. */
+/* Convert the resolver's tables of a function to those of the machine. */
 static bool describe_slots(struct compiler *c)
 {
 	struct code *code = c->code;
@@ -547,7 +565,7 @@ struct code *compile_file(struct heap *h, const struct node *file, const struct 
 	(void)emit_jump(&c, OP_CONST, last, (int32_t)add_const(&c, VAL_NONE));
 	for (uint32_t i = 0; i < file->n && !c.has_failed; i++) {
 		const struct node *node = file->kid[i];
-		/* The value of a file is that of its last expression. */
+		/* The result of a file is its last expression. */
 		if (i + 1 == file->n && node->kind == NODE_EXPR)
 			(void)expr_into(&c, node->kid[0], last);
 		else

@@ -12,12 +12,12 @@ enum op {
 
 enum { NO_FORMAT = UINT16_MAX }; /* of OP_FORMAT */
 
-/* Whose the literals are, when values carry labels. */
+/* The labels of literals. */
 struct literals {
 	void *ctx;
 	uint32_t (*label)(void *ctx, struct val literal);
-	uint32_t number[4]; /* labels of small numbers, as instructions name them; [0] is 0 */
-	/* Computed numbers that need to be asked about: those with a number_bit() in it. */
+	uint32_t number[4]; /* the labels that instructions with a number may name; [0] is 0 */
+	/* The number_bit()s of the request: only such computed numbers may be the user's. */
 	uint64_t numbers;
 };
 

@@ -1,4 +1,16 @@
-/* Calls, and functions as values. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The compiler: calls and function values.
+ *
+ * The function and its arguments are evaluated in source order into consecutive registers, so that
+ * a frame can use them where they are. The common call, with positional arguments only, is an
+ * instruction with a count. A call with names or * gets a shape in a table: how many positional and
+ * named arguments, and which names. A method call is fused: no bound method is made.
+ *
+ * A nested function is compiled by a compiler of its own, whose `outer` is this one; MKFUNC makes a
+ * value of its code, the defaults in registers, and the captured cells.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/inside.h"
 
 static uint32_t shape_of(struct compiler *c, const struct call_shape *shape)
@@ -19,7 +31,8 @@ static uint32_t shape_of(struct compiler *c, const struct call_shape *shape)
 	return code->n_shapes++;
 }
 
-/* Evaluated in the order of the source, each in its place: positional, named, *args, **kwargs. */
+/* Evaluate the arguments in source order, into registers ordered: positional, named, *args,
+ * **kwargs. */
 static uint32_t call_shape(struct compiler *c, const struct node *node, uint32_t base)
 {
 	struct call_shape shape = {0};
@@ -39,7 +52,7 @@ static uint32_t call_shape(struct compiler *c, const struct node *node, uint32_t
 		const struct node *arg = node->kid[i];
 		if (arg->kind == NODE_ARG_NAMED) {
 			shape.names[n] = arg->value;
-			/* It is a literal, which may become the key of a dict. */
+			/* The name is a literal: with **kwargs it becomes the key of a dict. */
 			if (c->literals)
 				shape.names[n].label =
 					c->literals->label(c->literals->ctx, arg->value);

@@ -1,4 +1,20 @@
-/* Expressions. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The compiler: expressions.
+ *
+ * expr() emits code that leaves a value in a register and says which one. The caller may demand a
+ * register, or accept any: then a variable costs no instruction, as it is where it is needed
+ * already. Conditions are compiled to jumps (jump_when()), with the comparison fused into the jump,
+ * so that `if a < b and c` makes no bools. A chained comparison, `and`, `or` and `x if c else y`
+ * jump as well; each is a region for labels.
+ *
+ * A display (list, dict, set) is made empty and filled element by element or in batches. A
+ * comprehension is a loop around the same instructions.
+ *
+ * Literals get their labels here, at compile time: small numbers as a part of the instruction,
+ * others in the table of constants.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/inside.h"
 
 #include "plan/value/int.h"
@@ -21,7 +37,8 @@ uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want)
 	return want;
 }
 
-/* Give a literal its label. Returns: how instructions name that; -1: they cannot. */
+/* Label a literal. Returns: the index in `number` of its label; -1: an instruction cannot name it.
+ */
 static int number_label(struct compiler *c, struct val *v)
 {
 	if (!c->literals || v->type < T_BOOL || v->type > T_BYTES)
@@ -76,7 +93,7 @@ static uint32_t name(struct compiler *c, const struct node *node, int64_t want)
 	return d;
 }
 
-/* A whole number that fits in 16 bits, as an instruction holds it. */
+/* An integer literal of at most 16 bits, which an instruction holds itself. */
 static bool is_short(const struct node *node, int64_t sign, uint32_t *out)
 {
 	if (node->kind != NODE_CONST || node->value.type != T_INT || node->value.i < -32000 ||
@@ -175,7 +192,7 @@ static const struct node *const *kids_of(const struct node *node)
 	return (const struct node *const *)node->kid;
 }
 
-/* What only some ways reach is assigned on some ways only. */
+/* and, or: variables assigned on the right side are not definitely assigned afterwards. */
 static uint32_t short_circuit(struct compiler *c, const struct node *node, int64_t want)
 {
 	uint32_t d = compile_dest(c, want), region = guarded_start(c, kids_of(node), node->n);
@@ -231,7 +248,8 @@ static uint32_t if_else(struct compiler *c, const struct node *node, int64_t wan
 	return d;
 }
 
-/* Elements in batches: a display may have more of them than there are registers. */
+/* A display of a list: elements in batches, since it may have more elements than registers exist.
+ */
 static uint32_t list(struct compiler *c, const struct node *node, int64_t want)
 {
 	uint32_t d = compile_dest(c, want), i = 0;
@@ -333,7 +351,7 @@ static void clauses(struct compiler *c, const struct node *node, uint32_t i, uin
 {
 	uint32_t top = c->top, start, region = 0;
 	if (i < node->n) {
-		/* All of it: a clause may run what is before it again. */
+		/* The region is the whole comprehension: an outer clause runs inner ones again. */
 		region = guarded_start(c, kids_of(node), node->n);
 		guarded_writes(c, region, WRITE_VALUE, d);
 	}
@@ -382,7 +400,7 @@ static uint32_t slice(struct compiler *c, const struct node *node, int64_t want)
 	return d;
 }
 
-/* All that an f-string has written itself has one label. */
+/* The label of the literal parts of an f-string, taken together. */
 static uint32_t form_label(struct compiler *c, const struct node *node)
 {
 	struct val form;

@@ -1,4 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values as text: str(), repr() and the shortest decimal of a float.
+ *
+ * The text is the one that CPython would write (in the dialect of Starlark, the one of its
+ * specification): tests compare both. Containers may contain themselves; the chain of containers
+ * that are being written (struct outer) finds that.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/format.h"
 
 #include "base/utf8.h"
@@ -10,13 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is being written: a value within itself is written as "...". */
+/* The containers around a value that is being written; one inside of itself is written as "...". */
 struct outer {
 	const struct outer *outer;
 	const void *p;
 };
 
-/* Digits without trailing zeros, and where the point is. Returns: how many digits. */
+/* The shortest digits that read back as @f, and the position of the point. Returns: their number.
+ */
 static int shortest(double f, char *digits, int *point)
 {
 	char text[40];
@@ -216,7 +225,7 @@ static int plain(struct text *t, struct val v, bool is_repr)
 	}
 }
 
-/* Bytes that are no text, decoded: what is invalid becomes U+FFFD. */
+/* Decode bytes as UTF-8; an invalid byte becomes U+FFFD. */
 static int decoded(struct text *t, const struct str *s)
 {
 	for (size_t i = 0; i < s->n_bytes;) {

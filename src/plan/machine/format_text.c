@@ -1,4 +1,12 @@
-/* "%d" % x, "{}".format(x), f"{x:>8}". SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formatting with a template: "%d" % x, "{}".format(x), f"{x:>8}".
+ *
+ * All three end in format_spec(), which implements Python's format specification (fill, alignment,
+ * sign, width, grouping, precision, type). Conversions of % are translated into one. Width and
+ * precision are bounded, so that a short template cannot make a long text for free.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/format.h"
 
 #include "base/utf8.h"
@@ -45,7 +53,7 @@ static int percent_number(struct vm *vm, struct text *t, char kind, struct val v
 				val_type_name(v));
 		if (int_to_float(vm->h, v, &f) < 0)
 			return -1;
-		/* Of Starlark %g is the shortest text, as of str(). */
+		/* In Starlark %g writes the same as str(). */
 		if (kind == 'g' && !vm->dialect.python_names)
 			return format_float(t, f, false);
 		return float_text(t, f, kind, 6);
@@ -105,7 +113,7 @@ static int percent_one(struct vm *vm, struct text *t, char kind, struct val v)
 	}
 }
 
-/* "%(name)s": the value of the mapping. */
+/* "%(name)s": look the name up in the mapping. */
 static int percent_key(
 	struct vm *vm, struct val args, const char **at, const char *end, struct val *out)
 {
@@ -122,8 +130,8 @@ static int percent_key(
 }
 
 /*
- * Python's "%-8.2f" too: flags, width and precision are turned into a format specification.
- * Returns: 1 there are some, 0 none, -1.
+ * "%-8.2f" as in Python: convert flags, width and precision to a format specification.
+ * Returns: 1; 0: the conversion has neither; -1.
  */
 static int percent_flags(struct vm *vm, const char **at, const char *end, char *spec, size_t room)
 {
@@ -390,7 +398,7 @@ struct fields {
 	bool is_auto, is_manual;
 };
 
-/* What a replacement field names: nothing, a number, a keyword. */
+/* The value that a replacement field names: by position, by number or by keyword. */
 static int field_value(struct fields *f, const char *name, size_t n, struct val *out)
 {
 	struct vm *vm = f->vm;

@@ -1,4 +1,12 @@
-/* Iteration, unpacking, attributes. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Iteration, unpacking, attributes: operations on containers that are not operators.
+ *
+ * An iterator is a value in the machine, not an object of the language: a plan cannot name it.
+ * While one is open, the container counts it, and a change of the container is an error. Every
+ * iter_start() needs its iter_end(), also after a failure.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/vm.h"
 
 #include "base/word.h"
@@ -123,7 +131,7 @@ int list_extend(struct vm *vm, struct list *list, struct val x)
 	int r = 0;
 	int64_t n = val_len(x);
 	if (x.type == T_LIST) {
-		/* It may be the list itself. */
+		/* @x may be the list itself. */
 		uint32_t n_more = x.list->n;
 		if (list_reserve(vm->h, list, n_more) < 0 || heap_pay(vm->h, n_more / 16) < 0)
 			return -1;

@@ -1,4 +1,9 @@
-/* What operators do with values of any type. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operators on values of any type, without labels: the slow paths behind the machine's loop,
+ * which does int and float arithmetic itself. flow_op.c wraps these functions to track labels.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/vm.h"
 
 #include "plan/machine/compile.h"
@@ -107,7 +112,7 @@ static int put_all(struct vm *vm, struct table *to, const struct table *from)
 	return 0;
 }
 
-/* Those of @from that are (or are not) in @other. */
+/* Put the elements of @from that are (or are not) in @other. */
 static int put_some(struct vm *vm, struct table *to, const struct table *from,
 	const struct table *other, bool is_in)
 {
@@ -167,7 +172,7 @@ int op_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val
 	}
 }
 
-/* Lists grow in place, dicts and sets are updated in place: other names see it, as in Python. */
+/* +=, |=: lists grow in place, dicts and sets are updated in place, visible through all aliases. */
 int op_augment(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	*out = a;
@@ -302,7 +307,7 @@ int op_compare(struct vm *vm, uint32_t op, struct val a, struct val b, bool *out
 	if (a.type == T_SET && b.type == T_SET)
 		return compare_sets(vm, op, a.table, b.table, out);
 	if (val_compare(vm->h, a, b, &order) < 0) {
-		/* Of two types: said in the words of the source. */
+		/* Operands of two types: the message names the operator. */
 		if (vm->h->kind == FAIL_ERROR && (a.type != b.type || a.type < T_STRING)) {
 			vm->h->kind = FAIL_NONE;
 			return heap_fail(vm->h, "unknown comparison: %s %s %s not implemented",
@@ -404,7 +409,7 @@ int op_set_index(struct vm *vm, struct val x, struct val i, struct val v)
 {
 	int64_t at;
 	if (x.type == T_DICT) {
-		/* A key that is there may get another value while there is an iteration. */
+		/* During an iteration, an existing key may get another value. */
 		if (x.table->n_iterators > 0 || x.table->is_frozen) {
 			if (table_check(vm->h, x.table, T_DICT) < 0)
 				return -1;
@@ -420,7 +425,7 @@ int op_set_index(struct vm *vm, struct val x, struct val i, struct val v)
 	return 0;
 }
 
-/* A slice's bound, moved into [low, high]. */
+/* A bound of a slice, clamped to @range. */
 static int bound(struct vm *vm, struct val v, int64_t n, const int64_t range[2], int64_t *out)
 {
 	if (v.type == T_NONE)

@@ -1,22 +1,29 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytecode verifier. The machine's loop trusts its code: it checks no register number and no
+ * jump target. So a bug in the compiler would be a memory error that a plan might exploit. This
+ * pass checks each operand of each instruction against its kind in op.def, each jump, each table
+ * and each region, once, before the code runs. A failure is an internal error that ends the plan.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/verify.h"
 
 #include "plan/machine/vm.h"
 #include "plan/value/int.h"
 
-/* What an operand may be, see op.def. */
+/* The kinds of operands, see op.def. */
 enum operand {
 	NO,
 	NUMBER,	      /* anything */
-	IN,	      /* a register that is no cell */
+	IN,	      /* a register that does not hold a cell, read */
 	OUT,	      /* the same, written */
-	IN_OR_NUMBER, /* a register unless c is set */
+	IN_OR_NUMBER, /* a register; a number if c is set */
 	IN_OR_END,    /* the first of as many registers as the function has defaults */
-	CELL,	      /* a register that is a cell */
+	CELL,	      /* a register that holds a cell */
 	CAPTURED,
 	MANY,	/* the first of c registers */
-	FOUR,	/* of four */
-	CALLED, /* of b + 1 */
+	FOUR,	/* the first of four registers */
+	CALLED, /* the first of b + 1 registers */
 	OPERATION,
 	NAME, /* a string among the constants */
 	FORMAT,
@@ -43,8 +50,8 @@ struct verifier {
 	struct heap *h;
 	const struct code *file, *code;
 	const struct verifier *outer; /* NULL: the file */
-	bool *cells;		      /* per register: is it one? */
-	uint32_t at;		      /* of the instruction */
+	bool *cells;		      /* per register: does it hold a cell? */
+	uint32_t at;		      /* index of the instruction */
 };
 
 static int broken(const struct verifier *v, const char *what, uint32_t value)
@@ -68,12 +75,12 @@ static bool is_register(const struct verifier *v, uint32_t reg)
 	return reg < v->code->n_registers && !v->cells[reg];
 }
 
-/* @n registers from @from on; of none the place does not matter. */
+/* Are @from and the @n - 1 behind it registers? With @n = 0, any @from is fine. */
 static bool are_registers(const struct verifier *v, uint32_t from, uint64_t n)
 {
 	if (from + n > v->code->n_registers)
 		return n == 0;
-	/* Behind the variables there are no cells. */
+	/* Only variables may be cells. */
 	for (uint64_t i = from; i < from + n && i < v->code->n_slots; i++)
 		if (v->cells[i])
 			return false;
@@ -145,7 +152,7 @@ static bool is_operand(const struct verifier *v, enum operand kind, uint32_t x, 
 	}
 }
 
-/* What @x holds, and that a jump follows where one is read. */
+/* Check the operand x, and that the jump which an instruction reads does follow. */
 static bool is_rest(const struct verifier *v, struct ins i)
 {
 	const struct code *code = v->code;
@@ -199,7 +206,7 @@ static int verify_region(const struct verifier *v, const struct writes *w)
 {
 	if (w->outer >= v->code->n_writes)
 		return broken(v, "region", w->outer);
-	/* The whole of a function is not left: nothing is kept for it. */
+	/* The region of the whole function is never merged, so it saves no guard. */
 	if (w != v->code->writes && !is_register(v, w->saved))
 		return broken(v, "saved register", w->saved);
 	for (uint32_t i = 0; i < w->n; i++)

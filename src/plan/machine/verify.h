@@ -1,13 +1,13 @@
-/* Is code what the machine may run? SPDX-License-Identifier: Apache-2.0 */
+/* The bytecode verifier. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/machine/compile.h"
 
 /*
- * The machine takes what the compiler computed for granted: registers, cells, captured variables,
- * places in tables, jumps, regions. Here all of it is looked at once, before it runs.
+ * Check all that the machine relies on: registers, cells, captured variables, indexes of tables,
+ * jumps, regions.
  *
- * @file:   the code of a file, and so of all functions in it.
+ * @file:   the code of a file, with all functions in it.
  * Returns: 0, or -1 with the failure of @h set: an internal error, which ends the plan.
  */
 int code_verify(struct heap *h, const struct code *file);

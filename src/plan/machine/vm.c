@@ -1,4 +1,21 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The register machine that runs plans.
+ *
+ * It never calls the host. At a call of a tool vm_run() returns VM_CALLED with the arguments; the
+ * host answers with vm_answer() and calls vm_run() again. So the same code runs in an engine, in a
+ * test and under a fuzzer, and no C stack is held while a tool works.
+ *
+ * Calls of functions push a frame in an array; the C stack does not grow. Only a built-in that
+ * takes a function (sorted(key = …)) runs the machine recursively, up to a depth. The registers of
+ * frames are in chunks that never move, because callers keep pointers to them.
+ *
+ * The loop is in loop.inc and compiled twice below: run_labels tracks the label of each value,
+ * run_plain has no cost for labels. What is rare or long is in vm_slow.c, op.c and iter.c.
+ *
+ * Limits are deterministic: fuel (heap_pay()), bytes of the arena, depth of calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/vm.h"
 
 #include "plan/machine/compile.h"
@@ -12,7 +29,7 @@
 
 enum { CHUNK_VALUES = 4096, NESTED_MAX = 40 };
 
-/* Registers of frames; a frame has all of its own in one chunk. */
+/* A chunk of registers. All registers of a frame are in one chunk. */
 struct stack_chunk {
 	struct stack_chunk *next;
 	size_t n;
@@ -23,7 +40,7 @@ int vm_init(struct vm *vm, struct heap *h, const struct vm_host *host,
 	const struct dialect *dialect, uint32_t depth)
 {
 	*vm = (struct vm){.h = h, .host = host, .dialect = *dialect, .depth_max = depth};
-	/* All at once: a frame must not move while a built-in calls a function. */
+	/* Allocated once: frames must not move while a built-in calls a function. */
 	vm->frames = heap_alloc(h, (size_t)depth * sizeof *vm->frames);
 	return vm->frames ? 0 : -1;
 }
@@ -34,7 +51,7 @@ static struct stack_chunk *next_chunk(struct vm *vm, size_t n)
 	if (next && next->n >= n)
 		return next;
 	size_t room = MAX(n, (size_t)CHUNK_VALUES);
-	/* Cleared: whoever looks at all registers of a frame finds values. */
+	/* Zeroed, so that every register of a frame holds a value. */
 	next = heap_zero(vm->h, sizeof *next + room * sizeof next->item[0]);
 	if (!next)
 		return NULL;
@@ -50,7 +67,7 @@ static int too_deep(struct vm *vm)
 		vm->h, FAIL_DEPTH, "calls are nested deeper than %u levels", vm->depth_max);
 }
 
-/* A frame with room for its registers. */
+/* Push a frame and its registers. */
 static struct frame *push_frame(struct vm *vm, struct code *code)
 {
 	if (vm->n_frames >= vm->depth_max)
@@ -101,7 +118,7 @@ void vm_unwind(struct vm *vm, uint32_t n_frames)
 	vm->h->depth = 0;
 }
 
-/* Variables that nested functions see live in cells of their own. */
+/* Make cells for the variables that nested functions capture. */
 static int make_cells(struct vm *vm, const struct frame *f)
 {
 	for (uint32_t i = 0; i < f->code->n_cells; i++) {
@@ -137,7 +154,7 @@ static int enter(struct vm *vm, struct function *fn, const struct args *args, st
 		return heap_fail(vm->h, "function %.80s called recursively", code->name.str->data);
 	if (heap_pay(vm->h, 1) < 0)
 		return -1;
-	/* Arguments may be in the chunk that is grown: they are in older registers, which stay. */
+	/* The arguments are in registers of older frames, which do not move. */
 	struct frame *f = push_frame(vm, code);
 	if (!f)
 		return -1;
@@ -182,7 +199,8 @@ static int suspend(struct vm *vm, const struct native *native, struct val self,
 	return 1;
 }
 
-/* Which function it is was a choice: any other could have done anything else. */
+/* Call a function that data chose. Any other function might have changed anything: raise the guard,
+ * record an unknown change. */
 static int enter_chosen(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	uint32_t guard = flow_guard(vm, fn.label);
@@ -201,7 +219,7 @@ static int native_call(struct vm *vm, const struct native *native, struct val se
 			    : native_run(vm, native, self, args, out);
 }
 
-/* Returns: 0 done, 1 a frame was pushed or the host is asked, -1. */
+/* Call any value. Returns: 0 done, 1 a frame was pushed or the host has to answer, -1. */
 static int call_value(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	const struct native *native = fn.type == T_BOUND ? fn.bound->native : fn.native;
@@ -222,7 +240,8 @@ static int call_value(struct vm *vm, struct val fn, const struct args *args, str
 	return 0;
 }
 
-/* How many arguments there are, and which, was a choice. Returns: what guards the function. */
+/* The elements of *@from become arguments, labelled with the choice of them. Returns: the guard of
+ * the call. */
 static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t n)
 {
 	uint32_t label = vm->flow.all ? flow_shape(vm, from) : 0;
@@ -231,7 +250,7 @@ static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t 
 	return label ? flow_guard(vm, label) : 0;
 }
 
-/* f(*all): behind the positional ones. */
+/* f(*from): append to the positional arguments. */
 static int spread_list(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	struct val all;
@@ -260,7 +279,7 @@ static int check_keyword(struct vm *vm, const struct args *args, struct val name
 	return 0;
 }
 
-/* f(**all): behind the named ones. */
+/* f(**from): append to the named arguments. */
 static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	if (from.type != T_DICT)
@@ -282,7 +301,7 @@ static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32
 		both[i] = e->key;
 		both[n + i] = e->value;
 	}
-	/* So was which names there are. */
+	/* The names are labelled with the choice as well. */
 	(void)chosen(vm, from, both + args->n_named, n - args->n_named);
 	*guard = flow_join(vm, *guard, chosen(vm, from, both + n, n));
 	args->names = both;
@@ -417,7 +436,7 @@ static enum vm_state go(struct vm *vm, uint32_t first, struct val *out)
 {
 	vm->n_nested++;
 	int rc = vm->flow.all ? run_labels(vm, out) : run_plain(vm, out);
-	/* What comes of labels that could not be made may not be believed. */
+	/* If a label could not be made, no result may be used. */
 	if (rc >= 0 && vm->flow.all && labels_has_failed(vm->flow.all))
 		rc = heap_fail_kind(vm->h, FAIL_MEMORY, "out of memory: too many different labels");
 	vm->n_nested--;

@@ -1,4 +1,10 @@
-/* Instructions that are not in the fast loop. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Instructions that are not in the fast loop, because they are rare or do much: making containers
+ * and functions, formatting, attributes, errors. Out of line they do not spill registers
+ * of the loop. Labels are the concern of flow_op.c, which calls vm_slow() for the value.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/machine/vm.h"
 
 #include "plan/machine/compile.h"
@@ -92,7 +98,7 @@ static int update(struct vm *vm, struct val dict, struct val other)
 	return op_augment(vm, NUM_OR, dict, other, &same);
 }
 
-/* What a display or comprehension puts its elements into. */
+/* Is a value of @type a container that the instruction @op may add to? */
 static bool holds(uint32_t op, uint32_t type)
 {
 	return op == OP_EXTEND			  ? type == T_LIST
@@ -101,7 +107,7 @@ static bool holds(uint32_t op, uint32_t type)
 						  : true;
 }
 
-/* What an instruction that is not in the fast loop does. Returns: 0, or -1. */
+/* Run one instruction. Returns: 0 or -1. */
 /* NOLINTNEXTLINE(readability-function-size): a row per instruction, read as a table */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i)
 {
