@@ -8,8 +8,8 @@
 extern const struct native builtins[];
 
 /*
- * The built-in names that a plan has before it begins: constants, functions, in the dialect of
- * Python modules as structs, and @has_tools what only plans with tools need.
+ * The built-in names of a plan: constants, functions; in the dialect of Python also modules, as
+ * structs; with @has_tools also ask(), approve() and the like.
  * Returns: how many were added to @out, -1 over a limit of @h.
  */
 int builtin_names(struct heap *h, const struct dialect *dialect, bool has_tools,

@@ -1,4 +1,5 @@
-/* The table of built-ins, and who is in it. SPDX-License-Identifier: Apache-2.0 */
+/* The table of built-ins, made from builtin.def, and look-ups in it. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "base/word.h"
@@ -105,7 +106,7 @@ const struct native *builtin_method(const char *name)
 	return NULL;
 }
 
-/* The rows of the methods of @type; OF_FUNCTION: it has none. */
+/* Which rows are the methods of @type; OF_FUNCTION: the type has no methods. */
 static enum native_of methods_of(uint32_t type)
 {
 	static const uint8_t of[N_TYPES] = {[T_STRING] = OF_STRING,

@@ -216,7 +216,8 @@ FN(date_weekday)
 	return 0;
 }
 
-/* One directive of strftime, always in English. Returns: the bytes of @out; 0: there is none. */
+/* One directive of strftime, always in English. Returns: the bytes of @out; 0: unknown directive.
+ */
 static int directive(char c, const struct moment *m, char *out, size_t room)
 {
 	static const char *const days[] = {

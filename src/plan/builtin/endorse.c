@@ -101,7 +101,7 @@ int endorse(struct vm *vm, struct val v, const char *word, struct val *out)
 	return 0;
 }
 
-/* Who says what is good must be the plan itself, not what is being judged. */
+/* The list or pattern must be the plan's own: data must not endorse itself. */
 static int is_own(struct vm *vm, const char *what, struct val by)
 {
 	uint32_t label = vm->flow.all ? flow_whole(vm, by) : 0;

@@ -1,7 +1,8 @@
-/* What endorses values: labels say who saw to it. SPDX-License-Identifier: Apache-2.0 */
+/* Endorsements: approve(), matches() and member() mark the labels of a value.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/builtin/builtin.h"
 
-/* A copy of @v that cannot be changed, whose labels all have the endorsement. Returns: 0 or -1. */
+/* A frozen copy of @v in which every label has the endorsement @word. Returns: 0 or -1. */
 int endorse(struct vm *vm, struct val v, const char *word, struct val *out);

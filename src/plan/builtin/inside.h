@@ -1,4 +1,4 @@
-/* What the files of built-ins share: how one is written, and all of them by name.
+/* What the files of built-ins share: the heads of the functions, and helpers.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 

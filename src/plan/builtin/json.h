@@ -1,5 +1,5 @@
-/* JSON: what tools take and give, and the module `json` of the language. SPDX-License-Identifier:
- * Apache-2.0 */
+/* JSON: arguments and results of tools, and the module `json` of the language.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/builtin/builtin.h"

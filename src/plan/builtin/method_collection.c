@@ -448,7 +448,7 @@ static int replace(struct vm *vm, struct val self, struct val now)
 		return 0;
 	if (table_check(vm->h, self.table, T_SET) < 0)
 		return -1;
-	/* The entries are new; what is known of the set is not. */
+	/* Replace the entries, keep the labels of the set. */
 	const struct table was = *self.table;
 	*self.table = *now.table;
 	self.table->label = was.label;

@@ -82,7 +82,7 @@ static int sort_args(
 	return 0;
 }
 
-/* Out of line: what it needs of the stack is cleared each time. */
+/* Out of line, because the compiler clears its stack frame at each call. */
 static attr_noinline void read_arity(const struct native *native, struct arity *known)
 {
 	struct param params[PARAMS_MAX];

@@ -30,7 +30,7 @@ static int tool_value(struct heap *h, const struct tool *tool, struct val *out)
 	return 0;
 }
 
-/* Those from @from on whose names are the same up to and with the part at @skip. */
+/* The end of the group of tools, from @from on, whose names agree up to the part at @skip. */
 static size_t group(const struct tool_set *set, size_t from, size_t to, size_t skip)
 {
 	const char *name = set->tool[from].name;
@@ -41,7 +41,7 @@ static size_t group(const struct tool_set *set, size_t from, size_t to, size_t s
 	return end;
 }
 
-/* What the part at @skip of names means: a tool, or a struct of what stands behind it. */
+/* The value of a part of a name: a tool, or a struct of the parts behind it. */
 static int named(struct heap *h, const struct tool_set *set, size_t from, size_t to, size_t skip,
 	struct val *out)
 {
@@ -227,9 +227,9 @@ static bool is_settled(const struct labels *all, uint32_t label)
 }
 
 /*
- * What the run presumes, and the check excludes, is not so. What comes back is still labelled by
- * what is presumed: the check knows a place, and of a result it knows the way to that place as
- * well.
+ * Settle the presumptions of the guard and of the arguments against the check's labels of this
+ * call. call->label, from which the result is labelled, keeps its presumptions: the check's labels
+ * are those of the place in all its contexts.
  */
 static int settle(struct program *p, struct plan_call *call)
 {
@@ -304,7 +304,7 @@ static uint32_t with_kind(struct vm *vm, uint32_t label, struct kind kind)
 	return label_intern(vm->flow.all, &l);
 }
 
-/* How much there is of it is a number, whatever it is. */
+/* The label of the size of a value: of kind number, as choosers. */
 static uint32_t sized(struct vm *vm, uint32_t label)
 {
 	if (label == LABEL_FAILED || label == 0)
@@ -322,7 +322,7 @@ static const struct tool_type *field_type(const struct tool_type *type, struct v
 	return NULL;
 }
 
-/* What comes in is labelled as it is declared: how much it can say depends on its type. */
+/* Label a result: each part has the kind that its declared type allows. */
 static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uint32_t label)
 {
 	int r = 0;
@@ -349,7 +349,7 @@ static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uin
 	return r;
 }
 
-/* An item of a result, of which fields may be its owner's word and the rest not. */
+/* Label an item of a result; the fields that its owner wrote have a label of their own. */
 static int paint_item(struct vm *vm, const struct plan_call *call, const struct policy *policy,
 	struct val *v, const struct tool_type *type)
 {
@@ -372,7 +372,7 @@ static int paint_item(struct vm *vm, const struct plan_call *call, const struct 
 static int paint_result(struct vm *vm, const struct plan_call *call, const struct policy *policy,
 	struct val *v, uint32_t *label)
 {
-	/* That it was called is in the guard, which what is written here gets at the end. */
+	/* Not the guard: variables that the region writes get it at the region's end. */
 	uint32_t inputs = call->label;
 	const struct tool_type *type = call->tool->result;
 	*label = policy_result(policy, call->tool, inputs);
@@ -420,7 +420,7 @@ static int tried(struct vm *vm, struct val value, struct val error, uint32_t lab
 	return r->n == 3 ? 0 : -1;
 }
 
-/* What is not of the schema is not let in, and not repeated either. */
+/* An answer that does not fit the schema is refused, and not quoted in the message. */
 static int check_answer(struct vm *vm, const struct plan_call *call, struct val v)
 {
 	int r = ask_fits(vm, call->asked, v);
@@ -465,7 +465,7 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 	if (!call->is_try)
 		return heap_fail_kind(vm->h, FAIL_TOOL, "%.100s failed: %.*s", name,
 			(int)MIN(bytes, (size_t)300), text);
-	/* What an outsider wrote need not be text. */
+	/* The text of an error may be invalid UTF-8. */
 	for (size_t i = 0, n; i < bytes; i += n) {
 		int32_t c;
 		n = utf8_decode(text + i, bytes - i, &c);
@@ -496,7 +496,7 @@ int call_fits(struct program *p, const struct plan_call *call, const char *json,
 int call_lost(struct program *p, const struct plan_call *call, const char *why)
 {
 	p->is_lost = true;
-	/* What a server wrote last may be in it. */
+	/* The message may contain output of a server. */
 	p->vm.is_private = true;
 	return heap_fail_kind(
 		&p->heap, FAIL_TOOL, "%.100s: %.300s", call->tool ? call->tool->name : "ask", why);

@@ -42,7 +42,7 @@ int program_names(struct heap *h, const struct dialect *dialect, const struct to
 	return more < 0 ? -1 : n + more;
 }
 
-/* What the setup names; without it, what every plan has. Returns: how many, -1 over a limit. */
+/* The names of every plan and those of the setup. Returns: how many, -1 over a limit. */
 static int all_names(struct program *p, const struct program_setup *setup, struct predeclared **out)
 {
 	int n = program_names(&p->heap, &p->dialect, setup->tools, out);
@@ -95,7 +95,7 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 {
 	if (state != VM_FAILED)
 		return state;
-	/* What was said then comes of labels that could not be made. */
+	/* After a failure of the labels, any other message is a consequence of it. */
 	if (p->vm.flow.all && labels_has_failed(p->vm.flow.all)) {
 		p->heap.kind = FAIL_NONE;
 		(void)heap_fail_kind(

@@ -17,8 +17,7 @@ struct program {
 	struct val *globals; /* code->n_registers: variables first */
 	struct vm vm;
 	struct literals literals;
-	struct check_call *const
-		*checked; /* what the check found of calls: set by whoever checks */
+	struct check_call *const *checked; /* the check's results, by call; set by the caller */
 	uint32_t n_checked;
 	bool is_lost; /* no answer came to the call that it failed with */
 };
@@ -29,9 +28,9 @@ struct program {
 struct tool_set;
 
 /*
- * Every name that a plan has before it begins, for whoever resolves one: to check it or to run it.
- * @tools: those of the plan; NULL: it has neither tools nor what goes with them, ask() and the
- * like. Returns: how many, in *out, which @h owns; -1 over a limit of @h.
+ * All predeclared names of a plan, the same for the check and for the run. @tools: NULL for a plan
+ * without tools, which lacks ask() and the like as well.
+ * Returns: how many, in *out, which @h owns; -1 over a limit of @h.
  */
 int program_names(struct heap *h, const struct dialect *dialect, const struct tool_set *tools,
 	struct predeclared **out);

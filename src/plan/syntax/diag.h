@@ -1,4 +1,4 @@
-/* What is wrong with a plan: a code, a place, a sentence, a rewrite. SPDX-License-Identifier:
+/* Diagnostics of plans: a code, a place, a sentence, a rewrite. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 enum { DIAG_MAX = 20, DIAG_MSG_BYTES = 256, DIAG_HINT_BYTES = 256 };
 
-/* What may be wrong, by number: see code.def. */
+/* The codes, see code.def. */
 enum diag_code {
 #define X(name, number, meaning) name = (number),
 #include "plan/syntax/code.def"
@@ -23,7 +23,7 @@ struct diag {
 	uint32_t line, column; /* from 1; a column is a character */
 	char msg[DIAG_MSG_BYTES];
 	char hint[DIAG_HINT_BYTES]; /* the rewrite, or empty */
-	bool is_private; /* `msg` may repeat what a tool gave: for people, not for a planner */
+	bool is_private; /* `msg` may contain data of a tool: for people, not for a planner */
 };
 
 /* The first DIAG_MAX; `n_all` counts on. */
@@ -46,8 +46,8 @@ void source_place(const struct source *src, uint32_t offset, uint32_t *line, uin
 int diag_add(struct diags *all, const struct source *src, const struct diag *one);
 
 /*
- * Append one as text for people: message, place, the line with what is meant underlined, the
- * rewrite. Controls are escaped. Returns: 0, -E2BIG, -ENOMEM.
+ * Append one as text for people: message, place, the line with the place underlined, the rewrite.
+ * Control characters are escaped. Returns: 0, -E2BIG, -ENOMEM.
  */
 int diag_text(struct buf *out, const struct source *src, const struct diag *d);
 

@@ -1,4 +1,4 @@
-/* What of Python is on. SPDX-License-Identifier: Apache-2.0 */
+/* Dialects: which constructs of Python are allowed. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>

@@ -30,7 +30,7 @@ struct node *node_new(struct parser *p, enum node_kind kind, uint32_t start, str
 struct node *node_of(struct parser *p, enum node_kind kind, uint32_t start, size_t n, ...);
 struct node *node_name(struct parser *p);
 
-/* Expressions: one; those of loop variables and targets; with commas as a tuple. */
+/* Expressions: a single one; loop variables and targets; a tuple without parentheses. */
 struct node *parse_test(struct parser *p);
 struct node *parse_binary(struct parser *p, int least);
 struct node *parse_exprs(struct parser *p);
@@ -51,7 +51,7 @@ int expect(struct parser *p, enum token_kind kind, const char *what);
 /* One level deeper, and back. Returns: 0 or -1. */
 int deeper(struct parser *p);
 
-/* Say that the next token cannot stand here, and if it is of Python, what to write. Returns: -1. */
+/* Report an unexpected token; for a construct of Python, with the rewrite. Returns: -1. */
 int unexpected(struct parser *p, const char *want);
 
 /* A keyword of Python that begins a statement or an expression: the rewrite. Returns: -1. */

@@ -21,7 +21,7 @@ struct token {
 	enum token_kind kind;
 	uint32_t start, end;	 /* offsets in the source */
 	struct val value;	 /* of a literal; the text of a name */
-	uint32_t body, body_end; /* TOK_FSTRING: what is between the quotes */
+	uint32_t body, body_end; /* TOK_FSTRING: the text between the quotes */
 	bool is_raw;
 };
 

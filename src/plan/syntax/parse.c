@@ -336,7 +336,7 @@ static struct node *parse_assignment(struct parser *p, struct node *target, enum
 	return node;
 }
 
-/* An expression, an assignment, or `x: T = value`, of which the type is not kept. */
+/* An expression, an assignment, or `x: T = value`, whose type is ignored. */
 static struct node *parse_expr_statement(struct parser *p)
 {
 	struct node *left = parse_exprs(p);
@@ -439,8 +439,7 @@ static bool is_new_start(const struct parser *p, uint32_t at)
 }
 
 /*
- * After a mistake: on with the next line that begins at the margin. What stands there is likely
- * meant as it is written.
+ * After a mistake, continue with the next line that begins at the margin: it is likely independent.
  */
 static int recover(struct parser *p)
 {

@@ -7,7 +7,7 @@
 
 enum { LEVEL_OR = 1, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_PIPE, LEVEL_SUM = 9 };
 
-/* How tightly a binary operator binds; 0: it is none. */
+/* The precedence of a binary operator; 0: another token. */
 static int level_of(const struct parser *p)
 {
 	switch ((int)p->token.kind) {
@@ -274,7 +274,7 @@ static int parse_compare(struct parser *p)
 	return advance(p) < 0 ? -1 : CMP_IS_NOT;
 }
 
-/* None, True and False are the values whose identity is their equality. */
+/* `is` is allowed only with None, True and False, for which identity equals equality. */
 static int check_is(struct parser *p, int op, const struct node *right)
 {
 	bool is_name = right->kind == NODE_NAME &&

@@ -65,7 +65,7 @@ static int parse_element(struct parser *p, struct kids *kids, bool *is_dict, boo
 	return value ? kids_add(p, kids, value) : -1;
 }
 
-/* What follows the first element of a display when that is a comprehension. */
+/* The rest of a comprehension, behind its first expression. */
 static struct node *parse_comprehension(
 	struct parser *p, struct kids *kids, uint32_t start, enum token_kind close, bool is_pair)
 {

@@ -1,4 +1,4 @@
-/* Constructs of Python that are not in the language, and what to write instead.
+/* Constructs of Python that the language lacks, each with a rewrite.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/inside.h"
 
@@ -74,7 +74,8 @@ int fail_at(struct parser *p, int code, const struct node *node, const char *msg
 	return hint[0] ? lex_hint(&p->lex, "%s", hint) : -1;
 }
 
-/* Names that begin a statement of Python but are no keywords: match, print without brackets. */
+/* Names that begin a statement of Python without being keywords: match, print without parentheses.
+ */
 static int python_words(struct parser *p, const char *want)
 {
 	static const struct {

@@ -12,7 +12,7 @@
 
 enum { NAMES_ROOM = 64 }; /* to begin with */
 
-/* One per text; `binding` is what it means at the place that is being looked at. */
+/* One per text; `binding` is the symbol that it means at the current place. */
 struct name {
 	struct symbol *binding;
 };
@@ -201,7 +201,7 @@ static int capture(struct resolver *r, struct symbol *symbol)
 
 #define ASK_HINT "ask(question, data, type) asks a model that has no tools"
 
-/* Names of Python that are not there, and what is. */
+/* Names of Python that the language lacks, and replacements. */
 static const char *python_name(struct val name)
 {
 	static const char *const rows[][2] = {
@@ -295,7 +295,7 @@ static int check_global(struct resolver *r, const struct node *name)
 		"cannot reassign global %.80s declared at line %u", s->name.str->data, line);
 }
 
-/* Names are bound; what indexes and attributes are of is used. */
+/* The target of an assignment: a name is bound; in x[i] and x.a, x and i are used. */
 static int walk_target(struct resolver *r, struct node *target)
 {
 	if (target->kind == NODE_NAME)

@@ -16,13 +16,13 @@ struct symbol {
 	struct val value; /* of a predeclared name */
 	bool is_prefix;
 	const struct code *code; /* of the def it is bound to, once that is compiled */
-	struct symbol *shadowed; /* what the name meant outside */
+	struct symbol *shadowed; /* the symbol of the same name outside */
 	struct symbol *next;	 /* of the same block */
 	struct name *of;
 	struct block *block;
 };
 
-/* A function, or the file. Comprehensions have their variables in the slots of what they are in. */
+/* A function, or the file. The variables of a comprehension are slots of the scope around it. */
 struct scope {
 	struct scope *outer; /* NULL: the file */
 	uint32_t n_slots;

@@ -45,7 +45,7 @@ struct node {
 
 /*
  * Parse a file into one NODE_BLOCK. Statements after a mistake are parsed as well, so that one
- * look shows all there are.
+ * run reports all mistakes.
  *
  * Owns:    the tree is in the heap; @src must outlive it.
  * Returns: 0, or -1: with diagnostics, or with a failure of @h.
@@ -53,7 +53,8 @@ struct node {
 int tree_parse(struct heap *h, const struct source *src, const struct dialect *dialect,
 	struct diags *diags, struct node **out);
 
-/* What an f-string has written, a NUL for each value: see ground_label(). Returns: 0 or -1. */
+/* The literal parts of an f-string, with a NUL for each value: see ground_label(). Returns: 0 or
+ * -1. */
 int tree_form(struct heap *h, const struct node *f_string, struct val *out);
 
 /* How errors call a node. */

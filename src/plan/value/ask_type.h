@@ -1,4 +1,5 @@
-/* What may be asked for, and how much it says. SPDX-License-Identifier: Apache-2.0 */
+/* The types of answers that ask() knows, and the kind of each. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "label/label.h"
@@ -9,9 +10,9 @@ struct ask_type {
 	const char *name, *format; /* format: of JSON Schema; NULL: it is told by its type */
 	const char *json;	   /* type of JSON Schema */
 	enum label_kind rank;
-	uint32_t type; /* enum type; of what is answered */
+	uint32_t type; /* enum type of the answer */
 };
 
-/* bool, int, float, str, date, Email, Url. Returns: NULL: there is none of that name or format. */
+/* bool, int, float, str, date, Email, Url. Returns: NULL: unknown name or format. */
 const struct ask_type *ask_type_named(const char *name);
 const struct ask_type *ask_type_format(const char *format);

@@ -4,8 +4,8 @@
 #include "plan/value/value.h"
 
 /*
- * Registers are the variables of a function first, then what its expressions need. @a, @b, @c are
- * registers unless the table of op.def says otherwise.
+ * The registers of a function are its variables, then temporaries. @a, @b, @c are registers unless
+ * op.def says otherwise.
  */
 struct ins {
 	uint8_t op, x;
@@ -30,7 +30,7 @@ struct call_shape {
 	struct val *names; /* n_named strings */
 };
 
-/* What a region of code that may not be run writes. */
+/* A write that a region of code may make, see machine/compile_flow.c. */
 enum write_what {
 	WRITE_NAME,   /* a variable gets another value */
 	WRITE_VALUE,  /* the list, dict or set in it may change */
@@ -46,12 +46,12 @@ struct writes {
 	struct write *item;
 	uint32_t n, room;
 	uint32_t outer;	 /* the region around it, in `writes` */
-	uint32_t saved;	 /* the register that keeps what guarded the place before */
+	uint32_t saved;	 /* the register that saves the guard from before the region */
 	bool is_unknown; /* anything that was there before may be changed */
 	bool is_left;	 /* break, continue or return lead out of it */
 };
 
-/* What a def or lambda is compiled to. */
+/* The code of a def or lambda. */
 struct code {
 	struct val name;
 	struct ins *ins;
@@ -175,7 +175,7 @@ enum native_of {
 	OF_SET,
 };
 
-/* What a built-in gets when it wants arguments as they came. */
+/* The arguments of a call, for built-ins that sort them themselves. */
 struct args {
 	const struct val *item;
 	size_t n;

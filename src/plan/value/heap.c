@@ -80,7 +80,7 @@ static void *alloc_small(struct heap *h, size_t bytes)
 		memcpy(&h->bins[bin], p, sizeof(void *));
 		return p;
 	}
-	/* Who has used much will use more, and in large pages; near the limit each byte counts. */
+	/* Chunks grow with use, up to large pages; near the limit they are small again. */
 	size_t chunk = CHUNK_BYTES;
 	while (chunk < CHUNK_MOST_BYTES && h->used_bytes > chunk &&
 		h->max_bytes - h->used_bytes > 8 * chunk)
@@ -142,7 +142,7 @@ void heap_release(struct heap *h, void *p, size_t bytes)
 		free(c);
 		return;
 	}
-	/* Into the largest bin that it fills, so that whoever takes it from there has enough. */
+	/* Put it into the largest bin whose size it fills: every piece of a bin is large enough. */
 	size_t room = bytes, bin = bin_of(&room);
 	if (room > bytes) {
 		if (bin == 0)

@@ -1,4 +1,4 @@
-/* What one evaluation may use: memory from one arena, steps, depth; and what went wrong.
+/* The resources of one evaluation: an arena, steps (fuel), depth; and its first failure.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -18,25 +18,25 @@ enum {
 };
 
 struct heap_limits {
-	uint64_t fuel; /* steps: calls, rounds of loops, and what built-ins touch */
+	uint64_t fuel; /* steps: calls, iterations, and elements that built-ins visit */
 	size_t bytes;
 	uint32_t depth; /* calls within calls */
 };
 
 /*
- * Everything made in it lives until heap_done(): there is no collector.
- * Invariant: once `kind` is set, whoever sees a failure returns it upward unchanged.
+ * All objects live until heap_done(): there is no garbage collector.
+ * Invariant: once `kind` is set, every function that sees the failure returns it unchanged.
  */
 struct heap {
-	char *at, *end; /* what is free of the newest chunk */
+	char *at, *end; /* the free part of the newest chunk */
 	struct heap_chunk *chunks, *large;
 	void *bins[HEAP_N_BINS];
 	size_t used_bytes, max_bytes;
 	uint64_t fuel;
 	uint32_t depth;	  /* of a walk over values, see heap_enter() */
 	uint64_t seed[2]; /* of hashes */
-	uint32_t guard;	  /* labels, see flow.h: of what decided that this place is reached */
-	uint32_t epoch;	  /* and how often everything was labelled */
+	uint32_t guard;	  /* the program counter label, see machine/flow.c */
+	uint32_t epoch;	  /* number of the last struct flow_event */
 	bool is_python;	  /* numbers print as CPython prints them */
 	bool is_frozen;	  /* nothing that was made may change any more */
 	enum fail_kind kind;

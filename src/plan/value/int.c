@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GMP only sees numbers of at most INT_MAX_BITS: what it allocates by itself stays small. */
+/* GMP gets numbers of at most INT_MAX_BITS, so its own allocations stay small. */
 
 _Static_assert(sizeof(mp_limb_t) == sizeof(uint64_t), "limbs are 64 bits");
 
@@ -66,7 +66,7 @@ static int too_large(struct heap *h)
 		h, FAIL_MEMORY, "int of more than %d bits: it is too large", INT_MAX_BITS);
 }
 
-/* Before GMP sees it: is the result small enough, and what does it cost. */
+/* Before GMP computes: is the result small enough? Pay for it. */
 static int check_cost(struct heap *h, enum num_op op, struct val a, struct val b)
 {
 	size_t na = bits_of(a), nb = bits_of(b);
@@ -320,7 +320,7 @@ int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct v
 	return r;
 }
 
-/* Digits of what fits in a word. */
+/* The digits of an integer that fits in a word. */
 static int write_small(struct text *t, int64_t n)
 {
 	char out[24], *at = out + sizeof out;
@@ -363,7 +363,7 @@ static double nearest(const mpz_t z)
 	mpz_t top;
 	mpz_init(top);
 	mpz_tdiv_q_2exp(top, z, bits - 64);
-	/* What was cut off makes a tie no tie. */
+	/* Bits that were cut off break a tie. */
 	uint64_t word = mpz_get_ui(top) | (mpz_scan1(z, 0) < bits - 64);
 	double d = ldexp((double)word, (int)(bits - 64));
 	mpz_clear(top);

@@ -27,8 +27,8 @@ enum num_op {
 };
 
 /*
- * @a op @b, both numbers: ints of any size, or floats as far as the operation has them.
- * Returns: 0, -1 with the failure set, 1 when the types have no such operation.
+ * @a op @b for two numbers: ints of any size, or floats if the operation is defined for them.
+ * Returns: 0, -1 with the failure set, 1: the operation is not defined for the types.
  */
 int num_op(struct heap *h, enum num_op op, struct val a, struct val b, struct val *out);
 
@@ -39,8 +39,8 @@ int int_invert(struct heap *h, struct val v, struct val *out);
 int int_sign(struct val v);
 
 /*
- * Read digits of @base (2 to 36), without sign or prefix; "_" is no digit.
- * Returns: 0, 1 when it is no number, -1 with the failure set.
+ * Read digits of @base (2 to 36), without sign, prefix or "_".
+ * Returns: 0, 1: not a number, -1 with the failure set.
  */
 int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct val *out);
 
@@ -51,7 +51,7 @@ int int_write(struct text *t, struct val v, int base);
 /* Rounded to the nearest float. Returns: 0, or -1: too large. */
 int int_to_float(struct heap *h, struct val v, double *out);
 
-/* What is before the point. Returns: 0, or -1: not finite. */
+/* The integral part. Returns: 0, or -1: not finite. */
 int int_from_float(struct heap *h, double f, struct val *out);
 
 /* Exact, ints and floats mixed; NaN is above all and equal to itself. */

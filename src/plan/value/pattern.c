@@ -175,7 +175,7 @@ static int copy(struct regex *r, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* Room for one state at @at: what is behind moves. */
+/* Make room for one state at @at; later states move. */
 static int insert(struct regex *r, uint32_t at)
 {
 	if (add(r, (struct state){0}) < 0)
@@ -189,7 +189,7 @@ static int insert(struct regex *r, uint32_t at)
 	return 0;
 }
 
-/* What stands from @from on, once or not at all; with @again more often. */
+/* Make the states from @from on optional; with @again repeatable. */
 static int optional(struct regex *r, uint32_t from, bool again)
 {
 	if (insert(r, from) < 0)
@@ -210,7 +210,7 @@ static int read_count(struct regex *r, uint32_t *out)
 	return *out > REPEAT_MAX ? -1 : 0;
 }
 
-/* "{2}", "{2,}", "{2,5}" behind what stands from @from on. */
+/* "{2}", "{2,}", "{2,5}": repeat the states from @from on. */
 static int read_braces(struct regex *r, uint32_t from)
 {
 	uint32_t least, most, to = r->n;

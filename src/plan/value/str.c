@@ -13,7 +13,7 @@ struct str_room {
 	char data[];
 };
 
-/* The head of one of them. Most strings have none, and memory is what strings cost. */
+/* The head of a shared buffer. Most strings have no such buffer, which saves memory. */
 struct str_shared {
 	struct str str;
 	struct str_room *room;
@@ -220,7 +220,7 @@ static inline uint64_t rotate(uint64_t x, int by)
 		(v)[2] = rotate((v)[2], 32);                                                       \
 	} while (0)
 
-/* SipHash-1-3: whoever does not know the seed cannot make strings that collide. */
+/* SipHash-1-3: without the seed, nobody can construct strings that collide. */
 uint64_t str_hash(struct heap *h, struct str *s)
 {
 	if (s->hash)

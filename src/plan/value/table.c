@@ -69,7 +69,7 @@ static void add_index(struct table *t, uint32_t i)
 	t->index[at] = i + 1;
 }
 
-/* Entries without those that were removed, and an index over them. */
+/* Grow: drop removed entries, and index the others. */
 static int grow(struct heap *h, struct table *t)
 {
 	uint32_t room = t->n_live < FEW / 2 ? FEW : t->n_live * 2, n = 0, n_index = 0;
@@ -111,7 +111,7 @@ int table_put(struct heap *h, struct table *t, struct val key, struct val value)
 	}
 	if (at == -2)
 		return -1;
-	/* Without an index there is a look at each entry. */
+	/* A small table has no index; its entries are searched one by one. */
 	if ((t->n_entries == t->room || (!t->index && t->n_entries >= FEW)) && grow(h, t) < 0)
 		return -1;
 	t->entry[t->n_entries] = (struct entry){hash, key, value};
@@ -127,7 +127,7 @@ void table_remove(struct table *t, uint32_t at)
 	t->entry[at].key = VAL_UNSET;
 	t->entry[at].value = VAL_UNSET;
 	t->n_live--;
-	/* What was last leaves no gap: popping from the end stays cheap. */
+	/* Removing the last entry leaves no gap, so popping from the end is cheap. */
 	if (t->n_live == 0)
 		table_clear(t);
 	else if (!t->index)

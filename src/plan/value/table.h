@@ -11,7 +11,7 @@ struct entry {
 };
 
 struct table {
-	struct entry *entry; /* in order; those removed stay until it grows */
+	struct entry *entry; /* in insertion order; removed ones stay until the table grows */
 	uint32_t n_entries, n_live, room;
 	uint32_t mark;	 /* as in struct list */
 	uint32_t *index; /* of entries plus one; NULL while there are few */
@@ -24,7 +24,7 @@ struct table {
 /* Storage for a new one. @type: T_DICT or T_SET. Returns: 0 or -1. */
 int table_new(struct heap *h, uint32_t type, size_t room, struct val *out);
 
-/* Returns: the place in `entry`, -1 when there is none, -2 on failure: @key cannot be hashed. */
+/* Returns: the index in `entry`; -1: not found; -2 with a failure: @key cannot be hashed. */
 int64_t table_find(struct heap *h, const struct table *t, struct val key);
 
 /* The same for a key whose hash is known. */
@@ -33,7 +33,7 @@ int64_t table_find_hashed(struct heap *h, const struct table *t, struct val key,
 /* Insert or replace; the place of a key that is there stays. Returns: 1 new, 0 replaced, -1. */
 int table_put(struct heap *h, struct table *t, struct val key, struct val value);
 
-/* Remove what is at the place @at. */
+/* Remove the entry at the index @at. */
 void table_remove(struct table *t, uint32_t at);
 
 /* Remove all. */

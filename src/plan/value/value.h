@@ -1,14 +1,14 @@
-/* Values: 16 bytes each, what does not fit is in the heap. SPDX-License-Identifier: Apache-2.0 */
+/* Values: 16 bytes each; larger data is in the heap. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/value/heap.h"
 
-/* In this order: what is before T_BIG is whole within its 16 bytes. */
+/* The order matters: values of types before T_BIG are complete in their 16 bytes. */
 enum type {
 	T_UNSET, /* a variable before its first assignment, an argument that was not given */
 	T_NONE,
 	T_BOOL,
-	T_INT, /* that fits in 64 bits; T_BIG holds only what does not */
+	T_INT, /* fits in 64 bits; larger ones are T_BIG */
 	T_FLOAT,
 	T_BIG,
 	T_STRING,
@@ -57,7 +57,7 @@ struct val {
 #define VAL_FLOAT(x)	((struct val){.type = T_FLOAT, .f = (x)})
 #define VAL_PTR(t, ptr) ((struct val){.type = (t), .p = (ptr)})
 
-/* Characters are code points; what is in a string is always valid UTF-8. */
+/* Characters are code points. The bytes are always valid UTF-8. */
 struct str {
 	uint32_t hash; /* 0: not computed yet */
 	uint32_t n_bytes, n_chars;
@@ -71,8 +71,8 @@ struct list {
 	uint32_t n_iterators;
 	uint32_t is_frozen : 1;
 	uint32_t mark : 31;   /* the last walk that was here, see flow.h */
-	uint32_t label, seen; /* of its structure: what is in it, and where */
-	uint32_t guard;	      /* of the place where it was made */
+	uint32_t label, seen; /* label of its structure: length, keys, order */
+	uint32_t guard;	      /* the guard under which it was made */
 };
 
 struct tuple {
@@ -113,11 +113,11 @@ struct record {
 	struct val *values;
 };
 
-/* What type() says: "NoneType", "int"… */
+/* The name that type() returns: "NoneType", "int"… */
 const char *type_name(uint32_t type);
 const char *val_type_name(struct val v);
 
-/* None, false, zero and what is empty are false. */
+/* None, False, zero and empty values are false. */
 bool val_truth(struct val v);
 
 /* Returns: 1 equal, 0 not, -1 failure (depth). */
@@ -129,7 +129,7 @@ int val_compare(struct heap *h, struct val a, struct val b, int *order);
 /* Equal values have equal hashes, which depend on the seed. Returns: 0, or -1: not hashable. */
 int val_hash(struct heap *h, struct val v, uint64_t *hash);
 
-/* Make what is reachable from @v unchangeable. Returns: 0, or -1 (depth). */
+/* Freeze everything reachable from @v. Returns: 0, or -1 (depth). */
 int val_freeze(struct heap *h, struct val v);
 
 /* len(). Returns: -1 (without a failure set) when the type has no length. */
