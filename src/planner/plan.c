@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `retort plan run`: a plan without tools is run here; one with tools in plan_run.c. Both prepare
+ * it in plan_case.c. And files are read, for all verbs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "planner/plan.h"
 
 #include "planner/plan_case.h"
@@ -69,7 +74,7 @@ int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)
 	return r < 0 ? err_set(err, ERR_LIMIT, "plan: a text of %zu bytes", strlen(what)) : 0;
 }
 
-/* Where the plan was when it failed, if that is inside of functions. */
+/* The stack trace of a failure inside of functions. */
 static int report_trace(const struct program *p, struct buf *report)
 {
 	int r = 0;

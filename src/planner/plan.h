@@ -1,4 +1,4 @@
-/* The operation behind `retort plan`: a plan is read, judged, run. SPDX-License-Identifier:
+/* The operations behind `retort plan`: read, check and run a plan. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -12,18 +12,17 @@ struct plan_stop;
 
 enum plan_dialect { PLAN_DIALECT_PLAN, PLAN_DIALECT_STARLARK };
 
-/* What `retort plan run` ends with, CONTRACT §4. */
+/* The exit status of `retort plan run`. */
 enum plan_status {
 	PLAN_OK = 0,
 	PLAN_FAILED = 1,
 	PLAN_INVALID = 2,
-	PLAN_NO_KEY = 3, /* a server or the model wants one */
-	PLAN_LOST = 4,	 /* a server or the model gave no answer */
+	PLAN_NO_KEY = 3, /* a server or the model needs a key */
+	PLAN_LOST = 4,	 /* a server or the model did not answer */
 	PLAN_DENIED = 6
 };
 
-/* What is asked of a plan, whichever verb asks. Everything is borrowed. A limit of 0 is the
- * default. */
+/* The request of any verb. Everything is borrowed. A limit of 0 means the default. */
 struct plan_request {
 	const char *path; /* "-": standard input */
 	enum plan_dialect dialect;
@@ -37,19 +36,19 @@ struct plan_request {
 	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
 	const char *tools_name; /* of a text, for messages; or NULL */
 	const char *model,
-		*key_file;	/* who answers ask(), see agent/wire/model.h; NULL: the tools */
-	bool may_start;		/* servers that a text of tools lists; those of a file always */
-	bool is_again;		/* do again what may have been done when the record ends */
+		*key_file; /* who answers ask(), see agent/wire/model.h; NULL: the tools */
+	bool may_start; /* start servers that a text of tools lists; those of a file always start */
+	bool is_again;	/* repeat the call that may have been made when the record ends */
 	bool has_signals;	/* SIGINT and SIGTERM end waiting, with ERR_INTERRUPTED */
 	struct plan_stop *stop; /* or NULL */
 	bool is_json;		/* diagnostics as JSON */
-	bool is_explained;	/* of a check: every label and answer as well */
-	bool is_text;		/* path, tools_path, policy_path: texts */
-	/* Returns: 1 yes, 0 no, -1 nobody is there; with @can_see_each 2 before the run: yes, but
-	 * ask at each call. */
+	bool is_explained;	/* a check also reports every label and answer */
+	bool is_text;		/* path, tools_path and policy_path are texts, not paths */
+	/* Ask a person. Returns: 1 yes, 0 no, -1 nobody can be asked; before the run, with
+	 * @can_see_each, 2: yes, but ask at each call. */
 	int (*approve)(void *arg, const char *text);
 	bool can_see_each;
-	/* May @tool be called where the policy asks? Before `approve`; or NULL. */
+	/* May @tool be called although the policy asks? Called before `approve`; or NULL. */
 	bool (*may_call)(void *arg, const char *tool);
 };
 
@@ -63,11 +62,11 @@ struct plan_request {
  */
 int plan_perform(const struct plan_request *req, struct buf *report, struct err *err);
 
-/* Take @what itself when it @is_text, else what plan_read() reads there. */
+/* Take the text @what itself, or without @is_text the file that it names. */
 int plan_take(const char *what, bool is_text, struct buf *out, struct err *err);
 
 /* Read a whole file, "-" is standard input. Returns: 0, or negative errno as plan_perform(). */
 int plan_read(const char *path, struct buf *out, struct err *err);
 
-/* The same of a regular file, and of nothing else: for an engine, which waits for no FIFO. */
+/* The same for regular files only, so that an engine never waits for a FIFO. */
 int plan_read_regular(const char *path, struct buf *out, struct err *err);

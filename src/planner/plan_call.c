@@ -1,4 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call of a run: what the machine waits for is decided, made, recorded and answered.
+ *
+ * The order matters. The policy decides with the values of the call (rule_on()); where it asks, a
+ * person is asked. The decision is in the record before the call is made, and the outcome before
+ * the plan gets it, so a record that ends early tells whether a call may have happened.
+ *
+ * When a record is run again, its outcomes are used instead of calls (known()), and each line that
+ * this run writes is compared with the next line of the record.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "planner/inside.h"
 
 #include "base/utf8.h"
@@ -14,7 +25,7 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_NO_MEMORY, "plan: no memory for the run");
 }
 
-/* Labels as a record has them. */
+/* Labels in the format of a record. */
 static json_t *set_json(const struct labels *all, uint32_t set)
 {
 	uint32_t atom;
@@ -53,7 +64,7 @@ static json_t *event(struct run *r, const char *what, const struct plan_call *ca
 		(int)line, "column", (int)column, "guard", label_json(r->c.labels, call->guard));
 }
 
-/* ---- what comes of a call ---- */
+/* ---- outcomes of calls ---- */
 
 static const char *const outcomes[] = {[TOOL_RESULT] = "result",
 	[TOOL_ERROR] = "error",
@@ -61,7 +72,8 @@ static const char *const outcomes[] = {[TOOL_RESULT] = "result",
 	[TOOL_LOST] = "lost"};
 enum { NOTHING = ARRAY_LEN(outcomes) }; /* the record ends here */
 
-/* What the next line says came of it. Returns: enum tool_outcome, NOTHING, negative errno. */
+/* The outcome that the next line of the record has. Returns: enum tool_outcome, NOTHING, negative
+ * errno. */
 static int known(struct run *r, struct buf *out, struct err *err)
 {
 	json_t *next = run_record_next(&r->record);
@@ -110,7 +122,7 @@ static int record_outcome(struct run *r, int outcome, const struct buf *out, str
 	return rc ? (json_decref(line), rc) : run_record_line(&r->record, line, err);
 }
 
-/* One more question to the model: what the last one used is added to what others did. */
+/* Add the usage of the last question to the model. */
 static void count_tokens(struct run *r)
 {
 	json_t *last = plan_tools_tokens(r->c.opened), *all = r->tokens;
@@ -125,7 +137,7 @@ static void count_tokens(struct run *r)
 	r->tokens = last;
 }
 
-/* Ask, and once more when the answer does not fit. */
+/* Ask the model; if the answer does not fit the schema, ask once more. */
 static int ask(struct run *r, const struct plan_call *call, struct tool_question *q,
 	struct buf *out, struct err *err)
 {
@@ -159,7 +171,7 @@ static bool has_effect(const struct plan_call *call)
 	return call->kind == CALL_TOOL && !call->tool->is_read_only;
 }
 
-/* A run that was cut off within a call: nobody may do it twice without being told to. */
+/* The record ends within a call, whose outcome is unknown: refuse to repeat it unless asked to. */
 static int refuse_unknown(const struct run *r, const struct plan_call *call, struct err *err)
 {
 	(void)err_set(err, ERR_DAMAGED,
@@ -168,7 +180,7 @@ static int refuse_unknown(const struct run *r, const struct plan_call *call, str
 	return err_hint(err, "see whether it did; --again does it once more");
 }
 
-/* What is done or asked: by the record when it is there. Returns: as known(). */
+/* A call that is to be made, or looked up in the record. */
 struct wanted {
 	const struct plan_call *call;
 	const char *arguments; /* CALL_TOOL */
@@ -177,7 +189,7 @@ struct wanted {
 static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err *err)
 {
 	int last = TOOL_LOST, rc, done = 0;
-	/* Earlier runs of this record may have got no answer. */
+	/* Earlier runs of this record may have had no answer. */
 	while ((rc = known(r, out, err)) == TOOL_UNSENT || rc == TOOL_LOST) {
 		last = rc;
 		done = record_outcome(r, rc, out, err);
@@ -196,9 +208,9 @@ static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err 
 }
 
 /*
- * No answer comes. A try_call() sees that as an error when nothing can have happened; else the plan
- * stops here, with a record that says so and can be resumed.
- * Returns: TOOL_ERROR, or TOOL_LOST: the plan fails with it; negative errno.
+ * A call got no answer. If it surely did nothing, a try_call() sees an error; otherwise the plan
+ * stops here, and its record can be resumed. Returns: TOOL_ERROR; TOOL_LOST: the plan fails;
+ * negative errno.
  */
 static int lose(
 	struct run *r, const struct plan_call *call, int how, struct buf *out, struct err *err)
@@ -231,8 +243,7 @@ static int lose(
 	return TOOL_LOST;
 }
 
-/* What greatest(…) and least(…) of the policy mean is decided by what comes back, before the plan
- * has it. */
+/* Keep the result for greatest(…) and least(…) of the policy, before the plan gets it. */
 static int keep_listed(struct run *r, const struct plan_call *call, const struct buf *out)
 {
 	const struct policy_call asked = {.tool = call->tool, .arg = call->arg};
@@ -252,7 +263,7 @@ static int give(struct run *r, const struct plan_call *call, const struct buf *o
 			: call_answer(&r->c.p, call, &r->c.policy, buf_str(out), out->bytes);
 }
 
-/* Returns: 0, 1 the plan fails with it, negative errno. */
+/* Returns: 0, 1 the plan fails, negative errno. */
 static int finish(struct run *r, struct wanted *w, struct err *err)
 {
 	cleanup_buf struct buf out = BUF_INIT(ANSWER_MAX_BYTES);
@@ -266,7 +277,8 @@ static int finish(struct run *r, struct wanted *w, struct err *err)
 	return rc < 0 ? rc : give(r, w->call, &out, is_error) < 0;
 }
 
-/* Ask a person, or look up what they said. Returns: 1 yes, 0 no, -1 nobody is there. */
+/* Ask a person, or look the answer up in the record. Returns: 1 yes, 0 no, -1 nobody can be asked.
+ */
 static int person(struct run *r, const char *text)
 {
 	json_t *next = run_record_next(&r->record);
@@ -300,7 +312,7 @@ static json_t *arguments_json(struct run *r, const struct plan_call *call, struc
 	return all;
 }
 
-/* The first open answer says what of the call is refused; what else there is to say is for people
+/* Fail the plan with the first answer that is not proved. The details, with values, are for people
  * only. */
 static void refuse(
 	struct run *r, const struct plan_call *call, const struct policy_answer *answer, size_t n)
@@ -326,12 +338,12 @@ static void refuse(
 	snprintf(r->refused, sizeof r->refused, "%s", buf_str(&why));
 }
 
-/* Ask a person about a call. Returns: POLICY_ALLOW, or POLICY_DENY with what it fails with. */
+/* Ask a person about a call. Returns: POLICY_ALLOW, or POLICY_DENY with the failure set. */
 static int ask_about(struct run *r, const struct plan_call *call,
 	const struct policy_answer *answer, size_t n, json_t *line)
 {
 	cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX_BYTES);
-	/* Who cannot be shown all of it is not asked. */
+	/* If the whole call cannot be shown, nobody is asked. */
 	bool is_shown = run_prompt_call(r, call, answer, n, &text) == 0;
 	bool is_named = r->is_approved ||
 		(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name));
@@ -347,8 +359,8 @@ static int ask_about(struct run *r, const struct plan_call *call,
 	return POLICY_DENY;
 }
 
-/* The ruling on a call, asked and recorded; what is denied has failed. Returns: it, or negative
- * errno. */
+/* Decide on a call, ask if needed, and record it; for a denied call the failure is set. Returns:
+ * the ruling, or negative errno. */
 static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct policy_answer answer[POLICY_ANSWERS_MAX];
@@ -386,7 +398,7 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 static int call_tool(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct text arguments;
-	/* What is no JSON, as a set, is an error of the plan, whatever the policy says. */
+	/* An argument that JSON cannot express, such as a set, is an error of the plan. */
 	if (call_arguments(&r->c.p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
 		return 1;
 	int rc = rule_on(r, call, err);

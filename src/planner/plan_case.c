@@ -77,7 +77,7 @@ static uint32_t of_literal(void *ctx, struct val literal)
 	return ground_label(ctx, literal);
 }
 
-/* The origins that tell nothing when they guard: those of the plan itself. */
+/* The plan's own origins, which make no implicit flow as conditions. */
 static uint32_t quiet(struct labels *all)
 {
 	static const char *const own[] = {"plan", "user", "policy"};
@@ -88,7 +88,7 @@ static uint32_t quiet(struct labels *all)
 	return set;
 }
 
-/* Without tools, an undefined name that is called may be meant for one. */
+/* A plan without tools: an undefined name that is called may be meant for a tool. */
 static void hint_tools(struct diags *all, const struct source *src, bool is_text)
 {
 	for (size_t i = 0; i < all->n; i++)

@@ -1,4 +1,5 @@
-/* A plan and everything by which it is judged. SPDX-License-Identifier: Apache-2.0 */
+/* A plan with its tools, policy, limits and request, prepared. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "plan/check/check.h"
@@ -9,16 +10,17 @@
 #include "planner/plan_tools.h"
 
 /*
- * Check, explain, test, run and replay prepare their plan here, so that names, limits and policy
- * are the same for all of them: case_read() or texts of the caller, case_open(), case_load(), and
- * case_check(). A plan without tools (case_has_flows()) needs neither case_open() nor case_check().
+ * Check, explain, test, run and replay prepare a plan here, so that names, limits and policy are
+ * the same for all of them. The steps: case_read(), or sources set by the caller; case_open();
+ * case_load(); case_check(). Without tools (see case_has_flows()) neither case_open() nor
+ * case_check() is needed.
  */
 struct plan_case {
 	const struct plan_request *req;
 	struct buf plan_text, policy_text, tools_text; /* as case_read() read them */
-	struct source plan, policy_src;		       /* text NULL: there is no policy */
+	struct source plan, policy_src;		       /* text NULL: no policy */
 	const char *tools_source, *request;	       /* texts; NULL: not given */
-	bool may_start;				       /* servers, and the model */
+	bool may_start;				       /* servers, and ask the model */
 	struct plan_tools *opened;
 	const struct tool_provider *tools; /* NULL: none were opened */
 	struct labels *labels;
@@ -30,7 +32,7 @@ struct plan_case {
 	struct check check;
 };
 
-/* Can the plan of @req call anything, or ask anybody? */
+/* Does @req name tools, or anything else that only plans with tools have? */
 bool case_has_flows(const struct plan_request *req);
 
 /* Read the files, or take the texts, that @req names. Returns: 0, negative errno. */
@@ -47,7 +49,8 @@ int case_load(struct plan_case *c, struct err *err);
 /* Check every flow. Returns: PLAN_OK, PLAN_DENIED; PLAN_INVALID with p.diags. */
 int case_check(struct plan_case *c);
 
-/* Append what is wrong with the policy or else the plan. Returns: 0, -E2BIG, -ENOMEM. */
+/* Append the diagnostics of the policy, or if it is fine those of the plan. Returns: 0, -E2BIG,
+ * -ENOMEM. */
 int case_report(const struct plan_case *c, struct buf *out, bool is_json);
 
 void case_done(struct plan_case *c);

@@ -9,8 +9,8 @@
  * exist. *report gets what is found.
  *
  * Owns:    the caller ends *report with buf_done().
- * Returns: PLAN_OK; PLAN_DENIED when the policy denies something; PLAN_INVALID when one of the
- *          files is none, or the plan cannot be judged; or negative errno.
+ * Returns: PLAN_OK; PLAN_DENIED: the policy denies a call; PLAN_INVALID: the plan or the policy is
+ *          malformed, or the plan cannot be checked; or negative errno.
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_USAGE, ERR_NO_MEMORY.
  */
 int plan_check(const struct plan_request *req, struct buf *report, struct err *err);

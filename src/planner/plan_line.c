@@ -95,7 +95,7 @@ static void begin(struct plan_turn *turn)
 	line->n_running++;
 }
 
-/* Of whom the fewest run; NULL: nobody's may. */
+/* The next turn: of the caller with the fewest running plans. NULL: all have to wait. */
 static struct plan_turn *find_next(const struct plan_line *line)
 {
 	struct plan_turn *found = NULL;

@@ -1,4 +1,5 @@
-/* Plans in line, for threads that each wait for one. SPDX-License-Identifier: Apache-2.0 */
+/* The queue of plans: fair between callers, a thread for each plan that runs.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -7,18 +8,20 @@
 #include <uv.h>
 
 /*
- * A caller has PLANS_EACH plans at a time, all callers PLANS_MAX; others wait. Who has the fewest
- * is next, and of his the one that came first: however many one has in line, another's runs.
+ * At most PLANS_EACH plans of one caller and PLANS_MAX in total run at a time; others wait. The
+ * next plan is the oldest of the caller with the fewest running plans, so a caller with a long
+ * queue does not hold up others.
  */
 enum { PLANS_EACH = 4, PLANS_MAX = 16, PLANS_IN_LINE = 256 /* of a caller */ };
 
 struct plan_line;
 
-/* Embedded in what is to be done. */
+/* A plan in the queue; embedded in the caller's object. */
 struct plan_turn {
-	/* On a thread of its own. */
+	/* Runs on a thread of its own. */
 	void (*work)(struct plan_turn *turn);
-	/* On the loop, once; the turn may be freed. @why: it was not begun, or NULL. */
+	/* Called once, on the loop; may free the turn. @why: the reason why it did not start, or
+	 * NULL. */
 	void (*done)(struct plan_turn *turn, const struct err *why);
 
 	struct plan_turn *next;
@@ -29,13 +32,14 @@ struct plan_turn {
 	bool is_running;
 };
 
-/* Owns: the caller closes it, when no turn is left. */
+/* Owns: the caller closes it, when the queue is empty. */
 int plan_line_open(struct plan_line **out, uv_loop_t *loop, struct err *err);
 void plan_line_close(struct plan_line *line);
 
-/* @caller: whose; compared only. Errors: ERR_QUOTA, and `done` is not called then. */
+/* Queue a plan. @caller: an identity, only compared. Errors: ERR_QUOTA; then `done` is not called.
+ */
 int plan_line_take(
 	struct plan_line *line, struct plan_turn *turn, const void *caller, struct err *err);
 
-/* Its turn has not come yet? Then it does not come any more: `done` is called. */
+/* Take a waiting plan out of the queue: `done` is called. A running plan is left alone. */
 void plan_line_leave(struct plan_turn *turn);

@@ -75,7 +75,7 @@ static int damaged(struct err *err, size_t line, const char *what)
 	return err_set(err, ERR_DAMAGED, "plan: the record at line %zu %s", line, what);
 }
 
-/* Split into lines that each know the one before. */
+/* Split into lines, and check the digest of the line before in each. */
 static int read_lines(struct plan_record *r, char *text, size_t bytes, struct err *err)
 {
 	size_t n = 0;
@@ -122,7 +122,7 @@ static int read_values(struct plan_record *r, const char *path, struct err *err)
 		json_t *one =
 			stop ? json_loadb(at, (size_t)(stop - at), JSON_DECODE_ANY, NULL) : NULL;
 		if (!stop)
-			break; /* what was being written when it ended */
+			break; /* a line that was cut off while it was written */
 		if (!json_is_string(one)) {
 			json_decref(one);
 			return damaged(err, n, "of its values is not text");
@@ -155,7 +155,7 @@ int run_record_load(struct plan_record *r, const char *path, bool is_resumed, st
 	if (!r->values)
 		return err_set(err, ERR_NO_MEMORY, "plan: no memory for the record");
 	int rc = read_all(path, &text, err);
-	/* A line that was being written when the run was killed is none. */
+	/* Drop a last line that was cut off because the run was killed. */
 	size_t bytes = text.bytes;
 	while (rc == 0 && is_resumed && bytes > 0 && text.data[bytes - 1] != '\n')
 		bytes--;
@@ -193,7 +193,7 @@ static int write_line(int fd, const char *text, struct err *err)
 	if (buf_addf(&line, "%s\n", text) < 0)
 		return err_set(err, ERR_NO_MEMORY, "plan: no memory for the record");
 	int r = fd_write_all(fd, line.data, line.bytes);
-	/* What was recorded must be there when what it says has happened. */
+	/* The line must be on disk before the call that it announces is made. */
 	if (r == 0 && fdatasync(fd) < 0)
 		r = -errno;
 	return r < 0 ? err_sys(err, ERR_IO, -r, "plan: the record cannot be written") : 0;
@@ -234,7 +234,7 @@ int run_record_line(struct plan_record *r, json_t *line, struct err *err)
 	}
 	if (rc == 0 && !is_known)
 		rc = write_line(r->fd, text, err);
-	/* A line that is known is what the next one must fit. */
+	/* In a replay, the next line refers to the line of the record, not to the new one. */
 	const char *kept = is_known && rc == 0 ? r->known[r->n_lines] : text;
 	digest(kept, strlen(kept), r->before);
 	r->n_lines++;

@@ -1,4 +1,16 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The run of a plan with tools, and its replay.
+ *
+ * prepare() (plan_case.c), check() every flow, ask a person once about all that is open, then
+ * execute(): the machine runs until it calls, run_answer() (plan_call.c) answers, and so on. The
+ * record has a begin line with the digests of all inputs, lines for each call, and an end line with
+ * the verdict; without an end line it can be resumed.
+ *
+ * plan_replay() takes plan, policy, tools and request from a record instead of files. Under a new
+ * policy it answers "what if".
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "planner/inside.h"
 
 #include "base/fd.h"
@@ -45,7 +57,7 @@ static int print_out(void *ctx, const char *text, size_t bytes)
 	return r->req->print ? r->req->print(r->req->arg, text, bytes) : 0;
 }
 
-/* It was cut off: its record has no end, so that it can go on. */
+/* A call got no answer: the record gets no end, so that the run can be resumed. */
 static int cut(struct run *r, struct err *err)
 {
 	struct diags *all = &r->c.p.diags;
@@ -83,7 +95,7 @@ static int execute(struct run *r, struct err *err)
 	const struct vm_host host = {.ctx = r, .print = print_out};
 	struct val result;
 	int rc = 0;
-	/* Only of what runs is there a record. */
+	/* The record begins only now: a plan that is refused leaves none. */
 	if (r->record_path) {
 		run_record_done(&r->record);
 		rc = run_record_open(&r->record, r->record_path, err);
@@ -115,7 +127,7 @@ static int prepare(struct run *r, struct err *err)
 	return r->spent ? 0 : no_memory(err);
 }
 
-/* What is still open is shown to a person. Returns: as check(). */
+/* Show a person the findings that are not proved, and ask. Returns: as check(). */
 static int ask_person(struct run *r, struct check *c, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(1 << 20);
@@ -134,7 +146,7 @@ static int ask_person(struct run *r, struct check *c, struct err *err)
 										: PLAN_DENIED;
 }
 
-/* What the check says before the run. Returns: 0 it may run, PLAN_DENIED, PLAN_INVALID, negative
+/* Check the flows before the run. Returns: 0: it may run, PLAN_DENIED, PLAN_INVALID, negative
  * errno. */
 static int check(struct run *r, struct err *err)
 {
@@ -170,7 +182,7 @@ static int perform(struct run *r, struct err *err)
 	return rc;
 }
 
-/* What questions to the model used. */
+/* Append the usage of questions to the model. */
 static int report_spent(const struct run *r)
 {
 	const struct plan_spent *s = &r->asked;

@@ -5,15 +5,16 @@
 #include "planner/plan_record.h"
 
 /*
- * Check and run with the tools of a fixture. Without a policy the annotations of the tools decide.
- * What the check refuses is not run. *report gets what is wrong, as text or with is_json as JSON.
+ * Check a plan and, unless that refuses it, run it. Without a policy the annotations of the tools
+ * decide. *report gets the diagnostics, as text or with is_json as JSON.
  *
  * Returns: enum plan_status, or negative errno.
  */
 int plan_run(const struct plan_request *req, struct buf *report, struct err *err);
 
 /*
- * Run a record again, and compare every line. With policy_path another policy decides: *report says
- * what would have been different. Of @req: path of the record, policy_path, print, approve.
+ * Run a record again and compare every line; no call is made. With policy_path another policy
+ * decides, and *report says what would differ. Uses of @req: path of the record, policy_path,
+ * print, approve.
  */
 int plan_replay(const struct plan_request *req, struct buf *report, struct err *err);

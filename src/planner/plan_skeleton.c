@@ -1,4 +1,5 @@
-/* A policy to fill in. SPDX-License-Identifier: Apache-2.0 */
+/* `retort plan policy`: writes a policy to fill in, with a rule for every tool.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan_check.h"
 
 #include "planner/plan_tools.h"

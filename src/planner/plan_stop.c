@@ -6,7 +6,7 @@
 void plan_stop_init(struct plan_stop *s)
 {
 	*s = (struct plan_stop){.channel = -1};
-	/* Fails for want of memory only, and that of the default kind takes none. */
+	/* Cannot fail: a mutex of the default kind allocates no memory. */
 	(void)uv_mutex_init(&s->lock);
 }
 

@@ -23,7 +23,7 @@ struct plan_tools {
 	uv_loop_t loop;
 	uv_signal_t signals[N_SIGNALS];
 	uv_async_t async;
-	uv_poll_t planner; /* that its process ends */
+	uv_poll_t planner; /* tells when the planner's process ends */
 	struct plan_stop *stop;
 	struct sigaction before; /* of SIGPIPE */
 };
@@ -69,7 +69,8 @@ void plan_tools_unwatch(struct plan_tools *t)
 	(void)uv_run(&t->loop, UV_RUN_NOWAIT);
 }
 
-/* Signals belong to it while it waits, and to nobody while the plan computes. */
+/* Signals are handled while it waits for servers, and have their default while the plan computes.
+ */
 static void watch_signals(struct plan_tools *t, bool is_waiting)
 {
 	static const int numbers[N_SIGNALS] = {SIGINT, SIGTERM};
@@ -96,7 +97,7 @@ static int open_loop(struct plan_tools *t, const struct plan_tools_config *confi
 	t->stop = config->stop;
 	if (t->stop)
 		plan_stop_watch(t->stop, &t->async);
-	/* A server that does not read is no reason to end. */
+	/* Writing to a server that has ended must not kill the process. */
 	if (t->has_signals)
 		(void)sigaction(SIGPIPE, &ignore, &t->before);
 	return 0;
@@ -117,7 +118,7 @@ static void close_loop(struct plan_tools *t)
 		(void)sigaction(SIGPIPE, &t->before, NULL);
 }
 
-/* ---- what is called ---- */
+/* ---- calls ---- */
 
 static int call(
 	void *ctx, const struct tool *tool, const char *arguments, struct buf *out, struct err *err)
@@ -155,7 +156,7 @@ static const char *variable(const char *name)
 	return getenv(name);
 }
 
-/* What stands behind a name must not depend on who looks at it. */
+/* A server must not have the name of a built-in: a name must mean one thing. */
 static int check_names(const struct plan_tools *t, struct err *err)
 {
 	static const struct heap_limits limits = {

@@ -1,4 +1,4 @@
-/* What the file of tools is, for whoever opens it: the engine, the command line, the planner.
+/* The format of a file of tools, for the engine, the command line and the planner.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan_tools.h"
 
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* By the members that only such a list has. */
+/* A list of servers is recognised by its members. */
 bool plan_tools_lists_servers(const char *text)
 {
 	static const char *const names[] = {"mcpServers", "servers", "mcp_servers"};

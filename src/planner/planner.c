@@ -1,4 +1,17 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine's side of a planner process.
+ *
+ * A plan that comes over a front end processes untrusted data in a large interpreter, so it is
+ * checked and run in a process of its own (process/main.c), which has given up everything but one
+ * channel. This file starts the process, sends the request, makes the calls that it asks for, and
+ * ends it.
+ *
+ * The process is not trusted: messages are validated, only tools whose names occur in the plan may
+ * be called, and a result is reduced to known fields. Time is limited; the time of calls is not
+ * counted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "planner/planner.h"
 
 #include "base/clock.h"
@@ -21,7 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of a planner's own time, calls not counted; its processor time is limited to a part of that. */
+/* Limits on a planner's own time, without calls. The kernel limits its CPU time to a part of it. */
 enum {
 	TIME_MS = 300000,
 	CALLS_MAX = 100000,
@@ -80,7 +93,7 @@ static int open_channel(struct planner *p, struct err *err)
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, ERR_IO, errno, "plan: a channel");
-	/* One that does not read makes nobody wait. */
+	/* A planner that does not read must not block the engine. */
 	const struct timeval send = {.tv_sec = SEND_S};
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
 	int r = spawn(p, pair[1], err);
@@ -89,7 +102,7 @@ static int open_channel(struct planner *p, struct err *err)
 	return r;
 }
 
-/* How it ended, as @err, when it was not ended from here. */
+/* Describe in @err how the process ended by itself. */
 static void say_end(const struct planner *p, int status, struct err *err)
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -108,7 +121,7 @@ static void say_end(const struct planner *p, int status, struct err *err)
 		(void)err_hint(err, "nothing was called");
 }
 
-/* Returns: how it ended, of waitpid(). What has begun to end by itself is told as that. */
+/* End the process. Returns: its status from waitpid(), its own if it was ending already. */
 static int end_process(struct planner *p)
 {
 	int status = 0;
@@ -121,7 +134,7 @@ static int end_process(struct planner *p)
 	return status;
 }
 
-/* ---- what it says ---- */
+/* ---- its messages ---- */
 
 /* Returns: 0, -EPIPE: the channel has ended, -ETIME. */
 static int read_some(struct planner *p, void *out, size_t bytes)
@@ -145,7 +158,7 @@ static int read_some(struct planner *p, void *out, size_t bytes)
 	return 0;
 }
 
-/* Returns: 0, -EPIPE, -ETIME, -EPROTO: it is no frame, -ENOMEM. */
+/* Returns: 0, -EPIPE, -ETIME, -EPROTO: malformed frame, -ENOMEM. */
 static int receive(struct planner *p, struct planner_head *head, json_t **body)
 {
 	int r = read_some(p, head, sizeof *head);
@@ -160,14 +173,14 @@ static int receive(struct planner *p, struct planner_head *head, json_t **body)
 	return r ? r : *body ? 0 : -EPROTO;
 }
 
-/* ---- what it has called ---- */
+/* ---- its calls ---- */
 
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Data that a tool gave may have made the planner another's; it calls what the plan names. */
+/* Untrusted data may have compromised the planner: only tools that the plan names may be called. */
 static bool is_named(const char *plan, const char *tool)
 {
 	const char *dot = strrchr(tool, '.'), *word = dot ? dot + 1 : tool;
@@ -196,7 +209,8 @@ static const struct tool *wanted(const struct planner *p, const json_t *body)
 	return is_good ? tool : NULL;
 }
 
-/* Returns: enum tool_outcome, negative errno with @err, -EPROTO without: it may not say that. */
+/* Returns: enum tool_outcome, negative errno with @err; -EPROTO without @err: a forbidden message.
+ */
 static int make_call(
 	struct planner *p, uint32_t kind, const json_t *body, struct buf *out, struct err *err)
 {
@@ -232,7 +246,7 @@ static int answer(struct planner *p, uint32_t kind, const json_t *body, struct e
 	return planner_send(p->fd, PLANNER_ANSWER, said, PLANNER_TAKES_BYTES);
 }
 
-/* ---- all of it ---- */
+/* ---- the conversation ---- */
 
 static int ask_for(struct planner *p)
 {
@@ -270,7 +284,7 @@ json_t *planner_result(const json_t *said, bool is_run)
 	return out;
 }
 
-/* Returns: 0 with *result; negative errno: with @err, or without when the process is gone. */
+/* Returns: 0 with *result; negative errno, without @err if the process is gone. */
 static int converse(struct planner *p, json_t **result, struct err *err)
 {
 	int r = ask_for(p);

@@ -1,4 +1,4 @@
-/* What the engine and the planner say to each other. SPDX-License-Identifier: Apache-2.0 */
+/* The messages between the engine and a planner. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -22,17 +22,17 @@ enum planner_kind {
 	PLANNER_KINDS
 };
 
-/* What one side takes of the other: a planner of 32 MiB cannot fill the engine. */
+/* The largest message of each side: a planner cannot fill the engine's memory. */
 enum { PLANNER_GIVES_BYTES = 32 << 20, PLANNER_TAKES_BYTES = 256 << 20 };
 
 struct planner_head {
 	uint32_t kind, bytes;
 };
 
-/* Is it the head of a frame that there may be? */
+/* Are kind and length of the frame valid? */
 bool planner_head_is_valid(const struct planner_head *head, size_t max_bytes);
 
-/* What follows a head. Returns: the object, which the caller owns; NULL: it is none. */
+/* Parse the body of a frame. Returns: the object, which the caller owns; NULL: not an object. */
 json_t *planner_body(const char *text, size_t bytes);
 
 /* Send one; @body is released. Blocks. Returns: 0, -E2BIG: nothing was sent, negative errno. */
@@ -42,5 +42,5 @@ int planner_send(int fd, enum planner_kind kind, json_t *body, size_t max_bytes)
 int planner_put_error(json_t *body, const struct err *err);
 bool planner_get_error(const json_t *body, struct err *out);
 
-/* A text as it is: what is no UTF-8 in it is replaced. */
+/* A text as JSON; invalid UTF-8 is replaced. */
 json_t *planner_text(const char *text, size_t bytes);

@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the planner process locks itself: no capabilities, no new privileges, a filter of system
+ * calls that allows computing and two pipes' worth of reading and writing, and limits on memory and
+ * time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "planner/process/lock.h"
 
 #include "base/attr.h"
@@ -28,11 +34,11 @@
 
 enum { CPU_S = 60, OWN_BYTES = 768 << 20 };
 
-/* All that a program takes that computes, and reads and writes what is open. */
+/* The system calls of a program that computes, and reads and writes open descriptors. */
 static const uint32_t allowed[] = {SYS_read, SYS_sendto, SYS_munmap, SYS_mremap, SYS_madvise,
 	SYS_brk, SYS_futex, SYS_exit, SYS_exit_group, SYS_clock_gettime, SYS_getrandom,
 	SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_close, SYS_restart_syscall};
-/* The same without new code. */
+/* Allowed without PROT_EXEC. */
 static const uint32_t mapping[] = {SYS_mmap, SYS_mprotect};
 
 enum { FILTER_MAX = 2 * ARRAY_LEN(allowed) + 4 * ARRAY_LEN(mapping) + 8 };
@@ -47,8 +53,8 @@ static void add(struct program *p, uint16_t op, uint8_t jt, uint8_t jf, uint32_t
 	p->code[p->n++] = (struct sock_filter){op, jt, jf, k};
 }
 
-/* What it does not name answers ENOSYS, as on a kernel without it; of another architecture it ends
- * the process. */
+/* The filter: other system calls fail with ENOSYS, as on a kernel that lacks them; a system call of
+ * another architecture ends the process. */
 static void build(struct program *p)
 {
 	const uint16_t load = BPF_LD | BPF_W | BPF_ABS, equal = BPF_JMP | BPF_JEQ | BPF_K;
@@ -107,7 +113,7 @@ static int limit(int resource, uint64_t soft, uint64_t hard)
 	struct rlimit now;
 	if (setrlimit(resource, &both) == 0)
 		return 0;
-	/* A lower one that there is already is as good. */
+	/* A lower limit that is set already is fine. */
 	return getrlimit(resource, &now) == 0 && now.rlim_max <= hard ? 0 : -EPERM;
 }
 

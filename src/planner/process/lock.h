@@ -1,12 +1,12 @@
-/* What the planner gives up before it reads a word. SPDX-License-Identifier: Apache-2.0 */
+/* The planner gives up its privileges before it reads the request. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include <stdint.h>
 
 /*
- * No capability now or ever again, no new privileges, no file, process or descriptor to be made,
- * and of system calls those that memory and two pipes take. What is left is to compute, to read and
- * to write what is open.
+ * Drop all capabilities for good, forbid new privileges, new files, processes and descriptors. The
+ * process can still compute, allocate memory, and read and write open descriptors.
  *
  * Returns: 0, negative errno: the process must end.
  */

@@ -1,11 +1,10 @@
 /*
- * The planner: plans that come over a front are checked and run here, each in a process of its own,
- * so that what goes wrong in one costs that plan. The engine starts it with one channel.
+ * The planner: a plan that comes over a front end is checked and run here, each in a process of its
+ * own, so that a crash or an exploit affects that plan only. The engine starts it with one channel.
  *
  * Theory of operation. It gives up everything but the channel, memory and time (lock.h), and only
- * then reads a request. What it runs is what the command line runs; only the tools are others
- * (tools.c). What it says is the result of the operation, and the engine believes no more of it
- * than that it is one.
+ * then reads a request. It checks and runs the plan as the command line does; only the tools are
+ * others (tools.c). Its last message is the result, which the engine does not trust (planner.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +40,7 @@ static int print(void *arg, const char *text, size_t bytes)
 	struct work *w = arg;
 	if (w->is_cut || buf_try(&w->printed, text, bytes) == 0)
 		return 0;
-	/* The start is given, and a cut splits no character. */
+	/* Keep the start of the output; do not cut within a character. */
 	size_t left = utf8_cut(text, bytes, PRINTED_BYTES - w->printed.bytes);
 	(void)buf_append(&w->printed, text, left);
 	w->is_cut = true;
@@ -106,7 +105,8 @@ static json_t *result_of(const struct work *w, int status, const struct err *err
 	return out;
 }
 
-/* Before a word of the plan is read. Who is short of memory ends this process first. */
+/* Give up privileges, before the request is read. Under memory pressure the kernel kills this
+ * process first. */
 static int give_up(uint64_t memory_bytes)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		.has_model = json_is_true(json_object_get(w.request, "has_model"))};
 	planner_engine_set(&engine);
 	int status = perform(&w, &err);
-	/* All that was made goes with the process. */
+	/* The memory goes with the process. */
 	_exit(planner_send(PLANNER_FD, PLANNER_DONE, result_of(&w, status, &err),
 		      PLANNER_GIVES_BYTES) < 0);
 }

@@ -1,6 +1,6 @@
 /*
- * planner/plan_tools.h as the planner has it: the tools that a text declares. It answers calls
- * itself, or the engine is asked to make them. No server is started here, no file is opened.
+ * The planner's implementation of planner/plan_tools.h: the tools that a text declares. Calls are
+ * answered from that text, or the engine makes them. Starts no server and opens no file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,12 +55,12 @@ json_t *planner_receive(enum planner_kind kind)
 	return body;
 }
 
-/* What the engine answers. Returns: enum tool_outcome, negative errno. */
+/* Wait for the engine's answer. Returns: enum tool_outcome, negative errno. */
 static int await(struct plan_tools *t, struct buf *out, struct err *err)
 {
 	json_t *body = planner_receive(PLANNER_ANSWER);
 	const json_t *text = json_object_get(body, "text");
-	/* Who has nobody left to answer has nothing left to do. */
+	/* The engine is gone: end. */
 	if (!body)
 		_exit(1);
 	int rc = (int)json_integer_value(json_object_get(body, "outcome"));

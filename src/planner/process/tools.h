@@ -1,14 +1,14 @@
-/* What the planner knows of the engine: one channel. SPDX-License-Identifier: Apache-2.0 */
+/* The planner's channel to the engine. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "planner/planner_frame.h"
 
 enum { PLANNER_FD = 3 };
 
-/* Who answers calls and questions; else the file of tools does by itself. */
+/* Who answers: the engine, or if it does not, the file of tools. */
 struct planner_engine {
-	bool has_calls; /* the engine has the tools */
-	bool has_model; /* and a model that answers ask() */
+	bool has_calls; /* the engine makes calls */
+	bool has_model; /* the engine has a model for ask() */
 };
 void planner_engine_set(const struct planner_engine *engine);
 
