@@ -31,8 +31,8 @@ struct plan_request {
 	void *arg;
 	/* What the program prints, as it comes. Returns: 0, or -1: it cannot be written. */
 	int (*print)(void *arg, const char *text, size_t bytes);
-	/* Plans with tools, see plan_run.h; NULL: not given. Without a policy, what the tools say
-	 * of themselves decides; @request: what the user asked for. */
+	/* Plans with tools, see plan_run.h; NULL: not given. Without a policy, the annotations of
+	 * the tools decide; @request: what the user asked for. */
 	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
 	const char *tools_name; /* of a text, for messages; or NULL */
 	const char *model,

@@ -170,7 +170,7 @@ FN(s_swapcase)
 	return change_case(vm, self, SWAP, out);
 }
 
-/* Is every character so, and is there one? */
+/* Does the test hold for every character of a string that is not empty? */
 static int every(struct vm *vm, struct val self, bool (*is)(int32_t c), struct val *out)
 {
 	bool all = self.str->n_bytes > 0;

@@ -13,12 +13,11 @@ bool policy_ends_with(const char *text, size_t bytes, const struct str *end);
 
 /*
  * To deny: may any part of @v, keys of dicts included, be read as a text that ends with an element
- * of
- * @list, or as an element itself? The comparison ignores case, dots at the end, anything around a
- * word but letters, digits and . - _, and whether a letter is written as %41; it knows the usual
- * spellings of numbers and bools. A value that cannot be compared counts as a match: text with
- * characters that look like others, an address that is not plain, for ends_with also spaces and
- * quotes, anything that is neither text nor number. None and empty values do not match.
+ * of the list, or as an element itself? The comparison ignores case, dots at the end, anything
+ * around a word but letters, digits and . - _, and whether a letter is written as %41; it knows the
+ * usual spellings of numbers and bools. A value that cannot be compared counts as a match: text
+ * with characters that look like others, an address that is not plain, for ends_with also spaces
+ * and quotes, anything that is neither text nor number. None and empty values do not match.
  */
 bool policy_any_ends_with(struct val v, const struct tuple *list);
 bool policy_any_member(struct val v, const struct tuple *list);

@@ -7,7 +7,7 @@
 
 /* A type by its name in a plan, or by the name of its format. */
 struct ask_type {
-	const char *name, *format; /* format: of JSON Schema; NULL: it is told by its type */
+	const char *name, *format; /* format: of JSON Schema; NULL: the type is enough */
 	const char *json;	   /* type of JSON Schema */
 	enum label_kind rank;
 	uint32_t type; /* enum type of the answer */
