@@ -1,4 +1,21 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Admission: quotas, checked before anything is begun.
+ *
+ * Who asks for a session, a step or a place in a queue is told at once if there is no room. There
+ * are no counters that could leak: each check counts what exists (count(), add_line()), which is a
+ * walk over the live entries of the engine, at most some thousands.
+ *
+ *     admit_session()   sessions and their memory, of the owner and of the engine
+ *     admit_steps()     steps under way at the same time, and steps per minute
+ *     admit_job()       operations and bytes that wait in queues
+ *     admit_kept()      bytes in the journal, and the free space of its disk
+ *
+ * The disk has a reserve of RESERVE_BYTES, for owners who have kept little: one owner cannot fill
+ * the disk for all. An owner whose queue is empty is never refused because of what others have in
+ * theirs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/admit.h"
 
 #include "base/num.h"

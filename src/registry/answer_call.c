@@ -1,10 +1,15 @@
 /*
- * What a session's code asks of the outside: of the gate, or of what was kept.
+ * Calls of tools that code in a session's box makes.
  *
- * A call that is made while steps are run again never gets as far as a gate: it is answered with
- * what the same call was answered the first time. The same call is one of the same name and
- * arguments; the first of those that have not been made yet, since threads make theirs in any
- * order.
+ * A step's call goes to the gate (api/gate/gate.c), which answers sooner or later. The answer is
+ * written to the journal before the box gets it (entry_on_keep()); if an untrusted source has
+ * written it, the session is tainted from then on, in the journal too.
+ *
+ * A call of a step that is run again is never passed on: the world would be changed twice. It gets
+ * the answer of the same call in the step's record. "The same" is a call of the same name with the
+ * same arguments (by digest); if there were several, the first that has not been used yet, since
+ * threads may call in another order. A call that was not made then is answered with ToolLost, and
+ * recorded as a difference, as is a recorded call that is not made again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,18 @@
-/* Branches of a session, as somebody asks for them. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Branches: a new session that continues from where another stands.
+ *
+ * A branch is made in three steps. The session becomes a stem (session_make_stem()): its processes
+ * are frozen, with its files, and it goes on as a branch of itself. Then a branch is made of the
+ * stem (pool.c), or one that was made ahead is taken (standby.c). Last, the new entry gets what the
+ * journal and the queue need to know: the same order, head and number of steps, its parent's id and
+ * the step where they parted (`fork`).
+ *
+ * Several branches of one session are made at the same time: as soon as one has its stem,
+ * entry_branch_on() starts the next job, if that is a branch, too. Texts of languages that keep
+ * their state as text are handed over when the branch is there (session_inherit()).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/session_table.h"

@@ -1,4 +1,27 @@
-/* What is done in a session: steps, branches, completions. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is done in a session: the jobs of its queue.
+ *
+ * A job that has come to the head of the queue needs the state that the session's head stands for.
+ * job_start() sees to that before it does the job itself:
+ *
+ * 1. If the state is lost (a process or the box has ended, and no checkpoint is left), mend() runs
+ * the session's steps again in a new box: replay_anew().
+ *
+ * 2. A step of a language whose state cannot be copied (CARRY_REPLAY) needs that state in a live
+ * driver. If there is none, start_step() has the steps of this language run again in the live
+ * box: session_rebuild(), then replay_start(). If a replay fails, the files are put back and
+ * the job fails.
+ *
+ * 3. Then the job is done by start(). A session can lose its state even then, before a step has
+ * begun; it gives the step back (entry_on_unbegun()), and the job starts over.
+ *
+ * A step's record comes to entry_on_done(). While a replay is under way, the record is the
+ * replay's. Otherwise commit() writes it into the journal, and only then is the caller answered. A
+ * step that ran and cannot be written down is taken back (job_take_back()): the session must be in
+ * the state that the journal has.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/fd.h"
 #include "registry/admit.h"
 #include "registry/entry.h"

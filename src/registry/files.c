@@ -1,4 +1,12 @@
-/* Files of a workspace, listed and read. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of a workspace, listed and read from outside the box.
+ *
+ * The paths are a program's, which may replace any part of one by a link at any time. So they are
+ * opened below the workspace's directory, without following a link (sys_open_beneath()), and only
+ * regular files and directories are looked at. Long reads are done by a thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/utf8.h"

@@ -1,4 +1,15 @@
-/* What can be told of sessions and their files without a step. SPDX-License-Identifier: Apache-2.0
+/*
+ * What can be told of sessions at once, from the table and the journal: descriptions, logs, graphs.
+ *
+ * A journal has each step once, by its digest. So one step can be in the past of several sessions,
+ * and, where the same code gave the same result, of several owners. An owner is told of such a step
+ * as if nobody else had made it: the session, time and outcome are those of the first time that the
+ * step was made in one of the owner's own sessions (struct telling).
+ *
+ * Long logs are read in slices (sliced_work.c), because thousands of rows take longer than other
+ * clients of the engine should wait.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "registry/history.h"
 

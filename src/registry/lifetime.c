@@ -1,7 +1,14 @@
 /*
- * Theory of operation. One timer for all sessions. It is set to the earliest end that is known, and
- * whatever makes an end later (somebody uses the session) leaves it as it is: when it rings, ends
- * are looked at anew, and it is set again. What makes one earlier sets it at once.
+ * Sessions that end by themselves: after a time to live, or after a time without use.
+ *
+ * One timer serves all sessions. It is set to the earliest end that is known. An event that moves
+ * an end to a later time (somebody uses the session) does not touch the timer: when it rings, each
+ * end is computed anew, sessions that are over are closed, and the timer is set to the next one. An
+ * event that makes an end earlier sets the timer at once (ring_at()).
+ *
+ * Sessions that are only in the journal end, too, without being opened. They are read
+ * STORED_EACH rows at a time, so that many of them do not hold up the loop; the earliest end of
+ * those that were read is kept in the table (stored_end_ms).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,11 @@
-/* Lists of sessions. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lists of sessions: those of the journal, in slices (sliced_work.c), the newest first.
+ *
+ * A live session is described by its entry, any other by its row in the journal. Sessions that are
+ * live and not written to the journal yet are the newest, and come first.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/listing.h"
 
 #include "registry/history.h"

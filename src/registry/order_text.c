@@ -1,4 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An order as text: what a session was made with, as JSON with sorted keys.
+ *
+ * The text is kept in the journal, to open the session again as it was made: it has every limit,
+ * and paths of the host as they were resolved then. It also tells templates apart: sessions whose
+ * orders have the same text can be branches of one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/order_text.h"
 
 #include "base/alloc.h"

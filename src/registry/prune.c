@@ -1,4 +1,13 @@
-/* Closed sessions are forgotten. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Closed sessions are forgotten: on request, or after the time that the engine was told to keep
+ * them.
+ *
+ * store/prune.c removes them from the journal part by part, together with steps and blobs that no
+ * other session has. A timer calls it for one part at a time, so that other clients have their turn
+ * in between. The time to keep them is looked at ten times within it, and at least once an hour.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/timer.h"
 #include "registry/session_table.h"
 #include "registry/history.h"

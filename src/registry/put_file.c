@@ -1,9 +1,17 @@
 /*
- * Files that a client writes and removes.
+ * Files that a client writes and removes in a session's workspace.
  *
- * Between two steps that is a step of its own, in the session's queue and in the journal: it can be
- * gone back behind, and is done again when the session's state is made again. While a step runs the
- * change is made at once and is taken for the step's own: no journal has it.
+ * Between two steps, such a change is a step of its own: a job in the session's queue, and a node
+ * of the journal that refers to the content by its digest (store/file_step.h). So undo goes back
+ * behind it, and a replay does it again (put_file_redo()). In the order of things:
+ *
+ *     job_start_file()   hash the content, in a thread if it is long
+ *     keep_content()     keep it in the journal as a blob
+ *     make_change()      let the box's init write it, so that the box owns the file
+ *     on_changed()       commit the step, then answer; if that fails, take the change back
+ *
+ * While a step runs, the change is made at once (change_aside()), since a program may wait for it.
+ * It then counts as made by that step, and the journal has no node for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

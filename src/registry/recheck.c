@@ -1,4 +1,13 @@
-/* A record that somebody gives is run again, and compared. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording is run again, in a fresh session, and compared.
+ *
+ * The recording (store/recording.c) says with which order its session was made; registry_replay()
+ * makes a session with the same one, which is never written to the journal (is_unkept) and ends
+ * with the check. A recording may come from anywhere. So its order passes admission like anybody's,
+ * and one that would let the session write to the host is refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/session_table.h"

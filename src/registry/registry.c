@@ -1,10 +1,28 @@
 /*
- * Sessions made; the queue of each.
+ * Sessions: how they are made, and the queue of each.
  *
- * Theory of operation. An entry is a session with a name, a place in the journal, and a queue of
- * what is to be done in it, one after the other. A session that is only in the journal, because the
- * engine was started anew, is opened again when somebody names it: its steps are run again in a new
- * box, and compared with what they gave then.
+ * An entry is a session of the engine: an id, perhaps a name, the id of its last step (its head) in
+ * the journal, and a queue of jobs. Its states:
+ *
+ *     OPENING   its box is being made, or its state is being rebuilt
+ *     IDLE      the queue is empty
+ *     WORKING   the first job is under way
+ *     ENDING    it is being closed; every job was answered ERR_GONE
+ *
+ * registry_create() makes one. A session that begins in Python is a branch of a template, which has
+ * its imports done already (templates_get()); any other opens a box of its own (open_fresh()). When
+ * its session is open, entry_opened() writes it into the journal, and only then is the caller
+ * answered. So a session that was promised to a caller survives the engine.
+ *
+ * An entry that is found in the journal only (session_table.c) is opened in the same way. But it
+ * has a head, so its steps are run again first (replay.c), and what they give is compared with what
+ * they gave then.
+ *
+ * Jobs run one after the other, in the order in which they were asked for, with one exception:
+ * branches of one session are made side by side, up to BRANCHES_AT_ONCE, because each only waits
+ * for its own box. entry_add_job() appends, next_job() starts, entry_answer() answers the first job
+ * and starts the next. Whoever is answered may close the session or ask for more, so an entry is
+ * held (entry_hold()) across each answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,26 @@
-/* Steps run again: to rebuild a session, or to see whether a record (recheck.c) still holds.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps that are run again: to rebuild a session's state, or to check a record (recheck.c).
+ *
+ * A replay is the list of steps from the first one to a head, read from the journal. Each is run in
+ * the session with the inputs that its record kept: file name, limit of time, standard input, and
+ * the answers to its calls of tools, which are never made again (answer_call.c). A step that wrote
+ * a file from outside is done again likewise (put_file.c). Each new record is compared with the old
+ * one; the first difference is remembered with its place ("files[1].size"), and the replay goes on:
+ * a state that is nearly right is of more use than none, as long as the session's next record says
+ * so.
+ *
+ * There are three kinds:
+ *
+ *     replay_anew()         in a new box, from a template's state or from nothing: everything
+ *     replay_start(), with  in the live box: only the steps of one language, whose state went with
+ * its a runtime             process; the files are there already and are not compared is_borrowed
+ * the steps are those of a recording, not the journal's
+ *
+ * A step that was stopped by its caller or its limit is stopped again after the same time. Nobody
+ * can say whether it had come as far then, so this counts as a difference.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/entry.h"
 #include "registry/session_table.h"
 #include "registry/replay.h"

@@ -1,4 +1,15 @@
-/* Sessions found by what they are called: opened again, ended. SPDX-License-Identifier: Apache-2.0
+/*
+ * Finding sessions: by id, by the start of an id, by name.
+ *
+ * The table has the live entries of an engine; the journal has those and all others. Every
+ * operation of a front comes with a `struct registry`, the view of one owner, and finds its session
+ * with registry_look_up(). A session that this owner may not see is not found, which is what makes
+ * owners invisible to one another: no other function checks it again.
+ *
+ * registry_find() is for operations that need the session itself: it opens one that is only in the
+ * journal (reopen()), and the caller's job waits in its queue until the state has been rebuilt.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "registry/session_table.h"
 

@@ -1,4 +1,20 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cooperative scheduling of long reads.
+ *
+ * The engine has one loop. A list of ten thousand steps takes it 100 ms, in which no other client
+ * is heard. So such work is a `struct sliced_work`, whose part() does a small piece and is called
+ * again and again, for SLICE_NS at most. Then the loop gets a turn of at least PAUSE_MS, or of as
+ * long as the slice took, if one part took long.
+ *
+ * Fairness: works of one owner are done in order. Between owners, the one who was served least
+ * recently is next, by a counter that each view of the registry has (n_slice). A client who asks
+ * for a hundred lists delays his own hundredth list, and the first of another client by one slice.
+ *
+ * A part that is slow in itself, such as writing out a large text, may be done by a thread
+ * (SLICED_WORK_AWAY); the work is out of the queue meanwhile, and then goes to its end.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/sliced_work.h"
 
 #include "base/timer.h"

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers for metrics: sessions by state, steps by status and duration.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/stats.h"
 
 #include "session/step/record.h"

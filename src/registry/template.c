@@ -1,4 +1,26 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Templates: sessions that have imported their modules, to be branched from.
+ *
+ * Starting Python and importing takes some hundred milliseconds; a branch of a process that has
+ * done so takes some. So a template is a session that imports and then becomes a stem:
+ *
+ *     MAKING   it opens and imports; requests wait in `waiting`
+ *     READY    it is a stem; its pool (pool.c) gives branches
+ *     OVER     it failed, its stem died, or it made room for another
+ *
+ * One template serves all sessions of the same order and owner (struct template_key). There are at
+ * most TEMPLATES_MAX, and TEMPLATES_OWNER_MAX of an owner; the least recently used one makes room.
+ *
+ * The pool of each template is refilled by one timer for all, one branch at a time: REFILL_MS after
+ * one was taken if a pool is empty, and later otherwise, when whoever took it has probably had its
+ * first answer.
+ *
+ * A stem can die, for example for lack of memory. It takes its template along, and whoever waits
+ * for a branch of it gets one of a new template; once, because what kills two in a row would kill a
+ * third.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/template.h"
 
 #include "base/alloc.h"

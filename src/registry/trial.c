@@ -1,4 +1,17 @@
-/* A session goes on where one of its trials stands. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trials: branches to try something in, one of which may be kept.
+ *
+ * A trial is a branch that differs in three ways. Its programs see the id of its parent, so that
+ * what they write down is still right if the trial is kept. It has a time to live. And
+ * registry_adopt() lets the parent continue from the trial's state: the two entries exchange their
+ * sessions, the journal moves the parent's head to that of the trial, and the trial, which now has
+ * the parent's former box, is closed. Nothing is run again.
+ *
+ * That is possible only if neither has moved: the parent must still stand where the trial was
+ * branched from, and nothing may be under way in the trial.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/trial.h"
 
 #include "registry/admit.h"

@@ -1,4 +1,18 @@
-/* A session goes back to an earlier step. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Going back to an earlier step.
+ *
+ *     find the step     by the start of its id among the session's past, or by a count of steps
+ *     move the head     in the journal, first: if that fails, nothing has changed
+ *     restore           session_undo() puts back the checkpoint of that step, if there is one: some
+ *                       milliseconds; else its past is run again in a new box (undo_by_replay())
+ *     answer            with the outcome: rolled_back, replayed or diverged
+ *
+ * If the rebuilding fails half-way, the state before is made again (undo_failed()), and the head
+ * moved back (stay()). When the journal cannot be written even for that, the session takes the head
+ * that the journal has, and its state is marked as lost, to be rebuilt by the next job.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "registry/entry.h"
 #include "registry/session_table.h"
 #include "registry/replay.h"

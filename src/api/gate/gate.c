@@ -1,8 +1,29 @@
 /*
- * Theory of operation: a call goes through the states of inside.h, and may end in each. What
- * it is for is looked up by its name whenever it goes on, because lists of tools may change while
- * it waits; likewise whether its session is tainted. Whoever is told of an answer may end sessions,
- * detach handlers and make calls, so a call is out of all lists before it is answered.
+ * The gate: every call of a tool passes it, whether code in a box makes it or a client (tool.call).
+ *
+ * A call goes through the states of inside.h:
+ *
+ *     LOADING ──> ASKING ──> CALLING ──> answered        a tool of a server
+ *             ──> HANDLED ──> answered                   a name that a handler answers: retort.…
+ *
+ * gate_start(): limits of calls per minute are checked.
+ *
+ * LOADING: the server that the name belongs to is asked for its list of tools, if that is not
+ * known.
+ *
+ * gate_decide(): may it be called? A tool that only reads may. For others the configuration of
+ * the server says whether a person has to allow it, also depending on whether the session is
+ * tainted, that is, has read what others wrote. Then a handler (gate_handler.c) is asked, for
+ * example the client that started the step.
+ *
+ * CALLING: the server has the call. If others can have written the answer, it is marked as
+ * untrusted, which taints the session.
+ *
+ * The tool is looked up by its name each time that the call moves on, and so is the taint of its
+ * session: while a call waits, lists of tools change, and the session may read something.
+ *
+ * Whoever is told of an answer may end sessions, detach handlers and make new calls. So a call is
+ * out of all lists before it is answered, and held (n_holds) where the code goes on with it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,13 @@
-/* Who stands by sessions, and what they are asked. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Handlers: who stands by a session, and answers what its calls ask.
+ *
+ * A handler is attached to a session, or to all: a run whose caller answers approvals, the agent
+ * loop that answers `llm_query`, the store of skills. gate_ask() and gate_give() offer a call to
+ * each handler, the newest first, until one takes it. A handler that is detached has its calls
+ * refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/gate/inside.h"
 #include "tool/approval.h"
 

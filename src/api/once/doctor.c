@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `retort doctor`: what this host can enforce, tried out with a box.
+ *
+ * doctor_look() asks the host. Then a program in a box looks at itself from inside (self_test) and
+ * prints what it finds; each key is compared with what a box should be like.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/once/doctor.h"
 
 #include "api/once/once.h"

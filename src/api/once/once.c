@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `retort run`: one program, once, without a registry or a journal.
+ *
+ * An engine and a loop of their own, one session with one step, and the end: on_opened() runs the
+ * step, on_done() takes the record and copies files out, session_close() ends the box, and when
+ * nothing of the session is left (on_emptied()) the loop ends. SIGINT and SIGTERM interrupt the
+ * step.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/once/once.h"
 
 #include "base/fd.h"

@@ -1,4 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations: what fronts (socket, HTTP, MCP, command line) can ask of an engine.
+ *
+ * Each operation is a row (api/row/row.h) with its name, parameters, result and handler.
+ * operation_start() checks that the caller may use it (principal.c), checks the parameters by the
+ * row and fills in defaults, waits for room if the answer may be long (outstanding.c), and calls
+ * the handler. The handler answers once, now or later, by call_done(), call_give() or call_fail(),
+ * which frees the call. A front that loses its client cancels its calls with operation_cancel();
+ * what that does is up to the handler.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/operation/operation.h"
 
 #include "api/operation/calls.h"

@@ -1,4 +1,18 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Back pressure for long answers.
+ *
+ * A client may ask for many long answers and take none of them. Each would be held in memory, so
+ * for each caller the bytes of answers that were begun and not taken are counted, in parts: the
+ * operation reckons a size in advance, the front replaces that by the real one and brings it down
+ * to zero while it writes. An operation that would exceed OUTSTANDING_BYTES waits in the caller's
+ * queue until earlier answers have been taken; if none moves for OUTSTANDING_WAIT_MS, it is
+ * refused.
+ *
+ * The queue holds operations of all callers, the oldest first. One timer looks at it: soon after
+ * something was taken, and now and then for those that have waited too long.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/operation/outstanding.h"
 
 #include "api/operation/operation.h"

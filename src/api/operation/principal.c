@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Principals: who calls, which operations they may use, and whose sessions they see.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/operation/principal.h"
 
 #include "api/operation/outstanding.h"

@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs that wait behind a run that reads its input.
+ *
+ * One step of a session runs at a time. If it waits for input that a client may never give, the
+ * steps behind it may never begin. So their callers are told ("queued", and who is in front), and
+ * operations that have no record to tell it in, such as `session.branch`, are refused with ERR_BUSY
+ * and a hint how to end the wait.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/run/run_behind.h"
 
 #include "api/run/inside.h"

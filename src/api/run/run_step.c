@@ -1,4 +1,17 @@
-/* One run: started, heard of, read. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run: from the parameters of `step.run` to its record.
+ *
+ * runs_start() makes the order of the step (parse_step()) and the run, lets the caller wait for it,
+ * and hands order and listener to the registry. While the step runs, on_output() and the others
+ * below keep what comes, within bounds, for whoever asks later, and tell it to the one who started
+ * the run, if that wants events. on_done() replaces all of it by the record, and answers everybody
+ * who waits.
+ *
+ * A run that is interrupted before its step has begun is taken out of the session's queue; if that
+ * is too late, the interrupts are counted (n_cancels) and sent as soon as the step begins.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/run/inside.h"
 #include "api/run/run_behind.h"
 #include "runtime/runtime.h"

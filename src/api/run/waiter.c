@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for a run.
+ *
+ * Several callers can wait for one run, each with a limit of time or without. All are answered when
+ * it is done. One that has a limit is answered earlier, with a record of status "running", when its
+ * time is up, or when waiting is of no use (is_stuck()): the run waits for an approval or for
+ * input, or behind another run that does.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/run/waiter.h"
 #include "api/text/observation.h"
 

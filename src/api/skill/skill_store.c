@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Skills on the disk: a directory with NAME.py or NAME.mjs, and NAME.json about it.
+ *
+ * A skill appears as a whole or not at all. Each file is written under another name and then linked
+ * to its own, which fails if that exists: nothing is ever replaced. NAME.json comes first, and who
+ * links it has the name; the code comes last, for a file without code is no skill. The list is read
+ * again when the directory's time of change differs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/skill/skill_store.h"
 
 #include "base/buf.h"
