@@ -181,7 +181,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (r == 0)
 		r = engine_attach(&s->engine, &s->loop, err);
 	if (r == 0)
-		r = runs_open(&s->runs, &s->loop, err);
+		s->runs = runs_open(&s->loop);
 	if (r == 0)
 		r = open_gate(s, config, err);
 	if (r == 0 && config->skills)
@@ -196,10 +196,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		r = metrics_open(&s->metrics, err);
 	if (r == 0)
 		r = plan_line_open(&s->plans, &s->loop, err);
-	if (r == 0)
-		r = outstanding_open(&s->outstanding, &s->loop, err);
 	if (r < 0)
 		return r;
+	s->outstanding = outstanding_open(&s->loop);
 	set_context(s, config);
 	return 0;
 }

@@ -72,8 +72,9 @@ int admit_order(struct registry *r, const struct order *order, struct err *err)
 						: NULL;
 	if (!r->owner || r->owner->may_name_host_paths || !what)
 		return 0;
-	err_set(err, ERR_DENIED, "%s: %s may name no paths of the host", what, r->owner->name);
-	err_hint(err, "send files with `file.write`; or have paths=yes added to the token");
+	err_fail(err, ERR_DENIED,
+		"send files with `file.write`; or have paths=yes added to the token",
+		"%s: %s may name no paths of the host", what, r->owner->name);
 	return refuse(r, ADMIT_PATHS);
 }
 
@@ -115,19 +116,19 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 		return (int)n;
 	if (is_new && o->limits.n_sessions > 0 &&
 		(uint64_t)n + own.n_unkept >= o->limits.n_sessions) {
-		err_set(err, ERR_QUOTA, "sessions: %s may have %llu", o->name,
+		err_fail(err, ERR_QUOTA, "close one: `session.list` tells them",
+			"sessions: %s may have %llu", o->name,
 			(unsigned long long)o->limits.n_sessions);
-		err_hint(err, "close one: `session.list` tells them");
 		return refuse(r, ADMIT_SESSIONS);
 	}
 	if (o->limits.memory_bytes > 0 &&
 		own.memory_bytes + memory_bytes > o->limits.memory_bytes) {
-		err_set(err, ERR_QUOTA,
+		err_fail(err, ERR_QUOTA,
+			"close a session, or make it with a smaller `limits.memory_bytes`",
 			"memory: %s for one more session: %s may have %s, %s are taken",
 			num_format_bytes(memory_bytes).text, o->name,
 			num_format_bytes(o->limits.memory_bytes).text,
 			num_format_bytes(own.memory_bytes).text);
-		err_hint(err, "close a session, or make it with a smaller `limits.memory_bytes`");
 		return refuse(r, ADMIT_MEMORY);
 	}
 	return admit_to_engine(r, memory_bytes, err);
@@ -208,9 +209,8 @@ static void add_line(struct line *line, const struct entry *e)
 static int line_full(struct session_table *table, const char *whose, uint64_t most, struct err *err)
 {
 	table->n_refused[ADMIT_QUEUE]++;
-	err_set(err, ERR_QUOTA, "operations in line: %s may have %llu", whose,
-		(unsigned long long)most);
-	err_hint(err, "wait until some have ended, or cancel them");
+	err_fail(err, ERR_QUOTA, "wait until some have ended, or cancel them",
+		"operations in line: %s may have %llu", whose, (unsigned long long)most);
 	return -err_errno(ERR_QUOTA);
 }
 
@@ -218,9 +218,10 @@ static int line_heavy(
 	struct session_table *table, const char *whose, uint64_t most, struct err *err)
 {
 	table->n_refused[ADMIT_QUEUE]++;
-	err_set(err, ERR_QUOTA, "code, input and files in line: %s may have %s", whose,
+	err_fail(err, ERR_QUOTA,
+		"wait until some of it is done; write what is large to files first",
+		"code, input and files in line: %s may have %s", whose,
 		num_format_bytes(most).text);
-	err_hint(err, "wait until some of it is done; write what is large to files first");
 	return -err_errno(ERR_QUOTA);
 }
 
@@ -262,9 +263,9 @@ int admit_steps(struct registry *r, uint64_t n, struct err *err)
 {
 	const struct owner *o = r->owner;
 	if (o && o->limits.n_steps > 0 && count(r->table, o->name).n_steps >= o->limits.n_steps) {
-		err_set(err, ERR_QUOTA, "steps at the same time: %s may run %llu", o->name,
+		err_fail(err, ERR_QUOTA, "wait until one has ended",
+			"steps at the same time: %s may run %llu", o->name,
 			(unsigned long long)o->limits.n_steps);
-		err_hint(err, "wait until one has ended");
 		return refuse(r, ADMIT_STEPS);
 	}
 	return admit_rate(r, n, err);
@@ -285,8 +286,8 @@ bool registry_withdraw(struct registry *r, const char *session, const void *whos
 	if (job->is_started)
 		return job->kind == JOB_RUN && e->replay &&
 			registry_interrupt(r, session, &err) == 0;
-	err_set(&err, ERR_INTERRUPTED, "interrupted while it waited for its turn");
-	err_hint(&err, "it was not begun: nothing has changed");
+	err_fail(&err, ERR_INTERRUPTED, "it was not begun: nothing has changed",
+		"interrupted while it waited for its turn");
 	entry_answer_job(job, NULL, &err);
 	return true;
 }

@@ -13,6 +13,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/json.h"
 #include "base/utf8.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
@@ -160,7 +161,7 @@ void replay_begin_calls(struct replay *r, const struct journal_node *node)
 	const json_t *calls = json_object_get(r->inputs, "calls");
 	json_decref(r->calls);
 	json_decref(r->answers);
-	r->calls = calls ? json_copy((json_t *)(uintptr_t)calls) : NULL;
+	r->calls = calls ? json_copy(json_unconst(calls)) : NULL;
 	r->answers = calls && r->is_borrowed ? json_loadb(node->extra, node->extra_bytes, 0, NULL)
 					     : NULL;
 	r->n_calls = 0;

@@ -46,16 +46,12 @@ static void share_order(struct entry *child, const struct entry *e)
 	child->shared = shared_order_hold(e->shared);
 }
 
-static struct entry *new_child(struct job *job, struct err *err)
+static struct entry *new_child(struct job *job)
 {
 	const struct entry *e = job->entry;
 	char id[ORDER_ID_BYTES];
 	order_new_id(id);
 	struct entry *child = entry_new(e->table, e->owner, id, job->text, e->order_text);
-	if (!child) {
-		err_set(err, ERR_NO_MEMORY, "no memory for a session");
-		return NULL;
-	}
 	memcpy(child->parent, e->id, sizeof child->parent);
 	memcpy(child->fork, e->head, sizeof child->fork);
 	memcpy(child->head, e->head, sizeof child->head);
@@ -105,12 +101,11 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 {
 	struct job *job = arg;
 	struct entry *e = job->entry;
-	struct err error;
-	struct entry *child = err ? NULL : new_child(job, &error);
-	if (!child) {
-		job_fail(job, err ? err : &error);
+	if (err) {
+		job_fail(job, err);
 		return;
 	}
+	struct entry *child = new_child(job);
 	job->child = child;
 	e->branched_ns = uv_hrtime();
 	entry_hold(e);
@@ -149,13 +144,11 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 		e = NULL;
 	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
 		e = NULL;
-	struct job *job = e ? job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg) : NULL;
-	if (!e)
+	if (!e) {
 		done(arg, NULL, &err);
-	else if (!job)
-		job_no_memory(done, arg);
-	else {
-		job->is_forced = is_forced;
-		entry_add_job(e, job);
+		return;
 	}
+	struct job *job = job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg);
+	job->is_forced = is_forced;
+	entry_add_job(e, job);
 }

@@ -22,6 +22,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/json.h"
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
@@ -58,13 +60,11 @@ void job_fail(struct job *job, const struct err *err)
 struct job *job_new(
 	enum job_kind kind, const char *text, size_t bytes, registry_done_fn *done, void *arg)
 {
-	struct job *job = calloc(1, sizeof *job);
-	if (!job)
-		return NULL;
+	struct job *job = xnew(struct job);
 	*job = (struct job){.kind = kind, .bytes = bytes, .fd = -1, .done = done, .arg = arg};
-	if (text && !(job->text = strndup(text, bytes))) {
-		free(job);
-		return NULL;
+	if (text) {
+		job->text = xcalloc(1, bytes + 1);
+		memcpy(job->text, text, bytes);
 	}
 	return job;
 }
@@ -77,13 +77,6 @@ bool job_may_wait(const struct entry *e, struct job *job)
 	job->done(job->arg, NULL, &err);
 	job_free(job);
 	return false;
-}
-
-void job_no_memory(registry_done_fn *done, void *arg)
-{
-	struct err err;
-	err_set(&err, ERR_NO_MEMORY, "no memory for the operation");
-	done(arg, NULL, &err);
 }
 
 /* ---- steps ---- */
@@ -119,8 +112,8 @@ static void run_step(struct job *job)
 	struct err err;
 	const struct runtime *runtime = runtime_of(job);
 	if (job->order->stdin_queue && runtime->is_stdin_text) {
-		err_set(&err, ERR_USAGE, "`stdin_open`: %s reads its input whole", runtime->name);
-		err_hint(&err, "give it as stdin");
+		err_fail(&err, ERR_USAGE, "give it as stdin",
+			"`stdin_open`: %s reads its input whole", runtime->name);
 		job_fail(job, &err);
 		return;
 	}
@@ -276,11 +269,9 @@ void registry_run(struct registry *r, const char *session, struct step_order *or
 	const struct step_listener *listener, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	if (!order || step_order_note_inputs(order, &err) < 0) {
-		job_no_memory(done, arg);
-		return;
-	}
-	if (order->code_bytes > CODE_MAX)
+	if (!order || step_order_note_inputs(order, &err) < 0)
+		err_set(&err, ERR_NO_MEMORY, "no memory for a step");
+	else if (order->code_bytes > CODE_MAX)
 		err_set(&err, ERR_LIMIT, "the code is over %d MiB", CODE_MAX >> 20);
 	struct entry *e = err.code ? NULL : registry_find(r, session, &err);
 	if (!e || admit_steps(r, 1, &err) < 0) {
@@ -288,10 +279,6 @@ void registry_run(struct registry *r, const char *session, struct step_order *or
 		return;
 	}
 	struct job *job = job_new(JOB_RUN, NULL, 0, done, arg);
-	if (!job) {
-		job_no_memory(done, arg);
-		return;
-	}
 	job->order = step_order_hold(order);
 	job->listener = listener;
 	entry_add_job(e, job);
@@ -306,11 +293,10 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 		return bad;
 	if (!e->session || (e->state != ENTRY_WORKING && !e->replay))
 		return 0;
-	if (e->replay) {
-		err_set(&e->replay->err, ERR_INTERRUPTED,
+	if (e->replay)
+		err_fail(&e->replay->err, ERR_INTERRUPTED,
+			"run it again: the state is made anew for it",
 			"interrupted while the state it needs was made again");
-		err_hint(&e->replay->err, "run it again: the state is made anew for it");
-	}
 	session_interrupt(e->session);
 	return 0;
 }
@@ -325,7 +311,7 @@ static void on_names(void *arg, const json_t *names, const struct err *err)
 		return;
 	}
 	json_t *out = json_object();
-	(void)json_object_set(out, "names", (json_t *)(uintptr_t)names);
+	(void)json_object_set(out, "names", json_unconst(names));
 	entry_answer(job->entry, out, NULL);
 	json_decref(out);
 }
@@ -335,15 +321,13 @@ void registry_names(struct registry *r, const char *session, const char *runtime
 {
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
-	struct job *job = e ? job_new(JOB_NAMES, text, strlen(text), done, arg) : NULL;
-	if (!e)
+	if (!e) {
 		done(arg, NULL, &err);
-	else if (!job)
-		job_no_memory(done, arg);
-	else {
-		job->runtime = runtime ? runtime_by_name(runtime) : NULL;
-		entry_add_job(e, job);
+		return;
 	}
+	struct job *job = job_new(JOB_NAMES, text, strlen(text), done, arg);
+	job->runtime = runtime ? runtime_by_name(runtime) : NULL;
+	entry_add_job(e, job);
 }
 
 /* ---- its box ---- */
@@ -372,14 +356,11 @@ void registry_await_box(struct registry *r, const char *session, registry_done_f
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
 	bool is_there = e && e->session && session_workspace_fd(e->session) >= 0;
-	struct job *job = e && !is_there ? job_new(JOB_BOX, NULL, 0, done, arg) : NULL;
 	json_t *out = is_there ? json_object() : NULL;
 	if (!e || is_there)
 		done(arg, out, e ? NULL : &err);
-	else if (!job)
-		job_no_memory(done, arg);
 	else
-		entry_add_job(e, job);
+		entry_add_job(e, job_new(JOB_BOX, NULL, 0, done, arg));
 	json_decref(out);
 }
 

@@ -62,7 +62,7 @@ struct entry {
 	unsigned n_holds;	   /* while somebody further up the stack uses it */
 };
 
-/* On the table, with one hold: the session's own. NULL without memory. */
+/* On the table, with one hold: the session's own. */
 struct entry *entry_new(struct session_table *table, const char *owner, const char *id,
 	const char *name, const char *text);
 /* Open it: by a template, or in a box of its own. */
@@ -112,7 +112,7 @@ struct job {
 
 /* Run what the job asks; its entry's queue has come to it. */
 void job_start(struct job *job);
-/* @text is copied. NULL without memory. */
+/* @text is copied. */
 struct job *job_new(
 	enum job_kind kind, const char *text, size_t bytes, registry_done_fn *done, void *arg);
 void job_free(struct job *job);
@@ -122,8 +122,6 @@ void job_fail(struct job *job, const struct err *err);
 void job_take_back(struct job *job, const struct err *why);
 /* May it wait in line? If not, it is answered and freed. */
 bool job_may_wait(const struct entry *e, struct job *job);
-/* There is no job to be answered. */
-void job_no_memory(registry_done_fn *done, void *arg);
 /* branch.c, undo.c, trial.c */
 void job_start_branch(struct job *job);
 void job_start_undo(struct job *job);

@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/json.h"
+#include "base/alloc.h"
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/utf8.h"
@@ -45,10 +47,9 @@ static int workspace_of(struct registry *r, const char *session, struct err *err
 	if (!e)
 		return -1;
 	int fd = e->session ? session_workspace_fd(e->session) : -1;
-	if (fd < 0) {
-		err_set(err, ERR_BUSY, "the session's box is not there yet");
-		err_hint(err, "run a step first, or ask again");
-	}
+	if (fd < 0)
+		err_fail(err, ERR_BUSY, "run a step first, or ask again",
+			"the session's box is not there yet");
 	return fd;
 }
 
@@ -71,7 +72,7 @@ static void add_file(
 				     "modified_ms", (json_int_t)(f->changed_ns / 1000000))
 			   : NULL;
 	if (row && is_volume)
-		(void)json_object_set_new(row, "volume", json_true());
+		json_put_bool(row, "volume", true);
 	(void)json_array_append_new(l->rows, row);
 }
 
@@ -170,7 +171,7 @@ static json_t *list_dir(
 	if (*path)
 		(void)json_object_set_new(out, "path", path_json("", path));
 	if (l->is_cut)
-		(void)json_object_set_new(out, "truncated", json_true());
+		json_put_bool(out, "truncated", true);
 	return out;
 }
 
@@ -191,10 +192,10 @@ static bool is_top(const char *path)
 
 static int fail_open(const char *path, int error, struct err *err)
 {
-	if (error == ELOOP) {
-		err_set(err, ERR_ACCESS, "list %s: it is, or leads through, a symbolic link", path);
-		return err_hint(err, "links are not followed: name the directory itself");
-	}
+	if (error == ELOOP)
+		return err_fail(err, ERR_ACCESS,
+			"links are not followed: name the directory itself",
+			"list %s: it is, or leads through, a symbolic link", path);
 	bool is_missing = error == ENOENT || error == ENOTDIR;
 	int r = err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, error, "list %s", path);
 	return is_missing ? err_hint(err, "`file.list` without a path lists what there is") : r;
@@ -299,11 +300,10 @@ static int open_file(int dir, const char *path, struct stat *st, struct err *err
 		sys_open_beneath(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, st) < 0) {
 		bool is_missing = errno == ENOENT;
-		if (errno == ELOOP) {
-			err_set(err, ERR_ACCESS,
+		if (errno == ELOOP)
+			return err_fail(err, ERR_ACCESS,
+				"links are not followed: name the file itself",
 				"read %s: it is, or leads through, a symbolic link", path);
-			return err_hint(err, "links are not followed: name the file itself");
-		}
 		int r = err_sys(
 			err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
 		return is_missing ? err_hint(err, "`file.list` lists them") : r;
@@ -318,9 +318,8 @@ void registry_file_read(
 	struct registry *r, const struct registry_part *part, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	struct reading *f = calloc(1, sizeof *f);
-	int fd = f ? put_file_clean_path(part->path, f->path, &err)
-		   : err_set(&err, ERR_NO_MEMORY, "no memory to read a file");
+	struct reading *f = xnew(struct reading);
+	int fd = put_file_clean_path(part->path, f->path, &err);
 	if (fd >= 0)
 		fd = workspace_of(r, part->session, &err);
 	if (fd >= 0)

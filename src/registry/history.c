@@ -13,6 +13,8 @@
  */
 #include "registry/history.h"
 
+#include "base/json.h"
+#include "base/alloc.h"
 #include "base/utf8.h"
 #include "registry/entry.h"
 #include "registry/session_table.h"
@@ -37,10 +39,9 @@ static int stored(
 	int bad = registry_look_up(r, session, &found, err);
 	if (bad < 0)
 		return bad;
-	if (found.live && !found.live->is_kept) {
-		err_set(err, ERR_BUSY, "session %s is being made", found.id);
-		return err_hint(err, "ask again in a moment");
-	}
+	if (found.live && !found.live->is_kept)
+		return err_fail(err, ERR_BUSY, "ask again in a moment", "session %s is being made",
+			found.id);
 	return journal_session_get(r->table->journal, found.id, out, err);
 }
 
@@ -174,15 +175,14 @@ static int add_attempt(void *user, const struct journal_node *node, struct err *
 	json_t *row = json_object_get(a->path, node->digest);
 	(void)err;
 	if (row && strcmp(node->outcome, "rolled_back") != 0) {
-		(void)json_object_set_new(
-			row, "created_ms", json_integer((json_int_t)node->created_ms));
-		(void)json_object_set_new(row, "at", json_integer((json_int_t)node->attempt));
+		json_put_int(row, "created_ms", node->created_ms);
+		json_put_int(row, "at", node->attempt);
 		(void)json_object_del(a->path, node->digest);
 		return 0;
 	}
 	a->telling->code_bytes += node->code_bytes;
 	row = row_of(node, node->session, node->outcome, node->created_ms);
-	(void)json_object_set_new(row, "at", json_integer((json_int_t)node->attempt));
+	json_put_int(row, "at", node->attempt);
 	(void)json_array_append_new(a->telling->rows, row);
 	return 0;
 }
@@ -252,8 +252,8 @@ static void begin_others(struct logging *l)
 	l->attempts_of = (struct journal_attempts){.session = l->row.id, .how = JOURNAL_BRIEF};
 	for (size_t i = 0; i < json_array_size(t->rows); i++) {
 		json_t *row = json_array_get(t->rows, i);
-		(void)json_object_set_new(row, "on_path", json_true());
-		(void)json_object_set_new(row, "at", json_integer(-(json_int_t)i));
+		json_put_bool(row, "on_path", true);
+		json_put_int(row, "at", -(json_int_t)i);
 		(void)json_object_set(
 			l->attempts.path, json_string_value(json_object_get(row, "step")), row);
 	}
@@ -290,7 +290,7 @@ static json_t *log_end(struct sliced_work *work, bool is_good)
 			  sorted(work->registry, l->telling.rows, l->is_all ? "at" : NULL))
 		: NULL;
 	if (out && l->is_cut)
-		(void)json_object_set_new(out, "truncated", json_true());
+		json_put_bool(out, "truncated", true);
 	json_decref(l->attempts.path);
 	json_decref(l->telling.rows);
 	journal_session_done(&l->row);
@@ -298,21 +298,14 @@ static json_t *log_end(struct sliced_work *work, bool is_good)
 	return out;
 }
 
-static void fail_list(registry_done_fn *done, void *arg, struct err *err)
-{
-	if (err->code == ERR_NONE)
-		err_set(err, ERR_NO_MEMORY, "no memory for a list of steps");
-	done(arg, NULL, err);
-}
-
 void registry_log(
 	struct registry *r, const char *session, bool is_all, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	struct logging *l = calloc(1, sizeof *l);
-	if (!l || stored(r, session, &l->row, &err) < 0) {
+	struct logging *l = xnew(struct logging);
+	if (stored(r, session, &l->row, &err) < 0) {
 		free(l);
-		fail_list(done, arg, &err);
+		done(arg, NULL, &err);
 		return;
 	}
 	l->work = (struct sliced_work){
@@ -343,7 +336,7 @@ static int add_new_step(void *user, const struct journal_node *node, struct err 
 	struct graph *g = user;
 	if (json_object_get(g->seen, node->digest))
 		return 1; /* from here on they are there */
-	(void)json_object_set_new(g->seen, node->digest, json_true());
+	json_put_bool(g->seen, node->digest, true);
 	return add_kept(&g->telling, node, err);
 }
 
@@ -386,7 +379,7 @@ static json_t *graph_end(struct sliced_work *work, bool is_good)
 					"heads", g->heads)
 			      : NULL;
 	if (out && (is_full(&g->telling) || g->at < g->n_numbers))
-		(void)json_object_set_new(out, "truncated", json_true());
+		json_put_bool(out, "truncated", true);
 	json_decref(g->seen);
 	json_decref(g->telling.rows);
 	json_decref(g->heads);
@@ -399,13 +392,12 @@ static json_t *graph_end(struct sliced_work *work, bool is_good)
 void registry_graph(struct registry *r, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	struct graph *g = calloc(1, sizeof *g);
-	int64_t n = g ? journal_session_numbers(r->table->journal,
-				r->owner ? registry_owner(r) : NULL, &g->numbers, &err)
-		      : -1;
+	struct graph *g = xnew(struct graph);
+	int64_t n = journal_session_numbers(
+		r->table->journal, r->owner ? registry_owner(r) : NULL, &g->numbers, &err);
 	if (n < 0) {
 		free(g);
-		fail_list(done, arg, &err);
+		done(arg, NULL, &err);
 		return;
 	}
 	g->work = (struct sliced_work){
@@ -511,8 +503,8 @@ void registry_export(struct registry *r, const char *session, registry_done_fn *
 {
 	struct err err = {0};
 	struct journal_session row;
-	struct exporting *x = calloc(1, sizeof *x);
-	int bad = x ? stored(r, session, &row, &err) : err_set(&err, ERR_NO_MEMORY, "no memory");
+	struct exporting *x = xnew(struct exporting);
+	int bad = stored(r, session, &row, &err);
 	if (bad == 0) {
 		bad = journal_export_begin(&x->export, r->table->journal, row.id, NULL, &err);
 		journal_session_done(&row);

@@ -14,6 +14,7 @@
  */
 #include "registry/lifetime.h"
 
+#include "base/json.h"
 #include "base/num.h"
 #include "base/timer.h"
 
@@ -214,11 +215,11 @@ void lifetime_watch(struct entry *e)
 static void tell(json_t *row, int64_t ttl_ms, int64_t idle_ms, int64_t at_ms)
 {
 	if (ttl_ms > 0)
-		(void)json_object_set_new(row, "ttl_ms", json_integer((json_int_t)ttl_ms));
+		json_put_int(row, "ttl_ms", ttl_ms);
 	if (idle_ms > 0)
-		(void)json_object_set_new(row, "idle_ms", json_integer((json_int_t)idle_ms));
+		json_put_int(row, "idle_ms", idle_ms);
 	if (at_ms != never)
-		(void)json_object_set_new(row, "expires_ms", json_integer((json_int_t)at_ms));
+		json_put_int(row, "expires_ms", at_ms);
 }
 
 void lifetime_tell(const struct entry *e, json_t *row)
@@ -231,5 +232,5 @@ void lifetime_tell_stored(
 {
 	tell(row, s->ttl_ms, s->idle_ms, s->closed_ms ? never : end_of_stored(table, s).at_ms);
 	if (s->ended[0])
-		(void)json_object_set_new(row, "ended", json_string(s->ended));
+		json_put_text(row, "ended", s->ended);
 }

@@ -8,6 +8,8 @@
  */
 #include "registry/listing.h"
 
+#include "base/json.h"
+#include "base/alloc.h"
 #include "registry/history.h"
 #include "registry/lifetime.h"
 #include "registry/order_text.h"
@@ -27,11 +29,11 @@ json_t *listing_row(struct session_table *r, const struct journal_session *s, co
 		"head", s->head, "steps", (json_int_t)MAX(n_steps, 0), "created_ms",
 		(json_int_t)s->created_ms, "runtime", runtime);
 	if (s->name[0])
-		(void)json_object_set_new(row, "name", json_string(s->name));
+		json_put_text(row, "name", s->name);
 	if (s->parent[0])
-		(void)json_object_set_new(row, "parent", json_string(s->parent));
+		json_put_text(row, "parent", s->parent);
 	if (s->is_tainted)
-		(void)json_object_set_new(row, "untrusted", json_true());
+		json_put_bool(row, "untrusted", true);
 	lifetime_tell_stored(r, s, row);
 	return row;
 }
@@ -39,7 +41,7 @@ json_t *listing_row(struct session_table *r, const struct journal_session *s, co
 json_t *listing_owned(const struct registry *r, const char *owner, json_t *row)
 {
 	if (!r->owner && owner[0])
-		(void)json_object_set_new(row, "owner", json_string(owner));
+		json_put_text(row, "owner", owner);
 	return row;
 }
 
@@ -81,7 +83,7 @@ static json_t *end_list(struct sliced_work *work, bool is_good)
 	struct listing *l = container_of(work, struct listing, work);
 	json_t *out = is_good ? json_pack("{s:O}", "sessions", l->rows) : NULL;
 	if (out && l->n_left > 0)
-		(void)json_object_set_new(out, "truncated", json_true());
+		json_put_bool(out, "truncated", true);
 	json_decref(l->rows);
 	free(l->numbers);
 	free(l);
@@ -117,12 +119,7 @@ void registry_list(
 	struct registry *r, const struct registry_listing *which, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct listing *l = calloc(1, sizeof *l);
-	if (!l) {
-		err_set(&err, ERR_NO_MEMORY, "no memory for a list");
-		done(arg, NULL, &err);
-		return;
-	}
+	struct listing *l = xnew(struct listing);
 	l->work = (struct sliced_work){
 		.registry = r, .part = add_one, .end = end_list, .done = done, .arg = arg};
 	l->rows = json_array();

@@ -9,6 +9,7 @@
  */
 #include "registry/order_text.h"
 
+#include "base/json.h"
 #include "base/alloc.h"
 
 #include <limits.h>
@@ -64,8 +65,7 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 {
 	json_t *limits = json_object();
 	for (int i = 0; i < LIMIT_END_; i++)
-		(void)json_object_set_new(
-			limits, limit_names[i], json_integer((json_int_t)order->limits.value[i]));
+		json_put_int(limits, limit_names[i], order->limits.value[i]);
 	json_t *out = json_pack("{s:s*, s:s*, s:o, s:o, s:o, s:o, s:b}", "runtime", order->runtime,
 		"python", order->interpreter, "volumes", volumes_json(order), "env",
 		strings_json(order->env, order->n_env), "preload",
@@ -75,9 +75,9 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 	if (r == 0)
 		r = set_path(out, "rootfs", order->rootfs);
 	if (order->has_seed)
-		(void)json_object_set_new(out, "seed", json_integer((json_int_t)order->seed));
+		json_put_int(out, "seed", order->seed);
 	if (order->has_time)
-		(void)json_object_set_new(out, "time_ns", json_integer((json_int_t)order->time_ns));
+		json_put_int(out, "time_ns", order->time_ns);
 	char *text = out && r == 0 ? json_dumps(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	json_decref(out);
 	return text;

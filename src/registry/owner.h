@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/rate.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,13 +29,11 @@ struct owner {
 	struct owner_limits limits;
 	bool may_name_host_paths; /* volumes, workspace, rootfs, interpreter */
 	bool may_use_tools;
-	double steps_left;  /* of this minute; a bucket that fills all the time */
-	uint64_t filled_ns; /* when it was filled last; 0: it is full */
+	struct rate rate; /* of steps */
 };
 
 /*
- * Take @n steps out of the bucket, which is never larger than a minute's; more than that at once
- * take all of it. @now_ns: of uv_hrtime().
+ * Take @n of the steps that it may run in a minute: rate_take().
  * Errors: ERR_QUOTA, with the time to wait as hint; nothing is taken then.
  */
 int owner_take_steps(struct owner *o, uint64_t n, uint64_t now_ns, struct err *err);

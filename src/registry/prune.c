@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "registry/session_table.h"
 #include "registry/history.h"
@@ -118,10 +119,9 @@ static int start(struct pruning *p, const struct prune_which *which, bool is_dry
 		*n = journal_forget(p->table->journal, which, true, err);
 		return *n < 0 ? (int)*n : 0;
 	}
-	if (p->run || p->is_forgetting) {
-		err_set(err, ERR_BUSY, "sessions are being forgotten already");
-		return err_hint(err, "ask again when that is done");
-	}
+	if (p->run || p->is_forgetting)
+		return err_fail(err, ERR_BUSY, "ask again when that is done",
+			"sessions are being forgotten already");
 	return begin(p, which, err);
 }
 
@@ -151,9 +151,7 @@ void registry_prune(
 
 void prune_open(struct session_table *table)
 {
-	struct pruning *p = calloc(1, sizeof *p);
-	if (!p)
-		return;
+	struct pruning *p = xnew(struct pruning);
 	p->table = table;
 	p->timer.data = p;
 	(void)uv_timer_init(table->engine->loop, &p->timer);
@@ -173,8 +171,8 @@ void prune_stop(struct session_table *table)
 	struct pruning *p = take_ptr(table->pruning);
 	if (!p)
 		return;
-	err_set(&err, ERR_GONE, "the engine is stopping");
-	err_hint(&err, "what was forgotten goes with the next `session.prune`");
+	err_fail(&err, ERR_GONE, "what was forgotten goes with the next `session.prune`",
+		"the engine is stopping");
 	finish(p, &err);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
 }

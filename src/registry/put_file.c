@@ -17,6 +17,7 @@
  */
 #include "registry/put_file.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "base/work.h"
 #include "registry/admit.h"
@@ -64,8 +65,8 @@ int put_file_clean_path(const char *path, char out[WIRE_PATH_BYTES], struct err 
 	out[n_out] = '\0';
 	if (!is_bad && n_out > 0)
 		return 0;
-	err_set(err, ERR_USAGE, "\"%.100s\" is no path of the workspace", path);
-	return err_hint(err, "give a path relative to it, such as data/sales.csv");
+	return err_fail(err, ERR_USAGE, "give a path relative to it, such as data/sales.csv",
+		"\"%.100s\" is no path of the workspace", path);
 }
 
 /* "data/" can be removed, and not written. */
@@ -133,9 +134,7 @@ static int change_aside(
 	struct box *box = e->session ? session_box(e->session) : NULL;
 	if (!box || box->filed)
 		return err_set(err, ERR_BUSY, "the session is busy: ask again in a moment");
-	struct aside *a = calloc(1, sizeof *a);
-	if (!a)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the change");
+	struct aside *a = xnew(struct aside);
 	a->done = done;
 	a->arg = arg;
 	a->box = box_hold(box);
@@ -285,7 +284,7 @@ void job_start_file(struct job *job)
 		return;
 	}
 	if (now.bytes > WORK_BYTES)
-		later = malloc(sizeof *later);
+		later = xnew(struct put_file_sum);
 	if (later) {
 		*later = now;
 		job->sum = later;
@@ -316,15 +315,12 @@ static void change(struct registry *r, const struct registry_file *what, int fd,
 		fd_close(&fd);
 		return;
 	}
-	struct job *job = e ? job_new(JOB_FILE, path, strlen(path), done, arg) : NULL;
-	if (!job) {
+	if (!e) {
 		fd_close(&fd);
-		if (e)
-			job_no_memory(done, arg);
-		else
-			done(arg, NULL, &err);
+		done(arg, NULL, &err);
 		return;
 	}
+	struct job *job = job_new(JOB_FILE, path, strlen(path), done, arg);
 	job->is_removal = is_removal;
 	job->is_forced = what->is_recursive;
 	job->fd = fd;

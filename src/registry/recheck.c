@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/alloc.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/session_table.h"
@@ -58,18 +59,14 @@ static void on_checked(struct entry *e, const struct replay *r)
 static void on_fresh(void *arg, const json_t *result, const struct err *err)
 {
 	struct checking *c = arg;
-	struct err why = {0};
-	struct replay *r = err ? NULL : calloc(1, sizeof *r);
 	(void)result;
-	if (!r) {
-		if (err)
-			why = *err;
-		else
-			err_set(&why, ERR_NO_MEMORY, "no memory for the steps to replay");
-		c->entry = err ? NULL : c->entry;
+	if (err) {
+		const struct err why = *err;
+		c->entry = NULL;
 		end_check(c, NULL, &why);
 		return;
 	}
+	struct replay *r = xnew(struct replay);
 	r->nodes = c->recording.steps;
 	r->n = c->recording.n_steps;
 	r->is_borrowed = true; /* the recording's, which ends when the replay is done */
@@ -102,8 +99,9 @@ static int check_writes(const struct order *order, struct err *err)
 			path = order->volumes[i].src;
 	if (!path)
 		return 0;
-	err_set(err, ERR_ACCESS, "the record's session could write to %.120s of the host", path);
-	return err_hint(err, "only records of sessions without such volumes are run again");
+	return err_fail(err, ERR_ACCESS,
+		"only records of sessions without such volumes are run again",
+		"the record's session could write to %.120s of the host", path);
 }
 
 /* Returns: the memory it may use, or negative errno. */
@@ -130,27 +128,20 @@ void registry_replay(
 {
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
-	struct checking *c = calloc(1, sizeof *c);
+	struct checking *c = xnew(struct checking);
 	int64_t memory_bytes = 0;
 	int bad = r->table->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-		: !c		       ? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
 				       : recording_parse(&c->recording, record, bytes, &err);
 	if (bad == 0 && (memory_bytes = admit(r, &c->recording, &err)) < 0)
 		bad = -1;
-	if (bad == 0)
-		order_new_id(id);
-	if (bad == 0) {
-		c->entry = entry_new(r->table, registry_owner(r), id, NULL, c->recording.order);
-		if (!c->entry)
-			bad = err_set(&err, ERR_NO_MEMORY, "no memory for a session");
-	}
 	if (bad < 0) {
 		done(arg, NULL, &err);
-		if (c)
-			recording_done(&c->recording);
+		recording_done(&c->recording);
 		free(c);
 		return;
 	}
+	order_new_id(id);
+	c->entry = entry_new(r->table, registry_owner(r), id, NULL, c->recording.order);
 	c->done = done;
 	c->arg = arg;
 	c->entry->is_unkept = true;

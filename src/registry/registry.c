@@ -28,6 +28,8 @@
  */
 #include "registry/registry.h"
 
+#include "base/json.h"
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "base/timer.h"
 #include "base/utf8.h"
@@ -56,12 +58,9 @@ enum { IDLE_MS = 100, BRANCHES_AT_ONCE = 4 };
 struct entry *entry_new(struct session_table *table, const char *owner, const char *id,
 	const char *name, const char *text)
 {
-	struct entry *e = calloc(1, sizeof *e);
-	if (!e || !(e->order_text = strdup(text))) {
-		free(e);
-		return NULL;
-	}
+	struct entry *e = xnew(struct entry);
 	struct timespec now;
+	e->order_text = xstrdup(text);
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	e->table = table;
 	e->n_holds = 1;
@@ -110,16 +109,16 @@ json_t *entry_json(const struct entry *e)
 		(json_int_t)e->created_ms, "runtime",
 		e->order ? e->order->runtime->name : "python");
 	if (e->name[0])
-		(void)json_object_set_new(out, "name", json_string(e->name));
+		json_put_text(out, "name", e->name);
 	if (e->parent[0])
-		(void)json_object_set_new(out, "parent", json_string(e->parent));
+		json_put_text(out, "parent", e->parent);
 	if (e->rebuilt != RECORD_COMMITTED)
-		(void)json_object_set_new(out, "outcome",
-			json_string(e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed"));
+		json_put_text(
+			out, "outcome", e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed");
 	if (e->difference[0])
-		(void)json_object_set_new(out, "difference", json_string(e->difference));
+		json_put_text(out, "difference", e->difference);
 	if (e->is_tainted)
-		(void)json_object_set_new(out, "untrusted", json_true());
+		json_put_bool(out, "untrusted", true);
 	lifetime_tell(e, out);
 	return out;
 }
@@ -463,18 +462,16 @@ void registry_create(
 		bad = admit_order(r, &req->order, &err);
 	if (bad == 0)
 		bad = admit_session(r, memory_bytes, true, &err);
-	if (bad == 0)
-		order_new_id(id);
-	struct entry *e = bad == 0 && text
-		? entry_new(r->table, registry_owner(r), id, req->name, text)
-		: NULL;
-	free(text);
-	if (!e) {
-		if (bad == 0)
-			err_set(&err, ERR_USAGE, "a name or path of the session is no UTF-8 text");
+	if (bad == 0 && !text)
+		bad = err_set(&err, ERR_USAGE, "a name or path of the session is no UTF-8 text");
+	if (bad < 0) {
+		free(text);
 		done(arg, NULL, &err);
 		return;
 	}
+	order_new_id(id);
+	struct entry *e = entry_new(r->table, registry_owner(r), id, req->name, text);
+	free(text);
 	e->memory_bytes = memory_bytes;
 	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
 	e->done = done;
@@ -512,9 +509,7 @@ void registry_warm(
 
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
 {
-	struct session_table *r = calloc(1, sizeof *r);
-	if (!r)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
+	struct session_table *r = xnew(struct session_table);
 	r->engine = config->engine;
 	r->n_checkpoints = config->n_checkpoints;
 	r->n_standby = config->n_standby;

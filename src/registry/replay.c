@@ -25,6 +25,7 @@
 #include "registry/session_table.h"
 #include "registry/replay.h"
 
+#include "base/alloc.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "registry/put_file.h"
@@ -90,12 +91,9 @@ static int add_node(void *user, const struct journal_node *node, struct err *err
 int replay_load(struct session_table *table, const char *head, const struct runtime *runtime,
 	struct replay **out, struct err *err)
 {
-	struct replay *r = calloc(1, sizeof *r);
-	if (r)
-		r->runtime = runtime;
+	struct replay *r = xnew(struct replay);
+	r->runtime = runtime;
 	struct loading l = {.replay = r, .journal = table->journal, .runtime = runtime};
-	if (!r)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the steps to replay");
 	int64_t n = journal_brief(table->journal, head, 0, add_node, &l, err);
 	if (n < 0) {
 		replay_free(r);

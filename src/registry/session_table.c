@@ -13,6 +13,7 @@
  */
 #include "registry/session_table.h"
 
+#include "base/alloc.h"
 #include "base/timer.h"
 
 #include "base/utf8.h"
@@ -47,8 +48,8 @@ static bool is_odd(const char *at)
 
 static int name_taken(const char *name, struct err *err)
 {
-	err_set(err, ERR_USAGE, "there is a session %s already", name);
-	return err_hint(err, "take another name, or close that session");
+	return err_fail(err, ERR_USAGE, "take another name, or close that session",
+		"there is a session %s already", name);
 }
 
 int session_table_check_name(
@@ -59,16 +60,12 @@ int session_table_check_name(
 	if (!name)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		if (is_odd(name + i)) {
-			err_set(err, ERR_USAGE,
+		if (is_odd(name + i))
+			return err_fail(err, ERR_USAGE, "letters, digits, dots and dashes are fine",
 				"a session's name has no spaces, slashes or control characters");
-			return err_hint(err, "letters, digits, dots and dashes are fine");
-		}
-	if (utf8_has_invisible(name, n)) {
-		err_set(err, ERR_USAGE,
+	if (utf8_has_invisible(name, n))
+		return err_fail(err, ERR_USAGE, "letters, digits, dots and dashes are fine",
 			"a session's name has no characters that cannot be seen: two names would look the same");
-		return err_hint(err, "letters, digits, dots and dashes are fine");
-	}
 	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) || name[0] == '-' ||
 		strncmp(name, "s-", 2) == 0) {
 		err_set(err, ERR_USAGE, "\"%.*s\" cannot be a session's name",
@@ -141,9 +138,8 @@ static int not_found(struct registry *r, const char *session, struct err *err)
 			"no session %s any more: %s had that name, and is closed", session, id);
 		return err_hint(err, "make a new one; its steps are kept: `session.log %s`", id);
 	}
-	err_set(err, ERR_NOT_FOUND, "no session %.*s", (int)utf8_cut(session, strlen(session), 80),
-		session);
-	return err_hint(err, "`session.list` lists them");
+	return err_fail(err, ERR_NOT_FOUND, "`session.list` lists them", "no session %.*s",
+		(int)utf8_cut(session, strlen(session), 80), session);
 }
 
 static int find_start(
@@ -160,8 +156,8 @@ static int find_start(
 		return not_found(r, start, err);
 	if (n + n_live == 1)
 		return 0;
-	err_set(err, ERR_USAGE, "more than one session begins with %.40s", start);
-	return err_hint(err, "give more of its id");
+	return err_fail(err, ERR_USAGE, "give more of its id",
+		"more than one session begins with %.40s", start);
 }
 
 int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err)
@@ -251,10 +247,6 @@ static struct entry *reopen(struct registry *r, const struct journal_session *ro
 	struct reopening o = {
 		.entry = entry_new(r->table, row->owner, row->id, row->name, row->order)};
 	struct entry *e = o.entry;
-	if (!e) {
-		err_set(err, ERR_NO_MEMORY, "no memory for a session");
-		return NULL;
-	}
 	if (take_row(e, row, err) < 0) {
 		entry_end(e);
 		return NULL;
@@ -326,8 +318,10 @@ struct registry *registry_view(struct registry *r, struct owner *owner)
 	struct registry **at = &r->table->all.next;
 	while (*at && (*at)->owner != owner)
 		at = &(*at)->next;
-	if (!*at && (*at = calloc(1, sizeof **at)))
+	if (!*at) {
+		*at = xnew(struct registry);
 		**at = (struct registry){.table = r->table, .owner = owner};
+	}
 	return *at;
 }
 

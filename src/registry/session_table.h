@@ -44,7 +44,7 @@ struct session_table {
 	uint64_t n_expired;
 	const struct tool_gate *gate; /* or NULL */
 	const char *skills;	      /* likewise */
-	struct pruning *pruning;      /* or NULL, without memory */
+	struct pruning *pruning;      /* NULL when it has been stopped */
 	struct sliced_works *sliced;  /* likewise */
 	bool is_closing;
 	void (*ended)(void *arg, const char *session);

@@ -17,6 +17,7 @@
  */
 #include "registry/sliced_work.h"
 
+#include "base/alloc.h"
 #include "base/timer.h"
 
 #include <stdlib.h>
@@ -152,8 +153,8 @@ static int check(const struct sliced_works *s, const struct sliced_work *work, s
 		n += w->registry == work->registry;
 	if (n < WORKS_MAX)
 		return 0;
-	err_set(err, ERR_QUOTA, "lists: %d are being made already", WORKS_MAX);
-	return err_hint(err, "ask again when one of them is there");
+	return err_fail(err, ERR_QUOTA, "ask again when one of them is there",
+		"lists: %d are being made already", WORKS_MAX);
 }
 
 void sliced_work_begin(struct sliced_work *work)
@@ -171,9 +172,7 @@ void sliced_work_begin(struct sliced_work *work)
 
 void sliced_work_open(struct session_table *table)
 {
-	struct sliced_works *s = calloc(1, sizeof *s);
-	if (!s)
-		return;
+	struct sliced_works *s = xnew(struct sliced_works);
 	s->timer.data = s;
 	(void)uv_timer_init(table->engine->loop, &s->timer);
 	table->sliced = s;

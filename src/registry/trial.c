@@ -27,8 +27,8 @@ static int check_shared(const struct entry *e, struct err *err)
 	const struct warden_bind *bind = e->order ? order_host_bind(e->order) : NULL;
 	if (!bind)
 		return 0;
-	err_set(err, ERR_USAGE, "trials of session %s would all write to %.100s", e->id, bind->src);
-	return err_hint(err, "give it the files of the host to read only");
+	return err_fail(err, ERR_USAGE, "give it the files of the host to read only",
+		"trials of session %s would all write to %.100s", e->id, bind->src);
 }
 
 void registry_try(
@@ -40,16 +40,14 @@ void registry_try(
 		e = NULL;
 	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
 		e = NULL;
-	struct job *job = e ? job_new(JOB_BRANCH, NULL, 0, done, arg) : NULL;
-	if (!e)
+	if (!e) {
 		done(arg, NULL, &err);
-	else if (!job)
-		job_no_memory(done, arg);
-	else {
-		job->is_trial = true;
-		job->ttl_ms = ttl_ms;
-		entry_add_job(e, job);
+		return;
 	}
+	struct job *job = job_new(JOB_BRANCH, NULL, 0, done, arg);
+	job->is_trial = true;
+	job->ttl_ms = ttl_ms;
+	entry_add_job(e, job);
 }
 
 /* Returns: NULL when there is none that could be adopted. */
@@ -62,13 +60,13 @@ static struct entry *find_trial(const struct job *job, struct err *err)
 		return NULL;
 	}
 	if (strcmp(trial->fork, e->head) != 0) {
-		err_set(err, ERR_BUSY, "session %s has gone on since it was branched", e->id);
-		err_hint(err, "let nobody else run steps in it meanwhile");
+		err_fail(err, ERR_BUSY, "let nobody else run steps in it meanwhile",
+			"session %s has gone on since it was branched", e->id);
 		return NULL;
 	}
 	if (trial->state != ENTRY_IDLE || trial->first) {
-		err_set(err, ERR_BUSY, "something is done in the trial %s", trial->id);
-		err_hint(err, "wait until it has ended");
+		err_fail(err, ERR_BUSY, "wait until it has ended",
+			"something is done in the trial %s", trial->id);
 		return NULL;
 	}
 	return trial;
@@ -122,11 +120,8 @@ void registry_adopt(struct registry *r, const char *session, const char *trial,
 {
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
-	struct job *job = e ? job_new(JOB_ADOPT, trial, strlen(trial), done, arg) : NULL;
-	if (!e)
-		done(arg, NULL, &err);
-	else if (!job)
-		job_no_memory(done, arg);
+	if (e)
+		entry_add_job(e, job_new(JOB_ADOPT, trial, strlen(trial), done, arg));
 	else
-		entry_add_job(e, job);
+		done(arg, NULL, &err);
 }

@@ -14,6 +14,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "registry/entry.h"
+#include "base/json.h"
 #include "registry/session_table.h"
 #include "registry/replay.h"
 #include "session/session.h"
@@ -42,11 +43,10 @@ static int find_count(struct job *job, struct err *err)
 	int64_t n = journal_brief(e->table->journal, e->head, job->count, go_back, &back, err);
 	if (n < 0)
 		return (int)n;
-	if (back.left > 0) {
-		err_set(err, ERR_USAGE, "cannot undo %u step%s: the session has %lld", job->count,
+	if (back.left > 0)
+		return err_fail(err, ERR_USAGE, "`session.log` lists them",
+			"cannot undo %u step%s: the session has %lld", job->count,
 			job->count == 1 ? "" : "s", (long long)n);
-		return err_hint(err, "`session.log` lists them");
-	}
 	memcpy(job->step, back.step, sizeof job->step);
 	return 0;
 }
@@ -77,8 +77,8 @@ static int not_there(const struct job *job, struct err *err)
 		return r;
 	if (!e->owner[0])
 		journal_node_done(&node);
-	err_set(err, ERR_USAGE, "step %.12s is not in the session's past", job->text);
-	return err_hint(err, "`session.log` lists what is");
+	return err_fail(err, ERR_USAGE, "`session.log` lists what is",
+		"step %.12s is not in the session's past", job->text);
 }
 
 /* Among its own: what other sessions did makes no start of an id ambiguous. */
@@ -96,10 +96,9 @@ static int find_step(struct job *job, struct err *err)
 		return (int)n;
 	if (m.n == 0)
 		return not_there(job, err);
-	if (m.n > 1) {
-		err_set(err, ERR_USAGE, "more than one step begins with %.40s", job->text);
-		return err_hint(err, "give more of its id");
-	}
+	if (m.n > 1)
+		return err_fail(err, ERR_USAGE, "give more of its id",
+			"more than one step begins with %.40s", job->text);
 	memcpy(job->step, m.step, sizeof job->step);
 	return 0;
 }
@@ -121,9 +120,9 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 	json_t *out =
 		json_pack("{s:s, s:s, s:s}", "session", e->id, "head", e->head, "outcome", outcome);
 	if (lost)
-		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)lost);
+		(void)json_object_set(out, "files_lost", json_unconst(lost));
 	if (e->difference[0] && strcmp(outcome, "diverged") == 0)
-		(void)json_object_set_new(out, "difference", json_string(e->difference));
+		json_put_text(out, "difference", e->difference);
 	replay_tell_due(e, out);
 	entry_answer(e, out, NULL);
 	json_decref(out);
@@ -224,15 +223,12 @@ void registry_undo(
 	const char *to_step = req->to_step;
 	if (to_step && strncmp(to_step, "c-", 2) == 0)
 		to_step += 2; /* a checkpoint is called after the step whose state it has */
-	struct job *job =
-		e ? job_new(JOB_UNDO, to_step, to_step ? strlen(to_step) : 0, done, arg) : NULL;
-	if (!e)
+	if (!e) {
 		done(arg, NULL, &err);
-	else if (!job)
-		job_no_memory(done, arg);
-	else {
-		job->count = MAX(req->count, 1);
-		job->listener = req->listener;
-		entry_add_job(e, job);
+		return;
 	}
+	struct job *job = job_new(JOB_UNDO, to_step, to_step ? strlen(to_step) : 0, done, arg);
+	job->count = MAX(req->count, 1);
+	job->listener = req->listener;
+	entry_add_job(e, job);
 }

@@ -185,9 +185,9 @@ static int serve(const char *state_dir)
 	struct registry_config config = {
 		.engine = &engine, .state_dir = state_dir, .n_standby = 1, .gate = &gate};
 	if (engine_start(&engine, &err) < 0 || uv_loop_init(&loop) < 0 ||
-		engine_attach(&engine, &loop, &err) < 0 ||
-		runs_open(&context.runs, &loop, &err) < 0)
+		engine_attach(&engine, &loop, &err) < 0)
 		return fail(&err);
+	context.runs = runs_open(&loop);
 	config.ended = runs_forget;
 	config.arg = context.runs;
 	if (registry_open(&context.registry, &config, &err) < 0 ||

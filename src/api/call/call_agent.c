@@ -11,6 +11,7 @@
 #include "api/call/call_order.h"
 #include "api/call/inside.h"
 #include "api/text/observation.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -42,9 +43,9 @@ static void answer(struct agent_call *a)
 	json_t *result = a->result;
 	struct err err = a->err;
 	if (result && a->session && !is_over(a))
-		(void)json_object_set_new(result, "session", json_string(a->session));
+		json_put_text(result, "session", a->session);
 	if (result && a->is_kept)
-		(void)json_object_set_new(result, "agent", json_string(a->stored.id));
+		json_put_text(result, "agent", a->stored.id);
 	if (result && a->query.queries)
 		(void)json_object_set_new(result, "queries", queries_report(a->query.queries));
 	agent_query_close(&a->query);
@@ -125,9 +126,8 @@ static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
 	const struct operation_context *context = a->call->context;
 	const struct run_order order = {
 		.registry = context->registry, .gate = context->gate, .params = params};
-	(void)json_object_set_new(params, "session", json_string(a->session));
-	(void)json_object_set_new(
-		params, "approvals", json_boolean(param_flag(a->call->params, "approvals")));
+	json_put_text(params, "session", a->session);
+	json_put_bool(params, "approvals", param_flag(a->call->params, "approvals"));
 	a->is_running = true;
 	int r = runs_start(context->runs, &order, &a->waiter, err);
 	if (r < 0)
@@ -240,7 +240,7 @@ static json_t *observe(void *arg, const json_t *record)
 static void on_done(void *arg, const json_t *result)
 {
 	struct agent_call *a = arg;
-	a->result = json_incref((json_t *)(uintptr_t)result);
+	a->result = json_incref(json_unconst(result));
 	end(a);
 }
 
@@ -420,7 +420,7 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 	struct agent_call *a = arg;
 	const json_t *params = a->params;
 	struct err why;
-	a->about = json_incref((json_t *)(uintptr_t)session);
+	a->about = json_incref(json_unconst(session));
 	if (session) {
 		a->session = strdup(param_text(session, "session", ""));
 		a->runtime = strdup(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/call_order.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static int take_env(struct call_order *p, const json_t *env)
 	p->env = calloc(json_object_size(env) + 1, sizeof *p->env);
 	if (!p->env)
 		return -1;
-	json_object_foreach((json_t *)(uintptr_t)env, name, value)
+	json_object_foreach(json_unconst(env), name, value)
 	{
 		if (asprintf(&p->env[p->n_env], "%s=%s", name, json_string_value(value)) < 0)
 			return -1;
@@ -76,12 +77,12 @@ static int check_env(const json_t *env, struct err *err)
 {
 	const char *name;
 	json_t *value;
-	json_object_foreach((json_t *)(uintptr_t)env, name, value)
+	json_object_foreach(json_unconst(env), name, value)
 	{
 		if (name[0] && !strchr(name, '='))
 			continue;
-		(void)err_set(err, ERR_USAGE, "env: \"%.60s\" is no name", name);
-		return err_hint(err, "name it without =, and not empty");
+		return err_fail(err, ERR_USAGE, "name it without =, and not empty",
+			"env: \"%.60s\" is no name", name);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/agent/models.h"
+#include "base/json.h"
 #include "api/call/inside.h"
 #include "api/operation/calls.h"
 #include "api/operation/principal.h"
@@ -117,7 +118,7 @@ static void done(struct plan_turn *turn, const struct err *why)
 		w->err = *why;
 	if (w->result) {
 		json_int_t n = json_integer_value(json_object_get(w->result, "status"));
-		(void)json_object_set_new(w->result, "status", json_string(status_word((int)n)));
+		json_put_text(w->result, "status", status_word((int)n));
 	}
 	call_give(w->call, w->result, &w->err);
 	plan_stop_done(&w->stop);

@@ -62,8 +62,7 @@ static void start_undo(struct operation_call *call)
 	const char *to = param_text(call->params, "to", NULL);
 	struct err err;
 	if (to && param_get(call->params, "count")) {
-		(void)err_set(&err, ERR_USAGE, "count: given together with to");
-		(void)err_hint(&err, "give one of them");
+		err_fail(&err, ERR_USAGE, "give one of them", "count: given together with to");
 		call_fail(call, &err);
 		return;
 	}
@@ -108,8 +107,8 @@ static void start_prune(struct operation_call *call)
 		.is_dry = param_flag(params, "dry_run")};
 	if (!param_get(params, "older_ms") && !param_get(params, "keep") &&
 		!param_flag(params, "all")) {
-		(void)err_set(&err, ERR_USAGE, "which sessions: `older_ms`, `keep` or `all`");
-		(void)err_hint(&err, "`all` forgets every closed one");
+		err_fail(&err, ERR_USAGE, "`all` forgets every closed one",
+			"which sessions: `older_ms`, `keep` or `all`");
 		call_fail(call, &err);
 		return;
 	}

@@ -1,5 +1,6 @@
 /* Operations on steps. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/call_order.h"
+#include "base/json.h"
 #include "api/call/inside.h"
 #include "api/operation/calls.h"
 #include "api/text/run_part.h"
@@ -56,10 +57,9 @@ static int check_names(const json_t *params, const char *other, struct err *err)
 	bool has_other = param_get(params, other) != NULL;
 	if (has_run != has_other)
 		return 0;
-	if (has_run) {
-		(void)err_set(err, ERR_USAGE, "%s: given together with run", other);
-		return err_hint(err, "give one of them");
-	}
+	if (has_run)
+		return err_fail(
+			err, ERR_USAGE, "give one of them", "%s: given together with run", other);
 	(void)err_set(err, ERR_USAGE, "run: missing");
 	return err_hint(err, "id of a run, as `step.run` gave it; or %s", other);
 }
@@ -100,7 +100,7 @@ static json_t *part_json(
 		stream, "text", json_stringn(buf_str(&part->text), part->text.bytes), "offset",
 		(json_int_t)part->offset, "bytes", (json_int_t)bytes, "is_end", is_end);
 	if (!is_end)
-		(void)json_object_set_new(out, "next_offset", json_integer((json_int_t)part->next));
+		json_put_int(out, "next_offset", part->next);
 	return out;
 }
 
@@ -115,8 +115,8 @@ static json_t *read_part(const json_t *params, const struct run *run, const char
 	const struct run_part_search search = {
 		.word = word, .offset = offset, .limit = limit, .is_whole = run_is_done(run)};
 	if (word && strchr(word, '\n')) {
-		(void)err_set(err, ERR_USAGE, "grep: holds the end of a line");
-		(void)err_hint(err, "give text that stands in one line");
+		err_fail(err, ERR_USAGE, "give text that stands in one line",
+			"grep: holds the end of a line");
 		return NULL;
 	}
 	int r = word ? run_part_find(&part, text, bytes, &search)
@@ -124,7 +124,7 @@ static json_t *read_part(const json_t *params, const struct run *run, const char
 	json_t *out =
 		r < 0 ? NULL : part_json(run, param_text(params, "stream", "stdout"), &part, bytes);
 	if (out && word)
-		(void)json_object_set_new(out, "lines", json_integer((json_int_t)part.n_lines));
+		json_put_int(out, "lines", part.n_lines);
 	if (!out)
 		(void)err_set(err, ERR_NO_MEMORY, "no memory for the output");
 	buf_done(&part.text);
@@ -151,8 +151,7 @@ static void start_input(struct operation_call *call)
 	struct err err = {0};
 	int r = 0;
 	if (!text && !is_end) {
-		(void)err_set(&err, ERR_USAGE, "text: missing");
-		(void)err_hint(&err, "give what is to be read, or end");
+		err_fail(&err, ERR_USAGE, "give what is to be read, or end", "text: missing");
 		call_fail(call, &err);
 		return;
 	}

@@ -111,8 +111,8 @@ static void start_call(struct operation_call *call)
 	json_t *none = json_object();
 	struct err err = {0};
 	if (is_ours(name)) {
-		(void)err_set(&err, ERR_USAGE, "name: %.100s is for code in boxes", name);
-		(void)err_hint(&err, "`tool.list` lists tools");
+		err_fail(&err, ERR_USAGE, "`tool.list` lists tools",
+			"name: %.100s is for code in boxes", name);
 		call_fail(call, &err);
 	} else {
 		pass(call, name, arguments ? arguments : none);
@@ -134,8 +134,8 @@ static struct gate_call *find_asking(const struct operation_call *call, struct e
 		json_decref(session);
 		return asking;
 	}
-	(void)err_set(err, ERR_NOT_FOUND, "no call asks as %.64s", id);
-	(void)err_hint(err, "it was decided, or the step is over");
+	err_fail(err, ERR_NOT_FOUND, "it was decided, or the step is over", "no call asks as %.64s",
+		id);
 	return NULL;
 }
 

@@ -29,6 +29,8 @@
  */
 #include "api/gate/inside.h"
 
+#include "base/json.h"
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -225,7 +227,7 @@ static void on_answer(void *arg, const struct catalog_answer *answer)
 	const char *text = json_string_value(answer->value);
 	call->call = NULL;
 	if (answer->end == CATALOG_VALUE) {
-		gate_answer(call, json_pack("{s:O}", "value", (json_t *)(uintptr_t)answer->value));
+		gate_answer(call, json_pack("{s:O}", "value", json_unconst(answer->value)));
 	} else if (answer->end == CATALOG_TOOL_ERROR && text && *text) {
 		size_t bytes = utf8_cut(text, strlen(text), MESSAGE_BYTES);
 		gate_answer(call,
@@ -363,8 +365,9 @@ static struct gate_session *session_of(struct gate *g, const char *id)
 	struct gate_session *s = g->sessions;
 	while (s && strcmp(s->id, id) != 0)
 		s = s->next;
-	if (s || !(s = calloc(1, sizeof *s)))
+	if (s)
 		return s;
+	s = xnew(struct gate_session);
 	snprintf(s->id, sizeof s->id, "%s", id);
 	s->next = g->sessions;
 	g->sessions = s;
@@ -432,17 +435,12 @@ static void begin(struct gate_call *call)
 
 struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
 {
-	struct gate_call *call = calloc(1, sizeof *call);
-	if (!call) {
-		request->answer(request->arg,
-			tool_call_error("ToolLost", "no memory for a call", NULL), false);
-		return NULL;
-	}
+	struct gate_call *call = xnew(struct gate_call);
 	*call = (struct gate_call){.next = g->calls,
 		.link = &g->calls,
 		.gate = g,
 		.n_holds = 1,
-		.arguments = json_incref((json_t *)(uintptr_t)request->arguments),
+		.arguments = json_incref(json_unconst(request->arguments)),
 		.is_tainted = request->is_tainted,
 		.is_approved = request->is_approved,
 		.is_trial = request->is_trial,
@@ -529,18 +527,14 @@ static int open_catalog(struct gate *g, struct err *err)
 	int r = servers_load(&g->servers, g->config.path, variable, err);
 	if (r < 0 || g->servers.n == 0)
 		return r;
-	g->rates = calloc(g->servers.n, sizeof *g->rates);
-	if (!g->rates)
-		return err_set(err, ERR_NO_MEMORY, "no memory for tools");
+	g->rates = xcalloc(g->servers.n, sizeof *g->rates);
 	g->catalog = catalog_new(&config);
 	return 0;
 }
 
 int gate_open(struct gate **out, const struct gate_config *config, struct err *err)
 {
-	struct gate *g = calloc(1, sizeof *g);
-	if (!g)
-		return err_set(err, ERR_NO_MEMORY, "no memory for tools");
+	struct gate *g = xnew(struct gate);
 	g->config = *config;
 	(void)uv_timer_init(config->loop, &g->timer);
 	g->timer.data = g;

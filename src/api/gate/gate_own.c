@@ -1,6 +1,7 @@
 /* What the gate itself is asked: which tools there are. All of it is what servers say of
  * themselves, cleaned and cut. SPDX-License-Identifier: Apache-2.0 */
 #include "api/gate/inside.h"
+#include "base/json.h"
 #include "api/row/param.h"
 #include "api/text/json.h"
 #include "api/text/tool_json.h"
@@ -50,7 +51,7 @@ static json_t *list_server(struct listing *l, const struct catalog_server *s)
 	if (out && s->err.code != ERR_NONE)
 		(void)json_object_set_new(out, "error", json_safe_text(s->err.msg, ERR_MSG_BYTES));
 	else if (out && !s->is_known && s->n_tools == 0)
-		(void)json_object_set_new(out, "error", json_string("it has not answered yet"));
+		json_put_text(out, "error", "it has not answered yet");
 	return out;
 }
 
@@ -66,7 +67,7 @@ static json_t *list(const struct gate *g, const json_t *arguments, struct err *e
 		if (gate_is_shown(&s[i]))
 			(void)json_array_append_new(all, list_server(&l, &s[i]));
 	if (out && l.n_left_out > 0)
-		(void)json_object_set_new(out, "left_out", json_integer(l.n_left_out));
+		json_put_int(out, "left_out", l.n_left_out);
 	return out;
 }
 
@@ -123,8 +124,8 @@ static json_t *describe(const struct gate *g, const json_t *arguments, struct er
 	const char *name = param_text(arguments, "name", "");
 	const struct catalog_tool *t = g->catalog ? catalog_find(g->catalog, name) : NULL;
 	if (!t || !gate_is_shown(t->server)) {
-		(void)err_set(err, ERR_NOT_FOUND, "no tool %.100s", name);
-		(void)err_hint(err, "retort.tools.search() finds tools");
+		err_fail(err, ERR_NOT_FOUND, "retort.tools.search() finds tools", "no tool %.100s",
+			name);
 		return NULL;
 	}
 	json_t *out = tool_json_short(t, true), *rest = tool_json(t);

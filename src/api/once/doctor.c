@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/once/doctor.h"
+#include "base/json.h"
 
 #include "api/once/once.h"
 #include "session/start/host.h"
@@ -63,9 +64,9 @@ static void add_check(json_t *checks, const char *name, enum host_state state, c
 	json_t *row =
 		json_pack("{s:s, s:s, s:s}", "name", name, "state", states[state], "what", what);
 	if (instead && instead[0])
-		(void)json_object_set_new(row, "instead", json_string(instead));
+		json_put_text(row, "instead", instead);
 	if (hint && hint[0])
-		(void)json_object_set_new(row, "hint", json_string(hint));
+		json_put_text(row, "hint", hint);
 	(void)json_array_append_new(checks, row);
 }
 
@@ -101,7 +102,7 @@ static void judge_limits(json_t *checks, const json_t *limits)
 {
 	const char *name;
 	json_t *limit;
-	json_object_foreach((json_t *)(uintptr_t)limits, name, limit)
+	json_object_foreach(json_unconst(limits), name, limit)
 	{
 		const char *by = json_string_value(json_object_get(limit, "by"));
 		bool is_weak = !by || strcmp(by, "affinity") == 0 ||
@@ -146,7 +147,7 @@ void doctor_judge(json_t *found, const json_t *record, const struct err *err)
 	}
 	if (limits)
 		(void)json_object_set(found, "limits", limits);
-	(void)json_object_set_new(found, "ok", json_boolean(ok));
+	json_put_bool(found, "ok", ok);
 }
 
 int doctor_check(json_t **out, struct err *err)

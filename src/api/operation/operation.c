@@ -151,10 +151,9 @@ static int see(const struct operation_context *context, const struct operation *
 	*seen = *context;
 	if (!context->principal)
 		return 0;
-	if (op->is_for_operator) {
-		(void)err_set(err, ERR_DENIED, "%s is not for holders of a token", op->name);
-		return err_hint(err, "whoever runs the engine can do it");
-	}
+	if (op->is_for_operator)
+		return err_fail(err, ERR_DENIED, "whoever runs the engine can do it",
+			"%s is not for holders of a token", op->name);
 	seen->registry = registry_view(context->registry, principal_owner(context->principal));
 	return seen->registry ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a call");
 }

@@ -17,6 +17,7 @@
 
 #include "api/operation/operation.h"
 #include "api/operation/principal.h"
+#include "base/alloc.h"
 #include "base/timer.h"
 
 #include <stdlib.h>
@@ -113,9 +114,8 @@ static bool is_late(const struct outstanding_turn *turn)
 static void refuse(struct outstanding_turn *turn)
 {
 	struct err err;
-	(void)err_set(&err, ERR_QUOTA, "answers: %zu MiB of yours wait to be taken",
-		turn->of->bytes >> 20);
-	(void)err_hint(&err, "take the answers that wait first");
+	err_fail(&err, ERR_QUOTA, "take the answers that wait first",
+		"answers: %zu MiB of yours wait to be taken", turn->of->bytes >> 20);
 	turn->begin(turn, &err);
 }
 
@@ -153,9 +153,8 @@ void outstanding_wait(struct outstanding *of, struct outstanding_turn *turn, siz
 	if (line->is_closed) {
 		(void)err_set(&err, ERR_GONE, "the engine is stopping");
 	} else if (n >= OUTSTANDING_IN_LINE) {
-		(void)err_set(&err, ERR_QUOTA, "long answers: %d are in line already",
-			OUTSTANDING_IN_LINE);
-		(void)err_hint(&err, "take the answers that wait first");
+		err_fail(&err, ERR_QUOTA, "take the answers that wait first",
+			"long answers: %d are in line already", OUTSTANDING_IN_LINE);
 	} else if (n == 0 && has_room(turn)) {
 		begin(turn);
 		return;
@@ -178,15 +177,12 @@ void outstanding_leave(struct outstanding_turn *turn)
 	look(line, SOON_MS); /* it may have kept others from their turn */
 }
 
-int outstanding_open(struct outstanding_queue **out, uv_loop_t *loop, struct err *err)
+struct outstanding_queue *outstanding_open(uv_loop_t *loop)
 {
-	struct outstanding_queue *line = calloc(1, sizeof *line);
-	*out = line;
-	if (!line)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the answers of callers");
+	struct outstanding_queue *line = xnew(struct outstanding_queue);
 	line->timer.data = line;
 	(void)uv_timer_init(loop, &line->timer);
-	return 0;
+	return line;
 }
 
 void outstanding_close(struct outstanding_queue *line)

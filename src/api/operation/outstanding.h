@@ -63,6 +63,6 @@ void outstanding_leave(struct outstanding_turn *turn);
 
 /* Of an engine. @close: what waits is told ERR_GONE, and when the loop has run to its end, @free.
  */
-int outstanding_open(struct outstanding_queue **out, uv_loop_t *loop, struct err *err);
+struct outstanding_queue *outstanding_open(uv_loop_t *loop);
 void outstanding_close(struct outstanding_queue *line),
 	outstanding_free(struct outstanding_queue *line);

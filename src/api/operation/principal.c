@@ -6,6 +6,7 @@
 #include "api/operation/principal.h"
 
 #include "api/operation/outstanding.h"
+#include "base/alloc.h"
 #include "base/utf8.h"
 #include "registry/owner.h"
 
@@ -38,11 +39,9 @@ int principal_new(struct principal **out, const char *name, const struct princip
 	struct err *err)
 {
 	int r = check_name(name, err);
-	struct principal *p = r < 0 ? NULL : calloc(1, sizeof *p);
 	if (r < 0)
 		return r;
-	if (!p)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a principal");
+	struct principal *p = xnew(struct principal);
 	principal_set_limits(p, limits);
 	snprintf(p->owner.name, sizeof p->owner.name, "%s", name);
 	*out = p;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/operation/schema.h"
 
+#include "base/json.h"
 #include "base/opt.h"
 
 #include <inttypes.h>
@@ -93,7 +94,7 @@ json_t *schema_row(const struct param *row)
 	if (row->fallback)
 		(void)json_object_set_new(out, "default", fallback_json(row));
 	set_range(out, row);
-	(void)json_object_set_new(out, "description", json_string(row->help));
+	json_put_text(out, "description", row->help);
 	return out;
 }
 
@@ -108,7 +109,7 @@ json_t *schema_rows(const struct param *rows, size_t n_rows)
 	json_t *out = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
 	if (json_array_size(required) > 0)
 		(void)json_object_set(out, "required", required);
-	(void)json_object_set_new(out, "additionalProperties", json_false());
+	json_put_bool(out, "additionalProperties", false);
 	json_decref(required);
 	return out;
 }
@@ -153,7 +154,7 @@ static void add_bounds(json_t *out, const char *prefix, const struct param *rows
 			snprintf(text, sizeof text, "%s%" PRIu64 "%s",
 				row->min > 0 ? "1 to " : "at most ", row->max,
 				is_text ? " bytes" : " of them");
-			(void)json_object_set_new(out, path, json_string(text));
+			json_put_text(out, path, text);
 		}
 		snprintf(inner, sizeof inner, "%.*s%s", PATH_MAX_BYTES - 4, path,
 			is_list ? "[]." : ".");

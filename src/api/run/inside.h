@@ -57,8 +57,8 @@ struct runs {
 /* runs.c */
 void run_hold(struct run *run);
 void run_release(struct run *run);
-/* Put it into the list of its session. Returns: 0, or -1 without memory. */
-int run_list(struct run *run);
+/* Put it into the list of its session. */
+void run_list(struct run *run);
 void run_unlist(struct run *run);
 /* It holds @bytes now; what is over the bounds gives way. */
 void run_count(struct run *run, size_t bytes);

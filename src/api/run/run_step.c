@@ -14,30 +14,19 @@
  */
 #include "api/run/inside.h"
 #include "api/run/run_behind.h"
+#include "base/json.h"
+#include "base/alloc.h"
+#include "base/id.h"
 #include "runtime/runtime.h"
 #include "session/start/language.h"
 #include "session/box/stdin_queue.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID_RANDOM_BYTES = 26 };
-
-static int new_id(char id[RUN_ID_BYTES], struct err *err)
-{
-	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-	unsigned char random[ID_RANDOM_BYTES];
-	if (sodium_init() < 0)
-		return err_set(err, ERR_INTERNAL, "libsodium does not start");
-	randombytes_buf(random, sizeof random);
-	memcpy(id, "r-", 2);
-	for (size_t i = 0; i < sizeof random; i++)
-		id[2 + i] = digits[random[i] & 31];
-	id[2 + sizeof random] = '\0';
-	return 0;
-}
+/* Of an id: "r-", 26 random characters, and NUL. */
+enum { ID_BYTES = 29 };
 
 static bool is_heard(const struct run *run)
 {
@@ -61,7 +50,7 @@ static void on_started(void *arg, const char *session)
 	run->has_started = true;
 	run_ask_begin(run);
 	run->started_ns = uv_hrtime();
-	(void)json_object_set_new(event, "run", json_string(run->id));
+	json_put_text(event, "run", run->id);
 	run_hold(run); /* whoever is told may end it */
 	run->is_told = true;
 	run_tell(run, event);
@@ -90,7 +79,7 @@ static void on_display(void *arg, const json_t *display)
 	struct run *run = arg;
 	size_t bytes = run_json_bytes(display);
 	if (run->runs->bytes + bytes <= RUNS_TOTAL_BYTES) {
-		(void)json_array_append(run->displays, (json_t *)(uintptr_t)display);
+		(void)json_array_append(run->displays, json_unconst(display));
 		run_count(run, run->bytes + bytes);
 	}
 	run_hold(run);
@@ -133,7 +122,7 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 	run->is_done = true;
 	run_ask_end(run);
 	stdin_queue_close(take_ptr(run->order->stdin_queue));
-	run->record = json_incref((json_t *)(uintptr_t)record);
+	run->record = json_incref(json_unconst(record));
 	if (!record)
 		run->err = *err;
 	for (int i = 0; i < 2; i++)
@@ -156,13 +145,9 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 /* ---- starting ---- */
 
 static struct run *run_new(struct runs *r, struct registry *registry,
-	const struct registry_identity *session, struct step_order *step, struct err *err)
+	const struct registry_identity *session, struct step_order *step)
 {
-	struct run *run = calloc(1, sizeof *run);
-	if (!run) {
-		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
-		return NULL;
-	}
+	struct run *run = xnew(struct run);
 	*run = (struct run){.runs = r,
 		.registry = registry,
 		.n_holds = 1,
@@ -180,12 +165,9 @@ static struct run *run_new(struct runs *r, struct registry *registry,
 	snprintf(run->session, sizeof run->session, "%s", session->session);
 	snprintf(run->runtime, sizeof run->runtime, "%s",
 		step->runtime ? step->runtime->name : session->runtime);
-	if (new_id(run->id, err) == 0 && run_list(run) < 0)
-		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
-	if (run->is_listed)
-		return run;
-	run_release(run);
-	return NULL;
+	id_make(run->id, ID_BYTES, "r-");
+	run_list(run);
+	return run;
 }
 
 struct stdin_queue *run_stdin_queue(struct run *run, struct err *err)
@@ -193,9 +175,9 @@ struct stdin_queue *run_stdin_queue(struct run *run, struct err *err)
 	run->is_reading = false;
 	if (run->order && run->order->stdin_queue)
 		return run->order->stdin_queue;
-	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,
+	err_fail(err, run->is_done ? ERR_GONE : ERR_USAGE,
+		"`step.run` with `stdin_open` starts one that can be written to",
 		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
-	(void)err_hint(err, "`step.run` with `stdin_open` starts one that can be written to");
 	return NULL;
 }
 
@@ -282,7 +264,7 @@ int runs_start(
 	struct run *run = step &&
 			registry_identify(order->registry, param_text(params, "session", ""),
 				&session, err) == 0
-		? run_new(r, order->registry, &session, step, err)
+		? run_new(r, order->registry, &session, step)
 		: NULL;
 	step_order_let_go(step);
 	if (!run)
@@ -336,10 +318,10 @@ static const json_t *done_text(const struct run *run, const char *stream)
 int run_text(const struct run *run, const char *stream, const char **text, size_t *bytes,
 	struct err *err)
 {
-	if (run->is_dropped) {
-		(void)err_set(err, ERR_GONE, "the output of %s was dropped", run->id);
-		return err_hint(err, "newer ones needed the room; write what is large to a file");
-	}
+	if (run->is_dropped)
+		return err_fail(err, ERR_GONE,
+			"newer ones needed the room; write what is large to a file",
+			"the output of %s was dropped", run->id);
 	bool is_out = strcmp(stream, "stdout") == 0 || strcmp(stream, "stderr") == 0;
 	if (!run->is_done && is_out) {
 		const struct buf *out = &run->out[strcmp(stream, "stderr") == 0];
@@ -357,12 +339,11 @@ int run_text(const struct run *run, const char *stream, const char **text, size_
 		return 0;
 	}
 	const json_t *found = done_text(run, stream);
-	if (!found) {
-		(void)err_set(err, ERR_NOT_FOUND, "%s has no %s", run->id, stream);
-		return err_hint(err,
+	if (!found)
+		return err_fail(err, ERR_NOT_FOUND,
 			run->is_done ? "the step's last line was no expression"
-				     : "it still runs: ask again when it is done");
-	}
+				     : "it still runs: ask again when it is done",
+			"%s has no %s", run->id, stream);
 	*text = json_string_value(found);
 	*bytes = json_string_length(found);
 	return 0;

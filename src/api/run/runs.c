@@ -16,6 +16,8 @@
  */
 #include "api/run/discard.h"
 #include "api/run/inside.h"
+#include "base/json.h"
+#include "base/alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +80,7 @@ static struct session_runs *get_session(struct runs *r, const char *session)
 		size_t max = MAX(2 * r->max, (size_t)SESSIONS_MIN);
 		struct session_runs *sessions = realloc(r->sessions, max * sizeof *sessions);
 		if (!sessions)
-			return NULL;
+			xdie("the runs of a session");
 		r->sessions = sessions;
 		r->max = max;
 	}
@@ -116,18 +118,15 @@ void run_unlist(struct run *run)
 	run_release(run);
 }
 
-int run_list(struct run *run)
+void run_list(struct run *run)
 {
 	struct session_runs *of = get_session(run->runs, run->session);
-	if (!of)
-		return -1;
 	run->prev = of->last;
 	*(of->last ? &of->last->next : &of->first) = run;
 	of->last = run;
 	of->n++;
 	run->is_listed = true;
 	run_hold(run);
-	return 0;
 }
 
 void runs_forget(void *runs, const char *session)
@@ -149,14 +148,11 @@ void runs_forget(void *runs, const char *session)
 	discard(r->loop, records, bytes);
 }
 
-int runs_open(struct runs **out, uv_loop_t *loop, struct err *err)
+struct runs *runs_open(uv_loop_t *loop)
 {
-	struct runs *r = calloc(1, sizeof *r);
-	if (!r)
-		return err_set(err, ERR_NO_MEMORY, "no memory for runs");
+	struct runs *r = xnew(struct runs);
 	r->loop = loop;
-	*out = r;
-	return 0;
+	return r;
 }
 
 void runs_close(struct runs *r)
@@ -180,7 +176,7 @@ size_t run_json_bytes(const json_t *json)
 	json_t *value;
 	if (json_is_string(json))
 		return n + json_string_length(json);
-	json_object_foreach((json_t *)(uintptr_t)json, key, value) n +=
+	json_object_foreach(json_unconst(json), key, value) n +=
 		strlen(key) + run_json_bytes(value);
 	if (json_is_array(json))
 		json_array_foreach(json, i, value) n += run_json_bytes(value);
@@ -211,7 +207,7 @@ static void drop(struct run *run)
 		(void)json_object_set_new(rest, "error",
 			json_pack("{s:s, s:s}", "name", name, "message", "its text was dropped"));
 	for (int i = 0; i < 2; i++)
-		(void)json_object_set_new(rest, i ? "stderr" : "stdout", json_string(""));
+		json_put_text(rest, i ? "stderr" : "stdout", "");
 	(void)json_object_set_new(rest, "displays", json_array());
 	(void)json_object_set_new(rest, "files", json_array());
 	(void)json_object_set_new(rest, "truncated", json_pack("{s:b}", "dropped", true));

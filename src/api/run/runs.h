@@ -30,8 +30,8 @@ enum {
 	RUN_LIVE_BYTES = 8 << 20, /* of a stream, while it runs */
 };
 
-/* @loop: NULL when nobody will wait with a limit of time. Errors: ERR_NO_MEMORY. */
-int runs_open(struct runs **out, uv_loop_t *loop, struct err *err);
+/* @loop: NULL when nobody will wait with a limit of time. */
+struct runs *runs_open(uv_loop_t *loop);
 /* After the registry, which ends what runs. NULL is nothing. */
 void runs_close(struct runs *r);
 /* A session has ended, by its id: a registry's `ended`. */

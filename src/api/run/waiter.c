@@ -13,6 +13,7 @@
 
 #include "api/run/inside.h"
 #include "api/run/run_behind.h"
+#include "base/json.h"
 #include "base/timer.h"
 
 #include <stdlib.h>
@@ -36,11 +37,11 @@ static json_t *running_record(const struct run *run)
 		(void)json_object_set_new(record, "approvals", json_copy(run->asking.open));
 	const struct run *ahead = run_ahead(run);
 	if (ahead)
-		(void)json_object_set_new(record, "behind", json_string(ahead->id));
+		json_put_text(record, "behind", ahead->id);
 	if (run_reader(run))
-		(void)json_object_set_new(record, "behind_waiting", json_string("stdin"));
+		json_put_text(record, "behind_waiting", "stdin");
 	if (run_is_reading(run))
-		(void)json_object_set_new(record, "waiting", json_string("stdin"));
+		json_put_text(record, "waiting", "stdin");
 	uint64_t us = run->has_started ? (uv_hrtime() - run->started_ns) / 1000 : 0;
 	(void)json_object_set_new(
 		record, "usage", json_pack("{s:f}", "wall_ms", (double)us / 1000));
@@ -50,7 +51,7 @@ static json_t *running_record(const struct run *run)
 json_t *run_record(const struct run *run)
 {
 	json_t *record = json_copy(run->record);
-	(void)json_object_set_new(record, "run", json_string(run->id));
+	json_put_text(record, "run", run->id);
 	observation_add_hint(record);
 	return record;
 }

@@ -11,6 +11,8 @@
 
 #include "api/row/param.h"
 #include "api/skill/skill_store.h"
+#include "base/json.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "registry/history.h"
 #include "registry/registry.h"
@@ -316,15 +318,14 @@ static int check(const struct skills *s, const json_t *arguments, struct err *er
 		r = skill_store_check_name(name, err);
 	if (r < 0)
 		return r;
-	if (skill_store_has(&s->store, name)) {
-		(void)err_set(err, ERR_BUSY, "skill %s is there already", name);
-		return err_hint(
-			err, "choose another name; what is kept is replaced by people only");
-	}
+	if (skill_store_has(&s->store, name))
+		return err_fail(err, ERR_BUSY,
+			"choose another name; what is kept is replaced by people only",
+			"skill %s is there already", name);
 	if (is_named(param_text(arguments, "test", ""), name))
 		return 0;
-	(void)err_set(err, ERR_USAGE, "test: it does not use %s", name);
-	return err_hint(err, "call it, and assert what comes out");
+	return err_fail(err, ERR_USAGE, "call it, and assert what comes out",
+		"test: it does not use %s", name);
 }
 
 static size_t count(const struct skills *s)
@@ -337,15 +338,13 @@ static size_t count(const struct skills *s)
 
 static struct proposal *new_proposal(struct skills *s, struct gate_call *call)
 {
-	struct proposal *p = calloc(1, sizeof *p);
+	struct proposal *p = xnew(struct proposal);
 	struct err err;
-	if (!p)
-		return NULL;
 	*p = (struct proposal){.next = s->proposals,
 		.link = &s->proposals,
 		.skills = s,
 		.call = call,
-		.arguments = json_incref((json_t *)(uintptr_t)gate_call_arguments(call))};
+		.arguments = json_incref(json_unconst(gate_call_arguments(call)))};
 	json_t *from = registry_get(s->registry, gate_call_session(call), &err);
 	const char *head = json_string_value(json_object_get(from, "head"));
 	snprintf(p->from, sizeof p->from, "%s", gate_call_session(call));
@@ -374,11 +373,7 @@ static bool on_call(void *arg, struct gate_call *call)
 			"save it again later");
 		return true;
 	}
-	struct proposal *p = new_proposal(s, call);
-	if (p)
-		make_session(p);
-	else
-		gate_answer(call, NULL);
+	make_session(new_proposal(s, call));
 	return true;
 }
 
@@ -438,7 +433,7 @@ json_t *skills_find(struct skills *s, const char *query)
 	for (int best = SKILL_RANK_MAX; best > 0 && json_array_size(out) < SKILLS_FOUND_MAX;
 		best--) {
 		size_t i;
-		json_array_foreach((json_t *)(uintptr_t)all, i, row)
+		json_array_foreach(json_unconst(all), i, row)
 		{
 			const struct catalog_tool tool = {.server = &server,
 				.tool = param_text(row, "name", "") + strlen("skills."),

@@ -93,8 +93,8 @@ int skill_store_check_name(const char *name, struct err *err)
 	identifier_make(IDENTIFIER_PYTHON, name, id);
 	if (strcmp(id, name) == 0 && strcmp(name, "save") != 0)
 		return 0;
-	(void)err_set(err, ERR_USAGE, "name: \"%s\" means something else", name);
-	return err_hint(err, "choose another name");
+	return err_fail(
+		err, ERR_USAGE, "choose another name", "name: \"%s\" means something else", name);
 }
 
 static void file_name(char out[FILE_BYTES], const char *name, const char *ending)
@@ -161,8 +161,9 @@ static int explain(int r, const char *name, struct err *err)
 {
 	if (r != -EEXIST)
 		return err_sys(err, ERR_IO, -r, "skill %s cannot be kept", name);
-	(void)err_set(err, ERR_BUSY, "skill %s is there already", name);
-	return err_hint(err, "choose another name; what is kept is replaced by people only");
+	return err_fail(err, ERR_BUSY,
+		"choose another name; what is kept is replaced by people only",
+		"skill %s is there already", name);
 }
 
 int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill, struct err *err)

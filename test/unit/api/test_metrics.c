@@ -25,7 +25,7 @@ static void scene_open(struct scene *s)
 	struct err err;
 	s->registry = fake_registry_new(NULL);
 	CHECK_INT(metrics_open(&s->metrics, &err), 0);
-	CHECK_INT(runs_open(&s->runs, NULL, &err), 0);
+	s->runs = runs_open(NULL);
 	s->context = (struct operation_context){.registry = s->registry,
 		.metrics = s->metrics,
 		.runs = s->runs,

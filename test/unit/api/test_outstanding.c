@@ -36,9 +36,8 @@ static struct operation_context context;
 
 static struct outstanding *open_line(void)
 {
-	struct err err;
 	CHECK_INT(uv_loop_init(&loop), 0);
-	CHECK_INT(outstanding_open(&line, &loop, &err), 0);
+	line = outstanding_open(&loop);
 	context = (struct operation_context){.outstanding = line};
 	return outstanding_of(&context);
 }

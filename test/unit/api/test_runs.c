@@ -21,10 +21,9 @@ struct bench {
 
 static void bench_open(struct bench *b)
 {
-	struct err err;
 	CHECK_INT(uv_loop_init(&b->loop), 0);
 	b->registry = fake_registry_new(&b->loop);
-	CHECK_INT(runs_open(&b->runs, &b->loop, &err), 0);
+	b->runs = runs_open(&b->loop);
 	b->context = (struct operation_context){
 		.registry = b->registry, .runs = b->runs, .version = "1"};
 }

@@ -39,7 +39,7 @@ static void bench_open(struct bench *b)
 	snprintf(b->path, sizeof b->path, "%s/s", b->dir);
 	CHECK_INT(uv_loop_init(&b->loop), 0);
 	b->registry = fake_registry_new(&b->loop);
-	CHECK_INT(runs_open(&b->runs, &b->loop, &err), 0);
+	b->runs = runs_open(&b->loop);
 	b->context = (struct operation_context){
 		.registry = b->registry, .runs = b->runs, .version = "1"};
 	CHECK_INT(socket_open(&b->server, &b->loop, b->path, &b->context, &err), 0);
