@@ -24,7 +24,7 @@
 
 #include <string.h>
 
-/* What is live, of one owner or of all; sessions that are being made included. */
+/* Live sessions of one owner or of all, including those that are being made. */
 struct tally {
 	uint64_t n_live, n_unkept, n_steps, memory_bytes;
 };
@@ -142,14 +142,16 @@ uint64_t admit_memory(const struct limits *limits)
 		(output_bytes > usual_bytes ? 3 * (output_bytes - usual_bytes) : 0);
 }
 
-/* Of the disk; what one may have of it when the rest is taken. A page goes through the log to its
- * place: what is written takes its length twice. */
+/* The reserve of the disk, and the part of it that an owner with little in the journal may still
+ * use. SQLite writes each page to its log and then to its place, so a write needs twice its length.
+ */
 enum { RESERVE_BYTES = 256 << 20, RESERVE_PART = 4, LITTLE_PART = 16, WRITES = 2 };
 
 static bool has_room(struct session_table *table, uint64_t kept_bytes, uint64_t bytes)
 {
 	struct journal_room room;
-	struct err ignored; /* nothing is known of it: the write will tell */
+	struct err ignored; /* the free space is unknown: the write itself will fail if there is too
+			       little */
 	if (journal_room(table->journal, &room, &ignored) < 0)
 		return true;
 	uint64_t reserve = MIN(room.all_bytes / RESERVE_PART, (uint64_t)RESERVE_BYTES);

@@ -87,7 +87,7 @@ static void differ(struct replay *r, size_t number, const char *was, const char 
 	snprintf(r->is, sizeof r->is, "%.*s", (int)utf8_cut(is, strlen(is), WORD_BYTES), is);
 }
 
-/* The kept call that @call is, taken from those that are left; or NULL. */
+/* The recorded call that equals @call, removed from those that have not been made yet; or NULL. */
 static json_t *take_kept(struct replay *r, const struct tool_call *call)
 {
 	char digest[TOOL_DIGEST_BYTES];
@@ -105,7 +105,8 @@ static json_t *take_kept(struct replay *r, const struct tool_call *call)
 	return NULL;
 }
 
-/* A recording may name what it likes: it gets nothing out of the journal. */
+/* A recording may name any digest, so its answers come from the recording itself, never from the
+ * journal. */
 static json_t *answer_of(const struct session_table *table, const struct replay *r,
 	const json_t *kept, struct err *err)
 {
@@ -130,7 +131,7 @@ static json_t *not_again(void)
 		"nothing is called anew for it");
 }
 
-/* What the next call was that has not been made again. */
+/* Name the next recorded call that has not been made again. */
 static void say_next(const struct replay *r, const char *name, char *out, size_t room)
 {
 	const char *next = word(json_array_get(r->calls, 0), "name");
@@ -152,7 +153,7 @@ void replay_call(struct entry *e, struct tool_call *call)
 	} else if (*word(kept, "answer")) {
 		json_t *answer = answer_of(e->table, r, kept, &r->err);
 		tool_call_answer(call, answer, false);
-	} /* else nobody answered then, and nobody does now */
+	} /* a call without a recorded answer got none then, and gets none now */
 	json_decref(kept);
 }
 

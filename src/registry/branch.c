@@ -38,7 +38,7 @@ static void on_open(void *arg, const json_t *result, const struct err *err)
 	json_decref(out);
 }
 
-/* Both have one order, and the child keeps it too. */
+/* Both sessions have the same order; each holds it. */
 static void share_order(struct entry *child, const struct entry *e)
 {
 	child->order = e->order;
@@ -124,7 +124,7 @@ static void make_stem(void *arg, const struct err *err)
 		session_make_stem(job->entry->session, job->is_forced, on_stem, job);
 }
 
-/* One that is back at its beginning and has no template to begin with needs a box first. */
+/* A session that went back to its beginning and has no template needs a new box first. */
 void job_start_branch(struct job *job)
 {
 	struct session *s = job->entry->session;

@@ -90,7 +90,8 @@ static void on_taken_back(void *arg, const json_t *lost, const struct err *err)
 	job_fail(job, &job->why);
 }
 
-/* It was done and could not be kept: the state must be what the journal says. */
+/* The job was done, but could not be written to the journal: undo it, so that the state is what the
+ * journal says. */
 void job_take_back(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -147,7 +148,7 @@ static void on_caught_up(struct entry *e, const struct replay *result)
 	session_rebuilt(e->session, result->runtime, on_put_back, job);
 }
 
-/* A runtime whose state cannot be carried is brought to where the session stands first. */
+/* If the state of a runtime cannot be copied, its driver is first brought to the session's head. */
 static void start_step(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -193,7 +194,7 @@ static int commit(
 		.extra = extra,
 		.extra_bytes = strlen(extra)};
 	bool has_moved = record->outcome == RECORD_COMMITTED;
-	/* record_name() has computed it, of the same texts. */
+	/* record_name() has computed the digest of the same texts */
 	node.name = strcmp(record->parent, e->head) == 0 ? &record->name : NULL;
 	snprintf(node.parent, sizeof node.parent, "%s", e->head);
 	snprintf(node.session, sizeof node.session, "%s", e->id);
@@ -213,7 +214,7 @@ static int commit(
 	return r < 0 ? r : 0;
 }
 
-/* What was rebuilt before this step is said with it. */
+/* The first record after a rebuilding says that the state was rebuilt. */
 static void tell_rebuilt(struct entry *e, struct record *record)
 {
 	if (e->rebuilt == RECORD_COMMITTED || e->is_rebuilt_told ||
@@ -384,7 +385,7 @@ static void on_made_anew(struct entry *e, const struct replay *result)
 	start(job);
 }
 
-/* No checkpoint could take the place of a process or box that ended: its steps are run again. */
+/* The state is lost, and no checkpoint could replace it: run the session's steps again. */
 static void mend(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -410,7 +411,7 @@ void entry_on_unbegun(void *arg)
 void job_start(struct job *job)
 {
 	session_notice(job->entry->session);
-	/* Going back, or on as another, needs no state that is left behind. */
+	/* Undo and adoption replace the state, so they do not need the present one. */
 	bool is_needed = job->kind != JOB_UNDO && job->kind != JOB_ADOPT;
 	if (session_is_lost(job->entry->session) && is_needed)
 		mend(job);

@@ -44,7 +44,7 @@ struct entry {
 	struct shared_order *shared; /* its order, shared with its branches; held */
 	struct template *template;   /* whose order it is, unless it is a fresh one's; held */
 	const struct order_checked *order;
-	struct session *session;   /* NULL while there is none */
+	struct session *session;   /* or NULL */
 	struct pool *pool;	   /* standby.c: branches made ahead, or NULL */
 	struct job *first, **last; /* when WORKING, the first is under way, or some branches are */
 	struct replay *replay;
@@ -67,11 +67,11 @@ struct entry *entry_new(struct session_table *table, const char *owner, const ch
 	const char *name, const char *text);
 /* Open it: by a template, or in a box of its own. */
 void entry_begin(struct entry *e);
-/* The branch that it waited for, or (@err) there will be none. */
+/* The entry gets the branch that it waited for; or @err. */
 void entry_take_branch(struct entry *e, struct session *s, const struct err *err);
 void entry_opened(struct entry *e, const struct err *err);
 void entry_end(struct entry *e);
-/* The same; whoever waits for something is told @why. */
+/* The same, with @why for everybody who waits for something. */
 void entry_end_because(struct entry *e, const struct err *why);
 void entry_hold(struct entry *e), entry_release(struct entry *e);
 void entry_add_job(struct entry *e, struct job *job);
@@ -84,7 +84,7 @@ json_t *entry_json(const struct entry *e);
 
 enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_FILE, JOB_BOX, JOB_ADOPT, JOB_END_ };
 
-/* One operation on a session, with its own copy of what it needs. */
+/* An operation on a session, in its queue, with copies of everything that it needs. */
 struct job {
 	struct job *next;
 	struct entry *entry;
@@ -110,17 +110,17 @@ struct job {
 	void *arg;
 };
 
-/* Run what the job asks; its entry's queue has come to it. */
+/* Do the job: it is at the head of its entry's queue. */
 void job_start(struct job *job);
 /* @text is copied. */
 struct job *job_new(
 	enum job_kind kind, const char *text, size_t bytes, registry_done_fn *done, void *arg);
 void job_free(struct job *job);
-/* Answer the job under way with @err. */
+/* Answer the job with @err, and remove it. */
 void job_fail(struct job *job, const struct err *err);
-/* The same when what it did is taken back. */
+/* The same, once what the job did has been undone. */
 void job_take_back(struct job *job, const struct err *why);
-/* May it wait in line? If not, it is answered and freed. */
+/* May the job wait in the queue? If not, it is answered and freed. */
 bool job_may_wait(const struct entry *e, struct job *job);
 /* branch.c, undo.c, trial.c */
 void job_start_branch(struct job *job);
@@ -135,5 +135,5 @@ void entry_on_call(void *arg, struct tool_call *call);
 void entry_on_cancel(void *arg, struct tool_call *call);
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
 void entry_on_done(void *arg, const struct record *record);
-/* @s, which was another's, is its session from now on: those are what is heard of it. */
+/* Give the entry @s, which was another entry's session. */
 void entry_take_session(struct entry *e, struct session *s);

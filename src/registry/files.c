@@ -33,7 +33,7 @@ enum {
 	OPEN_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 };
 
-/* What is listed: the rows, and what there is room for of volumes, which may be large. */
+/* A list of files being made: its rows, and how many files of volumes may still be added. */
 struct file_listing {
 	int top_fd;
 	json_t *rows, *dirs;
@@ -101,8 +101,8 @@ static void add_inside(struct file_listing *l, const char *path, const struct wo
 	}
 }
 
-/* A volume is a file, or has files. @path is from the top; what lies deeper than a few volumes in
- * one another is left out. */
+/* Add a volume, which is a file or a directory. @path begins at the workspace; volumes that are
+ * nested too deeply are left out. */
 static void add_volume(struct file_listing *l, const char *path, int depth)
 {
 	struct workspace inside;
@@ -130,8 +130,8 @@ static int by_path(const void *a, const void *b)
 		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
 }
 
-/* Where not all was looked at, what lies directly in the directory @fd is told all the same: the
- * files that are not in @seen, and the directories, in which there may be more. */
+/* If the search stopped early, add what is directly in the directory @fd: files that are not in
+ * @seen, and the names of directories, which may have more. */
 static void add_level(struct file_listing *l, const char *path, int fd,
 	const struct workspace *seen, bool is_volume)
 {
@@ -234,7 +234,7 @@ json_t *registry_file_list(
 
 /* ---- the content of one ---- */
 
-/* A long one is read, and written as text, in another thread. */
+/* A long file is read, and encoded, in another thread. */
 struct reading {
 	struct work work;
 	registry_done_fn *done;
@@ -263,7 +263,7 @@ static json_t *content_json(
 					content, "encoding", is_text ? "utf-8" : "base64", "size",
 					(json_int_t)st->st_size, "offset", (json_int_t)offset)
 			      : NULL;
-	/* Who copies files out makes one of those names, too. */
+	/* Whoever copies files out creates files of these names, too. */
 	if (out && st->st_nlink > 1)
 		(void)json_object_set_new(out, "inode",
 			json_sprintf("%llx-%llx", (unsigned long long)st->st_dev,

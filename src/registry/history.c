@@ -150,7 +150,8 @@ static bool is_full(const struct telling *t)
 	return json_array_size(t->rows) >= LOG_MAX || t->code_bytes >= LOG_BYTES_MAX;
 }
 
-/* A step on the way to a head is part of its state, whatever it was when it was run first. */
+/* A step on the path to a head is part of the state, so it is told as committed, even if it was
+ * rolled back when it was run for the first time. */
 static int add_kept(void *user, const struct journal_node *node, struct err *err)
 {
 	const struct telling *t = user;
@@ -165,10 +166,10 @@ static int add_kept(void *user, const struct journal_node *node, struct err *err
 
 struct attempts {
 	struct telling *telling;
-	json_t *path; /* rows by digest: of steps on the path whose attempt has not been met */
+	json_t *path; /* by digest: rows of steps on the path whose attempt was not found yet */
 };
 
-/* The newest that was kept is what stands on the path. */
+/* Of several attempts with the same digest, the newest committed one is the step on the path. */
 static int add_attempt(void *user, const struct journal_node *node, struct err *err)
 {
 	struct attempts *a = user;
@@ -200,8 +201,8 @@ static int newest_first(const void *a, const void *b)
 	return (x->second < y->second) - (x->second > y->second);
 }
 
-/* By the member @by, and then by number; NULL: they stand so already. The numbers count everybody's
- * steps: an owner is not told them. */
+/* Sort by the member @by (NULL: they are sorted already), then by number. The numbers are removed
+ * for owners, because they count the steps of all owners. */
 static json_t *sorted(const struct registry *r, const json_t *rows, const char *by)
 {
 	size_t n = json_array_size(rows);
@@ -243,8 +244,8 @@ static struct logging *logging_of(struct sliced_work *work)
 	return container_of(work, struct logging, work);
 }
 
-/* With each attempt that was rolled back or gone back behind. Those of other sessions, on the way
- * to where this one was branched, come before all that it has run. */
+/* Also tell attempts that were rolled back or undone. Steps of other sessions, from before this one
+ * was branched, come before its own. */
 static void begin_others(struct logging *l)
 {
 	struct telling *t = &l->telling;

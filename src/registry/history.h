@@ -36,7 +36,7 @@ void registry_log(
 	struct registry *r, const char *session, bool is_all, registry_done_fn *done, void *arg);
 /* {"steps": [… of open sessions, newest first], "heads": [{session, name?, head}], "truncated"?} */
 void registry_graph(struct registry *r, registry_done_fn *done, void *arg);
-/* At once, likewise. */
+/* Owns: the caller decrefs. Returns: NULL and @err. */
 json_t *registry_templates(struct registry *r, struct err *err);
 
 /*

@@ -21,7 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-/* The timer rings at least so often, and, when the journal cannot be written, at most so often. */
+/* RING_MAX_MS: the timer rings at least so often. AGAIN_MS: so long is waited after the journal
+ * could not be written. */
 enum { RING_MAX_MS = 3600 * 1000, RING_MIN_MS = 10, AGAIN_MS = 1000, STORED_EACH = 32 };
 
 static const int64_t never = INT64_MAX;
@@ -51,7 +52,7 @@ static int64_t after(int64_t from_ms, int64_t ms)
 	return ms > 0 && from_ms < never - ms ? from_ms + ms : never;
 }
 
-/* A clock that was set does not make a session look unused. */
+/* By a monotonic clock: setting the host's clock does not make a session look unused. */
 static int64_t used_ms(const struct entry *e, int64_t now)
 {
 	return now - (int64_t)((uv_hrtime() - e->used_ns) / 1000000);
@@ -130,7 +131,8 @@ static int64_t end_all_live(struct session_table *table, int64_t now)
 	return next;
 }
 
-/* Some of them, for there may be thousands. Returns: when to look again. */
+/* End at most STORED_EACH sessions of the journal, since there may be thousands. Returns: when to
+ * look again. */
 static int64_t end_all_stored(struct session_table *table, int64_t now)
 {
 	struct journal_session s;

@@ -90,7 +90,7 @@ static json_t *end_list(struct sliced_work *work, bool is_good)
 	return out;
 }
 
-/* Those that are not kept yet are the newest. Returns: 0, or negative errno. */
+/* Sessions that are not in the journal yet are the newest. Returns: 0, or negative errno. */
 static int begin(struct listing *l, const char *before, struct err *err)
 {
 	struct registry *r = l->work.registry;

@@ -7,5 +7,5 @@
 json_t *listing_row(
 	struct session_table *table, const struct journal_session *s, const char *state);
 
-/* @row with whose it is, for whoever sees everybody's. */
+/* Add the owner to @row, if @r is the view of all owners. */
 json_t *listing_owned(const struct registry *r, const char *owner, json_t *row);

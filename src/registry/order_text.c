@@ -25,7 +25,7 @@ static const char *const limit_names[LIMIT_END_] = {
 
 /* ---- to text ---- */
 
-/* Returns: 0, or -1 when the path is no UTF-8. */
+/* Returns: 0, or -1 when the path is not UTF-8. */
 static int set_path(json_t *out, const char *key, const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL;
@@ -105,7 +105,7 @@ char *order_text_with(
 
 /* ---- from text ---- */
 
-/* NULL-terminated; NULL when it is no list of strings. */
+/* NULL-terminated. Returns: NULL when @array is not a list of strings. */
 static const char **parse_strings(const json_t *array, size_t *n)
 {
 	*n = json_array_size(array);
@@ -138,7 +138,7 @@ static int parse_volumes(struct order_kept *k, const json_t *array)
 	return k->volumes ? 0 : -1;
 }
 
-/* One that is missing is younger than the text. */
+/* A limit that is missing in the text was added to retort later: it has its default. */
 static int parse_limits(struct order *o, const json_t *limits)
 {
 	o->limits = order_default_limits();
@@ -152,7 +152,7 @@ static int parse_limits(struct order *o, const json_t *limits)
 	return json_is_object(limits) ? 0 : -1;
 }
 
-/* Is every member of the kind that it has to be, if it is there? */
+/* Has every member that is there the right type? */
 static bool has_kinds(const json_t *json)
 {
 	static const struct {

@@ -86,7 +86,7 @@ static void take_out(struct pooled *b)
 		b->pool->last = at;
 }
 
-/* The last that its session tells; or it has none. */
+/* The session is closed, or there never was one. */
 static void on_closed(void *arg)
 {
 	struct pooled *b = arg;
@@ -172,7 +172,7 @@ static void make(struct pool *p, pool_done_fn *done, void *arg)
 
 /* ---- all of them ---- */
 
-/* The first that is ready, once those are closed that have lost their state. */
+/* Close branches that have lost their state. Returns: the oldest ready one, or NULL. */
 static struct pooled *find_ready(struct pool *p)
 {
 	struct pooled *ready = NULL;

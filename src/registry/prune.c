@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Between two parts others have their turn; sessions that are to be retained for some time are
- * looked at ten times in it, and at least each hour. */
+/* PAUSE_MS: other work has its turn between two parts. Sessions that are retained for some time are
+ * looked at LOOKS times within it, and at least every LOOK_MAX_MS. */
 enum { PAUSE_MS = 1, LOOKS = 10, LOOK_MAX_MS = 3600 * 1000, LOOK_MIN_MS = 100 };
 
 struct pruning {
@@ -101,7 +101,8 @@ static void on_timer(uv_timer_t *timer)
 	if (!p->run) {
 		const struct prune_which which = {
 			.before_ms = now_ms() - (int64_t)p->table->retain_ms};
-		if (begin(p, &which, &err) <= 0) /* an error is met again, and told to who asks */
+		if (begin(p, &which, &err) <=
+			0) /* if it failed, the next request for it will fail too, and say why */
 			look_later(p);
 		return;
 	}

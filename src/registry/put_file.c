@@ -69,7 +69,7 @@ int put_file_clean_path(const char *path, char out[WIRE_PATH_BYTES], struct err 
 		"\"%.100s\" is no path of the workspace", path);
 }
 
-/* "data/" can be removed, and not written. */
+/* A path that ends in "/" names a directory, which can be removed but not written. */
 static int clean_written(
 	const char *path, bool is_removal, char out[WIRE_PATH_BYTES], struct err *err)
 {
@@ -160,7 +160,7 @@ static bool is_running(const struct entry *e)
 
 /* ---- as a step ---- */
 
-/* Its content on the way to the journal; long ones are hashed in a thread. */
+/* The content of a file on its way to the journal. If it is long, a thread computes the digest. */
 struct put_file_sum {
 	struct work work;
 	struct job *job; /* NULL: it has ended */
@@ -296,7 +296,7 @@ void job_start_file(struct job *job)
 	keep_content(&now);
 }
 
-/* @fd is the content, and taken over; -1: the file is removed. */
+/* @fd has the content, and is closed here; -1: remove the file. */
 static void change(struct registry *r, const struct registry_file *what, int fd,
 	registry_done_fn *done, void *arg)
 {
@@ -349,7 +349,7 @@ void registry_file_remove(
 
 /* ---- again ---- */
 
-/* A recording has it in its step, the journal beside it. */
+/* Get the content: a recording has it in the step, the journal as a blob. */
 static int content_of(struct entry *e, const struct journal_node *node,
 	const struct file_step *file, int *fd, struct err *err)
 {

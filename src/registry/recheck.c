@@ -69,7 +69,7 @@ static void on_fresh(void *arg, const json_t *result, const struct err *err)
 	struct replay *r = xnew(struct replay);
 	r->nodes = c->recording.steps;
 	r->n = c->recording.n_steps;
-	r->is_borrowed = true; /* the recording's, which ends when the replay is done */
+	r->is_borrowed = true; /* they are freed with the recording, after the replay */
 	c->entry->arg = c;
 	replay_start(c->entry, r, on_checked);
 }
@@ -90,7 +90,7 @@ void registry_stop_replay(struct registry *r, const void *whose)
 	}
 }
 
-/* A record comes from anywhere: what it asks for must not change the host. */
+/* A recording may come from anywhere, so its session must not be able to write to the host. */
 static int check_writes(const struct order *order, struct err *err)
 {
 	const char *path = order->workspace;

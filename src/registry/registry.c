@@ -50,7 +50,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The stem makes one after the other; but one arrives, and is told of, while the next is made. */
+/* A stem makes one branch after the other. But while it makes one, the engine can finish the one
+ * before. */
 enum { IDLE_MS = 100, BRANCHES_AT_ONCE = 4 };
 
 /* ---- entries ---- */
@@ -82,7 +83,8 @@ void entry_hold(struct entry *e)
 	e->n_holds++;
 }
 
-/* It ends with its last hold: the session's own is let go when the session is closed. */
+/* An entry is freed with its last hold. One hold is the session's, and is released when that is
+ * closed. */
 void entry_release(struct entry *e)
 {
 	struct session_table *table = e->table;
@@ -131,7 +133,7 @@ static void begin(struct job *job)
 	job_start(job);
 }
 
-/* Those under way come first in the queue, and are more than one only when all are branches. */
+/* Running jobs are at the head of the queue. Only branches may run at the same time. */
 void entry_branch_on(struct entry *e)
 {
 	struct job *job = e->first;
@@ -189,8 +191,8 @@ void entry_answer_job(struct job *job, const json_t *result, const struct err *e
 	entry_hold(e);
 	job->done(job->arg, result, err);
 	job_free(job);
-	/* The more there is to do, the shorter the pause that is taken for an idle moment; but who
-	 * has asked meanwhile is answered first. */
+	/* The fuller the journal's log, the shorter the pause after which the engine counts as
+	 * idle. Requests that came in meanwhile are answered first. */
 	uint64_t pause_ms = 1 + IDLE_MS * (100 - journal_fill(e->table->journal)) / 100;
 	e->table->is_idle_next = false;
 	if (!e->table->is_closing)
@@ -209,7 +211,7 @@ static void fail_jobs(struct entry *e, const struct err *err)
 	while (e->first) {
 		struct job *job = e->first;
 		take_out(job);
-		/* A branch that is still being made has nobody who waits for it now. */
+		/* Nobody waits any more for a branch that is being made: end it. */
 		if (job->child && job->child->done) {
 			job->child->done = NULL;
 			entry_end(job->child);
@@ -228,7 +230,7 @@ static void on_closed(void *arg)
 	entry_release(e);
 }
 
-/* The session first: it calls nobody back any more, and what its callbacks are given can go. */
+/* Close the session first: it makes no callbacks any more, so that what they use can be freed. */
 void entry_end_because(struct entry *e, const struct err *why)
 {
 	if (e->state == ENTRY_ENDING)
@@ -420,7 +422,8 @@ static bool is_of_template(const struct order_kept *kept)
 	return !kept->is_fresh && (!runtime || strcmp(runtime, "python") == 0);
 }
 
-/* Read its order. One of no template is checked now; else the template has a checked one. */
+/* Read the order. It is checked here if the session has no template; else the template's order is
+ * used. */
 static int read_order(struct entry *e, struct err *err)
 {
 	int r = shared_order_parse(&e->shared, e->order_text, err);
@@ -579,7 +582,7 @@ void registry_close(struct registry *registry, void (*closed)(void *arg), void *
 	engine_hold(engine);
 	engine->emptied = on_emptied;
 	engine->arg = r;
-	engine_end_boxes(engine); /* one after the other would take long when there are many */
+	engine_end_boxes(engine); /* closing them one after the other would take long */
 	/* Ending one may end others. */
 	for (struct entry *e = r->first; e;) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed is not in the list */

@@ -61,7 +61,7 @@ struct loading {
 	size_t room;
 };
 
-/* A step that left no trace in the state is not needed to make the state again. */
+/* If only one runtime's state is rebuilt, steps of the others are not needed. */
 static bool is_needed(const struct loading *l, const struct journal_node *node)
 {
 	return !l->runtime || strcmp(node->runtime, l->runtime->name) == 0;
@@ -164,7 +164,7 @@ static bool has_path(const json_t *list, const json_t *path)
 	return false;
 }
 
-/* What an attempt that failed has changed is told by the next that does not. */
+/* Paths that a failed attempt has changed are told by the next step that succeeds. */
 void entry_note_rewritten(struct entry *e, const json_t *lost)
 {
 	for (size_t i = 0; i < json_array_size(lost); i++) {
@@ -183,7 +183,8 @@ static char *text_of(const json_t *value)
 	return value ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
 }
 
-/* The text, without what long ones have in common before they differ, and without their end. */
+/* Shorten @text: leave out most of the @n_common bytes that both texts begin with, and cut the end.
+ */
 static void say(char *out, size_t room, const char *text, size_t n_common)
 {
 	enum { CONTEXT_BYTES = 24 };
@@ -215,7 +216,7 @@ static bool is_same(const json_t *a, const json_t *b)
 	return (!a && !b) || json_equal(a, b);
 }
 
-/* Returns: the name of the first member of @a that is another in @b, or NULL. */
+/* Returns: the name of the first member of @a that differs in @b, or NULL. */
 static const char *member_of(json_t *a, const json_t *b)
 {
 	for (void *at = json_object_iter(a); at; at = json_object_iter_next(a, at)) {
@@ -226,7 +227,7 @@ static const char *member_of(json_t *a, const json_t *b)
 	return NULL;
 }
 
-/* Returns: the name of the first member that differs, NULL when one of them is no object. */
+/* Returns: the name of the first member that differs; NULL if one of the two is not an object. */
 static const char *differing_member(json_t *was, json_t *is)
 {
 	if (!json_is_object(was) || !json_is_object(is))
@@ -243,7 +244,7 @@ static int add_name(char *out, size_t room, const char *name)
 		(int)utf8_cut(name, strlen(name), NAME_BYTES), name);
 }
 
-/* Go into @was and @is as far as they differ in one place, and write it down: `files[1].size`. */
+/* Descend to the first place in which @was and @is differ, and note it: `files[1].size`. */
 static void find_place(struct replay *r, json_t *was, json_t *is)
 {
 	enum { PART_BYTES = 48 };
@@ -273,7 +274,7 @@ const char *replay_place(const struct replay *r)
 	return r->place[0] ? r->place : r->field;
 }
 
-/* Nobody can say that it had come as far. */
+/* A step that was stopped: nobody knows whether it had come equally far. */
 static void say_stopped(struct replay *r, uint64_t ms)
 {
 	const struct num_text after = num_format_ms(ms);
@@ -303,7 +304,8 @@ static bool find_difference(struct replay *r, const char *was, const char *is)
 	json_t *new = json_loads(is, JSON_ALLOW_NUL, NULL);
 	const char *const fields[] = {"status", "error", "value", "stdout", "stderr", "displays",
 		"exit_code", "signal", "truncated", "files"};
-	/* Files of a live session are there already, whatever a step says that made them. */
+	/* In a live session the files exist already, so the step's list of changed files is not
+	 * compared. */
 	size_t n_fields = ARRAY_LEN(fields) - (r->runtime != NULL);
 	bool is_found = false;
 	snprintf(r->field, sizeof r->field, "record");
@@ -335,9 +337,9 @@ void replay_abort(struct entry *e, const struct err *why)
 	finish(e);
 }
 
-/* What a step that was stopped had done by then is part of the state: run to its end it would do
- * more. Returns: for how long it had run, 0 when nobody stopped it, or a recording knows no times.
- */
+/* What a step had done when it was stopped is part of the state, so it has to be stopped after the
+ * same time again. Returns: for how long it had run; 0 if it was not stopped, or if a recording has
+ * no times. */
 static uint64_t stopped_after_ms(const struct journal_node *node)
 {
 	bool is_stopped = strcmp(node->status, record_status_word(RECORD_KILLED)) == 0 ||
@@ -350,9 +352,7 @@ static uint64_t stopped_after_ms(const struct journal_node *node)
 	return is_stopped ? MAX((uint64_t)MAX(ms, 0), UINT64_C(1)) : 0;
 }
 
-/* What the step was given besides its code, as its record has kept it: see
- * step_order_note_inputs().
- */
+/* Set the inputs of a step as its record has kept them: see step_order_note_inputs(). */
 static void take_inputs(struct entry *e, struct step_order *like)
 {
 	struct replay *r = e->replay;
@@ -381,7 +381,7 @@ static void take_inputs(struct entry *e, struct step_order *like)
 			r->nodes[r->at].digest);
 }
 
-/* Has a step been run whose state only its process had, and is that gone? */
+/* Was a step run whose state only its process had, and has that process ended? */
 static bool has_lost_process(struct entry *e)
 {
 	const struct replay *r = e->replay;
@@ -394,7 +394,7 @@ static bool has_lost_process(struct entry *e)
 	return false;
 }
 
-/* A process that was killed between two steps is not asked for the next one. */
+/* If a process was killed between two steps of the replay, the replay cannot go on. */
 static void check_process(struct entry *e)
 {
 	struct replay *r = e->replay;

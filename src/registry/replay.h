@@ -48,5 +48,5 @@ void replay_tell_due(const struct entry *e, json_t *out);
 const char *replay_place(const struct replay *r);
 /* The first difference in a line: "step 3f9a…: files[1].size: 2, was 3". */
 void replay_tell(const struct replay *r, char *out, size_t room);
-/* The session ends: tell whoever waits for the replay. */
+/* The session ends: tell @why to whoever waits for the replay. */
 void replay_abort(struct entry *e, const struct err *why);

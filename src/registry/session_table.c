@@ -39,7 +39,7 @@ bool registry_sees(const struct registry *r, const char *owner)
 
 /* ---- names ---- */
 
-/* Space, slash or control character; of those, the second 32 take two bytes in UTF-8. */
+/* Space, slash, or a control character, of which U+0080 to U+009F take two bytes in UTF-8. */
 static bool is_odd(const char *at)
 {
 	unsigned char c = (unsigned char)*at, next = (unsigned char)(c ? at[1] : 0);
@@ -99,7 +99,7 @@ struct entry *session_table_live(struct session_table *table, const char *id)
 	return NULL;
 }
 
-/* By id, or by a name that it gave itself. */
+/* Find a live session by its id, or by its name. */
 static struct entry *find_live(struct registry *r, const char *session)
 {
 	for (struct entry *e = r->table->first; e; e = e->next)
@@ -128,7 +128,7 @@ static const char *seen(const struct registry *r)
 	return r->owner ? r->owner->name : NULL;
 }
 
-/* A closed session has no name: but whoever closed it may ask by that. */
+/* A closed session has given up its name, but a client may still ask by it. */
 static int not_found(struct registry *r, const char *session, struct err *err)
 {
 	char id[JOURNAL_ID_BYTES];
@@ -189,7 +189,7 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 	return bad;
 }
 
-/* What became of opening it, when that is known at once. */
+/* The result of opening a session, if that failed at once. */
 struct reopening {
 	struct entry *entry; /* NULL: it failed */
 	struct err err;
@@ -220,7 +220,7 @@ static int take_row(struct entry *e, const struct journal_session *row, struct e
 	return (int)MIN(n, 0);
 }
 
-/* What it was made with must still be allowed. Returns: its memory, or negative errno. */
+/* What the session was made with must still be allowed. Returns: its memory, or negative errno. */
 static int64_t admit_row(struct registry *r, const struct journal_session *row, struct err *err)
 {
 	struct order_kept kept;
@@ -260,7 +260,7 @@ static struct entry *reopen(struct registry *r, const struct journal_session *ro
 		*err = o.err;
 		return NULL;
 	}
-	e->done = NULL; /* what fails from here on, the jobs are told */
+	e->done = NULL; /* later failures are told to the jobs */
 	return e;
 }
 
@@ -329,8 +329,8 @@ void session_table_on_idle(uv_timer_t *timer)
 {
 	struct session_table *r = timer->data;
 	struct err err;
-	/* Timers ring before sockets are looked at, and what was done before this may have taken
-	 * long: who has asked meanwhile is answered first. */
+	/* libuv runs timers before it reads sockets, and the work before this may have taken long.
+	 * So wait one more turn, in which requests that came in meanwhile are answered. */
 	r->is_idle_next = !r->is_idle_next;
 	if (r->is_idle_next) {
 		timer_start(&r->idle, r->on_idle, 1, 0);

@@ -53,13 +53,14 @@ struct session_table {
 	void *arg;
 };
 
-/* Whose sessions @r makes, and is it one of whose that it sees? */
+/* The owner of sessions that are made through @r; and may @r see sessions of @owner? */
 const char *registry_owner(const struct registry *r);
 bool registry_sees(const struct registry *r, const char *owner);
 
-/* By id, start of an id, or name; a session that is only in the journal is opened again. */
+/* Find a session by its id, the start of an id, or its name. One that is only in the journal is
+ * opened. */
 struct entry *registry_find(struct registry *r, const char *session, struct err *err);
-/* The live one of that id, whoever asks, or NULL. */
+/* The live entry of that id, whatever its owner; or NULL. */
 struct entry *session_table_live(struct session_table *table, const char *id);
 
 /* The same without opening: @id is the session's, @live NULL when it is only in the journal. */
@@ -69,12 +70,12 @@ struct found {
 };
 int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err);
 
-/* When nobody has waited for a while: what is better done then. */
+/* The engine is idle: do what was put off until then. */
 void session_table_on_idle(uv_timer_t *timer);
 
 /* prune.c: closed sessions are forgotten from now on; and not any more. */
 void prune_open(struct session_table *table), prune_stop(struct session_table *table);
 
-/* Is @name (NULL: none) one for a new session of @owner, and free? Errors: ERR_USAGE. */
+/* May a new session of @owner have the name @name (NULL: no name)? Errors: ERR_USAGE. */
 int session_table_check_name(
 	struct session_table *table, const char *owner, const char *name, struct err *err);

@@ -22,7 +22,7 @@
 
 #include <stdlib.h>
 
-/* In line, of one owner: each is a caller who waits, or went away. */
+/* WORKS_MAX: of one owner, waiting. */
 enum { WORKS_MAX = 256, PAUSE_MS = 1, LONG_MS = 10 };
 static const uint64_t SLICE_NS = 5000000;
 
@@ -131,12 +131,12 @@ static void on_turn(uv_timer_t *timer)
 			next = w;
 	if (next) {
 		take_out(&s->first,
-			next); /* an answer may lead to other work, or to the end of all */
+			next); /* an answer may start other work, or close the registry */
 		if (do_slice(s, next) == 1)
 			put_back(s, next);
 	}
-	/* Another's request needs more turns than one: after a slice that was long, because a step
-	 * is large, the loop is free for as long. */
+	/* If one part took long, because a step is large, leave the loop free for as long: a
+	 * request of another client needs several turns. */
 	pause_ms = timer_now() - began_ms;
 	if (s->first)
 		timer_start(&s->timer, on_turn, pause_ms > LONG_MS ? pause_ms : PAUSE_MS, 0);
@@ -195,7 +195,7 @@ void sliced_work_stop(struct session_table *table)
 		s->first = work->next;
 		answer(work, &err);
 	}
-	/* Those in a thread are freed when they are back. */
+	/* Works in a thread are freed when the thread is done. */
 	while (s->away) {
 		struct sliced_work *work = s->away;
 		s->away = work->next;

@@ -48,14 +48,15 @@ static void make(struct entry *e)
 	pool_fill(e->pool);
 }
 
-/* What is the host's may change there and then, which a branch that is asked for has to see. */
+/* A session with files of the host is left out: they may change before the branch is asked for, and
+ * the branch must see that. */
 static bool is_wanted(const struct entry *e)
 {
 	return !e->pool && e->branched_ns && e->state == ENTRY_IDLE && session_box(e->session) &&
 		session_stem(e->session) && !order_host_bind(e->order);
 }
 
-/* One at a time: what somebody waits for comes first. */
+/* Make one at a time: branches that somebody waits for come first. */
 void standby_tend(struct session_table *table)
 {
 	struct entry *wanted = NULL, *oldest = NULL;

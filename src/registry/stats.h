@@ -10,7 +10,7 @@ struct record;
 
 enum { STATS_BUCKETS = 16, STATS_STATES = 5, STATS_STORED = STATS_STATES - 1 };
 
-/* Upper ends of the buckets, in seconds; what is longer is in none of them. */
+/* Upper ends of the buckets, in seconds. Longer steps are in no bucket. */
 extern const double stats_bounds[STATS_BUCKETS];
 
 struct stats_times {
@@ -42,7 +42,7 @@ struct stats {
 extern const char *const stats_states[STATS_STATES];
 extern const char *const stats_reasons[ADMIT_END_];
 
-/* Of everybody's sessions, whoever asks. */
+/* Counts the sessions of all owners. */
 void registry_stats(const struct registry *r, struct stats *out);
 
 /* One more step that was answered. */

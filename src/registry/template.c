@@ -32,7 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Soon when none is left; else when whoever took one has probably had its first answer. */
+/* REFILL_MS: no ready branch is left. REFILL_STOCKED_MS: later, when the client that took one has
+ * probably got its first answer. */
 enum { REFILL_MS = 2, REFILL_STOCKED_MS = 20 };
 
 /* Somebody waits for a session of a template. */
@@ -116,7 +117,7 @@ static void close_own(struct template *t, struct session *s)
 	session_close(s);
 }
 
-/* Out of the list: no more sessions from it. Whoever waits is told @err. */
+/* Remove a template: no more sessions of it. Requests that wait are answered with @err. */
 static void end_template(struct template *t, const struct err *err)
 {
 	struct template **at = &t->all->first;
@@ -154,7 +155,7 @@ static void on_refill(uv_timer_t *timer)
 			pool_n_ready(t->pool) >= all->n_standby)
 			continue;
 		pool_fill(t->pool);
-		return; /* one at a time: who waits for a session comes first */
+		return; /* one at a time: sessions that somebody waits for come first */
 	}
 }
 
@@ -173,8 +174,8 @@ static void want_refill(struct templates *all)
 			is_any_empty(all) ? REFILL_MS : REFILL_STOCKED_MS, 0);
 }
 
-/* A stem that has died takes its template along; so does one whose branch was gone before it was
- * there, which may be how its death is heard of first. */
+/* Is the template over? It is if its stem has died; a branch that fails with ERR_GONE may be the
+ * first sign of that. */
 static bool is_over(const struct template *t, const struct err *err)
 {
 	return err->code == ERR_GONE || t->state == TEMPLATE_OVER || is_dead(t);
@@ -190,10 +191,8 @@ static void on_made(void *owner, const struct err *err)
 		end_template(t, err);
 }
 
-/*
- * Whoever waited for a session of a template that is over gets one of another; once, for what kills
- * templates must come to be told.
- */
+/* A request whose template has died gets a session of a new template; once, so that whatever kills
+ * templates is reported in the end. */
 static void on_branch(void *arg, struct session *s, const struct err *err)
 {
 	struct request *q = arg;
@@ -280,7 +279,7 @@ static int open_template(struct template *t, struct err *err)
 	return session_open(&t->session, &config, &events, err);
 }
 
-/* The one that was not used for longest makes room. */
+/* The least recently used template makes room. */
 static void make_room(struct templates *all, const char *owner)
 {
 	struct template *oldest = NULL, *own = NULL;
@@ -441,7 +440,7 @@ struct warming {
 	void *arg;
 };
 
-/* The session that was made is put aside, for whoever asks next. */
+/* The new session is put into the pool, for the next request. */
 static void on_warm(void *arg, struct session *s, struct template *t, const struct err *err)
 {
 	struct warming *w = arg;

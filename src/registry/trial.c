@@ -20,8 +20,8 @@
 
 #include <string.h>
 
-/* What is the host's is not copied: trials would write over each other, and what they wrote would
- * stay. */
+/* Files of the host are not copied for a branch: trials would overwrite each other's, and what they
+ * write would stay. */
 static int check_shared(const struct entry *e, struct err *err)
 {
 	const struct warden_bind *bind = e->order ? order_host_bind(e->order) : NULL;
@@ -50,7 +50,7 @@ void registry_try(
 	entry_add_job(e, job);
 }
 
-/* Returns: NULL when there is none that could be adopted. */
+/* Returns: the trial, or NULL when it cannot be adopted. */
 static struct entry *find_trial(const struct job *job, struct err *err)
 {
 	const struct entry *e = job->entry;
@@ -72,7 +72,7 @@ static struct entry *find_trial(const struct job *job, struct err *err)
 	return trial;
 }
 
-/* Each gets what the other had; both have the same order. */
+/* The two entries exchange their sessions; both have the same order. */
 static void change_places(struct entry *e, struct entry *trial)
 {
 	struct session *own = e->session;
@@ -86,7 +86,7 @@ static void change_places(struct entry *e, struct entry *trial)
 	e->is_mixed |= trial->is_mixed;
 }
 
-/* What the trial has read, the session will know. */
+/* If the trial is tainted, the session becomes so. */
 static int take_taint(struct entry *e, const struct entry *trial, struct err *err)
 {
 	if (!trial->is_tainted || e->is_tainted)
@@ -107,7 +107,7 @@ void job_start_adopt(struct job *job)
 		return;
 	}
 	change_places(e, trial);
-	/* If the journal cannot be told now, its time to live ends it there. */
+	/* If the journal cannot be written now, the trial's time to live will end it there. */
 	(void)journal_session_close(e->table->journal, trial->id, "", &err);
 	entry_end(trial);
 	json_t *out = entry_json(e);

@@ -67,7 +67,8 @@ static int is_step(void *user, const struct journal_node *node, struct err *err)
 	return ++m->n == 2;
 }
 
-/* Why no step of the session's past is meant. Of others nothing is said to an owner. */
+/* Say why @job's text names no step of the session's past. An owner is not told whether another
+ * session has such a step. */
 static int not_there(const struct job *job, struct err *err)
 {
 	struct journal_node node;
@@ -81,7 +82,8 @@ static int not_there(const struct job *job, struct err *err)
 		"step %.12s is not in the session's past", job->text);
 }
 
-/* Among its own: what other sessions did makes no start of an id ambiguous. */
+/* Look among the session's own steps only: those of other sessions do not make the start of an id
+ * ambiguous. */
 static int find_step(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
@@ -128,7 +130,8 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 	json_decref(out);
 }
 
-/* It stays where it was. If the journal cannot be told, its state is made again where it has it. */
+/* The session stays where it was. If the journal cannot be written, the session takes the head that
+ * the journal has, and its state is rebuilt later. */
 static void stay(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -148,7 +151,7 @@ static void on_back_again(struct entry *e, const struct replay *result)
 	stay(job, &job->why);
 }
 
-/* Half of the way was gone: the state that it stands for is made again. */
+/* The rebuilding failed half-way: make the state of the session's old head again. */
 static void undo_failed(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -175,7 +178,7 @@ static void on_undo_replayed(struct entry *e, const struct replay *result)
 	json_decref(lost);
 }
 
-/* No checkpoint is left of that state: it is made again, in a new box. */
+/* There is no checkpoint of that state: rebuild it in a new box. */
 static void undo_by_replay(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -188,7 +191,8 @@ static void undo_by_replay(struct job *job)
 	replay_anew(e, replay, on_undo_replayed);
 }
 
-/* A checkpoint that was being killed may have looked alive: then its box is gone by now. */
+/* ERR_GONE: the checkpoint's process was being killed when it still looked alive, and its box has
+ * ended by now. */
 static void on_undone(void *arg, const json_t *lost, const struct err *err)
 {
 	struct job *job = arg;
@@ -200,7 +204,7 @@ static void on_undone(void *arg, const json_t *lost, const struct err *err)
 		stay(job, err);
 }
 
-/* The journal is told first: where it cannot be, nothing has changed. */
+/* The journal is written first: if that fails, nothing has changed. */
 void job_start_undo(struct job *job)
 {
 	struct entry *e = job->entry;

@@ -84,7 +84,7 @@ static void pass(struct operation_call *call, const char *name, const json_t *ar
 		.arg = call,
 		.answer = on_answer};
 	struct gate_call *started = gate_start(context->gate, &request);
-	/* If it was answered, there is no call any more. */
+	/* if it was answered, the call has been freed */
 	if (!started)
 		return;
 	call->gate_call = started;

@@ -100,7 +100,8 @@ static void log_end(const struct gate_call *call, const json_t *answer)
 	config->log.write(config->log.arg, &line);
 }
 
-/* Nobody has it any more. Returns: whether it goes on: whoever was told may have given it up. */
+/* Take the call from its handler, which is told. Returns: false if the call is over, because the
+ * handler has given it up. */
 bool gate_leave(struct gate_call *call, bool is_allowed)
 {
 	struct gate_handler *h = call->handler;
@@ -311,7 +312,7 @@ static void on_loaded(void *arg)
 
 static void set_timer(struct gate *g);
 
-/* What is not known by now is not waited for. */
+/* Lists that servers have not sent by now are not waited for. */
 static void on_sweep(uv_timer_t *timer)
 {
 	struct gate *g = timer->data;
@@ -343,7 +344,7 @@ static void set_timer(struct gate *g)
 		(void)uv_timer_stop(&g->timer);
 }
 
-/* Have what servers know: @server, or all. */
+/* Load the list of tools of @server; NULL: of all servers. */
 static void load(struct gate_call *call, const char *server)
 {
 	struct gate *g = call->gate;
@@ -479,7 +480,7 @@ static void on_box_call(void *arg, struct tool_call *call)
 		.arg = call,
 		.answer = on_box_answer};
 	struct gate_call *started = gate_start(arg, &request);
-	/* If it was answered, there is no call any more. */
+	/* if it was answered, the call has been freed */
 	if (started)
 		call->user = started;
 }

@@ -21,7 +21,7 @@ enum {
 	GATE_CALLS_PER_MINUTE = 3000, /* of one session; a server's own limit is in its file */
 };
 
-/* What is said of a call when it is over, without what was sent and answered. Borrowed. */
+/* What is logged of a call when it is over: neither arguments nor answer. Borrowed. */
 struct gate_line {
 	const char *session, *owner, *name; /* owner "" is who runs the engine */
 	const char *end;		    /* "ok", or the name of its error */
@@ -71,16 +71,16 @@ int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out
 struct gate_request {
 	const char *session, *owner, *name; /* session "": of none */
 	const json_t *arguments;	    /* an object */
-	const bool *is_tainted; /* looked at when it is decided; NULL: who calls has read nothing */
+	const bool *is_tainted; /* read when the call is decided; NULL: the caller is not tainted */
 	bool is_approved;	/* whatever the tool may do */
-	bool is_trial;		/* nothing may be changed: it may not be kept */
+	bool is_trial; /* the step may be discarded, so only tools that read may be called */
 	void *arg;
-	/* Once: {"value"} or {"error"}, whose reference is taken. @is_untrusted: others wrote it.
-	 */
+	/* Called once with {"value"} or {"error"}, whose reference it takes. @is_untrusted: others
+	 * may have written the answer. */
 	void (*answer)(void *arg, json_t *answer, bool is_untrusted);
 };
 
-/* Returns: the call, until it is answered; NULL: it was. */
+/* Returns: the call, which is valid until it is answered; NULL: it has been answered already. */
 struct gate_call *gate_start(struct gate *g, const struct gate_request *request);
-/* Nobody waits any more: it is not answered. */
+/* Give up a call: it is not answered. */
 void gate_cancel(struct gate_call *call);

@@ -28,6 +28,6 @@ void gate_counted_approvals(const struct gate *g, uint64_t n[GATE_APPROVALS]);
 
 /* Of the gate, which knows its servers by then. Errors: ERR_NO_MEMORY. */
 int gate_count_open(struct gate *g, struct err *err);
-/* One more. @server NULL: of none; @end: one of gate_ends. */
+/* Count a call. @server is NULL for a name that no server has; @end: one of gate_ends. */
 void gate_count_end(struct gate *g, const struct tool_server *server, const char *end);
 void gate_count_approval(struct gate *g, enum gate_approval what);

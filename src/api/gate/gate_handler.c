@@ -109,7 +109,8 @@ void gate_approve(struct gate_call *call, bool is_allowed)
 		gate_fail(call, "ToolDenied", NULL, "%.100s: it was not allowed", call->name);
 		return;
 	}
-	/* What was read since may be why it is called: that is another question. */
+	/* The session has read something untrusted since the question was asked, which may be why
+	 * it makes the call: ask again. */
 	if (gate_call_is_tainted(call) && !call->was_tainted) {
 		gate_decide(call);
 		return;

@@ -12,18 +12,17 @@ struct gate_call; /* one that is under way */
 
 enum { GATE_SESSION_BYTES = 80 };
 
-/*
- * It stays where it is until gate_detach(). Of several that a session has, the newest that takes a
- * call has it. What it does not do is NULL.
- */
+/* A handler must stay where it is until gate_detach(). If a session has several, the newest that
+ * takes a call gets it. Functions that a handler does not have are NULL. */
 struct gate_handler {
 	void *arg;
-	/* May @call be called? gate_approve() says so later. Returns: false: nobody here knows. */
+	/* Ask whether @call may be made; gate_approve() gives the answer later. Returns: false if
+	 * nobody can be asked. */
 	bool (*ask)(void *arg, struct gate_call *call);
-	/* What was asked about @call is decided, or does not matter any more. */
+	/* The question about @call is decided, or has become pointless. */
 	void (*asked)(void *arg, const struct gate_call *call, bool is_allowed);
-	/* A call of a name as "retort.llm_query", which no tool has. Returns: true: gate_answer()
-	 * follows once, possibly before this returns; false: it is another's. */
+	/* A call of a name such as "retort.llm_query", which is not a tool's. Returns: true if the
+	 * handler takes the call, and calls gate_answer() once, possibly before this returns. */
 	bool (*call)(void *arg, struct gate_call *call);
 	/* A call that was taken is given up: it is gone when this returns. */
 	void (*cancel)(void *arg, struct gate_call *call);
@@ -35,7 +34,7 @@ struct gate_handler {
 };
 /* @session: "" stands by all of them. */
 void gate_attach(struct gate *g, const char *session, struct gate_handler *handler);
-/* What it has not answered is refused. One that is attached nowhere is nothing. */
+/* Calls that it has not answered are refused. Nothing happens if it is not attached. */
 void gate_detach(struct gate_handler *handler);
 
 /*
@@ -48,7 +47,8 @@ void gate_answer(struct gate_call *call, json_t *answer);
  * call; texts are safe to show. Owns: the caller. Returns: NULL without memory. */
 json_t *gate_question(const struct gate_call *call);
 
-/* The call that asks under this id. Returns: NULL when there is none, or it is decided. */
+/* The call whose question has this id. Returns: NULL when there is no such question, or it is
+ * decided. */
 struct gate_call *gate_asking(struct gate *g, const char *approval);
 /* The call goes on, or is refused; it may be gone then. */
 void gate_approve(struct gate_call *call, bool is_allowed);

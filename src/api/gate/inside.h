@@ -65,16 +65,19 @@ struct gate {
 attr_printf(4, 5) void gate_fail(
 	struct gate_call *call, const char *name, const char *hint, const char *fmt, ...);
 
-/* Nobody has it any more. Returns: whether it goes on: whoever was told may have given it up. */
+/* Take the call from its handler, which is told. Returns: false if the call is over, because the
+ * handler has given it up. */
 bool gate_leave(struct gate_call *call, bool is_allowed);
-/* What it is for, now. Returns: the tool; NULL: the call is over. */
+/* Look up the tool and check the arguments. Returns: the tool; NULL: the call was answered with an
+ * error. */
 const struct catalog_tool *gate_find_tool(struct gate_call *call);
-/* By the policy; and without asking. The call may be over then. */
+/* Decide whether the call may be made; make the call. It may be over when these return. */
 void gate_decide(struct gate_call *call);
 void gate_perform(struct gate_call *call, const struct catalog_tool *t);
 
 /* gate_handler.c */
 int gate_ask_init(struct err *err);
-/* Have somebody asked; have one answer who is no tool. Returns: false when nobody is there. */
+/* Offer the call to handlers: to ask about it, or to answer it. Returns: false when no handler
+ * takes it. */
 bool gate_ask(struct gate_call *call);
 bool gate_give(struct gate_call *call);

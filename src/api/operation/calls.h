@@ -19,7 +19,7 @@ struct operation_call {
 	struct operation_listener listener;
 	struct operation_call **slot;
 
-	/* Of one that can be given up: it answers then. */
+	/* Gives the call up, and answers it; NULL: it cannot be given up. */
 	void (*cancel)(struct operation_call *call);
 	struct outstanding_turn turn; /* of one whose answer is long */
 	struct outstanding_part owed;
@@ -38,10 +38,11 @@ void call_done(void *call, const json_t *result, const struct err *err);
 void call_fail(struct operation_call *call, const struct err *err);
 void call_give(struct operation_call *call, json_t *result, const struct err *err);
 
-/* Would it wait for a run of its session that waits for input? Then it is refused. */
+/* If the call would wait behind a run that waits for input, refuse it. Returns: whether it did. */
 bool call_is_behind_reader(struct operation_call *call);
 
-/* A `cancel`: what waits for its turn in its session is not begun; what has begun goes on. */
+/* A `cancel`: an operation that waits in its session's queue is withdrawn; one that has begun goes
+ * on. */
 void call_withdraw(struct operation_call *call);
 
 /* Tell an event, whose reference is taken; NULL is nothing. */

@@ -29,7 +29,7 @@ const char *operation_label_meaning(enum operation_label label);
 bool operation_is_last(const struct operation *op, const json_t *event);
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
-/* Say that there is none @name, and which was meant. Returns: negative errno. */
+/* Say that there is no operation @name, and which may have been meant. Returns: negative errno. */
 int operation_unknown(const char *name, struct err *err);
 
 /* What operations work on. Borrowed; outlives every call. */
@@ -45,7 +45,7 @@ struct operation_context {
 	const struct agent_store *agents;      /* where they are kept; NULL: nowhere */
 	struct gate *gate;		       /* of tools; NULL: there is none */
 	struct plan_line *plans;	       /* in line; NULL: each is done at once */
-	const char *plan_tools; /* file of tools of plans that bring none; NULL: none */
+	const char *plan_tools; /* file of tools for plans that do not bring their own, or NULL */
 };
 
 /*

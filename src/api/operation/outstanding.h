@@ -8,14 +8,12 @@
 #include <stdint.h>
 #include <uv.h>
 
-/*
- * A long answer costs memory from when it begins to be made until it has been taken, and callers
- * need not take it. So that is counted for each caller. An operation whose answer may be long,
- * whatever else is bounded, says in its row what the answer is reckoned at. It begins when so much
- * more may be owed, and others of its caller wait in line behind it; one that waits for
- * OUTSTANDING_WAIT_MS while nothing is made or taken is refused. An answer that is there is counted
- * by the front, for as long as it has something of it.
- */
+/* A long answer takes memory from the moment at which it begins to be made until the caller has
+ * taken it, and a caller may never do so. So these bytes are counted for each caller. The row of an
+ * operation with long answers says how many bytes to reckon with. The operation begins when the
+ * caller has room for so many; others of the same caller wait in line behind it. One that has
+ * waited for OUTSTANDING_WAIT_MS, while no answer was made or taken, is refused. When the answer
+ * exists, the front counts its real size until it has been written. */
 enum {
 	OUTSTANDING_BYTES = 192 << 20,
 	OUTSTANDING_IN_LINE = 256 /* of a caller */,
@@ -32,7 +30,7 @@ struct outstanding {
 	uint64_t moved_ms; /* when something was begun or taken */
 };
 
-/* A part of it, embedded in what it is for; zeros are nothing. */
+/* The bytes of one answer, embedded in whatever holds that answer; zeros: no bytes. */
 struct outstanding_part {
 	struct outstanding *of;
 	size_t bytes;
@@ -44,20 +42,22 @@ struct outstanding_turn {
 	struct outstanding *of;
 	size_t bytes;
 	uint64_t since_ms;
-	/* Once: there is room for `bytes`, which are not counted yet; or @why not. */
+	/* Called once: there is room for `bytes`, which are not counted yet; or (@why) there will
+	 * be none. */
 	void (*begin)(struct outstanding_turn *turn, const struct err *why);
 };
 
 /* Who calls; NULL: it is not counted. */
 struct outstanding *outstanding_of(const struct operation_context *context);
 
-/* More than OUTSTANDING_BYTES? Then one more answer that is long is an error. */
+/* Has the caller more than OUTSTANDING_BYTES? Then another long answer is an error. */
 bool outstanding_is_full(const struct outstanding *of);
 
-/* From now on it is @bytes; 0: it is over. @of may be NULL. */
+/* Count @bytes for this answer from now on; 0: it has been taken. @of may be NULL. */
 void outstanding_set(struct outstanding_part *owed, struct outstanding *of, size_t bytes);
 
-/* Wait for room: `begin` follows, possibly now. And no more: it does not follow. */
+/* Wait for room: `begin` is called, possibly before this returns. Stop waiting: it is not called
+ * any more. */
 void outstanding_wait(struct outstanding *of, struct outstanding_turn *turn, size_t bytes);
 void outstanding_leave(struct outstanding_turn *turn);
 

@@ -18,7 +18,8 @@ struct principal;
 
 enum { PRINCIPAL_NAME_BYTES = 64 };
 
-/* Who has no token where none is asked for. No token has this name. */
+/* The principal of clients without a token, on a server that does not ask for one. No token has
+ * this name. */
 #define PRINCIPAL_ANYONE "anyone"
 /* What all of those together have of the journal. */
 #define PRINCIPAL_ANYONE_DISK (UINT64_C(1) << 30)

@@ -27,8 +27,9 @@ struct run {
 	struct registry *registry; /* as the owner sees it */
 	unsigned n_holds;
 	bool is_listed, is_done, is_dropped, has_started;
-	bool is_told, is_reading; /* somebody knows its id; it reads input, and there is none */
-	unsigned n_cancels;	  /* asked for before the step began */
+	bool is_told,
+		is_reading; /* is_told: a client knows its id; is_reading: it waits for input */
+	unsigned n_cancels; /* asked for before the step began */
 	char id[RUN_ID_BYTES];
 	char session[REGISTRY_ID_BYTES];
 	char runtime[16];
@@ -60,18 +61,19 @@ void run_release(struct run *run);
 /* Put it into the list of its session. */
 void run_list(struct run *run);
 void run_unlist(struct run *run);
-/* It holds @bytes now; what is over the bounds gives way. */
+/* The run now holds @bytes of memory; older runs that exceed the bounds are dropped. */
 void run_count(struct run *run, size_t bytes);
 size_t run_json_bytes(const json_t *json);
 size_t run_bytes(const struct run *run);
 
-/* run_step.c: only who started it hears of events. Takes the reference of @event. */
+/* run_step.c: tell @event, whose reference is taken, to the one who started the run. */
 void run_tell(struct run *run, json_t *event);
-const struct run *run_ahead(const struct run *run); /* behind which it waits to begin, or NULL */
+const struct run *run_ahead(
+	const struct run *run); /* the run behind which @run waits to begin, or NULL */
 
 /* waiter.c */
 json_t *run_record(const struct run *run);
 int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
 /* Everybody who waits is told. */
 void waiters_tell(struct run *run);
-void waiters_wake(struct run *run); /* likewise, of those who wait for a time only */
+void waiters_wake(struct run *run); /* the same for those who wait with a limit of time */

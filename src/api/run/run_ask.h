@@ -8,7 +8,7 @@ struct run;
 struct run_asking {
 	struct gate *gate; /* its calls may ask; NULL: they may not */
 	struct gate_handler handler;
-	json_t *open; /* what is not decided; NULL: it has not begun, or is over */
+	json_t *open; /* approvals that are not decided; NULL while the step does not run */
 };
 
 /* While the step runs. */

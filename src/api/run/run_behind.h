@@ -12,16 +12,13 @@ struct runs;
 
 /* It waits for input. */
 bool run_is_reading(const struct run *run);
-/* The run behind which @run waits to begin, when that is reading; or NULL. */
+/* The run behind which @run waits to begin, if that run waits for input; or NULL. */
 const struct run *run_reader(const struct run *run);
 
-/* It has begun to wait: whoever waits for a run behind it is told, and what is no run is refused.
- */
+/* @run has begun to wait for input: tell callers that wait for runs behind it, and refuse other
+ * operations that wait in the session's queue. */
 void run_tell_behind(struct run *run);
 
-/*
- * Is there a run of @session that is reading? Returns: 0. Errors: ERR_BUSY, with its id and what to
- * do.
- */
+/* Errors: ERR_BUSY when a run of @session waits for input, with its id and what to do. */
 int runs_check_reading(
 	struct runs *r, struct registry *registry, const char *session, struct err *err);

@@ -197,7 +197,7 @@ static int choose_runtime(const json_t *params, const struct runtime **out, stru
 	return err_hint(err, "there is: %s", runtime_names());
 }
 
-/* Its input stays open. What is given at once comes first. */
+/* Open the step's input. @text is what it reads first. */
 static int open_stdin_queue(
 	struct step_order *step, uv_loop_t *loop, const json_t *text, struct err *err)
 {
@@ -212,7 +212,7 @@ static int open_stdin_queue(
 		    : 0;
 }
 
-/* What the parameters of `step.run` say of the step itself. Owns: the caller lets it go. */
+/* Make the order of a step from the parameters of `step.run`. Owns: the caller lets it go. */
 static struct step_order *parse_step(const struct runs *r, const json_t *params, struct err *err)
 {
 	const json_t *code = param_get(params, "code"), *text = param_get(params, "stdin");
@@ -290,7 +290,7 @@ void run_interrupt(struct run *run, bool is_kill)
 	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->listener))
 		n = 0;
 	run->n_cancels += n;
-	run->is_reading = false; /* it is told anew, if it goes on with that */
+	run->is_reading = false; /* if it waits again, that is told again */
 	for (unsigned i = 0; i < n && run->has_started && !run->is_done; i++)
 		(void)registry_interrupt(run->registry, run->session, &err);
 	run_release(run);

@@ -222,7 +222,7 @@ static void drop(struct run *run)
 	count(run, run_bytes(run));
 }
 
-/* The oldest one that is done and holds what can be dropped; of @owner, when there is one. */
+/* The oldest run that is done and not dropped yet; one of @owner, if there is any. */
 static struct run *oldest(struct runs *r, const struct registry *owner)
 {
 	struct run *own = NULL, *any = NULL;
@@ -269,7 +269,7 @@ void run_count(struct run *run, size_t bytes)
 
 /* ---- finding ---- */
 
-/* What the caller's registry does not show is not there. */
+/* A run is visible if its session is visible in the caller's registry. */
 static bool is_visible(const struct run *run, struct registry *registry)
 {
 	struct registry_identity identity;

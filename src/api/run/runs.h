@@ -44,27 +44,23 @@ struct run_order {
 	const json_t *params;
 };
 
-/*
- * Start a run, and wait for it. @waiter->done may come before this returns.
- * Errors: those of registry_get(), ERR_NO_MEMORY; then `done` never comes.
- */
+/* Start a run, and wait for it. @waiter->done may be called before this returns. Errors: those of
+ * registry_identify(), ERR_RUNTIME, ERR_NO_MEMORY; then `done` is never called. */
 int runs_start(
 	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err);
 
-/*
- * The run of that id; the newest run of @session that made @step, an id or a start of one. What
- * @registry does not show is not there. Errors: ERR_NOT_FOUND.
- */
+/* The run of that id; or the newest run of @session that made the step whose id is or begins with
+ * @step. Only runs of sessions that @registry shows are found. Errors: ERR_NOT_FOUND. */
 struct run *runs_find(struct runs *r, struct registry *registry, const char *id, struct err *err);
 struct run *runs_find_step(struct runs *r, struct registry *registry, const char *session,
 	const char *step, struct err *err);
 
-/* Stop it as a limit would, asked again or with @is_kill at once; one that waits in line is not
- * begun. One that is done: nothing. */
+/* Stop the run as a limit would; if asked again, or with @is_kill, at once. A run that waits in
+ * line is withdrawn. A run that is done stays as it is. */
 void run_interrupt(struct run *run, bool is_kill);
 
-/* To write to: the input of a run that was started with stdin_open. Errors: ERR_USAGE, ERR_GONE:
- * NULL. */
+/* The input of a run that was started with stdin_open, to be written to. Returns: NULL and
+ * ERR_USAGE or ERR_GONE. */
 struct stdin_queue *run_stdin_queue(struct run *run, struct err *err);
 
 /* Its id is "r-" and random letters. */

@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-/* Nothing comes of waiting for it: it waits for an answer, or for input, or behind who does. */
+/* Waiting is of no use: the run waits for an approval or for input, or behind a run that does. */
 static bool is_stuck(const struct run *run)
 {
 	return json_array_size(run->asking.open) > 0 || run_is_reading(run) || run_reader(run);
@@ -76,7 +76,7 @@ static void unhang(struct waiter *waiter)
 	waiter->run = NULL;
 }
 
-/* Tell @waiter, which hangs on none, what there is. */
+/* Answer @waiter, which has been taken off the run's list. */
 static void answer(struct run *run, const struct waiter *waiter)
 {
 	json_t *record = NULL;
@@ -152,7 +152,7 @@ void waiters_wake(struct run *run)
 		struct waiter *next = waiter->next;
 		if (waiter->timer) {
 			waiter_leave(waiter);
-			/* Whoever was told may have gone, or come. */
+			/* Whoever was told may have changed the list. */
 			next = run->waiters;
 		}
 		waiter = next;

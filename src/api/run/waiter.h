@@ -19,13 +19,14 @@ struct waiter {
 	void (*event)(void *arg, const json_t *event);
 	void (*done)(void *arg, const json_t *record, const struct err *err);
 
-	struct run *run; /* the rest is the run's; NULL: it waits for none */
+	struct run *run; /* from here on for waiter.c only; NULL while it does not wait */
 	struct waiter *next;
 	uv_timer_t *timer;
 };
 
-/* Wait @wait_ms at most (0: not at all). `done` may come before this returns. Errors:
- * ERR_NO_MEMORY; then it never comes. */
+/* Wait for @run, at most @wait_ms (0: not at all). `done` may be called before this returns.
+ * Errors: ERR_NO_MEMORY; then it is never called. */
 int waiter_await(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
-/* Have `done` now, with what there is. It may wait for none. */
+/* Stop waiting: `done` is called now, with what there is. Nothing happens if @waiter does not wait.
+ */
 void waiter_leave(struct waiter *waiter);

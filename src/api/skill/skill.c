@@ -32,7 +32,7 @@ enum {
 	SKILL_RANK_MAX = 64, /* more is as good */
 };
 
-/* What the step gives when it came to its end: a test that leaves early has not passed. */
+/* The value of the step if it came to its end: a test that exits early has not passed. */
 #define PASSED "retort: the test passed"
 
 #define TAINTED "the session has read what others wrote"
@@ -278,7 +278,8 @@ static bool is_of_test(const struct skills *s, const char *session)
 	return false;
 }
 
-/* Whose it is, and what it has seen. Returns: false: it was refused. */
+/* May this session propose skills: whose is it, and is it tainted? Returns: false if the call was
+ * refused. */
 static bool may_propose(struct skills *s, struct gate_call *call)
 {
 	const char *why = !s->store.is_writable ? "retort.skills.save: skills are read-only here"
@@ -377,7 +378,8 @@ static bool on_call(void *arg, struct gate_call *call)
 	return true;
 }
 
-/* The step that proposed it is over. What runs comes to its end, and is not kept. */
+/* The step that proposed the skill is over. A test that runs is stopped, and the skill is not kept.
+ */
 static void on_cancel(void *arg, struct gate_call *call)
 {
 	struct skills *s = arg;

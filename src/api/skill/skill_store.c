@@ -128,7 +128,8 @@ static const char *ending_of(const char *runtime)
 
 /* ---- writing ---- */
 
-/* A file of that content under a name that nobody looks for. Returns: 0, or negative errno. */
+/* Write a file of that content under a name that nobody looks for. Returns: 0, or negative errno.
+ */
 static int write_aside(const struct skill_store *s, const char *aside, const char *text)
 {
 	cleanup_fd int fd = openat(
@@ -143,7 +144,8 @@ static int write_aside(const struct skill_store *s, const char *aside, const cha
 	return r;
 }
 
-/* A new name with that content, or none: link() never replaces, and follows nothing. */
+/* Write a new file, completely or not at all: linkat() neither replaces a file nor follows a link.
+ */
 static int put_file(const struct skill_store *s, const char *file, const char *text)
 {
 	char aside[FILE_BYTES];
@@ -179,7 +181,8 @@ int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill,
 		return err_set(err, ERR_NO_MEMORY, "no memory for a skill");
 	file_name(code_file, skill->name, ending_of(skill->runtime));
 	file_name(about_file, skill->name, about_ending);
-	/* The code comes last: what has none is no skill. The sidecar's name is the lock. */
+	/* The code comes last: without code there is no skill. Whoever creates NAME.json has
+	 * reserved the name. */
 	int r = put_file(s, about_file, text);
 	free(text);
 	if (r == 0 && (r = put_file(s, code_file, skill->code)) < 0)
@@ -230,7 +233,8 @@ static json_t *make_row(const struct skill_store *s, const struct found *found)
 	return row;
 }
 
-/* The skill whose code this file is. Returns: false when it is none. */
+/* The skill whose code is in the file of this name. Returns: false when it is not the name of such
+ * a file. */
 static bool find_skill(const char *file, struct found *out)
 {
 	struct err err;
