@@ -49,7 +49,7 @@ static json_t *label_json(const struct labels *all, uint32_t id)
 
 int run_add_value(struct run *r, json_t *line, const char *name, const char *text, struct err *err)
 {
-	char digest[RECORD_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 	int rc = text ? run_record_value(&r->record, text, digest, err) : 0;
 	if (rc == 0)
 		(void)json_object_set_new(line, name, text ? json_string(digest) : json_null());

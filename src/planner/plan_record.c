@@ -5,20 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { RECORD_MAX_BYTES = 64 << 20, READ_BYTES = 1 << 16, PATH_BYTES = 4096 };
-
-static void digest(const char *text, size_t bytes, char out[RECORD_DIGEST_BYTES])
-{
-	unsigned char hash[crypto_hash_sha256_BYTES];
-	(void)crypto_hash_sha256(hash, (const unsigned char *)text, bytes);
-	(void)sodium_bin2hex(out, RECORD_DIGEST_BYTES, hash, sizeof hash);
-}
 
 static int open_both(struct plan_record *r, const char *path, int flags, struct err *err)
 {
@@ -85,7 +77,7 @@ static int read_lines(struct plan_record *r, char *text, size_t bytes, struct er
 	if (!r->known)
 		return err_set(err, ERR_NO_MEMORY, "plan: no memory for the record");
 	for (char *at = text, *end = text + bytes; at < end;) {
-		char *stop = memchr(at, '\n', (size_t)(end - at)), now[RECORD_DIGEST_BYTES];
+		char *stop = memchr(at, '\n', (size_t)(end - at)), now[DIGEST_BYTES];
 		if (!stop)
 			return damaged(err, r->n_known + 1, "is cut");
 		json_t *line = json_loadb(at, (size_t)(stop - at), JSON_REJECT_DUPLICATES, NULL);
@@ -100,7 +92,7 @@ static int read_lines(struct plan_record *r, char *text, size_t bytes, struct er
 		r->known[r->n_known] = strndup(at, (size_t)(stop - at));
 		if (!r->known[r->n_known++])
 			return err_set(err, ERR_NO_MEMORY, "plan: no memory for the record");
-		digest(at, (size_t)(stop - at), now);
+		digest_text(now, at, (size_t)(stop - at));
 		memcpy(r->before, now, sizeof now);
 		at = stop + 1;
 	}
@@ -110,7 +102,7 @@ static int read_lines(struct plan_record *r, char *text, size_t bytes, struct er
 
 static int read_values(struct plan_record *r, const char *path, struct err *err)
 {
-	char beside[PATH_BYTES], now[RECORD_DIGEST_BYTES];
+	char beside[PATH_BYTES], now[DIGEST_BYTES];
 	cleanup_buf struct buf text = BUF_INIT(RECORD_MAX_BYTES);
 	snprintf(beside, sizeof beside, "%s.values", path);
 	int rc = read_all(beside, &text, err);
@@ -127,7 +119,7 @@ static int read_values(struct plan_record *r, const char *path, struct err *err)
 			json_decref(one);
 			return damaged(err, n, "of its values is not text");
 		}
-		digest(json_string_value(one), json_string_length(one), now);
+		digest_text(now, json_string_value(one), json_string_length(one));
 		(void)json_object_set_new(r->values, now, one);
 		at = stop + 1;
 	}
@@ -200,9 +192,9 @@ static int write_line(int fd, const char *text, struct err *err)
 }
 
 int run_record_value(
-	struct plan_record *r, const char *text, char out[RECORD_DIGEST_BYTES], struct err *err)
+	struct plan_record *r, const char *text, char out[DIGEST_BYTES], struct err *err)
 {
-	digest(text, strlen(text), out);
+	digest_text(out, text, strlen(text));
 	if (json_object_get(r->values, out))
 		return 0;
 	json_t *value = json_string(text);
@@ -236,7 +228,7 @@ int run_record_line(struct plan_record *r, json_t *line, struct err *err)
 		rc = write_line(r->fd, text, err);
 	/* In a replay, the next line refers to the line of the record, not to the new one. */
 	const char *kept = is_known && rc == 0 ? r->known[r->n_lines] : text;
-	digest(kept, strlen(kept), r->before);
+	digest_text(r->before, kept, strlen(kept));
 	r->n_lines++;
 	free(text);
 	return rc;
@@ -247,7 +239,7 @@ json_t *run_record_next(const struct plan_record *r)
 	return r->n_lines < r->n_known ? json_loads(r->known[r->n_lines], 0, NULL) : NULL;
 }
 
-const char *run_record_text(const struct plan_record *r, const char *digest_text)
+const char *run_record_text(const struct plan_record *r, const char *digest)
 {
-	return digest_text ? json_string_value(json_object_get(r->values, digest_text)) : NULL;
+	return digest ? json_string_value(json_object_get(r->values, digest)) : NULL;
 }

@@ -3,12 +3,11 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/err.h"
 
 #include <jansson.h>
 #include <stdbool.h>
-
-enum { RECORD_DIGEST_BYTES = 65 };
 
 /*
  * A hash chain: one line of canonical JSON per event, each with the SHA-256 of the line before in
@@ -20,7 +19,7 @@ enum { RECORD_DIGEST_BYTES = 65 };
  */
 struct plan_record {
 	int fd, values_fd; /* -1: not written */
-	char before[RECORD_DIGEST_BYTES];
+	char before[DIGEST_BYTES];
 	size_t n_lines;
 	char **known; /* the lines of the record that is run again */
 	size_t n_known;
@@ -42,7 +41,7 @@ void run_record_done(struct plan_record *r);
 
 /* Keep a text among the values. Returns: 0 with its digest, negative errno. */
 int run_record_value(
-	struct plan_record *r, const char *text, char out[RECORD_DIGEST_BYTES], struct err *err);
+	struct plan_record *r, const char *text, char out[DIGEST_BYTES], struct err *err);
 
 /* Add a line. @line is released. Returns: 0, or negative errno: cannot be written, or differs. */
 int run_record_line(struct plan_record *r, json_t *line, struct err *err);

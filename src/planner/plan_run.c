@@ -74,7 +74,7 @@ static int cut(struct run *r, struct err *err)
 
 static int end(struct run *r, enum vm_state state, struct err *err)
 {
-	char printed[RECORD_DIGEST_BYTES];
+	char printed[DIGEST_BYTES];
 	int rc = run_record_value(&r->record, buf_str(&r->printed), printed, err);
 	if (rc < 0)
 		return rc;

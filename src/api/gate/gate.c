@@ -539,9 +539,7 @@ int gate_open(struct gate **out, const struct gate_config *config, struct err *e
 	g->config = *config;
 	(void)uv_timer_init(config->loop, &g->timer);
 	g->timer.data = g;
-	int r = gate_ask_init(err);
-	if (r == 0)
-		r = open_catalog(g, err);
+	int r = open_catalog(g, err);
 	if (r == 0)
 		r = gate_count_open(g, err);
 	*out = g;

@@ -9,11 +9,14 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/gate/inside.h"
+
+#include "base/id.h"
 #include "tool/approval.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { ID_BYTES = 2 + 26 + 1 };
 
 const char *gate_call_name(const struct gate_call *call)
 {
@@ -42,20 +45,6 @@ const json_t *gate_call_arguments(const struct gate_call *call)
 
 /* ---- asking ---- */
 
-int gate_ask_init(struct err *err)
-{
-	return sodium_init() < 0 ? err_set(err, ERR_INTERNAL, "libsodium does not start") : 0;
-}
-
-static void new_id(char id[GATE_ID_BYTES])
-{
-	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-	memcpy(id, "a-", 2);
-	for (size_t i = 2; i < GATE_ID_BYTES - 4; i++)
-		id[i] = digits[randombytes_random() & 31];
-	id[GATE_ID_BYTES - 4] = '\0';
-}
-
 static bool is_of(const struct gate_handler *h, const struct gate_call *call)
 {
 	return call->session[0] && (!h->session[0] || strcmp(h->session, call->session) == 0);
@@ -67,7 +56,7 @@ bool gate_ask(struct gate_call *call)
 	struct gate_handler *h = g->handlers;
 	call->state = GATE_ASKING;
 	call->was_tainted = gate_call_is_tainted(call);
-	new_id(call->id);
+	id_make(call->id, ID_BYTES, "a-");
 	for (; h; h = h->next)
 		if (is_of(h, call) && h->ask) {
 			call->handler = h;

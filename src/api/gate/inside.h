@@ -76,7 +76,6 @@ void gate_decide(struct gate_call *call);
 void gate_perform(struct gate_call *call, const struct catalog_tool *t);
 
 /* gate_handler.c */
-int gate_ask_init(struct err *err);
 /* Offer the call to handlers: to ask about it, or to answer it. Returns: false when no handler
  * takes it. */
 bool gate_ask(struct gate_call *call);

@@ -14,11 +14,11 @@
 #include "base/json.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/digest.h"
 #include "registry/history.h"
 #include "registry/registry.h"
 #include "tool/catalog_search.h"
 
-#include <sodium.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,20 +128,13 @@ static void fail(struct proposal *p, const char *name, const struct err *err)
 
 /* ---- keeping ---- */
 
-static void digest_of(const char *text, char out[2 * crypto_hash_sha256_BYTES + 1])
-{
-	unsigned char hash[crypto_hash_sha256_BYTES];
-	(void)crypto_hash_sha256(hash, (const unsigned char *)text, strlen(text));
-	(void)sodium_bin2hex(out, 2 * sizeof hash + 1, hash, sizeof hash);
-}
-
 /* Where it is from. Owns: the caller. */
 static json_t *describe(const struct proposal *p, const char *test_step)
 {
-	char digest[2 * crypto_hash_sha256_BYTES + 1], when[TIME_BYTES];
+	char digest[DIGEST_BYTES], when[TIME_BYTES];
 	time_t now = time(NULL);
 	struct tm utc;
-	digest_of(text_of(p, "source"), digest);
+	digest_text(digest, text_of(p, "source"), strlen(text_of(p, "source")));
 	(void)strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s}", "name",
 		text_of(p, "name"), "sha256", digest, "kept", when, "session", p->from, "after",
@@ -398,12 +391,8 @@ static void on_cancel(void *arg, struct gate_call *call)
 
 int skills_open(struct skills **out, const char *spec, struct err *err)
 {
-	struct skills *s = calloc(1, sizeof *s);
+	struct skills *s = xnew(struct skills);
 	*out = NULL;
-	if (!s || sodium_init() < 0) {
-		free(s);
-		return err_set(err, ERR_NO_MEMORY, "no memory for skills");
-	}
 	int r = skill_store_open(&s->store, spec, err);
 	if (r < 0) {
 		skill_store_close(&s->store);

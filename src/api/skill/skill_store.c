@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "tool/catalog.h"
 #include "tool/identifier.h"
 
@@ -19,7 +20,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,35 +128,10 @@ static const char *ending_of(const char *runtime)
 
 /* ---- writing ---- */
 
-/* Write a file of that content under a name that nobody looks for. Returns: 0, or negative errno.
- */
-static int write_aside(const struct skill_store *s, const char *aside, const char *text)
-{
-	cleanup_fd int fd = openat(
-		s->dir_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
-	if (fd < 0)
-		return -errno;
-	int r = fd_write_all(fd, text, strlen(text));
-	if (r == 0 && (fchmod(fd, MODE) < 0 || fsync(fd) < 0))
-		r = -errno;
-	if (r < 0)
-		(void)unlinkat(s->dir_fd, aside, 0);
-	return r;
-}
-
-/* Write a new file, completely or not at all: linkat() neither replaces a file nor follows a link.
- */
+/* Write a new file, completely or not at all. */
 static int put_file(const struct skill_store *s, const char *file, const char *text)
 {
-	char aside[FILE_BYTES];
-	snprintf(aside, sizeof aside, ".retort-%08x%08x", randombytes_random(),
-		randombytes_random());
-	int r = write_aside(s, aside, text);
-	if (r < 0)
-		return r;
-	r = linkat(s->dir_fd, aside, s->dir_fd, file, 0) < 0 ? -errno : 0;
-	(void)unlinkat(s->dir_fd, aside, 0);
-	return r;
+	return file_put(s->dir_fd, file, text, strlen(text), MODE, FILE_PUT_NEW | FILE_PUT_SYNC);
 }
 
 static int explain(int r, const char *name, struct err *err)
@@ -187,8 +162,6 @@ int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill,
 	free(text);
 	if (r == 0 && (r = put_file(s, code_file, skill->code)) < 0)
 		(void)unlinkat(s->dir_fd, about_file, 0);
-	if (r == 0)
-		(void)fsync(s->dir_fd);
 	return r == 0 ? 0 : explain(r, skill->name, err);
 }
 
@@ -196,16 +169,15 @@ int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill,
 
 static json_t *read_about(const struct skill_store *s, const char *name)
 {
-	cleanup_buf struct buf text = BUF_INIT(ABOUT_BYTES + 1);
+	cleanup_buf struct buf text = BUF_INIT(ABOUT_BYTES);
 	char file[FILE_BYTES];
 	struct stat st;
 	file_name(file, name, about_ending);
 	cleanup_fd int fd = openat(s->dir_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char *at = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-		? buf_reserve(&text, ABOUT_BYTES)
+	bool is_there = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	return is_there && file_read_fd(&text, fd) == 0
+		? json_loadb(buf_str(&text), text.bytes, 0, NULL)
 		: NULL;
-	ssize_t n = at ? fd_read_all(fd, at, ABOUT_BYTES) : -1;
-	return n < 0 ? NULL : json_loadb(at, (size_t)n, 0, NULL);
 }
 
 /* What @about says under @key, fit to be shown. */
