@@ -17,10 +17,9 @@ int install_find(struct install *out, struct err *err)
 	};
 	char dir[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
-	if (n < 0) {
-		int r = err_sys(err, ERR_BOX, errno, "read /proc/self/exe");
-		return err_hint(err, "retort needs /proc mounted"), r;
-	}
+	if (n < 0)
+		return err_fail_sys(
+			err, ERR_BOX, errno, "retort needs /proc mounted", "read /proc/self/exe");
 	dir[n] = '\0';
 	char *slash = strrchr(dir, '/');
 	if (slash)

@@ -54,9 +54,8 @@ int runtime_absolute_path(const char *path, char out[PATH_MAX], struct err *err)
 
 static int no_installation(const struct runtime_kind *kind, const char *path, struct err *err)
 {
-	int r = err_set(
-		err, ERR_RUNTIME, "%s belongs to no installation of %s", path, kind->language);
-	return err_hint(err, "%s", kind->hint), r;
+	return err_fail(err, ERR_RUNTIME, kind->hint, "%s belongs to no installation of %s", path,
+		kind->language);
 }
 
 bool runtime_is_installation(const struct runtime_kind *kind, const char *prefix)
@@ -116,9 +115,7 @@ int runtime_bind_installation(const struct runtime_kind *kind, struct runtime_st
 
 int runtime_not_found(const struct runtime_kind *kind, const char *path, struct err *err)
 {
-	int r = err_set(err, ERR_RUNTIME, "no %s at %s", kind->language, path);
-	err_hint(err, "%s", kind->missing);
-	return r;
+	return err_fail(err, ERR_RUNTIME, kind->missing, "no %s at %s", kind->language, path);
 }
 
 /* Explain why an existing path cannot be used: a dangling link, or a directory that this user may

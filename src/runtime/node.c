@@ -33,8 +33,9 @@ static int find_in_rootfs(const struct runtime_request *req, char out[PATH_MAX],
 {
 	cleanup_fd int root = open(req->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return err_sys(err, ERR_NOT_FOUND, errno, "--rootfs %s", req->rootfs),
-		       err_hint(err, "name the directory of a root file system: it holds usr/");
+		return err_fail_sys(err, ERR_NOT_FOUND, errno,
+			"name the directory of a root file system: it holds usr/", "--rootfs %s",
+			req->rootfs);
 	const char *const asked[] = {req->interpreter, NULL};
 	const char *const *paths = req->interpreter ? asked : kind.usual;
 	for (size_t i = 0; paths[i]; i++) {
@@ -67,17 +68,16 @@ static int add_arguments(const struct runtime_request *req, const char *node,
 
 static int node_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
-	char node[PATH_MAX], drivers[PATH_MAX], threads[64];
+	char node[PATH_MAX], threads[64];
 	int r = req->rootfs ? find_in_rootfs(req, node, err)
 			    : runtime_find(&kind, req->interpreter, node, err);
 	if (r == 0 && !req->rootfs)
 		r = runtime_bind_installation(&kind, out, node, err);
 	if (r < 0)
 		return r;
-	snprintf(drivers, sizeof drivers, "%s/node", req->drivers_dir);
-	r = runtime_bind(out, drivers, "/retort/node", err);
+	r = runtime_bind_driver(req, out, "node", "/retort/node", err);
 	if (r < 0)
-		return err_hint(err, "install retort again: its parts must stay together"), r;
+		return r;
 	uint64_t n_threads = (req->cpu_milli + 999) / 1000;
 	snprintf(threads, sizeof threads, "UV_THREADPOOL_SIZE=%u",
 		(unsigned)MIN(MAX(n_threads, UV_THREADS_MIN), UV_THREADS_MAX));

@@ -47,8 +47,9 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	const char *path = req->interpreter ? req->interpreter : "/usr/bin/python3";
 	cleanup_fd int root = open(req->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return err_sys(err, ERR_NOT_FOUND, errno, "--rootfs %s", req->rootfs),
-		       err_hint(err, "name the directory of a root file system: it holds usr/");
+		return err_fail_sys(err, ERR_NOT_FOUND, errno,
+			"name the directory of a root file system: it holds usr/", "--rootfs %s",
+			req->rootfs);
 	cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return runtime_not_found(&kind, path, err);
@@ -115,7 +116,7 @@ static int add_environment(
 static int python_start(
 	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
-	char python[PATH_MAX], drivers[PATH_MAX];
+	char python[PATH_MAX];
 	int r = req->rootfs ? check_rootfs(req, python, err)
 			    : runtime_find(&kind, req->interpreter, python, err);
 	if (r == 0 && !req->rootfs)
@@ -124,10 +125,9 @@ static int python_start(
 		r = bind_venv_base(out, python, err);
 	if (r < 0)
 		return r;
-	snprintf(drivers, sizeof drivers, "%s/python", req->drivers_dir);
-	r = runtime_bind(out, drivers, DRIVER_PLACE, err);
+	r = runtime_bind_driver(req, out, "python", DRIVER_PLACE, err);
 	if (r < 0)
-		return err_hint(err, "install retort again: its parts must stay together"), r;
+		return r;
 	const char *const argv[] = {python, "-s", "-S", "-B", DRIVER_PLACE "/main.py", "3"};
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(argv); i++)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", argv[i]);

@@ -5,6 +5,7 @@
 #include "runtime/start.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,19 @@ int runtime_bind(struct runtime_start *start, const char *path, const char *dst,
 	strcpy(bind->dst, dst);
 	start->n_binds++;
 	return 0;
+}
+
+int runtime_bind_driver(const struct runtime_request *req, struct runtime_start *start,
+	const char *name, const char *dst, struct err *err)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof path, "%s/%s", req->drivers_dir, name);
+	int r = n > 0 && n < PATH_MAX
+		? runtime_bind(start, path, dst, err)
+		: err_set(err, ERR_LIMIT, "path is too long: %.100s…", req->drivers_dir);
+	if (r < 0)
+		(void)err_hint(err, "install retort again: its parts must stay together");
+	return r;
 }
 
 int runtime_add(char **list, size_t max, struct err *err, const char *fmt, ...)

@@ -30,14 +30,12 @@ static int check_shell(const struct runtime_request *req, struct err *err)
 static int shell_start(
 	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
-	char drivers[PATH_MAX];
 	int r = check_shell(req, err);
 	if (r < 0)
 		return r;
-	snprintf(drivers, sizeof drivers, "%s/shell", req->drivers_dir);
-	r = runtime_bind(out, drivers, "/retort/shell", err);
+	r = runtime_bind_driver(req, out, "shell", "/retort/shell", err);
 	if (r < 0)
-		return err_hint(err, "install retort again: its parts must stay together"), r;
+		return r;
 	r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", "/retort/shell/retort-shell");
 	return r < 0 ? r : runtime_add_environment(req, NULL, 0, out, err);
 }

@@ -28,25 +28,21 @@ static int check_rootfs(const char *rootfs, struct err *err)
 		if (is_there)
 			return 0;
 	}
-	int r = err_set(err, ERR_RUNTIME, "no libsqlite3.so.0 in %s", rootfs);
-	return err_hint(err, "install it there (Debian: libsqlite3-0)"), r;
+	return err_fail(err, ERR_RUNTIME, "install it there (Debian: libsqlite3-0)",
+		"no libsqlite3.so.0 in %s", rootfs);
 }
 
 static int sql_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
-	char drivers[PATH_MAX];
-	if (req->interpreter) {
-		int r = err_set(err, ERR_USAGE, "--python %s: sql has no interpreter to choose",
-			req->interpreter);
-		return err_hint(err, "leave the option out"), r;
-	}
+	if (req->interpreter)
+		return err_fail(err, ERR_USAGE, "leave the option out",
+			"--python %s: sql has no interpreter to choose", req->interpreter);
 	int r = req->rootfs ? check_rootfs(req->rootfs, err) : 0;
 	if (r < 0)
 		return r;
-	snprintf(drivers, sizeof drivers, "%s/sql", req->drivers_dir);
-	r = runtime_bind(out, drivers, "/retort/sql", err);
+	r = runtime_bind_driver(req, out, "sql", "/retort/sql", err);
 	if (r < 0)
-		return err_hint(err, "install retort again: its parts must stay together"), r;
+		return r;
 	r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "/retort/sql/retort-sql");
 	return r < 0 ? r : runtime_add_environment(req, NULL, 0, out, err);
 }

@@ -27,5 +27,9 @@ bool runtime_is_in_box(const char *path);
  */
 int runtime_bind(struct runtime_start *start, const char *path, const char *dst, struct err *err);
 
+/* The same of what retort has installed as @name, to @dst; a failure says to install it again. */
+int runtime_bind_driver(const struct runtime_request *req, struct runtime_start *start,
+	const char *name, const char *dst, struct err *err);
+
 /* Append to argv or envp (@max entries of @list). Errors: ERR_LIMIT, ERR_NO_MEMORY. */
 int runtime_add(char **list, size_t max, struct err *err, const char *fmt, ...) attr_printf(4, 5);

@@ -70,9 +70,8 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 		ssize_t n = fd_send(link->fd, req, bytes, spawn->fds, WIRE_SPAWN_FDS);
 		r = n < 0 ? err_sys(err, ERR_GONE, (int)-n, "ask init for %s", spawn->argv[0]) : 0;
 	} else {
-		err_set(err, ERR_LIMIT, "arguments and variables are over %d KiB",
-			WIRE_TEXT_BYTES >> 10);
-		r = err_hint(err, "pass large data as a file: -v data.txt:/data.txt");
+		r = err_fail(err, ERR_LIMIT, "pass large data as a file: -v data.txt:/data.txt",
+			"arguments and variables are over %d KiB", WIRE_TEXT_BYTES >> 10);
 	}
 	free(req);
 	return r;
