@@ -84,6 +84,8 @@ int buf_add(struct buf *b, const char *text)
 int buf_addf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
+	if (b->error)
+		return b->error;
 	va_start(ap, fmt);
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);

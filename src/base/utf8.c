@@ -96,11 +96,15 @@ size_t utf8_count(const void *data, size_t bytes)
 	return n_characters;
 }
 
-static int undo_append(struct buf *out, size_t old_bytes, int rc)
+/* All that was appended behind @old_bytes, or nothing and the error. Returns: buf_error(). */
+static int all_or_nothing(struct buf *out, size_t old_bytes)
 {
-	buf_cut(out, old_bytes);
-	buf_fail(out, rc);
-	return rc;
+	int r = buf_error(out);
+	if (r < 0) {
+		buf_cut(out, old_bytes);
+		buf_fail(out, r);
+	}
+	return r;
 }
 
 int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_replaced)
@@ -117,22 +121,18 @@ int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_repla
 			n_good += n;
 			continue;
 		}
-		int rc = n_good > 0 ? buf_append(out, at, n_good) : 0;
-		if (rc == 0)
-			rc = buf_append(out, "\xef\xbf\xbd", 3);
-		if (rc < 0)
-			return undo_append(out, old_bytes, rc);
+		buf_append(out, at, n_good);
+		buf_add(out, "\xef\xbf\xbd");
 		at += n_good + n;
 		bytes -= n_good + n;
 		n_good = 0;
 		n_bad++;
 	}
-	int rc = buf_append(out, at, n_good);
-	if (rc < 0)
-		return undo_append(out, old_bytes, rc);
-	if (n_replaced)
+	buf_append(out, at, n_good);
+	int r = all_or_nothing(out, old_bytes);
+	if (n_replaced && r == 0)
 		*n_replaced += n_bad;
-	return 0;
+	return r;
 }
 
 /* How many bytes stand in a JSON string as they are. */
@@ -240,34 +240,33 @@ bool utf8_has_invisible(const void *data, size_t bytes)
 	return false;
 }
 
-static int escape_one(struct buf *out, const char *at, size_t n, int32_t c, enum utf8_lines lines)
+static void escape_one(struct buf *out, const char *at, size_t n, int32_t c, enum utf8_lines lines)
 {
-	int rc = 0;
-	if (c >= 0 && lines == UTF8_KEEP_LINES && (c == '\n' || c == '\t'))
-		return buf_append(out, at, n);
-	if (c >= 0 && (is_layout(c) || is_invisible(c)))
-		return buf_addf(out, c > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)c);
-	if (c >= 0 && is_control(c))
-		return buf_addf(out, "\\x%02x", (unsigned)c);
-	if (c >= 0)
-		return buf_append(out, at, n);
-	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = buf_addf(out, "\\x%02x", (unsigned)(unsigned char)at[i]);
-	return rc;
+	bool is_kept = lines == UTF8_KEEP_LINES && (c == '\n' || c == '\t');
+	if (c < 0)
+		for (size_t i = 0; i < n; i++)
+			buf_addf(out, "\\x%02x", (unsigned)(unsigned char)at[i]);
+	else if (!is_kept && (is_layout(c) || is_invisible(c)))
+		buf_addf(out, c > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)c);
+	else if (!is_kept && is_control(c))
+		buf_addf(out, "\\x%02x", (unsigned)c);
+	else
+		buf_append(out, at, n);
 }
 
 int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum utf8_lines lines)
 {
 	const char *at = data;
 	size_t old_bytes = out->bytes;
-	for (int32_t c, before = 0; bytes > 0; before = c) {
+	for (int32_t c, before = 0; bytes > 0 && buf_error(out) == 0; before = c) {
 		size_t n = utf8_decode(at, bytes, &c);
 		bool is_spelled = lines == UTF8_KEEP_LINES && is_spelling(before, c);
-		int rc = is_spelled ? buf_append(out, at, n) : escape_one(out, at, n, c, lines);
-		if (rc < 0)
-			return undo_append(out, old_bytes, rc);
+		if (is_spelled)
+			buf_append(out, at, n);
+		else
+			escape_one(out, at, n, c, lines);
 		at += n;
 		bytes -= n;
 	}
-	return 0;
+	return all_or_nothing(out, old_bytes);
 }

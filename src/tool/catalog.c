@@ -72,8 +72,8 @@ void catalog_clean(struct buf *out, const char *text, size_t bytes)
 	while (bytes > 0) {
 		int32_t c;
 		size_t n = utf8_decode(text, bytes, &c);
-		if (c >= 0 && !is_hidden(c) && buf_append(out, text, n) < 0)
-			return;
+		if (c >= 0 && !is_hidden(c))
+			buf_append(out, text, n);
 		text += n;
 		bytes -= n;
 	}

@@ -107,7 +107,7 @@ static int on_enum(struct fit *f, const json_t *word, const json_t *value, int d
 			return 0;
 		char *text = json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
 		if (text)
-			(void)buf_addf(&all, "%s%s", i > 0 ? ", " : "", text);
+			buf_addf(&all, "%s%s", i > 0 ? ", " : "", text);
 		free(text);
 	}
 	return bad(f, "it has to be one of ", buf_str(&all));

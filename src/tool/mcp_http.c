@@ -191,7 +191,9 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	if (!p->is_stream && p->is_standing)
 		return -1;
 	if (!p->is_stream)
-		return buf_append(&p->body, data, bytes) < 0 ? -1 : 0;
+		buf_append(&p->body, data, bytes);
+	if (!p->is_stream)
+		return buf_error(&p->body);
 	h->n_inside++;
 	r = sse_feed(&p->sse, data, bytes, &loss.err);
 	if (r < 0 && !p->is_done) {

@@ -284,7 +284,8 @@ static int add_bearer(const struct reader *r, struct draft *d)
 	if (!key || !*key)
 		return bad(r, "bearer_token_env_var", "the variable is not set");
 	struct server_pair *list = shelf_take(r->shelf, (headers->n + 1) * sizeof *list);
-	if (!list || buf_addf(&text, "Bearer %s", key) < 0)
+	buf_addf(&text, "Bearer %s", key);
+	if (!list || buf_error(&text) < 0)
 		return no_memory(r->err);
 	for (size_t i = 0; i < headers->n; i++)
 		list[i] = headers->item[i];

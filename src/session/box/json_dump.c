@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/box/json_dump.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -49,17 +50,21 @@ static const char *const escapes[256] = {
 	['\\'] = "\\\\",
 };
 
-static int put_string(struct buf *out, const char *text, size_t bytes)
+static void put_string(struct buf *out, const char *text, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
 	size_t need = bytes + 2;
-	if (!utf8_is_valid(text, bytes))
-		return -EILSEQ;
+	if (!utf8_is_valid(text, bytes)) {
+		buf_fail(out, -EILSEQ);
+		return;
+	}
 	for (const unsigned char *p = at; p < end; p++)
 		need += escapes[*p] ? strlen(escapes[*p]) - 1 : 0;
 	char *to = buf_reserve(out, need);
-	if (!to)
-		return need > out->max_bytes - out->bytes ? -E2BIG : -ENOMEM;
+	if (!to) {
+		buf_fail(out, need > out->max_bytes - out->bytes ? -E2BIG : -ENOMEM);
+		return;
+	}
 	*to++ = '"';
 	while (at < end) {
 		const unsigned char *plain = at;
@@ -72,27 +77,28 @@ static int put_string(struct buf *out, const char *text, size_t bytes)
 	}
 	*to = '"';
 	buf_grown(out, need);
-	return 0;
 }
 
-static int put_number(struct buf *out, const json_t *json)
+static void put_number(struct buf *out, const json_t *json)
 {
 	char text[NUMBER_BYTES];
 	size_t n = json_dumpb(json, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT);
-	return n > 0 && n <= sizeof text ? buf_append(out, text, n) : -EINVAL;
+	if (n > 0 && n <= sizeof text)
+		buf_append(out, text, n);
+	else
+		buf_fail(out, -EINVAL);
 }
 
-static int put(struct buf *out, const json_t *json, size_t flags);
+static void put(struct buf *out, const json_t *json, size_t flags);
 
-static int put_array(struct buf *out, const json_t *json, size_t flags)
+static void put_array(struct buf *out, const json_t *json, size_t flags)
 {
-	int r = buf_add(out, "[");
-	for (size_t i = 0; r == 0 && i < json_array_size(json); i++) {
-		r = i > 0 ? buf_add(out, ",") : 0;
-		if (r == 0)
-			r = put(out, json_array_get(json, i), flags);
+	buf_add(out, "[");
+	for (size_t i = 0; buf_error(out) == 0 && i < json_array_size(json); i++) {
+		buf_add(out, i > 0 ? "," : "");
+		put(out, json_array_get(json, i), flags);
 	}
-	return r < 0 ? r : buf_add(out, "]");
+	buf_add(out, "]");
 }
 
 static int by_name(const void *a, const void *b)
@@ -100,57 +106,56 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int put_members(struct buf *out, const json_t *json, const char **names, size_t flags)
+static void put_object(struct buf *out, const json_t *json, size_t flags)
 {
+	const char **names = calloc(json_object_size(json) + 1, sizeof *names);
 	size_t n = 0;
-	void *at = json_object_iter((json_t *)(uintptr_t)json);
-	for (; at; at = json_object_iter_next((json_t *)(uintptr_t)json, at))
+	if (!names) {
+		buf_fail(out, -ENOMEM);
+		return;
+	}
+	void *at = json_object_iter(json_unconst(json));
+	for (; at; at = json_object_iter_next(json_unconst(json), at))
 		names[n++] = json_object_iter_key(at);
 	if (flags & JSON_SORT_KEYS)
 		qsort(names, n, sizeof *names, by_name);
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = i > 0 ? buf_add(out, ",") : 0;
-		if (r == 0)
-			r = put_string(out, names[i], strlen(names[i]));
-		if (r == 0)
-			r = buf_add(out, ":");
-		if (r == 0)
-			r = put(out, json_object_get(json, names[i]), flags);
+	buf_add(out, "{");
+	for (size_t i = 0; buf_error(out) == 0 && i < n; i++) {
+		buf_add(out, i > 0 ? "," : "");
+		put_string(out, names[i], strlen(names[i]));
+		buf_add(out, ":");
+		put(out, json_object_get(json, names[i]), flags);
 	}
-	return r;
-}
-
-static int put_object(struct buf *out, const json_t *json, size_t flags)
-{
-	const char **names = calloc(json_object_size(json) + 1, sizeof *names);
-	int r = names ? buf_add(out, "{") : -ENOMEM;
-	if (r == 0)
-		r = put_members(out, json, names, flags);
+	buf_add(out, "}");
 	free(names);
-	return r < 0 ? r : buf_add(out, "}");
 }
 
 /* The depth is bounded: the JSON parser allows 2048, and our own values are flat. */
-static int put(struct buf *out, const json_t *json, size_t flags)
+static void put(struct buf *out, const json_t *json, size_t flags)
 {
 	switch (json_typeof(json)) {
 	case JSON_OBJECT:
-		return put_object(out, json, flags);
+		put_object(out, json, flags);
+		break;
 	case JSON_ARRAY:
-		return put_array(out, json, flags);
+		put_array(out, json, flags);
+		break;
 	case JSON_STRING:
-		return put_string(out, json_string_value(json), json_string_length(json));
+		put_string(out, json_string_value(json), json_string_length(json));
+		break;
 	case JSON_TRUE:
-		return buf_add(out, "true");
+		buf_add(out, "true");
+		break;
 	case JSON_FALSE:
-		return buf_add(out, "false");
+		buf_add(out, "false");
+		break;
 	case JSON_NULL:
-		return buf_add(out, "null");
+		buf_add(out, "null");
+		break;
 	case JSON_INTEGER:
 	case JSON_REAL:
 	default:
-		return put_number(out, json);
+		put_number(out, json);
 	}
 }
 
@@ -162,10 +167,12 @@ char *json_dump_text(const json_t *json, size_t flags)
 		!json ||
 		(!(flags & JSON_ENCODE_ANY) && !json_is_object(json) && !json_is_array(json)))
 		return json_dumps(json, flags);
-	return put(&out, json, flags) == 0 ? buf_take(&out) : NULL;
+	put(&out, json, flags);
+	return buf_error(&out) == 0 ? buf_take(&out) : NULL;
 }
 
 int json_dump_put(struct buf *out, const json_t *json)
 {
-	return put(out, json, JSON_COMPACT);
+	put(out, json, JSON_COMPACT);
+	return buf_error(out);
 }
