@@ -459,12 +459,8 @@ static int perform(struct agent *agent, char **operands, struct err *err)
 
 static int agent_main(int argc, char **argv)
 {
-	struct agent *agent = calloc(1, sizeof *agent);
+	struct agent *agent = xnew(struct agent);
 	struct err err = {0};
-	if (!agent) {
-		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
-		return cli_fail(&err, false);
-	}
 	agent->args.box = (struct box_args)BOX_ARGS_INIT;
 	agent->approver = APPROVER_NONE;
 	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);

@@ -229,10 +229,8 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 {
 	struct order order;
 	json_t *params = NULL;
-	struct box_pieces *p = calloc(1, sizeof *p);
-	if (!p)
-		(void)err_set(err, ERR_NO_MEMORY, "no memory for options");
-	else if (box_order(args, set, p, &order, err) == 0) {
+	struct box_pieces *p = xnew(struct box_pieces);
+	if (box_order(args, set, p, &order, err) == 0) {
 		params = json_pack("{s:o, s:o, s:o, s:o}", "volumes", volumes_json(&order), "env",
 			env_json(&order), "limits", limits_json(&order.limits), "preload",
 			preload_json(args->preload));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/editor.h"
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "cli/table.h"
@@ -297,10 +298,8 @@ static int open_terminal(struct editor *e, struct err *err)
 
 int editor_open(struct editor **out, const struct editor_config *config, struct err *err)
 {
-	struct editor *e = calloc(1, sizeof *e);
+	struct editor *e = xnew(struct editor);
 	*out = NULL;
-	if (!e)
-		return err_set(err, ERR_NO_MEMORY, "no memory for an editor");
 	e->config = *config;
 	e->in = BUF_INIT(LINE_MAX_BYTES);
 	e->prompt = "";

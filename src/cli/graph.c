@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/graph.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -203,9 +205,9 @@ int graph_write(struct buf *out, const struct graph_node *nodes, size_t n_nodes)
 {
 	if (n_nodes > GRAPH_NODES_MAX)
 		return -E2BIG;
-	struct graph *g = calloc(1, sizeof *g);
+	struct graph *g = xnew(struct graph);
 	int *numbers = calloc(3 * n_nodes + 1, sizeof *numbers);
-	int r = g && numbers ? 0 : -ENOMEM;
+	int r = numbers ? 0 : -ENOMEM;
 	if (r == 0) {
 		*g = (struct graph){.out = out,
 			.nodes = nodes,

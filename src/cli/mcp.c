@@ -4,6 +4,7 @@
 #include "api/row/box_summary.h"
 #include "api/service.h"
 #include "api/text/tools.h"
+#include "base/alloc.h"
 #include "base/attr.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
@@ -121,7 +122,7 @@ static bool has_writable_volume(const struct mcp_args *args)
 	return is_writable;
 }
 
-static int serve(struct mcp *m, struct err *err)
+static void serve(struct mcp *m)
 {
 	json_t *create = m->create;
 	cleanup_buf struct buf packages = BUF_INIT(TOLD_BYTES), files = BUF_INIT(TOLD_BYTES),
@@ -143,7 +144,7 @@ static int serve(struct mcp *m, struct err *err)
 		.arg = m,
 		.is_open = is_open};
 	struct mcp_tools *tools = mcp_tools_new(&config);
-	struct mcp_server *server = tools ? mcp_server_new(mcp_tools_served(tools)) : NULL;
+	struct mcp_server *server = mcp_server_new(mcp_tools_served(tools));
 	const struct mcp_stdio_config stdio = {.server = server,
 		.in_fd = STDIN_FILENO,
 		.out_fd = STDOUT_FILENO,
@@ -151,29 +152,25 @@ static int serve(struct mcp *m, struct err *err)
 		.open = open_engine,
 		.loop = engine_loop,
 		.is_ended = is_ended};
-	int r = server ? mcp_stdio_run(&stdio, err)
-		       : err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	mcp_stdio_run(&stdio);
 	/* What is still under way is answered here, to nobody. */
 	service_close(take_ptr(m->service));
 	mcp_server_free(server);
 	mcp_tools_free(tools);
-	return r;
 }
 
 /* What is wrong is told to who starts it, not to the model later. */
 static int check_box(struct mcp *m, struct err *err)
 {
 	struct order order;
-	struct box_pieces *p = calloc(1, sizeof *p);
-	int r = p ? box_order(&m->args.box, &m->set, p, &order, err)
-		  : err_set(err, ERR_NO_MEMORY, "no memory for options");
+	struct box_pieces *p = xnew(struct box_pieces);
+	int r = box_order(&m->args.box, &m->set, p, &order, err);
 	order.is_session = true;
 	order.filename = "<mcp>";
 	order.code = "";
 	if (r == 0)
 		r = once_check(&order, err);
-	if (p)
-		box_pieces_done(p);
+	box_pieces_done(p);
 	free(p);
 	if (r == 0 && !(m->create = box_params(&m->args.box, &m->set, err)))
 		r = -err_errno(err->code);
@@ -237,9 +234,7 @@ static int prepare(struct mcp *m, struct err *err)
 static int mcp_main(int argc, char **argv)
 {
 	struct err err = {0};
-	struct mcp *m = calloc(1, sizeof *m);
-	if (!m)
-		return err_exit(ERR_NO_MEMORY);
+	struct mcp *m = xnew(struct mcp);
 	m->args.box = (struct box_args)BOX_ARGS_INIT;
 	m->args.offer = MCP_TIER_STANDARD;
 	m->policy = BUF_INIT(PLAN_TEXT_BYTES);
@@ -253,7 +248,7 @@ static int mcp_main(int argc, char **argv)
 				"retort: mcp is spoken by agents, which start it themselves: claude "
 				"mcp add retort -- retort mcp; Ctrl-D ends it\n");
 		if (r == 0)
-			r = serve(m, &err);
+			serve(m);
 	}
 	service_close(m->service);
 	json_decref(m->create);

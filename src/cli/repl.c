@@ -324,9 +324,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 static int repl_main(int argc, char **argv)
 {
 	struct err err = {0};
-	struct repl *repl = calloc(1, sizeof *repl);
-	if (!repl)
-		return err_exit(ERR_NO_MEMORY);
+	struct repl *repl = xnew(struct repl);
 	repl->args.box = (struct box_args)BOX_ARGS_INIT;
 	repl->approver = APPROVER_NONE;
 	repl->out_fd = -1;

@@ -1,5 +1,6 @@
 /* `retort run`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/once/once.h"
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
@@ -243,8 +244,8 @@ static int run_main(int argc, char **argv)
 		int r = config_apply(&set, args.box.profile, &err);
 		at = r < 0 ? r : at;
 	}
-	struct pieces *p = calloc(1, sizeof *p);
-	if (at < 0 || !p) {
+	struct pieces *p = xnew(struct pieces);
+	if (at < 0) {
 		free(p);
 		return cli_fail(&err, args.output.json);
 	}

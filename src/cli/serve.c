@@ -421,9 +421,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	r = open_tokens(&f, err);
 	if (r == 0)
 		r = open_socket(&f, places, err);
-	if (r == 0)
-		r = mcp_front_open(&f.mcp, service_loop(f.service), &mcp, err);
 	if (r == 0) {
+		mcp_front_open(&f.mcp, service_loop(f.service), &mcp);
 		mcp_http_routes(f.mcp.http, f.routes + N_OWN_ROUTES);
 		r = open_http(&f, places, err);
 	}

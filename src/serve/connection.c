@@ -197,11 +197,7 @@ static void start(struct connection *c, const struct rpc_request *r)
 			(void)rpc_put_error(&c->out, r->id, RPC_NO_METHOD, &err);
 		return;
 	}
-	struct request *q = calloc(1, sizeof *q);
-	if (!q) {
-		c->is_failing = true;
-		return;
-	}
+	struct request *q = xnew(struct request);
 	*q = (struct request){.connection = c,
 		.op = op,
 		.next = c->requests,
@@ -489,8 +485,8 @@ void connection_check(struct connection *c)
 
 struct connection *connection_open(int fd, const struct connection_config *config)
 {
-	struct connection *c = calloc(1, sizeof *c);
-	if (!c || uv_poll_init(config->loop, &c->poll, fd) < 0) {
+	struct connection *c = xnew(struct connection);
+	if (uv_poll_init(config->loop, &c->poll, fd) < 0) {
 		fd_close(&fd);
 		free(c);
 		return NULL;

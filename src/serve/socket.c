@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/socket.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "base/timer.h"
 #include "serve/connection.h"
@@ -217,9 +218,7 @@ static int prepare(struct socket_server *s, const char *path, struct err *err)
 /* A server with nothing in it but what it needs to know. */
 static struct socket_server *make(uv_loop_t *loop, const struct operation_context *context)
 {
-	struct socket_server *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
+	struct socket_server *s = xnew(struct socket_server);
 	s->loop = loop;
 	s->context = context;
 	s->fd = -1;
@@ -245,8 +244,6 @@ int socket_open(struct socket_server **out, uv_loop_t *loop, const char *path,
 {
 	*out = NULL;
 	struct socket_server *s = make(loop, context);
-	if (!s)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
 	int r = prepare(s, path, err);
 	if (r == 0)
 		r = start(s, err);
@@ -265,8 +262,6 @@ int socket_adopt(struct socket_server **out, uv_loop_t *loop, int taken,
 	cleanup_fd int fd = taken;
 	*out = NULL;
 	struct socket_server *s = make(loop, context);
-	if (!s)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
 	s->fd = fd;
 	int r = start(s, err);
 	if (r < 0) {

@@ -327,24 +327,20 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	struct err err = {.code = 0};
-	struct mcp_http *mcp;
 	struct http_server *http;
 	f.loop = uv_default_loop();
 	f.server = mcp_server_new(&f.config);
-	int r = f.server ? mcp_http_open(&mcp, f.loop, f.server, &err) : -1;
-	if (r == 0) {
-		mcp_http_routes(mcp, routes);
-		const struct http_config config = {
-			.loop = f.loop,
-			.context = &nobody,
-			.routes = routes,
-			.n_routes = MCP_HTTP_ROUTES,
-			.n_connections_max = 64,
-			.request_ms = 10000,
-			.idle_ms = 60000,
-		};
-		r = http_server_open(&http, &config, &err);
-	}
+	mcp_http_routes(mcp_http_open(f.loop, f.server), routes);
+	const struct http_config config = {
+		.loop = f.loop,
+		.context = &nobody,
+		.routes = routes,
+		.n_routes = MCP_HTTP_ROUTES,
+		.n_connections_max = 64,
+		.request_ms = 10000,
+		.idle_ms = 60000,
+	};
+	int r = http_server_open(&http, &config, &err);
 	if (r == 0)
 		r = listen_at(http, argv[1], &err);
 	if (r < 0) {

@@ -80,7 +80,7 @@ json_t *answer_misses(struct grounding *g, const char *text, const char *code)
 	size_t n = grounding_check(g, text, strlen(text), misses, ARRAY_LEN(misses));
 	json_t *out = json_array();
 	struct grounding *literals = code ? grounding_new() : NULL;
-	if (!out || (code && (!literals || grounding_add(literals, code, strlen(code)) < 0))) {
+	if (!out || (code && grounding_add(literals, code, strlen(code)) < 0)) {
 		json_decref(out);
 		grounding_free(literals);
 		return NULL;

@@ -5,6 +5,7 @@
  */
 #include "agent/answer/grounding.h"
 
+#include "base/alloc.h"
 #include "base/attr.h"
 
 #include <errno.h>
@@ -379,7 +380,7 @@ static bool next_number(const struct text *t, size_t i, struct number *out)
 
 struct grounding *grounding_new(void)
 {
-	return calloc(1, sizeof(struct grounding));
+	return xnew(struct grounding);
 }
 
 void grounding_free(struct grounding *g)

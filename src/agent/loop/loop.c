@@ -425,11 +425,7 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		return err_set(err, ERR_USAGE, "the task is empty");
 	if (config->check && criterion_parse(&check, config->check, err) < 0)
 		return -EINVAL;
-	struct loop *l = calloc(1, sizeof *l);
-	if (!l) {
-		criterion_done(&check);
-		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
-	}
+	struct loop *l = xnew(struct loop);
 	*l = (struct loop){.uv = loop,
 		.config = *config,
 		.task = strdup(task),

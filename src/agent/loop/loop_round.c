@@ -44,13 +44,10 @@ static void tell_asked(struct loop *l, unsigned n)
 
 int loop_round_ask(struct loop *l, const struct wire_request *q, unsigned n, struct err *err)
 {
-	struct round *r = calloc(1, sizeof *r);
+	struct round *r = xnew(struct round);
 	struct wire_watch watch = loop_watch;
 	watch.done = candidate_replied;
-	if (!r || !(r->v = calloc(n, sizeof *r->v))) {
-		free(r);
-		return err_set(err, ERR_NO_MEMORY, "no memory for candidates");
-	}
+	r->v = xcalloc(n, sizeof *r->v);
 	loop_round_free(l->round);
 	l->round = r;
 	l->state = LOOP_TRYING;

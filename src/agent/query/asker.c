@@ -25,10 +25,8 @@ struct asker {
 
 int asker_open(struct asker **out, const struct asker_config *config, struct err *err)
 {
-	struct asker *a = calloc(1, sizeof *a);
+	struct asker *a = xnew(struct asker);
 	const struct wire_config wire = {.spec = config->model, .key_file = config->key_file};
-	if (!a)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a model");
 	a->config = *config;
 	int r = wire_open(&a->wire, config->loop, &wire, err);
 	if (r < 0)

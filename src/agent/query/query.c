@@ -412,18 +412,12 @@ static void append(struct queries *q, struct query *query)
 
 void queries_ask(struct queries *q, const json_t *arguments, query_done *done, void *arg)
 {
-	struct query *query = NULL;
+	struct query *query = xnew(struct query);
 	json_t *answer = check_arguments(q, arguments);
-	if (!answer) {
-		query = calloc(1, sizeof *query);
-		if (query) {
-			*query = (struct query){.all = q, .done = done, .arg = arg};
-			answer = fill(query, arguments);
-		} else {
-			answer = error_json("ToolLost", NULL, "no memory for a query");
-		}
-	}
-	if (answer || !query) {
+	*query = (struct query){.all = q, .done = done, .arg = arg};
+	if (!answer)
+		answer = fill(query, arguments);
+	if (answer) {
 		query_free(query);
 		q->n_refused++;
 		done(arg, answer);
@@ -463,15 +457,12 @@ void queries_cancel(struct queries *q, const void *arg)
 
 /* ---- all of them ---- */
 
-int queries_open(struct queries **out, const struct queries_config *config, struct err *err)
+struct queries *queries_open(const struct queries_config *config)
 {
-	struct queries *q = calloc(1, sizeof *q);
-	if (!q)
-		return err_set(err, ERR_NO_MEMORY, "no memory for queries");
+	struct queries *q = xnew(struct queries);
 	q->config = *config;
 	q->config.prompt_bytes = MIN(q->config.prompt_bytes, QUERY_PROMPT_BYTES_MAX);
-	*out = q;
-	return 0;
+	return q;
 }
 
 void queries_close(struct queries *q)

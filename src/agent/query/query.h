@@ -36,8 +36,8 @@ struct queries_config {
 	struct query_hooks hooks;
 };
 
-/* Owns: the caller ends it with queries_close(). Errors: ERR_NO_MEMORY. */
-int queries_open(struct queries **out, const struct queries_config *config, struct err *err);
+/* Owns: the caller ends it with queries_close(). */
+struct queries *queries_open(const struct queries_config *config);
 
 /* Nothing is heard any more of those under way. NULL is nothing. */
 void queries_close(struct queries *q);

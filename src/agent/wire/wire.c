@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
 
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "net/client.h"
 
@@ -56,9 +57,7 @@ static void set_defaults(struct wire_config *c)
 
 int wire_open(struct wire **out, uv_loop_t *loop, const struct wire_config *config, struct err *err)
 {
-	struct wire *w = calloc(1, sizeof *w);
-	if (!w)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a model");
+	struct wire *w = xnew(struct wire);
 	w->loop = loop;
 	w->n_refs = 1;
 	w->config = *config;
@@ -204,10 +203,8 @@ void call_over(struct wire_call *c, const struct failure *why)
 int wire_ask(struct wire *w, const struct wire_request *request, const struct wire_watch *watch,
 	struct wire_call **out, struct err *err)
 {
-	struct wire_call *c = calloc(1, sizeof *c);
+	struct wire_call *c = xnew(struct wire_call);
 	struct wire_request q = *request;
-	if (!c)
-		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 	q.model = w->model.name;
 	q.is_classic = w->model.provider->is_classic;
 	c->wire = w;

@@ -3,6 +3,7 @@
 #include "agent/wire/inside.h"
 #include "agent/wire/question.h"
 
+#include "base/alloc.h"
 #include "base/num.h"
 #include "base/timer.h"
 #include "base/utf8.h"
@@ -30,12 +31,12 @@ struct program {
 
 static int prepare(struct wire_call *c, const struct wire_request *q, struct err *err)
 {
-	struct program *p = calloc(1, sizeof *p);
+	struct program *p = xnew(struct program);
 	json_t *root = question_json(q);
 	c->own = p;
 	c->body = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
-	if (!p || !c->body)
+	if (!c->body)
 		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 	c->body_bytes = strlen(c->body);
 	/* A line: the NUL gives its place. */

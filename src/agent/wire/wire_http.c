@@ -1,6 +1,7 @@
 /* The wires that are HTTP. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
 
+#include "base/alloc.h"
 #include "base/timer.h"
 #include "net/client.h"
 
@@ -78,13 +79,12 @@ static void make_headers(const struct wire *w, struct headers *h)
 
 static int prepare(struct wire_call *c, const struct wire_request *q, struct err *err)
 {
-	struct try *t = calloc(1, sizeof *t);
-	if (t)
-		t->error = BUF_INIT(FAILURE_BODY_BYTES);
+	struct try *t = xnew(struct try);
+	t->error = BUF_INIT(FAILURE_BODY_BYTES);
 	c->own = t;
 	c->body = format_body(c->wire->model.provider->format, q);
 	c->body_bytes = c->body ? strlen(c->body) : 0;
-	return t && c->body ? 0 : err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
+	return c->body ? 0 : err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 }
 
 /* Is it a stream, or an error in whole? */
@@ -221,9 +221,9 @@ static void on_net_done(void *arg, const struct net_result *result)
 static int send_body(struct wire_call *c, struct try *t, struct err *err)
 {
 	const struct wire *w = c->wire;
-	struct headers *h = calloc(1, sizeof *h);
+	struct headers *h = xnew(struct headers);
 	cleanup_buf struct buf url = BUF_INIT(NET_URL_BYTES);
-	if (!h || buf_addf(&url, "%s%s", w->model.base, w->model.provider->format->path) < 0) {
+	if (buf_addf(&url, "%s%s", w->model.base, w->model.provider->format->path) < 0) {
 		free(h);
 		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 	}

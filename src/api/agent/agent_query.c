@@ -48,7 +48,9 @@ int agent_query_open(
 		.count = q->count,
 		.prompt_bytes = q->prompt_bytes,
 		.hooks = config->hooks};
-	return r < 0 ? r : queries_open(&q->queries, &queries, err);
+	if (r == 0)
+		q->queries = queries_open(&queries);
+	return r;
 }
 
 static void on_answer(void *arg, json_t *answer)

@@ -36,9 +36,7 @@ static unsigned place_of(const struct trial *trial)
 struct trials *trials_new(
 	struct registry *registry, struct runs *runs, unsigned n, const struct trials_hooks *hooks)
 {
-	struct trials *t = calloc(1, sizeof *t + n * sizeof t->v[0]);
-	if (!t)
-		return NULL;
+	struct trials *t = xcalloc(1, sizeof *t + n * sizeof t->v[0]);
 	t->registry = registry;
 	t->runs = runs;
 	t->hooks = *hooks;

@@ -25,7 +25,7 @@ struct trials_hooks {
 	void (*gone)(void *arg);
 };
 
-/* @registry, @runs: borrowed. Returns: NULL without memory. */
+/* @registry, @runs: borrowed. */
 struct trials *trials_new(
 	struct registry *registry, struct runs *runs, unsigned n, const struct trials_hooks *hooks);
 

@@ -209,7 +209,7 @@ static void on_gone(void *arg)
 	end(arg);
 }
 
-static int open_trials(struct agent_call *a, unsigned n, struct err *err)
+static void open_trials(struct agent_call *a, unsigned n)
 {
 	const struct operation_context *context = a->call->context;
 	const struct trials_hooks hooks = {.arg = a,
@@ -219,7 +219,6 @@ static int open_trials(struct agent_call *a, unsigned n, struct err *err)
 		.adopted = on_adopted,
 		.gone = on_gone};
 	a->trials = trials_new(context->registry, context->runs, n, &hooks);
-	return a->trials ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for candidates");
 }
 
 static json_t *observe(void *arg, const json_t *record)
@@ -368,7 +367,7 @@ static void begin(struct agent_call *a)
 	if (a->is_unwanted)
 		(void)err_set(&err, ERR_INTERRUPTED, "the task was given up before it began");
 	if (!err.code && best_of > 1)
-		(void)open_trials(a, best_of, &err);
+		open_trials(a, best_of);
 	if (err.code || loop_open(&a->loop, a->call->context->loop, &config, &err) < 0)
 		fail(a, &err);
 }

@@ -76,13 +76,7 @@ static void on_stop(void *arg)
 
 static void call(struct http_exchange *x, const struct operation *op, const struct rpc_request *r)
 {
-	struct rpc_exchange *q = calloc(1, sizeof *q);
-	struct err err;
-	if (!q) {
-		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a call");
-		http_refuse(x, 503, &err);
-		return;
-	}
+	struct rpc_exchange *q = xnew(struct rpc_exchange);
 	*q = (struct rpc_exchange){.x = x,
 		.op = op,
 		.id = json_incref(json_unconst(r->id)),

@@ -5,6 +5,7 @@
  * look at its socket then, so we do, now and then. SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
+#include "base/alloc.h"
 #include "serve/http/inside.h"
 
 #include "base/fd.h"
@@ -103,10 +104,8 @@ static void copy_text(char *to, size_t bytes, const char *from)
 
 static struct http_exchange *begin(struct http_connection *c, const char *method, const char *path)
 {
-	struct http_exchange *x = calloc(1, sizeof *x);
+	struct http_exchange *x = xnew(struct http_exchange);
 	struct http_server *s = c->server;
-	if (!x)
-		return NULL;
 	*x = (struct http_exchange){.server = s,
 		.connection = c,
 		.next = s->exchanges,
@@ -323,9 +322,7 @@ static bool has_place(struct http_server *s, const struct address *peer)
 static void take_client(struct http_server *s, int taken, const struct address *peer)
 {
 	cleanup_fd int fd = taken;
-	struct http_connection *c = calloc(1, sizeof *c);
-	if (!c)
-		return;
+	struct http_connection *c = xnew(struct http_connection);
 	bool is_surplus = !has_place(s, peer);
 	*c = (struct http_connection){.server = s,
 		.fd = fd,
@@ -474,9 +471,7 @@ static void on_handle_closed(uv_handle_t *handle)
 int http_server_open(struct http_server **out, const struct http_config *config, struct err *err)
 {
 	*out = NULL;
-	struct http_server *s = calloc(1, sizeof *s);
-	if (!s)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	struct http_server *s = xnew(struct http_server);
 	s->config = *config;
 	int r = microhttpd_load(&s->lib, err);
 	if (r < 0) {

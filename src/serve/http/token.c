@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/token.h"
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/num.h"
@@ -302,9 +303,7 @@ static int take_caller(struct token_list *list, const struct token_row *row,
 		*out = c;
 		return 0;
 	}
-	c = calloc(1, sizeof *c);
-	if (!c)
-		return err_set(err, ERR_NO_MEMORY, "no memory for tokens");
+	c = xnew(struct caller);
 	c->context = list->base;
 	int r = principal_new(&c->context.principal, row->name, &row->limits, err);
 	if (r < 0) {
@@ -348,11 +347,7 @@ int token_list_open(struct token_list **out, const char *path, const struct oper
 	struct err *err)
 {
 	*out = NULL;
-	struct token_list *list = calloc(1, sizeof *list);
-	if (!list || sodium_init() < 0) {
-		free(list);
-		return err_set(err, ERR_NO_MEMORY, "no memory for tokens");
-	}
+	struct token_list *list = xnew(struct token_list);
 	snprintf(list->path, sizeof list->path, "%s", path);
 	list->base = *base;
 	int r = token_list_reload(list, err);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/front.h"
 
-int mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config,
-	struct err *err)
+void mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config)
 {
-	*f = (struct mcp_front){0};
 	f->tools = mcp_tools_new(config);
-	f->server = f->tools ? mcp_server_new(mcp_tools_served(f->tools)) : NULL;
-	if (!f->server)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
-	return mcp_http_open(&f->http, loop, f->server, err);
+	f->server = mcp_server_new(mcp_tools_served(f->tools));
+	f->http = mcp_http_open(loop, f->server);
 }
 
 void mcp_front_close(struct mcp_front *f)

@@ -10,9 +10,8 @@ struct mcp_front {
 	struct mcp_http *http;
 };
 
-/* @config is borrowed for the call. Errors: ERR_NO_MEMORY. To be closed in any case. */
-int mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config,
-	struct err *err);
+/* @config is borrowed for the call. */
+void mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config);
 
 /* After the HTTP server: who waits is let go, and their runs stopped. */
 void mcp_front_close(struct mcp_front *f);

@@ -257,9 +257,7 @@ static void on_stop(void *arg)
 
 static struct post *post_new(struct mcp_http *h, struct http_exchange *x, struct mcp_session *s)
 {
-	struct post *post = calloc(1, sizeof *post);
-	if (!post)
-		return NULL;
+	struct post *post = xnew(struct post);
 	const char *accept = http_header(x, "Accept");
 	*post = (struct post){.next = h->posts,
 		.link = &h->posts,
@@ -291,13 +289,6 @@ static void receive(struct post *post, struct mcp_peer *peer, const json_t *body
 		post_free(post);
 }
 
-static void fail_memory(struct http_exchange *x)
-{
-	struct err err;
-	(void)err_set(&err, ERR_NO_MEMORY, "no memory for a request");
-	http_refuse(x, 503, &err);
-}
-
 static const char *principal_of(const struct operation_context *context)
 {
 	return context->principal ? principal_name(context->principal) : NULL;
@@ -325,16 +316,10 @@ static void start_modern(struct mcp_http *h, struct http_exchange *x, const stru
 		.context = http_context(x),
 		.principal = principal_of(http_context(x)),
 		.is_modern_only = true};
-	struct mcp_peer *peer = mcp_peer_new(&config);
-	struct post *post = peer ? post_new(h, x, NULL) : NULL;
-	if (!post) {
-		mcp_peer_free(peer);
-		fail_memory(x);
-		return;
-	}
-	post->peer = peer;
+	struct post *post = post_new(h, x, NULL);
+	post->peer = mcp_peer_new(&config);
 	post->is_bad = !says_enough(body);
-	receive(post, peer, body);
+	receive(post, post->peer, body);
 }
 
 /* ---- the era of sessions ---- */
@@ -343,23 +328,13 @@ static void start_session(struct mcp_http *h, struct http_exchange *x, const jso
 {
 	const struct operation_context *context = http_context(x);
 	make_room(h, context);
-	struct mcp_session *s = calloc(1, sizeof *s);
-	struct post *post = s ? post_new(h, x, s) : NULL;
+	struct mcp_session *s = xnew(struct mcp_session);
+	struct post *post = post_new(h, x, s);
 	const struct mcp_peer_config config = {.server = h->server,
 		.context = context,
 		.principal = principal_of(context),
 		.out = {.arg = s, .send = send_loose}};
-	if (post)
-		s->peer = mcp_peer_new(&config);
-	if (!post || !s->peer) {
-		if (post) {
-			let_go(post);
-			post_free(post);
-		}
-		free(s);
-		fail_memory(x);
-		return;
-	}
+	s->peer = mcp_peer_new(&config);
 	s->context = context;
 	s->used_ms = timer_now();
 	s->next = h->sessions;
@@ -409,13 +384,8 @@ static void start_legacy(struct mcp_http *h, struct http_exchange *x, const stru
 		return;
 	}
 	struct mcp_session *s = take_session(h, x, head, json_object_get(body, "id"));
-	if (!s)
-		return;
-	struct post *post = post_new(h, x, s);
-	if (post)
-		receive(post, s->peer, body);
-	else
-		fail_memory(x);
+	if (s)
+		receive(post_new(h, x, s), s->peer, body);
 }
 
 /* ---- the routes ---- */
@@ -527,17 +497,14 @@ void mcp_http_routes(struct mcp_http *h, struct http_route out[MCP_HTTP_ROUTES])
 
 /* ---- opening and closing ---- */
 
-int mcp_http_open(
-	struct mcp_http **out, uv_loop_t *loop, struct mcp_server *server, struct err *err)
+struct mcp_http *mcp_http_open(uv_loop_t *loop, struct mcp_server *server)
 {
-	struct mcp_http *h = *out = calloc(1, sizeof *h);
-	if (!h)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	struct mcp_http *h = xnew(struct mcp_http);
 	h->server = server;
 	(void)uv_timer_init(loop, &h->timer);
 	h->timer.data = h;
 	timer_start(&h->timer, on_check, MCP_CHECK_MS, MCP_CHECK_MS);
-	return 0;
+	return h;
 }
 
 static void on_timer_closed(uv_handle_t *handle)

@@ -21,9 +21,8 @@ enum {
 
 struct mcp_http;
 
-/* Errors: ERR_NO_MEMORY. *@out is then NULL. */
-int mcp_http_open(
-	struct mcp_http **out, uv_loop_t *loop, struct mcp_server *server, struct err *err);
+/* Owns: the caller ends it with mcp_http_close(). */
+struct mcp_http *mcp_http_open(uv_loop_t *loop, struct mcp_server *server);
 
 /* After the HTTP server was closed; @h is freed when the loop has run. NULL is nothing. */
 void mcp_http_close(struct mcp_http *h);

@@ -50,9 +50,7 @@ void mcp_job_beat(struct mcp_job *job)
 	uv_loop_t *loop = job->context->loop;
 	if (job->beat || job->is_cancelled || !loop || !mcp_call_has_progress(job->call))
 		return;
-	struct mcp_beat *beat = calloc(1, sizeof *beat);
-	if (!beat)
-		return;
+	struct mcp_beat *beat = xnew(struct mcp_beat);
 	beat->job = job;
 	(void)uv_timer_init(loop, &beat->timer);
 	beat->timer.data = beat;
@@ -161,11 +159,7 @@ void mcp_job_do(struct mcp_job *job, const char *operation, json_t *params, mcp_
 struct mcp_job *mcp_job_new(struct mcp_call *call, const struct param *rows, size_t n_rows)
 {
 	struct err err = {0};
-	struct mcp_job *job = calloc(1, sizeof *job);
-	if (!job) {
-		mcp_call_fail(call, MCP_INTERNAL, "no memory", NULL);
-		return NULL;
-	}
+	struct mcp_job *job = xnew(struct mcp_job);
 	json_t *given = (json_t *)(uintptr_t)mcp_call_arguments(call);
 	*job = (struct mcp_job){.call = call, .tools = mcp_call_arg(call)};
 	if (param_check(rows, n_rows, given, &err) == 0 && given &&

@@ -16,9 +16,7 @@ enum { BATCH_MAX = 100, MESSAGE_BYTES = 320 };
 struct mcp_peer *mcp_peer_new(const struct mcp_peer_config *config)
 {
 	struct mcp_server *s = config->server;
-	struct mcp_peer *p = calloc(1, sizeof *p);
-	if (!p)
-		return NULL;
+	struct mcp_peer *p = xnew(struct mcp_peer);
 	*p = (struct mcp_peer){
 		.config = *config, .next = s->peers, .link = &s->peers, .log_level = -1};
 	if (p->next)
@@ -157,9 +155,7 @@ static const struct mcp_method *find_method(
 
 static struct mcp_call *call_new(struct mcp_peer *p, const struct message *m, enum mcp_era era)
 {
-	struct mcp_call *call = calloc(1, sizeof *call);
-	if (!call)
-		return NULL;
+	struct mcp_call *call = xnew(struct mcp_call);
 	*call = (struct mcp_call){.server = p->config.server,
 		.peer = p,
 		.next = p->calls,
@@ -199,16 +195,14 @@ static void take_request(struct mcp_peer *p, const struct message *m)
 	const struct mcp_method *method = find_method(p, m, era);
 	if (!method)
 		return;
-	struct mcp_call *call = NULL;
-	char text[MESSAGE_BYTES];
-	if (p->n_calls < MCP_CALLS_MAX)
-		call = call_new(p, m, era);
-	if (!call) {
+	if (p->n_calls >= MCP_CALLS_MAX) {
+		char text[MESSAGE_BYTES];
 		snprintf(text, sizeof text, "%u requests under way, limit %d: wait for one",
 			p->n_calls, MCP_CALLS_MAX);
-		refuse(m, MCP_INTERNAL, p->n_calls < MCP_CALLS_MAX ? "no memory" : text, NULL);
+		refuse(m, MCP_INTERNAL, text, NULL);
 		return;
 	}
+	struct mcp_call *call = call_new(p, m, era);
 	call->method = method;
 	if (method->named_by)
 		call->name = json_string_value(json_object_get(call->params, method->named_by));
@@ -295,9 +289,7 @@ static void take_one(
 static unsigned take_batch(struct mcp_peer *p, const json_t *root, const struct mcp_out *out)
 {
 	size_t n = json_array_size(root);
-	struct mcp_batch *batch = calloc(1, sizeof *batch);
-	if (!batch)
-		return 0;
+	struct mcp_batch *batch = xnew(struct mcp_batch);
 	/* One of its own: it is not answered before all of it was read. */
 	*batch = (struct mcp_batch){.out = *out, .answers = json_array(), .n_open = 1};
 	for (size_t i = 0; i < n; i++)

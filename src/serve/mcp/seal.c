@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/seal.h"
 
+#include "base/id.h"
 #include "base/json.h"
 
 #include <sodium.h>
@@ -12,18 +13,15 @@
 
 enum { TEXT_MAX_BYTES = 1 << 20, VARIANT = sodium_base64_VARIANT_URLSAFE_NO_PADDING };
 
-int mcp_seal_init(struct mcp_seal *seal)
+void mcp_seal_init(struct mcp_seal *seal)
 {
-	if (sodium_init() < 0)
-		return -1;
-	randombytes_buf(seal->key, sizeof seal->key);
-	return 0;
+	id_random(seal->key, sizeof seal->key);
 }
 
 void mcp_id_make(char out[MCP_ID_BYTES])
 {
 	unsigned char raw[(MCP_ID_BYTES - 1) / 2];
-	randombytes_buf(raw, sizeof raw);
+	id_random(raw, sizeof raw);
 	(void)sodium_bin2hex(out, MCP_ID_BYTES, raw, sizeof raw);
 }
 

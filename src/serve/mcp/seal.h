@@ -11,8 +11,8 @@ struct mcp_seal {
 	unsigned char key[MCP_SEAL_KEY_BYTES];
 };
 
-/* Returns: 0, -1 when there is no randomness. */
-int mcp_seal_init(struct mcp_seal *seal);
+/* With a key of its own. */
+void mcp_seal_init(struct mcp_seal *seal);
 
 /*
  * @state as text, good for MCP_SEAL_SECONDS, for this @principal (or NULL) and for a request that

@@ -35,11 +35,8 @@ int mcp_level(const char *name)
 
 struct mcp_server *mcp_server_new(const struct mcp_config *config)
 {
-	struct mcp_server *s = calloc(1, sizeof *s);
-	if (!s || mcp_seal_init(&s->seal) < 0) {
-		free(s);
-		return NULL;
-	}
+	struct mcp_server *s = xnew(struct mcp_server);
+	mcp_seal_init(&s->seal);
 	s->config = *config;
 	return s;
 }

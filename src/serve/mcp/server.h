@@ -57,7 +57,7 @@ struct mcp_config {
 	void *arg;		/* mcp_call_arg() */
 };
 
-/* Owns: the caller ends it with mcp_server_free(), after every peer and call. NULL: no memory. */
+/* Owns: the caller ends it with mcp_server_free(), after every peer and call. */
 struct mcp_server *mcp_server_new(const struct mcp_config *config);
 void mcp_server_free(struct mcp_server *s);
 

@@ -189,7 +189,7 @@ static void serve(struct stdio *s)
 	}
 }
 
-int mcp_stdio_run(const struct mcp_stdio_config *config, struct err *err)
+void mcp_stdio_run(const struct mcp_stdio_config *config)
 {
 	struct stdio s = {.config = *config,
 		.in = BUF_INIT(RPC_LINE_BYTES + READ_BYTES),
@@ -200,11 +200,8 @@ int mcp_stdio_run(const struct mcp_stdio_config *config, struct err *err)
 		.out = out_of(&s)};
 	(void)signal(SIGPIPE, SIG_IGN);
 	s.peer = mcp_peer_new(&peer);
-	if (!s.peer)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a client");
 	serve(&s);
 	mcp_peer_free(s.peer);
 	buf_done(&s.in);
 	buf_done(&s.out);
-	return 0;
 }

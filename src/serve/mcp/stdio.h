@@ -27,6 +27,5 @@ struct mcp_stdio_config {
  * second.
  *
  * Blocks:  until then; what of the loop is due is run meanwhile.
- * Returns: 0, negative errno when it could not be begun.
  */
-int mcp_stdio_run(const struct mcp_stdio_config *config, struct err *err);
+void mcp_stdio_run(const struct mcp_stdio_config *config);

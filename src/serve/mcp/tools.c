@@ -137,9 +137,7 @@ static const struct {
 
 struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 {
-	struct mcp_tools *t = calloc(1, sizeof *t);
-	if (!t)
-		return NULL;
+	struct mcp_tools *t = xnew(struct mcp_tools);
 	t->config = *config;
 	for (size_t i = 0; i < mcp_tool_n && t->n_rows < TOOLS_MAX; i++) {
 		const struct mcp_tool *tool = &mcp_tool_table[i];

@@ -75,7 +75,7 @@ static void bench_open_spec(struct bench *b, const char *spec)
 		.count = 100,
 		.prompt_bytes = 1000,
 		.hooks = {b, tokens_left, spent, on_event}};
-	CHECK_INT(queries_open(&b->queries, &b->config, &err), 0);
+	b->queries = queries_open(&b->config);
 }
 
 static void bench_open(struct bench *b, const char *lines)
@@ -93,9 +93,8 @@ static void bench_open(struct bench *b, const char *lines)
 /* Once more, with other limits. */
 static void reopen(struct bench *b)
 {
-	struct err err;
 	queries_close(b->queries);
-	CHECK_INT(queries_open(&b->queries, &b->config, &err), 0);
+	b->queries = queries_open(&b->config);
 }
 
 static void bench_close(struct bench *b)
