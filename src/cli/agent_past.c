@@ -50,8 +50,8 @@ int agent_past_new(struct agent_past *p, struct err *err)
 		p->dir[0] = '\0';
 		return 0;
 	}
-	int r = agent_store_new_id(p->id, err);
-	return r < 0 ? r : set_state(p, err);
+	agent_store_new_id(p->id);
+	return set_state(p, err);
 }
 
 /* ---- which there are ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/xdg.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,29 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make_parents(char *path, struct err *err)
-{
-	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		int r = mkdir(path, 0700);
-		int sys = errno;
-		if (r < 0 && sys != EEXIST && access(path, F_OK) < 0)
-			return err_sys(err, ERR_ACCESS, sys, "make the directory %s", path);
-		*at = '/';
-	}
-	return 0;
-}
-
 int xdg_make_dir(const char *path, struct err *err)
 {
-	char copy[PATH_MAX];
 	struct stat st;
-	snprintf(copy, sizeof copy, "%s", path);
-	int r = make_parents(copy, err);
+	int r = file_make_dirs(path, 0700, 0700);
 	if (r < 0)
-		return r;
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, ERR_ACCESS, errno, "make the directory %s", path);
+		return err_sys(err, ERR_ACCESS, -r, "make the directory %s", path);
 	if (lstat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
 	/* A service manager links to where it keeps it; what others put into /tmp leads nowhere. */

@@ -2,49 +2,16 @@
 #include "agent/wire/inside.h"
 #include "agent/wire/question.h"
 
-#include "base/fd.h"
-#include "base/num.h"
+#include "base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static int read_file(const char *file, char **out, size_t *bytes, struct err *err)
-{
-	struct stat st;
-	cleanup_fd int fd = fd_open_regular(file);
-	if (fd == -EINVAL)
-		return err_set(err, ERR_USAGE, "the recording %s: not a regular file", file);
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		int sys = fd < 0 ? -fd : errno;
-		return err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
-			"the recording %s", file);
-	}
-	if (st.st_size > RECORDING_BYTES_MAX)
-		return err_set(err, ERR_LIMIT, "the recording %s: over %s", file,
-			num_format_bytes(RECORDING_BYTES_MAX).text);
-	char *text = malloc((size_t)st.st_size + 1);
-	ssize_t n = text ? fd_read_all(fd, text, (size_t)st.st_size) : -ENOMEM;
-	if (n < 0) {
-		free(text);
-		return err_sys(err, ERR_IO, (int)-n, "the recording %s", file);
-	}
-	*out = text;
-	*bytes = (size_t)n;
-	return 0;
-}
 
 int replay_open(struct wire *w, struct err *err)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	int r = read_file(w->model.base, &text, &bytes, err);
-	if (r == 0)
-		r = recorded_parse(&w->recording, text, bytes, err);
-	free(text);
-	return r;
+	cleanup_buf struct buf text = BUF_INIT(RECORDING_BYTES_MAX);
+	int r = file_load(&text, w->model.base, "the recording", err);
+	return r < 0 ? r : recorded_parse(&w->recording, buf_str(&text), text.bytes, err);
 }
 
 /* All texts, and where those of the last message begin. */

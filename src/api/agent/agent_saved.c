@@ -64,9 +64,9 @@ static int begin_anew(struct agent_call *a, struct err *err)
 		return 0;
 	if (place->id)
 		snprintf(id, sizeof id, "%s", place->id);
-	int r = id[0] ? 0 : agent_store_new_id(id, err);
-	if (r == 0)
-		r = agent_store_create(&a->stored, place->dir, id, err);
+	if (!id[0])
+		agent_store_new_id(id);
+	int r = agent_store_create(&a->stored, place->dir, id, err);
 	if (r < 0)
 		return r;
 	const char *model = param_text(a->params, "model", "");

@@ -1,6 +1,10 @@
 /*
- * DIR/ID/agent.json is one agent. What else is in DIR/ID is of who made it: `retort agent` has the
- * journal of its engine there.
+ * DIR/ID/agent.json is one agent, and DIR/ID/agent.lock is locked by the process that works with
+ * it. Other files in DIR/ID belong to that process: `retort agent` has the journal of its engine
+ * there.
+ *
+ * Nobody deletes an agent while it is in use: both prune() and agent_store_remove() take the lock
+ * first. Reading for a list needs no lock, because a file is replaced as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +14,8 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/file.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/json_parts.h"
 #include "base/utf8.h"
@@ -20,36 +26,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ID_RANDOM_BYTES = 10, KEPT_VERSION = 1, PARTS_MAX = 4 << 20, START_MIN = 3 };
+enum { ID_BYTES = sizeof "a-" + 10, FILE_VERSION = 1, PARTS_MAX = 4 << 20 };
 
-static const char file_name[] = "agent.json", new_name[] = "agent.json.new",
-		  lock_name[] = "agent.lock";
+static const char file_name[] = "agent.json", lock_name[] = "agent.lock";
 
 /* ---- names ---- */
 
-int agent_store_new_id(char id[AGENT_ID_BYTES], struct err *err)
+void agent_store_new_id(char id[AGENT_ID_BYTES])
 {
-	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-	unsigned char random[ID_RANDOM_BYTES];
-	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-		return err_sys(err, ERR_INTERNAL, errno, "no random bytes");
-	memcpy(id, "a-", 2);
-	for (size_t i = 0; i < sizeof random; i++)
-		id[2 + i] = digits[random[i] & 31];
-	id[2 + sizeof random] = '\0';
-	return 0;
+	id_make(id, ID_BYTES, "a-");
 }
 
 /* An id or a start of one: never the name of anything else. */
 static bool is_id(const char *text)
 {
-	size_t n = strlen(text);
-	return n >= START_MIN && n < AGENT_ID_BYTES && strncmp(text, "a-", 2) == 0 &&
-		strspn(text + 2, "abcdefghijklmnopqrstuvwxyz234567") == n - 2;
+	return id_is_like(text, AGENT_ID_BYTES, "a-", 1);
 }
 
 static int not_found(const char *id, struct err *err)
@@ -60,31 +54,10 @@ static int not_found(const char *id, struct err *err)
 
 static int fail(const char *what, const char *id, int sys, struct err *err)
 {
-	enum err_code code = sys == ENOSPC || sys == EDQUOT || sys == EFBIG ? ERR_NO_SPACE
-		: sys == EACCES || sys == EPERM || sys == EROFS || sys == ELOOP || sys == ENOTDIR
-		? ERR_ACCESS
-		: ERR_IO;
-	return err_sys(err, code, sys, "%s agent %s", what, id);
+	return err_sys(err, file_code(sys), sys, "%s agent %s", what, id);
 }
 
 /* ---- directories ---- */
-
-static int make_dirs(const char *dir)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof path, "%s", dir);
-	if (n < 0 || (size_t)n >= sizeof path)
-		return -ENAMETOOLONG;
-	for (char *at = path + 1; *at; at++) {
-		if (*at != '/')
-			continue;
-		*at = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST && access(path, F_OK) < 0)
-			return -errno;
-		*at = '/';
-	}
-	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
 
 static int open_lock(int at, int flags)
 {
@@ -109,7 +82,7 @@ static int lock_dir(int at, const char *id, int *lock)
 	return fd_take(&fd);
 }
 
-/* Asking takes no lock: whoever wants it at that moment has it. */
+/* Asks without taking the lock, so that nobody else is refused it meanwhile. */
 static bool is_locked(int at)
 {
 	struct flock whole = {.l_type = F_WRLCK};
@@ -224,7 +197,7 @@ int agent_store_create(struct stored_agent *out, const char *dir, const char *id
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof path, "%s/%s", dir, id);
-	int r = n > 0 && (size_t)n < sizeof path ? make_dirs(path) : -ENAMETOOLONG;
+	int r = n > 0 && (size_t)n < sizeof path ? file_make_dirs(path, 0700, 0700) : -ENAMETOOLONG;
 	if (r < 0)
 		return fail("keep", id, -r, err);
 	r = agent_store_open(out, dir, id, err);
@@ -250,30 +223,14 @@ void agent_store_remove(const char *dir, const char *id)
 
 /* ---- the file ---- */
 
-static int write_file(int at, const char *text, size_t bytes)
-{
-	(void)unlinkat(at, new_name, 0);
-	cleanup_fd int fd =
-		openat(at, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	int r = fd_write_all(fd, text, bytes);
-	if (r == 0 && fdatasync(fd) < 0)
-		r = -errno;
-	if (r == 0 && renameat(at, new_name, at, file_name) < 0)
-		r = -errno;
-	if (r < 0)
-		(void)unlinkat(at, new_name, 0);
-	return r;
-}
-
 int agent_store_write(const struct stored_agent *k, const json_t *agent, struct err *err)
 {
 	char *text = json_dumps(agent, JSON_COMPACT);
 	size_t bytes = text ? strlen(text) : 0;
-	int r = !text				? -ENOMEM
-		: bytes > AGENT_STORE_BYTES_MAX ? -EFBIG
-						: write_file(k->fd, text, bytes);
+	int r = !text ? -ENOMEM
+		: bytes > AGENT_STORE_BYTES_MAX
+		? -EFBIG
+		: file_put(k->fd, file_name, text, bytes, 0600, FILE_PUT_SYNC);
 	free(text);
 	return r < 0 ? fail("keep", k->id, -r, err) : 0;
 }
@@ -314,10 +271,10 @@ static int check(const struct stored_agent *k, const json_t *agent, struct err *
 	bool is_good = json_is_object(json_object_get(agent, "loop")) &&
 		json_is_object(json_object_get(agent, "params")) &&
 		json_is_integer(json_object_get(agent, "changed_ms"));
-	if (version > KEPT_VERSION)
+	if (version > FILE_VERSION)
 		return err_fail(err, ERR_USAGE, "use the newer retort that made it",
 			"agent %s: version %" JSON_INTEGER_FORMAT ", and this retort knows %d",
-			k->id, version, KEPT_VERSION);
+			k->id, version, FILE_VERSION);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		is_good = is_good && json_is_string(json_object_get(agent, texts[i]));
 	if (version >= 1 && is_good)
@@ -344,7 +301,7 @@ json_t *agent_store_read(const struct stored_agent *k, struct err *err)
 
 /* ---- all of them ---- */
 
-/* Without a lock: what runs can be read as well, for its file is always whole. */
+/* NULL also for one that is new or of another owner. */
 static json_t *row_of(int at, const struct agent_dir *found, const char *owner)
 {
 	struct err err = {0};

@@ -34,8 +34,8 @@ struct stored_agent {
 };
 #define STORED_AGENT_INIT ((struct stored_agent){.fd = -1, .lock_fd = -1})
 
-/* "a-7k2mq4x5ta": by chance. */
-int agent_store_new_id(char id[AGENT_ID_BYTES], struct err *err);
+/* A random one: "a-7k2mq4x5ta". */
+void agent_store_new_id(char id[AGENT_ID_BYTES]);
 
 /*
  * Make the directory DIR/ID, mode 0700, with its parents, and lock it. The oldest of more than
