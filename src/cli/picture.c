@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/picture.h"
 
+#include "base/base64.h"
 #include "base/fd.h"
 #include "base/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static bool show_sixel(struct picture *p, const json_t *mimes)
 	return true;
 }
 
-static bool save(struct picture *p, const unsigned char *png, size_t bytes)
+static bool save(struct picture *p, const char *png, size_t bytes)
 {
 	char path[4096];
 	struct stat st = {0};
@@ -119,35 +119,20 @@ static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 	return r == 0;
 }
 
-/* libsodium 1.0.18 takes any byte from 0x80 on for a '+'; U+009B, for one, starts a control
- * sequence. */
-static bool is_ascii(const char *text, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		if ((unsigned char)text[i] >= 0x80)
-			return false;
-	return true;
-}
-
 static bool show_image(struct picture *p, const char *base64, size_t bytes)
 {
-	size_t n_png = 0;
-	unsigned char *png = malloc(bytes + 1);
+	cleanup_buf struct buf png = BUF_INIT(bytes + 1);
+	struct err err;
 	bool is_shown = true;
-	/* Both prove that nothing but base64 goes out to the terminal. */
-	if (!png || !is_ascii(base64, bytes) ||
-		sodium_base642bin(png, bytes + 1, base64, bytes, NULL, &n_png, NULL,
-			sodium_base64_VARIANT_ORIGINAL) != 0) {
-		free(png);
+	/* This also proves that nothing but base64 goes out to the terminal. */
+	if (base64_read(&png, base64, bytes, &err) < 0)
 		return false;
-	}
 	if (p->mode == PICTURE_KITTY)
 		show_kitty(p, base64, bytes);
 	else if (p->mode == PICTURE_ITERM)
 		show_iterm(p, base64, bytes);
 	else
-		is_shown = save(p, png, n_png);
-	free(png);
+		is_shown = save(p, png.data, png.bytes);
 	p->n_shown += is_shown;
 	return is_shown;
 }
