@@ -166,10 +166,12 @@ static bool fits(const json_t *record, size_t row)
 }
 
 /* What is installed, and which of it was meant. */
-static int add_packages(struct buf *out, const char *packages, const char *near)
+static void add_packages(struct buf *out, const char *packages, const char *near)
 {
-	int r = packages && packages[0] ? buf_addf(out, " There is %s.", packages) : 0;
-	return r == 0 && near[0] ? buf_addf(out, " Did you mean %s?", near) : r;
+	if (packages && packages[0])
+		buf_addf(out, " There is %s.", packages);
+	if (near[0])
+		buf_addf(out, " Did you mean %s?", near);
 }
 
 /* "No module named 'PIL.Imag'": Python has imported PIL before it says so. */
@@ -199,11 +201,9 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 		return false;
 	if (!gap)
 		return buf_add(out, text) == 0;
-	int r = buf_append(out, text, (size_t)(gap - text));
-	if (r == 0)
-		r = add_packages(out, about->packages,
-			json_get_text(json_object_get(record, "error"), "near"));
-	return r == 0 && buf_add(out, gap + 2) == 0;
+	buf_append(out, text, (size_t)(gap - text));
+	add_packages(out, about->packages, json_get_text(json_object_get(record, "error"), "near"));
+	return buf_add(out, gap + 2) == 0;
 }
 
 /* A file that lies elsewhere than where it was looked for. */

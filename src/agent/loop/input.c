@@ -82,29 +82,29 @@ static char *quote(const char *text)
 	return quoted;
 }
 
-static int python_make(const struct input *in, const char *path, struct buf *out)
+static void python_make(const struct input *in, const char *path, struct buf *out)
 {
-	return buf_addf(out, "%s = open(%s, encoding=\"utf-8\", errors=\"replace\").read()\n",
-		in->name, path);
+	buf_addf(out, "%s = open(%s, encoding=\"utf-8\", errors=\"replace\").read()\n", in->name,
+		path);
 }
 
-static int python_measure(const struct input *in, const char *path, struct buf *out)
+static void python_measure(const struct input *in, const char *path, struct buf *out)
 {
-	return buf_addf(out,
+	buf_addf(out,
 		"[__import__(\"os\").path.getsize(%s), len(%s), %s.count(\"\\n\") + (%s[-1:] not in "
 		"(\"\", \"\\n\"))],\n",
 		path, in->name, in->name, in->name);
 }
 
-static int javascript_make(const struct input *in, const char *path, struct buf *out)
+static void javascript_make(const struct input *in, const char *path, struct buf *out)
 {
-	return buf_addf(out, "globalThis.%s = require(\"fs\").readFileSync(%s, \"utf8\");\n",
-		in->name, path);
+	buf_addf(out, "globalThis.%s = require(\"fs\").readFileSync(%s, \"utf8\");\n", in->name,
+		path);
 }
 
-static int javascript_measure(const struct input *in, const char *path, struct buf *out)
+static void javascript_measure(const struct input *in, const char *path, struct buf *out)
 {
-	return buf_addf(out,
+	buf_addf(out,
 		"((text) => {\n"
 		"  let lines = text !== \"\" && !text.endsWith(\"\\n\") ? 1 : 0;\n"
 		"  for (let at = text.indexOf(\"\\n\"); at >= 0; at = text.indexOf(\"\\n\", at + 1)) "
@@ -114,31 +114,31 @@ static int javascript_measure(const struct input *in, const char *path, struct b
 		path, in->name);
 }
 
-typedef int write_fn(const struct input *in, const char *path, struct buf *out);
+typedef void write_fn(const struct input *in, const char *path, struct buf *out);
 
-static int write_each(const struct inputs *in, write_fn *write, struct buf *out)
+static void write_each(const struct inputs *in, write_fn *write, struct buf *out)
 {
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < in->n; i++) {
+	for (size_t i = 0; i < in->n; i++) {
 		char *path = quote(in->list[i].path);
-		r = path ? write(&in->list[i], path, out) : -ENOMEM;
+		if (path)
+			write(&in->list[i], path, out);
+		else
+			buf_fail(out, -ENOMEM);
 		free(path);
 	}
-	return r;
 }
 
 int inputs_code(const struct inputs *in, const char *runtime, struct buf *out)
 {
 	bool is_python = strcmp(inputs_runtime(runtime), "python") == 0;
-	int r = write_each(in, is_python ? python_make : javascript_make, out);
-	if (r == 0)
-		r = buf_add(out, "[\n");
-	if (r == 0)
-		r = write_each(in, is_python ? python_measure : javascript_measure, out);
-	return r < 0 ? r : buf_add(out, "]\n");
+	write_each(in, is_python ? python_make : javascript_make, out);
+	buf_add(out, "[\n");
+	write_each(in, is_python ? python_measure : javascript_measure, out);
+	buf_add(out, "]\n");
+	return buf_error(out);
 }
 
-/* ---- what it gave ---- */
+/* ---- its result ---- */
 
 static int explain(const json_t *record, struct err *err)
 {
@@ -188,15 +188,15 @@ int inputs_show(const struct inputs *in, const char *runtime, struct buf *out)
 {
 	if (in->n == 0)
 		return 0;
-	int r = buf_addf(out,
+	buf_addf(out,
 		"\n\nWhat the task is about is too long to be shown to you. It is in %s in %s, as text:\n",
 		in->n == 1 ? "a variable" : "variables", inputs_runtime(runtime));
-	for (size_t i = 0; r == 0 && i < in->n; i++)
-		r = buf_addf(out, "%s: %" PRIu64 " characters, %" PRIu64 " lines; the file is %s\n",
+	for (size_t i = 0; i < in->n; i++)
+		buf_addf(out, "%s: %" PRIu64 " characters, %" PRIu64 " lines; the file is %s\n",
 			in->list[i].name, in->list[i].characters, in->list[i].lines,
 			in->list[i].path);
-	return r < 0 ? r
-		     : buf_add(out,
-			       "Look at it by code: print its start, search it, cut it in parts. "
-			       "Never print all of it.\n");
+	buf_add(out,
+		"Look at it by code: print its start, search it, cut it in parts. "
+		"Never print all of it.\n");
+	return buf_error(out);
 }

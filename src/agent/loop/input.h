@@ -1,4 +1,4 @@
-/* Long inputs: files of a box that become variables, of which a model is told how long they are. No
+/* Long inputs: files of a box that become variables. The model is told only how long they are. No
  * system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -26,24 +26,25 @@ struct inputs {
 	size_t n;
 };
 
-/* Can a variable be called so, in Python and in JavaScript? Not what either or retort needs. */
+/* Can it name a variable both in Python and in JavaScript? Keywords and names that retort uses
+ * itself cannot. */
 bool input_is_name(const char *name);
 
 /*
- * Read [{"name", "path"}]; NULL is none. Texts stay the array's.
- * Errors:  ERR_USAGE: a name is none, or is there twice; ERR_LIMIT: over INPUTS_MAX.
+ * Read [{"name", "path"}]; NULL is an empty list. Texts stay the array's.
+ * Errors:  ERR_USAGE: an invalid name, or the same name twice; ERR_LIMIT: over INPUTS_MAX.
  */
 int inputs_read(struct inputs *out, const json_t *array, struct err *err);
 
-/* Where variables can be: "python" or "javascript", as @runtime is one of them or not. */
+/* The language that holds the variables: "javascript" if @runtime is that, else "python". */
 const char *inputs_runtime(const char *runtime);
 
-/* Code in inputs_runtime() that makes the variables, and whose value says how long they are.
+/* Code in inputs_runtime() that makes the variables; its value is their lengths.
  * Returns: 0, -E2BIG, -ENOMEM. */
 int inputs_code(const struct inputs *in, const char *runtime, struct buf *out);
 
 /*
- * Take what that code gave.
+ * Read the lengths from the record of that code.
  * Errors:  ERR_USAGE: a file cannot be read; ERR_LIMIT: it does not fit; ERR_BOX.
  */
 int inputs_take(struct inputs *in, const json_t *record, struct err *err);
@@ -51,5 +52,5 @@ int inputs_take(struct inputs *in, const json_t *record, struct err *err);
 /* {"event": "input", "name", "path", "characters", "lines", "bytes"}. Owns: the caller. */
 json_t *input_event(const struct input *in);
 
-/* What a model is told of them, a paragraph; of none, nothing. Returns: 0, -E2BIG, -ENOMEM. */
+/* The paragraph that tells the model of them; empty without inputs. Returns: 0, -E2BIG, -ENOMEM. */
 int inputs_show(const struct inputs *in, const char *runtime, struct buf *out);

@@ -1,5 +1,4 @@
-/* What a model is told first: how to work here. No system call. SPDX-License-Identifier: Apache-2.0
- */
+/* The system prompt of the loop. No system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +9,7 @@
 enum { PROMPT_TOKENS_MAX = 1200, PROMPT_BYTES_MAX = 4 * PROMPT_TOKENS_MAX };
 
 struct prompt {
-	const char *runtime; /* of the session: what code without a tag is */
+	const char *runtime; /* of the session: the language of code without a tag */
 	const char *limits;  /* "30 s per step, 1 GiB of memory"; or NULL */
 	bool is_grounded;
 	const char *servers; /* of tools, as code names them: "crm, files"; NULL: none */

@@ -38,22 +38,22 @@ static const struct {
 		{[WORDING_MCP] = "search_tools {\"query\": \"%s\"}"}},
 };
 
-/* The name, and what stands behind the operation: " s-1234". */
-static int add_named(
+/* The name, with the text behind the operation: " s-1234". */
+static void add_named(
 	struct buf *out, const char *name, const char *named, const char *behind, int bytes)
 {
+	const char *gap = named ? strstr(named, "%s") : NULL;
 	if (bytes == 0 || !named)
-		return buf_addf(out, "%s%.*s", name, bytes, behind);
-	const char *gap = strstr(named, "%s");
-	if (!gap)
-		return buf_add(out, named);
-	int r = buf_append(out, named, (size_t)(gap - named));
-	r = r < 0 ? r : buf_append(out, behind + 1, (size_t)bytes - 1);
-	return r < 0 ? r : buf_add(out, gap + strlen("%s"));
+		buf_addf(out, "%s%.*s", name, bytes, behind);
+	else if (gap)
+		buf_addf(out, "%.*s%.*s%s", (int)(gap - named), named, bytes - 1, behind + 1,
+			gap + strlen("%s"));
+	else
+		buf_add(out, named);
 }
 
-/* In the repl a command is no text to quote: "%log lists them". */
-static int add_name(struct buf *out, const char *at, size_t bytes, enum wording reader)
+/* In the repl a command has no quotes around it: "%log lists them". */
+static void add_name(struct buf *out, const char *at, size_t bytes, enum wording reader)
 {
 	const char *quote = reader == WORDING_REPL ? "" : "`";
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -65,30 +65,30 @@ static int add_name(struct buf *out, const char *at, size_t bytes, enum wording 
 			continue;
 		int behind =
 			reader == WORDING_REPL && !rows[i].named[reader] ? 0 : (int)(bytes - n);
-		int r = buf_add(out, quote);
-		r = r < 0 ? r : add_named(out, name, rows[i].named[reader], at + n, behind);
-		return r < 0 ? r : buf_add(out, quote);
+		buf_add(out, quote);
+		add_named(out, name, rows[i].named[reader], at + n, behind);
+		buf_add(out, quote);
+		return;
 	}
-	return buf_addf(out, "`%.*s`", (int)bytes, at);
+	buf_addf(out, "`%.*s`", (int)bytes, at);
 }
 
 static void apply(char *text, size_t max_bytes, enum wording reader)
 {
 	cleanup_buf struct buf out = BUF_INIT(4 * ERR_HINT_BYTES);
-	int r = 0;
-	for (const char *at = text; r == 0 && *at;) {
+	for (const char *at = text; *at;) {
 		size_t n = strcspn(at, "`");
 		const char *end = at[n] ? strchr(at + n + 1, '`') : NULL;
 		if (!end)
 			n = strlen(at);
-		r = buf_append(&out, at, n);
+		buf_append(&out, at, n);
 		at += n;
-		if (r == 0 && end) {
-			r = add_name(&out, at + 1, (size_t)(end - at - 1), reader);
+		if (end) {
+			add_name(&out, at + 1, (size_t)(end - at - 1), reader);
 			at = end + 1;
 		}
 	}
-	if (r == 0 && out.bytes < max_bytes)
+	if (buf_error(&out) == 0 && out.bytes < max_bytes)
 		memcpy(text, buf_str(&out), out.bytes + 1);
 }
 
