@@ -59,11 +59,9 @@ int cmd_run_sub(const struct cmd *cmd, int argc, char **argv)
 			return sub->run(argc - 1, argv + 1);
 		for (const struct cmd *const *c = cmd->subs; *c; c++)
 			word_near_try(&near, strchr((*c)->name, ' ') + 1);
-		(void)err_set(&err, ERR_USAGE, "unknown command \"%s %.64s\"", cmd->name, argv[1]);
-		if (near.best)
-			(void)err_hint(&err, "did you mean %s?", near.best);
-		else
-			(void)err_hint(&err, "`retort help %s` lists them", cmd->name);
+		snprintf(name, sizeof name, "`retort help %s` lists them", cmd->name);
+		err_unknown(&err, ERR_USAGE, &near, name, "unknown command \"%s %.64s\"", cmd->name,
+			argv[1]);
 		return cli_fail(&err, false);
 	}
 	int at = cmd_parse(cmd, &set, &args, argc, argv, &err);

@@ -28,26 +28,21 @@ const struct magic_row magic_rows[MAGIC_END_] = {
 	{"quit", "", "leave, as Ctrl-D does"},
 };
 
-/* The name of the command that is near to @name, or NULL. @word: @name, cut. */
-static const char *find_near(const char *name, size_t bytes, char word[WORD_BYTES])
+/* The command that is near to @name. @word: @name, cut. */
+static struct word_near find_near(const char *name, size_t bytes, char word[WORD_BYTES])
 {
 	memset(word, 0, WORD_BYTES);
-	size_t n = utf8_cut(name, bytes, WORD_BYTES - 1);
-	memcpy(word, name, n);
-	struct word_near near = WORD_NEAR(word);
-	for (int i = 0; i < MAGIC_END_; i++)
-		word_near_try(&near, magic_rows[i].name);
-	return near.best;
+	memcpy(word, name, utf8_cut(name, bytes, WORD_BYTES - 1));
+	struct word_near near = {.word = word, .before = "%"};
+	WORD_NEAR_ROWS(&near, magic_rows, MAGIC_END_, name);
+	return near;
 }
 
 static int fail_unknown(const char *name, size_t bytes, struct err *err)
 {
 	char word[WORD_BYTES];
-	const char *near = find_near(name, bytes, word);
-	(void)err_set(err, ERR_USAGE, "unknown command %%%s", word);
-	if (near)
-		return err_hint(err, "did you mean %%%s?", near);
-	return err_hint(err, "%%help lists them");
+	const struct word_near near = find_near(name, bytes, word);
+	return err_unknown(err, ERR_USAGE, &near, "%help lists them", "unknown command %%%s", word);
 }
 
 static void take_force(struct magic *m)
@@ -158,7 +153,8 @@ bool magic_is(const char *line, const char *runtime)
 		return false;
 	if (find(&line, &bytes) != MAGIC_END_ || strcmp(runtime, "python") != 0 || bytes == 0)
 		return true;
-	return line[0] != '%' && !is_known_to_python(line, bytes) && find_near(line, bytes, word);
+	return line[0] != '%' && !is_known_to_python(line, bytes) &&
+		find_near(line, bytes, word).best;
 }
 
 enum magic_kind magic_at(const char *line)

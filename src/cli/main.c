@@ -74,12 +74,11 @@ int cmd_unknown(const char *name, struct err *err)
 	for (const struct cmd *const *c = cmd_table; *c; c++)
 		if (!(*c)->is_hidden)
 			word_near_try(&near, (*c)->name);
-	(void)err_set(err, ERR_USAGE, "unknown command \"%.64s\"", name);
-	if (near.best)
-		return err_hint(err, "did you mean %s?", near.best);
-	if (strchr(name, '.') || access(name, F_OK) == 0)
-		return err_hint(err, "did you mean `retort run %.64s`?", name);
-	return err_hint(err, "`retort help` lists the commands");
+	int r = err_unknown(err, ERR_USAGE, &near, "`retort help` lists the commands",
+		"unknown command \"%.64s\"", name);
+	if (!near.best && (strchr(name, '.') || access(name, F_OK) == 0))
+		err_hint(err, "did you mean `retort run %.64s`?", name);
+	return r;
 }
 
 /* As if the command stood there without arguments. */

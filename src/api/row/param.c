@@ -111,7 +111,7 @@ static int check_choice(
 {
 	const struct opt words = {.choices = row->choices};
 	const char *text = json_string_value(value);
-	char word[SHOWN_BYTES], best[SHOWN_BYTES];
+	char word[SHOWN_BYTES], best[SHOWN_BYTES], others[ERR_HINT_BYTES];
 	struct word_near near = WORD_NEAR(text);
 	size_t bytes;
 	if (row->word && row->word(text) && strlen(text) == json_string_length(value))
@@ -124,11 +124,9 @@ static int check_choice(
 		if (near.best == word)
 			near.best = memcpy(best, word, sizeof best);
 	}
-	(void)err_set(err, ERR_USAGE, "%s: \"%.*s\" is no choice", place,
+	snprintf(others, sizeof others, "choose one of %s", row->choices);
+	return err_unknown(err, ERR_USAGE, &near, others, "%s: \"%.*s\" is no choice", place,
 		(int)utf8_cut(text, strlen(text), SHOWN_BYTES), text);
-	if (near.best)
-		return err_hint(err, "did you mean %s?", near.best);
-	return err_hint(err, "choose one of %s", row->choices);
 }
 
 static int check_count(
@@ -241,38 +239,32 @@ static const struct param *find(const struct param *rows, size_t n_rows, const c
 	return NULL;
 }
 
-/* "memory" of session.create is memory_bytes of limits. Returns: whether a row was found. */
-static bool is_inside(const struct param *rows, size_t n_rows, const char *name, struct err *err)
+/* The name may be that of a field: "memory" of session.create is memory_bytes of limits. */
+static void hint_inside(const struct param *rows, size_t n_rows, const char *name, struct err *err)
 {
 	for (size_t i = 0; i < n_rows; i++) {
 		struct word_near near = WORD_NEAR(name);
 		if (rows[i].type != PARAM_OBJECT)
 			continue;
-		for (size_t k = 0; k < rows[i].n_fields; k++)
-			word_near_try(&near, rows[i].fields[k].name);
-		if (!near.best)
-			continue;
-		(void)err_hint(err, "did you mean %s.%s, as in {\"%s\": {\"%s\": …}}?",
-			rows[i].name, near.best, rows[i].name, near.best);
-		return true;
+		WORD_NEAR_ROWS(&near, rows[i].fields, rows[i].n_fields, name);
+		if (near.best) {
+			err_hint(err, "did you mean %s.%s, as in {\"%s\": {\"%s\": …}}?",
+				rows[i].name, near.best, rows[i].name, near.best);
+			return;
+		}
 	}
-	return false;
 }
 
 static int fail_unknown(const struct param *rows, size_t n_rows, const char *name, struct err *err)
 {
 	struct word_near near = WORD_NEAR(name);
-	for (size_t i = 0; i < n_rows; i++)
-		word_near_try(&near, rows[i].name);
-	(void)err_set(err, ERR_USAGE, "%.*s: unknown parameter",
-		(int)utf8_cut(name, strlen(name), SHOWN_BYTES), name);
-	if (near.best)
-		return err_hint(err, "did you mean %s?", near.best);
-	if (is_inside(rows, n_rows, name, err))
-		return -EINVAL;
-	if (n_rows == 0)
-		return err_hint(err, "there are none: leave it out");
-	return err_hint(err, "leave it out");
+	WORD_NEAR_ROWS(&near, rows, n_rows, name);
+	int r = err_unknown(err, ERR_USAGE, &near,
+		n_rows == 0 ? "there are none: leave it out" : "leave it out",
+		"%.*s: unknown parameter", (int)utf8_cut(name, strlen(name), SHOWN_BYTES), name);
+	if (!near.best)
+		hint_inside(rows, n_rows, name, err);
+	return r;
 }
 
 int param_check(const struct param *rows, size_t n_rows, const json_t *params, struct err *err)
