@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A shorter key is a placeholder, and would be found in any text. */
+/* A shorter key is a placeholder: hiding it would replace parts of ordinary words. */
 enum { JSON_PARTS_MAX = 10000, DAY_MS = 86400000, SECRET_BYTES_MIN = 4 };
 
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
 #undef X
 };
 
-/* What servers write as `code` or `type`. */
+/* What servers send as `code` or `type`. */
 static const struct {
 	const char *word;
 	enum failure_class class;
@@ -48,7 +48,7 @@ static const struct {
 	{"timeout_error", FAILURE_TIMEOUT},
 };
 
-/* What they say only in words. */
+/* For servers that only say it in the message. */
 static const struct {
 	const char *phrase;
 	enum failure_class class;
@@ -158,7 +158,7 @@ int failure_set(struct failure *out, enum failure_class class, const char *fmt, 
 	return hints[class] ? err_hint(&out->err, "%s", hints[class]) : r;
 }
 
-/* Gemini wraps it in an array; vLLM once had it without a wrapper. */
+/* Gemini wraps the error in an array; some versions of vLLM send it without a wrapper. */
 static const json_t *unwrap(const json_t *root)
 {
 	if (json_is_array(root))
@@ -203,13 +203,13 @@ static enum failure_class find_status(int status)
 	return FAILURE_NONE;
 }
 
-/* @status 0: in a stream, where llama.cpp and vLLM say it as `code`. */
+/* @status 0: an error inside a stream; llama.cpp and vLLM then send the status as `code`. */
 static enum failure_class classify(const json_t *error, const char *text, int status)
 {
 	if (status == 0)
 		status = (int)json_integer_value(json_object_get(error, "code"));
 	enum failure_class class = find_word(error);
-	/* Too many requests can be about tokens in a minute, and say so. */
+	/* Status 429 may be about tokens per minute, and mention tokens for that reason. */
 	if (class == FAILURE_NONE && status != 429)
 		class = find_phrase(text);
 	if (class == FAILURE_NONE)
@@ -235,7 +235,7 @@ static void put(struct failure *out, const json_t *error, const char *raw, size_
 	out->status = status;
 }
 
-/* Milliseconds of "1.5", or of a date; -1 when it is neither or not ahead. */
+/* Milliseconds to wait, from "1.5" or from a date; -1 when it is neither, or a date in the past. */
 static int64_t read_wait(const struct failure_headers *h)
 {
 	char *end;

@@ -13,10 +13,11 @@ struct wire_format {
 	const char *name;
 	const char *path; /* behind the base */
 	bool is_lines;	  /* newline-delimited JSON; else server-sent events */
-	const char *last; /* the data of the last event, when it is no JSON */
+	const char *last; /* data of the event that ends the stream, if that is not JSON */
 	/* Owns: the caller. Returns: NULL without memory. */
 	json_t *(*build)(const struct wire_request *q);
-	/* One event. Returns: 0; 1: no more is wanted; -1: it failed, the reduction knows why. */
+	/* One event. Returns: 0; 1: the rest is not needed; -1: it failed, and the reduction knows
+	 * why. */
 	int (*event)(struct reduction *r, const char *name, const json_t *data);
 };
 
@@ -28,19 +29,19 @@ char *format_body(const struct wire_format *format, const struct wire_request *q
 /* Text as JSON, repaired where it is no UTF-8; NULL is "". */
 json_t *format_text(const char *text);
 
-/* The tools as Chat Completions has them, and those who took its form. Owns: the caller. */
+/* The tools in the form of Chat Completions, which other formats have adopted. Owns: the caller. */
 json_t *format_tools(const struct wire_request *q);
-/* Put it, unless it is NULL or "". */
+/* Set the member, unless the text is NULL or "". */
 void format_put(json_t *object, const char *name, const char *text);
-/* What all system messages say, joined by an empty line; NULL: there is none. */
+/* The text of all system messages, with an empty line between; NULL without any. */
 json_t *format_system(const struct wire_request *q);
-/* The arguments of a call as an object; {} when they are none. */
+/* The arguments of a call as an object; {} if they are not one. */
 json_t *format_arguments(const struct part *call);
-/* The texts of one message, joined. Owns: the caller; NULL: there is none. */
+/* The texts of one message, joined. Owns: the caller; NULL without texts. */
 json_t *format_joined(const struct message *m);
-/* The stop texts; NULL when there are none. */
+/* The stop texts; NULL without any. */
 json_t *format_stop(const struct wire_request *q);
 /* "data:image/png;base64,…" */
 json_t *format_data_url(const struct part *image);
-/* The sampling parameters that the user set, with the names that most servers know. */
+/* The sampling parameters that the user set, under the names that most servers know. */
 void format_sampling(json_t *object, const struct wire_options *o);

@@ -6,11 +6,11 @@
 
 /* How a kind of wire asks. */
 struct wire_kind {
-	/* Keep of @q what is needed to ask, as `body`. Returns: 0, or negative errno. */
+	/* Write @q as `body`; @q is gone afterwards. Returns: 0, or negative errno. */
 	int (*prepare)(struct wire_call *c, const struct wire_request *q, struct err *err);
-	/* One try; call_over() ends it, now or later. */
+	/* Begin one try; call_over() ends it, now or later. */
 	void (*start)(struct wire_call *c);
-	/* Nothing more is wanted of the try under way. May come from within its callbacks. */
+	/* Abort the current try. May be called from within its callbacks. */
 	void (*stop)(struct wire_call *c);
 	/* Free `own`, with the call. */
 	void (*release)(struct wire_call *c);
@@ -29,7 +29,7 @@ struct wire {
 	char name[MODEL_NAME_BYTES + 64];
 	char agent_headers[4096]; /* more headers, a line each */
 	struct wire_call *calls;  /* a list */
-	int n_refs;		  /* itself and its calls */
+	int n_refs;		  /* one for itself, one for each call */
 	bool is_closing;
 };
 
@@ -41,20 +41,18 @@ struct wire_call {
 	size_t body_bytes;
 	struct reduction reduction;
 	struct retry retry;
-	uv_timer_t timer; /* until the first or the next try, then the kind's own */
+	uv_timer_t timer; /* the wire's until a try begins and between tries; else the kind's own */
 	int n_handles;
-	bool is_ended; /* nothing is heard any more */
+	bool is_ended; /* the caller is not told anything any more */
 	bool is_trying;
 	void *own; /* the kind's */
 };
 
-/*
- * The try is over. @why NULL: the reduction is to say. It is tried again, or the caller hears of
- * it; the call may be gone afterwards.
- */
+/* A try is over. @why NULL: the reduction decides whether the reply is good. Either another try
+ * follows, or the caller is told, and the call may be gone afterwards. */
 void call_over(struct wire_call *c, const struct failure *why);
 
-/* For handles of the kind's own, which hold the call. */
+/* Count a handle of the kind's own, which keeps the call alive. */
 void call_hold(struct wire_call *c);
 void call_let_go(struct wire_call *c);
 

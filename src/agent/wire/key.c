@@ -16,7 +16,7 @@ void key_done(struct key *k)
 	explicit_bzero(k, sizeof *k);
 }
 
-/* Only what can stand in a header; blanks around it are nobody's intention. */
+/* Only characters that a header may have; blanks around the key are dropped. */
 static int set_key(
 	struct key *out, const char *text, size_t bytes, const char *from, struct err *err)
 {
@@ -85,7 +85,7 @@ bool key_is_here(const char *base)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (whole == strlen(names[i]) && strncasecmp(host, names[i], whole) == 0)
 			return true;
-	/* Four numbers: "127.evil.example" is a name. */
+	/* All four numbers: "127.evil.example" is a name. */
 	return n >= 9 && strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == whole;
 }
 

@@ -1,5 +1,4 @@
-/* What a model is told and what it answers, the same for every wire. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Messages to a model and from it, the same for every wire. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <jansson.h>
@@ -12,21 +11,21 @@ enum part_kind {
 	PART_IMAGE,	  /* to the model: `mime`, and `text` in base64 */
 	PART_TOOL_CALL,	  /* by the model: `id`, `name`, and `text`: the arguments, as JSON */
 	PART_TOOL_RESULT, /* to the model: `id`, `name` of the call, `text`, `is_error` */
-	PART_REASONING,	  /* by the model: `text` to show; `opaque` to send back as it came */
+	PART_REASONING,	  /* by the model: `text` to show; `opaque`, to be sent back unchanged */
 };
 
-/* Texts are UTF-8 and end in NUL; NULL is "". Owned by whoever made the part. */
+/* Texts are UTF-8 and end in NUL; NULL is "". Each part belongs to its maker. */
 struct part {
 	enum part_kind kind;
 	bool is_error;
 	const char *text, *id, *name, *mime;
-	const json_t *opaque; /* NULL: there is nothing to send back */
-	const char *wire;     /* whose `opaque` it is: no other gets it */
+	const json_t *opaque; /* NULL: nothing is sent back */
+	const char *wire;     /* the wire that made `opaque`: it is not sent to others */
 };
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
 
-/* Results of tools are the user's. */
+/* Results of tools are in messages of the user. */
 struct message {
 	enum role role;
 	const struct part *parts;
@@ -38,10 +37,10 @@ struct model_tool {
 	const json_t *schema; /* of its arguments */
 };
 
-/* What is 0 or NULL is not sent: the server decides. */
+/* Options that are 0 or NULL are not sent: the server decides. */
 struct wire_options {
 	uint64_t max_tokens;	 /* of the answer */
-	uint64_t context_tokens; /* ollama only: how much it reads */
+	uint64_t context_tokens; /* ollama only: the length of the context */
 	const char *const *stop;
 	size_t n_stop;
 	const char *effort; /* "low", "medium", "high": how long to reason */
@@ -51,10 +50,10 @@ struct wire_options {
 	const json_t *schema; /* the answer is JSON of this shape */
 };
 
-/* All of one question. Borrowed from the caller while it is asked. */
+/* A whole question. Borrowed from the caller during the call. */
 struct wire_request {
 	const char *model; /* set by the wire */
-	bool is_classic;   /* set by the wire: the server has "max_tokens" only */
+	bool is_classic;   /* set by the wire: the server only knows "max_tokens" */
 	const struct message *messages;
 	size_t n_messages;
 	const struct model_tool *tools;

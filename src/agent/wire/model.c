@@ -76,7 +76,7 @@ static const struct provider providers[] = {
 	{.name = "replay", .kind = MODEL_REPLAY},
 };
 
-/* A server that is named by its URL. It gets no key that was made for another. */
+/* A server that is named by its URL. Keys of known providers are not sent to it. */
 static const struct provider by_url = {.name = "url",
 	.format = &wire_chat,
 	.key_variables = {"RETORT_MODEL_KEY"},
@@ -103,7 +103,7 @@ static void cut_end(char *text, const char *end)
 		text[n - k] = '\0';
 }
 
-/* "host", "host:port" and "0.0.0.0", as ollama itself reads them. */
+/* "host", "host:port" and "0.0.0.0", as ollama reads them itself. */
 static int read_host(struct model *m, const char *host, struct err *err)
 {
 	char text[MODEL_BASE_BYTES];
@@ -114,7 +114,8 @@ static int read_host(struct model *m, const char *host, struct err *err)
 	return put(m->base, sizeof m->base, text, (size_t)n, err);
 }
 
-/* With or without "/" and "/v1": what people write, and what this wire needs. */
+/* Users write the base with or without "/" and "/v1"; bring it into the form that this wire needs.
+ */
 static int normalize(struct model *m, struct err *err)
 {
 	const struct wire_format *format = m->provider->format;
@@ -178,7 +179,7 @@ static int read_url(struct model *m, const char *spec, struct err *err)
 	return r < 0 ? r : set_base(m, spec, strcspn(spec, "#"), err);
 }
 
-/* Model names have "@" and ":" in them, too: only what looks like an address is one. */
+/* Names of models may contain "@" and ":", so only an address behind "@" counts as one. */
 static const char *find_base(const char *name)
 {
 	for (const char *at = strchr(name, '@'); at; at = strchr(at + 1, '@'))
@@ -215,7 +216,7 @@ static const struct provider *find_provider(const char *name, size_t bytes)
 	return NULL;
 }
 
-/* Whose models are called like this one? */
+/* The provider whose models have names that begin like this one. */
 static const struct provider *find_maker(const char *spec)
 {
 	for (size_t i = 0; i < ARRAY_LEN(providers); i++)

@@ -1,5 +1,5 @@
-/* A question as JSON of our own: for programs that are models, and for records. No system call.
- * SPDX-License-Identifier: Apache-2.0 */
+/* A question as JSON in a form of our own: for programs that act as models, and for records. No
+ * system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "agent/wire/message.h"
@@ -14,6 +14,6 @@
  */
 json_t *question_json(const struct wire_request *q);
 
-/* What the messages from @first on say, a line for each part. Owns: the caller frees; NULL without
- * memory. */
+/* The texts of the messages from @first on, a line for each part. Owns: the caller frees; NULL
+ * without memory. */
 char *question_text(const struct wire_request *q, size_t first);

@@ -1,4 +1,4 @@
-/* A recorded conversation: what a model is to answer, and what it must have been asked. No system
+/* A recorded conversation: the answers of a model, and what the questions must contain. No system
  * call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -10,20 +10,19 @@ enum { RECORDING_BYTES_MAX = 64 << 20, RECORDING_LINES_MAX = 100000 };
 
 struct recording {
 	json_t *lines;	     /* an array */
-	size_t *numbers;     /* of the lines in the file */
+	size_t *numbers;     /* the line number in the file, for each */
 	size_t at, n_served; /* which line is next, and how often it was used */
 };
 
 /*
- * Read one JSON object per line; empty lines and those that begin with "#" are none.
+ * Read one JSON object per line; empty lines and lines that begin with "#" are skipped.
  * Shape:   {"expect"?: [TEXT], "expect_last"?: [TEXT], "reject"?: [TEXT], "times"?: N, "chunk"?: N,
  *          "reply": {"text"?, "reasoning"?, "tool_calls"?: [{"id"?, "name", "arguments"?}],
  * "stop"?, "usage"?: {"input", "output", "cached"?, "reasoning"?}}}; or instead of "reply":
- *          "failure": {"class", "message"?, "wait_ms"?}. `expect` must all occur in what the
- *          messages say, `expect_last` in the last message, `reject` nowhere. "times" 0 is always.
- *          "chunk": how many bytes come at a time.
- * Owns:    recorded_done().
- * Errors:  ERR_USAGE with the number of the line; ERR_LIMIT, ERR_NO_MEMORY.
+ *          "failure": {"class", "message"?, "wait_ms"?}. All texts of `expect` must occur in the
+ * messages, those of `expect_last` in the last message, those of `reject` nowhere. "times" is how
+ * often the line is used; 0: without end. "chunk": how many bytes come at a time. Owns:
+ * recorded_done(). Errors:  ERR_USAGE with the number of the line; ERR_LIMIT, ERR_NO_MEMORY.
  */
 int recorded_parse(struct recording *out, const char *text, size_t bytes, struct err *err);
 void recorded_done(struct recording *r);

@@ -15,7 +15,7 @@ static int fail(struct reduction *r, enum failure_class class, const char *what)
 	return -1;
 }
 
-/* The unit of UTF-16 that "\\uXXXX" at @text stands for; -1 where no such escape is there. */
+/* The UTF-16 code unit of the escape "\\uXXXX" at @text; -1 if there is no such escape. */
 static long read_unit(const char *text, size_t bytes)
 {
 	if (bytes < 6 || text[0] != '\\' || text[1] != 'u')
@@ -31,10 +31,8 @@ static long read_unit(const char *text, size_t bytes)
 	return unit;
 }
 
-/*
- * Servers that cut text between two units of UTF-16 send half a character, which is no JSON for a
- * strict reader. It becomes the sign for what cannot be shown, of the same length.
- */
+/* Some servers cut a text between the two units of a surrogate pair, and strict JSON readers reject
+ * half a pair. Replace it by U+FFFD, whose escape has the same length. */
 static void mend_halves(char *text, size_t bytes)
 {
 	for (size_t i = 0; i + 1 < bytes;) {
@@ -133,7 +131,8 @@ static void estimate(struct reduction *r, size_t asked_bytes)
 		u->input = asked;
 		u->is_estimated = true;
 	}
-	/* Half: code and numbers have more bytes to a token than prose, never twice as many. */
+	/* Half, because code and numbers have more tokens than one for four bytes, but never twice
+	 * as many. */
 	if (!u->is_estimated && asked_bytes >= ASKED_BYTES_MIN && u->input < asked / 2)
 		r->reply.is_truncated = true;
 	if (!r->reply.has_usage || (u->output == 0 && said > 0)) {
@@ -147,7 +146,7 @@ int reduction_finish(struct reduction *r, size_t asked_bytes)
 	if (!r->is_stopped && !r->is_over && r->format && r->format->is_lines &&
 		lines_finish(&r->lines, on_line, r) < 0)
 		return -1;
-	/* Who said why it ended has said all, with or without a last word. */
+	/* A server that gave a reason for the end is done, even if its last event is missing. */
 	if (!r->is_stopped && !r->is_over && !r->has_stop)
 		return fail(r, FAILURE_STREAM, "the connection ended in the middle");
 	if (r->is_stopped)
@@ -200,7 +199,7 @@ static int append(struct reduction *r, int part, const char *text, size_t bytes)
 	return n < 0 ? keep_failed(r, n) : r->is_stopped;
 }
 
-/* Texts end in NUL: one inside becomes the sign for what cannot be shown. */
+/* Texts end in NUL, so a NUL inside becomes U+FFFD. */
 static int append_any(struct reduction *r, int part, const char *text, size_t bytes)
 {
 	int n = 0;
@@ -269,7 +268,7 @@ void reduction_stop(
 	if (!json_is_string(word))
 		return;
 	r->has_stop = true;
-	/* A refusal that was said in the text stays one. */
+	/* A refusal found in the text outweighs the reason for the end. */
 	if (r->reply.stop == REPLY_REFUSAL)
 		return;
 	r->reply.stop = REPLY_END;

@@ -1,4 +1,4 @@
-/* What a model answered, as it grows. No system call. SPDX-License-Identifier: Apache-2.0 */
+/* A model's reply, as it grows. No system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "agent/wire/message.h"
@@ -8,24 +8,25 @@
 enum { REPLY_PARTS_MAX = 512, REPLY_TEXT_BYTES = 16 << 20 };
 
 enum reply_stop {
-	REPLY_END,	/* it had said all */
+	REPLY_END,	/* the reply is complete */
 	REPLY_LENGTH,	/* the limit of tokens */
 	REPLY_SEQUENCE, /* one of the stop texts */
 	REPLY_TOOL,	/* it waits for the results of its tool calls */
-	REPLY_REFUSAL,	/* it does not want to, or may not */
-	REPLY_CONTEXT,	/* what it can read was full */
-	REPLY_STOPPED,	/* we heard enough and hung up */
+	REPLY_REFUSAL,	/* the model declined, or was not allowed to answer */
+	REPLY_CONTEXT,	/* the model's context is full */
+	REPLY_STOPPED,	/* on_delta stopped it */
 	REPLY_STOP_END_
 };
 
 struct wire_usage {
-	uint64_t input, output; /* tokens, the cached and those of reasoning included */
+	uint64_t input,
+		output; /* tokens, including those that were cached and those of reasoning */
 	uint64_t cached, reasoning;
-	bool is_estimated; /* a token for every four bytes, where the server did not say */
+	bool is_estimated; /* a token for every four bytes, because the server sent no count */
 };
 
 struct reply {
-	struct part *parts; /* texts are kept in `texts`, at the same index */
+	struct part *parts; /* `texts` has the text of each, at the same index */
 	struct buf *texts;
 	char **words; /* id and name of each part, owned */
 	size_t n_parts;
@@ -33,7 +34,7 @@ struct reply {
 	enum reply_stop stop;
 	struct wire_usage usage;
 	bool has_usage;	   /* the server said */
-	bool is_truncated; /* the server seems to have read much less than it was sent */
+	bool is_truncated; /* the server seems to have dropped much of the question */
 	char request_id[128];
 };
 
@@ -41,7 +42,7 @@ void reply_done(struct reply *r);
 
 /* "end", "length", …: what a record says. */
 const char *reply_stop_word(enum reply_stop stop);
-/* Returns: -1 when it is none. */
+/* Returns: -1 for an unknown word. */
 int reply_stop_find(const char *word);
 
 /*
@@ -50,27 +51,27 @@ int reply_stop_find(const char *word);
  * Returns: its index; or negative errno: -E2BIG, -ENOMEM.
  */
 int reply_add(struct reply *r, enum part_kind kind, const char *id, const char *name);
-/* Give a part the id or name that came late; NULL or "" changes nothing. Returns: 0, -ENOMEM. */
+/* Set the id or name of a part that came late; NULL or "" changes nothing. Returns: 0, -ENOMEM. */
 int reply_rename(struct reply *r, size_t part, const char *id, const char *name);
 
 /*
- * More text of a part.
+ * Append text to a part.
  * Limits:  REPLY_TEXT_BYTES in all parts together.
  * Returns: 0, -E2BIG, -ENOMEM; the reply as before.
  */
 int reply_append(struct reply *r, size_t part, const char *text, size_t bytes);
 
-/* What is to be sent back as it is. @opaque_take is owned by the reply, also on failure. */
+/* Data to be sent back unchanged. @opaque_take is owned by the reply, also on failure. */
 void reply_set_opaque(struct reply *r, size_t part, json_t *opaque_take, const char *wire);
 
 /* All text parts, one after the other. Owns: the caller frees; NULL without memory. */
 char *reply_text(const struct reply *r);
 
-/* Where the answer begins: thoughts that a model left in its text are not part of it. */
+/* Where the answer begins, behind thoughts that some models leave in the text. */
 const char *reply_behind_thoughts(const char *text);
 
 /*
- * As JSON, for records; reply_read() makes the same reply of it, but for what is opaque.
+ * As JSON, for records; reply_read() makes the same reply of it, without the opaque data.
  * Shape:   {"text"?, "reasoning"?, "tool_calls"?: [{"id", "name", "arguments"}], "stop", "usage"}
  * Owns:    the caller; NULL without memory.
  */

@@ -3,7 +3,7 @@
 
 #include "agent/wire/failure.h"
 
-/* Waiting for a model that loads has a budget of its own. */
+/* LOADING: a model that is being loaded has a time of its own. */
 enum { RETRY_TRIES_MAX = 4, RETRY_WAIT_MS = 120000, RETRY_LOADING_MS = 600000 };
 
 struct retry {
@@ -21,8 +21,8 @@ struct retry {
 
 /*
  * Count one more failure.
- * Shape:   what the server asked for; else half a second, doubled each time up to eight, less up to
- *          a quarter at random; two seconds while a model loads.
+ * Shape:   the time that the server asked for; else half a second, doubled with each failure up to
+ * eight seconds, minus a random part of up to a quarter; two seconds while a model is loaded.
  * Returns: milliseconds to wait before the next try; -1: do not try again.
  */
 int64_t retry_next(struct retry *r, const struct failure *f);

@@ -50,7 +50,7 @@ static void set_defaults(struct wire_config *c)
 	c->idle_ms = c->idle_ms ? c->idle_ms : WIRE_IDLE_MS;
 	c->whole_ms = c->whole_ms ? c->whole_ms : WIRE_WHOLE_MS;
 	c->tries_max = c->tries_max ? MAX(c->tries_max, 0) : RETRY_TRIES_MAX;
-	/* What it is for needs no good randomness: without it all clients come back at once. */
+	/* Weak randomness is enough: it only keeps clients from coming back all at once. */
 	if (c->random == 0 && getrandom(&c->random, sizeof c->random, GRND_NONBLOCK) < 0)
 		c->random = 1;
 }
@@ -63,7 +63,7 @@ int wire_open(struct wire **out, uv_loop_t *loop, const struct wire_config *conf
 	w->config = *config;
 	set_defaults(&w->config);
 	int r = open_parts(w, err);
-	/* The caller's text need not stay. */
+	/* The caller may free its text. */
 	w->config.spec = w->config.key_file = NULL;
 	if (r < 0)
 		wire_let_go(w);
@@ -107,7 +107,7 @@ static void timer_closed(uv_handle_t *h)
 	call_let_go(h->data);
 }
 
-/* It is on no list any more and nobody hears of it; the memory goes with the last handle. */
+/* The call is on no list and calls nobody back; its memory is freed with its last handle. */
 static void end(struct wire_call *c)
 {
 	struct wire_call **p = &c->wire->calls;
@@ -164,7 +164,7 @@ static void tell(struct wire_call *c, const struct failure *why)
 		end(c);
 }
 
-/* May the whole thing begin anew, what was shown being void? */
+/* May the request be repeated, although the caller was already shown part of an answer? */
 static bool may_restart(struct wire_call *c, const struct failure *why)
 {
 	if (!c->reduction.has_delta || !c->watch.on_delta)
@@ -186,7 +186,7 @@ void call_over(struct wire_call *c, const struct failure *why)
 	struct failure f = *why;
 	int64_t ms = retry_next(&c->retry, &f);
 	bool is_tried = ms >= 0 && may_restart(c, &f);
-	/* on_restart may have cancelled it. */
+	/* on_restart may have cancelled the call. */
 	if (c->is_ended)
 		return;
 	if (!is_tried) {

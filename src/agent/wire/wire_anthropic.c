@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* It must be said there; every model can do it. */
+/* The API requires a limit; every model allows this one. */
 enum { MAX_TOKENS_DEFAULT = 8192 };
 
 /* Writing */
@@ -26,7 +26,7 @@ static json_t *write_result(const struct part *p)
 	return out;
 }
 
-/* Reasoning that was cut short has no signature, and would be refused. */
+/* Reasoning that was cut has no signature, and the API would reject it. */
 static json_t *write_reasoning(const struct part *p)
 {
 	bool is_whole = p->wire == wire_anthropic.name &&
@@ -35,7 +35,7 @@ static json_t *write_reasoning(const struct part *p)
 	return is_whole ? json_deep_copy(p->opaque) : NULL;
 }
 
-/* NULL: nothing that may be sent; blocks of text must not be empty. */
+/* NULL: not to be sent; the API rejects empty blocks of text. */
 static json_t *write_block(const struct part *p)
 {
 	switch (p->kind) {
@@ -121,7 +121,7 @@ static const struct stop_word stops[] = {
 	{"model_context_window_exceeded", REPLY_CONTEXT},
 };
 
-/* What is cached counts as read here: the others count it so, too. */
+/* Cached tokens count as input here, as they do in the other APIs. */
 static void read_usage(struct reduction *r, const json_t *usage)
 {
 	struct wire_usage *u = &r->reply.usage;
@@ -147,7 +147,7 @@ static int64_t block_key(const json_t *data)
 	return json_integer_value(json_object_get(data, "index"));
 }
 
-/* The part that a block is, of whatever kind; -1: there is none. */
+/* The part for a block, of whatever kind; -1: not found. */
 static int find_block(const struct reduction *r, const json_t *data)
 {
 	for (size_t i = r->reply.n_parts; i-- > 0;)
@@ -187,7 +187,7 @@ static int on_block(struct reduction *r, const json_t *data)
 	return 0;
 }
 
-/* It comes in pieces as well, and is nothing to show. */
+/* The signature also comes in pieces; it is not shown. */
 static int add_signature(struct reduction *r, int part, const json_t *text)
 {
 	json_t *block = (json_t *)(uintptr_t)r->reply.parts[part].opaque;
@@ -233,7 +233,7 @@ static int on_block_end(struct reduction *r, const json_t *data)
 	const struct part *p = &r->reply.parts[part];
 	if (p->kind == PART_TOOL_CALL)
 		return p->opaque ? finish_call(r, part) : 0;
-	/* It goes back as one block, not in pieces. */
+	/* The signature goes back as one block, not in pieces. */
 	if (p->kind == PART_REASONING && json_object_get(p->opaque, "thinking"))
 		json_object_set_new(json_unconst(p->opaque), "thinking", format_text(p->text));
 	return 0;

@@ -49,7 +49,7 @@ static json_t *write_content(const struct message *m)
 	}
 	if (has_image)
 		return out;
-	/* Servers that know no images know no lists either. */
+	/* A list only with images: servers that cannot read images often reject lists, too. */
 	json_t *text = json_array_size(out) > 0 ? format_joined(m) : NULL;
 	json_decref(out);
 	return text;
@@ -119,7 +119,8 @@ static const struct stop_word stops[] = {
 	{"content_filter", REPLY_REFUSAL},
 };
 
-/* Most number their calls; some give the id only, and some all of a call at once with neither. */
+/* Most servers number their calls; some send only the id, and some a whole call at once with
+ * neither. */
 static int find_call(struct reduction *r, const json_t *index, const char *id)
 {
 	for (size_t i = r->reply.n_parts; i-- > 0;) {

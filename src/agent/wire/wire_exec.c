@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process that it left behind may still hold open is not waited for. */
+/* LINGER_MS: for output after the program's end; a process that it left behind may keep the pipe
+ * open for longer. */
 enum { CHUNK_BYTES = 64 << 10, SAID_BYTES = 4096, LINGER_MS = 1000, STATUS_NOT_FOUND = 127 };
 
 struct program {
@@ -20,8 +21,8 @@ struct program {
 	uv_process_t process;
 	uv_pipe_t in, out, err;
 	uv_write_t write;
-	struct buf said; /* on stderr: the end of it */
-	struct buf half; /* of a character */
+	struct buf said; /* the end of its stderr */
+	struct buf half; /* the first bytes of a character */
 	char chunk[CHUNK_BYTES];
 	int n_open; /* stdout, stderr */
 	int64_t status;
@@ -39,7 +40,7 @@ static int prepare(struct wire_call *c, const struct wire_request *q, struct err
 	if (!c->body)
 		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 	c->body_bytes = strlen(c->body);
-	/* A line: the NUL gives its place. */
+	/* Make it a line: the newline replaces the NUL. */
 	c->body[c->body_bytes++] = '\n';
 	p->call = c;
 	p->said = BUF_INIT((size_t)2 * SAID_BYTES);
@@ -59,7 +60,7 @@ static void close_one(void *handle)
 		uv_close(h, on_closed);
 }
 
-/* It and what it started; it leads a session of its own. */
+/* Kill the program and what it started; it leads a session of its own. */
 static void end_program(struct program *p)
 {
 	if (p->is_over)
@@ -71,7 +72,7 @@ static void end_program(struct program *p)
 	close_one(&p->in);
 	close_one(&p->out);
 	close_one(&p->err);
-	/* One that is still there is reaped first: on_exit() closes it. */
+	/* A program that is still running is reaped first: on_exit() closes the handle. */
 	if (!p->is_spawned || p->is_exited)
 		close_one(&p->process);
 }
@@ -96,7 +97,7 @@ static void judge(struct program *p)
 	if (p->status == STATUS_NOT_FOUND)
 		(void)err_hint(&f.err, "see that the program is there and can be executed");
 	bool is_good = p->status == 0 && p->signal == 0;
-	/* Bytes that became no character. */
+	/* Bytes of an incomplete character. */
 	if (is_good && p->half.bytes > 0)
 		(void)reduction_say(&c->reduction, PART_TEXT, "\xef\xbf\xbd", 3);
 	c->reduction.has_stop = is_good;
@@ -139,14 +140,14 @@ static void on_timeout(uv_timer_t *t)
 	call_over(c, &f);
 }
 
-/* Whole characters only; what is none is repaired. */
+/* Pass on whole characters; invalid bytes are replaced. */
 static int say(struct program *p, const char *data, size_t bytes)
 {
 	cleanup_buf struct buf text = BUF_INIT((size_t)4 * CHUNK_BYTES);
 	if (buf_append(&p->half, data, bytes) < 0)
 		return -1;
 	size_t n = p->half.bytes, back = 0;
-	/* A lead byte among the last three whose character is not whole. */
+	/* Find an incomplete character in the last three bytes. */
 	while (back < UTF8_MAX_BYTES - 1 && back < n) {
 		unsigned char byte = (unsigned char)p->half.data[n - 1 - back++];
 		if ((byte & 0xc0) == 0x80)
@@ -161,7 +162,7 @@ static int say(struct program *p, const char *data, size_t bytes)
 	return reduction_say(&p->call->reduction, PART_TEXT, buf_str(&text), text.bytes);
 }
 
-/* Is there something to look at? At its end the stream is closed. */
+/* Does @data have anything to process? At the end of the stream it is closed. */
 static bool has_data(struct program *p, uv_stream_t *stream, ssize_t n)
 {
 	if (n < 0 && !p->is_over) {
@@ -209,7 +210,7 @@ static void on_written(uv_write_t *write, int status)
 {
 	struct program *p = container_of(write, struct program, write);
 	(void)status;
-	/* One that does not read is none of our business: what counts is what it says. */
+	/* A program need not read its stdin: only its output counts. */
 	close_one(&p->in);
 }
 

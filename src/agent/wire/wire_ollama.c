@@ -100,7 +100,7 @@ static json_t *build(const struct wire_request *q)
 
 static const struct stop_word stops[] = {{"stop", REPLY_END}, {"length", REPLY_LENGTH}};
 
-/* Calls come whole, with arguments that are an object, and mostly without an id. */
+/* Calls come whole, with their arguments as an object, and mostly without an id. */
 static int read_call(struct reduction *r, const json_t *call)
 {
 	const json_t *function = json_object_get(call, "function");

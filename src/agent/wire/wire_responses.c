@@ -24,7 +24,7 @@ static json_t *write_content(const struct message *m)
 	return out;
 }
 
-/* What is no message but an item of its own; NULL: it is none. */
+/* A part that is an item of its own and not in a message; NULL for others. */
 static json_t *write_item(const struct part *p)
 {
 	if (p->kind == PART_TOOL_CALL)
@@ -34,7 +34,8 @@ static json_t *write_item(const struct part *p)
 	if (p->kind == PART_TOOL_RESULT)
 		return json_pack("{s:s, s:o, s:o}", "type", "function_call_output", "call_id",
 			format_text(p->id), "output", format_text(p->text));
-	/* Nothing is stored there, so only what carries its own content can be sent back. */
+	/* Only reasoning that carries its own content can be sent back, because nothing is stored
+	 * at the server. */
 	if (p->kind == PART_REASONING && p->opaque && p->wire == wire_responses.name &&
 		json_is_string(json_object_get(p->opaque, "encrypted_content")))
 		return json_deep_copy(p->opaque);
@@ -47,7 +48,7 @@ static void write_message(json_t *out, const struct message *m)
 	json_t *calls = json_array();
 	for (size_t i = 0; i < m->n_parts; i++) {
 		json_t *item = write_item(&m->parts[i]);
-		/* Reasoning stands before what it led to, calls after what was said. */
+		/* Order: reasoning, then the text that it led to, then calls. */
 		if (item && m->parts[i].kind == PART_TOOL_CALL)
 			json_array_append_new(calls, item);
 		else if (item)
@@ -209,7 +210,7 @@ static int complete_reasoning(struct reduction *r, const json_t *data, const jso
 	return 0;
 }
 
-/* An item as it is in truth: deltas are for looking on, and some servers send none. */
+/* The final form of an item: deltas are only for display, and some servers send none. */
 static int on_item(struct reduction *r, const json_t *data)
 {
 	const json_t *item = json_object_get(data, "item");
