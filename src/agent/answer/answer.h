@@ -8,24 +8,23 @@
 
 enum { ANSWER_MISSES_MAX = 20 };
 
-/* What final_answer() was given last, by MIME type; NULL: it was not called. Borrowed. */
+/* The last argument of final_answer(), by MIME type; NULL: it was not called. Borrowed. */
 const json_t *answer_find(const json_t *record);
 
 /*
- * How it reads: a NUL in it as its picture, U+2400. "" when it cannot be shown, or @bundle is NULL.
+ * The bundle as text, with U+2400 for a NUL. "" if it has no text, or @bundle is NULL.
  * Owns:    the caller. NULL without memory.
  */
 char *answer_words(const json_t *bundle);
 
-/* Remember the numbers of what a step gave, but for what it called its answer. Returns: 0, -ENOMEM.
- */
+/* Remember the numbers in the outputs of a step, except those of its final_answer(). Returns: 0,
+ * -ENOMEM. */
 int answer_remember(struct grounding *g, const json_t *record);
 
 /*
- * The numbers of the answer @text that the run did not give. @code: of the step that gave the
- * answer, or NULL when it is plain text: what such code holds in digits it has not computed, all
- * else it has.
- * Limits:  the first ANSWER_MISSES_MAX.
- * Owns:    the caller; an array of texts. NULL without memory.
+ * The numbers of the answer @text that do not come from the run. @code: of the step that called
+ * final_answer(), or NULL for an answer in plain text. Numbers that the step computed come from the
+ * run; numbers written literally in @code do not count as computed. Limits:  the first
+ * ANSWER_MISSES_MAX. Owns:    the caller; an array of texts. NULL without memory.
  */
 json_t *answer_misses(struct grounding *g, const char *text, const char *code);

@@ -11,7 +11,7 @@
 
 enum { NAME_BYTES = 40, PARTS_MAX = 10000 };
 
-/* What such tools are called, and what their code is in when the arguments do not say. */
+/* Names of such tools, and the language of their code if the arguments do not name one. */
 static const struct {
 	const char *name, *runtime;
 } tools[] = {
@@ -54,7 +54,7 @@ static bool find_tool(const char *name, size_t bytes, const char **runtime)
 	return false;
 }
 
-/* The first of @names that is a text. */
+/* The first of @names that is a member and a text. */
 static const char *first(const json_t *object, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -104,7 +104,8 @@ int block_read(struct block_call *out, const char *name, const char *arguments, 
 
 /* ---- in a text ---- */
 
-/* "functions.run_code(": the name, and where the arguments begin. Returns: 0 when it is none. */
+/* "functions.run_code(": its language, and where the arguments begin. Returns: 0 if there is no
+ * such name. */
 static size_t read_head(const char *text, size_t bytes, const char **runtime)
 {
 	static const char prefix[] = "functions.";
@@ -127,7 +128,7 @@ static size_t read_head(const char *text, size_t bytes, const char **runtime)
 	return n < bytes && text[n] == '{' ? n : 0;
 }
 
-/* An object alone is code when it says so: another may be an answer. */
+/* An object without a name around it counts as code only if it says so: it could be the answer. */
 static int take_alone(struct block_call *out, const json_t *object)
 {
 	const char *name = json_string_value(json_object_get(object, "name"));
@@ -184,7 +185,7 @@ int block_find(struct block_call *out, const char *text, size_t bytes, size_t *a
 
 /* ---- as a block ---- */
 
-/* Longer than any run of backticks in the code. */
+/* More backticks than any run of them in the code. */
 static size_t fence_length(const char *code)
 {
 	size_t longest = 2, n = 0;
@@ -226,7 +227,7 @@ static int find_part(struct block_call *out, const struct reply *reply, bool *is
 	return 0;
 }
 
-/* Is there a block as it is asked for? */
+/* Does the text have a block of code in the form that the prompt asks for? */
 static bool has_block(const char *text)
 {
 	struct extract e;
@@ -234,7 +235,7 @@ static bool has_block(const char *text)
 	return e.kind == EXTRACT_CODE && !e.is_bare;
 }
 
-/* What is left of @said when there is a call: what stands before it, and the call as a block. */
+/* The text in front of the call, then the call as a block. @said without a call stays as it is. */
 static char *rewrite(char *said, const struct reply *reply, bool *is_other)
 {
 	struct block_call call = {0};
@@ -244,7 +245,7 @@ static char *rewrite(char *said, const struct reply *reply, bool *is_other)
 	if (r == 0)
 		r = block_find(&call, said, strlen(said), &at, &end);
 	if (r == -EINVAL)
-		said[at] = '\0'; /* half of a call is nothing */
+		said[at] = '\0'; /* an incomplete call is dropped */
 	*is_other = *is_other && r != 1;
 	if (r == 1)
 		r = buf_append(&out, said, at) < 0 || add_block(&out, &call) < 0 ? -ENOMEM : 1;

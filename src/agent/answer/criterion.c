@@ -72,8 +72,8 @@ void criterion_done(struct criterion *c)
 	*c = (struct criterion){0};
 }
 
-/* JSON's texts are Python's, as long as they are not all ASCII: what is beyond is two escapes then.
- */
+/* A JSON string in ASCII is not always a Python string: beyond U+FFFF it has two escapes. So it is
+ * written in UTF-8, which both read alike. */
 static char *literal(const char *text)
 {
 	json_t *string = json_string(text);
@@ -82,7 +82,7 @@ static char *literal(const char *text)
 	return out;
 }
 
-/* By the names of the module, whatever the session calls its own functions. */
+/* Functions are reached through their module, because the session may have redefined the names. */
 static int write_python(
 	const struct criterion *c, const char *answer, const json_t *value, struct buf *code)
 {

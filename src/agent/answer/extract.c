@@ -1,6 +1,16 @@
 /*
- * A text is looked at line by line: a fence or a tag begins a block, and blocks that are no code
- * (tables, output) are passed over as a whole, so that what is quoted in them is not run.
+ * Find the code in a reply, which is Markdown with habits of many models.
+ *
+ * The text is read line by line. A fence (CommonMark) or a tag (<execute> and its like) begins a
+ * block, which goes to its closing line. The first block whose language is known, or that looks
+ * like Python, is the code. Blocks that are not code (tables, output) are skipped as a whole, so
+ * that text quoted in them is not run. If there is no block, the whole text may still be a bare
+ * program: then every line has to look like Python.
+ *
+ * Models often go on after their code with output that they made up. A block without a closing
+ * line is cut at the first line that can only be such output (made_up), and a half-written closing
+ * tag at its end is dropped.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/answer/extract.h"
@@ -18,7 +28,7 @@ struct markdown {
 	size_t bytes;
 };
 
-/* A block: its inside, and where the text goes on. */
+/* A block: its content, and where the text continues. */
 struct block {
 	const char *runtime;
 	size_t at, end, next;
@@ -64,7 +74,7 @@ static const struct {
 	{"<code>", "</code>", NULL},
 };
 
-/* What a model writes when it goes on by itself. */
+/* How models begin output that they made up. */
 static const char *const made_up[] = {"observation:", "<observation>",
 	"execution logs:", "execution result:", "```output", "[step ", "<end_code>", "</s>",
 	"user:", "human:"};
@@ -82,7 +92,7 @@ static bool is_name(char c)
 	return (low >= 'a' && low <= 'z') || (u >= '0' && u <= '9') || u == '_' || u >= 0x80;
 }
 
-/* Where the line at @at ends, and where the next begins. */
+/* The end of the line at @at, and the beginning of the next. */
 static size_t line_end(const struct markdown *t, size_t at)
 {
 	const char *end = memchr(t->data + at, '\n', t->bytes - at);
@@ -123,7 +133,7 @@ static size_t trim_end(const struct markdown *t, size_t at, size_t end)
 
 /* ---- does it look like Python? ---- */
 
-/* "a.b, c as d": what may stand behind import. */
+/* "a.b, c as d": the rest of an import statement. */
 static bool is_import_list(const char *line, size_t bytes)
 {
 	size_t n_words = 0;
@@ -152,7 +162,7 @@ static bool is_import_list(const char *line, size_t bytes)
 	return n_words > 0;
 }
 
-/* Are these names, one between two commas each? "a, b.c" */
+/* Only names, separated by commas? "a, b.c" */
 static bool are_names(const char *line, size_t bytes)
 {
 	bool has_name = false, is_over = false;
@@ -168,7 +178,7 @@ static bool are_names(const char *line, size_t bytes)
 	return has_name;
 }
 
-/* Assigns, calls or indexes: names up to "=", "(" or "[". */
+/* An assignment, call or index: names up to "=", "(" or "[". */
 static bool is_action(const char *line, size_t bytes)
 {
 	size_t i = 0;
@@ -182,12 +192,13 @@ static bool is_action(const char *line, size_t bytes)
 		(strchr("+-*/%&|", line[i]) && i + 1 < bytes && line[i + 1] == '=');
 }
 
-/* Begins a block: ends in a colon, and has what tells it from "if you like:". */
+/* The head of a compound statement: it ends in a colon, and has something that tells it from a
+ * sentence like "if you like:". */
 static bool is_compound(const char *line, size_t bytes)
 {
 	static const struct {
 		const char *word;
-		const char *needs[6]; /* one of them; none: nothing */
+		const char *needs[6]; /* one of them has to occur; empty: no condition */
 	} words[] = {
 		{"def ", {"("}},
 		{"class ", {NULL}},
@@ -248,7 +259,7 @@ static bool looks_like_code(const struct markdown *t, size_t at, size_t end)
 
 /* ---- blocks ---- */
 
-/* Half of a closing tag at the end was to become one. */
+/* Drop the half of a closing tag at the end. */
 static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, const char *close)
 {
 	for (size_t n = MIN(strlen(close) - 1, end - at); n > 0; n--)
@@ -257,7 +268,7 @@ static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, 
 	return end;
 }
 
-/* The first line of [@at, @end) that a model can only have made up, or @end. */
+/* The first line of [@at, @end) that must be made up, or @end. */
 static size_t find_made_up(const struct markdown *t, size_t at, size_t end)
 {
 	for (; at < end; at = next_line(t, at)) {
@@ -296,7 +307,7 @@ static bool read_fence(const struct markdown *t, size_t at, struct fence *f)
 		.info_end = trim_end(t, from + n, end),
 		.inside = MIN(end + 1, t->bytes)};
 	f->info_end = MAX(f->info_at, f->info_end);
-	/* `code` within a line is no fence */
+	/* `code` within a line is not a fence */
 	return f->mark != '`' || !memchr(t->data + f->info_at, '`', f->info_end - f->info_at);
 }
 
@@ -360,7 +371,7 @@ static size_t find(const struct markdown *t, size_t at, const char *word)
 	return found ? (size_t)(found - t->data) : t->bytes;
 }
 
-/* What stands in a tag may stand in a fence there once more. */
+/* Inside a tag there may be a fence around the code. */
 static void unwrap(const struct markdown *t, struct block *b)
 {
 	struct block inner;
@@ -402,7 +413,7 @@ static bool take_tag(const struct markdown *t, size_t at, struct block *b)
 
 /* ---- the whole ---- */
 
-/* Behind the thoughts in front; the end when there is nothing else. */
+/* Skip the thoughts at the beginning; returns the end if there is nothing else. */
 static size_t skip_thoughts(const struct markdown *t)
 {
 	static const char *const thoughts[][2] = {
@@ -420,7 +431,7 @@ static size_t skip_thoughts(const struct markdown *t)
 static void take(const struct markdown *t, const struct block *b, struct extract *out)
 {
 	size_t at = b->at;
-	/* An empty first line is not the program's; its indentation is. */
+	/* Drop empty lines in front, but keep the indentation of the first line. */
 	while (at < b->end && skip_blanks(t, at, b->end) < b->end &&
 		strchr("\r\n", t->data[skip_blanks(t, at, b->end)]))
 		at = MIN(next_line(t, at), b->end);
@@ -481,7 +492,7 @@ bool extract_is_whole(const char *text, size_t bytes)
 {
 	struct extract found;
 	extract_code(text, bytes, &found);
-	/* "```" may be the beginning of "```python", until its line ends. */
+	/* "```" may become "```python" until the line ends. */
 	return found.kind == EXTRACT_CODE && found.is_closed && found.end > 0 &&
 		strchr("\n>", text[found.end - 1]);
 }

@@ -1,7 +1,24 @@
 /*
- * A number is read as it is written: a value, and half of the unit of its last digit, which is what
- * rounding may have done to it. What was shown is kept sorted by size, so that a text is checked in
- * one look per number and reading of it. SPDX-License-Identifier: Apache-2.0
+ * Are the numbers of an answer grounded, that is: do they come from what the run printed, or from
+ * the task?
+ *
+ * Every number that the run shows is remembered as a value, sorted by size. A number of the answer
+ * is read with its precision: half a unit of its last digit is what rounding may have added or
+ * taken. It is grounded if a remembered value lies within that range, so that "12.3" is grounded
+ * by 12.34567; one binary search decides.
+ *
+ * Writing is ambiguous, so a number is tried in each of its readings: "12 %" as 12 and 0.12, "1.2
+ * million" with its scale, "1 MiB" as 10^6 and 2^20, "91.473,02" with a decimal comma, "about
+ * 1,200" rounded at its last digit that is not zero. One reading that is grounded is enough. The
+ * sign is ignored: a fall by 3 is a change of -3.
+ *
+ * Integers beyond 2^53 are not exact as doubles: of these the hash of the digits is remembered and
+ * compared.
+ *
+ * Numbers that are names rather than results are not looked at: dates, versions, ordinals, list
+ * items, digits within words, and code.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/answer/grounding.h"
 
@@ -17,13 +34,13 @@
 
 enum { DIGITS_MAX = 400, EXPONENT_MAX = 400, GROUP = 3, LIST_MAX = 99, EXACT_DIGITS = 15 };
 
-/* What a sum of doubles may be off by. */
+/* The relative error of a sum of doubles. */
 #define NOISE 1e-12
 
 struct grounding {
-	double *v; /* sizes, without sign */
+	double *v; /* absolute values */
 	size_t n, room;
-	uint64_t *exact; /* of integers that no double holds: their digits' hashes */
+	uint64_t *exact; /* hashes of the digits of integers that a double cannot hold */
 	size_t n_exact, exact_room;
 	bool is_sorted, is_full;
 };
@@ -36,13 +53,13 @@ struct text {
 /* One number of a text. */
 struct number {
 	size_t at, end;
-	double value;	   /* without sign */
+	double value;	   /* absolute */
 	double half_unit;  /* of its last digit */
-	double half_round; /* of its last digit that is no zero */
-	uint64_t exact;	   /* the hash of its digits, when no double holds them; or 0 */
-	size_t group_end;  /* of its first group, when commas are between them; or 0 */
+	double half_round; /* of its last digit that is not zero */
+	uint64_t exact;	   /* the hash of its digits if a double cannot hold them; or 0 */
+	size_t group_end;  /* the end of its first group if commas separate groups; or 0 */
 	bool is_percent, is_decimal;
-	bool is_part; /* of a date, a time, a version, a word */
+	bool is_part; /* it is part of a date, a time, a version, a word */
 };
 
 /* ---- letters ---- */
@@ -71,7 +88,7 @@ static bool has_word(const struct text *t, size_t i, const char *word)
 
 /* ---- reading one ---- */
 
-/* The spaces that stand between groups: a narrow or another no-break space. Returns: its bytes. */
+/* A no-break space, or a narrow one, between groups. Returns: its bytes. */
 static size_t wide_space(const struct text *t, size_t i)
 {
 	static const char *const spaces[] = {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
@@ -98,7 +115,7 @@ static size_t group(const struct text *t, size_t i, char separator)
 	return n > 0 && n_digits(t, i + n) == GROUP ? n + GROUP : 0;
 }
 
-/* "1,234,567": to the end of the groups. Lists of three-digit numbers are read as they look. */
+/* "1,234,567": the end of the groups. A list of three-digit numbers looks the same. */
 static size_t read_groups(const struct text *t, size_t i, size_t *first_end)
 {
 	size_t n = n_digits(t, i), more = 0;
@@ -116,7 +133,7 @@ static size_t read_groups(const struct text *t, size_t i, size_t *first_end)
 	return i + n + more;
 }
 
-/* Behind " x 10^" or its like. Returns: @i when that is not there. */
+/* The place behind " x 10^" or its like; @i if there is none. */
 static size_t behind_power(const struct text *t, size_t i)
 {
 	static const char *const times[] = {"\xc3\x97", "\xc2\xb7", "*", "x"};
@@ -155,7 +172,7 @@ static uint64_t hash_of(const char *digits, size_t n)
 	return hash | 1;
 }
 
-/* The digits of [i, end) without what groups them, as strtod() reads them. */
+/* The digits of [i, end) without separators of groups, read by strtod(). */
 static double digits_value(
 	const struct text *t, size_t i, size_t end, int *n_zeros, uint64_t *exact)
 {
@@ -193,7 +210,8 @@ static const struct {
 	{"b", 1e9},
 };
 
-/* "1.2 million", "3k"; a letter only right behind it. Returns: 1 for none. */
+/* "1.2 million", "3k"; a single letter only directly behind the number. Returns: 1 without a scale.
+ */
 static double scale_of(const struct text *t, size_t i, size_t *end)
 {
 	size_t from = at(t, i) == ' ' ? i + 1 : i;
@@ -224,7 +242,7 @@ static bool is_part(const struct text *t, const struct number *n)
 	if (is_letter(before) || (before == '-' && is_letter(two)))
 		return true;
 	if ((after | 0x20) == 'x' && n->end - n->at == 1 && (is_letter(beyond) || is_digit(beyond)))
-		return true; /* 0x1f */
+		return true; /* "0x1f" */
 	for (size_t i = 0; i < ARRAY_LEN(ordinals); i++)
 		if (has_word(t, n->end, ordinals[i]) && !is_letter(at(t, n->end + 2)))
 			return true;
@@ -273,7 +291,7 @@ static bool has_month(const struct text *t, const struct number *n)
 	return (word < n->at && is_month(t, word)) || is_month(t, next);
 }
 
-/* Does one of @words, which end in a blank or a mark, stand in front of @i? */
+/* Does one of @words, which end in a blank or a mark, stand directly before @i? */
 static bool is_behind(const struct text *t, size_t i, const char *const *words, size_t n_words)
 {
 	for (size_t k = 0; k < n_words; k++) {
@@ -297,7 +315,7 @@ static bool is_year(const struct text *t, const struct number *n)
 		is_behind(t, n->at, words, ARRAY_LEN(words));
 }
 
-/* Of a list ("1. First", "2) Second") or a heading ("Step 3"). */
+/* A list item ("1. First", "2) Second") or a heading ("Step 3")? */
 static bool is_label(const struct text *t, const struct number *n)
 {
 	static const char *const words[] = {"step ", "section ", "figure ", "fig. ", "table ",
@@ -329,7 +347,7 @@ static bool is_about(const struct text *t, const struct number *n)
 	return is_behind(t, from, words, ARRAY_LEN(words));
 }
 
-/* "1 MiB", "1.05 MB": what the unit may stand for. Returns: how many in @out. */
+/* "1 MiB", "1.05 MB": the factors that the unit may stand for. Returns: how many are in @out. */
 static size_t unit_factors(const struct text *t, size_t i, double out[2])
 {
 	static const char letters[] = "kmgtp";
@@ -347,7 +365,7 @@ static size_t unit_factors(const struct text *t, size_t i, double out[2])
 	return is_binary ? 1 : 2;
 }
 
-/* Read the next number from @i on. Returns: whether there is one. */
+/* Read the next number, at @i or behind it. Returns: whether there is one. */
 static bool next_number(const struct text *t, size_t i, struct number *out)
 {
 	while (i < t->bytes && !is_digit(t->data[i]) &&
@@ -442,7 +460,7 @@ int grounding_remember_exact(struct grounding *g, uint64_t hash)
 	return 0;
 }
 
-/* "[100,200,300]" are three: what looks grouped is remembered both ways. */
+/* "[100,200,300]" are three numbers or one: both readings are remembered. */
 static int remember_groups(struct grounding *g, const struct text *t, const struct number *n)
 {
 	for (size_t i = n->at; n->group_end && i < n->end; i++) {
@@ -483,7 +501,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Was one shown that is within @slack of @value? */
+/* Was a value shown that is within @slack of @value? */
 static bool is_shown(const struct grounding *g, double value, double slack)
 {
 	double reach = slack * (1 + 1e-9) + value * NOISE, low = value - reach;
@@ -506,8 +524,8 @@ static bool is_exact(const struct grounding *g, uint64_t hash)
 	return false;
 }
 
-/* "91.473,02" and "383,33": a comma before the decimals. Returns: its end when it was shown so, or
- * 0. */
+/* "91.473,02" and "383,33" with a decimal comma. Returns: its end if such a value was shown, or 0.
+ */
 static size_t comma_decimal(const struct grounding *g, const struct text *t, size_t i)
 {
 	char digits[DIGITS_MAX + 1];
@@ -547,7 +565,7 @@ static bool is_grounded(const struct grounding *g, const struct text *t, const s
 	return false;
 }
 
-/* Behind the fenced code that begins at the line of @i, or @i. */
+/* The end of the fenced code that begins at the line of @i; @i if there is none. */
 static size_t skip_code(const struct text *t, size_t i)
 {
 	bool is_line = i == 0 || t->data[i - 1] == '\n';

@@ -1,4 +1,4 @@
-/* Do the numbers of a text come from what was shown before? No system calls.
+/* Are the numbers of a text grounded: do they come from what was shown before? No system call.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -16,19 +16,17 @@ struct grounding *grounding_new(void);
 void grounding_free(struct grounding *g);
 
 /*
- * Remember every number of @text: a value, an output, the task itself. Those of dates count as
- * well, here.
- * Limits:  the first GROUNDING_NUMBERS_MAX; is_full() from then on.
- * Returns: 0, -ENOMEM.
+ * Remember every number of @text: a value, an output, the task itself. Here also numbers of dates
+ * count. Limits:  the first GROUNDING_NUMBERS_MAX; is_full() from then on. Returns: 0, -ENOMEM.
  */
 int grounding_add(struct grounding *g, const char *text, size_t bytes);
 bool grounding_is_full(const struct grounding *g);
 
-/* What is remembered: sizes without sign, and what stands for long integers. Borrowed until more
- * is. */
+/* The remembered values, without sign, and hashes of long integers. Borrowed until the next is
+ * added. */
 const double *grounding_values(const struct grounding *g, size_t *n);
 const uint64_t *grounding_exact(const struct grounding *g, size_t *n);
-/* Remember that again, in another one. Returns: 0, -ENOMEM. */
+/* Remember those in another grounding. Returns: 0, -ENOMEM. */
 int grounding_remember(struct grounding *g, double value);
 int grounding_remember_exact(struct grounding *g, uint64_t exact);
 
@@ -38,17 +36,15 @@ struct grounding_miss {
 };
 
 /*
- * The numbers of @text that none of the remembered ones is, or rounds to.
+ * The numbers of @text that are not grounded: no remembered number is equal or rounds to them.
  *
  * Shape:   digits in groups of three ("1,234.5", "1 234.5", "1'234.5"), decimals, exponents, a
- * sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k", "$4.5bn" are
- *          what they say; "about 1,200" rounds to its last digit that is no zero. The sign does not
- *          count: what fell by 3 rose by -3.
- *          "1.23 x 10^6", "91.473,02", and units of bytes ("1 MiB"). Integers that no double
- *          holds must be the same to the digit.
- *          Not looked at: dates, years, times, versions, digits within words, ordinals, code in
- *          fences, numbers of lists and of headings ("1. First", "Step 2").
- * Returns: how many; the first @n_max of them are in @out.
+ * sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k", "$4.5bn" with
+ * their scale; "about 1,200" is rounded at its last digit that is not zero. The sign is ignored: a
+ * fall by 3 is a change of -3. "1.23 x 10^6", "91.473,02", and units of bytes ("1 MiB"). Integers
+ * that a double cannot hold must be equal in every digit. Not looked at: dates, years, times,
+ * versions, digits within words, ordinals, code in fences, numbers of lists and of headings ("1.
+ * First", "Step 2"). Returns: how many; the first @n_max of them are in @out.
  */
 size_t grounding_check(struct grounding *g, const char *text, size_t bytes,
 	struct grounding_miss *out, size_t n_max);

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The texts that are not the same for all; "%s" is what is installed and what was meant. */
+/* Texts that differ by reader; "%s" stands for the installed packages and the one that was meant.
+ */
 enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
 
 enum { MODULE_BYTES = 128 };
@@ -57,11 +58,9 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 	"Is it spelled as where it was defined? Each language has variables of its own; share "    \
 	"data through files."
 
-/*
- * The first that fits: by the status, the name of the error and a part of its message. Where a
- * program tells why on stderr alone (the shell's commands, a child that failed), the part may be
- * there. `agent` is for a loop of ours only: others know their way about.
- */
+/* The first row that fits the status, the error's name and a part of its message counts. The part
+ * may also be in stderr where programs explain themselves only there: commands of the shell, a
+ * child that failed. `agent` is shown only to models in our own loop. */
 static const struct {
 	const char *status, *name, *part;
 	enum text text;
@@ -112,7 +111,7 @@ static const struct {
 		"Do less at a time: try it on a small part first, or find a cheaper way."},
 	{"oom", NULL, "", 0, "Read the data in parts, and keep only what you need."},
 	{"killed", NULL, "", 0, "The process ended. Do it in another way."},
-	/* Whatever became of the step. */
+	/* Whatever the status of the step. */
 	{NULL, NULL, "externally-managed-environment", PACKAGES},
 	{NULL, NULL, ": python: not found", PYTHON},
 	{NULL, NULL, ": python: command not found", PYTHON},
@@ -125,7 +124,7 @@ static bool has(const json_t *object, const char *name, const char *part)
 		memmem(json_string_value(text), json_string_length(text), part, strlen(part));
 }
 
-/* Of node, which wraps the cause: it is in the traceback. */
+/* For node, which wraps the cause of an error: the traceback has it. */
 static bool is_in_trace(const json_t *error, const char *part)
 {
 	size_t i;
@@ -165,7 +164,7 @@ static bool fits(const json_t *record, size_t row)
 	return is_said(record, row);
 }
 
-/* What is installed, and which of it was meant. */
+/* The installed packages, and which of them was meant. */
 static void add_packages(struct buf *out, const char *packages, const char *near)
 {
 	if (packages && packages[0])
@@ -174,7 +173,7 @@ static void add_packages(struct buf *out, const char *packages, const char *near
 		buf_addf(out, " Did you mean %s?", near);
 }
 
-/* "No module named 'PIL.Imag'": Python has imported PIL before it says so. */
+/* "No module named 'PIL.Imag'": the package PIL exists, because Python imports it first. */
 static bool add_submodule(struct buf *out, const json_t *error)
 {
 	static const char begin[] = "No module named '";
@@ -206,7 +205,7 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 	return buf_add(out, gap + 2) == 0;
 }
 
-/* A file that lies elsewhere than where it was looked for. */
+/* The file exists in another place. */
 static bool add_near(struct buf *out, const json_t *record, const char *near)
 {
 	const char *dot = strrchr(near, '.');

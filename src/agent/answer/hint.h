@@ -1,5 +1,5 @@
-/* What helps after a step that failed: one table for all who read of it.
- * SPDX-License-Identifier: Apache-2.0 */
+/* A hint after a step that failed: one table for all readers. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Who reads it: a model in a loop of ours, a model of a client over MCP, a program over JSON-RPC, a
- * person at `retort run`, `retort session exec` or `retort repl`. */
+/* The reader of the hint: a model in our own loop, a model of an MCP client, a program over
+ * JSON-RPC, a person at `retort run`, `retort session exec` or `retort repl`. */
 enum hint_reader {
 	HINT_AGENT,
 	HINT_MCP,
@@ -21,15 +21,14 @@ enum hint_reader {
 
 struct hint_about {
 	enum hint_reader reader;
-	bool was_lost;	      /* the session's variables were lost since they were made */
+	bool was_lost;	      /* the session has lost its variables since they were made */
 	const char *packages; /* as package_list() has them, or NULL */
 };
 
 enum { HINT_BYTES = 1024 };
 
 /*
- * A sentence or two for what the record says; nothing when nothing is known. It depends on what is
- * certain only: an exception that ended the step, or what pip says.
- * Returns: whether there is one in @out.
+ * Append a sentence or two that help with the error in the record. Only certain signs are used: an
+ * exception that ended the step, or a message of pip. Returns: whether there is a hint.
  */
 bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about);

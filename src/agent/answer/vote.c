@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is larger, or nested deeper, is compared as it was written. */
+/* Values that are larger or nested deeper are compared as they were printed. */
 enum { PARTS_MAX = 100000, DEPTH_MAX = 64, SUBSTITUTE = 0x1a };
 
 /* ---- what they say ---- */
@@ -48,7 +48,7 @@ static json_t *plain(const json_t *v, int depth)
 	return NULL;
 }
 
-/* So many digits are those of a decimal fraction; the others come of the order of sums. */
+/* 15 digits: further digits depend on the order in which a sum was computed. */
 static char *canonical(const json_t *v)
 {
 	static const size_t flags =
@@ -91,7 +91,7 @@ char *vote_text(const char *text)
 	return out;
 }
 
-/* What a program printed may hold NUL: another character stands for it. */
+/* A program may print NUL, so another character replaces it. */
 static char *text_says(const json_t *text)
 {
 	size_t bytes = json_string_length(text);

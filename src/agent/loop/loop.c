@@ -102,7 +102,8 @@ void loop_finish(struct loop *l, enum loop_end end)
 	l->end = end;
 	l->ended = result_of(l, end);
 	loop_save(l);
-	/* Told from the loop: whoever called us need not think of our being gone. */
+	/* `done` is called from the event loop, because it may free @l, which our caller still
+	 * uses. */
 	(void)uv_timer_stop(&l->timer);
 	timer_start(&l->timer, on_timer, 0, 0);
 }
@@ -164,7 +165,7 @@ static void tell_budget(struct loop *l, const char *what, enum budget_kind kind)
 			amount(kind, l->budget.limit[kind])));
 }
 
-/* One more question, and then it is over. */
+/* Ask for the last answer. */
 static void begin_last(struct loop *l, enum budget_kind kind)
 {
 	l->is_last = true;
@@ -199,7 +200,7 @@ int loop_flush(struct loop *l)
 	return r;
 }
 
-/* For as many candidates as there are steps left. */
+/* As many candidates as there are steps left. */
 static unsigned count_candidates(const struct loop *l)
 {
 	uint64_t used = l->budget.used[BUDGET_STEPS], limit = l->budget.limit[BUDGET_STEPS];
@@ -231,7 +232,8 @@ void loop_ask(struct loop *l)
 	struct err err;
 	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
-	buf_cut(&l->next, l->next.bytes); /* what was too long is left out, the budget is told */
+	buf_cut(&l->next,
+		l->next.bytes); /* a text that is too long is left out; the budget is still told */
 	l->state = LOOP_ASKING;
 	l->verdict = VERDICT_NONE;
 	if (l->is_last) {
@@ -287,7 +289,7 @@ static void on_timer(uv_timer_t *timer)
 	}
 }
 
-/* Tokens that were estimated cost what the estimate would. */
+/* Estimated tokens cost what as many real ones would. */
 static void spend_money(struct loop *l, const struct wire_usage *u, const struct price *price)
 {
 	double usd = price ? price_of(price, u) : 0;
@@ -379,8 +381,8 @@ static int begin(struct loop *l)
 		return -ENOMEM;
 	cleanup_buf struct buf task = BUF_INIT(2 * NEXT_BYTES);
 	int r = buf_add(&task, l->task);
-	/* The form of an answer is part of the task; how it is checked otherwise is not told, or
-	 * that would be worked at. */
+	/* The schema of the answer is part of the task. Other checks are not told, or the model
+	 * would work towards the check instead of the task. */
 	if (r == 0 && l->check.kind == CRITERION_SCHEMA)
 		r = buf_addf(
 			&task, "\n\nThe answer has to fit this JSON Schema: %s\n", l->check.text);
@@ -398,7 +400,7 @@ static int start(struct loop *l, const struct loop_config *config, struct err *e
 	return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 }
 
-/* What was borrowed for loop_open() only. */
+/* Forget what was borrowed for loop_open() only. */
 static void let_go(struct loop_config *c, const struct price *price)
 {
 	c->task = c->runtime = c->check = c->limits = c->servers = NULL;

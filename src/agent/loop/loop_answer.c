@@ -1,5 +1,5 @@
-/* An answer: where its numbers come from, and whether it passes the check.
- * SPDX-License-Identifier: Apache-2.0 */
+/* An answer: are its numbers grounded, and does it pass the check? SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "agent/loop/inside.h"
 #include "base/json.h"
 
@@ -17,7 +17,7 @@ static void tell_answer(struct loop *l)
 	loop_tell(l, event);
 }
 
-/* Once: a model that insists is taken at its word, and the word is marked. */
+/* Once only: if the model repeats its answer, the answer is taken, and marked as not grounded. */
 static void send_back(struct loop *l)
 {
 	size_t i;
@@ -46,7 +46,7 @@ static enum loop_end good_end(const struct loop *l)
 	return of[l->spent];
 }
 
-/* @said: what the check said of a failure. */
+/* @said: the check's output after a failure. */
 static void conclude(struct loop *l, bool is_good, const char *said)
 {
 	l->is_check_failed = !is_good;
@@ -102,7 +102,7 @@ void loop_check(struct loop *l)
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code)
 {
 	char *answer = text ? strdup(text) : NULL;
-	/* Of more numbers than can be remembered nothing is known, and nothing said. */
+	/* If there were more numbers than can be remembered, nothing is checked. */
 	bool is_checked = l->config.is_grounded && !grounding_is_full(l->grounding);
 	json_t *misses = is_checked && answer ? answer_misses(l->grounding, text, code) : NULL;
 	free(l->answer);
