@@ -1,5 +1,5 @@
-/* How much a run of the loop may use, and how much it has. No system call.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The budget of a loop: limits, and how much was used. No system call. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -19,7 +19,7 @@ enum { BUDGET_WARNING_PCT = 80 };
 #define BUDGET_UNITS_PER_USD 1e9 /* of BUDGET_COST */
 
 struct budget {
-	uint64_t limit[BUDGET_KINDS]; /* 0: none */
+	uint64_t limit[BUDGET_KINDS]; /* 0: no limit */
 	uint64_t used[BUDGET_KINDS];  /* FAILURES: those since the last success */
 	bool is_warned[BUDGET_KINDS];
 };
@@ -30,11 +30,11 @@ struct budget budget_default(void);
 /* "steps", "wall_ms", "tokens", "cost_usd", "failures". */
 const char *budget_word(enum budget_kind kind);
 
-/* Which is used up; BUDGET_NONE. */
+/* The first that is used up; BUDGET_NONE. */
 enum budget_kind budget_spent(const struct budget *b);
 
-/* One of which BUDGET_WARNING_PCT are gone since it was asked last, each told once; BUDGET_NONE. */
+/* One that has passed BUDGET_WARNING_PCT since the last call; each is told once. BUDGET_NONE. */
 enum budget_kind budget_warning(struct budget *b);
 
-/* "17 of 20 steps left, 402 s left": what has a limit. */
+/* "17 of 20 steps left, 402 s left": those that have a limit. */
 void budget_show(const struct budget *b, struct buf *out);

@@ -58,12 +58,12 @@ uint64_t dialog_tokens(const struct dialog *d)
 void dialog_counted(struct dialog *d, uint64_t tokens)
 {
 	uint64_t n = estimate(d);
-	/* Never below our own: a server may count only what it had not cached. */
+	/* Never below our own estimate: a server may not count tokens that it had cached. */
 	if (n > 0 && tokens < UINT64_MAX / 100)
 		d->scale_pct = MIN(MAX(tokens * 100 / n, UINT64_C(100)), UINT64_C(1000));
 }
 
-/* Where the last exchanges begin. */
+/* Where the last DIALOG_WHOLE exchanges begin. */
 static size_t whole_from(const struct dialog *d)
 {
 	size_t at = d->n, n_left = DIALOG_WHOLE;
@@ -143,7 +143,7 @@ json_t *dialog_json(const struct dialog *d, size_t images_max)
 {
 	json_t *out = json_array();
 	size_t left = images_max;
-	/* The newest images first: they are what is asked about. */
+	/* The newest images first: the next question is most likely about them. */
 	for (size_t i = d->n; i > 0; i--) {
 		const struct dialog_entry *e = &d->entries[i - 1];
 		size_t bytes = images_bytes(e->images);
@@ -228,12 +228,12 @@ int dialog_question(const struct dialog *d, struct wire_request *out)
 		free(parts);
 		return -ENOMEM;
 	}
-	messages[0].parts = parts; /* also of none, to be freed */
+	messages[0].parts = parts; /* set even without parts, to be freed */
 	size_t n = 0;
 	for (size_t i = 0; i < d->n; i++) {
 		enum role role = roles[d->entries[i].kind];
 		size_t n_filled = fill(&d->entries[i], parts + at);
-		/* Some servers want the two sides to speak by turns. */
+		/* Some servers require that roles alternate: join messages of the same role. */
 		if (n > 0 && messages[n - 1].role == role)
 			messages[n - 1].n_parts += n_filled;
 		else

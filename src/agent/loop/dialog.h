@@ -1,4 +1,4 @@
-/* What was said so far, and what of it a model is still told. No system call.
+/* The dialog so far, and how much of it the model is still sent. No system call.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,7 +8,8 @@
 
 enum dialog_kind { DIALOG_SYSTEM, DIALOG_TASK, DIALOG_SAID /* by the model */, DIALOG_TOLD };
 
-/* What stays whole, however little the model can read; what an image is taken for. */
+/* WHOLE: exchanges that are never shortened. FULL_PCT: when shortening begins. IMAGE_TOKENS: the
+ * estimate for an image. */
 enum { DIALOG_WHOLE = 3, DIALOG_FULL_PCT = 85, DIALOG_IMAGE_TOKENS = 1000 };
 
 struct dialog_entry {
@@ -21,36 +22,34 @@ struct dialog_entry {
 struct dialog {
 	struct dialog_entry *entries;
 	size_t n, max;
-	uint64_t scale_pct; /* of our estimates: how they were, compared with what a server counted
-			     */
+	uint64_t scale_pct; /* the ratio of a server's count to our estimate */
 };
 
-/* In the place of images; with how many there were. */
+/* Replaces images; with their number. */
 #define DIALOG_NO_IMAGES                                                                           \
 	"[%zu image(s) left out: you cannot read any. Print the numbers that you need.]\n"
 
 #define DIALOG_INIT ((struct dialog){.scale_pct = 100})
 void dialog_done(struct dialog *d);
 
-/* Say more. @images may be NULL; a reference is kept. Returns: 0, -ENOMEM. */
+/* Append an entry. @images may be NULL; a reference is kept. Returns: 0, -ENOMEM. */
 int dialog_add(
 	struct dialog *d, enum dialog_kind kind, const char *text, size_t bytes, json_t *images);
 
-/* About how many tokens all of it is: a token for every four bytes, or what a server's count lets
- * one expect. */
+/* An estimate of all tokens: one for every four bytes, scaled by the last count of a server. */
 uint64_t dialog_tokens(const struct dialog *d);
-/* A server counted that many for all there is. */
+/* A server counted @tokens for the whole dialog. */
 void dialog_counted(struct dialog *d, uint64_t tokens);
 
 /*
- * Shorten it, when it is over DIALOG_FULL_PCT of @context_tokens: what the model was told becomes
- * its first line, the oldest first; when that is not enough, so does what it said. The system's
- * text, the task and the last DIALOG_WHOLE exchanges stay.
+ * If the dialog is over DIALOG_FULL_PCT of @context_tokens, reduce entries to their first line,
+ * the oldest first: at first what the model was told, and if that is not enough, also its own
+ * replies. The system prompt, the task and the last DIALOG_WHOLE exchanges stay.
  * Returns: how many entries were cut.
  */
 size_t dialog_compact(struct dialog *d, uint64_t context_tokens);
 
-/* The images go; a line says that there were some. Returns: how many, or -ENOMEM. */
+/* Replace all images by a line of text. Returns: how many, or -ENOMEM. */
 int dialog_drop_images(struct dialog *d);
 
 /*
@@ -58,12 +57,12 @@ int dialog_drop_images(struct dialog *d);
  * oldest first. Owns: the caller; NULL without memory.
  */
 json_t *dialog_json(const struct dialog *d, size_t images_max);
-/* Into an empty one. Returns: 0, -EINVAL: that is no dialog; -ENOMEM. */
+/* Fill an empty dialog. Returns: 0; -EINVAL: malformed; -ENOMEM. */
 int dialog_read(struct dialog *d, const json_t *rows);
-/* [{"mime", "data"}]? */
+/* Is it [{"mime", "data"}]? */
 bool dialog_is_images(const json_t *images);
 
-/* As a question, in which the two sides take turns; only `messages` and `n_messages` of @out are
- * set. Owns: dialog_question_done(). Returns: 0, -ENOMEM. */
+/* As messages in which the two roles alternate; only `messages` and `n_messages` of @out are set.
+ * Owns: dialog_question_done(). Returns: 0, -ENOMEM. */
 int dialog_question(const struct dialog *d, struct wire_request *out);
 void dialog_question_done(struct wire_request *q);

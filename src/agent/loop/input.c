@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of either language, and names that are there when an agent runs. */
+/* Keywords of either language, and names that exist when an agent runs. */
 static const char *const taken[] = {"False", "Infinity", "NaN", "None", "True", "and", "arguments",
 	"as", "assert", "async", "await", "break", "case", "catch", "class", "const", "continue",
 	"debugger", "def", "default", "del", "delete", "display", "do", "elif", "else", "enum",
@@ -73,7 +73,7 @@ const char *inputs_runtime(const char *runtime)
 
 /* ---- the code ---- */
 
-/* A text as both languages write it. Owns: the caller frees. */
+/* A string literal that is valid in both languages. Owns: the caller frees. */
 static char *quote(const char *text)
 {
 	json_t *json = json_string(text);

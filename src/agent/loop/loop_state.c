@@ -12,7 +12,7 @@
 
 enum { NUMBER_BYTES = 32 };
 
-/* While candidates are compared nothing of them is kept: they are asked for again. */
+/* TRYING is saved as ASKING: candidates are not saved, but asked for again. */
 static const char *const states[] = {[LOOP_ASKING] = "asking",
 	[LOOP_RUNNING] = "running",
 	[LOOP_CHECKING] = "checking",
@@ -20,7 +20,7 @@ static const char *const states[] = {[LOOP_ASKING] = "asking",
 	[LOOP_ADOPTING] = "asking",
 	[LOOP_OVER] = "over"};
 
-/* What is true or false of a loop. */
+/* The flags of a loop. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -35,7 +35,7 @@ static const struct {
 	{"is_usage_estimated", offsetof(struct loop, usage.is_estimated)},
 };
 
-/* What is counted. */
+/* The counters of a loop. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -81,7 +81,7 @@ static json_t *hash_json(uint64_t hash)
 static json_t *stuck_json(const struct stuck *s)
 {
 	json_t *out = json_array();
-	/* The oldest first: read again in that order, the ring is as it was. */
+	/* The oldest first, so that reading in this order restores the ring. */
 	for (size_t i = 0; i < s->n; i++) {
 		size_t at = (s->next + STUCK_SEEN_MAX - s->n + i) % STUCK_SEEN_MAX;
 		json_add_new(out,
@@ -91,7 +91,7 @@ static json_t *stuck_json(const struct stuck *s)
 	return out;
 }
 
-/* As one text: a number takes a fifth of what it would take as JSON in memory. */
+/* As one text, which takes a fifth of the memory of JSON numbers. */
 static json_t *numbers_json(const struct grounding *g)
 {
 	size_t n;
@@ -234,7 +234,7 @@ static int read_numbers(struct grounding *g, const json_t *text, const json_t *e
 	return r;
 }
 
-/* Before it was written, it was the number of steps. */
+/* States of earlier versions lack it: then it was the number of steps. */
 static int read_last_number(uint64_t *out, uint64_t n_steps, const json_t *state)
 {
 	const json_t *last = json_object_get(state, "last_number");

@@ -1,4 +1,4 @@
-/* A loop on paper: what is kept of it so that another process can go on with it. No system call.
+/* The saved state of a loop, from which another process can resume it. No system call.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 struct loop;
 
-/* More images than that are left out, the oldest first; how many bytes of base64. */
+/* IMAGE_BYTES: base64 of all images together; beyond it the oldest are left out. */
 enum { LOOP_STATE_VERSION = 1, LOOP_STATE_IMAGE_BYTES = 16 << 20 };
 
 /*
@@ -18,9 +18,6 @@ enum { LOOP_STATE_VERSION = 1, LOOP_STATE_IMAGE_BYTES = 16 << 20 };
  */
 json_t *loop_state(struct loop *l);
 
-/*
- * Have a loop that was only just made be as @state says.
- * Errors:  ERR_DAMAGED: it is no such state; ERR_USAGE: it was made by a newer version;
- *          ERR_NO_MEMORY.
- */
+/* Set a new loop to the saved state. Errors: ERR_DAMAGED: malformed; ERR_USAGE: saved by a newer
+ * version; ERR_NO_MEMORY. */
 int loop_restore(struct loop *l, const json_t *state, struct err *err);

@@ -1,4 +1,4 @@
-/* A step: run, and what the model is told of it. SPDX-License-Identifier: Apache-2.0 */
+/* Run a step, and describe its result to the model. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/inside.h"
 
 #include "agent/answer/hint.h"
@@ -43,7 +43,7 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 		loop_fail(l, &err);
 }
 
-/* How it ended, for the eye of stuck_note(). */
+/* The end of the step as text, which stuck_note() compares. */
 static void sum_up(const json_t *record, struct buf *out)
 {
 	const json_t *error = json_object_get(record, "error");
@@ -59,7 +59,7 @@ static void sum_up(const json_t *record, struct buf *out)
 		out->data[i] = out->data[i] ? out->data[i] : SUBSTITUTE;
 }
 
-/* Returns: whether the loop goes on. */
+/* Does the model repeat itself? Returns: whether the loop continues. */
 static bool look_for_circle(struct loop *l, const json_t *record)
 {
 	cleanup_buf struct buf end = BUF_INIT(END_BYTES);
@@ -86,11 +86,11 @@ static bool look_for_circle(struct loop *l, const json_t *record)
 static void note_state(struct loop *l, const json_t *record)
 {
 	const char *outcome = json_get_text(json_object_get(record, "state"), "outcome");
-	if (strcmp(outcome, "diverged") == 0) /* what is lost is made again before the next */
+	if (strcmp(outcome, "diverged") == 0) /* a lost state is rebuilt before the next step */
 		l->was_lost = true;
 }
 
-/* What came of it, what helps, and what is left, go to the model next. */
+/* Tell the model the result, a hint, and what is left of the budget. */
 static void observe(struct loop *l, const json_t *record)
 {
 	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
@@ -100,7 +100,8 @@ static void observe(struct loop *l, const json_t *record)
 	size_t at = l->next.bytes;
 	l->is_untold = false;
 	buf_addf(&l->next, "[step %u] %s\n", l->number, text);
-	buf_cut(&l->next, l->next.bytes); /* one too long is left out: what follows is told */
+	buf_cut(&l->next, l->next.bytes); /* a text that is too long is left out; the next one is
+					     still told */
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_drop_images(l);
@@ -140,7 +141,7 @@ void loop_stepped(struct loop *l, const json_t *record)
 		loop_ask(l);
 }
 
-/* Nobody goes on now; who does later, sees what it was stopped at. */
+/* The loop is being interrupted: keep the step's number, so that a resumed loop reports it. */
 static void give_up(struct loop *l, const json_t *record)
 {
 	if (l->state == LOOP_RUNNING && answer_remember(l->grounding, record) == 0)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* FNV-1a: nobody gains by a collision but the model that is stopped too early. */
+/* FNV-1a: the model could only harm itself with a collision. */
 static uint64_t add(uint64_t hash, char c)
 {
 	return (hash ^ (unsigned char)c) * UINT64_C(1099511628211);
@@ -15,7 +15,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* White space and comments apart: "#" and "//" to the end of the line, outside of quotes. */
+/* Without white space and comments ("#" and "//" outside of quotes, to the end of the line). */
 static uint64_t hash_code(uint64_t hash, const char *code, size_t bytes)
 {
 	char quote = 0;

@@ -1,11 +1,11 @@
-/* Does the model do the same again and again? No system call. SPDX-License-Identifier: Apache-2.0
- */
+/* Detects that the model repeats itself. No system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* How often the same code with the same end makes it what. */
+/* At which repetition of the same code with the same end: a hint, the advice to plan again, the
+ * end. */
 enum { STUCK_HINT = 2, STUCK_REPLAN = 3, STUCK_STOP = 4, STUCK_SEEN_MAX = 256 };
 
 /* Starts as zeros. */
@@ -18,10 +18,10 @@ struct stuck {
 };
 
 /*
- * Note one more step.
- * Shape:   @code counts without white space and comments; @end is how the step ended: of an error
- *          its name, what it says and its line, of a success what it gave.
- * Limits:  the last STUCK_SEEN_MAX different ones are remembered.
- * Returns: how often that has been, with this one.
+ * Note a step.
+ * Shape:   @code is compared without white space and comments; @end is how the step ended: for an
+ *          error its name, message and line, for a success its output.
+ * Limits:  the last STUCK_SEEN_MAX different steps are remembered.
+ * Returns: how often this step has occurred, including now.
  */
 unsigned stuck_note(struct stuck *s, const char *code, size_t bytes, const char *end);

@@ -19,7 +19,7 @@ static const char told[] =
 struct asker {
 	struct asker_config config;
 	struct wire *wire;
-	char *said; /* its last answer */
+	char *said; /* the last answer */
 	struct wire_usage usage;
 };
 
@@ -57,10 +57,8 @@ const char *asker_name(const struct asker *a)
 
 /* ---- the question ---- */
 
-/*
- * As servers want it that hold a model to a schema: an object at the top, nothing in any object
- * that was not asked for, and no format that some of them do not know.
- */
+/* The schema in the strict form that servers want: an object at the top, no further members in any
+ * object, and no `format`, which some of them reject. */
 static json_t *strict(const json_t *schema)
 {
 	json_t *out = json_copy((json_t *)schema), *fields = json_object_get(out, "properties"),
@@ -93,7 +91,7 @@ static json_t *wrapped(const char *schema)
 	return out;
 }
 
-/* What a question is made of. */
+/* The parts of a question. */
 struct asking {
 	struct asker *a;
 	json_t *schema;
@@ -163,7 +161,7 @@ static json_t *load(const char *text, size_t bytes, size_t flags)
 	return json_loadb(buf_str(&hidden), hidden.bytes, flags | JSON_REJECT_DUPLICATES, &wrong);
 }
 
-/* The answer may stand alone, in a fence, or behind what the model thought aloud. */
+/* The answer may be alone, in a fence, or behind thoughts. */
 static json_t *find(const char *text)
 {
 	const char *thought = strstr(text, "</think>"), *brace;

@@ -1,4 +1,4 @@
-/* The model that sees data and has no tools: who answers ask() of plans. SPDX-License-Identifier:
+/* The model that answers ask() of plans: it sees data and has no tools. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -18,20 +18,20 @@ struct asker_config {
 /* Owns: asker_close(). Errors: those of wire_open(). */
 int asker_open(struct asker **out, const struct asker_config *config, struct err *err);
 
-/* Memory goes when the loop is run. NULL is nothing. */
+/* The memory is freed when the loop runs. NULL is nothing. */
 void asker_close(struct asker *a);
 
 /*
- * Ask. The model is told the question, the data and the schema, nothing else; where its wire can,
- * its server holds it to the schema. Whether the answer is of the schema is for the caller to see:
- * JSON goes to @out, or with TOOL_ERROR why there is none. With @q->wrong the model is shown its
- * answer before, which must have been asked for with the same question.
+ * Ask. The model is sent the question, the data and the schema, nothing else. A server that can
+ * enforces the schema; the caller has to check it nevertheless. @out is the JSON, or after
+ * TOOL_ERROR the reason why there is no answer. If @q->wrong is set, the model is also shown its
+ * last answer, which must belong to the same question.
  *
  * Blocks:  until it has answered, or it is given up.
  * Returns: TOOL_RESULT, TOOL_ERROR; TOOL_UNSENT with @err: the wire failed; negative errno.
  */
 int asker_ask(struct asker *a, const struct tool_question *q, struct buf *out, struct err *err);
 
-/* What the last asker_ask() used; the model's name. */
+/* The usage of the last asker_ask(); the model's name. */
 struct wire_usage asker_usage(const struct asker *a);
 const char *asker_name(const struct asker *a);

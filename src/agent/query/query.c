@@ -20,12 +20,12 @@ static const char rules[] =
 struct query {
 	struct query *next;
 	struct queries *all;
-	struct wire_call *call; /* NULL: it waits */
+	struct wire_call *call; /* NULL while it waits */
 	query_done *done;
 	void *arg;
 	char *system, *text;
 	json_t *schema;
-	uint64_t number, n_tokens; /* what it is taken for until it is counted */
+	uint64_t number, n_tokens; /* an estimate, until they are counted */
 	uint64_t heard_bytes, said_bytes;
 };
 
@@ -71,7 +71,7 @@ static void tell_started(struct queries *q, const struct query *query)
 			(json_int_t)strlen(query->text)));
 }
 
-/* @why: more than the box is told; or NULL. */
+/* @why: an explanation for the user that the box does not get; or NULL. */
 static void tell_finished(struct queries *q, uint64_t number, const json_t *answer,
 	const struct wire_usage *u, const char *why)
 {
@@ -146,7 +146,7 @@ static void finish(
 	done(arg, answer);
 }
 
-/* What the model wrote, or what of it is in brackets: some put words or a fence around it. */
+/* The JSON in the reply: some models put words or a fence around it. */
 static json_t *find_json(const char *text)
 {
 	json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -172,7 +172,7 @@ static json_t *fit(const json_t *schema, const char *text)
 		"the model's answer does not fit the schema: %s", err.msg);
 }
 
-/* We heard enough. */
+/* The reply was stopped because it was too long. */
 static json_t *stopped(const struct query *query)
 {
 	if (query->said_bytes > QUERY_REPLY_BYTES)
@@ -182,7 +182,7 @@ static json_t *stopped(const struct query *query)
 		"ToolLimit", "answer the task with what there is", "the task's tokens are used up");
 }
 
-/* What a reply comes to that did not break off. */
+/* The answer for a whole reply. */
 static json_t *judge(const struct query *query, const struct reply *reply, const char *text)
 {
 	if (reply->stop == REPLY_STOPPED)
@@ -224,7 +224,7 @@ static int on_delta(void *arg, struct delta *d)
 		query->heard_bytes / QUERY_TOKEN_BYTES > tokens_left(query->all);
 }
 
-/* Nothing was done with what was heard. */
+/* The text so far was only collected, so the request may be repeated. */
 static int on_restart(void *arg, const struct failure *why)
 {
 	struct query *query = arg;
@@ -255,7 +255,7 @@ static void on_done(void *arg, struct reply *reply, const struct failure *why)
 	free(text);
 }
 
-/* Returns: 0; -1: it is finished, with an error. */
+/* Returns: 0; -1: it failed and is finished. */
 static int start(struct query *query)
 {
 	struct queries *q = query->all;
@@ -263,7 +263,8 @@ static int start(struct query *query)
 	const struct part parts[] = {{.kind = PART_TEXT, .text = query->system},
 		{.kind = PART_TEXT, .text = query->text}};
 	const struct message messages[] = {{ROLE_SYSTEM, &parts[0], 1}, {ROLE_USER, &parts[1], 1}};
-	/* The schema is said in words: what servers take of one differs too much. */
+	/* The schema is sent as text, because servers support too different parts of JSON Schema.
+	 */
 	const struct wire_request request = {
 		.messages = messages, .n_messages = ARRAY_LEN(messages)};
 	const struct wire_watch watch = {
@@ -290,7 +291,7 @@ static struct query *next_waiting(const struct queries *q)
 
 static void start_waiting(struct queries *q)
 {
-	/* One that fails to start has started what waits behind it. */
+	/* A query that fails to start has already started those behind it. */
 	while (q->n_running < QUERY_AT_ONCE && q->n_waiting > 0)
 		if (start(next_waiting(q)) < 0)
 			return;
@@ -333,8 +334,8 @@ static bool has_nul(const json_t *text)
 	return strlen(json_string_value(text)) != json_string_length(text);
 }
 
-/* What is asked. Returns: NULL without memory, or when it is longer than @max_bytes: then
- * *@bytes says how long, about. */
+/* The prompt. Returns: NULL without memory, or when it is longer than @max_bytes: *@bytes is then
+ * its length, about. */
 static char *write_text(const json_t *arguments, uint64_t max_bytes, uint64_t *bytes)
 {
 	const json_t *prompt = json_object_get(arguments, "prompt");
@@ -367,7 +368,7 @@ static char *write_system(const json_t *schema)
 	return text;
 }
 
-/* Write down what is to be asked. Returns: NULL, or why it is not asked. */
+/* Prepare a query. Returns: NULL, or the reason why it cannot be asked. */
 static json_t *fill(struct query *query, const json_t *arguments)
 {
 	const struct queries *q = query->all;
@@ -435,7 +436,7 @@ void queries_cancel(struct queries *q, const void *arg)
 	if (!query)
 		return;
 	bool was_running = query->call != NULL;
-	/* What it had cost by now only the server knows. */
+	/* Only the server knows the real cost of a cancelled query. */
 	const struct wire_usage usage = {
 		.input = query->n_tokens,
 		.output = query->heard_bytes / QUERY_TOKEN_BYTES,

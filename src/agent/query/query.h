@@ -4,10 +4,8 @@
 
 #include "agent/wire/wire.h"
 
-/*
- * What is asked beyond QUERY_AT_ONCE waits, and beyond QUERY_WAITING is refused. QUERY_COUNT: how
- * many there are when nobody says another number.
- */
+/* At most QUERY_AT_ONCE queries run, and QUERY_WAITING wait; further ones are refused. QUERY_COUNT:
+ * the default of how many may be asked in all. */
 enum {
 	QUERY_COUNT = 100,
 	QUERY_AT_ONCE = 8,
@@ -15,15 +13,15 @@ enum {
 	QUERY_PROMPT_BYTES_MAX = 4 << 20,
 	QUERY_REPLY_BYTES = 256 << 10,
 	QUERY_SCHEMA_BYTES = 64 << 10,
-	QUERY_TOKEN_BYTES = 4, /* of a token that nobody counted */
+	QUERY_TOKEN_BYTES = 4, /* estimate, where tokens were not counted */
 };
 
 struct queries;
 
-/* What they cost is the task's. May not close the queries. */
+/* Their cost is part of the task's. A hook may not close the queries. */
 struct query_hooks {
 	void *arg;
-	uint64_t (*tokens_left)(void *arg); /* UINT64_MAX: any number; NULL: likewise */
+	uint64_t (*tokens_left)(void *arg); /* UINT64_MAX: no limit; NULL: likewise */
 	void (*spent)(void *arg, const struct wire_usage *usage); /* or NULL */
 	/* {"event": "query", …}, borrowed; docs/use/agent.md lists it. Or NULL. */
 	void (*event)(void *arg, const json_t *event);
@@ -39,7 +37,7 @@ struct queries_config {
 /* Owns: the caller ends it with queries_close(). */
 struct queries *queries_open(const struct queries_config *config);
 
-/* Nothing is heard any more of those under way. NULL is nothing. */
+/* Cancels all that run. NULL is nothing. */
 void queries_close(struct queries *q);
 
 /* @answer_take: {"value": …} or {"error": {"name", "message", "hint"?}}; NULL without memory. May
@@ -47,14 +45,14 @@ void queries_close(struct queries *q);
 typedef void query_done(void *arg, json_t *answer_take);
 
 /*
- * Ask. @done follows once, possibly before this returns, unless queries_cancel() comes first; @arg
- * is what it is cancelled by.
+ * Ask. @done follows once, possibly before this returns, unless queries_cancel() is called first
+ * with the same @arg.
  *
  * Shape:   @arguments: {"prompt": TEXT, "context"?: any, "schema"?: {…}}. The value is a text, or
  *          with a schema JSON that fits it.
- * Errors:  ToolArgumentError: they are no such arguments; ToolLimit: too long, or one of the limits
- *          is used up; ToolLost: no answer comes; ToolError: there is none, or it is of no use.
- *          Where the model is stands in none of them: that is in the event.
+ * Errors:  ToolArgumentError: malformed arguments; ToolLimit: too long, or a limit is reached;
+ * ToolLost: the model cannot be reached; ToolError: it gave no answer, or a useless one. None of
+ * them tells the box where the model is; the event does.
  */
 void queries_ask(struct queries *q, const json_t *arguments, query_done *done, void *arg);
 void queries_cancel(struct queries *q, const void *arg);

@@ -47,9 +47,12 @@ int model_parse(struct model *out, const char *spec, model_env *env, struct err 
 /* "openai:gpt-5.5": for messages and records. */
 void model_show(const struct model *m, char *out, size_t out_bytes);
 
-/* Suggest a model to a user who has a provider's key in the environment but named no model. @out:
- * "openai:gpt-5.5". Returns: the name of the variable that has the key; NULL: no such variable is
- * set, and @out is untouched. */
+/*
+ * Suggest a model to a user who has a provider's key in the environment but named no model. @out:
+ * "openai:gpt-5.5".
+ * Returns: the name of the variable that has the key; NULL: no such variable is set, and @out is
+ *          untouched.
+ */
 const char *model_guess(model_env *env, char *out, size_t out_bytes);
 
 /* A key; key_done() wipes it. */
