@@ -1,11 +1,11 @@
-/* What an agent may use, and what that costs. SPDX-License-Identifier: Apache-2.0 */
+/* The budget of an agent, and the prices for it. SPDX-License-Identifier: Apache-2.0 */
 #include "api/agent/agent_call.h"
 
 #include "api/agent/models.h"
 
 #include <stdio.h>
 
-/* A limit that nobody can keep is refused, not passed over. */
+/* A limit on money cannot be enforced without a price, so it is refused. */
 static int find_price(
 	const struct agent_call *a, const struct wire *wire, struct price *out, struct err *err)
 {

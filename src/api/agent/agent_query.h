@@ -1,4 +1,5 @@
-/* What the code of an agent asks a model: retort.llm_query. SPDX-License-Identifier: Apache-2.0 */
+/* Questions that the code of an agent puts to a model: retort.llm_query. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "agent/query/query.h"
@@ -7,8 +8,8 @@
 
 /* Starts as zeros. */
 struct agent_query {
-	struct queries *queries; /* NULL: nothing can be asked */
-	struct wire *wire;	 /* of its own; NULL: the agent's */
+	struct queries *queries; /* NULL: code may not ask */
+	struct wire *wire;	 /* the model of `query_model`; NULL: the agent's own */
 	uint64_t count, prompt_bytes;
 };
 
@@ -20,16 +21,17 @@ struct agent_query_config {
 };
 
 /*
- * There are queries when the task has long inputs, or its parameters speak of queries.
+ * Code may ask if the task has long inputs, or parameters that concern queries.
  * Owns:    agent_query_close(), also after an error.
  * Errors:  those of models_choose(), wire_open().
  */
 int agent_query_open(
 	struct agent_query *q, const struct agent_query_config *config, struct err *err);
 
-/* Answer what code in @session asks, until gate_detach(@handler): after agent_query_close(). */
+/* Answer questions from code in @session, until gate_detach(@handler), which follows
+ * agent_query_close(). */
 void agent_query_attach(struct agent_query *q, struct gate *gate, const char *session,
 	struct gate_handler *handler);
 
-/* Nothing is answered any more. */
+/* Answer no more questions. */
 void agent_query_close(struct agent_query *q);

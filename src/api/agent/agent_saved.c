@@ -1,7 +1,11 @@
 /*
- * An agent is kept after every turn: its loop, what it was asked for with, and the name of its
- * session, which is in the journal. Whoever goes on with it has the same again, but for keys: they
- * are looked up anew.
+ * An agent is saved after every turn: its loop, the parameters of its first call, and the name of
+ * its session, which is in the journal. Keys are not saved; a call that resumes the agent looks
+ * them up again.
+ *
+ * A saved agent may say that a step is running although the step has ended since: the process died
+ * between the two. Then the journal has the record of the step, and find_record() gives it to the
+ * loop, which sees the step as finished.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,11 +37,11 @@ static json_int_t now_ms(void)
 
 /* ---- what it began with ---- */
 
-/* Of the one call, not of the agent. */
+/* Parameters of one call, which are not saved. */
 static const char *const not_kept[] = {
 	"task", "resume", "model", "session", "stream", "detach", "approvals"};
 
-/* A program's words and the query of an address may be a key. */
+/* Arguments of a program and the query of a URL may contain a key. */
 static bool is_public(const char *model)
 {
 	return strncmp(model, "exec:", 5) != 0 && !strchr(model, '?');
@@ -90,13 +94,13 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 		r = agent_store_open(&a->stored, place->dir, whole, err);
 	if (r == 0 && !(a->agent = agent_store_read(&a->stored, err)))
 		r = -err_errno(err->code);
-	/* What is another's does not exist. */
+	/* Agents of others are reported as not found. */
 	if (r == 0 && strcmp(json_get_text(a->agent, "owner"), agent_owner(a->call)) != 0)
 		r = err_set(err, ERR_NOT_FOUND, "no agent %.40s is kept here", id);
 	return r;
 }
 
-/* What the call says goes before what it began with. */
+/* Parameters of this call override those of the first one. */
 static int take_params(struct agent_call *a, struct err *err)
 {
 	json_t *now = a->params, *params = json_deep_copy(json_object_get(a->agent, "params"));
@@ -133,7 +137,7 @@ void agent_saved_close(struct agent_call *a)
 {
 	const struct agent_store *place = a->call->context->agents;
 	agent_store_close(&a->stored);
-	/* With a journal there, it is for its owner to tidy up. */
+	/* If the process has its journal in that directory, it removes the directory itself. */
 	if (a->stored.id[0] && !place->id)
 		agent_store_remove(place->dir, a->stored.id);
 	json_decref(a->agent);
@@ -174,7 +178,7 @@ static json_t *head_of(struct agent_call *a)
 	return head;
 }
 
-/* That it cannot be kept is told once; the work goes on. */
+/* Reported once; the task continues unsaved. */
 static void tell_unkept(struct agent_call *a, const struct err *why)
 {
 	a->is_kept = false;
@@ -199,10 +203,8 @@ void agent_save(void *arg, const json_t *state)
 
 /* ---- what became of the session ---- */
 
-/*
- * A step that came to its end after it was written down that it runs: the journal has it. What it
- * cost is gone; what it gave is there.
- */
+/* If the step that was running has ended since, take its record from the journal. Its cost is not
+ * known any more. */
 static void find_record(struct agent_call *a, const json_t *session)
 {
 	const json_t *loop = agent_saved_loop(a);

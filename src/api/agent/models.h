@@ -1,4 +1,4 @@
-/* Which models callers of an engine may use: what its runner says. SPDX-License-Identifier:
+/* Which models the callers of an engine may use, as its operator decides. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -7,34 +7,28 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/*
- * A model's name can be a program to start, a file to read, and a server that is sent a key of the
- * engine's environment. So who is no more than a caller gets the one that the engine was started
- * with, or none. Texts are borrowed, and outlive the engine.
- */
+/* The name of a model can start a program, read a file, or send a key from the engine's environment
+ * to a server. Therefore callers may not choose it: they get the model that the engine was started
+ * with, or none. Texts are borrowed, and outlive the engine. */
 struct models {
-	const char *fallback; /* as model_parse() reads it; NULL: there is none */
+	const char *fallback; /* for model_parse(); NULL: callers may not use models */
 	const char *key_file; /* NULL: the environment */
-	const json_t *prices; /* as price_check() wants them; NULL: there are none */
-	bool may_name;	      /* the caller is the runner of this process, and may name any */
+	const json_t *prices; /* for price_check(); NULL: unknown */
+	bool may_name; /* the caller is the user who started this process, and may choose any model
+			*/
 };
 
 enum { MODEL_GUESS_BYTES = 300 };
 
-/* As model_guess(), of this process's environment. */
+/* model_guess() with this process's environment. */
 const char *models_guess(char *out, size_t out_bytes);
 
-/*
- * Can @spec (NULL: none) name a model, and is @key_file (NULL: the environment) a file with its
- * key? Asks nobody.
- * Errors:  ERR_USAGE, and those of key_find(), but for a key that the environment has not.
- */
+/* Check without asking the server: is @spec (may be NULL) the name of a model, and @key_file (NULL:
+ * the environment) a file with its key? Errors: ERR_USAGE, and those of key_find(), except for a
+ * key that is missing in the environment. */
 int models_check(const char *spec, const char *key_file, struct err *err);
 
-/*
- * Which model is asked when a caller says @spec (may be NULL) as the parameter @param. @m may be
- * NULL: there is none.
- * Errors:  ERR_DENIED.
- */
+/* The model for a caller that gives @spec (may be NULL) as the parameter @param. @m may be NULL: no
+ * models. Errors: ERR_DENIED. */
 int models_choose(const struct models *m, const char *param, const char *spec, const char **out,
 	struct err *err);

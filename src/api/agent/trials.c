@@ -13,7 +13,7 @@ enum { ID_BYTES = 64 };
 
 struct trial {
 	struct trials *trials;
-	char id[ID_BYTES]; /* of its session; "": there is none */
+	char id[ID_BYTES]; /* of its session; "": not branched */
 	bool is_running;
 	struct waiter waiter;
 };
@@ -24,7 +24,7 @@ struct trials {
 	struct trials_hooks hooks;
 	bool is_over;
 	unsigned n, place;  /* the one to be adopted */
-	unsigned n_pending; /* asked of the registry, and not answered */
+	unsigned n_pending; /* requests to the registry that are not answered yet */
 	struct trial v[];
 };
 
@@ -55,7 +55,7 @@ static void on_ended(void *arg, const json_t *result, const struct err *err)
 	(void)err;
 }
 
-/* What runs in it is told to be gone, at once. */
+/* End the branch; its run ends with an error at once. */
 static void end(struct trial *trial)
 {
 	char id[ID_BYTES];
@@ -71,7 +71,7 @@ static void end_all(struct trials *t)
 		end(&t->v[i]);
 }
 
-/* The registry has answered: is that of interest still? */
+/* Count an answer of the registry. Returns: whether all trials are over, so that it is ignored. */
 static bool is_over(struct trials *t)
 {
 	t->n_pending--;
@@ -148,7 +148,7 @@ static void on_adopted(void *arg, const json_t *session, const struct err *err)
 {
 	struct trials *t = arg;
 	if (session)
-		t->v[t->place - 1].id[0] = '\0'; /* it is the session now */
+		t->v[t->place - 1].id[0] = '\0'; /* the branch has become the session */
 	if (is_over(t))
 		return;
 	end_all(t);

@@ -8,13 +8,11 @@
 struct trials;
 
 /*
- * What is heard of them, from the loop or from within a call; places count from 1.
+ * Callbacks, from the loop or from within a call; places count from 1.
  *
- * branched  there is a branch, or @err.
- * event     of a step that runs there, borrowed.
- * ran       as waiter's `done`.
- * adopted   the session has moved, or @err.
- * gone      none is left, after trials_end().
+ * branched: the branch exists, or @err. event: of a step that runs there, borrowed. ran: as
+ * waiter's `done`. adopted: the session has the state of the branch, or @err. gone: all branches
+ * have ended, after trials_end().
  */
 struct trials_hooks {
 	void *arg;
@@ -29,21 +27,23 @@ struct trials_hooks {
 struct trials *trials_new(
 	struct registry *registry, struct runs *runs, unsigned n, const struct trials_hooks *hooks);
 
-/* Branch @session; `branched` follows. It ends @ttl_ms later, should nobody end it. */
+/* Branch @session; `branched` follows. The branch ends by itself after @ttl_ms. */
 void trials_branch(struct trials *t, unsigned place, const char *session, uint64_t ttl_ms);
 
-/* Run in a branch, as step.run says; `ran` follows, not after an error. @params is borrowed. */
+/* Run a step in a branch, with the parameters of step.run; `ran` follows, except after an error.
+ * @params is borrowed. */
 int trials_run(struct trials *t, unsigned place, json_t *params, struct err *err);
 
-/* Stop what runs in any; asked again: at once. */
+/* Interrupt the steps in all branches; a second call kills them. */
 void trials_interrupt(struct trials *t);
 
-/* @session goes on as that branch, or, 0, as it is; the others are ended. `adopted` follows. */
+/* Give @session the state of that branch (0: leave it as it is), and end the others. `adopted`
+ * follows. */
 void trials_adopt(struct trials *t, unsigned place, const char *session);
 
 /*
- * End all, whatever they do: nothing is heard any more but `gone`, once no branch is being made.
- * Owns:    the trials; they are freed before `gone`. NULL is none: `gone` never comes.
- * Returns: whether `gone` follows: else it is all over already.
+ * End all branches. No callback comes any more but `gone`, once no branch is being made.
+ * Owns:    the trials; they are freed before `gone`. NULL is nothing: `gone` does not come.
+ * Returns: whether `gone` follows; else all is over already.
  */
 bool trials_end(struct trials *t);

@@ -1,4 +1,4 @@
-/* What an operation takes and gives: rows that checks, help and documents are made of.
+/* Parameters and results of operations: the rows from which checks, help and documents are made.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -27,25 +27,26 @@ struct param {
 	const char *name;
 	enum param_type type;
 	bool is_required;
-	uint64_t min, max; /* of numbers; bytes of texts; how many of arrays and maps. max 0: any */
+	uint64_t min, max; /* of numbers; of the bytes of a text; of the length of an array or map.
+			      max 0: no limit */
 	const char *choices;	    /* "utf-8|base64" */
 	const char *fallback;	    /* the default as one would write it, or NULL */
 	const char *help;	    /* lower case, no final stop */
 	const struct param *fields; /* NULL: any members */
 	size_t n_fields;
-	bool is_nullable; /* in results only: null says that there is none */
-	const char *also; /* another name that is understood */
-	/* The usual word for what another means as well, or NULL; static. */
+	bool is_nullable; /* in results only: may be null */
+	const char *also; /* another accepted name */
+	/* Translates a synonym to a word of `choices`; NULL for other words. The result is static.
+	 */
 	const char *(*word)(const char *text);
 };
 
-/* Parameters named "runtime" take the names of languages that others use. */
+/* Parameters named "runtime" are also accepted as "language", with usual names of languages. */
 #define PARAM_OF_LANGUAGE .also = "language", .word = param_language
 const char *param_language(const char *word);
 
 /*
- * Is @params an object that the rows allow? NULL stands for an empty one. A null stands for a
- * member that is not there.
+ * Check @params by the rows. NULL is an empty object; a member that is null counts as missing.
  *
  * Errors: ERR_USAGE that names the parameter ("limits.pids: …"), with a hint; the first in the
  *         order of the object.
@@ -53,19 +54,19 @@ const char *param_language(const char *word);
 int param_check(const struct param *rows, size_t n_rows, const json_t *params, struct err *err);
 
 /*
- * What param_check() has passed, by the names and in the words that the rows have.
- * Owns: the caller releases what it gets; @params itself when there is nothing to change. NULL: no
- *       memory, or @params is.
+ * Replace synonyms of names and words in @params, which param_check() has passed.
+ * Owns:    the caller releases the result; it is @params itself if there is nothing to replace.
+ *          NULL: no memory, or @params is NULL.
  */
 json_t *param_usual(const struct param *rows, size_t n_rows, json_t *params);
 
-/* "text", "whole number", …: the type as people call it. */
+/* The type in words: "text", "whole number", … */
 const char *param_type_name(enum param_type type);
 
-/* What a checked object holds, or @fallback. Borrowed. */
+/* A member of a checked object, or @fallback. Borrowed. */
 const char *param_text(const json_t *params, const char *name, const char *fallback);
 uint64_t param_count(const json_t *params, const char *name, uint64_t fallback);
 bool param_flag(const json_t *params, const char *name);
 
-/* The member @name, or NULL when it is absent or null. */
+/* The member @name; NULL if it is missing or null. */
 const json_t *param_get(const json_t *params, const char *name);

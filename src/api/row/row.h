@@ -8,14 +8,12 @@
 
 struct operation_call;
 
-/*
- * Who wrote what a result holds, which decides how far it can be believed. A plan's labels begin
- * here.
- */
+/* Whose data a result may contain, which decides how far it can be trusted. Labels of plans start
+ * from here. */
 enum operation_label {
-	OPERATION_ENGINE,  /* retort alone: ids, times, counts, words of its tables */
-	OPERATION_CALLER,  /* also callers: names, code */
-	OPERATION_PROGRAM, /* also programs in boxes: output, values, files. Untrusted */
+	OPERATION_ENGINE,  /* only retort's own: ids, times, counts, words of its tables */
+	OPERATION_CALLER,  /* also of callers: names, code */
+	OPERATION_PROGRAM, /* also of programs in boxes: output, values, files. Untrusted */
 	OPERATION_LABEL_END_
 };
 
@@ -25,18 +23,18 @@ struct operation {
 	const struct param *params, *result;
 	size_t n_params, n_result;
 	enum operation_label label;
-	const char *limits; /* a sentence on what is bounded besides the rows; or NULL */
-	const char *errors; /* besides those of every call: "not_found|gone", or NULL */
+	const char *limits; /* a sentence on limits that are not in the rows; or NULL */
+	const char *errors; /* besides the errors of every call: "not_found|gone"; or NULL */
 	/*
 	 * A call and a part of its answer, as JSON with ' for ". Texts that end in "…" are starts;
 	 * ids are placeholders. Documents show it, tests run it.
 	 */
 	const char *example, *answer;
-	size_t answer_bytes;  /* what a long answer is reckoned at (api/operation/owing.h); 0: it
-				 begins at  once */
+	size_t answer_bytes;  /* the estimated size of a long answer (api/operation/owing.h); 0: not
+				 delayed */
 	bool has_events;      /* tells events while it runs */
-	const char *last;     /* the event that says what the answer says, or NULL */
-	bool is_for_operator; /* refused to principals: it tells of the host, or changes it */
+	const char *last;     /* the event that repeats the answer, or NULL */
+	bool is_for_operator; /* refused to principals: it reveals or changes the host */
 	void (*start)(struct operation_call *call);
 };
 

@@ -1,4 +1,4 @@
-/* What is told of a step while it runs: one JSON object per event, the same for every front.
+/* Events of a running step: one JSON object each, the same for every front.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -7,22 +7,20 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* A character whose last bytes have not come yet; one per stream of a step. Starts as zeros. */
+/* The first bytes of an incomplete character; one for each stream of a step. Starts as zeros. */
 struct event_rest {
 	char data[UTF8_MAX_BYTES];
 	size_t bytes;
 };
 
-/*
- * {"event": "step.started", "session"}. Owns: of all of these, the caller decrefs.
- * Returns: of all of these, NULL without memory.
- */
+/* {"event": "step.started", "session"}. All these functions: Owns: the caller decrefs. Returns:
+ * NULL without memory. */
 json_t *event_started(const char *session);
 
 /*
- * {"event": "stdout" | "stderr", "text"}: @stream is 0 or 1. Bytes that are no UTF-8 become U+FFFD;
- * a character cut at the end waits in @rest, unless this @is_end.
- * Returns: NULL also when there is nothing to tell yet.
+ * {"event": "stdout" | "stderr", "text"}: @stream is 0 or 1. Invalid UTF-8 becomes U+FFFD; an
+ * incomplete character at the end waits in @rest, unless @is_end. Returns: NULL also when all of
+ * @data waits in @rest.
  */
 json_t *event_text(
 	struct event_rest *rest, int stream, const char *data, size_t bytes, bool is_end);
@@ -33,14 +31,14 @@ json_t *event_display(const json_t *display);
 /* {"event": "tool", and what step_listener is told: "tool", "call", "state", …}. */
 json_t *event_tool(const json_t *about);
 
-/* {"event": "rebuilding", "step", "of"}: the state is made again, and this is the step run for it.
- */
+/* {"event": "rebuilding", "step", "of"}: the state is being rebuilt, and this step is run again for
+ * it. */
 json_t *event_rebuilding(size_t at, size_t n);
-/* {"event": "queued", "run", "behind", "waiting": "stdin"?}: another run of the session goes before
- * it, and that one waits for input. */
+/* {"event": "queued", "run", "behind", "waiting": "stdin"?}: another run of the session is ahead of
+ * it; "waiting": that run waits for input. */
 json_t *event_queued(const char *run, const char *behind, bool is_reading);
 
-/* {"event": "stdin", "run"}: the program waits for input, as step.input gives it. */
+/* {"event": "stdin", "run"}: the program waits for input, which step.input gives it. */
 json_t *event_stdin(const char *run);
 
 /* {"event": "step.finished", "result": the record}. */

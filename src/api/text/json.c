@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About as long as it takes to write a value that is next to nothing. */
+/* About as much work as a short value. */
 enum { NODE_BYTES = 64 };
 
 enum { NUMBER_BYTES_MAX = 40, EXACT_DIGITS = 17, SHORT_DIGITS = 15 };
@@ -20,8 +20,8 @@ static size_t number_bytes(const char *at)
 	return strspn(at, "0123456789+-.eE");
 }
 
-/* Write the number at @from, @bytes long, to @to in as few digits as keep its value. Returns:
- * bytes. */
+/* Write the number at @from, @bytes long, to @to, with the fewest digits that keep its value.
+ * Returns: bytes. */
 static size_t shorten(char *to, const char *from, size_t bytes)
 {
 	char text[NUMBER_BYTES_MAX], shorter[NUMBER_BYTES_MAX];
@@ -42,7 +42,7 @@ static size_t shorten(char *to, const char *from, size_t bytes)
 	return bytes;
 }
 
-/* What is written is never longer than what is read, so one buffer holds both. */
+/* Works in place, because the result is never longer. */
 static void shorten_reals(char *text)
 {
 	char *to = text;
@@ -90,7 +90,7 @@ int json_put(struct buf *out, const json_t *json)
 	return r;
 }
 
-/* Take what @json costs from @left. Returns: whether something is left. */
+/* Subtract the size of @json from @left. Returns: whether something is left. */
 static bool spend(const json_t *json, size_t *left)
 {
 	const char *name;

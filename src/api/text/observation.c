@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OVERHEAD: what headings and notes take of the whole. */
+/* OVERHEAD: reserved for headings and notes. */
 enum {
 	OVERHEAD_CHARACTERS = 1600,
 	RUNNING_CHARACTERS = 4000,
@@ -30,17 +30,17 @@ enum {
 	TEXT_MAX = 1 << 20,
 };
 
-/* What the engine makes of values for its own use. */
+/* Types of values that are for the engine only. */
 static const char OWN_TYPES[] = "application/vnd.retort.";
 
 enum section_kind { VALUE, DISPLAY, OUT, ERR, FAILURE, SECTIONS };
 
 struct section {
-	const char *title, *stream; /* stream: what read_output calls it, or NULL */
+	const char *title, *stream; /* stream: its name for read_output, or NULL */
 	struct buf text;
 	size_t n; /* characters */
 	size_t share;
-	uint64_t lost_bytes; /* that the engine did not keep */
+	uint64_t lost_bytes; /* dropped by the engine, over the output limit */
 };
 
 struct rendering {
@@ -53,7 +53,7 @@ struct rendering {
 	struct buf notes;
 };
 
-/* Of a program: may hold NUL. */
+/* The text of a program, which may hold NUL. */
 struct text {
 	const char *data;
 	size_t bytes;
@@ -90,7 +90,7 @@ static void add_time(struct buf *b, double ms)
 		buf_addf(b, ", %.1f s", ms / 1000);
 }
 
-/* The first line of it. */
+/* Append the first line. */
 static void add_line(struct buf *b, struct text text, size_t max_bytes)
 {
 	cleanup_buf struct buf plain = BUF_INIT(PLAIN_MAX);
@@ -113,7 +113,7 @@ static void add_failure(struct buf *b, const json_t *record)
 	if (name.bytes && message.bytes && message.data[0] != '\n')
 		buf_add(b, ": ");
 	add_line(b, message, SHOWN_BYTES);
-	/* Of a SyntaxError the message says it: "… (<step 3>, line 1)". */
+	/* The message of a SyntaxError has the line already: "… (<step 3>, line 1)". */
 	if (json_is_integer(line) && !memmem(message.data, message.bytes, ", line ", 7))
 		buf_addf(b, " (line %" JSON_INTEGER_FORMAT ")", json_integer_value(line));
 	if (signal[0])
@@ -122,7 +122,7 @@ static void add_failure(struct buf *b, const json_t *record)
 		buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
 }
 
-/* What became of the session's state, when that is not plain. */
+/* The state of the session after the step, unless it is the usual one. */
 static void add_state(struct buf *b, const json_t *record)
 {
 	static const struct {
@@ -157,7 +157,7 @@ static void add_state(struct buf *b, const json_t *record)
 		buf_addf(b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
 }
 
-/* A step may have waited for another of its session. */
+/* The step waited for another one of its session. */
 static void add_queued(struct buf *b, const json_t *record)
 {
 	double ms = number(record, "usage", "queued_ms");
@@ -165,7 +165,8 @@ static void add_queued(struct buf *b, const json_t *record)
 		buf_addf(b, ", queued %.1f s before", ms / 1000);
 }
 
-/* Whose turn comes behind one that waits for input can do no more than see to that one. */
+/* A run that waits behind one that reads stdin: all that the model can do is give input to the
+ * other run, or interrupt it. */
 static void add_running(struct rendering *r, const char *run, const char *behind)
 {
 	bool is_reading = strcmp(json_get_text(r->record, "waiting"), "stdin") == 0;
@@ -220,7 +221,7 @@ static void take_text(struct section *s, struct text text)
 	(void)printable_add(&s->text, text.data, text.bytes);
 }
 
-/* Of what has no text of its own: what is text all the same, and the names of the rest. */
+/* A bundle without text/plain or JSON: show its other texts, and the types of the rest. */
 static void take_others(struct section *s, const json_t *bundle)
 {
 	const char *mime;
@@ -257,7 +258,8 @@ static void take_bundle(struct section *s, const json_t *bundle)
 	free(dump);
 }
 
-/* Does the first line say all of an error? Of an exit Python has printed the message, too. */
+/* Does the first line already say all about the error? Python prints the message of an exit, too.
+ */
 static bool is_told(const json_t *error)
 {
 	struct text message = text_of(json_object_get(error, "message"));
@@ -272,7 +274,7 @@ static void take_traceback(struct section *s, const json_t *error)
 	json_array_foreach(json_object_get(error, "traceback"), i, line)
 	{
 		if (json_string_length(line) == 0)
-			buf_add(&s->text, "\n\n"); /* ends the line before, and is one */
+			buf_add(&s->text, "\n\n"); /* ends the line before, and adds an empty one */
 		take_text(s, text_of(line));
 	}
 	if (s->text.bytes > 0 || !error)
@@ -281,7 +283,7 @@ static void take_traceback(struct section *s, const json_t *error)
 	take_text(s, text_of(json_object_get(error, "message")));
 }
 
-/* What ends stderr is not told there again. */
+/* Drop @told from the end of stderr, where it would be shown a second time. */
 static void drop_twin(struct rendering *r, const struct buf *told)
 {
 	struct buf *printed = &r->sections[ERR].text;
@@ -297,7 +299,7 @@ static void drop_twin(struct rendering *r, const struct buf *told)
 	printed->data[printed->bytes] = '\0';
 }
 
-/* A traceback was printed as well; of sys.exit("why") the reason. */
+/* Python has printed a traceback as well, and of sys.exit("why") the reason. */
 static void take_failure(struct rendering *r)
 {
 	const json_t *error = json_object_get(r->record, "error");
@@ -322,7 +324,7 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 			continue;
 		r->n_seen++;
 		if (r->n_images >= OBSERVATION_IMAGES_MAX)
-			return true; /* told once: tell_hidden() */
+			return true; /* tell_hidden() counts it */
 		if (bytes > OBSERVATION_IMAGE_BYTES) {
 			buf_addf(&r->notes,
 				"[image %u, an %s of %zu KiB, is not shown: too large, draw it "
@@ -368,7 +370,7 @@ static void collect(struct rendering *r)
 	tell_hidden(r);
 }
 
-/* What is short is shown in whole; what is left is for the long ones, the same for each. */
+/* Divide @room: short sections are shown whole, the long ones share the rest equally. */
 static void share(struct section *sections, size_t room)
 {
 	bool is_settled[SECTIONS] = {false};
@@ -428,7 +430,7 @@ static void add_file(struct rendering *r, const json_t *file)
 	buf_done(&path);
 }
 
-/* No list has those that are gone. */
+/* Deleted files are counted, but in no list of files. */
 static void add_files_left(struct rendering *r, size_t n, size_t n_gone)
 {
 	buf_addf(&r->text, "  … and %zu more", n);
@@ -490,7 +492,7 @@ static void add_variables(struct rendering *r)
 
 /* ---- what helps ---- */
 
-/* An agent of ours has its own from the loop. */
+/* Our own agent loop adds hints itself. */
 static void add_hint(struct rendering *r)
 {
 	const struct hint_about about = {.reader = HINT_MCP, .packages = r->options->packages};
@@ -537,7 +539,7 @@ static void render_text(struct rendering *r)
 	add_variables(r);
 	buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
-	/* What still runs is asked for again and again, and says the same each time. */
+	/* A running step is asked for repeatedly: do not repeat the note each time. */
 	bool is_running = strcmp(json_get_text(r->record, "status"), "running") == 0;
 	size_t room = is_running ? RUNNING_CHARACTERS : OBSERVATION_CHARACTERS;
 	share(r->sections, used < room ? room - used : 0);

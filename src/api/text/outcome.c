@@ -52,7 +52,7 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 	return true;
 }
 
-/* What came from a checkpoint. */
+/* Variables that come from a checkpoint. */
 static void add_kept(struct buf *b, const json_t *result, const char *when)
 {
 	bool is_again = outcome_add_again(b, result);

@@ -1,5 +1,5 @@
-/* What became of a session's state, in words for people and models. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The state of a session after a step or an undo, in words for people and models.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -7,20 +7,25 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { OUTCOME_BYTES = 64 << 10 }; /* what any of these takes at most */
+enum { OUTCOME_BYTES = 64 << 10 }; /* the most that any of these functions appends */
 
 /*
- * Each appends to @b; without memory, less or nothing.
+ * Each function appends to @b; without memory, less or nothing.
  *
- * lost     which of "files_lost" are not as before, to a text that says what is: ", but for a and 2
- *          more"; where steps were run again, "; not put back: a". Nothing when there are none.
- * back     of the record of a step that was rolled back: what is as before it, and what is not.
- * anew     of the record of a step whose outcome is lost: how the session goes on.
- * taken_back  of the record of a step that failed and has "undone": what that is.
- * undone   of the answer to session.undo: where its state comes from, and how far it is what it
- *          was.
- * again    of the answer to session.branch, or any that has "runs_again": whose variables are to be
- *          made again. Returns: whether there are any.
+ * lost: files that are not restored ("files_lost"), as the end of a sentence: ", but for a and 2
+ * more"; where steps were run again, "; not put back: a". Nothing if all are restored.
+ *
+ * back: for the record of a step that was rolled back: what was restored, and what was not.
+ *
+ * anew: for the record of a step whose state is lost: how the session continues.
+ *
+ * taken_back: for the record of a failed step with "undone": what was undone.
+ *
+ * undone: for the answer to session.undo: where the state comes from, and how it differs from the
+ * state then.
+ *
+ * again: for the answer to session.branch, or any that has "runs_again": the languages whose
+ * variables have to be rebuilt. Returns: whether there are any.
  */
 void outcome_add_lost(struct buf *b, const json_t *result);
 void outcome_add_back(struct buf *b, const json_t *record);
@@ -29,5 +34,5 @@ void outcome_add_taken_back(struct buf *b, const json_t *record);
 void outcome_add_undone(struct buf *b, const json_t *result);
 bool outcome_add_again(struct buf *b, const json_t *result);
 
-/* Is there more to say of an answer to session.undo than that it was done? */
+/* Is the answer to session.undo an ordinary one, about which nothing more need be said? */
 bool outcome_is_plain_undo(const json_t *result);

@@ -33,7 +33,8 @@ static bool is_shown(char c)
 	return (unsigned char)c >= 0x20 ? c != DEL : c == '\n' || c == '\t';
 }
 
-/* A control character that no terminal moves by: shown by its picture, U+2400 and on. */
+/* Show a control character as its picture, U+2400 and on; drop BEL, backspace and CR, which
+ * terminals obey. */
 static int add_picture(struct buf *out, unsigned char c)
 {
 	const char picture[] = {'\xe2', '\x90', (char)(0x80 + (c == DEL ? 0x21 : c))};
@@ -43,7 +44,7 @@ static int add_picture(struct buf *out, unsigned char c)
 
 int printable_add(struct buf *out, const char *text, size_t bytes)
 {
-	size_t line = out->bytes; /* where the line under way began */
+	size_t line = out->bytes; /* where the current line began */
 	int r = 0;
 	for (size_t at = 0; at < bytes && r == 0;) {
 		size_t n = 0;
@@ -60,7 +61,8 @@ int printable_add(struct buf *out, const char *text, size_t bytes)
 		} else if (text[at] == ESC) {
 			at += escape_bytes(text + at, bytes - at);
 		} else {
-			/* Overwritten, but not by the end of the line or of all. */
+			/* A CR in front of other characters overwrites the line; one at the end of
+			 * a line or of the text does not. */
 			if (text[at] == '\r' && at + 1 < bytes && text[at + 1] != '\n' &&
 				text[at + 1] != '\r' && out->data) {
 				out->bytes = line;
@@ -90,7 +92,7 @@ int printable_cut(struct buf *out, const char *text, size_t bytes, size_t max, c
 		return buf_append(out, text, bytes);
 	size_t n_head = max * HEAD_PCT / 100, head = head_bytes(text, bytes, n_head);
 	size_t tail = head_bytes(text, bytes, n - (max - n_head));
-	/* Whole lines, when that costs little. */
+	/* Cut at line ends if that costs little. */
 	const char *line = memrchr(text, '\n', head);
 	if (line && head - (size_t)(line - text) < head / 4)
 		head = (size_t)(line - text);

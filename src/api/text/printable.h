@@ -1,4 +1,4 @@
-/* Text of programs, made fit to be read. SPDX-License-Identifier: Apache-2.0 */
+/* Output of programs, made fit to be read. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -6,15 +6,13 @@
 #include <stddef.h>
 
 /*
- * Append @text without what a terminal would obey, and without what was overwritten by "\r". Other
- * control characters, NUL too, are shown by a picture each ("␀"): nothing that was printed is lost.
+ * Append @text without escape sequences and other characters that a terminal obeys, and without
+ * text that "\r" overwrote. Other control characters, also NUL, become their picture ("␀"), so
+ * that no printed text is lost.
  * Returns: 0, -E2BIG, -ENOMEM.
  */
 int printable_add(struct buf *out, const char *text, size_t bytes);
 
-/*
- * Append at most about @max characters of @text: head and tail; between them a line that says how
- * many are missing, and @rest, how to get them (or NULL).
- * Returns: 0, -E2BIG, -ENOMEM.
- */
+/* Append about @max characters of @text: its head and tail, and between them a line that says how
+ * many are missing and (@rest, may be NULL) how to get them. Returns: 0, -E2BIG, -ENOMEM. */
 int printable_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest);

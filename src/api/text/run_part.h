@@ -1,4 +1,4 @@
-/* A part of a long text, as step.output gives it. Pure. SPDX-License-Identifier: Apache-2.0 */
+/* A page of a long output, for step.output. Pure. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -11,26 +11,22 @@ enum { RUN_PART_LINE_BYTES = 1000, RUN_PART_LEAD_BYTES = 200 };
 struct run_part {
 	struct buf text;
 	size_t offset;	/* where it begins */
-	size_t next;	/* where to go on */
-	bool is_last;	/* there is no more */
-	size_t n_lines; /* found */
+	size_t next;	/* where the next page begins */
+	bool is_last;	/* this is the last page */
+	size_t n_lines; /* lines found */
 };
 
 /*
- * Read at most @limit bytes (but one character at least) from @offset on, which is moved to where
- * its character begins. @text is valid UTF-8.
- * Owns:    the caller buf_done()s out->text.
- * Returns: 0, -E2BIG, -ENOMEM.
+ * Read at most @limit bytes (but one character at least) from @offset on; an offset within a
+ * character is moved back to its beginning. @text is valid UTF-8. Owns:    the caller buf_done()s
+ * out->text. Returns: 0, -E2BIG, -ENOMEM.
  */
 int run_part_read(
 	struct run_part *out, const char *text, size_t bytes, size_t offset, size_t limit);
 
-/*
- * Find lines that hold @word, which has no end of a line in it: "12:the line\n", of a long one the
- * part around its first hit, at most about @limit bytes of them, but one line at least.
- * @is_whole: more text may come behind it otherwise, so that its last line is not searched yet when
- *            it has no end.
- */
+/* Find lines that contain @word, which is within one line: "12:the line\n". Of a long line only the
+ * part around its first hit is given. At most about @limit bytes, but at least one line. @is_whole:
+ * the text is complete. Else an unfinished last line is not searched yet. */
 struct run_part_search {
 	const char *word;
 	size_t offset, limit;

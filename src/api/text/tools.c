@@ -32,7 +32,7 @@ static void wrong(struct tools_outcome *out, enum tools_end end, const struct er
 	out->err = *err;
 }
 
-/* Close what keeps the loop going: what is left ends by itself. */
+/* Close the handles that keep the loop running, so that it ends. */
 static void finish(struct performance *p)
 {
 	catalog_close(p->catalog);
@@ -62,7 +62,7 @@ static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
 	buf_addf(&out->text, "%s%s%.*s%s\n", t->name, n > 0 ? "  " : "", (int)n, t->text, more);
 }
 
-/* What of the servers went wrong. */
+/* Report servers that failed. */
 static void look_at_servers(struct performance *p)
 {
 	size_t n;
@@ -182,7 +182,7 @@ static bool is_allowed(struct performance *p, const struct catalog_tool *t, stru
 	return false;
 }
 
-/* @server: of which, or NULL. */
+/* @server: whose tools, or NULL. */
 static int hint_list(const struct performance *p, const char *server, struct err *err)
 {
 	return err_hint(err, "`retort tools list --mcp-config %.200s%s%.64s` lists them",
@@ -201,7 +201,7 @@ static int fail_no_tool(
 			 : hint_list(p, server, err);
 }
 
-/* What is asked of is "server", or for a call "server.tool". */
+/* The request names "server", or for a call "server.tool". */
 static int fail_no_server(const struct performance *p, struct err *err)
 {
 	const char *name = p->request->what;
@@ -283,7 +283,7 @@ static void on_progress(void *arg, const struct tool_server *server, const json_
 
 /* ---- forms ---- */
 
-/* Returns: 1: *@value; 0: nothing was said; -1: nobody answers any more. */
+/* Returns: 1: *@value; 0: empty input; -1: the person is gone. */
 static int ask_field(
 	const struct tools_request *q, const char *name, const json_t *field, json_t **value)
 {
@@ -302,7 +302,7 @@ static int ask_field(
 	return r < 0 ? -1 : r;
 }
 
-/* Returns: whether somebody said what there is in @content. */
+/* Returns: whether @content was filled in. */
 static bool ask_fields(const struct performance *p, const struct tool_server *server,
 	const json_t *params, json_t *content)
 {
@@ -329,7 +329,7 @@ static bool ask_fields(const struct performance *p, const struct tool_server *se
 	return true;
 }
 
-/* What a server asks in the middle of a call. */
+/* A server asks for input during a call. */
 static json_t *on_ask(void *arg, const struct tool_server *server, const json_t *params)
 {
 	const struct performance *p = arg;
@@ -392,7 +392,7 @@ void tools_perform(const struct tools_request *request, struct tools_outcome *ou
 		json_put_new(out->json, "tools", json_array());
 	else if (request->verb == TOOLS_CALL)
 		json_put_text(out->json, "tool", request->what);
-	/* A server that does not read is no reason to end. */
+	/* A server that does not read its stdin must not end us. */
 	(void)sigaction(SIGPIPE, &ignore, &before);
 	if (servers_load(&p.servers, request->config_path, variable, &err) < 0) {
 		wrong(out, TOOLS_WRONG, &err);

@@ -1,5 +1,5 @@
-/* The tools of configured servers, for who asks once and waits. SPDX-License-Identifier: Apache-2.0
- */
+/* List, search, describe or call tools of configured servers once, and wait for it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -19,39 +19,39 @@ struct tools_request {
 	const char *what;	 /* a server, a query, "server.tool"; NULL: all */
 	const json_t *arguments; /* of TOOLS_CALL */
 	bool is_javascript;	 /* TOOLS_STUB */
-	bool is_allowed;	 /* whatever a tool may do */
+	bool is_allowed;	 /* all calls are approved */
 	void *arg;
-	/* May it be called? @text is safe to show. Not asked of what is read-only. */
+	/* Approve a call? @text is safe to show. Calls that only read need no approval. */
 	bool (*approve)(void *arg, const char *text);
-	/* A server asks a person: the line that answers @prompt, which is safe to show, to be
-	 * freed. Returns: NULL: nobody does. Where all is allowed it is not asked: fields get their
-	 * defaults. */
+	/* A server asks for input: return the line that the person types at @prompt, which is safe
+	 * to show; it is freed. NULL: nobody answers. With is_allowed this is not called: fields
+	 * get their defaults. */
 	char *(*answer)(void *arg, const char *prompt);
-	/* Something went wrong that does not stop the rest; how far a call is. */
+	/* A failure that does not stop the rest; the progress of a call. */
 	void (*warn)(void *arg, const struct err *err);
 	void (*progress)(void *arg, const char *text);
 };
 
 enum tools_end {
 	TOOLS_DONE,
-	TOOLS_TOOL_ERROR, /* the tool said that it failed: @text has it */
-	TOOLS_LOST,	  /* a server gave no answer; TOOLS_LIST: the rest is there */
-	TOOLS_REFUSED,	  /* it was not allowed */
-	TOOLS_WRONG,	  /* the request is, or the configuration */
+	TOOLS_TOOL_ERROR, /* the tool reported an error: see @text */
+	TOOLS_LOST,	  /* a server gave no answer; TOOLS_LIST: the other servers did */
+	TOOLS_REFUSED,	  /* the call was not approved */
+	TOOLS_WRONG,	  /* the request or the configuration is wrong */
 };
 
 struct tools_outcome {
 	enum tools_end end;
-	json_t *json;	 /* as a program reads it, or NULL */
-	struct buf text; /* as a person does */
-	struct err err;	 /* when it is not TOOLS_DONE */
+	json_t *json;	 /* for programs, or NULL */
+	struct buf text; /* for people */
+	struct err err;	 /* unless the end is TOOLS_DONE */
 };
 
-/* Is @path such a configuration? Errors: those of servers_load(). */
+/* Is @path a valid configuration? Errors: those of servers_load(). */
 int tools_check(const char *path, struct err *err);
 
 /*
- * Start the servers that are needed, ask them, end them.
+ * Start the servers that the request needs, perform it, and end them.
  * Blocks:  until they have ended; SIGINT and SIGTERM end it early, with ERR_INTERRUPTED.
  * Owns:    tools_done(@out).
  */

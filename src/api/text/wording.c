@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of an operation or a parameter. What has no name for a reader keeps its own. `named`: with what
- * stands behind it, where that is not just put behind the name. */
+/* The name of an operation or a parameter for each reader; without one, it keeps its own. `named`:
+ * the name with an argument, if that does not simply follow it. */
 static const struct {
 	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
 } rows[] = {
