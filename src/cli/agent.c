@@ -51,7 +51,7 @@ static const struct opt agent_opts[] = {
 
 /* ---- the task ---- */
 
-/* Is something piped in? A terminal, or what is inherited from a daemon, is not read. */
+/* Is something piped in? A terminal or an inherited descriptor of another kind is not read. */
 static bool has_input(void)
 {
 	struct stat st;
@@ -76,7 +76,7 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 	if (r == 0 && !utf8_is_valid(buf_str(&piped), piped.bytes))
 		r = err_set(err, ERR_USAGE, "standard input is not UTF-8");
 	else if (r == 0 && piped.bytes > 0 && memchr(piped.data, '\0', piped.bytes))
-		r = err_set(err, ERR_USAGE, "standard input has a NUL: it is no text");
+		r = err_set(err, ERR_USAGE, "standard input has a NUL: it is not a text");
 	if (r < 0 && err->code == ERR_USAGE)
 		r = err_hint(err, "give data as a file instead: -v FILE:FILE");
 	if (r == 0)
@@ -91,7 +91,7 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 
 /* ---- the check ---- */
 
-/* What stands behind "schema:" is one, or names a file with one. */
+/* Behind "schema:" there is a schema, or the name of a file with one. */
 static int read_check(const char *check, struct buf *out, struct err *err)
 {
 	static const char word[] = "schema:";
@@ -107,12 +107,12 @@ static int read_check(const char *check, struct buf *out, struct err *err)
 		return err_wrap(err, "--check");
 	return out->bytes > CHECK_MAX_BYTES || !utf8_is_valid(buf_str(out), out->bytes) ||
 			memchr(out->data, '\0', out->bytes)
-		? err_set(err, ERR_USAGE, "--check: %.150s is no text of at most %d KiB", schema,
+		? err_set(err, ERR_USAGE, "--check: %.150s is not a text of at most %d KiB", schema,
 			  CHECK_MAX_BYTES >> 10)
 		: 0;
 }
 
-/* Its branches would all write to the same files. */
+/* With --best-of, files of the host must not be writable: all branches would write to them. */
 static int check_shared(const struct agent_args *args, const json_t *create, struct err *err)
 {
 	size_t i;
@@ -143,10 +143,11 @@ struct agent {
 	struct approver approver;
 	bool can_ask;
 	struct buf task, check;
-	json_t *inputs; /* NULL: none */
+	json_t *inputs; /* NULL: no inputs */
 };
 
-/* Of one that goes on, only what was typed now: all else is as it was. */
+/* Is the option to be passed on? An agent that resumes has its own settings: only options on the
+ * command line override them. */
 static bool is_said(const struct agent *agent, const char *name)
 {
 	return !agent->past.is_resumed || opt_source(&agent->set, name) == OPT_FROM_ARG;
@@ -174,7 +175,7 @@ static void on_event(void *arg, const json_t *event)
 	approver_event(&agent->approver, event);
 }
 
-/* @session NULL: it goes on in its own. */
+/* @session NULL: the agent resumes in its own. */
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
@@ -253,7 +254,7 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 
 /* ---- the end ---- */
 
-/* Of what the model or the session said: as everywhere, but for what is the contract of `agent`. */
+/* The exit status for an error: the usual one, except for codes that have one of their own here. */
 static int exit_of_error(const json_t *result)
 {
 	static const struct {
@@ -373,7 +374,7 @@ static int check_args(const struct agent *agent, struct err *err)
 				      : box_check(&args->box, err);
 }
 
-/* Where it is kept, or what it goes on from. */
+/* Find a place to save the agent, or the agent to resume. */
 static int find_past(struct agent *agent, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -391,7 +392,7 @@ static int find_past(struct agent *agent, struct err *err)
 	return r;
 }
 
-/* The box, and what is seen in it; one that goes on has both. */
+/* Build the session's parameters. A resumed agent already has its session. */
 static int prepare_box(struct agent *agent, json_t **create, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -403,7 +404,7 @@ static int prepare_box(struct agent *agent, json_t **create, struct err *err)
 	return r < 0 ? r : agent_context_add(&args->contexts, *create, &agent->inputs, err);
 }
 
-/* All that is needed before anything is started. */
+/* Check and read everything before anything is started. */
 static int prepare(struct agent *agent, const char *operand, json_t **create, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -423,7 +424,7 @@ static int prepare(struct agent *agent, const char *operand, json_t **create, st
 	return r < 0 ? r : prepare_box(agent, create, err);
 }
 
-/* A task is one word to the shell: of one without quotes, most would be passed over. */
+/* The task has to be one operand: without quotes the shell splits it, and most would be lost. */
 static int find_task(char **operands, const char **out, struct err *err)
 {
 	*out = operands[0];
@@ -501,11 +502,11 @@ static const struct cmd_example examples[] = {
 	{"a text that is longer than the model can read",
 		"retort agent --context novel.txt \"Who are the persons, and who knows whom?\""},
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
-	{"go on with what was interrupted, or ran out of steps",
+	{"resume a task that was interrupted, or ran out of steps",
 		"retort agent --continue --max-steps 40"},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
-	{"what most of five say",
+	{"the answer of most of five candidates",
 		"retort agent --best-of 5 --check 'schema:{\"type\": \"number\"}' -v "
 		"./orders.csv:orders.csv \"What is the revenue?\""},
 };
@@ -513,8 +514,8 @@ static const struct cmd_example examples[] = {
 static const struct cmd_exit exits[] = {
 	{"0", "it has an answer"},
 	{"1",
-		"the model gave up, the check of the answer fails, or --strict holds and a number "
-		"comes from no step"},
+		"the model gave up, the answer fails the check, or, with --strict, a number comes "
+		"from no step"},
 	{"2", "wrong use"},
 	{"3", "the model wants a key, or another one"},
 	{"4", "the model cannot be reached"},
@@ -530,15 +531,14 @@ const struct cmd cmd_agent = {
 	.name = "agent",
 	.summary = "Have a model do a task by writing and running code",
 	.usage = usage,
-	.text = "The model writes one step of code at a time; it runs in a box of its own, and the model "
-		"sees what came of it, until it has an answer. The answer goes to standard output; on a "
-		"terminal, all that happens is shown on standard error. What is piped in is put behind "
-		"the task.\n\n"
-		"Numbers of the answer have to come from the run: an answer with others goes back once, "
-		"and is marked when they stay. Ctrl-C stops the step that runs, a second one all.\n\n"
-		"A task is kept on disk after each turn, without keys. Whatever ended it, --continue "
-		"goes on with the last one of this directory, in the session it had; TASK is then "
-		"what is said next.\n\n"
+	.text = "The model writes one step of code at a time. The step runs in a box, and the model sees its "
+		"result, until it has an answer. The answer goes to standard output; on a terminal, "
+		"the progress is shown on standard error. Piped input is appended to the task.\n\n"
+		"Numbers of the answer have to come from the run: an answer with other numbers is sent "
+		"back once, and marked if they remain. Ctrl-C stops the running step, a second Ctrl-C "
+		"ends the task.\n\n"
+		"A task is saved after each turn, without keys. --continue resumes the last task of this "
+		"directory in its session, however it ended; TASK is then what you say next.\n\n"
 		"The key is read from the environment or a file, and is never in the box.",
 	.opts = agent_opts,
 	.n_opts = ARRAY_LEN(agent_opts),

@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES_MAX = 63 };
 
-/* "log" of log=/var/log/syslog: how long it is; 0: it has none. */
+/* The length of "log" in log=/var/log/syslog; 0 without a name. */
 static int name_bytes(const char *item)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -27,7 +27,7 @@ static int find_file(const char *file, char path[PATH_MAX], struct err *err)
 	if (strcmp(file, "-") == 0)
 		return err_fail(err, ERR_USAGE,
 			"what is piped in is put behind the task; or save it first",
-			"--context -: standard input is no file");
+			"--context -: standard input is not a file");
 	if (!realpath(file, path) || stat(path, &st) < 0)
 		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno,
 			"--context %.150s", file);

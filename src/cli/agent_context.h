@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* Below which they are seen in the box. */
+/* The directory of these files in the box. */
 #define AGENT_CONTEXT_DIR "/context/"
 
 /*

@@ -113,7 +113,7 @@ int agent_past_list(bool is_json, struct err *err)
 
 /* ---- one of them ---- */
 
-/* Is it free, and can it be read? So that nothing is started for one that cannot go on. */
+/* Check that the agent is not in use and can be read, before anything is started for it. */
 static int look_at(struct agent_past *p, struct err *err)
 {
 	struct stored_agent kept;

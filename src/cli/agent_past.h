@@ -1,4 +1,4 @@
-/* Agents of this user that can go on: `--continue`, `--resume`, `--list`. SPDX-License-Identifier:
+/* Saved agents of this user: `--continue`, `--resume`, `--list`. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -9,28 +9,24 @@
 #include <limits.h>
 
 struct agent_past {
-	char dir[PATH_MAX];	  /* of all agents; "": none is kept */
-	char state[PATH_MAX];	  /* of the journal of this one */
-	char directory[PATH_MAX]; /* that this process runs in */
+	char dir[PATH_MAX];	  /* of all agents; "": agents cannot be saved */
+	char state[PATH_MAX];	  /* of the journal of this agent */
+	char directory[PATH_MAX]; /* the working directory */
 	char id[AGENT_ID_BYTES];
-	bool is_resumed, has_model; /* it is known with which model */
-	struct err why;		    /* none is kept: why */
+	bool is_resumed, has_model; /* has_model: its model is known */
+	struct err why;		    /* why agents cannot be saved */
 };
 
-/*
- * A place for a new one. Where there is none, `dir` is "", `why` says why, and 0 is returned.
- * Errors: ERR_INTERNAL.
- */
+/* Choose an id and a directory for a new agent. If there is no place for one, `dir` is "", `why`
+ * says why, and 0 is returned. Errors: ERR_INTERNAL. */
 int agent_past_new(struct agent_past *p, struct err *err);
 
-/*
- * The one with the id @id, or a start of it; NULL: the last that was run in this directory.
- * Errors: ERR_NOT_FOUND, with what there is on stderr; those of agent_store_find().
- */
+/* Find the agent whose id begins with @id, or (@id NULL) the last one that ran in this directory.
+ * Errors: ERR_NOT_FOUND, with a list of agents on stderr; those of agent_store_find(). */
 int agent_past_find(struct agent_past *p, const char *id, struct err *err);
 
-/* Options of the box: that of an agent that goes on is there. Errors: ERR_USAGE: there are some. */
+/* Refuse options of the box for an agent that resumes: it has its box. Errors: ERR_USAGE. */
 int agent_past_check(const struct opt_set *set, struct err *err);
 
-/* A table, or with @is_json {"agents": […]}, on stdout. Returns: the exit status. */
+/* Print a table, or with @is_json {"agents": […]}. Returns: the exit status. */
 int agent_past_list(bool is_json, struct err *err);

@@ -32,7 +32,7 @@ static void put_text(const struct approver *a, const char *text)
 	put(a, text, strlen(text));
 }
 
-/* The terminal is as it was. */
+/* Restore the terminal. */
 static void let_go(struct approver *a)
 {
 	if (!a->ear)
@@ -63,7 +63,7 @@ static void on_typed(void *arg)
 	answer(a, n > 0 && (line[0] == 'y' || line[0] == 'Y'));
 }
 
-/* What was typed before the question was seen is no answer to it. */
+/* Drop what was typed before the question: it is not an answer to it. */
 static bool take_terminal(struct approver *a)
 {
 	struct err err;
@@ -90,7 +90,7 @@ static void ask_next(struct approver *a)
 	put_text(a, " [y/N] ");
 }
 
-/* It is decided, or does not matter any more. */
+/* The approval is decided, or not needed any more. */
 static void drop(struct approver *a, const char *approval)
 {
 	size_t i;

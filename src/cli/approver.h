@@ -1,5 +1,4 @@
-/* A person at the terminal, who is asked before tools are called. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Asks a person at the terminal to approve tool calls. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/service.h"
@@ -10,17 +9,17 @@
 
 struct approver {
 	struct service *service;
-	int fd; /* the terminal, whatever standard input is; -1: there is none */
+	int fd; /* the terminal, even if stdin is something else; -1: no terminal */
 	struct termios before;
-	struct ear *ear; /* the first of `waiting` is on the terminal; or NULL */
-	json_t *waiting; /* events that ask */
+	struct ear *ear; /* waits for the answer to the first of `waiting`; or NULL */
+	json_t *waiting; /* events that ask for approval */
 };
 
 #define APPROVER_NONE ((struct approver){.fd = -1})
 
-/* Owns: approver_close(), before the service. Returns: whether there is somebody to ask. */
+/* Owns: approver_close(), before the service is closed. Returns: whether there is a terminal. */
 bool approver_open(struct approver *a, struct service *service);
 void approver_close(struct approver *a);
 
-/* An event of a step that was started with `approvals`; others are nothing. */
+/* Handle an event of a step that was started with `approvals`; other events are ignored. */
 void approver_event(struct approver *a, const json_t *event);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* SRC alone is shown under its own name. */
+/* SRC alone appears under its own name. */
 static int take_alone(char *text, struct volume *out)
 {
 	size_t bytes = strlen(text);
@@ -23,7 +23,7 @@ static int take_alone(char *text, struct volume *out)
 	return 0;
 }
 
-/* SRC[:DST[:ro|rw]]; a colon inside SRC or DST cannot be written, as with docker. */
+/* SRC[:DST[:ro|rw]]. As with docker, SRC and DST cannot contain a colon. */
 static int parse_volume(char *text, struct volume *out, struct err *err)
 {
 	char *dst = strchr(text, ':');
@@ -56,7 +56,7 @@ static int take_volumes(
 	return 0;
 }
 
-/* What boxes see of skills is read-only, whoever may add some. */
+/* Boxes see skills read-only, even if new ones may be saved. */
 static int take_skills(
 	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err)
 {
@@ -74,7 +74,7 @@ static int take_skills(
 	return 0;
 }
 
-/* K=V as it is; K alone passes on the host's value, and nothing when there is none. */
+/* K=V unchanged; K alone passes on the host's value, or nothing if it is not set. */
 static int take_env(const struct box_args *args, char **out, size_t *n_out, struct err *err)
 {
 	for (size_t i = 0; i < args->env.n; i++) {
@@ -149,7 +149,7 @@ void box_pieces_done(struct box_pieces *p)
 
 /* ---- the same for an engine elsewhere ---- */
 
-/* As seen from the root; not resolved: a mistake is told by who opens it, as it was written. */
+/* An absolute path. Links are not resolved, so that errors show the path as the user wrote it. */
 static json_t *absolute(const char *path)
 {
 	char here[PATH_MAX];

@@ -1,4 +1,4 @@
-/* Options of everything that starts a box: `run`, `repl`, `session new`. SPDX-License-Identifier:
+/* Options of all commands that start a box: `run`, `repl`, `session new`. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* What the rows of cli/box.def fill; starts as BOX_ARGS_INIT. */
+/* The target of the rows of cli/box.def; starts as BOX_ARGS_INIT. */
 struct box_args {
 	const char *runtime;
 	struct opt_list volumes, env;
@@ -26,7 +26,7 @@ struct box_args {
 		.limits = order_default_limits()                                                   \
 	}
 
-/* The row that goes with them, among the general options. */
+/* The row for --profile, among the general options. */
 #define BOX_PROFILE_OPT(s)                                                                         \
 	{                                                                                          \
 		.name = "profile", OPT_INTO_TEXT(s, box.profile), .arg = "NAME",                   \
@@ -34,30 +34,26 @@ struct box_args {
 		.help = "apply the options that the configuration has under NAME"                  \
 	}
 
-/* Say what is wrong with them before anything is started. Errors: ERR_USAGE. */
+/* Check the options before anything is started. Errors: ERR_USAGE. */
 int box_check(const struct box_args *args, struct err *err);
 
-/* Volumes and variables as an order has them, with room for the skills, for a program's file and
- * for two variables about the terminal. Owns its parts: box_pieces_done(). */
+/* Volumes and variables for an order, with room for the skills, a program's file, and two variables
+ * about the terminal. Owns its parts: box_pieces_done(). */
 struct box_pieces {
 	struct volume volumes[OPT_LIST_MAX + 2];
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
 };
 
-/* Fill everything of @order but the program. @p, zeroed by the caller, must outlive it. */
+/* Fill in @order, all but the program. @p, zeroed by the caller, must outlive it. */
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
 	struct order *order, struct err *err);
 void box_pieces_done(struct box_pieces *p);
 
-/*
- * The parameters of session.create: paths are made absolute, since the engine stands elsewhere.
- * Owns: the caller decrefs. Returns: NULL and @err.
- */
+/* The parameters of session.create. Paths are made absolute, because the engine has another working
+ * directory. Owns: the caller decrefs. Returns: NULL and @err. */
 json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err);
 
-/*
- * Have the programs of a session know how wide the terminal on stdout is, by COLUMNS, unless the
- * parameters say so. @create: what box_params() gave.
- */
+/* Set COLUMNS to the width of the terminal on stdout, unless it is set already. @create: made by
+ * box_params(). */
 void box_tell_columns(json_t *create);

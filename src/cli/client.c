@@ -35,7 +35,7 @@ static int fail_connect(const char *path, int sys, struct err *err)
 	if (is_other)
 		return err_fail(err, ERR_UNREACHABLE,
 			"start one: retort serve, or name its --socket",
-			"no engine at %.150s: it is no socket", path);
+			"no engine at %.150s: it is not a socket", path);
 	return err_fail_sys(err, is_absent ? ERR_UNREACHABLE : ERR_ACCESS, sys,
 		is_absent ? "start one: retort serve, or name its --socket"
 			  : "name the --socket of an engine of yours",
@@ -76,7 +76,7 @@ static int fail_gone(struct err *err)
 		"the engine is gone");
 }
 
-/* A peer that is gone is no signal, whatever is done about one for standard output. */
+/* MSG_NOSIGNAL: SIGPIPE may end us for stdout, but not for this socket. */
 static int send_all(const struct client *c, const char *data, size_t bytes)
 {
 	while (bytes > 0) {
@@ -101,13 +101,13 @@ static int send_request(struct client *c, const char *method, const json_t *para
 	if (r == 0)
 		r = send_all(c, "\n", 1);
 	free(text);
-	/* A peer that refuses us says why before it closes. */
+	/* If sending fails, the engine may have said why before it closed: read that. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return err_sys(err, ERR_IO, -r, "write to the engine");
 	return 0;
 }
 
-/* Append what there is to read. Returns: 0, 1 after a SIGINT, or negative errno and @err. */
+/* Append the available input. Returns: 0, 1 after a SIGINT, or negative errno and @err. */
 static int receive(struct client *c, int signal_fd, struct err *err)
 {
 	struct pollfd p[] = {{.fd = c->fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
@@ -131,7 +131,7 @@ static int receive(struct client *c, int signal_fd, struct err *err)
 	return 0;
 }
 
-/* The engine's error as one of ours. */
+/* Convert the engine's error into an err. */
 static int take_error(const json_t *error, struct err *err)
 {
 	const json_t *data = json_object_get(error, "data");
@@ -153,7 +153,7 @@ struct call {
 	bool is_step;
 };
 
-/* What waits for its turn in a session, and can be given up meanwhile. */
+/* Methods that wait for other runs of the session, and can be cancelled meanwhile. */
 static bool waits_in_line(const char *method)
 {
 	static const char *const methods[] = {"step.run", "session.branch", "session.undo"};
@@ -163,7 +163,7 @@ static bool waits_in_line(const char *method)
 	return false;
 }
 
-/* Returns: 1 when the call is over well, 0 to go on, or negative errno and @err. */
+/* Returns: 1 when the call is done, 0 to go on, or negative errno and @err. */
 static int take_message(const struct call *call, const json_t *message, struct err *err)
 {
 	const json_t *id = json_object_get(message, "id"),
@@ -175,7 +175,7 @@ static int take_message(const struct call *call, const json_t *message, struct e
 			call->events->event(call->events->arg, params);
 		return 0;
 	}
-	/* Without an id it was no request that failed, but the connection. */
+	/* An error without an id concerns the connection, not a request. */
 	if (error && (json_is_null(id) || json_integer_value(id) == call->id))
 		return take_error(error, err);
 	if (json_integer_value(id) != call->id)
@@ -192,7 +192,7 @@ static int cancel(struct client *c, json_int_t id, struct err *err)
 	return r;
 }
 
-/* Who interrupts twice what no step is does not wait: a step is ended by then. */
+/* A second SIGINT stops waiting, except for a step, which is killed by it. */
 static int on_interrupt(struct client *c, const struct call *call, unsigned n, struct err *err)
 {
 	if (call->is_step || n == 1)
@@ -201,7 +201,7 @@ static int on_interrupt(struct client *c, const struct call *call, unsigned n, s
 		"interrupted before the engine answered");
 }
 
-/* Go on reading until the call is over. */
+/* Read until the call is done. */
 static int wait_answer(struct client *c, const struct call *call, int signal_fd, struct err *err)
 {
 	unsigned n_interrupts = 0;

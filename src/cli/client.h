@@ -1,4 +1,4 @@
-/* A client of `retort serve`: one call after the other on its socket. SPDX-License-Identifier:
+/* A client of `retort serve`: makes one call at a time on its socket. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -15,12 +15,12 @@ struct client {
 
 /*
  * Connect to the engine at @path, or at its usual place (NULL).
- * Errors: ERR_NOT_FOUND when nobody listens there, with a hint; ERR_USAGE, ERR_ACCESS.
+ * Errors: ERR_NOT_FOUND: nobody listens there, with a hint; ERR_USAGE, ERR_ACCESS.
  */
 int client_open(struct client *c, const char *path, struct err *err);
 void client_done(struct client *c);
 
-/* "$XDG_RUNTIME_DIR/retort/retort.sock", the directory made when it is not there. */
+/* "$XDG_RUNTIME_DIR/retort/retort.sock"; the directory is made if necessary. */
 int client_usual_path(char *out, size_t bytes, struct err *err);
 
 struct client_events {
@@ -29,12 +29,10 @@ struct client_events {
 };
 
 /*
- * Call @method and wait for its answer. During step.run a SIGINT stops the step, a second one at
- * once.
- *
- * @events: who is told of events, or NULL.
- * Owns:    takes the reference of @params; the caller decrefs *@result.
- * Errors:  what the engine answered, with its code and hint; ERR_GONE, ERR_PROTOCOL.
+ * Call @method and wait for its answer. During step.run a SIGINT interrupts the step; a second one
+ * kills it. * @events: gets the events; or NULL. Owns:    takes the reference of @params; the
+ * caller decrefs *@result. Errors:  what the engine answered, with its code and hint; ERR_GONE,
+ * ERR_PROTOCOL.
  */
 int client_call(struct client *c, const char *method, json_t *params,
 	const struct client_events *events, json_t **result, struct err *err);

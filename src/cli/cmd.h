@@ -1,5 +1,5 @@
-/* What a subcommand is: one table row for parser, help, completion and manual.
- * SPDX-License-Identifier: Apache-2.0 */
+/* A subcommand: one table row for parser, help, completion and manual. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -19,23 +19,21 @@ struct cmd_exit {
 	const char *meaning;
 };
 
-/* What the operands complete to. */
+/* What operands are completed with. */
 enum cmd_operand {
 	CMD_OPERAND_NONE,
-	CMD_OPERAND_NAME, /* of something that nobody here knows */
+	CMD_OPERAND_NAME, /* a name that cannot be completed */
 	CMD_OPERAND_FILE,
 	CMD_OPERAND_CHOICE,
 	CMD_OPERAND_CHOICE_FILE, /* then a file */
 	CMD_OPERAND_COMMAND,
-	CMD_OPERAND_SESSION,	  /* then nothing that can be completed */
+	CMD_OPERAND_SESSION,	  /* further operands cannot be completed */
 	CMD_OPERAND_SESSION_FILE, /* then a file */
 	CMD_OPERAND_SESSIONS,	  /* any number */
 };
 
-/*
- * One file per subcommand exports one of these. Texts are plain UTF-8: escaping for roff and
- * shells is done by who writes those.
- */
+/* Each subcommand is a file that exports one of these. Texts are plain UTF-8; man.c and
+ * completion.c escape them. */
 struct cmd {
 	const char *name;	  /* "run"; "session new" */
 	const char *summary;	  /* upper case, no final stop: "Run code once in a fresh box" */
@@ -45,7 +43,7 @@ struct cmd {
 	size_t n_opts;
 	const struct cmd_example *examples;
 	size_t n_examples;
-	const struct cmd_exit *exits; /* none: the usual 0, 1 and 2 */
+	const struct cmd_exit *exits; /* NULL: the usual 0, 1 and 2 */
 	size_t n_exits;
 	enum cmd_operand operand;
 	const char *operand_choices; /* CMD_OPERAND_CHOICE, _CHOICE_FILE: "bash|zsh|fish" */
@@ -56,7 +54,7 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
-/* The row every command's table ends with; @s has `bool help` and `int color`. */
+/* The last rows of every command's table; @s has `bool help` and `int color`. */
 #define CMD_COMMON_OPTS(s)                                                                         \
 	{.name = "color",                                                                          \
 		OPT_INTO_CHOICE(s, color),                                                         \
@@ -70,7 +68,7 @@ struct cmd {
 		.group = "General options", .help = "show this help"                               \
 	}
 
-/* The row of what gives code in boxes tools to call; @s has `const char *tools`. */
+/* The row of --tools; @s has `const char *tools`. */
 #define TOOLS_OPT(s, where)                                                                        \
 	{                                                                                          \
 		.name = "tools", .param = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE",         \
@@ -82,25 +80,25 @@ struct cmd {
 /* Every command, in the order of help; NULL at the end. */
 extern const struct cmd *const cmd_table[];
 
-/* What stands before a command: `retort --version`. Its name is "retort". */
+/* The command without a subcommand: `retort --version`. Its name is "retort". */
 extern const struct cmd cmd_root;
 
 extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_mcp, cmd_agent, cmd_replay,
 	cmd_plan, cmd_tools, cmd_doctor, cmd_completion, cmd_version, cmd_help;
 
-/* By its whole name: "run", "session new". */
+/* Find a command by its full name: "run", "session new". */
 const struct cmd *cmd_find(const char *name);
 
-/* Run the one of cmd->subs that argv[1] names; without it, or before it, the options of @cmd. */
+/* Run the subcommand that argv[1] names; without one, parse the options of @cmd. */
 int cmd_run_sub(const struct cmd *cmd, int argc, char **argv);
 
-/* Call @row for every command to be seen, those below others too. */
+/* Call @row for every command that is not hidden, also for subcommands. */
 void cmd_each(void (*row)(const struct cmd *cmd, void *arg), void *arg);
 
-/* Say that no command is called @name, and which was meant. Returns: negative errno. */
+/* Report an unknown command, with a suggestion. Returns: negative errno. */
 int cmd_unknown(const char *name, struct err *err);
 
-/* The exit statuses to describe: the command's, or the usual 0, 1 and 2. */
+/* The exit statuses for help: the command's, or the usual 0, 1 and 2. */
 const struct cmd_exit *cmd_exits(const struct cmd *cmd, size_t *n);
 
 /*

@@ -1,5 +1,5 @@
-/* Completion scripts for three shells from the command table. SPDX-License-Identifier: Apache-2.0
- */
+/* Writes completion scripts for three shells from the command table. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "cli/cmd.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static bool is_shown(const struct opt *opt)
 
 /* ---- bash ---- */
 
-/* Names are anybody's: `compgen -W` would run what is in them. */
+/* Session names may contain anything, and `compgen -W` would expand it. */
 static const char bash_sessions[] =
 	"_retort_sessions() {\n"
 	"\tlocal name program=${COMP_WORDS[0]/#\\~/$HOME}\n"
@@ -53,7 +53,7 @@ static const char bash_sessions[] =
 	"\tdone < <(\"$program\" session ls --quiet 2>/dev/null)\n"
 	"}\n\n";
 
-/* Reads the words before the cursor as retort does, then completes what the last one asks for. */
+/* Parse the words before the cursor as retort does, then complete the last one. */
 static const char bash_body[] =
 	"_retort() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=retort operand='' only='' i=1 w kind=''\n"
@@ -183,7 +183,7 @@ static void call_row(const struct cmd *cmd, void *arg)
 	(*row)(cmd);
 }
 
-/* Call @row for `retort` itself and for every command to be seen. */
+/* Call @row for `retort` itself and for every command that is not hidden. */
 static void each_command(void (*row)(const struct cmd *cmd))
 {
 	row(&cmd_root);
@@ -361,7 +361,7 @@ static void print_zsh(void)
 
 /* ---- fish ---- */
 
-/* The condition under which rows of @cmd hold. */
+/* The condition under which completions of @cmd apply. */
 static void fish_when(const struct cmd *cmd)
 {
 	const char *space = strchr(cmd->name, ' ');
@@ -375,7 +375,7 @@ static void fish_when(const struct cmd *cmd)
 		printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
 }
 
-/* Single quotes of fish know \' and \\ and nothing else. */
+/* In single quotes fish only knows the escapes \' and \\. */
 static void fish_text(const char *text)
 {
 	putchar('\'');
@@ -426,7 +426,7 @@ static void fish_operand(const struct cmd *cmd)
 	printf("\n");
 }
 
-/* The subcommands, as long as none is there. */
+/* Complete subcommands until one is given. */
 static void fish_subs(const struct cmd *cmd)
 {
 	for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {

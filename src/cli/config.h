@@ -1,5 +1,5 @@
-/* $XDG_CONFIG_HOME/retort/config.json: defaults below the environment. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The configuration file $XDG_CONFIG_HOME/retort/config.json: defaults that the environment
+ * overrides. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -20,8 +20,8 @@
 int config_apply(struct opt_set *set, const char *profile, struct err *err);
 
 /*
- * A member that is no option; *@out is left alone when there is none.
+ * A member that is not an option; *@out is unchanged if it is missing.
  * Owns:    the caller decrefs.
- * Errors:  ERR_USAGE: the file is no JSON object.
+ * Errors:  ERR_USAGE: the file is not a JSON object.
  */
 int config_member(const char *name, json_t **out, struct err *err);

@@ -14,10 +14,10 @@
 
 enum {
 	COPY_MAX_BYTES = 1 << 30,
-	FIRST_BYTES = 64 << 10, /* of a file that may have been copied already */
+	FIRST_BYTES = 64 << 10, /* first read of a file that may be another name of a copied one */
 	CHUNK_BYTES = 8 << 20,
 	PUT_MAX_BYTES = 40 << 20,
-	AGAIN_MAX_BYTES = 1 << 30, /* of names of one file that cannot be links */
+	AGAIN_MAX_BYTES = 1 << 30, /* for all copies of files that could not be linked */
 	INODE_BYTES = 48
 };
 
@@ -27,7 +27,8 @@ struct copied {
 	char *path;
 };
 
-/* One copying of many files: one of several names is copied once, and has those names again. */
+/* The state of copying many files: a file with several names is copied once, and linked to its
+ * other names. */
 struct copying {
 	const struct copy_from *from;
 	int out_fd;
@@ -36,14 +37,14 @@ struct copying {
 	size_t n_copied, room;
 };
 
-/* A file that is read, and what was said of it last. */
+/* A file that is being read, and the last answer about it. */
 struct reading {
 	const char *path;
 	json_int_t size, at;
-	char inode[INODE_BYTES]; /* "": it has one name */
+	char inode[INODE_BYTES]; /* identifies a file with several names; "": it has one name */
 };
 
-/* Append the content of a file.read. Returns: bytes, or negative errno. */
+/* Append the content in an answer to file.read. Returns: bytes, or negative errno. */
 static ssize_t take_content(const json_t *result, struct buf *out, struct err *err)
 {
 	const json_t *content = json_object_get(result, "content");
@@ -60,7 +61,7 @@ static ssize_t take_content(const json_t *result, struct buf *out, struct err *e
 	return (ssize_t)(out->bytes - before);
 }
 
-/* Returns: 1 when there is more of it, 0, or negative errno. */
+/* Returns: 1 when more is to be read, 0 at the end, or negative errno. */
 static int read_part(const struct copy_from *from, struct reading *reading, int limit,
 	struct buf *out, struct err *err)
 {
@@ -101,7 +102,7 @@ static const struct copied *find_copied(const struct copying *c, const char *ino
 	return NULL;
 }
 
-/* Of what cannot be noted each name is a copy. */
+/* If there is no memory for the note, each name becomes a copy. */
 static void note_copied(struct copying *c, const struct reading *of, const struct outdir_file *file)
 {
 	if (c->n_copied == c->room) {

@@ -30,16 +30,16 @@ enum {
 
 struct editor {
 	struct editor_config config;
-	EditLine *el; /* NULL: no terminal */
+	EditLine *el; /* NULL: not a terminal */
 	History *history;
 	const char *prompt;
-	int failure; /* of `wait` or read(), while libedit reads */
-	int n_early; /* bytes still to be read that came before the terminal was ours */
+	int failure; /* the error of `wait` or read() within libedit */
+	int n_early; /* unread bytes that were typed before we took the terminal */
 	bool is_reading, is_ended;
 	bool has_ahead;
-	char ahead;    /* a byte that was read and begins the next character */
-	struct buf in; /* what came and is no line yet; of a terminal, what was read for somebody
-			  else */
+	char ahead;    /* a byte that belongs to the next character */
+	struct buf in; /* input that is not a whole line yet; for a terminal, input that was meant
+			  for a program */
 	size_t n_lines;
 };
 
@@ -69,22 +69,22 @@ static int next_byte(struct editor *e, char *out)
 			return -1;
 		n = read(STDIN_FILENO, out, 1);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	/* Where a Ctrl-D is a byte, the end is that of the terminal. */
+	/* In raw mode Ctrl-D is a byte, so this is the end of the terminal. */
 	if (n <= 0)
 		e->failure = n < 0 ? -errno : -EIO;
-	/* A terminal that reads lines keeps a Ctrl-D as a NUL. */
+	/* A terminal in line mode stores Ctrl-D as a NUL. */
 	if (n == 1 && e->n_early > 0 && e->n_early-- > 0 && *out == '\0')
 		*out = CTRL_D;
 	return (int)n;
 }
 
-/* How many bytes a character has that begins with @first; what is none has one. */
+/* The length of the character that begins with @first; an invalid byte counts as one. */
 static size_t char_bytes(unsigned char first)
 {
 	return first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* One character for libedit; the loop runs while nobody types. */
+/* Read one character for libedit; the loop runs meanwhile. */
 static int next_char(EditLine *el, wchar_t *out)
 {
 	struct editor *e = NULL;
@@ -95,7 +95,7 @@ static int next_char(EditLine *el, wchar_t *out)
 		int r = next_byte(e, &bytes[n]);
 		if (r <= 0)
 			return r;
-		/* Of a character that breaks off, the key that follows is not part. */
+		/* If a character is incomplete, the next byte begins another one. */
 		if (n > 0 && ((unsigned char)bytes[n] & 0xc0) != 0x80) {
 			e->has_ahead = true;
 			e->ahead = bytes[n];
@@ -119,16 +119,16 @@ const char *editor_addition(const char *text, const char *name)
 	size_t n_text = strlen(text), n_name = strlen(name);
 	for (size_t n = MIN(n_text, n_name); n > 0; n--) {
 		const char *at = text + n_text - n;
-		/* A name may begin with `$`, and a shell's stands behind one. */
+		/* A name may begin with `$`; in a shell the name is behind it. */
 		bool is_start = n == n_text || !is_part(at[-1]) || at[-1] == '$';
 		if (is_start && strncmp(at, name, n) == 0)
 			return name + n;
 	}
-	/* After a point, or at the start of a word, anything goes. */
+	/* Behind a dot, or at the start of a word, any name may follow. */
 	return n_text > 0 && !is_part(text[n_text - 1]) ? name : NULL;
 }
 
-/* How much all the additions have in common. */
+/* The common beginning of all additions. */
 static size_t common_bytes(const char *text, const json_t *names, const char **first)
 {
 	size_t n = 0;
@@ -150,7 +150,7 @@ static size_t common_bytes(const char *text, const json_t *names, const char **f
 	return *first ? utf8_cut(*first, n, n) : 0;
 }
 
-/* Those that @text may become, as many beside each other as the terminal has room for. */
+/* Show all completions of @text, in columns. */
 static void show_names(const char *text, const json_t *names)
 {
 	const char *cells[SHOWN_NAMES];
@@ -192,7 +192,7 @@ static unsigned char on_tab(EditLine *el, int c)
 	char *text = strndup(info->buffer, bytes);
 	unsigned char result = CC_ERROR;
 	const char *more;
-	/* At the start of a line, a tab indents. */
+	/* At the start of a line, Tab indents. */
 	if (text && strspn(text, " \t") == bytes)
 		result = insert(el, "    ", 4);
 	else if (text) {
@@ -213,15 +213,12 @@ static unsigned char on_tab(EditLine *el, int c)
 
 /* ---- pasting ---- */
 
-/*
- * A terminal brackets what is pasted ("bracketed paste"), so that it is told from what is typed:
- * its lines are one text, whatever is between them, and its tabs complete nothing. Source: xterm's
- * ctlseqs, "Bracketed Paste Mode".
- */
+/* Bracketed paste: the terminal marks pasted text, so that its lines become one statement, whatever
+ * they contain, and its tabs do not complete. Source: xterm's ctlseqs, "Bracketed Paste Mode". */
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
 static const char paste_begin[] = "\\e[200~", paste_end[] = "\033[201~";
 
-/* Lines end as here, and the last one is still to be ended by a key. */
+/* Make line ends "\n", without one at the end: a key ends the last line. */
 static void plain_paste(struct buf *text)
 {
 	char *at = text->data;
@@ -250,11 +247,9 @@ static unsigned char on_paste(EditLine *el, int c)
 
 /* ---- opening and closing ---- */
 
-/*
- * Between two lines nobody reads the terminal, but a person may type ahead. The bytes are kept as
- * they are for the next line: collecting lines, the kernel would make a NUL of Ctrl-D and let a
- * backspace or a tab do what the editor does not know of. They are shown once, when they are read.
- */
+/* Between two lines nobody reads the terminal, but a person may type ahead. Raw mode keeps these
+ * bytes unchanged for the next line: in line mode the kernel would turn Ctrl-D into a NUL, and
+ * handle backspace and Tab itself. They are echoed once, when they are read. */
 static void hold_terminal(struct editor *e)
 {
 	(void)el_set(e->el, EL_SETTY, "-x", "-icanon", "-echo", NULL);
@@ -269,7 +264,7 @@ static void count_early(struct editor *e)
 static int open_terminal(struct editor *e, struct err *err)
 {
 	HistEvent event;
-	/* libedit counts in characters; no other category is touched. */
+	/* libedit needs a multibyte locale; other categories are unchanged. */
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		(void)setlocale(LC_CTYPE, "");
 	e->el = el_init("retort", stdin, stdout, stderr);
@@ -342,7 +337,8 @@ void editor_resume(struct editor *e)
 		hold_terminal(e);
 		return;
 	}
-	/* libedit believes that the terminal still is as it left it. */
+	/* libedit assumes that the terminal is still as it left it: make it set up the terminal
+	 * again. */
 	(void)el_set(e->el, EL_PREP_TERM, 0);
 	(void)el_set(e->el, EL_PREP_TERM, 1);
 	el_resize(e->el);
@@ -389,7 +385,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	(void)fflush(stdout);
 	e->is_reading = false;
 	if (e->failure < 0) {
-		/* What was typed is dropped; the next line begins at the left. */
+		/* Drop the input; the next line starts at the left. */
 		el_reset(e->el);
 		fputs(e->failure == -EINTR ? "^C\n" : "\n", stdout);
 		(void)fflush(stdout);
@@ -399,7 +395,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 		fputs("\n", stdout);
 		return 0;
 	}
-	/* What comes back from the history may have several. */
+	/* A statement from the history may have several lines. */
 	size_t bytes = strlen(text);
 	while (bytes > 0 && strchr("\r\n", text[bytes - 1]))
 		bytes--;
@@ -407,7 +403,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	return *line ? 1 : -ENOMEM;
 }
 
-/* The first @bytes of what is there, and the end of the line. */
+/* Take the first @bytes of the input as a line. */
 static int take_line(struct editor *e, size_t bytes, char **line)
 {
 	const char *data = buf_str(&e->in);

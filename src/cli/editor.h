@@ -1,4 +1,4 @@
-/* Lines from a person at a terminal, or from a pipe. SPDX-License-Identifier: Apache-2.0 */
+/* Reads lines from a person at a terminal, or from a pipe. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,50 +9,47 @@
 struct editor;
 
 struct editor_config {
-	const char *history; /* file that is read and written, or NULL */
+	const char *history; /* the history file, or NULL */
 	void *arg;
-	/* Wait until standard input is readable: 0, -EINTR after Ctrl-C, another negative errno:
+	/* Wait until stdin is readable. Returns: 0, -EINTR after Ctrl-C, another negative errno:
 	 * leave. */
 	int (*wait)(void *arg, int fd);
-	/* {"names": […]} that the end of @text may be completed to, or NULL. Owns: the editor
-	 * decrefs. */
+	/* Completions of the end of @text as {"names": […]}, or NULL. Owns: the editor decrefs. */
 	json_t *(*complete)(void *arg, const char *text);
 };
 
-/* With line editing when standard input and output are a terminal, else line by line. */
+/* With line editing if stdin and stdout are a terminal, else line by line. */
 int editor_open(struct editor **out, const struct editor_config *config, struct err *err);
 
 /* Write the history; NULL is nothing. */
 void editor_close(struct editor *e);
 
-/* Is there a person? */
+/* Is the input a terminal? */
 bool editor_is_terminal(const struct editor *e);
 
 /*
- * Read a line, without its end; a statement from the history comes whole. Owns: *@line is the
- * caller's to free. Returns: 1, 0 at the end of the input, -EINTR after Ctrl-C (what was typed is
- * dropped), -EILSEQ for a line with a NUL, -EIO when the terminal is gone, or another negative
- * errno.
+ * Read a line, without its end; a statement from the history is returned as a whole. Owns: *@line
+ * is the caller's to free. Returns: 1, 0 at the end of the input, -EINTR after Ctrl-C (what was
+ * typed is dropped), -EILSEQ for a line with a NUL, -EIO when the terminal is gone, or another
+ * negative errno.
  */
 int editor_read(struct editor *e, const char *prompt, char **line);
 
-/* As if it were typed before all that will be. */
+/* Insert @text in front of further input. */
 void editor_type(struct editor *e, const char *text, size_t bytes);
 
-/* The number of the line read last, of a pipe. */
+/* The number of the last line, for a pipe. */
 size_t editor_line(const struct editor *e);
 
-/* Somebody else had the terminal: take it back, and show what was typed so far. */
+/* A program used the terminal: take it back, and show the input so far. */
 void editor_resume(struct editor *e);
 
-/* It has another size. */
+/* The size of the terminal has changed. */
 void editor_resize(struct editor *e);
 
-/* Remember a statement, which may have many lines. */
+/* Add a statement, which may have many lines, to the history. */
 void editor_remember(struct editor *e, const char *text);
 
-/*
- * What @name adds to the end of @text when that is a beginning of it: "int" for "print" after "x =
- * pr". Returns: NULL when it is none.
- */
+/* The rest of @name if @text ends in its beginning: "int" for "print" after "x = pr". Returns: NULL
+ * if it does not. */
 const char *editor_addition(const char *text, const char *name);

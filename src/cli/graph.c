@@ -23,11 +23,11 @@ struct graph {
 	const struct graph_node *nodes;
 	int n_nodes;
 	int *parents;	 /* index, or NONE */
-	int *n_children; /* not drawn yet */
+	int *n_children; /* that are not drawn yet */
 	int *order;
-	int columns[GRAPH_COLUMNS_MAX]; /* the node each one leads to */
+	int columns[GRAPH_COLUMNS_MAX]; /* the node to which each column leads */
 	int n_columns;
-	struct line last; /* when it led columns to the left; else empty */
+	struct line last; /* the last line, if it joined columns; else empty */
 };
 
 /* ---- the order ---- */
@@ -51,7 +51,7 @@ static int link_parents(struct graph *g)
 	return r;
 }
 
-/* A heap of places in `order`'s tail would do the same; the first ready one is what is wanted. */
+/* A heap of ready nodes, because the first of them in the order of @nodes is drawn next. */
 static void heap_push(int *heap, int *n, int value)
 {
 	int i = (*n)++;
@@ -74,7 +74,7 @@ static int heap_pop(int *heap, int *n)
 	return top;
 }
 
-/* Children first. Returns: how many nodes have a place; -ENOMEM. */
+/* Sort nodes so that children precede parents. Returns: how many nodes are sorted; -ENOMEM. */
 static int sort(struct graph *g)
 {
 	int *heap = calloc((size_t)g->n_nodes + 1, sizeof *heap);
@@ -117,7 +117,7 @@ static void remove_column(struct graph *g, int column)
 		(size_t)(g->n_columns - column) * sizeof g->columns[0]);
 }
 
-/* Lead column @from into @to at its left; those behind it move up. */
+/* Join column @from into column @to at its left; columns behind it move to the left. */
 static int draw_join(struct graph *g, int from, int to)
 {
 	struct line line = {.bytes = 0};
@@ -138,7 +138,7 @@ static int draw_join(struct graph *g, int from, int to)
 	return put(g, &line);
 }
 
-/* A root ends its column; those behind it move up. */
+/* Behind a root, its column ends, and columns behind it move to the left. */
 static int draw_end(struct graph *g, int column)
 {
 	struct line line = {.bytes = 0};
@@ -159,7 +159,7 @@ static int find_column(const struct graph *g, int node)
 	return NONE;
 }
 
-/* A column that the line above led to the left, and that goes further, does not stand between. */
+/* The character between columns: blank where the line above already led a column to the left. */
 static char edge(const struct graph *g, int column, int removed)
 {
 	int at = 2 * column + 1;
@@ -167,7 +167,7 @@ static char edge(const struct graph *g, int column, int removed)
 	return has_come && removed != NONE && column >= removed ? '/' : '|';
 }
 
-/* The node's line. @removed: the column that goes after it, or NONE. */
+/* The line of the node. @removed: the column that ends behind it, or NONE. */
 static int draw_columns(struct graph *g, int node, int column, int removed)
 {
 	for (int i = 0; i < g->n_columns; i++) {

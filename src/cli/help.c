@@ -10,7 +10,7 @@
 
 enum { HELP_LEFT_MAX = 28, HELP_COLUMNS_MAX = 100, HELP_TEXT_MIN = 20, HELP_TEXT_BYTES = 4096 };
 
-/* Where help goes and how. */
+/* The output of help, and its format. */
 struct page {
 	FILE *out;
 	size_t columns;
@@ -32,7 +32,7 @@ static void heading(const struct page *p, const char *text)
 	fprintf(p->out, p->color ? "\n\033[1m%s:\033[0m\n" : "\n%s:\n", text);
 }
 
-/* Write the words of @text, the cursor being at column @at and later lines starting at @indent. */
+/* Write the words of @text, beginning at column @at; further lines are indented by @indent. */
 static void wrap(const struct page *p, const char *text, size_t at, size_t indent)
 {
 	bool is_first = true;
@@ -142,7 +142,7 @@ static void print_text(const struct page *p, const char *text)
 	}
 }
 
-/* The word that is typed: of "session new", its last. */
+/* The last word of the name: "new" of "session new". */
 static const char *last_word(const struct cmd *cmd)
 {
 	const char *space = strrchr(cmd->name, ' ');
@@ -265,7 +265,7 @@ static int help_run(int argc, char **argv)
 		(void)cmd_unknown(argv[at], &err);
 		return cli_fail(&err, false);
 	}
-	/* `help plan check`: a verb that the page of its command explains. */
+	/* `help plan check` shows the page of `plan`, which explains its verbs. */
 	bool is_verb = cmd->operand_choices && at + 2 == argc &&
 		is_choice(cmd->operand_choices, argv[at + 1]);
 	if (at + 1 < argc && !is_verb) {

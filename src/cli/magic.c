@@ -23,7 +23,7 @@ const struct magic_row magic_rows[MAGIC_END_] = {
 	{"put", "FILE [DEST]", "copy a file of this host to the workspace"},
 	{"runtime", "[NAME]", "run what follows in another language"},
 	{"time", "CODE", "run CODE and say how long it took"},
-	{"reset", "", "start anew: a fresh session in place of this one"},
+	{"reset", "", "replace this session by a new one"},
 	{"help", "", "show this"},
 	{"quit", "", "leave, as Ctrl-D does"},
 };
@@ -55,10 +55,8 @@ static void take_force(struct magic *m)
 		m->arg = after + strspn(after, " \t");
 }
 
-/*
- * Take a word off *@at, without the quotes that hold its blanks together. Returns: it, or NULL:
- * there is none, or its quote is not closed.
- */
+/* Take a word off *@at; quotes around it keep its blanks. Returns: the word; NULL at the end, or
+ * for an open quote. */
 static char *take_word(char **at)
 {
 	char *word = *at + strspn(*at, " \t"), *end;
@@ -121,7 +119,7 @@ static int check_arg(struct magic *m, struct err *err)
 	return 0;
 }
 
-/* @line becomes the command's name, of *@bytes. Returns: which one, or MAGIC_END_. */
+/* Set @line to the command's name, of *@bytes. Returns: its kind, or MAGIC_END_. */
 static enum magic_kind find(const char **line, size_t *bytes)
 {
 	size_t kind = 0;
@@ -135,7 +133,8 @@ static enum magic_kind find(const char **line, size_t *bytes)
 	return (enum magic_kind)kind;
 }
 
-/* Is it what the Python driver knows from notebooks, though it is near one of ours? */
+/* Is it a magic of notebooks that the Python driver knows? These are not taken for misspelt
+ * commands. */
 static bool is_known_to_python(const char *name, size_t bytes)
 {
 	static const char *const names[] = {"run", "timeit", "file"};
@@ -215,7 +214,7 @@ static const char *path_of(const json_t *rows, size_t i)
 	return path ? path : "";
 }
 
-/* As take_word() reads them: blanks stand in quotes. */
+/* In the form that take_word() reads: with quotes around blanks. */
 static void add_paths(const json_t *rows, json_t *out)
 {
 	for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -226,7 +225,7 @@ static void add_paths(const json_t *rows, json_t *out)
 	}
 }
 
-/* Those that hold files; the list is sorted, so what is the same stands together. */
+/* Add the directories of the files; the list is sorted, so equal ones are adjacent. */
 static void add_directories(const json_t *rows, json_t *out)
 {
 	const char *last = "";

@@ -1,5 +1,4 @@
-/* Commands of the interactive session: lines that begin with %. SPDX-License-Identifier: Apache-2.0
- */
+/* Commands of the REPL: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -27,12 +26,11 @@ enum magic_kind {
 
 struct magic {
 	enum magic_kind kind;
-	const char *arg;    /* without spaces around it, in `text`; "" when there is none */
+	const char *arg;    /* trimmed, within `text`; "" without an argument */
 	uint64_t count;	    /* of MAGIC_UNDO */
-	const char *second; /* of MAGIC_GET and MAGIC_PUT: what stands behind it; NULL */
-	bool is_forced; /* MAGIC_BRANCH: whatever processes there are; MAGIC_GET: what is there goes
-			 */
-	char *text;	/* Owns: free() */
+	const char *second; /* the second argument of MAGIC_GET and MAGIC_PUT, or NULL */
+	bool is_forced;	    /* MAGIC_BRANCH: in spite of running processes; MAGIC_GET: overwrite */
+	char *text;	    /* Owns: free() */
 };
 
 /* The table: "undo", "[N]", "go back …". */
@@ -41,31 +39,24 @@ struct magic_row {
 };
 extern const struct magic_row magic_rows[MAGIC_END_];
 
-/*
- * Is @line, typed where @runtime is in use, one of them, or meant to be? In Python the others are
- * the driver's, which knows those of notebooks: whole cells, as %%bash, and names that are not near
- * one of ours.
- */
+/* Is @line a command of the REPL, or an attempt at one? In Python other magics belong to the
+ * driver, which knows those of notebooks: whole cells such as %%bash, and names that are not
+ * similar to one of ours. */
 bool magic_is(const char *line, const char *runtime);
 
-/*
- * What the end of @line is part of: the argument of which command, MAGIC_END_ when it is a
- * command's name.
- */
+/* To which command's argument does the end of @line belong? MAGIC_END_: it is a command's name. */
 enum magic_kind magic_at(const char *line);
 
 /*
- * What the argument of @kind may be, the commands themselves for MAGIC_END_.
- * @known: what session.list, engine.info or file.list answered, for MAGIC_SWITCH, MAGIC_RUNTIME,
- *         MAGIC_GET and MAGIC_FILES.
- * Owns: the caller decrefs.
+ * Completions for the argument of @kind; for MAGIC_END_, the commands. @known: the answer to
+ * session.list, engine.info or file.list, for MAGIC_SWITCH, MAGIC_RUNTIME, MAGIC_GET and
+ * MAGIC_FILES.
+ * Owns:    the caller decrefs.
  */
 json_t *magic_names(enum magic_kind kind, const json_t *known);
 
 /* Is @name one of "python, sql"? */
 bool magic_is_listed(const char *names, const char *name);
 
-/*
- * Read one. Errors: ERR_USAGE with a hint, also for an unknown one; ERR_NO_MEMORY.
- */
+/* Parse a command. Errors: ERR_USAGE with a hint, also for an unknown one; ERR_NO_MEMORY. */
 int magic_parse(const char *line, struct magic *out, struct err *err);

@@ -81,7 +81,7 @@ int cmd_unknown(const char *name, struct err *err)
 	return r;
 }
 
-/* As if the command stood there without arguments. */
+/* Run a command without arguments. */
 static int run_bare(const struct cmd *cmd)
 {
 	char name[] = "retort";
@@ -103,7 +103,7 @@ static int dispatch(int argc, char **argv)
 		return cli_fail(&err, false);
 	if (at == 0)
 		return 0;
-	/* What stands before the command is the default of what stands behind it. */
+	/* --color before the command is the default for the command. */
 	if (opt_source(&set, "color") == OPT_FROM_ARG)
 		(void)setenv("RETORT_COLOR", colors[args.color], 1);
 	if (args.version)
@@ -117,10 +117,8 @@ static int dispatch(int argc, char **argv)
 	return cli_fail(&err, false);
 }
 
-/*
- * Nothing else may come to stand where the caller closed a standard stream. Reading there gives an
- * end, writing an error.
- */
+/* If the caller closed a standard stream, open /dev/null or the like in its place: other files must
+ * not get these numbers. */
 static void hold_standard_streams(void)
 {
 	int fd;
@@ -130,7 +128,7 @@ static void hold_standard_streams(void)
 	fd_close(&fd);
 }
 
-/* Has who read our output had enough? */
+/* Was stdout closed by its reader? */
 static bool is_unread(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO};
@@ -140,7 +138,7 @@ static bool is_unread(void)
 int main(int argc, char **argv)
 {
 	hold_standard_streams();
-	(void)signal(SIGPIPE, SIG_DFL); /* who started us may ignore it for itself */
+	(void)signal(SIGPIPE, SIG_DFL); /* our parent may have ignored it */
 	int status = argc > 0 ? dispatch(argc, argv) : err_exit(ERR_USAGE);
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As plan.check takes them. */
+/* The limit of plan.check; bytes about packages, files and limits. */
 enum { PLAN_TEXT_BYTES = 4 << 20, TOLD_BYTES = 16 << 10 };
 
 struct mcp_args {
@@ -69,10 +69,10 @@ struct mcp {
 	struct mcp_args args;
 	struct opt_set set;
 	char state[PATH_MAX];
-	struct buf policy;	 /* a text */
-	json_t *create;		 /* what sessions are to be */
-	struct service *service; /* NULL until the first call that needs it */
-	struct err failed;	 /* why there is none */
+	struct buf policy;	 /* the policy's text */
+	json_t *create;		 /* parameters of new sessions */
+	struct service *service; /* NULL until a call needs it */
+	struct err failed;	 /* why it could not be opened */
 };
 
 /* ---- the engine, when it is needed ---- */
@@ -153,13 +153,13 @@ static void serve(struct mcp *m)
 		.loop = engine_loop,
 		.is_ended = is_ended};
 	mcp_stdio_run(&stdio);
-	/* What is still under way is answered here, to nobody. */
+	/* Running calls are answered here; the answers are dropped. */
 	service_close(take_ptr(m->service));
 	mcp_server_free(server);
 	mcp_tools_free(tools);
 }
 
-/* What is wrong is told to who starts it, not to the model later. */
+/* Check options now, so that the user sees mistakes and not the model later. */
 static int check_box(struct mcp *m, struct err *err)
 {
 	struct order order;
@@ -177,7 +177,7 @@ static int check_box(struct mcp *m, struct err *err)
 	return r;
 }
 
-/* Where names of files do not tell whether it can be made: is it made? */
+/* If file names do not tell whether a box can be made, make one. */
 static int try_box(struct mcp *m, struct err *err)
 {
 	json_t *made = NULL, *closed = NULL;
@@ -203,7 +203,7 @@ static int check_plans(struct mcp *m, struct err *err)
 		r = plan_read(m->args.policy, &m->policy, err);
 	if (r == 0 && m->args.policy)
 		r = plan_policy_check(m->args.policy, &m->policy, err);
-	/* It is read again for each plan. */
+	/* The file is read again for each plan. */
 	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
 	if (r == 0 && m->args.plan_tools)
 		r = plan_read(m->args.plan_tools, &tools, err);
@@ -267,8 +267,8 @@ static const struct cmd_example examples[] = {
 };
 
 static const struct cmd_exit exits[] = {
-	{"0", "the client sent no more, or was gone"},
-	{"2", "wrong use, or an option names what is not there"},
+	{"0", "the client has closed its end"},
+	{"2", "wrong use, or an option names something that does not exist"},
 };
 
 const struct cmd cmd_mcp = {
@@ -276,8 +276,8 @@ const struct cmd cmd_mcp = {
 	.summary = "Be a tool of an agent: a server of the Model Context Protocol",
 	.usage = usage,
 	.text = "Speaks the Model Context Protocol on standard input and output, in the revisions from "
-		"2024-11-05 to 2026-07-28. Agents start it themselves. It offers run_code and what goes "
-		"with it; sessions and files live until the client ends. Nothing is made before the "
+		"2024-11-05 to 2026-07-28. Agents start it themselves. It serves run_code and related "
+		"tools; sessions and files live until the client ends. The engine is started by the "
 		"first call that needs it.",
 	.opts = mcp_opts,
 	.n_opts = ARRAY_LEN(mcp_opts),

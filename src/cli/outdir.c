@@ -59,7 +59,7 @@ static int open_parent(int dir_fd, char *path, char **name)
 	return at < 0 ? -errno : take_fd(at);
 }
 
-/* Not every file system can do both in one. */
+/* Some file systems cannot rename without replacing: then it is done in two steps. */
 static int move(int dir, const char *from, const char *to, bool is_new)
 {
 	struct stat st;
@@ -71,7 +71,7 @@ static int move(int dir, const char *from, const char *to, bool is_new)
 	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
 }
 
-/* What stands beside its place until it is whole. */
+/* A temporary file beside the target. */
 struct temporary {
 	char name[64];
 };
@@ -104,8 +104,8 @@ static int write_with_holes(int to, const char *data, size_t bytes)
 	return r;
 }
 
-/* Beside its place, then moved there; with the mode of a file that it replaces. @file is for the
- * caller, NULL when it is not needed. */
+/* Write to a temporary file and rename it; the mode is that of a file that it replaces. @file:
+ * identifies the new file; may be NULL. */
 static int put(int dir, const char *name, const void *data, size_t bytes, bool is_new,
 	struct outdir_file *file)
 {
@@ -159,12 +159,14 @@ int outdir_link(int dir_fd, const char *first, const struct outdir_file *file, c
 		r = -ESTALE;
 	if (r == 0 && renameat(dir, temporary.name, dir, name) < 0)
 		r = -errno;
-	/* Also when two names of one file were "renamed", which leaves both. */
+	/* Necessary even after success: renaming one link onto another of the same file leaves
+	 * both. */
 	(void)unlinkat(dir, temporary.name, 0);
 	return r;
 }
 
-/* Open the directory of @path, and find the name in it. Returns: it, or negative errno. */
+/* Open the directory of @path, and find the name in it. Returns: its descriptor, or negative errno.
+ */
 static int open_place(char path[PATH_MAX], const char **name)
 {
 	char *slash = strrchr(path, '/');

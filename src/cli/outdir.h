@@ -1,4 +1,4 @@
-/* Files of the host that are written. SPDX-License-Identifier: Apache-2.0 */
+/* Writes files of the host. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,37 +6,33 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Which file was written: its name may be another's by now. */
+/* Identifies a written file, whose name may since belong to another. */
 struct outdir_file {
 	dev_t dev;
 	ino_t ino;
 };
 
-/*
- * Open @path, made when it is not there. Owns: the caller closes. Errors: ERR_ACCESS.
+/* Open the directory @path; it is made if necessary. Owns: the caller closes. Errors: ERR_ACCESS.
  */
 int outdir_open(const char *path, struct err *err);
 
 /*
- * Write a file below @dir_fd, whole or not at all. @path comes from a box: one that leads out, or
- * through a link, is refused. Pages of zeros are holes: a box has those for nothing.
- * Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
+ * Write a file below @dir_fd, atomically. @path comes from a box: a path that leads out or through
+ * a link is refused. Pages of zeros become holes, because a box can make huge files of them at no
+ * cost. Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
  */
 int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes,
 	struct outdir_file *file, struct err *err);
 
-/*
- * Make @path another name of @file, which was written to @first. Returns: negative errno, with
- * nothing made, when that is another file now, or where there are no such links.
- */
+/* Link @path to @file, which was written to @first. Returns: negative errno, with nothing made, if
+ * @first is another file now, or if links are not supported. */
 int outdir_link(int dir_fd, const char *first, const struct outdir_file *file, const char *path);
 
 /*
- * Write the file that the user named, whole or not at all: links are followed, and a device or a
- * pipe is written to.
- * Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
+ * Write the file that the user named, atomically; links are followed, and devices and pipes are
+ * written directly. Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
  */
 int outdir_put_at(const char *path, const void *data, size_t bytes, struct err *err);
 
-/* The same where nothing is yet. Returns: -EEXIST, with ERR_ACCESS, when something is. */
+/* The same, if the file does not exist yet. Returns: -EEXIST, with ERR_ACCESS, if it does. */
 int outdir_put_new(const char *path, const void *data, size_t bytes, struct err *err);

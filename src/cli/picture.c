@@ -72,7 +72,7 @@ static void show_iterm(struct picture *p, const char *base64, size_t bytes)
 	put(p, "\a\n");
 }
 
-/* One sixel sequence and nothing else: no other escape may come out of a box this way. */
+/* Is it exactly one sixel sequence? No other escape sequence of a box may reach the terminal. */
 static bool is_sixel(const char *text, size_t bytes)
 {
 	static const char head[] = "\033Pq", tail[] = "\033\\";
@@ -104,7 +104,7 @@ static bool save(struct picture *p, const char *png, size_t bytes)
 	if (!p->dir && !(p->dir = mkdtemp(strcpy(p->made_dir, "/tmp/retort-XXXXXX"))))
 		return false;
 	snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
-	/* In a directory that a box writes to, anything may stand under this name. */
+	/* A box may have made anything of this name in the directory. */
 	cleanup_fd int fd = open(
 		path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
 	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
@@ -124,7 +124,7 @@ static bool show_image(struct picture *p, const char *base64, size_t bytes)
 	cleanup_buf struct buf png = BUF_INIT(bytes + 1);
 	struct err err;
 	bool is_shown = true;
-	/* This also proves that nothing but base64 goes out to the terminal. */
+	/* This also makes sure that nothing but base64 reaches the terminal. */
 	if (base64_read(&png, base64, bytes, &err) < 0)
 		return false;
 	if (p->mode == PICTURE_KITTY)

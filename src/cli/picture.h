@@ -1,4 +1,4 @@
-/* Plots on a terminal. SPDX-License-Identifier: Apache-2.0 */
+/* Shows plots on a terminal. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "cli/sink.h"
@@ -20,26 +20,21 @@ enum picture_mode {
 
 struct picture {
 	enum picture_mode mode; /* never AUTO */
-	const char *dir;	/* of the files of PICTURE_PATH, or NULL: a temporary one */
-	char made_dir[24];	/* the temporary one, once it is needed */
+	const char *dir;	/* directory for PICTURE_PATH; NULL: a temporary one */
+	char made_dir[24];	/* the temporary one, once it was made */
 	struct sink *out;
 	unsigned n_shown;
-	bool is_dropped; /* nobody has asked for NONE: what is not shown is told, once */
+	bool is_dropped; /* the user did not choose NONE: say once that an image is not shown */
 	bool is_quiet;
 };
 
-/*
- * AUTO becomes what the terminal on stdout can do: kitty's or iTerm's protocol, else PATH; and NONE
- * when stdout is no terminal and no @dir is given.
- */
+/* Resolve AUTO to the best that the terminal on stdout supports: kitty's or iTerm's protocol, else
+ * PATH; or NONE if stdout is not a terminal and @dir is NULL. */
 void picture_init(struct picture *p, int mode, const char *dir, struct sink *out);
 
-/* Ask the drivers of a session, by what @create makes it with, for what @mode needs: sixels. */
+/* Add to @create that drivers make images in the form that @mode needs (sixels). */
 void picture_ask(int mode, json_t *create);
 
-/*
- * Show the image of @mimes, if it has one, or its text/plain.
- * The bytes come from a box: only well-formed base64 goes to the terminal.
- * Returns: whether an image was shown or named.
- */
+/* Show the image in @mimes, or else its text/plain. The data come from a box: only well-formed
+ * base64 reaches the terminal. Returns: whether an image was shown or saved. */
 bool picture_show(struct picture *p, const json_t *mimes);

@@ -27,26 +27,26 @@ static const struct opt plan_opts[] = {
 	{.name = "recursion", OPT_INTO_FLAG(struct plan_args, has_recursion), .group = "Language",
 		.help = "allow functions that call themselves"},
 	{.name = "policy", OPT_INTO_TEXT(struct plan_args, policy), .arg = "FILE", .group = "Flows",
-		.help = "what may be done with what; without one, the annotations of the tools decide"},
+		.help = "the policy; without one, the annotations of the tools decide"},
 	{.name = "tools", OPT_INTO_TEXT(struct plan_args, tools), .arg = "FILE", .group = "Flows",
 		.help = "the tools there are: some that answer themselves, or a list of MCP servers; with it "
 			"every flow is checked"},
 	{.name = "request", OPT_INTO_TEXT(struct plan_args, request), .arg = "TEXT", .group = "Flows",
-		.help = "what the user asked for: literals that stand in it are the user's"},
+		.help = "the user's request: literals in it count as the user's"},
 	{.name = "json", OPT_INTO_FLAG(struct plan_args, is_json), .group = "Flows",
-		.help = "write what was found as JSON to stdout"},
+		.help = "write the findings as JSON to stdout"},
 	{.name = "record", OPT_INTO_TEXT(struct plan_args, record), .arg = "FILE", .group = "Runs",
-		.help = "write down every call and what came back"},
+		.help = "record every call and its result"},
 	{.name = "resume", OPT_INTO_TEXT(struct plan_args, resume), .arg = "FILE", .group = "Runs",
-		.help = "go on with the run of a record that was cut off"},
+		.help = "resume the run of an incomplete record"},
 	{.name = "again", OPT_INTO_FLAG(struct plan_args, again), .flags = OPT_NO_ENV, .group = "Runs",
-		.help = "with --resume: call once more what may have been done when the record ends"},
+		.help = "with --resume: repeat the last call even if it may have been executed"},
 	{.name = "model", OPT_INTO_TEXT(struct plan_args, model), .arg = "MODEL", .group = "Runs",
-		.help = "who answers ask(): a model, as `retort agent --model` has it; it gets no tools"},
+		.help = "the model that answers ask(), as in `retort agent --model`; it gets no tools"},
 	{.name = "key-file", OPT_INTO_TEXT(struct plan_args, key_file), .arg = "FILE", .group = "Runs",
 		.complete = OPT_COMPLETE_FILE, .help = "file with its key; else the variable of its provider"},
 	{.name = "yes", OPT_INTO_FLAG(struct plan_args, yes), .flags = OPT_NO_ENV, .group = "Runs",
-		.help = "say yes to whatever would be asked"},
+		.help = "answer all questions with yes"},
 	{.name = "no-prompt", OPT_INTO_FLAG(struct plan_args, no_prompt), .flags = OPT_NO_ENV, .group = "Runs",
 		.help = "say no to whatever would be asked"},
 	{.name = "fuel", OPT_INTO_COUNT(struct plan_args, fuel), .arg = "STEPS", .group = "Limits of a plan",
@@ -58,7 +58,7 @@ static const struct opt plan_opts[] = {
 };
 /* clang-format on */
 
-/* What a tool gave may be in it: a terminal shows that, and obeys none of it. */
+/* The text may contain results of tools: for a terminal it is escaped. */
 static int print_out(void *arg, const char *text, size_t bytes)
 {
 	(void)arg;
@@ -71,7 +71,7 @@ static int print_out(void *arg, const char *text, size_t bytes)
 		: 0;
 }
 
-/* On the terminal, not on standard input, where the plan may be. */
+/* Ask on the terminal, because stdin may be the plan. */
 static int approve(void *arg, const char *text)
 {
 	const struct plan_args *args = arg;
@@ -133,13 +133,13 @@ static int run_plan(const struct plan_args *args, const char *path)
 	req.approve = approve;
 	req.can_see_each = !args->yes && !args->no_prompt;
 	int r = plan_perform(&req, &report, &err);
-	/* What the program printed comes before what is said of it. */
+	/* The program's output precedes our messages. */
 	(void)fflush(stdout);
 	fputs(buf_str(&report), stderr);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
-/* What is found is the result when it was asked for as such, else it is said on stderr. */
+/* The findings are the output of `check`; for other verbs they go to stderr. */
 static int judge_plan(const struct plan_args *args, const char *path, bool is_explained)
 {
 	struct err err = {0};
@@ -151,7 +151,7 @@ static int judge_plan(const struct plan_args *args, const char *path, bool is_ex
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
-/* The file of tools may be the operand: `retort plan policy tools.json`. */
+/* The file of tools may be given as an operand: `retort plan policy tools.json`. */
 static int write_policy(const struct plan_args *args, const char *path)
 {
 	struct err err = {0};
@@ -228,7 +228,7 @@ static const struct cmd_example examples[] = {
 static const struct cmd_exit exits[] = {
 	{"0", "done"},
 	{"1", "the plan stopped with an error, or a test of a policy fails"},
-	{"2", "the file is no plan or no policy, the plan cannot be checked, or wrong use"},
+	{"2", "the file is not a plan or a policy, the plan cannot be checked, or wrong use"},
 	{"3", "a server or the model wants a key, or another one"},
 	{"4", "a server or the model gave no answer; a run with a record can be resumed"},
 	{"6", "the policy denies something, or a person said no"},
@@ -239,10 +239,10 @@ const struct cmd cmd_plan = {
 	.name = "plan",
 	.summary = "Check and run plans, programs without side effects of their own",
 	.usage = usage,
-	.text = "A plan is written in restricted Python. What print() writes goes to stdout; what is wrong is said "
-		"on stderr with its place and, where there is one, a rewrite. No code of the host is run: a plan "
-		"sees neither files nor network nor clock. With --tools, check says of every call of a tool whether "
-		"the policy allows what can reach it, and shows the way of what it does not allow.",
+	.text = "A plan is written in restricted Python. What print() writes goes to stdout; errors go to "
+		"stderr with their place and, if possible, a correction. No code of the host is run: a plan "
+		"sees neither files nor network nor clock. With --tools, check reports for every tool call whether "
+		"the policy allows the data that can reach it, and shows the path of data that it does not allow.",
 	.opts = plan_opts,
 	.n_opts = ARRAY_LEN(plan_opts),
 	.examples = examples,

@@ -38,7 +38,7 @@ int prices_read_usd(const char *text, double *usd, struct err *err)
 	double value = strtod(text, &end);
 	if (!is_plain || *end || !isfinite(value) || value <= 0 || value > 1e9)
 		return err_fail(err, ERR_USAGE, "write USD, as in --max-cost 0.50",
-			"--max-cost: '%.40s' is no sum of money", text);
+			"--max-cost: '%.40s' is not a sum of money", text);
 	*usd = value;
 	return 0;
 }

@@ -14,10 +14,9 @@
 	}
 
 /*
- * Of the file @path, or (NULL) "prices" of the configuration; *@out is left alone when there are
- * none. service_open() looks at what is in it.
- * Owns:    the caller decrefs.
- * Errors:  ERR_NOT_FOUND, ERR_ACCESS; ERR_USAGE: no JSON.
+ * Read the file @path, or (NULL) "prices" of the configuration; without either *@out is unchanged.
+ * service_open() checks the content. Owns:    the caller decrefs. Errors:  ERR_NOT_FOUND,
+ * ERR_ACCESS; ERR_USAGE: not JSON.
  */
 int prices_load(const char *path, json_t **out, struct err *err);
 

@@ -1,4 +1,4 @@
-/* The text of a program: a file, or standard input. SPDX-License-Identifier: Apache-2.0 */
+/* Reads programs: from a file, or from stdin. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/once/once.h"
@@ -10,17 +10,16 @@
 enum { PROGRAM_MAX_BYTES = 16 << 20 };
 
 /*
- * Append what @path holds; "-" is standard input.
+ * Append the content of @path; "-" is stdin.
  * Blocks:  until its end.
- * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT over the maximum of @out, ERR_USAGE for a
- * directory.
+ * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT: over the maximum of @out; ERR_USAGE: a directory.
  */
 int program_read(const char *path, struct buf *out, struct err *err);
 
 /* Where a program's file is in its box. */
 struct program_place {
-	char name[PATH_MAX]; /* its argv[0], which leads to it from the workspace */
-	char src[PATH_MAX];  /* what has to be bound to @dst; "" when nothing has to be */
+	char name[PATH_MAX]; /* its argv[0], which names it from the workspace */
+	char src[PATH_MAX];  /* the file to be bound to @dst; "" if it need not be bound */
 	char dst[PATH_MAX];
 };
 
@@ -32,5 +31,5 @@ struct program_place {
  */
 void program_place(const char *path, const struct order *order, struct program_place *out);
 
-/* How tracebacks call it: "<stdin>" for "-", "<string>" for NULL. */
+/* Its name in tracebacks: "<stdin>" for "-", "<string>" for NULL. */
 const char *program_name(const char *path);

@@ -1,4 +1,4 @@
-/* Statements, of as many lines as they have. SPDX-License-Identifier: Apache-2.0 */
+/* Reads statements, which may have several lines. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -6,11 +6,12 @@
 
 struct reader {
 	struct editor *editor;
-	char *ahead; /* a line that was read and begins the next statement. Owns: free() */
+	char *ahead; /* a line that was read and belongs to the next statement. Owns: free() */
 };
 
 /*
- * Read a statement of @runtime into @text, all its lines. What is there at the end is one.
+ * Read all lines of a statement of @runtime into @text. At the end of the input, the rest is a
+ * statement.
  *
  * @prompt: before its first line.
  * Returns: as editor_read(), or -E2BIG when @text takes no more.

@@ -60,7 +60,8 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 	json_t *text = json_string(code);
 	if (!text)
 		return err_fail(err, ERR_USAGE, "type it again", "the statement is not UTF-8");
-	/* A pipe's lines are the statements; and only these tell that they wait for input. */
+	/* Lines of a pipe are statements, so programs cannot read them; and only steps with
+	 * stdin_open report that they wait for input. */
 	bool can_answer = editor_is_terminal(repl->reader.editor) &&
 		(strcmp(repl->runtime, "python") == 0 || strcmp(repl->runtime, "shell") == 0);
 	json_t *params = json_pack("{s:s, s:o, s:s, s:s, s:b, s:b}", "session", repl->session,
@@ -91,7 +92,7 @@ void repl_step(struct repl *repl, const char *code, bool with_time)
 		if (copy_changed(&from, record, repl->out_fd, &err) < 0)
 			(void)cli_fail(&err, false);
 	}
-	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads */
+	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads our output */
 	if (with_time) {
 		const json_t *usage = json_object_get(record, "usage");
 		fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
@@ -113,7 +114,7 @@ static void make_prompt(const struct repl *repl, char out[PROMPT_BYTES])
 		is_python ? "" : repl->runtime, is_python ? ">>> " : "> ");
 }
 
-/* Returns: 1 to go on, 0 at the end, negative errno. */
+/* Returns: 1 to continue, 0 at the end, negative errno. */
 static int do_statement(struct repl *repl)
 {
 	cleanup_buf struct buf text = BUF_INIT(STATEMENT_MAX_BYTES);
@@ -131,7 +132,7 @@ static int do_statement(struct repl *repl)
 	if (statement_leaves(repl->runtime, code))
 		return 0;
 	if (service_is_over(repl->service))
-		repl->is_gone = true; /* it would fail in one way or another */
+		repl->is_gone = true; /* further steps would fail */
 	else if (magic_is(code, repl->runtime))
 		repl_command(repl, code);
 	else
@@ -149,7 +150,7 @@ static json_t *on_complete(void *arg, const char *text)
 	struct err err;
 	if (magic_is(text, repl->runtime) && magic_at(text) != MAGIC_TIME)
 		return repl_complete_command(repl, text);
-	/* Python knows the keys and files that may stand there. */
+	/* In Python, keys and file names may be completed within strings. */
 	if (strcmp(repl->runtime, "python") != 0 && statement_is_in_string(repl->runtime, text))
 		return NULL;
 	json_t *params = here(repl);
@@ -180,7 +181,7 @@ static void on_resized(void *arg)
 		editor_resize(repl->reader.editor);
 }
 
-/* As when it is told to end: the terminal is as it was, and what was typed is remembered. */
+/* End by a signal: restore the terminal and save the history first. */
 static void end_by(struct repl *repl, int number)
 {
 	repl->ended_by = number;
@@ -204,7 +205,7 @@ static int watch_terminal(struct repl *repl, struct err *err)
 		void (*told)(void *arg);
 	} rows[] = {{SIGCONT, on_continued}, {SIGWINCH, on_resized}, {SIGHUP, on_hung_up},
 		{SIGQUIT, on_quit}};
-	enum { N_ALWAYS = 2 }; /* the others end what has no terminal, by default */
+	enum { N_ALWAYS = 2 }; /* the other signals have a handler only with a terminal */
 	size_t n_rows = editor_is_terminal(repl->reader.editor) ? ARRAY_LEN(rows) : N_ALWAYS;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n_rows; i++)
@@ -239,7 +240,8 @@ static int prepare(struct repl *repl, struct err *err)
 	picture_ask(repl->args.images, repl->create);
 	box_tell_columns(repl->create);
 	view_init(&repl->view, &options);
-	/* The terminal before the box: what is typed meanwhile is for the first line. */
+	/* Take the terminal before the box is made: what is typed meanwhile belongs to the first
+	 * line. */
 	int r = service_open(&repl->service, &config, err);
 	repl->answer = ANSWER_INIT(repl->service);
 	r = r < 0 ? r : editor_open(&repl->reader.editor, &editor, err);
@@ -261,25 +263,25 @@ static int find_history(struct repl *repl, struct err *err)
 	return r;
 }
 
-/* Without the warden no box can be made, and the steps were kept by this process alone. */
+/* Without the warden no box can be made, and this session exists only in this process. */
 static int fail_gone(const struct repl *repl, struct err *err)
 {
 	if (!service_is_over(repl->service))
-		return err_exit(ERR_GONE); /* what went wrong has been told */
+		return err_exit(ERR_GONE); /* the error was shown already */
 	(void)err_set(err, ERR_GONE, "the warden was ended, and every box with it");
 	(void)err_hint(err, "start `retort repl` again%s",
 		repl->history[0] ? ": its history has what was typed" : "");
 	return cli_fail(err, false);
 }
 
-/* What follows may need what cannot be run. */
+/* Stop here: later statements may depend on this one. */
 static void fail_nul(size_t line, struct err *err)
 {
 	err_fail(err, ERR_USAGE, "take it out: neither its statement nor what follows was run",
 		"standard input: line %zu has a NUL byte", line);
 }
 
-/* Its other side is closed, whatever was tried first: to read, to write the prompt, or nothing. */
+/* Was the terminal closed, whatever we noticed first: reading, writing the prompt, or nothing? */
 static bool is_hung_up(void)
 {
 	struct pollfd p = {.fd = STDIN_FILENO};
@@ -302,7 +304,8 @@ static int repl_loop(struct repl *repl, struct err *err)
 	if (repl->is_gone)
 		return fail_gone(repl, err);
 	if (is_terminal && !repl->ended_by && is_hung_up())
-		repl->ended_by = SIGHUP; /* the terminal was closed, which it may tell later */
+		repl->ended_by =
+			SIGHUP; /* the terminal was closed, and the signal may come later */
 	if (r == -ECANCELED && !repl->ended_by)
 		repl->ended_by = SIGTERM;
 	if (repl->ended_by)
@@ -357,7 +360,7 @@ static const struct cmd_example examples[] = {
 
 static const struct cmd_exit exits[] = {
 	{"0", "left with Ctrl-D or %quit"},
-	{"1", "standard input is no terminal, and a statement failed"},
+	{"1", "standard input is not a terminal, and a statement failed"},
 	{"2", "wrong use"},
 	{"125", "the box could not be made, or is gone"},
 	{"129", "the terminal was closed"},

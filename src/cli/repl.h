@@ -31,33 +31,32 @@ struct repl {
 	struct answer answer;
 	bool can_ask;
 	struct view view;
-	int out_fd;	/* of --out, or -1 */
+	int out_fd;	/* the directory of --out, or -1 */
 	json_t *create; /* the parameters of session.create, for %reset */
 	char session[REPL_SESSION_BYTES], name[REPL_SESSION_BYTES], runtime[REPL_NAME_BYTES];
 	char history[PATH_MAX];
 	bool is_leaving;
-	bool is_branched; /* the name of the session is of interest */
-	int failures;	  /* statements that did not go well */
-	bool is_gone;	  /* no step can run any more */
+	bool is_branched; /* show the name of the session */
+	int failures;	  /* statements that failed */
+	bool is_gone;	  /* no more steps can run */
 	int ended_by;	  /* a signal, or 0 */
 };
 
-/* Call an operation of the engine in this process. Owns: @params is taken, *@result is the
- * caller's. */
+/* Call an operation of this process's engine. Owns: @params is taken, *@result is the caller's. */
 int repl_call(
 	struct repl *repl, const char *method, json_t *params, json_t **result, struct err *err);
 
-/* Make the session that `create` says, and go on in it. */
+/* Make a session with `create`, and use it. */
 int repl_create(struct repl *repl, struct err *err);
 
-/* Run a statement and show what comes of it. */
+/* Run a statement and show its result. */
 void repl_step(struct repl *repl, const char *code, bool with_time);
 
-/* Do what a line that magic_is() says, and tell what is wrong with it. */
+/* Execute a command, that is a line for which magic_is() is true, and report its errors. */
 void repl_command(struct repl *repl, const char *line);
 
-/* Files go from and to the session that is in use. Borrows @repl. */
+/* Copies files between the host and the current session. Borrows @repl. */
 struct copy_from repl_copy(struct repl *repl);
 
-/* What may stand at the end of @text, a command: as step.complete answers; NULL. */
+/* Completions of a command at the end of @text, in the form of step.complete; or NULL. */
 json_t *repl_complete_command(struct repl *repl, const char *text);

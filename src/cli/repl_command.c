@@ -40,7 +40,7 @@ int repl_create(struct repl *repl, struct err *err)
 	int r = repl_call(repl, "session.create", json_incref(repl->create), &session, err);
 	if (r == 0)
 		take_session(repl, session);
-	/* Later it is what %runtime said last, whichever session is in use. */
+	/* Afterwards only %runtime changes it, not the choice of a session. */
 	if (r == 0 && is_first)
 		snprintf(repl->runtime, sizeof repl->runtime, "%s",
 			session_text(session, "runtime"));
@@ -143,7 +143,7 @@ struct copy_from repl_copy(struct repl *repl)
 	return (struct copy_from){.call = call_of, .arg = repl, .session = repl->session};
 }
 
-/* Where a file is put that is called @path there: @dest, or in it when it is a directory. */
+/* The target of a file called @path: @dest, or, if that is a directory, a file in it. */
 static int find_place(const char *path, const char *dest, struct buf *out)
 {
 	const char *slash = strrchr(path, '/'), *home = getenv("HOME");
@@ -219,7 +219,7 @@ static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *result = NULL;
 	(void)m;
-	/* When an earlier %reset has failed, there is none to end. */
+	/* If an earlier %reset failed, there is no session to close. */
 	(void)repl_call(repl, "session.close", here(repl), &result, err);
 	json_decref(result);
 	json_put_text(repl->create, "name", repl->name);
@@ -269,7 +269,7 @@ void repl_command(struct repl *repl, const char *line)
 	}
 }
 
-/* Files of this host that the last word of @text may become. */
+/* Files of the host that complete the last word of @text. */
 static json_t *complete_host(const char *text)
 {
 	json_t *names = json_array();

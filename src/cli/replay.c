@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As large as a record can be that is written. */
+/* No larger record can be exported. */
 enum { RECORD_MAX_BYTES = 256 << 20, SHOWN_BYTES = 400 };
 
 struct replay_args {
@@ -69,7 +69,7 @@ static int show(const json_t *result, bool is_json)
 	return is_same ? 0 : 1;
 }
 
-/* What is wrong with a record is said with the name of its file. */
+/* Errors of a record name its file. */
 static int wrap_name(const char *path, struct err *err)
 {
 	bool is_its_fault = err->code == ERR_USAGE || err->code == ERR_DAMAGED ||
@@ -104,7 +104,7 @@ static int replay(const struct buf *record, json_t **result, struct err *err)
 	return r;
 }
 
-/* The record of a plan begins with another event than that of a session. */
+/* Records of plans begin with another event than records of sessions. */
 static bool is_plan(const struct buf *record)
 {
 	const char *end = memchr(buf_str(record), '\n', record->bytes);
@@ -160,7 +160,7 @@ static int replay_main(int argc, char **argv)
 	if (r == 0 && (r = replay(&record, &result, &err)) < 0)
 		r = wrap_name(argv[at], &err);
 	int status = r < 0 ? cli_fail(&err, args.json) : show(result, args.json);
-	/* 1 says that a whole record came out differently. */
+	/* Status 1 is for a complete replay with another result. */
 	if (r < 0 && status == 1)
 		status = 2;
 	json_decref(result);
@@ -175,8 +175,8 @@ static const struct cmd_example examples[] = {
 };
 
 static const struct cmd_exit exits[] = {
-	{"0", "every step gave the same again"},
-	{"1", "one gave something else"},
+	{"0", "every step had the same result"},
+	{"1", "a step had another result"},
 	{"2", "wrong use, or a damaged record"},
 	{"125", "no box can be made on this host"},
 	{"130", "interrupted"},
@@ -186,8 +186,8 @@ const struct cmd cmd_replay = {
 	.name = "replay",
 	.summary = "Run a record again and compare",
 	.usage = usage,
-	.text = "Runs the steps of a record one after the other in a fresh session of its own and compares "
-		"what comes out with what came out then. Needs no server.",
+	.text = "Runs the steps of a record one after the other in a new session and compares their results "
+		"with the recorded ones. Needs no server.",
 	.opts = replay_opts,
 	.n_opts = ARRAY_LEN(replay_opts),
 	.examples = examples,

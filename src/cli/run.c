@@ -64,8 +64,7 @@ static bool has_variable(char *const *env, size_t n, const char *name)
 	return false;
 }
 
-/* What the program is to know of the terminal: how wide it is, and that the driver may draw sixels.
- */
+/* Tell the program about the terminal: its width, and whether it can show sixels. */
 static int take_terminal(const struct run_args *args, char **out, size_t *n_out, struct err *err)
 {
 	char columns[16];
@@ -108,7 +107,7 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 	return -EINVAL;
 }
 
-/* A program that failed may have wanted what is piped to us. */
+/* The program may have failed because it expected our stdin: say that it is not passed on. */
 static void tell_unread(const struct run_args *args, const char *program)
 {
 	const struct output_args *output = &args->output;
@@ -143,7 +142,7 @@ struct pieces {
 	struct buf code;
 };
 
-/* The box sees the program's file, and argv[0] names it as the box sees it. */
+/* Make the program's file visible in the box, under the name in argv[0]. */
 static void show_program(
 	const char *program, char **operands, struct pieces *p, struct order *order)
 {
@@ -219,7 +218,8 @@ static bool is_option(const struct opt_set *set, const char *text)
 	return false;
 }
 
-/* As behind python's -c; who means retort's sees nothing of it otherwise. */
+/* Options behind the code belong to the program, as with python -c; say so if they look like
+ * retort's. */
 static void tell_behind(const struct run_args *args, const struct opt_set *set, const char *first)
 {
 	const struct output_args *output = &args->output;
@@ -251,7 +251,7 @@ static int run_main(int argc, char **argv)
 	}
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
 	tell_behind(&args, &set, argv[at]);
-	const char *program = args.code ? NULL : argv[at]; /* as it was typed */
+	const char *program = args.code ? NULL : argv[at]; /* as on the command line */
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
 	int status =
 		r < 0 ? cli_fail(&err, args.output.json) : once_request(&args, &set, &req, program);

@@ -1,9 +1,6 @@
-/*
- * What LeakSanitizer need not tell of the command: texts of the configuration stay until the end,
- * since options borrow them (cli/config.h); and libedit forgets some.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* Leaks that LeakSanitizer shall ignore: texts of the configuration are never freed, because
+ * options borrow them (cli/config.h); and libedit leaks some memory. * SPDX-License-Identifier:
+ * Apache-2.0 */
 #define HOOK __attribute__((visibility("default")))
 
 HOOK const char *__lsan_default_suppressions(void);

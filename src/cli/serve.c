@@ -44,7 +44,7 @@ static const struct opt serve_opts[] = {
 		.help = "listen for HTTP only"},
 	{.name = "state", OPT_INTO_TEXT(struct serve_args, state), .arg = "DIR", .group = "Options",
 		.complete = OPT_COMPLETE_DIR,
-		.help = "where the journal is kept; else retort below XDG_STATE_HOME"},
+		.help = "directory of the journal; else retort below XDG_STATE_HOME"},
 	{.name = "no-journal", OPT_INTO_FLAG(struct serve_args, no_journal), .group = "Options",
 		.help = "keep history in memory only"},
 	{.name = "standby", OPT_INTO_COUNT(struct serve_args, standby), .arg = "N", .group = "Options",
@@ -52,30 +52,30 @@ static const struct opt serve_opts[] = {
 		.help = "boxes kept ready for each template, and for sessions branched last"},
 	{.name = "checkpoints", OPT_INTO_COUNT(struct serve_args, checkpoints), .arg = "N", .group = "Options",
 		.fallback = "4", .min = 1, .max = 15,
-		.help = "steps of each session that undo goes back to at once"},
+		.help = "steps of each session to which undo can return at once"},
 	{.name = "session-ttl", OPT_INTO_MS(struct serve_args, session_ttl_ms), .arg = "TIME",
 		.group = "Options", .min = 1, .max = INT64_C(1) << 40,
-		.help = "end sessions that long after they were made"},
+		.help = "end sessions so long after they were made"},
 	{.name = "session-idle", OPT_INTO_MS(struct serve_args, session_idle_ms), .arg = "TIME",
 		.group = "Options", .min = 1, .max = INT64_C(1) << 40,
-		.help = "end sessions that nobody has used for so long"},
+		.help = "end sessions that were not used for so long"},
 	{.name = "retain", OPT_INTO_MS(struct serve_args, retain_ms), .arg = "TIME", .group = "Options",
 		.min = 1000, .max = INT64_C(1) << 40,
-		.help = "forget sessions that long after they were closed: `session prune`"},
+		.help = "forget sessions so long after they were closed: `session prune`"},
 	{.name = "max-sessions", OPT_INTO_COUNT(struct serve_args, max_sessions), .arg = "N",
 		.group = "Options", .min = 1, .max = 1000000,
-		.help = "live sessions at the same time, of all callers"},
+		.help = "live sessions of all callers at a time"},
 	{.name = "max-memory", OPT_INTO_BYTES(struct serve_args, max_memory_bytes), .arg = "SIZE",
 		.group = "Options", .min = 1 << 20, .max = INT64_C(1) << 50,
 		.help = "memory limits of all live sessions together"},
 	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct serve_args, quiet), .group = "Options",
-		.help = "do not say where it listens"},
+		.help = "do not print where it listens"},
 	{.name = "grace", OPT_INTO_MS(struct serve_args, grace_ms), .arg = "TIME", .group = "Options",
 		.fallback = "10s", .max = 3600000,
-		.help = "how long running steps may take to finish after SIGTERM"},
+		.help = "time that running steps get to finish after SIGTERM"},
 	{.name = "model", OPT_INTO_TEXT(struct serve_args, model), .arg = "MODEL", .flags = OPT_NO_ENV,
 		.group = "Options",
-		.help = "the model of agent.run, as `retort agent --model`; else that is refused"},
+		.help = "the model of agent.run, as `retort agent --model`; without it agent.run is refused"},
 	{.name = "key-file", OPT_INTO_TEXT(struct serve_args, key_file), .arg = "FILE", .flags = OPT_NO_ENV,
 		.group = "Options", .complete = OPT_COMPLETE_FILE,
 		.help = "file with the model's key; else the variable of its provider"},
@@ -83,7 +83,7 @@ static const struct opt serve_opts[] = {
 	TOOLS_OPT(struct serve_args, "Options"),
 	{.name = "skills", OPT_INTO_TEXT(struct serve_args, skills), .arg = "DIR[:rw]", .group = "Options",
 		.complete = OPT_COMPLETE_DIR,
-		.help = "show DIR to all sessions at /skills; with :rw keep what is saved there"},
+		.help = "make DIR visible to all sessions at /skills; with :rw skills can be saved there"},
 #include "cli/serve_http.def"
 	{.name = "profile", OPT_INTO_TEXT(struct serve_args, profile), .arg = "NAME",
 		.group = "General options", .help = "apply the options that the configuration has under NAME"},
@@ -91,14 +91,14 @@ static const struct opt serve_opts[] = {
 };
 /* clang-format on */
 
-/* Where it listens and what it keeps. */
+/* Where the engine listens, and where it keeps its state. */
 struct places {
 	char socket[PATH_MAX], state[PATH_MAX];
 	bool has_socket, has_state;
-	int unix_fd;					/* given by a service manager, or -1 */
+	int unix_fd; /* inherited from a service manager, or -1 */
 	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
 	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
-	size_t n_inet, n_given; /* the first ones: by a service manager */
+	size_t n_inet, n_given; /* n_given: inherited from a service manager; these are the first */
 	json_t *prices;
 };
 
@@ -123,7 +123,7 @@ static int find_socket(const struct serve_args *args, struct places *p, struct e
 	return 0;
 }
 
-/* Without tokens, whoever reaches it may run code here. */
+/* Without tokens, everybody who reaches the address may run code here. */
 static int check_address(const struct serve_args *args, const struct address *a, struct err *err)
 {
 	if (args->token_file || address_is_loopback(a))
@@ -131,10 +131,10 @@ static int check_address(const struct serve_args *args, const struct address *a,
 	const struct address_text text = address_format(a);
 	return err_fail(err, ERR_USAGE,
 		"--token-file FILE says who may call; 127.0.0.1 is this host only",
-		"%s is no loopback address, and there is no --token-file", text.text);
+		"%s is not a loopback address, and --token-file is not given", text.text);
 }
 
-/* @fd listens, and is taken over. */
+/* Take over @fd, which listens. */
 static int add_address(const struct serve_args *args, struct places *p, int fd, struct err *err)
 {
 	struct address a;
@@ -161,7 +161,7 @@ static int take_given(const struct serve_args *args, struct places *p, struct no
 	return r;
 }
 
-/* Before anything is started, so that a port that is taken is heard of at once. */
+/* Listen before anything is started, so that an error is reported at once. */
 static int listen_to_addresses(const struct serve_args *args, struct places *p, struct err *err)
 {
 	struct address a;
@@ -221,8 +221,8 @@ struct fronts {
 	struct socket_server *socket;
 	struct http_server *http;
 	struct token_list *tokens;
-	struct principal *anyone;	  /* without tokens: who asks over HTTP */
-	struct operation_context context; /* its */
+	struct principal *anyone;	  /* without tokens: the caller of all HTTP requests */
+	struct operation_context context; /* of that caller */
 	struct http_log log;
 	struct health health;
 	struct mcp_front mcp;
@@ -249,8 +249,8 @@ static void on_hangup(void *arg)
 	}
 }
 
-/* Every user of the host can connect to loopback: whoever asks without a token is not the one who
- * runs the engine. */
+/* Every user of the host can connect to loopback, so callers without a token are not treated as the
+ * operator. */
 static int open_anyone(struct fronts *f, struct err *err)
 {
 	const struct principal_limits limits = {
@@ -270,7 +270,7 @@ static int open_tokens(struct fronts *f, struct err *err)
 	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
 }
 
-/* Only when all of it is there. */
+/* Called when all fronts are open. */
 static void say_where(const struct fronts *f, const struct places *p)
 {
 	if (f->args->quiet)
@@ -327,7 +327,7 @@ static bool is_idle(void *arg)
 	return n_running(arg) == 0;
 }
 
-/* What runs comes to its end, or is made to; a signal more is the end at once. */
+/* Wait for running steps, then interrupt them; another signal ends the engine at once. */
 static void drain(struct fronts *f)
 {
 	notify_send("STOPPING=1");
@@ -347,7 +347,7 @@ static void drain(struct fronts *f)
 	(void)service_drain(f->service, is_idle, f, INTERRUPTED_MS);
 }
 
-/* A line like those of requests: who, whose session, what, and how it ended. */
+/* A log line as for requests: caller, session, call, and its outcome. */
 static void log_tool(void *arg, const struct gate_line *line)
 {
 	static const struct {
@@ -490,7 +490,7 @@ const struct cmd cmd_serve = {
 	.usage = usage,
 	.text = "Listens on a unix socket, for processes of the same user, and speaks JSON-RPC 2.0: one "
 		"message per line. `retort session` is a client of it. It stays in the foreground; SIGTERM "
-		"and SIGINT end it; what is kept of its sessions is there again with the next.",
+		"and SIGINT end it. The next engine continues its sessions from the journal.",
 	.opts = serve_opts,
 	.n_opts = ARRAY_LEN(serve_opts),
 	.examples = examples,

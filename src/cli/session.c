@@ -22,7 +22,7 @@ static int check_word(const char *what, const char *text, struct err *err)
 	return err_set(err, ERR_USAGE, "%s %.100s: not UTF-8", what, text);
 }
 
-/* What is not UTF-8 cannot be said in JSON, and what is left out would mean something else. */
+/* Arguments have to be UTF-8, because JSON cannot hold anything else. */
 static int check_words(
 	const struct session_run *run, const struct session_argv *argv, struct err *err)
 {
@@ -95,7 +95,7 @@ static json_t *one_session(const struct session_run *run)
 	return json_pack("{s:s}", "session", run->operands[0]);
 }
 
-/* Print @result whole with --json, else its member @name as a line. Takes the reference. */
+/* Print @result: with --json all of it, else only its member @name. Takes the reference. */
 static int show(const struct session_run *run, json_t *result, const char *name)
 {
 	int status = 0;
@@ -174,7 +174,7 @@ static int print_names(const json_t *list)
 	return r < 0;
 }
 
-/* All of them, a page after the other. */
+/* List all sessions, page by page. */
 static int list_all(struct session_run *run, json_t **out, struct err *err)
 {
 	json_t *rows = json_array(), *page = NULL;
@@ -223,7 +223,7 @@ static int rm_main(int argc, char **argv)
 		&run, &cmd_session_rm, &(struct session_argv){argc, argv, 1, -1}, &err);
 	if (r <= 0)
 		return r == 0 ? 0 : session_end(&run, r, &err, 0);
-	/* One that fails keeps none of the others, and each is told. */
+	/* An error does not stop the rest; each is reported. */
 	for (int i = 0; i < run.n_operands; i++) {
 		json_t *result = NULL, *params = json_pack("{s:s}", "session", run.operands[i]);
 		r = session_call(&run, "session.close", params, &result, &err);
@@ -447,7 +447,7 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 
 SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAME]", new_main,
 	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
-		"rm`. After a restart of the engine they are made again, by running its steps.");
+		"rm`. After a restart of the engine they are rebuilt by running its steps again.");
 SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
 SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
@@ -455,7 +455,8 @@ SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
 	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
 		"and neither sees what the other does.");
 SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",
-	undo_main, .text = "Variables and files are as they were after that step. Prints its id.");
+	undo_main,
+	.text = "Restores variables and files as they were after that step. Prints its id.");
 SUB(export, "session export", TEXT_EXPORT, export_opts, SESSION, "session export SESSION [-o FILE]",
 	export_main, );
 SUB(log, "session log", TEXT_LOG, log_opts, SESSION, "session log SESSION | --graph [options]",

@@ -20,7 +20,7 @@ struct session_args {
 	int color;
 };
 
-/* The row of every subcommand. */
+/* A row of every subcommand. */
 #define SESSION_SOCKET_OPT                                                                         \
 	{                                                                                          \
 		.name = "socket", OPT_INTO_TEXT(struct session_args, socket), .arg = "PATH",       \
@@ -28,7 +28,7 @@ struct session_args {
 		.help = "where the engine listens; else its usual place"                           \
 	}
 
-/* A subcommand under way: options read, operands at `operands`, connected when `is_open`. */
+/* A running subcommand: options are read, operands are at `operands`, connected if `is_open`. */
 struct session_run {
 	const struct cmd *cmd;
 	struct session_args args;
@@ -39,10 +39,8 @@ struct session_run {
 	bool is_open;
 };
 
-/*
- * What was typed, and how many operands there may be; max -1: any number. All are words for the
- * engine, and so UTF-8, but for the second when it is a file of this host.
- */
+/* The command line, and how many operands are allowed; max -1: any number. Operands have to be
+ * UTF-8, except for the second if it is a file of the host. */
 struct session_argv {
 	int argc;
 	char **argv;
@@ -51,23 +49,24 @@ struct session_argv {
 };
 
 /*
- * Read options, check the number of operands (named by the usage), connect.
+ * Read options, check the number of operands, and connect.
  * Returns: 1, 0 when help was printed, or negative errno.
  */
 int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
 	struct err *err);
 
-/* Disconnect. Returns: @status, or that of @err when @r is negative, which is reported. */
+/* Disconnect. If @r is negative, report @err. Returns: the exit status: @status, or that of @err.
+ */
 int session_end(struct session_run *run, int r, const struct err *err, int status);
 
 /* Call an operation; the caller decrefs *@result. As client_call(). */
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
 	struct err *err);
 
-/* Files go from and to the session that is the first operand. Borrows @run. */
+/* Copies files between the host and the session that the first operand names. Borrows @run. */
 struct copy_from session_copy(struct session_run *run);
 
-/* What all but `exec` end with. */
+/* Exit statuses of all subcommands but `exec`. */
 enum { SESSION_EXITS = 7 };
 extern const struct cmd_exit session_exits[SESSION_EXITS];
 

@@ -58,7 +58,7 @@ static void add(struct cells *c, const char *text, size_t bytes)
 		c->cell[c->n - 1] = NULL;
 }
 
-/* As people read it, in UTC. */
+/* A time for people, in UTC. */
 static void add_time(struct cells *c, const json_t *ms)
 {
 	char text[32] = "";
@@ -84,14 +84,14 @@ static int print_cells(struct cells *c, size_t n_columns_max)
 	return r < 0 ? 1 : print(&out);
 }
 
-/* The first line that says something. */
+/* The first line that is not empty. */
 static size_t first_line(const char **code)
 {
 	*code += strspn(*code, " \t\r\n");
 	return strcspn(*code, "\r\n");
 }
 
-/* What is not there is said; on stderr, where no program that reads the list takes it for a row. */
+/* Say that a list is incomplete; on stderr, so that programs do not read it as a row. */
 static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
 {
 	if (json_is_true(json_object_get(list, "truncated")))
@@ -160,7 +160,7 @@ int session_print_files(const json_t *files)
 
 /* ---- the tree ---- */
 
-/* "(main, s-2) ": the sessions whose head this is. */
+/* "(main, s-2) ": the sessions that stand at this step. */
 static void add_heads(struct buf *label, const json_t *heads, const char *step, bool color)
 {
 	const char *before = "(";

@@ -7,7 +7,7 @@
 /* Text of a member, or "". */
 const char *session_text(const json_t *row, const char *name);
 
-/* `log`, with `--graph`; `ls`. Returns: 0 or 1 when stdout fails. */
+/* Print `log`, with `--graph`, or `ls`. Returns: 0; 1 when stdout fails. */
 int session_print_log(const json_t *log);
 int session_print_graph(const json_t *graph, bool color);
 int session_print_list(const json_t *list);

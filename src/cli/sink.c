@@ -22,7 +22,7 @@ static bool can_write(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* A pipe that polls writable takes PIPE_BUF bytes without waiting; so does a terminal or a file. */
+/* A writable pipe takes PIPE_BUF bytes without waiting; so does a terminal or a file. */
 static size_t write_now(struct sink *s, const char *data, size_t bytes)
 {
 	size_t at = 0;
@@ -50,7 +50,7 @@ void sink_add(struct sink *s, const void *data, size_t bytes)
 		s->error = ENOBUFS;
 }
 
-/* The descriptor may be non-blocking: whoever started us shares it. */
+/* Wait for the reader. The descriptor may be non-blocking, because we share it with our parent. */
 static int write_waiting(struct sink *s)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLOUT};

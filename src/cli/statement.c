@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What differs between languages in what a scanner skips. */
+/* How a scanner skips strings and comments, for each language. */
 struct syntax {
 	const char *name;
-	const char *quotes;	  /* characters that begin and end a string */
-	bool has_triples;	  /* a quote three times begins one over many lines */
-	bool has_line_strings;	  /* a string ends with its line, unless a backslash is before it */
+	const char *quotes;    /* quotation marks */
+	bool has_triples;      /* a triple quote begins a string over several lines */
+	bool has_line_strings; /* a string ends with its line, unless the line ends in a backslash
+				*/
 	const char *line_comment; /* "#" */
 	bool has_block_comments;  /* as in C */
-	bool has_backslash;	  /* escapes within strings */
+	bool has_backslash;	  /* a backslash escapes within strings */
 	const char *open, *close; /* brackets */
 };
 
@@ -27,14 +28,14 @@ static const struct syntax syntaxes[] = {
 	{"shell", "\"'", false, false, "#", false, true, "", ""},
 };
 
-/* What was found at the end of a text. */
+/* The state of the scanner at the end of a text. */
 struct scan {
 	int depth;	  /* of brackets */
-	bool is_open;	  /* a string or comment is */
-	char quote;	  /* what the string began with that the end is in, or 0 */
-	bool ends_joined; /* with a backslash outside of strings and comments */
-	char last;	  /* the last character that is no space or comment */
-	bool opens_block; /* python: some line ends with a colon at depth 0 */
+	bool is_open;	  /* a string or comment is open */
+	char quote;	  /* the quotation mark of an open string, or 0 */
+	bool ends_joined; /* the text ends in a backslash outside of strings and comments */
+	char last;	  /* the last character outside of blanks and comments */
+	bool opens_block; /* python: a line ends in a colon at depth 0 */
 };
 
 static const struct syntax *syntax_of(const char *runtime)
@@ -45,7 +46,7 @@ static const struct syntax *syntax_of(const char *runtime)
 	return &syntaxes[0];
 }
 
-/* Skip a string that begins at @at. Returns: its end; the text's end when it is open. */
+/* Skip a string that begins at @at. Returns: its end; the end of the text if it is open. */
 static const char *skip_string(const struct syntax *syntax, const char *at, struct scan *scan)
 {
 	char quote = *at;
@@ -57,7 +58,8 @@ static const char *skip_string(const struct syntax *syntax, const char *at, stru
 			at += at[1] != '\0';
 			continue;
 		}
-		/* An error that the runtime will tell of: it does not swallow what follows. */
+		/* The string is not closed: the runtime reports that, so the scan continues behind
+		 * the line. */
 		if (*at == '\n' && !is_triple && syntax->has_line_strings)
 			return at;
 		if (*at != quote)
@@ -69,7 +71,7 @@ static const char *skip_string(const struct syntax *syntax, const char *at, stru
 	}
 	scan->quote = quote;
 	scan->is_open = is_triple || !syntax->has_line_strings;
-	/* "abc\ at the end of a line goes on in the next. */
+	/* A backslash at the end of the line continues the string. */
 	scan->is_open |= at[-1] == '\\';
 	return at;
 }
@@ -90,7 +92,7 @@ static bool begins_comment(const struct syntax *syntax, const char *text, const 
 		return true;
 	if (strncmp(at, syntax->line_comment, strlen(syntax->line_comment)) != 0)
 		return false;
-	/* In a shell, a#b is a word. */
+	/* In a shell, "#" within a word is not a comment. */
 	return strcmp(syntax->name, "shell") != 0 || at == text || isspace((unsigned char)at[-1]);
 }
 
@@ -183,13 +185,13 @@ static bool ends_with_operator(const char *text)
 
 enum { HERE_MAX = 4, HERE_WORD_BYTES = 64 };
 
-/* What ends the text behind a line that has <<WORD in it. */
+/* The delimiter of a here-document: WORD of <<WORD. */
 struct here {
 	char word[HERE_WORD_BYTES];
-	bool is_indented; /* <<-WORD: tabs may stand before it */
+	bool is_indented; /* <<-WORD: tabs in front of the delimiter are allowed */
 };
 
-/* <<WORD at *@at, which goes behind it. Returns: false when there is no such thing. */
+/* Read <<WORD at *@at, and move behind it. Returns: false if there is none. */
 static bool take_here(const char **at, struct here *here)
 {
 	const char *p = *at + 2;
@@ -207,7 +209,8 @@ static bool take_here(const char **at, struct here *here)
 	return true;
 }
 
-/* Blank lines from *@at on, to the one that ends @here. Returns: whether there is one. */
+/* Replace lines from *@at on by blanks, up to the one that ends @here. Returns: whether there is
+ * one. */
 static bool blank_body(char **at, const struct here *here)
 {
 	while (**at) {
@@ -232,7 +235,7 @@ static bool is_arithmetic(const char *text, const char *at)
 	return false;
 }
 
-/* Blank what stands in here-documents. Returns: whether all of them have their ends. */
+/* Replace here-documents by blanks. Returns: whether all are closed. */
 static bool blank_bodies(const struct syntax *syntax, char *text)
 {
 	struct scan unused = {0};
@@ -294,7 +297,7 @@ bool statement_is_cell(const char *runtime, const char *text)
 	return strcmp(runtime, "python") == 0 && strncmp(text, "%%", 2) == 0;
 }
 
-/* Lines of a notebook, as !ls, which are another language's behind their first character. */
+/* Lines for another language, as in notebooks: "!ls". */
 static bool is_spoken(const char *text)
 {
 	text += strspn(text, " \t\r\n");

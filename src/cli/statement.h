@@ -1,4 +1,4 @@
-/* Where a statement ends that is typed line by line. SPDX-License-Identifier: Apache-2.0 */
+/* Finds the end of a statement that is typed line by line. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
@@ -21,17 +21,15 @@ enum statement_state { STATEMENT_COMPLETE, STATEMENT_MORE, STATEMENT_BLOCK };
 
 enum statement_state statement_look(const char *runtime, const char *text);
 
-/* Is @text a cell of a notebook, which ends at an empty line? */
+/* Is @text a notebook cell, which an empty line ends? */
 bool statement_is_cell(const char *runtime, const char *text);
 
-/* May @line, which is not indented, go on with a block of Python? "else:", "except …:" */
+/* May @line, which is not indented, continue a block of Python? "else:", "except …:" */
 bool statement_goes_on(const char *line);
 
-/* Is @text what people type to leave? "exit()" in Python, "exit" in a shell, ".quit" in SQL. */
+/* Does @text mean to leave? "exit()" in Python, "exit" in a shell, ".quit" in SQL. */
 bool statement_leaves(const char *runtime, const char *text);
 
-/*
- * Does @text end in a string, where no name of the language stands? One does after $ and {, as in
- * f"{name", `${name` and "$name", and SQL quotes names.
- */
+/* Does @text end within a string, where names of the language are not completed? They are behind $
+ * and {, as in f"{name", `${name` and "$name"; and SQL quotes names. */
 bool statement_is_in_string(const char *runtime, const char *text);

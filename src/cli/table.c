@@ -8,7 +8,7 @@
 
 enum { COLUMNS_MAX = 16, CELL_BYTES = 1 << 16 };
 
-/* The cell as it is shown. */
+/* Append the text of a cell, escaped for the terminal. */
 static int write_cell(struct buf *cell, const char *text)
 {
 	buf_clear(cell);
@@ -17,7 +17,7 @@ static int write_cell(struct buf *cell, const char *text)
 		cell, text, MIN(strlen(text), (size_t)CELL_BYTES / 8), UTF8_ONE_LINE);
 }
 
-/* Cut the cell so that it takes at most @width characters. */
+/* Cut the cell to at most @width characters. */
 static int cut(struct buf *cell, size_t width)
 {
 	size_t at = 0;

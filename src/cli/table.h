@@ -7,8 +7,8 @@
 
 /*
  * Append rows of @n_columns cells each (NULL is empty), columns two spaces apart and as wide as
- * their widest cell; nothing stands behind the last cell of a row. What a terminal would obey is
- * escaped. The last column is cut at @columns, with "…", unless that is 0.
+ * their widest cell; no blanks behind the last cell. Characters that a terminal obeys are escaped.
+ * The last column is cut at @columns, with "…", unless that is 0.
  *
  * Returns: 0, -E2BIG, -ENOMEM.
  */

@@ -1,4 +1,4 @@
-/* The terminal, if there is one. SPDX-License-Identifier: Apache-2.0 */
+/* Properties of the terminal. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ enum { TERM_COLUMNS = 80, TERM_COLUMNS_MIN = 20, TERM_COLUMNS_MAX = 1000 };
 bool term_is(int fd);
 
 /*
- * May what goes to @fd be coloured? TERM_COLOR_AUTO: only on a terminal other than "dumb", and not
+ * May output to @fd have colours? TERM_COLOR_AUTO: only on a terminal other than "dumb", and not
  * when NO_COLOR is set and not empty.
  * Source:  no-color.org
  */
@@ -23,8 +23,8 @@ bool term_has_color(int fd, enum term_color when);
 int term_columns(int fd);
 
 /*
- * Have the terminal @fd collect and show lines, when it is ours to use. @when: TCSADRAIN, or
- * TCSAFLUSH, which drops what was typed before. Returns: whether it does; *@before is for
- * tcsetattr(), later.
+ * Put the terminal @fd into line mode with echo, if we are its foreground process. @when:
+ * TCSADRAIN, or TCSAFLUSH, which drops earlier input.
+ * Returns: whether it was; *@before restores it by tcsetattr().
  */
 bool term_take_lines(int fd, int when, struct termios *before);

@@ -107,7 +107,7 @@ static void progress(void *arg, const char *text)
 
 /* ---- what came of it ---- */
 
-/* On a terminal nothing that a server wrote is obeyed. */
+/* Text of a server, with everything escaped that a terminal obeys. */
 static int print_text(const struct buf *text)
 {
 	cleanup_buf struct buf shown = BUF_INIT(SHOWN_BYTES);
@@ -117,7 +117,7 @@ static int print_text(const struct buf *text)
 	return fwrite(buf_str(&shown), 1, shown.bytes, stdout) != shown.bytes;
 }
 
-/* What a tool says of its failure can be long, as a traceback. */
+/* The error of a tool may be long, such as a traceback. */
 static int tell_failed(const struct tools_outcome *out, const char *tool)
 {
 	cleanup_buf struct buf shown = BUF_INIT(SHOWN_BYTES);
@@ -147,7 +147,7 @@ static int show(const struct tools_args *args, const struct tools_request *q)
 	else if (is_whole && out.end != TOOLS_TOOL_ERROR)
 		status = print_text(&out.text);
 	if (out.end != TOOLS_DONE) {
-		/* What was only warned of is said already. */
+		/* Warnings were shown already. */
 		bool is_said = is_whole && !is_call;
 		int by_code = is_said ? 0
 			: is_whole    ? tell_failed(&out, q->what)
@@ -168,7 +168,7 @@ struct tools_call {
 	int n_operands;
 };
 
-/* What was typed, and how many operands there may be. */
+/* The command line, and how many operands are allowed. */
 struct typed {
 	int argc;
 	char **argv;
@@ -240,7 +240,7 @@ static int stub_main(int argc, char **argv)
 	return run_plain(&cmd_tools_stub, TOOLS_STUB, argc, argv, 0);
 }
 
-/* "{…}", "@file", "-". */
+/* Arguments as "{…}", "@file" or "-". */
 static int read_arguments(const char *text, json_t **out, struct err *err)
 {
 	cleanup_buf struct buf data = BUF_INIT(PROGRAM_MAX_BYTES);
@@ -321,8 +321,8 @@ SUB(stub, "Print tools as declarations of Python or TypeScript", stub_opts,
 	"tools stub [options] [SERVER]", stub_main, );
 SUB(call, "Call a tool", call_opts, "tools call [options] SERVER.TOOL [JSON | @FILE | -]",
 	call_main,
-	.text = "Prints what the tool gives: a text as it is, anything else as JSON. A tool that does not "
-		"call itself read-only is asked about on the terminal, and denied where there is none.");
+	.text = "Prints the tool's result: a text unchanged, anything else as JSON. Tools that are not "
+		"marked read-only need approval on the terminal; without a terminal they are denied.");
 
 static const struct opt group_opts[] = {
 	{.name = "help",
@@ -355,7 +355,7 @@ const struct cmd cmd_tools = {
 	.summary = "Use the tools of configured MCP servers",
 	.usage = usage,
 	.text = "The servers are those of a file that --mcp-config, RETORT_MCP_CONFIG or config.json names, "
-		"and of no other. They are started when they are needed, and ended afterwards.",
+		"and no others. They are started when they are needed, and ended afterwards.",
 	.opts = group_opts,
 	.n_opts = ARRAY_LEN(group_opts),
 	.examples = examples,

@@ -30,7 +30,8 @@ int output_check(const struct output_args *args, struct err *err)
 
 void view_init(struct view *view, const struct view_options *options)
 {
-	/* Text of a stream grows at most so much as JSON; displays and the record come on top. */
+	/* The output limit bounds the text of a stream as JSON; displays and the record are added.
+	 */
 	struct limits defaults = order_default_limits();
 	const struct limits *limits = options->limits ? options->limits : &defaults;
 	size_t room = (size_t)limits->value[LIMIT_output_bytes] * 8 + SINK_EXTRA_BYTES;
@@ -65,7 +66,7 @@ static void on_started(void *arg, const char *session)
 		put_event(view, event_started(session));
 }
 
-/* An event of text; a character cut by the pipe waits for its rest, unless this @is_end. */
+/* Tell a piece of text; an incomplete character at the end waits, unless @is_end. */
 static void put_text(struct view *view, int stream, const char *data, size_t bytes, bool is_end)
 {
 	put_event(view, event_text(&view->rest[stream], stream, data, bytes, is_end));
@@ -118,7 +119,7 @@ static void show_value(struct view *view, const json_t *record)
 {
 	const json_t *value = json_object_get(record, "value");
 	const json_t *text = json_object_get(value, "text/plain");
-	/* An image says more than its repr. */
+	/* Show an image instead of its repr. */
 	if (json_object_get(value, "image/png") && picture_show(&view->picture, value))
 		return;
 	if (!json_is_string(text))
@@ -127,7 +128,7 @@ static void show_value(struct view *view, const json_t *record)
 	sink_add(&view->out, "\n", 1);
 }
 
-/* An option that was given and has no effect on this host is never silently ignored. */
+/* Limits that the user set but the host cannot enforce are always reported. */
 static void show_unenforced(const struct view *view, const json_t *record)
 {
 	static const struct {
@@ -147,8 +148,7 @@ static void show_unenforced(const struct view *view, const json_t *record)
 	}
 }
 
-/* A step that ends itself ends neither the session nor the repl. Who typed it may think so; who did
- * not is told why its state is another than what it left. */
+/* exit() ends neither the session nor the REPL, as the user may expect: say what happened. */
 static void show_exit(const struct view *view, const json_t *record)
 {
 	const json_t *state = json_object_get(record, "state");
@@ -156,7 +156,7 @@ static void show_exit(const struct view *view, const json_t *record)
 	const json_t *code = json_object_get(record, "exit_code");
 	const char *outcome = json_string_value(json_object_get(state, "outcome"));
 	const char *name = json_string_value(json_object_get(error, "name"));
-	/* An exception of such a name has a traceback. */
+	/* Exceptions with such names have a traceback. */
 	bool is_exit = name && (strcmp(name, "Exit") == 0 || strcmp(name, "SystemExit") == 0) &&
 		json_array_size(json_object_get(error, "traceback")) == 0;
 	bool is_gone =
@@ -169,14 +169,14 @@ static void show_exit(const struct view *view, const json_t *record)
 			view->options.is_typed ? ": Ctrl-D or %quit leaves" : "");
 }
 
-/* A program's own exception is on its stderr already; what retort did is said here. */
+/* The program's exception is on its stderr already; say what retort did. */
 static void show_end(const struct view *view, const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
 	const json_t *error = json_object_get(record, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
 	static const struct {
-		const char *status, *part; /* of the message: tells one limit from another */
+		const char *status, *part; /* part: of the message, which distinguishes limits */
 		const char *hint[PLACE_END_];
 	} hints[] = {
 		{"timeout", "CPU time, which follows",
@@ -216,8 +216,8 @@ static void show_end(const struct view *view, const json_t *record)
 		}
 }
 
-/* Below the current directory or a home: what somebody works with, and no file of the host's own.
- */
+/* Is it below the working directory or a home, so that it is the user's file and not one of the
+ * system? */
 static bool is_own(const char *path)
 {
 	char here[PATH_MAX];
@@ -230,7 +230,8 @@ static bool is_own(const char *path)
 	return is_found;
 }
 
-/* @path is here, and the box, where the program looks for @name, was not given it. */
+/* Say that @path exists on the host, but was not given to the box, where the program looks for
+ * @name. */
 static bool tell_here(const struct view *view, const char *path, const char *name)
 {
 	static const char *const give[PLACE_END_] = {
@@ -247,8 +248,7 @@ static bool tell_here(const struct view *view, const char *path, const char *nam
 	return true;
 }
 
-/* "…: 'orders.csv'", or the module of @ending that is named so; also beside the program, whose own
- * directory is the top of the workspace. */
+/* Find the file, or the module with @ending, that the error misses; also beside the program. */
 static bool show_missing(const struct view *view, const char *message, const char *ending)
 {
 	const char *program = view->options.program,
@@ -334,8 +334,8 @@ static void add_kept(struct buf *b, const json_t *record)
 	add_because(b, record);
 }
 
-/* Was it to be rolled back, by what was asked or by what ended it? One that was interrupted and
- * gives in is not. */
+/* Should the step be rolled back, as requested or because of how it ended? A step that was
+ * interrupted and ended by itself should not. */
 static bool is_for_rollback(const struct view *view, const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
@@ -366,7 +366,7 @@ static void show_state(const struct view *view, const json_t *record)
 		if (strcmp(outcome, rows[i].outcome) == 0 &&
 			(i > 0 || is_for_rollback(view, record)))
 			view_tell(rows[i].head, rows[i].add, record);
-	/* That a step of SQL which fails changes nothing goes without saying. */
+	/* A failed SQL step never changes anything, which need not be said. */
 	if (undone && strcmp(undone, "step") != 0)
 		view_tell("undone", outcome_add_taken_back, record);
 	const char *notice = state_text(record, "notice");
@@ -415,7 +415,7 @@ static int show_result(struct view *view, const json_t *record)
 	return r;
 }
 
-/* Output that was lost is an error, but for a reader that had enough. Returns: the exit status. */
+/* Lost output is an error, unless the reader closed the pipe. Returns: the exit status. */
 static int show_failed(int r, int status)
 {
 	if (r < 0 && r != -EPIPE)
@@ -468,7 +468,7 @@ static void show_display(struct view *view, const json_t *display)
 		(void)picture_show(&view->picture, display);
 }
 
-/* It may have begun before we asked. Many short ones are not told one by one. */
+/* Rebuilding may have begun before our call. Of many short steps not each is reported. */
 static void show_rebuilding(struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
@@ -503,7 +503,7 @@ void view_event(void *arg, const json_t *event)
 	const json_t *text = json_object_get(event, "text");
 	const char *name = json_string_value(json_object_get(event, "event"));
 	int stream = name ? stream_of(name) : -1;
-	/* The record comes as the answer. */
+	/* The record comes with the answer. */
 	if (!name || strcmp(name, "step.finished") == 0)
 		return;
 	if (view->options.output.jsonl) {
@@ -521,8 +521,8 @@ void view_event(void *arg, const json_t *event)
 		show_queued(view, event);
 }
 
-/* What of a stream is in the record and was not told: the tail of much output, or what we were too
- * slow for. */
+/* Show output that is in the record but came in no event: the tail of long output, or output that
+ * came too fast. */
 static void show_rest(struct view *view, int stream, const json_t *record)
 {
 	const json_t *text = json_object_get(record, stream ? "stderr" : "stdout");

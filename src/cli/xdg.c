@@ -18,13 +18,14 @@ int xdg_make_dir(const char *path, struct err *err)
 		return err_sys(err, ERR_ACCESS, -r, "make the directory %s", path);
 	if (lstat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
-	/* A service manager links to where it keeps it; what others put into /tmp leads nowhere. */
+	/* A link is followed if it is root's or ours, as service managers make them; links that
+	 * others put into /tmp are not. */
 	if (S_ISLNK(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
 		stat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
 	if (!S_ISDIR(st.st_mode))
 		return err_fail(err, ERR_ACCESS, "remove it, or choose another place",
-			"%s is no directory", path);
+			"%s is not a directory", path);
 	if (st.st_uid != geteuid())
 		return err_fail(err, ERR_ACCESS, "choose another place, or run as its owner",
 			"%s belongs to uid %u, not to %u", path, (unsigned)st.st_uid,
@@ -35,7 +36,7 @@ int xdg_make_dir(const char *path, struct err *err)
 	return 0;
 }
 
-/* Returns: whether "@base/@rest" fits. */
+/* Join "@base/@rest". Errors: ERR_USAGE: too long. */
 static int join(char out[PATH_MAX], const char *base, const char *rest, struct err *err)
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s", base, rest);

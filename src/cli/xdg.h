@@ -1,4 +1,4 @@
-/* Where retort keeps things of one user. SPDX-License-Identifier: Apache-2.0 */
+/* Directories for retort's files of one user. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,10 +6,10 @@
 #include <limits.h>
 
 /*
- * $XDG_STATE_HOME/retort, else ~/.local/state/retort: made with mode 0700 when it is not there.
- * Source:  XDG Base Directory Specification: a relative path does not count.
- * Errors:  ERR_ACCESS when it is another user's, or others may enter it; ERR_NOT_FOUND without
- * HOME.
+ * $XDG_STATE_HOME/retort, else ~/.local/state/retort: made with mode 0700 if necessary.
+ * Source:  XDG Base Directory Specification: relative paths are ignored.
+ * Errors:  ERR_ACCESS: it belongs to another user, or others may enter it; ERR_NOT_FOUND: HOME is
+ * not set.
  */
 int xdg_state_dir(char out[PATH_MAX], struct err *err);
 
@@ -19,5 +19,5 @@ int xdg_state_dir(char out[PATH_MAX], struct err *err);
  */
 int xdg_runtime_dir(char out[PATH_MAX], struct err *err);
 
-/* Make @path with its parents, and check what is there: a directory of ours that is only ours. */
+/* Make @path with its parents, and check that it is a directory which only this user may enter. */
 int xdg_make_dir(const char *path, struct err *err);

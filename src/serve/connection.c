@@ -19,19 +19,19 @@
 
 enum { READ_BYTES = 64 << 10 };
 
-/* So long one client may have the loop; then others have their turn. */
+/* The longest time that one client may keep the loop; then others have their turn. */
 static const uint64_t TURN_NS = 10000000;
 
-/* A request under way. It outlives a client that is gone. */
+/* A request. It may outlive its client. */
 struct request {
 	const struct operation *op;
-	struct connection *connection; /* NULL: nobody waits for it */
+	struct connection *connection; /* NULL: the client is gone */
 	struct request *next, **link;
 	struct operation_call *call;
 	json_t *id; /* NULL: a notification */
 	bool is_streaming, is_detached, is_cancelled;
-	bool is_cut; /* the client was too slow: no more output is told */
-	/* Of a long answer, which is written in another thread. */
+	bool is_cut; /* the client is too slow: no more output is sent */
+	/* Writes a long answer, in another thread. */
 	struct work work;
 	json_t *result;
 	struct buf text;
@@ -39,8 +39,8 @@ struct request {
 	int status;
 };
 
-/* A long line, the first of what has been read, which is parsed in another thread. Meanwhile
- * nothing more is read: it stays where it is, and what comes behind it does not overtake it. */
+/* A long line, at the front of the input, which is parsed in another thread. Until it is parsed
+ * nothing behind it is handled, so that requests keep their order. */
 struct parsing {
 	struct work work;
 	struct rpc_request request;
@@ -54,17 +54,17 @@ struct connection {
 	struct connection_config config;
 	int fd;
 	uv_poll_t poll;
-	int events; /* that it waits for */
+	int events; /* for which the descriptor is watched */
 	struct buf in, out;
-	struct outstanding_part owed; /* what is long in `out`, as counted of who runs the engine */
+	struct outstanding_part owed; /* of long answers in `out`, counted for the operator */
 	size_t in_seen, out_at;
 	struct request *requests;
 	unsigned n_requests;
 	struct parsing parsing;
-	bool is_ended;	 /* the client sends no more */
-	bool is_failing; /* nothing of it is read any more: close when all is written */
+	bool is_ended;	 /* the client has shut down its side */
+	bool is_failing; /* read nothing more, and close when all is written */
 	bool is_pumping, is_closing, is_closed;
-	bool is_put_off; /* there are lines that it had no time for */
+	bool is_put_off; /* some lines wait for the next turn */
 };
 
 static void update(struct connection *c);
@@ -103,7 +103,7 @@ static void on_event(void *arg, const json_t *event)
 	update(c);
 }
 
-/* The answer of @q is there, or was too long: @r. */
+/* The answer of @q is written; @r: an error if it was too long. */
 static void answered(struct request *q, int r)
 {
 	struct connection *c = q->connection;
@@ -123,7 +123,7 @@ static void write_text(struct work *work)
 {
 	struct request *q = container_of(work, struct request, work);
 	q->status = rpc_put_result(&q->text, q->id, q->result);
-	json_decref(take_ptr(q->result)); /* that takes long, too */
+	json_decref(take_ptr(q->result)); /* freeing takes long, too */
 }
 
 static void on_written(struct work *work)
@@ -151,7 +151,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	int r = 0;
 	if (c && q->id && json_is_long(result, WORK_BYTES)) {
 		struct outstanding *of = outstanding_of(c->config.context);
-		/* One that takes what it asks for does not suffer from others that do not. */
+		/* A client that takes its answers shall not suffer from others that do not. */
 		if (owed_bytes(c) > 0 && outstanding_is_full(of)) {
 			answered(q, -E2BIG);
 			return;
@@ -168,7 +168,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	answered(q, r);
 }
 
-/* "$/cancel" {id}: of the connection, so no row of the table. */
+/* "$/cancel" {id}: it concerns only this connection, so it is not in the table of operations. */
 static void cancel(struct connection *c, const struct rpc_request *r)
 {
 	const json_t *id = json_object_get(r->params, "id");
@@ -176,7 +176,7 @@ static void cancel(struct connection *c, const struct rpc_request *r)
 	struct request *q = c->requests;
 	while (q && !(q->id && q->call && json_equal(q->id, id)))
 		q = q->next;
-	if (q) /* the newest of that id; it, and others, may be gone after that */
+	if (q) /* the newest of that id; this may free it and others */
 		operation_cancel(q->call);
 	if (r->id)
 		(void)rpc_put_result(&c->out, r->id, result);
@@ -216,14 +216,14 @@ static void start(struct connection *c, const struct rpc_request *r)
 
 enum { BLANK = 1 };
 
-/* A blank line is nothing. */
+/* Blank lines are skipped. */
 static int read_line(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
 {
 	*out = (struct rpc_request){0};
 	return strspn(line, " \t\r") >= bytes ? BLANK : rpc_parse(line, bytes, out, err);
 }
 
-/* Answer what was parsed, or start what it asks for. @r: of read_line(). */
+/* Handle a parsed line: start the operation, or answer an error. @r: the result of read_line(). */
 static void take(struct connection *c, struct rpc_request *request, size_t bytes, int r,
 	const struct err *err)
 {
@@ -287,7 +287,8 @@ static void take_lines(struct connection *c)
 	size_t at = 0;
 	uint64_t began_ns = uv_hrtime();
 	c->is_put_off = false;
-	/* What is taken is dropped from the buffer once, not line by line. */
+	/* Handled lines are dropped from the buffer all at once, because dropping moves the rest.
+	 */
 	while (may_take(c)) {
 		c->is_put_off = at > 0 && uv_hrtime() - began_ns > TURN_NS;
 		if (c->is_put_off)
@@ -310,7 +311,7 @@ static void take_lines(struct connection *c)
 		return;
 	buf_consume(&c->in, at);
 	if (c->is_ended && c->in.bytes > 0 && may_take(c) && !c->is_put_off) {
-		/* A last line may lack its end. */
+		/* The last line may have no newline. */
 		if (c->in.bytes > WORK_BYTES) {
 			take_long_line(c, c->in.bytes);
 			return;
@@ -346,7 +347,7 @@ static void write_owed(struct connection *c)
 	}
 	if (c->owed.bytes > owed_bytes(c))
 		outstanding_set(&c->owed, c->owed.of, owed_bytes(c));
-	/* Moving the rest costs: only when as much was written. */
+	/* Moving the rest is expensive: do it only after as much was written. */
 	if (owed_bytes(c) == 0 && c->out.room > CONNECTION_SOFT_BYTES)
 		buf_done(&c->out);
 	else if (owed_bytes(c) == 0)
@@ -381,11 +382,12 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 static void watch(struct connection *c)
 {
-	/* It can mostly be written to: that calls us again when others have had their turn. */
+	/* The socket is nearly always writable, so this calls us again after others have had their
+	 * turn. */
 	int events = owed_bytes(c) > 0 || c->is_put_off ? UV_WRITABLE : 0;
 	if (!c->is_ended && may_take(c))
 		events |= UV_READABLE;
-	/* To start it anew takes two calls of the kernel, also when nothing changes. */
+	/* Starting a watch anew takes two system calls even if nothing changes. */
 	if (events == c->events)
 		return;
 	c->events = events;
@@ -395,7 +397,7 @@ static void watch(struct connection *c)
 		(void)uv_poll_stop(&c->poll);
 }
 
-/* Go on wherever it is possible: write, take requests, close, watch. */
+/* Do all that is possible now: write, take requests, close, watch. */
 static void update(struct connection *c)
 {
 	if (c->is_closing || c->is_pumping)
@@ -437,7 +439,7 @@ void connection_close(struct connection *c)
 	if (c->is_closing)
 		return;
 	c->is_closing = true;
-	while (c->requests) { /* each let go of first: one that is cancelled may end others */
+	while (c->requests) { /* detached first, because cancelling one may end others */
 		struct request *q = c->requests;
 		c->requests = q->next;
 		if (q->next)
@@ -463,7 +465,7 @@ unsigned connection_n_running(const struct connection *c)
 
 void connection_interrupt(struct connection *c)
 {
-	for (;;) { /* from the start each time: one that is cancelled may end others */
+	for (;;) { /* from the start each time, because cancelling one may end others */
 		struct request *q = c->requests;
 		while (q && (q->is_cancelled || !q->call))
 			q = q->next;
@@ -477,7 +479,7 @@ void connection_interrupt(struct connection *c)
 void connection_check(struct connection *c)
 {
 	struct pollfd p = {.fd = c->fd};
-	/* What it has sent is begun, also when it has gone. */
+	/* Requests that a client has sent are begun even when it is gone. */
 	if (!c->is_closing && !c->parsing.is_on && poll(&p, 1, 0) == 1 &&
 		(p.revents & (POLLHUP | POLLERR)) && (c->is_ended || !may_take(c)))
 		connection_close(c);

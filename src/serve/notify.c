@@ -15,7 +15,7 @@
 
 enum { FIRST_FD = 3, SOCKETS_MAX = 64 };
 
-/* Returns: what the variable says, or 0. */
+/* Returns: the value of the variable, or 0. */
 static uint64_t number(const char *name)
 {
 	uint64_t n = 0;
@@ -74,7 +74,7 @@ void notify_send(const char *state)
 	if (fd < 0)
 		return;
 	memcpy(address.sun_path, path, bytes);
-	if (path[0] == '@') /* of the abstract ones */
+	if (path[0] == '@') /* an abstract address */
 		address.sun_path[0] = '\0';
 	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes));

@@ -46,14 +46,14 @@ int rpc_judge(json_t *root, struct rpc_request *out, struct err *err)
 	if (!json_is_object(root))
 		return invalid(err, "not an object", shape);
 	if (id && !json_is_string(id) && !json_is_number(id) && !json_is_null(id))
-		return invalid(err, "the id is no text, number or null", shape);
+		return invalid(err, "the id is not a text, a number or null", shape);
 	out->id = id;
 	if (!version || strcmp(version, "2.0") != 0)
 		return invalid(err, "jsonrpc is not \"2.0\"", shape);
 	if (!json_is_string(method))
-		return invalid(err, "the method is no text", shape);
+		return invalid(err, "the method is not a text", shape);
 	if (params && !json_is_object(params) && !json_is_array(params))
-		return invalid(err, "params is no object", "give parameters by name");
+		return invalid(err, "params is not an object", "give parameters by name");
 	out->method = json_string_value(method);
 	out->params = params;
 	return 0;
@@ -85,7 +85,7 @@ int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct er
 	return r < 0 ? r : rpc_judge(root, out, err);
 }
 
-/* Append @message, whose reference is taken, as one line, or nothing. */
+/* Append @message as one line, or nothing; takes the reference. */
 static int put(struct buf *out, json_t *message)
 {
 	size_t before = out->bytes;
@@ -116,7 +116,8 @@ int rpc_put_result(struct buf *out, const json_t *id, const json_t *result)
 
 json_t *rpc_error(const json_t *id, int rpc, const struct err *err)
 {
-	/* A cut in err_set() may have split a character, and names are anybody's bytes. */
+	/* The text may be invalid UTF-8: err_set() cuts within characters, and file names can be
+	 * any bytes. */
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	json_t *data = json_pack("{s:s}", "code", err_word(err->code));
 	if (err->hint[0])

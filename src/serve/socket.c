@@ -26,7 +26,7 @@ struct socket_server {
 	uv_loop_t *loop;
 	const struct operation_context *context;
 	struct sockaddr_un address;
-	struct stat made; /* what is at the path is ours only when it is this */
+	struct stat made; /* identifies the socket: another one at the path is not ours */
 	int fd;
 	uv_poll_t poll;
 	uv_timer_t timer;
@@ -53,8 +53,7 @@ static int check_path(const char *path, struct sockaddr_un *address, struct err 
 	return 0;
 }
 
-/* Those who start at the same moment go one after the other. Returns: the lock, or negative errno.
- */
+/* Engines that start at the same time take turns. Returns: the lock, or negative errno. */
 static int lock_directory(const char *path, struct err *err)
 {
 	char copy[PATH_MAX];
@@ -75,7 +74,7 @@ static int lock_directory(const char *path, struct err *err)
 		"the directory of the socket %s is locked", path);
 }
 
-/* Is somebody there? What nobody listens at is removed. */
+/* Remove a socket at which nobody listens. Errors: ERR_LIMIT: an engine listens there. */
 static int clear_path(const struct sockaddr_un *address, struct err *err)
 {
 	const char *path = address->sun_path;
@@ -84,7 +83,7 @@ static int clear_path(const struct sockaddr_un *address, struct err *err)
 		return errno == ENOENT ? 0 : err_sys(err, ERR_ACCESS, errno, "socket %s", path);
 	if (!S_ISSOCK(st.st_mode))
 		return err_fail(err, ERR_USAGE, "remove it, or choose another --socket",
-			"%s is there and is no socket", path);
+			"%s exists and is not a socket", path);
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_sys(err, ERR_IO, errno, "socket");
@@ -104,7 +103,7 @@ static int bind_here(struct socket_server *s, struct err *err)
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return err_sys(err, ERR_IO, errno, "socket");
-	/* The mode is right from the first moment on. */
+	/* Bind with the right mode, so that the socket is never open to others. */
 	mode_t before = umask(0177);
 	int r = bind(s->fd, (const struct sockaddr *)&s->address, sizeof s->address);
 	int sys = errno;
@@ -215,7 +214,7 @@ static int prepare(struct socket_server *s, const char *path, struct err *err)
 	return r < 0 ? r : bind_here(s, err);
 }
 
-/* A server with nothing in it but what it needs to know. */
+/* A server that does not listen yet. */
 static struct socket_server *make(uv_loop_t *loop, const struct operation_context *context)
 {
 	struct socket_server *s = xnew(struct socket_server);
@@ -225,7 +224,7 @@ static struct socket_server *make(uv_loop_t *loop, const struct operation_contex
 	return s;
 }
 
-/* Go on with a socket that listens. */
+/* Watch a socket that listens. */
 static int start(struct socket_server *s, struct err *err)
 {
 	int r = uv_poll_init(s->loop, &s->poll, s->fd);

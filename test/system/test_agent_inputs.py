@@ -89,7 +89,7 @@ class Inputs(harness.Case):
     def test_what_is_refused(self):
         path = text_file("x")
         for options, part in ((["--context", "/no/such/file"], "No such file"), (["--context", "/"], "not a regular file"),
-                              (["--context", "-"], "standard input is no file"),
+                              (["--context", "-"], "standard input is not a file"),
                               (["--context", path, "--context", path], "context is there twice"),
                               (["--context", f"a={path}", "--context", f"a={path}"], "a is there twice"),
                               (["--context", f"class={path}"], "class: no name")):

@@ -410,13 +410,13 @@ class Tokens(harness.Case):
                  ("ann short", 0o600, ":1: a token that is too short"), ("ann", 0o600, ":1: a name without a token"),
                  (f"{good}\nann {web.TOKEN}2", 0o600, ":2: a name that was there before"),
                  (f"{good}\nbob {web.TOKEN}", 0o600, ":2: a token that was there before"),
-                 (f"a/b {web.TOKEN}", 0o600, ":1: a name that is none"),
+                 (f"a/b {web.TOKEN}", 0o600, ":1: invalid name"),
                  (f"ann {web.TOKEN}é", 0o600, ":1: a token with characters"),
-                 (f"{good} colour=red", 0o600, ":1: a word that is no setting"),
-                 (f"{good} sessions=-1", 0o600, ":1: a setting that is none of its kind"),
-                 (f"{good} rate=5", 0o600, ":1: a setting that is none of its kind"),
+                 (f"{good} colour=red", 0o600, ":1: unknown setting"),
+                 (f"{good} sessions=-1", 0o600, ":1: invalid value of a setting"),
+                 (f"{good} rate=5", 0o600, ":1: invalid value of a setting"),
                  (f"{good} steps=1 steps=2", 0o600, ":1: a setting given twice"),
-                 (f"{good}\0", 0o600, "is no text"), (good + "\n" * (1 << 21), 0o600, "over 1 MiB")]
+                 (f"{good}\0", 0o600, "is not a text"), (good + "\n" * (1 << 21), 0o600, "over 1 MiB")]
         path = os.path.join(tempfile.mkdtemp(dir=harness.TMP), "t")
         for text, mode, message in cases:
             with open(path, "w", encoding="utf-8") as f:
@@ -442,7 +442,7 @@ class Places(harness.Case):
         for text in ("nonsense", "127.0.0.1:", "127.0.0.1:65536", "1.2.3:80", "[::1]", "::1:80", "[127.0.0.1]:80",
                      "example.com:80", "127.0.0.1:8o", "127.0.0.1:-1", "x" * 500 + ":1"):
             self.assertIn("--listen", self.refused("--listen", text), text)
-        self.assertIn("no address of this host", self.refused("--listen", "[::ffff:9]:0",
+        self.assertIn("not an address of this host", self.refused("--listen", "[::ffff:9]:0",
                                                               "--token-file", self.token_file()))
 
     def test_a_state_directory_behind_a_link(self):
@@ -454,7 +454,7 @@ class Places(harness.Case):
         with web.Server("--state", link) as server:
             self.assertEqual(server.post(web.question("session.create")).status, 200)
         self.assertIn("journal.lock", os.listdir(link))
-        for name, mode, owner, message in (("open", 0o755, -1, "others may enter"), ("foreign", 0o700, 1, "is no directory")):
+        for name, mode, owner, message in (("open", 0o755, -1, "others may enter"), ("foreign", 0o700, 1, "is not a directory")):
             path = os.path.join(where, name)
             os.mkdir(path + ".d")
             os.chmod(path + ".d", mode)

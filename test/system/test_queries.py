@@ -211,7 +211,7 @@ class Failures(harness.Case):
 
     def test_answers_that_do_not_fit(self):
         code = "llm_query('How many?', schema={'type': 'integer'})"
-        self.ask("replay:" + script("Three."), "ToolError | ", "no JSON", code=code)
+        self.ask("replay:" + script("Three."), "ToolError | ", "not JSON", code=code)
         self.ask("replay:" + script('"3"'), "ToolError | ", "does not fit the schema", code=code)
         self.ask("replay:" + script("3"), "3", code=code)
 

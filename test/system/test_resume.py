@@ -312,7 +312,7 @@ class Damaged(Kept):
                 self.write(what)
                 done = self.go_on("never asked", options=by_id)
                 self.assertEqual(done.status, 1, done)
-                self.assertIn("not what was written", done.err)
+                self.assertIn("is damaged", done.err)
         self.write({**good, "version": 99})
         self.refused(2, "version 99", options=by_id)
         self.write(but(version=99))

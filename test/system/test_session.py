@@ -502,7 +502,7 @@ class Serving(harness.Case):
         for path in ("/etc/passwd", file, where, "/dev/null"):
             done = harness.retort("session", "ls", "--socket", path)
             self.assertEqual(done.status, 4, done)
-            self.assertRegex(done.err, rf"^retort: no engine at {path}: it is no socket: [^\n]*retort serve[^\n]*\n$")
+            self.assertRegex(done.err, rf"^retort: no engine at {path}: it is not a socket: [^\n]*retort serve[^\n]*\n$")
 
 
 if __name__ == "__main__":

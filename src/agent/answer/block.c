@@ -2,6 +2,7 @@
 #include "agent/answer/block.h"
 
 #include "agent/answer/extract.h"
+#include "base/ascii.h"
 #include "base/attr.h"
 #include "base/json_parts.h"
 
@@ -37,12 +38,6 @@ static const struct {
 	{"shell", "shell"},
 	{"execute_bash", "shell"},
 };
-
-static bool is_name(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		c == '_';
-}
 
 static bool find_tool(const char *name, size_t bytes, const char **runtime)
 {
@@ -113,7 +108,7 @@ static size_t read_head(const char *text, size_t bytes, const char **runtime)
 		? strlen(prefix)
 		: 0;
 	size_t n = from;
-	while (n < bytes && n - from < NAME_BYTES && is_name(text[n]))
+	while (n < bytes && n - from < NAME_BYTES && ascii_is_name(text[n]))
 		n++;
 	if (n == from || !find_tool(text + from, n - from, runtime))
 		return 0;

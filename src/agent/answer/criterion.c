@@ -34,7 +34,7 @@ static int read_schema(struct criterion *c, struct err *err)
 	if (json_is_object(c->schema) || json_is_boolean(c->schema))
 		return 0;
 	return err_fail(err, ERR_USAGE, "write an object, as in schema:{\"type\": \"number\"}",
-		"the check's schema is no JSON Schema: %.60s", c->text);
+		"the check's schema is not a JSON Schema: %.60s", c->text);
 }
 
 int criterion_parse(struct criterion *out, const char *text, struct err *err)

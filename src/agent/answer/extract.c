@@ -15,6 +15,7 @@
  */
 #include "agent/answer/extract.h"
 
+#include "base/ascii.h"
 #include "base/attr.h"
 
 #include <stdint.h>
@@ -81,11 +82,6 @@ static const char *const made_up[] = {"observation:", "<observation>",
 
 /* ---- pieces of text ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static bool is_name(char c)
 {
 	unsigned char u = (unsigned char)c, low = u | 0x20;
@@ -119,14 +115,14 @@ static size_t skip_blanks(const struct markdown *t, size_t at, size_t end)
 
 static size_t skip_white(const struct markdown *t, size_t at, size_t end)
 {
-	while (at < end && is_blank(t->data[at]))
+	while (at < end && ascii_is_space(t->data[at]))
 		at++;
 	return at;
 }
 
 static size_t trim_end(const struct markdown *t, size_t at, size_t end)
 {
-	while (end > at && is_blank(t->data[end - 1]))
+	while (end > at && ascii_is_space(t->data[end - 1]))
 		end--;
 	return end;
 }
@@ -232,7 +228,7 @@ enum line_kind { LINE_PROSE, LINE_NEUTRAL, LINE_CODE };
 
 static enum line_kind judge_line(const char *line, size_t bytes)
 {
-	if (bytes == 0 || is_blank(line[0]) || strchr("#)]}@\"'", line[0]))
+	if (bytes == 0 || ascii_is_space(line[0]) || strchr("#)]}@\"'", line[0]))
 		return LINE_NEUTRAL;
 	if (bytes > 7 && memcmp(line, "import ", 7) == 0)
 		return is_import_list(line + 7, bytes - 7) ? LINE_CODE : LINE_PROSE;

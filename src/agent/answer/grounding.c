@@ -1,28 +1,22 @@
 /*
- * Are the numbers of an answer grounded, that is: do they come from what the run printed, or from
- * the task?
+ * Are the numbers of an answer grounded: do they come from what the run printed, or from the task?
  *
  * Every number that the run shows is remembered as a value, sorted by size. A number of the answer
- * is read with its precision: half a unit of its last digit is what rounding may have added or
- * taken. It is grounded if a remembered value lies within that range, so that "12.3" is grounded
- * by 12.34567; one binary search decides.
+ * is read with its precision: half a unit of its last digit, which is what rounding may have added
+ * or taken. It is grounded if a remembered value lies within that range ("12.3" by 12.34567).
  *
- * Writing is ambiguous, so a number is tried in each of its readings: "12 %" as 12 and 0.12, "1.2
- * million" with its scale, "1 MiB" as 10^6 and 2^20, "91.473,02" with a decimal comma, "about
- * 1,200" rounded at its last digit that is not zero. One reading that is grounded is enough. The
- * sign is ignored: a fall by 3 is a change of -3.
- *
- * Integers beyond 2^53 are not exact as doubles: of these the hash of the digits is remembered and
- * compared.
- *
- * Numbers that are names rather than results are not looked at: dates, versions, ordinals, list
- * items, digits within words, and code.
+ * A number is tried in each of its readings, one of which has to be grounded: "12 %" as 12 and
+ * 0.12, "1 MiB" as 10^6 and 2^20, "91.473,02" with a decimal comma, "about 1,200" rounded at its
+ * last digit that is not zero. The sign is ignored: a fall by 3 is a change of -3. Integers beyond
+ * 2^53 are no exact doubles, so the hash of their digits is remembered instead. Numbers that are
+ * names are not looked at: dates, versions, ordinals, list items, digits within words, and code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/answer/grounding.h"
 
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "base/attr.h"
 
 #include <errno.h>
@@ -69,11 +63,6 @@ static char at(const struct text *t, size_t i)
 	return i < t->bytes ? t->data[i] : '\0';
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
 	unsigned char low = (unsigned char)c | 0x20;
@@ -101,7 +90,7 @@ static size_t wide_space(const struct text *t, size_t i)
 static size_t n_digits(const struct text *t, size_t i)
 {
 	size_t n = 0;
-	while (is_digit(at(t, i + n)))
+	while (ascii_is_digit(at(t, i + n)))
 		n++;
 	return n;
 }
@@ -180,9 +169,9 @@ static double digits_value(
 	size_t n = 0;
 	*n_zeros = 0;
 	for (; i < end && n < DIGITS_MAX; i++) {
-		if (is_digit(t->data[i]) || t->data[i] == '.')
+		if (ascii_is_digit(t->data[i]) || t->data[i] == '.')
 			digits[n++] = t->data[i];
-		if (is_digit(t->data[i]))
+		if (ascii_is_digit(t->data[i]))
 			*n_zeros = t->data[i] == '0' ? *n_zeros + 1 : 0;
 	}
 	digits[n] = '\0';
@@ -217,7 +206,7 @@ static double scale_of(const struct text *t, size_t i, size_t *end)
 	size_t from = at(t, i) == ' ' ? i + 1 : i;
 	for (size_t n = 0; n < ARRAY_LEN(scales); n++) {
 		size_t bytes = strlen(scales[n].word), next = from + bytes;
-		bool is_ended = !is_letter(at(t, next)) && !is_digit(at(t, next));
+		bool is_ended = !is_letter(at(t, next)) && !ascii_is_digit(at(t, next));
 		if (has_word(t, from, scales[n].word) && is_ended && (bytes > 1 || from == i)) {
 			*end = next;
 			return scales[n].factor;
@@ -241,19 +230,20 @@ static bool is_part(const struct text *t, const struct number *n)
 	static const char *const ordinals[] = {"st", "nd", "rd", "th"};
 	if (is_letter(before) || (before == '-' && is_letter(two)))
 		return true;
-	if ((after | 0x20) == 'x' && n->end - n->at == 1 && (is_letter(beyond) || is_digit(beyond)))
+	if ((after | 0x20) == 'x' && n->end - n->at == 1 &&
+		(is_letter(beyond) || ascii_is_digit(beyond)))
 		return true; /* "0x1f" */
 	for (size_t i = 0; i < ARRAY_LEN(ordinals); i++)
 		if (has_word(t, n->end, ordinals[i]) && !is_letter(at(t, n->end + 2)))
 			return true;
-	if (before && strchr(".:/", before) && is_digit(two))
+	if (before && strchr(".:/", before) && ascii_is_digit(two))
 		return true;
-	if (after && strchr(".:/", after) && is_digit(beyond))
+	if (after && strchr(".:/", after) && ascii_is_digit(beyond))
 		return true;
 	/* year-month-day: two digits each behind four */
 	bool is_year = n->end - n->at == 4 && after == '-' && n_digits(t, n->end + 1) == 2 &&
 		at(t, n->end + 3) == '-';
-	bool is_rest = before == '-' && is_digit(two) && n->end - n->at == 2;
+	bool is_rest = before == '-' && ascii_is_digit(two) && n->end - n->at == 2;
 	return is_year || is_rest;
 }
 
@@ -281,8 +271,8 @@ static bool has_month(const struct text *t, const struct number *n)
 	while (word > 0 && strchr(" ,.", t->data[word - 1]))
 		word--;
 	/* "13, 2024": over the day */
-	if (word > 0 && is_digit(t->data[word - 1]) && word < n->at) {
-		while (word > 0 && (is_digit(t->data[word - 1]) || t->data[word - 1] == ' '))
+	if (word > 0 && ascii_is_digit(t->data[word - 1]) && word < n->at) {
+		while (word > 0 && (ascii_is_digit(t->data[word - 1]) || t->data[word - 1] == ' '))
 			word--;
 	}
 	while (word > 0 && is_letter(t->data[word - 1]))
@@ -368,14 +358,14 @@ static size_t unit_factors(const struct text *t, size_t i, double out[2])
 /* Read the next number, at @i or behind it. Returns: whether there is one. */
 static bool next_number(const struct text *t, size_t i, struct number *out)
 {
-	while (i < t->bytes && !is_digit(t->data[i]) &&
-		!(t->data[i] == '.' && is_digit(at(t, i + 1)) &&
-			(i == 0 || !is_digit(t->data[i - 1]))))
+	while (i < t->bytes && !ascii_is_digit(t->data[i]) &&
+		!(t->data[i] == '.' && ascii_is_digit(at(t, i + 1)) &&
+			(i == 0 || !ascii_is_digit(t->data[i - 1]))))
 		i++;
 	if (i >= t->bytes)
 		return false;
 	size_t group_end, end = read_groups(t, i, &group_end), n_decimals = 0;
-	if (at(t, end) == '.' && is_digit(at(t, end + 1))) {
+	if (at(t, end) == '.' && ascii_is_digit(at(t, end + 1))) {
 		n_decimals = n_digits(t, end + 1);
 		end += 1 + n_decimals;
 	}

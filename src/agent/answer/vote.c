@@ -2,6 +2,7 @@
 #include "agent/answer/vote.h"
 
 #include "agent/answer/answer.h"
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/json_parts.h"
 
@@ -59,16 +60,11 @@ static char *canonical(const json_t *v)
 	return out;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static char *words(const char *text)
 {
 	char *out = malloc(strlen(text) + 1), *to = out;
 	for (; out && *text; text++) {
-		if (!is_blank(*text))
+		if (!ascii_is_space(*text))
 			*to++ = *text;
 		else if (to > out && to[-1] != ' ')
 			*to++ = ' ';

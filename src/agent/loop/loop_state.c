@@ -157,7 +157,7 @@ json_t *loop_state(struct loop *l)
 
 static int bad(struct err *err, const char *what)
 {
-	return err_set(err, ERR_DAMAGED, "its %s are not what was written", what);
+	return err_set(err, ERR_DAMAGED, "the saved state is damaged: its %s", what);
 }
 
 static int read_count(uint64_t *out, const json_t *value)

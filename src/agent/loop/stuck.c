@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/stuck.h"
 
+#include "base/ascii.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -8,11 +10,6 @@
 static uint64_t add(uint64_t hash, char c)
 {
 	return (hash ^ (unsigned char)c) * UINT64_C(1099511628211);
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* Without white space and comments ("#" and "//" outside of quotes, to the end of the line). */
@@ -24,7 +21,7 @@ static uint64_t hash_code(uint64_t hash, const char *code, size_t bytes)
 		bool is_comment = !quote &&
 			(c == '#' ||
 				(c == '/' && i + 1 < bytes && code[i + 1] == '/' && i > 0 &&
-					is_blank(code[i - 1])));
+					ascii_is_space(code[i - 1])));
 		if (is_comment) {
 			while (i < bytes && code[i] != '\n')
 				i++;
@@ -34,7 +31,7 @@ static uint64_t hash_code(uint64_t hash, const char *code, size_t bytes)
 			quote = 0;
 		else if (!quote && (c == '"' || c == '\''))
 			quote = c;
-		if (!is_blank(c))
+		if (!ascii_is_space(c))
 			hash = add(hash, c);
 	}
 	return hash;

@@ -164,7 +164,7 @@ static json_t *fit(const json_t *schema, const char *text)
 	json_t *value = find_json(text);
 	if (!value)
 		return error_json("ToolError", "ask again, or ask for less",
-			"the model's answer is no JSON, though a schema was given");
+			"the model's answer is not JSON, although a schema was given");
 	if (fit_check(schema, value, &err) == 0)
 		return json_pack("{s:o}", "value", value);
 	json_decref(value);
@@ -317,7 +317,7 @@ static json_t *check_arguments(const struct queries *q, const json_t *arguments)
 			i++;
 		if (i == ARRAY_LEN(known))
 			return error_json("ToolArgumentError",
-				"there are prompt, context and schema", "%.60s: no such parameter",
+				"there are prompt, context and schema", "%.60s: unknown parameter",
 				key);
 	}
 	if (q->n_asked >= q->config.count)

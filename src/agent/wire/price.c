@@ -37,11 +37,11 @@ static int check_one(const char *model, const json_t *price, struct err *err)
 		double usd = json_number_value(value);
 		if (!is_known)
 			return err_set(err, ERR_USAGE,
-				"the price of %.80s: \"%.40s\" is none of it", model, name);
+				"the price of %.80s: \"%.40s\" is not a known member", model, name);
 		if (!json_is_number(value) || !isfinite(usd) || usd < 0 || usd > MILLION)
 			return err_set(err, ERR_USAGE,
-				"the price of %.80s: \"%s\" is no number of 0 to a million", model,
-				name);
+				"the price of %.80s: \"%s\" is not a number from 0 to a million",
+				model, name);
 	}
 	return 0;
 }

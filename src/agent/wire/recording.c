@@ -122,7 +122,8 @@ static int check_line(const json_t *line, size_t number, struct err *err)
 		r = err_set(err, ERR_USAGE, "line %zu of the recording: '%.40s' is wrong", number,
 			wrong);
 	else if (wrong)
-		r = err_set(err, ERR_USAGE, "line %zu of the recording is no JSON object", number);
+		r = err_set(
+			err, ERR_USAGE, "line %zu of the recording is not a JSON object", number);
 	else if (has_reply == has_failure)
 		r = err_set(err, ERR_USAGE,
 			"line %zu of the recording has %s of 'reply' and 'failure'", number,

@@ -74,8 +74,9 @@ static int take_json(struct reduction *r, const char *name, const char *data, si
 	if (json_parts(data, bytes) > EVENT_PARTS_MAX)
 		return fail(r, FAILURE_STREAM, "an event with too many parts");
 	json_t *event = load(data, bytes);
-	int n = json_is_object(event) ? r->format->event(r, name, event)
-				      : fail(r, FAILURE_STREAM, "an event that is no JSON object");
+	int n = json_is_object(event)
+		? r->format->event(r, name, event)
+		: fail(r, FAILURE_STREAM, "an event that is not a JSON object");
 	json_decref(event);
 	return n;
 }

@@ -279,8 +279,8 @@ static int check(const struct stored_agent *k, const json_t *agent, struct err *
 		is_good = is_good && json_is_string(json_object_get(agent, texts[i]));
 	if (version >= 1 && is_good)
 		return 0;
-	return err_fail(err, ERR_DAMAGED, "restore it from a copy, or begin the task anew",
-		"agent %s: its file is not what was written", k->id);
+	return err_fail(err, ERR_DAMAGED, "restore it from a copy, or begin a new task",
+		"agent %s: its file is damaged", k->id);
 }
 
 json_t *agent_store_read(const struct stored_agent *k, struct err *err)

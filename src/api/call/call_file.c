@@ -128,7 +128,7 @@ static const struct param files_rows[] = {
 	{"directories", PARAM_TEXTS, .help = "truncated: the directories that lie directly there"},
 };
 static const struct param content_rows[] = {
-	GIVES("path", PARAM_TEXT, "as it was asked for"),
+	GIVES("path", PARAM_TEXT, "as requested"),
 	GIVES("content", PARAM_DATA, "its bytes, as encoding says"),
 	{"encoding", PARAM_CHOICE, NEEDED, .choices = "utf-8|base64",
 		.help = "base64 when the bytes are no UTF-8 text"},
@@ -138,7 +138,7 @@ static const struct param content_rows[] = {
 		"inode", PARAM_TEXT, "which file it is, when it has more names: the same for each"),
 };
 static const struct param changed_rows[] = {
-	GIVES("path", PARAM_TEXT, "as it was asked for"),
+	GIVES("path", PARAM_TEXT, "as requested"),
 	MAY_GIVE("step", PARAM_TEXT, "the step that the change is in the session's history"),
 };
 

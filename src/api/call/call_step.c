@@ -218,7 +218,7 @@ static const struct param run_rows[] = {
 	{.name = name_, .type = PARAM_FLAG, .fallback = "false", .help = help_},
 	STEP_FLAGS(STEP_FLAG_ROW){"stdin", PARAM_DATA, false, 0, STDIN_BYTES,
 		.help = "standard input; else it is empty"},
-	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
+	{"stream", PARAM_FLAG, .fallback = "false", .help = "send events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
 		.help = "go on when the client is gone; else the step is interrupted"},
 	{"stdin_open", PARAM_FLAG, .fallback = "false",

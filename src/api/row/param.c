@@ -94,7 +94,7 @@ static int check_text(
 		return err_fail(err, ERR_USAGE, "leave it out", "%s: holds a NUL character", place);
 	if (row->type == PARAM_PATH && text[0] != '/')
 		return err_fail(err, ERR_USAGE, "begin it with /",
-			"%s: \"%.*s\" is no absolute path", place,
+			"%s: \"%.*s\" is not an absolute path", place,
 			(int)utf8_cut(text, bytes, SHOWN_BYTES), text);
 	if (bytes < row->min) {
 		(void)err_set(err, ERR_USAGE, "%s: empty", place);
@@ -273,7 +273,7 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
 	json_t *value;
 	if (params && !json_is_object(params))
 		return err_fail(err, ERR_USAGE, "give them by name: {\"session\": …}",
-			"parameters are no object");
+			"the parameters are not an object");
 	json_object_foreach(json_unconst(params), name, value)
 	{
 		const struct param *row = find(rows, n_rows, name);

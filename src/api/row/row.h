@@ -30,8 +30,8 @@ struct operation {
 	 * ids are placeholders. Documents show it, tests run it.
 	 */
 	const char *example, *answer;
-	size_t answer_bytes;  /* the estimated size of a long answer (api/operation/owing.h); 0: not
-				 delayed */
+	size_t answer_bytes;  /* the estimated size of a long answer (api/operation/outstanding.h);
+				 0: not  delayed */
 	bool has_events;      /* tells events while it runs */
 	const char *last;     /* the event that repeats the answer, or NULL */
 	bool is_for_operator; /* refused to principals: it reveals or changes the host */

@@ -15,10 +15,10 @@ enum { BACKLOG = 128, HOST_BYTES = 64, PORT_MAX = 65535 };
 static int bad(struct err *err, const char *text)
 {
 	return err_fail(err, ERR_USAGE, "127.0.0.1:8765, [::1]:8765, or 8765 alone",
-		"--listen \"%.100s\" is no address and port", text);
+		"--listen \"%.100s\" is not an address and port", text);
 }
 
-/* Fill in @host, which is terminated: what stands before the port. */
+/* Fill in @host, the part in front of the port. */
 static bool take_host(const char *host, bool is_bracketed, uint16_t port, struct address *out)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -136,12 +136,12 @@ static int fail(const struct address *a, int sys, struct err *err)
 	case EACCES:
 	case EPERM:
 		err_fail_sys(err, ERR_ACCESS, sys, "ports below 1024 are root's: choose another",
-			"%s may not be listened at", where);
+			"no permission to listen at %s", where);
 		break;
 	case EADDRNOTAVAIL:
 		err_fail_sys(err, ERR_NOT_FOUND, sys,
 			"127.0.0.1 is this host only, 0.0.0.0 all its addresses",
-			"%s is no address of this host", where);
+			"%s is not an address of this host", where);
 		break;
 	default:
 		(void)err_sys(err, ERR_IO, sys, "listen at %s", where);
@@ -155,7 +155,7 @@ int address_listen(const struct address *a, struct err *err)
 	cleanup_fd int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fail(a, errno, err);
-	/* Connections of an engine that ended are no reason to wait. */
+	/* The port can be used again although connections of an earlier engine linger. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (a->any.sa_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);

@@ -15,30 +15,30 @@ struct address {
 };
 
 /*
- * Read "127.0.0.1:8765", "[::1]:8765", "localhost:8765" (127.0.0.1), "8765" (of 127.0.0.1),
- * ":8765" (every address of the host). Port 0: the kernel chooses. Other names are not looked up.
+ * Read "127.0.0.1:8765", "[::1]:8765", "localhost:8765" (127.0.0.1), "8765" (at 127.0.0.1), ":8765"
+ * (at every address of the host). Port 0: the kernel chooses one. Other names are not looked up.
  * Errors: ERR_USAGE with a hint.
  */
 int address_parse(const char *text, struct address *out, struct err *err);
 
-/* Can no other host reach it? */
+/* Is it reachable from this host only? */
 bool address_is_loopback(const struct address *a);
 
-/* Are they addresses of one host, whatever the port? */
+/* Do both name the same host, whatever the port? */
 bool address_is_same_host(const struct address *a, const struct address *b);
 
-/* As it stands in a URL: "127.0.0.1:8765", "[::1]:8765". */
+/* As in a URL: "127.0.0.1:8765", "[::1]:8765". */
 struct address_text {
 	char text[64];
 };
 struct address_text address_format(const struct address *a);
 
-/* What a socket is bound to. Returns: 0, or negative errno. */
+/* The address of a bound socket. Returns: 0, or negative errno. */
 int address_of(int fd, struct address *out);
 
 /*
  * Listen there. Owns: the caller closes what is returned.
- * Errors: ERR_LIMIT: the port is in use; ERR_ACCESS: it may not be used; ERR_NOT_FOUND: no such
- * address on this host.
+ * Errors: ERR_LIMIT: the port is in use; ERR_ACCESS: the user may not listen there; ERR_NOT_FOUND:
+ * no such address on this host.
  */
 int address_listen(const struct address *a, struct err *err);

@@ -1,4 +1,4 @@
-/* Whom the server lets in: a row for each question, asked before a body is read.
+/* Is a request let in? A row for each check; all are made before the body is read.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/inside.h"
 
@@ -12,8 +12,8 @@
 
 enum { FIELD_BYTES = 8 << 10 };
 
-/* How many of a name there are, and the last one, without the blanks around it. One that is longer
- * counts as two: nobody takes it. Source: RFC 9110, 5.5. */
+/* How often a header occurs, and its last value without blanks around it. A value that is too long
+ * counts twice, so that it is refused. Source: RFC 9110, 5.5. */
 struct field {
 	const char *name;
 	unsigned n;
@@ -49,7 +49,7 @@ static unsigned find(const struct http_exchange *x, const char *name, struct fie
 	return f->n;
 }
 
-/* Say which methods there are. */
+/* Add the header Allow. */
 static void allow(struct http_exchange *x)
 {
 	char list[128] = "";
@@ -64,7 +64,8 @@ static void allow(struct http_exchange *x)
 	(void)http_set_header(x, "Allow", list);
 }
 
-/* Is the name a token? What another program would read as a different header is none. */
+/* Is the header's name a token? Another program might read a malformed name as a different header.
+ */
 static enum MHD_Result on_name(
 	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
@@ -79,7 +80,8 @@ static enum MHD_Result on_name(
 
 /* ---- the questions ---- */
 
-/* Two programs must not see two ends of it. Source: RFC 9112, 5.1, 6.1 to 6.3. */
+/* Refuse requests whose end two programs could see at different places (request smuggling). Source:
+ * RFC 9112, 5.1, 6.1 to 6.3. */
 static int check_shape(struct http_exchange *x, struct err *err)
 {
 	struct field length, coding;
@@ -89,7 +91,7 @@ static int check_shape(struct http_exchange *x, struct err *err)
 	unsigned n_lengths = find(x, "Content-Length", &length);
 	unsigned n_codings = find(x, "Transfer-Encoding", &coding);
 	if (!is_well)
-		(void)err_set(err, ERR_USAGE, "a header whose name is none");
+		(void)err_set(err, ERR_USAGE, "a header with an invalid name");
 	else if (n_lengths + n_codings > 1)
 		(void)err_set(err, ERR_USAGE, "more than one length of the body");
 	else if (n_codings == 1 && strcasecmp(coding.value, "chunked") != 0)
@@ -150,7 +152,7 @@ static int check_origin(struct http_exchange *x, struct err *err)
 	return 403;
 }
 
-/* What a page's browser asks before it asks. */
+/* Answer the preflight request that browsers send (CORS). */
 static int answer_options(struct http_exchange *x)
 {
 	allow(x);
@@ -254,7 +256,7 @@ static int check_length(struct http_exchange *x, struct err *err)
 
 int http_check(struct http_exchange *x)
 {
-	/* Each returns 0, or the status of the answer and @err. */
+	/* Each returns 0, or the status of the answer with @err. */
 	static int (*const checks[])(struct http_exchange * x, struct err * err) = {check_shape,
 		check_room, check_host, check_origin, check_route, check_token, check_type,
 		check_length};

@@ -1,4 +1,4 @@
-/* Is the engine well: for those who watch it. SPDX-License-Identifier: Apache-2.0 */
+/* Health and metrics, for monitoring. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "serve/http/http.h"

@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES = 256 };
 
-/* What a name is made of; an address in brackets is looked at by inet_pton(). */
+/* The characters of a host name; addresses in brackets are checked by inet_pton(). */
 static bool is_name(const char *text)
 {
 	size_t bytes = strlen(text);
@@ -28,7 +28,7 @@ static bool is_port(const char *text)
 	return text[n] == '\0' && n > 0 && n <= 5;
 }
 
-/* Split "name:port" or "[address]:port". Returns: false when it is neither. */
+/* Split "name:port" or "[address]:port". Returns: false for any other form. */
 static bool split(const char *host, char name[NAME_BYTES], bool *is_bracketed)
 {
 	const char *end;
@@ -49,7 +49,7 @@ static bool split(const char *host, char name[NAME_BYTES], bool *is_bracketed)
 		return false;
 	memcpy(name, host, bytes);
 	name[bytes] = '\0';
-	/* The root of names may be said. */
+	/* A final dot is allowed. */
 	if (!*is_bracketed && bytes > 1 && name[bytes - 1] == '.')
 		name[bytes - 1] = '\0';
 	return true;
@@ -102,7 +102,7 @@ bool origin_is_named(const struct host_rules *rules, const char *origin)
 	return false;
 }
 
-/* Behind "http://" or "https://"; NULL: it is no such origin. */
+/* The part behind "http://" or "https://"; NULL: another kind of origin. */
 static const char *authority(const char *origin)
 {
 	static const char *const schemes[] = {"http://", "https://"};
@@ -129,14 +129,14 @@ int host_rules_check(const struct host_rules *rules, struct err *err)
 		if (!is_name(rules->hosts[i]))
 			return err_fail(err, ERR_USAGE,
 				"a name as in https://name:port/, without the port",
-				"--allow-host \"%.100s\" is no name", rules->hosts[i]);
+				"--allow-host \"%.100s\" is not a host name", rules->hosts[i]);
 	for (size_t i = 0; i < rules->n_origins; i++) {
 		const char *host = authority(rules->origins[i]);
 		if (!host || !split(host, name, &is_bracketed) ||
 			!(is_name(name) || is_address(name, is_bracketed)))
 			return err_fail(err, ERR_USAGE,
 				"as browsers write it: https://name or http://name:port",
-				"--allow-origin \"%.100s\" is no origin", rules->origins[i]);
+				"--allow-origin \"%.100s\" is not an origin", rules->origins[i]);
 	}
 	return 0;
 }

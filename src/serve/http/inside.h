@@ -1,5 +1,4 @@
-/* One request from the inside: shared by the files that serve HTTP. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Connections and requests, for the files that serve HTTP. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation/metrics.h"
@@ -12,41 +11,39 @@
 
 enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };
 
-/* What a client is at. */
+/* The state of a connection. */
 enum http_phase {
-	HTTP_WAITING, /* a request is to begin, or its head is on its way */
-	HTTP_READING, /* its body */
-	HTTP_BUSY,    /* it is being answered */
+	HTTP_WAITING, /* for a request, or the rest of its head */
+	HTTP_READING, /* the body of a request */
+	HTTP_BUSY,    /* a request is being answered */
 };
 
 struct http_connection {
 	struct http_connection *next, **link;
 	struct http_server *server;
 	struct MHD_Connection *mhd;
-	struct http_exchange *x; /* the request it is at */
+	struct http_exchange *x; /* the current request */
 	int fd;			 /* borrowed from the library */
 	struct address peer;
 	enum http_phase phase;
-	bool is_surplus, has_begun; /* the head: something of it is there */
-	bool is_proven;	  /* it has brought a token; or, where none is asked for, a request */
-	bool is_given_up; /* for another one that had no place */
-	bool has_left;	  /* it has said its last, and that was so at the last look, too */
+	bool is_surplus, has_begun; /* has_begun: part of the head has come */
+	bool is_proven;		    /* it has sent a token; without tokens, a request */
+	bool is_given_up;	    /* closed, to make room for another client */
+	bool has_left; /* the client has shut down its side, at the last check already */
 	uint64_t since_ms, heard_bytes;
 };
 
-/*
- * Held by two: the library, until the request is over, and who answers it. `connection` and
- * `is_held` say which of them do.
- */
+/* Owned by two: the library, until the request is over, and the handler. `connection` and `is_held`
+ * tell which of them still own it. */
 struct http_exchange {
-	struct http_exchange *next, **link; /* all of a server */
+	struct http_exchange *next, **link; /* all exchanges of the server */
 	struct http_exchange *next_waiting;
-	struct http_server *server;	    /* NULL: it has been closed */
+	struct http_server *server;	    /* NULL: the server was closed */
 	struct http_connection *connection; /* NULL: the client is gone */
 	const struct http_route *route;
 	const struct operation_context *context;
 	struct buf body, out;
-	json_t *json; /* the body, when `is_read`; or NULL, and the error */
+	json_t *json; /* the body, if `is_read`; or NULL, and the error */
 	struct err json_err;
 	int json_status;
 	struct work reading;
@@ -55,24 +52,24 @@ struct http_exchange {
 	struct MHD_Response *response;
 	unsigned status, n_set;
 	char *set[2 * HTTP_SET_MAX]; /* name, value, … */
-	bool is_held;		     /* somebody is to answer it */
+	bool is_held;		     /* the handler still has to answer */
 	bool has_token;
 	bool is_suspended, is_gone;
 	void (*gone)(void *arg);
 	void (*stop)(void *arg);
 	void *gone_arg, *stop_arg;
 	uint64_t since_ms, told_ms, sent_bytes;
-	struct outstanding_part owed; /* a long answer, as counted of its caller */
+	struct outstanding_part owed; /* a long answer, counted for its caller */
 	bool is_events;		      /* server-sent events */
 	char note[HTTP_NOTE_BYTES], method[16], path[HTTP_NOTE_BYTES];
 };
 
 enum { HTTP_CALLERS = 256 };
 
-/* A caller: when he was served last, and when he may be served next; schedule.c. */
+/* A caller: when it was served last, and when it may be served again; see schedule.c. */
 struct http_served {
 	uint64_t order, rests_until_ns;
-	unsigned n_reading; /* bodies of his that are parsed in another thread */
+	unsigned n_reading; /* its bodies that are being parsed in another thread */
 };
 
 struct http_listener {
@@ -89,49 +86,49 @@ struct http_server {
 	uv_timer_t wake, check, linger, turn;
 	struct http_listener listeners[HTTP_LISTENERS_MAX];
 	unsigned n_listeners, n_handles, n_connections;
-	unsigned n_given, n_closed; /* of the listeners, the first ones */
+	unsigned n_given, n_closed; /* of the listeners, which are sorted accordingly */
 	struct http_connection *connections;
 	struct http_exchange *exchanges;
 	struct lingerers lingerers;
 	size_t bodies_bytes;
-	struct http_exchange *waiting; /* for their turn: schedule.c */
+	struct http_exchange *waiting; /* exchanges that wait for their turn: schedule.c */
 	uint64_t turn_ns, n_served;
 	struct http_served served[HTTP_CALLERS];
 	bool is_draining, is_closing;
-	bool is_due; /* the library has something to do at once */
+	bool is_due; /* the library needs to run at once */
 	void (*closed)(void *arg);
 	void *arg;
 };
 
-/* Count something of the server's for /metrics. */
+/* Count an event of the server for /metrics. */
 void http_count(const struct http_server *s, enum metrics_of what, int64_t by);
 
-/* Is it to be let in? It is answered if not. Returns: 0, or -1. */
+/* Let the request in, or answer it. Returns: 0, or -1. */
 int http_check(struct http_exchange *x);
 
-/* Have the library go on with it, from the loop. */
+/* Let the library continue with the request, from the loop. */
 void http_resume(struct http_exchange *x);
 void http_suspend(struct http_exchange *x);
 
-/* schedule.c: a turn of the loop begins; the request of @x is begun in this one, or in its own. */
+/* schedule.c: a turn of the loop begins; begin the request of @x now, or when it is its turn. */
 void http_schedule_begin(struct http_server *s);
 void http_schedule(struct http_exchange *x);
 
-/* http_answer() with a text that was allocated. Owns: takes @body. NULL: without memory. */
+/* http_answer() with an allocated text. Owns: takes @body. NULL: out of memory. */
 void http_answer_text(
 	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes);
 
-/* Append @text to a stream; it may be taken over. Returns: as http_stream_put(). */
+/* Append @text to a stream; its memory may be taken over. Returns: as http_stream_put(). */
 int http_stream_add(struct http_exchange *x, struct buf *text);
 
-/* Hand its answer to the library, once. */
+/* Give the answer to the library, once. */
 enum MHD_Result http_queue(struct http_exchange *x);
 
-/* Say something when nothing was said for HTTP_BEAT_MS: proxies take silence for an end. */
+/* Send a comment after HTTP_BEAT_MS of silence: proxies close silent connections. */
 void http_stream_beat(struct http_exchange *x, uint64_t now_ms);
 
-/* The client is gone: tell who answers. */
+/* The client is gone: notify the handler. */
 void http_lose(struct http_exchange *x);
 
-/* One of the two lets go. */
+/* One of the two owners releases it. */
 void http_release(struct http_exchange *x);

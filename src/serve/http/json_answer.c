@@ -1,5 +1,4 @@
-/* Answers that are JSON: a long one is made text in another thread. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Answers in JSON; a long one is written in another thread. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/inside.h"
 
 #include "api/text/json.h"
@@ -13,7 +12,8 @@ static const char media_type[] = "application/json";
 
 struct json_answer {
 	struct work work;
-	struct http_exchange *x; /* held by us: nobody is told when its client goes */
+	struct http_exchange *
+		x; /* still held by us, so that it stays; nobody is notified when the client goes */
 	unsigned status;
 	const char *event;
 	json_t *message, *instead;
@@ -39,7 +39,7 @@ static void write_text(struct work *work)
 {
 	struct json_answer *g = container_of(work, struct json_answer, work);
 	g->r = write_message(g, g->message);
-	json_decref(g->message); /* that takes long, too */
+	json_decref(g->message); /* freeing takes long, too */
 	if (g->r < 0)
 		g->r = write_message(g, g->instead);
 }
@@ -69,8 +69,8 @@ static void on_written(struct work *work)
 	free(g);
 }
 
-/* The answer is @message, or @instead: the caller leaves too much lying. The other one is let go.
- */
+/* Choose @message, or @instead if the caller leaves too many long answers unread. The other is
+ * released. */
 static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 {
 	struct outstanding *of = outstanding_of(x->context);
@@ -82,7 +82,7 @@ static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 	return take_ptr(*instead);
 }
 
-/* Nobody is there to take it. */
+/* The client is gone. */
 static void drop(struct http_exchange *x, const char *event, json_t *message, json_t *instead)
 {
 	json_decref(message);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A pipe takes so much whole or not at all. */
+/* A pipe takes so many bytes whole or not at all. */
 enum { LINE_BYTES = 1024, TEXT_BYTES = 128 };
 
 static void put_time(struct buf *out)
@@ -27,7 +27,8 @@ static void put_time(struct buf *out)
 	buf_addf(out, "%s.%03ldZ", text, now.tv_nsec / 1000000);
 }
 
-/* A word of the line: what would break it, or a terminal, becomes a question mark. */
+/* Append a word; characters that would break the line, or that a terminal obeys, become question
+ * marks. */
 static void put_word(struct buf *out, const char *text)
 {
 	size_t bytes = utf8_cut(text, strlen(text), TEXT_BYTES);

@@ -1,4 +1,5 @@
-/* One line for each request, without what was sent. SPDX-License-Identifier: Apache-2.0 */
+/* The log: one line for each request, without the request's content. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include <stdint.h>
@@ -9,18 +10,16 @@ enum http_log_kind { HTTP_LOG_NONE, HTTP_LOG_TEXT, HTTP_LOG_JSON };
 struct http_log {
 	enum http_log_kind kind;
 	int fd;
-	uint64_t n_lost; /* lines that @fd would not take */
+	uint64_t n_lost; /* lines that were lost because @fd was full */
 };
 
-/* What is said of a request. Texts may be anybody's bytes; NULL where there is none. */
+/* A request. Texts come from outside; NULL: unknown. */
 struct http_log_line {
 	const char *caller, *method, *path, *what;
-	unsigned status; /* 0: the client went before it had an answer */
+	unsigned status; /* 0: the client went away before an answer */
 	uint64_t ms, bytes_in, bytes_out;
 };
 
-/*
- * Write it. A reader that does not read loses lines, and is told how many, rather than stop the
- * engine. NULL is nothing.
- */
+/* Write a line. If the reader is too slow, lines are lost and their number is written later; the
+ * engine never waits. NULL is nothing. */
 void http_log_write(struct http_log *log, const struct http_log_line *line);

@@ -1,11 +1,11 @@
-/* libmicrohttpd, loaded when HTTP is first served. SPDX-License-Identifier: Apache-2.0 */
+/* libmicrohttpd, loaded when HTTP is used first. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 
 #include <microhttpd.h>
 
-/* What is used of it: one row is one symbol. */
+/* The functions that are used, one in each row. */
 #define MICROHTTPD_SYMBOLS(X)                                                                      \
 	X(add_connection)                                                                          \
 	X(add_response_header)                                                                     \
@@ -30,9 +30,6 @@ struct microhttpd {
 #undef X
 };
 
-/*
- * It is not linked in, because the eight libraries that it needs for TLS, which is not used, would
- * cost every start of retort 2 ms of processor time.
- * Errors: ERR_NOT_FOUND with a hint.
- */
+/* Loaded instead of linked: the eight libraries that it needs for TLS, which is not used, would
+ * cost each start of retort 2 ms of CPU time. Errors: ERR_NOT_FOUND with a hint. */
 int microhttpd_load(struct microhttpd *m, struct err *err);

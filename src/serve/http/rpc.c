@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request under way. It outlives a client that is gone. */
+/* A request. It may outlive its client. */
 struct rpc_exchange {
-	struct http_exchange *x; /* NULL: nobody waits for it */
+	struct http_exchange *x; /* NULL: the client is gone */
 	const struct operation *op;
 	struct operation_call *call;
 	json_t *id; /* NULL: a notification */
 	bool has_events, is_open, is_detached;
-	bool is_cut; /* the client was too slow: no more output is told */
+	bool is_cut; /* the client is too slow: no more output is sent */
 };
 
 static void answer_error(
@@ -87,7 +87,7 @@ static void call(struct http_exchange *x, const struct operation *op, const stru
 	if (r->id) {
 		http_on_gone(x, on_gone, q);
 		http_on_stop(x, on_stop, q);
-	} else { /* nobody waits for it */
+	} else { /* a notification is not answered */
 		q->x = NULL;
 		http_answer(x, 202, NULL, "", 0);
 	}

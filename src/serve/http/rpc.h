@@ -6,9 +6,9 @@
 #define RPC_HTTP_PATH "/rpc"
 
 /*
- * Answer one request: 200 with the result or the operation's error, 400 when it is no request, 202
- * for a notification. One that accepts text/event-stream gets the events of its step, and last the
- * response. A client that is gone takes its step along, but for those with `detach`.
+ * Answer one request: 200 with the result or the operation's error, 400 for a malformed request,
+ * 202 for a notification. A client that accepts text/event-stream gets the events of its step, and
+ * last the response. If the client goes away, its step is interrupted, unless it has `detach`.
  * @arg: unused.
  */
 void rpc_http_start(void *arg, struct http_exchange *x);

@@ -1,20 +1,26 @@
 /*
- * Whose request is begun next. Theory of operation: most operations are done at once, in the loop's
- * thread, and some take it long. So when a turn of the loop has lasted TURN_NS, the requests that
- * come in it wait for the next, and then the caller is first who was served least recently: one who
- * asks for much, on many connections, waits for himself. Another's request needs more turns than
- * one (it is accepted, read, answered): so a caller whose request has taken the loop for long
- * begins his next when the loop was free for as long. SPDX-License-Identifier: Apache-2.0
+ * Fair scheduling: which request begins next.
+ *
+ * Most operations are executed at once in the loop's thread, and some take long. When a turn of
+ * the loop has lasted TURN_NS, further requests of that turn wait for the next one. Then the
+ * caller begins that was served least recently: a caller that sends many requests, on many
+ * connections, delays only itself.
+ *
+ * A new request of another caller needs several turns until it can begin, because it has to be
+ * accepted and read first. So after a request that has kept the loop busy for some time, its
+ * caller has to wait until the loop was free for as long.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
 #include "serve/http/inside.h"
 #include "serve/rpc.h"
 
 static const uint64_t TURN_NS = 10000000;
-/* One for 0 ms would ring again in the same turn, before any socket is looked at. */
+/* A timer of 0 ms would fire in the same turn, before any socket is served. */
 enum { NEXT_MS = 1 };
 
-/* Two callers may share one: then they take turns as one does. */
+/* Two callers may share an entry: then they are scheduled like one. */
 static struct http_served *served(struct http_exchange *x)
 {
 	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_CALLERS];
@@ -69,7 +75,7 @@ static void start(struct http_exchange *x)
 		caller->rests_until_ns = ended_ns + (ended_ns - began_ns);
 }
 
-/* He has one long body parsed at a time: others' come between his. */
+/* At most one long body of a caller is parsed at a time, so that others get their turn. */
 static bool may_start(struct http_exchange *x)
 {
 	uint64_t now_ns = uv_hrtime();
@@ -93,7 +99,7 @@ static void on_gone(void *arg)
 	take_out(arg);
 }
 
-/* NULL: none may start now. */
+/* NULL: no request may begin now. */
 static struct http_exchange *find_first(struct http_server *s)
 {
 	struct http_exchange *first = NULL;

@@ -1,8 +1,13 @@
 /*
- * The server. Theory of operation: libmicrohttpd parses and writes HTTP on its own epoll
- * descriptor, which the loop watches; we accept, and hand it the sockets. A request is suspended
- * while it is being worked on, and a stream while there is nothing to send; the library does not
- * look at its socket then, so we do, now and then. SPDX-License-Identifier: Apache-2.0
+ * The HTTP server.
+ *
+ * libmicrohttpd parses requests and writes responses, on an epoll descriptor of its own, which our
+ * loop watches. We accept connections ourselves and hand it the sockets. A request is suspended in
+ * the library while it is worked on, and a stream while there is nothing to send. The library does
+ * not watch a suspended socket; so on_check() looks periodically whether the client is still
+ * there.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
 #include "base/alloc.h"
@@ -36,7 +41,7 @@ static void plan(struct http_server *s)
 	unsigned long long ms;
 	if (s->is_closing)
 		return;
-	if (s->is_due) /* resumed within its turn, which the library does not count as due */
+	if (s->is_due) /* requests resumed in this turn, which the library does not count as due */
 		timer_start(&s->wake, on_wake, 0, 0);
 	else if (s->lib.get_timeout(s->mhd, &ms) == MHD_YES)
 		timer_start(&s->wake, on_wake, ms, 0);
@@ -124,7 +129,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 	return x;
 }
 
-/* Does more of the request come, which nobody is going to read? */
+/* Will the client send a body that nobody reads? */
 static bool has_body(const struct http_exchange *x)
 {
 	const char *length = http_header(x, "Content-Length");
@@ -146,8 +151,8 @@ static void linger(struct http_exchange *x)
 	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
 
-/* A body became too large on its way: the library takes no answer then, so it is written past it.
- */
+/* The body exceeds its limit while it is being received. The library accepts no response then, so
+ * it is written to the socket directly. */
 static void cut(struct http_exchange *x, unsigned status, const char *text)
 {
 	char head[256];
@@ -197,8 +202,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
-		/* An answer at this point ends the connection: when there is a body, and when it
-		 * is not sure where the next request begins. */
+		/* An answer before the body ends the connection: if there is a body, or if it is
+		 * uncertain where the next request begins. */
 		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
 		linger(x);
@@ -271,7 +276,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	struct http_server *s = arg;
 	struct http_connection *c = *slot;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		/* take_client() made it, and is waiting for this. */
+		/* take_client() has made it, and waits for this call. */
 		c = s->connections;
 		c->mhd = mhd;
 		*slot = c;
@@ -285,7 +290,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	free(c);
 }
 
-/* Of one host, or (NULL) of all. */
+/* Connections of one host, or (NULL) of all. */
 static unsigned n_of(const struct http_server *s, const struct address *peer)
 {
 	unsigned n = 0;
@@ -296,8 +301,8 @@ static unsigned n_of(const struct http_server *s, const struct address *peer)
 
 static void hang_up(const struct http_connection *c);
 
-/* The one that has been there longest of those who have shown nothing yet gives up its place: who
- * only connects does not keep out who has a token. */
+/* Close the oldest connection that has not shown a token yet, so that clients that only connect do
+ * not keep out those with a token. */
 static bool give_up_one(struct http_server *s, const struct address *peer)
 {
 	struct http_connection *oldest = NULL;
@@ -368,7 +373,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 		if (fd < 0 && errno == EAGAIN)
 			break;
 		if (fd < 0) {
-			/* No descriptor is free, say: the timer tries again. */
+			/* Possibly no descriptor is free: the timer tries again. */
 			(void)uv_poll_stop(&l->poll);
 			return;
 		}
@@ -381,14 +386,14 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 
 /* ---- now and then ---- */
 
-/* The library sees the end of the socket then, and closes it. */
+/* Shut down the socket; the library then closes it. */
 static void hang_up(const struct http_connection *c)
 {
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
-/* The library may miss an end that came together with what was before it. Not at the first look:
- * the request may be there as well. */
+/* The library may miss the end of a socket that came together with data. Only at the second check:
+ * the first may precede the request. */
 static bool is_over(struct http_connection *c)
 {
 	bool had_left = c->has_left;
@@ -434,7 +439,7 @@ static void on_check(uv_timer_t *timer)
 
 /* ---- opening and closing ---- */
 
-/* Paths are taken as they are: none of ours needs an escape. */
+/* Paths are not unescaped: ours have no escapes. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 {
 	(void)arg;
@@ -550,7 +555,7 @@ unsigned http_server_n_running(const struct http_server *s)
 
 void http_server_interrupt(struct http_server *s)
 {
-	for (;;) { /* from the start each time: one that is stopped may end others */
+	for (;;) { /* from the start each time, because stopping one may end others */
 		struct http_exchange *x = s->exchanges;
 		while (x && !x->stop)
 			x = x->next;

@@ -1,4 +1,4 @@
-/* Who listens for HTTP, whom it lets in, and what it serves. SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server: whom it lets in, and what it serves. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "serve/http/host.h"
@@ -8,48 +8,41 @@
 
 struct http_server;
 
-/*
- * Of its clients. One over `n_connections_max`, or over half of that from one address, takes the
- * place of the oldest that has brought no token yet (where none is asked for: no request); when all
- * have, it is answered with 503; HTTP_SURPLUS_MAX more than that wait until another has gone. What
- * all requests
- * under way bring along is at most HTTP_BODIES_BYTES.
- */
+/* Limits of clients. A client beyond `n_connections_max`, or beyond half of it from one address,
+ * replaces the oldest that has sent no token yet (without tokens: no request). If all have, it is
+ * answered with 503; further HTTP_SURPLUS_MAX clients wait until another is gone. The bodies of all
+ * requests together are at most HTTP_BODIES_BYTES. */
 enum { HTTP_SURPLUS_MAX = 64, HTTP_BODIES_BYTES = 512 << 20, HTTP_HEAD_BYTES = 64 << 10 };
 
 struct http_config {
 	uv_loop_t *loop;
-	const struct operation_context *context; /* of callers, when there are no tokens */
-	struct token_list *tokens;		 /* NULL: none is asked for */
+	const struct operation_context *context; /* for callers, if there are no tokens */
+	struct token_list *tokens;		 /* NULL: callers need no token */
 	struct host_rules hosts;
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;
 	unsigned n_connections_max;
-	uint64_t request_ms;  /* for the head of a request; and for each 64 KiB of its body */
-	uint64_t idle_ms;     /* between requests; and without taking any of an answer */
+	uint64_t request_ms; /* for the head of a request; and for each 64 KiB of its body */
+	uint64_t idle_ms; /* between requests; and for a client that reads nothing of its answer */
 	struct http_log *log; /* NULL: none */
 };
 
 /* Errors: ERR_NO_MEMORY, ERR_INTERNAL. *@out is then NULL. */
 int http_server_open(struct http_server **out, const struct http_config *config, struct err *err);
 
-/*
- * Serve who connects to @fd, a listening TCP socket, which is taken over in any case. @is_given: a
- * service manager has it too; these come before others.
- */
+/* Accept clients at @fd, a listening TCP socket, which is taken over in any case. @is_given: it is
+ * inherited from a service manager; these have to be added first. */
 enum { HTTP_LISTENERS_MAX = 16 };
 int http_server_listen(struct http_server *s, int fd, bool is_given, struct err *err);
 
-/* Take no more: requests are refused with 503, on old and on new connections; those to a socket
- * that was given wait for the next engine. */
+/* Refuse new requests with 503, on old and new connections. Connections to an inherited socket wait
+ * for the next engine instead. */
 void http_server_drain(struct http_server *s);
-/* Requests that are not answered in whole. */
+/* The number of requests whose answers are not complete. */
 unsigned http_server_n_running(const struct http_server *s);
-/* Tell what runs to come to its end: http_on_stop(). */
+/* Notify handlers that operations should stop: http_on_stop(). */
 void http_server_interrupt(struct http_server *s);
 
-/*
- * Close all connections; who has not been answered is gone. `closed` runs from the loop, and @s is
- * freed. What was started may be answered later, to nobody.
- */
+/* Close all connections; unanswered clients are treated as gone. `closed` is called from the loop,
+ * and @s is freed. Handlers may still answer later; their answers are dropped. */
 void http_server_close(struct http_server *s, void (*closed)(void *arg), void *arg);

@@ -25,7 +25,7 @@ int sse_put(struct buf *out, const char *name, const char *data, size_t bytes)
 	return r;
 }
 
-/* Is one of the parameters in @text, up to @end, a weight of 0? */
+/* Does a parameter in @text, up to @end, set the weight to 0? */
 static bool is_refused(const char *text, const char *end)
 {
 	for (const char *at = text; at < end; at++) {

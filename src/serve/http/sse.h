@@ -8,12 +8,11 @@
 #define SSE_TYPE "text/event-stream"
 
 /*
- * Append an event of @name (NULL: none) with @data, whose lines may end in "\n".
+ * Append an event with @name (may be NULL) and @data, whose lines may end in "\n".
  * Source:  HTML Living Standard, 9.2.
  * Returns: 0, -E2BIG, -ENOMEM; @out as before.
  */
 int sse_put(struct buf *out, const char *name, const char *data, size_t bytes);
 
-/* Does the header "Accept: @accept" (NULL: there was none) ask for it by name? Source: RFC 9110,
- * 12.5.1. */
+/* Does "Accept: @accept" (may be NULL) name text/event-stream? Source: RFC 9110, 12.5.1. */
 bool sse_is_accepted(const char *accept);

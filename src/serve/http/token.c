@@ -22,7 +22,7 @@ enum { SETTING_BYTES = 64 };
 
 /* ---- the text ---- */
 
-/* Where the reader is, for messages. */
+/* The current line, for messages. */
 struct place {
 	const char *path;
 	unsigned line;
@@ -63,7 +63,7 @@ static int read_flag(const char *text, bool *flag)
 	return 0;
 }
 
-/* What each may hold: a number or a flag. */
+/* The settings of a line: numbers and flags. */
 static const struct setting {
 	const char *name;
 	size_t offset;
@@ -96,11 +96,11 @@ static int take_setting(const struct place *at, const char *word, struct princip
 		int r = s->read ? s->read(text, field, &inner) : s->read_flag(text, field);
 		if (r == 0)
 			return 0;
-		return bad(at, err, "a setting that is none of its kind",
+		return bad(at, err, "invalid value of a setting",
 			"sessions=10 steps=2 memory=4g rate=60/min disk=1g paths=no metrics=no "
 			"tools=no");
 	}
-	return bad(at, err, "a word that is no setting",
+	return bad(at, err, "unknown setting",
 		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min disk=SIZE paths=yes metrics=yes "
 		"tools=yes");
 }
@@ -138,7 +138,7 @@ static int take_line(const struct place *at, char *line, struct token_row *row, 
 		return 0;
 	const char *token = strtok_r(NULL, " \t\r", &rest);
 	if (!is_name(name))
-		return bad(at, err, "a name that is none",
+		return bad(at, err, "invalid name",
 			"up to 63 letters, digits, dots, dashes and underscores");
 	if (strcmp(name, PRINCIPAL_ANYONE) == 0)
 		return bad(at, err, "a name that callers without a token have", "choose another");
@@ -214,7 +214,7 @@ int token_parse(
 
 /* ---- the file ---- */
 
-/* Root may lend it to a group: that is how systemd hands over credentials. */
+/* A file of root may be readable by a group: that is how systemd passes credentials. */
 static int check_file(int fd, const char *path, struct err *err)
 {
 	struct stat st;
@@ -223,10 +223,10 @@ static int check_file(int fd, const char *path, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return err_fail(err, ERR_USAGE,
 			"a text file with a line for each caller: NAME TOKEN",
-			"token file %.150s is no file", path);
+			"token file %.150s is not a regular file", path);
 	mode_t forbidden = st.st_uid == 0 && geteuid() != 0 ? S_IRWXO | S_IWGRP : S_IRWXG | S_IRWXO;
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return err_fail(err, ERR_ACCESS, "it must be of who runs the engine, or root's",
+		return err_fail(err, ERR_ACCESS, "it must belong to the engine's user or to root",
 			"token file %.150s is another user's", path);
 	if (st.st_mode & forbidden)
 		return err_fail(err, ERR_ACCESS, "chmod 600, and think of new tokens",
@@ -255,7 +255,7 @@ static int read_file(const char *path, struct token_row **rows, size_t *n_rows, 
 		r = n == -E2BIG ? err_set(err, ERR_LIMIT, "token file %.150s of over 1 MiB", path)
 				: err_sys(err, ERR_IO, (int)-n, "token file %.150s", path);
 	if (r == 0 && memchr(text, '\0', (size_t)n))
-		r = err_set(err, ERR_USAGE, "token file %.150s is no text", path);
+		r = err_set(err, ERR_USAGE, "token file %.150s is not a text", path);
 	if (r == 0) {
 		text[n] = '\0';
 		r = token_parse(path, text, rows, n_rows, err);
@@ -268,7 +268,7 @@ static int read_file(const char *path, struct token_row **rows, size_t *n_rows, 
 
 /* ---- callers ---- */
 
-/* Sessions and calls under way hold on to a principal: it stays when its token is gone. */
+/* Sessions and running calls refer to their principal, so it stays when its token is removed. */
 struct caller {
 	struct caller *next;
 	struct operation_context context;
@@ -369,7 +369,7 @@ const struct operation_context *token_find(const struct token_list *list, const 
 	value += sizeof scheme - 1;
 	value += strspn(value, " ");
 	hash(value, strlen(value), asked);
-	/* All of them, whatever was found. */
+	/* Compare with all, so that the time does not depend on the token. */
 	for (size_t i = 0; i < list->n_tokens; i++)
 		if (sodium_memcmp(list->tokens[i].hash, asked, TOKEN_HASH_BYTES) == 0)
 			found = list->tokens[i].caller;

@@ -1,4 +1,4 @@
-/* Who may call over HTTP: the file of tokens. SPDX-License-Identifier: Apache-2.0 */
+/* The file of tokens: who may call over HTTP. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation/operation.h"
@@ -14,7 +14,7 @@ enum {
 };
 
 /* One line of it: NAME TOKEN [sessions=N] [steps=N] [memory=SIZE] [rate=N/min] [paths=yes]
- * [metrics=yes] [tools=yes]. The token itself is not kept. */
+ * [metrics=yes] [tools=yes]. Only the hash of the token is kept. */
 struct token_row {
 	char name[PRINCIPAL_NAME_BYTES];
 	unsigned char hash[TOKEN_HASH_BYTES];
@@ -22,12 +22,13 @@ struct token_row {
 };
 
 /*
- * Read @text, the whole file; empty lines and what follows a # at the start of a word do not count.
+ * Read @text, the whole file; empty lines are skipped, and comments, which begin with # at the
+ * start of a word.
  *
  * Owns:    the caller frees *@rows.
  * Limits:  TOKENS_MAX.
  * Source:  RFC 6750, 2.1, for what a token is made of.
- * Errors:  ERR_USAGE: which line; never what the token is. No row at all is one, too.
+ * Errors:  ERR_USAGE: it names the line, never the token; also for a file without tokens.
  */
 int token_parse(const char *path, const char *text, struct token_row **rows, size_t *n_rows,
 	struct err *err);
@@ -36,20 +37,21 @@ struct token_list;
 
 /*
  * Read the file at @path. Callers are principals in the context @base.
- * Errors: ERR_ACCESS when others may read it; ERR_NOT_FOUND; those of token_parse().
+ * Errors: ERR_ACCESS: others may read it; ERR_NOT_FOUND; those of token_parse().
  */
 int token_list_open(struct token_list **out, const char *path, const struct operation_context *base,
 	struct err *err);
 
-/* Read it again. Who keeps a name stays the same principal, with the new limits. On failure all is
- * as it was. */
+/* Read the file again. A caller that keeps its name stays the same principal, with its new limits.
+ * On failure nothing changes. */
 int token_list_reload(struct token_list *list, struct err *err);
 
 /*
- * Who calls with the header "Authorization: @value" ("Bearer …")? It takes as long for every token.
- * Returns: what operations are called with, until the list is closed; NULL: nobody.
+ * The caller with the header "Authorization: @value" ("Bearer …"). Takes the same time for every
+ * token.
+ * Returns: the context for operations, valid until the list is closed; NULL: unknown token.
  */
 const struct operation_context *token_find(const struct token_list *list, const char *value);
 
-/* To be called after the registry is gone. */
+/* To be called after the registry was closed. */
 void token_list_close(struct token_list *list);

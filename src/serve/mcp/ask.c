@@ -31,7 +31,7 @@ bool mcp_approval_is_given(const json_t *answer)
 		json_is_true(json_object_get(json_object_get(answer, "content"), key));
 }
 
-/* {"run", "approvals": [id]}: what was asked the client. */
+/* {"run", "approvals": [id]}: the calls that the client was asked about. */
 static const json_t *asked_ids(const struct mcp_job *job)
 {
 	return json_object_get(mcp_call_state(job->call), "approvals");
@@ -62,7 +62,7 @@ bool mcp_job_ask_for(struct mcp_job *job, const json_t *record)
 
 static void decide(struct mcp_job *job);
 
-/* What is not there any more was decided, or its step is over. */
+/* An approval that does not exist any more was decided elsewhere, or its step is over. */
 static void on_decided(struct mcp_job *job, const json_t *result, const struct err *err)
 {
 	(void)result;

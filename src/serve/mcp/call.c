@@ -115,8 +115,8 @@ void mcp_call_free(struct mcp_call *call)
 	free(call);
 }
 
-/* The call is over before the answer goes: whoever gets it may end the peer. Of one that was
- * cancelled mcp_call_cancel() has taken away where it would go. */
+/* Free the call before sending its answer, because sending may end the peer. A cancelled call has
+ * no output any more: see mcp_call_cancel(). */
 static void finish(struct mcp_call *call, json_t *message)
 {
 	struct mcp_out out = call->out;
@@ -125,7 +125,7 @@ static void finish(struct mcp_call *call, json_t *message)
 	mcp_answer(&out, batch, message);
 }
 
-/* What the modern era has in every result, and in those that may be kept for a while. */
+/* Add the members that results have in the modern era, and those of results that may be cached. */
 static void dress(const struct mcp_call *call, json_t *result)
 {
 	const struct mcp_config *config = &call->server->config;
@@ -210,7 +210,7 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
 		"progress", number(progress));
 	if (total >= 0)
 		json_put_new(params, "total", number(total));
-	/* Since 2025-03-26; older clients skip what they do not know. */
+	/* The message exists since 2025-03-26; older clients ignore it. */
 	if (message)
 		json_put_new(params, "message", mcp_text(message, strlen(message)));
 	mcp_out_send(&call->out, mcp_notification("notifications/progress", params), false);
@@ -307,7 +307,7 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 		(void)json_object_update(message, request);
 		json_add_new(messages, message);
 	}
-	/* All ids are known before the first may be answered. */
+	/* Record all ids first, because sending a request may bring its answer at once. */
 	struct mcp_out out = call->out;
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		mcp_out_send(&out, json_incref(json_array_get(messages, i)), false);
@@ -355,7 +355,8 @@ bool mcp_call_answered(struct mcp_call *call, const json_t *message)
 	return true;
 }
 
-/* The answers that come with a request, in the modern era. Returns: false and it has failed. */
+/* In the modern era, answers come with the repeated request. Returns: false: the call has failed.
+ */
 bool mcp_call_take_answers(struct mcp_call *call)
 {
 	json_t *answers = json_object_get(call->params, "inputResponses");
@@ -371,6 +372,6 @@ bool mcp_call_take_answers(struct mcp_call *call)
 	if (call->state)
 		return true;
 	mcp_call_fail(call, MCP_INVALID_PARAMS,
-		"requestState: not what this server gave for this request, or too old", NULL);
+		"requestState: not issued by this server for this request, or expired", NULL);
 	return false;
 }

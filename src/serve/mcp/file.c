@@ -43,7 +43,7 @@ const char *mcp_mime_of(const char *path, bool is_text)
 	return is_text ? "text/plain" : "application/octet-stream";
 }
 
-/* What a model can be shown. */
+/* Pictures that a model can be shown. */
 static bool is_picture(const char *mime)
 {
 	return strncmp(mime, "image/", 6) == 0 && strcmp(mime, "image/svg+xml") != 0;
@@ -53,7 +53,7 @@ static bool is_picture(const char *mime)
 
 enum content { CONTENT_TEXT, CONTENT_LATIN, CONTENT_BINARY };
 
-/* Bytes of texts in encodings of one byte a character have no controls but those of texts. */
+/* Text in an encoding of one byte per character: no control characters but those of texts. */
 static bool is_latin(const char *data, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -71,8 +71,8 @@ static void add_latin(struct buf *out, const char *data, size_t bytes)
 	}
 }
 
-/* A text whose ends were cut inside a character is still one. Returns: what it is; @out has it as
- * text. */
+/* A page of a text may begin and end within a character. Returns: the kind of content; @out has it
+ * as text. */
 static enum content take_content(const json_t *file, struct buf *out)
 {
 	const json_t *content = json_object_get(file, "content");
@@ -202,7 +202,7 @@ static void write_it(struct mcp_job *job)
 
 static void on_first_write(struct mcp_job *job, const json_t *result, const struct err *err)
 {
-	/* A file may be there before any code ran. */
+	/* Files may be written before any code ran, when the session does not exist yet. */
 	if (!result && err->code == ERR_NOT_FOUND)
 		mcp_job_create(job, write_it);
 	else
@@ -230,14 +230,14 @@ static void add_file(struct buf *out, const json_t *file)
 		param_flag(file, "volume") ? ", volume" : "");
 }
 
-/* Where the part of @path ends that lies directly in the listed directory: a slash, or NULL. */
+/* The slash behind the first component of @path below the listed directory, or NULL. */
 static const char *slash_of(const json_t *result, const char *path)
 {
 	size_t above = strlen(param_text(result, "path", ""));
 	return strchr(path + above + (above > 0), '/');
 }
 
-/* {directory: number of files in it that were counted}, of those that lie directly here. */
+/* {directory: number of listed files in it}, for directories directly in the listed one. */
 static json_t *count_directories(const json_t *result)
 {
 	json_t *dirs = json_object(), *row;
@@ -257,7 +257,8 @@ static json_t *count_directories(const json_t *result)
 	return dirs;
 }
 
-/* There are too many: what lies directly here, directories with what was counted in them. */
+/* Too many files: list those directly in the directory, and its subdirectories with their counts.
+ */
 static void add_level(struct buf *out, const json_t *result)
 {
 	bool is_cut = param_flag(result, "truncated");
@@ -311,7 +312,7 @@ static void list_it(struct mcp_job *job)
 	mcp_job_do(job, "file.list", params, on_listed);
 }
 
-/* Which of the two is not there, the directory or the session? */
+/* Which is missing, the directory or the session? */
 static void on_known(struct mcp_job *job, const json_t *session, const struct err *err)
 {
 	static const char text[] = "no files: the session is not there yet";

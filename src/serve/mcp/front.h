@@ -1,4 +1,5 @@
-/* retort's tools over Streamable HTTP, all of it. SPDX-License-Identifier: Apache-2.0 */
+/* All that is needed to serve retort's tools over Streamable HTTP. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "serve/mcp/http.h"
@@ -13,7 +14,8 @@ struct mcp_front {
 /* @config is borrowed for the call. */
 void mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config);
 
-/* After the HTTP server: who waits is let go, and their runs stopped. */
+/* To be called after the HTTP server was closed: open requests are dropped, their runs interrupted.
+ */
 void mcp_front_close(struct mcp_front *f);
-/* After the engine, which has answered all calls. */
+/* To be called after the engine was closed, which answers all calls. */
 void mcp_front_done(struct mcp_front *f);

@@ -62,13 +62,13 @@ static int check(const char *header, const char *text, const char *value, struct
 	if (!text)
 		(void)err_set(err, ERR_USAGE, "the header %s is missing", header);
 	else if (!mcp_head_is(text, value))
-		(void)err_set(err, ERR_USAGE, "the header %s is not what the body says", header);
+		(void)err_set(err, ERR_USAGE, "the header %s differs from the body", header);
 	else
 		return 0;
 	return -1;
 }
 
-/* Which member of params Mcp-Name repeats; NULL: none. */
+/* The member of params that Mcp-Name repeats; NULL: no such member. */
 static const char *named_by(const char *method)
 {
 	static const struct {

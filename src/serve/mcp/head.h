@@ -1,4 +1,4 @@
-/* What the headers of the Model Context Protocol say, against what the body says.
+/* Headers of the Model Context Protocol, which have to agree with the body.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Borrowed; NULL: not there. */
+/* Borrowed; NULL: missing. */
 struct mcp_head {
 	const char *version; /* MCP-Protocol-Version */
 	const char *method;  /* Mcp-Method */
@@ -15,18 +15,17 @@ struct mcp_head {
 	const char *session; /* Mcp-Session-Id */
 };
 
-/* Is @body for the modern era: does it, or its header, name a revision that is not of the old ones,
- * and is it no handshake? */
+/* Does @body belong to the modern era? It does if it or its header names a revision that is not an
+ * old one, and it is not a handshake. */
 bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body);
 
 /*
- * Do the headers of a modern request say what its body says? What is missing in the body is for
- * others to find.
- * Source:  the specification of 2026-07-28, Streamable HTTP, "Request Metadata".
- * Returns: 0, or -1 and why: one sentence in @err->msg.
+ * Do the headers of a modern request agree with its body? Members that the body lacks are not
+ * reported here. Source:  the specification of 2026-07-28, Streamable HTTP, "Request Metadata".
+ * Returns: 0; -1 and the reason in @err->msg.
  */
 int mcp_head_check(const struct mcp_head *head, const json_t *body, struct err *err);
 
-/* Is this the value that the header @text stands for, which may be "=?base64?…?="? Blanks around it
- * do not count. */
+/* Does the header @text stand for @value? It may be encoded ("=?base64?…?="); blanks around it are
+ * ignored. */
 bool mcp_head_is(const char *text, const char *value);

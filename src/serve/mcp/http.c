@@ -22,23 +22,23 @@ static const char media_type[] = "application/json";
 struct mcp_session {
 	struct mcp_session *next, **link;
 	char id[MCP_ID_BYTES];
-	const struct operation_context *context; /* whose it is */
+	const struct operation_context *context; /* of the caller */
 	struct mcp_peer *peer;
-	struct http_exchange *stream; /* GET: for what belongs to no request; or NULL */
+	struct http_exchange *stream; /* GET: for messages that belong to no request; or NULL */
 	uint64_t used_ms;
 };
 
-/* A message that was posted, and what is owed to it. */
+/* A posted message, which has to be answered. */
 struct post {
 	struct post *next, **link;
 	struct mcp_http *http;
 	struct http_exchange *x;
-	struct mcp_session *session; /* NULL: of the modern era */
-	struct mcp_peer *peer;	     /* its own, in the modern era */
-	bool is_open;		     /* a stream */
+	struct mcp_session *session; /* NULL in the modern era */
+	struct mcp_peer *peer;	     /* of this message only, in the modern era */
+	bool is_open;		     /* a stream has begun */
 	bool is_receiving, is_done;
 	bool may_stream;
-	bool is_bad; /* what every request says was missing: an error is 400 */
+	bool is_bad; /* required members are missing: an error becomes status 400 */
 };
 
 struct mcp_http {
@@ -88,7 +88,7 @@ static void let_go(struct post *post)
 	http_on_stop(post->x, NULL, NULL);
 }
 
-/* It will not be answered any more: @status says so, as far as nothing was said. */
+/* Give up the answer: with @status, if nothing was sent yet. */
 static void post_drop(struct post *post, unsigned status)
 {
 	struct http_exchange *x = post->x;
@@ -130,7 +130,8 @@ static void session_end(struct mcp_http *h, struct mcp_session *s)
 	free(s);
 }
 
-/* Room for one more: whoever was idle for longest goes, first of the same principal. */
+/* Make room for a new session by ending the one that was idle for longest, first one of the same
+ * principal. */
 static void make_room(struct mcp_http *h, const struct operation_context *context)
 {
 	struct mcp_session *oldest = NULL, *own = NULL;
@@ -172,7 +173,7 @@ static char *sse_text(const json_t *message, struct buf *out)
 	return text;
 }
 
-/* What belongs to no request goes to the stream that was opened for it. */
+/* Messages that belong to no request go to the GET stream. */
 static void send_loose(void *arg, const json_t *message, bool is_last)
 {
 	struct mcp_session *s = arg;
@@ -242,7 +243,8 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 static void on_gone(void *arg)
 {
 	struct post *post = arg;
-	/* In the old era a connection that breaks means nothing; in the modern one it cancels. */
+	/* In the legacy era a broken connection means nothing; in the modern era it cancels the
+	 * call. */
 	mcp_peer_forget(post->session ? post->session->peer : post->peer, post, !post->session);
 	if (post->is_receiving)
 		post->is_done = true;
@@ -346,11 +348,11 @@ static void start_session(struct mcp_http *h, struct http_exchange *x, const jso
 	mcp_id_make(s->id);
 	(void)http_set_header(x, "Mcp-Session-Id", s->id);
 	receive(post, s->peer, body);
-	if (!mcp_peer_version(s->peer)) /* refused */
+	if (!mcp_peer_version(s->peer)) /* the handshake was refused */
 		session_end(h, s);
 }
 
-/* The session that the request is for. Returns: NULL, and it has been answered. */
+/* The session of the request. Returns: NULL: an error was answered. */
 static struct mcp_session *take_session(
 	struct mcp_http *h, struct http_exchange *x, const struct mcp_head *head, const json_t *id)
 {
@@ -361,14 +363,13 @@ static struct mcp_session *take_session(
 		return NULL;
 	}
 	if (head->version && mcp_version_era(head->version) != MCP_LEGACY) {
-		answer_error(x, 400, id, RPC_INVALID,
-			"MCP-Protocol-Version is none that is spoken here");
+		answer_error(x, 400, id, RPC_INVALID, "MCP-Protocol-Version is not supported here");
 		return NULL;
 	}
 	s = find_session(h, head->session, http_context(x));
 	if (!s) {
 		answer_error(x, 404, id, RPC_INVALID,
-			"no such session, or it has ended: initialize again");
+			"unknown session, or it has ended: initialize again");
 		return NULL;
 	}
 	s->used_ms = timer_now();
@@ -516,7 +517,7 @@ void mcp_http_close(struct mcp_http *h)
 {
 	if (!h)
 		return;
-	/* Each takes itself out of the list. */
+	/* Each call removes the first from its list. */
 	while (h->posts)
 		post_drop(h->posts, 503); /* NOLINT(clang-analyzer-unix.Malloc) */
 	while (h->sessions)

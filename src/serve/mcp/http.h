@@ -7,11 +7,9 @@
 
 #define MCP_HTTP_PATH "/mcp"
 
-/*
- * Sessions are of the old era: one for each handshake, with an id nobody can guess, for its
- * principal only. The one that was idle for longest gives way to a new one; one without requests
- * for IDLE is over.
- */
+/* Sessions exist in the legacy era only: one for each handshake, with an id that nobody can guess,
+ * for its principal only. When there are too many, the one that was idle for longest ends; a
+ * session without requests ends after IDLE. */
 enum {
 	MCP_SESSIONS_MAX = 256,
 	MCP_PRINCIPAL_SESSIONS_MAX = 64,
@@ -24,9 +22,10 @@ struct mcp_http;
 /* Owns: the caller ends it with mcp_http_close(). */
 struct mcp_http *mcp_http_open(uv_loop_t *loop, struct mcp_server *server);
 
-/* After the HTTP server was closed; @h is freed when the loop has run. NULL is nothing. */
+/* To be called after the HTTP server was closed; @h is freed when the loop has run. NULL is
+ * nothing. */
 void mcp_http_close(struct mcp_http *h);
 
-/* Rows of the server's table: their `arg` is the struct mcp_http. */
+/* Routes for the HTTP server; their `arg` is the struct mcp_http. */
 enum { MCP_HTTP_ROUTES = 3 };
 void mcp_http_routes(struct mcp_http *h, struct http_route out[MCP_HTTP_ROUTES]);

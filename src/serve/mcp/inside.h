@@ -1,5 +1,5 @@
-/* Server, peer and call of the Model Context Protocol from the inside: shared by mcp.c,
- * mcp_method.c, mcp_peer.c and mcp_call.c, seen by no other. SPDX-License-Identifier: Apache-2.0 */
+/* Server, peer and call of the Model Context Protocol, for the files that implement them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "serve/mcp/call.h"
@@ -14,7 +14,7 @@ struct mcp_server {
 	struct mcp_seal seal;
 };
 
-/* Several requests in one message, as 2025-03-26 has them: one answer for all. */
+/* A batch of requests, which exists in 2025-03-26 only: one answer for all. */
 struct mcp_batch {
 	struct mcp_out out;
 	json_t *answers;
@@ -26,10 +26,10 @@ struct mcp_peer {
 	struct mcp_peer *next, **link;
 	struct mcp_call *calls;
 	unsigned n_calls;
-	const char *version;  /* of the handshake; NULL: none yet */
+	const char *version;  /* of the handshake; NULL before it */
 	json_t *capabilities; /* of the client, from the handshake */
 	json_t *subscribed;   /* {uri: true}, legacy */
-	int log_level;	      /* index of mcp_levels; -1: none was set */
+	int log_level;	      /* index of mcp_levels; -1: not set */
 	json_int_t last_ask;  /* id of the last request to the client */
 };
 
@@ -41,7 +41,7 @@ struct mcp_call {
 	struct mcp_call *next, **link;
 	const struct mcp_method *method;
 	json_t *id, *params, *arguments;
-	const json_t *capabilities; /* of the client; borrowed of params or peer */
+	const json_t *capabilities; /* of the client; borrowed from params or peer */
 	enum mcp_era era;
 	const char *version;
 	const char *name; /* of params */
@@ -53,9 +53,11 @@ struct mcp_call {
 	double progress;
 	bool has_progress;
 	int log_level;
-	json_t *asked; /* {our id as text: key} that is not answered yet; NULL: nothing was asked */
+	json_t *asked; /* {our id as text: key} of unanswered requests to the client; NULL: none was
+			  sent */
 	json_t *answers, *state;
-	const json_t *listens; /* subscriptions/listen: what for; of params */
+	const json_t
+		*listens; /* subscriptions/listen: the kinds that are subscribed to; of params */
 	void (*cancelled)(void *arg);
 	void *cancel_arg;
 };
@@ -65,20 +67,20 @@ enum { METHOD_LEGACY = 1, METHOD_MODERN = 2, METHOD_BOTH = 3 };
 struct mcp_method {
 	const char *name;
 	int eras;
-	const char *named_by; /* the member of params that mcp_call_name() is, or NULL */
+	const char *named_by; /* the member of params for mcp_call_name(), or NULL */
 	bool is_cached;	      /* its result has ttlMs and cacheScope */
 	bool (*is_there)(const struct mcp_config *config);
 	mcp_start_fn *start;
 };
 
-/* Returns: NULL when there is none. */
+/* Returns: NULL for an unknown method. */
 const struct mcp_method *mcp_method_find(const struct mcp_config *config, const char *name);
 
 /* {"tools": {…}, …}; {"name", "version", …}. Owns: the caller. */
 json_t *mcp_capabilities(const struct mcp_config *config);
 json_t *mcp_server_info(const struct mcp_config *config);
 
-/* "debug", … "emergency"; NULL at the end. Returns: mcp_level(): -1 when it is none. */
+/* "debug", … "emergency"; NULL at the end. mcp_level(): the index; -1 for an unknown word. */
 extern const char *const mcp_levels[];
 int mcp_level(const char *name);
 
@@ -90,9 +92,9 @@ void mcp_out_send(const struct mcp_out *out, json_t *message, bool is_last);
 /* The same for the answer of a request, which may be one of a batch. */
 void mcp_answer(const struct mcp_out *out, struct mcp_batch *batch, json_t *message);
 
-/* Nobody waits any more: tell the handler. A call that no handler has is freed. */
+/* Nobody waits for the answer any more: notify the handler. A call without a handler is freed. */
 void mcp_call_cancel(struct mcp_call *call);
-/* The client answered what it was asked. Returns: false when this call asked nothing of that id. */
+/* An answer of the client. Returns: false when this call sent no request with that id. */
 bool mcp_call_answered(struct mcp_call *call, const json_t *message);
 bool mcp_call_take_answers(struct mcp_call *call);
 void mcp_call_free(struct mcp_call *call);

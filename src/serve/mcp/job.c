@@ -59,7 +59,7 @@ void mcp_job_beat(struct mcp_job *job)
 	job->beat = beat;
 }
 
-/* The last line of what was printed, as far as it fits. */
+/* Remember the beginning of the last line that was printed. */
 static void on_event(void *arg, const json_t *event)
 {
 	struct mcp_job *job = arg;
@@ -129,14 +129,14 @@ static void on_cancel(void *arg)
 	if (job->is_own_run)
 		mcp_job_interrupt(job);
 	if (job->op)
-		operation_cancel(job->op); /* may be the end of it */
+		operation_cancel(job->op); /* may free the job */
 }
 
 static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct mcp_job *job = arg;
 	if (job->is_cancelled)
-		mcp_job_give(job, json_object()); /* to nobody */
+		mcp_job_give(job, json_object()); /* the answer is dropped */
 	else
 		job->next(job, result, err);
 }
@@ -193,8 +193,8 @@ static void on_created(struct mcp_job *job, const json_t *session, const struct 
 		mcp_job_refuse(job, err);
 }
 
-/* It has all languages; this one is that of steps which name none. What options give an interpreter
- * of Python or modules for is one of Python. */
+/* A session has all languages; choose the one for steps that name none. If options give an
+ * interpreter or modules of Python, it is Python. */
 static void choose_language(const struct mcp_job *job, json_t *params)
 {
 	const char *runtime = param_text(job->arguments, "runtime", NULL);

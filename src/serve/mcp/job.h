@@ -1,5 +1,5 @@
-/* A tool at work: operations one after the other, then the answer. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The execution of a tool: operations one after the other, then the answer.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation/operation.h"
@@ -18,45 +18,44 @@ struct mcp_job {
 	struct mcp_call *call;
 	struct mcp_tools *tools;
 	const struct operation_context *context;
-	json_t *arguments;	   /* as the rows have them */
-	struct operation_call *op; /* under way */
+	json_t *arguments;	   /* with the names of the rows */
+	struct operation_call *op; /* the current operation */
 	mcp_next_fn *next;
 	void (*then)(struct mcp_job *job);
 	struct mcp_beat *beat;
 	bool is_cancelled;
-	bool is_own_run;	   /* given up, the code is interrupted */
+	bool is_own_run;	   /* if the call is cancelled, the code is interrupted */
 	bool is_new;		   /* a session was made for it */
-	size_t n_decided;	   /* of what a person was asked */
-	char *text;		   /* of the one at work; freed with it */
-	char line[MCP_LINE_BYTES]; /* the last that was printed */
+	size_t n_decided;	   /* approvals that were decided */
+	char *text;		   /* scratch text of the tool; freed with the job */
+	char line[MCP_LINE_BYTES]; /* the last printed line */
 	size_t line_bytes;
 	bool is_line_whole;
 };
 
-/*
- * Check the arguments by @rows and get an engine. Returns: NULL, and the call has been answered.
- */
+/* Check the arguments by @rows, and open an engine if necessary. Returns: NULL: the call was
+ * answered. */
 struct mcp_job *mcp_job_new(struct mcp_call *call, const struct param *rows, size_t n_rows);
-/* The same by the rows of the tool that is called. */
+/* The same with the rows of the called tool. */
 struct mcp_job *mcp_job_of_tool(struct mcp_call *call);
-/* Of the arguments; "default" when there is none. */
+/* The session in the arguments, or "default". */
 const char *mcp_job_session(const struct mcp_job *job);
 
-/* Do an operation; @next hears of it. Owns: takes @params. */
+/* Call an operation; @next gets its result. Owns: takes @params. */
 void mcp_job_do(struct mcp_job *job, const char *operation, json_t *params, mcp_next_fn *next);
 
-/* Make the session that the arguments name, then go on; is_new is set. */
+/* Make the session that the arguments name, then call @then; sets is_new. */
 void mcp_job_create(struct mcp_job *job, void (*then)(struct mcp_job *job));
 
-/* Tell the client about every five seconds that it still goes on. */
+/* Send a progress notification every five seconds. */
 void mcp_job_beat(struct mcp_job *job);
 
-/* The end: the answer, or what went wrong as the model is to read it. */
+/* End the job: with an answer, or with an error that the model shall read. */
 void mcp_job_give(struct mcp_job *job, json_t *result);
 void mcp_job_refuse(struct mcp_job *job, const struct err *err);
 void mcp_job_no_resource(struct mcp_job *job);
-/* Or a question to the client, mcp_call_ask(). */
+/* End the job with a request to the client, see mcp_call_ask(). */
 void mcp_job_ask(struct mcp_job *job, json_t *requests, json_t *state);
 
-/* Wait for a run; the end of the job is its record. */
+/* Wait for a run, and end the job with its record. */
 void mcp_job_await(struct mcp_job *job, const char *run);

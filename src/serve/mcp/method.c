@@ -1,4 +1,4 @@
-/* The methods of the protocol, once: which era has them, and what they do. SPDX-License-Identifier:
+/* The methods of the protocol: in which era each exists, and what it does. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "serve/mcp/inside.h"
 
@@ -111,7 +111,7 @@ static void start_unsubscribe(struct mcp_call *call)
 	mcp_call_give(call, json_object());
 }
 
-/* What of the wish can come at all. */
+/* The part of the client's wish that can be fulfilled. */
 static json_t *agreed(const struct mcp_config *config, const json_t *wish)
 {
 	static const struct {
@@ -130,7 +130,7 @@ static json_t *agreed(const struct mcp_config *config, const json_t *wish)
 	return out;
 }
 
-/* It stays open until it is cancelled. */
+/* The request stays open until it is cancelled. */
 static void start_listen(struct mcp_call *call)
 {
 	json_t *wish = json_object_get(call->params, "notifications");
@@ -144,7 +144,7 @@ static void start_listen(struct mcp_call *call)
 	json_t *kept = agreed(&call->server->config, wish);
 	json_t *params = json_pack("{s:{s:O}, s:O}", "_meta", MCP_META "subscriptionId", call->id,
 		"notifications", kept);
-	/* `params` holds it for as long as the call is there. */
+	/* `params` keeps it alive as long as the call. */
 	json_put_new(call->params, "notifications", kept);
 	call->listens = json_object_get(call->params, "notifications");
 	mcp_out_send(&call->out,
@@ -268,7 +268,7 @@ static void start_prompts_get(struct mcp_call *call)
 		start_row(call, row);
 }
 
-/* Does @uri fit "before{…}after"? Then what stands between is kept. */
+/* Does @uri match "before{…}after"? If so, the matched part is kept. */
 static bool matches(struct mcp_call *call, const char *template, const char *uri)
 {
 	const char *open = strchr(template, '{'), *close = strrchr(template, '}');

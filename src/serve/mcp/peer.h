@@ -1,5 +1,5 @@
-/* One client of the Model Context Protocol, whatever carries its messages.
- * SPDX-License-Identifier: Apache-2.0 */
+/* One client of the Model Context Protocol, over any transport. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "serve/mcp/server.h"
@@ -7,10 +7,8 @@
 struct mcp_peer;
 struct operation_context;
 
-/*
- * Where the messages of a request go. @message is borrowed, an object or, for a batch, an array.
- * is_last: the answer: nothing more comes for what was received with this. On stdio all are one.
- */
+/* Where messages go. @message is borrowed; an object or, for a batch, an array. is_last: this is
+ * the answer, the last message for the request. On stdio there is one output for all. */
 struct mcp_out {
 	void *arg;
 	void (*send)(void *arg, const json_t *message, bool is_last);
@@ -19,22 +17,23 @@ struct mcp_out {
 struct mcp_peer_config {
 	struct mcp_server *server;
 	const struct operation_context *context; /* mcp_call_context(), or NULL */
-	/* Asked instead at the first need when it is not NULL. Returns: NULL and @err. */
+	/* If not NULL, opens the context when it is needed first. Returns: NULL and @err. */
 	const struct operation_context *(*open)(void *arg, struct err *err);
 	void *open_arg;
-	struct mcp_out out;    /* what belongs to no request; send NULL: it is dropped */
-	const char *principal; /* requests are sealed for it; or NULL */
-	bool is_modern_only;   /* no handshake: a POST without session */
-	const char *version;   /* of a session whose handshake was before, or NULL */
+	struct mcp_out
+		out; /* for messages that belong to no request; send NULL: they are dropped */
+	const char *principal; /* to whom sealed states are bound; or NULL */
+	bool is_modern_only;   /* only requests without a handshake: a POST without a session */
+	const char *version;   /* the revision of a session that is resumed, or NULL */
 };
 
-/* One peer may have so many requests under way. */
+/* The most requests of one peer at a time. */
 enum { MCP_CALLS_MAX = 64 };
 
-/* Returns: NULL without memory. */
+/* Owns: the caller ends it with mcp_peer_free(). */
 struct mcp_peer *mcp_peer_new(const struct mcp_peer_config *config);
 
-/* Its calls are cancelled, and answered to nobody. */
+/* Cancels its calls; their answers are dropped. */
 void mcp_peer_free(struct mcp_peer *p);
 
 /*
@@ -45,13 +44,12 @@ unsigned mcp_peer_receive(
 	struct mcp_peer *p, const char *text, size_t bytes, const struct mcp_out *out);
 unsigned mcp_peer_take(struct mcp_peer *p, const json_t *message, const struct mcp_out *out);
 
-/* Nobody is at @out_arg any more: what was to be sent there is dropped; @is_cancelled: and its
- * calls are cancelled. */
+/* Drop further messages for @out_arg; @is_cancelled: also cancel its calls. */
 void mcp_peer_forget(struct mcp_peer *p, const void *out_arg, bool is_cancelled);
 
-/* What is under way, requests to the client included. */
+/* The number of calls and of requests to the client. */
 unsigned mcp_peer_n_calls(const struct mcp_peer *p);
-/* The revision of the handshake, or NULL when there was none. */
+/* The revision of the handshake, or NULL before it. */
 const char *mcp_peer_version(const struct mcp_peer *p);
 
 /* An error as a message. @id NULL: null. Owns: takes @data; the caller decrefs. */

@@ -1,5 +1,5 @@
-/* The tools on plans: proved, then run; what a policy asks about is asked of a person.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The tools that check and run plans. Flows for which a policy requires approval are put to a
+ * person. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/printable.h"
 #include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
@@ -27,7 +27,7 @@ static json_int_t count(const json_t *json, const char *name)
 
 /* ---- what was found, as text ---- */
 
-/* Where it comes from: "web.get (line 1), line 2". */
+/* The origin of a value: "web.get (line 1), line 2". */
 static void add_path(struct buf *out, const json_t *path)
 {
 	size_t i, n = json_array_size(path);
@@ -64,7 +64,7 @@ static void add_finding(struct buf *out, const json_t *call, const json_t *findi
 	buf_add(out, "\n");
 }
 
-/* Every flow that is not proved; of @only_asked those that a person decides. */
+/* List flows that are not allowed; @only_asked: those that a person may allow. */
 static void add_flows(struct buf *out, const json_t *report, bool only_asked)
 {
 	size_t i, j, n = 0;
@@ -83,7 +83,7 @@ static void add_diagnostics(struct buf *out, const json_t *report)
 	json_t *d;
 	json_array_foreach(json_object_get(report, "diagnostics"), i, d)
 	{
-		/* The check says how to mend it, the run what to do. */
+		/* The check has a fix, the run a hint. */
 		const char *fix = param_text(d, "fix", member(d, "hint"));
 		if (i >= DIAGNOSTICS_MAX)
 			break;
@@ -143,7 +143,7 @@ void mcp_check_plan(struct mcp_call *call)
 
 /* ---- run_plan ---- */
 
-/* The tools that a person may allow to be called. */
+/* The tools whose calls a person may allow. */
 static json_t *asked_tools(const json_t *report)
 {
 	json_t *names = json_object(), *call, *finding, *list = json_array(), *value;
@@ -185,7 +185,7 @@ static void ask(struct mcp_job *job, const json_t *report, json_t *names)
 	mcp_job_ask(job, json_pack("{s:o}", approve_key, question), names);
 }
 
-/* Did the person say yes to just these? */
+/* Did the person allow exactly these tools? */
 static bool is_approved(const struct mcp_job *job, const json_t *names)
 {
 	const json_t *answer = json_object_get(mcp_call_answers(job->call), approve_key);

@@ -1,4 +1,4 @@
-/* The resources: files of sessions, and what runs printed. SPDX-License-Identifier: Apache-2.0 */
+/* The resources: files of sessions, and outputs of runs. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool_table.h"
@@ -17,7 +17,7 @@ static int hex(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* What "%41" stands for, in place. Returns: false when it is no text, or holds NUL. */
+/* Decode "%41" in place. Returns: false when the result is not UTF-8, or holds NUL. */
 static bool unescape(char *text)
 {
 	char *to = text;
@@ -110,7 +110,7 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 {
 	json_t *list = json_array(), *file;
 	size_t i;
-	(void)err; /* no session, no files */
+	(void)err; /* without the session there are no files */
 	json_array_foreach(json_object_get(result, "files"), i, file)
 	{
 		const char *path = param_text(file, "path", "");
@@ -125,7 +125,7 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 void mcp_resource_list(struct mcp_call *call)
 {
 	struct mcp_job *job;
-	/* To ask what there is makes nothing. */
+	/* Listing does not start an engine. */
 	if (!mcp_tools_is_open(mcp_call_arg(call)))
 		mcp_call_give(call, json_pack("{s:[], s:i}", "resources", "ttlMs", 0));
 	else if ((job = mcp_job_new(call, NULL, 0)))

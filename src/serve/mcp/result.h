@@ -11,10 +11,10 @@
 enum { MCP_LINKS_MAX = 32 };
 
 struct mcp_result_options {
-	const char *version; /* of the protocol: before 2025-06-18 there are no links */
+	const char *version; /* of the protocol: links exist since 2025-06-18 */
 	bool is_structured;
 	bool is_new;	      /* the session was made for this step */
-	const char *packages; /* that hints may name, or NULL */
+	const char *packages; /* for hints, or NULL */
 };
 
 /*
@@ -30,5 +30,5 @@ json_t *mcp_result_text(const char *text, size_t bytes);
 /* retort://session/ID/files/PATH, PATH as URIs have it. Owns: the caller. */
 json_t *mcp_file_uri(const char *session, const char *path);
 
-/* By the end of the name. */
+/* By the extension of the name. */
 const char *mcp_mime_of(const char *path, bool is_text);

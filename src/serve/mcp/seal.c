@@ -30,7 +30,8 @@ static json_t *borrowed(const json_t *json)
 	return json ? json_incref(json_unconst(json)) : json_null();
 }
 
-/* What is authenticated: the text that goes out, and what the reader knows himself. */
+/* Authenticate the text together with data that the reader knows: the principal, and the request.
+ */
 static bool authenticate(const struct mcp_seal *seal, const char *text, const char *principal,
 	const json_t *bound_to, unsigned char mac[crypto_auth_BYTES])
 {

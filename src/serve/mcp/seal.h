@@ -1,4 +1,4 @@
-/* What a client keeps for us and cannot change: sealed text; and ids nobody can guess.
+/* Sealed text, which a client keeps for us and cannot change; and ids that nobody can guess.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -11,19 +11,19 @@ struct mcp_seal {
 	unsigned char key[MCP_SEAL_KEY_BYTES];
 };
 
-/* With a key of its own. */
+/* With a new random key. */
 void mcp_seal_init(struct mcp_seal *seal);
 
 /*
- * @state as text, good for MCP_SEAL_SECONDS, for this @principal (or NULL) and for a request that
- * is
- * @bound_to: the same method, name and arguments.
- * Owns: the caller frees. Returns: NULL without memory.
+ * Seal @state. The text is valid for MCP_SEAL_SECONDS, for @principal (may be NULL), and for a
+ * request with the same @bound_to: method, name and arguments. Owns: the caller frees. Returns:
+ * NULL without memory.
  */
 char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const char *principal,
 	const json_t *bound_to);
 
-/* Owns: the caller decrefs. Returns: NULL when it is not that, or not any more. */
+/* The state in a sealed text. Owns: the caller decrefs. Returns: NULL when the text is forged,
+ * expired, or sealed for another principal or request. */
 json_t *mcp_seal_read(const struct mcp_seal *seal, const char *text, const char *principal,
 	const json_t *bound_to);
 

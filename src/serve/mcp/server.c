@@ -131,7 +131,7 @@ void mcp_answer(const struct mcp_out *out, struct mcp_batch *batch, json_t *mess
 		json_add_new(batch->answers, message);
 	if (--batch->n_open > 0)
 		return;
-	/* All were cancelled: there is no empty array. */
+	/* If all requests were cancelled, no array is sent: an empty one would be invalid. */
 	bool is_empty = json_array_size(batch->answers) == 0;
 	mcp_out_send(&batch->out, is_empty ? NULL : json_incref(batch->answers), true);
 	json_decref(batch->answers);

@@ -1,5 +1,5 @@
-/* The Model Context Protocol from the server's side: what is served. How messages come and go is in
- * mcp_peer.h, what a handler may do in mcp_call.h. SPDX-License-Identifier: Apache-2.0 */
+/* A server of the Model Context Protocol: the table of what it serves. peer.h is about messages,
+ * call.h about handlers. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,9 +9,10 @@
 #include <stddef.h>
 
 struct mcp_server;
-struct mcp_call; /* one request under way */
+struct mcp_call; /* one request */
 
-/* The two ways to speak: with a handshake (to 2025-11-25), and without state (from 2026-07-28). */
+/* The two forms of the protocol: with a handshake (up to 2025-11-25), and stateless (from
+ * 2026-07-28). */
 enum mcp_era { MCP_LEGACY, MCP_MODERN };
 
 /* JSON-RPC codes of the protocol. */
@@ -23,17 +24,17 @@ enum {
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-/* Carries a request out: now or later it answers once, with mcp_call_give() or mcp_call_fail(). */
+/* Handles a request: answers once, now or later, with mcp_call_give() or mcp_call_fail(). */
 typedef void mcp_start_fn(struct mcp_call *call);
 
 enum mcp_kind { MCP_TOOL, MCP_RESOURCE, MCP_TEMPLATE, MCP_PROMPT, MCP_KIND_END_ };
 
 /*
- * One thing that is served. @definition is its entry in the list: {"name", …} of a tool or a
- * prompt,
- * {"uri", …} of a resource, {"uriTemplate", …} of a template. A template is matched up to its first
- * "{" and from its last "}" on.
- * Owns: the definition is borrowed; it outlives the server.
+ * A tool, prompt, resource or template. @definition is its entry in the list: {"name", …} of a tool
+ * or a prompt,
+ * {"uri", …} of a resource, {"uriTemplate", …} of a template. A URI matches a template if it begins
+ * like it up to the first "{", and ends like it from the last "}" on. Owns: the definition is
+ * borrowed; it outlives the server.
  */
 struct mcp_row {
 	const json_t *definition;
@@ -43,17 +44,17 @@ struct mcp_row {
 struct mcp_rows {
 	const struct mcp_row *row;
 	size_t n;
-	bool has_list_changed; /* mcp_changed() may come */
-	mcp_start_fn *list;    /* the list is made by this instead, or NULL */
+	bool has_list_changed; /* mcp_changed() may be called */
+	mcp_start_fn *list;    /* makes the list, instead of `row`; or NULL */
 };
 
 /* Borrowed; outlives the server. */
 struct mcp_config {
-	const char *name, *title, *version, *instructions; /* title, instructions: or NULL */
+	const char *name, *title, *version, *instructions; /* title and instructions may be NULL */
 	struct mcp_rows rows[MCP_KIND_END_];
 	bool has_logging, has_subscribe;
 	mcp_start_fn *complete; /* completion/complete, or NULL */
-	unsigned list_ttl_ms;	/* how long a client may keep lists (modern) */
+	unsigned list_ttl_ms;	/* how long a client may cache lists (modern) */
 	void *arg;		/* mcp_call_arg() */
 };
 
@@ -61,11 +62,11 @@ struct mcp_config {
 struct mcp_server *mcp_server_new(const struct mcp_config *config);
 void mcp_server_free(struct mcp_server *s);
 
-/* Tell those who listen that a list, or what a resource holds, is another now. */
+/* Notify subscribers that a list or the content of a resource has changed. */
 void mcp_changed(struct mcp_server *s, enum mcp_kind kind);
 void mcp_updated(struct mcp_server *s, const char *uri);
 
-/* The revisions that are spoken, newest first: "2026-07-28", …; NULL at the end. */
+/* The supported revisions, newest first: "2026-07-28", …; NULL at the end. */
 extern const char *const mcp_versions[];
-/* Returns: its era, or -1 when it is not spoken. */
+/* Returns: the era of a revision; -1 if it is not supported. */
 int mcp_version_era(const char *version);

@@ -22,8 +22,8 @@ struct stdio {
 	struct mcp_peer *peer;
 	struct buf in, out;
 	size_t in_seen, out_at;
-	bool is_ended; /* the client sends no more */
-	bool is_gone;  /* it takes nothing either */
+	bool is_ended; /* its stdin has ended */
+	bool is_gone;  /* its stdout is closed, too */
 	bool is_no_socket;
 	int64_t until_ms;
 };
@@ -37,7 +37,7 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 {
 	struct stdio *s = arg;
 	(void)is_last;
-	/* What is said only on the way may be missed by who is slow. */
+	/* Notifications are dropped if the client is slow. */
 	bool is_answer = json_object_get(message, "id") || json_is_array(message);
 	if (s->is_gone || (!is_answer && owed_bytes(s) > MCP_STDIO_SOFT_BYTES))
 		return;
@@ -151,13 +151,13 @@ static bool is_over(struct stdio *s)
 	return clock_now_ms() >= s->until_ms;
 }
 
-/* The loop of the engine is one more descriptor to wait for. Source: libuv, uv_backend_fd(). */
+/* The engine's loop counts as one more descriptor. Source: libuv, uv_backend_fd(). */
 static void wait_for_something(struct stdio *s, uv_loop_t *loop)
 {
 	bool is_reading = !s->is_ended && may_take(s) && s->in.bytes < RPC_LINE_BYTES;
 	struct pollfd fds[] = {
 		{.fd = is_reading ? s->config.in_fd : -1, .events = POLLIN},
-		/* Without events it still says when nobody reads there any more. */
+		/* Even without events, poll() reports a closed reader. */
 		{.fd = s->config.out_fd, .events = owed_bytes(s) > 0 ? POLLOUT : 0},
 		{.fd = loop ? uv_backend_fd(loop) : -1, .events = POLLIN},
 	};

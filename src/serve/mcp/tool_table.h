@@ -1,6 +1,5 @@
-/* The rows of retort's tools, for the files that carry them out. SPDX-License-Identifier:
- * Apache-2.0
- */
+/* The table of retort's tools, for the files that implement them. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "api/row/param.h"
@@ -21,7 +20,7 @@ struct mcp_tool {
 	const char *name, *title, *description;
 	const struct param *params;
 	size_t n_params;
-	enum mcp_tier tier; /* the smallest that has it */
+	enum mcp_tier tier; /* the smallest tier that has the tool */
 	unsigned traits;
 	mcp_start_fn *start;
 };
@@ -29,10 +28,10 @@ struct mcp_tool {
 extern const struct mcp_tool mcp_tool_table[];
 extern const size_t mcp_tool_n;
 
-/* Which of the table is called; whose rows mcp_job_new() checks by. */
+/* The row of a tool. */
 const struct mcp_tool *mcp_tool_find(const char *name);
 
-/* The `start` of every row. */
+/* The `start` of each row. */
 void mcp_run_code(struct mcp_call *call);
 void mcp_run_wait(struct mcp_call *call);
 void mcp_read_output(struct mcp_call *call);
@@ -44,7 +43,7 @@ void mcp_search_tools(struct mcp_call *call);
 void mcp_check_plan(struct mcp_call *call);
 void mcp_run_plan(struct mcp_call *call);
 
-/* Resources: the list, and one of each template. */
+/* Resources: the list, and one function for each template. */
 void mcp_resource_list(struct mcp_call *call);
 void mcp_resource_file(struct mcp_call *call);
 void mcp_resource_run(struct mcp_call *call);

@@ -23,7 +23,7 @@ static const char instructions[] = INSTRUCTIONS;
 static const char instructions_tools[] = INSTRUCTIONS
 	" Code can call tools of other servers; what it prints is all you read of them.";
 
-/* What run_code says of packages where nobody knows them. */
+/* The description of packages when they are not known. */
 static const char packages_unknown[] = "numpy, pandas, matplotlib where installed";
 
 struct mcp_tools {
@@ -39,7 +39,7 @@ struct mcp_tools {
 
 /* ---- definitions ---- */
 
-/* Only what differs from what is understood without it: a client assumes the worst. */
+/* Only annotations that differ from the defaults; clients assume the worst. */
 static json_t *annotations(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s}", "title", tool->title);
@@ -55,7 +55,7 @@ static json_t *annotations(const struct mcp_tools_config *config, const struct m
 	return out;
 }
 
-/* That a number is not negative needs no words. */
+/* "minimum: 0" is left out, to save tokens. */
 static json_t *input_schema(const struct mcp_tool *tool)
 {
 	json_t *out = schema_rows(tool->params, tool->n_params), *property;
@@ -69,7 +69,7 @@ static json_t *input_schema(const struct mcp_tool *tool)
 	return out;
 }
 
-/* "text", cut to whole items. */
+/* Append a list, cut at a whole item. */
 static void add_told(
 	struct buf *out, const char *before, const char *text, const char *after, size_t max_bytes)
 {
@@ -82,7 +82,7 @@ static void add_told(
 	buf_addf(out, "%s%.*s%s%s", before, (int)shown, text, shown < bytes ? ", …" : "", after);
 }
 
-/* What this engine's boxes have, where the table says it in general. */
+/* Put this engine's packages and files into the general description. */
 static json_t *describe(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	cleanup_buf struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);

@@ -21,10 +21,11 @@ TEST(what_is_no_table_is_refused)
 		{"{\"m\": 1}", "m: no object"},
 		{"{\"m\": {\"input\": 1}}", "\"output\" is missing"},
 		{"{\"m\": {\"output\": 1}}", "\"input\" is missing"},
-		{"{\"m\": {\"input\": 1, \"output\": -1}}", "\"output\" is no number"},
-		{"{\"m\": {\"input\": \"1\", \"output\": 1}}", "\"input\" is no number"},
-		{"{\"m\": {\"input\": 1e300, \"output\": 1}}", "\"input\" is no number"},
-		{"{\"m\": {\"input\": 1, \"output\": 1, \"chached\": 1}}", "\"chached\" is none"},
+		{"{\"m\": {\"input\": 1, \"output\": -1}}", "\"output\" is not a number"},
+		{"{\"m\": {\"input\": \"1\", \"output\": 1}}", "\"input\" is not a number"},
+		{"{\"m\": {\"input\": 1e300, \"output\": 1}}", "\"input\" is not a number"},
+		{"{\"m\": {\"input\": 1, \"output\": 1, \"chached\": 1}}",
+			"\"chached\" is not a known member"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct err err = {0};

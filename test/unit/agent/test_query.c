@@ -187,8 +187,8 @@ TEST(a_schema_is_said_and_checked)
 			3 + i);
 	CHECK_STR(error(&b, 2, "name"), "ToolError");
 	CHECK_HAS(error(&b, 2, "message"), "does not fit the schema");
-	CHECK_HAS(error(&b, 3, "message"), "no JSON");
-	CHECK_HAS(error(&b, 4, "message"), "no JSON");
+	CHECK_HAS(error(&b, 3, "message"), "not JSON");
+	CHECK_HAS(error(&b, 4, "message"), "not JSON");
 	CHECK_INT(json_integer_value(json_object_get(b.answers[5], "value")), 7);
 	CHECK_INT(report(&b, "failed"), 3);
 	bench_close(&b);
@@ -205,7 +205,7 @@ TEST(arguments_are_checked)
 		ask(&b, i, wrong[i]);
 		CHECK_STR(error(&b, i, "name"), "ToolArgumentError");
 	}
-	CHECK_HAS(error(&b, 4, "message"), "model: no such parameter");
+	CHECK_HAS(error(&b, 4, "message"), "model: unknown parameter");
 	CHECK_INT(report(&b, "count"), 0);
 	CHECK_INT(report(&b, "refused"), ARRAY_LEN(wrong));
 	CHECK_STR(b.events, "");

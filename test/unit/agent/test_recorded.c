@@ -119,7 +119,7 @@ TEST(what_is_no_recording_is_refused)
 		const char *text, *message;
 	} rows[] = {
 		{"{}", "line 1 of the recording has neither"},
-		{"\n[]", "line 2 of the recording is no JSON object"},
+		{"\n[]", "line 2 of the recording is not a JSON object"},
 		{"{\"reply\": {}, \"failure\": {\"class\": \"rate\"}}", "both"},
 		{"{\"reply\": {\"txt\": \"a\"}}", "'reply' is wrong"},
 		{"{\"reply\": {\"stop\": \"x\"}}", "'reply' is wrong"},
@@ -130,8 +130,8 @@ TEST(what_is_no_recording_is_refused)
 		{"{\"expect\": \"a\", \"reply\": {}}", "'expect' is wrong"},
 		{"{\"expect\": [1], \"reply\": {}}", "'expect' is wrong"},
 		{"{\"other\": 1, \"reply\": {}}", "'other' is wrong"},
-		{"{\"reply\": {}", "no JSON object"},
-		{"{\"reply\": {}, \"reply\": {}}", "no JSON object"},
+		{"{\"reply\": {}", "not a JSON object"},
+		{"{\"reply\": {}, \"reply\": {}}", "not a JSON object"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct recording rec;

@@ -235,8 +235,8 @@ static const struct {
 		"event: error\ndata: {\"error\":{\"code\":400,\"message\":\"the request exceeds the "
 		"available context size\",\"type\":\"exceed_context_size_error\",\"n_ctx\":4096}}\n\n",
 		FAILURE_CONTEXT, "exceeds"},
-	{&wire_chat, "data: {\"choices\":\n\n", FAILURE_STREAM, "no JSON"},
-	{&wire_chat, "data: 7\n\n", FAILURE_STREAM, "no JSON"},
+	{&wire_chat, "data: {\"choices\":\n\n", FAILURE_STREAM, "not a JSON object"},
+	{&wire_chat, "data: 7\n\n", FAILURE_STREAM, "not a JSON object"},
 	{&wire_chat, "<html>504</html>", FAILURE_STREAM, "middle"},
 	{&wire_chat, "", FAILURE_STREAM, "middle"},
 	{&wire_responses,
@@ -252,7 +252,7 @@ static const struct {
 		FAILURE_OVERLOADED, "Overloaded"},
 	{&wire_ollama, "{\"message\":{\"content\":\"a\"}}\n{\"error\":\"it broke\"}\n",
 		FAILURE_SERVER, "it broke"},
-	{&wire_ollama, "{\"message\":{\"content\":\"a\"}", FAILURE_STREAM, "no JSON"},
+	{&wire_ollama, "{\"message\":{\"content\":\"a\"}", FAILURE_STREAM, "not a JSON object"},
 	{&wire_ollama, "{\"message\":{\"content\":\"a\"}}\n", FAILURE_STREAM, "middle"},
 };
 

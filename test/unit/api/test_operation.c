@@ -91,7 +91,7 @@ TEST(wrong_parameters_are_named)
 		const char *method, *params, *message, *hint;
 	} rows[] = {
 		{"session.get", "{}", "session: missing", "id of the session"},
-		{"session.get", "[1]", "parameters are no object", "by name"},
+		{"session.get", "[1]", "the parameters are not an object", "by name"},
 		{"session.get", "{\"session\": null}", "session: missing", "id"},
 		{"session.get", "{\"sesion\": \"a\"}", "sesion: unknown parameter",
 			"did you mean session?"},
@@ -111,7 +111,7 @@ TEST(wrong_parameters_are_named)
 			"memory_bytes"},
 		{"session.create", "{\"limits\": 5}", "limits: not of", "give an object"},
 		{"session.create", "{\"volumes\": [{\"src\": \"x\", \"dst\": \"y\"}]}",
-			"volumes[0]: src: \"x\" is no absolute path", "begin it with /"},
+			"volumes[0]: src: \"x\" is not an absolute path", "begin it with /"},
 		{"session.create", "{\"volumes\": [{\"src\": \"/x\"}]}", "volumes[0]: dst: missing",
 			"where the box"},
 		{"session.create",

@@ -41,8 +41,8 @@ TEST(headers_repeat_what_the_body_says)
 		.version = "2026-07-28", .method = "tools/call", .name = "=?base64?cnVuw6k=?="};
 	struct mcp_head bad[6];
 	static const char *const has[] = {"MCP-Protocol-Version is missing",
-		"MCP-Protocol-Version is not", "Mcp-Method is missing", "Mcp-Method is not",
-		"Mcp-Name is missing", "Mcp-Name is not"};
+		"MCP-Protocol-Version differs", "Mcp-Method is missing", "Mcp-Method differs",
+		"Mcp-Name is missing", "Mcp-Name differs"};
 	json_t *body = json_loads(CALL, 0, NULL);
 	struct err err;
 	CHECK_INT(mcp_head_check(&good, body, &err), 0);

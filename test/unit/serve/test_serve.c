@@ -352,7 +352,7 @@ TEST(places_that_do_not_do)
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	fd_close(&fd);
 	CHECK(socket_open(&s, &b.loop, path, &b.context, &err) < 0);
-	CHECK_HAS(err.msg, "no socket");
+	CHECK_HAS(err.msg, "not a socket");
 	CHECK_INT(unlink(path), 0);
 }
 
