@@ -103,12 +103,9 @@ int agent_past_list(bool is_json, struct err *err)
 	int r = find_dir(&p, err);
 	if (r < 0)
 		return r;
-	json_t *rows = agent_store_list(p.dir, "");
-	json_t *all = rows ? json_pack("{s:O}", "agents", rows) : NULL;
-	int status = !all ? 1 : is_json ? view_json(all) : print_rows(stdout, rows) < 0;
-	json_decref(all);
-	json_decref(rows);
-	return status;
+	cleanup_json json_t *rows = agent_store_list(p.dir, "");
+	cleanup_json json_t *all = rows ? json_pack("{s:O}", "agents", rows) : NULL;
+	return !all ? 1 : is_json ? view_json(all) : print_rows(stdout, rows) < 0;
 }
 
 /* ---- one of them ---- */
@@ -120,11 +117,10 @@ static int look_at(struct agent_past *p, struct err *err)
 	int r = agent_store_open(&kept, p->dir, p->id, err);
 	if (r < 0)
 		return r;
-	json_t *agent = agent_store_read(&kept, err);
+	cleanup_json json_t *agent = agent_store_read(&kept, err);
 	p->has_model = json_get_text(agent, "model")[0] != '\0';
 	agent_store_close(&kept);
 	r = agent ? 0 : -err_errno(err->code);
-	json_decref(agent);
 	return r;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/client.h"
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "cli/xdg.h"
 
 #include <errno.h>
@@ -186,10 +187,8 @@ static int take_message(const struct call *call, const json_t *message, struct e
 
 static int cancel(struct client *c, json_int_t id, struct err *err)
 {
-	json_t *params = json_pack("{s:I}", "id", id);
-	int r = send_request(c, "$/cancel", params, err);
-	json_decref(params);
-	return r;
+	cleanup_json json_t *params = json_pack("{s:I}", "id", id);
+	return send_request(c, "$/cancel", params, err);
 }
 
 /* A second SIGINT stops waiting, except for a step, which is killed by it. */

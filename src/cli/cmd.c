@@ -132,7 +132,7 @@ static json_t *json_text(const char *text)
 static void print_json(const struct err *err, const char *msg)
 {
 	json_t *inner = json_object();
-	json_t *root = json_pack("{s:o}", "error", inner);
+	cleanup_json json_t *root = json_pack("{s:o}", "error", inner);
 	json_put_text(inner, "code", err_word(err->code));
 	json_put_new(inner, "message", json_text(msg));
 	if (err->hint[0])
@@ -140,7 +140,6 @@ static void print_json(const struct err *err, const char *msg)
 	(void)json_dumpf(root, stdout, JSON_COMPACT);
 	fputc('\n', stdout);
 	(void)fflush(stdout);
-	json_decref(root);
 }
 
 int cli_fail(const struct err *failed, bool json)

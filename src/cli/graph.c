@@ -2,6 +2,7 @@
 #include "cli/graph.h"
 
 #include "base/alloc.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -34,7 +35,7 @@ struct graph {
 
 static int link_parents(struct graph *g)
 {
-	json_t *places = json_object();
+	cleanup_json json_t *places = json_object();
 	int r = places ? 0 : -ENOMEM;
 	for (int i = g->n_nodes - 1; r == 0 && i >= 0; i--)
 		r = json_object_set_new_nocheck(places, g->nodes[i].id, json_integer(i)) < 0
@@ -47,7 +48,6 @@ static int link_parents(struct graph *g)
 		if (g->parents[i] != NONE)
 			g->n_children[g->parents[i]]++;
 	}
-	json_decref(places);
 	return r;
 }
 

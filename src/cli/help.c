@@ -3,6 +3,7 @@
 
 #include "api/operation/schema.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -236,9 +237,8 @@ static bool is_choice(const char *choices, const char *word)
 
 static int print_api(void)
 {
-	json_t *all = schema_operations();
+	cleanup_json json_t *all = schema_operations();
 	int r = json_dumpf(all, stdout, JSON_INDENT(1));
-	json_decref(all);
 	return r < 0 || puts("") < 0;
 }
 

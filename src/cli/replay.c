@@ -1,5 +1,6 @@
 /* `retort replay`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "cli/config.h"
@@ -108,11 +109,10 @@ static int replay(const struct buf *record, json_t **result, struct err *err)
 static bool is_plan(const struct buf *record)
 {
 	const char *end = memchr(buf_str(record), '\n', record->bytes);
-	json_t *line = end ? json_loadb(record->data, (size_t)(end - record->data), 0, NULL) : NULL;
+	cleanup_json json_t *line =
+		end ? json_loadb(record->data, (size_t)(end - record->data), 0, NULL) : NULL;
 	const char *event = json_string_value(json_object_get(line, "event"));
-	bool is = event && strcmp(event, "begin") == 0 && json_object_get(line, "plan");
-	json_decref(line);
-	return is;
+	return event && strcmp(event, "begin") == 0 && json_object_get(line, "plan");
 }
 
 static int print_out(void *arg, const char *text, size_t bytes)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
+#include "base/json.h"
+
 #include <jansson.h>
 
 const char version_text[] = RETORT_VERSION;
@@ -33,10 +35,9 @@ static int version_run(int argc, char **argv)
 		printf("retort %s\n", version_text);
 		return 0;
 	}
-	json_t *root = json_pack("{s:s}", "version", version_text);
+	cleanup_json json_t *root = json_pack("{s:s}", "version", version_text);
 	(void)json_dumpf(root, stdout, JSON_COMPACT);
 	printf("\n");
-	json_decref(root);
 	return 0;
 }
 

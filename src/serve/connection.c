@@ -172,7 +172,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 static void cancel(struct connection *c, const struct rpc_request *r)
 {
 	const json_t *id = json_object_get(r->params, "id");
-	json_t *result = json_object();
+	cleanup_json json_t *result = json_object();
 	struct request *q = c->requests;
 	while (q && !(q->id && q->call && json_equal(q->id, id)))
 		q = q->next;
@@ -180,7 +180,6 @@ static void cancel(struct connection *c, const struct rpc_request *r)
 		operation_cancel(q->call);
 	if (r->id)
 		(void)rpc_put_result(&c->out, r->id, result);
-	json_decref(result);
 }
 
 static void start(struct connection *c, const struct rpc_request *r)

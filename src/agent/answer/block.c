@@ -4,6 +4,7 @@
 #include "agent/answer/extract.h"
 #include "base/ascii.h"
 #include "base/attr.h"
+#include "base/json.h"
 #include "base/json_parts.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ int block_read(struct block_call *out, const char *name, const char *arguments, 
 	const char *runtime = NULL;
 	if (!find_tool(name, strlen(name), &runtime))
 		return 0;
-	json_t *json = json_parts(arguments, bytes) > PARTS_MAX
+	cleanup_json json_t *json = json_parts(arguments, bytes) > PARTS_MAX
 		? NULL
 		: json_loadb(arguments, bytes, JSON_DECODE_ANY, NULL);
 	int r = 0;
@@ -93,7 +94,6 @@ int block_read(struct block_call *out, const char *name, const char *arguments, 
 		r = whole ? take(out, whole, runtime) : 0;
 		json_decref(whole);
 	}
-	json_decref(json);
 	return r;
 }
 

@@ -76,10 +76,8 @@ void criterion_done(struct criterion *c)
  * written in UTF-8, which both read alike. */
 static char *literal(const char *text)
 {
-	json_t *string = json_string(text);
-	char *out = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-	json_decref(string);
-	return out;
+	cleanup_json json_t *string = json_string(text);
+	return string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
 }
 
 /* Functions are reached through their module, because the session may have redefined the names. */

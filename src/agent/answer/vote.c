@@ -54,10 +54,8 @@ static char *canonical(const json_t *v)
 {
 	static const size_t flags =
 		JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(DBL_DIG);
-	json_t *same = plain(v, 0);
-	char *out = same ? json_dumps(same, flags) : NULL;
-	json_decref(same);
-	return out;
+	cleanup_json json_t *same = plain(v, 0);
+	return same ? json_dumps(same, flags) : NULL;
 }
 
 static char *words(const char *text)
@@ -79,12 +77,10 @@ static char *words(const char *text)
 char *vote_text(const char *text)
 {
 	size_t bytes = strlen(text);
-	json_t *json = json_parts(text, bytes) > PARTS_MAX
+	cleanup_json json_t *json = json_parts(text, bytes) > PARTS_MAX
 		? NULL
 		: json_loadb(text, bytes, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-	char *out = json ? canonical(json) : words(text);
-	json_decref(json);
-	return out;
+	return json ? canonical(json) : words(text);
 }
 
 /* A program may print NUL, so another character replaces it. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/input.h"
 
+#include "base/json.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -76,10 +78,8 @@ const char *inputs_runtime(const char *runtime)
 /* A string literal that is valid in both languages. Owns: the caller frees. */
 static char *quote(const char *text)
 {
-	json_t *json = json_string(text);
-	char *quoted = json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
-	json_decref(json);
-	return quoted;
+	cleanup_json json_t *json = json_string(text);
+	return json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
 }
 
 static void python_make(const struct input *in, const char *path, struct buf *out)

@@ -128,8 +128,8 @@ void loop_checked(struct loop *l, const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
 	bool is_good = status && strcmp(status, "ok") == 0;
-	json_t *seen = is_good ? NULL : l->config.hooks.observe(l->config.hooks.arg, record);
+	cleanup_json json_t *seen =
+		is_good ? NULL : l->config.hooks.observe(l->config.hooks.arg, record);
 	const char *text = json_string_value(json_object_get(seen, "text"));
 	conclude(l, is_good, text ? text : "");
-	json_decref(seen);
 }

@@ -237,14 +237,13 @@ static bool is_bad_answer(struct loop *l, const struct candidate *c)
 	const json_t *bundle = bundle_of(c);
 	char *words = answer_words(bundle);
 	const char *text = bundle && words ? words : bundle ? "" : c->answer;
-	json_t *misses = l->config.is_grounded && !grounding_is_full(l->grounding)
+	cleanup_json json_t *misses = l->config.is_grounded && !grounding_is_full(l->grounding)
 		? answer_misses(l->grounding, text, bundle ? buf_str(&c->code) : NULL)
 		: NULL;
 	bool is_bad = json_array_size(misses) > 0 ||
 		(l->check.kind == CRITERION_SCHEMA &&
 			criterion_fit(&l->check, text, json_object_get(bundle, "application/json"),
 				&err) < 0);
-	json_decref(misses);
 	free(words);
 	return is_bad;
 }

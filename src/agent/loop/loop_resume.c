@@ -10,10 +10,9 @@
 void loop_save(struct loop *l)
 {
 	loop_note_time(l);
-	json_t *state = l->config.hooks.save ? loop_state(l) : NULL;
+	cleanup_json json_t *state = l->config.hooks.save ? loop_state(l) : NULL;
 	if (state)
 		l->config.hooks.save(l->config.hooks.arg, state);
-	json_decref(state);
 }
 
 /* Use counts on, except for a limit that the caller sets again, and for the one that was reached:
@@ -96,12 +95,11 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 
 void loop_continue(struct loop *l)
 {
-	json_t *record = take_ptr(l->record);
+	cleanup_json json_t *record = take_ptr(l->record);
 	if (record)
 		loop_ran(l, 0, record, NULL);
 	else if (l->state == LOOP_CHECKING)
 		loop_check(l);
 	else
 		loop_ask(l);
-	json_decref(record);
 }

@@ -234,7 +234,7 @@ static void take_step(struct loop *l, const struct candidate *c)
 {
 	const struct loop_code code = {
 		.runtime = c->found.runtime, .code = buf_str(&c->code), .bytes = c->code.bytes};
-	json_t *record = told_record(c);
+	cleanup_json json_t *record = told_record(c);
 	free(l->code);
 	l->code = strndup(code.code, code.bytes);
 	l->number = c->number;
@@ -248,7 +248,6 @@ static void take_step(struct loop *l, const struct candidate *c)
 		if (l->state != LOOP_OVER)
 			loop_stepped(l, record);
 	}
-	json_decref(record);
 }
 
 static void take(struct loop *l, const struct round *r, const struct candidate *c)

@@ -93,7 +93,7 @@ static void note_state(struct loop *l, const json_t *record)
 /* Tell the model the result, a hint, and what is left of the budget. */
 static void observe(struct loop *l, const json_t *record)
 {
-	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
+	cleanup_json json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
 	const struct hint_about about = {.reader = HINT_AGENT, .was_lost = l->was_lost};
 	const char *text = json_get_text(seen, "text");
 	cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
@@ -112,7 +112,6 @@ static void observe(struct loop *l, const json_t *record)
 		json_pack("{s:s, s:I, s:o, s:I}", "event", "observation", "number",
 			(json_int_t)l->number, "text", shown ? shown : json_string(""), "images",
 			(json_int_t)json_array_size(l->images)));
-	json_decref(seen);
 }
 
 void loop_stepped(struct loop *l, const json_t *record)

@@ -2,6 +2,7 @@
 #include "agent/wire/format.h"
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <stdint.h>
@@ -11,10 +12,8 @@ enum { TEXT_BYTES_MAX = 64 << 20 };
 
 char *format_body(const struct wire_format *format, const struct wire_request *q)
 {
-	json_t *root = format->build(q);
-	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-	json_decref(root);
-	return text;
+	cleanup_json json_t *root = format->build(q);
+	return root ? json_dumps(root, JSON_COMPACT) : NULL;
 }
 
 static json_t *text_json(const char *text, size_t bytes)

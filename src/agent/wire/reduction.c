@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reduction.h"
 
+#include "base/json.h"
 #include "base/json_parts.h"
 
 #include <errno.h>
@@ -73,12 +74,10 @@ static int take_json(struct reduction *r, const char *name, const char *data, si
 	}
 	if (json_parts(data, bytes) > EVENT_PARTS_MAX)
 		return fail(r, FAILURE_STREAM, "an event with too many parts");
-	json_t *event = load(data, bytes);
-	int n = json_is_object(event)
+	cleanup_json json_t *event = load(data, bytes);
+	return json_is_object(event)
 		? r->format->event(r, name, event)
 		: fail(r, FAILURE_STREAM, "an event that is not a JSON object");
-	json_decref(event);
-	return n;
 }
 
 static int on_event(void *arg, const struct sse_event *event)
@@ -251,10 +250,8 @@ int reduction_complete(struct reduction *r, int part, const json_t *json)
 	size_t had = r->reply.texts[part].bytes, bytes = json_string_length(json);
 	if (!text || bytes <= had || memcmp(text, buf_str(&r->reply.texts[part]), had) != 0)
 		return 0;
-	json_t *rest = json_stringn(text + had, bytes - had);
-	int n = reduction_append(r, part, rest);
-	json_decref(rest);
-	return n;
+	cleanup_json json_t *rest = json_stringn(text + had, bytes - had);
+	return reduction_append(r, part, rest);
 }
 
 int reduction_refuse(struct reduction *r, const json_t *error)

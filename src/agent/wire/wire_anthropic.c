@@ -59,7 +59,7 @@ static json_t *write_block(const struct part *p)
 
 static void write_message(json_t *out, const struct message *m)
 {
-	json_t *content = json_array();
+	cleanup_json json_t *content = json_array();
 	/* Results of tools come first. */
 	for (int is_result = 1; is_result >= 0; is_result--)
 		for (size_t i = 0; i < m->n_parts; i++) {
@@ -74,7 +74,6 @@ static void write_message(json_t *out, const struct message *m)
 			json_pack("{s:s, s:O}", "role",
 				m->role == ROLE_ASSISTANT ? "assistant" : "user", "content",
 				content));
-	json_decref(content);
 }
 
 static json_t *write_tools(const struct wire_request *q)

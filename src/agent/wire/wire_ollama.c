@@ -1,6 +1,8 @@
 /* Ollama's own interface. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reduction.h"
 
+#include "base/json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 
 static void write_calls(json_t *one, const struct message *m)
 {
-	json_t *calls = json_array();
+	cleanup_json json_t *calls = json_array();
 	for (size_t i = 0; i < m->n_parts; i++) {
 		const struct part *p = &m->parts[i];
 		if (p->kind == PART_TOOL_CALL)
@@ -19,18 +21,16 @@ static void write_calls(json_t *one, const struct message *m)
 	}
 	if (json_array_size(calls) > 0)
 		json_object_set(one, "tool_calls", calls);
-	json_decref(calls);
 }
 
 static void write_images(json_t *one, const struct message *m)
 {
-	json_t *images = json_array();
+	cleanup_json json_t *images = json_array();
 	for (size_t i = 0; i < m->n_parts; i++)
 		if (m->parts[i].kind == PART_IMAGE)
 			json_array_append_new(images, format_text(m->parts[i].text));
 	if (json_array_size(images) > 0)
 		json_object_set(one, "images", images);
-	json_decref(images);
 }
 
 static void write_message(json_t *out, const struct message *m)
@@ -115,9 +115,8 @@ static int read_call(struct reduction *r, const json_t *call)
 		return -1;
 	}
 	char *text = json_is_object(arguments) ? json_dumps(arguments, JSON_COMPACT) : NULL;
-	json_t *whole = json_string(text ? text : "{}");
+	cleanup_json json_t *whole = json_string(text ? text : "{}");
 	int n = reduction_append(r, part, json_is_string(arguments) ? arguments : whole);
-	json_decref(whole);
 	free(text);
 	return n;
 }

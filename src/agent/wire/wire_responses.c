@@ -44,8 +44,8 @@ static json_t *write_item(const struct part *p)
 
 static void write_message(json_t *out, const struct message *m)
 {
-	json_t *content = write_content(m);
-	json_t *calls = json_array();
+	cleanup_json json_t *content = write_content(m);
+	cleanup_json json_t *calls = json_array();
 	for (size_t i = 0; i < m->n_parts; i++) {
 		json_t *item = write_item(&m->parts[i]);
 		/* Order: reasoning, then the text that it led to, then calls. */
@@ -60,8 +60,6 @@ static void write_message(json_t *out, const struct message *m)
 				m->role == ROLE_ASSISTANT ? "assistant" : "user", "content",
 				content));
 	json_array_extend(out, calls);
-	json_decref(calls);
-	json_decref(content);
 }
 
 static json_t *write_tools(const struct wire_request *q)
@@ -186,12 +184,11 @@ static json_t *join_texts(const json_t *item)
 
 static int complete_message(struct reduction *r, const json_t *data, const json_t *item)
 {
-	json_t *text = join_texts(item);
+	cleanup_json json_t *text = join_texts(item);
 	int part = json_string_length(text) > 0 ? reduction_part(r, PART_TEXT, item_key(data)) : 0;
 	int n = part < 0 ? -1 : 0;
 	if (json_string_length(text) > 0 && part >= 0)
 		n = reduction_complete(r, part, text);
-	json_decref(text);
 	return n;
 }
 

@@ -172,9 +172,8 @@ static const char *end_of(const json_t *state)
 static json_t *head_of(struct agent_call *a)
 {
 	struct err err;
-	json_t *session = registry_get(a->call->context->registry, a->session, &err);
+	cleanup_json json_t *session = registry_get(a->call->context->registry, a->session, &err);
 	json_t *head = json_string(json_get_text(session, "head"));
-	json_decref(session);
 	return head;
 }
 
@@ -218,7 +217,7 @@ static void find_record(struct agent_call *a, const json_t *session)
 	const json_t *text = json_object_get(step, "record");
 	bool is_ours = strcmp(json_get_text(step, "parent"), before) == 0 &&
 		strcmp(json_get_text(step, "code"), json_get_text(loop, "code")) == 0;
-	json_t *record = is_ours && json_is_string(text)
+	cleanup_json json_t *record = is_ours && json_is_string(text)
 		? json_loadb(
 			  json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, NULL)
 		: NULL;
@@ -228,7 +227,6 @@ static void find_record(struct agent_call *a, const json_t *session)
 			record, "state", json_pack("{s:s, s:n}", "outcome", "committed", "reason"));
 		a->record = json_incref(record);
 	}
-	json_decref(record);
 	json_decref(step);
 }
 

@@ -174,10 +174,9 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 		json_safe_text(msg, ERR_MSG_BYTES));
 	if (error && err->hint[0])
 		json_put_new(error, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
-	json_t *all = json_pack("{s:o}", "error", error);
+	cleanup_json json_t *all = json_pack("{s:o}", "error", error);
 	char *text = all ? json_text(all, JSON_COMPACT) : NULL;
 	http_answer_text(x, status, "application/json", text, text ? strlen(text) : 0);
-	json_decref(all);
 }
 
 /* ---- in parts ---- */

@@ -2,6 +2,7 @@
 #include "serve/http/health.h"
 
 #include "api/operation/metrics.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,12 +13,12 @@ void health_start(void *arg, struct http_exchange *x)
 	const struct health *h = arg;
 	bool is_well = h->is_well(h->arg);
 	const char *status = is_well ? "ok" : "warden_gone";
-	json_t *about = json_pack("{s:s, s:s}", "status", status, "version", h->version);
+	cleanup_json json_t *about =
+		json_pack("{s:s, s:s}", "status", status, "version", h->version);
 	char *text = about ? json_dumps(about, JSON_COMPACT) : NULL;
 	const char *body = text ? text : "{}";
 	http_answer(x, is_well ? 200 : 503, "application/json", body, strlen(body));
 	free(text);
-	json_decref(about);
 }
 
 void metrics_start(void *arg, struct http_exchange *x)

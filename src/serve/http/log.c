@@ -59,7 +59,7 @@ static void set_text(json_t *object, const char *name, const char *text)
 static void put_json(struct buf *out, const struct http_log_line *line)
 {
 	cleanup_buf struct buf when = BUF_INIT(64);
-	json_t *object = json_object();
+	cleanup_json json_t *object = json_object();
 	put_time(&when);
 	set_text(object, "time", buf_str(&when));
 	set_text(object, "principal", line->caller);
@@ -74,7 +74,6 @@ static void put_json(struct buf *out, const struct http_log_line *line)
 	if (text)
 		buf_addf(out, "%s\n", text);
 	free(text);
-	json_decref(object);
 }
 
 void http_log_write(struct http_log *log, const struct http_log_line *line)

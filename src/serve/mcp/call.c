@@ -293,7 +293,7 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 	const char *key;
 	json_t *request;
 	char id[ID_TEXT_BYTES];
-	json_t *messages = json_array();
+	cleanup_json json_t *messages = json_array();
 	json_decref(call->asked);
 	call->asked = json_object();
 	if (!call->answers)
@@ -311,7 +311,6 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 	struct mcp_out out = call->out;
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		mcp_out_send(&out, json_incref(json_array_get(messages, i)), false);
-	json_decref(messages);
 }
 
 void mcp_call_ask(struct mcp_call *call, json_t *requests, json_t *state)

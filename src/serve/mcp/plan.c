@@ -198,7 +198,7 @@ static void on_checked(struct mcp_job *job, const json_t *report, const struct e
 		on_report(job, report, err);
 		return;
 	}
-	json_t *names = asked_tools(report);
+	cleanup_json json_t *names = asked_tools(report);
 	bool is_answered = json_object_get(mcp_call_answers(job->call), approve_key) != NULL;
 	if (json_array_size(names) == 0 || is_approved(job, names))
 		run(job, json_incref(names));
@@ -208,7 +208,6 @@ static void on_checked(struct mcp_job *job, const json_t *report, const struct e
 		ask(job, report, json_incref(names));
 	else
 		refuse(job, report, "a person has to allow it, and this client cannot ask one");
-	json_decref(names);
 }
 
 void mcp_run_plan(struct mcp_call *call)
