@@ -461,6 +461,8 @@ class Hosts(ErrorCase):
 
     def test_missing_parts(self):
         """An installation without its parts says which one and what to do."""
+        if os.path.basename(os.path.dirname(harness.RETORT)) != "bin":
+            self.skipTest("not an installed copy")  # what is above it is no installation: /tmp copied into itself has no end
         copy = shutil.copytree(os.path.dirname(os.path.dirname(harness.RETORT)), self.path("copy"), symlinks=True)
         binary = os.path.join(copy, "bin", "retort")
         for part in ("retort-warden", "retort-init"):
