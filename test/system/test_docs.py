@@ -225,6 +225,10 @@ class Documents(harness.Case):
         for top in ("src", "drivers"):
             for where, _, files in os.walk(os.path.join(SOURCE, top)):
                 source += "\n".join(read(os.path.join(where, f)) for f in files if f.endswith((".c", ".h", ".py")))
+        for page in documents():
+            named = re.findall(r"`((?:src|drivers|test|dev|demo)/[\w./-]+)`", read(os.path.join(SOURCE, page)))
+            missing = [p for p in named if not re.search("NAME|FAMILY", p) and not os.path.exists(os.path.join(SOURCE, p))]
+            self.assertEqual(missing, [], f"{page} names files that do not exist")
         pages = ["ARCHITECTURE.md", *(d for d in documents() if d.startswith("docs/inside/"))]
         n_functions = 0
         for page in pages:
