@@ -13,19 +13,19 @@ static inline bool ascii_is_letter(int c)
 	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* Of an identifier, behind its first character: a letter, a digit, "_". */
+/* A character of an identifier after the first: a letter, a digit, "_". */
 static inline bool ascii_is_name(int c)
 {
 	return ascii_is_letter(c) || ascii_is_digit(c) || c == '_';
 }
 
-/* Does not move to another line: a space, a tab. */
+/* White space within a line: a space, a tab. */
 static inline bool ascii_is_blank(int c)
 {
 	return c == ' ' || c == '\t';
 }
 
-/* A blank or the end of a line: also "\n", "\v", "\f", "\r". */
+/* Any white space: a blank, "\n", "\v", "\f", "\r". */
 static inline bool ascii_is_space(int c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

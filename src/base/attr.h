@@ -15,7 +15,7 @@
 
 #define cleanup(fn) __attribute__((cleanup(fn)))
 
-/* Hand over what an owning pointer holds: the cleanup attribute then frees nothing. */
+/* Take the object out of an owning pointer: the cleanup attribute then frees nothing. */
 #define take_ptr(p)                                                                                \
 	({                                                                                         \
 		typeof(p) taken_ = (p);                                                            \

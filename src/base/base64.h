@@ -6,11 +6,11 @@
 
 #include <stddef.h>
 
-/* How long the text is, without a NUL. */
+/* The length of the encoded text, without a NUL. */
 size_t base64_bytes(size_t bytes);
 
-/* Write base64_bytes(@bytes) bytes to @out, and no NUL. The library's is made for secrets: it
- * takes five times as long. */
+/* Write base64_bytes(@bytes) bytes to @out, and no NUL. Not libsodium's function, which is made
+ * for secrets and takes five times as long. */
 void base64_encode(char *out, const void *data, size_t bytes);
 
 /*

@@ -1,4 +1,4 @@
-/* Growable bytes that cannot be made without a maximum. SPDX-License-Identifier: Apache-2.0 */
+/* A growable buffer; every buffer has a maximum size. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/attr.h"
@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * A buffer remembers its first error: write on, and ask buf_error() once at the end. What is
- * written after an error is dropped, so that a buffer never holds a text with a gap.
+ * A buffer remembers its first error: keep writing, and ask buf_error() once at the end. Writes
+ * after an error are ignored, so that a buffer never holds a text with a gap.
  *
  * Invariant: `data` is NUL-terminated behind `bytes` whenever it is not NULL, so a buffer without
  * NUL inside is also a C string; use buf_str() when it may be empty.
@@ -25,8 +25,8 @@ struct buf {
 void buf_done(struct buf *b);
 #define cleanup_buf cleanup(buf_done)
 
-/* Returns: 0 when all that was written is there; else the first error: -E2BIG over the maximum,
- * -ENOMEM, or that of buf_fail(). */
+/* Returns: 0 when everything was written; otherwise the first error: -E2BIG over the maximum,
+ * -ENOMEM, or the error given to buf_fail(). */
 static inline int buf_error(const struct buf *b)
 {
 	return b->error;
@@ -43,23 +43,23 @@ int buf_append(struct buf *b, const void *data, size_t bytes);
 int buf_add(struct buf *b, const char *text);
 int buf_addf(struct buf *b, const char *fmt, ...) attr_printf(2, 3);
 
-/* As buf_append(), but a failure is not remembered: for what may be left out, or come later.
- * Returns: 0, -E2BIG, -ENOMEM; or the error there was before. */
+/* As buf_append(), but a failure is not remembered: for data that may be left out or retried.
+ * Returns: 0, -E2BIG, -ENOMEM; or the error remembered before. */
 int buf_try(struct buf *b, const void *data, size_t bytes);
 
 /*
- * Make room for @bytes more and return where they go; follow with buf_grown(). A failure is not
- * remembered: a reader may ask for less, or wait until something is consumed.
+ * Make room for @bytes more and return where to write them; call buf_grown() afterwards. A
+ * failure is not remembered: a reader may ask for less, or wait until something is consumed.
  * Returns: NULL over the maximum, without memory, or after an error.
  */
 char *buf_reserve(struct buf *b, size_t bytes);
 void buf_grown(struct buf *b, size_t bytes);
 
-/* Drop @bytes from the front (at most what there is). */
+/* Drop @bytes from the front, or all when there are fewer. */
 void buf_consume(struct buf *b, size_t bytes);
 
-/* Drop what stands behind the first @bytes (nothing when there are fewer), and forget the error:
- * for a writer that takes back what did not fit. */
+/* Keep only the first @bytes, and forget the error: for a writer that takes back a part that did
+ * not fit. */
 void buf_cut(struct buf *b, size_t bytes);
 
 /* Drop all, keep the room, forget the error. */

@@ -1,4 +1,4 @@
-/* How time passes, whatever the time of day is. SPDX-License-Identifier: Apache-2.0 */
+/* The monotonic clock. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdint.h>

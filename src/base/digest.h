@@ -1,4 +1,4 @@
-/* SHA-256, and the names that it gives. SPDX-License-Identifier: Apache-2.0 */
+/* SHA-256, raw and as text. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stddef.h>
@@ -10,17 +10,17 @@ struct digest_part {
 	size_t bytes;
 };
 
-/* @raw: of @bytes of @data, which may be NULL when there are none. */
+/* The digest of @bytes of @data; @data may be NULL when @bytes is 0. */
 void digest_raw(unsigned char raw[DIGEST_RAW_BYTES], const void *data, size_t bytes);
 
-/* The same as lower-case hexadecimal. */
+/* The digest as lower-case hexadecimal. */
 void digest_text(char out[DIGEST_BYTES], const void *data, size_t bytes);
 
-/* Of @n parts that each stand behind their length (8 bytes, big-endian), so that no two lists of
- * parts have the same. */
+/* The digest of @n parts, each preceded by its length (8 bytes, big-endian), so that different
+ * lists of parts never hash the same bytes. */
 void digest_parts(char out[DIGEST_BYTES], const struct digest_part *parts, size_t n);
 
-/* Lower-case hexadecimal, and back from either case. Returns: 0; -EINVAL for anything but 64
- * digits. */
+/* Convert to lower-case hexadecimal, and back from either case. Returns: 0; -EINVAL for anything
+ * but 64 digits. */
 void digest_write(char out[DIGEST_BYTES], const unsigned char raw[DIGEST_RAW_BYTES]);
 int digest_read(unsigned char raw[DIGEST_RAW_BYTES], const char *text);

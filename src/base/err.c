@@ -30,7 +30,7 @@ static int err_result(const struct err *err)
 
 static int set(struct err *err, struct err made, const char *fmt, va_list ap)
 {
-	char msg[ERR_MSG_BYTES]; /* the arguments may be texts of @err itself */
+	char msg[ERR_MSG_BYTES]; /* the arguments may point into @err itself */
 	int n = vsnprintf(msg, sizeof msg, fmt, ap), sys = made.sys;
 	*err = made;
 	memcpy(err->msg, msg, n >= 0 ? sizeof msg : 0);

@@ -15,8 +15,8 @@ enum err_code {
 enum { ERR_MSG_BYTES = 256, ERR_HINT_BYTES = 256 };
 
 /*
- * Fixed size, no pointer to heap: a process may write one down a pipe as it is and the reader may
- * trust its shape after err_check().
+ * Fixed size, no pointer to heap: a process may write it to a pipe as it is, and the reader may
+ * use it after err_check().
  *
  * Owns: nothing; `file` is only meaningful in the process that set it, and err_check() clears it.
  */
@@ -26,20 +26,22 @@ struct err {
 	int line; /* where it was set */
 	const char *file;
 	char msg[ERR_MSG_BYTES];   /* "what: which value", lower case, no final stop */
-	char hint[ERR_HINT_BYTES]; /* what the user can do, or empty */
+	char hint[ERR_HINT_BYTES]; /* a hint: what the user can do, or empty */
 };
 
 /*
  * Record a failure and return it, so that each failure is one line: `return err_set(err, …);`
  * Limits:  the message is cut at ERR_MSG_BYTES.
- * Returns: the negative errno of @code; for err_sys() the negative of @sys. EMFILE brings its hint.
+ * Returns: the negative errno of @code; for err_sys() the negative of @sys. EMFILE gets a hint
+ *          by itself.
  */
 #define err_set(err, code, ...)                                                                    \
 	err_negative(err_set_at((err), (code), 0, __FILE__, __LINE__, __VA_ARGS__))
 #define err_sys(err, code, sys, ...)                                                               \
 	err_negative(err_set_at((err), (code), (sys), __FILE__, __LINE__, __VA_ARGS__))
 
-/* What it says, so that compilers and analysers know it of every failure. */
+/* The return value as an expression, so that compilers and analysers see that every failure is
+ * negative. */
 static inline int err_negative(int r)
 {
 	return r < 0 ? r : -1;
@@ -49,8 +51,8 @@ int err_set_at(struct err *err, enum err_code code, int sys, const char *file, i
 	const char *fmt, ...) attr_printf(6, 7);
 
 /*
- * Likewise, with what the user can do: `return err_fail(err, code, hint, …);`. @hint is shown as it
- * is; err_hint() makes one of values.
+ * Record a failure with a hint: `return err_fail(err, code, hint, …);`. @hint is a constant text;
+ * err_hint() formats one.
  */
 #define err_fail(err, code, hint, ...)                                                             \
 	err_negative(err_fail_at((err), (code), 0, (hint), __FILE__, __LINE__, __VA_ARGS__))
@@ -60,8 +62,8 @@ int err_set_at(struct err *err, enum err_code code, int sys, const char *file, i
 int err_fail_at(struct err *err, enum err_code code, int sys, const char *hint, const char *file,
 	int line, const char *fmt, ...) attr_printf(7, 8);
 
-/* Put "context: " before the message; say what the user can do. Both return the same negative errno
- * the error already had. */
+/* Put "context: " before the message; set the hint. Both return the negative errno that the error
+ * already had. */
 int err_wrap(struct err *err, const char *fmt, ...) attr_printf(2, 3);
 int err_hint(struct err *err, const char *fmt, ...) attr_printf(2, 3);
 
@@ -71,7 +73,7 @@ int err_hint(struct err *err, const char *fmt, ...) attr_printf(2, 3);
  */
 void err_check(struct err *err);
 
-/* The table's columns. A code out of range reads as ERR_INTERNAL. */
+/* The table's columns. A code out of range counts as ERR_INTERNAL. */
 const char *err_word(enum err_code code);
 const char *err_meaning(enum err_code code);
 int err_errno(enum err_code code);

@@ -14,7 +14,7 @@
 #define SO_PASSRIGHTS 83 /* Linux 6.16, all architectures that retort runs on */
 #endif
 
-enum { TRIES_MAX = 8 }; /* what does not sleep is hardly ever interrupted */
+enum { TRIES_MAX = 8 }; /* a call that does not sleep is hardly ever interrupted */
 
 void fd_close(int *fd)
 {
@@ -167,7 +167,7 @@ static ssize_t receive(int sock, struct msghdr *msg)
 	return n < 0 ? -errno : n;
 }
 
-/* The kernel closes what came along, and says so. */
+/* The kernel closes the descriptors of the message, and reports that. */
 static ssize_t receive_without(int sock, struct msghdr *msg)
 {
 	ssize_t n = receive(sock, msg);

@@ -31,9 +31,9 @@ int fd_write_all(int fd, const void *data, size_t bytes);
 ssize_t fd_read_all(int fd, void *out, size_t max_bytes);
 
 /*
- * Open a file to read that somebody else may have put there, or put something else in its place. A
- * FIFO, a terminal, a lease: nothing makes it wait.
- * Returns: an owned descriptor of a regular file, close-on-exec; -EINVAL for what is none, or
+ * Open a file for reading that an outsider may have made or replaced. Never blocks, even on a
+ * FIFO, a terminal or a lease.
+ * Returns: an owned descriptor of a regular file, close-on-exec; -EINVAL for anything else, or
  * negative errno.
  */
 int fd_open_regular(const char *path);
@@ -42,18 +42,17 @@ int fd_open_regular(const char *path);
 int fd_set_nonblock(int fd, bool on);
 
 /*
- * Messages and descriptors on unix sockets. None of these calls waits, whatever the socket's flags
- * are: O_NONBLOCK belongs to the open file description, which a hostile peer may share. Who may
- * wait calls fd_wait() after -EAGAIN.
+ * Messages and descriptors on unix sockets. These calls never block, whatever the socket's flags
+ * are: O_NONBLOCK belongs to the open file description, which a hostile peer may share. A caller
+ * that may wait calls fd_wait() after -EAGAIN.
  */
 
-/* Wait until poll(2) has something to tell of @events. Returns: 0, or negative errno. */
+/* Wait until poll(2) reports one of @events. Returns: 0, or negative errno. */
 int fd_wait(int fd, short events);
 
 /*
- * From now on a peer that sends descriptors to @sock is refused by the kernel (Linux 6.16; before,
- * the kernel closes them while we receive, and the syscall filter sees to it that this never
- * waits).
+ * Have the kernel refuse descriptors that a peer sends to @sock (Linux 6.16; an older kernel
+ * closes them while we receive, and the syscall filter ensures that this never blocks).
  */
 void fd_refuse_passed(int sock);
 
@@ -64,15 +63,16 @@ void fd_refuse_passed(int sock);
  */
 ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds);
 
-/* The same, but waits where that one answers -EAGAIN: for the warden, whose engine never waits for
- * it, and for clients. */
+/* As fd_send(), but waits instead of returning -EAGAIN: for clients, and for the warden, whose
+ * engine never waits for it. */
 ssize_t fd_send_waiting(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds);
 
 /*
  * Receive one message. Descriptors are close-on-exec and owned by the caller; those beyond
  * @max_fds are closed, and a message cut short by @max is an error. With NULL for @fds descriptors
  * are refused.
- * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, -EMFILE (@out has the message,
- * whose descriptors found no room and are gone), -EPROTO (refused: likewise), or negative errno.
+ * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, -EMFILE (@out has the
+ * message, its descriptors are lost for lack of room), -EPROTO (descriptors were refused: @out
+ * has the message), or negative errno.
  */
 ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);

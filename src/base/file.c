@@ -37,7 +37,8 @@ enum err_code file_code(int sys)
 	}
 }
 
-/* Room for the next part, less where the maximum is near. Returns: NULL when no byte fits. */
+/* Reserve room for the next part, smaller near the maximum. Returns: NULL when not one byte fits.
+ */
 static char *find_room(struct buf *out, size_t *bytes)
 {
 	*bytes = MIN((size_t)READ_BYTES, out->max_bytes - out->bytes);
@@ -87,7 +88,7 @@ static int make_dir(const char *path, mode_t mode)
 {
 	struct stat st;
 	int sys = mkdir(path, mode) < 0 ? errno : 0;
-	/* What is there may be on a disk that nobody can write to, which is said first. */
+	/* On a read-only file system mkdir(2) fails with EROFS even if the directory exists. */
 	return sys && sys != EEXIST && stat(path, &st) < 0 ? -sys : 0;
 }
 
@@ -134,7 +135,8 @@ int file_put(int dir, const char *name, const void *data, size_t bytes, mode_t m
 		r = linkat(dir, aside, dir, name, 0) < 0 ? -errno : 0;
 	else
 		r = renameat(dir, aside, dir, name) < 0 ? -errno : 0;
-	/* It has two names now, or was not moved; rename(2) leaves both names of one file. */
+	/* Remove the temporary name: it remains after link(2), after a failure, and when
+	 * rename(2) was given two names of one file. */
 	unlinkat(dir, aside, 0);
 	if (r == 0 && (flags & FILE_PUT_SYNC))
 		fsync(dir);

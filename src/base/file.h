@@ -12,9 +12,10 @@
 enum err_code file_code(int sys);
 
 /*
- * Append all that is left to read of @fd to @out, whose maximum is the bound.
+ * Append the rest of @fd to @out, whose maximum is the bound.
  * Blocks:  as the descriptor does.
- * Returns: 0; -E2BIG when there is more than fits; or negative errno. What was read stays in @out.
+ * Returns: 0; -E2BIG when there is more than fits; or negative errno. The bytes read so far stay
+ *          in @out.
  */
 int file_read_fd(struct buf *out, int fd);
 
@@ -26,26 +27,27 @@ int file_read_fd(struct buf *out, int fd);
 int file_read(struct buf *out, const char *path);
 
 /*
- * The same, and says why not: "@what @path: …", as in "the key file /k: not a regular file".
+ * As file_read(), with an error message "@what @path: …", as in "the key file /k: not a regular
+ * file".
  * Errors:  ERR_USAGE, not a regular file; ERR_LIMIT, over the maximum of @out; or file_code().
  */
 int file_load(struct buf *out, const char *path, const char *what, struct err *err);
 
 /*
- * Make the directory @path with mode @mode and what is missing above it with @parents.
- * Returns: 0, also when something is there already; or negative errno.
+ * Make the directory @path with mode @mode, and its missing parents with mode @parents. Returns:
+ * 0, also when the path exists already; or negative errno.
  */
 int file_make_dirs(const char *path, mode_t mode, mode_t parents);
 
 enum file_put {
-	FILE_PUT_NEW = 1,  /* -EEXIST when there is something of that name */
-	FILE_PUT_SYNC = 2, /* on the disk before it has its name */
+	FILE_PUT_NEW = 1,  /* fail with -EEXIST when the name exists */
+	FILE_PUT_SYNC = 2, /* flush the file to disk before it gets its name */
 };
 
 /*
- * Write a file beside its place in directory @dir, under a name that nobody can guess, and move it
- * there whole. @mode is what it has in the end, whatever the umask. @flags: of enum file_put.
- * Returns: 0; or negative errno, and what was there stays.
+ * Write a file under a random name in directory @dir, then rename it, so that readers see the old
+ * or the new content. @mode is the final mode, whatever the umask. @flags: of enum file_put.
+ * Returns: 0; or negative errno, and an existing file stays as it was.
  */
 int file_put(
 	int dir, const char *name, const void *data, size_t bytes, mode_t mode, unsigned flags);

@@ -8,14 +8,14 @@
 #define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyz234567"
 
 /*
- * Fill @out with random bytes of the kernel, for names and for secrets. Does not return when the
- * kernel has none, which it always has once the host is up.
+ * Fill @out with random bytes from the kernel, for names and for secrets. Aborts when the kernel
+ * cannot give any, which happens only while the host starts.
  */
 void id_random(void *out, size_t bytes);
 
-/* Write @prefix, and random characters until @out has @bytes with its NUL. */
+/* Write @prefix and random characters, @bytes in all with the NUL. */
 void id_make(char *out, size_t bytes, const char *prefix);
 
-/* Is @text @prefix and at least @min_random characters of an id, and not longer than fits into
+/* Does @text consist of @prefix and at least @min_random characters of an id, and fit into
  * @bytes? */
 bool id_is_like(const char *text, size_t bytes, const char *prefix, size_t min_random);

@@ -3,6 +3,6 @@
 
 #include <stddef.h>
 
-/* Count what costs memory then: members, elements, containers. Any bytes will do; a text that is no
- * JSON has some number, too. */
+/* Count the parts that will cost memory: members, elements, containers. Accepts any bytes; for a
+ * text that is not JSON the number is arbitrary. */
 size_t json_parts(const char *data, size_t bytes);

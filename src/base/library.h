@@ -1,4 +1,4 @@
-/* Libraries that are loaded when they are first needed, and not at every start.
+/* Libraries that are loaded when they are first needed instead of at every start.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -6,24 +6,24 @@
 
 #include <stddef.h>
 
-/* A function of it, and where in the table its address goes. */
+/* A function of the library, and the offset of its pointer in the table. */
 struct library_symbol {
 	const char *name;
 	size_t offset;
 };
 
 struct library {
-	const char *const
-		*names; /* of its file; the first that is there is taken; NULL at the end */
+	const char *const *names; /* file names; the first that exists is loaded; ends with NULL */
 	const struct library_symbol *symbols;
 	size_t n_symbols;
-	const char *hint; /* how to get it */
+	const char *hint; /* how to install the library, for the hint */
 };
 
 /*
- * Load it and fill @table, a struct of function pointers. It stays in the process: its libraries
- * have at-exit handlers and memory of threads.
+ * Load it and fill @table, a struct of function pointers. The library is never unloaded: its
+ * dependencies have at-exit handlers and thread-local memory.
  *
- * Errors: ERR_NOT_FOUND with a hint: it is not on this host, or too old. The table is as before.
+ * Errors: ERR_NOT_FOUND with a hint: the library is missing or too old. The table is unchanged
+ * then.
  */
 int library_load(const struct library *library, void *table, struct err *err);

@@ -1,9 +1,8 @@
 /*
- * A moment among the starts of processes: which are newer?
+ * A moment in time that can be compared with the start times of processes.
  *
- * The kernel says of a process in which tick of its clock it began, and ticks are coarse; within
- * one its number tells, as numbers go up. Source: proc_pid_stat(5), ns_last_pid in
- * proc_sys_kernel(5).
+ * The kernel reports the start of a process in ticks, which are coarse. Within one tick pids
+ * decide, since they increase. Source: proc_pid_stat(5), ns_last_pid in proc_sys_kernel(5).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +20,7 @@
 
 struct moment {
 	uint64_t ticks; /* since the host started */
-	pid_t pid;	/* the last that was given by then; 0: not known */
+	pid_t pid;	/* the last pid assigned at that moment; 0: unknown */
 };
 
 /* Now. */

@@ -18,7 +18,8 @@ struct unit {
 	uint64_t scale;
 };
 
-/* A kind of number: its units, how to say that something is none, and how to show a bound. */
+/* A kind of number: its units, the message for a text that is not such a number, and how to print
+ * a bound. */
 struct kind {
 	const char *noun;
 	const char *hint;
@@ -74,7 +75,7 @@ struct decimal {
 	bool too_large; /* the whole part does not fit 64 bits */
 };
 
-/* Returns: what follows the number, or NULL when there is none. */
+/* Returns: the text after the number, or NULL without a number. */
 static const char *read_decimal(const char *at, struct decimal *d)
 {
 	bool has_digit = ascii_is_digit(*at);
@@ -108,13 +109,13 @@ static int shown_bytes(const char *text)
 	return (int)utf8_cut(text, strlen(text), NUM_SHOWN_BYTES);
 }
 
-/* A size or a time is shown as one; a number for its own sake has to be one that is allowed. */
+/* The hint has an example: a constant one for a size or a time; for a count, one within @range. */
 static int fail_kind(
 	const struct kind *kind, const char *text, struct num_range range, struct err *err)
 {
 	enum { USUAL_COUNT = 3 };
 	uint64_t count = MIN(MAX(USUAL_COUNT, range.min), range.max);
-	(void)err_set(err, ERR_USAGE, "\"%.*s\" is no %s", shown_bytes(text), text, kind->noun);
+	(void)err_set(err, ERR_USAGE, "\"%.*s\" is not a %s", shown_bytes(text), text, kind->noun);
 	if (kind == &count_kind)
 		return err_hint(err, "%s, e.g. %s", kind->hint, kind->format(count).text);
 	return err_hint(err, "%s", kind->hint);
@@ -171,7 +172,7 @@ int num_parse_cpu_milli(const char *text, struct num_range range, uint64_t *mill
 	return parse(&cpu_kind, text, range, milli, err);
 }
 
-/* "12.50" of 12, 500000 with two digits, without the zeros at its end. */
+/* Format 12, 500000 with two digits as "12.5": without trailing zeros. */
 static struct num_text format_decimal(uint64_t whole, uint64_t millionths, int digits)
 {
 	struct num_text t;

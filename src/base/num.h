@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What is allowed, ends included. */
+/* The allowed range, bounds included. */
 struct num_range {
 	uint64_t min;
 	uint64_t max;
@@ -18,27 +18,29 @@ struct num_range {
  * Read the whole of @text: digits with at most one point, at most one space, a unit. Outputs
  * untouched on failure.
  *
- * Shape:   "512m", "1.5g", ".5", "30 s". A fraction needs a unit that can hold it ("1.5" is no
- * size) and is rounded down; digits after the sixth do not count. No sign, no exponent. Errors:
- * ERR_USAGE with a hint, when it is no number of the kind or outside @range. Returns: 0, or
- * negative errno.
+ * Shape:   "512m", "1.5g", ".5", "30 s". A fraction needs a unit that is divisible ("1.5" is not
+ *          a size) and is rounded down; digits after the sixth are ignored. Signs and exponents
+ *          are not accepted.
+ * Errors:  ERR_USAGE with a hint, when the text is not such a number or is outside @range.
+ * Returns: 0, or negative errno.
  */
 
-/* Units: b, k, m, g, t (powers of 1024; "kb" and "kib" too, in any case), none is bytes. */
+/* Units: b, k, m, g, t (powers of 1024; "kb" and "kib" too, in any case). Without a unit: bytes. */
 int num_parse_bytes(const char *text, struct num_range range, uint64_t *bytes, struct err *err);
 
-/* Units: ms, s, m or min, h; none is seconds. */
+/* Units: ms, s, m or min, h. Without a unit: seconds. */
 int num_parse_ms(const char *text, struct num_range range, uint64_t *ms, struct err *err);
 
-/* Units: none; a whole number. */
+/* A whole number without a unit. */
 int num_parse_count(const char *text, struct num_range range, uint64_t *count, struct err *err);
 
-/* Units: CPUs in, thousandths out: "1.5" is 1500. */
+/* CPUs; the result is in thousandths: "1.5" is 1500. */
 int num_parse_cpu_milli(const char *text, struct num_range range, uint64_t *milli, struct err *err);
 
 /*
- * A number for a message, by value: `err_set(err, ERR_LIMIT, "over %s", num_format_bytes(n).text)`.
- * Rounded down to two decimals ("1.5 GiB"), seconds to three; what is exact reads back as it was.
+ * A number for a message, by value: `err_set(err, ERR_LIMIT, "over %s",
+ * num_format_bytes(n).text)`. Rounded down to two decimals ("1.5 GiB"), seconds to three; an
+ * exact value can be parsed back.
  */
 struct num_text {
 	char text[32];

@@ -224,7 +224,7 @@ enum opt_source opt_source(const struct opt_set *set, const char *name)
 	return opt ? (enum opt_source)set->source[opt - set->opts] : OPT_UNSET;
 }
 
-/* Where the reading of argv stands. */
+/* State of the parsing of argv. */
 struct scan {
 	struct opt_set *set;
 	int argc;

@@ -10,7 +10,7 @@
 
 enum { OPT_MAX = 64, OPT_LIST_MAX = 256 };
 
-/* What a value is, and the C type of the field it goes to. */
+/* The kind of a value, and the C type of its field. */
 enum opt_type {
 	OPT_FLAG,      /* bool; no argument, or =true|false */
 	OPT_TEXT,      /* const char * */
@@ -18,19 +18,20 @@ enum opt_type {
 	OPT_MS,	       /* uint64_t */
 	OPT_COUNT,     /* uint64_t */
 	OPT_CPU_MILLI, /* uint64_t */
-	OPT_CHOICE,    /* int: the place in `choices` */
+	OPT_CHOICE,    /* int: the index in `choices` */
 	OPT_LIST,      /* struct opt_list: may be given many times */
 };
 
 enum opt_flag {
-	OPT_HIDDEN = 1,	   /* in no help, completion, manual or hint */
-	OPT_ENDS = 2,	   /* what follows its value is operands, as after python's -c */
+	OPT_HIDDEN = 1,	   /* left out of help, completion, manual and hints */
+	OPT_ENDS = 2,	   /* everything after its value is operands, as after python's -c */
 	OPT_NO_ENV = 4,	   /* only on the command line */
-	OPT_NO_CONFIG = 8, /* what the configuration has of that name is something else */
-	OPT_ONCE = 16,	   /* it says what to do: a second one does not take the first one back */
+	OPT_NO_CONFIG = 8, /* the configuration key of that name means something else */
+	/* a command: giving it twice is an error, the second does not replace the first */
+	OPT_ONCE = 16,
 };
 
-/* What the value completes to; the words of `choices` always do. */
+/* How the value is completed; the words of `choices` always are. */
 enum opt_complete { OPT_COMPLETE_NONE, OPT_COMPLETE_FILE, OPT_COMPLETE_DIR };
 
 /* Texts are borrowed from argv, the environment or the caller of opt_apply(). */
@@ -44,15 +45,15 @@ struct opt {
 	char letter;	  /* 'm', or 0 */
 	enum opt_type type;
 	unsigned flags;	      /* enum opt_flag */
-	size_t offset;	      /* of the field in the target */
-	const char *arg;      /* how help calls the value: "SIZE"; unused by a flag */
+	size_t offset;	      /* offset of the field in the target */
+	const char *arg;      /* name of the value in help: "SIZE"; unused by a flag */
 	const char *group;    /* heading in help; rows of a group stand together */
 	const char *help;     /* lower case, no final stop */
 	const char *fallback; /* the default as one would write it, or NULL */
 	const char *choices;  /* OPT_CHOICE: "auto|always|never" */
 	enum opt_complete complete;
-	uint64_t min, max; /* of numbers; max 0 is UINT64_MAX */
-	const char *param; /* what the operation behind the command calls it, or NULL */
+	uint64_t min, max; /* bounds of numbers; max 0 means UINT64_MAX */
+	const char *param; /* the parameter of the operation behind the command, or NULL */
 };
 
 /*
@@ -71,14 +72,14 @@ struct opt {
 	.type = (kind), .offset = offsetof(s, f) + OPT_SAME_(typeof(((s *)0)->f), want)
 #define OPT_SAME_(a, b) (0 * sizeof(char[__builtin_types_compatible_p(a, b) ? 1 : -1]))
 
-/* A later source wins over an earlier one, in whatever order they are applied. */
+/* Sources in order of priority: the later one wins, whichever is applied first. */
 enum opt_source { OPT_UNSET, OPT_FROM_CONFIG, OPT_FROM_ENV, OPT_FROM_ARG };
 
-/* A table, the struct it fills and where each value came from. */
+/* A table, the struct that it fills, and the source of each value. */
 struct opt_set {
 	const struct opt *opts;
 	size_t n_opts;
-	void *target;		       /* holds the defaults beforehand */
+	void *target;		       /* the struct to fill; initialised with the defaults */
 	bool stop_at_operand;	       /* `run FILE --x`: --x is the program's */
 	unsigned char source[OPT_MAX]; /* enum opt_source */
 };
@@ -88,10 +89,9 @@ struct opt_set {
 
 /*
  * Read argv[1..argc-1]: -m512m, -m 512m, -qm512m, --memory=512m, --memory 512m, -- (the rest is
- * operands). The last of repeated options wins, but for those that are OPT_ONCE; "-" is an operand.
- * argv is rearranged so that the operands stand at its end. Reading goes on after a mistake, so
- * that a later --json still counts;
- * @err tells of the first.
+ * operands). The last of repeated options wins, but for those that are OPT_ONCE; "-" is an
+ * operand. argv is rearranged so that the operands stand at its end. Parsing continues after a
+ * mistake, so that a later --json still counts; @err has the first mistake.
  *
  * Returns: the index in argv of the first operand (argc when there is none), or negative errno.
  * Errors:  ERR_USAGE with a hint; ERR_LIMIT for a list over OPT_LIST_MAX.
@@ -107,7 +107,8 @@ int opt_env(struct opt_set *set, struct err *err);
 
 /*
  * Apply one value to the row called @name, as text ("true" for a flag). It is not looked at when
- * a later source has already spoken. A list grows by one, and starts anew with a later source.
+ * a later source has already spoken. A list grows by one item; a source of higher priority
+ * replaces the list.
  *
  * Owns:    @value must outlive the target.
  * Returns: 0, or negative errno.
@@ -115,7 +116,7 @@ int opt_env(struct opt_set *set, struct err *err);
 int opt_apply(struct opt_set *set, const char *name, const char *value, enum opt_source source,
 	struct err *err);
 
-/* Who set the row called @name; OPT_UNSET for an unknown name too. */
+/* Which source set the row called @name; OPT_UNSET also for an unknown name. */
 enum opt_source opt_source(const struct opt_set *set, const char *name);
 
 /* Write "RETORT_FILE_SIZE" for "file-size". Limits: cut at @bytes. */

@@ -1,4 +1,4 @@
-/* Memory for much at once. SPDX-License-Identifier: Apache-2.0 */
+/* Memory for large objects. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stddef.h>
@@ -6,8 +6,9 @@
 enum { PAGES_MIN_BYTES = 4 << 20 };
 
 /*
- * Memory in large pages where the kernel has them, so that using it costs a fault per 2 MiB instead
- * of one per 4 KiB. Below PAGES_MIN_BYTES it is malloc(). Owns: the caller frees. Returns: NULL.
+ * Allocate memory in huge pages where the kernel has them, so that first use costs a fault per 2
+ * MiB instead of one per 4 KiB. Below PAGES_MIN_BYTES this is malloc(). Owns: the caller frees.
+ * Returns: NULL on failure.
  * Source: madvise(2), MADV_HUGEPAGE.
  */
 void *pages_alloc(size_t bytes);

@@ -1,5 +1,5 @@
-/* Hear when there is something to read, while the loop does other things.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Be told when a terminal is readable, while the loop does other things. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -12,5 +12,5 @@ struct ear;
  * @told. Errors: ERR_NO_MEMORY, ERR_IO. */
 int ear_open(struct ear **out, uv_loop_t *loop, int fd, void (*told)(void *arg), void *arg,
 	struct err *err);
-/* NULL is nothing. */
+/* NULL is ignored. */
 void ear_close(struct ear *ear);

@@ -1,11 +1,11 @@
-/* Being woken soon. SPDX-License-Identifier: Apache-2.0 */
+/* Short wake-up latency for a thread. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As the kernel has it; libc knows it from 2.41 on. Source: sched_setattr(2) */
+/* As the kernel declares it; glibc has it since 2.41. Source: sched_setattr(2) */
 struct sched_turns {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -17,10 +17,10 @@ struct sched_turns {
 enum { SCHED_TURN_NS = 100000, SCHED_NOT_INHERITED = 1 };
 
 /*
- * This thread works for a moment each time it is woken, and should not wait behind one that
- * computes: it asks for short turns, and so comes first (Linux 6.12 and later; before, nothing
- * changes). What it starts has the usual ones. Where somebody has chosen how it is scheduled, it
- * stays so.
+ * Ask for short time slices, which a thread should do that works only for a moment each time it
+ * is woken: the scheduler then lets it run before threads that compute (Linux 6.12; an older
+ * kernel ignores this). Its children get the usual slices. A scheduling policy that was chosen
+ * from outside is kept.
  */
 static inline void sched_be_brief(void)
 {

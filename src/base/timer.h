@@ -8,9 +8,10 @@
 #include <uv.h>
 
 /*
- * What a loop takes for the time is when its turn began. Who waits outside of the loop (the client
- * of `retort mcp` thinks for a minute) or works for long would start a timer that is over at once.
- * So nobody calls uv_timer_start() and uv_now() but these two; dev/check_layers.py sees to that.
+ * libuv caches the time at the beginning of a loop iteration. After waiting outside of the loop
+ * (the client of `retort mcp` thinks for a minute), or after long work, a timer started from that
+ * cached time would expire at once. So only the functions here call uv_timer_start() and
+ * uv_now(); dev/check_layers.py checks that.
  */
 
 /* Milliseconds, on the clock of all loops. Source: libuv, uv_update_time() */
@@ -20,8 +21,9 @@ static inline uint64_t timer_now(void)
 }
 
 /*
- * @fn is called after @ms, counted from this call, and then every @repeat_ms, if that is not 0. The
- * loop's time stays: in one turn, what was started in it is not over, but for 0 ms.
+ * @fn is called after @ms, counted from this call, and then every @repeat_ms, if that is not 0.
+ * The loop's cached time stays, so that a timer started in this iteration does not expire in it,
+ * unless it is one of 0 ms.
  */
 static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, uint64_t repeat_ms)
 {
@@ -31,8 +33,8 @@ static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, u
 }
 
 /*
- * Has the loop's turn lasted so long that others, who wait for the next one, come first? @n_times,
- * of who asks, counts how often it was: he is not put off for ever.
+ * Has this iteration of the loop lasted so long that the caller should yield to others? @n_times
+ * counts, for the caller, how often the answer was yes, so that it is not postponed for ever.
  */
 static inline bool timer_is_late(const uv_loop_t *loop, unsigned *n_times)
 {

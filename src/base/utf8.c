@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lead bytes: how many bytes follow, and what the first of them may be (table 3-7). */
+/* Lead bytes: how many bytes follow, and the range of the first of them (table 3-7). */
 struct lead {
 	unsigned char first, last;
 	unsigned char n_more;
@@ -54,7 +54,7 @@ size_t utf8_decode(const void *data, size_t bytes, int32_t *character)
 	return (size_t)lead->n_more + 1;
 }
 
-/* How many bytes at the start are ASCII for sure: most texts are nothing else, eight at a time. */
+/* Count the leading ASCII bytes, eight at a time: most texts are pure ASCII. */
 static size_t plain_bytes(const char *at, size_t bytes)
 {
 	size_t n = 0;
@@ -219,7 +219,8 @@ static bool is_selector(int32_t c)
 	return c >= 0xfe00 && c <= 0xfe0f;
 }
 
-/* A joiner or a variation selector behind what words of some scripts and emoji begin with. */
+/* Is this a joiner or a variation selector after a character with which words of some scripts, or
+ * emoji, begin? */
 static bool is_spelling(int32_t before, int32_t c)
 {
 	bool is_joiner = c == 0x200c || c == 0x200d;

@@ -1,4 +1,4 @@
-/* Text that an outsider wrote: is it UTF-8, and is it safe to show. SPDX-License-Identifier:
+/* Text from outsiders: validation of UTF-8, and escaping for terminals. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -11,15 +11,15 @@
 enum { UTF8_MAX_BYTES = 4, UTF8_REPLACEMENT = 0xfffd };
 
 /*
- * Read one character. Invalid bytes are taken a maximal subpart at a time, so that three bytes of
- * a cut four-byte character are one error.
+ * Read one character. Invalid bytes are consumed by maximal subparts: three bytes of a truncated
+ * four-byte character are one error.
  *
  * Source:  The Unicode Standard 15, table 3-7 and "U+FFFD Substitution of Maximal Subparts".
  * Returns: how many bytes it took (0 only when @bytes is 0); *@character is -1 when invalid.
  */
 size_t utf8_decode(const void *data, size_t bytes, int32_t *character);
 
-/* Is every byte part of a character? */
+/* Is the text valid UTF-8? */
 bool utf8_is_valid(const void *data, size_t bytes);
 
 /* Returns: how many characters; each invalid subpart counts as one. */
@@ -48,17 +48,17 @@ enum utf8_lines {
 };
 
 /*
- * Append @data so that a terminal shows it and obeys none of it: controls of C0 and C1, DEL and
- * invalid bytes become \xNN; line and paragraph separators, the bidirectional embeddings,
- * overrides and isolates, and all characters that have no width and no look (U+200B, U+FEFF, …)
- * become \uNNNN or \UNNNNNNNN. With UTF8_KEEP_LINES a joiner or a variation selector stays behind
- * a character beyond ASCII, where words and emoji are spelled so. The buffer is untouched on
- * failure.
+ * Append @data so that a terminal shows it and does not interpret it: controls of C0 and C1, DEL
+ * and invalid bytes become \xNN; line and paragraph separators, the bidirectional embeddings,
+ * overrides and isolates, and all invisible characters (U+200B, U+FEFF, …) become \uNNNN or
+ * \UNNNNNNNN. With UTF8_KEEP_LINES a joiner or a variation selector stays behind a character
+ * beyond ASCII, where words and emoji are spelled so. The buffer is untouched on failure.
  *
  * Source:  ECMA-48; Unicode UAX #9; CVE-2021-42574.
  * Returns: 0, -E2BIG, -ENOMEM.
  */
 int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum utf8_lines lines);
 
-/* Is there a character without width and look in it, by which two names would look the same? */
+/* Does the text contain an invisible character, by which two different names would look the same?
+ */
 bool utf8_has_invisible(const void *data, size_t bytes);

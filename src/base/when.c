@@ -31,7 +31,7 @@ static bool take_char(const char **at, char c)
 	return true;
 }
 
-/* ".25", or nothing. */
+/* Parse ".25", or nothing. */
 static bool take_fraction(const char **at, int64_t *ns)
 {
 	int64_t scale = ns_per_s / 10;
@@ -56,7 +56,7 @@ static int64_t days_of_month(int64_t year, int64_t month)
 	return days[month - 1] + (month == 2 && is_leap(year));
 }
 
-/* YYYY-MM-DD as days since 1970. */
+/* Parse YYYY-MM-DD into days since 1970. */
 static bool take_date(const char **at, int64_t *days)
 {
 	int64_t year, month, day;
@@ -124,7 +124,7 @@ static bool take_seconds(const char *at, int64_t *seconds, int64_t *ns)
 	while (n < 12 && ascii_is_digit(at[n]))
 		n++;
 	bool is_good = n > 0 && take_digits(&at, n, seconds) && take_fraction(&at, ns);
-	/* "2026" is meant as a year, and a date has a month and a day. */
+	/* "2026" was probably meant as a year; a date needs a month and a day. */
 	return is_good && *at == '\0' && !(n == 4 && *seconds >= 1970 && *seconds < 2200);
 }
 

@@ -1,4 +1,4 @@
-/* Points in time as people write them. SPDX-License-Identifier: Apache-2.0 */
+/* Parsing of dates and times. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -10,9 +10,11 @@
  * failure.
  *
  * Shape:   "2026-11-22", "2026-11-22T09:30", "2026-11-22 09:30:00.25+01:00", "1795339800.5".
- * Without a zone ("Z", "+01:00", "-0530") it is UTC. No leap seconds, no year alone. Digits of a
- * fraction after the ninth do not count. Units:   nanoseconds since 1970. Limits:  from 1970 to the
- * end of 2199: a clock that begins there has room to go on. Errors:  ERR_USAGE with a hint. Source:
- * ISO 8601 and RFC 3339, in part.
+ *          Without a zone ("Z", "+01:00", "-0530") it is UTC. Leap seconds and a year alone are
+ *          not accepted. Digits of a fraction after the ninth are ignored.
+ * Units:   nanoseconds since 1970.
+ * Limits:  from 1970 to the end of 2199, so that a clock that starts there can run on.
+ * Errors:  ERR_USAGE with a hint.
+ * Source:  ISO 8601 and RFC 3339, in part.
  */
 int when_parse(const char *text, int64_t *ns, struct err *err);

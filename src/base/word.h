@@ -1,4 +1,4 @@
-/* The word somebody meant. SPDX-License-Identifier: Apache-2.0 */
+/* Suggestions for misspelled words. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -8,16 +8,16 @@
 enum { WORD_MAX_BYTES = 64 };
 
 /*
- * How many letters were added, left out, exchanged or swapped with their neighbour.
- * Limits:  words over WORD_MAX_BYTES are as far apart as the longer is long.
+ * The edit distance: how many letters were added, left out, replaced or swapped with their
+ * neighbour. Limits: for words over WORD_MAX_BYTES, the length of the longer word.
  * Source:  "optimal string alignment", Damerau 1964.
  */
 size_t word_distance(const char *a, const char *b);
 
 /*
  * Look for the nearest of many: start with WORD_NEAR(word), word_near_try() each candidate, read
- * `best`, which is NULL when none is near enough to name. What a word is the beginning of counts
- * as near. The first of equals wins.
+ * `best`, which is NULL when no candidate is near enough. A candidate that begins with the word
+ * counts as near. The first of equally near candidates wins.
  *
  * Owns:    nothing; `best` is one of the candidates.
  */
@@ -25,7 +25,7 @@ struct word_near {
 	const char *word;
 	const char *best;
 	size_t distance;
-	const char *before, *after; /* of the suggestion: "--", "%"; NULL: nothing */
+	const char *before, *after; /* text around the suggestion: "--", "%"; NULL: nothing */
 };
 
 #define WORD_NEAR(w) ((struct word_near){.word = (w)})
@@ -44,8 +44,8 @@ void word_near_try(struct word_near *near, const char *candidate);
 void word_near_hint(const struct word_near *near, const char *otherwise, char hint[ERR_HINT_BYTES]);
 
 /*
- * Record that somebody named something that is not there, with that hint:
- * `return err_unknown(err, ERR_USAGE, &near, "--help lists them", "unknown option %s", name);`
+ * Record an unknown name as the failure, with that hint: `return err_unknown(err, ERR_USAGE,
+ * &near, "--help lists them", "unknown option %s", name);`
  * Returns: the negative errno of @code.
  */
 #define err_unknown(err, code, near, otherwise, ...)                                               \

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* One thread of the loop's four is left to what does not stand in this line. */
+/* One of libuv's four threads is left to work that does not go through this queue. */
 enum { AT_ONCE = 3 };
 
-/* Threads are the process's, and so is the line for them. */
+/* The thread pool is per process, and so is this queue. */
 static struct {
 	unsigned n_running;
 	struct work *first[WORK_KIND_END_];

@@ -259,7 +259,7 @@ int call_new(
 		.on_done = request->on_done};
 	int r = check_url(request->url, c->host, sizeof c->host, err);
 	if (r == 0 && request->method && !is_header_name(request->method))
-		r = err_set(err, ERR_USAGE, "a method that is none");
+		r = err_set(err, ERR_USAGE, "the method is not a token");
 	if (r == 0)
 		r = add_headers(c, request, err);
 	if (r == 0 && !set_all(c, request))

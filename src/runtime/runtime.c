@@ -164,7 +164,7 @@ static int fail_unknown(const char *filename, const char *what, size_t bytes, st
 		what);
 	if (strncmp(what, ".ipynb", 6) == 0)
 		return err_hint(err,
-			"a notebook is no program: make one with jupyter nbconvert --to script");
+			"a notebook is not a program: make one with jupyter nbconvert --to script");
 	if (language)
 		return err_hint(
 			err, "retort does not run %s; it runs %s", language, runtime_names());

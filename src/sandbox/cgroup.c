@@ -226,7 +226,7 @@ int cgroup_leaf_open(struct cgroup_leaf *leaf, const struct cgroup_host *host, c
 	enum limit_by got[LIMIT_END_] = {LIMIT_BY_NONE};
 	struct cgroup_leaf made = {.host = host};
 	if (!is_name(name))
-		return err_set(err, ERR_BOX, "cgroup: %.80s is no name for a leaf", name);
+		return err_set(err, ERR_BOX, "cgroup: %.80s is not a valid name of a leaf", name);
 	memcpy(made.name, name, strlen(name) + 1);
 	int r = make_dirs(&made, err);
 	if (r < 0)

@@ -40,7 +40,7 @@ int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 	if (req->op == INIT_ROLLBACK)
 		return req->guard_pid > 1 || req->guard_pid == 0
 			? 0
-			: err_set(err, ERR_PROTOCOL, "guard %d is no process of a box",
+			: err_set(err, ERR_PROTOCOL, "guard %d is not a process of a box",
 				  req->guard_pid);
 	if (req->op == INIT_SIGNAL)
 		return req->signal > 0 && req->signal <= SIGRTMAX

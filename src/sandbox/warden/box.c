@@ -47,10 +47,10 @@ static int detach_bind(const struct box_host *host, unsigned slot, const struct 
 	if (st.st_dev != bind->dev || st.st_ino != bind->ino)
 		return err_set(err, ERR_NOT_FOUND, "%s changed while the box was made", bind->src);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return err_set(err, ERR_USAGE, "%s is no file or directory", bind->src);
+		return err_set(err, ERR_USAGE, "%s is not a file or directory", bind->src);
 	bool is_dir_needed = bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS;
 	if (is_dir_needed && !S_ISDIR(st.st_mode))
-		return err_set(err, ERR_USAGE, "%s is no directory", bind->src);
+		return err_set(err, ERR_USAGE, "%s is not a directory", bind->src);
 	cleanup_fd int tree = open_tree(
 		fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0)

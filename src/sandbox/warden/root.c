@@ -261,7 +261,7 @@ static int op_device(const struct root_op *op, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, ERR_BOX, errno, "open the host's %s", path);
 	if (!S_ISCHR(st.st_mode))
-		return err_set(err, ERR_BOX, "the host's %s is no character device", path);
+		return err_set(err, ERR_BOX, "the host's %s is not a character device", path);
 	return bind_fd(fd, op->path, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 }
 

@@ -82,25 +82,25 @@ TEST(num_reads_sizes)
 TEST(num_refuses_what_is_no_size)
 {
 	static const struct bad rows[] = {
-		{"12q", "\"12q\" is no size", SIZE_HINT},
-		{"", "\"\" is no size", SIZE_HINT},
-		{" 1", "\" 1\" is no size", SIZE_HINT},
-		{"1 ", "\"1 \" is no size", SIZE_HINT},
-		{"1  k", "\"1  k\" is no size", SIZE_HINT},
-		{"k", "\"k\" is no size", SIZE_HINT},
-		{"-1", "\"-1\" is no size", SIZE_HINT},
-		{"+1", "\"+1\" is no size", SIZE_HINT},
-		{"0x10", "\"0x10\" is no size", SIZE_HINT},
-		{"1e3", "\"1e3\" is no size", SIZE_HINT},
-		{"1.", "\"1.\" is no size", SIZE_HINT},
-		{".", "\".\" is no size", SIZE_HINT},
-		{"1.5", "\"1.5\" is no size", SIZE_HINT},
-		{"1.5b", "\"1.5b\" is no size", SIZE_HINT},
-		{"1.2.3k", "\"1.2.3k\" is no size", SIZE_HINT},
-		{"1,5g", "\"1,5g\" is no size", SIZE_HINT},
-		{"1kk", "\"1kk\" is no size", SIZE_HINT},
-		{"1ki", "\"1ki\" is no size", SIZE_HINT},
-		{"nan", "\"nan\" is no size", SIZE_HINT},
+		{"12q", "\"12q\" is not a size", SIZE_HINT},
+		{"", "\"\" is not a size", SIZE_HINT},
+		{" 1", "\" 1\" is not a size", SIZE_HINT},
+		{"1 ", "\"1 \" is not a size", SIZE_HINT},
+		{"1  k", "\"1  k\" is not a size", SIZE_HINT},
+		{"k", "\"k\" is not a size", SIZE_HINT},
+		{"-1", "\"-1\" is not a size", SIZE_HINT},
+		{"+1", "\"+1\" is not a size", SIZE_HINT},
+		{"0x10", "\"0x10\" is not a size", SIZE_HINT},
+		{"1e3", "\"1e3\" is not a size", SIZE_HINT},
+		{"1.", "\"1.\" is not a size", SIZE_HINT},
+		{".", "\".\" is not a size", SIZE_HINT},
+		{"1.5", "\"1.5\" is not a size", SIZE_HINT},
+		{"1.5b", "\"1.5b\" is not a size", SIZE_HINT},
+		{"1.2.3k", "\"1.2.3k\" is not a size", SIZE_HINT},
+		{"1,5g", "\"1,5g\" is not a size", SIZE_HINT},
+		{"1kk", "\"1kk\" is not a size", SIZE_HINT},
+		{"1ki", "\"1ki\" is not a size", SIZE_HINT},
+		{"nan", "\"nan\" is not a size", SIZE_HINT},
 	};
 	check_bad(num_parse_bytes, NUM_ANY, rows, ARRAY_LEN(rows));
 }
@@ -167,12 +167,12 @@ TEST(num_reads_durations)
 		{"0.0001", 0},
 	};
 	static const struct bad bad[] = {
-		{"1d", "\"1d\" is no duration", TIME_HINT},
-		{"1.5ms", "\"1.5ms\" is no duration", TIME_HINT},
-		{"5S", "\"5S\" is no duration", TIME_HINT},
-		{"1m30s", "\"1m30s\" is no duration", TIME_HINT},
-		{"-1s", "\"-1s\" is no duration", TIME_HINT},
-		{"", "\"\" is no duration", TIME_HINT},
+		{"1d", "\"1d\" is not a duration", TIME_HINT},
+		{"1.5ms", "\"1.5ms\" is not a duration", TIME_HINT},
+		{"5S", "\"5S\" is not a duration", TIME_HINT},
+		{"1m30s", "\"1m30s\" is not a duration", TIME_HINT},
+		{"-1s", "\"-1s\" is not a duration", TIME_HINT},
+		{"", "\"\" is not a duration", TIME_HINT},
 	};
 	static const struct bad range[] = {
 		{"0", "\"0\" is too small", "write at least 1 ms"},
@@ -189,11 +189,11 @@ TEST(num_reads_counts)
 	static const struct good rows[] = {
 		{"0", 0}, {"128", 128}, {"18446744073709551615", UINT64_MAX}};
 	static const struct bad bad[] = {
-		{"1k", "\"1k\" is no whole number", COUNT_HINT},
-		{"1.5", "\"1.5\" is no whole number", COUNT_HINT},
-		{"-1", "\"-1\" is no whole number", COUNT_HINT},
-		{"1 ", "\"1 \" is no whole number", COUNT_HINT},
-		{"", "\"\" is no whole number", COUNT_HINT},
+		{"1k", "\"1k\" is not a whole number", COUNT_HINT},
+		{"1.5", "\"1.5\" is not a whole number", COUNT_HINT},
+		{"-1", "\"-1\" is not a whole number", COUNT_HINT},
+		{"1 ", "\"1 \" is not a whole number", COUNT_HINT},
+		{"", "\"\" is not a whole number", COUNT_HINT},
 	};
 	static const struct bad range[] = {
 		{"1", "\"1\" is too small", "write at least 2"},
@@ -209,9 +209,9 @@ TEST(num_reads_cpus)
 	static const struct good rows[] = {
 		{"1", 1000}, {"0.5", 500}, {".5", 500}, {"1.5", 1500}, {"0.3339", 333}};
 	static const struct bad bad[] = {
-		{"two", "\"two\" is no number of CPUs", CPU_HINT},
-		{"50%", "\"50%\" is no number of CPUs", CPU_HINT},
-		{"1 ", "\"1 \" is no number of CPUs", CPU_HINT},
+		{"two", "\"two\" is not a number of CPUs", CPU_HINT},
+		{"50%", "\"50%\" is not a number of CPUs", CPU_HINT},
+		{"1 ", "\"1 \" is not a number of CPUs", CPU_HINT},
 	};
 	static const struct bad range[] = {
 		{"0", "\"0\" is too small", "write at least 0.01"},

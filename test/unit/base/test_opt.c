@@ -184,18 +184,18 @@ TEST(opt_says_what_is_wrong)
 		{"--memory", "--memory: no value", "write --memory SIZE"},
 		{"-qm", "--memory: no value", "write --memory SIZE"},
 		{"-c", "--code: no value", "write --code CODE"},
-		{"-m 12q", "--memory: \"12q\" is no size", "write a number with k, m or g: 512m"},
-		{"-m=1g", "--memory: \"=1g\" is no size", "write a number with k, m or g: 512m"},
-		{"--memory=", "--memory: \"\" is no size", "write a number with k, m or g: 512m"},
+		{"-m 12q", "--memory: \"12q\" is not a size", "write a number with k, m or g: 512m"},
+		{"-m=1g", "--memory: \"=1g\" is not a size", "write a number with k, m or g: 512m"},
+		{"--memory=", "--memory: \"\" is not a size", "write a number with k, m or g: 512m"},
 		{"-m 1k", "--memory: \"1k\" is too small", "write at least 1 MiB"},
 		{"-m 2g", "--memory: \"2g\" is too large", "write at most 1 GiB"},
-		{"--timeout soon", "--timeout: \"soon\" is no duration",
+		{"--timeout soon", "--timeout: \"soon\" is not a duration",
 			"write a number with ms, s, m or h: 30s"},
 		{"--timeout 0", "--timeout: \"0\" is too small", "write at least 1 ms"},
 		{"--pids 101", "--pids: \"101\" is too large", "write at most 100"},
-		{"--pids many", "--pids: \"many\" is no whole number", "write digits only, e.g. 3"},
+		{"--pids many", "--pids: \"many\" is not a whole number", "write digits only, e.g. 3"},
 		{"--cpus 0", "--cpus: \"0\" is too small", "write at least 0.01"},
-		{"--cpus all", "--cpus: \"all\" is no number of CPUs", "write a number: 1 or 0.5"},
+		{"--cpus all", "--cpus: \"all\" is not a number of CPUs", "write a number: 1 or 0.5"},
 		{"-r ruby", "--runtime: \"ruby\" is no choice", "choose python, javascript or sql"},
 		{"-r pyhton", "--runtime: \"pyhton\" is no choice", "did you mean python?"},
 		{"-r ''", "--runtime: \"\" is no choice", "choose python, javascript or sql"},
@@ -222,7 +222,7 @@ TEST(opt_goes_on_after_a_mistake_and_tells_the_first)
 	struct line l;
 	line_parse(&l, "--memory 12q --bogus --timeout never --json", true);
 	CHECK_INT(l.rc, -EINVAL);
-	CHECK_STR(l.err.msg, "--memory: \"12q\" is no size");
+	CHECK_STR(l.err.msg, "--memory: \"12q\" is not a size");
 	CHECK(l.args.json);
 }
 
@@ -304,7 +304,7 @@ TEST(opt_names_the_place_of_a_mistake)
 	struct opt_set set = OPT_SET(opts, ARRAY_LEN(opts), &args);
 	struct err err;
 	CHECK_INT(opt_apply(&set, "memory", "12q", OPT_FROM_CONFIG, &err), -EINVAL);
-	CHECK_STR(err.msg, "memory in the configuration: \"12q\" is no size");
+	CHECK_STR(err.msg, "memory in the configuration: \"12q\" is not a size");
 	CHECK_INT(opt_apply(&set, "work-dir", "", OPT_FROM_ENV, &err), -EINVAL);
 	CHECK_STR(err.msg, "RETORT_WORK_DIR: the path is empty");
 	CHECK_INT(opt_apply(&set, "memroy", "1g", OPT_FROM_CONFIG, &err), -EINVAL);
@@ -342,7 +342,7 @@ TEST(opt_reads_the_environment)
 	(void)setenv("RETORT_CPUS", "all", 1);
 	line_parse(&l, "", true);
 	CHECK_INT(opt_env(&l.set, &l.err), -EINVAL);
-	CHECK_STR(l.err.msg, "RETORT_TIMEOUT: \"soon\" is no duration");
+	CHECK_STR(l.err.msg, "RETORT_TIMEOUT: \"soon\" is not a duration");
 	CHECK(l.args.json);
 	static const char *const names[] = {
 		"MEMORY", "WORK_DIR", "JSON", "ENV", "CODE", "PIDS", "TIMEOUT", "CPUS"};
