@@ -234,7 +234,7 @@ TEST(num_cuts_long_values_between_characters)
 		-EINVAL);
 	CHECK_STR(err.msg,
 		"\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\" "
-		"is no whole number");
+		"is not a whole number");
 }
 
 struct shown {
