@@ -59,24 +59,27 @@ struct branch_report {
 };
 
 /*
- * C2 only, after branch_clone(): be at home in the new box. In this order:
- *   - a new session; /home/user as directory, or the same directory as before in the new workspace;
- *     transparent huge pages off (PR_SET_THP_DISABLE), else each branch grows by pages of its own;
- *   - the new stdin, stdout, stderr at 0, 1, 2 and the new channel at @channel_fd (which may be the
- *     number of the old one; what was open there is closed), the rest of @fds closed;
- *   - every other descriptor but those in @keep:
- *       regular files and directories below /home/user, /tmp, /dev/shm are opened anew by path in
- *       the new workspace, with the same number, flags and offset; deleted ones become a copy
- *       without a name (up to BRANCH_COPY_MAX); other regular files get a description of their own;
- *       an epoll instance becomes a new one that watches the same descriptors, an eventfd a new one
- *       with the same count;
- *       pipes and sockets whose two ends are here, sockets that listen or are not connected are
- * made anew, see sockets.h; others, fifos, pidfds and all else become one end of a closed socket
- * pair: the number stays taken, reading gives the end, writing EPIPE; those are counted as lost.
- * Devices stay. Shared mappings that P has listed by shared_find() are the branch's own.
+ * C2 only, after branch_clone(): adapt to the new box. In this order:
+ *   - a new session; /home/user as directory, or the directory of the same name in the new
+ *     workspace; transparent huge pages off, since each branch would grow by pages of its own;
+ *   - the new stdin, stdout, stderr at 0, 1, 2 and the new channel at @channel_fd (which may be
+ *     the number of the old one; what was open there is closed); the rest of @fds is closed;
+ *   - every other descriptor, except those in @keep:
+ *     - regular files and directories below /home/user, /tmp, /dev/shm are opened again by path
+ *       in the new workspace, with the same number, flags and offset; unlinked files become an
+ *       anonymous copy (up to BRANCH_COPY_MAX); other regular files get an open file description
+ *       of their own;
+ *     - an epoll instance becomes a new one that watches the same descriptors, an eventfd a new
+ *       one with the same count;
+ *     - pipes and sockets with both ends in the process, and sockets that listen or are not
+ *       connected, are created again, see sockets.h;
+ *     - anything else (other sockets and pipes, fifos, pidfds) becomes an end of a closed
+ *       socketpair: the number stays taken, reading gives end-of-file, writing EPIPE; these count
+ *       as lost.
+ *   Devices stay. Shared mappings that P has listed by shared_find() become the branch's own.
  *
- * Fills:   the numbers in @report, also on failure.
- * Returns: 0, or negative errno when the branch must not go on (_exit).
+ * Fills: the numbers in @report, also on failure.
+ * Returns: 0, or negative errno when the branch must not continue (_exit).
  */
 enum { BRANCH_COPY_MAX = 64 << 20 };
 int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_t n_keep,

@@ -1,4 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transparent huge pages, for cheap copies of a process.
+ *
+ * A clone copies the page tables: one entry for each 4 KB page, but one for 512 pages where they
+ * form a huge page of 2 MB. So a template collapses its heap into huge pages before it is cloned
+ * (MADV_COLLAPSE). In the copies it is the other way round: the first write to a page copies that
+ * page, and 2 MB is too much for a small write. The kernel splits a huge page on such a write, so
+ * the copies only need to keep the kernel from making new ones (PR_SET_THP_DISABLE).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "hugepages.h"
 
 #include <inttypes.h>

@@ -1,4 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Completions by bash's own compgen, in the live shell, so that its functions, aliases and
+ * variables are known.
+ *
+ * The last word of the text is found by characters that end a word. What is completed depends on
+ * its place: a variable after `$`, a command where a command starts, otherwise a file. compgen
+ * runs in a subshell, whose process id is the first line of the report; when it takes too long,
+ * this child is killed, and only if the shell still does not answer, the shell itself.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "complete.h"
 
 #include "channel.h"

@@ -1,4 +1,20 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a shell's report to a script that restores its state.
+ *
+ * A report is a sequence of parts, each ended by NUL: exit status and options, directory, umask,
+ * variables (declare -p), functions, attributes of functions (declare -F), aliases, positional
+ * parameters, and "end". A report without its end was truncated. Most parts are valid shell code
+ * already, since bash prints its state in a form that bash can read. state_take() therefore
+ * splits them into statements, drops what must not be restored, and concatenates the rest.
+ *
+ * Three things need care. Variables that bash sets itself, or that belong to one process, are
+ * dropped by name. Some options and the traps DEBUG and RETURN would act on the driver's own
+ * commands: they are set aside between steps and restored just before the user's code (@resume,
+ * @prefix). The EXIT trap consists of the driver's hook, which writes a last report, followed by
+ * the user's trap: the two are separated here.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "state.h"
 
 #include <errno.h>

@@ -1,4 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A streaming reader of delimited text.
+ *
+ * The reader holds one window of the source and one row. A row is read character by character:
+ * outside of quotes a delimiter ends the field and a line break ends the row; a quote at the
+ * start of a field switches to quoted text, in which a doubled quote stands for one. Field ends
+ * are offsets into the row's buffer. csv_sniff() guesses the delimiter by reading a sample with
+ * each candidate and comparing how many rows have as many fields as the first.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "csv.h"
 
 #include <errno.h>

@@ -1,4 +1,17 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A delimited file as a read-only virtual table. Source: https://www.sqlite.org/vtab.html
+ *
+ * A scan reads the file from the first data row with a csv reader; a rowid is the number of the
+ * row. Nothing is loaded: memory does not depend on the size of the file.
+ *
+ * A join by equality would read the whole file for each row of the other table. So best_index()
+ * tells SQLite that an equality constraint on a column is cheap, and filter() gets its value.
+ * When a column is asked for the second time, an index from the hash of each value to the offset
+ * of its row is built (index.c), and later scans visit only the rows of one chain. SQLite still
+ * compares the values, since different ones may have the same hash.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "table.h"
 
 #include "base/fd.h"
