@@ -90,7 +90,7 @@ class Sql(harness.Case):
         got = record("CREATE TABLE t(a); WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 100) "
                      "INSERT INTO t SELECT zeroblob(1000000) FROM c", "--file-size", "16m")
         self.assertEqual((got["status"], got["error"]["name"]), ("error", "DiskError"))
-        self.assertIn("larger than its limit: give it more with --file-size", got["error"]["message"])
+        self.assertIn("would exceed its size limit: raise it with --file-size", got["error"]["message"])
 
     def test_memory_limit(self):
         got = record("SELECT count(*) FROM (WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 20) "
