@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Which module and which room may include which; where libraries and calls may be used; what a header is
-named after.
+named after; that a tag has one meaning in a module.
 
 usage: dev/check_layers.py [ROOT]
        dev/check_layers.py --write [ROOT]     write the table of modules into ARCHITECTURE.md
@@ -82,8 +82,7 @@ ALONE = {
     "sandbox/limits.h": "the table of limits",
     "sandbox/syscalls.h": "system calls that libc lacks",
     "sandbox/wire.h": "every message between three programs, in one place",
-    "tool/catalog_tool.h": "to be folded",
-    "tool/mcp_link.h": "to be folded",
+    "tool/mcp_link.h": "an interface that two transports implement",
 }
 
 # Headers of libraries, and the only places that may include them.
@@ -121,6 +120,10 @@ TRUSTED = ("sandbox/warden/", "sandbox/init/")
 # .c of its name as well. So `retort run` never calls SQLite.
 UNREACHED = {"api/once/": ("store", "registry")}
 
+# Tags that two files of a module define, and why.
+TWICE = {("planner", "plan_tools"): "one interface, implemented by two programs"}
+
+TAG = re.compile(r"^(?:struct|enum|union)\s+(\w+)\s*\{", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -132,8 +135,6 @@ def room_of(path):
 def check_room(module, path, target):
     rooms = ROOMS.get(module, ".").split()
     own, other = room_of(path), room_of(target)
-    for room in {own, other} - set(rooms):
-        yield f"{module}/{room} is a room that the table does not know"
     if os.path.basename(target) == "inside.h" and os.path.dirname(path) != os.path.dirname(target):
         yield f'"{target}" is for the files beside it only'
     if {own, other} <= set(rooms) and rooms.index(other) > rooms.index(own):
@@ -208,6 +209,18 @@ def check_names(paths):
     for path in ALONE:
         if path not in paths:
             yield f"src/{path}: in the list ALONE, but not there"
+
+
+def check_tags(src, paths):
+    """A tag has one meaning in a module."""
+    places = {}
+    for path in paths:
+        with open(os.path.join(src, path), encoding="utf-8") as f:
+            for tag in TAG.findall(f.read()):
+                places.setdefault((path.split("/")[0], tag), []).append(path)
+    for (module, tag), found in sorted(places.items()):
+        if len(found) > 1 and (module, tag) not in TWICE:
+            yield f"src/{found[1]}: the tag {tag} means something else in src/{found[0]}"
 
 
 def check_rows(used):
@@ -289,8 +302,10 @@ def main():
     for path in paths:
         if path.split("/")[0] not in LAYERS:
             problems.append(f"src/{path}: a module that the table does not know")
+        elif room_of(path) not in ROOMS.get(path.split("/")[0], ".").split():
+            problems.append(f"src/{path}: a room that the table does not know")
         problems += check_file(src, path, used)
-    problems += [*check_names(paths), *check_rows(used), *check_reach(src, paths), *check_table(root, is_written)]
+    problems += [*check_names(paths), *check_tags(src, paths), *check_rows(used), *check_reach(src, paths), *check_table(root, is_written)]
     print("\n".join(problems + [f"layers: {len(paths)} files, {len(problems)} problems"]))
     return 1 if problems or not paths else 0
 

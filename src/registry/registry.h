@@ -54,7 +54,7 @@ void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
 
 /*
  * The answer to an operation, once, possibly before the call returns: @result (borrowed) as
- * CONTRACT §4 says, or NULL and @err.
+ * docs/reference/api.md says, or NULL and @err.
  */
 typedef void registry_done_fn(void *arg, const json_t *result, const struct err *err);
 

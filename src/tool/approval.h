@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "tool/catalog_tool.h"
+#include "tool/catalog.h"
 
 enum { APPROVAL_SHOWN_BYTES = 2000, APPROVAL_TEXT_BYTES = 32 << 10 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "label/tool.h"
-#include "tool/catalog_tool.h"
+#include "tool/catalog.h"
 
 enum { DECLARATION_DEPTH_MAX = 8, DECLARATION_STEPS_MAX = 20000 };
 

@@ -16,8 +16,11 @@ REFUSED = {"mount", "umount", "setns", "unshare", "clone", "pivot", "chroot", "h
 
 def processes_of(pid):
     """All that descend from process @pid."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        children = [int(word) for word in f.read().split()]
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            children = [int(word) for word in f.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
     return children + [below for child in children for below in processes_of(child)]
 
 
@@ -44,13 +47,21 @@ class Window(harness.Case):
         other = self.boxes.create("branchable")
         self.boxes.branch(other)
         self.boxes.ask("destroy", other)
-        time.sleep(0.05)
-        left = processes_of(self.init)
-        self.assertEqual([pid for pid in left if self.is_nested(pid)], [])
+        end = time.monotonic() + 10
+        while self.nested() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(self.nested(), [])
+
+    def nested(self):
+        """Processes below the box's init that are in a pid namespace of their own."""
+        return [pid for pid in processes_of(self.init) if self.is_nested(pid)]
 
     def is_nested(self, pid):
-        with open(f"/proc/{pid}/status", encoding="ascii") as f:
-            own = next(line for line in f if line.startswith("NSpid")).split()
+        try:
+            with open(f"/proc/{pid}/status", encoding="ascii") as f:
+                own = next(line for line in f if line.startswith("NSpid")).split()
+        except FileNotFoundError:
+            return False
         with open(f"/proc/{self.init}/status", encoding="ascii") as f:
             return len(own) > len(next(line for line in f if line.startswith("NSpid")).split())
 

@@ -58,15 +58,32 @@ class House(unittest.TestCase):
         tree = {"api/once/once.c": '#include "session/session.h"', "session/session.h": "",
                 "session/box/box.h": "", "session/session.c": '#include "session/box/box.h"',
                 "session/box/box.c": '#include "store/journal.h"', "store/journal.h": ""}
+        self.assertIn("src/api/once/: reaches src/store/journal.h: session/box/box.c < session/box/box.h < "
+                      "session/session.c < session/session.h < api/once/once.c\n", self.layers_of(tree))
+
+    def layers_of(self, tree):
+        """What the check of layers says of sources: text by name."""
         with tempfile.TemporaryDirectory() as root:
             for name, text in tree.items():
                 os.makedirs(os.path.dirname(os.path.join(root, "src", name)), exist_ok=True)
                 with open(os.path.join(root, "src", name), "w", encoding="utf-8") as f:
                     f.write(text + "\n")
-            done = subprocess.run([sys.executable, os.path.join(ROOT, "dev/check_layers.py"), root], check=False,
-                                  stdout=subprocess.PIPE, text=True)
-        self.assertIn("src/api/once/: reaches src/store/journal.h: session/box/box.c < session/box/box.h < "
-                      "session/session.c < session/session.h < api/once/once.c\n", done.stdout)
+            return subprocess.run([sys.executable, os.path.join(ROOT, "dev/check_layers.py"), root], check=False,
+                                  stdout=subprocess.PIPE, text=True).stdout
+
+    def test_rooms_headers_and_tags_are_checked(self):
+        told = self.layers_of({
+            "plan/value/value.c": '#include "plan/check/check.h"\nstruct twin {\n};', "plan/check/check.c": "",
+            "plan/check/check.h": "struct twin {\n};", "plan/check/inside.h": "", "plan/attic/attic.c": "",
+            "plan/policy/policy.c": '#include "plan/check/inside.h"', "plan/policy/lonely.h": "",
+            "store/store.c": '#include "session/session.h"'})
+        for problem in ('room value of plan may not include the room check above: "plan/check/check.h"',
+                        "src/plan/value/value.c: the tag twin means something else in src/plan/check/check.h",
+                        "src/plan/attic/attic.c: a room that the table does not know",
+                        '"plan/check/inside.h" is for the files beside it only',
+                        "src/plan/policy/lonely.h: a header without a .c of its name",
+                        'store may not include session: "session/session.h"'):
+            self.assertIn(problem, told)
 
     def test_sizes(self):
         self.check_program("check_size.py")

@@ -186,7 +186,7 @@ class Programs(CliCase):
         self.assert_ran(harness.run("print('b'); 1"), "b\n1\n")
 
     def test_environment_inside(self):
-        """CONTRACT 6: what is set, and that nothing else is."""
+        """What is set, and that nothing else is."""
         done = harness.run("import os, json; print(json.dumps(dict(os.environ)))",
                            env={"SECRET": "s", "PYTHONPATH": "/x", "LD_PRELOAD_X": "y", "RETORT_MEMORY": "1g"})
         env = json.loads(done.out)

@@ -8,7 +8,7 @@
 
 /* Texts that differ by reader; "%s" stands for the installed packages and the one that was meant.
  */
-enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
+enum hint_text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
 
 enum { MODULE_BYTES = 128 };
 
@@ -63,7 +63,7 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
  * child that failed. `agent` is shown only to models in our own loop. */
 static const struct {
 	const char *status, *name, *part;
-	enum text text;
+	enum hint_text text;
 	const char *agent;
 } rows[] = {
 	{"error", NULL, "name resolution", NETWORK},

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "tool/catalog_tool.h"
+#include "tool/catalog.h"
 
 struct gate;
 

@@ -27,7 +27,7 @@ struct once_request {
 };
 
 struct once_result {
-	json_t *record;	 /* CONTRACT §3. Owns: the caller decrefs */
+	json_t *record;	 /* as docs/use/run.md has it. Owns: the caller decrefs */
 	int exit_status; /* what `retort run` ends with */
 };
 

@@ -61,7 +61,8 @@ struct text {
 
 static struct text text_of(const json_t *json)
 {
-	return (struct text){json_string_value(json), json_string_length(json)};
+	return (struct text){
+		json_is_string(json) ? json_string_value(json) : "", json_string_length(json)};
 }
 
 static double number(const json_t *json, const char *group, const char *name)

@@ -1,7 +1,7 @@
 /* Descriptions of tools as JSON. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "tool/catalog_tool.h"
+#include "tool/catalog.h"
 
 /*
  * For code in boxes: {"name", "tool", "id", "js_id", "signature", "js_signature", "doc",
