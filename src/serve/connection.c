@@ -134,7 +134,8 @@ static void on_written(struct work *work)
 	if (c && r == 0)
 		outstanding_set(&c->owed, q->owed.of, c->owed.bytes + q->text.bytes);
 	if (c && r == 0 && owed_bytes(c) > 0) {
-		r = buf_append(&c->out, q->text.data, q->text.bytes);
+		/* If it does not fit, an error has to. */
+		r = buf_try(&c->out, q->text.data, q->text.bytes);
 	} else if (c && r == 0) {
 		buf_done(&c->out);
 		c->out = q->text;
@@ -158,7 +159,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 		}
 		outstanding_set(&q->owed, of, json_bytes(result));
 		q->result = json_incref(json_unconst(result));
-		q->text = BUF_INIT(CONNECTION_HARD_BYTES);
+		q->text = BUF_INIT(c->out.max_bytes);
 		work_begin(c->config.loop, WORK_WRITE, &q->work, write_text, on_written);
 		return;
 	}
@@ -495,7 +496,7 @@ struct connection *connection_open(int fd, const struct connection_config *confi
 	c->config = *config;
 	c->fd = fd;
 	c->in = BUF_INIT(RPC_LINE_BYTES + READ_BYTES);
-	c->out = BUF_INIT(CONNECTION_HARD_BYTES);
+	c->out = BUF_INIT(config->hard_bytes ? config->hard_bytes : CONNECTION_HARD_BYTES);
 	c->poll.data = c;
 	watch(c);
 	return c;

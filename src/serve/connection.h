@@ -19,6 +19,7 @@ struct connection;
 struct connection_config {
 	uv_loop_t *loop;
 	const struct operation_context *context;
+	size_t hard_bytes; /* 0: CONNECTION_HARD_BYTES */
 	void *arg;
 	void (*closed)(void *arg, struct connection *c); /* the last callback */
 };

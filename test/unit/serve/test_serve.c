@@ -309,6 +309,53 @@ TEST(a_client_that_does_not_read_costs_a_bounded_amount)
 	CHECK(all.bytes > 8 << 20 && all.bytes < 12 << 20);
 }
 
+static void on_connection_closed(void *arg, struct connection *c)
+{
+	bool *is_closed = arg;
+	(void)c;
+	*is_closed = true;
+}
+
+TEST(an_answer_that_does_not_fit_becomes_an_error)
+{
+	BENCH b;
+	bench_open(&b);
+	int ends[2];
+	bool is_closed = false;
+	HEARD out = BUF_INIT(64 << 20);
+	const struct connection_config config = {.loop = &b.loop,
+		.context = &b.context,
+		.hard_bytes = 5 << 20,
+		.arg = &is_closed,
+		.closed = on_connection_closed};
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+	cleanup_fd int fd = ends[0];
+	const struct connection *c = connection_open(ends[1], &config);
+	CHECK(c != NULL);
+	/* Two answers of 4 MiB, and there is room for one. */
+	say_text(&b, fd,
+		CALL("1", "session.create", "{}") CALL("2", "session.create", "{}")
+			CALL("3", "step.run", "{\"session\":\"s-1\",\"code\":\"flood 4096\"}") CALL(
+				"4", "step.run", "{\"session\":\"s-2\",\"code\":\"flood 4096\"}"));
+	/* Nothing is read until both are answered. */
+	for (int i = 0, n_most = 0; i < TURNS && (n_most < 2 || connection_n_running(c) > 1); i++) {
+		n_most = MAX(n_most, (int)connection_n_running(c));
+		turn(&b);
+		(void)usleep(500);
+	}
+	hear(&b, fd, 4, &out);
+	CHECK_HAS(buf_str(&out), "the answer is too long to be sent");
+	CHECK_HAS(buf_str(&out), "\"usage\"");
+	CHECK(!strstr(buf_str(&out), "<end>"));
+	say_text(&b, fd, CALL("5", "engine.info", "{}"));
+	hear(&b, fd, 1, &out);
+	CHECK_HAS(buf_str(&out), "\"id\":5,\"result\"");
+	fd_close(&fd);
+	for (int i = 0; i < TURNS && !is_closed; i++)
+		turn(&b);
+	CHECK(is_closed);
+}
+
 TEST(requests_wait_while_answers_are_not_taken)
 {
 	BENCH b;
