@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { END_BYTES = 64 << 10, SUBSTITUTE = 0x1a /* for NUL */ };
+enum { END_BYTES = 64 << 10, MESSAGE_BYTES = 16 << 10, SUBSTITUTE = 0x1a /* for NUL */ };
 
 void loop_tell_code(struct loop *l, unsigned place, unsigned number, const struct loop_code *code)
 {
@@ -49,8 +49,9 @@ static void sum_up(const json_t *record, struct buf *out)
 	const json_t *error = json_object_get(record, "error");
 	const char *message = json_get_text(error, "message");
 	const json_t *printed = json_object_get(record, "stdout");
-	buf_addf(out, "%s\n%s\n%.*s\n%" JSON_INTEGER_FORMAT "\n", json_get_text(record, "status"),
-		json_get_text(error, "name"), (int)strcspn(message, "\n"), message,
+	size_t bytes = MIN(strcspn(message, "\n"), (size_t)MESSAGE_BYTES);
+	buf_addf(out, "%s\n%.1024s\n%.*s\n%" JSON_INTEGER_FORMAT "\n",
+		json_get_text(record, "status"), json_get_text(error, "name"), (int)bytes, message,
 		json_integer_value(json_object_get(error, "line")));
 	buf_append(out, json_string_value(printed),
 		MIN(json_string_length(printed), (size_t)END_BYTES / 2));

@@ -249,6 +249,39 @@ TEST(ends)
 	check_end("{\"failure\": {\"class\": \"context\"}}\n", "error", "");
 }
 
+/* A record of a failure with a message of 64 KiB. Owns: the caller frees. */
+static char *long_failure(const char *printed)
+{
+	static char message[(64 << 10) + 1];
+	char *out = NULL;
+	memset(message, 'm', sizeof message - 1);
+	CHECK(asprintf(&out,
+		      "{\"status\": \"error\", \"stdout\": \"%s\", \"error\": {\"name\": \"E\", "
+		      "\"message\": \"%s\"}}",
+		      printed, message) > 0);
+	return out;
+}
+
+TEST(a_long_message_does_not_make_all_ends_the_same)
+{
+	struct bench b;
+	char *records[5];
+	bench_open(&b,
+		SAY(CODE("x")) SAY(CODE("x")) SAY(CODE("x")) SAY(CODE("x")) SAY(CODE("x"))
+			SAY("Done."));
+	for (size_t i = 0; i < ARRAY_LEN(records); i++) {
+		char printed[] = {(char)('a' + i), '\0'};
+		b.records[i] = records[i] = long_failure(printed);
+	}
+	b.config.budget.limit[BUDGET_FAILURES] = 0;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK(!strstr(b.events, "stuck"));
+	bench_close(&b);
+	for (size_t i = 0; i < ARRAY_LEN(records); i++)
+		free(records[i]);
+}
+
 TEST(a_number_comes_back_once)
 {
 	struct bench b;
