@@ -107,12 +107,14 @@ static int run_schema(struct step *s, const char *at, int argc, char **argv)
 	int rc = sql ? sqlite3_prepare_v2(s->db->h, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	while (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		if (buf_add(&out, (const char *)sqlite3_column_text(stmt, 0)) == 0)
-			buf_add(&out, ";\n");
+		buf_addf(&out, "%s;\n", (const char *)sqlite3_column_text(stmt, 0));
 	int r = rc == SQLITE_OK ? 0 : step_fail_sql(s, at, rc);
 	(void)sqlite3_finalize(stmt);
-	if (r == 0 && out.bytes == 0 && argc > 1)
+	if (r == 0 && buf_error(&out) == 0 && out.bytes == 0 && argc > 1)
 		r = add_file_schema(s, at, argv[1], &out);
+	if (r == 0 && buf_error(&out) < 0)
+		return step_fail(s, at, "LimitError", "%s: over %d MiB of definitions", argv[0],
+			SCHEMA_BYTES_MAX >> 20);
 	if (r == 0 && out.bytes == 0 && argc > 1)
 		return step_fail(s, at, "SQLError", ".schema %s: no such table or file", argv[1]);
 	return r < 0 ? r : step_text(s, buf_str(&out), out.bytes > 0 ? out.bytes - 1 : 0);

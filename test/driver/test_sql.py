@@ -708,6 +708,13 @@ class Dots(Case):
         self.assertIn('"b" TEXT', d.step(".schema s")["value"]["text/plain"])
         self.fails(d, ".schema nowhere", "SQLError", "no such table or file")
 
+    def test_a_schema_is_whole_or_an_error(self):
+        d = self.driver()
+        for name in ("t", "u"):
+            d.step(f"CREATE TABLE {name}(a INT, -- " + "x" * 700000 + "\n b INT)")
+        self.assertIn("b INT);", d.step(".schema t")["value"]["text/plain"])
+        self.fails(d, ".schema", "LimitError", "over 1 MiB of definitions")
+
     def test_habits_of_other_databases(self):
         d = self.driver({"s.csv": "a,b\n1,x\n"})
         for code, hint in (("DESCRIBE s", ".schema TABLE"), ("SHOW TABLES", ".tables"), ("\\d s", ".schema"), ("USE x", "retort.db")):
