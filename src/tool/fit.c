@@ -94,9 +94,10 @@ static bool is_same(const json_t *a, const json_t *b)
 
 static int on_enum(struct fit *f, const json_t *word, const json_t *value, int depth)
 {
-	enum { SHOWN_BYTES = 76 };
-	cleanup_buf struct buf all = BUF_INIT(SHOWN_BYTES + sizeof "…");
+	enum { SHOWN_BYTES = 75 };
+	cleanup_buf struct buf all = BUF_INIT(SHOWN_BYTES + sizeof ", …");
 	const json_t *item;
+	bool is_cut = false;
 	size_t i;
 	(void)depth;
 	if (!json_is_array(word))
@@ -106,10 +107,18 @@ static int on_enum(struct fit *f, const json_t *word, const json_t *value, int d
 		if (is_same(item, value))
 			return 0;
 		char *text = json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
+		size_t before = all.bytes;
 		if (text)
-			buf_addf(&all, "%s%s", i > 0 ? ", " : "", text);
+			buf_addf(&all, "%s%s", before > 0 ? ", " : "", text);
+		/* A value that is too long is left out; the others are still named. */
+		if (buf_error(&all) < 0 || all.bytes > SHOWN_BYTES) {
+			buf_cut(&all, before);
+			is_cut = true;
+		}
 		free(text);
 	}
+	if (is_cut)
+		buf_add(&all, all.bytes > 0 ? ", …" : "…");
 	return bad(f, "it has to be one of ", buf_str(&all));
 }
 

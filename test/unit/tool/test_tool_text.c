@@ -62,6 +62,8 @@ TEST(camel_case_has_a_second_name)
 	}
 }
 
+#define SIXTY "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
 struct fitting {
 	const char *schema, *value, *says; /* NULL: it fits */
 };
@@ -98,6 +100,8 @@ TEST(values_fit_or_say_where_not)
 		{"{\"type\": [\"string\", \"null\"]}", "1", "none of the types"},
 		{"{\"enum\": [1, \"a\"]}", "1.0", NULL},
 		{"{\"enum\": [1, \"a\"]}", "\"b\"", "one of 1, \"a\""},
+		{"{\"enum\": [\"" SIXTY SIXTY "\", 1, \"a\"]}", "\"b\"", "one of 1, \"a\", …"},
+		{"{\"enum\": [\"" SIXTY SIXTY "\"]}", "1", "one of …"},
 		{"{\"const\": [1]}", "[1]", NULL},
 		{"{\"const\": [1]}", "[2]", "the one value"},
 		{"{\"required\": [\"a\"]}", "{}", "missing: a"},
