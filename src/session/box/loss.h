@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LOSS_BYTES = 240 };
+enum { LOSS_BYTES = 640 };
 
 struct loss {
 	unsigned n_sockets, n_pipes, n_others, n_locks, n_unread;
