@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OUT_MAX_BYTES = 64 << 20, ID_CHARS = 12, LABEL_BYTES = 512 };
+enum { OUT_MAX_BYTES = 64 << 20, ID_CHARS = 12, LABEL_BYTES = 512, HEADS_BYTES = 4096 };
 
 const char *session_text(const json_t *row, const char *name)
 {
@@ -160,21 +160,28 @@ int session_print_files(const json_t *files)
 
 /* ---- the tree ---- */
 
-/* "(main, s-2) ": the sessions that stand at this step. */
+/* "(main, s-2) ": the sessions that stand at this step; many are counted. */
 static void add_heads(struct buf *label, const json_t *heads, const char *step, bool color)
 {
 	const char *before = "(";
+	size_t n_left = 0;
 	for (size_t i = 0; i < json_array_size(heads); i++) {
 		const json_t *row = json_array_get(heads, i);
 		const char *name = session_text(row, "name");
 		name = name[0] ? name : session_text(row, "session");
 		if (strcmp(session_text(row, "head"), step) != 0)
 			continue;
+		if (label->bytes > HEADS_BYTES) {
+			n_left++;
+			continue;
+		}
 		buf_addf(label, "%s%s", before, color ? "\033[1;32m" : "");
 		(void)utf8_escape_terminal(label, name, strlen(name), UTF8_ONE_LINE);
 		buf_add(label, color ? "\033[0m" : "");
 		before = ", ";
 	}
+	if (n_left > 0)
+		buf_addf(label, " and %zu more", n_left);
 	if (before[0] == ',')
 		buf_add(label, ") ");
 }
