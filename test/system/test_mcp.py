@@ -5,6 +5,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import signal
 import shutil
 import subprocess
@@ -556,6 +557,15 @@ class Files(harness.Case):
         with self.assertRaises(Failed) as caught:
             self.mcp.call("resources/read", uri="retort://x", _meta=MODERN)
         self.assertEqual((caught.exception.code, caught.exception.data), (-32602, {"uri": "retort://x"}))
+
+    def test_a_list_of_long_paths_says_what_it_leaves_out(self):
+        self.mcp.tool("run_code", session="odd", code=(
+            "import os\nd = '/'.join([chr(1) * 250] * 7)\nos.makedirs(d)\n"
+            "for i in range(180): open(f'{d}/{i}', 'w').close()"))
+        lines = self.mcp.tool("list_files", session="odd").text.strip().splitlines()
+        left = re.fullmatch("… and ([0-9]+) more here: list them with code", lines[-1])
+        self.assertTrue(left, lines[-1][-200:])
+        self.assertEqual(len(lines) - 1 + int(left[1]), 180)
 
     def test_files_are_written_read_and_listed(self):
         text = "zwölf\n" * 3000

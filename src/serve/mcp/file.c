@@ -14,7 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 1 << 20, FILES_MAX = 200, READ_ROOM_BYTES = 32 << 20 };
+enum {
+	TEXT_BYTES = 1 << 20,
+	LIST_BYTES = TEXT_BYTES / 2,
+	FILES_MAX = 200,
+	READ_ROOM_BYTES = 32 << 20
+};
 
 static const char *argument(const struct mcp_job *job, const char *name, const char *fallback)
 {
@@ -257,6 +262,18 @@ static json_t *count_directories(const json_t *result)
 	return dirs;
 }
 
+/* Paths may be long, and longer when they are escaped. */
+static bool has_room(const struct buf *out, size_t n_shown)
+{
+	return n_shown < FILES_MAX && out->bytes < LIST_BYTES;
+}
+
+static void add_left(struct buf *out, size_t n_left)
+{
+	if (n_left > 0)
+		buf_addf(out, "… and %zu more here: list them with code\n", n_left);
+}
+
 /* Too many files: list those directly in the directory, and its subdirectories with their counts.
  */
 static void add_level(struct buf *out, const json_t *result)
@@ -265,22 +282,30 @@ static void add_level(struct buf *out, const json_t *result)
 	json_t *dirs = count_directories(result), *row;
 	const json_t *files = json_object_get(result, "files");
 	const char *name;
-	size_t i, n = 0;
+	size_t i, n_shown = 0, n_left = 0;
 	json_object_foreach(dirs, name, row)
 	{
-		if (n++ >= FILES_MAX)
+		if (!has_room(out, n_shown)) {
+			n_left++;
 			continue;
+		}
+		n_shown++;
 		add_path(out, name);
 		buf_addf(out, "/ (directory, %" JSON_INTEGER_FORMAT " files%s)\n",
 			json_integer_value(row), is_cut ? " or more" : "");
 	}
 	json_array_foreach(files, i, row)
 	{
-		if (!slash_of(result, param_text(row, "path", "")) && n++ < FILES_MAX)
+		if (slash_of(result, param_text(row, "path", "")))
+			continue;
+		if (has_room(out, n_shown)) {
+			n_shown++;
 			add_file(out, row);
+		} else {
+			n_left++;
+		}
 	}
-	if (n > FILES_MAX)
-		buf_addf(out, "… and %zu more here: list them with code\n", n - FILES_MAX);
+	add_left(out, n_left);
 	buf_addf(out,
 		is_cut ? "[%zu files were counted, and there are more that were not: give path]"
 		       : "[%zu files in all: give path]",
@@ -288,16 +313,22 @@ static void add_level(struct buf *out, const json_t *result)
 	json_decref(dirs);
 }
 
+static void add_all(struct buf *out, const json_t *files)
+{
+	size_t i, n = json_array_size(files);
+	for (i = 0; i < n && has_room(out, i); i++)
+		add_file(out, json_array_get(files, i));
+	add_left(out, n - i);
+}
+
 static void give_list(struct mcp_job *job, const json_t *result)
 {
 	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
 	const json_t *files = json_object_get(result, "files");
-	size_t i;
-	json_t *file;
 	if (json_array_size(files) > FILES_MAX || param_flag(result, "truncated"))
 		add_level(&out, result);
 	else
-		json_array_foreach(files, i, file) add_file(&out, file);
+		add_all(&out, files);
 	if (out.bytes == 0)
 		buf_add(&out, "no files");
 	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
