@@ -758,6 +758,9 @@ class Plans(harness.Case):
             self.assertNotIn("run_plan", [t["name"] for t in mcp.call("tools/list")["tools"]])
         with Mcp("--plans") as mcp:
             self.assertIn("3", mcp.tool("run_plan", plan="print(1 + 2)").text)
+            for text in ("'x' * 2000000", r"'\1x' * 1000000"):
+                done = mcp.tool("run_plan", plan=f"print({text})")
+                self.assertRegex(done.text, r"(?s)^ok\nstdout:\n.*x.*characters cut.*x")
 
     def test_plans_are_proved_before_they_run(self):
         with self.open() as mcp:

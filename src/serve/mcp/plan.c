@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-enum { TEXT_MAX = 1 << 20, FLOWS_MAX = 40, DIAGNOSTICS_MAX = 20, SHOWN_CHARACTERS = 7000 };
+/* A plan prints 1 MiB at most, and each of its bytes becomes three at most. */
+enum { TEXT_MAX = 4 << 20, FLOWS_MAX = 40, DIAGNOSTICS_MAX = 20, SHOWN_CHARACTERS = 7000 };
 
 static const char approve_key[] = "approve";
 
