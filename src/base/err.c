@@ -28,7 +28,8 @@ static int err_result(const struct err *err)
 	return sys > 0 ? -sys : -EINVAL;
 }
 
-static int set(struct err *err, struct err made, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static int set(
+	struct err *err, struct err made, const char *fmt, va_list ap)
 {
 	char msg[ERR_MSG_BYTES]; /* the arguments may point into @err itself */
 	int n = vsnprintf(msg, sizeof msg, fmt, ap), sys = made.sys;
