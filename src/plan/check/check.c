@@ -1,30 +1,31 @@
 /*
- * The check of all flows, before a plan runs.
+ * Check all flows of a plan before it runs.
  *
- * This is abstract interpretation: the plan is evaluated once on abstract values, which stand for
- * the values of all runs at once, over the tree that the resolver left. The result is an
- * over-approximation: a flow that is possible in some run is found; a flow that is found need not
- * happen. Claimed is non-interference without regard to termination and timing: data of an origin
- * reaches a parameter only as the policy allows.
+ * The check is an abstract interpretation of the resolved syntax tree: it evaluates the plan once
+ *on abstract values, each of which stands for the values of all runs. The result is an
+ *over-approximation: the check finds every flow that is possible in some run, but a flow that it
+ *finds need not happen. A plan that passes is non-interferent, except for termination and timing:
+ *data of an origin reaches a parameter only as the policy allows.
  *
  * An abstract value (struct av) is a label with its provenance (struct mark), a set of abstract
- * objects it may point to, a type and, if it is the same in every run, the constant. An abstract
- * object stands for everything that one place in the plan makes in one calling context. The values
- * of variables and fields are in cells (check_state.c). The analysis is
- *	flow-sensitive		each statement is evaluated in the state before it
+ * objects that the value may point to, a type and, if it is the same in every run, the constant. An
+ *abstract object stands for all objects that one place in the plan creates in one calling context.
+ *The values of variables and fields are in cells (check_state.c). The analysis is flow-sensitive
+ *each statement is evaluated in the state before it
  *	field-sensitive		constant keys and indexes have cells of their own (check_object.c)
- *	context-sensitive	a function is evaluated anew for each chain of calls (check_call.c)
+ *	context-sensitive	a function is evaluated once for each chain of calls (check_call.c)
  *	path-insensitive	both branches are evaluated and joined (check_stmt.c)
- * Loops run to a fixpoint: the lattice is finite and every step only goes up.
+ * Loops run to a fixpoint: the lattice is finite and every step is monotone.
  *
- * Implicit flows: c->pc is the label of the program counter. A condition raises it for both
- * branches, and what either of them wrote gets the condition's label (control dependence). The
- * guards of break, continue and return live on until their target.
+ * Implicit flows: c->pc is the label of the program counter. A condition raises c->pc for both
+ *branches, and every cell that either branch writes gets the condition's label (control
+ *dependence). The guards of break, continue and return stay in force until the target of the jump.
  *
- * At each call of a tool the policy is asked with the abstract arguments (check_tool.c). Of all
- * contexts that reach a call the worst answer counts: proved, depends (known at the call only), or
- * refuted. For the latter two a witness is found: every mark names the event that made it, events
- * form a graph back to the sources, and find_path() searches it breadth-first.
+ * At each call of a tool the checker asks the policy about the abstract arguments (check_tool.c).
+ *An answer is "proved", "depends" (decidable only at the call) or "refuted". If several contexts
+ *reach a call, the worst answer is kept. For "depends" and "refuted" the checker finds a witness:
+ *every mark names the event that created it, the events form a graph back to the sources, and
+ *find_path() searches this graph breadth-first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,8 +36,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a search looks for, the most telling first: data of a tool that violates the rule, anything
- * that violates it, any source; WANT_BRANCH: a condition. */
+/* The goal of a search, most informative first: WANT_DATA, a tool's data that violates the rule;
+ * WANT_OFFENDER, any data that violates the rule; WANT_ANY, any source. WANT_BRANCH: a condition.
+ */
 enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS, WANT_BRANCH };
 
 static bool is_offender(struct checker *c, const struct finding *f, const struct event *e)
@@ -55,13 +57,13 @@ static bool is_wanted(
 	return want == WANT_ANY || is_offender(c, f, e);
 }
 
-/* A breadth-first search. `from`: the event that each one led to, plus 1. */
+/* A breadth-first search. `from[e]` is 1 plus the event from which the search reached event e. */
 struct search {
 	uint32_t *level, *next, *from;
 };
 
-/* Search from the sink back to the nearest event wanted. A join counts as no step, so what it joins
- * is on the same level. Returns: 0: not found. */
+/* Search from the sink back to the nearest event that matches @want. A join adds no distance: the
+ * events that it joins are on its own level. Returns: the event; 0 if no event matches. */
 static uint32_t search_back(
 	struct checker *c, const struct finding *f, struct search *s, enum want want)
 {
@@ -102,13 +104,13 @@ static void add_step(struct finding *f, const struct event *e)
 		[EVENT_JOIN] = STEP_THROUGH};
 	if (e->kind == EVENT_JOIN || f->n_path == CHECK_PATH_MAX - 1)
 		return;
-	/* Only the first tool on the path is the source; data flows through the others. */
+	/* Only the first tool on the path is the source; the others pass the data on. */
 	bool is_through = e->kind == EVENT_SOURCE && f->n_path > 0;
 	f->path[f->n_path++] = (struct witness_step){is_through ? STEP_THROUGH : kinds[e->kind],
 		e->node->start, e->node->end, e->label, e->tool ? e->tool->name : NULL};
 }
 
-/* Find the witness: the shortest path from a source that violates the rule to the sink. */
+/* Find the witness: the shortest path to the sink from a source that violates the rule. */
 void find_path(struct checker *c, struct check_call *call, struct finding *f)
 {
 	size_t bytes = (c->n_events + 1) * sizeof(uint32_t);
@@ -183,7 +185,7 @@ static int check_within(struct check *out)
 	struct abstract_frame file = {.scope = scope};
 	static const char plan[] = "plan";
 	c.plan = label_set(c.labels, label_atom(c.labels, plan, sizeof plan - 1));
-	/* Cell 0 stays unused. */
+	/* Cell 0 is reserved. */
 	(void)cells_add(&c, 1);
 	file.first = cells_add(&c, scope->n_slots + 1);
 	c.file = c.frame = &file;

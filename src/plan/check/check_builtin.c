@@ -1,13 +1,14 @@
 /*
- * Built-in functions and methods in the check: what each does to labels and abstract objects.
+ * Model the effect of each built-in function and method on labels and abstract objects.
  *
- * The table builtin/builtin.def names a model for each built-in (enum native_model); this file says
- * what the models mean. Several built-ins share a model: all that make a text of their arguments,
- * all that copy elements into a new list, and so on. For a method the model is found by its name
- * alone, since the type of the receiver may be unknown; methods of one name have one model.
+ * The table builtin/builtin.def names a model for each built-in (enum native_model); this file
+ * implements the models. Several built-ins share a model: all that build a text from their
+ * arguments, all that copy elements into a new list, and so on. The model of a method is looked up
+ * by the method's name alone, since the type of the receiver may be unknown; so all methods of one
+ * name share one model.
  *
- * A built-in without a model, or called with * where positions matter, is refused rather than
- * guessed.
+ * The checker refuses a built-in that has no model, and a call with * where positions matter,
+ * because guessing would be unsound.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +37,7 @@ bool method_is_known(const char *name)
 	return has_rule(builtin_method(name));
 }
 
-/* The join of the receiver, if there is one, and the arguments. */
+/* Return the join of all arguments and of the receiver @self, if @self is set. */
 static struct mark all_of(
 	struct checker *c, struct av self, const struct call_args *args, bool has_constants)
 {
@@ -44,7 +45,7 @@ static struct mark all_of(
 		args_whole(c, args, has_constants));
 }
 
-/* A new container whose elements have unknown indexes. */
+/* Create a container whose elements have unknown indexes. */
 struct av new_object(
 	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
 {
@@ -56,7 +57,7 @@ struct av new_object(
 	return obj_value(c, o, public);
 }
 
-/* A new list, tuple or set of the elements of all arguments. */
+/* Create a list, tuple or set of the elements of all arguments. */
 static struct av collect(struct checker *c, enum obj_kind kind, const struct call_args *args,
 	struct av self, bool is_ordered)
 {
@@ -80,7 +81,7 @@ static struct av collect(struct checker *c, enum obj_kind kind, const struct cal
 	return v;
 }
 
-/* zip, enumerate: a list of tuples. */
+/* Model zip() and enumerate(), which return a list of tuples. */
 static struct av pairs(struct checker *c, const struct call_args *args, bool is_zip)
 {
 	struct mark m = args->has_star ? whole(c, args->star) : public;
@@ -93,7 +94,7 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	struct obj *o = obj_nth(c, v, 0);
 	if (!pair || !o)
 		return v;
-	/* The indexes of enumerate() tell about the length. */
+	/* The indexes that enumerate() yields reveal the length. */
 	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
 	if (!is_zip)
 		cell_add(c, number ? number->cell : pair->rest,
@@ -110,7 +111,7 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	return v;
 }
 
-/* d.items(): a list of pairs of a key and a value. */
+/* Model d.items(): a list of pairs of a key and a value. */
 static struct av items(struct checker *c, const struct node *node, struct av self)
 {
 	struct obj *pair = obj_new(c, OBJ_TUPLE, node, 101);
@@ -126,7 +127,8 @@ static struct av items(struct checker *c, const struct node *node, struct av sel
 	return v;
 }
 
-/* dict(…), d.update(…), both without *: from a mapping, from pairs, from named arguments. */
+/* Model dict(…) and d.update(…), both without *: the source is a mapping, pairs, or named
+ * arguments. */
 static void update(struct checker *c, struct av v, const struct call_args *args)
 {
 	for (uint32_t i = 0; i < args->n; i++) {
@@ -179,7 +181,7 @@ static struct av make_enum(struct checker *c, const struct call_args *args)
 	return v;
 }
 
-/* The models that functions and methods share. */
+/* Apply a model that functions and methods share. */
 static struct av plain(
 	struct checker *c, enum native_model model, struct av self, const struct call_args *args)
 {
@@ -217,7 +219,7 @@ static struct av plain(
 		return v;
 	default:
 		v = any_value(c, args->node, 0, part_mark(c, all_of(c, self, args, true)));
-		/* The result may be one of the arguments, or contain one. */
+		/* The result may be one of the arguments, or contain an argument. */
 		for (uint32_t i = 0; i < args->n; i++)
 			v = av_join(c, v, args->positional[i]);
 		for (uint32_t i = 0; i < args->n_named; i++)
@@ -226,7 +228,7 @@ static struct av plain(
 	}
 }
 
-/* Does the function use what is given by name as a key function, or as an element? */
+/* Does the function use a named argument as a key function, or as an element? */
 static bool takes_names(enum native_model model)
 {
 	return model == MODEL_ORDERED || model == MODEL_EXTREME || model == MODEL_PAIRS;
@@ -310,7 +312,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	}
 }
 
-/* Methods that change their receiver; they are refused with *. */
+/* Model a method that changes its receiver. call_method() refuses such a method with *. */
 static struct av change(
 	struct checker *c, enum native_model model, struct av self, const struct call_args *args)
 {
@@ -333,7 +335,7 @@ static struct av change(
 		return item_of(c, self, x);
 	case MODEL_POP:
 		v = args->n ? item_of(c, self, x) : v;
-		/* An index that the plan wrote is no flow. */
+		/* An index that the plan itself wrote causes no flow. */
 		places_lost(c, self, mark_unplanned(c, order));
 		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
 	case MODEL_POPITEM:
@@ -386,7 +388,7 @@ struct av call_method(
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
 				args, self, row->model == MODEL_UNION);
-		/* @self may be a text or unknown: the result is computed. */
+		/* @self may be a text or unknown, so the result counts as computed. */
 		m = mark_anyones(all_of(c, self, args, true));
 		v = any_value(c, args->node, 0, m);
 		element_add(c, v, element_of(c, self));

@@ -1,14 +1,15 @@
 /*
- * Calls of functions in the check.
+ * Check calls of functions.
  *
- * The analysis is context-sensitive: a function body is evaluated anew at each call, in a frame
- * that belongs to the chain of call sites that leads there (a call string of unlimited length,
- * which is finite because recursion is refused). So one call with data of others does not spoil the
- * labels of another. CHECK_CONTEXTS_MAX bounds the number of frames.
+ * The analysis is context-sensitive: a function body is evaluated at each call, in a frame that
+ * belongs to the chain of call sites that leads to the call (a call string of unlimited length,
+ * which is finite because the checker refuses recursion). So a call with data of others does not
+ * taint the results of another call. CHECK_CONTEXTS_MAX bounds the number of frames.
  *
- * Arguments are bound as in the machine. A call through a variable that may hold several functions
- * is a branch: each is called from the same state, and the results are joined with the label of the
- * choice. The returns of a body are joined at its end, with the guards that led to each of them.
+ * Arguments are bound as in the machine. A call through a variable that may refer to several
+ * functions is a branch: each function is evaluated from the same state, and the results are joined
+ * with the label of the choice. All returns of a body are joined at its end, with the guards that
+ * led to each return.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +24,8 @@ static uint32_t first_param(const struct node *node)
 	return node->kind == NODE_DEF ? 1 : 0;
 }
 
-/* A def or lambda makes one abstract function per place and context. Its defaults are joined over
- * all evaluations. */
+/* Create the abstract function of a def or lambda: one per place and context. The defaults of its
+ * parameters are joined over all evaluations. */
 struct av function_value(struct checker *c, const struct node *node)
 {
 	struct obj *o = obj_new(c, OBJ_FUNCTION, node, 0);
@@ -47,8 +48,8 @@ struct av function_value(struct checker *c, const struct node *node)
 	return obj_value(c, o, public);
 }
 
-/* The frame of a function in a calling context, which has cells of its own. Returns: NULL: refused,
- * or without memory. */
+/* Find or create the frame of a function in a calling context; the frame has its own cells.
+ * Returns: NULL if the context is refused or memory is exhausted. */
 static struct abstract_frame *frame_of(
 	struct checker *c, const struct obj *o, const struct node *call)
 {
@@ -114,7 +115,7 @@ static bool is_param_named(const struct node *node, struct val name)
 	return false;
 }
 
-/* *args and **kwargs. */
+/* Bind *args or **kwargs. */
 static void bind_rest(struct binding *b, const struct node *param)
 {
 	struct checker *c = b->c;
@@ -207,7 +208,7 @@ static struct av run_body(struct checker *c, const struct obj *o, struct activat
 	join_returns(c, a, &end, is_end);
 	changes_done(c, &end);
 	changes_done(c, &a->returns.all);
-	/* The result tells which return was taken, so it gets the guards of all returns. */
+	/* The result reveals which return was taken, so it gets the guards of all returns. */
 	return av_told(c, a->result, c->returned);
 }
 
@@ -225,7 +226,8 @@ static struct av call_function(struct checker *c, const struct obj *o, const str
 	struct mark pc = c->pc, broken = c->broken, returned = c->returned;
 	struct exits *breaks = c->breaks, *continues = c->continues;
 	struct binding b = {.c = c, .function = o, .args = args, .frame = frame};
-	/* The body runs only if the caller did not jump away before: its guards apply inside. */
+	/* The body runs only if the caller did not jump before: the guards of the caller's jumps
+	 * also apply inside the body. */
 	c->pc = mark_now(c);
 	c->broken = mark_join(c, broken, returned);
 	c->returned = public;
@@ -263,7 +265,8 @@ static struct av call_object(struct checker *c, const struct obj *o, const struc
 	}
 }
 
-/* Call any of several functions. If data chose the function, its effects depend on that data. */
+/* Call one of several functions. If data chose the function, the effects of the call depend on that
+ * data. */
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args)
 {
 	struct obj *o = obj_nth(c, fn, 0);
@@ -289,7 +292,8 @@ struct av call_value(struct checker *c, struct av fn, const struct call_args *ar
 	return v;
 }
 
-/* A built-in that calls functions cannot suspend, so they must not call tools: refuse that. */
+/* Refuse @name inside a built-in that calls functions: such a built-in cannot suspend, so its
+ * functions must not call @name. Returns: true if refused. */
 bool is_suspended(struct checker *c, const struct call_args *args, const char *name)
 {
 	if (c->n_built_in == 0)
@@ -312,14 +316,14 @@ struct av args_named(const struct call_args *args, const char *name)
 	return AV_NONE;
 }
 
-/* The argument at a position, or of a name. */
+/* Return the argument at position @i, or else the argument named @name. */
 struct av args_get(const struct call_args *args, uint32_t i, const char *name)
 {
 	return i < args->n ? args->positional[i] : args_named(args, name);
 }
 
-/* The join of all arguments, wholly. Without @has_constants, constants are left out: they only
- * select. */
+/* Return the join of everything reachable from all arguments. Without @has_constants, constants add
+ * nothing, because they only select. */
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants)
 {
 	struct mark m = public;
@@ -378,7 +382,8 @@ static void args_done(struct checker *c, struct call_args *args)
 		heap_release(c->h, args->named_at, room * sizeof *args->named_at);
 }
 
-/* May the attribute be a field of a struct or a part of a tool's name, instead of a method? */
+/* May the attribute of @v be a field of a struct or a part of a tool's name, rather than a method?
+ */
 static bool is_field(struct checker *c, struct av v)
 {
 	struct obj *o;

@@ -1,13 +1,14 @@
 /*
- * The built-ins that change trust: approve, ask, try_call, matches, member.
+ * Model the built-ins that change trust: approve, ask, try_call, matches, member.
  *
  * approve() and the two tests are endorsements (the integrity side of declassification): the result
- * has the labels of the value and a mark that a policy may ask for. What is tested must come from
- * the plan itself: a list or pattern from a tool would let the tool endorse its own data.
+ * has the label of the value and an endorsement that a policy can require. The list or pattern of a
+ * test must come from the plan itself: a list or pattern from a tool would let the tool endorse its
+ * own data.
  *
- * ask() is the quarantined model: it sees untrusted data, has no tools, and its answer is bound by
- * a schema. The answer has the origins of the data, the origin "model", and a kind that the schema
- * bounds: a bool says one bit, an enum(n) one of n words, a string anything.
+ * ask() calls the quarantined model, which sees untrusted data, has no tools, and must answer
+ * within a schema. The answer has the origins of the data, the origin "model", and a kind that the
+ * schema bounds: a bool carries one bit, an enum(n) one of n words, a string anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +20,8 @@
 
 #include <string.h>
 
-/* approve(): a person approves the value. The result is a frozen copy of what was shown. */
+/* Model approve(): a person approves the value. The result is a frozen copy of the value that the
+ * person saw. */
 struct av model_approve(struct checker *c, const struct call_args *args)
 {
 	struct av from = args_nth(args, 0);
@@ -60,7 +62,8 @@ static const struct ask_type *asked_type(struct checker *c, struct av schema)
 		: NULL;
 }
 
-/* What the quarantined model may answer: the kind of the answer, or of each element of a list. */
+/* The possible answers of the quarantined model: the kind and type of the answer, or of each
+ * element if the answer is a list. */
 struct asked {
 	struct kind kind;
 	uint32_t type; /* enum type; N_TYPES: unknown */
@@ -73,7 +76,7 @@ static struct asked asked_of(struct checker *c, struct av schema)
 	struct val all = schema.type == T_LIST ? concrete(c, schema, 0) : VAL_UNSET;
 	const struct obj *o = obj_nth(c, schema, 0);
 	const struct ask_type *type;
-	/* ["a", "b"]: one of them. */
+	/* The schema ["a", "b"] means: one of these texts. */
 	if (all.type == T_TUPLE && all.tuple->n > 1) {
 		a.kind = (struct kind){.rank = KIND_ENUM, .size = all.tuple->n};
 		a.type = T_STRING;
@@ -98,7 +101,7 @@ static struct asked asked_of(struct checker *c, struct av schema)
 	return a;
 }
 
-/* A list of such values. The model also chooses its length. */
+/* Create a list of values like @x. The model also chooses the length of the list. */
 static struct av list_of(struct checker *c, const struct node *node, struct av x)
 {
 	struct obj *o = obj_new(c, OBJ_LIST, node, 0);
@@ -123,7 +126,7 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	l.origins = label_union(c->labels, l.origins, in.origins);
 	l.readers = in.readers;
 	struct asked a = asked_of(c, schema);
-	/* The schema may be among the * arguments. */
+	/* The schema may be one of the * arguments. */
 	if (schema.type == T_UNSET && (args->has_star || args->has_starstar))
 		a.type = N_TYPES;
 	l.kind = a.kind;
@@ -135,7 +138,8 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	return a.type == N_TYPES ? any_value(c, args->node, 0, m) : av_of(m, a.type);
 }
 
-/* try_call(): struct(ok, value, error). The text of an error may contain what went in. */
+/* Model try_call(), which returns struct(ok, value, error). The text of an error may contain the
+ * arguments. */
 struct av model_try(struct checker *c, const struct call_args *args)
 {
 	struct call_args rest = *args;
@@ -178,7 +182,7 @@ static bool is_scalar(struct val v)
 	return v.type == T_STRING || v.type == T_INT || v.type == T_FLOAT || v.type == T_BOOL;
 }
 
-/* Returns: 1 yes, 0 no, -1 unknown before the run. */
+/* Is @v in @list? Returns: 1 yes, 0 no, -1 unknown before the run. */
 static int is_member(struct checker *c, struct val v, struct val list)
 {
 	if (list.type != T_TUPLE || !is_scalar(v))
@@ -192,7 +196,8 @@ static int is_member(struct checker *c, struct val v, struct val list)
 	return 0;
 }
 
-/* The same for a pattern. A malformed pattern fails in the run, with its own message. */
+/* Does @v match @pattern? Returns: as is_member(). A malformed pattern is reported by the run, with
+ * its own message. */
 static int is_match(struct checker *c, struct val v, struct val pattern)
 {
 	bool is_failed = c->h->kind != FAIL_NONE;
@@ -206,8 +211,9 @@ static int is_match(struct checker *c, struct val v, struct val pattern)
 }
 
 /*
- * matches() and member() of a constant. If it passes, the value is returned as it is; if not, the
- * run would fail there, so the plan is refused. Returns: was the answer known?
+ * Evaluate matches() or member() of a constant. If the constant passes the test, the result is the
+ * value itself; if it fails, the run would fail at this call, so the checker refuses the plan.
+ * Returns: was the outcome known before the run?
  */
 bool model_endorse(
 	struct checker *c, const char *name, const struct call_args *args, struct av *out)

@@ -1,10 +1,10 @@
 /*
- * Expressions of the check: the abstract transfer function of each kind of node.
+ * Evaluate expressions: the abstract transfer function of each kind of node.
  *
- * Constants are folded, so that a branch on a constant condition is evaluated on one side only, and
+ * Constants are folded, so that only one side of a branch on a constant condition is evaluated, and
  * literals that the request contains keep the user's origin. Otherwise the label is the join of the
- * operands, as in the run (flow_op.c): by shape, whole or choice. A label of a run must be below
- * that of the check for the same value; tests compare them.
+ * operands' labels, as in the run (flow_op.c): by structure, whole or choice. For the same value,
+ * the label in a run must not be above the label in the check; tests compare them.
  *
  * `and`, `or`, conditional expressions and comprehensions use the regions, guards and fixpoints of
  * statements.
@@ -35,7 +35,7 @@ bool const_truth(struct av v, bool *out)
 	return true;
 }
 
-/* Evaluate an expression whose evaluation depends on @guard, such as the right side of `and`. */
+/* Evaluate an expression that runs only if @guard holds, such as the right side of `and`. */
 static struct av eval_guarded(struct checker *c, const struct node *node, struct mark guard)
 {
 	struct mark pc = c->pc;
@@ -83,7 +83,7 @@ static struct av eval_if_else(struct checker *c, const struct node *node)
 	return av_decided(c, av_choice(c, a, b, guard), guard);
 }
 
-/* Constant folding. Returns: false: not a constant that can be computed here. */
+/* Fold the constants @a and @b. Returns: false if the result cannot be computed here. */
 static bool fold(struct checker *c, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	static const uint8_t ops[N_TOKENS] = {[TOK_PLUS] = NUM_ADD + 1,
@@ -122,7 +122,7 @@ static struct av joined_sequence(
 	return v;
 }
 
-/* list + list, tuple + tuple, list * n: the result has the elements of both. */
+/* Is it list + list, tuple + tuple or list * n? The result has the elements of both operands. */
 static bool is_joined(uint32_t op, struct av a, struct av b)
 {
 	if (op == TOK_PLUS)
@@ -164,7 +164,7 @@ struct av eval_operation(
 static struct av eval_unary(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
-	/* For anything but a number, the run fails. */
+	/* For an operand that is not a number, the run fails. */
 	struct av out = av_of(computed_mark(c, v.m, node, VAL_UNSET, KIND_NUMBER), v.type);
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
 		/* -5 is a literal of its own: the request may contain 5 but not -5. */
@@ -209,15 +209,15 @@ static struct av eval_not(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
 	bool truth, is_const = const_truth(v, &truth);
-	/* A constant condition is no implicit flow; as a value it keeps its origin. */
+	/* A constant condition causes no implicit flow; as a value it keeps its origin. */
 	struct av out = told(c, is_const ? v.m : truth_of(c, v));
 	if (is_const)
 		out.konst = VAL_BOOL(!truth);
 	return out;
 }
 
-/* The mark of the literal part of an f-string. It is the user's if the request contains the text
- * with any word in place of each value. */
+/* Return the mark of the literal parts of an f-string. The origin is the user if the request
+ * contains the text with any word in place of each value. */
 static struct mark form_mark(struct checker *c, const struct node *node)
 {
 	struct val form;
@@ -231,8 +231,8 @@ static struct mark form_mark(struct checker *c, const struct node *node)
 	return av_constant(c, node, form).m;
 }
 
-/* An f-string is composed of its pieces, once: see label_composed(). A container as a piece counts
- * as many pieces. */
+/* Evaluate an f-string. Its pieces are composed once, see label_composed(). A container as a piece
+ * is treated as many pieces. */
 static struct av eval_f_string(struct checker *c, const struct node *node)
 {
 	struct mark m = form_mark(c, node);
@@ -255,7 +255,7 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 		m.is_others ? composed : mark_join(c, composed, text_mark(c, m, node)), T_STRING);
 }
 
-/* Add all elements of @from to @v, and what the order of @from tells to the structure of @v. */
+/* Add all elements of @from to @v, and join the structure of @from into the structure of @v. */
 void contents_add(struct checker *c, struct av v, struct av from)
 {
 	struct mark which = is_sure(c, v) ? public : v.m;
@@ -321,7 +321,7 @@ static struct av eval_dict(struct checker *c, const struct node *node)
 
 struct comprehension {
 	const struct node *node;
-	uint32_t at; /* clause */
+	uint32_t at; /* index of the current clause */
 	struct av into, from;
 };
 
@@ -412,7 +412,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
 		return av_of(part_mark(c, mark_join(c, v.m, m)), v.type);
-	/* @v may be a text: then the slice is a part of it. */
+	/* @v may be a text: then the slice is a part of that text. */
 	struct mark whole = mark_join(c, m, v.m);
 	struct av out =
 		any_value(c, node, 0, whole.is_others ? mark_made(c, whole) : part_mark(c, whole));

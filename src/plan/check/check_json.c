@@ -1,11 +1,11 @@
-/* What the checker found, as JSON. SPDX-License-Identifier: Apache-2.0 */
+/* Print the findings of the check as JSON. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/check/check_print.h"
 
 #include "base/utf8.h"
 
 #include <string.h>
 
-/* Only for names and codes, which are no data of a run. */
+/* Append @s as a JSON string. Only for names and codes, which contain no data of a run. */
 static int text(struct buf *out, const char *s)
 {
 	int r = buf_add(out, "\"");
@@ -56,7 +56,7 @@ static int atoms(struct buf *out, const struct labels *labels, uint32_t set)
 	return r == 0 ? buf_add(out, "]") : r;
 }
 
-/* As readers, null means everybody; as endorsements, all of them. */
+/* Append a label. JSON null means everybody as readers, and all endorsements as endorsements. */
 static int label(struct buf *out, const struct check *c, uint32_t id)
 {
 	const struct labels *labels = c->policy->labels;

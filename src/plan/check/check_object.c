@@ -1,20 +1,22 @@
 /*
- * Abstract objects: a model of the heap.
+ * Abstract objects, which model the heap of a run.
  *
- * An object is identified by its allocation site, the calling context and a tag, so there are
- * finitely many. An object made in a loop, or made twice, stands for many (is_many) and gets only
- * weak updates.
+ * An object is identified by its allocation site, the calling context and a tag, so the number of
+ * objects is finite. An object that is created in a loop, or created twice, stands for many objects
+ * (is_many) and gets only weak updates.
  *
- * Each object has three cells and one more for each constant key: `structure` (what length, order
- * and presence of keys tell), `keys`, and `rest`, the join of all elements whose key is unknown.
- * A write with an unknown key goes to `rest` and to every field; a read with an unknown key joins
- * all of them. When indexes move (insert, sort, pop), the object becomes fuzzy: positions are no
- * longer known, and all elements are read together.
+ * Each object has three cells and one more cell for each constant key: `structure` (the label of
+ * length, order and presence of keys), `keys` (the join of all keys), and `rest` (the join of all
+ * elements whose key is unknown). A write with an unknown key is joined into `rest`; a read with an
+ * unknown key joins `rest` and every field, and a read with a constant key joins its field and
+ * `rest`. When indexes move (insert, sort, pop), the object becomes fuzzy: the indexes of its
+ * elements are no longer known, and a read joins all elements.
  *
- * An unknown value (OBJ_ANY) is one object that contains itself, so that any path into the result
- * of a tool has the same mark.
+ * An unknown value (OBJ_ANY) is one object that contains itself, so that every element of a tool's
+ * result, at any depth, has the same mark.
  *
- * whole() is the label of everything reachable from a value; a stamp per walk ends cycles.
+ * whole() joins the marks of everything reachable from a value; each walk stamps the objects that
+ * it visited, so cycles end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +39,7 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 			return NULL;
 		c->objs = objs;
 		c->obj_room = room;
-		c->n_objs += c->n_objs == 0; /* object 0 stays unused */
+		c->n_objs += c->n_objs == 0; /* object 0 is reserved */
 	}
 	if (!o || cells == 0)
 		return NULL;
@@ -55,8 +57,8 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 	return o;
 }
 
-/* The abstract object that @node makes in this context; @tag tells several of one node apart.
- * Returns: NULL without memory. */
+/* Find or create the abstract object that @node creates in this context; @tag distinguishes several
+ * objects of one node. Returns: NULL if memory is exhausted. */
 struct obj *obj_new(struct checker *c, enum obj_kind kind, const struct node *node, uint32_t tag)
 {
 	uint32_t context = c->frame ? c->frame->context : 0;
@@ -104,7 +106,7 @@ struct obj *obj_nth(struct checker *c, struct av v, size_t n)
 	return id && id < c->n_objs ? c->objs[id] : NULL;
 }
 
-/* A value of which only the mark is known. Its elements are this same value again. */
+/* Create a value of which only the mark is known. The value contains itself as every element. */
 struct av any_value(struct checker *c, const struct node *node, uint32_t tag, struct mark m)
 {
 	struct obj *o = obj_new(c, OBJ_ANY, node, tag);
@@ -120,7 +122,7 @@ static struct mark cell_mark(const struct checker *c, uint32_t cell)
 	return mark_anyones(c->cells[cell].v.m);
 }
 
-/* The mark of length, order and keys, and of the choice of the object. */
+/* Return the mark of the length, order and keys of @v, and of the choice of the object. */
 struct mark structure_of(struct checker *c, struct av v)
 {
 	struct mark m = v.m;
@@ -130,7 +132,7 @@ struct mark structure_of(struct checker *c, struct av v)
 	return m;
 }
 
-/* What the truth of a value tells. The truth of a constant tells nothing. */
+/* Return the mark of the truth value of @v. The truth of a constant reveals nothing. */
 struct mark truth_of(struct checker *c, struct av v)
 {
 	if (v.konst.type != T_UNSET)
@@ -155,7 +157,7 @@ static void walk_add(struct checker *c, struct object_walk *w, struct av v)
 		}
 }
 
-/* All objects reachable from @v, and the join of all marks. */
+/* Collect all objects reachable from @v, and join their marks. */
 static struct object_walk walk_all(struct checker *c, struct av v)
 {
 	if (c->walk_room < c->n_objs) {
@@ -164,7 +166,7 @@ static struct object_walk walk_all(struct checker *c, struct av v)
 	}
 	struct object_walk w = {.item = c->walk, .stamp = ++c->n_walks, .m = v.m};
 	if (!w.item)
-		return w; /* out of memory: the plan is refused */
+		return w; /* out of memory: the checker refuses the plan */
 	walk_add(c, &w, v);
 	for (uint32_t i = 0; i < w.n; i++) {
 		const struct obj *o = w.item[i];
@@ -186,7 +188,8 @@ struct mark whole(struct checker *c, struct av v)
 	return v.refs ? walk_all(c, v).m : v.m;
 }
 
-/* The mark of a value that only selects. A constant selects the same in every run. */
+/* Return the mark of a value that only selects. A constant of the plan's own selects the same
+ * element in every run. */
 struct mark chosen(struct checker *c, struct av v)
 {
 	struct mark m = whole(c, v);
@@ -195,7 +198,7 @@ struct mark chosen(struct checker *c, struct av v)
 	return is_own ? (struct mark){0} : mark_choice(c, mark_unplanned(c, m));
 }
 
-/* Does it contain only data: no function and nothing with attributes? */
+/* Does @v contain only data, that is, no function and no value with attributes? */
 bool is_data(struct checker *c, struct av v)
 {
 	struct object_walk w = walk_all(c, v);
@@ -213,13 +216,15 @@ static struct av all_fields(struct checker *c, const struct obj *o)
 	return v;
 }
 
-/* An element of objects that are still empty: taking one out would end the run. */
+/* Return @v, or a placeholder if all objects of @from are still empty: then taking an element would
+ * end the run. */
 static struct av known(struct av v, struct av from, struct mark m)
 {
 	return v.type == T_UNSET ? av_of(m, from.refs ? T_NONE : N_TYPES) : v;
 }
 
-/* The mark of an element of @v, joined with @m. If @v may be a text, the element may be a part. */
+/* Return the mark of an element of @v, joined with @m. If @v may be a text, the element may be a
+ * part of that text. */
 static struct mark taken(struct checker *c, struct av v, struct mark m)
 {
 	/* Only a text has parts. */
@@ -228,7 +233,7 @@ static struct mark taken(struct checker *c, struct av v, struct mark m)
 	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);
 }
 
-/* Any element, joined over all. */
+/* Return the join of all elements of @v. */
 struct av element_of(struct checker *c, struct av v)
 {
 	struct av all = AV_NONE;
@@ -242,7 +247,7 @@ struct av element_of(struct checker *c, struct av v)
 	return av_with(c, known(all, v, m), m);
 }
 
-/* Any value that a loop over @v yields. */
+/* Return the join of all values that a loop over @v yields. */
 struct av iterated(struct checker *c, struct av v)
 {
 	struct av all = AV_NONE;
@@ -265,13 +270,14 @@ static bool key_equal(struct val a, struct val b)
 	return a.type == b.type && a.i == b.i;
 }
 
-/* Keys with cells of their own. 1, 1.0 and True are one key, so only some types qualify. */
+/* May @key have a cell of its own? Only some types may, because 1, 1.0 and True are one key. */
 static bool is_plain_key(struct val key)
 {
 	return key.type == T_STRING || key.type == T_INT;
 }
 
-/* The field of a constant key. Returns: NULL: the key has no cell of its own, see `rest`. */
+/* Find the field of a constant key, and with @is_made create it. Returns: NULL if the key has no
+ * cell of its own; `rest` then has its value. */
 struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is_made)
 {
 	for (uint32_t i = 0; i < o->n_fields; i++)
@@ -296,7 +302,8 @@ struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is
 	return &o->field[o->n_fields++];
 }
 
-/* The element under a constant key, or with an unknown key any element. */
+/* Return the element of @o under a constant key; if the key is unknown, the join of all elements.
+ */
 static struct av item_in(struct checker *c, struct obj *o, struct val key)
 {
 	bool is_place = o->kind == OBJ_LIST || o->kind == OBJ_TUPLE;
@@ -317,7 +324,8 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	m = mark_join(c, m, mark_capped(c, chosen(c, key), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
-		/* A missing key ends the run, so presence tells nothing; an index depends on order.
+		/* A missing key ends the run, so the presence of a key reveals nothing. An element
+		 * at an index depends on the order.
 		 */
 		bool is_named = (o->kind == OBJ_DICT || o->kind == OBJ_STRUCT) &&
 			key.konst.type == T_STRING;
@@ -333,7 +341,8 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 
 static void touch(struct checker *c, uint32_t cell)
 {
-	/* A write, even without a value, makes the branch's join add the guard to the cell. */
+	/* Joining an empty mark counts as a write: the join of the branches then adds the guard to
+	 * the cell. */
 	cell_add(c, cell, av_of((struct mark){0}, N_TYPES));
 }
 
@@ -354,7 +363,7 @@ static void set_in(struct checker *c, struct obj *o, struct av key, struct av x,
 	cell_add(c, o->structure, av_of(mark_capped(c, chosen(c, key), KIND_NUMBER), N_TYPES));
 }
 
-/* Does the value point to one and the same object in every run? Then updates are strong. */
+/* Does @v refer to the same single object in every run? Then updates are strong. */
 bool is_sure(struct checker *c, struct av v)
 {
 	const struct obj *o = obj_nth(c, v, 0);
@@ -366,7 +375,7 @@ void item_set(struct checker *c, struct av v, struct av key, struct av x)
 	bool is_only = is_sure(c, v);
 	struct obj *o;
 	x = av_with(c, x, mark_capped(c, chosen(c, key), KIND_NUMBER));
-	/* Every object it may be stored into tells which one was chosen. */
+	/* Every object that may get the element reveals which object was chosen. */
 	if (!is_only)
 		x = av_with(c, x, v.m);
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
@@ -386,14 +395,16 @@ void element_add(struct checker *c, struct av v, struct av x)
 		touch(c, o->structure);
 		if (!is_only)
 			cell_add(c, o->structure, av_of(v.m, N_TYPES));
-		/* A set grows only if the element is new: its length tells about the elements. */
+		/* A set grows only if the element is new, so its length reveals something about its
+		 * elements. */
 		if (o->kind == OBJ_SET || o->kind == OBJ_ANY)
 			cell_add(c, o->structure,
 				av_of(mark_capped(c, whole(c, x), KIND_NUMBER), N_TYPES));
 	}
 }
 
-/* Elements moved or were removed: forget indexes; @why goes to the structure. */
+/* Make the indexes of @v unknown, because elements moved or were removed; @why is joined into the
+ * structure. */
 void places_lost(struct checker *c, struct av v, struct mark why)
 {
 	struct obj *o;
@@ -406,14 +417,14 @@ void places_lost(struct checker *c, struct av v, struct mark why)
 	}
 }
 
-/* The concrete value, if it is the same in every run. Returns: T_UNSET: it is not. */
+/* Find the concrete value of @v, if it is the same in every run. Returns: T_UNSET if it is not. */
 struct val concrete(struct checker *c, struct av v, uint32_t depth)
 {
 	const struct obj *o = obj_nth(c, v, 0);
 	struct val all;
 	if (v.konst.type != T_UNSET)
 		return v.konst;
-	/* It may also point elsewhere. */
+	/* The second condition: @v may also refer to another object. */
 	if ((v.type != T_LIST && v.type != T_TUPLE) || !o || obj_nth(c, v, 1) ||
 		depth == CONCRETE_DEPTH_MAX || o->is_many || o->is_fuzzy ||
 		(o->kind != OBJ_LIST && o->kind != OBJ_TUPLE) || o->n_fields > CONCRETE_MAX ||

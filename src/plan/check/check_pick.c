@@ -1,9 +1,10 @@
 /*
- * Built-ins that compare or add elements: key functions, max(), min(), sum().
+ * Model the built-ins that compare or add elements: key functions, max(), min(), sum().
  *
- * The result of max() is one of the elements. Which one depends on all of them, so the result gets
- * the whole of all elements, but as choosers only: the others merely influenced the selection. A
- * key function is a function of the plan that runs once per element, in a loop like any other.
+ * The result of max() is one of the elements. The choice depends on all elements, so their labels
+ * are joined into the label of the result, but only as choosers: the other elements merely
+ * influenced the selection. A key function is a function of the plan that runs once per element, in
+ * a loop like any other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 
 static const struct mark public = {0};
 
-/* A key function, which a built-in calls once per element: a loop. */
+/* A key function, which a built-in calls once per element, so it is modelled as a loop. */
 struct keying {
 	const struct call_args *args;
 	struct av fn, from, result;
@@ -22,11 +23,12 @@ static void key_round(struct checker *c, struct abstract_loop *loop)
 	struct keying *k = loop->arg;
 	struct av x = iterated(c, k->from);
 	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
-	/* At the fixpoint, the last iteration covers all others. */
+	/* At the fixpoint, the last iteration covers all earlier iterations. */
 	k->result = call_value(c, k->fn, &one);
 }
 
-/* The mark of the results of the key function, if the call has one. */
+/* Return the mark of the results of the key function; the public mark if the call has no key
+ * function. */
 struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
 {
 	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
@@ -40,7 +42,7 @@ struct mark key_mark(struct checker *c, const struct call_args *args, struct av 
 	return whole(c, k.result);
 }
 
-/* max() and min(). */
+/* Model max() and min(). */
 struct av model_extreme(struct checker *c, const struct call_args *args)
 {
 	struct av from = args_nth(args, 0);

@@ -1,4 +1,4 @@
-/* The findings of the check, as text for people. SPDX-License-Identifier: Apache-2.0 */
+/* Print the findings of the check as text for people. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/check/check_print.h"
 
 #include "base/utf8.h"
@@ -37,7 +37,7 @@ const char *kind_text(enum label_kind rank)
 	return texts[rank];
 }
 
-/* "tool:web.get, user; text; for ann@example.com; approved". */
+/* Append a label, such as "tool:web.get, user; text; for ann@example.com; approved". */
 int print_label(struct buf *out, const struct labels *labels, uint32_t id)
 {
 	if (id == LABEL_FAILED)
@@ -66,7 +66,7 @@ static int print_step(struct buf *out, const struct check *c, const struct witne
 		[STEP_THROUGH] = "through ",
 		[STEP_GUARD] = "condition: ",
 		[STEP_SINK] = "sink: "};
-	/* ^ for the sink, - for all others. */
+	/* The sink is underlined with ^, every other step with -. */
 	int r = source_show(out, &c->src, s->start, s->end, s->kind == STEP_SINK ? '^' : '-');
 	if (r == 0)
 		r = buf_addf(out, " %s", texts[s->kind]);
@@ -113,7 +113,7 @@ static const struct rule *rule_of(const struct check *c, const struct check_call
 	return c->policy->rule[call->tool - c->policy->tools->tool];
 }
 
-/* The clauses as the policy wrote them. */
+/* Append the clauses as the policy wrote them; "trusted" if it wrote none. */
 int print_clauses(struct buf *out, const struct policy *p, const struct clauses *all)
 {
 	const struct source *src = &p->src;
@@ -220,7 +220,8 @@ int check_text(const struct check *c, struct buf *out)
 	for (uint32_t i = 0; i < c->n_calls; i++)
 		for (uint32_t k = 0; k < c->calls[i]->n_findings && r == 0; k++) {
 			const struct finding *f = &c->calls[i]->finding[k];
-			/* A limit can only be checked at the call. */
+			/* Whether a limit is exceeded is known only at the call, so "depends" is
+			 * not reported. */
 			if (f->answer.proof == POLICY_REFUTED ||
 				(f->answer.proof == POLICY_DEPENDS &&
 					f->answer.check != CHECK_LIMIT))

@@ -1,20 +1,21 @@
 /*
- * The abstract store: cells, and regions whose changes are undone and joined.
+ * The abstract store: cells, and regions whose changes can be undone and joined.
  *
- * A branch must be evaluated from the same state as its alternative. Copying the store would be
- * quadratic, so the store is changed in place and each region keeps a trail (as in a Prolog
- *machine) of the cells it changed, with their old values. state_begin() opens a region; state_end()
- *undoes it and returns the changes. An `if` is then
+ * Both branches of a condition must be evaluated from the same state. Copying the store would take
+ *quadratic time, so the store is changed in place, and a trail (as in a Prolog machine) records the
+ *cells that each region changed, with their old values. state_begin() opens a region; state_end()
+ *undoes the region's changes and returns them. An `if` is then
  *
  *	begin; evaluate A; a = end;  begin; evaluate B; b = end;  join_branches(a, b, guard)
  *
  * join_branches() joins cell by cell and adds the guard to every cell that either branch changed:
- * that is how the branch not taken becomes an implicit flow. Cells that neither changed keep their
- * labels.
+ * this is how the check covers the implicit flow through the branch that a run does not take. Cells
+ *that neither branch changed keep their labels.
  *
  * Variables get strong updates (the old value is replaced). Cells that stand for several places at
- * run time get weak updates (the new value is joined): fields of objects that may be many,
- *variables that closures share. Maps intern sites, contexts and calls by three words.
+ *run time get weak updates (the new value is joined to the old one): fields of objects with
+ *is_many, and variables that closures share. Maps give each site, context and call a number; their
+ *key is three words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,8 +55,8 @@ static int map_grow(struct checker *c, struct map *map)
 }
 
 /*
- * The number that the map has under a key of three words; a new key gets UINT32_MAX. The pointer is
- * valid until the next call. Returns: NULL without memory.
+ * Find the number of a key of three words; a new key is inserted with the number UINT32_MAX. The
+ * pointer is valid until the next call. Returns: NULL if memory is exhausted.
  */
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d)
 {
@@ -72,7 +73,8 @@ uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uin
 	return &map->entry[at].value;
 }
 
-/* Make @n cells without a value. Returns: the first; 0 without memory, a cell that is not used. */
+/* Create @n cells without a value. Returns: the first cell; 0 if memory is exhausted (cell 0 is
+ * reserved). */
 uint32_t cells_add(struct checker *c, uint32_t n)
 {
 	while (c->n_cells + n > c->cell_room) {
@@ -124,8 +126,8 @@ static void cell_put(struct checker *c, uint32_t cell, struct av v)
 }
 
 /*
- * A write tells that no break or return before it was taken, so it gets their guards. The guards of
- * open branches are added later, when the branches are joined.
+ * Replace the value of a cell. A write reveals that no earlier break or return was taken, so the
+ * value gets their guards. The guards of open branches are added when the branches are joined.
  */
 void cell_write(struct checker *c, uint32_t cell, struct av v)
 {
@@ -136,7 +138,8 @@ void cell_write(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, c->cells[cell].is_shared ? av_join(c, c->cells[cell].v, v) : v);
 }
 
-/* A weak update: the cell stands for many places, and one of them changes. */
+/* Join @v to the value of a cell (a weak update): the cell stands for many places, of which one
+ * changes. */
 void cell_add(struct checker *c, uint32_t cell, struct av v)
 {
 	if (cell == 0 || v.type == T_UNSET)
@@ -145,11 +148,11 @@ void cell_add(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, av_join(c, c->cells[cell].v, v));
 }
 
-/* Begin a region. Returns: the region around it, for state_end(). */
+/* Begin a region. Returns: the enclosing region, which state_end() needs. */
 uint32_t state_begin(struct checker *c)
 {
 	uint32_t before = c->region;
-	/* An entry of cell 0 marks where the region begins in the trail. */
+	/* A trail entry with cell 0 marks the beginning of the region. */
 	(void)change_add(c, &c->trail, (struct cell_change){.cell = 0});
 	c->region = ++c->n_regions;
 	return before;
@@ -181,7 +184,8 @@ void apply_changes(struct checker *c, const struct changes *all)
 /*
  * Find the cells that have no value on the other branch, because the variable is unassigned or the
  * object does not exist there. Reading such a cell on that branch would end the run, so the guard
- * need not be joined. A new field of an existing object is different: its absence can be observed.
+ * is not joined to such a cell. A new field of an existing object is different: its absence can be
+ * observed.
  */
 static void find_new(const struct checker *c, struct changes *all)
 {
@@ -199,7 +203,7 @@ static struct av joined(
 						     : av_choice(c, old, change->v, guard);
 }
 
-/* The join of a cell after two branches. */
+/* Return the value of a cell after two branches are joined. */
 static struct av decided(
 	struct checker *c, struct av old, const struct cell_change *change, struct mark guard)
 {
@@ -208,13 +212,13 @@ static struct av decided(
 	return is_variable ? av_decided(c, v, guard) : v;
 }
 
-/* Join the changes of two branches. One that is dead does not reach the join. */
+/* Join the changes of two branches. Control does not reach the join from a branch that is dead. */
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard)
 {
 	if (is_a_dead || is_b_dead) {
 		const struct changes *live = is_a_dead ? b : a;
-		/* Reaching the join tells which branch was taken. */
+		/* Reaching the join reveals that the live branch was taken. */
 		for (uint32_t i = 0; !(is_a_dead && is_b_dead) && i < live->n; i++)
 			cell_put(c, live->item[i].cell, av_with(c, live->item[i].v, guard));
 		return;
@@ -239,7 +243,7 @@ void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct 
 		c->cells[b->item[i].cell].other = 0;
 }
 
-/* Join changes of another path into the state. Returns: did anything change? */
+/* Join the changes of another path into the state. Returns: did a value change? */
 bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 {
 	bool is_changed = false;
@@ -249,13 +253,13 @@ bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 		struct av old = c->cells[cell].v;
 		struct av now = joined(c, old, &all->item[i], guard);
 		is_changed |= !av_equal(old, now);
-		/* Even if the value is the same, the outer region has to know of the write. */
+		/* Even if the value is the same, the enclosing region must record the write. */
 		cell_put(c, cell, now);
 	}
 	return is_changed;
 }
 
-/* A break, continue or return: join the state here to that of its target. */
+/* Join the current state to the state of a jump's target, at a break, continue or return. */
 void exits_add(struct checker *c, struct exits *exits)
 {
 	exits->is_used = true;

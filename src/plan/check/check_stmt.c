@@ -1,17 +1,17 @@
 /*
- * Statements of the check: branches, loops, jumps, assignments.
+ * Check statements: branches, loops, jumps, assignments.
  *
- * A branch whose condition is not a constant is evaluated on both sides, with the program counter
- * label c->pc raised by the condition; the two results are joined with that guard, which is how a
- * write under a condition becomes an implicit flow (control dependence).
+ * If a condition is not a constant, both branches are evaluated, with the condition joined to the
+ * program counter label c->pc; the two results are joined with that guard. So a write under a
+ * condition becomes an implicit flow (control dependence).
  *
  * A loop body is evaluated until the state at its head no longer changes. The guard of a loop is of
- * kind number rather than bool: the count of iterations tells more than one bit.
+ * kind number rather than bool: the number of iterations reveals more than one bit.
  *
- * break, continue and return leave the structure of the tree. Their state is saved (exits_add())
- * and joined at the target. Code after a jump that might have been taken runs only if it was not,
- * so the guards of the jump stay in c->broken or c->returned until the target, and every write gets
- * them.
+ * break, continue and return jump to a target elsewhere in the tree. The state at the jump is saved
+ * (exits_add()) and joined at the target. Code after a conditional jump runs only if the jump was
+ * not taken, so the guards of the jump stay in c->broken or c->returned until the target, and every
+ * write gets these guards.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,8 @@
 
 static const struct mark public = {0};
 
-/* Refuse the plan: something in it cannot be checked. Reported once per place. */
+/* Refuse the plan, because something in it cannot be checked. Each code is reported once per place.
+ */
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...)
 {
@@ -33,7 +34,7 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
 	snprintf(d.hint, sizeof d.hint, "%s", hint);
-	/* After a limit was reached, the check stops: one report is enough. */
+	/* After a limit is exceeded, the check stops: one report is enough. */
 	bool is_known = c->is_over || c->h->kind != FAIL_NONE || labels_has_failed(c->labels);
 	c->is_over |= code == P_TOO_MUCH;
 	for (size_t i = 0; i < c->out->diags->n && !is_known; i++)
@@ -44,7 +45,8 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	return av_of(public, T_NONE);
 }
 
-/* The cell of a variable, in the frame of the function that owns it. Returns: 0: it has none. */
+/* Find the cell of a variable, in the frame of the function that owns it. Returns: 0 if no open
+ * frame owns it. */
 uint32_t variable_of(struct checker *c, const struct symbol *symbol)
 {
 	const struct abstract_frame *f = symbol->kind == SYMBOL_GLOBAL ? c->file : c->frame;
@@ -134,8 +136,8 @@ static bool is_container(struct av v)
 	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
 }
 
-/* +=: a list += x, set |= set and dict |= dict change the object in place, visible through every
- * alias; everything else makes a new value. */
+/* Evaluate an augmented assignment. list += x, set |= set and dict |= dict change the object in
+ * place, visible through every alias; all others create a new value. */
 static struct av augmented(struct checker *c, const struct node *node, struct av old, struct av x)
 {
 	bool is_in_place =
@@ -161,7 +163,8 @@ static void exec_augmented(struct checker *c, const struct node *node)
 	item_set(c, to, key, augmented(c, node, old, eval(c, node->kid[1])));
 }
 
-/* if, elif, else, from the condition @at on: evaluate both branches from the same state, join. */
+/* Evaluate if, elif and else from the condition at index @at: both branches from the same state,
+ * then join them. */
 static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 {
 	if (at == node->n)
@@ -198,13 +201,14 @@ static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 	changes_done(c, &b);
 }
 
-/* The guard of a loop: the number of iterations may tell as much as a number. */
+/* Return the guard of a loop: the number of iterations may reveal as much as a number does. */
 static struct mark counted(struct checker *c, struct mark m, const struct node *node)
 {
 	return m.label == LABEL_BOTTOM ? m : mark_raised(c, mark_guard(c, m, node), KIND_NUMBER);
 }
 
-/* One iteration from the state at the head. Returns: has the state at the head changed? */
+/* Evaluate one iteration from the state at the loop head. Returns: did the state at the head
+ * change? */
 static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark pc)
 {
 	uint32_t before = state_begin(c), facts = c->n_facts;
@@ -219,7 +223,7 @@ static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark
 	c->continues = outer;
 	struct changes all = state_end(c, before);
 	bool is_changed = !is_dead && join_changes(c, &all, loop->guard);
-	/* The guards of `continue` are in c->broken: see leave(). */
+	/* c->broken contains the guards of `continue`, see leave(). */
 	if (ends.is_used)
 		is_changed |= join_changes(c, &ends.all, c->broken);
 	changes_done(c, &all);
@@ -229,9 +233,10 @@ static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark
 }
 
 /*
- * Iterate to the fixpoint. It exists and is reached without a limit on iterations: labels, objects
- * and fields are finite in number, and an iteration only adds. The state before the loop is never
- * replaced, only joined to, so the case without any iteration is included.
+ * Iterate to the fixpoint. The fixpoint exists and is reached without a limit on iterations: the
+ * numbers of labels, objects and fields are finite, and an iteration only adds. An iteration is
+ * joined to the state before the loop and never replaces it, so the case without any iteration is
+ * included.
  */
 void run_loop(struct checker *c, struct abstract_loop *loop)
 {
@@ -272,7 +277,7 @@ static void while_round(struct checker *c, struct abstract_loop *loop)
 	} else if (!truth) {
 		return;
 	}
-	/* The loop may end here: the condition was false. */
+	/* The loop may end here, if the condition was false. */
 	exits_add(c, c->breaks);
 	exec(c, node->kid[1]);
 }
@@ -290,7 +295,8 @@ static void exec_loop(struct checker *c, const struct node *node)
 	run_loop(c, &loop);
 }
 
-/* break, continue: what runs later tells that the jump was not taken, so its guards live on. */
+/* Evaluate break or continue. Code that runs later reveals that the jump was not taken, so the
+ * guards of the jump stay in c->broken. */
 static void leave(struct checker *c, struct exits *to)
 {
 	struct mark now = mark_now(c);
@@ -318,7 +324,7 @@ static void exec_return(struct checker *c, const struct node *node)
 
 static void exec_block(struct checker *c, const struct node *node)
 {
-	/* Code behind a return is dead. */
+	/* Code after a jump is dead. */
 	for (uint32_t i = 0; i < node->n && !c->is_dead && !c->is_over; i++)
 		exec(c, node->kid[i]);
 }

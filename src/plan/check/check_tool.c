@@ -1,14 +1,15 @@
 /*
- * Calls of tools in the check: the sinks and the sources of the analysis.
+ * Check calls of tools, which are the sinks and the sources of the analysis.
  *
- * As a sink, a call asks the policy (policy_decide()) with the labels of its arguments and of the
- * program counter. One place in a plan may be reached in several contexts; per place and question
- * the worst answer is kept: refuted over depends over proved.
+ * For a call as a sink, the checker asks the policy (policy_decide()) about the labels of the
+ * arguments and of the program counter. Several contexts may reach one place in a plan; for each
+ * place and question the checker keeps the worst answer: "refuted" is worse than "depends", which
+ * is worse than "proved".
  *
- * As a source, a call returns a value built from the declared result type of the tool, so that its
- * fields can be told apart and each has the kind that its schema allows. Its labels come from the
- * policy's rule for the tool; the label of an item whose owner is only known in the run is
- * "tool:NAME#*", and the policy's answer about such items is "depends".
+ * As a source, a call returns a value built from the declared result type of the tool, so that each
+ * field has its own cell and the kind that its schema allows. Its labels come from the policy's
+ * rule for the tool; the label of an item whose owner is only known in the run is "tool:NAME#*",
+ * and the policy's answer about such items is "depends".
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +24,7 @@
 static const struct mark public = {0};
 
 struct given {
-	struct av *value; /* of each parameter */
+	struct av *value; /* value of each parameter */
 	const struct node **at;
 };
 
@@ -52,7 +53,7 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 	struct given *given)
 {
 	const struct node *node = args->node;
-	/* The first argument of try_call is the tool itself. */
+	/* try_call's first argument is the tool, which @args no longer contains. */
 	uint32_t n_plain = 0;
 	for (uint32_t i = 1; i < node->n; i++)
 		n_plain += node->kid[i]->kind != NODE_ARG_NAMED;
@@ -73,7 +74,7 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 		int at = tool_param(tool, args->named_at[i]->value.str->data);
 		if (at < 0)
 			return wrong_name(c, tool, args->named_at[i]);
-		given->value[at] = args->named[i]; /* given twice: the run fails */
+		given->value[at] = args->named[i]; /* a parameter given twice makes the run fail */
 		given->at[at] = args->named_at[i]->kid[0];
 	}
 	return 0;
@@ -143,13 +144,13 @@ static void judge(struct checker *c, struct check_call *call, const struct given
 	}
 }
 
-/* An abstract result that is being built. Tags tell apart the objects of one call. */
+/* An abstract result under construction. A tag distinguishes the objects of one call. */
 struct making {
 	const struct node *node;
 	struct mark m;
 	uint32_t tag, depth;
-	const struct tool *tool; /* of which this is an item; NULL further down */
-	struct mark said;	 /* of the fields that the owner of the item wrote */
+	const struct tool *tool; /* tool whose result has this item; NULL inside nested values */
+	struct mark said;	 /* mark of the fields that the owner of the item wrote */
 };
 
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type);
@@ -159,7 +160,7 @@ static struct mark typed(struct checker *c, struct mark m, const struct tool_typ
 {
 	struct label l = label_get(c->labels, m.label);
 	if (l.kind.rank != KIND_TEXT)
-		return m; /* the rule declares a kind */
+		return m; /* the rule already declares a kind */
 	l.kind = type->kind;
 	if (type->name)
 		l.kind.type = label_atom(c->labels, type->name, strlen(type->name));
@@ -205,7 +206,8 @@ static struct av shape_dict(struct checker *c, struct making *made, const struct
 	return v;
 }
 
-/* A value of the declared type: each part has the mark, with the kind that its type allows. */
+/* Create a value of the declared type. Each part has the mark @made->m, with the kind that the
+ * part's type allows. */
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type)
 {
 	static const uint32_t types[] = {[TOOL_ANY] = N_TYPES,
@@ -231,9 +233,9 @@ static struct av shape(struct checker *c, struct making *made, const struct tool
 }
 
 /*
- * The result of a tool has the label that the policy declares, joined with all arguments, unless
- * the rule says that the tool launders them. With a rule by item, each element of the list has a
- * label of its own, and the list itself has none.
+ * Create the result of a tool. Its label is the one that the policy declares, joined with the
+ * labels of all arguments, unless the rule says that the result does not depend on the arguments.
+ * With a rule by item, each element of the list has its own label.
  */
 static struct av result_of(
 	struct checker *c, const struct tool *tool, const struct node *node, struct mark inputs)
@@ -265,7 +267,7 @@ static struct av result_of(
 	return v;
 }
 
-/* Returns: 0, or -1: the arguments do not fit the tool's parameters. */
+/* Ask the policy about a call and record the call. Returns: 0; -1 if memory is exhausted. */
 static int ask_policy(struct checker *c, const struct tool *tool, const struct call_args *args,
 	struct given *given, struct mark *inputs)
 {

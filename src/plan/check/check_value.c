@@ -1,17 +1,18 @@
 /*
  * Marks and abstract values: the lattice operations of the check.
  *
- * A mark is a label and the event that made it. Joining marks joins the labels; if neither label
- * contains the other, a new EVENT_JOIN keeps both provenances, so that from the mark of a finding
- * every source can be reached. Labels do not contain `presumed` here: the check sees all branches.
+ * A mark is a label and the event that created it. Joining marks joins the labels; if neither label
+ * contains the other, a new EVENT_JOIN refers to both provenances, so that every source can be
+ * reached from the mark of a finding. Labels of the check never use the member `presumed`, because
+ * the check evaluates all branches.
  *
  * Three origins are the plan's own: "plan" (a literal or computation of the planner), the user's (a
- * literal that occurs in the request) and the policy's. As a condition they make no implicit flow
- * (mark_unplanned()); as a value they count. A value that the plan computes has the origin "plan"
- * beside those of its inputs, since the planner chose the computation.
+ * literal that occurs in the request) and the policy's. A condition with only these origins causes
+ * no implicit flow (mark_unplanned()); a value keeps them. A value that the plan computes has the
+ * origin "plan" beside those of its inputs, since the planner chose the computation.
  *
- * Abstract values are joined pointwise: labels and points-to sets go up, the type and the constant
- * stay only if both agree.
+ * Abstract values are joined pointwise: labels and points-to sets are united; the type and the
+ * constant are kept only if both values agree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +32,7 @@ uint32_t event_new(struct checker *c, const struct event *event)
 			return 0;
 		c->events = events;
 		c->event_room = room;
-		c->n_events += c->n_events == 0; /* event 0 stays unused */
+		c->n_events += c->n_events == 0; /* event 0 is reserved */
 	}
 	c->events[c->n_events] = *event;
 	return c->n_events++;
@@ -48,13 +49,14 @@ static struct mark above(struct checker *c, struct mark a, struct mark b, bool i
 	return (struct mark){label, event_new(c, &join), is_others};
 }
 
-/* The mark of a value that contains both. */
+/* Return the mark of a value that contains both. */
 struct mark mark_join(struct checker *c, struct mark a, struct mark b)
 {
 	return above(c, a, b, a.is_others || b.is_others);
 }
 
-/* The mark of an element of a value: others supplied the value, but perhaps not this element. */
+/* Return the mark of an element of a value: others supplied the value, but perhaps not this
+ * element. */
 struct mark mark_anyones(struct mark m)
 {
 	m.is_others = false;
@@ -73,7 +75,7 @@ static struct mark of_rank(struct checker *c, struct mark m, enum label_kind ran
 	return m;
 }
 
-/* The mark of a value computed from another: endorsements are gone. */
+/* Return the mark of a value computed from another: it has no endorsements. */
 struct mark mark_made(struct checker *c, struct mark m)
 {
 	m.label = label_made(c->labels, m.label);
@@ -86,20 +88,20 @@ struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank)
 	return of_rank(c, m, rank, false);
 }
 
-/* The mark of a selection: its origins are only choosers. */
+/* Return the mark of a selection: its origins are only choosers. */
 struct mark mark_choice(struct checker *c, struct mark m)
 {
 	m.label = label_choice(c->labels, m.label);
 	return m;
 }
 
-/* Raise the kind to @rank at least, except for the bottom, a trusted constant. */
+/* Raise the kind to @rank at least, except for the bottom, which is a trusted constant. */
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank)
 {
 	return of_rank(c, m, rank, true);
 }
 
-/* Remove the origin "plan": a condition made only of the plan's own values is no implicit flow. */
+/* Remove the origin "plan": a condition on only the plan's own values causes no implicit flow. */
 struct mark mark_unplanned(struct checker *c, struct mark m)
 {
 	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED)
@@ -118,7 +120,7 @@ struct mark mark_unplanned(struct checker *c, struct mark m)
 	return m;
 }
 
-/* The guard that a condition makes for its branches. */
+/* Return the guard that a condition imposes on its branches. */
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node)
 {
 	m = mark_unplanned(c, m);
@@ -131,7 +133,8 @@ struct mark mark_guard(struct checker *c, struct mark m, const struct node *node
 	return (struct mark){m.label, event_new(c, &guard), m.is_others};
 }
 
-/* The label of the program counter: every condition on which control here depends. */
+/* Return the label of the program counter: the join of all conditions on which control here
+ * depends. */
 struct mark mark_now(struct checker *c)
 {
 	return mark_join(c, c->pc, mark_join(c, c->broken, c->returned));
@@ -163,7 +166,7 @@ bool av_equal(struct av a, struct av b)
 		a.type == b.type && const_equal(a.konst, b.konst);
 }
 
-/* Lower the kind to what the type can express. */
+/* Lower the kind to the one that the type can express. */
 static struct av capped(struct checker *c, struct av v)
 {
 	if (v.type == T_BOOL)
@@ -199,7 +202,8 @@ static enum label_kind rank_of(struct checker *c, struct mark m)
 	return m.label == LABEL_FAILED ? KIND_TEXT : label_get(c->labels, m.label).kind.rank;
 }
 
-/* Join the guard that decided on @v. @is_bit: it decided between two constants. */
+/* Join the guard that decided on @v to its mark. @is_bit: the guard decided between two constants.
+ */
 static struct av told(struct checker *c, struct av v, struct mark guard, bool is_bit)
 {
 	if (v.type == T_UNSET || guard.label == LABEL_BOTTOM)
@@ -211,8 +215,9 @@ static struct av told(struct checker *c, struct av v, struct mark guard, bool is
 }
 
 /*
- * The guard decided between @a and @b. If both are the same constant, the result tells nothing of
- * the guard. A choice between two constants tells a bit, between other values up to a number.
+ * Join @a and @b, between which @guard decided. If both are the same constant, the result reveals
+ * nothing about the guard. A choice between two constants reveals one bit; a choice between other
+ * values may reveal as much as a number does.
  */
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard)
 {
@@ -228,8 +233,8 @@ struct av av_told(struct checker *c, struct av v, struct mark guard)
 }
 
 /*
- * A variable that both branches assigned. If others decided on the branch, the value is theirs in
- * every run, unless they had already decided that control is here.
+ * Return @v, the value of a variable after two branches. If others decided on the branch, the value
+ * is data of others in every run, unless control already depended on a condition here.
  */
 struct av av_decided(struct checker *c, struct av v, struct mark guard)
 {
@@ -237,7 +242,7 @@ struct av av_decided(struct checker *c, struct av v, struct mark guard)
 	return v;
 }
 
-/* The mark of a value that the plan produces without a literal, such as a length. */
+/* Return the mark of a value that the plan produces without a literal, such as a length. */
 struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank)
 {
 	uint32_t label = c->ground.planned[rank];
@@ -256,7 +261,8 @@ struct av av_constant(struct checker *c, const struct node *node, struct val v)
 	return out;
 }
 
-/* The mark of a computed value: its kind is @rank at least, unless it is computed from constants.
+/* Return the mark of a computed value: its kind is @rank at least, unless all its inputs are
+ * constants.
  */
 struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
 {
@@ -267,14 +273,15 @@ struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
 	return mark_raised(c, m, rank);
 }
 
-/* The mark of a text that the plan computes: it also has the origin "plan". */
+/* Return the mark of a text that the plan computes: it also has the origin "plan". */
 struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
 {
 	return mark_join(c, mark_derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
 }
 
-/* The mark of a number, date or bool that the plan computes: it also has the origin "plan", unless
- * it is the constant @v, computed from the plan's own values, and occurs in the request. */
+/* Return the mark of a number, date or bool that the plan computes. It also has the origin "plan",
+ * unless the value is the constant @v, was computed from the plan's own values, and occurs in the
+ * request. */
 struct mark computed_mark(struct checker *c, struct mark m, const struct node *node, struct val v,
 	enum label_kind rank)
 {
@@ -293,15 +300,16 @@ bool mark_is_own(struct checker *c, struct mark m)
 		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
 }
 
-/* The mark of a tool's result. @event: its label without the labels of the arguments. */
+/* Return the mark of a tool's result. The label in @event is the label without those of the
+ * arguments. */
 struct mark mark_source(struct checker *c, uint32_t label, const struct event *event)
 {
 	const struct mark least = {event->label, 0, false};
 	return (struct mark){label, event_new(c, event), !mark_is_own(c, least)};
 }
 
-/* The mark of a part of a text: a part of a tool's text is the tool's; a part of a literal is a new
- * literal of the plan. */
+/* Return the mark of a part of a text: a part of a tool's text is still the tool's; a part of a
+ * literal is a new literal of the plan. */
 struct mark part_mark(struct checker *c, struct mark m)
 {
 	return m.is_others ? mark_derived(c, m, KIND_TEXT) : text_mark(c, m, c->at);

@@ -1,27 +1,28 @@
-/* What the parts of the checker share. SPDX-License-Identifier: Apache-2.0 */
+/* Declarations that the files of the checker share. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/check/check.h"
 #include "plan/policy/policy_list.h"
 
 /*
- * check.c explains the algorithm. The words of this room: a *mark* is a label and why it is so; an
- * *abstract value* (av) stands for all values of an expression in all runs; an abstract *object*
- * stands for all objects that one place makes; *cells* are the abstract store; a *region* is a part
- * of the program whose changes to cells can be undone.
+ * check.c explains the algorithm. The terms of this directory: a *mark* is a label with its
+ * provenance; an *abstract value* (av) stands for all values of an expression in all runs; an
+ * abstract *object* stands for all objects that one place in the plan creates; *cells* are the
+ * abstract store; a *region* is a part of the program whose changes to cells can be undone.
  */
 struct mark {
 	uint32_t label;
-	uint32_t event; /* the provenance: from here every origin of the label is found */
-	/* In every run the value is data of others, never a literal: so are its parts. */
+	uint32_t
+		event; /* provenance: the event from which every origin of the label can be found */
+	/* Is the value in every run data of others, never a literal? Then so are its parts. */
 	bool is_others;
 };
 
 struct av {
-	struct mark m;	  /* of a scalar; of an object: the choice of the object */
-	uint32_t refs;	  /* may-point-to: a set of object ids */
+	struct mark m;	  /* scalar: mark of the value; object: mark of the choice of the object */
+	uint32_t refs;	  /* points-to set: ids of the objects that the value may refer to */
 	uint32_t type;	  /* enum type; T_UNSET: unassigned; N_TYPES: unknown */
-	struct val konst; /* the constant, if it is the same in every run; T_UNSET: unknown */
+	struct val konst; /* the constant, if the value is the same in every run; else T_UNSET */
 };
 
 #define AV_NONE ((struct av){.konst = {.type = T_UNSET}})
@@ -29,14 +30,14 @@ struct av {
 enum event_kind { EVENT_JOIN, EVENT_SOURCE, EVENT_THROUGH, EVENT_GUARD };
 struct event {
 	enum event_kind kind;
-	uint32_t a, b; /* the events that led to it; 0: none */
+	uint32_t a, b; /* predecessors: the events that led to this one; 0 means no event */
 	uint32_t label;
 	const struct node *node;
 	const struct tool *tool;
 };
 
 enum obj_kind {
-	OBJ_ANY, /* everything within an unknown value */
+	OBJ_ANY, /* everything inside an unknown value */
 	OBJ_LIST,
 	OBJ_TUPLE,
 	OBJ_SET,
@@ -46,11 +47,12 @@ enum obj_kind {
 	OBJ_NATIVE,
 	OBJ_METHOD,
 	OBJ_TOOL,
-	OBJ_PREFIX, /* a module, or a prefix of names of tools */
+	OBJ_PREFIX, /* a module, or a prefix of tool names */
 };
 
 enum { OBJ_FIELDS_MAX = 64, CHECK_DEPTH_MAX = 2500, CHECK_CALLS_MAX = 60, SHAPE_DEPTH_MAX = 4 };
-/* Limits of one check: a caller waits for it. Bytes: beyond what its heap holds already. */
+/* Limits of one check, because a caller waits for it. CHECK_BYTES_MAX is in addition to the bytes
+ * that the heap uses before the check. */
 enum { CHECK_CONTEXTS_MAX = 10000, CHECK_BYTES_MAX = 64 << 20, CHECK_STEPS_MAX = 1 << 26 };
 
 struct field {
@@ -62,36 +64,36 @@ struct field {
 struct obj {
 	enum obj_kind kind;
 	uint32_t id;
-	const struct node *node; /* OBJ_FUNCTION: the def or lambda */
-	uint32_t structure;	 /* cell: label of length, order, presence of keys */
-	uint32_t keys;		 /* cell: all keys */
-	uint32_t rest;		 /* cell: elements at unknown keys or indexes */
+	const struct node *node; /* allocation site; OBJ_FUNCTION: the def or lambda */
+	uint32_t structure;	 /* cell: label of length, order and presence of keys */
+	uint32_t keys;		 /* cell: join of all keys */
+	uint32_t rest;		 /* cell: join of the elements whose key or index is unknown */
 	struct field *field;
 	uint32_t n_fields, field_room;
-	bool is_many;  /* may stand for several objects at a time: weak updates only */
-	bool is_fuzzy; /* indexes are unknown now */
+	bool is_many;  /* may stand for several objects at a time: only weak updates */
+	bool is_fuzzy; /* the indexes of elements are no longer known */
 	bool is_mutable;
-	uint32_t walk;		      /* see whole() */
-	struct av beyond;	      /* the values of keys that the schema does not name */
-	struct abstract_frame *frame; /* OBJ_FUNCTION: where it was made */
+	uint32_t walk;	  /* stamp of the last walk that visited the object, see walk_all() */
+	struct av beyond; /* values of keys that the schema does not name */
+	struct abstract_frame *frame; /* OBJ_FUNCTION: the frame that created it */
 	struct av *defaults;
-	struct av self;	  /* OBJ_METHOD */
-	const char *name; /* OBJ_NATIVE, OBJ_METHOD, OBJ_PREFIX */
+	struct av self;	  /* OBJ_METHOD: the receiver */
+	const char *name; /* name, for OBJ_NATIVE, OBJ_METHOD and OBJ_PREFIX */
 	const struct tool *tool;
 };
 
 struct place {
 	struct av v;
-	uint32_t region; /* the innermost region whose trail has the old value */
-	uint32_t other;	 /* scratch of a join: an index, plus 1 */
-	uint32_t owner;	 /* the structure cell of the object it belongs to; 0: a variable */
-	bool is_shared;	 /* by several activations: weak updates only */
+	uint32_t region; /* innermost region whose trail saved the old value */
+	uint32_t other;	 /* scratch of a join: index of the cell's change, plus 1 */
+	uint32_t owner;	 /* structure cell of the owning object; 0: the cell is a variable */
+	bool is_shared;	 /* several activations share the cell: only weak updates */
 };
 
 struct cell_change {
 	uint32_t cell;
-	uint32_t region; /* in the trail: the region before */
-	bool is_new;	 /* the cell had no value before */
+	uint32_t region; /* in the trail: the cell's previous region */
+	bool is_new;	 /* the cell has no value on the other branch, see find_new() */
 	struct av v;
 };
 
@@ -100,17 +102,18 @@ struct changes {
 	uint32_t n, room;
 };
 
-/* The states at break, continue or return, joined: what changed since the target's begin. */
+/* The joined states at the breaks, continues or returns of one target: the changes since the target
+ * began. */
 struct exits {
 	struct changes all;
-	uint32_t trail; /* the index in the trail from which changes count */
+	uint32_t trail; /* index in the trail of the first change to include */
 	bool is_used;
 };
 
 struct abstract_frame {
-	struct abstract_frame *outer; /* of the scope around it */
+	struct abstract_frame *outer; /* frame of the enclosing scope */
 	const struct scope *scope;
-	uint32_t first; /* the cell of its first variable */
+	uint32_t first; /* cell of the frame's first variable */
 	uint32_t context;
 };
 
@@ -119,7 +122,7 @@ struct activation {
 	const struct node *node;
 	struct av result;
 	struct exits returns;
-	uint32_t region; /* of its body */
+	uint32_t region; /* region of the function's body */
 	bool has_result, is_final;
 };
 
@@ -140,37 +143,37 @@ struct checker {
 	const struct tool_set *tools;
 	struct ground ground;
 	struct policy_listed listed;
-	uint32_t plan; /* the set of the origin "plan" */
-	uint32_t own;  /* the set of "plan", the user's origin and the policy's */
+	uint32_t plan; /* set that contains only the origin "plan" */
+	uint32_t own;  /* set of three origins: "plan", the user's and the policy's */
 	struct place *cells;
 	uint32_t n_cells, cell_room;
 	struct changes trail;
 	uint32_t region, n_regions;
-	struct obj **objs; /* from 1 on */
+	struct obj **objs; /* by id; index 0 is unused */
 	uint32_t n_objs, obj_room;
-	struct event *events; /* from 1 on */
+	struct event *events; /* by id; index 0 is unused */
 	uint32_t n_events, event_room;
 	struct map sites, contexts, calls, margins;
-	uint32_t n_facts;  /* counts changes to state that is not in cells */
-	struct obj **walk; /* scratch of whole() */
+	uint32_t n_facts;  /* number of changes to state outside of cells */
+	struct obj **walk; /* scratch of walk_all() */
 	uint32_t walk_room, n_walks;
-	const struct node *at; /* the last expression evaluated */
-	struct mark pc;	       /* the guards of the open branches */
-	struct mark broken;    /* the guards of each break and continue in the open loops */
-	struct mark returned;  /* the guards of each return */
+	const struct node *at; /* last expression that was evaluated */
+	struct mark pc;	       /* program counter: join of the guards of the open branches */
+	struct mark broken;    /* join of the guards of each break and continue in the open loops */
+	struct mark returned;  /* join of the guards of each return */
 	struct exits *breaks, *continues;
 	struct abstract_frame *frame, *file, **frames;
 	uint32_t n_frames, frame_room;
-	uint32_t n_built_in; /* open built-ins that call functions */
+	uint32_t n_built_in; /* number of open built-ins that call functions of the plan */
 	struct activation *active;
 	uint32_t n_active, n_loops, depth;
-	bool is_dead; /* the code here cannot be reached */
-	bool is_over; /* a limit was reached: the check stops */
+	bool is_dead; /* the current code is unreachable */
+	bool is_over; /* a limit was exceeded: the check stops */
 	uint32_t call_room;
 	uint32_t margin_room;
 };
 
-/* check_state.c: cells and regions. */
+/* check_state.c: cells and regions */
 uint32_t cells_add(struct checker *c, uint32_t n);
 void cell_write(struct checker *c, uint32_t cell, struct av v);
 void cell_add(struct checker *c, uint32_t cell, struct av v);
@@ -184,7 +187,7 @@ void apply_changes(struct checker *c, const struct changes *all);
 void exits_add(struct checker *c, struct exits *exits);
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d);
 
-/* check_value.c: marks and values. */
+/* check_value.c: marks and abstract values */
 uint32_t event_new(struct checker *c, const struct event *event);
 struct mark mark_join(struct checker *c, struct mark a, struct mark b);
 struct mark mark_anyones(struct mark m);
@@ -212,7 +215,7 @@ struct av av_with(struct checker *c, struct av v, struct mark m);
 bool av_equal(struct av a, struct av b);
 struct av av_constant(struct checker *c, const struct node *node, struct val v);
 
-/* check_object.c: objects and what is in them. */
+/* check_object.c: abstract objects and their elements */
 struct obj *obj_new(struct checker *c, enum obj_kind kind, const struct node *node, uint32_t tag);
 struct av obj_value(struct checker *c, struct obj *o, struct mark m);
 struct obj *obj_nth(struct checker *c, struct av v, size_t n);
@@ -232,7 +235,7 @@ void places_lost(struct checker *c, struct av v, struct mark why);
 struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is_made);
 struct val concrete(struct checker *c, struct av v, uint32_t depth);
 
-/* check_expr.c, check_stmt.c. */
+/* check_expr.c, check_stmt.c */
 struct av eval(struct checker *c, const struct node *node);
 void assign_to(struct checker *c, const struct node *target, struct av v);
 void exec(struct checker *c, const struct node *node);
@@ -244,7 +247,7 @@ void contents_add(struct checker *c, struct av v, struct av from);
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);
 
-/* A loop: to be run to its fixpoint, which includes the case of no iteration. */
+/* A loop that run_loop() evaluates to its fixpoint, which includes the case of no iteration. */
 struct abstract_loop {
 	const struct node *node;
 	struct mark guard;
@@ -263,7 +266,7 @@ struct call_args {
 	struct av star, starstar;
 };
 
-/* check_call.c, check_builtin.c, check_pick.c, check_endorse.c, check_tool.c. */
+/* check_call.c, check_builtin.c, check_pick.c, check_endorse.c, check_tool.c */
 struct av function_value(struct checker *c, const struct node *node);
 struct av eval_call(struct checker *c, const struct node *node);
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args);
