@@ -1,18 +1,18 @@
 /*
- * The compiler: from the resolved tree to code for a register machine, one pass, one function at a
- * time. This file has statements and functions; compile_expr.c expressions, compile_call.c calls,
- * compile_flow.c what only labels need.
+ * The compiler: translate the resolved tree to code for a register machine, in one pass, one
+ * function at a time. This file compiles statements and functions; compile_expr.c compiles
+ * expressions, compile_call.c calls, and compile_flow.c computes the write sets that only labels
+ * need.
  *
- * Registers are the variables of the function first, then a stack of temporaries (reserve()). A
- * variable that nested functions capture lives in a cell that its register points to. Jumps forward
- * are emitted with an open target and patched later (struct jumps).
+ * The first registers are the variables of the function; after them is a stack of temporaries
+ * (reserve()). A variable that nested functions capture is stored in a cell to which its register
+ * points. Jumps forward are emitted with an open target and patched later (struct jumps).
  *
  * The compiler tracks definite assignment (is_set, with a trail to undo branches): a read of a
  * variable that is surely assigned needs no check at run time.
  *
  * With labels (c->literals is set) each construct that branches is enclosed in a region, so that
- * the machine can track implicit flows; without, the same code is emitted as if labels did not
- * exist.
+ * the machine can track implicit flows; without labels, the same code is emitted without regions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -196,7 +196,7 @@ void compile_assign(struct compiler *c, const struct node *target, uint32_t from
 	c->top = top;
 }
 
-/* May the code of the node write its result register before it has read all operands? */
+/* May the code of @node write its result register before it has read all operands? */
 static bool is_early(const struct node *node)
 {
 	switch ((int)node->kind) {
@@ -258,8 +258,8 @@ static void augmented(struct compiler *c, const struct node *node)
 		compile_assign(c, target, value);
 }
 
-/* Definite assignment after an `if`: what both branches assign. A missing else is an empty branch.
- */
+/* Compile an `if`. Definitely assigned afterwards is what all branches assign; a missing else is an
+ * empty branch. */
 static void if_statement(struct compiler *c, const struct node *node)
 {
 	struct jumps ends = {0};
@@ -315,7 +315,7 @@ void loop_end(struct compiler *c, uint32_t start, uint32_t exit)
 	patch(c, exit);
 }
 
-/* Does the body contain a jump out of it: break, continue or return? */
+/* Does the body contain a jump out of the body: break, continue or return? */
 static bool has_jump(const struct node *node)
 {
 	if (node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN)
@@ -326,7 +326,8 @@ static bool has_jump(const struct node *node)
 	return false;
 }
 
-/* Each iteration is a region: a guard raised in it ends with it, unless a jump may end the loop. */
+/* Compile the body of a loop. If the body contains a jump, each iteration is a region of its own,
+ * at whose end the guards raised inside it are merged. */
 static void loop_body(struct compiler *c, struct loop *loop, const struct node *body)
 {
 	bool leaves = has_jump(body);
@@ -393,7 +394,7 @@ static void load(struct compiler *c, const struct node *node)
 	}
 }
 
-/* If the name is bound only once, remember its code, for the write sets of callers. */
+/* If the name is bound only once, store its code for the write sets of callers. */
 static void remember(struct compiler *c, const struct node *def)
 {
 	struct symbol *s = def->kid[0]->symbol;

@@ -1,13 +1,14 @@
 /*
- * The compiler: calls and function values.
+ * Compile calls and function values.
  *
  * The function and its arguments are evaluated in source order into consecutive registers, so that
- * a frame can use them where they are. The common call, with positional arguments only, is an
- * instruction with a count. A call with names or * gets a shape in a table: how many positional and
- * named arguments, and which names. A method call is fused: no bound method is made.
+ * the machine can pass them without copying them first. The common call, with positional arguments
+ * only, is an instruction with a count. A call with named arguments or * has a shape in a table:
+ * the numbers of positional and named arguments, and the names. A method call is fused: it creates
+ * no bound method.
  *
- * A nested function is compiled by a compiler of its own, whose `outer` is this one; MKFUNC makes a
- * value of its code, the defaults in registers, and the captured cells.
+ * A nested function is compiled by a second struct compiler; the instruction FUNCTION creates a
+ * value from its code, the defaults in registers, and the captured cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +32,8 @@ static uint32_t shape_of(struct compiler *c, const struct call_shape *shape)
 	return code->n_shapes++;
 }
 
-/* Evaluate the arguments in source order, into registers ordered: positional, named, *args,
- * **kwargs. */
+/* Evaluate the arguments in source order into registers in this order: positional, named, *args,
+ * **kwargs. Returns: the index of the call's shape. */
 static uint32_t call_shape(struct compiler *c, const struct node *node, uint32_t base)
 {
 	struct call_shape shape = {0};

@@ -1,14 +1,14 @@
 /*
- * The compiler: expressions.
+ * Compile expressions.
  *
- * expr() emits code that leaves a value in a register and says which one. The caller may demand a
- * register, or accept any: then a variable costs no instruction, as it is where it is needed
- * already. Conditions are compiled to jumps (jump_when()), with the comparison fused into the jump,
- * so that `if a < b and c` makes no bools. A chained comparison, `and`, `or` and `x if c else y`
- * jump as well; each is a region for labels.
+ * expr() emits code that leaves a value in a register, and returns that register. The caller may
+ * prefer a register, or accept any: then a variable costs no instruction, because its own register
+ * is returned. Conditions are compiled to jumps (jump_when()), with the comparison fused into the
+ * jump, so that `if a < b and c` creates no bools. A chained comparison, `and`, `or` and `x if c
+ * else y` also jump; each is a region for labels.
  *
- * A display (list, dict, set) is made empty and filled element by element or in batches. A
- * comprehension is a loop around the same instructions.
+ * The code of a display (list, dict, set) creates an empty container and adds the elements one by
+ * one or in batches. A comprehension is a loop around the same instructions.
  *
  * Literals get their labels here, at compile time: small numbers as a part of the instruction,
  * others in the table of constants.
@@ -37,8 +37,8 @@ uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want)
 	return want;
 }
 
-/* Label a literal. Returns: the index in `number` of its label; -1: an instruction cannot name it.
- */
+/* Label a literal. Returns: the index of the label in `number`; -1 if an instruction cannot name
+ * it. */
 static int number_label(struct compiler *c, struct val *v)
 {
 	if (!c->literals || v->type < T_BOOL || v->type > T_BYTES)
@@ -93,7 +93,7 @@ static uint32_t name(struct compiler *c, const struct node *node, int64_t want)
 	return d;
 }
 
-/* An integer literal of at most 16 bits, which an instruction holds itself. */
+/* Is @node an integer literal of at most 16 bits, which fits into an instruction? */
 static bool is_short(const struct node *node, int64_t sign, uint32_t *out)
 {
 	if (node->kind != NODE_CONST || node->value.type != T_INT || node->value.i < -32000 ||
@@ -192,7 +192,8 @@ static const struct node *const *kids_of(const struct node *node)
 	return (const struct node *const *)node->kid;
 }
 
-/* and, or: variables assigned on the right side are not definitely assigned afterwards. */
+/* Compile `and` or `or`. Variables assigned on the right side are not definitely assigned
+ * afterwards. */
 static uint32_t short_circuit(struct compiler *c, const struct node *node, int64_t want)
 {
 	uint32_t d = compile_dest(c, want), region = guarded_start(c, kids_of(node), node->n);
@@ -248,8 +249,8 @@ static uint32_t if_else(struct compiler *c, const struct node *node, int64_t wan
 	return d;
 }
 
-/* A display of a list: elements in batches, since it may have more elements than registers exist.
- */
+/* Compile a list display. Elements are added in batches, because there may be more elements than
+ * registers. */
 static uint32_t list(struct compiler *c, const struct node *node, int64_t want)
 {
 	uint32_t d = compile_dest(c, want), i = 0;
@@ -400,7 +401,7 @@ static uint32_t slice(struct compiler *c, const struct node *node, int64_t want)
 	return d;
 }
 
-/* The label of the literal parts of an f-string, taken together. */
+/* Return the label of all literal parts of an f-string, taken together. */
 static uint32_t form_label(struct compiler *c, const struct node *node)
 {
 	struct val form;

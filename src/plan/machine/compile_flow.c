@@ -1,19 +1,20 @@
 /*
- * Write sets: what a region of code may write, computed before the plan runs.
+ * Compute write sets: the variables and objects that a region of code may write.
  *
  * A region is the code that depends on one condition: both branches of an `if`, the body of a loop,
- * the rest of an `and`. At its end the machine labels all that the region may have written with the
- * condition (flow_merge()), also what only the branch that was not taken would have written; a
- * dynamic monitor cannot see that branch, hence this pass over the tree.
+ * the rest of an `and`. At the region's end the machine joins the condition's label to everything
+ *that the region may have written (flow_merge()), including what only the branch that was not taken
+ *would have written. A dynamic monitor cannot see that branch, so this pass over the tree computes
+ *the write set before the plan runs.
  *
- * The set is an over-approximation by names, without alias analysis at run time:
+ * The set is an over-approximation by variable names; the machine adds no alias analysis:
  *	WRITE_NAME	the variable is assigned
- *	WRITE_VALUE	the container in it may be changed by a method, an index, +=
- *	WRITE_WITHIN	so may every object reachable from it
- *	WRITE_CALL	the function in it may be called
- * A changed expression is followed to variables through assignments within the region (search()),
- *as `b = a; b.append(1)` changes what is in a. Where that gets too long, or a call may reach
- *anything, is_unknown says that any object may be changed.
+ *	WRITE_VALUE	the variable's container may be changed by a method, an index, +=
+ *	WRITE_WITHIN	every object reachable from the variable may be changed
+ *	WRITE_CALL	the variable's function may be called
+ * From a changed expression, search() follows the assignments within the region to other variables,
+ *because `b = a; b.append(1)` changes the list in a. If the search becomes too long, or a call may
+ *reach any object, is_unknown means that any object may be changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +27,7 @@ enum { SEARCHES_MAX = 64, CHAIN_MAX = 200 };
 
 struct collector {
 	struct compiler *c;
-	struct writes *w; /* where the write set is collected */
+	struct writes *w; /* write set under construction */
 	const struct node *const *nodes;
 	size_t n_nodes;
 	uint32_t n_searches, depth, n_params;
@@ -37,7 +38,7 @@ struct collector {
 static void collect(struct collector *k, const struct node *node);
 static void written(struct collector *k, const struct node *node, bool is_within);
 
-/* Where the variable is kept. Returns: false: it belongs to a lambda whose body is searched. */
+/* Find the place of a variable. Returns: false if it belongs to a lambda whose body is searched. */
 static bool place_of(const struct compiler *c, const struct symbol *s, struct write *w)
 {
 	w->index = s->slot;
@@ -51,7 +52,7 @@ static bool place_of(const struct compiler *c, const struct symbol *s, struct wr
 	return false;
 }
 
-/* Returns: is it new? */
+/* Add @w to a write set. Returns: was it new? */
 static bool add(struct compiler *c, struct writes *set, struct write w)
 {
 	for (uint32_t i = 0; i < set->n; i++)
@@ -59,7 +60,7 @@ static bool add(struct compiler *c, struct writes *set, struct write w)
 			set->item[i].index == w.index)
 			return false;
 	if (set->n >= SEARCHES_MAX * 4) {
-		/* Too many to raise one by one. */
+		/* The set is too large to raise its members one by one. */
 		set->is_unknown = true;
 		if (w.what != WRITE_NAME)
 			return false;
@@ -94,7 +95,7 @@ static bool note(struct collector *k, const struct symbol *s, enum write_what wh
 	return add(k->c, k->w, w);
 }
 
-/* The number of kids that are evaluated here and now: all but the body of a function. */
+/* Return the number of kids that are evaluated at this point: all but the body of a function. */
 static uint32_t here(const struct node *node)
 {
 	return node->kind == NODE_LAMBDA || node->kind == NODE_DEF ? node->n - 1 : node->n;
@@ -111,7 +112,7 @@ static bool binds(const struct node *target, const struct symbol *s)
 	return false;
 }
 
-/* Which objects may be bound to @s within @node: those may be changed through it. */
+/* Find the objects that may be bound to @s within @node: they may be changed through @s. */
 static void search(
 	struct collector *k, const struct node *node, const struct symbol *s, bool within)
 {
@@ -161,8 +162,8 @@ static void call_written(struct collector *k, const struct node *call)
 	all_written(k, call, 1);
 }
 
-/* The value of the expression @node may be changed; with @is_within, whatever is reachable from it.
- */
+/* Record that the value of the expression @node may be changed; with @is_within, everything
+ * reachable from it. */
 static void written(struct collector *k, const struct node *node, bool is_within)
 {
 	if (k->is_unknown || ++k->depth > CHAIN_MAX) {
@@ -236,7 +237,7 @@ static void augmented(struct collector *k, const struct node *node)
 	collect(k, value);
 }
 
-/* Is the variable assigned within @node? */
+/* May the variable be assigned within @node? */
 static bool is_bound(struct collector *k, const struct node *node, const struct symbol *s)
 {
 	bool is = false;
@@ -257,7 +258,7 @@ static void variable_called(struct collector *k, const struct symbol *s)
 		k->is_unknown |= is_bound(k, k->nodes[i], s);
 }
 
-/* A built-in calls the function that it gets as key=. */
+/* Collect the writes of the function that a built-in gets as key= and calls. */
 static void key_called(struct collector *k, const struct node *call)
 {
 	for (uint32_t i = 1; i < call->n; i++) {

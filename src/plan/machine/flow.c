@@ -2,28 +2,30 @@
  * Dynamic information-flow tracking: the labels of values while a plan runs.
  *
  * Explicit flows: each value carries a label, and the label of a result is the join of the labels
- * of the operands. flow_new(), flow_part() and flow_old() label a result, by whether it was
- * computed, is a part of a text, or existed before.
+ * of the operands. flow_new() labels a computed result, flow_part() a part of a text, and
+ * flow_old() a result that existed before the operation.
  *
  * Implicit flows: heap.guard is the label of the program counter, the join of all conditions on
  * which control depends at this point. When a condition is evaluated, flow_raise() joins its label
- * to the guard; at the end of the region that depends on it (its immediate post-dominator),
- * flow_merge() restores the guard and joins it to all variables that the region *may* write,
- * whichever branch ran. The compiler computes that write set before the run (compile_flow.c):
- * without it, a branch that is not taken would leak its condition. Such labels are presumptions,
- * see label/foreseen.c, because the write set is only an upper bound.
+ * to the guard; at the end of the region that depends on the condition (the immediate
+ * post-dominator), flow_merge() restores the guard and joins the region's guard to all variables
+ * that the region *may* write, whichever branch ran. The compiler computes that write set before
+ * the run (compile_flow.c): without the write set, a branch that is not taken would leak its
+ * condition. Labels that come from a write set are presumptions (see label/foreseen.c), because the
+ * write set is only an upper bound.
  *
- * Containers: a list, dict or set has two labels, its own (the choice of this object) and that of
- * its structure (length, keys, order). Elements have their own. A read joins the structure; a whole
- * (flow_whole()) joins everything reachable. "No sensitive upgrade": changing an object is refused
- * (P_CHANGE) unless the choice of the object and the guard are below the label of its structure;
- * otherwise another alias of the object would learn of the choice.
+ * Containers: a list, dict or set has two labels, its own label (the choice of this object) and the
+ * label of its structure (length, keys, order). Each element has a label too. Reading an element
+ * joins the label of the structure; flow_whole() joins the labels of everything reachable. "No
+ * sensitive upgrade": the machine refuses to change an object (P_CHANGE) unless the label of the
+ * object's choice and the guard are below the label of its structure; otherwise the change would
+ * reveal the choice through another alias of the object.
  *
  * Where the write set is unknown, for example at a call of an unknown function, any object may have
  * changed. Relabelling the whole heap would be too slow, so a flow_event with an epoch is recorded,
- * and each structure joins the events it missed when it is next looked at (caught_up()).
+ * and each structure joins the events since its last use when it is used next (caught_up()).
  *
- * All lookups are memoised in small direct-mapped caches: flow.h has the fast paths.
+ * All lookups are memoised in small direct-mapped caches: the fast paths are in flow.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -157,7 +159,7 @@ uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most)
 	return capped;
 }
 
-/* The origins but those of the plan itself (plan, user, policy). */
+/* Return @origins without those of the plan itself (plan, user, policy). */
 static uint32_t loud(struct vm *vm, uint32_t origins)
 {
 	struct labels *all = vm->flow.all;
@@ -212,7 +214,7 @@ uint32_t flow_choice_slow(struct vm *vm, uint32_t label)
 	return choice;
 }
 
-/* The label of a structure, after joining the flow events since it was last looked at. */
+/* Join the flow events since the last use of a structure to its label. Returns: the label. */
 static uint32_t *caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 {
 	if (*seen != vm->h->epoch) {
@@ -229,7 +231,7 @@ static bool has_structure(struct val v)
 	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
 }
 
-/* @v has a structure. */
+/* Return the structure's label of @v, which must have a structure. */
 static uint32_t *structure(struct vm *vm, struct val v)
 {
 	return v.type == T_LIST ? caught_up(vm, &v.list->label, &v.list->seen)
@@ -267,8 +269,9 @@ int flow_unknown(struct vm *vm, uint32_t label)
 struct label_walk {
 	struct vm *vm;
 	uint32_t mark;
-	uint32_t label;	 /* without @raises the join of all labels found; with it, what they get */
-	uint32_t choice; /* the labels on the path from the root to here */
+	uint32_t label; /* without @raises: join of all labels found; with it: label to join to them
+			 */
+	uint32_t choice; /* join of the labels on the path from the root to here */
 	bool raises;	 /* join `label` to each structure found */
 };
 
@@ -447,7 +450,7 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 			struct val *v = write_at(f, w->item[i]);
 			v->label = flow_join(vm, v->label, more);
 		}
-	/* If the region could have been left early, reaching its end tells that it was not. */
+	/* If a jump may leave the region early, reaching its end reveals that it did not. */
 	vm->h->guard = w->is_left ? flow_join(vm, before, more) : before;
 }
 
@@ -480,7 +483,7 @@ uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_p
 	uint32_t planned = vm->flow.planned[is_text ? KIND_TEXT
 			: type == T_BOOL	    ? KIND_BOOL
 						    : KIND_NUMBER];
-	/* A part of somebody else's text stays theirs. */
+	/* A part of a text of others remains data of others. */
 	enum flow_whose whose = is_part && is_text ? flow_whose(vm, label) : FLOW_OWN;
 	if (type == T_NONE || whose == FLOW_OTHERS)
 		return made;
@@ -496,7 +499,7 @@ uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v)
 	uint32_t said = literals->label(literals->ctx, v);
 	uint32_t plan = label_get(vm->flow.all, vm->flow.planned[KIND_TEXT]).origins;
 	bool is_plans = label_is_subset(vm->flow.all, plan, label_get(vm->flow.all, said).origins);
-	/* Presumed, since the check may not know which value this is. */
+	/* The label is presumed, because the check may not know the value. */
 	return is_plans ? fresh : whose == FLOW_OWN ? 0 : flow_presumed(vm, fresh);
 }
 
@@ -542,7 +545,7 @@ void flow_new(struct vm *vm, struct val *out, uint32_t label)
 	*s = flow_join(vm, *s, label);
 }
 
-/* Label the parts of a text, the elements of a list or tuple. */
+/* Label the parts of a text, which are the elements of a list or tuple. */
 static void label_parts(struct vm *vm, struct val *item, uint32_t n, uint32_t label)
 {
 	for (uint32_t i = 0; i < n; i++)

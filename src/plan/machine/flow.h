@@ -1,4 +1,4 @@
-/* Labels at run time: every value carries one, and so does the place that runs.
+/* Labels at run time: every value carries a label, and so does the program counter.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -6,45 +6,48 @@
 #include "plan/machine/compile.h"
 #include "plan/machine/vm.h"
 
-/* flow.c explains how labels flow; the guard is the label of the program counter. */
+/* flow.c explains how labels flow. The guard is the label of the program counter. */
 
-/* Turn labels on. @quiet: the plan's own origins, which make no implicit flow as conditions. */
+/* Turn labels on. @quiet: set of the plan's own origins, which cause no implicit flow as
+ * conditions. */
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const struct literals *literals);
 
-/* Is @a below @b, if the presumptions of both are taken as true? */
+/* Is label @a below or equal to label @b, if the presumptions of both are taken as true? */
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
 uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
-/* Whose data is it: only of the plan, its user or the policy; of others; or of others only if a
- * presumption is true? */
+/* Is the data only of the plan, its user or the policy (FLOW_OWN); of others (FLOW_OTHERS); or of
+ * others only if a presumption is true (FLOW_PRESUMED)? */
 enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
 enum flow_whose flow_whose(struct vm *vm, uint32_t label);
-/* The label of an f-string; @label is the join of its pieces. See label_composed(). */
+/* Return the label of an f-string; @label is the join of its pieces. See label_composed(). */
 uint32_t flow_form(struct vm *vm, uint32_t label);
-/* Only the presumed part of @guard. A region needs it even if the guard did not change inside: the
- * check may rule the presumption out for calls in the region, but not for values it returns. */
+/* Return only the presumed part of @guard. A region needs this part even if the guard did not
+ * change inside the region: the check may rule the presumption out for calls in the region, but not
+ * for values that the region returns. */
 uint32_t flow_unsure(struct vm *vm, uint32_t guard);
-/* Control now depends on a condition labelled @label: raise the guard. Returns: 0 or -1. */
+/* Raise the guard, because control now depends on a condition with the label @label. Returns: 0 or
+ * -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
-/* Any existing object may have been changed under @label: record an event. Returns: 0 or -1. */
+/* Record an event: any existing object may have been changed under @label. Returns: 0 or -1. */
 int flow_unknown(struct vm *vm, uint32_t label);
-/* May the message of a failure here contain data of others? */
+/* May the message of a failure at the current instruction contain data of others? */
 bool flow_may_tell(struct vm *vm);
-/* The end of a region: restore the guard, label what the region may have written. */
+/* End a region: restore the guard, and label everything that the region may have written. */
 void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
-/* Is @v a list, dict or set whose structure may be changed under this guard? */
+/* Is @v a list, dict or set whose structure may be changed under the current guard? */
 bool flow_may_change(struct vm *vm, struct val v);
-/* Join @label to the structure of @v, which is about to change. Returns: 0, or -1 if it must not.
- */
+/* Join @label to the structure of @v before a change of @v. Returns: 0; -1 if @v must not be
+ * changed. */
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
-/* Label a result: flow_new() one that was computed, flow_part() a part of a text or a list of
- * parts, flow_old() one that existed before. A computed value, or a part of a literal, also gets
- * the origin "plan", unless it is a number that occurs in the request. */
+/* Label a result: flow_new() a computed value, flow_part() a part of a text or a list of parts,
+ * flow_old() a value that existed before. A computed value, or a part of a literal, also gets the
+ * origin "plan", unless the value is a number that occurs in the request. */
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
 
-/* Run instructions, operations and built-ins, and label their results. Returns: 0 or -1. */
+/* Run an instruction, an operation or a built-in, and label the result. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
 int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val *out);
@@ -52,16 +55,17 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 int flow_native(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out);
 
-/* ---- at every step: memoised, the fast path here, the slow one in flow.c ---- */
+/* ---- called at every step: a memoised fast path here, the slow path in flow.c ---- */
 
-/* The least upper bound. Without memory the run fails at its next call. */
+/* Return the least upper bound of two labels. If memory is exhausted, the run fails at its next
+ * call. */
 uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
 {
 	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
 }
 
-/* The label of a value computed from both: the join without endorsements. */
+/* Return the label of a value computed from both: the join without endorsements. */
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 {
@@ -71,8 +75,8 @@ static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
 
-/* The label of a value without its elements (type, length, keys); or of everything reachable from
- * it. Returns: LABEL_FAILED: too deep. */
+/* Return the label of a value without its elements (type, length, keys), or of everything reachable
+ * from the value. Returns: LABEL_FAILED if the value is nested too deeply. */
 uint32_t flow_shape_slow(struct vm *vm, struct val v);
 static inline uint32_t flow_shape(struct vm *vm, struct val v)
 {
@@ -84,7 +88,7 @@ static inline uint32_t flow_whole(struct vm *vm, struct val v)
 	return v.type < T_LIST ? v.label : flow_whole_slow(vm, v);
 }
 
-/* Lower the kind to what a value of @type can say at most. */
+/* Lower the kind to the one that a value of @type can express. */
 uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most);
 static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 {
@@ -96,8 +100,8 @@ static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 	return m->a == label ? m->result : flow_cap_slow(vm, label, most);
 }
 
-/* The guard that a condition labelled @label makes: at most a bool, chosen, without the plan's own
- * origins. */
+/* Return the guard that a condition with the label @label imposes: at most a bool, as a choice,
+ * without the plan's own origins. */
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 {
@@ -107,14 +111,14 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 	return m->a == label ? m->result : flow_guard_slow(vm, label);
 }
 
-/* The label of what an index or key labelled @label selects. */
+/* Return the label of the selection that an index or key with the label @label makes. */
 uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
 {
 	return flow_guard(vm, label) ? flow_choice_slow(vm, label) : 0;
 }
 
-/* The label of a value of @type computed from @label, or with @is_part of a part of a text. */
+/* Return the label of a value of @type computed from @label; with @is_part, of a part of a text. */
 uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_part);
 static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, bool is_part)
 {
@@ -129,11 +133,11 @@ static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, 
 	return now;
 }
 
-/* The label of the value @v, computed from @label: @fresh, or 0 if @label is the plan's own and the
- * request or the policy contains the value. */
+/* Return the label of the value @v that was computed from @label: @fresh, or 0 if @label is the
+ * plan's own and the request or the policy contains @v. */
 uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v);
 
-/* The label of a number computed from two labels. */
+/* Return the label of a number computed from two labels. */
 uint32_t flow_said_number(struct vm *vm, uint32_t a, uint32_t b, struct val v);
 uint32_t flow_number_slow(struct vm *vm, uint32_t a, uint32_t b, uint32_t type);
 static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct val v)
@@ -144,6 +148,6 @@ static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct
 	if (a == b && a == vm->flow.counted)
 		return a;
 	const struct flow_memo *m = &vm->flow.counts[(a * 31 + b) % FLOW_MEMO];
-	const uint32_t key = b + 1; /* 0: a free slot */
+	const uint32_t key = b + 1; /* 0 marks a free slot */
 	return m->a == a && m->b == key ? m->result : flow_number_slow(vm, a, b, v.type);
 }

@@ -1,15 +1,15 @@
 /*
- * The transfer functions of the run: which labels each instruction, operation and built-in gives
- *its result. All follow one scheme: compute the label of the operands, do the operation without
- *labels, label the result. How much of an operand flows depends on what the operation looks at:
+ * The transfer functions of the run: label the result of each instruction, operation and built-in.
+ *All functions follow one scheme: compute the label of the operands, do the operation without
+ *labels, label the result. The label of an operand depends on what the operation reads of it:
  *
  *	shape	type, length, keys (flow_shape()): len(), iteration, list()
  *	whole	everything reachable (flow_whole()): str(), ==, json.dumps()
  *	choice	the operand only selects (flow_choice()): an index, a key, a separator
  *
- * For built-ins the table builtin/builtin.def says which one applies (enum native_flow), and how a
- * method changes its receiver (enum native_change). The label is computed *before* the operation
- * runs, because the operation may change its operands.
+ * For built-ins the table builtin/builtin.def says which of the three applies (enum native_flow),
+ *and how a method changes its receiver (enum native_change). The label is computed *before* the
+ *operation runs, because the operation may change its operands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@
 #include "plan/value/int.h"
 #include "plan/value/table.h"
 
-/* The result is new, so its label is the join of the operands and nothing else. */
+/* Compute a binary operation. The result is new, so its label is only the join of the operands. */
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	bool is_whole = op == NUM_MOD && a.type == T_STRING;
@@ -60,8 +60,8 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 	return *label == LABEL_FAILED ? -1 : 0;
 }
 
-/* @v is stored at an index that is labelled @label: so is the structure of @v itself, provided that
- * it may be changed here. Presumed, since another alias of @v is not stored there. */
+/* Label the structure of @v, which is stored at an index with the label @label, if the structure
+ * may be changed here. The label is presumed, since another alias of @v is not stored there. */
 static void placed(struct vm *vm, struct val v, uint32_t label)
 {
 	if (label && flow_may_change(vm, v))
@@ -90,8 +90,8 @@ static int unpack(struct vm *vm, struct val x, struct val *out, const struct ins
 	return 0;
 }
 
-/* Which operands of an instruction flow into its result: register b; three registers behind it;
- * OLD: the result existed before. */
+/* The operands of an instruction that flow into its result: B: register b; REST: the three
+ * registers after it; OLD: the result existed before. */
 enum { B = 1, REST = 2, OLD = 4 };
 static const uint8_t rules[N_OPS] = {
 	[OP_NEGATE] = B,
@@ -113,7 +113,8 @@ static uint32_t operands(struct vm *vm, const struct val *r, const struct ins *i
 	return label;
 }
 
-/* Displays and comprehensions: no alias of the new container exists yet, so it may be changed. */
+/* Add to a container under construction (display or comprehension). No alias of the new container
+ * exists yet, so it may be changed. */
 static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 {
 	const struct val *r = f->base;
@@ -132,10 +133,10 @@ static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 }
 
 /*
- * What the structure of @x tells through an element read from it. A missing key of a dict ends the
- * run, so an element that is found tells nothing about which other keys exist. Still, a branch that
- * was not taken might have stored another element there; its guard is in the structure's label, so
- * that counts as a presumption.
+ * Return the label that an element read from @x gets from the structure of @x. A missing key of a
+ * dict ends the run, so an element that is found reveals nothing about which other keys exist.
+ * Still, a branch that was not taken might have stored another element under the key; the guard of
+ * that branch is in the structure's label, so this label is joined as a presumption.
  */
 static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
 {
@@ -144,7 +145,7 @@ static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
 	return flow_join(vm, x.label, flow_presumed(vm, flow_shape(vm, x)));
 }
 
-/* A piece of an f-string: a scalar keeps its label, a container is computed into a text. */
+/* Format a piece of an f-string. A scalar keeps its label; a container becomes a computed text. */
 static int format(struct vm *vm, const struct frame *f, const struct ins *i)
 {
 	struct val from = f->base[i->b];
@@ -237,7 +238,7 @@ bool flow_may_tell(struct vm *vm)
 	for (size_t k = 0; k < 3; k++)
 		if (at[k] < n)
 			label = flow_join(vm, label, flow_whole(vm, f->base[at[k]]));
-	/* A call with a shape may use every register behind the function. */
+	/* A call with a shape may use every register after the function. */
 	uint32_t end = i->op == OP_CALL_SHAPE ? n : MIN(n, i->a + 1u + i->b);
 	for (uint32_t k = i->a; is_call && k < end; k++)
 		label = flow_join(vm, label, flow_whole(vm, f->base[k]));
@@ -253,7 +254,8 @@ static inline uint32_t items_label(
 	return label;
 }
 
-/* Join the arguments to @label: wholly, or with @is_whole false only their shapes. */
+/* Join the arguments to @label: everything reachable, or with @is_whole false only their
+ * structures. */
 static inline uint32_t args_label(
 	struct vm *vm, const struct args *args, uint32_t label, bool is_whole)
 {
@@ -272,7 +274,8 @@ static uint32_t dated(struct vm *vm, uint32_t label)
 	return label_intern(vm->flow.all, &l);
 }
 
-/* A date written in a format: of kind date, unless somebody else chose the format, or may have. */
+/* Return the label of a date written in a format: of kind date, unless others chose the format or,
+ * as a presumption, may have chosen it. */
 static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 {
 	if (form == 0)
@@ -282,13 +285,13 @@ static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 	return flow_join(vm, dated(vm, label), flow_presumed(vm, label));
 }
 
-/* What the names of the named arguments tell. */
+/* Return the label that the choice of the argument names reveals. */
 static uint32_t names_choice(struct vm *vm, const struct args *args)
 {
 	return flow_choice(vm, items_label(vm, args->names, args->n_named, 0, true));
 }
 
-/* What the values of key= and reverse= tell, which only determine an order. */
+/* Return the label that the values of key= and reverse= reveal, which only determine an order. */
 static uint32_t named_choice(struct vm *vm, const struct args *args)
 {
 	return flow_choice(vm, items_label(vm, args->named, args->n_named, 0, true));
@@ -336,20 +339,21 @@ static int change(
 	if (native->change == CHANGE_WHOLE)
 		label = items_label(vm, args->item, args->n,
 			flow_join(vm, flow_whole(vm, self), named_choice(vm, args)), true);
-	/* The structure (length, order, keys) says at most as much as a number. */
+	/* The structure (length, order, keys) reveals at most as much as a number. */
 	if (native->change >= CHANGE_ARGS)
 		label = flow_cap(vm, label, T_INT);
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
 }
 
-/* enumerate(): label the index in each pair. */
+/* Label the index in each pair that enumerate() returns. */
 static void label_places(struct vm *vm, struct val pairs, uint32_t label)
 {
 	for (uint32_t i = 0; pairs.type == T_LIST && i < pairs.list->n; i++)
 		flow_new(vm, &pairs.list->item[i].tuple->item[0], label);
 }
 
-/* A built-in that calls functions of the plan: how often depends on its arguments. */
+/* Return the guard of a built-in that calls functions of the plan: the number of calls depends on
+ * its arguments. */
 static uint32_t guard_of(struct vm *vm, const struct args *args)
 {
 	bool calls = false;
@@ -368,7 +372,7 @@ static bool is_among(struct val v, const struct val *item, size_t n)
 	return false;
 }
 
-/* Is the result one of the arguments itself? sum() and json.decode() may return one. */
+/* Is the result itself one of the arguments? sum() and json.decode() may return an argument. */
 static bool is_given(struct val v, const struct args *args)
 {
 	return v.type >= T_LIST &&

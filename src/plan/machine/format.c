@@ -1,9 +1,9 @@
 /*
- * Values as text: str(), repr() and the shortest decimal of a float.
+ * Write values as text: str(), repr() and the shortest decimal of a float.
  *
- * The text is the one that CPython would write (in the dialect of Starlark, the one of its
- * specification): tests compare both. Containers may contain themselves; the chain of containers
- * that are being written (struct outer) finds that.
+ * The text is identical to that of CPython, or in the dialect Starlark to that of its
+ * specification; tests compare both. A container may contain itself; the chain of containers that
+ * are being written (struct outer) detects that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,14 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The containers around a value that is being written; one inside of itself is written as "...". */
+/* The chain of containers around a value that is being written. A container inside itself is
+ * written as "...". */
 struct outer {
 	const struct outer *outer;
 	const void *p;
 };
 
-/* The shortest digits that read back as @f, and the position of the point. Returns: their number.
- */
+/* Write the shortest digits that read back as @f, and the position of the point. Returns: the
+ * number of digits. */
 static int shortest(double f, char *digits, int *point)
 {
 	char text[40];

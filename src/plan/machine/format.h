@@ -1,25 +1,26 @@
-/* Values as text. SPDX-License-Identifier: Apache-2.0 */
+/* Write values as text. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/machine/vm.h"
 #include "plan/value/str.h"
 
-/* str(v), or with @is_repr repr(v). Returns: 0 or -1. */
+/* Append str(v), or with @is_repr repr(v). Returns: 0 or -1. */
 int format_value(struct vm *vm, struct text *t, struct val v, bool is_repr);
 
-/* The shortest digits that read back as @f. */
+/* Append the shortest digits that read back as @f. */
 int format_float(struct text *t, double f, bool is_python);
 
-/* "%d" % x. Returns: 0 or -1. */
+/* Compute format % args, as in "%d" % x. Returns: 0 or -1. */
 int format_percent(struct vm *vm, struct val format, struct val args, struct val *out);
 
-/* "{}".format(…). Returns: 0 or -1. */
+/* Compute format.format(args), as in "{}".format(x). Returns: 0 or -1. */
 int format_braces(struct vm *vm, struct val format, const struct args *args, struct val *out);
 
-/* A part of an f-string: @conversion is 0, s or r; @spec may be NULL. Returns: 0 or -1. */
+/* Format one part of an f-string. @conversion is 0, 's' or 'r'; @spec may be NULL. Returns: 0 or
+ * -1. */
 int format_part(
 	struct vm *vm, struct val v, int conversion, const struct val *spec, struct val *out);
 int format_spec(struct vm *vm, struct text *t, struct val v, const char *spec, size_t bytes);
 
-/* Texts, and ints below 64 bits, as one text. Returns: 0 or -1. */
+/* Join texts and ints of less than 64 bits to one text. Returns: 0 or -1. */
 int format_join(struct vm *vm, const struct val *item, size_t n, struct val *out);

@@ -1,9 +1,10 @@
 /*
- * Formatting with a template: "%d" % x, "{}".format(x), f"{x:>8}".
+ * Format values with a template: "%d" % x, "{}".format(x), f"{x:>8}".
  *
  * All three end in format_spec(), which implements Python's format specification (fill, alignment,
- * sign, width, grouping, precision, type). Conversions of % are translated into one. Width and
- * precision are bounded, so that a short template cannot make a long text for free.
+ * sign, width, grouping, precision, type). Conversions of % with flags, width or precision are
+ * translated to such a specification. Width and precision are bounded, so that a short template
+ * cannot produce a huge text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,7 +54,7 @@ static int percent_number(struct vm *vm, struct text *t, char kind, struct val v
 				val_type_name(v));
 		if (int_to_float(vm->h, v, &f) < 0)
 			return -1;
-		/* In Starlark %g writes the same as str(). */
+		/* In Starlark, %g writes the same text as str(). */
 		if (kind == 'g' && !vm->dialect.python_names)
 			return format_float(t, f, false);
 		return float_text(t, f, kind, 6);
@@ -113,7 +114,7 @@ static int percent_one(struct vm *vm, struct text *t, char kind, struct val v)
 	}
 }
 
-/* "%(name)s": look the name up in the mapping. */
+/* Look up the name of "%(name)s" in the mapping. */
 static int percent_key(
 	struct vm *vm, struct val args, const char **at, const char *end, struct val *out)
 {
@@ -130,8 +131,8 @@ static int percent_key(
 }
 
 /*
- * "%-8.2f" as in Python: convert flags, width and precision to a format specification.
- * Returns: 1; 0: the conversion has neither; -1.
+ * Convert flags, width and precision, such as those of "%-8.2f", to a format specification as in
+ * Python. Returns: 1; 0 if the conversion has none of them; -1 on failure.
  */
 static int percent_flags(struct vm *vm, const char **at, const char *end, char *spec, size_t room)
 {
@@ -272,7 +273,7 @@ static int read_spec(struct vm *vm, const char *at, size_t bytes, struct spec *s
 	return at < end ? heap_fail(vm->h, "invalid format specifier") : 0;
 }
 
-/* Digits with a separator every three (four in hex). */
+/* Append digits with a separator between groups of @every digits (three; four in hex). */
 static int grouped(struct text *t, const char *digits, size_t n, char sep, size_t every)
 {
 	size_t whole_n = 0;
@@ -398,7 +399,7 @@ struct fields {
 	bool is_auto, is_manual;
 };
 
-/* The value that a replacement field names: by position, by number or by keyword. */
+/* Find the value that a replacement field names: by position, by number or by keyword. */
 static int field_value(struct fields *f, const char *name, size_t n, struct val *out)
 {
 	struct vm *vm = f->vm;

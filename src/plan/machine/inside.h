@@ -1,4 +1,4 @@
-/* What the parts of the compiler share. SPDX-License-Identifier: Apache-2.0 */
+/* Declarations that the files of the compiler share. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/machine/compile.h"
@@ -13,13 +13,13 @@ struct jumps {
 struct loop {
 	struct loop *outer;
 	struct jumps breaks;
-	struct jumps continues; /* with labels: to the end of the region of one iteration */
+	struct jumps continues; /* with labels: jumps to the end of the iteration's region */
 	uint32_t start;
-	uint32_t n_iterators; /* the iterators that are open inside */
+	uint32_t n_iterators; /* number of iterators that are open inside the loop */
 	uint32_t region, round;
 };
 
-/* One function that is being compiled. */
+/* A compiler of one function. */
 struct compiler {
 	struct heap *h;
 	const struct dialect *dialect;
@@ -27,20 +27,20 @@ struct compiler {
 	struct code *code;
 	bool is_file;
 	uint32_t ins_room, const_room, function_room, shape_room;
-	uint32_t top; /* the first free register */
+	uint32_t top; /* first free register */
 	struct loop *loop;
 	uint32_t n_iterators;
-	bool *is_set;	 /* per slot: definitely assigned here */
+	bool *is_set;	 /* per slot: is the variable definitely assigned here? */
 	uint32_t *trail; /* slots, in the order in which they became assigned */
 	uint32_t n_trail;
-	struct table *const_index; /* strings and numbers → T_INT, the index in `consts` */
-	uint32_t at;		   /* the source offset of the next instruction, for errors */
+	struct table *const_index; /* maps a string to a T_INT, its index in `consts` */
+	uint32_t at;		   /* source offset of the next instruction, for error messages */
 	bool has_failed;
 	struct literals *literals; /* NULL: values carry no labels */
 	uint32_t region, writes_room;
 };
 
-/* Append an instruction. Returns: its index. */
+/* Append an instruction. Returns: the index of the instruction. */
 uint32_t emit(struct compiler *c, enum op op, uint32_t x, uint32_t a, uint32_t b, uint32_t cc);
 uint32_t emit_jump(struct compiler *c, enum op op, uint32_t a, int32_t j);
 
@@ -50,17 +50,19 @@ void patch_to(struct compiler *c, uint32_t from, uint32_t to);
 void patch_all(struct compiler *c, struct jumps *jumps);
 void jumps_add(struct compiler *c, struct jumps *jumps, uint32_t at);
 
-/* The index of a constant; the first of @n free registers in a row. */
+/* Add a constant and return its index; reserve @n free registers in a row and return the first. */
 uint32_t add_const(struct compiler *c, struct val v);
 uint32_t reserve(struct compiler *c, uint32_t n);
 
-/* Definite assignment: the variable is assigned from here on; undo back to a mark of the trail. */
+/* Mark the variable as definitely assigned from here on; undo all such marks since a trail
+ * position. */
 void set_slot(struct compiler *c, uint32_t slot);
 void unset_since(struct compiler *c, uint32_t mark);
 
 /*
- * Emit code that computes @node. Returns: the register of the result: @want; with ANYWHERE the
- * register of a variable, or a new one.
+ * Emit code that computes @node. Returns: the register of the result. With ANYWHERE, that is the
+ * register of a variable or a new one; otherwise the code may ignore @want only for a variable, see
+ * expr_into().
  */
 uint32_t expr(struct compiler *c, const struct node *node, int64_t want);
 uint32_t compile_dest(struct compiler *c, int64_t want);
@@ -72,10 +74,11 @@ uint32_t function(struct compiler *c, const struct node *node, int64_t want);
 /* Emit a jump that is taken if the truth of @node is @sense. */
 void jump_when(struct compiler *c, const struct node *node, bool sense, struct jumps *out);
 
-/* Assign the register @from to a target. */
+/* Emit code that assigns the register @from to a target. */
 void compile_assign(struct compiler *c, const struct node *target, uint32_t from);
 
-/* The register of a local variable that no nested function uses; -1: another expression. */
+/* Return the register of a local variable that no nested function uses; -1 for any other
+ * expression. */
 int64_t plain_slot(const struct compiler *c, const struct node *name);
 
 /* Emit the head and the end of a loop over an iterable. */
@@ -85,20 +88,23 @@ void loop_end(struct compiler *c, uint32_t start, uint32_t exit);
 void block(struct compiler *c, const struct node *node);
 
 /*
- * Begin and end a region: code that depends on a condition. @nodes: the code in it, for its write
- * set (compile_flow.c). Without labels nothing is emitted. Returns: the index of the region.
+ * Begin and end a region, which is code that depends on a condition. @nodes is the code in the
+ * region; its write set is computed from them (compile_flow.c). Without labels, no code is emitted.
+ * Returns: the index of the region.
  */
 uint32_t guarded_start(struct compiler *c, const struct node *const *nodes, size_t n);
 void guarded_end(struct compiler *c, uint32_t region);
 
-/* Add a register that is no variable to the write set of a region. */
+/* Add a register that is not a variable to the write set of a region. */
 void guarded_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg);
 
-/* A jump leaves all regions inside of @to; 0 is that of the whole function. */
+/* Mark all open regions inside the region @to as left by a jump; 0 is the region of the function.
+ */
 void guarded_left(struct compiler *c, uint32_t to);
 
-/* Make the region of a whole function, the first one. Returns: false on failure. */
+/* Create the region of a whole function; its index is 0. Returns: false on failure. */
 bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params);
 
-/* The code of a def or lambda. Returns: NULL over a limit. */
+/* Compile a def or lambda. Returns: the code; NULL if a limit is exceeded or memory is exhausted.
+ */
 struct code *compile_function(struct compiler *outer, const struct node *node);

@@ -1,9 +1,9 @@
 /*
- * Iteration, unpacking, attributes: operations on containers that are not operators.
+ * Iterate, unpack and read attributes: operations on containers that are not operators.
  *
  * An iterator is a value in the machine, not an object of the language: a plan cannot name it.
- * While one is open, the container counts it, and a change of the container is an error. Every
- * iter_start() needs its iter_end(), also after a failure.
+ * While an iterator is open, the container counts it in n_iterators, and a change of the container
+ * is an error. Every successful iter_start() needs an iter_end(), even after a failure.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

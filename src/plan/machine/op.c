@@ -1,6 +1,7 @@
 /*
- * The operators on values of any type, without labels: the slow paths behind the machine's loop,
- * which does int and float arithmetic itself. flow_op.c wraps these functions to track labels.
+ * Apply operators to values of any type, without labels. These are the slow paths of the machine's
+ * loop, which itself does only int and float arithmetic. flow_op.c wraps these functions to track
+ * labels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -112,7 +113,7 @@ static int put_all(struct vm *vm, struct table *to, const struct table *from)
 	return 0;
 }
 
-/* Put the elements of @from that are (or are not) in @other. */
+/* Put the elements of @from that are in @other, or with @is_in false those that are not. */
 static int put_some(struct vm *vm, struct table *to, const struct table *from,
 	const struct table *other, bool is_in)
 {
@@ -172,7 +173,8 @@ int op_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val
 	}
 }
 
-/* +=, |=: lists grow in place, dicts and sets are updated in place, visible through all aliases. */
+/* Compute an augmented assignment. += extends a list in place and |= updates a dict or set in
+ * place, visible through all aliases. */
 int op_augment(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	*out = a;
@@ -307,7 +309,7 @@ int op_compare(struct vm *vm, uint32_t op, struct val a, struct val b, bool *out
 	if (a.type == T_SET && b.type == T_SET)
 		return compare_sets(vm, op, a.table, b.table, out);
 	if (val_compare(vm->h, a, b, &order) < 0) {
-		/* Operands of two types: the message names the operator. */
+		/* If the types differ, the message names the operator. */
 		if (vm->h->kind == FAIL_ERROR && (a.type != b.type || a.type < T_STRING)) {
 			vm->h->kind = FAIL_NONE;
 			return heap_fail(vm->h, "unknown comparison: %s %s %s not implemented",
@@ -322,7 +324,7 @@ int op_compare(struct vm *vm, uint32_t op, struct val a, struct val b, bool *out
 	return 0;
 }
 
-/* Returns: 0 with an index in [0, n), or -1. */
+/* Convert an index. Returns: 0 with *out in [0, n), or -1. */
 static int index_of(struct vm *vm, const char *type, struct val i, int64_t n, int64_t *out)
 {
 	if (i.type == T_BIG)
@@ -409,7 +411,7 @@ int op_set_index(struct vm *vm, struct val x, struct val i, struct val v)
 {
 	int64_t at;
 	if (x.type == T_DICT) {
-		/* During an iteration, an existing key may get another value. */
+		/* During an iteration, only the value of an existing key may be changed. */
 		if (x.table->n_iterators > 0 || x.table->is_frozen) {
 			if (table_check(vm->h, x.table, T_DICT) < 0)
 				return -1;
@@ -425,7 +427,7 @@ int op_set_index(struct vm *vm, struct val x, struct val i, struct val v)
 	return 0;
 }
 
-/* A bound of a slice, clamped to @range. */
+/* Convert a bound of a slice, clamped to @range. */
 static int bound(struct vm *vm, struct val v, int64_t n, const int64_t range[2], int64_t *out)
 {
 	if (v.type == T_NONE)

@@ -1,8 +1,9 @@
 /*
- * The bytecode verifier. The machine's loop trusts its code: it checks no register number and no
- * jump target. So a bug in the compiler would be a memory error that a plan might exploit. This
- * pass checks each operand of each instruction against its kind in op.def, each jump, each table
- * and each region, once, before the code runs. A failure is an internal error that ends the plan.
+ * The bytecode verifier. The machine's loop trusts the code: the loop checks no register number and
+ * no jump target. So a bug in the compiler would become a memory error that a plan might exploit.
+ * This pass checks each operand of each instruction against its kind in op.def, each jump, each
+ * table and each region, once, before the code runs. A failure is an internal error that ends the
+ * plan.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,18 +15,18 @@
 /* The kinds of operands, see op.def. */
 enum operand {
 	NO,
-	NUMBER,	      /* anything */
-	IN,	      /* a register that does not hold a cell, read */
-	OUT,	      /* the same, written */
+	NUMBER,	      /* any number */
+	IN,	      /* read register that contains no cell */
+	OUT,	      /* written register that contains no cell */
 	IN_OR_NUMBER, /* a register; a number if c is set */
-	IN_OR_END,    /* the first of as many registers as the function has defaults */
-	CELL,	      /* a register that holds a cell */
+	IN_OR_END,    /* first of n registers, for n defaults of the function */
+	CELL,	      /* register that contains a cell */
 	CAPTURED,
-	MANY,	/* the first of c registers */
-	FOUR,	/* the first of four registers */
-	CALLED, /* the first of b + 1 registers */
+	MANY,	/* first of c registers */
+	FOUR,	/* first of four registers */
+	CALLED, /* first of b + 1 registers */
 	OPERATION,
-	NAME, /* a string among the constants */
+	NAME, /* index of a string among the constants */
 	FORMAT,
 	SHAPE,
 	FUNCTION,
@@ -49,8 +50,8 @@ static const char *const names[N_OPS] = {
 struct verifier {
 	struct heap *h;
 	const struct code *file, *code;
-	const struct verifier *outer; /* NULL: the file */
-	bool *cells;		      /* per register: does it hold a cell? */
+	const struct verifier *outer; /* verifier of the enclosing function; NULL: the file */
+	bool *cells;		      /* per register: does it contain a cell? */
 	uint32_t at;		      /* index of the instruction */
 };
 
@@ -75,7 +76,8 @@ static bool is_register(const struct verifier *v, uint32_t reg)
 	return reg < v->code->n_registers && !v->cells[reg];
 }
 
-/* Are @from and the @n - 1 behind it registers? With @n = 0, any @from is fine. */
+/* Are the @n registers from @from on all valid and without cells? With @n = 0, any @from is valid.
+ */
 static bool are_registers(const struct verifier *v, uint32_t from, uint64_t n)
 {
 	if (from + n > v->code->n_registers)
@@ -152,7 +154,7 @@ static bool is_operand(const struct verifier *v, enum operand kind, uint32_t x, 
 	}
 }
 
-/* Check the operand x, and that the jump which an instruction reads does follow. */
+/* Check the field x, and that a jump follows if the instruction reads one. */
 static bool is_rest(const struct verifier *v, struct ins i)
 {
 	const struct code *code = v->code;

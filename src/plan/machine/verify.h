@@ -4,10 +4,10 @@
 #include "plan/machine/compile.h"
 
 /*
- * Check all that the machine relies on: registers, cells, captured variables, indexes of tables,
- * jumps, regions.
+ * Verify everything that the machine relies on: registers, cells, captured variables, indexes of
+ * tables, jumps, regions.
  *
- * @file:   the code of a file, with all functions in it.
+ * @file:   the code of a file, including all nested functions.
  * Returns: 0, or -1 with the failure of @h set: an internal error, which ends the plan.
  */
 int code_verify(struct heap *h, const struct code *file);

@@ -1,16 +1,16 @@
 /*
  * The register machine that runs plans.
  *
- * It never calls the host. At a call of a tool vm_run() returns VM_CALLED with the arguments; the
- * host answers with vm_answer() and calls vm_run() again. So the same code runs in an engine, in a
- * test and under a fuzzer, and no C stack is held while a tool works.
+ * The machine never calls a tool itself. At a call of a tool vm_run() returns VM_CALLED with the
+ * arguments; the host answers with vm_answer() and calls vm_run() again. So the same code runs in
+ * an engine, in a test and under a fuzzer, and no C stack is in use while a tool works.
  *
  * Calls of functions push a frame in an array; the C stack does not grow. Only a built-in that
  * takes a function (sorted(key = …)) runs the machine recursively, up to a depth. The registers of
- * frames are in chunks that never move, because callers keep pointers to them.
+ * frames are in chunks that never move, because frames and built-ins keep pointers to registers.
  *
- * The loop is in loop.inc and compiled twice below: run_labels tracks the label of each value,
- * run_plain has no cost for labels. What is rare or long is in vm_slow.c, op.c and iter.c.
+ * The loop is in loop.inc and is compiled twice below: run_labels tracks the label of each value,
+ * run_plain has no cost for labels. Rare or long operations are in vm_slow.c, op.c and iter.c.
  *
  * Limits are deterministic: fuel (heap_pay()), bytes of the arena, depth of calls.
  *
@@ -40,7 +40,7 @@ int vm_init(struct vm *vm, struct heap *h, const struct vm_host *host,
 	const struct dialect *dialect, uint32_t depth)
 {
 	*vm = (struct vm){.h = h, .host = host, .dialect = *dialect, .depth_max = depth};
-	/* Allocated once: frames must not move while a built-in calls a function. */
+	/* The frames are allocated once: they must not move while a built-in calls a function. */
 	vm->frames = heap_alloc(h, (size_t)depth * sizeof *vm->frames);
 	return vm->frames ? 0 : -1;
 }
@@ -51,7 +51,7 @@ static struct stack_chunk *next_chunk(struct vm *vm, size_t n)
 	if (next && next->n >= n)
 		return next;
 	size_t room = MAX(n, (size_t)CHUNK_VALUES);
-	/* Zeroed, so that every register of a frame holds a value. */
+	/* The chunk is zeroed, so that every register of a frame is a valid value. */
 	next = heap_zero(vm->h, sizeof *next + room * sizeof next->item[0]);
 	if (!next)
 		return NULL;
@@ -118,7 +118,7 @@ void vm_unwind(struct vm *vm, uint32_t n_frames)
 	vm->h->depth = 0;
 }
 
-/* Make cells for the variables that nested functions capture. */
+/* Create cells for the variables that nested functions capture. */
 static int make_cells(struct vm *vm, const struct frame *f)
 {
 	for (uint32_t i = 0; i < f->code->n_cells; i++) {
@@ -199,8 +199,8 @@ static int suspend(struct vm *vm, const struct native *native, struct val self,
 	return 1;
 }
 
-/* Call a function that data chose. Any other function might have changed anything: raise the guard,
- * record an unknown change. */
+/* Call a function that data chose. Another choice might have changed any object: raise the guard,
+ * and record an unknown change. */
 static int enter_chosen(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	uint32_t guard = flow_guard(vm, fn.label);
@@ -219,7 +219,7 @@ static int native_call(struct vm *vm, const struct native *native, struct val se
 			    : native_run(vm, native, self, args, out);
 }
 
-/* Call any value. Returns: 0 done, 1 a frame was pushed or the host has to answer, -1. */
+/* Call any value. Returns: 0 if done; 1 if a frame was pushed or the host must answer; -1. */
 static int call_value(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	const struct native *native = fn.type == T_BOUND ? fn.bound->native : fn.native;
@@ -240,8 +240,8 @@ static int call_value(struct vm *vm, struct val fn, const struct args *args, str
 	return 0;
 }
 
-/* The elements of *@from become arguments, labelled with the choice of them. Returns: the guard of
- * the call. */
+/* Label the elements of *@from, which become arguments, with the choice of @from. Returns: the
+ * guard of the call. */
 static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t n)
 {
 	uint32_t label = vm->flow.all ? flow_shape(vm, from) : 0;
@@ -250,7 +250,7 @@ static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t 
 	return label ? flow_guard(vm, label) : 0;
 }
 
-/* f(*from): append to the positional arguments. */
+/* Append the elements of @from to the positional arguments, for f(*from). */
 static int spread_list(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	struct val all;
@@ -279,7 +279,7 @@ static int check_keyword(struct vm *vm, const struct args *args, struct val name
 	return 0;
 }
 
-/* f(**from): append to the named arguments. */
+/* Append the entries of @from to the named arguments, for f(**from). */
 static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	if (from.type != T_DICT)
@@ -436,7 +436,7 @@ static enum vm_state go(struct vm *vm, uint32_t first, struct val *out)
 {
 	vm->n_nested++;
 	int rc = vm->flow.all ? run_labels(vm, out) : run_plain(vm, out);
-	/* If a label could not be made, no result may be used. */
+	/* If a label could not be created, the result must not be used. */
 	if (rc >= 0 && vm->flow.all && labels_has_failed(vm->flow.all))
 		rc = heap_fail_kind(vm->h, FAIL_MEMORY, "out of memory: too many different labels");
 	vm->n_nested--;

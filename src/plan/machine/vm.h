@@ -1,5 +1,5 @@
-/* The machine that runs code: it suspends at a call that the host answers. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The machine that runs code. It suspends at a call that the host must answer.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "label/label.h"
@@ -10,15 +10,16 @@ enum vm_state { VM_DONE, VM_FAILED, VM_CALLED };
 enum { VM_TRACE_MAX = 16, VM_METHODS = 64, VM_DEPTH_MAX = 10000 };
 
 struct iter {
-	uint32_t kind; /* enum type; T_UNSET: over */
+	uint32_t kind; /* enum type; T_UNSET: ended */
 	union {
 		struct list *list;
 		struct table *table;
 		struct tuple *tuple;
 		struct elems *elems;
 	};
-	uint32_t label;		/* of the shape of the iterable */
-	int64_t at, left, step; /* T_RANGE: next number, numbers left, step; else at: an index */
+	uint32_t label; /* label of the iterable's structure */
+	int64_t at, left,
+		step; /* T_RANGE: next number, numbers left, step; otherwise `at` is an index */
 };
 
 struct frame {
@@ -26,17 +27,17 @@ struct frame {
 	struct code *code;
 	const struct ins *pc;
 	struct val *base;	   /* registers */
-	struct val *dest;	   /* where the result goes */
-	struct stack_chunk *chunk; /* of the registers before this frame */
+	struct val *dest;	   /* destination of the result, in the caller */
+	struct stack_chunk *chunk; /* chunk of the registers before this frame */
 	struct val *sp;
 	uint32_t first_iter;
 	uint32_t guard;	 /* with labels: the guard at the call */
-	uint32_t region; /* index in code->writes: the innermost open region */
-	bool is_entry;	 /* its result ends the run */
+	uint32_t region; /* innermost open region, an index in code->writes */
+	bool is_entry;	 /* the return of this frame ends the run */
 };
 
-/* The host of a program: its only outputs. Each returns 0, or -1 with the failure of the heap set.
- */
+/* The host of a program: its only outputs. Each function returns 0, or -1 after it set the heap's
+ * failure. */
 struct vm_host {
 	void *ctx;
 	int (*print)(void *ctx, const char *text, size_t bytes);
@@ -48,7 +49,8 @@ struct trace {
 	uint32_t at; /* offset in the source */
 };
 
-/* Inline cache: which method a name means, by the address of its text. */
+/* Inline cache of method look-ups: the method that a name means for a type. The key is the address
+ * of the name's text. */
 struct method_cache {
 	const struct str *name;
 	uint32_t type;
@@ -60,7 +62,7 @@ struct flow_memo {
 	uint32_t a, b, result;
 };
 
-/* An unknown object was changed: every object older than `epoch` has the label. */
+/* A change of an unknown object: every object older than `epoch` gets the label. */
 struct flow_event {
 	uint32_t label, epoch;
 };
@@ -71,14 +73,14 @@ enum { FLOW_MEMO = 64 };
 struct flow_state {
 	struct labels *all; /* NULL: values carry no labels */
 	uint32_t quiet;
-	uint32_t plain;			 /* the last label seen that has no endorsements */
-	uint32_t silent;		 /* the last label seen that makes no guard */
-	uint32_t number[4];		 /* the labels of small literals */
-	uint32_t planned[KIND_TEXT + 1]; /* by kind: the label of values that the plan made */
+	uint32_t plain;			 /* last label seen that has no endorsements */
+	uint32_t silent;		 /* last label seen that imposes no guard */
+	uint32_t number[4];		 /* labels of small literals */
+	uint32_t planned[KIND_TEXT + 1]; /* by kind: label of values that the plan computed */
 	const struct literals *literals;
 	uint64_t numbers; /* see struct literals */
-	uint32_t counted; /* the last label seen of computed numbers */
-	uint32_t called;  /* of the results of functions that the built-in called */
+	uint32_t counted; /* last label seen of computed numbers */
+	uint32_t called;  /* join of the results of functions that the built-in called */
 	uint32_t n_walks;
 	struct flow_event *events;
 	uint32_t n_events, event_room;
@@ -87,7 +89,7 @@ struct flow_state {
 		fresh[FLOW_MEMO];
 };
 
-/* How many arguments a built-in takes by place. */
+/* The number of arguments that a built-in accepts by position. */
 struct arity {
 	const struct native *native;
 	uint8_t n, n_positional, n_required;
@@ -106,48 +108,48 @@ struct vm {
 	struct method_cache methods[VM_METHODS];
 	struct arity arities[VM_METHODS];
 	struct flow_state flow;
-	uint32_t n_nested;	     /* runs within runs: built-ins that call functions */
-	const struct native *called; /* VM_CALLED: the built-in that the host answers */
+	uint32_t n_nested;	     /* number of nested runs: built-ins that call functions */
+	const struct native *called; /* VM_CALLED: the built-in that the host must answer */
 	struct val call_self;
-	struct args call_args; /* positional and named, copied */
+	struct args call_args; /* copies of the positional and named arguments */
 	struct val *call_dest;
-	struct trace trace[VM_TRACE_MAX]; /* VM_FAILED: innermost first */
+	struct trace trace[VM_TRACE_MAX]; /* VM_FAILED: the open calls, innermost first */
 	size_t n_trace;
 	bool is_private; /* VM_FAILED: the message may contain data of others */
 };
 
-/* Set up. @h, @host outlive it. Returns: 0 or -1. */
+/* Initialise the machine. @h and @host must outlive it. Returns: 0 or -1. */
 int vm_init(struct vm *vm, struct heap *h, const struct vm_host *host,
 	const struct dialect *dialect, uint32_t depth);
 
-/* Begin with @code, whose registers start with the globals: @globals has n_registers. */
+/* Start @code, whose first registers are the globals: @globals has n_registers values. */
 int vm_start(struct vm *vm, struct code *code, struct val *globals);
 
-/* Run until it is done, fails or calls the host; *out is the result. */
+/* Run until the program ends, fails or calls the host; *out gets the result. */
 enum vm_state vm_run(struct vm *vm, struct val *out);
 
 /* Answer the open call: its result is @value, with the labels of @value. Then call vm_run(). */
 void vm_answer(struct vm *vm, struct val value);
 
-/* Call a value of the language from a built-in. It cannot suspend. Returns: 0 or -1. */
+/* Call a value of the language from a built-in. The call cannot suspend. Returns: 0 or -1. */
 int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *out);
 
-/* Write the open calls, innermost first, into `trace`. */
+/* Write the open calls into `trace`, innermost first. */
 void vm_trace(struct vm *vm);
 
-/* Clear a failure, and drop the calls above @n_frames. */
+/* Clear a failure, and pop the frames above @n_frames. */
 void vm_unwind(struct vm *vm, uint32_t n_frames);
 
 /* Run an instruction that the fast loop does not handle. Returns: 0 or -1. */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i);
 
-/* Stop the run: the compiled code is inconsistent. Returns: -1. */
+/* Stop the run, because the compiled code is inconsistent. Returns: -1. */
 int vm_broken(struct vm *vm, const struct frame *f, const char *what);
 
-/* The error of a variable without a value. Returns: -1. */
+/* Report that a variable has no value. Returns: -1. */
 int vm_unset(struct vm *vm, struct val name, bool is_local);
 
-/* Operations of the language, for any types. Returns: 0 or -1. */
+/* Apply an operation of the language to values of any types. Returns: 0 or -1. */
 int op_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
 int op_augment(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
 int op_in(struct vm *vm, struct val x, struct val container, bool *out);
@@ -158,13 +160,13 @@ int op_slice(struct vm *vm, const struct val part[4], struct val *out);
 int op_dot(struct vm *vm, struct val x, struct val name, struct val *out);
 int op_unpack(struct vm *vm, struct val x, struct val *out, size_t n, size_t star);
 
-/* Iteration over any iterable. iter_next() returns 1 with the element, 0 at the end, -1. */
+/* Iterate over any iterable. iter_next() returns 1 with an element, 0 at the end, -1 on failure. */
 int iter_start(struct vm *vm, struct iter *it, struct val x);
 int iter_next(struct vm *vm, struct iter *it, struct val *out);
 void iter_end(struct iter *it);
 
-/* All elements into a list. Returns: 0 or -1. */
+/* Append all elements of @x to the list. Returns: 0 or -1. */
 int list_extend(struct vm *vm, struct list *list, struct val x);
 
-/* Sort arguments into the registers of a function. Returns: 0 or -1. */
+/* Bind the arguments to the registers of a function. Returns: 0 or -1. */
 int bind_args(struct vm *vm, const struct function *f, const struct args *args, struct val *base);

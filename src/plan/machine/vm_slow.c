@@ -1,7 +1,8 @@
 /*
- * Instructions that are not in the fast loop, because they are rare or do much: making containers
- * and functions, formatting, attributes, errors. Out of line they do not spill registers
- * of the loop. Labels are the concern of flow_op.c, which calls vm_slow() for the value.
+ * Run the instructions that are not in the fast loop, because they are rare or long: creating
+ * containers and functions, formatting, attributes, errors. Out of line, they do not force the
+ * compiler to spill registers of the loop. flow_op.c tracks the labels and calls vm_slow() for the
+ * value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
