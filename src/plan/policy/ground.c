@@ -3,10 +3,11 @@
  * ann@example.com" has chosen one. So a literal of the plan that occurs in the user's request gets
  * the user's origin, and any other literal the origin "plan".
  *
- * "Occurs" means: as whole words, after folding case and spaces. Whole words matter, for "evil.com"
- * must not be grounded by "not-evil.com" (is_edge()). Numbers are compared by value, so 1000 is
- * grounded by "1,000". An f-string is grounded as a text with places: each place matches any one
- * word of the request; the values at the places keep their own labels.
+ * A literal occurs in the request if its words are whole words there, after folding case and
+ * spaces. Whole words matter, because "not-evil.com" in the request must not ground "evil.com"
+ * (is_edge()). Numbers are compared by value, so "1,000" grounds 1000. An f-string is grounded as a
+ * text with placeholders: each placeholder matches any one word of the request; the values
+ * themselves keep their own labels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,14 +32,15 @@ static bool is_digit(unsigned char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Letters, digits, and every character beyond ASCII. */
+/* Is @c a letter, a digit, an underscore, or part of a character beyond ASCII? */
 static bool is_word(unsigned char c)
 {
 	unsigned char low = c | 0x20;
 	return is_digit(c) || (low >= 'a' && low <= 'z') || c == '_' || c >= 0x80;
 }
 
-/* Fold a text: lower case, one space for a run of them. Returns: the length; @out has @bytes. */
+/* Fold a text: lower case, and one space for a run of spaces. @out must have room for @bytes.
+ * Returns: the length. */
 static size_t fold(const char *text, size_t bytes, char *out)
 {
 	size_t n = 0;
@@ -53,8 +55,9 @@ static size_t fold(const char *text, size_t bytes, char *out)
 }
 
 /*
- * Is there a word boundary at @at, seen in the direction @step? Addresses, paths, dates and numbers
- * have no boundaries inside: "2024-05-13" does not contain "13", nor "ann@example.com" "example".
+ * Is the character at @at a word boundary, looking in the direction @step? Addresses, paths, dates
+ * and numbers contain no boundaries: "13" is not a word of "2024-05-13", and "example" is not a
+ * word of "ann@example.com".
  */
 static bool is_edge(const struct ground *g, size_t at, int step)
 {
@@ -76,7 +79,7 @@ static bool is_in_request(const struct ground *g, const char *word, size_t bytes
 	size_t left = g->bytes;
 	while (has_word && left >= bytes && (at = memmem(from, left, word, bytes))) {
 		size_t start = (size_t)(at - g->text);
-		/* The begin of the text is a boundary: (size_t)-1 is beyond its end. */
+		/* If start is 0, start - 1 is (size_t)-1, which is_edge() treats as a boundary. */
 		if (is_edge(g, start - 1, -1) && is_edge(g, start + bytes, 1))
 			return true;
 		left -= (size_t)(at - from) + 1;
@@ -85,7 +88,7 @@ static bool is_in_request(const struct ground *g, const char *word, size_t bytes
 	return false;
 }
 
-/* May a value end here: at a boundary, or before a suffix as in "the k-th"? */
+/* May a value end at @at: at a boundary, or before a suffix as in "the k-th"? */
 static bool is_place_end(const struct ground *g, size_t at)
 {
 	return is_edge(g, at, 1) ||
@@ -93,8 +96,8 @@ static bool is_place_end(const struct ground *g, size_t at)
 			!is_digit((unsigned char)g->text[at + 1]));
 }
 
-/* Skip the word, or {text in braces}, that a value stands for. Returns: the offset behind it; @at:
- * no word here. */
+/* Skip the word, or {text in braces}, that a placeholder matches. Returns: the offset after it; @at
+ * if no word begins at @at. */
 static size_t skip_word(const struct ground *g, size_t at)
 {
 	size_t end = at;
@@ -107,7 +110,7 @@ static size_t skip_word(const struct ground *g, size_t at)
 	return is_edge(g, at - 1, -1) && is_place_end(g, end) ? end : at;
 }
 
-/* Does the request, at @at, match a text with places for values? */
+/* Does the request match a text with placeholders at the offset @at? */
 static bool is_form_at(const struct ground *g, size_t at, const char *form, size_t bytes)
 {
 	bool has_edge = is_edge(g, at - 1, -1);
@@ -133,7 +136,7 @@ static bool is_form_in_request(const struct ground *g, const char *form, size_t 
 	return false;
 }
 
-/* Read one number of the request, such as "1,000.50". Returns: the offset behind it. */
+/* Copy one number of the request, such as "1,000.50". Returns: the offset after the number. */
 static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX_BYTES])
 {
 	size_t n = 0;
@@ -152,7 +155,8 @@ static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX
 	return at;
 }
 
-/* Read the next number from *at on, and move *at behind it. Returns: false: not a number. */
+/* Read the next number from *at on, and advance *at past it. Returns: false if the text found is
+ * not a number. */
 static bool read_number(
 	const struct ground *g, size_t *at, char text[NUMBER_MAX_BYTES], double *out)
 {
@@ -247,7 +251,7 @@ static bool is_users(const struct ground *g, struct val v)
 	char small[256];
 	if (v.type == T_INT || v.type == T_FLOAT || v.type == T_BIG)
 		return has_number(g, v);
-	/* A literal longer than the request cannot be in it. */
+	/* Numbers are compared by value; only texts are searched for in the request. */
 	if (v.type != T_STRING || v.str->n_bytes == 0)
 		return false;
 	char *word = v.str->n_bytes <= sizeof small ? small : malloc(v.str->n_bytes);

@@ -1,11 +1,12 @@
 /*
- * Reading a policy. A policy file has the syntax of plans, but is never run: it is parsed, and its
- * top-level calls (trust, rule, deny, test) are read as declarations with constant arguments. Every
- * name of a tool, parameter or field is checked against the tools, and a tool with an effect must
- * have a rule for each of its parameters (coverage), so that a typing error cannot open a hole.
+ * Read a policy. A policy file has the syntax of plans, but it is never run: it is parsed, and its
+ * top-level calls (rule, trust, deny, literals, test, defaults) are read as declarations with
+ * constant arguments. Every name of a tool, parameter or field is checked against the tools, and a
+ * tool with an effect must have a rule for each of its parameters (coverage), so that a typing
+ * error cannot allow a call by accident.
  *
- * Without a policy each tool gets a rule from its own annotations: reads are allowed, effects need
- * trusted arguments under a trusted guard, or a person's approval.
+ * Without a policy file, each tool gets a rule from its own annotations: a tool that only reads is
+ * allowed; any other tool needs trusted arguments and a trusted guard, or a person's approval.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,7 +47,7 @@ static int read_literals(struct policy_reader *r, const struct node *call)
 	return policy_strings(r, call->kid[1], &r->p->literals);
 }
 
-/* Without a policy: derive a rule from the annotations of a tool. */
+/* Derive a rule from the annotations of a tool. */
 static int default_rule(struct policy *p, size_t i)
 {
 	static const struct clause trusted = {.kind = CLAUSE_TRUSTED};
@@ -125,7 +126,7 @@ static int read_constant(struct policy_reader *r, const struct node *node)
 	return is_new < 0 ? -1 : 0;
 }
 
-/* Read every declaration, also after an error, so that one run reports all mistakes. */
+/* Read every declaration, even after an error, so that all mistakes are reported at once. */
 static void read_all(struct policy_reader *r, const struct node *tree)
 {
 	bool has_defaults = false;
@@ -170,7 +171,7 @@ static int set_up(struct policy *p, const struct source *src, const struct tool_
 
 static int parse_source(struct policy *p, struct diags *diags)
 {
-	/* The dialect of plans, for the syntax only: values have to be constants. */
+	/* Only the syntax of the plan dialect is used: all values must be constants. */
 	const struct dialect dialect = DIALECT_PLAN;
 	struct node *tree;
 	struct val names;

@@ -1,4 +1,5 @@
-/* test(…): what a policy is expected to decide. SPDX-License-Identifier: Apache-2.0 */
+/* Read and run test(…), which declares the expected ruling of a policy. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/policy/inside.h"
 
 #include "plan/value/str.h"
@@ -64,7 +65,7 @@ int policy_read_case(struct policy_reader *r, const struct node *call)
 	return 0;
 }
 
-/* The name of the parameter that led to the ruling. */
+/* Return the name of the parameter that led to the ruling, or "when" for the guard. */
 static const char *blame(const struct policy_case *one, const struct policy_answer *answer,
 	size_t n, enum policy_ruling got)
 {
@@ -88,7 +89,7 @@ size_t policy_test(struct policy *p, struct diags *diags, size_t *n_run)
 		const struct policy_call call = {
 			.tool = one->tool, .arg = one->arg, .guard = one->guard};
 		size_t n = policy_decide(p, &call, answer);
-		/* A limit is not tested by a single call. */
+		/* A limit cannot be tested by a single call. */
 		for (size_t i = 0; i < n; i++)
 			if (answer[i].check == CHECK_LIMIT && answer[i].proof == POLICY_DEPENDS)
 				answer[i].proof = POLICY_PROVED;

@@ -1,4 +1,4 @@
-/* Clauses, kinds, origins and values of a policy. SPDX-License-Identifier: Apache-2.0 */
+/* Read the clauses, kinds, origins and values of a policy. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/policy/inside.h"
 
 #include "plan/value/int.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* enum(n), handle("file"), name("e-mail"). */
+/* Read a kind with an argument: enum(n), handle("file") or name("e-mail"). */
 static int sized_kind(struct policy_reader *r, const struct node *call, struct kind *out)
 {
 	static const struct policy_word words[] = {
@@ -110,7 +110,8 @@ int policy_clauses(struct policy_reader *r, const struct node *node, struct clau
 	return 0;
 }
 
-/* tool("mail.search"), tool("mail.search", of = "ann@example.com"), error("mail.search"). */
+/* Read an origin such as tool("mail.search"), tool("mail.search", of = "ann@example.com") or
+ * error("mail.search"). */
 static int called_origin(struct policy_reader *r, const struct node *call, uint32_t *set)
 {
 	const char *name = policy_callee(call), *of = NULL;
@@ -192,8 +193,8 @@ static int value_option(struct policy_reader *r, const struct node *arg, struct 
 	return 0;
 }
 
-/* value("a", origin = …, chosen_by = …, kind = …, readers = […], approved = True); a constant is
- * the user's. */
+/* Read a value of a test: value("a", origin = …, chosen_by = …, kind = …, readers = […], approved =
+ * True). The origin of a constant is the user. */
 int policy_value(struct policy_reader *r, const struct node *node, struct policy_arg *out)
 {
 	const char *name = policy_callee(node);

@@ -1,16 +1,16 @@
 /*
- * The decision: one function for the check, which knows labels only, and for the run, which knows
- * the values too.
+ * Decide about a call. One function serves both the check, which knows only labels, and the run,
+ * which also knows the values.
  *
- * policy_decide() asks a fixed list of questions about a call (enum policy_check): is there a rule;
- * may this guard decide on the call; for each parameter, does one of the `allow` clauses hold, none
- * of the `deny` clauses, and do the readers cover the recipients; are the limits kept. Each answer
- * is one of three: PROVED or REFUTED whatever the values will be, or DEPENDS, if only the run can
- * tell. In the run nothing depends any more.
+ * policy_decide() answers a fixed list of questions about a call (enum policy_check): does a rule
+ * exist; may the guard decide on the call; for each parameter, does one of the `allow` clauses
+ * hold, does no `deny` clause hold, and do the readers include all recipients; are the limits
+ * respected. An answer is PROVED or REFUTED if it is the same for all values, or DEPENDS if only
+ * the run can decide. In the run, no answer is DEPENDS.
  *
- * Clauses of `allow` are alternatives, so the best answer counts; for everything else the worst.
- * The default is to deny: a call without a rule is refuted, and so is a value for which no clause
- * holds.
+ * Clauses of `allow` are alternatives, so their best answer is taken; everywhere else, the worst.
+ * The default is to deny: a call without a rule is refuted, and so is a value for which no `allow`
+ * clause holds.
  *
  * The second half of the file computes the labels of results, which is where origins and readers
  * enter a plan.
@@ -36,7 +36,7 @@ static bool is_sound(const struct policy *p, uint32_t label)
 	return label != LABEL_FAILED && !labels_has_failed(p->labels);
 }
 
-/* Is the origin of an item trusted? That depends on its owner. */
+/* Is the origin of an item trusted? The answer depends on the item's owner. */
 static enum policy_proof trusts_item(const struct policy *p, const char *text)
 {
 	const char *of = strchr(text, '#');
@@ -67,7 +67,8 @@ static enum policy_proof trusts_all(const struct policy *p, uint32_t origins, bo
 		return POLICY_REFUTED;
 	for (size_t i = 0; (atom = label_nth(p->labels, origins, i)); i++) {
 		const char *text = label_text(p->labels, atom);
-		/* The planner may decide which calls are made: "plan" is fine as a guard. */
+		/* The planner may decide which calls are made: in a guard, the origin "plan" is
+		 * allowed. */
 		if (label_is_subset(p->labels, label_set(p->labels, atom), p->trusted) ||
 			(is_guard && strcmp(text, "plan") == 0))
 			continue;
@@ -83,7 +84,8 @@ enum policy_proof policy_trusts(const struct policy *p, uint32_t label)
 				  : POLICY_REFUTED;
 }
 
-/* An item whose owner is unknown before the run: may the owner be one of the givers? */
+/* Is @text the origin of an item whose owner is known only in the run and may be one of the
+ * clause's givers? */
 static bool is_some_giver(const struct policy *p, const struct clause *c, const char *text)
 {
 	size_t n = strlen(text);
@@ -96,7 +98,8 @@ static bool is_some_giver(const struct policy *p, const struct clause *c, const 
 	return false;
 }
 
-/* chosen(): are all givers trusted, or among the clause's givers? Choosers do not matter. */
+/* Decide a chosen() clause: are all givers of the value trusted, or in the clause's givers?
+ * Choosers do not matter. */
 static enum policy_proof gives_all(const struct policy *p, const struct clause *c, uint32_t label)
 {
 	enum policy_proof worst = POLICY_PROVED;
@@ -129,7 +132,8 @@ static bool is_approved(const struct policy *p, uint32_t set)
 
 typedef bool text_test(const void *arg, struct val v);
 
-/* Does the test hold for every text in @v? Anything but a text or a list of texts fails. */
+/* Does the test hold for every element of @v? @v is one value or a list of values, whose lists may
+ * be nested. */
 static bool all_texts(struct val v, uint32_t depth, text_test *test, const void *arg)
 {
 	if (v.type != T_LIST && v.type != T_TUPLE)
@@ -208,7 +212,7 @@ static enum policy_proof prove(const struct question *q, const struct clause *c)
 	return holds ? POLICY_PROVED : POLICY_REFUTED;
 }
 
-/* Alternatives: the best answer counts. */
+/* Decide alternative clauses: the best answer is taken. */
 static enum policy_proof prove_any(const struct question *q, const struct clauses *all)
 {
 	enum policy_proof best = POLICY_REFUTED;
@@ -221,7 +225,7 @@ static enum policy_proof prove_any(const struct question *q, const struct clause
 	return best;
 }
 
-/* deny: refuted if a clause may hold for any part of the value. */
+/* Decide the `deny` clauses: refuted if a clause may hold for any part of the value. */
 static enum policy_proof prove_none(const struct question *q, const struct clauses *all)
 {
 	struct val v = q->arg->value;
@@ -399,7 +403,8 @@ static uint32_t declared(const struct policy *p, const struct result_rule *rule,
 	uint32_t id = label_intern(p->labels, &l);
 	if (rule && rule->launders)
 		return id;
-	/* The arguments flow into the result; the kind is that of the result. */
+	/* The arguments flow into the result, except for their kind: the kind is that of the
+	 * result. */
 	struct label in = inputs == LABEL_FAILED ? l : label_get(p->labels, inputs);
 	in.kind = (struct kind){.rank = KIND_CONST};
 	in.choosers = in.is_composed = 0;
@@ -423,7 +428,7 @@ uint32_t policy_result(const struct policy *p, const struct tool *tool, uint32_t
 {
 	const struct rule *rule = rule_of(p, tool);
 	bool is_each = rule && rule->result.is_each;
-	/* With a rule by item, everybody may know how many items there are. */
+	/* With a rule by item, everybody may know the number of items. */
 	uint32_t readers = rule && !is_each ? reader_set(p, rule->result.readers) : LABEL_ALL;
 	return declared(p, rule ? &rule->result : NULL, policy_atom(p, "tool", tool->name, NULL),
 		readers, inputs);
@@ -461,7 +466,7 @@ static bool collect(const void *arg, struct val v)
 	return true;
 }
 
-/* Collect the readers named in a value: texts, and the keys of {"ann@example.com": "rw"}. */
+/* Collect the readers that a value names: texts, and the keys of {"ann@example.com": "rw"}. */
 static void collect_all(const struct collected *to, struct val v)
 {
 	for (uint32_t i = 0; v.type == T_DICT && i < v.table->n_entries; i++)
@@ -469,7 +474,7 @@ static void collect_all(const struct collected *to, struct val v)
 	(void)all_texts(v, 0, collect, to);
 }
 
-/* The owner of an item; "?": the field is missing or malformed. */
+/* Return the owner of an item; "?" if the field is missing or malformed. */
 static const char *owner_of(struct val item, struct val name)
 {
 	struct val v = policy_member(item, name);
@@ -479,8 +484,8 @@ static const char *owner_of(struct val item, struct val name)
 	return is_text ? v.str->data : "?";
 }
 
-/* The label of an item: with @is_said of the fields that its owner wrote, else of the other fields,
- * which have no particular owner. */
+/* Return the label of an item. With @is_said, the label is that of the fields that the item's owner
+ * wrote; otherwise that of the other fields, whose owner is "?" if the rule has `says`. */
 static uint32_t item_label(const struct policy *p, const struct tool *tool, uint32_t inputs,
 	struct val item, bool is_said)
 {
@@ -501,7 +506,7 @@ static uint32_t item_label(const struct policy *p, const struct tool *tool, uint
 	for (uint32_t i = 0; is_known && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
 		collect_all(&to, policy_member(item, r->readers.tuple->item[i]));
 	uint32_t id = declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
-	/* Before the run the readers are unknown, so join both. */
+	/* Before the run the readers are unknown, so the labels for "*" and "?" are joined. */
 	return is_nobodys && !is_known
 		? label_join(p->labels, id,
 			  declared(p, r, policy_atom(p, "tool", tool->name, "?"), readers, inputs))

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Read the clauses greatest(…) and least(…), and find their items in a run.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/policy/policy_list.h"
 
 #include "plan/policy/inside.h"
@@ -98,7 +99,8 @@ static bool is_number(struct val v)
 	return val_is_int(v) || (v.type == T_FLOAT && v.f == v.f);
 }
 
-/* The item with the greatest (or least) `by`. None: it is not unique, or an item lacks a number. */
+/* Return `field` of the item with the greatest (or least) `by`; None if this item is not unique, or
+ * an item has no number in `by`. */
 static struct val extreme_of(const struct extreme *e, struct val list)
 {
 	struct val best = VAL_UNSET, found = VAL_NONE;
@@ -122,7 +124,7 @@ int policy_list(struct policy_listed *l, const struct policy *p, const struct to
 	struct heap *h, struct val result)
 {
 	for (const struct extreme *e = p->extremes; e && !l->is_late; e = e->next) {
-		/* Only the first list counts: it shows the state before the plan changed anything.
+		/* Only the first list is used: it shows the state before the plan changed anything.
 		 */
 		if (e->tool != tool || l->item[e->index].type != T_UNSET)
 			continue;

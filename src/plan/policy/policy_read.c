@@ -1,4 +1,4 @@
-/* Constants, words and names of a policy. SPDX-License-Identifier: Apache-2.0 */
+/* Read the constants, words and names of a policy. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/policy/inside.h"
 
 #include "base/word.h"

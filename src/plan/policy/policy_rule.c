@@ -1,4 +1,4 @@
-/* rule(…) and trust(…). SPDX-License-Identifier: Apache-2.0 */
+/* Read rule(…) and trust(…). SPDX-License-Identifier: Apache-2.0 */
 #include "plan/policy/inside.h"
 
 #include "base/word.h"
@@ -36,7 +36,7 @@ static int read_number(struct policy_reader *r, const struct node *node, double 
 	return 0;
 }
 
-/* covers("recipients"): every recipient must be among the readers of this parameter. */
+/* Read covers("recipients"): every recipient must be one of the readers of this parameter. */
 static int read_covers(struct policy_reader *r, const struct node *node, const struct tool *tool,
 	struct param_rule *rule)
 {
@@ -71,7 +71,8 @@ static int param_option(struct policy_reader *r, const struct node *arg, const s
 		return policy_unknown(r, P_WORD, arg, "option called", arg->value.str->data, NULL);
 	if (policy_clauses(r, node, &rule->deny) < 0)
 		return -1;
-	/* A clause about labels cannot be denied: not provably trusted does not mean untrusted. */
+	/* A clause about labels cannot be denied: a value that is not provably trusted may still be
+	 * trusted. */
 	for (uint32_t i = 0; i < rule->deny.n; i++)
 		if (rule->deny.item[i].kind < CLAUSE_ENDS_WITH)
 			return policy_fail(r, P_VALUE, node, "deny = ends_with([…])",
@@ -133,7 +134,7 @@ static int read_param(struct policy_reader *r, const struct node *arg, struct ru
 	return 0;
 }
 
-/* at_most_per_run(3, amount = 100): a limit of calls, and of the sum of a parameter. */
+/* Read at_most_per_run(3, amount = 100): a limit of calls, and of the sum of a parameter. */
 static int read_limit(struct policy_reader *r, const struct node *call, struct rule *rule)
 {
 	const char *name = policy_callee(call);
@@ -159,7 +160,8 @@ static int read_limit(struct policy_reader *r, const struct node *call, struct r
 	return 0;
 }
 
-/* Check that the declared result, or its items, have a field. Undeclared results have any. */
+/* Check that the declared result, or its items, have a field @name. A result without declared
+ * fields may have any field. */
 int policy_field(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, struct val name)
 {
@@ -232,7 +234,7 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 	return check_fields(r, call, rule);
 }
 
-/* when = …: the guard of a call has choosers only, so a chosen() clause would always hold. */
+/* Read when = …. The guard of a call has only choosers, so a chosen() clause would always hold. */
 static int read_when(struct policy_reader *r, const struct node *node, struct rule *rule)
 {
 	if (policy_clauses(r, node, &rule->when) < 0)
@@ -273,7 +275,8 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 		return read_result(r, node, rule);
 	if (str_is(arg->value, "launder"))
 		return read_bool(r, node, &rule->result.launders);
-	/* An unknown name is most likely a misspelt parameter. */
+	/* Any other name should be a parameter: an unknown name is most likely a misspelt
+	 * parameter. */
 	int i;
 	if (policy_param(r, arg, rule->tool, &i) < 0)
 		return -1;
@@ -290,7 +293,8 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 	return policy_fail(r, P_VALUE, node, hint, "a parameter is control or payload");
 }
 
-/* Coverage: a tool with an effect needs a rule for each parameter, and for its guard. */
+/* Check coverage: a tool with an effect needs a rule for each parameter. If the rule has no `when`,
+ * the guard must be trusted. */
 static int check_coverage(
 	struct policy_reader *r, const struct node *call, struct rule *rule, bool has_effect)
 {
@@ -353,7 +357,7 @@ int policy_read_rule(struct policy_reader *r, const struct node *call)
 	return rc < 0 ? -1 : check_coverage(r, call, rule, has_effect);
 }
 
-/* trust(tool("mail.search", principals = ["@example.com"])). */
+/* Read trust(tool("mail.search", principals = ["@example.com"])). */
 static int trust_items(struct policy_reader *r, const struct node *call)
 {
 	const struct tool *tool;

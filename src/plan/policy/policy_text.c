@@ -1,13 +1,14 @@
 /*
- * Comparing texts with the lists of ends_with() and member(), asymmetrically.
+ * Compare texts with the lists of ends_with() and member(), asymmetrically.
  *
- * To allow, there must be one reading only: policy_ends_with("ann@example.com", "@example.com")
- * holds for a plain address and fails for "a%b@example.com" or two addresses in one text, since a
- * mail program may deliver those elsewhere.
+ * An allow clause holds only if the text has a single reading: policy_ends_with("ann@example.com",
+ * "@example.com") holds for a plain address and fails for "a%b@example.com" or two addresses in one
+ * text, since a mail program may deliver those elsewhere.
  *
- * To deny, any reading counts: the text may be a list in one string, percent-encoded, of another
- * case, a number in hexadecimal, or contain characters that look like others. Where the answer is
- * unclear, the functions lean to the safe side: false for allow, true for deny.
+ * A deny clause holds if any reading matches: the text may be a list in one string,
+ * percent-encoded, of another case, a number in hexadecimal, or contain characters that look like
+ * others. If the answer is unclear, the functions return the safe value: false for allow, true for
+ * deny.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,8 +37,8 @@ static struct piece piece_of(const struct str *s)
 }
 
 /*
- * Characters that another program may read differently: compatibility forms of Unicode, combining
- * and invisible characters, spaces, controls.
+ * May another program read the character differently? This is true for compatibility forms of
+ * Unicode, combining and invisible characters, spaces and controls.
  */
 static bool is_unclear(int32_t c)
 {
@@ -92,7 +93,8 @@ static bool is_alnum(int32_t c)
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* A separator of words for some program: anything but letters, digits and . - _ */
+/* Does some program treat the character as a separator of words? In ASCII, that is anything but
+ * letters, digits and . - _ */
 static bool is_break(int32_t c)
 {
 	static const int32_t ranges[][2] = {{0xa1, 0xbf}, {0xd7, 0xd7}, {0xf7, 0xf7},
@@ -119,7 +121,7 @@ static size_t count(struct piece p, char c)
 	return n;
 }
 
-/* Is it one word, without a space or a separator? */
+/* Is @p one word, without spaces, separators or unclear characters? */
 static bool is_one(struct piece p)
 {
 	for (size_t i = 0; i < p.n; i++)
@@ -129,10 +131,10 @@ static bool is_one(struct piece p)
 }
 
 /*
- * Are the first @n bytes of @all those of one address that every program reads alike? Routes,
- * groups and encoded words have parts that a mail program may take for the address ("a%b@c",
- * "b!a@c", "x: a@b", "=?utf-8?q?a=40b?=@c"); shells and options see more in "a|b@c", "`a`@c" and
- * "-a@c".
+ * Is @all, as far as its first @n bytes show, one address that every program reads alike? Routes,
+ * groups and encoded words contain parts that a mail program may take for the address ("a%b@c",
+ * "b!a@c", "x: a@b", "=?utf-8?q?a=40b?=@c"); a shell or an option parser gives "a|b@c", "`a`@c" and
+ * "-a@c" another meaning.
  */
 static bool is_plain_address(struct piece all, size_t n)
 {
@@ -157,7 +159,7 @@ bool policy_ends_with(const char *text, size_t bytes, const struct str *end)
 	size_t n = end->n_bytes;
 	if (bytes == 0 || bytes < n || memcmp(text + bytes - n, end->data, n) != 0)
 		return false;
-	/* The policy wrote the end; the part before the @ is untrusted. */
+	/* The policy wrote @end, so only the part before it is checked. */
 	const struct piece all = {text, bytes}, before = {text, bytes - n};
 	if (count(all, '@') == 0)
 		return is_one(before);
@@ -169,7 +171,7 @@ static int32_t fold(int32_t c)
 	return c == 0x3c2 ? 0x3c3 : char_lower(c);
 }
 
-/* Equal, ignoring case. */
+/* Are @a and @b equal if case is ignored? */
 static bool is_alike(struct piece a, struct piece b)
 {
 	while (a.n > 0 && b.n > 0)
@@ -196,13 +198,13 @@ static struct piece trimmed(struct piece p)
 	return without_dots(p);
 }
 
-/* May the text contain an encoded name of a domain? */
+/* May the text contain an encoded form of the domain name @name? */
 static bool may_be_encoded(struct piece text, struct piece name)
 {
 	return !is_ascii(name) && memmem(text.at, text.n, "xn--", 4);
 }
 
-/* Without the dots and dashes at the end. */
+/* Return @p without the dots, dashes and underscores at its end. */
 static struct piece without_tail(struct piece p)
 {
 	while (p.n > 0 && strchr(".-_", p.at[p.n - 1]))
@@ -228,8 +230,8 @@ static bool ends_alike(struct piece text, struct piece end)
 	return is_alike((struct piece){text.at + from, text.n - from}, end);
 }
 
-/* Does a word of @text end with @end, whatever follows: a path, a port, a query, a stream of a file
- * ("a.exe::$DATA")? */
+/* May a word of @text end with @end, whatever follows the word: a path, a port, a query, a stream
+ * of a file ("a.exe::$DATA")? */
 static bool a_word_may_end(struct piece text, struct piece end)
 {
 	struct piece rest = text;
@@ -256,7 +258,7 @@ static bool may_end(struct piece text, struct val one)
 	return !is_plain_address(text, text.n) || ends_alike(text, without_dots(end));
 }
 
-/* The value of a digit of any script. */
+/* Convert a digit of any script to ASCII; return any other character unchanged. */
 static int32_t plain_digit(int32_t c)
 {
 	static const int32_t zeros[] = {0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66,
@@ -272,7 +274,8 @@ static int32_t plain_digit(int32_t c)
 	return c;
 }
 
-/* The numbers that programs may read a text as: "5.0", "0x5", "0b101"; "010" is ten or eight. */
+/* Find the numbers that programs may read a text as: "5.0", "0x5", "0b101"; "010" is ten or eight.
+ * Returns: how many. */
 static size_t read_number(const char *text, double out[READINGS_MAX])
 {
 	char *end;
@@ -292,7 +295,8 @@ static size_t read_number(const char *text, double out[READINGS_MAX])
 	return n + (*end == '\0');
 }
 
-/* Returns: how many numbers the text may be; -1 without memory: it may be any. */
+/* Find the numbers that @p may be read as. Returns: how many; -1 if memory is exhausted: then any
+ * number is possible. */
 static int numbers_of(struct piece p, double out[READINGS_MAX])
 {
 	char small[SHORT_BYTES];
@@ -303,7 +307,8 @@ static int numbers_of(struct piece p, double out[READINGS_MAX])
 	size_t n = 0;
 	while (p.n > 0) {
 		int32_t c = plain_digit(next(&p));
-		/* Skip separators of digit groups; other characters beyond ASCII make no number. */
+		/* Separators of digit groups are skipped; other characters beyond ASCII never make
+		 * a number. */
 		if (c != '_' && c != ',')
 			text[n++] = c > 0 && c < 0x80 ? (char)c : '?';
 	}
@@ -343,7 +348,7 @@ bool policy_is_same(struct val a, struct val b)
 	return are_numbers && num_compare(a, b) == 0;
 }
 
-/* Is it a word for True, or for False? */
+/* Is @p a word for @truth, that is, for True or for False? */
 static bool is_bool(struct piece p, bool truth)
 {
 	static const char *const words[2][5] = {
@@ -355,7 +360,7 @@ static bool is_bool(struct piece p, bool truth)
 	return false;
 }
 
-/* May the text, or a word of it, be read as @one? A list may be written as one text. */
+/* May the whole text be read as @one? */
 static bool may_name(struct piece text, struct val one)
 {
 	double a[READINGS_MAX], b[READINGS_MAX];
@@ -366,7 +371,7 @@ static bool may_name(struct piece text, struct val one)
 	return one.type == T_STRING && is_alike(trimmed(text), trimmed(piece_of(one.str)));
 }
 
-/* Take the next word of @rest. Returns: it; 0 bytes: no word is left. */
+/* Take the next word of @rest. Returns: the word; 0 bytes if no word is left. */
 static struct piece next_word(struct piece *rest)
 {
 	struct piece at = *rest;
@@ -418,8 +423,8 @@ static bool has_number(struct piece text, struct val one)
 }
 
 /*
- * A word between separators: may a mail program read it as another address, or as a part of one?
- * Mail programs join parts that are separated by spaces, quotes and comments.
+ * May a mail program read the word, which is between separators, as another address or as a part of
+ * an address? Mail programs join parts that are separated by spaces, quotes and comments.
  */
 static bool is_no_address(struct piece word, bool is_last)
 {
@@ -467,7 +472,8 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Test the text as it is written, and with %41 decoded; a %20 separates words, but is no space. */
+/* Test the text as written, and with percent-encoding such as %41 decoded. A decoded separator
+ * becomes a slash, so %20 separates words but is not a space. */
 static bool test_decoded(struct piece text, struct val one, text_test *test)
 {
 	if (test(text, one))
@@ -503,7 +509,7 @@ static bool ends(struct val v, struct val one)
 	return v.type != T_STRING || test_decoded(piece_of(v.str), one, may_end);
 }
 
-/* An encoded word of a mail header hides its text. */
+/* May @text name @one? An encoded word of a mail header hides its text, so it counts as a match. */
 static bool text_names(struct piece text, struct val one)
 {
 	bool is_encoded = memmem(text.at, text.n, "=?", 2) && memmem(text.at, text.n, "?=", 2);
