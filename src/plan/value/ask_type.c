@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of types of answers that ask() knows. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/ask_type.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The heap of one evaluation: an arena with bins of released pieces. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/value/heap.h"
 
 #include "base/pages.h"
@@ -13,7 +14,7 @@ enum { CHUNK_BYTES = 1 << 16, CHUNK_MOST_BYTES = 1 << 24, ALIGN = 16 };
 /* A chunk of the arena, or one large piece; both lists are doubly linked. */
 struct heap_chunk {
 	struct heap_chunk *next, *before;
-	size_t bytes; /* with this header */
+	size_t bytes; /* size of the chunk, including this header */
 	size_t unused;
 };
 
@@ -60,7 +61,7 @@ static struct heap_chunk *new_chunk(struct heap *h, struct heap_chunk **list, si
 	return c;
 }
 
-/* The bin of a size, and that size rounded up to it. */
+/* Return the bin of a size, and round *bytes up to the size of that bin. */
 static size_t bin_of(size_t *bytes)
 {
 	size_t bin = 0, room = ALIGN;
@@ -142,7 +143,8 @@ void heap_release(struct heap *h, void *p, size_t bytes)
 		free(c);
 		return;
 	}
-	/* Put it into the largest bin whose size it fills: every piece of a bin is large enough. */
+	/* The piece is put into the largest bin that it can fill, so every piece of a bin is large
+	 * enough. */
 	size_t room = bytes, bin = bin_of(&room);
 	if (room > bytes) {
 		if (bin == 0)

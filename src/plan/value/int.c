@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Integers with GMP, and arithmetic of numbers. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/int.h"
 
 #include "plan/value/str.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GMP gets numbers of at most INT_MAX_BITS, so its own allocations stay small. */
+/* GMP is only given numbers of at most INT_MAX_BITS, so GMP's own allocations remain small. */
 
 _Static_assert(sizeof(mp_limb_t) == sizeof(uint64_t), "limbs are 64 bits");
 
@@ -17,7 +17,7 @@ bool val_is_int(struct val v)
 	return v.type == T_INT || v.type == T_BIG;
 }
 
-/* A read-only view; @limb holds a small one. */
+/* Initialise @z as a read-only view of @v; *limb stores the value of a small int. */
 static void view(mpz_t z, struct val v, mp_limb_t *limb)
 {
 	if (v.type == T_BIG) {
@@ -66,7 +66,7 @@ static int too_large(struct heap *h)
 		h, FAIL_MEMORY, "int of more than %d bits: it is too large", INT_MAX_BITS);
 }
 
-/* Before GMP computes: is the result small enough? Pay for it. */
+/* Check that the result will be small enough, before GMP computes it, and pay for the operation. */
 static int check_cost(struct heap *h, enum num_op op, struct val a, struct val b)
 {
 	size_t na = bits_of(a), nb = bits_of(b);
@@ -95,7 +95,7 @@ static int check_cost(struct heap *h, enum num_op op, struct val a, struct val b
 
 static void power(mpz_t z, const mpz_t x, const mpz_t y)
 {
-	/* A large exponent is one of 0, 1 or -1. */
+	/* The exponent is large only if the base is 0, 1 or -1. */
 	unsigned long n = mpz_fits_ulong_p(y) ? mpz_get_ui(y) : 2ul + (unsigned long)mpz_odd_p(y);
 	mpz_pow_ui(z, x, n);
 }
@@ -152,7 +152,7 @@ static int big_op(struct heap *h, enum num_op op, struct val a, struct val b, st
 	return r;
 }
 
-/* Returns: did it fit in 64 bits? */
+/* Compute in 64 bits. Returns: did the result fit? */
 static bool small_op(enum num_op op, int64_t a, int64_t b, int64_t *out)
 {
 	switch ((int)op) {
@@ -304,7 +304,7 @@ int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct v
 		*out = VAL_INT((int64_t)small);
 		return 0;
 	}
-	/* A digit is at least a bit. */
+	/* Each digit is at least one bit. */
 	if (bytes > INT_MAX_BITS || (base >= 8 && bytes > INT_MAX_BITS / 3 + 1))
 		return too_large(h);
 	char *copy = heap_alloc(h, bytes + 1);
@@ -320,7 +320,7 @@ int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct v
 	return r;
 }
 
-/* The digits of an integer that fits in a word. */
+/* Write the digits of an integer that fits in 64 bits. */
 static int write_small(struct text *t, int64_t n)
 {
 	char out[24], *at = out + sizeof out;
@@ -352,7 +352,7 @@ int int_write(struct text *t, struct val v, int base)
 	return r;
 }
 
-/* Half to even, which mpz_get_d() (toward zero) is not. */
+/* Convert to the nearest float, half to even, because mpz_get_d() rounds toward zero. */
 static double nearest(const mpz_t z)
 {
 	size_t bits = mpz_sizeinbase(z, 2);
@@ -363,7 +363,7 @@ static double nearest(const mpz_t z)
 	mpz_t top;
 	mpz_init(top);
 	mpz_tdiv_q_2exp(top, z, bits - 64);
-	/* Bits that were cut off break a tie. */
+	/* A bit for the bits that were cut off breaks ties. */
 	uint64_t word = mpz_get_ui(top) | (mpz_scan1(z, 0) < bits - 64);
 	double d = ldexp((double)word, (int)(bits - 64));
 	mpz_clear(top);

@@ -1,4 +1,4 @@
-/* Whole numbers of any size, and arithmetic of numbers. SPDX-License-Identifier: Apache-2.0 */
+/* Integers of any size, and arithmetic of numbers. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/value/value.h"
@@ -7,7 +7,7 @@
 enum { INT_MAX_BITS = 1 << 20 };
 
 struct big {
-	int32_t size;	 /* of `limb`; negative for a negative number */
+	int32_t size;	 /* number of elements of `limb`; negative for a negative number */
 	uint64_t limb[]; /* least significant first */
 };
 
@@ -27,12 +27,12 @@ enum num_op {
 };
 
 /*
- * @a op @b for two numbers: ints of any size, or floats if the operation is defined for them.
- * Returns: 0, -1 with the failure set, 1: the operation is not defined for the types.
+ * Compute @a op @b for two numbers: ints of any size, or floats if the operation is defined for
+ * floats. Returns: 0; -1 with the failure set; 1 if the operation is not defined for the types.
  */
 int num_op(struct heap *h, enum num_op op, struct val a, struct val b, struct val *out);
 
-/* Of an int: is it one, minus it, its bits inverted, -1, 0 or 1. Returns: 0 or -1. */
+/* Is @v an int? Compute -@v and ~@v; return the sign of @v (-1, 0 or 1). Returns: 0 or -1. */
 bool val_is_int(struct val v);
 int int_negate(struct heap *h, struct val v, struct val *out);
 int int_invert(struct heap *h, struct val v, struct val *out);
@@ -40,20 +40,22 @@ int int_sign(struct val v);
 
 /*
  * Read digits of @base (2 to 36), without sign, prefix or "_".
- * Returns: 0, 1: not a number, -1 with the failure set.
+ * Returns: 0; 1 if the text is not a number; -1 with the failure set.
  */
 int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct val *out);
 
-/* Write in @base 2, 8, 10 or 16, lower case, with "-" when negative. Returns: 0 or -1. */
+/* Write an int in @base 2, 8, 10 or 16, in lower case, with "-" if it is negative. Returns: 0 or
+ * -1. */
 struct text;
 int int_write(struct text *t, struct val v, int base);
 
-/* Rounded to the nearest float. Returns: 0, or -1: too large. */
+/* Convert a number to the nearest float. Returns: 0; -1 if it is too large. */
 int int_to_float(struct heap *h, struct val v, double *out);
 
-/* The integral part. Returns: 0, or -1: not finite. */
+/* Convert the integral part of a float to an int. Returns: 0; -1 if @f is not finite. */
 int int_from_float(struct heap *h, double f, struct val *out);
 
-/* Exact, ints and floats mixed; NaN is above all and equal to itself. */
+/* Compare two numbers exactly, also an int with a float. NaN is above all numbers and equal to
+ * itself. */
 int num_compare(struct val a, struct val b);
 uint64_t int_hash(const struct heap *h, struct val v);

@@ -1,4 +1,5 @@
-/* Patterns without backtracking: all states at once. SPDX-License-Identifier: Apache-2.0 */
+/* Match patterns without backtracking, by following all states at once. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/value/pattern.h"
 
 #include "base/utf8.h"
@@ -6,16 +7,17 @@
 #include <string.h>
 
 /*
- * The pattern becomes a program of at most STATES_MAX instructions; a text is read once, with the
- * set of the instructions where it could be. Source: Thompson 1968; Pike's virtual machine.
+ * The pattern is compiled to a program of at most STATES_MAX instructions (states). The text is
+ * read once; for each character, the set of all possible states is updated. Source: Thompson 1968;
+ * Pike's virtual machine.
  */
 enum { STATES_MAX = 2000, NESTED_MAX = 40, REPEAT_MAX = 200 };
 enum step { STEP_CHAR, STEP_ANY, STEP_CLASS, STEP_SPLIT, STEP_JUMP, STEP_END };
 
 struct state {
 	enum step step;
-	int32_t low, high; /* STEP_CHAR: the same */
-	uint32_t to, or ;  /* STEP_SPLIT, STEP_JUMP; STEP_CLASS: offsets of its text */
+	int32_t low, high; /* range of characters; STEP_CHAR: low == high */
+	uint32_t to, or ;  /* targets of STEP_SPLIT, STEP_JUMP; STEP_CLASS: offsets of the class */
 };
 
 struct regex {
@@ -66,7 +68,8 @@ static bool is_class(int32_t c, int name)
 	}
 }
 
-/* One character of the pattern at *at, escaped or not. Returns: 0 it is *c, 1 the class \*c, -1. */
+/* Read one character of the pattern at *at, escaped or not. Returns: 0 for the character *c; 1 for
+ * the class \*c; -1. */
 static int read_char(const struct regex *r, size_t *at, int32_t *c)
 {
 	*at += utf8_decode(r->text + *at, r->bytes - *at, c);
@@ -81,7 +84,7 @@ static int read_char(const struct regex *r, size_t *at, int32_t *c)
 	return *c < 128 && ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z') ? -1 : 0;
 }
 
-/* Is @c in the class whose text is from @from to @to, behind the bracket? */
+/* Is @c in the class whose text, after the bracket, is from @from to @to? */
 static bool in_class(const struct regex *r, size_t from, size_t to, int32_t c)
 {
 	bool is_not = from < to && r->text[from] == '^', is = false;
@@ -118,7 +121,7 @@ static int read_class(struct regex *r)
 
 static int read_either(struct regex *r);
 
-/* Returns: -1, or the first state of it. */
+/* Read a character, class or group. Returns: its first state; -1. */
 static int read_atom(struct regex *r)
 {
 	int c = peek(r);
@@ -159,7 +162,7 @@ static int read_atom(struct regex *r)
 	return add(r, (struct state){.step = STEP_CHAR, .low = one, .high = one});
 }
 
-/* A copy of the states from @from to @to at the end. */
+/* Append a copy of the states from @from to @to. */
 static int copy(struct regex *r, uint32_t from, uint32_t to)
 {
 	uint32_t by = r->n - from;
@@ -175,7 +178,7 @@ static int copy(struct regex *r, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* Make room for one state at @at; later states move. */
+/* Insert one state at @at; later states move. */
 static int insert(struct regex *r, uint32_t at)
 {
 	if (add(r, (struct state){0}) < 0)
@@ -189,7 +192,7 @@ static int insert(struct regex *r, uint32_t at)
 	return 0;
 }
 
-/* Make the states from @from on optional; with @again repeatable. */
+/* Make the states from @from on optional, and with @again repeatable. */
 static int optional(struct regex *r, uint32_t from, bool again)
 {
 	if (insert(r, from) < 0)
@@ -210,7 +213,7 @@ static int read_count(struct regex *r, uint32_t *out)
 	return *out > REPEAT_MAX ? -1 : 0;
 }
 
-/* "{2}", "{2,}", "{2,5}": repeat the states from @from on. */
+/* Read "{2}", "{2,}" or "{2,5}", and repeat the states from @from on. */
 static int read_braces(struct regex *r, uint32_t from)
 {
 	uint32_t least, most, to = r->n;
@@ -229,7 +232,8 @@ static int read_braces(struct regex *r, uint32_t from)
 		return bad(r, "\"}\" is missing");
 	r->at++;
 	uint32_t n = to - from;
-	/* The first is there already: with {0} it is left out by a jump over it. */
+	/* The first repetition already exists; for a minimum of 0, it is made optional or removed.
+	 */
 	for (uint32_t i = 1; i < least; i++)
 		if (copy(r, from, to) < 0)
 			return -1;
@@ -288,7 +292,7 @@ static int read_either(struct regex *r)
 	return 0;
 }
 
-/* A set of states; `mark` says which are in it. */
+/* A set of states; `mark` marks the members. */
 struct states {
 	uint32_t *item, n;
 	uint32_t *mark;

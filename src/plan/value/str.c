@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Strings, bytes, and texts under construction. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/str.h"
 
 #include "base/utf8.h"
@@ -7,13 +7,14 @@
 
 enum { SHARE_MIN_BYTES = 64 };
 
-/* Storage that several strings begin in: the longest of them may be made longer in place. */
+/* A buffer in which several strings begin: the longest of them can be extended in place. */
 struct str_room {
 	uint32_t used, room;
 	char data[];
 };
 
-/* The head of a shared buffer. Most strings have no such buffer, which saves memory. */
+/* The head of a string with a shared buffer. Most strings have no such buffer, which saves memory.
+ */
 struct str_shared {
 	struct str str;
 	struct str_room *room;
@@ -55,7 +56,7 @@ static uint32_t count_chars(const char *data, size_t bytes)
 {
 	const uint64_t each = 0x0101010101010101u;
 	size_t n = bytes, i = 0;
-	/* Eight at once: all bytes but those that continue a character. */
+	/* Count eight bytes at once: all bytes except those that continue a character. */
 	for (uint64_t word; i + sizeof word <= bytes; i += sizeof word) {
 		memcpy(&word, data + i, sizeof word);
 		n -= (word >> 7 & ~word >> 6 & each) * each >> 56;
@@ -102,7 +103,7 @@ int str_part(struct heap *h, struct val v, size_t from, size_t to, struct val *o
 		*out = v;
 		return 0;
 	}
-	/* A header of its own costs more than few bytes do. */
+	/* For a short part, a copy costs less than a separate header. */
 	if (to - from <= 32) {
 		char *at;
 		if (str_alloc(h, v.type, to - from, &at, out) < 0)
@@ -220,7 +221,7 @@ static inline uint64_t rotate(uint64_t x, int by)
 		(v)[2] = rotate((v)[2], 32);                                                       \
 	} while (0)
 
-/* SipHash-1-3: without the seed, nobody can construct strings that collide. */
+/* SipHash-1-3: an outsider who does not know the seed cannot construct strings that collide. */
 uint64_t str_hash(struct heap *h, struct str *s)
 {
 	if (s->hash)
@@ -293,7 +294,7 @@ static int text_room(struct text *t, size_t bytes)
 {
 	if (t->room - t->n > bytes)
 		return 0;
-	/* Sizes that are given back are taken again when they are powers of two. */
+	/* Rooms are powers of two, because the heap reuses released pieces of these sizes. */
 	size_t room = 64;
 	while (room <= t->n + bytes)
 		room *= 2;

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Dictionaries and sets: an array of entries and a hash index. SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/value/table.h"
 
 #include "plan/value/str.h"
 
 #include <string.h>
 
-enum { FEW = 8 }; /* up to here a look at each entry is faster than an index */
+enum { FEW = 8 }; /* up to this size, searching all entries is faster than an index */
 
 int table_new(struct heap *h, uint32_t type, size_t room, struct val *out)
 {
@@ -69,7 +70,7 @@ static void add_index(struct table *t, uint32_t i)
 	t->index[at] = i + 1;
 }
 
-/* Grow: drop removed entries, and index the others. */
+/* Grow the table: drop removed entries, and index the others. */
 static int grow(struct heap *h, struct table *t)
 {
 	uint32_t room = t->n_live < FEW / 2 ? FEW : t->n_live * 2, n = 0, n_index = 0;

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations on values of all types: truth, length, equality, order, hash, freezing.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/value.h"
 
 #include "plan/value/function.h"
