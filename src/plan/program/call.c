@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Read the calls that the host answers, and label the answers. SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/program/call.h"
 
 #include "base/utf8.h"
@@ -30,7 +31,8 @@ static int tool_value(struct heap *h, const struct tool *tool, struct val *out)
 	return 0;
 }
 
-/* The end of the group of tools, from @from on, whose names agree up to the part at @skip. */
+/* Return the end of the group of tools, from @from on, whose names agree up to the end of the part
+ * that begins at @skip. */
 static size_t group(const struct tool_set *set, size_t from, size_t to, size_t skip)
 {
 	const char *name = set->tool[from].name;
@@ -41,7 +43,8 @@ static size_t group(const struct tool_set *set, size_t from, size_t to, size_t s
 	return end;
 }
 
-/* The value of a part of a name: a tool, or a struct of the parts behind it. */
+/* Create the value of the part of a name that ends after @skip: a tool, or a struct of the parts
+ * after it. */
 static int named(struct heap *h, const struct tool_set *set, size_t from, size_t to, size_t skip,
 	struct val *out)
 {
@@ -86,7 +89,7 @@ int tool_names(struct heap *h, const struct tool_set *tools, struct predeclared 
 	return (int)n;
 }
 
-/* Has the value the shape that the parameter declares? */
+/* Check that the argument has the shape that the parameter declares. */
 static int check_shape(struct vm *vm, const struct plan_call *call, uint32_t i)
 {
 	static const uint8_t types[][2] = {[TOOL_NULL] = {T_NONE, T_NONE},
@@ -152,7 +155,7 @@ static int read_tool(struct vm *vm, const struct args *args, size_t skip, struct
 	return 0;
 }
 
-/* Arguments by name or place. */
+/* Sort arguments by name or position. */
 static int sort(
 	struct vm *vm, const struct args *args, const char *const *names, size_t n, struct val *out)
 {
@@ -206,7 +209,7 @@ static int read_approve(struct vm *vm, struct plan_call *call)
 	return call->label == LABEL_FAILED ? -1 : 0;
 }
 
-/* The innermost one that is there. */
+/* Find the innermost call of the check at the source position. */
 const struct check_call *call_checked(const struct program *p, const struct plan_call *call)
 {
 	const struct check_call *best = NULL;
@@ -228,8 +231,8 @@ static bool is_settled(const struct labels *all, uint32_t label)
 
 /*
  * Settle the presumptions of the guard and of the arguments against the check's labels of this
- * call. call->label, from which the result is labelled, keeps its presumptions: the check's labels
- * are those of the place in all its contexts.
+ * call. call->label, from which the label of the result is computed, keeps its presumptions,
+ * because the check's labels are the joins over all contexts of the call.
  */
 static int settle(struct program *p, struct plan_call *call)
 {
@@ -304,7 +307,7 @@ static uint32_t with_kind(struct vm *vm, uint32_t label, struct kind kind)
 	return label_intern(vm->flow.all, &l);
 }
 
-/* The label of the size of a value: of kind number, as choosers. */
+/* Return the label of the size of a value: of kind number, as choosers. */
 static uint32_t sized(struct vm *vm, uint32_t label)
 {
 	if (label == LABEL_FAILED || label == 0)
@@ -322,7 +325,7 @@ static const struct tool_type *field_type(const struct tool_type *type, struct v
 	return NULL;
 }
 
-/* Label a result: each part has the kind that its declared type allows. */
+/* Label a result: each part gets the kind that its declared type allows. */
 static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uint32_t label)
 {
 	int r = 0;
@@ -372,7 +375,7 @@ static int paint_item(struct vm *vm, const struct plan_call *call, const struct 
 static int paint_result(struct vm *vm, const struct plan_call *call, const struct policy *policy,
 	struct val *v, uint32_t *label)
 {
-	/* Not the guard: variables that the region writes get it at the region's end. */
+	/* The guard is not joined: variables that the region writes get it at the region's end. */
 	uint32_t inputs = call->label;
 	const struct tool_type *type = call->tool->result;
 	*label = policy_result(policy, call->tool, inputs);
@@ -399,7 +402,7 @@ static uint32_t of_origin(struct vm *vm, const char *origin, uint32_t label, str
 	return label_intern(vm->flow.all, &l);
 }
 
-/* struct(ok, value, error) */
+/* Create struct(ok, value, error). */
 static int tried(struct vm *vm, struct val value, struct val error, uint32_t label, struct val *out)
 {
 	struct record *r = heap_zero(vm->h, sizeof *r);
@@ -420,7 +423,7 @@ static int tried(struct vm *vm, struct val value, struct val error, uint32_t lab
 	return r->n == 3 ? 0 : -1;
 }
 
-/* An answer that does not fit the schema is refused, and not quoted in the message. */
+/* Check an answer against the schema. The message does not quote an answer that does not fit. */
 static int check_answer(struct vm *vm, const struct plan_call *call, struct val v)
 {
 	int r = ask_fits(vm, call->asked, v);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Load and run a plan. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/program/program.h"
 
 #include "plan/machine/flow.h"
@@ -18,7 +18,7 @@ static int code_of(enum fail_kind kind)
 				      : P_ERROR;
 }
 
-/* A limit that was reached before the program ran. */
+/* Report a limit that was exceeded before the program ran. */
 static int load_failed(struct program *p)
 {
 	struct diag d = {.code = P_LIMIT};
@@ -42,7 +42,8 @@ int program_names(struct heap *h, const struct dialect *dialect, const struct to
 	return more < 0 ? -1 : n + more;
 }
 
-/* The names of every plan and those of the setup. Returns: how many, -1 over a limit. */
+/* Collect the names of every plan and those of the setup. Returns: the number of names; -1 if a
+ * limit is exceeded. */
 static int all_names(struct program *p, const struct program_setup *setup, struct predeclared **out)
 {
 	int n = program_names(&p->heap, &p->dialect, setup->tools, out);
@@ -95,7 +96,7 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 {
 	if (state != VM_FAILED)
 		return state;
-	/* After a failure of the labels, any other message is a consequence of it. */
+	/* After a failure of the labels, any other message is only a consequence of it. */
 	if (p->vm.flow.all && labels_has_failed(p->vm.flow.all)) {
 		p->heap.kind = FAIL_NONE;
 		(void)heap_fail_kind(

@@ -1,5 +1,5 @@
-/* A plan from source to result: the whole of the module behind one interface.
- * SPDX-License-Identifier: Apache-2.0 */
+/* A plan from source to result: the interface of the whole module. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "plan/builtin/builtin.h"
@@ -14,12 +14,13 @@ struct program {
 	struct diags diags;
 	struct node *tree;
 	struct code *code;
-	struct val *globals; /* code->n_registers: variables first */
+	struct val *globals; /* code->n_registers values; the first are variables */
 	struct vm vm;
 	struct literals literals;
-	struct check_call *const *checked; /* the check's results, by call; set by the caller */
+	struct check_call *const
+		*checked; /* the check's results, one per call; set by the caller */
 	uint32_t n_checked;
-	bool is_lost; /* no answer came to the call that it failed with */
+	bool is_lost; /* the program failed because a call got no answer */
 };
 
 #define PROGRAM_LIMITS                                                                             \
@@ -28,29 +29,29 @@ struct program {
 struct tool_set;
 
 /*
- * All predeclared names of a plan, the same for the check and for the run. @tools: NULL for a plan
- * without tools, which lacks ask() and the like as well.
- * Returns: how many, in *out, which @h owns; -1 over a limit of @h.
+ * List all predeclared names of a plan, which are the same for the check and for the run. @tools:
+ * NULL for a plan without tools, which also lacks ask() and the other built-ins of such plans.
+ * Returns: the number of names in *out, which @h owns; -1 if a limit of @h is exceeded.
  */
 int program_names(struct heap *h, const struct dialect *dialect, const struct tool_set *tools,
 	struct predeclared **out);
 
 /*
- * Parse, resolve and compile. @src and @host are borrowed; @seed: 16 bytes no outsider can guess;
- * @more: names of the host beside the built-in ones.
+ * Parse, resolve and compile a plan. @src is borrowed. @seed: 16 bytes that an outsider cannot
+ * guess.
  *
- * Owns:    program_done() also after a failure.
- * Returns: 0, or -1: with diagnostics in `diags`.
+ * Owns:    the caller must call program_done(), even after a failure.
+ * Returns: 0; -1 with diagnostics in `diags`.
  */
 int program_load(struct program *p, const struct source *src, const struct dialect *dialect,
 	const struct heap_limits *limits, const uint64_t seed[2]) attr_must_use;
 
-/* The same with names of the host, and with labels. */
+/* Options of program_load_with(), which also knows names of the host, and labels. */
 struct program_setup {
 	const struct predeclared *names;
 	size_t n_names;
-	const struct tool_set *tools; /* NULL: no calls of tools, nor ask() and the like */
-	struct labels *labels;	      /* NULL: values carry none */
+	const struct tool_set *tools; /* NULL: the plan cannot call tools, ask() and the like */
+	struct labels *labels;	      /* NULL: values carry no labels */
 	struct literals literals;
 	uint32_t quiet; /* see flow_init() */
 };
@@ -58,13 +59,13 @@ int program_load_with(struct program *p, const struct source *src, const struct 
 	const struct heap_limits *limits, const uint64_t seed[2],
 	const struct program_setup *setup) attr_must_use;
 
-/* Run from the start. A failure is a diagnostic of 6xx, and vm.trace. */
+/* Run the plan from the start. A failure adds a diagnostic of 6xx, and sets vm.trace. */
 enum vm_state program_run(struct program *p, const struct vm_host *host, struct val *out);
 
-/* Go on behind a call of the host that was answered with vm_answer(). */
+/* Continue after a call of the host that was answered with vm_answer(). */
 enum vm_state program_resume(struct program *p, struct val *out);
 
-/* End with the failure of the heap, as if the call that is open had failed. */
+/* End the run with the failure of the heap, as if the open call had failed. */
 enum vm_state program_fail(struct program *p);
 
 void program_done(struct program *p);
