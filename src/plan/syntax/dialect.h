@@ -1,9 +1,10 @@
-/* Dialects: which constructs of Python are allowed. SPDX-License-Identifier: Apache-2.0 */
+/* Dialects, which define the allowed constructs of Python. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
 
-/* With all off it is Starlark as bazelbuild/starlark specifies it. */
+/* The options of a dialect. With all options off, it is Starlark as bazelbuild/starlark specifies
+ * it. */
 struct dialect {
 	bool top_level_control; /* if, for and while outside of functions */
 	bool global_reassign;
@@ -12,10 +13,10 @@ struct dialect {
 	bool is_operator;  /* x is None */
 	bool chained;	   /* a < b < c */
 	bool star_targets; /* a, *rest = x; [*a, *b] */
-	bool power;	   /* ** */
-	bool generators;   /* any(x for x in y), as a list */
+	bool power;	   /* a ** b */
+	bool generators;   /* any(x for x in y), evaluated as a list */
 	bool annotations;
-	bool imports;	    /* of names that are there anyway */
+	bool imports;	    /* import of names that are predeclared anyway */
 	bool python_layout; /* inconsistent tabs are an error; 1_000; trailing commas */
 	bool python_names;  /* sum, round, isinstance… and floats as CPython prints them */
 	bool load;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The lexer: layout, names, punctuation. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/lex.h"
 
 #include "base/utf8.h"
@@ -108,7 +108,7 @@ static char peek(const struct lexer *lex, uint32_t ahead)
 	return at < lex->end ? lex->src->text[at] : '\0';
 }
 
-/* Measure the indentation of a line. Returns: is there anything on it? */
+/* Measure the indentation of a line. Returns: is the line neither empty nor only a comment? */
 static bool skip_indent(struct lexer *lex, uint32_t *column, uint32_t *alt)
 {
 	*column = *alt = 0;
@@ -138,7 +138,8 @@ static int check_tabs(struct lexer *lex, uint32_t column, uint32_t alt, uint32_t
 	return lex_hint(lex, "indent with four spaces");
 }
 
-/* At the start of a line with code: INDENT, or how many OUTDENTs. Returns: 1 a token is there. */
+/* Compare the indentation of a line of code: return an INDENT, or count the OUTDENTs. Returns: 1 if
+ * *out is a token; 0; -1. */
 static int indentation(struct lexer *lex, uint32_t column, uint32_t alt, struct token *out)
 {
 	uint32_t top = lex->n_indents - 1;
@@ -173,7 +174,7 @@ static void skip_comment(struct lexer *lex)
 	lex->at = end ? (uint32_t)(end - lex->src->text) : lex->end;
 }
 
-/* Blank lines and comments have no layout. Returns: 1 a token is there, 0, -1. */
+/* Skip empty lines and comments, which have no layout. Returns: 1 if *out is a token; 0; -1. */
 static int line_start(struct lexer *lex, struct token *out)
 {
 	uint32_t column, alt;
@@ -198,7 +199,7 @@ static int bad_backslash(struct lexer *lex)
 		lex, P_CHARACTER, lex->at, lex->at + 1, "a stray backslash: it must end its line");
 }
 
-/* Space, comments, joined lines. Returns: 1 when a NEWLINE ends the line here, 0, -1. */
+/* Skip space, comments and joined lines. Returns: 1 if a NEWLINE ends the line here; 0; -1. */
 static int skip_space(struct lexer *lex)
 {
 	for (;;) {
@@ -246,7 +247,7 @@ static int name(struct lexer *lex, struct token *out)
 	for (uint32_t i = 0; i < n;) {
 		int32_t c;
 		size_t used = utf8_decode(text + i, n - i, &c);
-		/* Punctuation and space of Unicode that models copy from prose. */
+		/* Reject Unicode punctuation and spaces, which models copy from prose. */
 		if ((c >= 0x80 && c < 0xaa) || c == 0xd7 || c == 0xf7 ||
 			(c >= 0x2000 && c <= 0x206f) || (c >= 0x20a0 && c <= 0x20cf) ||
 			(c >= 0x2190 && c <= 0x2bff) || (c >= 0x3000 && c <= 0x3004) ||
@@ -263,7 +264,8 @@ static int name(struct lexer *lex, struct token *out)
 	return out->kind == TOK_NAME ? str_new(lex->h, text, n, &out->value) : 0;
 }
 
-/* The prefix of a literal: any of r, b, f. Returns: its length, or -1 when no quote follows. */
+/* Find the prefix of a string literal: any of r, b, f. Returns: its length; -1 if no quote follows.
+ */
 static int string_prefix(const struct lexer *lex)
 {
 	for (uint32_t n = 0; n < 3; n++) {
@@ -333,7 +335,8 @@ static int unclosed(struct lexer *lex)
 	return lex_fail(lex, P_BRACKET, at, at + 1, "'%c' is never closed", lex->src->text[at]);
 }
 
-/* At the end: a NEWLINE for the last line, an OUTDENT for each block, EOF. */
+/* Return the tokens at the end: a NEWLINE for the last line, an OUTDENT for each block, then EOF.
+ */
 static int at_end(struct lexer *lex, struct token *out)
 {
 	*out = (struct token){.kind = TOK_EOF, .start = lex->end, .end = lex->end};

@@ -1,4 +1,5 @@
-/* Source text to tokens, with the layout of Python. SPDX-License-Identifier: Apache-2.0 */
+/* The lexer: from source text to tokens, with the layout of Python. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "plan/syntax/diag.h"
@@ -12,15 +13,15 @@ enum token_kind {
 };
 
 enum {
-	LEX_DEPTH_MAX = 200,  /* brackets within brackets */
-	LEX_INDENT_MAX = 100, /* blocks within blocks */
+	LEX_DEPTH_MAX = 200,  /* nested brackets */
+	LEX_INDENT_MAX = 100, /* nested blocks */
 	LEX_SOURCE_MAX_BYTES = 16 << 20,
 };
 
 struct token {
 	enum token_kind kind;
 	uint32_t start, end;	 /* offsets in the source */
-	struct val value;	 /* of a literal; the text of a name */
+	struct val value;	 /* value of a literal, or text of a name */
 	uint32_t body, body_end; /* TOK_FSTRING: the text between the quotes */
 	bool is_raw;
 };
@@ -31,39 +32,42 @@ struct lexer {
 	const struct dialect *dialect;
 	struct diags *diags;
 	uint32_t at, end;
-	uint32_t brackets[LEX_DEPTH_MAX]; /* where each open one is */
+	uint32_t brackets[LEX_DEPTH_MAX]; /* offset of each open bracket */
 	uint32_t n_brackets;
-	uint32_t indents[LEX_INDENT_MAX];     /* columns, tabs to eight */
-	uint32_t alt_indents[LEX_INDENT_MAX]; /* columns, tabs as one */
+	uint32_t indents[LEX_INDENT_MAX]; /* columns, where a tab advances to a multiple of eight */
+	uint32_t alt_indents[LEX_INDENT_MAX]; /* columns, where a tab is one column */
 	uint32_t n_indents;
-	uint32_t n_outdents; /* still to be given */
+	uint32_t n_outdents; /* number of OUTDENT tokens still to return */
 	bool at_line_start;
-	bool has_line;	  /* a token was given since the last newline */
-	bool in_f_string; /* a piece of one: newlines are space */
+	bool has_line;	  /* a token was returned since the last newline */
+	bool in_f_string; /* the text is a piece of an f-string: newlines are space */
 };
 
-/* Over the whole source, which outlives the tokens. Returns: 0, or -1: too long, or no UTF-8. */
+/* Start at the begin of the source, which must outlive the tokens. Returns: 0; -1 if the source is
+ * too long or is not UTF-8. */
 int lex_init(struct lexer *lex, struct heap *h, const struct source *src,
 	const struct dialect *dialect, struct diags *diags);
 
-/* The next token; at the end TOK_EOF again and again. Returns: 0, or -1 with a diagnostic. */
+/* Return the next token; at the end, TOK_EOF each time. Returns: 0; -1 with a diagnostic. */
 int lex_next(struct lexer *lex, struct token *out);
 
-/* How errors call a token. */
+/* Return the name of a token in error messages. */
 const char *token_text(enum token_kind kind);
 bool token_is_keyword(enum token_kind kind);
 bool token_is_reserved(enum token_kind kind);
 
-/* Read a literal from its first quote on, prefix included. Returns: 0 or -1. */
+/* Read a string literal from its prefix on; @prefix is the length of the prefix. Returns: 0 or -1.
+ */
 int lex_string(struct lexer *lex, struct token *out, uint32_t prefix);
 
-/* Read the escapes of [from, to); in an f-string "{{" and "}}" are halved. Returns: 0 or -1. */
+/* Read the text in [from, to) with its escapes; in an f-string, "{{" and "}}" become one brace.
+ * Returns: 0 or -1. */
 int lex_unescape(struct lexer *lex, struct token *token, uint32_t from, uint32_t to);
 
 /* Read a number. Returns: 0 or -1. */
 int lex_number(struct lexer *lex, struct token *out);
 
-/* A diagnostic at [start, end). Returns: -1. */
+/* Add a diagnostic at [start, end). Returns: -1. */
 #define lex_fail(lex, ...) heap_negative(lex_add_diag((lex), __VA_ARGS__))
 int lex_add_diag(struct lexer *lex, int code, uint32_t start, uint32_t end, const char *fmt, ...)
 	attr_printf(5, 6);

@@ -1,4 +1,4 @@
-/* Numbers and strings. SPDX-License-Identifier: Apache-2.0 */
+/* Read the literals: numbers and strings. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/lex.h"
 
 #include "base/utf8.h"
@@ -26,13 +26,14 @@ static bool is_word(char c)
 	return is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* After 0x, 0o and 0b all that is a word belongs to it; a decimal ends where its digits end. */
+/* Is @c a part of the number? After 0x, 0o and 0b all word characters are; a decimal number ends
+ * where its digits end. */
 static bool is_number_char(char c, bool has_base)
 {
 	return has_base ? is_word(c) : is_digit(c) || c == '_';
 }
 
-/* The digits without "_", which Python allows between two of them. */
+/* Copy the digits without "_", which Python allows between two digits. */
 static int clean(struct lexer *lex, uint32_t from, uint32_t to, char **out, size_t *n)
 {
 	char *text = heap_alloc(lex->h, to - from + 1);
@@ -133,7 +134,7 @@ int lex_number(struct lexer *lex, struct token *out)
 	return is_float ? read_float(lex, out, i) : read_int(lex, out, i);
 }
 
-/* Where the literal that begins at @from, behind its quotes, ends. Returns: 0 or -1. */
+/* Find the end of the literal whose body begins at @from, after the quotes. Returns: 0 or -1. */
 static int find_end(struct lexer *lex, struct token *out, uint32_t from, size_t n_quotes)
 {
 	char quote = at(lex, from - 1);
@@ -208,7 +209,7 @@ static int hex_value(char c)
 							 : -1;
 }
 
-/* \x, \u and \U. Returns: the value, or -1 with a diagnostic. */
+/* Read the digits of \x, \u or \U. Returns: the value; -1 with a diagnostic. */
 static int64_t hex_escape(struct lexer *lex, uint32_t *i, uint32_t to, uint32_t n)
 {
 	int64_t value = 0;
@@ -247,7 +248,8 @@ static int code_point(struct lexer *lex, struct text *t, uint32_t from, uint32_t
 	return text_char(t, (int32_t)value);
 }
 
-/* \x and octal: a byte of bytes, a character of ASCII of a string (of Latin-1 as Python has it). */
+/* Append the value of \x or an octal escape: a byte in bytes, a character in a string, which must
+ * be ASCII in Starlark and Latin-1 in Python. */
 static int byte_escape(
 	struct lexer *lex, struct text *t, const struct token *token, int64_t value, uint32_t from)
 {
@@ -313,7 +315,8 @@ int lex_unescape(struct lexer *lex, struct token *token, uint32_t from, uint32_t
 		while (n < to && at(lex, n) != '\r' && (at(lex, n) != '\\' || token->is_raw) &&
 			!(is_f && (at(lex, n) == '{' || at(lex, n) == '}')))
 			n++;
-		/* A line ends in "\n" in a value, however it ends in the file. */
+		/* In a value, a line always ends in "\n", even if it ends in "\r\n" or "\r" in the
+		 * file. */
 		uint32_t skip = at(lex, n) == '\r' && n < to ? 1 + (at(lex, n + 1) == '\n') : 0;
 		if (text_add(&t, lex->src->text + i, n - i) < 0 ||
 			(skip && text_add(&t, "\n", 1) < 0))

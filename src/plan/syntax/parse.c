@@ -1,4 +1,4 @@
-/* Statements. SPDX-License-Identifier: Apache-2.0 */
+/* Parse statements. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/inside.h"
 
 #include "plan/value/str.h"
@@ -105,7 +105,7 @@ struct node *node_name(struct parser *p)
 static int parse_statement(struct parser *p, struct kids *out);
 static int parse_simple(struct parser *p, struct kids *out);
 
-/* After ":": an indented block, or statements on the same line. */
+/* Parse the block after ":": an indented block, or statements on the same line. */
 static struct node *parse_block(struct parser *p)
 {
 	struct kids kids = {0};
@@ -255,7 +255,8 @@ static struct node *parse_load(struct parser *p)
 	return load;
 }
 
-/* `import a.b`, `from a import b`: nothing is imported; the resolver looks whether it is there. */
+/* Parse `import a.b` or `from a import b`. Nothing is imported; the resolver checks that the name
+ * exists. */
 static struct node *parse_import(struct parser *p)
 {
 	struct kids kids = {0};
@@ -336,7 +337,7 @@ static struct node *parse_assignment(struct parser *p, struct node *target, enum
 	return node;
 }
 
-/* An expression, an assignment, or `x: T = value`, whose type is ignored. */
+/* Parse an expression, an assignment, or `x: T = value`, whose type is ignored. */
 static struct node *parse_expr_statement(struct parser *p)
 {
 	struct node *left = parse_exprs(p);
@@ -424,7 +425,7 @@ static int parse_statement(struct parser *p, struct kids *out)
 	return node ? kids_add(p, out, node) : -1;
 }
 
-/* Does a statement that can stand by itself begin behind the newline at @at? */
+/* Does a statement that may begin a program start after the newline at @at? */
 static bool is_new_start(const struct parser *p, uint32_t at)
 {
 	static const char *const parts[] = {"else", "elif", "except", "finally"};
@@ -439,7 +440,8 @@ static bool is_new_start(const struct parser *p, uint32_t at)
 }
 
 /*
- * After a mistake, continue with the next line that begins at the margin: it is likely independent.
+ * Continue after a mistake with the next line that begins at the margin, because that line is most
+ * likely independent of the mistake.
  */
 static int recover(struct parser *p)
 {

@@ -1,4 +1,4 @@
-/* Expressions. SPDX-License-Identifier: Apache-2.0 */
+/* Parse expressions. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/inside.h"
 
 #include "plan/value/str.h"
@@ -7,7 +7,8 @@
 
 enum { LEVEL_OR = 1, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_PIPE, LEVEL_SUM = 9 };
 
-/* The precedence of a binary operator; 0: another token. */
+/* Return the precedence of the binary operator at the next token; 0 if the token is not an
+ * operator. */
 static int level_of(const struct parser *p)
 {
 	switch ((int)p->token.kind) {
@@ -88,7 +89,7 @@ static struct node *parse_group(struct parser *p)
 	return node;
 }
 
-/* Adjacent string literals are an error in Starlark; Python joins them. */
+/* Parse a literal. Adjacent string literals are joined in Python, but an error in Starlark. */
 static struct node *parse_literal(struct parser *p)
 {
 	struct token t = p->token;
@@ -140,7 +141,7 @@ static struct node *parse_operand(struct parser *p)
 	}
 }
 
-/* Behind "[": an index, or a slice with any of its parts left out. */
+/* Parse an index, or a slice with any of its parts left out, from "[" on. */
 static struct node *parse_subscript(struct parser *p, struct node *x)
 {
 	struct node *part[3] = {NULL, NULL, NULL};
@@ -243,7 +244,7 @@ static struct node *parse_unary(struct parser *p)
 	return node;
 }
 
-/* The comparison at the next token, which is read over. Returns: -1 on failure. */
+/* Read the comparison operator at the next token. Returns: enum compare; -1 on failure. */
 static int parse_compare(struct parser *p)
 {
 	enum token_kind kind = p->token.kind;
@@ -274,7 +275,7 @@ static int parse_compare(struct parser *p)
 	return advance(p) < 0 ? -1 : CMP_IS_NOT;
 }
 
-/* `is` is allowed only with None, True and False, for which identity equals equality. */
+/* Check that `is` is used only with None, True and False, for which identity equals equality. */
 static int check_is(struct parser *p, int op, const struct node *right)
 {
 	bool is_name = right->kind == NODE_NAME &&
@@ -414,7 +415,7 @@ struct node *parse_test(struct parser *p)
 	return otherwise ? node_of(p, NODE_IF_ELSE, value->start, 3, test, value, otherwise) : NULL;
 }
 
-/* May an expression begin here? Behind a comma that is the question. */
+/* Does the next token, after a comma, end the list of expressions? */
 static bool is_end(const struct parser *p)
 {
 	switch ((int)p->token.kind) {
@@ -458,7 +459,7 @@ static struct node *parse_list(struct parser *p, bool is_target)
 	if (kids_add(p, &kids, first) < 0)
 		return NULL;
 	while (is_at(p, TOK_COMMA)) {
-		/* The comma that ends a tuple without brackets: of Python only. */
+		/* A trailing comma after a tuple without brackets is allowed only in Python. */
 		bool is_open = p->lex.n_brackets > 0 || p->dialect.python_layout || is_target;
 		if (advance(p) < 0)
 			return NULL;
@@ -482,7 +483,7 @@ struct node *parse_exprs(struct parser *p)
 	return parse_list(p, false);
 }
 
-/* Loop variables: up to `in`. */
+/* Parse loop variables, up to `in`. */
 struct node *parse_targets(struct parser *p)
 {
 	bool no_in = p->no_in;

@@ -1,5 +1,5 @@
-/* Displays, comprehensions, arguments, parameters, targets, f-strings. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Parse displays, comprehensions, arguments, parameters, targets and f-strings.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/inside.h"
 
 #include "plan/value/str.h"
@@ -37,7 +37,7 @@ static int parse_clauses(struct parser *p, struct kids *kids)
 	return 0;
 }
 
-/* One element of a display: `x`, `*x`, `k: v` or `**d`. */
+/* Parse one element of a display: `x`, `*x`, `k: v` or `**d`. */
 static int parse_element(struct parser *p, struct kids *kids, bool *is_dict, bool is_brace)
 {
 	uint32_t start = p->token.start;
@@ -65,7 +65,7 @@ static int parse_element(struct parser *p, struct kids *kids, bool *is_dict, boo
 	return value ? kids_add(p, kids, value) : -1;
 }
 
-/* The rest of a comprehension, behind its first expression. */
+/* Parse the rest of a comprehension, after its first expression. */
 static struct node *parse_comprehension(
 	struct parser *p, struct kids *kids, uint32_t start, enum token_kind close, bool is_pair)
 {
@@ -121,7 +121,8 @@ struct node *parse_display(struct parser *p)
 	return node;
 }
 
-/* `name=value`; whether a name or an expression begins is only seen behind it. */
+/* Parse the rest of `name=value`. Whether an argument is a name or an expression is visible only
+ * after the name. */
 static struct node *parse_named(struct parser *p, struct node *name)
 {
 	if (name->kind != NODE_NAME || name->in_parens)
@@ -163,7 +164,7 @@ static struct node *parse_argument(struct parser *p, uint32_t n_before)
 	return node_new(p, NODE_LIST_COMP, x->start, &kids);
 }
 
-/* Positional, named, *, **: each kind behind the one before. */
+/* Check the order of arguments: positional, named, *, **. */
 static int check_order(struct parser *p, const struct node *arg, uint32_t *seen)
 {
 	enum { NAMED = 1, STAR = 2, STARSTAR = 4 };
@@ -367,7 +368,7 @@ int check_target(struct parser *p, const struct node *node, bool is_augmented)
 		: -1;
 }
 
-/* Where the expression of a part ends: at "!", ":" or "}" outside of brackets and strings. */
+/* Find the end of the expression of a part: at "!", ":" or "}" outside of brackets and strings. */
 static uint32_t part_end(const struct parser *p, uint32_t at, uint32_t end)
 {
 	int depth = 0;
@@ -395,7 +396,7 @@ static int f_fail(struct parser *p, uint32_t at, const char *msg, const char *hi
 	return lex_hint(&p->lex, "%s", hint);
 }
 
-/* The expression in [from, to), parsed in place so that positions are right. */
+/* Parse the expression in [from, to) in place, so that its positions are right. */
 static struct node *parse_embedded(struct parser *p, uint32_t from, uint32_t to)
 {
 	struct parser inner = *p;
@@ -429,7 +430,7 @@ static struct node *const_part(
 	return node;
 }
 
-/* From "{" to "}". Returns: where it ends, 0 on failure. */
+/* Parse a part from "{" to "}". Returns: the offset after it; 0 on failure. */
 static uint32_t parse_part(
 	struct parser *p, const struct token *token, uint32_t at, struct kids *kids)
 {
@@ -474,7 +475,7 @@ static uint32_t parse_part(
 	return end + 1;
 }
 
-/* Where the text from @at on has a brace that is not written twice, or ends. */
+/* Find the end of the literal text from @at on: a single brace, or the end of the literal. */
 static uint32_t text_end(const struct token *token, const char *text, uint32_t at)
 {
 	while (at < token->body_end) {
@@ -507,7 +508,7 @@ static int parse_pieces(struct parser *p, const struct token *token, struct kids
 	return 0;
 }
 
-/* Adjacent literals belong to it, as in Python. */
+/* Parse an f-string. As in Python, adjacent string literals are joined to it. */
 struct node *parse_f_string(struct parser *p)
 {
 	struct kids kids = {0};

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Find the variable that each name refers to. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/resolve.h"
 
 #include "base/word.h"
@@ -10,14 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_ROOM = 64 }; /* to begin with */
+enum { NAMES_ROOM = 64 }; /* initial size */
 
-/* One per text; `binding` is the symbol that it means at the current place. */
+/* The current meaning of a name: `binding` is the symbol that the name refers to at the current
+ * place. */
 struct name {
 	struct symbol *binding;
 };
 
-/* A function's or comprehension's names: pushed when it begins, popped at its end. */
+/* The names of a function or comprehension: pushed at its beginning, popped at its end. */
 struct block {
 	struct block *outer;
 	struct symbol *symbols;
@@ -29,12 +30,12 @@ struct resolver {
 	const struct source *src;
 	const struct dialect *dialect;
 	struct diags *diags;
-	struct table *names; /* text → T_INT, the place in `item` */
+	struct table *names; /* maps a text to a T_INT, its index in `item` */
 	struct name *item;
 	uint32_t n_items, room;
 	struct block *block, *file_block;
 	uint32_t n_loops;
-	bool in_control; /* within if or for */
+	bool in_control; /* inside an if, for or while */
 	const struct predeclared *predeclared;
 	size_t n_predeclared;
 };
@@ -51,10 +52,10 @@ static int fail(struct resolver *r, int code, const struct node *node, const cha
 	va_end(args);
 	snprintf(d.hint, sizeof d.hint, "%s", hint);
 	(void)diag_add(r->diags, r->src, &d);
-	return 0; /* the next mistake is worth seeing as well */
+	return 0; /* the resolver continues, to report further mistakes */
 }
 
-/* Returns: the place of the name; UINT32_MAX without memory. */
+/* Find or add a name. Returns: its index; UINT32_MAX if memory is exhausted. */
 static uint32_t intern(struct resolver *r, struct val text)
 {
 	int64_t at = table_find(r->h, r->names, text);
@@ -67,7 +68,7 @@ static uint32_t intern(struct resolver *r, struct val text)
 		struct name *item = heap_regrow(r->h, r->item, r->n_items, room, sizeof *item);
 		if (!item)
 			return UINT32_MAX;
-		/* Symbols point to names by number, so they may move. */
+		/* Symbols refer to names by index, so the array may move. */
 		r->item = item;
 		r->room = room;
 	}
@@ -93,7 +94,7 @@ static int add_slot(struct resolver *r, struct scope *scope, struct symbol *symb
 	return 0;
 }
 
-/* The symbol that @text has in the block, made when it is new there. */
+/* Find or create the symbol of @text in the current block. */
 static struct symbol *bind(struct resolver *r, struct val text, uint32_t at)
 {
 	uint32_t id = intern(r, text);
@@ -114,7 +115,7 @@ static struct symbol *bind(struct resolver *r, struct val text, uint32_t at)
 		.next = r->block->symbols,
 		.slot = id,
 		.block = r->block};
-	/* Until it is popped the number of its name is needed: `of` cannot be a pointer that moves.
+	/* pop_block() needs the name. `of` stores its index, because a pointer would dangle.
 	 */
 	s->of = (struct name *)(uintptr_t)id;
 	r->block->symbols = s;
@@ -143,7 +144,7 @@ static int bind_target(struct resolver *r, struct node *target)
 	return 0;
 }
 
-/* Every name that a statement binds, nested functions left out. */
+/* Bind every name that a statement binds, except inside nested functions. */
 static int collect(struct resolver *r, struct node *node)
 {
 	switch ((int)node->kind) {
@@ -201,7 +202,7 @@ static int capture(struct resolver *r, struct symbol *symbol)
 
 #define ASK_HINT "ask(question, data, type) asks a model that has no tools"
 
-/* Names of Python that the language lacks, and replacements. */
+/* Return the replacement for a name of Python that the language lacks, or NULL. */
 static const char *python_name(struct val name)
 {
 	static const char *const rows[][2] = {
@@ -283,7 +284,7 @@ static int walk_kids(struct resolver *r, struct node *node, uint32_t from)
 	return 0;
 }
 
-/* A name that is bound again, where that is not allowed. */
+/* Check that a global is not bound twice in a dialect that forbids it. */
 static int check_global(struct resolver *r, const struct node *name)
 {
 	uint32_t line, column;
@@ -295,7 +296,7 @@ static int check_global(struct resolver *r, const struct node *name)
 		"cannot reassign global %.80s declared at line %u", s->name.str->data, line);
 }
 
-/* The target of an assignment: a name is bound; in x[i] and x.a, x and i are used. */
+/* Resolve the target of an assignment: a name is bound; in x[i] and x.a, x and i are used. */
 static int walk_target(struct resolver *r, struct node *target)
 {
 	if (target->kind == NODE_NAME)
@@ -310,7 +311,7 @@ static int walk_target(struct resolver *r, struct node *target)
 	return walk(r, target);
 }
 
-/* Parameters' defaults outside, the body inside. */
+/* Resolve a function: the defaults of its parameters outside of its block, the body inside. */
 static int walk_function(struct resolver *r, struct node *node)
 {
 	uint32_t first = node->kind == NODE_DEF ? 1 : 0;
@@ -343,7 +344,7 @@ static int walk_function(struct resolver *r, struct node *node)
 	return rc;
 }
 
-/* The first iterable is looked at outside; the rest sees the variables. */
+/* Resolve a comprehension: the first iterable outside of its block, everything else inside. */
 static int walk_comprehension(struct resolver *r, struct node *node)
 {
 	uint32_t n_body = node->kind == NODE_DICT_COMP ? 2 : 1;
@@ -352,7 +353,8 @@ static int walk_comprehension(struct resolver *r, struct node *node)
 		return -1;
 	r->block = &block;
 	int rc = 0;
-	/* One block for all clauses: a variable of a later one is not yet set in an earlier one. */
+	/* All clauses share one block: in an earlier clause, a later clause's variable is not yet
+	 * set. */
 	for (uint32_t i = n_body; rc == 0 && i < node->n; i++)
 		if (node->kid[i]->kind == NODE_CLAUSE_FOR)
 			rc = bind_target(r, node->kid[i]->kid[0]);
@@ -442,7 +444,8 @@ static int walk_if(struct resolver *r, struct node *node)
 	return rc;
 }
 
-/* mail.search, where mail is a variable: it was meant to be the tool. */
+/* Resolve an attribute. In mail.search, if mail is a variable that hides the tools of that name,
+ * report it. */
 static int walk_dot(struct resolver *r, struct node *node)
 {
 	const struct node *of = node->kid[0];

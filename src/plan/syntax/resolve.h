@@ -1,4 +1,4 @@
-/* Which variable each name means. SPDX-License-Identifier: Apache-2.0 */
+/* The resolver: find the variable that each name refers to. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/syntax/tree.h"
@@ -8,40 +8,40 @@ enum symbol_kind { SYMBOL_LOCAL, SYMBOL_GLOBAL, SYMBOL_PREDECLARED };
 struct symbol {
 	enum symbol_kind kind;
 	struct val name;
-	uint32_t slot;	   /* local: of its function; global: of the file */
-	bool is_cell;	   /* nested functions use it */
-	uint32_t n_bound;  /* how often a statement binds it */
-	uint32_t bound_at; /* where first */
+	uint32_t slot;	   /* local: slot in its function; global: slot in the file */
+	bool is_cell;	   /* nested functions use the variable */
+	uint32_t n_bound;  /* number of statements that bind the name */
+	uint32_t bound_at; /* offset of the first binding */
 	struct scope *owner;
-	struct val value; /* of a predeclared name */
+	struct val value; /* value of a predeclared name */
 	bool is_prefix;
-	const struct code *code; /* of the def it is bound to, once that is compiled */
-	struct symbol *shadowed; /* the symbol of the same name outside */
-	struct symbol *next;	 /* of the same block */
+	const struct code *code; /* compiled code of the def that the name is bound to; else NULL */
+	struct symbol *shadowed; /* symbol of the same name in an enclosing block */
+	struct symbol *next;	 /* next symbol of the same block */
 	struct name *of;
 	struct block *block;
 };
 
-/* A function, or the file. The variables of a comprehension are slots of the scope around it. */
+/* A function, or the file. The variables of a comprehension are slots of the enclosing scope. */
 struct scope {
-	struct scope *outer; /* NULL: the file */
+	struct scope *outer; /* enclosing scope; NULL for the file */
 	uint32_t n_slots;
-	struct symbol **slot_symbols; /* n_slots of them */
+	struct symbol **slot_symbols; /* the symbol of each of the n_slots slots */
 	uint32_t slot_room;
-	struct symbol **captured; /* from outside, in the order of use */
+	struct symbol **captured; /* variables of enclosing scopes, in the order of use */
 	uint32_t n_captured, captured_room;
 };
 
-/* A name that is there before the program begins. */
+/* A name that exists before the program begins. */
 struct predeclared {
 	const char *name;
 	struct val value;
-	bool is_prefix; /* of the names of tools, or of a module */
+	bool is_prefix; /* the name is a prefix of tool names, or a module */
 };
 
 /*
  * Set `symbol` of each name and `scope` of each function and of the file.
- * Returns: 0, or -1: with diagnostics, or with a failure of @h.
+ * Returns: 0; -1 with diagnostics or with a failure of @h.
  */
 int tree_resolve(struct heap *h, const struct source *src, const struct dialect *dialect,
 	const struct predeclared *names, size_t n_names, struct diags *diags, struct node *file);

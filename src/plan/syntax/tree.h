@@ -1,4 +1,4 @@
-/* The tree of a program. SPDX-License-Identifier: Apache-2.0 */
+/* The syntax tree of a program. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/syntax/lex.h"
@@ -22,7 +22,7 @@ enum compare {
 	CMP_IS_NOT
 };
 
-enum { TREE_DEPTH_MAX = 1000 }; /* of expressions within expressions: a chain of + counts */
+enum { TREE_DEPTH_MAX = 1000 }; /* of nested expressions, including a chain of + */
 
 struct symbol;
 struct scope;
@@ -30,9 +30,9 @@ struct scope;
 struct node {
 	uint8_t kind;	     /* enum node_kind */
 	uint8_t op;	     /* see tree.def */
-	uint16_t depth;	     /* of the tree below */
+	uint16_t depth;	     /* depth of the subtree */
 	uint32_t start, end; /* offsets in the source */
-	uint32_t at;	     /* where errors point: the operator, the dot */
+	uint32_t at;	     /* offset that errors point to: the operator or the dot */
 	uint32_t n;
 	uint32_t n_params;
 	bool in_parens;
@@ -44,18 +44,18 @@ struct node {
 };
 
 /*
- * Parse a file into one NODE_BLOCK. Statements after a mistake are parsed as well, so that one
- * run reports all mistakes.
+ * Parse a file into one NODE_BLOCK. After a mistake, the parser continues with the next statement,
+ * so that all mistakes are reported at once.
  *
  * Owns:    the tree is in the heap; @src must outlive it.
- * Returns: 0, or -1: with diagnostics, or with a failure of @h.
+ * Returns: 0; -1 with diagnostics or with a failure of @h.
  */
 int tree_parse(struct heap *h, const struct source *src, const struct dialect *dialect,
 	struct diags *diags, struct node **out);
 
-/* The literal parts of an f-string, with a NUL for each value: see ground_label(). Returns: 0 or
- * -1. */
+/* Join the literal parts of an f-string, with a NUL for each value: see ground_label(). Returns: 0
+ * or -1. */
 int tree_form(struct heap *h, const struct node *f_string, struct val *out);
 
-/* How errors call a node. */
+/* Return the name of a node in error messages. */
 const char *node_text(enum node_kind kind);
