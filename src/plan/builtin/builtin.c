@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The built-in functions of Starlark. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "plan/machine/format.h"
@@ -254,7 +254,7 @@ FN(b_hasattr)
 	return 0;
 }
 
-/* The same everywhere and always: that of Java for strings, FNV-1a for bytes. */
+/* Compute a hash that is the same in every run: that of Java for strings, FNV-1a for bytes. */
 FN(b_hash)
 {
 	if (arg[0].type == T_BYTES) {

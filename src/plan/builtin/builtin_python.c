@@ -1,4 +1,4 @@
-/* Built-in functions of Python that Starlark has not. SPDX-License-Identifier: Apache-2.0 */
+/* The built-in functions of Python that Starlark lacks. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "plan/value/int.h"
@@ -25,7 +25,7 @@ FN(b_sum)
 	return r;
 }
 
-/* Half to even, decided on the decimal digits, as CPython does. */
+/* Round half to even, decided on the decimal digits, as CPython does. */
 FN(b_round)
 {
 	int64_t digits = 0;

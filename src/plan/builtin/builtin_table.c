@@ -1,5 +1,5 @@
-/* The table of built-ins, made from builtin.def, and look-ups in it. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The table of built-ins, which is built from builtin.def, and look-ups in it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "base/word.h"
@@ -29,7 +29,7 @@ static bool is_module(const struct native *b)
 	return b->of == OF_JSON || b->of == OF_DATE;
 }
 
-/* A struct of the functions of the module that begins at @first. Returns: 0 or -1. */
+/* Create a struct of the functions of the module that begins at @first. Returns: 0 or -1. */
 static int module_new(struct heap *h, const struct native *first, struct val *out)
 {
 	struct record *r = heap_zero(h, sizeof *r);
@@ -106,7 +106,7 @@ const struct native *builtin_method(const char *name)
 	return NULL;
 }
 
-/* Which rows are the methods of @type; OF_FUNCTION: the type has no methods. */
+/* Return the owner of the methods of @type; OF_FUNCTION if the type has no methods. */
 static enum native_of methods_of(uint32_t type)
 {
 	static const uint8_t of[N_TYPES] = {[T_STRING] = OF_STRING,

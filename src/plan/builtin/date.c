@@ -1,4 +1,5 @@
-/* Days are counted from 0001-01-01, which is day 0. SPDX-License-Identifier: Apache-2.0 */
+/* The module `date`. Days are counted from 0001-01-01, which is day 0. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/builtin/date.h"
 
 #include "plan/builtin/inside.h"
@@ -9,10 +10,10 @@
 
 enum { DAYS_MAX = 3652059, DAY_S = 86400, FORMAT_MAX_BYTES = 4096 };
 
-/* A point in time; without a time of day it is midnight. */
+/* A point in time; without a time of day, it is midnight. */
 struct moment {
 	int64_t day;
-	int64_t second; /* of the day */
+	int64_t second; /* second of the day */
 	bool has_time;
 };
 
@@ -56,7 +57,7 @@ static struct civil civil_of(int64_t day)
 	return c;
 }
 
-/* A number of that many digits. */
+/* Read a number of exactly @n digits. */
 static bool digits(const char **at, int n, int64_t *out)
 {
 	*out = 0;
@@ -100,7 +101,7 @@ static bool read_time(const char **at, struct moment *out)
 	return h < 24 && m < 60 && s < 60;
 }
 
-/* "Z", "+01:00": the result is UTC. */
+/* Read a zone, such as "Z" or "+01:00", and convert the moment to UTC. */
 static bool read_zone(const char **at, struct moment *m)
 {
 	int64_t h, min, sign = **at == '-' ? 1 : -1;
@@ -186,7 +187,7 @@ static int read_two(
 	return read_moment(vm, what, arg[0], a) < 0 ? -1 : read_moment(vm, what, arg[1], b);
 }
 
-/* Whole days from the second to the first, downward as timedelta.days. */
+/* Compute the whole days from the second date to the first, rounded down as in timedelta.days. */
 FN(date_diff)
 {
 	struct moment a, b;
@@ -206,7 +207,7 @@ FN(date_compare)
 	return 0;
 }
 
-/* Monday is 0, as it was on day 0. */
+/* Day 0 is a Monday, and Monday is 0. */
 FN(date_weekday)
 {
 	struct moment m;
@@ -216,8 +217,8 @@ FN(date_weekday)
 	return 0;
 }
 
-/* One directive of strftime, always in English. Returns: the bytes of @out; 0: unknown directive.
- */
+/* Write one directive of strftime, always in English. Returns: the number of bytes in @out; 0 if
+ * the directive is unknown. */
 static int directive(char c, const struct moment *m, char *out, size_t room)
 {
 	static const char *const days[] = {

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The endorsements approve(), matches() and member() in the run. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/builtin/endorse.h"
 
 #include "plan/builtin/inside.h"
@@ -101,7 +102,7 @@ int endorse(struct vm *vm, struct val v, const char *word, struct val *out)
 	return 0;
 }
 
-/* The list or pattern must be the plan's own: data must not endorse itself. */
+/* Check that the list or pattern is the plan's own, because data must not endorse itself. */
 static int is_own(struct vm *vm, const char *what, struct val by)
 {
 	uint32_t label = vm->flow.all ? flow_whole(vm, by) : 0;

@@ -4,5 +4,5 @@
 
 #include "plan/builtin/builtin.h"
 
-/* A frozen copy of @v in which every label has the endorsement @word. Returns: 0 or -1. */
+/* Create a frozen copy of @v in which every label has the endorsement @word. Returns: 0 or -1. */
 int endorse(struct vm *vm, struct val v, const char *word, struct val *out);

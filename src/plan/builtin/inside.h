@@ -1,4 +1,4 @@
-/* What the files of built-ins share: the heads of the functions, and helpers.
+/* Declarations that the files of built-ins share: the function heads, and helpers.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -24,20 +24,21 @@
 #undef BUILTIN_HOST
 #pragma GCC diagnostic pop
 
-/* Take an argument of one kind; T_UNSET and None leave *out as it is. Returns: 0 or -1. */
+/* Read an optional int; if @v is T_UNSET or None, *out is unchanged. Returns: 0 or -1. */
 int arg_int(struct vm *vm, const char *what, struct val v, int64_t *out);
 
-/* The names of all attributes, sorted, as a list. Returns: 0 or -1. */
+/* List the names of all attributes, sorted. Returns: 0 or -1. */
 int native_dir(struct vm *vm, struct val x, struct val *out);
 
 /* Sort a list in place by a key function (T_UNSET: by the elements). Returns: 0 or -1. */
 int list_sort(struct vm *vm, struct list *list, struct val key, bool is_reversed);
 
-/* dict(…) and d.update(…): pairs or a mapping, and names. Returns: 0 or -1. */
+/* Update a dict as dict(…) and d.update(…) do, from pairs or a mapping, and from named arguments.
+ * Returns: 0 or -1. */
 int dict_update(struct vm *vm, const char *what, struct table *to, const struct args *args);
 
-/* One character at *at, which moves to the next one. */
+/* Return the character at *at, and advance *at past it. */
 int32_t char_next(const struct str *s, size_t *at);
 
-/* White space as Unicode defines it. */
+/* Is @c white space as Unicode defines it? */
 bool char_is_space(int32_t c);

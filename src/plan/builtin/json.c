@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Read JSON. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/json.h"
 
 #include "base/utf8.h"
@@ -185,7 +185,7 @@ static int read_word(struct reader *r, struct val *out)
 
 static int read_value(struct reader *r, struct val *out);
 
-/* Behind an element: is there another? Returns: 1, 0 at @end, -1. */
+/* Is there another element after an element? Returns: 1; 0 at @end; -1. */
 static int is_more(struct reader *r, int end)
 {
 	int c = next_token(r);

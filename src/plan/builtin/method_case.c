@@ -1,4 +1,4 @@
-/* Methods of strings that look at the case and kind of characters. SPDX-License-Identifier:
+/* Methods of strings that depend on the case and kind of characters. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "plan/builtin/inside.h"
 
@@ -17,7 +17,7 @@ bool char_is_space(int32_t c)
 		c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* Case of Latin, Greek and Cyrillic; other scripts stay as they are. */
+/* Convert to upper case. Only Latin, Greek and Cyrillic letters are converted. */
 /* NOLINTNEXTLINE(readability-function-cognitive-complexity): a list of cases */
 static int32_t upper(int32_t c)
 {
@@ -55,7 +55,8 @@ int32_t char_lower(int32_t c)
 	return c == 0x178 ? 0xff : c;
 }
 
-/* Of the letters that are two, the first alone is upper case. */
+/* Convert to title case: of a character that is two letters, only the first letter is upper case.
+ */
 static int32_t title(int32_t c)
 {
 	return c >= 0x1c4 && c <= 0x1cc ? 0x1c5 + (c - 0x1c4) / 3 * 3 : upper(c);
@@ -81,7 +82,7 @@ static bool is_digit(int32_t c)
 	return (c >= '0' && c <= '9') || (c >= 0x660 && c <= 0x669) || (c >= 0xff10 && c <= 0xff19);
 }
 
-/* One character at *at, which goes behind it. */
+/* Return the character at *at, and advance *at past it. */
 int32_t char_next(const struct str *s, size_t *at)
 {
 	int32_t c;
@@ -91,7 +92,8 @@ int32_t char_next(const struct str *s, size_t *at)
 
 enum change { UPPER, LOWER, CAPITALIZE, TITLE, SWAP };
 
-/* Eight of ASCII at once: the 26 from @first on in the other case. No sum leaves its byte. */
+/* Convert eight ASCII characters at once: change the case of the 26 letters from @first on. No
+ * addition overflows its byte. */
 static uint64_t change_eight(uint64_t word, unsigned char first)
 {
 	const uint64_t each = 0x0101010101010101u;
@@ -99,7 +101,7 @@ static uint64_t change_eight(uint64_t word, unsigned char first)
 	return word ^ (is_from & ~is_past & each * 0x80) >> 2;
 }
 
-/* Of ASCII alone, all of it. */
+/* Convert a string of only ASCII characters. */
 static int change_plain(struct vm *vm, struct val self, bool is_up, struct val *out)
 {
 	char *to;
@@ -170,7 +172,7 @@ FN(s_swapcase)
 	return change_case(vm, self, SWAP, out);
 }
 
-/* Does the test hold for every character of a string that is not empty? */
+/* Is the string not empty, and does the test hold for every character? */
 static int every(struct vm *vm, struct val self, bool (*is)(int32_t c), struct val *out)
 {
 	bool all = self.str->n_bytes > 0;
@@ -205,7 +207,7 @@ FN(s_isspace)
 	return every(vm, self, char_is_space, out);
 }
 
-/* Has it cased characters, all of them of one case? */
+/* Does the string contain cased characters, all of one case? */
 static int is_case(struct vm *vm, struct val self, int32_t (*same)(int32_t c), struct val *out)
 {
 	bool has = false, all = true;

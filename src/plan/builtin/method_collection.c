@@ -93,7 +93,7 @@ FN(l_remove)
 	return heap_fail(vm->h, "remove: element not found");
 }
 
-/* Python's, which the dialect has too. */
+/* Methods of Python's lists, which Starlark lacks. */
 FN(l_copy)
 {
 	return list_new(vm->h, 0, out) < 0 ? -1 : list_extend(vm, out->list, self);
@@ -132,7 +132,7 @@ static int order_of(struct heap *h, struct val a, struct val b, int *order)
 	return 0;
 }
 
-/* Merge sort: stable, and it stops at the first failure. */
+/* Merge sort: it is stable, and it stops at the first failure. */
 static int merge(struct heap *h, struct keyed *item, struct keyed *spare, size_t n, int sign)
 {
 	size_t half = n / 2, a = 0, b = half, to = 0;
@@ -231,7 +231,7 @@ RAW(d_update)
 
 FN(t_clear)
 {
-	/* Nothing changes in an empty set, be it frozen or not. */
+	/* Clearing an empty set changes nothing, so it is allowed even if the set is frozen. */
 	if (self.type == T_SET && self.table->n_live == 0)
 		return 0;
 	if (table_check(vm->h, self.table, self.type) < 0)
@@ -350,7 +350,7 @@ FN(t_copy)
 	return copy_table(vm, self, out);
 }
 
-/* A set that is frozen or being iterated over is an error also when nothing would change. */
+/* Adding to a set that is frozen or being iterated is an error even if nothing would change. */
 FN(set_add)
 {
 	if (table_check(vm->h, self.table, T_SET) < 0)
@@ -392,7 +392,7 @@ FN(set_pop)
 	return heap_pay(vm->h, at / 4);
 }
 
-/* Any iterable as a set. */
+/* Convert any iterable to a set. */
 static int as_set(struct vm *vm, struct val x, struct val *out)
 {
 	struct iter it;
@@ -448,7 +448,7 @@ static int replace(struct vm *vm, struct val self, struct val now)
 		return 0;
 	if (table_check(vm->h, self.table, T_SET) < 0)
 		return -1;
-	/* Replace the entries, keep the labels of the set. */
+	/* The entries are replaced; the labels of the set are kept. */
 	const struct table was = *self.table;
 	*self.table = *now.table;
 	self.table->label = was.label;

@@ -82,7 +82,7 @@ static int split_space(struct vm *vm, struct val self, int64_t max, struct val *
 		size_t from = at;
 		for (next = at; at < n && !char_is_space(char_next(self.str, &next)); at = next)
 			;
-		/* What is left keeps the space behind it, as in Python. */
+		/* As in Python, the last part keeps the space at its end. */
 		if (max >= 0 && out->list->n >= max)
 			return add_part(vm, *out, self, from, n);
 		if (add_part(vm, *out, self, from, at) < 0)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Arguments start and end, in characters, as offsets. Returns: 0 or -1. */
+/* Convert the arguments start and end from characters to byte offsets. Returns: 0 or -1. */
 static int span(struct vm *vm, struct val self, const struct val *arg, size_t *from, size_t *to)
 {
 	*from = 0;
@@ -227,7 +227,7 @@ FN(s_zfill)
 	return text_take(&t, T_STRING, out);
 }
 
-/* Sign, prefix and digits of int("…", base). */
+/* Parse the text of int("…", base): sign, prefix and digits. */
 static int parse_int(struct vm *vm, struct val s, int base, struct val *out)
 {
 	static const struct {

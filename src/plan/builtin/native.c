@@ -1,4 +1,5 @@
-/* Calls of built-ins: arguments in order, errors in words. SPDX-License-Identifier: Apache-2.0 */
+/* Call built-ins and bind arguments, with messages for wrong arguments. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
@@ -82,7 +83,7 @@ static int sort_args(
 	return 0;
 }
 
-/* Out of line, because the compiler clears its stack frame at each call. */
+/* This function is not inlined, because the compiler clears its stack frame at each call. */
 static attr_noinline void read_arity(const struct native *native, struct arity *known)
 {
 	struct param params[PARAMS_MAX];
@@ -107,7 +108,7 @@ static attr_noinline int call_sorted(struct vm *vm, const struct native *native,
 
 enum { FEW = 4 };
 
-/* Without the last of them, which are optional. */
+/* Call a built-in with fewer arguments than parameters; the missing ones are optional. */
 static attr_noinline int call_few(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out)
 {
@@ -117,7 +118,8 @@ static attr_noinline int call_few(struct vm *vm, const struct native *native, st
 	return native->fn(vm, self, few, out);
 }
 
-/* It runs at every call: whatever is called here is called last, so that it needs no stack. */
+/* This function runs at every call of a built-in. All calls in it are tail calls, so that it needs
+ * no stack frame. */
 int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
 	struct val *out)
 {
