@@ -207,7 +207,7 @@ FN(date_compare)
 	return 0;
 }
 
-/* Day 0 is a Monday, and Monday is 0. */
+/* Return the day of the week. Monday is 0, and day 0 is a Monday. */
 FN(date_weekday)
 {
 	struct moment m;

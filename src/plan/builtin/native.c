@@ -83,7 +83,7 @@ static int sort_args(
 	return 0;
 }
 
-/* This function is not inlined, because the compiler clears its stack frame at each call. */
+/* This function is not inlined, because the compiler clears `params` at each call. */
 static attr_noinline void read_arity(const struct native *native, struct arity *known)
 {
 	struct param params[PARAMS_MAX];

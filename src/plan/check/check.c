@@ -2,30 +2,30 @@
  * Check all flows of a plan before it runs.
  *
  * The check is an abstract interpretation of the resolved syntax tree: it evaluates the plan once
- *on abstract values, each of which stands for the values of all runs. The result is an
- *over-approximation: the check finds every flow that is possible in some run, but a flow that it
- *finds need not happen. A plan that passes is non-interferent, except for termination and timing:
- *data of an origin reaches a parameter only as the policy allows.
+ * on abstract values, each of which stands for the values of all runs. The result is an
+ * over-approximation: the check finds every flow that is possible in some run, but a flow that it
+ * finds need not happen. A plan that passes is non-interferent, except for termination and timing:
+ * data of an origin reaches a parameter only as the policy allows.
  *
  * An abstract value (struct av) is a label with its provenance (struct mark), a set of abstract
  * objects that the value may point to, a type and, if it is the same in every run, the constant. An
- *abstract object stands for all objects that one place in the plan creates in one calling context.
- *The values of variables and fields are in cells (check_state.c). The analysis is flow-sensitive
- *each statement is evaluated in the state before it
+ * abstract object stands for all objects that one place in the plan creates in one calling context.
+ * The values of variables and fields are in cells (check_state.c). The analysis is
+ *	flow-sensitive		each statement is evaluated in the state before it
  *	field-sensitive		constant keys and indexes have cells of their own (check_object.c)
  *	context-sensitive	a function is evaluated once for each chain of calls (check_call.c)
  *	path-insensitive	both branches are evaluated and joined (check_stmt.c)
  * Loops run to a fixpoint: the lattice is finite and every step is monotone.
  *
  * Implicit flows: c->pc is the label of the program counter. A condition raises c->pc for both
- *branches, and every cell that either branch writes gets the condition's label (control
- *dependence). The guards of break, continue and return stay in force until the target of the jump.
+ * branches, and every cell that either branch writes gets the condition's label (control
+ * dependence). The guards of break, continue and return stay in force until the target of the jump.
  *
  * At each call of a tool the checker asks the policy about the abstract arguments (check_tool.c).
- *An answer is "proved", "depends" (decidable only at the call) or "refuted". If several contexts
- *reach a call, the worst answer is kept. For "depends" and "refuted" the checker finds a witness:
- *every mark names the event that created it, the events form a graph back to the sources, and
- *find_path() searches this graph breadth-first.
+ * An answer is "proved", "depends" (decidable only at the call) or "refuted". If several contexts
+ * reach a call, the worst answer is kept. For "depends" and "refuted" the checker finds a witness:
+ * every mark names the event that created it, the events form a graph back to the sources, and
+ * find_path() searches this graph breadth-first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

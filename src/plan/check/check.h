@@ -21,14 +21,12 @@ struct witness_step {
 /* The policy's answer to one question about one place in the plan: the worst over all contexts. */
 struct finding {
 	struct policy_answer answer;
-	uint32_t label; /* label of the argument, or of the guard if the question is about the call
-			 */
+	uint32_t label; /* label of the argument; for a question about the call: of the guard */
 	uint32_t event;
 	const struct node *node; /* the argument, or the call */
 	struct witness_step *path;
 	uint32_t n_path;	    /* number of steps; 0 if the policy's answer is "proved" */
-	struct witness_step branch; /* nearest condition on the path; its `end` is 0 if the path has
-				       no condition */
+	struct witness_step branch; /* nearest condition on the path; `end` 0: none */
 };
 
 /* A call of a tool at one place of the plan. The calls are stored in the order of evaluation. */
@@ -58,8 +56,7 @@ struct check {
 	struct check_call **calls;
 	uint32_t n_calls;
 	uint32_t n_denied, n_asked, n_depends; /* numbers of findings */
-	bool has_margin; /* true: keep the labels of assigned values, which check_explain() prints
-			  */
+	bool has_margin; /* keep the labels of assigned values for check_explain() */
 	struct margin *margin;
 	uint32_t n_margins;
 };

@@ -424,7 +424,7 @@ struct val concrete(struct checker *c, struct av v, uint32_t depth)
 	struct val all;
 	if (v.konst.type != T_UNSET)
 		return v.konst;
-	/* The second condition: @v may also refer to another object. */
+	/* If obj_nth(c, v, 1) exists, @v may also refer to another object. */
 	if ((v.type != T_LIST && v.type != T_TUPLE) || !o || obj_nth(c, v, 1) ||
 		depth == CONCRETE_DEPTH_MAX || o->is_many || o->is_fuzzy ||
 		(o->kind != OBJ_LIST && o->kind != OBJ_TUPLE) || o->n_fields > CONCRETE_MAX ||

@@ -2,20 +2,20 @@
  * The abstract store: cells, and regions whose changes can be undone and joined.
  *
  * Both branches of a condition must be evaluated from the same state. Copying the store would take
- *quadratic time, so the store is changed in place, and a trail (as in a Prolog machine) records the
- *cells that each region changed, with their old values. state_begin() opens a region; state_end()
- *undoes the region's changes and returns them. An `if` is then
+ * quadratic time, so the store is changed in place, and a trail (as in a Prolog machine) records
+ * the cells that each region changed, with their old values. state_begin() opens a region;
+ * state_end() undoes the region's changes and returns them. An `if` is then
  *
  *	begin; evaluate A; a = end;  begin; evaluate B; b = end;  join_branches(a, b, guard)
  *
  * join_branches() joins cell by cell and adds the guard to every cell that either branch changed:
  * this is how the check covers the implicit flow through the branch that a run does not take. Cells
- *that neither branch changed keep their labels.
+ * that neither branch changed keep their labels.
  *
  * Variables get strong updates (the old value is replaced). Cells that stand for several places at
- *run time get weak updates (the new value is joined to the old one): fields of objects with
- *is_many, and variables that closures share. Maps give each site, context and call a number; their
- *key is three words.
+ * run time get weak updates (the new value is joined to the old one): fields of objects with
+ * is_many, and variables that closures share. Maps give each site, context and call a number; their
+ * key is three words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -53,7 +53,7 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 	struct given *given)
 {
 	const struct node *node = args->node;
-	/* try_call's first argument is the tool, which @args no longer contains. */
+	/* The first argument of try_call is the tool; @args no longer contains it. */
 	uint32_t n_plain = 0;
 	for (uint32_t i = 1; i < node->n; i++)
 		n_plain += node->kid[i]->kind != NODE_ARG_NAMED;

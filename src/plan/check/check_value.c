@@ -232,10 +232,8 @@ struct av av_told(struct checker *c, struct av v, struct mark guard)
 	return told(c, v, guard, is_const(v));
 }
 
-/*
- * Return @v, the value of a variable after two branches. If others decided on the branch, the value
- * is data of others in every run, unless control already depended on a condition here.
- */
+/* Return @v, the value of a variable after two branches. If others decided on the branch, the value
+ * is data of others in every run, unless control here already depends on another condition. */
 struct av av_decided(struct checker *c, struct av v, struct mark guard)
 {
 	v.m.is_others |= guard.is_others && mark_now(c).label == LABEL_BOTTOM;

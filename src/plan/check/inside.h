@@ -93,7 +93,7 @@ struct place {
 struct cell_change {
 	uint32_t cell;
 	uint32_t region; /* in the trail: the cell's previous region */
-	bool is_new;	 /* the cell has no value on the other branch, see find_new() */
+	bool is_new;	 /* the cell has no value on the other branch */
 	struct av v;
 };
 

@@ -258,8 +258,8 @@ static void augmented(struct compiler *c, const struct node *node)
 		compile_assign(c, target, value);
 }
 
-/* Compile an `if`. Definitely assigned afterwards is what all branches assign; a missing else is an
- * empty branch. */
+/* Compile an `if`. A variable that all branches assign is definitely assigned afterwards; a missing
+ * else is an empty branch. */
 static void if_statement(struct compiler *c, const struct node *node)
 {
 	struct jumps ends = {0};

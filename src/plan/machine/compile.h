@@ -16,8 +16,7 @@ enum { NO_FORMAT = UINT16_MAX }; /* format operand of OP_FORMAT: no format speci
 struct literals {
 	void *ctx;
 	uint32_t (*label)(void *ctx, struct val literal);
-	uint32_t number[4]; /* labels that an instruction with a number may name by index; [0] is
-			       label 0 */
+	uint32_t number[4]; /* labels that an instruction names by index; [0] is label 0 */
 	/* The number_bit()s of the request: only computed numbers with one of these bits may be the
 	 * user's. */
 	uint64_t numbers;

@@ -3,9 +3,9 @@
  *
  * A region is the code that depends on one condition: both branches of an `if`, the body of a loop,
  * the rest of an `and`. At the region's end the machine joins the condition's label to everything
- *that the region may have written (flow_merge()), including what only the branch that was not taken
- *would have written. A dynamic monitor cannot see that branch, so this pass over the tree computes
- *the write set before the plan runs.
+ * that the region may have written (flow_merge()), including what only the branch that was not
+ * taken would have written. A dynamic monitor cannot see that branch, so this pass over the tree
+ * computes the write set before the plan runs.
  *
  * The set is an over-approximation by variable names; the machine adds no alias analysis:
  *	WRITE_NAME	the variable is assigned
@@ -13,8 +13,8 @@
  *	WRITE_WITHIN	every object reachable from the variable may be changed
  *	WRITE_CALL	the variable's function may be called
  * From a changed expression, search() follows the assignments within the region to other variables,
- *because `b = a; b.append(1)` changes the list in a. If the search becomes too long, or a call may
- *reach any object, is_unknown means that any object may be changed.
+ * because `b = a; b.append(1)` changes the list in a. If the search becomes too long, or a call may
+ * reach any object, is_unknown means that any object may be changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

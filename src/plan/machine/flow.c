@@ -269,8 +269,7 @@ int flow_unknown(struct vm *vm, uint32_t label)
 struct label_walk {
 	struct vm *vm;
 	uint32_t mark;
-	uint32_t label; /* without @raises: join of all labels found; with it: label to join to them
-			 */
+	uint32_t label;	 /* join of all labels found; with `raises`: the label to join to them */
 	uint32_t choice; /* join of the labels on the path from the root to here */
 	bool raises;	 /* join `label` to each structure found */
 };
@@ -450,7 +449,8 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 			struct val *v = write_at(f, w->item[i]);
 			v->label = flow_join(vm, v->label, more);
 		}
-	/* If a jump may leave the region early, reaching its end reveals that it did not. */
+	/* If a jump may leave the region early, reaching the end reveals that the jump was not
+	 * taken. */
 	vm->h->guard = w->is_left ? flow_join(vm, before, more) : before;
 }
 

@@ -1,15 +1,15 @@
 /*
  * The transfer functions of the run: label the result of each instruction, operation and built-in.
- *All functions follow one scheme: compute the label of the operands, do the operation without
- *labels, label the result. The label of an operand depends on what the operation reads of it:
+ * All functions follow one scheme: compute the label of the operands, do the operation without
+ * labels, label the result. The label of an operand depends on what the operation reads of it:
  *
  *	shape	type, length, keys (flow_shape()): len(), iteration, list()
  *	whole	everything reachable (flow_whole()): str(), ==, json.dumps()
  *	choice	the operand only selects (flow_choice()): an index, a key, a separator
  *
  * For built-ins the table builtin/builtin.def says which of the three applies (enum native_flow),
- *and how a method changes its receiver (enum native_change). The label is computed *before* the
- *operation runs, because the operation may change its operands.
+ * and how a method changes its receiver (enum native_change). The label is computed *before* the
+ * operation runs, because the operation may change its operands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -59,11 +59,8 @@ uint32_t reserve(struct compiler *c, uint32_t n);
 void set_slot(struct compiler *c, uint32_t slot);
 void unset_since(struct compiler *c, uint32_t mark);
 
-/*
- * Emit code that computes @node. Returns: the register of the result. With ANYWHERE, that is the
- * register of a variable or a new one; otherwise the code may ignore @want only for a variable, see
- * expr_into().
- */
+/* Emit code that computes @node. Returns: the register of the result: that of a plain variable;
+ * otherwise @want, or with ANYWHERE a new register. */
 uint32_t expr(struct compiler *c, const struct node *node, int64_t want);
 uint32_t compile_dest(struct compiler *c, int64_t want);
 uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want);

@@ -80,7 +80,7 @@ struct flow_state {
 	const struct literals *literals;
 	uint64_t numbers; /* see struct literals */
 	uint32_t counted; /* last label seen of computed numbers */
-	uint32_t called;  /* join of the results of functions that the built-in called */
+	uint32_t called;  /* join of the labels of the results of the built-in's callees */
 	uint32_t n_walks;
 	struct flow_event *events;
 	uint32_t n_events, event_room;

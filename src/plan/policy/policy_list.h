@@ -20,7 +20,7 @@ struct extreme {
 struct policy_listed {
 	bool *is_said;	  /* by clause: the request contains one of the clause's words */
 	struct val *item; /* by clause: `field` of the item; T_UNSET: not listed yet */
-	bool is_late; /* the run has changed data: later lists may contain items of the run's own */
+	bool is_late;	  /* the run has changed data, and later lists may show its changes */
 };
 
 /*

@@ -10,8 +10,7 @@ enum rule_role { ROLE_NONE, ROLE_CONTROL, ROLE_PAYLOAD };
 struct param_rule {
 	enum rule_role role;
 	struct clauses allow, deny;
-	int covers; /* index of the parameter whose values must all be readers of this one; -1:
-		       unset */
+	int covers; /* parameter whose values must all be readers of this one; -1: unset */
 	bool asks;  /* true: otherwise = ask; false: otherwise = deny */
 	bool has_limit;
 	double limit; /* limit of the parameter's sum over one run */
@@ -29,8 +28,7 @@ struct result_rule {
 	struct val readers; /* tuple of field names (is_each) or of readers; T_UNSET: public */
 	bool has_kind;
 	struct kind kind;
-	bool launders; /* the result does not depend on the arguments: it does not get their labels
-			*/
+	bool launders; /* the result does not get the labels of the arguments */
 };
 
 struct rule {

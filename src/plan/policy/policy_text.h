@@ -5,10 +5,8 @@
 
 #include "plan/value/value.h"
 
-/*
- * Does @text end with @end, and is @text one word, without spaces and separators? If @text contains
- * an "at" sign, @text must be one address, with only letters, digits and . _ + - before @end.
- */
+/* Does @text end with @end, and is @text one word, without spaces and separators? A @text that
+ * contains "@" must be one address, with only letters, digits and . _ + - before @end. */
 bool policy_ends_with(const char *text, size_t bytes, const struct str *end);
 
 /*

@@ -3,7 +3,7 @@
 
 #include "plan/syntax/tree.h"
 
-enum { PARSE_DEPTH_MAX = 250 }; /* of nested expressions and blocks */
+enum { PARSE_DEPTH_MAX = 250 }; /* levels of nested expressions and blocks */
 
 struct parser {
 	struct lexer lex;

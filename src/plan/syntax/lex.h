@@ -43,7 +43,7 @@ struct lexer {
 	bool in_f_string; /* the text is a piece of an f-string: newlines are space */
 };
 
-/* Start at the begin of the source, which must outlive the tokens. Returns: 0; -1 if the source is
+/* Begin at the start of the source, which must outlive the tokens. Returns: 0; -1 if the source is
  * too long or is not UTF-8. */
 int lex_init(struct lexer *lex, struct heap *h, const struct source *src,
 	const struct dialect *dialect, struct diags *diags);

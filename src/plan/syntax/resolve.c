@@ -115,8 +115,7 @@ static struct symbol *bind(struct resolver *r, struct val text, uint32_t at)
 		.next = r->block->symbols,
 		.slot = id,
 		.block = r->block};
-	/* pop_block() needs the name. `of` stores its index, because a pointer would dangle.
-	 */
+	/* `of` stores the index of the name for pop_block(), because the array may move. */
 	s->of = (struct name *)(uintptr_t)id;
 	r->block->symbols = s;
 	r->item[id].binding = s;
@@ -515,7 +514,7 @@ static int predeclare(struct resolver *r)
 	return 0;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): what one caller has, each for itself */
+/* NOLINTNEXTLINE(readability-function-size): one parameter per input */
 int tree_resolve(struct heap *h, const struct source *src, const struct dialect *dialect,
 	const struct predeclared *names, size_t n_names, struct diags *diags, struct node *file)
 {

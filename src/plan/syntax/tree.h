@@ -22,7 +22,7 @@ enum compare {
 	CMP_IS_NOT
 };
 
-enum { TREE_DEPTH_MAX = 1000 }; /* of nested expressions, including a chain of + */
+enum { TREE_DEPTH_MAX = 1000 }; /* levels of nested expressions, including a chain of + */
 
 struct symbol;
 struct scope;
@@ -40,7 +40,7 @@ struct node {
 	uint8_t *ops;
 	struct val value;
 	struct symbol *symbol; /* NODE_NAME: set by the resolver */
-	struct scope *scope;   /* of functions, comprehensions and the file: set by the resolver */
+	struct scope *scope;   /* scope of a function or the file: set by the resolver */
 };
 
 /*

@@ -12,14 +12,12 @@ struct ins {
 		struct {
 			uint16_t b, c;
 		};
-		int32_t j; /* jump distance from the next instruction; a number; or an index in
-			      `consts` */
+		int32_t j; /* jump from the next instruction; a number; an index in `consts` */
 	};
 };
 
 struct capture {
-	bool is_local; /* a variable of the function that creates this one; else one that it
-			  captured itself */
+	bool is_local; /* variable of the enclosing function; false: one that it captured */
 	uint32_t index;
 };
 
@@ -65,12 +63,10 @@ struct code {
 	uint32_t n_shapes;
 	uint32_t n_slots, n_registers;
 	struct val *slot_names; /* names of the variables, as strings */
-	struct val *params; /* names of the parameters, as strings: positional, keyword-only, *args,
-			     **kwargs */
+	struct val *params;	/* names: positional, keyword-only, *args, then keyword arguments */
 	uint32_t n_positional, n_named_only;
 	bool has_args, has_kwargs;
-	uint32_t n_defaults; /* number of registers with defaults that FUNCTION reads; T_UNSET:
-				parameter required */
+	uint32_t n_defaults; /* registers that FUNCTION reads as defaults; T_UNSET: required */
 	uint32_t *cells;     /* slots of variables that nested functions capture */
 	uint32_t n_cells;
 	struct capture *captures;
@@ -78,8 +74,7 @@ struct code {
 	uint32_t n_active;     /* number of open calls: more than one is recursion */
 	struct writes *writes; /* with labels: the regions; the first is the whole function */
 	uint32_t n_writes;
-	bool changes_others; /* the function may change lists, dicts and sets that it did not create
-			      */
+	bool changes_others; /* may change containers that it did not create */
 };
 
 struct function {
@@ -115,11 +110,10 @@ enum native_flow {
 /* Label rule of the run: the labels that the structure of a changed receiver gets. */
 enum native_change {
 	CHANGE_NONE,  /* none: the method does not change its receiver */
-	CHANGE_PLACE, /* the guard of the call; so do the rules below */
+	CHANGE_PLACE, /* the guard of the call, as in all rules below */
 	CHANGE_FIRST, /* also everything reachable from the first argument, as a choice */
 	CHANGE_SHAPE, /* also the structure of the arguments */
-	CHANGE_ARGS,  /* also everything reachable from the arguments; of named arguments, the names
-		       */
+	CHANGE_ARGS,  /* also everything reachable from the arguments, and argument names */
 	CHANGE_WHOLE, /* also everything reachable from the receiver and the arguments */
 };
 /* Label rule of the check: how the abstract result and the abstract receiver are computed. */

@@ -30,8 +30,7 @@ enum type {
 
 struct val {
 	uint32_t type;	/* enum type */
-	uint32_t label; /* 0: a trusted public constant; list, dict, set: label of the object's
-			   choice */
+	uint32_t label; /* 0: trusted constant; list, dict, set: label of its choice */
 	union {
 		int64_t i; /* T_INT; T_BOOL: 0 or 1 */
 		double f;
