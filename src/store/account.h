@@ -1,4 +1,5 @@
-/* How much each owner has in the journal. SPDX-License-Identifier: Apache-2.0 */
+/* How many bytes each owner is charged for in the journal, and the room on its file system.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,22 +10,25 @@
 struct journal;
 
 /*
- * Bytes that @owner's steps and sessions took when they were kept: their texts, files that were
- * written, answers of tools, and a row of each. What is kept once for several counts for each. In a
- * journal of an earlier version what was there before does not count.
+ * Return the bytes that @owner is charged for. A step or a session is charged when it is committed:
+ * its texts, the file that it wrote, the responses of its tool calls, and ACCOUNT_ROW_BYTES for its
+ * row. A text that several steps share is charged for each of them. What a journal of an earlier
+ * version already contained is not charged.
  * Returns: the bytes, or negative errno.
  */
 int64_t journal_account(struct journal *j, const char *owner, struct err *err);
 
-/* @bytes more (or fewer) of what is put without a step. A transaction of its own. */
+/* Add @bytes (may be negative) to the account of @owner, for data that is stored without a step.
+ * Runs a transaction of its own. */
 int journal_account_add(struct journal *j, const char *owner, int64_t bytes, struct err *err);
 
-/* Inside a transaction; what a step counts for, and a row beside its texts. */
+/* Inside a transaction: account_add() adds @bytes to the account of @owner; account_weight()
+ * computes the charge of a new step: its texts, and ACCOUNT_ROW_BYTES for its row. */
 enum { ACCOUNT_ROW_BYTES = 1024 };
 int account_add(struct journal *j, const char *owner, int64_t bytes, struct err *err);
 int64_t account_weight(const struct journal_node *node);
 
-/* The file system that the journal is on. Errors: ERR_IO. */
+/* The size and the free room of the journal's file system. Errors: ERR_IO. */
 struct journal_room {
 	uint64_t free_bytes, all_bytes;
 };

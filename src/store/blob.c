@@ -103,7 +103,7 @@ int journal_blob_keep(
 int journal_blob_put(struct journal *j, const void *data, size_t bytes, char digest[DIGEST_BYTES],
 	struct err *err)
 {
-	if (bytes <= JOURNAL_BLOB_MAX) /* else it is refused */
+	if (bytes <= JOURNAL_BLOB_MAX) /* a larger blob is refused by journal_blob_keep() */
 		digest_text(digest, data, bytes);
 	return journal_blob_keep(j, data, bytes, digest, err);
 }

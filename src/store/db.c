@@ -66,7 +66,7 @@ int db_fail(struct journal *j, const char *what, struct err *err)
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 	case SQLITE_FORMAT:
-	case SQLITE_ERROR: /* our own statements do not fit: these are not our tables */
+	case SQLITE_ERROR: /* our own statements fail to compile: the tables are not ours */
 		return fail_damaged(j, what, why, err);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
@@ -103,7 +103,7 @@ void stmt_reset(sqlite3_stmt **s)
 	if (!*s)
 		return;
 	(void)sqlite3_reset(*s);
-	(void)sqlite3_clear_bindings(*s); /* what they point to may be gone */
+	(void)sqlite3_clear_bindings(*s); /* the bindings may point to freed memory */
 }
 
 int db_step(struct journal *j, sqlite3_stmt *s, const char *what, struct err *err)
@@ -188,7 +188,7 @@ void db_note_size(struct journal *j)
 
 static int log_gone(struct journal *j, struct err *err)
 {
-	/* We have it still: what was kept is to outlive us. */
+	/* We still have the deleted file open: copy its pages to journal.db, which survives us. */
 	int r = db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
 	if (r < 0)
 		return r;
@@ -202,7 +202,8 @@ static int log_cut(struct journal *j, struct err *err)
 		"%.150s/journal.db-wal: it was cut short by somebody", j->dir);
 }
 
-/* Only pages of ours make it longer, and nothing makes it shorter. */
+/* Is journal.db shorter than our last write left it? Only we write to it, and we never truncate
+ * it. */
 static int check_size(struct journal *j, struct err *err)
 {
 	int64_t bytes;
@@ -212,8 +213,8 @@ static int check_size(struct journal *j, struct err *err)
 		"%.150s/journal.db: it was cut short by somebody", j->dir);
 }
 
-/* What is written to a file that has been removed is kept for as long as we live, and no longer;
- * behind a gap in the log, not even that long. */
+/* Refuse to write when another process has moved, removed or truncated the files. Data written
+ * to a removed file is lost when we close it; data behind a gap in the log is lost at once. */
 static int check_place(struct journal *j, struct err *err)
 {
 	int has_moved = 0;
@@ -245,7 +246,7 @@ int db_commit(struct journal *j, int so_far, struct err *err)
 	struct err ignored;
 	int r = so_far < 0 ? so_far : run(j, STMT_COMMIT, err);
 	if (r < 0) {
-		/* Some failures have undone it already. */
+		/* SQLite rolls back by itself after some failures. */
 		if (!sqlite3_get_autocommit(j->db))
 			(void)run(j, STMT_ROLLBACK, &ignored);
 		return r;
@@ -272,7 +273,7 @@ int db_sync_log(struct journal *j, struct err *err)
 {
 	sqlite3_file *log = NULL;
 	j->vfs.sys = 0;
-	/* In WAL mode the "journal" of the database is its write-ahead log. */
+	/* In WAL mode SQLite calls the write-ahead log the "journal" of the database. */
 	int code = sqlite3_file_control(j->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&log);
 	if (code == SQLITE_OK && log && log->pMethods)
 		code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);

@@ -1,5 +1,5 @@
-/* What the parts of the journal share: the database, its statements, the log of changes.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Internals that the parts of the journal share: the database, its prepared statements, the end
+ * of the log of changes. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "store/journal.h"
@@ -17,7 +17,7 @@ enum stmt {
 	STMT_END_
 };
 
-/* A session's row as it is in the database. */
+/* A row of the table `session`. */
 struct session_row {
 	int64_t n, created_ms, closed_ms, change;
 	char id[JOURNAL_ID_BYTES], name[JOURNAL_NAME_BYTES], parent[JOURNAL_ID_BYTES];
@@ -28,16 +28,16 @@ struct session_row {
 	unsigned char order_digest[DIGEST_RAW_BYTES];
 };
 
-/* What the commit of a step has to know. It is true until the next change, so it can be read while
- * the step still runs. */
+/* What journal_commit() needs to know before it writes a step. It stays valid until the next
+ * change, so it can be read while the step still runs. */
 struct ahead {
-	int64_t change; /* the last one when it was read */
+	int64_t change; /* number of the last change when this was read; -1: invalid */
 	struct session_row row;
 	char parent[DIGEST_BYTES];
-	int64_t parent_seq, seq; /* of the step before, and of this one */
+	int64_t parent_seq, seq; /* row numbers of the parent and of the new step */
 };
 
-/* Where the log of changes ends: each entry's chain covers the one before it. */
+/* The end of the log of changes. The chain value of each entry covers the chain value before it. */
 struct chain_end {
 	int64_t seq;
 	unsigned char chain[CHAIN_BYTES];
@@ -47,53 +47,53 @@ struct journal {
 	sqlite3 *db;
 	struct page_vfs vfs;
 	bool has_vfs;
-	bool is_open;		      /* all was found to be well: closing may tidy up */
-	bool is_nameless, is_pruning; /* meant to go with us; store/prune.h */
+	bool is_open;		      /* all checks of journal_open() have passed */
+	bool is_nameless, is_pruning; /* files without names; see store/prune.h */
 	sqlite3_stmt *stmts[STMT_END_];
 	char dir[PATH_MAX - 32];
-	struct chain_end last, next; /* committed; of the transaction that runs */
+	struct chain_end last, next; /* committed; in the running transaction */
 	struct ahead ahead;
-	struct digest_list noted; /* put without a step; when `is_pruning`, all */
+	struct digest_list noted; /* blobs stored without a step; while pruning, all blobs stored */
 	int64_t synced_seq, n_lost, wal_ino;
-	int64_t db_bytes; /* of journal.db, when its pages were last written */
+	int64_t db_bytes; /* size of journal.db after its pages were last written */
 	int wal_pages, lock_fd, head_fd;
-	char boot[40]; /* which start of the machine this is, or "" */
+	char boot[40]; /* boot id of the kernel, or "-" when it is unknown */
 };
 
-/* Bytes of a column, borrowed until the next step. */
+/* The bytes of a column, borrowed until the next db_step() of the statement. */
 struct cell {
 	const void *data;
 	size_t bytes;
 };
 
-/* Turn what SQLite last said into an error about @what. Returns: negative errno. */
+/* Turn the last error of SQLite into an error message about @what. Returns: negative errno. */
 int db_fail(struct journal *j, const char *what, struct err *err);
 
-/* Returns: the statement, ready to be bound, or NULL. Hold it as cleanup_stmt: one that is not
- * reset keeps the log from being synced. */
+/* Prepare a statement when it is first used. Returns: the statement, ready for binding, or NULL.
+ * Declare the variable as cleanup_stmt: a statement that is not reset prevents checkpoints. */
 sqlite3_stmt *db_stmt(struct journal *j, enum stmt which, struct err *err);
 void stmt_reset(sqlite3_stmt **s);
 #define cleanup_stmt cleanup(stmt_reset)
 
-/* Returns: 1 with a row, 0 at the end, negative errno. */
+/* Step a statement. Returns: 1 with a row, 0 at the end, negative errno. */
 int db_step(struct journal *j, sqlite3_stmt *s, const char *what, struct err *err);
 
-/*
- * Step a statement whose first column must be above @after. In a damaged tree SQLite can come back
- * to where it was: then this is ERR_DAMAGED, and a loop ends.
- */
+/* Step a statement whose first column must be greater than @after. In a damaged B-tree SQLite
+ * may return to an earlier row; the result is then ERR_DAMAGED, so that a loop ends. */
 int db_step_on(
 	struct journal *j, sqlite3_stmt *s, int64_t after, const char *what, struct err *err);
 void db_bind(sqlite3_stmt *s, int place, const void *data, size_t bytes);
 struct cell db_cell(sqlite3_stmt *s, int column);
 
-/* Borrowed copies of fixed size. Returns: false when the column has another one. */
+/* Copy a column into a buffer. Returns: false when a blob has another size than @bytes, or a
+ * text with its NUL is longer than @room. */
 bool db_copy(sqlite3_stmt *s, int column, unsigned char *out, size_t bytes);
 bool db_text(sqlite3_stmt *s, int column, char *out, size_t room);
 
-/* One transaction. db_commit() of a failed one undoes it and keeps its error. */
+/* Begin and commit one transaction. When @so_far is negative, db_commit() rolls back and returns
+ * @so_far. */
 int db_begin(struct journal *j, struct err *err);
 int db_commit(struct journal *j, int so_far, struct err *err);
 int db_checkpoint(struct journal *j, int mode, struct err *err);
-/* Bring what is in the write-ahead log to the disk, and leave it there. */
+/* Sync the write-ahead log to the disk without a checkpoint. */
 int db_sync_log(struct journal *j, struct err *err);

@@ -1,4 +1,4 @@
-/* Writing a recording. SPDX-License-Identifier: Apache-2.0 */
+/* Writing of recordings. SPDX-License-Identifier: Apache-2.0 */
 #include "store/recording.h"
 
 #include "base/alloc.h"
@@ -14,13 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * First the way from the last step to the first is gone, then each step is written, the first one
- * first. A step is read (LOAD), compared with its digest and, when it has called no tools, written
- * (CHECK); otherwise what they answered is read first (ANSWERS, WRITE). What takes long because a
- * step is large happens in CHECK, WRITE and END, which do not touch the journal. The head is
- * written anew at the END, since the version that it says depends on the steps: a digit.
- */
+/* The states of an export. WAY walks from the last step to the first and collects their digests.
+ * Then for each step, the first one first: LOAD reads it; CHECK compares it with its digest and,
+ * if it called no tools, writes it; otherwise ANSWERS reads the responses of the tools, and
+ * WRITE writes the step. END writes the first line again, whose version number depends on the
+ * steps and always has one digit. CHECK, WRITE and END take long for a large step, and do not
+ * use the journal. */
 enum state {
 	STATE_WAY,
 	STATE_LOAD,
@@ -38,18 +37,18 @@ struct journal_export {
 	struct journal_session session;
 	struct journal_way way;
 	enum state state;
-	char (*digest)[DIGEST_BYTES]; /* from the last to the first */
+	char (*digest)[DIGEST_BYTES]; /* digests of the steps, the last step first */
 	size_t n, room;
-	size_t n_left; /* not written yet */
-	int version;   /* of the recording */
-	size_t left;   /* what it may still grow by */
-	/* the step that is being written */
+	size_t n_left; /* number of steps that have not been loaded */
+	int version;   /* version of the recording */
+	size_t left;   /* bytes that may still be written */
+	/* the current step */
 	struct journal_node node;
 	struct file_step file;
 	char *content;
 	size_t content_bytes;
 	json_t *calls, *answers;
-	int bad; /* or 0 */
+	int bad; /* negative errno of a failure in journal_export_away(); 0: success */
 	struct err err;
 	FILE *to;
 	char *text;
@@ -82,7 +81,7 @@ static json_t *text_json(const char *data, size_t bytes)
 						    : json_pack("{s:s}", "base64", buf_str(&text));
 }
 
-/* Consumes @line. @left is what the file may still grow by. */
+/* Write @line and a newline to @to, and subtract their length from @left. Consumes @line. */
 static int write_line(FILE *to, json_t *line, size_t *left, struct err *err)
 {
 	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
@@ -119,7 +118,8 @@ static int load_content(struct journal_export *x, struct err *err)
 	return blob_read(x->j, sum, false, &x->content, &x->content_bytes, err);
 }
 
-/* Returns: whether it is too large to be written by the way. */
+/* Load the next step. Returns: 1 when the step is too large to be written in the journal's
+ * thread, 0 when it is small, or negative errno. */
 static int load(struct journal_export *x, struct err *err)
 {
 	int64_t seq = node_seq(x->j, x->digest[--x->n_left], err);

@@ -30,7 +30,8 @@ static int set_gap(
 	return db_step(j, s, "log of changes", err);
 }
 
-/* Change @seq becomes a gap, one with those beside it: what stays is the last row of it. */
+/* Turn change @seq into a gap. Adjacent gaps become one row, which has the number of the last
+ * one. */
 static int make_gap(struct journal *j, int64_t seq, struct err *err)
 {
 	int64_t first = seq;
@@ -66,7 +67,7 @@ static int make_gap(struct journal *j, int64_t seq, struct err *err)
 	return r > 0 ? set_gap(j, seq, first, db_cell(here, 3), err) : r;
 }
 
-/* All that @s gives become gaps. */
+/* Turn every change whose number @s returns into a gap. */
 static int make_gaps(struct journal *j, sqlite3_stmt **s, struct err *err)
 {
 	int64_t seqs[GAP_ROWS];

@@ -1,4 +1,4 @@
-/* Opening and closing. SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing the journal. SPDX-License-Identifier: Apache-2.0 */
 #include "store/inside.h"
 
 #include "base/alloc.h"
@@ -14,32 +14,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * synchronous=NORMAL: a commit is a write into the page cache, which the death of the process does
- * not undo; the write-ahead log is synced before its pages go to the database, so that a loss of
- * power may take the last commits but never mixes old and new.
- */
+/* With synchronous=NORMAL a commit is a write to the page cache, which survives the death of the
+ * process. The write-ahead log is synced before its pages are copied to the database, so a power
+ * failure may lose the last commits but never mixes old pages with new ones. */
 enum {
 	JOURNAL_APPLICATION = 0x72657472, /* "retr" */
-	/* 1: the first. 2: has steps that are files. 3: sessions have owners and lifetimes. 4: and
-	 * may be tainted; steps have calls of tools. 5: owners have accounts, and what is pruned
-	 * leaves gaps in the log of changes. An older one is brought to this when it is opened. */
+	/* Versions. 1: the first. 2: file steps. 3: sessions have owners and lifetimes. 4:
+	 * sessions may be tainted; steps may have tool calls. 5: owners have accounts; pruning
+	 * leaves gaps in the log of changes. An older journal is upgraded when it is opened. */
 	JOURNAL_VERSION = 5,
 	VERSION_OWNERS = 3,
 	VERSION_TAINTS = 4,
 	HEADER_BYTES = 100,
-	/* From so many pages on (16 MiB) no idle moment is waited for; and where none comes for so
-	 * many more, a commit does the work: that may be one that has itself taken long. */
+	/* At this size of the write-ahead log (16 MiB) the engine should call journal_idle()
+	 * without waiting for an idle moment. At WAL_LATE_PAGES a commit runs the checkpoint
+	 * itself, because the engine has not been idle for too long. */
 	WAL_MAX_PAGES = 4096,
 	WAL_LATE_PAGES = 4 * WAL_MAX_PAGES,
-	/* Below so many (1 MiB) an idle moment syncs the log and leaves it: the first commit of a
-	 * log that begins anew has to wait for the disk. */
+	/* Below this size (1 MiB) journal_idle() syncs the log without a checkpoint: after a
+	 * checkpoint the log restarts, and the first commit to a restarted log waits for the
+	 * disk. */
 	WAL_MIN_PAGES = 256,
 };
 
 static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;" /* no shared memory */
 			       "PRAGMA synchronous = NORMAL;"
-			       "PRAGMA wal_autocheckpoint = 0;" /* journal_idle() does */
+			       "PRAGMA wal_autocheckpoint = 0;" /* journal_idle() checkpoints */
 			       "PRAGMA journal_size_limit = 4194304;"
 			       "PRAGMA cell_size_check = ON;"
 			       "PRAGMA trusted_schema = OFF;"
@@ -47,7 +47,7 @@ static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;" /* no shared m
 			       "PRAGMA temp_store = MEMORY;"
 			       "PRAGMA cache_size = -16384;";
 
-/* What version 5 has more. */
+/* The indexes and the table that version 5 added. */
 #define PRUNING                                                                                    \
 	"CREATE INDEX change_session ON change (session) WHERE session > 0;"                       \
 	"CREATE INDEX change_blob ON change (digest) WHERE kind = 6;"                              \
@@ -75,8 +75,9 @@ static const char schema[] =
 	" at_ms INTEGER, seal BLOB, chain BLOB);"
 	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;" PRUNING "COMMIT;";
 
-/* From version 1 or 2 to 3, and from there on; each whole or not at all. Rows need no change: those
- * without what is new have the seal that they had. */
+/* Upgrades: from version 1 or 2 to 3, from 3 to 4, from 4 to 5. Each is one transaction.
+ * Existing rows keep their seals, because a seal leaves out new fields that have their default
+ * values. */
 static const char owners[] = "BEGIN IMMEDIATE;"
 			     "ALTER TABLE session ADD COLUMN owner TEXT DEFAULT '';"
 			     "ALTER TABLE session ADD COLUMN ttl_ms INTEGER DEFAULT 0;"
@@ -107,7 +108,7 @@ static int fail_file(
 		"%s %.150s%s", what, j->dir, name);
 }
 
-/* An open file below the directory. */
+/* Open a file of the state directory. @name begins with a slash. */
 static int open_file(struct journal *j, const char *name, int flags, struct err *err)
 {
 	char path[PATH_MAX];
@@ -116,7 +117,8 @@ static int open_file(struct journal *j, const char *name, int flags, struct err 
 	return fd < 0 ? fail_file(j, "open", name, errno, err) : fd;
 }
 
-/* Does the kernel know the lock as that process's? Who was there before may have left its pid. */
+/* Does /proc/locks list @pid as the owner of the lock? The pid in the lock file may be that of
+ * an earlier process. */
 static bool is_listed(struct journal *j, long pid)
 {
 	char *line = NULL;
@@ -136,7 +138,8 @@ static bool is_listed(struct journal *j, long pid)
 	return is;
 }
 
-/* The list is read page by page: others' locks that come and go meanwhile may hide one. */
+/* Is @pid the owner of the lock? The kernel writes /proc/locks page by page, so locks that other
+ * processes take or release meanwhile can hide an entry: read it several times. */
 static bool is_holder(struct journal *j, long pid)
 {
 	enum { LOOKS = 3 };
@@ -153,7 +156,7 @@ static int lock(struct journal *j, struct err *err)
 	if (j->lock_fd < 0)
 		return j->lock_fd;
 	if (flock(j->lock_fd, LOCK_EX | LOCK_NB) == 0) {
-		/* On a full disk nobody learns our pid; the lock holds all the same. */
+		/* On a full disk the pid is not written, but the lock is valid. */
 		int n = snprintf(pid, sizeof pid, "%d\n", getpid());
 		ssize_t wrote = pwrite(j->lock_fd, pid, (size_t)n, 0);
 		if (wrote == n && ftruncate(j->lock_fd, n) < 0)
@@ -186,11 +189,13 @@ static uint32_t be32(const unsigned char *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Before SQLite looks at it: a newer version may have other pages. */
+/* Check the header of the file before SQLite reads it, because a newer version may use another
+ * page format. */
 static int check_header(struct journal *j, struct err *err)
 {
 	unsigned char h[HEADER_BYTES];
-	/* SQLite would open it for reading alone, and fail later in other words. */
+	/* A file without write permission is an error here: SQLite would open it read-only, and
+	 * fail later with a less helpful message. */
 	cleanup_fd int fd = open_file(j, "/journal.db", O_RDWR, err);
 	if (fd < 0)
 		return fd;
@@ -233,7 +238,7 @@ static int open_db(struct journal *j, const char *name, struct err *err)
 	if (code != SQLITE_OK)
 		return db_fail(j, "open the journal", err);
 	(void)sqlite3_busy_timeout(j->db, 1000);
-	/* Until all is found to be well, nothing is moved or removed by closing. */
+	/* Until all checks have passed, closing must not run a checkpoint or delete the log. */
 	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	return run(j, settings, err);
@@ -254,7 +259,8 @@ static int find_version(struct journal *j, struct err *err)
 	return r > 0 ? sqlite3_column_int(s, 0) : r;
 }
 
-/* The log may have what the header of the file does not say yet. */
+/* Upgrade an older journal. The version comes from SQLite, since the write-ahead log may have a
+ * newer version than the header in the file. */
 static int renew(struct journal *j, struct err *err)
 {
 	int version = find_version(j, err);
@@ -269,7 +275,7 @@ static int renew(struct journal *j, struct err *err)
 		(void)sqlite3_exec(j->db, "ROLLBACK", NULL, NULL, NULL);
 		return r;
 	}
-	stmts_done(j); /* they were made for the old tables */
+	stmts_done(j); /* the statements were prepared for the old tables */
 	return db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
 }
 
@@ -302,7 +308,7 @@ static int make_tables(struct journal *j, struct err *err)
 	return r;
 }
 
-/* Make it beside its place and move it there whole. */
+/* Create the database as journal.new, then rename it to journal.db. */
 static int create(struct journal *j, struct err *err)
 {
 	static const char *const parts[] = {
@@ -357,7 +363,7 @@ static int on_wal(void *user, sqlite3 *db, const char *name, int n_pages)
 	struct err ignored;
 	(void)db, (void)name;
 	j->wal_pages = n_pages;
-	/* The commit is done; if this cannot be, the next one tries again. */
+	/* The commit has succeeded. If this checkpoint fails, the next commit tries again. */
 	if (n_pages >= WAL_LATE_PAGES)
 		(void)db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, &ignored);
 	return SQLITE_OK;

@@ -1,4 +1,5 @@
-/* The journal: every step, kept before anyone hears of it. SPDX-License-Identifier: Apache-2.0 */
+/* The journal: a durable record of every step, written before the step's result is reported.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -10,18 +11,19 @@
 #include <stdio.h>
 
 /*
- * An append-only, content-addressed tree of steps in SQLite, with sessions as movable names for
- * places in it. One engine at a time: journal.lock is locked for as long as the journal is open.
+ * The journal is an append-only, content-addressed tree of steps in SQLite. Sessions are movable
+ * names for places in the tree. Only one engine may use a journal at a time: journal.lock is locked
+ * while the journal is open.
  *
- * What is promised: after journal_commit() the step survives the death of the process. A loss of
- * power may take the last steps that were not yet synced to the disk (all are by journal_idle() and
- * journal_close()), and never leaves half of one. A byte that changed on the disk is noticed when
- * it is read: each page, each row and each step carries a checksum, and journal.head says where the
- * log of changes ends, so that a cut one is noticed too.
+ * Durability: when journal_commit() has returned, the step survives the death of the process. A
+ * power failure may lose the last steps that were not synced to the disk (journal_idle() and
+ * journal_close() sync all), but never leaves half a step. A changed byte on the disk is detected
+ * when it is read: each page, row and step has a checksum. journal.head has the number of the last
+ * change, so that a truncated log of changes is detected, too.
  *
- * What grows: everything, until sessions are forgotten (store/prune.h). A small step takes about
- * 1 KiB, texts over 4 KiB are kept once however often they occur. Not for more than one thread.
- * Calls block for as long as the disk takes.
+ * Growth: everything is kept until sessions are forgotten (store/prune.h). A small step takes
+ * about 1 KiB. A text over 4 KiB is stored once, however many steps contain it. Not thread-safe.
+ * Blocks: for as long as the disk takes.
  */
 struct journal;
 
@@ -33,46 +35,52 @@ struct journal;
  */
 int journal_open(struct journal **out, const char *dir, struct err *err);
 
-/* One that goes with the process: its files have no name, so that not even SIGKILL leaves them. */
+/* Open a temporary journal: its files have no names, so that nothing remains even after SIGKILL. */
 int journal_open_nameless(struct journal **out, struct err *err);
 
-/* Sync and close. NULL is fine. What could not be synced is still in the files and found again. */
+/* Sync and close the journal; NULL is allowed. If the sync fails, the data is still in the
+ * files, and the next journal_open() finds it. */
 void journal_close(struct journal *j);
 
 /*
- * To be called when there is nothing else to do, for instance 100 ms after the last step: syncs
- * what was written. Cheap when there is little to do. Not needed for steps to be safe from kill -9.
- * Returns: 0, or negative errno; nothing is lost by a failure.
+ * Sync what was written. Call it when the engine is idle, for instance 100 ms after the last step.
+ * It is cheap when little was written. Steps survive kill -9 without it.
+ * Returns: 0, or negative errno; a failure loses nothing.
  */
 int journal_idle(struct journal *j, struct err *err);
 
-/* What a step may refer to by digest (SHA-256 of @data) alone. Putting the same again is free. */
+/* Store @data as a blob and return its digest (SHA-256), by which steps may refer to it. Storing
+ * the same bytes again adds nothing. */
 int journal_blob_put(struct journal *j, const void *data, size_t bytes, char digest[DIGEST_BYTES],
 	struct err *err);
-/* The same of what is known to have @digest, by digest_text(). */
+/* The same when @digest is known already, from digest_text(). */
 int journal_blob_keep(
 	struct journal *j, const void *data, size_t bytes, const char *digest, struct err *err);
 
-/* Owns: the caller frees *@data, which has a NUL behind it. Errors: ERR_NOT_FOUND, ERR_DAMAGED. */
+/* Read a blob. Owns: the caller frees *@data, which has a NUL behind it that is not counted.
+ * Errors: ERR_NOT_FOUND, ERR_DAMAGED. */
 int journal_blob_get(
 	struct journal *j, const char *digest, char **data, size_t *bytes, struct err *err);
 
-/* Told of each damaged thing: "step 3f9a…", "blob 12ab…", "session s-…", "page 7", "change 12". */
+/* Callback for each damaged thing. @what: "step 3f9a…", "blob 12ab…", "session s-…", "page 7",
+ * "change 12". */
 typedef void journal_damage_fn(void *user, const char *what, const char *why);
 
-/* Read all there is and check it: pages, indexes, steps, parents, blobs, sessions, the log of
- * changes. Blocks: for as long as it takes to read the file. Returns: how many damaged things were
- * told, or negative errno when it could not be done. */
+/* Verify the whole journal: pages, indexes, steps, parents, blobs, sessions, the log of changes.
+ * Blocks: for as long as it takes to read the file. Returns: the number of calls of @fn, or
+ * negative errno when the journal cannot be verified. */
 int64_t journal_verify(struct journal *j, journal_damage_fn *fn, void *user, struct err *err);
 
-/* How much is kept. */
+/* Counts and sizes of the journal. */
 struct journal_size {
 	int64_t n_nodes, n_sessions, n_blobs, file_bytes;
-	int64_t n_lost; /* changes that a loss of power took, seen by journal_open() */
+	int64_t n_lost; /* number of changes that a power failure lost, found by journal_open() */
 };
 int journal_size(struct journal *j, struct journal_size *out, struct err *err);
 
-/* What costs nothing to tell: bytes of the files; changes since it was made; how full its log is,
- * in percent: at 100 it is time for journal_idle(), and four times as full a commit does it. */
+/* Figures that need no query. journal_bytes(): the size of the files. journal_changes(): the
+ * number of changes since the journal was created. journal_fill(): how full the write-ahead log
+ * is, in percent; at 100 call journal_idle() now. When the log is four times as large, a commit
+ * runs the checkpoint. */
 int64_t journal_bytes(const struct journal *j), journal_changes(const struct journal *j);
 unsigned journal_fill(const struct journal *j);

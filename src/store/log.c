@@ -1,6 +1,5 @@
-/* The log of changes, and journal.head, which says where it ends. SPDX-License-Identifier:
- * Apache-2.0
- */
+/* The log of changes, and journal.head, which records the end of the log.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "store/inside.h"
 
 #include "base/fd.h"
@@ -12,14 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * Theory: SQLite's write-ahead log has checksums, but SQLite takes a wrong one for the place where
- * a crash cut it off, and drops what follows in silence. So each change has a number and a chain
- * value over all before it, and the last pair is written to journal.head before a commit returns.
- * When the database knows less than journal.head, changes were lost: by damage, if the machine has
- * not been restarted since (boot id) or they had been synced; otherwise by a loss of power, which
- * may take what was not synced.
- */
+/* Theory: SQLite's write-ahead log has checksums, but SQLite takes a wrong checksum for the
+ * place where a crash ended the log, and ignores the rest without an error. So each change has a
+ * number and a chain value, a hash over all changes before it; the last number and chain value
+ * are written to journal.head before a commit returns. When the database ends before the change
+ * in journal.head, changes were lost. They were lost by damage if they had been synced, or if
+ * the host has not been restarted since (same boot id). Otherwise a power failure took them,
+ * which may take what was not synced. */
 enum { HEAD_BYTES = 192, SUM_BYTES = 2 * SEAL_BYTES };
 
 struct head {
@@ -50,7 +48,7 @@ void log_mark(struct journal *j)
 	head_sum(sum, text, body);
 	snprintf(text + body, sizeof text - body, "%s\n", sum);
 	ssize_t wrote = pwrite(j->head_fd, text, strlen(text), 0);
-	(void)wrote; /* what it said before is still true */
+	(void)wrote; /* after a failure, the older content is still valid */
 }
 
 static int head_damaged(struct journal *j, struct err *err)
@@ -60,7 +58,7 @@ static int head_damaged(struct journal *j, struct err *err)
 		err, "remove %.120s/journal.head to go on with what journal.db has", j->dir);
 }
 
-/* Returns: 1, 0 when there is none, negative errno. */
+/* Read journal.head. Returns: 1, 0 when it is empty, negative errno. */
 static int head_read(struct journal *j, struct head *h, struct err *err)
 {
 	char text[HEAD_BYTES + 1] = "", sum[SUM_BYTES + 1];
@@ -113,7 +111,7 @@ static int missing(struct journal *j, const struct head *h, struct err *err)
 		j->dir, (long long)last);
 }
 
-/* An older journal.head may name a change that was pruned since. */
+/* Was change @seq pruned after journal.head was written? Then a gap covers it. */
 static bool is_in_gap(struct journal *j, int64_t seq)
 {
 	struct err ignored;

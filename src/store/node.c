@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer texts are blobs; bit i of `large` says so of text i, whose column then has the digest. */
+/* A text over STEP_INLINE_MAX is a blob: bit i of `large` is set for text i, whose column then
+ * has the digest. */
 enum { NODE_TEXTS = 3, TEXT_RECORD = 1, PREFIX_MIN = 4 };
 
 struct texts {
@@ -17,7 +18,7 @@ struct texts {
 	size_t bytes[NODE_TEXTS];
 };
 
-/* STMT_NODE_GET; the table's own order. */
+/* The columns of STMT_NODE_GET: those of the table `node` in its order, and the session's id. */
 enum column {
 	COL_SEQ,
 	COL_DIGEST,
@@ -28,7 +29,7 @@ enum column {
 	COL_OUTCOME,
 	COL_CREATED,
 	COL_LARGE,
-	COL_CODE, /* record and extra follow */
+	COL_CODE, /* followed by the columns of record and extra */
 	COL_PARENT = COL_CODE + NODE_TEXTS,
 	COL_SEAL,
 	COL_SESSION_ID,
@@ -43,7 +44,8 @@ void journal_digest(char out[DIGEST_BYTES], const struct journal_node *node)
 	step_digest(out, &texts);
 }
 
-/* What the digest leaves out: numbers, words and the third text. */
+/* Compute the seal of a row: a checksum over what the digest leaves out, which is the numbers,
+ * the words and `extra`. */
 static void node_seal(
 	unsigned char out[SEAL_BYTES], const struct journal_node *node, const int64_t numbers[3])
 {
@@ -82,8 +84,8 @@ static int read_texts(
 	struct journal *j, sqlite3_stmt *s, enum journal_read how, struct texts *t, struct err *err)
 {
 	int64_t large = sqlite3_column_int64(s, COL_LARGE);
-	/* The step's digest covers code and record, its seal the rest: that is enough, where the
-	 * record is read. */
+	/* When the record is read, the step's digest covers code and record, and the seal covers
+	 * the rest. So blobs need a check of their own only when the record is left out. */
 	bool is_checked = how == JOURNAL_BRIEF && (large >> TEXT_RECORD & 1);
 	for (int i = 0; i < NODE_TEXTS; i++) {
 		struct cell c = db_cell(s, COL_CODE + i);
@@ -108,7 +110,7 @@ static int read_texts(
 	return 0;
 }
 
-/* Fill @out from the row, as it stands there. */
+/* Fill @out from the current row, without verifying it. */
 static int read_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 	struct journal_node *out, struct err *err)
 {
@@ -145,7 +147,7 @@ int journal_node_check(const struct journal_node *node, struct err *err)
 		: err_set(err, ERR_DAMAGED, "what it holds has another digest");
 }
 
-/* Is the row what was written, and does its parent stand where it says? */
+/* Verify the digest and the seal of a row, and that the parent's row number leads to its parent. */
 static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 	const struct journal_node *node, struct err *err)
 {
@@ -227,7 +229,7 @@ static int no_name(const char *text, struct err *err)
 		2 * DIGEST_RAW_BYTES);
 }
 
-/* The least and the greatest digest that begin so. */
+/* Compute the least and the greatest digest that begin with the digits @text. */
 static int prefix_range(const char *text, unsigned char low[DIGEST_RAW_BYTES],
 	unsigned char high[DIGEST_RAW_BYTES], struct err *err)
 {
@@ -363,7 +365,7 @@ static int read_ahead(struct journal *j, const char *session, const char *parent
 
 void journal_prepare(struct journal *j, const char *session, const char *parent)
 {
-	struct err ignored; /* the commit will meet it again */
+	struct err ignored; /* journal_commit() will report the same error */
 	(void)read_ahead(j, session, parent, &ignored);
 }
 
@@ -399,7 +401,8 @@ static int add_node(struct journal *j, struct journal_node *node, struct err *er
 	return db_step(j, s, "keep a step", err);
 }
 
-/* Returns: 1 when it is there, with its seq and time; 0 when it is not. */
+/* Find a step with the same digest. Returns: 1 when it exists, with seq and created_ms in @node;
+ * 0 when it does not; negative errno. */
 static int find_same(struct journal *j, struct journal_node *node, struct err *err)
 {
 	struct journal_node there;

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Followed by the real file, as large as the real file system says. */
+/* A file as SQLite sees it. The file object of the real file system follows it in memory. */
 struct page_file {
 	sqlite3_file file;
 	struct page_vfs *owner;
-	bool has_pages; /* a database; else its write-ahead log */
+	bool has_pages; /* true: a database; false: its write-ahead log */
 	sqlite3_file *real;
 };
 
@@ -49,7 +49,8 @@ static int refuse(struct page_vfs *v, int64_t number)
 	return v->is_tolerant ? SQLITE_OK : SQLITE_IOERR_DATA;
 }
 
-/* Shorter reads are of the header before the page size is known; page 1 is then read as a whole. */
+/* SQLite reads fewer than 512 bytes only for the header, before it knows the page size; it reads
+ * the whole of page 1 again later. */
 static int do_read(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at)
 {
 	struct page_file *f = of(file);
@@ -59,7 +60,8 @@ static int do_read(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at)
 	if (!f->has_pages || bytes < 512)
 		return r;
 	if (r == SQLITE_IOERR_SHORT_READ) {
-		/* Behind the end is new; inside a page it is cut. */
+		/* A page beyond the end of the file is new; a page with only some bytes was
+		 * truncated. */
 		if (f->real->pMethods->xFileSize(f->real, &size) == SQLITE_OK && size > at)
 			return refuse(f->owner, number) ? SQLITE_IOERR_DATA : r;
 		return r;
@@ -70,7 +72,7 @@ static int do_read(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at)
 	return is_page && page_is_whole(out, number) ? r : refuse(f->owner, number);
 }
 
-/* SQLite forgets the errno of some failures. */
+/* Record the errno of a failed write, truncation or sync: SQLite loses it in some failures. */
 static int noted(struct page_file *f, int r)
 {
 	int sys = 0;
@@ -148,7 +150,8 @@ static int do_characteristics(sqlite3_file *file)
 	return real->pMethods->xDeviceCharacteristics(real);
 }
 
-/* Version 1: neither shared memory nor mapped reads, which would go past the checksum. */
+/* Version 1 of the interface has neither shared memory nor mapped reads, which would bypass the
+ * checksums. */
 static const sqlite3_io_methods methods = {.iVersion = 1,
 	.xClose = do_close,
 	.xRead = do_read,
@@ -184,7 +187,8 @@ int page_vfs_init(struct page_vfs *v)
 	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
 	if (!real)
 		return -ENOMEM;
-	/* One per journal, so that each knows its own wrong pages; the name is its address. */
+	/* One VFS per journal, so that each journal knows its own damaged page. The name
+	 * contains the address to be unique. */
 	*v = (struct page_vfs){.vfs = *real, .real = real};
 	snprintf(v->name, sizeof v->name, "retort-%p", (void *)v);
 	v->vfs.pNext = NULL;

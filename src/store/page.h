@@ -1,5 +1,5 @@
-/* Pages with checksums: what stands between SQLite and journal.db. SPDX-License-Identifier:
- * Apache-2.0 */
+/* A layer between SQLite and journal.db that adds a checksum to each page.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/attr.h"
@@ -9,30 +9,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every page ends with a checksum over the rest of it and over its place. */
+/* The last 16 bytes of every page are a checksum over the other bytes and the page number. */
 enum { PAGE_BYTES = 4096, PAGE_CHECK_BYTES = 16 };
 
-/*
- * A file system for SQLite that writes the checksum of each page of a database and refuses to read
- * a page whose checksum is wrong (SQLITE_IOERR_DATA). The write-ahead log passes through: its
- * frames have checksums already, and get this one when they go to the database. No shared memory:
- * needs locking_mode=EXCLUSIVE.
- */
+/* A virtual file system (VFS) for SQLite. It writes a checksum into each page of a database, and
+ * fails to read a page whose checksum is wrong (SQLITE_IOERR_DATA). It leaves the write-ahead
+ * log unchanged: the frames of the log have checksums already, and a page gets this one when it
+ * is copied to the database. It has no shared memory, so it needs locking_mode=EXCLUSIVE. */
 struct page_vfs {
 	sqlite3_vfs vfs;
 	sqlite3_vfs *real;
 	char name[48];
-	bool is_tolerant; /* read wrong pages too */
-	int64_t bad_page; /* the last wrong one, from 1; 0 for none */
-	int sys;	  /* errno of the last write or sync that failed, or 0 */
+	bool is_tolerant; /* read damaged pages, too */
+	int64_t bad_page; /* number of the last damaged page, from 1; 0: no page */
+	int sys;	  /* errno of the last failed write or sync, or 0 */
 };
 
 /*
- * Make it known to SQLite under vfs->name, until page_vfs_done(). It must stay where it is.
+ * Register the VFS with SQLite under vfs->name until page_vfs_done(). The struct must not move.
  * Returns: 0, -ENOMEM.
  */
 int page_vfs_init(struct page_vfs *v);
 void page_vfs_done(struct page_vfs *v);
 
-/* Is this what was written as page @number (from 1)? */
+/* Is the checksum of this page right for page @number (from 1)? */
 bool page_is_whole(const void *page, int64_t number);

@@ -12,29 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one part: so many rows are looked at, so many bytes of blobs removed. */
+/* Limits of one part: rows examined, bytes of blobs removed. */
 enum { ROWS_EACH = 64, BYTES_EACH = 1 << 20, NOTED_MAX = 1 << 16, PREFIX_BYTES = 9 };
 
 enum phase { PHASE_STEPS, PHASE_NODES, PHASE_ORDERS, PHASE_BLOBS, PHASE_ROOM, PHASE_END_ };
 
-/*
- * Theory: steps go from the newest to the oldest, each when nothing stands on it, no session that
- * is remembered has it in its past, and none was branched there. Then everything that refers to a
- * blob is read, and what nobody refers to goes. What is referred to meanwhile is noted by
- * blob_add().
- */
+/* Theory: steps are examined from the newest to the oldest. A step is deleted when it has no
+ * child, when no session that is kept ran it, and when no such session was branched from it.
+ * Then all references to blobs are collected, and the blobs without a reference are deleted.
+ * blob_add() notes the blobs that are referenced meanwhile. */
 struct journal_prune {
 	struct journal *j;
 	enum phase phase;
-	int64_t session; /* the forgotten one that is looked at, by number; 0: the next */
-	int64_t before;	 /* the number above */
-	int64_t change;	 /* the change looked at last */
+	int64_t session; /* number of the current forgotten session; 0: find the next one */
+	int64_t before;	 /* the next session has a lower number than this */
+	int64_t change;	 /* number of the session's change that was examined last */
 	char owner[JOURNAL_OWNER_BYTES];
 	unsigned char order[DIGEST_RAW_BYTES];
-	bool has_gone_on; /* something was removed in this pass */
-	int64_t at, last; /* the row looked at last; the last to look at */
+	bool has_gone_on; /* a step or a session was deleted in this pass */
+	int64_t at, last; /* the row examined last; the last row to examine */
 	struct digest_list used;
-	size_t n_noted; /* of the journal's, that are in `used` */
+	size_t n_noted; /* how many digests of the journal's list `noted` are in `used` */
 	int64_t n_free;
 	struct journal_pruned done;
 };
@@ -95,7 +93,7 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, DIGEST_RAW_BYTES);
 }
 
-/* ---- which ---- */
+/* ---- forgetting sessions ---- */
 
 int64_t journal_forget(
 	struct journal *j, const struct prune_which *which, bool is_dry, struct err *err)
@@ -164,7 +162,8 @@ static int64_t blob_bytes(struct journal *j, const char *digest)
 	return db_step(j, s, "blob", &ignored) > 0 ? sqlite3_column_int64(s, 0) : 0;
 }
 
-/* What was counted for it, and when its file and its answers were put. */
+/* Compute what a step was charged: when it was committed, and when its file and its responses
+ * were stored. */
 static int64_t whole_weight(struct journal *j, const struct journal_node *node)
 {
 	struct file_step file;
@@ -199,7 +198,7 @@ static int credit(struct journal *j, const struct journal_node *node, struct err
 	return account_add(j, owner, -whole_weight(j, node), err);
 }
 
-/* Returns: 1: it is gone, 0: it is needed. */
+/* Delete a step unless it is needed. Returns: 1: deleted, 0: kept, negative errno. */
 static int prune_step(struct journal_prune *p, int64_t seq,
 	const unsigned char digest[DIGEST_RAW_BYTES], struct err *err)
 {
@@ -208,7 +207,7 @@ static int prune_step(struct journal_prune *p, int64_t seq,
 	if (r != 0)
 		return MIN(r, 0);
 	r = node_read(p->j, seq, JOURNAL_WHOLE, &node, err);
-	if (r < 0) /* what is damaged stays, to be found */
+	if (r < 0) /* a damaged step is kept for journal_verify() to report */
 		return r == -EIO ? r : 0;
 	r = credit(p->j, &node, err);
 	journal_node_done(&node);
@@ -244,7 +243,7 @@ static int prune_session(struct journal_prune *p, struct err *err)
 	return r;
 }
 
-/* Returns: 1 with the next forgotten one, 0 behind the last. */
+/* Find the next forgotten session. Returns: 1, 0 after the last one, negative errno. */
 static int next_session(struct journal_prune *p, struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(p->j, STMT_FORGOTTEN_NEXT, err);
@@ -262,7 +261,8 @@ static int next_session(struct journal_prune *p, struct err *err)
 	return 1;
 }
 
-/* One step, or the session when it has no more. Returns: 1, 0 when all were looked at. */
+/* Delete one step of the current session, or the session when it has no more steps. Returns: 1,
+ * 0 after the last session, negative errno. */
 static int prune_one(struct journal_prune *p, struct err *err)
 {
 	unsigned char digest[DIGEST_RAW_BYTES];
@@ -296,7 +296,8 @@ static int part_steps(struct journal_prune *p, struct err *err)
 		r = prune_one(p, err);
 	if (r != 0)
 		return r;
-	/* What stood on a step of an older session may have gone since that was looked at. */
+	/* A step may have lost its last child, in a newer or an older session, after it was
+	 * examined: repeat until a pass deletes nothing. */
 	p->before = INT64_MAX;
 	p->session = 0;
 	if (!p->has_gone_on)
@@ -314,8 +315,8 @@ static void note_hex(struct journal_prune *p, const char *digest)
 		digest_note(&p->used, raw);
 }
 
-/* What its record names. Keys of canonical JSON are sorted: a long one shows at its beginning
- * whether it has calls. */
+/* Note the blobs that a record refers to. The keys of canonical JSON are sorted, so the first
+ * bytes of a long record show whether it may have calls. */
 static int note_record(struct journal_prune *p, const char *runtime, struct cell record,
 	bool is_large, struct err *err)
 {
@@ -351,7 +352,7 @@ static int note_record(struct journal_prune *p, const char *runtime, struct cell
 	return 0;
 }
 
-/* Returns: 1, 0 behind the last. */
+/* Note the blobs of the next step. Returns: 1, 0 after the last step, negative errno. */
 static int note_node(struct journal_prune *p, struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(p->j, STMT_NODE_TEXTS, err);
@@ -418,7 +419,8 @@ static int begin_blobs(struct journal_prune *p, struct err *err)
 	return MIN(r, 0);
 }
 
-/* Returns: how many bytes were looked at or removed, 0 behind the last. */
+/* Delete the next blob unless it is referenced. Returns: a measure of the work in bytes, 0 after
+ * the last blob, negative errno. */
 static int64_t prune_blob(struct journal_prune *p, struct err *err)
 {
 	unsigned char digest[DIGEST_RAW_BYTES];
@@ -465,7 +467,7 @@ static int part_notes(
 	return r;
 }
 
-/* ---- room ---- */
+/* ---- free pages ---- */
 
 static int64_t free_pages(struct journal *j, struct err *err)
 {
@@ -477,7 +479,7 @@ static int64_t free_pages(struct journal *j, struct err *err)
 static int part_room(struct journal_prune *p, struct err *err)
 {
 	int64_t n = free_pages(p->j, err);
-	if (n <= 0 || n == p->n_free) { /* or nothing comes of it: an older journal */
+	if (n <= 0 || n == p->n_free) { /* all were freed, or none can be */
 		p->phase = PHASE_END_;
 		return n < 0 ? (int)n : db_checkpoint(p->j, SQLITE_CHECKPOINT_PASSIVE, err);
 	}
@@ -489,7 +491,7 @@ static int part_room(struct journal_prune *p, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-/* ---- all of it ---- */
+/* ---- the phases of a pruning ---- */
 
 int journal_prune_begin(struct journal_prune **out, struct journal *j, struct err *err)
 {
@@ -499,7 +501,7 @@ int journal_prune_begin(struct journal_prune **out, struct journal *j, struct er
 	p->j = j;
 	p->before = INT64_MAX;
 	p->n_free = -1;
-	/* Steps that ran meanwhile have long been kept, or never will be. */
+	/* The oldest digests are dropped: their steps were committed long ago or never will be. */
 	struct digest_list *noted = &j->noted;
 	if (noted->n > NOTED_MAX) {
 		memmove(noted->at, noted->at + (noted->n - NOTED_MAX),

@@ -1,4 +1,5 @@
-/* Sessions forgotten, and what only they had. SPDX-License-Identifier: Apache-2.0 */
+/* Pruning: forgetting closed sessions, and deleting the data that only they used.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -10,8 +11,8 @@
 
 struct journal;
 
-/* Which closed sessions: those of @owner (NULL: anybody's) that were closed before @before_ms, but
- * for the @keep newest of all closed ones. */
+/* Selects closed sessions: those of @owner (NULL: any owner) that were closed before @before_ms,
+ * except the @keep sessions closed last. */
 struct prune_which {
 	const char *owner;
 	int64_t before_ms; /* since 1970 */
@@ -19,8 +20,8 @@ struct prune_which {
 };
 
 /*
- * From now on they are forgotten, PRUNE_FORGET_MAX of them: others with another call. What they had
- * goes with the next journal_prune_part().
+ * Mark the selected sessions as forgotten, at most PRUNE_FORGET_MAX per call. Their data is deleted
+ * by the next journal_prune_part().
  * @is_dry: only count all of them. Returns: how many, or negative errno.
  */
 enum { PRUNE_FORGET_MAX = 256 };
@@ -28,12 +29,13 @@ int64_t journal_forget(
 	struct journal *j, const struct prune_which *which, bool is_dry, struct err *err);
 
 /*
- * Remove what forgotten sessions had and nobody else has: steps that are in no other session's
- * past, blobs that no step and no session refers to, the sessions themselves; in the log of changes
- * they leave gaps, whose ends are checked. Then give the room back to the file system. A journal
- * that an earlier version made does not become smaller: its room is used again.
+ * Delete what only forgotten sessions used: the steps that no other session ran, the blobs that no
+ * step and no session refers to, and the sessions themselves. In the log of changes they leave
+ * gaps, which journal_verify() checks. Then return the free pages to the file system; a journal
+ * that an earlier version created does not shrink, and reuses its free pages.
  *
- * All of it is found anew each time, so that it may end anywhere, also by the death of the process.
+ * Each pruning examines everything again, so it may be interrupted at any time, even by the death
+ * of the process.
  */
 struct journal_prune;
 struct journal_pruned {
@@ -41,20 +43,21 @@ struct journal_pruned {
 };
 int journal_prune_begin(struct journal_prune **out, struct journal *j, struct err *err);
 
-/* One part, of some milliseconds. Returns: 1: there is more, 0: done, negative errno: given up. */
+/* Do one part, which takes some milliseconds. Returns: 1: call it again, 0: done, negative
+ * errno: failed. */
 int journal_prune_part(struct journal_prune *p, struct err *err);
 
-/* At any time. NULL is fine. What was removed until now. */
+/* End the pruning at any time and report what was deleted; NULL is allowed. */
 struct journal_pruned journal_prune_end(struct journal_prune *p);
 
-/* Digests of blobs that are referred to, or may be soon. */
+/* Digests of blobs that are referenced, or may soon be. */
 struct digest_list {
 	unsigned char (*at)[32];
 	size_t n, room;
 	bool is_broken;
 };
-/* Without memory, the list says so ever after: then nothing can be removed. */
+/* Add a digest. Without memory the list becomes broken permanently, and no blob may be deleted. */
 void digest_note(struct digest_list *l, const unsigned char digest[32]);
-/* What @node refers to has been kept with it. */
+/* Remove the digests that @node refers to: the stored step now references these blobs. */
 void digest_settle(struct digest_list *l, const struct journal_node *node);
 void digest_list_done(struct digest_list *l);

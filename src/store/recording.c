@@ -1,4 +1,4 @@
-/* Reading a recording. SPDX-License-Identifier: Apache-2.0 */
+/* Reading of recordings. SPDX-License-Identifier: Apache-2.0 */
 #include "store/recording.h"
 
 #include "base/base64.h"
@@ -23,7 +23,7 @@ void recording_check(char out[DIGEST_BYTES], const char *order, size_t order_byt
 	digest_parts(out, parts, ARRAY_LEN(parts));
 }
 
-/* One line of the file. */
+/* The current line of the file. */
 struct line {
 	json_t *json;
 	json_int_t version;
@@ -56,7 +56,7 @@ static int next_line(struct line *l, struct err *err)
 	return 0;
 }
 
-/* A word that fits into @room, without NUL. */
+/* Copy a text member that contains no NUL and fits into @room with its own. */
 static bool take_word(const json_t *json, const char *name, char *out, size_t room)
 {
 	const json_t *value = json_object_get(json, name);
@@ -68,7 +68,8 @@ static bool take_word(const json_t *json, const char *name, char *out, size_t ro
 	return true;
 }
 
-/* A text, or {"base64": text}. Owns: the caller frees. Returns: NULL when it is neither. */
+/* Copy a member that is a text or {"base64": text}. Owns: the caller frees. Returns: NULL when
+ * it is neither. */
 static char *take_text(const json_t *json, const char *name, size_t *out_bytes)
 {
 	const json_t *value = json_object_get(json, name);
@@ -123,7 +124,7 @@ static int read_head(
 	return (int)n;
 }
 
-/* What a file's step wrote: its bytes have the digest that the step's own one covers. */
+/* Read the content of a file step and verify it against the digest in the step's record. */
 static int read_content(struct journal_node *step, const struct line *l, struct err *err)
 {
 	struct file_step file;
@@ -142,7 +143,7 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 	return 0;
 }
 
-/* What its calls were answered, of which the record has the digests. */
+/* Read the responses of the step's tool calls and verify them against the digests in the record. */
 static int read_answers(struct journal_node *step, const struct line *l, struct err *err)
 {
 	json_t *calls = call_step_calls(step);
@@ -196,7 +197,8 @@ static int parse(struct recording *out, struct line *l, struct err *err)
 	if (n < 0)
 		return n;
 	for (int i = 0; i < n; i++) {
-		/* Grown as they come: a number alone must not cost memory. */
+		/* The array grows with the lines that are read: a false number in the first line
+		 * must not allocate memory. */
 		if ((i & (i - 1)) == 0) {
 			size_t room = i ? 2 * (size_t)i : 1;
 			void *more = realloc(out->steps, room * sizeof *out->steps);

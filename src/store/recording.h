@@ -1,4 +1,5 @@
-/* A line of steps in a file of its own, to be run again. SPDX-License-Identifier: Apache-2.0 */
+/* Recordings: a sequence of steps in a file of its own, for replay. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "store/node.h"
@@ -6,15 +7,15 @@
 #include <stddef.h>
 
 /*
- * Shape:  JSON, one object per line. First {"retort_record": 1, "order", "steps": n, "head": digest
- *         of the last, "check": SHA-256 over the rest of this line's members}; then n steps, the
- *         first one first: {"step": digest, "parent", "runtime", "code", "record"}. With a step
- *         that is a file (store/file_step.h) the version is 2 or more, and what was written is
- *         there, too: "content". With one that called tools (store/call_step.h) it is 3, and what
- *         they answered is there: "answers".
- * code, record and content are texts; one that is not UTF-8 is {"base64": text}. Nothing in it is
- * chance: no times, no names of sessions; so the same steps with the same outcome are the same
- * bytes. Limits: RECORDING_MAX in all, RECORDING_STEPS_MAX steps.
+ * Shape: JSON, one object per line. The first line is {"retort_record": 1, "order", "steps": n,
+ * "head": digest of the last step, "check": recording_check() of these members}. n lines follow,
+ * the first step first: {"step": digest, "parent", "runtime", "code", "record"}. With a file step
+ * (store/file_step.h) the version is 2 or more, and its line has "content". With tool calls
+ * (store/call_step.h) the version is 3, and the line has the responses: "answers".
+ * code, record and content are texts; one that is not UTF-8 is {"base64": text}. A recording
+ * contains no times and no names of sessions, so the same steps with the same results give the same
+ * bytes.
+ * Limits: RECORDING_MAX bytes in all, RECORDING_STEPS_MAX steps.
  */
 enum {
 	RECORDING_PLAIN = 1,
@@ -25,31 +26,29 @@ enum {
 };
 
 /*
- * Owns: everything; recording_done() frees. Of a step: digest, parent, runtime, code and record;
- * its extra is the content of a file that was written, or the answers as JSON; its seq the line it
- * stood in.
+ * A recording that was read. A step has digest, parent, runtime, code and record. Its extra is the
+ * content of the file it wrote, or the responses as JSON; its seq is its line number.
+ * Owns: everything; recording_done() frees.
  */
 struct recording {
-	char *order; /* of the session it was recorded in */
+	char *order; /* order of the recorded session */
 	size_t order_bytes;
 	struct journal_node *steps;
 	size_t n_steps;
 };
 
 /*
- * Read strictly: every digest is computed anew, each step's parent is the step before it. Nothing
- * is taken over from a file that is wrong in any place. Errors: ERR_DAMAGED (cut or changed: the
- * message names the line), ERR_USAGE (no recording, or of a newer version), ERR_LIMIT,
- * ERR_NO_MEMORY. @out is empty then.
+ * Parse a recording strictly: compute every digest again, and require that each step's parent is
+ * the step before it. A file with any error is refused as a whole; @out is empty then.
+ * Errors: ERR_DAMAGED (truncated or changed; the message names the line), ERR_USAGE (not a
+ * recording, or of a newer version), ERR_LIMIT, ERR_NO_MEMORY.
  */
 int recording_parse(struct recording *out, const char *data, size_t bytes, struct err *err);
-/* The same from a file. Errors: also ERR_NOT_FOUND, ERR_ACCESS, ERR_IO. */
+/* Read and parse a file. Errors: also ERR_NOT_FOUND, ERR_ACCESS, ERR_IO. */
 int recording_load(struct recording *out, const char *path, struct err *err);
 void recording_done(struct recording *r);
 
-/*
- * The "check" of the first line: digest_parts() of "retort.recording.1", order, the number of steps
- * (decimal) and head.
- */
+/* Compute the "check" of the first line: digest_parts() of "retort.recording.1", order, the
+ * number of steps (decimal) and head. */
 void recording_check(char out[DIGEST_BYTES], const char *order, size_t order_bytes, size_t n_steps,
 	const char *head);

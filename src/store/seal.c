@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Big-endian. */
+/* Write @n in big-endian order. */
 static void write_int(unsigned char out[8], uint64_t n)
 {
 	for (int i = 0; i < 8; i++)

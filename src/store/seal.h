@@ -1,4 +1,4 @@
-/* Checksums over what has many parts. SPDX-License-Identifier: Apache-2.0 */
+/* Seals: checksums over several parts. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <sodium.h>
@@ -7,14 +7,15 @@
 
 enum { SEAL_BYTES = 16, CHAIN_BYTES = 32 };
 
-/* BLAKE2b over parts that each stand behind their length, so that no two lists of parts are alike.
- */
+/* BLAKE2b over a list of parts. Each part is preceded by its length, so that different lists
+ * never hash the same bytes. */
 struct seal {
 	crypto_generichash_state state;
 	size_t out_bytes;
 };
 
-/* @what keeps the checksums of different things apart; @out_bytes is how long it becomes. */
+/* Begin a checksum of @out_bytes bytes. @what is hashed first, so that seals of different kinds
+ * differ. */
 void seal_begin(struct seal *s, const char *what, size_t out_bytes);
 void seal_bytes(struct seal *s, const void *data, size_t bytes);
 void seal_text(struct seal *s, const char *text);

@@ -36,7 +36,8 @@ int head_check(struct journal *j, const char *head, struct err *err)
 	return seq < 0 ? (int)seq : 0;
 }
 
-/* Rows without what is newer have the seal of the journals that did not know it. */
+/* Does the row have only defaults in the fields of version 3? Then its seal leaves them out, as
+ * the seals of older journals do. */
 static bool is_plain(const struct session_row *row)
 {
 	return !row->owner[0] && !row->ended[0] && row->ttl_ms == 0 && row->idle_ms == 0;
@@ -66,7 +67,7 @@ static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *ro
 }
 
 /* Columns: n, id, name, parent, fork, head, created_ms, closed_ms, order_digest, change, seal,
- * owner, ttl_ms, idle_ms, ended, tainted. */
+ * owner, ttl_ms, idle_ms, ended, tainted, forgotten. */
 int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 {
 	unsigned char seal[SEAL_BYTES], stored[SEAL_BYTES];
@@ -100,7 +101,7 @@ static int row_check(const char *text, const char *is, struct err *err)
 		: err_set(err, ERR_DAMAGED, "session %s: the index leads to another", text);
 }
 
-/* Returns: 1 when found, 0 when not. */
+/* Find a session by its id. Returns: 1 when it exists, 0 when it does not, negative errno. */
 static int find_id(struct journal *j, const char *id, struct session_row *row, struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_ID, err);
@@ -113,7 +114,7 @@ static int find_id(struct journal *j, const char *id, struct session_row *row, s
 	return r > 0 ? row_check(id, row->id, err) : r;
 }
 
-/* The same by name. @owner: NULL is anybody's. */
+/* Find an open session by its name. @owner: NULL for any owner. Returns: as find_id(). */
 static int find_name(struct journal *j, const char *owner, const char *name,
 	struct session_row *row, struct err *err)
 {
@@ -166,8 +167,8 @@ static int write_row(struct journal *j, enum stmt how, const struct session_row 
 	return db_step(j, s, "session", err);
 }
 
-/* All that a step changes of it. A column of an index that is set is written to the index, too,
- * even when it stays what it was. */
+/* Write only the columns that a step changes. SQLite writes each assigned column that is indexed
+ * to its index, even when the value is the same. */
 static int write_head(struct journal *j, const struct session_row *row,
 	const unsigned char seal[SEAL_BYTES], struct err *err)
 {
@@ -388,7 +389,7 @@ void journal_session_done(struct journal_session *s)
 	*s = (struct journal_session){0};
 }
 
-/* Returns: 1 with the next row, 0 behind the last. */
+/* Read the next row. Returns: 1, 0 after the last one, negative errno. */
 static int next(
 	struct journal *j, enum stmt which, int64_t after, struct session_row *row, struct err *err)
 {
@@ -488,7 +489,7 @@ int64_t journal_session_number(struct journal *j, const char *id, struct err *er
 	return r < 0 ? r : row.n;
 }
 
-/* One change of a row, as a transaction. */
+/* Make one change to a session's row. Called inside a transaction. */
 static int change(
 	struct journal *j, const char *id, enum change_kind kind, const char *text, struct err *err)
 {

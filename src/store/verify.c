@@ -10,8 +10,8 @@ struct check {
 	journal_damage_fn *fn;
 	void *user;
 	int64_t n_damaged;
-	int64_t n_nodes, n_blobs, n_sessions; /* as the log of changes has them */
-	struct err err;			      /* of the row that is looked at */
+	int64_t n_nodes, n_blobs, n_sessions; /* numbers according to the log of changes */
+	struct err err;			      /* error of the row being examined */
 };
 
 static void tell(struct check *c, const char *what, const char *why)
@@ -20,7 +20,7 @@ static void tell(struct check *c, const char *what, const char *why)
 	c->fn(c->user, what, why);
 }
 
-/* @what with the number it has. */
+/* Report "@what @n". */
 static void tell_number(struct check *c, const char *what, int64_t n, const char *why)
 {
 	char name[64];
@@ -28,7 +28,7 @@ static void tell_number(struct check *c, const char *what, int64_t n, const char
 	tell(c, name, why);
 }
 
-/* An error says "step 3f9a…: why" itself. */
+/* Report c->err, whose message has the form "step 3f9a…: why". */
 static void tell_error(struct check *c)
 {
 	char what[ERR_MSG_BYTES];
@@ -39,7 +39,7 @@ static void tell_error(struct check *c)
 	tell(c, what, colon ? colon + 2 : c->err.msg);
 }
 
-/* The file, page by page, past every cache. */
+/* Verify the file page by page, without SQLite's page cache. */
 static int check_pages(struct check *c, struct err *err)
 {
 	unsigned char page[PAGE_BYTES];
@@ -118,7 +118,7 @@ static void check_nodes(struct check *c)
 		tell_error(c);
 }
 
-/* A step the log knows must be found by its digest. */
+/* Check that a step or blob of the log of changes can be found by its digest. */
 static void check_noted(
 	struct check *c, int64_t seq, enum change_kind kind, const unsigned char *digest)
 {
@@ -135,7 +135,7 @@ static void check_noted(
 		stmt_reset(&b);
 		c->n_blobs++;
 	} else if (kind == CHANGE_MOVE) {
-		return; /* where a session went back to: it may be forgotten, and that step gone */
+		return; /* the target of an undo in a forgotten session may be deleted */
 	} else {
 		r = node_seq(c->j, hex, &c->err);
 		c->n_nodes += kind == CHANGE_STEP;
@@ -148,7 +148,7 @@ static void check_noted(
 	}
 }
 
-/* What was pruned: it is not known what it was, but where it begins and ends. */
+/* Verify a gap: its checksum, and that it follows the change before it. */
 static int64_t check_gap(struct check *c, struct chain_end *end, sqlite3_stmt *s)
 {
 	unsigned char seal[SEAL_BYTES];
@@ -163,7 +163,7 @@ static int64_t check_gap(struct check *c, struct chain_end *end, sqlite3_stmt *s
 	return end->seq = seq;
 }
 
-/* Returns: the entry's number, 0 behind the last, negative when it cannot be read. */
+/* Verify the next change. Returns: its number, 0 after the last one, negative errno. */
 static int64_t check_change(struct check *c, struct chain_end *end)
 {
 	unsigned char chain[CHAIN_BYTES], digest[DIGEST_RAW_BYTES];
@@ -216,7 +216,7 @@ static int check_session(void *user, const struct journal_session *session, stru
 	return 0;
 }
 
-/* The row of a session must be the one that its last change made. */
+/* Check that the row of each session is the one that its last change wrote. */
 static void check_sessions(struct check *c)
 {
 	int r;
@@ -256,8 +256,7 @@ static void check_counts(struct check *c)
 int64_t journal_verify(struct journal *j, journal_damage_fn *fn, void *user, struct err *err)
 {
 	struct check c = {.j = j, .fn = fn, .user = user};
-	/* What is in the write-ahead log goes to its pages first; then nothing is read from memory.
-	 */
+	/* Copy the write-ahead log to the database and free the cache, so that the file is read. */
 	if (db_checkpoint(j, SQLITE_CHECKPOINT_TRUNCATE, &c.err) < 0) {
 		if (c.err.code != ERR_DAMAGED) {
 			*err = c.err;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A change that made a step, or came to one that was there. */
+/* A change that created a step, or that ran an existing step again. */
 struct attempt {
 	int64_t seq, at_ms;
 	enum change_kind kind;
@@ -17,10 +17,10 @@ struct walk {
 	enum journal_read how;
 	journal_node_fn *fn;
 	void *user;
-	const char *want;	       /* the digest that must stand there, or NULL */
-	const char *parent;	       /* the parent that it must have, or NULL */
+	const char *want;	       /* the digest that the step must have, or NULL */
+	const char *parent;	       /* the parent that the step must have, or NULL */
 	const struct attempt *attempt; /* or NULL */
-	char next[DIGEST_BYTES];       /* the parent it has */
+	char next[DIGEST_BYTES];       /* the parent that the step has */
 };
 
 static void tell_attempt(struct journal_node *node, const struct attempt *a)
@@ -36,7 +36,8 @@ static void tell_attempt(struct journal_node *node, const struct attempt *a)
 			a->kind == CHANGE_AGAIN ? "committed" : "rolled_back");
 }
 
-/* No statement is open while the callback runs, so that it may use the journal. */
+/* Read a step and call the callback. No statement is open meanwhile, so the callback may use the
+ * journal. */
 static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
 {
 	struct journal_node node;
@@ -69,7 +70,7 @@ int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
 			return err_set(err, ERR_DAMAGED, "step %s: it is missing", way->at);
 		if (seq < 0)
 			return seq;
-		/* A parent is older than its child: so this ends. */
+		/* A parent has a lower row number than its child, so this loop ends. */
 		if (!is_first && seq >= way->before)
 			return err_set(
 				err, ERR_DAMAGED, "step %s: it is its own ancestor", way->at);
@@ -167,7 +168,7 @@ int64_t journal_depth(struct journal *j, const char *digest, struct err *err)
 	if (digest_read(name, digest) < 0)
 		return digest_check(digest, "step", err);
 	int64_t n = get_depth(j, name, err);
-	/* Which of them it is, is known to who reads one after the other. */
+	/* Walk step by step to name the damaged step in the error message. */
 	if (n < 0 && err->code == ERR_DAMAGED &&
 		journal_ancestors(j, digest, 0, pass, NULL, &named) < 0)
 		*err = named;
@@ -195,7 +196,8 @@ int journal_again(struct journal *j, const char *owner, const char *digest,
 	return 1;
 }
 
-/* Returns: 1 with the change before @a, 0 before the first. */
+/* Find the change before @a that ran a step of the session. Returns: 1, 0 before the first,
+ * negative errno. */
 static int next_attempt(struct journal *j, int64_t session, struct attempt *a, struct err *err)
 {
 	unsigned char name[DIGEST_RAW_BYTES];

@@ -1,4 +1,4 @@
-/* Steps of the journal, one after the other. Included by store/journal.h. SPDX-License-Identifier:
+/* Walks over the steps of the journal. Included by store/journal.h. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -6,49 +6,50 @@
 
 #include <stdbool.h>
 
-/* Returns: 0 to go on, 1 to stop, negative errno (@err set) to fail. May read the journal, not
- * write. */
+/* Callback for each step. Returns: 0 to continue, 1 to stop, negative errno (@err set) to fail.
+ * It may read the journal, but not write to it. */
 typedef int journal_node_fn(void *user, const struct journal_node *node, struct err *err);
 
 /*
- * From @digest ("" for none) towards the first step, itself included, at most @max (0: all).
- * Returns: how many were told, or negative errno.
+ * Call @fn for @digest ("": for nothing) and its ancestors up to the first step, at most @max (0:
+ * all).
+ * Returns: the number of calls, or negative errno.
  */
 int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err);
 
-/* The same, of each JOURNAL_BRIEF. */
+/* The same with JOURNAL_BRIEF. */
 int64_t journal_brief(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err);
 
-/* The same, some at a time: @at is where it goes on, "" behind the first step. Returns as above. */
+/* The same in several calls: the walk continues at @at, which is "" after the first step.
+ * Returns: as above. */
 struct journal_way {
 	char at[DIGEST_BYTES];
-	int64_t before; /* 0: nothing was told yet */
+	int64_t before; /* row number of the step before; 0: the walk begins */
 	enum journal_read how;
 };
 int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);
 
-/* How many steps it is from the first to @digest, itself included; 0 for "". At most a million. */
+/* Count the steps from the first to @digest, which is included; 0 for "". Limits: a million. */
 int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
 
-/*
- * The same over all that was run in a session, newest first: what it went back behind, and what was
- * rolled back, too. A step that was run twice with the same result is kept once and told twice:
- * session, outcome and created_ms are those of the attempt. Reads the log of changes.
- */
+/* Call @fn for every step that was run in a session, the newest first, also those that an undo
+ * or a rollback took back. A step that was run twice with the same result is stored once and
+ * reported twice, with session, outcome and created_ms of each run. Reads the log of changes. */
 struct journal_attempts {
 	const char *session;
-	int64_t before; /* where it goes on; 0: the newest */
+	int64_t before; /* number of the change to continue before; 0: begin with the newest */
 	enum journal_read how;
 };
 int64_t journal_session_steps(struct journal *j, struct journal_attempts *of, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);
 
 /*
- * Steps are kept once. When did @owner come first to one that was there already, and where?
- * Returns: 1, 0 when he did not, negative errno.
+ * Find when and where @owner first ran a step that existed already, since equal steps are stored
+ * once.
+ * Returns: 1; 0 when @owner has not; negative errno.
  */
 struct journal_again {
 	char session[JOURNAL_ID_BYTES];
@@ -58,6 +59,6 @@ struct journal_again {
 int journal_again(struct journal *j, const char *owner, const char *digest,
 	struct journal_again *out, struct err *err);
 
-/* The same over the steps whose parent is @digest ("" for first steps), oldest first. */
+/* Call @fn for the steps whose parent is @digest ("": for the first steps), oldest first. */
 int64_t journal_children(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err);
