@@ -1,5 +1,5 @@
-/* Whether a person is asked before a tool is called, and what. SPDX-License-Identifier: Apache-2.0
- */
+/* Approval of tool calls by a person: when a call needs it, and the text of the prompt.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -7,17 +7,15 @@
 
 enum { APPROVAL_SHOWN_BYTES = 2000, APPROVAL_TEXT_BYTES = 32 << 10 };
 
-/*
- * What only reads is called; of the rest, what the server's configuration lets pass: by "approve",
- * and for whoever has read what is not trusted, who may be doing what that said, by
- * "approveTainted", which counts for all.
- */
+/* Must a person approve a call of @tool? Never, when the tool only reads or matches
+ * "approveTainted" of its server. When it matches "approve", only if the caller is tainted: it
+ * has read untrusted data and may follow instructions in that data. Otherwise always. */
 bool approval_is_needed(const struct catalog_tool *tool, bool is_tainted);
 
 /*
- * Append what a person is asked: the tool, what it may do, and @arguments, cut at
- * APPROVAL_SHOWN_BYTES, which is said. Safe to show: printable ASCII and newlines.
- * Limits:  APPROVAL_TEXT_BYTES of @out are enough.
+ * Append the prompt for the person: the tool, its possible effects, and @arguments, cut at
+ * APPROVAL_SHOWN_BYTES with a remark. The text is safe to show: printable ASCII and newlines.
+ * Limits: APPROVAL_TEXT_BYTES of @out are enough.
  */
 void approval_ask(
 	struct buf *out, const struct catalog_tool *tool, const json_t *arguments, bool is_tainted);

@@ -19,17 +19,18 @@ struct entry {
 	struct catalog *catalog;
 	struct mcp_client *client;
 	struct tool_shelf shelf;
-	json_t *json; /* the list, whole: schemas are parts of it */
+	json_t *json; /* the whole list; the schemas of tools are parts of it */
 	struct loading *loading;
 };
 
-/* One list that is waited for. */
+/* A gathering's wait for one list of tools. */
 struct loading {
 	struct gathering *gathering;
-	struct loading *next; /* who waits for the same list */
+	struct loading *next; /* the next wait for the same list */
 };
 
-/* Who waits for lists. It is told by its timer: never in the middle of something. */
+/* A catalog_load() in progress. Its timer calls done(), so that done() never runs inside another
+ * function of the catalog. */
 struct gathering {
 	struct gathering *next;
 	struct catalog *catalog;
@@ -42,23 +43,23 @@ struct gathering {
 struct catalog {
 	struct catalog_config config;
 	struct catalog_server *server;
-	struct entry *entry; /* of each server */
+	struct entry *entry; /* one for each server */
 	size_t n;
 	struct gathering *gatherings;
-	struct catalog_call *calls; /* under way */
+	struct catalog_call *calls; /* calls in progress */
 };
 
 struct catalog_call {
 	struct catalog_call *next;
 	struct catalog *catalog;
 	const struct catalog_server *server;
-	char tool[CATALOG_NAME_BYTES + 1]; /* its list may be another when it answers */
+	char tool[CATALOG_NAME_BYTES + 1]; /* a copy: the list of tools may change meanwhile */
 	struct mcp_call *call;
 	void (*done)(void *arg, const struct catalog_answer *answer);
 	void *arg;
 };
 
-/* ---- what servers say ---- */
+/* ---- lists of tools ---- */
 
 static bool is_hidden(int32_t c)
 {
@@ -103,7 +104,7 @@ static bool is_name(const char *name)
 	return n > 0 && n <= CATALOG_NAME_BYTES;
 }
 
-/* A name that no tool before it has. */
+/* Make an identifier that differs from those of the @n tools before it. */
 static const char *make_id(struct entry *e, const struct catalog_tool *before, size_t n,
 	enum identifier_language language, const char *name)
 {
@@ -121,14 +122,15 @@ static const char *make_id(struct entry *e, const struct catalog_tool *before, s
 	return shelf_text(&e->shelf, id);
 }
 
-/* Over HTTP arguments may go into headers, and what asks for that wrongly is no tool. */
+/* Are the x-mcp-header declarations of @schema valid? A tool of an HTTP server with invalid ones
+ * is left out. */
 static bool has_headers(const json_t *schema)
 {
 	cleanup_json json_t *headers = param_headers(schema, NULL);
 	return headers != NULL;
 }
 
-/* Returns: 1, 0 when it is none that can be used, negative errno. */
+/* Read one tool into all[n]. Returns: 1, 0 when the tool is unusable, negative errno. */
 static int read_tool(const struct catalog_server *s, struct entry *e, const json_t *json,
 	struct catalog_tool *all, size_t n)
 {
@@ -213,7 +215,8 @@ static void on_gathering_closed(uv_handle_t *h)
 	free(g);
 }
 
-/* Nobody is told of it any more. */
+/* Remove the gathering, so that its timer cannot call done(). The gathering is freed when its
+ * timer is closed. */
 static void end_gathering(struct gathering *g)
 {
 	struct gathering **at = &g->catalog->gatherings;
@@ -253,7 +256,7 @@ static void on_listed(void *arg, const struct mcp_answer *answer)
 	}
 }
 
-/* Wait for one list; who comes while it is asked for waits for the same, behind the others. */
+/* Wait for one list. The first wait requests it; later ones join the queue for the same list. */
 static int load_one(struct entry *e, struct gathering *g, struct err *err)
 {
 	struct loading *l = xnew(struct loading), **last = &e->loading;
@@ -372,7 +375,8 @@ static void free_call(struct catalog_call *call)
 	free(call);
 }
 
-/* Clients that are closed call nobody, so what they were given can go now. */
+/* A closed client calls no callback, so the entries and calls, which are arguments of callbacks,
+ * can be freed at once. */
 void catalog_close(struct catalog *r)
 {
 	if (!r)
@@ -402,7 +406,7 @@ const struct catalog_server *catalog_servers(const struct catalog *r, size_t *n)
 
 /* ---- names ---- */
 
-/* What stands behind "server." in @name; NULL when it is of another. */
+/* Return the part of @name behind "@server.", or NULL when @name does not begin so. */
 static const char *behind(const char *name, const char *server)
 {
 	size_t n = strlen(server);
@@ -450,7 +454,7 @@ const struct catalog_tool *catalog_find(const struct catalog *r, const char *nam
 
 /* ---- calls ---- */
 
-/* What a tool declares of its answers has to hold, or who relies on it is deceived. */
+/* Check the result against the outputSchema of the tool, because callers rely on it. */
 static int check_output(
 	const struct catalog_call *call, const json_t *result, struct catalog_answer *out)
 {

@@ -6,7 +6,7 @@
 
 enum { QUERY_WORDS_MAX = 16 };
 
-/* Does @text have @word (of @bytes) in it, in any case? */
+/* Does @text contain @word (@bytes long), ignoring case? */
 static bool has_word(const char *text, const char *word, size_t bytes)
 {
 	for (; *text; text++)
@@ -15,7 +15,8 @@ static bool has_word(const char *text, const char *word, size_t bytes)
 	return false;
 }
 
-/* A word in the name counts more than one in the server's, and that more than one in the text. */
+/* A match in the tool's name ranks higher than one in the server's name, and that one higher
+ * than one in the description. */
 int catalog_rank(const struct catalog_tool *tool, const char *query)
 {
 	static const char blanks[] = " \t\n.,_-/";

@@ -1,12 +1,12 @@
-/* Tools by what they are about. SPDX-License-Identifier: Apache-2.0 */
+/* Search for tools by words. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "tool/catalog.h"
 
-/* How well @tool answers @query, word by word: 0 not at all. */
+/* Compute how well @tool matches the words of @query. Returns: 0: not at all. */
 int catalog_rank(const struct catalog_tool *tool, const char *query);
 
-/* The tools that answer @query, at most @max, the best first. Returns: how many. */
+/* Find the tools that match @query, at most @max, the best first. Returns: how many. */
 enum { CATALOG_FOUND_MAX = 100 };
 size_t catalog_search(const struct catalog *r, const char *query,
 	const struct catalog_tool *found[CATALOG_FOUND_MAX], size_t max);

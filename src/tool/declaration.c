@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The schema that is reduced. */
+/* State of the reduction of one schema. */
 struct reduction {
 	const json_t *root;
 	bool is_trusted;
@@ -19,7 +19,7 @@ static const char *const types[] = {
 
 static json_t *reduce(const struct reduction *r, const json_t *schema, int depth);
 
-/* What it is declared elsewhere to be; a chain of those ends with the steps. */
+/* Follow $ref until a schema without it. The limit of steps ends a cycle. */
 static const json_t *resolved(const struct reduction *r, const json_t *schema)
 {
 	const char *ref;
@@ -69,7 +69,8 @@ static void reduce_fields(const struct reduction *r, const json_t *schema, int d
 		json_put_shared(out, "required", required);
 }
 
-/* Returns: {}, which is anything, for whatever is not understood. */
+/* Reduce a schema to the keywords that a check can verify. Returns: {}, which allows any value,
+ * for a schema that is not understood. */
 static json_t *reduce(const struct reduction *r, const json_t *schema, int depth)
 {
 	json_t *out = json_need(json_object());
@@ -84,7 +85,7 @@ static json_t *reduce(const struct reduction *r, const json_t *schema, int depth
 		reduce_text(r, schema, out);
 	else if (strcmp(type, "object") == 0)
 		reduce_fields(r, schema, depth, out);
-	/* What comes behind the first few is of another type than those. */
+	/* The first elements, which prefixItems describes, have other types than "items". */
 	else if (strcmp(type, "array") == 0 && json_is_object(json_object_get(schema, "items")) &&
 		!json_object_get(schema, "prefixItems"))
 		json_put_new(out, "items", reduce(r, json_object_get(schema, "items"), depth + 1));
@@ -93,7 +94,7 @@ static json_t *reduce(const struct reduction *r, const json_t *schema, int depth
 
 /* ---- parameters ---- */
 
-/* A word that no parameter before it has. */
+/* Make an identifier that no parameter before it has. */
 static void make_id(const json_t *ids, const char *name, char out[IDENTIFIER_BYTES])
 {
 	const char *key;
@@ -119,7 +120,7 @@ static const json_t *parameters(const struct catalog_tool *tool, int *steps)
 	return json_object_get(resolved(&r, tool->schema), "properties");
 }
 
-/* {its own name: word}. */
+/* Map the tool's own name of each parameter to its identifier. */
 static json_t *parameter_ids(const struct catalog_tool *tool, int *steps)
 {
 	json_t *ids = json_need(json_object()), *one;

@@ -50,7 +50,7 @@ const json_t *fit_resolve(const json_t *root, const char *ref)
 	return *ref ? NULL : at;
 }
 
-/* ---- keywords: a row is one ---- */
+/* ---- one function per keyword ---- */
 
 typedef int keyword_fn(struct fit *f, const json_t *word, const json_t *value, int depth);
 
@@ -128,7 +128,7 @@ static int on_const(struct fit *f, const json_t *word, const json_t *value, int 
 	return is_same(word, value) ? 0 : bad(f, "it is not the one value that fits", "");
 }
 
-/* Check what is below, with its place in the path. */
+/* Check a member or an element, with its key or index appended to the path. */
 static int below(struct fit *f, const json_t *schema, const json_t *value, int depth,
 	const char *key, size_t index)
 {
@@ -274,7 +274,8 @@ static const struct {
 	{"not", on_not},
 };
 
-/* Bounds: of what, and whether it is the least. */
+/* The keywords that bound a number or a length. is_least: a lower bound; is_open: the bound
+ * itself does not fit. */
 static const struct {
 	const char *word;
 	bool is_least, is_open;

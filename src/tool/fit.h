@@ -1,4 +1,5 @@
-/* Does a value fit a JSON Schema that a server wrote? SPDX-License-Identifier: Apache-2.0 */
+/* Validation of a value against a JSON Schema that a server wrote. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -8,16 +9,18 @@
 enum { FIT_DEPTH_MAX = 32, FIT_STEPS_MAX = 200000 };
 
 /*
- * Known are type, enum, const, properties, required, additionalProperties, items, prefixItems,
- * minItems, maxItems, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
- * anyOf, oneOf, allOf, not and $ref within @schema. Other keywords, and a $ref to anywhere else,
- * ask nothing: nothing is fetched. Of a type that there is not is no value.
+ * Check @value against @schema. Supported keywords: type, enum, const, properties, required,
+ * additionalProperties, items, prefixItems, minItems, maxItems, minLength, maxLength, minimum,
+ * maximum, exclusiveMinimum, exclusiveMaximum, anyOf, oneOf, allOf, not, and $ref within @schema.
+ * Other keywords, and a $ref to another document, are ignored: nothing is fetched. No value has an
+ * unknown type.
  *
- * Limits:  FIT_DEPTH_MAX, FIT_STEPS_MAX; beyond them nothing fits.
+ * Limits: FIT_DEPTH_MAX, FIT_STEPS_MAX; beyond them no value fits.
  * Returns: 0, or -EINVAL with the place in @value and what is needed there.
- * Source:  JSON Schema 2020-12.
+ * Source: JSON Schema 2020-12.
  */
 int fit_check(const json_t *schema, const json_t *value, struct err *err);
 
-/* What @ref ("#/$defs/a~1b") points to in @root. Returns: NULL when it is elsewhere or nothing. */
+/* Find the schema that @ref ("#/$defs/a~1b") points to. Returns: NULL when it is not within
+ * @root. */
 const json_t *fit_resolve(const json_t *root, const char *ref);

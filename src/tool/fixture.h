@@ -1,5 +1,5 @@
-/* Tools of a file: what they are, and what they answer. For tests, and to try plans without the
- * world. SPDX-License-Identifier: Apache-2.0 */
+/* A file of tools with canned results: for tests, and for trying plans without servers.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "tool/provider.h"
@@ -8,19 +8,20 @@
  * {"tools": {"mail.send": {"description", "inputSchema", "outputSchema", "annotations",
  *    "answers": [{"arguments": {…}, "result": …} or {"error": "…"}]}},
  *  "ask": [{"question": "…", "answer": …}]}
- * The first answer counts whose arguments are among those of the call; "question" likewise.
+ * A call gets the first of "answers" whose "arguments" all occur in the call. A question gets the
+ * first of "ask" whose "question" it contains.
  */
 struct fixture;
 
 /*
- * Read one. @name is said in messages.
+ * Read a file of tools. @name: the file's name for messages.
  *
- * Owns:    fixture_free().
- * Returns: 0, or -EINVAL with the place of what is wrong, -ENOMEM.
+ * Owns: fixture_free().
+ * Returns: 0; -EINVAL with the place of the mistake; -ENOMEM.
  */
 int fixture_read(
 	const char *text, size_t bytes, const char *name, struct fixture **out, struct err *err);
 void fixture_free(struct fixture *f);
 
-/* It outlives what it returns. */
+/* Return the provider of these tools. The fixture must outlive it. */
 const struct tool_provider *fixture_provider(const struct fixture *f);

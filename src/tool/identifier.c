@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Between blanks, so that a word is found by strstr(). */
+/* Each word is surrounded by spaces, so that strstr() finds whole words only. */
 static const char *const reserved[] = {
 	[IDENTIFIER_PYTHON] =
 		" False None True and as assert async await break class continue def del elif else "

@@ -1,4 +1,4 @@
-/* What the files of the client share. SPDX-License-Identifier: Apache-2.0 */
+/* Internals that the files of the MCP client share. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/rate.h"
@@ -9,9 +9,9 @@
 #define MCP_META   "io.modelcontextprotocol/"
 
 enum client_state {
-	CLIENT_IDLE,	 /* no link, or one that ended */
-	CLIENT_PROBING,	 /* server/discover is under way */
-	CLIENT_GREETING, /* initialize is */
+	CLIENT_IDLE,	 /* without a link, or its link ended */
+	CLIENT_PROBING,	 /* server/discover was sent */
+	CLIENT_GREETING, /* initialize was sent */
 	CLIENT_READY,
 };
 
@@ -22,51 +22,54 @@ struct mcp_client {
 	char version[32];
 	bool is_modern, is_closed;
 	int64_t last_id;
-	struct mcp_call *calls; /* a list, in the order they were made */
+	struct mcp_call *calls; /* linked list, in the order of creation */
 	size_t n_calls;
-	uv_timer_t timer; /* the nearest deadline */
+	uv_timer_t timer; /* set for the nearest deadline */
 	struct rate starts;
 };
 
 struct mcp_call {
 	struct mcp_call *next;
 	struct mcp_client *client;
-	int64_t id; /* MCP_NOTICE: not sent yet */
+	int64_t id; /* id of the request; MCP_NOTICE: not sent yet */
 	const char *method;
 	json_t *params, *headers;
 	uint64_t began_ms, heard_ms;
 	int rounds;
-	bool is_own, is_again; /* of the handshake; sent a second time */
+	bool is_own, is_again; /* part of the handshake; sent a second time */
 	mcp_done_fn *done;
 	void *arg;
 	struct mcp_listing *listing;
 };
 
-/* Send {"jsonrpc": "2.0"} with the members of @message, which is consumed. */
+/* Send @message with "jsonrpc": "2.0" added. @call: the call of that request, or NULL. Consumes
+ * @message. */
 int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, struct err *err);
 
-/* Send a call that waits, under a new id. */
+/* Send a waiting call under a new id. */
 int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err);
 
-/* Make one and put it into the list. @params is consumed. */
+/* Create a call and append it to the list. Consumes @params. */
 struct mcp_call *client_add(
 	struct mcp_client *c, const char *method, json_t *params, mcp_done_fn *done, void *arg);
-/* Take it out again; nobody is told. */
+/* Remove a call from the list and free it, without calling done(). */
 void client_drop(struct mcp_call *call);
 
-/* Take it out of the list and say what became of it. */
+/* Remove a call from the list, call done() with @answer, or with MCP_LOST and @err, and free it. */
 void client_end(struct mcp_call *call, const struct mcp_answer *answer);
 void client_lose(struct mcp_call *call, const struct err *err);
 
-/* Something that is no answer: answer it, or hear it. */
+/* Handle a notification or a request of the server. */
 void client_hear(struct mcp_client *c, const json_t *message);
 
-/* It asks something before it answers. Returns: 0 when the call was sent again. */
+/* Answer the requests of an "input_required" result and send the call again. Returns: 0, or
+ * negative errno. */
 int client_ask(struct mcp_call *call, const json_t *result, struct err *err);
 
-/* Begin the handshake on a link that was just started. */
+/* Begin the handshake on a new link. */
 int client_greet(struct mcp_client *c, struct err *err);
 
-/* After the handshake, and when it cannot be: every call waits no more. */
+/* client_ready(): the handshake succeeded: send all waiting calls. client_fail(): close the
+ * link, and end every call with @err. */
 void client_ready(struct mcp_client *c);
 void client_fail(struct mcp_client *c, const struct err *err);

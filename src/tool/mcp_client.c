@@ -1,8 +1,8 @@
 /*
- * Theory of operation: calls are in one list from when they are made. The first starts a link and
- * the handshake (mcp_greeting.c); when that is done all that wait are sent. A link that ends takes
- * with it what was sent; the next call starts another. Memory of the client goes when its timer is
- * closed, so that whoever is called back may close it.
+ * Theory of operation: a call is in one list from its creation to its end. The first call starts a
+ * link and the handshake (mcp_greeting.c); when the handshake is done, all waiting calls are sent.
+ * When a link ends, the calls that were sent are lost, and the next call starts a new link. The
+ * client's memory is freed when its timer is closed, so a callback may close the client.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@
 
 enum { HTTP_NOT_FOUND = 404, ANSWER_TEXT_BYTES = 120 };
 
-/* The tools of all pages, as they come. */
+/* A list of tools in progress: the tools of the pages received so far. */
 struct mcp_listing {
 	struct mcp_client *client;
 	json_t *tools;
@@ -120,7 +120,7 @@ void client_lose(struct mcp_call *call, const struct err *err)
 	client_end(call, &answer);
 }
 
-/* Nobody hears of it any more. */
+/* Free a call without calling done(). */
 static void abandon(struct mcp_call *call)
 {
 	struct mcp_listing *l = call->listing;
@@ -132,7 +132,7 @@ static void abandon(struct mcp_call *call)
 	call_free(call);
 }
 
-/* Calls that are made while others end are of the next link. */
+/* A done() may make new calls: these are in the new list and belong to the next link. */
 void client_fail(struct mcp_client *c, const struct err *err)
 {
 	struct err why = *err;
@@ -188,7 +188,7 @@ static void on_deadline(uv_timer_t *t)
 	}
 	tell_cancelled(c, call->id, "timeout");
 	client_lose(call, &err);
-	/* There may be more, and the timer was set to the nearest. */
+	/* If other calls have expired, too, the timer is already set to expire at once. */
 }
 
 void mcp_client_cancel(struct mcp_call *call)
@@ -197,7 +197,7 @@ void mcp_client_cancel(struct mcp_call *call)
 	client_drop(call);
 }
 
-/* ---- what goes out ---- */
+/* ---- sending ---- */
 
 int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, struct err *err)
 {
@@ -252,7 +252,7 @@ int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err)
 		err);
 }
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
 static struct mcp_call *find_call(const struct mcp_client *c, int64_t id)
 {
@@ -308,7 +308,7 @@ static void on_one(struct mcp_client *c, const json_t *message)
 		client_hear(c, message);
 		return;
 	}
-	/* Late, unasked or nonsense: nobody waits for it. */
+	/* Ignore a late, unsolicited or malformed response. */
 	struct mcp_call *call = json_is_integer(id) ? find_call(c, json_integer_value(id)) : NULL;
 	if (call)
 		answered(call, message);
@@ -328,11 +328,12 @@ static void on_message(void *arg, const json_t *message)
 	}
 }
 
-/* The server forgot the session: greet it anew, and send the call once more. */
+/* Has the server dropped the session, and may the call be sent again after a new handshake? */
 static bool is_session_over(
 	const struct mcp_client *c, const struct mcp_call *call, const struct mcp_loss *loss)
 {
-	/* What else is under way may have been done: it is not sent twice. */
+	/* Other calls in progress would be lost with the session. They may have been executed,
+	 * so they must not be sent again. */
 	for (const struct mcp_call *one = c->calls; one; one = one->next)
 		if (one != call && one->id != MCP_NOTICE)
 			return false;
@@ -445,7 +446,7 @@ const char *mcp_client_version(const struct mcp_client *c)
 	return c->state == CLIENT_READY ? c->version : NULL;
 }
 
-/* A call as it is asked for. @params is consumed. */
+/* The arguments of make_call(), which consumes @params. */
 struct wanted {
 	const char *method;
 	json_t *params;

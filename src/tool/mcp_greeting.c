@@ -1,4 +1,4 @@
-/* Which revision of the protocol is spoken. SPDX-License-Identifier: Apache-2.0 */
+/* The handshake, which selects the version of the protocol. SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "tool/inside.h"
 
@@ -45,7 +45,7 @@ static void fail(struct mcp_client *c, const char *what, const char *which)
 	client_fail(c, &err);
 }
 
-/* What waits names the server itself. */
+/* client_fail() adds the server's name again: remove it from the message here. */
 static void fail_as(struct mcp_client *c, const struct mcp_answer *answer)
 {
 	struct err err = answer->err;
@@ -112,7 +112,7 @@ static void go_legacy(struct mcp_client *c)
 		client_fail(c, &err);
 }
 
-/* Is what came instead of an answer what a legacy server would say? */
+/* Does the failure of server/discover indicate a server of the older era? */
 static bool is_legacy_sign(const struct mcp_client *c, const struct mcp_answer *answer)
 {
 	const json_t *supported =
@@ -158,10 +158,8 @@ static int discover(struct mcp_client *c, struct err *err)
 	return r;
 }
 
-/*
- * A silent legacy program would cost a whole timeout, and some end when they are asked; so a
- * program is taken for legacy unless its configuration says otherwise.
- */
+/* Try server/discover first with HTTP servers only: a program of the older era may not respond,
+ * which costs a whole timeout, or may exit. "protocol" in the configuration overrides this. */
 int client_greet(struct mcp_client *c, struct err *err)
 {
 	enum server_protocol p = c->config.server->protocol;

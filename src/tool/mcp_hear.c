@@ -1,4 +1,4 @@
-/* What a server says or asks by itself. SPDX-License-Identifier: Apache-2.0 */
+/* Notifications and requests that a server sends. SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/timer.h"
 #include "tool/inside.h"
@@ -28,7 +28,7 @@ static void on_progress(struct mcp_client *c, const json_t *params)
 static void on_changed(struct mcp_client *c, const json_t *params)
 {
 	(void)params;
-	/* Before the handshake is done nobody has asked for tools yet. */
+	/* Before the handshake is done, no list of tools has been requested. */
 	if (c->config.on_tools_changed && c->state == CLIENT_READY)
 		c->config.on_tools_changed(c->config.arg, c->config.server);
 }
@@ -43,7 +43,7 @@ static const struct {
 
 /* ---- requests ---- */
 
-/* Returns: the result, or NULL: there is no such thing here. */
+/* Returns: the result; NULL: the request is not supported. */
 typedef json_t *request_fn(struct mcp_client *c, const json_t *params);
 
 static json_t *on_ping(struct mcp_client *c, const json_t *params)
@@ -98,7 +98,7 @@ void client_hear(struct mcp_client *c, const json_t *message)
 		return;
 	}
 	json_t *result = answer_to(c, message);
-	/* Whoever was asked may have closed it. */
+	/* The ask() callback may have closed the client. */
 	if (c->is_closed || !c->link) {
 		json_decref(result);
 		return;
@@ -110,13 +110,13 @@ void client_hear(struct mcp_client *c, const json_t *message)
 		client_fail(c, &err);
 }
 
-/* ---- questions before an answer ---- */
+/* ---- requests before a result (input_required) ---- */
 
 static json_t *answer_all(struct mcp_client *c, const json_t *questions)
 {
 	json_t *answers = json_need(json_object()), *question;
 	const char *key;
-	/* What is not offered was not declared either. */
+	/* A request of an unsupported type gets no response; we did not declare that capability. */
 	json_object_foreach(json_unconst(questions), key, question)
 	{
 		json_put_new(answers, key, answer_to(c, question));
@@ -136,7 +136,7 @@ int client_ask(struct mcp_call *call, const json_t *result, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "it asks what is no question");
 	json_t *answers = answer_all(c, questions);
 	if (c->is_closed || !c->link) {
-		/* The call went with it. */
+		/* The call was freed with the link. */
 		json_decref(answers);
 		return 0;
 	}

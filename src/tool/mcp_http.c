@@ -1,9 +1,12 @@
 /*
- * Theory of operation: every message is a POST of its own, and its answer comes with it, whole or
- * as a stream. What is done is only marked, and freed when no callback of ours is under way. Of
- * the older era: a session that is named in every request and ended by a DELETE, streams that break
- * off and go on with a GET, and one that stands, a GET too, on which the server speaks unasked. It
- * is asked for before the first call, which waits until it is there or refused.
+ * Theory of operation: each message is a POST of its own; the response, one JSON text or an event
+ * stream, contains the answer. A finished post is only marked, and freed by sweep() when none of
+ * our callbacks is running.
+ *
+ * The older era has more: a session id in every request, ended by a DELETE; event streams that
+ * can be resumed by a GET when they break off; and the standing stream, also a GET, on which the
+ * server sends messages of its own. The standing stream is requested before the first call, which
+ * waits until the stream is open or refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,33 +31,33 @@ enum {
 	ID_BYTES = 1024,
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 30000,
-	STAND_MS = 1000, /* the longest that a call waits for the stream that stands */
+	STAND_MS = 1000, /* longest wait of the first call for the standing stream */
 	RESUMED_MAX = 10,
 	HTTP_ACCEPTED = 202,
 	HTTP_UNAUTHORIZED = 401,
 	HTTP_FORBIDDEN = 403,
-	HEADERS_MAX = 32, /* of ours, with those of arguments */
+	HEADERS_MAX = 32, /* our headers and those of arguments */
 };
 
 struct http {
 	struct mcp_link link;
 	struct net *net;
-	struct post *posts; /* a list */
-	uv_timer_t timer;   /* the nearest wake_at_ms */
+	struct post *posts; /* linked list */
+	uv_timer_t timer;   /* set for the nearest wake_at_ms */
 	char session[SESSION_BYTES];
-	int n_inside; /* callbacks under way */
+	int n_inside; /* number of running callbacks */
 	bool is_closing;
 };
 
 struct post {
 	struct post *next;
 	struct http *http;
-	struct net_call *call; /* NULL: waits to go on, or done */
+	struct net_call *call; /* NULL: finished, or waiting to be resumed */
 	int64_t id;
 	struct sse sse;
 	struct buf body;
 	char version[32], last_event[ID_BYTES];
-	uint64_t whole_ms, wake_at_ms; /* 0: not */
+	uint64_t whole_ms, wake_at_ms; /* wake_at_ms 0: no timer */
 	int n_resumed;
 	bool is_stream, is_answered, is_modern, is_standing, is_done;
 };
@@ -88,7 +91,7 @@ static void sweep(struct http *h)
 	}
 	if (!h->is_closing || h->posts || uv_is_closing((uv_handle_t *)&h->timer))
 		return;
-	/* Not here: this may be a callback of the HTTP client. */
+	/* Close later: sweep() may run inside a callback of the HTTP client. */
 	timer_start(&h->timer, on_over, 0, 0);
 }
 
@@ -112,7 +115,7 @@ static void end_post(struct post *p)
 	p->is_done = true;
 }
 
-/* ---- an answer ---- */
+/* ---- a response ---- */
 
 static void hand_on(struct post *p, const char *text, size_t bytes)
 {
@@ -146,13 +149,13 @@ static int on_event(void *arg, const struct sse_event *event)
 			is_token(event->id) ? event->id : "");
 	if (p->is_standing)
 		p->n_resumed = 0;
-	/* A stream may begin with an event that only names a place to go on from. */
+	/* A stream may begin with an event without data, whose id is the place to resume from. */
 	if (event->data_bytes > 0)
 		hand_on(p, event->data, event->data_bytes);
 	return p->is_done;
 }
 
-/* The handshake is over: the stream that stands is there, or there is none. */
+/* Report the end of the handshake: the standing stream is open or refused. */
 static void tell_greeted(struct post *p)
 {
 	const struct mcp_link_user *user = &p->http->link.user;
@@ -207,7 +210,7 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	return is_done ? -1 : 0;
 }
 
-/* ---- streams that go on ---- */
+/* ---- resumed streams ---- */
 
 static int go(struct http *h, struct post *p, const struct mcp_message *m, const char *method,
 	struct err *err);
@@ -225,7 +228,7 @@ static void on_wake(uv_timer_t *t)
 			continue;
 		p->wake_at_ms = 0;
 		if (p->call)
-			tell_greeted(p); /* It may still come. */
+			tell_greeted(p); /* the stream may still open later */
 		if (p->is_done || p->call || go(h, p, NULL, "GET", &loss.err) == 0)
 			continue;
 		p->is_done = true;
@@ -252,7 +255,8 @@ static bool is_good(const struct net_result *r)
 	return r->end == NET_ANSWER && r->status >= 200 && r->status < 300;
 }
 
-/* It ended before the answer came, and said from where it can go on; one that stands has no end. */
+/* Can the stream be resumed? It ended before the answer, and had an event id. The standing stream
+ * is resumed unless the server refused it. */
 static bool can_resume(const struct post *p, const struct net_result *result)
 {
 	if (p->is_done || p->http->is_closing)
@@ -268,7 +272,7 @@ static void resume(struct post *p)
 {
 	struct http *h = p->http;
 	int64_t retry_ms = p->sse.retry_ms, wait = retry_ms >= 0 ? retry_ms : RETRY_MS;
-	/* What never ends is asked for less and less often. */
+	/* A server that ends the standing stream again and again is asked at growing intervals. */
 	for (int i = 0; p->is_standing && i < p->n_resumed && wait < RETRY_MAX_MS; i++)
 		wait = MAX(2 * wait, RETRY_MS);
 	p->n_resumed++;
@@ -280,9 +284,9 @@ static void resume(struct post *p)
 	set_timer(h);
 }
 
-/* ---- the stream that stands ---- */
+/* ---- the standing stream ---- */
 
-/* The greeting got there; who waits for it is told when this stream is there. */
+/* Request the standing stream after the handshake. tell_greeted() reports when it is open. */
 static bool stand(struct http *h, const struct post *greeting)
 {
 	struct err err = {0};
@@ -295,7 +299,7 @@ static bool stand(struct http *h, const struct post *greeting)
 	return !p->is_done;
 }
 
-/* ---- the end of an answer ---- */
+/* ---- the end of a response ---- */
 
 static void describe(const struct post *p, const struct net_result *result, struct mcp_loss *loss)
 {
@@ -434,7 +438,7 @@ static void forget(struct mcp_link *link, int64_t id)
 	sweep(h);
 }
 
-/* What the server keeps for us goes, if it hears of it in time. */
+/* End the session at the server. Failures are ignored. */
 static void say_goodbye(struct http *h)
 {
 	struct err err = {0};

@@ -1,5 +1,5 @@
-/* How messages of the Model Context Protocol get to a server and back. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Links: the transports that carry messages of the Model Context Protocol to a server and back.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "tool/servers.h"
@@ -7,34 +7,35 @@
 #include <uv.h>
 
 enum {
-	MCP_MESSAGE_BYTES = 64 << 20, /* one message, either way */
-	MCP_MESSAGE_PARTS = 2 << 20,  /* its values, which cost memory one by one */
-	MCP_NOTICE = -1,	      /* the id of what nobody answers */
-	MCP_GREETING = -2, /* the notice that ends the handshake: the rest waits for it */
+	MCP_MESSAGE_BYTES = 64 << 20, /* size of one message, in both directions */
+	MCP_MESSAGE_PARTS = 2 << 20,  /* number of JSON values in a message */
+	MCP_NOTICE = -1,	      /* id of a message without a response */
+	MCP_GREETING = -2,	      /* id of the notification that ends the handshake */
 };
 
-/* One message on its way out. Borrowed. */
+/* An outgoing message. Borrowed. */
 struct mcp_message {
 	const char *text;
 	size_t bytes;
-	int64_t id;	       /* or MCP_NOTICE, MCP_GREETING */
-	const char *method;    /* NULL: an answer */
-	const char *name;      /* of the tool, or NULL */
-	const json_t *headers; /* texts by name, of the modern era, or NULL */
-	const char *version;   /* of the protocol, once it is known, or NULL */
+	int64_t id;	       /* id of the request, MCP_NOTICE or MCP_GREETING */
+	const char *method;    /* NULL: a response */
+	const char *name;      /* name of the called tool, or NULL */
+	const json_t *headers; /* {name: text}, modern era only, or NULL */
+	const char *version;   /* protocol version; NULL before it is known */
 	bool is_modern;
-	uint64_t whole_ms; /* the longest that an answer can take */
+	uint64_t whole_ms; /* maximal time until the response is complete */
 };
 
-/* What will not come; of MCP_GREETING: it got there with a status of 2xx, or not. */
+/* A response that will not arrive. MCP_GREETING: the notification was delivered when the status
+ * is 2xx, and failed otherwise. */
 struct mcp_loss {
-	int64_t id;	    /* the answer to this; MCP_NOTICE: anything, the link is over */
-	int status;	    /* of HTTP; 0: none */
-	const json_t *body; /* that came with the status, or NULL */
+	int64_t id;	    /* id of the request; MCP_NOTICE: the whole link ended */
+	int status;	    /* HTTP status, or 0 */
+	const json_t *body; /* JSON body of the response, or NULL */
 	struct err err;
 };
 
-/* Who uses a link. May close it in either. */
+/* The user of a link. Both callbacks may close the link. */
 struct mcp_link_user {
 	void *arg;
 	void (*on_message)(void *arg, const json_t *message);
@@ -43,17 +44,18 @@ struct mcp_link_user {
 
 struct mcp_link;
 
-/* close(): nothing is heard any more; its memory goes when the loop has closed its handles. */
+/* A transport. After close() no callback is called; the memory is freed when the loop has closed
+ * the handles. */
 struct mcp_link_kind {
 	int (*start)(struct mcp_link **out, uv_loop_t *loop, const struct tool_server *server,
 		const struct mcp_link_user *user, struct err *err);
 	int (*send)(struct mcp_link *link, const struct mcp_message *m, struct err *err);
-	/* The answer to @id does not matter any more. */
+	/* Ignore the response to @id, which is no longer needed. */
 	void (*forget)(struct mcp_link *link, int64_t id);
 	void (*close)(struct mcp_link *link);
 };
 
-/* What the first member of each is. */
+/* The first member of each transport's own struct. */
 struct mcp_link {
 	const struct mcp_link_kind *kind;
 	const struct tool_server *server;
@@ -61,14 +63,14 @@ struct mcp_link {
 	uv_loop_t *loop;
 };
 
-/*
- * A program: a message is a line. It gets PATH, HOME, LANG and what its configuration names, and
- * leads a process group that is ended with it: end of input, SIGTERM, SIGKILL.
- */
+/* A program with one message per line on stdin and stdout. Its environment has PATH, HOME, LANG
+ * and the configured variables. It leads a process group, which is ended with it: end of input,
+ * then SIGTERM, then SIGKILL. */
 extern const struct mcp_link_kind mcp_stdio;
 
-/* Streamable HTTP, of both eras. */
+/* Streamable HTTP, both eras. */
 extern const struct mcp_link_kind mcp_http;
 
-/* Read one. Returns: NULL and @err when it is none, or too large. The caller decrefs. */
+/* Parse a message. Owns: the caller decrefs. Returns: NULL with @err when it is not JSON, or too
+ * large. */
 json_t *mcp_message_read(const char *text, size_t bytes, struct err *err);

@@ -18,9 +18,9 @@ enum { ERROR_BYTES = 64 << 10 };
 struct mcp_provider {
 	struct mcp_provider_config config;
 	struct catalog *catalog;
-	json_t *declared; /* the tools by name, as `text` has them */
+	json_t *declared; /* {name: declaration}, as in `text` */
 	char *text;
-	struct fixture *fixture; /* the same, read */
+	struct fixture *fixture; /* `text`, parsed */
 	struct tool_provider tools;
 	size_t n_loading;
 };
@@ -40,9 +40,9 @@ static int interrupted(struct err *err)
 	return err_set(err, ERR_INTERRUPTED, "tools: nothing is waited for any more");
 }
 
-/* ---- which servers ---- */
+/* ---- servers ---- */
 
-/* Does @word stand in @text, and not as a part of another? */
+/* Does @text contain @word as a whole word? */
 static bool has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
@@ -68,7 +68,7 @@ static void on_loaded(void *arg)
 	p->n_loading--;
 }
 
-/* All at once: each takes its time to start. */
+/* Start all named servers at the same time, because each takes a while, and wait for them. */
 static int load(struct mcp_provider *p, struct err *err)
 {
 	size_t n;
@@ -92,7 +92,7 @@ static int load(struct mcp_provider *p, struct err *err)
 	return r;
 }
 
-/* ---- what there is ---- */
+/* ---- declarations ---- */
 
 static void declare_server(struct mcp_provider *p, const struct catalog_server *s, int *steps)
 {
@@ -160,7 +160,7 @@ static int fail(struct buf *out, const char *why, struct err *err)
 	return fail_with(out, "", why, err);
 }
 
-/* What is labelled by what was declared must be that. */
+/* Check the result against the outputSchema and against the declaration: labels rely on them. */
 static int take_value(struct calling *c, const json_t *value)
 {
 	const json_t *schema =
@@ -241,7 +241,7 @@ int mcp_provider_open(
 	int r = load(p, err);
 	if (r == 0)
 		r = declare(p, err);
-	/* They need not stay. */
+	/* The texts are only borrowed during this call. */
 	p->config.texts = NULL;
 	if (r < 0) {
 		mcp_provider_close(p);

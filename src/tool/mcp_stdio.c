@@ -20,10 +20,10 @@ enum {
 	CHUNK_BYTES = 64 << 10,
 	SAID_BYTES = 2048,
 	SHOWN_BYTES = 120,
-	UNSENT_BYTES = 80 << 20, /* that a server does not read */
+	UNSENT_BYTES = 80 << 20, /* limit of bytes that the server has not read */
 	RUBBISH_LINES = 1000,
 	LINGER_MS = 500,
-	PATIENCE_MS = 1500, /* between one way of ending it and the next */
+	PATIENCE_MS = 1500, /* between the end of input, SIGTERM and SIGKILL */
 };
 
 struct program {
@@ -32,9 +32,9 @@ struct program {
 	uv_pipe_t in, out, err;
 	uv_timer_t timer;
 	struct lines lines;
-	struct buf said; /* on stderr: the end of it */
+	struct buf said; /* the end of the stderr output */
 	struct err why;
-	char rubbish[SHOWN_BYTES + 1]; /* the first line that is no message */
+	char rubbish[SHOWN_BYTES + 1]; /* the first output line that is not a message */
 	int n_rubbish, n_handles, n_signals;
 	int64_t status;
 	int signal;
@@ -73,7 +73,7 @@ static void close_one(void *handle)
 		uv_close(h, on_closed);
 }
 
-/* All that is left of it. */
+/* Close all handles; on_closed() frees the program. */
 static void finish(struct program *p)
 {
 	close_one(&p->in);
@@ -84,7 +84,7 @@ static void finish(struct program *p)
 		close_one(&p->process);
 }
 
-/* Why is it over? The last that it said may tell more than its status. */
+/* Describe why the link ended. The last line on stderr may say more than the exit status. */
 static void describe(struct program *p, struct err *err)
 {
 	cleanup_buf struct buf said = BUF_INIT((size_t)8 * SAID_BYTES);
@@ -123,7 +123,7 @@ static void on_linger(uv_timer_t *t)
 	tell(t->data);
 }
 
-/* Wait for what is still on its way: an exit status, a last word. */
+/* Wait a moment for the exit status and the last output before reporting the end. */
 static void linger(struct program *p)
 {
 	if (p->is_closing || p->is_told)
@@ -137,7 +137,7 @@ static void linger(struct program *p)
 static void on_exit_of(uv_process_t *process, int64_t status, int signal)
 {
 	struct program *p = process->data;
-	/* What it started and left behind. */
+	/* Kill the remaining processes of its group. */
 	(void)kill(-process->pid, SIGKILL);
 	p->is_exited = true;
 	p->status = status;
@@ -165,7 +165,8 @@ static void close_program(struct mcp_link *link)
 		finish(p);
 		return;
 	}
-	/* The end of its input asks it to end. What it still says is read, so that it can. */
+	/* Closing its stdin asks the program to exit. Its output is still read, so that it does
+	 * not block. */
 	close_one(&p->in);
 	if (p->why.code != ERR_NONE)
 		p->n_signals = 1;
@@ -279,7 +280,7 @@ static int write_message(struct mcp_link *link, const struct mcp_message *m, str
 	return err_sys(err, ERR_UNREACHABLE, -r, "it takes no message");
 }
 
-/* Of ours, only what a program needs to find its way. */
+/* Build the environment: some variables of ours, and the configured ones. */
 static char **make_env(struct tool_shelf *shelf, const struct tool_server *s)
 {
 	static const char *const ours[] = {"PATH", "HOME", "LANG"};
@@ -331,7 +332,8 @@ static int spawn(struct program *p, const struct tool_server *s)
 	return r;
 }
 
-/* A directory of PATH that may not be searched makes -EACCES of a command that is not there. */
+/* Find the real error: exec gives EACCES for a missing command when a directory of PATH is not
+ * searchable. */
 static int why_not(const char *command, int error)
 {
 	char path[PATH_MAX];

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As it stands in JSON text, and as the parser gives it. */
+/* The mark of a hidden number, in JSON text and as the parser returns it. */
 static const char mark[] = "\"\\u0002int ", parsed[] = "\002int ";
 
-/* Where the string that begins at @at ends: behind its quote, or at the end of the text. */
+/* Find the end of the string that begins at @at: behind its closing quote, or the end of the
+ * text. */
 static size_t string_end(const char *text, size_t at, size_t bytes)
 {
 	for (at++; at < bytes && text[at] != '"'; at++)
@@ -25,7 +26,7 @@ static size_t number_end(const char *text, size_t at, size_t bytes)
 	return at;
 }
 
-/* Does 64 bits not hold it? Whatever else is wrong with it is for the parser to say. */
+/* Is this an integer beyond 64 bits? Malformed numbers are left to the parser. */
 static bool is_big(const char *text, size_t bytes)
 {
 	enum { ALWAYS_FITS = 18, FITS = 20 };
@@ -67,7 +68,7 @@ int number_hide(const char *text, size_t bytes, struct buf *out)
 	return buf_error(out);
 }
 
-/* The number within the string from @at to @end. Returns: its length, 0 for any other string. */
+/* Find the number hidden in the string from @at to @end. Returns: its length; 0: another string. */
 static size_t hidden(const char *text, size_t at, size_t end)
 {
 	size_t first = at + sizeof mark - 1;

@@ -1,5 +1,5 @@
-/* Numbers of JSON that the parser has no type for: integers beyond 64 bits stay what they are.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Integers of JSON beyond 64 bits, which the parser has no type for. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -8,11 +8,12 @@
 #include <stdbool.h>
 
 /*
- * Append @text with each such integer as a string that begins with a mark, and back. What is no
- * JSON is passed on as it is: the parser says so. Returns: 0, -E2BIG, -ENOMEM.
+ * Append @text with each such integer replaced by a string that begins with a mark (hide), or with
+ * the integers restored (show). Malformed JSON is copied; the parser reports it.
+ * Returns: 0, -E2BIG, -ENOMEM.
  */
 int number_hide(const char *text, size_t bytes, struct buf *out);
 int number_show(const char *text, size_t bytes, struct buf *out);
 
-/* Is @v a number that was hidden? */
+/* Is @v an integer that number_hide() replaced? */
 bool number_is_hidden(const json_t *v);

@@ -13,8 +13,8 @@
 enum { NAME_BYTES = 128, VALUE_BYTES = 4096 };
 
 struct scan {
-	json_t *out;  /* full name → value */
-	json_t *seen; /* names in lower case */
+	json_t *out;  /* full header name → value */
+	json_t *seen; /* header names in lower case */
 };
 
 static bool is_token(const char *text)
@@ -34,13 +34,13 @@ static bool is_plain(const char *text, size_t bytes)
 	for (size_t i = 0; i < bytes; i++)
 		if (text[i] < ' ' || text[i] > '~')
 			return false;
-	/* A header without a value would not be sent. */
+	/* An empty header would not be sent, so an empty text is encoded. */
 	return bytes > 0 &&
 		(text[0] != ' ' && text[bytes - 1] != ' ' &&
 			strncmp(text, mark, sizeof mark - 1) != 0);
 }
 
-/* Returns: NULL when there is nothing to write. */
+/* Encode a value. Returns: NULL when no header is sent for it. */
 static json_t *header_value(const json_t *value)
 {
 	cleanup_buf struct buf out = BUF_INIT(2 * VALUE_BYTES);
@@ -88,7 +88,8 @@ static int take(struct scan *s, const json_t *schema, const json_t *asked, const
 	return 0;
 }
 
-/* Where only "properties" led to, it may be asked for; anywhere else it is wrong. */
+/* Collect the headers of a schema. x-mcp-header is allowed only on properties that are reached
+ * through "properties" alone (@is_reached). */
 static int look(
 	struct scan *s, const json_t *schema, const json_t *value, bool is_reached, int depth)
 {

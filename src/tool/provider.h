@@ -1,4 +1,4 @@
-/* Who has tools: what there are, and what a call of one comes to. SPDX-License-Identifier:
+/* Tool providers: the interface through which plans call tools. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -6,23 +6,24 @@
 #include "base/err.h"
 #include "label/tool.h"
 
-/* What came of a call. Of the last two @err says why. */
+/* The outcome of a call. For the last two, @err has the reason. */
 enum tool_outcome {
 	TOOL_RESULT,
-	TOOL_ERROR,  /* it says that it failed: the result is plain text */
-	TOOL_UNSENT, /* it was not called, so nothing has happened */
-	TOOL_LOST,   /* it was called, and no answer comes: nobody knows what has happened */
+	TOOL_ERROR,  /* the tool failed; the result is its plain-text message */
+	TOOL_UNSENT, /* the call was not sent, so it had no effect */
+	TOOL_LOST,   /* the call was sent, but no response arrives: its effect is unknown */
 };
 
-/* A question to the model that sees data and has no tools; question is a text, the others JSON. */
+/* A question to the model that sees data and has no tools. `question` is text; the others are
+ * JSON. */
 struct tool_question {
 	const char *question, *data, *schema;
-	const char *wrong; /* what is wrong with the answer before; NULL: there is none */
+	const char *wrong; /* error in the model's previous answer; NULL: first attempt */
 };
 
 /*
- * A provider. Texts in and out are JSON; of TOOL_ERROR the result is plain text.
- * call() and ask(): Returns: enum tool_outcome, or negative errno when nothing can be said.
+ * A provider. Arguments and results are JSON; the result of a TOOL_ERROR is plain text.
+ * call() and ask(): Returns: enum tool_outcome, or negative errno when the outcome is unknown.
  */
 struct tool_provider {
 	void *ctx;

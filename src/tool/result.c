@@ -9,7 +9,7 @@
 
 enum { TEXT_BYTES = 64 << 20, PARTS_MAX = 2 << 20 };
 
-/* Text of a block, or of a resource in it. Returns: NULL when it has none. */
+/* Return the text of a block, or of the resource in it. Returns: NULL without a text. */
 static const json_t *text_of(const json_t *block)
 {
 	if (strcmp(json_get_text(block, "type"), "resource") == 0)

@@ -1,4 +1,4 @@
-/* What the answer of a tool comes to. SPDX-License-Identifier: Apache-2.0 */
+/* Conversion of a tool's result to one JSON value. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,11 +9,12 @@
 enum { RESULT_BLOCKS_MAX = 1000 };
 
 /*
- * The value of a result of tools/call: its structuredContent; else its texts, as JSON if they are
- * an object or an array, or as a string; else {"text", "images", "links"}, whose images are
- * {"type", "mimeType", "data"}. A single image and nothing else is that image.
+ * Convert a result of tools/call to a value: its structuredContent, if present; otherwise its
+ * texts, parsed when they are a JSON object or array, or as a string; with images or links,
+ * {"text", "images", "links"}, where an image is {"type", "mimeType", "data"}. A single image
+ * without anything else is that image.
  *
- * Owns:    the caller decrefs *@value; of *@is_error it is a string.
- * Returns: 0, -EPROTO when @result is none, -ENOMEM.
+ * Owns: the caller decrefs *@value, which is a string when *@is_error is set.
+ * Returns: 0, -EPROTO when @result is malformed, -ENOMEM.
  */
 int result_read(const json_t *result, json_t **value, bool *is_error, struct err *err);

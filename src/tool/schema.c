@@ -65,7 +65,7 @@ static const struct {
 	{"object", TOOL_DICT, KIND_TEXT},
 };
 
-/* How much a text of the schema can say. */
+/* Read the kind of a string type: how much information its values can carry. */
 static int text_kind(
 	struct tool_shelf *shelf, const json_t *schema, struct tool_type *out, struct err *err)
 {
@@ -101,7 +101,7 @@ static bool is_required(const json_t *schema, const char *name)
 	return false;
 }
 
-/* Where in a schema: for messages, which are cut, and how deep. */
+/* A place in a schema: its path for messages, which may be cut, and its depth. */
 struct place {
 	const char *text;
 	uint32_t depth;
@@ -156,7 +156,7 @@ static int typed(struct tool_shelf *shelf, const json_t *schema, struct place wh
 	return type->shape == TOOL_DICT ? fields(shelf, schema, where, type, err) : 0;
 }
 
-/* What is deeper than TOOL_TYPE_DEPTH_MAX is anything. */
+/* Read a type. Beyond TOOL_TYPE_DEPTH_MAX any value is allowed. */
 static int read_type(struct tool_shelf *shelf, const json_t *schema, struct place where,
 	const struct tool_type **out, struct err *err)
 {

@@ -16,7 +16,7 @@
 enum { WHERE_BYTES = 160, TIMEOUT_MAX_MS = 24 * 3600 * 1000, RATE_MAX = 1000000 };
 
 struct reader {
-	const char *name; /* of the file */
+	const char *name; /* name of the file */
 	const char *server;
 	struct tool_shelf *shelf;
 	servers_env *env;
@@ -36,7 +36,7 @@ static int no_memory(struct err *err)
 
 /* ---- ${VAR} ---- */
 
-/* What stands between the braces. */
+/* Append the value of the variable that the text between the braces names. */
 static int put_variable(
 	const struct reader *r, const char *member, const char *text, size_t bytes, struct buf *out)
 {
@@ -90,7 +90,7 @@ static int expand(const struct reader *r, const char *member, const json_t *valu
 	return *out ? 0 : no_memory(r->err);
 }
 
-/* ---- members: a row is one ---- */
+/* ---- one function per kind of member ---- */
 
 typedef int take_fn(const struct reader *r, const char *member, const json_t *value, void *field);
 
@@ -126,7 +126,7 @@ static int take_texts(const struct reader *r, const char *member, const json_t *
 	return done;
 }
 
-/* Texts by name; numbers and truth values are texts in an environment. */
+/* Read {name: text}, for environment variables or headers. */
 static int take_pairs(const struct reader *r, const char *member, const json_t *value, void *field)
 {
 	struct server_pairs *out = field;
@@ -206,7 +206,7 @@ static int take_bool(const struct reader *r, const char *member, const json_t *v
 	return 0;
 }
 
-/* What kind of transport it is follows from url and command; the one that nobody has any more: */
+/* Accept the known transports, which url and command imply anyway; explain that "sse" is gone. */
 static int take_type(const struct reader *r, const char *member, const json_t *value, void *field)
 {
 	static const char *const words[] = {"stdio", "http", "streamable-http", "streamableHttp"};
@@ -259,7 +259,8 @@ static const struct {
 	{"enabled", take_bool, offsetof(struct draft, is_enabled)},
 };
 
-/* Other programs have members of their own; what is nearly one of ours is a slip. */
+/* Read one member. Unknown members are ignored, since other programs use the same file; a likely
+ * misspelling of a known one is an error. */
 static int take_member(
 	const struct reader *r, struct draft *d, const char *name, const json_t *value)
 {

@@ -31,8 +31,8 @@ static void put(const struct writer *w, const char *text)
 
 /* ---- values ---- */
 
-/* JSON is a literal of JavaScript; of Python it is but for three words. ASCII: nothing to be obeyed
- * by who reads it. */
+/* Write a literal. JSON literals are also literals of JavaScript, and of Python except for three
+ * words. The output is ASCII, so it contains no characters that control a terminal. */
 static void put_literal(const struct writer *w, const json_t *value)
 {
 	if (is_python(w) && (json_is_boolean(value) || json_is_null(value))) {
@@ -44,7 +44,7 @@ static void put_literal(const struct writer *w, const json_t *value)
 		buf_fail(w->out, -ENOMEM);
 		return;
 	}
-	/* DEL is ASCII, and no text. */
+	/* jansson does not escape DEL, a control character in ASCII. */
 	for (char *del; (del = strchr(at, 0x7f)); at = del + 1) {
 		buf_append(w->out, at, (size_t)(del - at));
 		put(w, "\\u007f");
@@ -125,7 +125,7 @@ static bool is_required(const json_t *schema, const char *name)
 	return false;
 }
 
-/* {"name": T, …} */
+/* Write {"name": T, …}. */
 static void put_fields(const struct writer *w, const json_t *schema, int depth)
 {
 	const char *name;
@@ -149,7 +149,7 @@ static void put_fields(const struct writer *w, const json_t *schema, int depth)
 	put(w, is_python(w) ? "})" : " }");
 }
 
-/* The schema of what may be anything, too. */
+/* Write the type of a schema that may be missing or a boolean. */
 static void put_inner(const struct writer *w, const json_t *schema, int depth)
 {
 	if (json_is_object(schema))
@@ -211,7 +211,7 @@ static const json_t *find_union(const json_t *schema)
 	return NULL;
 }
 
-/* References may make a small schema endless: what is full is not written on. */
+/* Write the type of a schema. A $ref may recurse, so writing stops when the buffer is full. */
 static void put_type(const struct writer *w, const json_t *schema, int depth)
 {
 	const json_t *ref = json_object_get(schema, "$ref");
@@ -248,7 +248,7 @@ struct param {
 	bool is_needed;
 };
 
-/* Required ones first. Returns: how many. */
+/* Read the parameters, required ones first. Returns: how many. */
 static size_t read_params(const struct writer *w, struct param all[STUB_PARAMS_MAX])
 {
 	const json_t *properties = json_object_get(w->root, "properties");
@@ -350,7 +350,7 @@ int stub_signature(
 	return buf_error(out);
 }
 
-/* Text inside a docstring or a comment: it cannot end it. */
+/* Write text inside a docstring or a comment, without the characters that would end it. */
 static void put_doc(const struct writer *w, const char *text, size_t max_bytes, const char *indent)
 {
 	size_t bytes = utf8_cut(text, strlen(text), max_bytes);
@@ -368,7 +368,7 @@ static void put_doc(const struct writer *w, const char *text, size_t max_bytes, 
 	put(w, bytes < strlen(text) ? "…" : "");
 }
 
-/* A text of a schema: what is hidden in it goes. */
+/* Write a text of a schema without invisible characters. */
 static void put_text(const struct writer *w, const json_t *text, const char *indent)
 {
 	cleanup_buf struct buf shown = BUF_INIT(DOC_BYTES);
@@ -378,7 +378,7 @@ static void put_text(const struct writer *w, const json_t *text, const char *ind
 	put_doc(w, buf_str(&shown), shown.bytes, indent);
 }
 
-/* What the tool itself calls a parameter that could not keep its name. */
+/* Write the tool's own name of a parameter when the identifier differs from it. */
 static void put_own_name(const struct writer *w, const char *own, const char *indent)
 {
 	cleanup_json json_t *name = json_need(json_string(own));

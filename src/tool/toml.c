@@ -17,7 +17,7 @@ enum { DEPTH_MAX = 16, KEY_BYTES = 256, BARE_BYTES = 64 };
 struct toml {
 	const char *at, *end, *name;
 	int line;
-	json_t *root, *table; /* borrowed: where keys go now */
+	json_t *root, *table; /* borrowed; table: the current table, for new keys */
 	struct err *err;
 };
 
@@ -44,7 +44,7 @@ static void skip_blanks(struct toml *t)
 		t->at++;
 }
 
-/* Blanks, comments and ends of lines. */
+/* Skip blanks, comments and line ends. */
 static void skip_lines(struct toml *t)
 {
 	for (;;) {
@@ -97,7 +97,7 @@ static int put_escape(struct toml *t, struct buf *out)
 	return bad(t, "an escape that there is not");
 }
 
-/* One line between quotes. */
+/* Read a quoted string of one line. */
 static int read_string(struct toml *t, struct buf *out)
 {
 	char quote = *t->at++;
@@ -145,7 +145,7 @@ static int read_key(struct toml *t, struct buf *out)
 	return r == 0 && buf_error(out) < 0 ? bad(t, "too long a key") : r;
 }
 
-/* The table called @key below @*table: the last one, if there are many. */
+/* Enter the table @key of @*table, or create it. In an array of tables, enter the last one. */
 static int enter(struct toml *t, json_t **table, const char *key)
 {
 	json_t *below = json_object_get(*table, key);
@@ -161,7 +161,7 @@ static int enter(struct toml *t, json_t **table, const char *key)
 	return 0;
 }
 
-/* a.b.c: enter all but the last, which is left in @out. */
+/* Read a dotted key a.b.c: enter the tables of all but the last part, which is left in @out. */
 static int read_path(struct toml *t, json_t **table, struct buf *out)
 {
 	int r = read_key(t, out);
@@ -231,7 +231,7 @@ static int read_inline(struct toml *t, int depth, json_t *table)
 	}
 }
 
-/* true, a number, a date. */
+/* Read a value without quotes: a boolean, a number or a date. */
 static json_t *read_bare(struct toml *t)
 {
 	char text[BARE_BYTES], *rest;
@@ -253,7 +253,7 @@ static json_t *read_bare(struct toml *t)
 		return json_need(json_integer(whole));
 	double real = strtod(text, &rest);
 	if (!*rest)
-		return json_real(real); /* not of a number without end */
+		return json_real(real); /* NULL for an infinite number */
 	return ascii_is_digit(text[0]) && strchr(text, '-') ? json_need(json_string(text)) : NULL;
 }
 
@@ -283,7 +283,7 @@ static int read_value(struct toml *t, int depth, json_t **out)
 	return r;
 }
 
-/* [a.b] and [[a.b]] */
+/* Read a header [a.b] or [[a.b]]. */
 static int read_header(struct toml *t)
 {
 	cleanup_buf struct buf key = BUF_INIT(KEY_BYTES);
