@@ -1,13 +1,13 @@
 /*
- * A dynamic monitor that looks only at the branch that runs is unsound: that a branch was *not*
- * taken tells something too (an implicit flow). So when a region ends, the machine also labels what
- * the other branch might have written. It only knows the names in that branch, not whether they
- * alias this value or whether the call there can happen; such a label is a presumption, kept apart
- * in `presumed`, since enforcing all presumptions would refuse plans that are fine.
+ * A dynamic monitor that looks only at the branch that runs is unsound: a branch that was *not*
+ * taken reveals information too (an implicit flow). So when a region ends, the machine also labels
+ * what the other branch might have written. The machine only knows the names in the other branch,
+ * not whether these names alias this value or whether a call there can happen. So such a label is a
+ * presumption, kept apart in `presumed`: enforcing all presumptions would refuse harmless plans.
  *
- * The check sees every branch with its abstract values and knows better, but it joins all runs into
- * one. Run and check are both upper bounds of what really flowed, so at a call the presumption is
- * settled: of the presumed label only what the check also found possible at that place remains.
+ * The check evaluates every branch on abstract values and is more exact there, but joins all
+ * possible runs into one. Run and check are both upper bounds of the real flow. So at a call the
+ * presumption is settled: its label is reduced to what the check also found possible at that call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +62,7 @@ static bool are_givers_foreseen(
 	return true;
 }
 
-/* The label without its presumption. */
+/* Return the label without its presumption. */
 static uint32_t plain(struct labels *all, uint32_t id)
 {
 	struct label l = label_get(all, id);
@@ -81,7 +81,7 @@ uint32_t label_presumed(struct labels *all, uint32_t id)
 	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-/* The greatest lower bound: what both labels allow. */
+/* Compute the greatest lower bound: what both labels allow. */
 static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
 {
 	struct label l = label_get(all, run), upper = label_get(all, check);

@@ -12,8 +12,8 @@
  *	choosers      those that are choosers wherever they occur
  *
  * Each origin is a giver or a chooser. A giver's data is in the value. A chooser only selected
- *among data of others: by a condition, an index, a filter. Computing on a value makes every origin
- *a giver (label_made()); selecting makes every origin of the selector a chooser (label_choice()).
+ * among data of others: by a condition, an index, a filter. Computing on a value makes every origin
+ * a giver (label_made()); selecting makes every origin of the selector a chooser (label_choice()).
  *
  * The check and the machine join labels at every step, so labels are cheap: atoms (names), sets of
  * atoms and labels are interned, equal ones have one 32-bit id, and joins are memoised by the pair
@@ -154,7 +154,7 @@ static uint64_t hash_join(const struct labels *all, uint32_t i)
 	return mix(mix(2, all->join[i].a), all->join[i].b);
 }
 
-/* Id 0 is the empty set, the bottom label, and an atom that nobody gets. */
+/* Id 0 is the empty set, the bottom label, and an atom that is never returned. */
 static bool begin(struct labels *all)
 {
 	const struct label bottom = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
@@ -238,7 +238,7 @@ const char *label_text(const struct labels *all, uint32_t atom)
 	return atom > 0 && atom < all->n_atoms ? all->text[atom] : NULL;
 }
 
-/* The id of the sorted set @atom. The array is kept or freed here. */
+/* Return the id of the sorted set @atom. Consumes the array. */
 static uint32_t intern_set(struct labels *all, uint32_t *atom, uint32_t n)
 {
 	uint64_t hash = 0;
@@ -280,7 +280,7 @@ uint32_t label_set(struct labels *all, uint32_t atom)
 	return intern_set(all, one, 1);
 }
 
-/* The intersection, or with @is_union the union. */
+/* Compute the intersection, or with @is_union the union. */
 static uint32_t merge(struct labels *all, uint32_t a, uint32_t b, bool is_union)
 {
 	const struct set *x = &all->set[a], *y = &all->set[b];
@@ -319,7 +319,7 @@ uint32_t label_intersection(struct labels *all, uint32_t a, uint32_t b)
 	return a == LABEL_ALL ? b : merge(all, a, b, false);
 }
 
-/* The difference: the atoms of @a that are not in @b. LABEL_ALL stays LABEL_ALL. */
+/* Compute the difference: the atoms of @a that are not in @b. LABEL_ALL stays LABEL_ALL. */
 static uint32_t without(struct labels *all, uint32_t a, uint32_t b)
 {
 	if (b == 0 || a == 0 || a == LABEL_ALL)
@@ -392,7 +392,7 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 {
 	struct label l = *label;
 	l.kind = tidy(l.kind);
-	/* If anybody may be an origin, nobody is known to be only a chooser. */
+	/* If any source may be an origin, no origin is known to be only a chooser. */
 	l.choosers = l.origins == LABEL_ALL ? 0 : label_intersection(all, l.choosers, l.origins);
 	bool says_more = l.kind.rank == KIND_TEXT && l.choosers == 0;
 	l.is_composed = l.is_composed && l.kind.rank != KIND_CONST && !says_more;
@@ -487,8 +487,8 @@ uint32_t label_choice(struct labels *all, uint32_t id)
 	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-/* Can a text composed of such values say no more than the values do? Two handles in one text may
- * name something that neither of them names. */
+/* Does a text composed of such values reveal no more than the values do? Two handles in one text
+ * may name something that neither of them names. */
 static bool is_small(struct kind k)
 {
 	return k.rank <= KIND_NUMBER;

@@ -1,5 +1,5 @@
-/* The declaration of a tool: its name, its parameters, its result. Providers of tools fill it in;
- * plans are checked against it. SPDX-License-Identifier: Apache-2.0 */
+/* The declaration of a tool: its name, its parameters, its result. Tool providers make
+ * declarations; plans are checked against them. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "label/label.h"
@@ -17,34 +17,34 @@ enum tool_shape {
 	TOOL_DICT,
 };
 
-/* What a JSON Schema says about values. `name` is the type of a KIND_HANDLE or KIND_NAME, NULL:
- * any; `kind.type` is not used. */
+/* The type of a value, from its JSON Schema. `name` is the format of a KIND_NAME or the type of
+ * a KIND_HANDLE, NULL: any; `kind.type` is not used. */
 struct tool_type {
 	enum tool_shape shape;
 	struct kind kind;
 	const char *name;
-	const struct tool_type *item; /* TOOL_LIST: of each element; NULL: anything */
+	const struct tool_type *item; /* TOOL_LIST: type of the elements; NULL: any */
 	const struct tool_field *field;
 	uint32_t n_fields; /* TOOL_DICT */
 };
 
 struct tool_field {
 	const char *name;
-	const struct tool_type *type; /* NULL: anything */
+	const struct tool_type *type; /* NULL: any type */
 	bool is_required;
 };
 
-/* The hints (is_…) are the tool's own annotations; a missing one has the more dangerous value. */
+/* The is_… hints are the tool's own annotations; a missing hint has the more dangerous value. */
 struct tool {
 	const char *name; /* words of letters, digits and _, joined by dots */
-	const char *text; /* what it does, for people and models; may be NULL */
+	const char *text; /* description for people and models, or NULL */
 	const struct tool_field *param;
 	uint32_t n_params;
-	const struct tool_type *result; /* NULL: anything */
+	const struct tool_type *result; /* NULL: any type */
 	bool is_read_only, is_destructive, is_open_world;
 };
 
-/* Invariant: sorted by name, see tool_sort(). */
+/* A set of tools. Invariant: sorted by name, see tool_sort(). */
 struct tool_set {
 	const struct tool *tool;
 	size_t n;
@@ -53,11 +53,11 @@ struct tool_set {
 /* Sort by name. Returns: 0, or -1: two tools have the same name. */
 int tool_sort(struct tool *tool, size_t n);
 
-/* The tool called @name. Returns: NULL: not in the set. */
+/* Find the tool called @name. Returns: NULL when the set does not contain it. */
 const struct tool *tool_find(const struct tool_set *set, const char *name);
 
 /* Does a name of the set begin with @prefix and a dot? */
 bool tool_is_prefix(const struct tool_set *set, const char *prefix);
 
-/* The index of the parameter @name. Returns: -1: the tool lacks it. */
+/* Find the index of the parameter @name. Returns: -1 when the tool lacks it. */
 int tool_param(const struct tool *tool, const char *name);
