@@ -1,4 +1,4 @@
-/* Kinds of characters, whatever the locale. SPDX-License-Identifier: Apache-2.0 */
+/* Classes of ASCII characters, independent of the locale. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
@@ -13,19 +13,19 @@ static inline bool ascii_is_letter(int c)
 	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* A character of an identifier after the first: a letter, a digit, "_". */
+/* Is @c allowed in an identifier after the first character: a letter, a digit, "_"? */
 static inline bool ascii_is_name(int c)
 {
 	return ascii_is_letter(c) || ascii_is_digit(c) || c == '_';
 }
 
-/* White space within a line: a space, a tab. */
+/* Is @c white space within a line: a space or a tab? */
 static inline bool ascii_is_blank(int c)
 {
 	return c == ' ' || c == '\t';
 }
 
-/* Any white space: a blank, "\n", "\v", "\f", "\r". */
+/* Is @c any white space: a blank, "\n", "\v", "\f", "\r"? */
 static inline bool ascii_is_space(int c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

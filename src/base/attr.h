@@ -15,7 +15,7 @@
 
 #define cleanup(fn) __attribute__((cleanup(fn)))
 
-/* Take the object out of an owning pointer: the cleanup attribute then frees nothing. */
+/* Move the object out of an owning pointer, so that the cleanup attribute frees nothing. */
 #define take_ptr(p)                                                                                \
 	({                                                                                         \
 		typeof(p) taken_ = (p);                                                            \
@@ -23,7 +23,7 @@
 		taken_;                                                                            \
 	})
 
-#ifndef MIN /* libuv's header brings them from <sys/param.h> */
+#ifndef MIN /* libuv's header includes <sys/param.h>, which defines them */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #endif

@@ -6,19 +6,20 @@
 
 #include <stddef.h>
 
-/* The length of the encoded text, without a NUL. */
+/* Return the length of the encoded text, without a NUL. */
 size_t base64_bytes(size_t bytes);
 
-/* Write base64_bytes(@bytes) bytes to @out, and no NUL. Not libsodium's function, which is made
- * for secrets and takes five times as long. */
+/* Encode @data: write base64_bytes(@bytes) bytes to @out, without a NUL. libsodium's function
+ * takes five times as long, because it is made for secrets. */
 void base64_encode(char *out, const void *data, size_t bytes);
 
 /*
- * Append what @text, @bytes of it, stands for. Padding is needed; nothing else but the 64 letters.
- * Source:  RFC 4648, section 4.
- * Errors:  ERR_USAGE when it is no base64, ERR_LIMIT over the maximum of @out, ERR_NO_MEMORY.
+ * Decode @bytes of @text and append the result. Padding is required; other characters than the 64
+ * letters are refused.
+ * Source: RFC 4648, section 4.
+ * Errors: ERR_USAGE for malformed base64, ERR_LIMIT over the maximum of @out, ERR_NO_MEMORY.
  */
 int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err);
 
-/* Append @data as base64. Returns: buf_error(). */
+/* Append @data encoded as base64. Returns: buf_error(). */
 int base64_write(struct buf *out, const void *data, size_t bytes);

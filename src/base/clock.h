@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Milliseconds since some point in the past: for deadlines. */
+/* Return milliseconds since an unspecified start: for deadlines. */
 static inline int64_t clock_now_ms(void)
 {
 	struct timespec now;

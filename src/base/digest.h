@@ -10,14 +10,14 @@ struct digest_part {
 	size_t bytes;
 };
 
-/* The digest of @bytes of @data; @data may be NULL when @bytes is 0. */
+/* Compute the digest of @bytes of @data; @data may be NULL when @bytes is 0. */
 void digest_raw(unsigned char raw[DIGEST_RAW_BYTES], const void *data, size_t bytes);
 
-/* The digest as lower-case hexadecimal. */
+/* Compute the digest as lower-case hexadecimal. */
 void digest_text(char out[DIGEST_BYTES], const void *data, size_t bytes);
 
-/* The digest of @n parts, each preceded by its length (8 bytes, big-endian), so that different
- * lists of parts never hash the same bytes. */
+/* Compute the digest of @n parts, each preceded by its length (8 bytes, big-endian), so that
+ * different lists of parts never hash the same bytes. */
 void digest_parts(char out[DIGEST_BYTES], const struct digest_part *parts, size_t n);
 
 /* Convert to lower-case hexadecimal, and back from either case. Returns: 0; -EINVAL for anything

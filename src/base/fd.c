@@ -14,7 +14,7 @@
 #define SO_PASSRIGHTS 83 /* Linux 6.16, all architectures that retort runs on */
 #endif
 
-enum { TRIES_MAX = 8 }; /* a call that does not sleep is hardly ever interrupted */
+enum { TRIES_MAX = 8 }; /* a call that does not sleep is rarely interrupted */
 
 void fd_close(int *fd)
 {
@@ -71,7 +71,7 @@ int fd_open_regular(const char *path)
 	struct stat st;
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return errno == ENXIO ? -EINVAL : -errno; /* a socket */
+		return errno == ENXIO ? -EINVAL : -errno; /* ENXIO: a socket */
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	return S_ISREG(st.st_mode) ? take_fd(fd) : -EINVAL;
@@ -167,7 +167,8 @@ static ssize_t receive(int sock, struct msghdr *msg)
 	return n < 0 ? -errno : n;
 }
 
-/* The kernel closes the descriptors of the message, and reports that. */
+/* Receive without room for descriptors: the kernel closes those of the message and sets
+ * MSG_CTRUNC. */
 static ssize_t receive_without(int sock, struct msghdr *msg)
 {
 	ssize_t n = receive(sock, msg);

@@ -37,8 +37,8 @@ enum err_code file_code(int sys)
 	}
 }
 
-/* Reserve room for the next part, smaller near the maximum. Returns: NULL when not one byte fits.
- */
+/* Reserve room for the next part, which is smaller near the maximum. Returns: NULL when the
+ * buffer is full, or without memory. */
 static char *find_room(struct buf *out, size_t *bytes)
 {
 	*bytes = MIN((size_t)READ_BYTES, out->max_bytes - out->bytes);
@@ -53,7 +53,7 @@ int file_read_fd(struct buf *out, int fd)
 		char *at = find_room(out, &bytes);
 		if (!at && bytes > 0)
 			return -ENOMEM;
-		/* Full: is there more? */
+		/* When the buffer is full, read one byte to see whether the file ends here. */
 		ssize_t n = read(fd, at ? at : &one, at ? bytes : 1);
 		if (n < 0 && errno == EINTR)
 			continue;

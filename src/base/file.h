@@ -1,4 +1,4 @@
-/* Whole files: read up to a maximum, written so that a reader sees the old or the new one.
+/* Reading of whole files up to a maximum, and atomic replacement of files.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The code for an errno of open(2), read(2), write(2), rename(2) and the like. */
+/* Map an errno of open(2), read(2), write(2), rename(2) and similar calls to an error code. */
 enum err_code file_code(int sys);
 
 /*
@@ -27,9 +27,9 @@ int file_read_fd(struct buf *out, int fd);
 int file_read(struct buf *out, const char *path);
 
 /*
- * As file_read(), with an error message "@what @path: …", as in "the key file /k: not a regular
- * file".
- * Errors:  ERR_USAGE, not a regular file; ERR_LIMIT, over the maximum of @out; or file_code().
+ * Read like file_read(), with an error message "@what @path: …", as in "the key file /k: not a
+ * regular file".
+ * Errors: ERR_USAGE, not a regular file; ERR_LIMIT, over the maximum of @out; or file_code().
  */
 int file_load(struct buf *out, const char *path, const char *what, struct err *err);
 
@@ -45,9 +45,10 @@ enum file_put {
 };
 
 /*
- * Write a file under a random name in directory @dir, then rename it, so that readers see the old
- * or the new content. @mode is the final mode, whatever the umask. @flags: of enum file_put.
- * Returns: 0; or negative errno, and an existing file stays as it was.
+ * Write a file under a random name in directory @dir, then rename it to @name, so that readers see
+ * either the old or the new content. @mode is the final mode, independent of the umask. @flags: of
+ * enum file_put.
+ * Returns: 0; or negative errno, and an existing file is unchanged.
  */
 int file_put(
 	int dir, const char *name, const void *data, size_t bytes, mode_t mode, unsigned flags);

@@ -1,19 +1,17 @@
-/* Names that nobody can guess. SPDX-License-Identifier: Apache-2.0 */
+/* Random, unguessable names. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The characters of ids behind their prefix: base32 in lower case, 5 bits each. */
+/* The characters of an id after its prefix: base32 in lower case, 5 bits each. */
 #define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyz234567"
 
-/*
- * Fill @out with random bytes from the kernel, for names and for secrets. Aborts when the kernel
- * cannot give any, which happens only while the host starts.
- */
+/* Fill @out with random bytes from the kernel, for names and secrets. Aborts if the kernel has
+ * no randomness, which happens only while the host boots. */
 void id_random(void *out, size_t bytes);
 
-/* Write @prefix and random characters, @bytes in all with the NUL. */
+/* Write @prefix and random characters, @bytes in all, including the NUL. */
 void id_make(char *out, size_t bytes, const char *prefix);
 
 /* Does @text consist of @prefix and at least @min_random characters of an id, and fit into

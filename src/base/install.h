@@ -6,13 +6,11 @@
 #include <limits.h>
 
 struct install {
-	char warden[PATH_MAX];	    /* the warden; init is beside it */
-	char planner[PATH_MAX];	    /* the planner, beside it as well */
-	char drivers_dir[PATH_MAX]; /* contains python/ … */
+	char warden[PATH_MAX];	    /* path of the warden; init is in the same directory */
+	char planner[PATH_MAX];	    /* path of the planner, in the same directory */
+	char drivers_dir[PATH_MAX]; /* directory that contains python/ and so on */
 };
 
-/*
- * Find the paths from this executable's own path: an installation (PREFIX/bin) or a build tree.
- * The environment is ignored. Errors: ERR_BOX with a hint.
- */
+/* Find the paths relative to this executable: in an installation (PREFIX/bin) or a build tree.
+ * The environment is ignored. Errors: ERR_BOX with a hint. */
 int install_find(struct install *out, struct err *err);

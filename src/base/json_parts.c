@@ -9,7 +9,8 @@ size_t json_parts(const char *data, size_t bytes)
 	bool in_string = false;
 	for (size_t i = 0; i < bytes; i++) {
 		char c = data[i];
-		/* Four digits must follow \u: otherwise the text is not JSON, and counting ends. */
+		/* Four digits must follow \u. If they do not, the text is not JSON, and its
+		 * count does not matter. */
 		if (in_string && c == '\\')
 			i += i + 1 < bytes && data[i + 1] == 'u' ? 5 : 1;
 		else if (c == '"')

@@ -1,8 +1,9 @@
-/* How large a JSON text becomes when it is parsed. SPDX-License-Identifier: Apache-2.0 */
+/* An estimate of the memory that a JSON text needs when it is parsed. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include <stddef.h>
 
-/* Count the parts that will cost memory: members, elements, containers. Accepts any bytes; for a
+/* Count the values that cost memory: members, elements, containers. Accepts any bytes; for a
  * text that is not JSON the number is arbitrary. */
 size_t json_parts(const char *data, size_t bytes);

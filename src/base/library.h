@@ -1,4 +1,4 @@
-/* Libraries that are loaded when they are first needed instead of at every start.
+/* Shared libraries that are loaded when they are first needed, not at every start.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -13,17 +13,16 @@ struct library_symbol {
 };
 
 struct library {
-	const char *const *names; /* file names; the first that exists is loaded; ends with NULL */
+	const char *const *names; /* file names, NULL at the end; the first that exists is loaded */
 	const struct library_symbol *symbols;
 	size_t n_symbols;
-	const char *hint; /* how to install the library, for the hint */
+	const char *hint; /* how to install the library, for the error's hint */
 };
 
 /*
- * Load it and fill @table, a struct of function pointers. The library is never unloaded: its
- * dependencies have at-exit handlers and thread-local memory.
+ * Load the library and fill @table, a struct of function pointers. The library is never unloaded,
+ * because its dependencies have at-exit handlers and thread-local memory.
  *
- * Errors: ERR_NOT_FOUND with a hint: the library is missing or too old. The table is unchanged
- * then.
+ * Errors: ERR_NOT_FOUND with a hint: the library is missing or too old; the table is unchanged.
  */
 int library_load(const struct library *library, void *table, struct err *err);

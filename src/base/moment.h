@@ -1,8 +1,8 @@
 /*
- * A moment in time that can be compared with the start times of processes.
+ * Moments in time that can be compared with the start times of processes.
  *
  * The kernel reports the start of a process in ticks, which are coarse. Within one tick pids
- * decide, since they increase. Source: proc_pid_stat(5), ns_last_pid in proc_sys_kernel(5).
+ * decide, because they increase. Source: proc_pid_stat(5), ns_last_pid in proc_sys_kernel(5).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 struct moment {
-	uint64_t ticks; /* since the host started */
-	pid_t pid;	/* the last pid assigned at that moment; 0: unknown */
+	uint64_t ticks; /* since the host booted */
+	pid_t pid;	/* last pid assigned before that moment; 0: unknown */
 };
 
-/* Now. */
+/* Set @out to the current moment. */
 static inline void moment_set(struct moment *out)
 {
 	struct timespec now;
@@ -37,7 +37,7 @@ static inline void moment_set(struct moment *out)
 	out->pid = (pid_t)strtol(text, NULL, 10);
 }
 
-/* Did process @pid, which began at @ticks, begin after @than? */
+/* Did process @pid, whose start time is @ticks, start after @than? */
 static inline bool moment_is_newer(uint64_t ticks, pid_t pid, const struct moment *than)
 {
 	return ticks != than->ticks ? ticks > than->ticks : pid > than->pid;

@@ -18,8 +18,7 @@ struct unit {
 	uint64_t scale;
 };
 
-/* A kind of number: its units, the message for a text that is not such a number, and how to print
- * a bound. */
+/* A kind of number: its units, its error message, and its formatter for bounds. */
 struct kind {
 	const char *noun;
 	const char *hint;
@@ -75,7 +74,8 @@ struct decimal {
 	bool too_large; /* the whole part does not fit 64 bits */
 };
 
-/* Returns: the text after the number, or NULL without a number. */
+/* Parse digits with at most one point. Returns: the text after the number, or NULL without a
+ * number. */
 static const char *read_decimal(const char *at, struct decimal *d)
 {
 	bool has_digit = ascii_is_digit(*at);
@@ -109,7 +109,8 @@ static int shown_bytes(const char *text)
 	return (int)utf8_cut(text, strlen(text), NUM_SHOWN_BYTES);
 }
 
-/* The hint has an example: a constant one for a size or a time; for a count, one within @range. */
+/* Report a text that is not such a number, with an example in the hint: a constant one for a
+ * size or a time; for a count, one within @range. */
 static int fail_kind(
 	const struct kind *kind, const char *text, struct num_range range, struct err *err)
 {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The allowed range, bounds included. */
+/* The allowed range; both bounds are included. */
 struct num_range {
 	uint64_t min;
 	uint64_t max;
@@ -15,13 +15,12 @@ struct num_range {
 #define NUM_ANY ((struct num_range){0, UINT64_MAX})
 
 /*
- * Read the whole of @text: digits with at most one point, at most one space, a unit. Outputs
- * untouched on failure.
+ * Parse the whole of @text: digits with at most one point, at most one space, a unit. Outputs are
+ * unchanged on failure.
  *
- * Shape:   "512m", "1.5g", ".5", "30 s". A fraction needs a unit that is divisible ("1.5" is not
- *          a size) and is rounded down; digits after the sixth are ignored. Signs and exponents
- *          are not accepted.
- * Errors:  ERR_USAGE with a hint, when the text is not such a number or is outside @range.
+ * Shape: "512m", "1.5g", ".5", "30 s". A fraction needs a unit that is divisible ("1.5" is not a
+ * size) and is rounded down; digits after the sixth are ignored. Signs and exponents are refused.
+ * Errors: ERR_USAGE with a hint, when the text is malformed or outside @range.
  * Returns: 0, or negative errno.
  */
 
@@ -34,14 +33,12 @@ int num_parse_ms(const char *text, struct num_range range, uint64_t *ms, struct 
 /* A whole number without a unit. */
 int num_parse_count(const char *text, struct num_range range, uint64_t *count, struct err *err);
 
-/* CPUs; the result is in thousandths: "1.5" is 1500. */
+/* Number of CPUs; the result is in thousandths: "1.5" is 1500. */
 int num_parse_cpu_milli(const char *text, struct num_range range, uint64_t *milli, struct err *err);
 
-/*
- * A number for a message, by value: `err_set(err, ERR_LIMIT, "over %s",
- * num_format_bytes(n).text)`. Rounded down to two decimals ("1.5 GiB"), seconds to three; an
- * exact value can be parsed back.
- */
+/* A number formatted for a message, returned by value: `err_set(err, ERR_LIMIT, "over %s",
+ * num_format_bytes(n).text)`. Rounded down to two decimals ("1.5 GiB"), seconds to three. An
+ * exact text can be parsed back. */
 struct num_text {
 	char text[32];
 };

@@ -230,7 +230,7 @@ struct scan {
 	int argc;
 	char **argv;
 	int at;
-	bool ended; /* the rest is operands */
+	bool ended; /* the remaining arguments are operands */
 };
 
 static int fail_unknown(const struct opt_set *set, const char *name, size_t bytes, struct err *err)
@@ -246,7 +246,7 @@ static int fail_unknown(const struct opt_set *set, const char *name, size_t byte
 		"unknown option --%.*s", shown, name);
 }
 
-/* Take the value of @opt: @glued when there is one, or the next of argv. */
+/* Take the value of @opt: @glued if it is not NULL, otherwise the next argument. */
 static int take_value(struct scan *scan, const struct opt *opt, const char *glued, struct err *err)
 {
 	const char *value = glued;

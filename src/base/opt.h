@@ -1,5 +1,5 @@
-/* Option tables: one row per option, one meaning for flags, environment and configuration.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Option tables: one row per option, with the same meaning on the command line, in the
+ * environment and in the configuration. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +10,7 @@
 
 enum { OPT_MAX = 64, OPT_LIST_MAX = 256 };
 
-/* The kind of a value, and the C type of its field. */
+/* The kind of a value; the comment is the C type of its field. */
 enum opt_type {
 	OPT_FLAG,      /* bool; no argument, or =true|false */
 	OPT_TEXT,      /* const char * */
@@ -19,22 +19,23 @@ enum opt_type {
 	OPT_COUNT,     /* uint64_t */
 	OPT_CPU_MILLI, /* uint64_t */
 	OPT_CHOICE,    /* int: the index in `choices` */
-	OPT_LIST,      /* struct opt_list: may be given many times */
+	OPT_LIST,      /* struct opt_list: may be given several times */
 };
 
 enum opt_flag {
 	OPT_HIDDEN = 1,	   /* left out of help, completion, manual and hints */
-	OPT_ENDS = 2,	   /* everything after its value is operands, as after python's -c */
+	OPT_ENDS = 2,	   /* everything after the value is operands, as with python's -c */
 	OPT_NO_ENV = 4,	   /* only on the command line */
-	OPT_NO_CONFIG = 8, /* the configuration key of that name means something else */
-	/* a command: giving it twice is an error, the second does not replace the first */
+	OPT_NO_CONFIG = 8, /* the configuration key of the same name has another meaning */
+	/* for commands: a second use is an error instead of replacing the first */
 	OPT_ONCE = 16,
 };
 
-/* How the value is completed; the words of `choices` always are. */
+/* Completion of the value by the shell; the words of `choices` are always completed. */
 enum opt_complete { OPT_COMPLETE_NONE, OPT_COMPLETE_FILE, OPT_COMPLETE_DIR };
 
-/* Texts are borrowed from argv, the environment or the caller of opt_apply(). */
+/* Values of a list option. Texts are borrowed from argv, the environment or opt_apply()'s
+ * caller. */
 struct opt_list {
 	const char *item[OPT_LIST_MAX];
 	size_t n;
@@ -47,13 +48,13 @@ struct opt {
 	unsigned flags;	      /* enum opt_flag */
 	size_t offset;	      /* offset of the field in the target */
 	const char *arg;      /* name of the value in help: "SIZE"; unused by a flag */
-	const char *group;    /* heading in help; rows of a group stand together */
+	const char *group;    /* heading in help; rows of a group are adjacent */
 	const char *help;     /* lower case, no final stop */
-	const char *fallback; /* the default as one would write it, or NULL */
+	const char *fallback; /* default value as a user would write it, or NULL */
 	const char *choices;  /* OPT_CHOICE: "auto|always|never" */
 	enum opt_complete complete;
 	uint64_t min, max; /* bounds of numbers; max 0 means UINT64_MAX */
-	const char *param; /* the parameter of the operation behind the command, or NULL */
+	const char *param; /* the corresponding parameter of the API operation, or NULL */
 };
 
 /*
@@ -72,10 +73,11 @@ struct opt {
 	.type = (kind), .offset = offsetof(s, f) + OPT_SAME_(typeof(((s *)0)->f), want)
 #define OPT_SAME_(a, b) (0 * sizeof(char[__builtin_types_compatible_p(a, b) ? 1 : -1]))
 
-/* Sources in order of priority: the later one wins, whichever is applied first. */
+/* Sources in order of priority: a later source overrides an earlier one, in whatever order they
+ * are applied. */
 enum opt_source { OPT_UNSET, OPT_FROM_CONFIG, OPT_FROM_ENV, OPT_FROM_ARG };
 
-/* A table, the struct that it fills, and the source of each value. */
+/* An option table, the struct that it fills, and the source of each value. */
 struct opt_set {
 	const struct opt *opts;
 	size_t n_opts;
@@ -88,42 +90,42 @@ struct opt_set {
 	((struct opt_set){.opts = (rows), .n_opts = (n_rows), .target = (target_)})
 
 /*
- * Read argv[1..argc-1]: -m512m, -m 512m, -qm512m, --memory=512m, --memory 512m, -- (the rest is
- * operands). The last of repeated options wins, but for those that are OPT_ONCE; "-" is an
- * operand. argv is rearranged so that the operands stand at its end. Parsing continues after a
- * mistake, so that a later --json still counts; @err has the first mistake.
+ * Parse argv[1..argc-1]: -m512m, -m 512m, -qm512m, --memory=512m, --memory 512m, -- (the rest is
+ * operands). The last of repeated options wins, except for OPT_ONCE; "-" is an operand. argv is
+ * rearranged so that the operands are at its end. Parsing continues after a mistake, so that a
+ * later --json takes effect; @err has the first mistake.
  *
- * Returns: the index in argv of the first operand (argc when there is none), or negative errno.
- * Errors:  ERR_USAGE with a hint; ERR_LIMIT for a list over OPT_LIST_MAX.
+ * Returns: the index in argv of the first operand (argc without operands), or negative errno.
+ * Errors: ERR_USAGE with a hint; ERR_LIMIT for a list over OPT_LIST_MAX.
  */
 int opt_parse(struct opt_set *set, int argc, char **argv, struct err *err);
 
 /*
- * Apply RETORT_<NAME> of every row that allows it; an empty variable counts as unset. A list takes
- * one item.
+ * Apply the variable RETORT_<NAME> of every row that allows it; an empty variable is ignored. A
+ * list takes one item.
  * Returns: 0, or negative errno of the first mistake.
  */
 int opt_env(struct opt_set *set, struct err *err);
 
 /*
- * Apply one value to the row called @name, as text ("true" for a flag). It is not looked at when
- * a later source has already spoken. A list grows by one item; a source of higher priority
+ * Apply one value to the row called @name, as text ("true" for a flag). The value is ignored when a
+ * source of higher priority has set the row. A list grows by one item; a source of higher priority
  * replaces the list.
  *
- * Owns:    @value must outlive the target.
+ * Owns: @value must outlive the target.
  * Returns: 0, or negative errno.
  */
 int opt_apply(struct opt_set *set, const char *name, const char *value, enum opt_source source,
 	struct err *err);
 
-/* Which source set the row called @name; OPT_UNSET also for an unknown name. */
+/* Return the source that set the row called @name; OPT_UNSET also for an unknown name. */
 enum opt_source opt_source(const struct opt_set *set, const char *name);
 
 /* Write "RETORT_FILE_SIZE" for "file-size". Limits: cut at @bytes. */
 void opt_env_name(const struct opt *opt, char *out, size_t bytes);
 
 /*
- * Step through "a|b|c": start with NULL, pass back what was returned.
+ * Iterate over the words of "a|b|c": begin with NULL, then pass the previous result.
  * Returns: the next word, not terminated, its length in *@bytes; NULL at the end.
  */
 const char *opt_choice_next(const struct opt *opt, const char *last, size_t *bytes);

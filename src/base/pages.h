@@ -1,4 +1,4 @@
-/* Memory for large objects. SPDX-License-Identifier: Apache-2.0 */
+/* Allocation of large objects in huge pages. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stddef.h>
@@ -6,8 +6,9 @@
 enum { PAGES_MIN_BYTES = 4 << 20 };
 
 /*
- * Allocate memory in huge pages where the kernel has them, so that first use costs a fault per 2
- * MiB instead of one per 4 KiB. Below PAGES_MIN_BYTES this is malloc(). Owns: the caller frees.
+ * Allocate memory in huge pages where the kernel has them, so that first use costs one page fault
+ * per 2 MiB instead of one per 4 KiB. Below PAGES_MIN_BYTES this is malloc().
+ * Owns: the caller frees.
  * Returns: NULL on failure.
  * Source: madvise(2), MADV_HUGEPAGE.
  */

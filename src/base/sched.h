@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As the kernel declares it; glibc has it since 2.41. Source: sched_setattr(2) */
+/* struct sched_attr of the kernel, which glibc declares since 2.41. Source: sched_setattr(2) */
 struct sched_turns {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -16,12 +16,10 @@ struct sched_turns {
 
 enum { SCHED_TURN_NS = 100000, SCHED_NOT_INHERITED = 1 };
 
-/*
- * Ask for short time slices, which a thread should do that works only for a moment each time it
- * is woken: the scheduler then lets it run before threads that compute (Linux 6.12; an older
- * kernel ignores this). Its children get the usual slices. A scheduling policy that was chosen
- * from outside is kept.
- */
+/* Request short time slices, for a thread that works only for a moment each time it is woken:
+ * the scheduler then runs it before threads that compute (Linux 6.12; an older kernel ignores
+ * this). Child processes get the default slices. A scheduling policy that the user set for the
+ * process is kept. */
 static inline void sched_be_brief(void)
 {
 	struct sched_turns t = {0};

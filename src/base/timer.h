@@ -1,4 +1,5 @@
-/* Timers that count from now. SPDX-License-Identifier: Apache-2.0 */
+/* Timers whose delay begins at the call, not at libuv's cached time. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/attr.h"
@@ -14,17 +15,15 @@
  * uv_now(); dev/check_layers.py checks that.
  */
 
-/* Milliseconds, on the clock of all loops. Source: libuv, uv_update_time() */
+/* Return milliseconds on the clock of all loops. Source: libuv, uv_update_time() */
 static inline uint64_t timer_now(void)
 {
 	return uv_hrtime() / 1000000;
 }
 
-/*
- * @fn is called after @ms, counted from this call, and then every @repeat_ms, if that is not 0.
- * The loop's cached time stays, so that a timer started in this iteration does not expire in it,
- * unless it is one of 0 ms.
- */
+/* Call @fn after @ms, measured from this call, and then every @repeat_ms, unless that is 0. The
+ * loop's cached time is not updated, so a timer started in this iteration does not expire in the
+ * same iteration, except with 0 ms. */
 static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, uint64_t repeat_ms)
 {
 	uint64_t now = timer_now(), turn = uv_now(timer->loop);
@@ -32,10 +31,9 @@ static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, u
 	(void)uv_timer_start(timer, fn, ms > 0 ? ms + late : 0, repeat_ms);
 }
 
-/*
- * Has this iteration of the loop lasted so long that the caller should yield to others? @n_times
- * counts, for the caller, how often the answer was yes, so that it is not postponed for ever.
- */
+/* Has this iteration of the loop lasted so long that the caller should yield? @n_times is the
+ * caller's number of consecutive yields, which is limited so that the caller's work is not
+ * postponed forever. */
 static inline bool timer_is_late(const uv_loop_t *loop, unsigned *n_times)
 {
 	enum { TURN_MS = 10, TIMES_MAX = 8 };

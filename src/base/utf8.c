@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lead bytes: how many bytes follow, and the range of the first of them (table 3-7). */
+/* Lead bytes: the number of bytes that follow, and the range of the first of them (table 3-7). */
 struct lead {
 	unsigned char first, last;
 	unsigned char n_more;
@@ -17,7 +17,7 @@ static const struct lead leads[] = {
 	{0xc2, 0xdf, 1, 0x80, 0xbf}, {0xe0, 0xe0, 2, 0xa0, 0xbf}, /* no overlong */
 	{0xe1, 0xec, 2, 0x80, 0xbf}, {0xed, 0xed, 2, 0x80, 0x9f}, /* no surrogate */
 	{0xee, 0xef, 2, 0x80, 0xbf}, {0xf0, 0xf0, 3, 0x90, 0xbf}, /* no overlong */
-	{0xf1, 0xf3, 3, 0x80, 0xbf}, {0xf4, 0xf4, 3, 0x80, 0x8f}, /* nothing past U+10FFFF */
+	{0xf1, 0xf3, 3, 0x80, 0xbf}, {0xf4, 0xf4, 3, 0x80, 0x8f}, /* up to U+10FFFF */
 };
 
 static const struct lead *find_lead(unsigned char byte)
@@ -96,7 +96,7 @@ size_t utf8_count(const void *data, size_t bytes)
 	return n_characters;
 }
 
-/* All that was appended behind @old_bytes, or nothing and the error. Returns: buf_error(). */
+/* Undo what was appended after @old_bytes if an append failed. Returns: buf_error(). */
 static int all_or_nothing(struct buf *out, size_t old_bytes)
 {
 	int r = buf_error(out);
@@ -135,7 +135,7 @@ int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_repla
 	return r;
 }
 
-/* How many bytes stand in a JSON string as they are. */
+/* Count the leading bytes that a JSON string may contain without an escape. */
 static size_t unquoted_bytes(const char *at, size_t bytes)
 {
 	size_t n = 0;
@@ -219,8 +219,8 @@ static bool is_selector(int32_t c)
 	return c >= 0xfe00 && c <= 0xfe0f;
 }
 
-/* Is this a joiner or a variation selector after a character with which words of some scripts, or
- * emoji, begin? */
+/* Is @c a joiner or a variation selector that belongs to the spelling of a word or an emoji? It
+ * must follow a character beyond ASCII. */
 static bool is_spelling(int32_t before, int32_t c)
 {
 	bool is_joiner = c == 0x200c || c == 0x200d;

@@ -9,7 +9,7 @@
 static const int64_t ns_per_s = 1000000000;
 static const int64_t end_s = 7258118400; /* 2200-01-01 */
 
-/* Take exactly @n digits. */
+/* Parse exactly @n digits. */
 static bool take_digits(const char **at, int n, int64_t *out)
 {
 	int64_t value = 0;
@@ -74,7 +74,7 @@ static bool take_date(const char **at, int64_t *days)
 	return true;
 }
 
-/* HH:MM, HH:MM:SS, HH:MM:SS.fraction */
+/* Parse HH:MM, HH:MM:SS or HH:MM:SS.fraction. */
 static bool take_clock(const char **at, int64_t *seconds, int64_t *ns)
 {
 	int64_t hours, minutes, s = 0;
@@ -87,7 +87,7 @@ static bool take_clock(const char **at, int64_t *seconds, int64_t *ns)
 	return is_good;
 }
 
-/* Z, +HH:MM, +HHMM, +HH, or nothing. */
+/* Parse Z, +HH:MM, +HHMM, +HH, or nothing. */
 static bool take_zone(const char **at, int64_t *seconds)
 {
 	int64_t hours, minutes = 0;
@@ -124,7 +124,7 @@ static bool take_seconds(const char *at, int64_t *seconds, int64_t *ns)
 	while (n < 12 && ascii_is_digit(at[n]))
 		n++;
 	bool is_good = n > 0 && take_digits(&at, n, seconds) && take_fraction(&at, ns);
-	/* "2026" was probably meant as a year; a date needs a month and a day. */
+	/* A year alone, such as "2026", is refused: as seconds it would be a time in 1970. */
 	return is_good && *at == '\0' && !(n == 4 && *seconds >= 1970 && *seconds < 2200);
 }
 

@@ -8,31 +8,32 @@
 enum { WORD_MAX_BYTES = 64 };
 
 /*
- * The edit distance: how many letters were added, left out, replaced or swapped with their
- * neighbour. Limits: for words over WORD_MAX_BYTES, the length of the longer word.
- * Source:  "optimal string alignment", Damerau 1964.
+ * Compute the edit distance: the number of letters that were added, left out, replaced or swapped
+ * with their neighbour.
+ * Limits: for a word over WORD_MAX_BYTES, the length of the longer word.
+ * Source: "optimal string alignment", Damerau 1964.
  */
 size_t word_distance(const char *a, const char *b);
 
 /*
- * Look for the nearest of many: start with WORD_NEAR(word), word_near_try() each candidate, read
- * `best`, which is NULL when no candidate is near enough. A candidate that begins with the word
- * counts as near. The first of equally near candidates wins.
+ * A search for the nearest of several candidates: start with WORD_NEAR(word), call word_near_try()
+ * for each candidate, then read `best`, which is NULL when no candidate is near enough. A candidate
+ * that begins with the word is near. The first of equally near candidates wins.
  *
- * Owns:    nothing; `best` is one of the candidates.
+ * Owns: nothing; `best` is one of the candidates.
  */
 struct word_near {
 	const char *word;
 	const char *best;
 	size_t distance;
-	const char *before, *after; /* text around the suggestion: "--", "%"; NULL: nothing */
+	const char *before, *after; /* text around the suggestion, as "--"; NULL: nothing */
 };
 
 #define WORD_NEAR(w) ((struct word_near){.word = (w)})
 
 void word_near_try(struct word_near *near, const char *candidate);
 
-/* Try the member @name of each of @n rows of a table, which may be NULL. */
+/* Try the member @name of each of @n rows of a table; the member may be NULL. */
 #define WORD_NEAR_ROWS(near, rows, n, name)                                                        \
 	do {                                                                                       \
 		for (size_t row_ = 0; row_ < (size_t)(n); row_++)                                  \
@@ -44,8 +45,8 @@ void word_near_try(struct word_near *near, const char *candidate);
 void word_near_hint(const struct word_near *near, const char *otherwise, char hint[ERR_HINT_BYTES]);
 
 /*
- * Record an unknown name as the failure, with that hint: `return err_unknown(err, ERR_USAGE,
- * &near, "--help lists them", "unknown option %s", name);`
+ * Record an unknown name as the failure, with the hint of word_near_hint(): `return
+ * err_unknown(err, ERR_USAGE, &near, "--help lists them", "unknown option %s", name);`
  * Returns: the negative errno of @code.
  */
 #define err_unknown(err, code, near, otherwise, ...)                                               \

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* One of libuv's four threads is left to work that does not go through this queue. */
+/* One of libuv's four threads is left free for work outside this queue. */
 enum { AT_ONCE = 3 };
 
-/* The thread pool is per process, and so is this queue. */
+/* The queue of this process, which has one thread pool. */
 static struct {
 	unsigned n_running;
 	struct work *first[WORK_KIND_END_];
