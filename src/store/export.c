@@ -42,7 +42,7 @@ struct journal_export {
 	size_t n_left; /* number of steps that have not been loaded */
 	int version;   /* version of the recording */
 	size_t left;   /* bytes that may still be written */
-	/* the current step */
+	/* the step that is being exported */
 	struct journal_node node;
 	struct file_step file;
 	char *content;
@@ -161,7 +161,7 @@ static int write_step(struct journal_export *x, struct err *err)
 			"record", text_json(node->record, node->record_bytes));
 	json_t *content = x->file.is_removal ? NULL : text_json(x->content, x->content_bytes);
 	if (!content && !x->file.is_removal)
-		json_decref(take_ptr(line)); /* no memory */
+		json_decref(take_ptr(line)); /* no memory for the content */
 	json_put_new(line, "content", content);
 	json_put_shared(line, "answers", x->answers);
 	int r = write_line(x->to, line, &x->left, err);

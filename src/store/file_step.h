@@ -14,7 +14,7 @@ enum { FILE_STEP_PATH_BYTES = 4096 };
 
 struct file_step {
 	bool is_removal;
-	char path[FILE_STEP_PATH_BYTES]; /* relative to the workspace */
+	char path[FILE_STEP_PATH_BYTES]; /* path relative to the workspace */
 	char digest[DIGEST_BYTES];
 	uint64_t size_bytes;
 };

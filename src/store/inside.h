@@ -66,7 +66,7 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err);
 int node_read(
 	struct journal *j, int64_t n, enum journal_read how, struct journal_node *, struct err *);
 
-/* session.c */
+/* session.c: Find a session by its id. Errors: ERR_NOT_FOUND. */
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err);
 /* Read the current row of @s, and verify its seal. */
 int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err);

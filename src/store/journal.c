@@ -27,8 +27,8 @@ enum {
 	VERSION_TAINTS = 4,
 	HEADER_BYTES = 100,
 	/* At this size of the write-ahead log (16 MiB) the engine should call journal_idle()
-	 * without waiting for an idle moment. At WAL_LATE_PAGES a commit runs the checkpoint
-	 * itself, because the engine has not been idle for too long. */
+	 * without waiting for an idle moment. At WAL_LATE_PAGES the commit itself runs the
+	 * checkpoint, since no idle moment has come. */
 	WAL_MAX_PAGES = 4096,
 	WAL_LATE_PAGES = 4 * WAL_MAX_PAGES,
 	/* Below this size (1 MiB) journal_idle() syncs the log without a checkpoint: after a

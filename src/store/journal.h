@@ -30,8 +30,9 @@ struct journal;
 /*
  * Open the journal of a state directory; directories are made, the last with mode 0700.
  * Owns:   *@out, until journal_close().
- * Errors: ERR_LIMIT (another engine has it: which pid), ERR_USAGE (made by a newer version, or no
- *         journal), ERR_ACCESS (no permission, read-only), ERR_NO_SPACE, ERR_DAMAGED, ERR_IO.
+ * Errors: ERR_LIMIT (another engine uses the directory; the message names its pid), ERR_USAGE (made
+ * by a newer version, or no journal), ERR_ACCESS (no permission, read-only), ERR_NO_SPACE,
+ * ERR_DAMAGED, ERR_IO.
  */
 int journal_open(struct journal **out, const char *dir, struct err *err);
 
@@ -53,7 +54,7 @@ int journal_idle(struct journal *j, struct err *err);
  * the same bytes again adds nothing. */
 int journal_blob_put(struct journal *j, const void *data, size_t bytes, char digest[DIGEST_BYTES],
 	struct err *err);
-/* The same when @digest is known already, from digest_text(). */
+/* Store @data like journal_blob_put(), with its @digest from digest_text(). */
 int journal_blob_keep(
 	struct journal *j, const void *data, size_t bytes, const char *digest, struct err *err);
 

@@ -15,7 +15,7 @@ struct journal;
  * except the @keep sessions closed last. */
 struct prune_which {
 	const char *owner;
-	int64_t before_ms; /* since 1970 */
+	int64_t before_ms; /* milliseconds since 1970 */
 	uint64_t keep;
 };
 

@@ -27,7 +27,7 @@ void recording_check(char out[DIGEST_BYTES], const char *order, size_t order_byt
 struct line {
 	json_t *json;
 	json_int_t version;
-	size_t number; /* from 1 */
+	size_t number; /* line number, from 1 */
 	const char *at;
 	size_t left; /* bytes from @at on */
 };

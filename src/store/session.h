@@ -86,7 +86,7 @@ int journal_session_close(struct journal *j, const char *id, const char *ended, 
 int journal_session_ended(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
-/* The same for sessions that a caller closed. Only the newest 1000 sessions are searched. */
+/* Search like journal_session_ended(), but among all closed sessions of the newest 1000. */
 int journal_session_closed(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 

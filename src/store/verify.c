@@ -1,4 +1,4 @@
-/* Everything read and checked. SPDX-License-Identifier: Apache-2.0 */
+/* Verification of the whole journal. SPDX-License-Identifier: Apache-2.0 */
 #include "store/inside.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Along the tree. SPDX-License-Identifier: Apache-2.0 */
+/* Walks over the tree of steps. SPDX-License-Identifier: Apache-2.0 */
 #include "store/inside.h"
 
 #include <errno.h>

@@ -18,12 +18,12 @@ typedef int journal_node_fn(void *user, const struct journal_node *node, struct 
 int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err);
 
-/* The same with JOURNAL_BRIEF. */
+/* Walk like journal_ancestors(), but read each step as JOURNAL_BRIEF. */
 int64_t journal_brief(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err);
 
-/* The same in several calls: the walk continues at @at, which is "" after the first step.
- * Returns: as above. */
+/* Walk like journal_ancestors() in several calls. A call continues at way->at, which is "" after
+ * the first step. */
 struct journal_way {
 	char at[DIGEST_BYTES];
 	int64_t before; /* row number of the step before; 0: the walk begins */
@@ -54,7 +54,7 @@ int64_t journal_session_steps(struct journal *j, struct journal_attempts *of, ui
 struct journal_again {
 	char session[JOURNAL_ID_BYTES];
 	int64_t at_ms;
-	bool is_back; /* it was rolled back */
+	bool is_back; /* that run was rolled back */
 };
 int journal_again(struct journal *j, const char *owner, const char *digest,
 	struct journal_again *out, struct err *err);
