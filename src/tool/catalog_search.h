@@ -3,7 +3,7 @@
 
 #include "tool/catalog.h"
 
-/* Compute how well @tool matches the words of @query. Returns: 0: not at all. */
+/* Compute how well @tool matches the words of @query. Returns: 0 when no word matches. */
 int catalog_rank(const struct catalog_tool *tool, const char *query);
 
 /* Find the tools that match @query, at most @max, the best first. Returns: how many. */

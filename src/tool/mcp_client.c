@@ -188,7 +188,7 @@ static void on_deadline(uv_timer_t *t)
 	}
 	tell_cancelled(c, call->id, "timeout");
 	client_lose(call, &err);
-	/* If other calls have expired, too, the timer is already set to expire at once. */
+	/* client_lose() has set the timer again, for other calls that have expired. */
 }
 
 void mcp_client_cancel(struct mcp_call *call)

@@ -23,7 +23,7 @@ enum {
 	UNSENT_BYTES = 80 << 20, /* limit of bytes that the server has not read */
 	RUBBISH_LINES = 1000,
 	LINGER_MS = 500,
-	PATIENCE_MS = 1500, /* between the end of input, SIGTERM and SIGKILL */
+	PATIENCE_MS = 1500, /* delay between end of input, SIGTERM and SIGKILL */
 };
 
 struct program {

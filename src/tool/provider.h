@@ -23,7 +23,8 @@ struct tool_question {
 
 /*
  * A provider. Arguments and results are JSON; the result of a TOOL_ERROR is plain text.
- * call() and ask(): Returns: enum tool_outcome, or negative errno when the outcome is unknown.
+ * call() and ask(): Returns: enum tool_outcome, or negative errno on an internal failure, such as
+ * no memory.
  */
 struct tool_provider {
 	void *ctx;

@@ -10,8 +10,8 @@ enum {
 	SERVERS_MAX = 64,
 	SERVERS_FILE_BYTES = 1 << 20,
 	SERVER_NAME_BYTES = 64,
-	SERVER_TEXT_BYTES = 64 << 10, /* one text, after expansion */
-	SERVER_LIST_MAX = 256,	      /* arguments, variables, headers, patterns */
+	SERVER_TEXT_BYTES = 64 << 10, /* maximum of one text after expansion */
+	SERVER_LIST_MAX = 256, /* maximal number of arguments, variables, headers, patterns */
 	SERVER_TIMEOUT_MS = 60000,
 	SERVER_CALLS_PER_MINUTE = 6000,
 };

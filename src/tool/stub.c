@@ -350,7 +350,7 @@ int stub_signature(
 	return buf_error(out);
 }
 
-/* Write text inside a docstring or a comment, without the characters that would end it. */
+/* Write text inside a docstring or a comment, so that no character of the text can end it. */
 static void put_doc(const struct writer *w, const char *text, size_t max_bytes, const char *indent)
 {
 	size_t bytes = utf8_cut(text, strlen(text), max_bytes);
