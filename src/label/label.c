@@ -50,7 +50,7 @@ struct memo {
 struct labels {
 	size_t used_bytes, max_bytes;
 	bool has_failed;
-	char **text; /* of each atom; atom 0 is not used */
+	char **text; /* text of each atom; atom 0 is not used */
 	uint32_t n_atoms, atom_room;
 	struct set *set;
 	uint32_t n_sets, set_room;

@@ -25,7 +25,7 @@ struct tool_type {
 	const char *name;
 	const struct tool_type *item; /* TOOL_LIST: type of the elements; NULL: any */
 	const struct tool_field *field;
-	uint32_t n_fields; /* TOOL_DICT */
+	uint32_t n_fields; /* TOOL_DICT: number of fields */
 };
 
 struct tool_field {
@@ -36,7 +36,7 @@ struct tool_field {
 
 /* The is_… hints are the tool's own annotations; a missing hint has the more dangerous value. */
 struct tool {
-	const char *name; /* words of letters, digits and _, joined by dots */
+	const char *name; /* name: words of letters, digits and _, joined by dots */
 	const char *text; /* description for people and models, or NULL */
 	const struct tool_field *param;
 	uint32_t n_params;
