@@ -24,16 +24,17 @@ struct num_range {
  * Returns: 0, or negative errno.
  */
 
-/* Units: b, k, m, g, t (powers of 1024; "kb" and "kib" too, in any case). Without a unit: bytes. */
+/* Parse a size. Units: b, k, m, g, t (powers of 1024; "kb" and "kib" too, in any case). Without a
+ * unit: bytes. */
 int num_parse_bytes(const char *text, struct num_range range, uint64_t *bytes, struct err *err);
 
-/* Units: ms, s, m or min, h. Without a unit: seconds. */
+/* Parse a duration. Units: ms, s, m or min, h. Without a unit: seconds. */
 int num_parse_ms(const char *text, struct num_range range, uint64_t *ms, struct err *err);
 
-/* A whole number without a unit. */
+/* Parse a whole number without a unit. */
 int num_parse_count(const char *text, struct num_range range, uint64_t *count, struct err *err);
 
-/* Number of CPUs; the result is in thousandths: "1.5" is 1500. */
+/* Parse a number of CPUs; the result is in thousandths: "1.5" is 1500. */
 int num_parse_cpu_milli(const char *text, struct num_range range, uint64_t *milli, struct err *err);
 
 /* A number formatted for a message, returned by value: `err_set(err, ERR_LIMIT, "over %s",

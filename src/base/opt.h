@@ -25,7 +25,7 @@ enum opt_type {
 enum opt_flag {
 	OPT_HIDDEN = 1,	   /* left out of help, completion, manual and hints */
 	OPT_ENDS = 2,	   /* everything after the value is operands, as with python's -c */
-	OPT_NO_ENV = 4,	   /* only on the command line */
+	OPT_NO_ENV = 4,	   /* allowed on the command line only */
 	OPT_NO_CONFIG = 8, /* the configuration key of the same name has another meaning */
 	/* for commands: a second use is an error instead of replacing the first */
 	OPT_ONCE = 16,
@@ -42,14 +42,14 @@ struct opt_list {
 };
 
 struct opt {
-	const char *name; /* without dashes: "memory" */
-	char letter;	  /* 'm', or 0 */
+	const char *name; /* long option without dashes: "memory" */
+	char letter;	  /* short option: 'm', or 0 */
 	enum opt_type type;
 	unsigned flags;	      /* enum opt_flag */
 	size_t offset;	      /* offset of the field in the target */
 	const char *arg;      /* name of the value in help: "SIZE"; unused by a flag */
 	const char *group;    /* heading in help; rows of a group are adjacent */
-	const char *help;     /* lower case, no final stop */
+	const char *help;     /* help text, lower case, no final stop */
 	const char *fallback; /* default value as a user would write it, or NULL */
 	const char *choices;  /* OPT_CHOICE: "auto|always|never" */
 	enum opt_complete complete;

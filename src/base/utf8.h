@@ -41,7 +41,7 @@ int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_repla
  */
 int utf8_quote(struct buf *out, const void *data, size_t bytes);
 
-/* Returns: the longest prefix of @data, at most @max_bytes, that does not end inside a
+/* Return the length of the longest prefix of @data, at most @max_bytes, that does not end inside a
  * character. */
 size_t utf8_cut(const void *data, size_t bytes, size_t max_bytes);
 

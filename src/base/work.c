@@ -8,7 +8,7 @@
 /* One of libuv's four threads is left free for work outside this queue. */
 enum { AT_ONCE = 3 };
 
-/* The queue of this process, which has one thread pool. */
+/* One queue per process, because libuv has one thread pool per process. */
 static struct {
 	unsigned n_running;
 	struct work *first[WORK_KIND_END_];
