@@ -43,7 +43,7 @@ enum {
 	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * WIRE_BRANCHINGS_MAX
 };
 
-struct warden_state {
+struct state {
 	struct box_host host;
 	struct spare spare;
 	struct err broken; /* why no box can be made at all; code ERR_NONE when all is well */
@@ -58,7 +58,7 @@ struct warden_state {
 	int64_t turned_ms; /* time of the last poll */
 };
 
-static int enter_namespaces(struct warden_state *w, struct err *err)
+static int enter_namespaces(struct state *w, struct err *err)
 {
 	struct idmap *ids = &w->host.ids;
 	*ids = (struct idmap){
@@ -120,7 +120,7 @@ static int cgroup_forced(void)
 	return -1;
 }
 
-static int warden_open(struct warden_state *w, struct err *err)
+static int warden_open(struct state *w, struct err *err)
 {
 	w->host.spare = &w->spare;
 	/* Do this before the namespaces change which cgroups can be seen and written. */
@@ -132,7 +132,7 @@ static int warden_open(struct warden_state *w, struct err *err)
 	return enter_namespaces(w, err);
 }
 
-static struct box *free_box(struct warden_state *w)
+static struct box *free_box(struct state *w)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(w->boxes); i++)
 		if (w->boxes[i].state == BOX_FREE) {
@@ -143,7 +143,7 @@ static struct box *free_box(struct warden_state *w)
 	return NULL;
 }
 
-static struct box *live_box(struct warden_state *w, uint32_t id)
+static struct box *live_box(struct state *w, uint32_t id)
 {
 	if (id >= ARRAY_LEN(w->boxes) || w->boxes[id].state != BOX_LIVE)
 		return NULL;
@@ -151,7 +151,7 @@ static struct box *live_box(struct warden_state *w, uint32_t id)
 }
 
 /* A bind is not answered: its error is the answer to the request that follows. */
-static void do_bind(struct warden_state *w, const struct warden_request *req)
+static void do_bind(struct state *w, const struct warden_request *req)
 {
 	struct err err = {0};
 	if (message_check(req, &err) == 0 && w->n_binds == ARRAY_LEN(w->binds))
@@ -163,8 +163,8 @@ static void do_bind(struct warden_state *w, const struct warden_request *req)
 }
 
 /* Describe the box *@box from the binds so far and the request. */
-static int take_spec(struct warden_state *w, const struct warden_request *req,
-	struct box_spec *spec, struct box **box, struct err *err)
+static int take_spec(struct state *w, const struct warden_request *req, struct box_spec *spec,
+	struct box **box, struct err *err)
 {
 	struct err bad_bind = w->bad_bind;
 	*spec = (struct box_spec){.binds = w->binds,
@@ -196,8 +196,8 @@ static int add_books(const struct box *box, struct warden_reply *reply, int fds[
 	return n;
 }
 
-static int do_create(struct warden_state *w, const struct warden_request *req,
-	struct warden_reply *reply, int *fds, struct err *err)
+static int do_create(struct state *w, const struct warden_request *req, struct warden_reply *reply,
+	int *fds, struct err *err)
 {
 	struct box_spec spec;
 	struct box *box = NULL;
@@ -211,7 +211,7 @@ static int do_create(struct warden_state *w, const struct warden_request *req,
 	return WARDEN_FD_END_ + add_books(box, reply, fds + WARDEN_FD_END_);
 }
 
-static struct branching *free_branching(struct warden_state *w)
+static struct branching *free_branching(struct state *w)
 {
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state == BRANCHING_FREE)
@@ -220,7 +220,7 @@ static struct branching *free_branching(struct warden_state *w)
 }
 
 /* Only one branch of a box may be in HELLO or CLONE, or nobody knows whose a clone() is. */
-static void give_window(struct warden_state *w, const struct box *parent)
+static void give_window(struct state *w, const struct box *parent)
 {
 	struct branching *next = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++) {
@@ -238,8 +238,7 @@ static void give_window(struct warden_state *w, const struct box *parent)
 	w->boxes[parent->root].quiet_until_ms = 0; /* whatever it has asked before */
 }
 
-static int do_branch(
-	struct warden_state *w, const struct warden_request *req, int *fds, struct err *err)
+static int do_branch(struct state *w, const struct warden_request *req, int *fds, struct err *err)
 {
 	struct box_spec spec;
 	struct box *box = NULL, *parent = live_box(w, req->box);
@@ -272,7 +271,7 @@ static int send_reply(const struct warden_reply *reply, const int *fds, size_t n
 }
 
 /* An engine that is gone is noticed at its socket. */
-static void fail_branching(struct warden_state *w, struct branching *b, const struct err *err)
+static void fail_branching(struct state *w, struct branching *b, const struct err *err)
 {
 	struct warden_reply reply = {.version = WIRE_VERSION, .op = WARDEN_BRANCHED, .id = b->id};
 	const struct boxes all = {w->boxes, w->n_used};
@@ -284,7 +283,7 @@ static void fail_branching(struct warden_state *w, struct branching *b, const st
 }
 
 /* Free what depended on a destroyed box: its branching, and an anchor without other branches. */
-static void destroy_box(struct warden_state *w, struct box *box)
+static void destroy_box(struct state *w, struct box *box)
 {
 	struct err gone;
 	(void)err_set(&gone, ERR_GONE, "box %u was destroyed while it was branched", box->slot);
@@ -307,8 +306,8 @@ static void destroy_box(struct warden_state *w, struct box *box)
 	}
 }
 
-static int do_box(struct warden_state *w, const struct warden_request *req,
-	struct warden_reply *reply, struct err *err)
+static int do_box(struct state *w, const struct warden_request *req, struct warden_reply *reply,
+	struct err *err)
 {
 	struct box *box = live_box(w, req->box);
 	if (!box)
@@ -322,8 +321,8 @@ static int do_box(struct warden_state *w, const struct warden_request *req,
 }
 
 /* Returns: how many descriptors go with the reply, or negative errno. */
-static int answer(struct warden_state *w, const struct warden_request *req,
-	struct warden_reply *reply, int *fds, struct err *err)
+static int answer(struct state *w, const struct warden_request *req, struct warden_reply *reply,
+	int *fds, struct err *err)
 {
 	int r = message_check(req, err);
 	if (r < 0)
@@ -344,7 +343,7 @@ static int answer(struct warden_state *w, const struct warden_request *req,
 	return err_set(err, ERR_PROTOCOL, "unknown operation %u", req->op);
 }
 
-static int serve_one(struct warden_state *w)
+static int serve_one(struct state *w)
 {
 	static struct warden_request req;
 	struct warden_reply reply = {.version = WIRE_VERSION};
@@ -375,7 +374,7 @@ static int serve_one(struct warden_state *w)
 	return sent;
 }
 
-static void serve_branching(struct warden_state *w, struct branching *b, const struct pollfd *polls)
+static void serve_branching(struct state *w, struct branching *b, const struct pollfd *polls)
 {
 	struct err err = {0};
 	const struct boxes all = {w->boxes, w->n_used};
@@ -403,7 +402,7 @@ static void serve_branching(struct warden_state *w, struct branching *b, const s
 	(void)send_reply(&reply, fds, 1 + (size_t)n_books);
 }
 
-static struct branching *asked_for(struct warden_state *w, const struct box *root, pid_t tid)
+static struct branching *asked_for(struct state *w, const struct box *root, pid_t tid)
 {
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state == BRANCHING_HELLO &&
@@ -413,7 +412,7 @@ static struct branching *asked_for(struct warden_state *w, const struct box *roo
 	return NULL;
 }
 
-static bool is_branching(const struct warden_state *w, const struct box *root)
+static bool is_branching(const struct state *w, const struct box *root)
 {
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state == BRANCHING_HELLO &&
@@ -426,7 +425,7 @@ static bool is_branching(const struct warden_state *w, const struct box *root)
  * Answer a question of a box or its branches. An unexpected question is refused, and the box's
  * listener ignored for a while: constant asking costs the asker, not the warden.
  */
-static void serve_listener(struct warden_state *w, struct box *root)
+static void serve_listener(struct state *w, struct box *root)
 {
 	struct pollfd p = {.fd = root->listener_fd, .events = POLLIN};
 	bool is_busy = is_branching(w, root);
@@ -473,7 +472,7 @@ static void wait_for(struct waiting *at, int fd)
 }
 
 /* poll() refuses more entries than RLIMIT_NOFILE. */
-static void set_waiting(struct warden_state *w, struct waiting *at)
+static void set_waiting(struct state *w, struct waiting *at)
 {
 	at->until_ms = -1;
 	at->n = at->n_branchings = at->n_roots = 0;
@@ -505,7 +504,7 @@ static void set_waiting(struct warden_state *w, struct waiting *at)
 }
 
 /* If this process was stalled, the processes that it waits for may have been, too. */
-static void forgive_stall(struct warden_state *w, int64_t waited_ms)
+static void forgive_stall(struct state *w, int64_t waited_ms)
 {
 	int64_t now = clock_now_ms(), stall_ms = now - w->turned_ms - waited_ms;
 	w->turned_ms = now;
@@ -516,7 +515,7 @@ static void forgive_stall(struct warden_state *w, int64_t waited_ms)
 }
 
 /* Listeners last: messages sent before a question must be read before it. */
-static int turn(struct warden_state *w)
+static int turn(struct state *w)
 {
 	static struct waiting at;
 	set_waiting(w, &at);
@@ -538,7 +537,7 @@ static int turn(struct warden_state *w)
 	return at.polls[0].revents ? serve_one(w) : 0;
 }
 
-static void destroy_all(struct warden_state *w)
+static void destroy_all(struct state *w)
 {
 	const struct boxes all = {w->boxes, w->n_used};
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
@@ -577,7 +576,7 @@ static void detach_from_terminal(void)
 }
 
 /* Most of this memory is never touched; huge pages would allocate it all the same. */
-static void stay_small(struct warden_state *w)
+static void stay_small(struct state *w)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)w & ~(page - 1);
 	(void)madvise((void *)start, (uintptr_t)(w + 1) - start, MADV_NOHUGEPAGE);
@@ -585,7 +584,7 @@ static void stay_small(struct warden_state *w)
 
 int main(void)
 {
-	static struct warden_state w;
+	static struct state w;
 	(void)prctl(PR_SET_NAME, "retort-warden");
 	stay_small(&w);
 	detach_from_terminal();
