@@ -1,11 +1,11 @@
 /*
- * A file of a session changed from outside, between two steps.
+ * Changes a file of a session for a client, between two steps.
  *
- * Init writes or removes it, so that the file belongs to the box's user. First the session must
- * have a box (session_get_box()), and the files as they are must be kept (save_files_idle()): each
- * may take a while, and change_proceed() continues when it is done. Then init is asked, and its
- * answer is the answer to the caller. If a rollback begins meanwhile, it takes over init's answers,
- * and the change fails, since what it did is undone with the step.
+ * Init writes or removes the file, so that it belongs to the box's user. First the session must
+ * have a box (session_get_box()), and its files must be saved (save_files_idle()). Both may take a
+ * while; change_proceed() continues afterwards. Then change.c sends init a request, and init's
+ * reply is the caller's result. If a rollback begins meanwhile, the rollback receives init's
+ * replies instead, and the change fails, because the rollback undoes it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,17 +23,17 @@
 #include <string.h>
 
 struct change {
-	struct init_file file; /* without a path: there is no change, only a box is waited for */
+	struct init_file file; /* NULL path: session_await_box(), which changes nothing */
 	char path[WIRE_PATH_BYTES];
 	int fd;
-	struct box *box; /* its init was asked; held. NULL: there is no box yet */
+	struct box *box; /* box whose init got the request, counted; NULL: not sent yet */
 	session_changed_fn *done;
 	void *arg;
 };
 
-enum { CHANGE_MS = 10000, BOX_MS = 120000 /* making one has deadlines of its own */ };
+enum { CHANGE_MS = 10000, BOX_MS = 120000 /* longer than the deadlines of making a box */ };
 
-/* The requests of restore.c count from 0. */
+/* Differs from all ids of restore.c, which begin at 0. */
 static const uint64_t CHANGE_ID = UINT64_MAX;
 
 int change_judge(int status, const char *path, struct err *err)
@@ -92,7 +92,7 @@ static void on_filed(void *arg, uint64_t id, int status)
 	finish(s, r < 0 ? &err : NULL);
 }
 
-/* A box whose init does not answer is given up. */
+/* Give up a box that does not exist or whose init does not reply in time. */
 static void on_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -112,7 +112,7 @@ static int ask_init(struct session *s, struct err *err)
 	if (box->filed)
 		return err_fail(err, ERR_BUSY, "ask again in a moment",
 			"another change of a file is under way");
-	if (!save_files_idle(s)) /* keep the files as they are before the change */
+	if (!save_files_idle(s)) /* save the files before the change */
 		return 0;
 	session_touch(s);
 	int r = box_file(box, &c->file);
@@ -125,7 +125,7 @@ static int ask_init(struct session *s, struct err *err)
 	return 0;
 }
 
-/* There is a box now; or (@why) there will be none. */
+/* Send the request to init, if a box exists. @why: fail the change, since there will be no box. */
 void change_proceed(struct session *s, const char *why)
 {
 	struct err err;
@@ -215,7 +215,7 @@ void session_changed(struct session *s, const char *step)
 void session_files_changed(struct session *s)
 {
 	if (!session_is_idle(s) || !look(s))
-		return; /* the running step counts it as its own change */
+		return; /* the running step's record will list the change */
 	for (unsigned i = 0; i < s->points.n; i++)
 		if (strcmp(s->points.v[i]->step, s->head) == 0)
 			shadow_let_go(take_ptr(s->points.v[i]->files));

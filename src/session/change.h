@@ -1,28 +1,28 @@
-/* A file of a session changed from outside, between two steps. SPDX-License-Identifier: Apache-2.0
- */
+/* Changes to a session's files by a client, between two steps.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "sandbox/init.h"
 #include "session/session.h"
 
 /*
- * Have the box's init write or remove a file, so that the box's user owns it; if there is no box,
- * one is made first. Nothing else may be under way. @file is borrowed for the call. @done follows,
- * from the loop; not if the session is closed first. Errors, at once or by @done: ERR_GONE,
- * ERR_BUSY, ERR_NOT_FOUND, ERR_NO_SPACE, ERR_ACCESS.
+ * Have init write or remove a file, so that the box's user owns it; a missing box is made first.
+ * The session must be idle. @file is borrowed for the call. @done follows from the loop, unless the
+ * session is closed first. Errors, at once or by @done: ERR_GONE, ERR_BUSY, ERR_NOT_FOUND,
+ * ERR_NO_SPACE, ERR_ACCESS.
  */
 typedef void session_changed_fn(void *arg, const struct err *err);
 int session_change(struct session *s, const struct init_file *file, session_changed_fn *done,
 	void *arg, struct err *err);
 
-/* Make a box, if there is none. @done follows, or is called at once. Errors: as above. */
+/* Make a box if the session has none. @done follows, possibly during the call. Errors: as above. */
 int session_await_box(struct session *s, session_changed_fn *done, void *arg, struct err *err);
 
-/* The change counts as a step of its own, @step: one can go back to it, and to before it. */
+/* Treat the change as a step named @step, with a checkpoint of its own. */
 void session_changed(struct session *s, const char *step);
 
-/* The change belongs to the step before, and stays when the next step fails. */
+/* Add the change to the state after the last step, so that a rollback of the next step keeps it. */
 void session_files_changed(struct session *s);
 
-/* Judge what init answered for @path. Returns: 0, or negative errno. */
+/* Convert init's @status for @path to an error. Returns: 0, or negative errno. */
 int change_judge(int status, const char *path, struct err *err);

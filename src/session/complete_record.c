@@ -1,11 +1,11 @@
 /*
- * The record of a step that has ended gets its list of files and its name.
+ * Adds the list of files and the step's name to the record of a step that has ended.
  *
  * The output of a step is made valid UTF-8, written as JSON and hashed, which takes half a second
- * for 20 MiB. Listing ten thousand files, and comparing them with those before, takes 30 ms. Other
- * callers should not wait for that, so a thread of the pool does it if there is much. Meanwhile it
- * alone has the record: nothing that the box says from then on belongs to the step (STEP_NAMING
- * takes neither output nor frames), and what the caller owns (code, inputs) is copied or held.
+ * for 20 MiB. Listing ten thousand files and comparing them with the previous list takes 30 ms. If
+ * there is much to do, a thread of the pool does it, so that other callers do not wait. Meanwhile
+ * only that thread uses the record: output and frames from the box are ignored (STEP_NAMING), and
+ * the caller's data (code, inputs) is copied or referenced.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ enum { NAMING_INLINE_BYTES = 256 << 10, NAMING_INLINE_FILES = 1000, FILE_ROW_BYT
 struct completion {
 	uv_work_t work;
 	struct session *session;
-	struct box *box; /* its files are to be listed; held, or NULL */
+	struct box *box; /* box whose files are to be listed, counted; or NULL */
 	const struct workspace *then;
 	struct workspace after;
 	unsigned n_put_off;
@@ -32,8 +32,8 @@ struct completion {
 
 /* ---- files ---- */
 
-/* SQLite writes back into the file what it rolls back, if that did not fit into its memory: then
- * the file has changed, but not its content. */
+/* Has the file only been rewritten with its old content? SQLite does that in a rollback whose data
+ * did not fit into its memory. */
 static bool is_undone(
 	const struct session *s, enum workspace_change change, const struct workspace_file *file)
 {
@@ -73,7 +73,7 @@ static void take_files(struct session *s, struct workspace *after)
 	s->is_shadow_due = true;
 }
 
-/* List the files, if they are at most @max_files. Returns: whether there are more. */
+/* List the files, unless there are more than @max. Returns: whether there are more. */
 static bool list_few(struct session *s, size_t max)
 {
 	struct err err;
@@ -123,7 +123,7 @@ static void name(struct session *s)
 	record_name(
 		&s->record, s->head, order->code, order->code_bytes, order->argv, order->inputs);
 	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
-		capture_done(&s->record.out[i]); /* `outputs` has the text */
+		capture_done(&s->record.out[i]); /* `outputs` has the text now */
 }
 
 static void work(uv_work_t *work)
@@ -151,12 +151,12 @@ static void done(uv_work_t *work, int status)
 {
 	struct completion *n = work->data;
 	struct session *s = n->session;
-	/* A long record takes long: those of several sessions do not come in one turn of the loop.
-	 */
+	/* A long record takes long: handle those of several sessions in different turns of the
+	 * loop. */
 	if (timer_is_late(s->engine->loop, &n->n_put_off) &&
 		uv_queue_work(s->engine->loop, work, wait, done) == 0)
 		return;
-	(void)status; /* work is never cancelled */
+	(void)status; /* the work is never cancelled */
 	if (n->box && n->then)
 		take_files(s, &n->after);
 	free_naming(n);
@@ -186,7 +186,7 @@ static bool start_work(struct session *s, bool is_listing)
 
 void complete_record(struct session *s)
 {
-	/* A session for one step has no other callers, and its arguments belong to the caller. */
+	/* With is_once the engine has no other callers, and the caller owns the arguments. */
 	bool is_listing = list_few(s, s->is_once ? WORKSPACE_FILES_MAX : NAMING_INLINE_FILES);
 	bool is_long = is_listing || record_bytes(s) > NAMING_INLINE_BYTES;
 	if (!s->is_once && is_long && start_work(s, is_listing))

@@ -1,12 +1,12 @@
-/* The record of a step that has ended gets its list of files and its name. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Adds the list of files and the step's name to a step's record.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 struct session;
 
 /*
- * List what the step did to files, and compute its name, see record_name(). STEP_NAMED follows: at
- * once or, if there is much output or there are many files, when a thread has done it. Until then
- * the record belongs to the thread, and a session that is closed waits for it.
+ * List the files that the step changed, and compute the step's name with record_name(). STEP_NAMED
+ * follows: at once or, if there is much output or there are many files, after a thread has done the
+ * work. Until then only that thread uses the record, and a closed session is freed only afterwards.
  */
 void complete_record(struct session *s);

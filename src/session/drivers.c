@@ -1,20 +1,20 @@
 /*
- * The drivers of a session, one for each runtime in use.
+ * Drivers of a session, one per runtime in use.
  *
- * A driver is started when the first step of its runtime comes, or when the session opens. It says
- * READY. If the session has more than one step, it also gets SETUP: the session's name, the modules
- * to import, and, for a runtime that carries its state as a text, the state that the last driver
- * sent. It answers SETUP with DONE.
+ * A driver is started when the first step of its runtime comes, or when the session opens. It sends
+ * READY. Except in `once` mode, it also gets SETUP: the session's name, the modules to import, and,
+ * for a runtime whose state is a text, the state that the last driver sent. The driver responds
+ * with DONE.
  *
- * After a committed step, session_driver_ask_guard() sends CHECKPOINT, and the driver answers with
- * GUARD: Python has cloned itself and says the clone's process id. Other runtimes send STATE
+ * After a committed step, session_driver_ask_guard() sends CHECKPOINT, and the driver responds with
+ * GUARD. Python has then cloned itself; GUARD has the clone's process id. Other runtimes send STATE
  * instead, a text from which a new driver can continue.
  *
- * A driver can end at any time. What that means depends on when: in its step, it is an event of the
- * step; in a rollback that replaces it, it is expected; between two steps, a copy takes its place
- * if there is one (transaction_revive()), else the session's state is lost. While a step is
- * settled, the end is noticed later, by session_notice(): the state after that step has no name
- * yet, so the session cannot go back to it.
+ * A driver can end at any time. During its step, its end is an event of the step. During a rollback
+ * that replaces it, its end is expected. Between two steps, a copy replaces it
+ * (transaction_revive()); without a copy the session's state is lost. While its step is being
+ * settled, the end is ignored until session_notice(): the state after that step has no name yet, so
+ * the session cannot go back to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,7 +49,7 @@ static struct session_driver *session_driver_of(struct session *s, const struct 
 	return p;
 }
 
-/* A larger process has no room for a copy of itself. */
+/* Return the largest process size of which a copy still fits into the memory limit. */
 static uint64_t guard_bytes(const struct session *s)
 {
 	return s->limits.value[LIMIT_memory_bytes] / 2;
@@ -115,7 +115,7 @@ static void take_names(struct session *s, const json_t *said)
 	named(s->named_arg, is_good ? names : NULL, is_good ? NULL : &err);
 }
 
-/* A SETUP is done. The first one opens the session. */
+/* Handle the response to a SETUP. The first one opens the session. */
 static void take_setup(struct session_driver *p, const json_t *said)
 {
 	struct session *s = p->session;
@@ -130,7 +130,7 @@ static void take_setup(struct session_driver *p, const json_t *said)
 			"%.60s: %.180s", name[0] ? name : "setup failed", message);
 	}
 	session_opened(s, error ? &err : NULL);
-	session_count(s); /* a branch may wait for it */
+	session_count(s); /* session_make_stem() may have waited for this */
 }
 
 static int take_done(struct session_driver *p, const struct frame *frame, struct err *err)
@@ -162,7 +162,7 @@ static int take_step_frame(struct session_driver *p, const struct frame *frame, 
 		r = tool_calls_take(p, frame, err);
 		break;
 	case FRAME_WAITING:
-		driver_drain(p->driver); /* its prompt is read before its request */
+		driver_drain(p->driver); /* read the prompt before the listener hears of WAITING */
 		if (s->step_driver == p)
 			tool_calls_read(s);
 		break;
@@ -225,7 +225,7 @@ static void on_output(void *arg, struct driver *d, int stream, const char *data,
 	step_take_output(p->session, stream, data, bytes);
 }
 
-/* The driver has ended, outside of its own step. */
+/* Handle the end of a driver, outside of its own step. */
 static void driver_gone(struct session_driver *p, const struct err *err)
 {
 	struct session *s = p->session;
@@ -251,15 +251,15 @@ static void driver_gone(struct session_driver *p, const struct err *err)
 		checkpoints_cut(&s->points, 0);
 	}
 	if (s->box && !s->box->is_over)
-		session_count(s); /* a branch or a step may wait for the driver's guard */
+		session_count(s); /* a branch or a step may have waited for its guard */
 	if (s->is_lost && s->step_state == STEP_ASKED)
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	else
 		step_proceed(s);
 }
 
-/* Is its step being settled? Then the state after it has no name yet, and the session cannot go
- * back to it. */
+/* Is the driver's step being settled? The state after the step has no name yet, so the session
+ * cannot go back to it. */
 static bool is_settled(const struct session_driver *p)
 {
 	const struct session *s = p->session;
@@ -284,12 +284,11 @@ static void on_exited(void *arg, struct driver *d, int status)
 	struct session *s = p->session;
 	struct err err;
 	(void)d;
-	if (is_rolling_back(
-		    s)) { /* init has killed it; or its guard was killed before it could continue */
+	if (is_rolling_back(s)) { /* init killed the driver, or something killed its guard */
 		rollback_exited(p);
 		return;
 	}
-	if (is_settled(p)) /* session_notice() looks later */
+	if (is_settled(p)) /* session_notice() handles it later */
 		return;
 	if (s->step_driver == p && s->step_state != STEP_NONE) {
 		s->end.has_exited = true;
@@ -345,7 +344,8 @@ const struct driver_events session_driver_events = {.frame = on_frame,
 
 /* ---- starting and setting up ---- */
 
-/* The environment that all sessions of an order share, with the name of this session. */
+/* Copy the environment of @shared, with the name of this session. A session with a seed keeps the
+ * shared one. */
 static void own_environment(const struct session *s, const struct runtime_start *shared,
 	struct runtime_start *own, char *name)
 {
@@ -397,8 +397,9 @@ struct session_driver *session_driver_adopt(struct session *s, struct driver *d)
 	return p;
 }
 
-/* The engine makes the guard's socket: a socket made in the box could be shared with another
- * process there. Without a socket the driver answers that it has no guard. */
+/* Make the guard's socket pair and return the box's end. The engine makes it, because a socket made
+ * in the box could be shared with another process there. Without a socket the driver responds that
+ * it has no guard. */
 static int make_guard_socket(struct session_driver *p)
 {
 	int pair[2];
@@ -432,7 +433,7 @@ bool session_driver_is_waiting(const struct session_driver *p)
 		!p->is_interrupted;
 }
 
-/* The members of a SETUP that the driver has to answer. */
+/* Add the members of a SETUP that needs a response. */
 static void ask_setup(struct session_driver *p, json_t *setup)
 {
 	struct session *s = p->session;
@@ -448,9 +449,8 @@ static void ask_setup(struct session_driver *p, json_t *setup)
 	json_put_new(setup, "preload", preload);
 }
 
-/* Send SETUP. Without @err nobody hears of a failure, since then the driver has ended. A driver
- * with its state in memory has loaded everything already, so without @err it is only told its name.
- */
+/* Send SETUP. Without @err, failures are ignored, because the driver has ended then. Without @err,
+ * a Python driver gets only the name (it has loaded everything already) and sends no response. */
 int session_driver_setup(struct session_driver *p, enum setup what, struct err *err)
 {
 	struct session *s = p->session;

@@ -1,11 +1,11 @@
 /*
- * Fences around the code of a step: models often write code as Markdown.
+ * Finds the Markdown fence around the code of a step: models often write code as Markdown.
  *
- * Only the first and the last line decide whether there is a fence, since marks elsewhere may
- * belong to a text in the code. Within a fence, the marks are checked once more: if one closes the
- * fence before its end, the rest would be prose that is run as code, so the step is refused. Pairs
- * of marks of which the first names a language are taken for a text in the code. The driver of
- * Python does more, see notebook.py.
+ * The first and the last line decide whether there is a fence, since fence marks elsewhere may
+ * belong to a string in the code. Within a fence all marks are checked once more. If one closes the
+ * fence early, the lines after it would be prose that runs as code, so the step is refused. An
+ * opening mark that names a language and the closing mark after it belong to a string in the code.
+ * The driver of Python finds more forms of fences, see notebook.py.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,14 +20,14 @@ enum { MARK_MIN = 3, WORD_BYTES = 24 };
 static const char spaces[] = " \t\r\f\v";
 
 struct line {
-	size_t at, end, next; /* next: where the next line begins */
+	size_t at, end, next; /* next: start of the next line */
 };
 
-/* A line that is a mark, with the word behind it. */
+/* A line that begins or ends a fence, with the language named on it. */
 struct mark {
 	char of;
 	size_t n;
-	char word[WORD_BYTES]; /* "" when there is no word: such a mark may close, too */
+	char word[WORD_BYTES]; /* language; "" on a closing mark or an unnamed opening one */
 	bool is_bare;
 };
 
@@ -53,8 +53,8 @@ static bool read_mark(const char *code, const struct line *line, struct mark *ou
 		return false;
 	at = skip(code, at, line->end, out->of == '`' ? "`" : "~");
 	out->n = at - from;
-	/* `code` within a line is not a mark, and ~~~x without an end is an expression in
-	 * JavaScript */
+	/* Three or more characters of `inline code`, with its end on the same line, are no mark. So
+	 * is ~~~x without an end, an expression in JavaScript. */
 	if (out->n < MARK_MIN || memchr(code + at, '`', line->end - at))
 		return false;
 	at = skip(code, at, line->end, " \t\r\f\v{.");
@@ -70,8 +70,8 @@ static bool closes(const struct mark *mark, const struct mark *open)
 	return mark->is_bare && mark->of == open->of && mark->n >= open->n;
 }
 
-/* Does a mark between @from and @to close the fence before its end? Pairs of marks of which the
- * first names a language belong to a text in the code. */
+/* Does a mark between @from and @to close the fence early? An opening mark with a language and its
+ * closing mark belong to a string in the code. */
 static bool is_closed_between(const char *code, size_t from, size_t to, const struct mark *open)
 {
 	size_t depth = 0;
@@ -116,7 +116,7 @@ int fence_find(const struct step_order *order, const struct runtime *runtime, st
 	if (!read_mark(code, &head, &open))
 		return has_tail ? refuse(err, "there is text in front of the fence") : 0;
 	if (last <= first || !closes(&close, &open) || !has_tail) {
-		if (open.of == '~') /* the line may be code */
+		if (open.of == '~') /* the line may be code of JavaScript */
 			return 0;
 		return refuse(err,
 			memmem(code + head.end, end - head.end, "\n```", 4)

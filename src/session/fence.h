@@ -1,4 +1,4 @@
-/* Code in a Markdown fence, as it comes from models. SPDX-License-Identifier: Apache-2.0 */
+/* Finds code in a Markdown fence, as models write it. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,11 +9,12 @@
 #include <stddef.h>
 
 /*
- * The part of a step's code that is run: @from is the byte behind the line that opens the fence,
- * @to is where the line that closes it begins. It is the whole code if there is no fence, if the
- * step is a file, and if the runtime itself understands fences.
+ * The part of a step's code to run: @from is the first byte after the line that opens the fence,
+ * @to the first byte of the line that closes it. The part is all of the code if there is no fence,
+ * if the step is a file, or if the runtime itself handles fences.
  *
- * Errors: ERR_USAGE for a fence of another runtime, one that is not closed, and text beside one.
+ * Errors: ERR_USAGE for a fence of another runtime, a fence that is not closed, and text beside a
+ * fence.
  */
 struct fence {
 	size_t from, to;
@@ -22,5 +23,5 @@ struct fence {
 int fence_find(const struct step_order *order, const struct runtime *runtime, struct fence *out,
 	struct err *err);
 
-/* The code without its fence; its lines keep their numbers. NULL: no memory, or not UTF-8. */
+/* Return the code without its fence and with its line numbers. NULL: no memory, or not UTF-8. */
 json_t *fence_taken_off(const struct step_order *order, const struct fence *fence);

@@ -1,11 +1,12 @@
 /*
- * Processes that steps have left behind keep to the limits, also while no step runs.
+ * Enforces limits on leftover processes between two steps.
  *
- * Processes of earlier steps go on running. A cgroup bounds their memory, but not the CPU time they
- * use in all; without a cgroup the engine bounds both. So usage is read after a step as well, and
- * more and more rarely while nothing happens. If it is over a limit, processes are ended: first
- * those that are neither driver nor guard. If that does not help, because it is the driver or
- * passes for a guard, everything in the box ends. The record of the next step says so.
+ * Processes that a step has started may run on after it. A cgroup limits their memory but not their
+ * total CPU time; without a cgroup the engine enforces both limits. So the engine measures usage
+ * after a step as well, at growing intervals while nothing happens. If a limit is exceeded, it
+ * kills the processes that are neither drivers nor guards. If a limit is exceeded again, by the
+ * driver or by a process that passes for a guard, it kills everything in the box. The record of the
+ * next step tells it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +15,9 @@
 
 enum {
 	FIRST_MS = 250,
-	MEMORY_MAX_MS = 1000, /* memory may be over its limit for so long */
+	MEMORY_MAX_MS = 1000, /* longest time for which excess memory stays undetected */
 	CPU_MAX_MS = 4000,
-	AGAIN_MS = 50, /* after processes were ended: has it helped? */
+	AGAIN_MS = 50, /* delay until the next measurement after a kill */
 };
 
 static void on_look(uv_timer_t *timer);
@@ -26,7 +27,7 @@ static bool is_measured(const struct session *s, enum limit limit)
 	return s->box->by[limit] == LIMIT_BY_ENGINE;
 }
 
-/* Returns: a sentence for the record; NULL: nothing is over its limit. */
+/* Return a notice for the record about an exceeded limit, or NULL. */
 static const char *find_excess(struct session *s, const struct box_usage *u)
 {
 	const uint64_t *limit = s->box->limits.value;
@@ -96,7 +97,7 @@ void idle_limits_watch(struct session *s)
 void idle_limits_tell(struct session *s)
 {
 	s->idle_limits.said_now = NULL;
-	if (s->step->is_again) /* nobody reads its record */
+	if (s->step->is_again) /* nobody reads the record of a step that runs again */
 		return;
 	s->idle_limits.said_now = s->idle_limits.said;
 	s->idle_limits.said = NULL;

@@ -18,10 +18,11 @@ enum { NAME_BYTES = 256, VOLUMES_MAX = 8, VOLUME_FILES_MAX = 300, LIST_BYTES = 4
 
 struct missing {
 	char name[NAME_BYTES];
-	bool is_table; /* any file with the ending of a table; else a database */
+	bool is_table; /* any table file with this name fits, or any database */
 };
 
-/* The last part of "…: 'data/a.csv'" and "…, open '/x/a.csv'", or of "no such table: a". */
+/* Read the missing name: the last component of the path in "…: 'data/a.csv'" or "…, open
+ * '/x/a.csv'", or the table in "no such table: a". */
 static bool read_message(const char *message, struct missing *out)
 {
 	static const char table[] = "no such table: ";
@@ -69,7 +70,7 @@ static bool fits(const struct missing *m, const char *path)
 		(strcmp(name, "retort.db") != 0 && is_one_of(dot, databases, ARRAY_LEN(databases)));
 }
 
-/* Look on the host, since the box of a run has ended. */
+/* Search the volume on the host, since the box of a `retort run` has ended. */
 static bool find_in_volume(
 	const struct missing *m, const struct warden_bind *volume, struct buf *out)
 {
@@ -118,7 +119,7 @@ static bool is_about_a_file(const json_t *error, const char *message)
 		strncmp(message, "no such table: ", 15) == 0;
 }
 
-/* The name in "No module named 'NAME'". In 'NAME.below' it is NAME that exists. */
+/* Read NAME from "No module named 'NAME'". False for 'NAME.sub', because NAME exists then. */
 static bool read_module(const char *message, char out[NAME_BYTES])
 {
 	static const char begin[] = "No module named '";
@@ -131,7 +132,7 @@ static bool read_module(const char *message, char out[NAME_BYTES])
 	return true;
 }
 
-/* Search the packages of the session's interpreter, unless it has a root of its own. */
+/* Search the packages of the session's interpreter. A session with a root of its own has others. */
 static bool find_module(const struct session *s, const char *message, struct buf *out)
 {
 	const struct order_checked *order = s->order;
@@ -165,7 +166,8 @@ void module_near_tell(struct session *s)
 	cleanup_buf struct buf meant = BUF_INIT(2 * 4096), shown = BUF_INIT(8 * 4096);
 	if (!find_meant(s, &meant) || utf8_repair(&shown, buf_str(&meant), meant.bytes, NULL) < 0)
 		return;
-	/* This is not part of the step's name, since files beside it are not its doing. */
+	/* Add "near" to a copy: the step's name covers the original error, and other files must not
+	 * change it. */
 	json_t *error = json_copy(s->record.error);
 	(void)json_object_set_new(error, "near", json_string(buf_str(&shown)));
 	json_decref(s->record.error);

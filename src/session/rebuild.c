@@ -1,10 +1,11 @@
 /*
- * The state of one runtime rebuilt: its steps run again, in a new driver.
+ * Rebuilds the state of one runtime by running its steps again in a new driver.
  *
- * The registry does that when a driver was lost and its runtime keeps no checkpoint: it calls
- * session_rebuild(), runs the runtime's steps of the journal in order, and calls session_rebuilt().
- * Those steps change files that later steps, perhaps of other runtimes, have changed since. So the
- * files are kept before and put back afterwards, and only what the steps left in memory stays.
+ * The registry does so when a driver was lost and its runtime has no checkpoint: it calls
+ * session_rebuild(), runs the runtime's steps from the journal in order, and calls
+ * session_rebuilt(). Those steps change files that later steps, perhaps of other runtimes, have
+ * changed since. So the files are saved before and restored afterwards; only the driver's memory
+ * keeps the result of the steps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +63,7 @@ static void on_kept(struct session *s, json_t *lost)
 
 enum { BACK_MS = 30000 };
 
-/* Init does not answer, so the box is given up; what follows will tell. */
+/* Give up the box, because init does not reply. The registry then finds the session lost. */
 static void on_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -70,7 +71,7 @@ static void on_late(uv_timer_t *timer)
 	restore_cancel(s);
 	session_spoil(s);
 	end_rebuilding(s);
-	rebuilt(s->rebuilt_arg, NULL); /* the next box tells everything */
+	rebuilt(s->rebuilt_arg, NULL); /* the next box is rebuilt from all steps */
 }
 
 static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)

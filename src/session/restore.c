@@ -1,23 +1,23 @@
 /*
- * Files of the workspace are put back, by init: as the box's own user, whoever the engine is.
+ * Restores the workspace's files, by init: as the box's user, whatever user the engine runs as.
  *
- * First the workspace is listed and compared with the list of then (shadow_diff()). The result is a
+ * First the workspace is listed and compared with the earlier list (shadow_diff()). The result is a
  * list of actions: remove, make, write, exchange names, set modes and times. Init performs them, at
- * most UNDER_WAY_MAX at once. An action that fails adds its path to the list of lost files. At the
- * end the workspace is listed again, for the next step.
+ * most UNDER_WAY_MAX at once. The path of an action that fails is added to the list of lost files.
+ * At the end the workspace is listed again, for the next step.
  *
- * Some things take more than one round: a directory that the step has closed must be opened before
- * it can be listed; files that were renamed must get their names back before others are compared;
- * and if there are more files than can be listed, new ones must go first. Then is_partial is set,
- * and the workspace is listed and compared again.
+ * Some work takes several rounds. A directory that the step made unreadable must be opened before
+ * it can be listed; renamed files must get their old names back before others are compared; and if
+ * there are more files than can be listed, new ones are removed first. In these cases is_partial is
+ * set, and after the actions the workspace is listed and compared again.
  *
- * /tmp and /dev/shm are not kept, but they share the workspace's disk, and what a failed step has
- * put there would leave no room for the next. So the names in them are noted between steps, and
- * after a failure everything new is removed. Changed files there are listed as lost, and so are
- * changed files of volumes.
+ * Files in /tmp and /dev/shm are not saved, but those directories share the workspace's disk, and
+ * files that a failed step left there would take the room of the next step. So between steps the
+ * names in them are noted, and after a failed step all new files are removed. Changed files there
+ * are listed as lost, and so are changed files of volumes.
  *
- * Listing and comparing ten thousand files takes time, so a thread does it. While it works, it
- * alone has `struct restore`.
+ * Listing and comparing ten thousand files takes time, so a thread does it. While the thread works,
+ * only it uses `struct restore`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@
 
 enum { UNDER_WAY_MAX = 16 };
 
-/* Their paths from the workspace, which is mounted at /home/user of the box. */
+/* Directories besides the workspace, with paths from /home/user, where the workspace is mounted. */
 static const struct {
 	enum init_file_root root;
 	const char *from_workspace, *prefix;
@@ -54,30 +54,30 @@ struct act {
 struct restore {
 	uv_work_t work;
 	struct session *session;
-	struct box *box;				/* held */
-	struct shadow *then;				/* held: the actions borrow from it */
-	struct workspace now, scratch[RESTORE_SCRATCH]; /* likewise */
-	struct workspace noted[RESTORE_SCRATCH];	/* by restore_note() */
-	bool has_noted;					/* new files there are removed */
-	enum init_file_root root;			/* of the actions that are being added */
+	struct box *box;     /* held */
+	struct shadow *then; /* counted reference: the actions point into it */
+	struct workspace now, scratch[RESTORE_SCRATCH]; /* the actions point into these as well */
+	struct workspace noted[RESTORE_SCRATCH];	/* lists from restore_note() */
+	bool has_noted; /* @noted is set: files in @scratch that are not in it are removed */
+	enum init_file_root root; /* root for the actions that are being added */
 	struct act *actions;
 	size_t n, room, n_sent, n_answered, n_good;
-	bool is_at_work;		   /* a thread works on it */
-	bool is_cancelled;		   /* nobody waits for it any more */
-	bool is_planned;		   /* the workspace could be listed */
-	bool has_begun;			   /* init's answers come here */
-	const struct order_checked *order; /* its volumes are compared; or NULL */
+	bool is_at_work;   /* a thread is using this struct */
+	bool is_cancelled; /* restore_cancel() was called: free this after the thread */
+	bool is_planned;   /* the workspace was listed */
+	bool has_begun;	   /* init's replies are directed to on_filed() */
+	const struct order_checked *order; /* order whose volumes are compared, or NULL */
 	int64_t since_ns;
 	struct workspace after;
 	bool is_partial; /* another round follows these actions */
-	bool is_short;	 /* some actions had no room */
-	bool is_again;	 /* this is the second try of those, since others have made room */
+	bool is_short;	 /* some actions failed for lack of disk space */
+	bool is_again;	 /* such actions were tried a second time */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
 };
 
-/* Is the file whose path is the first @bytes of @path lost? Actions from @first on are sorted by
- * path; modes come last. */
+/* Is the file whose path is the first @bytes of @path among the lost ones? Actions from @first to
+ * @end are sorted by path. */
 static bool is_lost(
 	const struct restore *r, size_t first, size_t end, const char *path, size_t bytes)
 {
@@ -96,8 +96,8 @@ static bool is_lost(
 	return false;
 }
 
-/* A database that cannot be put back needs its journal, by which SQLite rolls back what was half
- * done. Removals come first in the list. */
+/* Drop removals of journals whose database cannot be restored: SQLite needs the journal to roll the
+ * database back. Removals are first in the list. */
 static void keep_journals(struct restore *r)
 {
 	static const char *const endings[] = {"-journal", "-wal", "-shm"};
@@ -152,7 +152,7 @@ static int memory_file(const void *data, size_t bytes)
 	return fd_take(&fd);
 }
 
-/* Returns: whether an answer will come. */
+/* Send action @i to init. Returns: whether a reply will arrive. */
 static bool send_one(struct restore *r, size_t i)
 {
 	const struct shadow_action *a = &r->actions[i].action;
@@ -229,7 +229,8 @@ static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
 	return fd < 0 ? -errno : workspace_scan(out, fd, &err);
 }
 
-/* If not everything can be listed, nothing is known, and nothing will be removed. */
+/* Note the names in /tmp and /dev/shm. A list that fails is marked as cut, so that nothing is
+ * removed there. */
 void restore_note(struct workspace noted[RESTORE_SCRATCH], const struct box *box)
 {
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -253,8 +254,8 @@ static void clear_scratch(struct restore *r)
 	}
 }
 
-/* A directory that the step has closed can be neither listed nor changed. Returns: whether it is to
- * be opened first. */
+/* Add an action that gives the box's user access to a directory which the step made inaccessible.
+ * Returns: whether that is needed before the directory can be listed. */
 static bool open_closed(struct restore *r, enum init_file_root root, const struct workspace *then,
 	const char *from_workspace)
 {
@@ -279,9 +280,10 @@ static bool open_all_closed(struct restore *r)
 }
 
 /*
- * A file that was renamed gets its own name back, so that it is not removed under the new one, and
- * a program that has it open sees what is put back. If there are more files than can be listed, new
- * ones are removed first, in rounds as long as that helps.
+ * Plan the actions in the workspace. A renamed file first gets its old name back: so it is not
+ * removed under its new name, and a program that has it open sees the restored content. If there
+ * are more files than can be listed, new ones are removed first, in rounds, as long as a round
+ * succeeds.
  */
 static void plan_home(struct restore *r, bool is_stuck)
 {
@@ -299,12 +301,12 @@ static void plan_home(struct restore *r, bool is_stuck)
 		return;
 	}
 	if (then->is_cut || r->now.is_cut)
-		add_lost(r, "."); /* not all files are known */
+		add_lost(r, "."); /* some files are not listed */
 	shadow_diff(r->then, &r->now, add_action, r);
 	keep_journals(r);
 }
 
-/* Plan the next round. Returns: false when the workspace cannot be listed. */
+/* Plan the next round. Returns: false if the workspace cannot be listed. */
 static bool plan(struct restore *r)
 {
 	struct err err;
@@ -350,7 +352,7 @@ static void start(struct restore *r, uv_work_cb work, uv_after_work_cb done)
 	done(&r->work, 0);
 }
 
-/* The thread is done. Returns: whether somebody still waits for it. */
+/* Take @r back from the thread. Returns: whether the restoration was not cancelled. */
 static bool take_back(struct restore *r)
 {
 	struct session *s = r->session;
@@ -365,7 +367,7 @@ static bool take_back(struct restore *r)
 	return is_awaited;
 }
 
-/* Init does not answer any more. */
+/* End a restoration whose init does not reply any more. */
 static void give_up(struct restore *r)
 {
 	struct session *s = r->session;
@@ -382,7 +384,7 @@ static void give_up(struct restore *r)
 static void on_looked(uv_work_t *work, int status)
 {
 	struct restore *r = work->data;
-	(void)status; /* it is never cancelled */
+	(void)status; /* the work is never cancelled */
 	if (!take_back(r))
 		return;
 	if (r->box->is_over)
@@ -404,7 +406,7 @@ static void look(struct restore *r)
 
 static void on_planned(uv_work_t *work, int status);
 
-/* An action that had no room may succeed when others have removed and shortened files. */
+/* Should the actions that lacked disk space be tried again? Others may have freed some. */
 static bool may_fit_now(struct restore *r)
 {
 	bool is_worth_it = r->is_short && r->n_good > 0 && !r->is_again;
@@ -429,13 +431,13 @@ static void on_filed(void *arg, uint64_t id, int status)
 {
 	struct restore *r = arg;
 	if (r->is_at_work)
-		return; /* the thread's end will notice that the box is over */
+		return; /* take_back()'s caller will notice that the box is over */
 	if (r->box->is_over) {
 		give_up(r);
 		return;
 	}
 	if (id >= r->n_sent)
-		return; /* the answer belongs to a client's change, which was told that it failed */
+		return; /* a late reply to the client's change that take_init() failed */
 	const struct act *a = id < r->n ? &r->actions[id] : NULL;
 	bool is_so = a &&
 		((a->action.act == SHADOW_REMOVE && status == -ENOENT) ||
@@ -448,13 +450,13 @@ static void on_filed(void *arg, uint64_t id, int status)
 	go_on(r);
 }
 
-/* From now on init's answers come here. */
+/* Direct init's replies to this restoration. */
 static void take_init(struct restore *r)
 {
 	if (r->has_begun)
 		return;
 	r->has_begun = true;
-	if (r->box->filed) /* a client's change under way is rolled back with the step */
+	if (r->box->filed) /* fail a client's pending change: it is undone with the step */
 		r->box->filed(r->box->filed_arg, 0, -ECANCELED);
 	r->box->filed = on_filed;
 	r->box->filed_arg = r;
@@ -463,7 +465,7 @@ static void take_init(struct restore *r)
 static void on_planned(uv_work_t *work, int status)
 {
 	struct restore *r = work->data;
-	(void)status; /* it is never cancelled */
+	(void)status; /* the work is never cancelled */
 	if (!take_back(r))
 		return;
 	if (r->box->is_over) {
@@ -480,8 +482,8 @@ static void on_planned(uv_work_t *work, int status)
 static void begin(struct restore *r)
 {
 	struct session *s = r->session;
-	/* An undo leaves those places alone, since the steps were to leave files there. A box that
-	 * is given up takes them along. */
+	/* Clean /tmp and /dev/shm after a failed step only: with an undo, earlier steps were meant
+	 * to leave files there, and a box that is given up takes the directories along. */
 	r->has_noted =
 		!is_rolling_back_for(s, ROLLBACK_UNDO) && s->rollback.state != ROLLBACK_HOST_FILES;
 	for (size_t i = 0; i < RESTORE_SCRATCH && r->has_noted; i++) {

@@ -1,16 +1,16 @@
 /*
- * The state before a step comes back: actions of the table in step/rollback.c.
+ * Restores the state before a step: the actions of the table in step/rollback.c.
  *
- * After each step the driver clones itself. The clone is frozen: it is the checkpoint of the state
- * after that step, and the driver continues. To go back, init stops all processes of the box, kills
- * the driver and everything that is newer than the checkpoint, and lets the others continue. Then
- * the files are put back, and the frozen clone becomes the driver. A clone of it is the new
+ * After each step the driver clones itself. The frozen clone is the checkpoint of the state after
+ * that step, and the driver continues. For a rollback, init stops all processes of the box, kills
+ * the driver and every process that is newer than the checkpoint, and lets the others continue.
+ * Then the files are restored, and the frozen clone becomes the driver. A clone of that is the new
  * checkpoint.
  *
- * "Newer" is decided by init: by the age of the frozen clone, if that was made right after the
- * step, else by a mark that init was told to set between two steps.
+ * Init decides which processes are newer: by the age of the frozen clone, if that was made right
+ * after the step, else by a mark that init was told to set between two steps.
  *
- * If the checkpoint has a stem and no clone, the session changes to another box: the next branch of
+ * If the checkpoint has a stem but no clone, the session changes to another box: a new branch of
  * that stem.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -31,7 +31,7 @@ enum { ROLLBACK_MS = 30000, GUARD_TEXT_BYTES = 60 };
 
 /* ---- which checkpoint, and by which way ---- */
 
-/* Must @p end, so that the state is that of @c? */
+/* Must the driver of @p end for a return to the state of @c? */
 static bool is_changed(const struct session_driver *p, const struct session_driver *failed,
 	const struct checkpoint *c)
 {
@@ -45,7 +45,8 @@ static bool is_python_changed(
 	return python->runtime && is_changed(python, failed, c);
 }
 
-/* Without a guard there is no process to resume: a new Python starts from the state it had then. */
+/* Must a guard become the Python driver? Without a guard, a new Python starts from the state of @c.
+ */
 static bool must_resume(
 	struct session *s, const struct session_driver *failed, const struct checkpoint *c)
 {
@@ -58,7 +59,7 @@ bool rollback_must_leave(
 	return c->stem && !c->guard && is_python_changed(s, failed, c);
 }
 
-/* Another process of the box may have killed the guard; then nobody would read what it is sent. */
+/* Is the guard's process alive? Another process of the box may have killed it. */
 static bool is_guard_alive(int fd)
 {
 	char byte;
@@ -99,8 +100,8 @@ static void on_stuck(uv_timer_t *timer)
 	rollback_event(timer->data, ROLLBACK_FAILED, &err);
 }
 
-/* List the processes that end. Returns: the driver by whose id init calls the guard afterwards;
- * NULL: no process ends. */
+/* Choose the drivers to end and list their processes. Returns: the driver whose id init uses in its
+ * reply, and for the guard; NULL: there is no process to end. */
 static struct session_driver *choose(struct session *s, int32_t *pids, size_t *n)
 {
 	const struct rollback *r = &s->rollback;
@@ -135,7 +136,7 @@ static void end_processes(struct session *s)
 		return;
 	}
 	deadline_start(&s->back, on_stuck, ROLLBACK_MS);
-	/* A guard that was made right after the step is itself the mark. */
+	/* A guard that was made right after its step serves as the mark. */
 	const struct init_back back = {.id = r->lead->driver->id,
 		.guard_pid = r->resumed ? to->guard->pid : 0,
 		.mark = to && !(r->resumed && to->is_guard_own) ? to->mark : 0,
@@ -144,7 +145,7 @@ static void end_processes(struct session *s)
 	init_rollback(&s->box->init, &back);
 }
 
-/* The processes that the step started have ended, and so have drivers that began since then. */
+/* Drop the drivers that init has ended: the chosen ones, and ones started after the checkpoint. */
 static void drop_drivers(struct session *s)
 {
 	const struct rollback *r = &s->rollback;
@@ -178,14 +179,14 @@ static void put_files(struct session *s)
 		restore_files(s, files, on_restored);
 		return;
 	}
-	/* No step has failed, so the files are as they should be. */
+	/* a revival has no failed step, so the files are right */
 	workspace_done(&s->before);
 	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
 	s->is_shadow_due = true;
 	on_restored(s, NULL);
 }
 
-/* List the files of the host that cannot be put back, since the box goes. */
+/* List as lost the files in directories of the host: they cannot be restored without the box. */
 static void name_files(struct session *s)
 {
 	int fd = s->box ? s->box->workspace_fd : -1;
@@ -198,7 +199,7 @@ static void name_files(struct session *s)
 	lost_files_volumes(&s->lost, s->order, -1, 0);
 }
 
-/* Take the states of the other runtimes from the checkpoint, and drop the checkpoints after it. */
+/* Restore the text states of the runtimes from the checkpoint, and drop all later checkpoints. */
 static void put_states(struct session *s)
 {
 	const struct checkpoint *to = s->rollback.target;
@@ -212,7 +213,7 @@ static void put_states(struct session *s)
 	for (unsigned i = 0; to && i < s->points.n; i++)
 		if (s->points.v[i] == to)
 			checkpoints_cut(&s->points, i + 1);
-	/* A newer guard of Python has ended with what came later. */
+	/* A newer guard of Python has ended with the newer processes. */
 	struct session_driver *python = python_driver(s);
 	if (to && !s->rollback.resumed && python->guard != to->guard) {
 		guard_let_go(python->guard);
@@ -221,8 +222,8 @@ static void put_states(struct session *s)
 	}
 }
 
-/* Only the first files are kept. Which others the step changed is unknown, but their number is not.
- */
+/* Add to the notice how many files, beyond the saved ones, may have changed: only their number is
+ * known. */
 static void tell_unkept(struct session *s)
 {
 	const struct shadow *files = files_of(s);
@@ -251,13 +252,13 @@ static void resume(struct session *s)
 	p->guard = guard_hold(guard);
 	loss_say(s->notice, &p->guard->loss);
 	tell_unkept(s);
-	p->last_call = 0; /* its calls are numbered from where it was then */
+	p->last_call = 0; /* the resumed driver numbers its calls as at the checkpoint */
 	if (driver_resume(p->driver, fd_take(&p->guard->fd), &err) < 0)
 		rollback_event(s, ROLLBACK_FAILED, &err);
 }
 
-/* Losses are told in the record of the step that was rolled back; without a step, when the next
- * driver starts. */
+/* Add to the notice what the drivers that ended have lost. Without a step, the next driver's start
+ * does that. */
 static void tell_losses(struct session *s)
 {
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
@@ -272,7 +273,7 @@ static void finish(struct session *s)
 	end(s);
 }
 
-/* Give up the box; the next one is a branch of the checkpoint's stem. */
+/* Give up the box. The next one will be a branch of the checkpoint's stem. */
 static void change_box(struct session *s)
 {
 	struct stem *stem = stem_hold(s->rollback.target->stem);
@@ -304,7 +305,7 @@ static void lose(struct session *s, const struct err *err)
 			err->msg);
 }
 
-/* @err: why the state is lost; NULL: it is back. */
+/* Report the end of the rollback. @err: reason why the state is lost; NULL: it is restored. */
 static void tell(struct session *s, const struct err *err)
 {
 	enum rollback_cause cause = s->rollback.cause;
@@ -373,7 +374,7 @@ static void act(struct session *s, enum rollback_action action, const struct err
 	}
 }
 
-/* Init, a driver or a process does not keep to the order. */
+/* Fail the rollback after an unexpected event from init or a driver. */
 static void fail_order(struct session *s, enum rollback_event event)
 {
 	struct err err;
@@ -383,8 +384,8 @@ static void fail_order(struct session *s, enum rollback_event event)
 		rollback_event(s, ROLLBACK_FAILED, &err);
 }
 
-/* The last action of a row may send the next event. Whoever hears of output may close the session.
- */
+/* Advance the rollback. The last action of a row may send the next event, and a listener that gets
+ * output may close the session. */
 void rollback_event(struct session *s, enum rollback_event event, const struct err *err)
 {
 	struct rollback *r = &s->rollback;
@@ -395,7 +396,7 @@ void rollback_event(struct session *s, enum rollback_event event, const struct e
 		return;
 	}
 	if (err)
-		why = *err; /* @err may lie in what an action frees */
+		why = *err; /* an action may free what @err points into */
 	r->state = move.next;
 	for (size_t i = 0; i < ARRAY_LEN(move.actions) && s->state != SESSION_CLOSING; i++)
 		act(s, move.actions[i], err ? &why : NULL);
@@ -434,7 +435,7 @@ void rollback_lose(struct session *s, const struct err *err)
 
 /* ---- what init and the drivers say ---- */
 
-/* The guard has become the driver, and says what it lacks. */
+/* Handle READY of the guard that became the driver, with its list of losses. */
 static int take_ready(
 	struct session *s, struct session_driver *p, const json_t *said, struct err *err)
 {
@@ -447,7 +448,8 @@ static int take_ready(
 		loss_say(s->notice, &p->guard->loss);
 	}
 	unsigned python = runtime_index(p->runtime);
-	/* It will be newer than older checkpoints say: they go back to it all the same. */
+	/* The driver's next guard will be newer than the marks of older checkpoints; version 0
+	 * makes a rollback to them resume it all the same. */
 	for (unsigned i = 0; i + 1 < s->points.n; i++)
 		if (s->points.v[i]->guard == p->guard)
 			s->points.v[i]->versions[python] = 0;

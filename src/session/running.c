@@ -1,21 +1,21 @@
 /*
- * The step: actions of the table in step/step.c, its clocks, its record.
+ * Runs a step: the actions of the table in step/step.c, and the clocks.
  *
- * A step is asked for with session_run(), and waits until the session has a box, no rollback is
- * under way and the files are kept (try_send()). Then its code goes to the driver in a STEP frame.
- * The driver answers BEGIN when the code is about to run; if it certainly waits for a frame, the
- * step counts as begun when STEP is sent. Everything that happens afterwards is an event for
- * step_advance(), and step_event() performs the action that the table answers with.
+ * session_run() requests a step. The step waits until the session has a box, no rollback is in
+ * progress and the files are saved (try_send()). Then its code is sent to the driver in a STEP
+ * frame. The driver responds with BEGIN when the code is about to run; if the driver is certainly
+ * waiting for a frame, the step counts as begun when STEP is sent. Everything that happens
+ * afterwards is an event for step_advance(), and step_event() performs the action that the table
+ * returns.
  *
- * Three clocks end a step. Wall time counts from BEGIN, and stops while the step waits for a tool
- * or for input, up to ten times the limit in all. CPU time and, where no cgroup enforces them,
- * memory and the number of processes are measured: set_meter() chooses when to ask next, soon
- * enough that a limit is not passed by much. If a limit is reached, the step gets SIGINT and a
- * second of grace.
+ * Three clocks end a step. The wall clock starts at BEGIN and pauses while the step waits for a
+ * tool or for stdin, for up to ten times the limit in total. CPU time and, without a cgroup, memory
+ * and the number of processes are measured: set_meter() chooses the interval such that a limit is
+ * exceeded by little at most. At a limit, the step gets SIGINT and a second of grace.
  *
  * The end has three parts. do_settle() stops the clocks and has transaction.c commit or roll back.
  * do_name() judges how the step ended, and has complete_record.c list files and compute the name.
- * do_finish() fills in what only the session knows, and tells `done`.
+ * do_finish() fills in what only the session knows, and calls `done`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,15 +36,14 @@
 #include <unistd.h>
 
 enum {
-	GRACE_MS = 1000, /* between SIGINT and SIGKILL */
-	REFUSE_MS = 100, /* of GRACE_MS, until waiting calls are answered with an error; calls that
-			    SIGINT ends need no answer */
-	MEMORY_WATCH_MS = 20, /* how old the measured memory may be */
+	GRACE_MS = 1000, /* from SIGINT to SIGKILL */
+	REFUSE_MS = 100, /* part of GRACE_MS before pending calls get an error as response; SIGINT
+			    ends most of them earlier */
+	MEMORY_WATCH_MS = 20, /* interval of measuring memory */
 	CPU_WATCH_MIN_MS = 10,
-	CPU_SLACK_US =
-		200000, /* a CPU quota lets two more periods pass; the wall clock comes first */
+	CPU_SLACK_US = 200000, /* two periods of a CPU quota: the wall clock ends the step first */
 	STDIN_CHUNK_BYTES = 64 << 10,
-	GUARD_WATCH_MS = 50, /* how soon old checkpoints are dropped when memory gets short */
+	GUARD_WATCH_MS = 50, /* interval of measuring while checkpoints exist */
 };
 _Static_assert(1 + 2 * RUNTIMES_MAX + CHECKPOINTS_MAX <= SPAWN_OWN, "init, drivers, guards");
 
@@ -87,14 +86,14 @@ static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
 		deadline_start_limit(&s->wall, on_wall, ms);
 }
 
-/* The step's own limit. A step that is run again, and was stopped the first time, gets no more time
- * than it had. */
+/* Start the wall clock with the step's own limit. A step that runs again and was stopped the first
+ * time (stop_ms) is stopped after the same time. */
 static void start_own_wall(struct session *s, uint64_t ms)
 {
 	start_wall(s, ms, s->step->stop_ms ? STEP_CAUSE_CALLER : STEP_CAUSE_WALL);
 }
 
-/* What is left of the time that the step may take, with all its waiting. */
+/* Return the rest of the time that the step may take including all pauses. */
 static uint64_t left_ms(const struct session *s)
 {
 	uint64_t limit_ms = s->record.limits.value[LIMIT_timeout_ms];
@@ -134,14 +133,13 @@ void step_interrupt_again(struct session *s)
 		send_interrupt(s);
 }
 
-/* What was used before, by the start of an interpreter or by processes of earlier steps, does not
- * count for the step. */
+/* Measure the usage before the step. The start of an interpreter and processes of earlier steps are
+ * not charged to the step. */
 static void take_base(struct session *s)
 {
 	s->is_base_due = true;
 	if (s->box)
-		(void)box_ask_usage(
-			s->box, step_measured, s); /* else the answer under way counts */
+		(void)box_ask_usage(s->box, step_measured, s); /* a pending one does as well */
 }
 
 void step_began(struct session *s)
@@ -150,7 +148,7 @@ void step_began(struct session *s)
 		return;
 	uint64_t limit_ms = s->record.limits.value[LIMIT_timeout_ms];
 	s->began_ns = uv_hrtime();
-	/* Until now the limit covered the start of the interpreter; the step has the whole limit.
+	/* Until now the limit was for the interpreter's start; from now on the step gets all of it.
 	 */
 	if (s->step_state == STEP_RUNNING)
 		start_own_wall(s, s->step->stop_ms ? MIN(s->step->stop_ms, limit_ms) : limit_ms);
@@ -158,7 +156,7 @@ void step_began(struct session *s)
 		send_interrupt(s);
 	if (s->is_once)
 		take_base(s);
-	/* Prepare for the end now, while the driver is at work. */
+	/* Prepare the record's limits while the driver works. */
 	record_say_limits(&s->record);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
@@ -168,14 +166,14 @@ static void do_interrupt(struct session *s)
 {
 	bool is_waiting = tool_calls_stop(s);
 	if (!s->step_driver || !s->step_driver->driver)
-		step_event(s, STEP_GRACE); /* the driver has no code of it */
+		step_event(s, STEP_GRACE); /* the driver has not received the code */
 	else if (s->began_ns || s->is_once)
-		send_interrupt(s); /* else step_began() does; before, the driver would ignore it */
+		send_interrupt(s); /* before BEGIN, step_began() does */
 	if (s->step_state == STEP_STOPPING)
 		deadline_start_limit(&s->wall, on_wall, is_waiting ? REFUSE_MS : GRACE_MS);
 }
 
-/* From here on time belongs to the end of the step: note what was measured. */
+/* Note the times measured so far, which exclude the end of the step, and settle the step. */
 static void do_settle(struct session *s)
 {
 	uint64_t now = uv_hrtime();
@@ -187,7 +185,7 @@ static void do_settle(struct session *s)
 	transaction_settle(s);
 }
 
-/* Before the first step nothing could be lost. */
+/* Move the notices into the record. Before the first step there is no state to lose. */
 static void say_notice(struct session *s)
 {
 	const char *said = s->idle_limits.said_now ? s->idle_limits.said_now : "";
@@ -232,17 +230,17 @@ static void do_finish(struct session *s)
 	s->idle_ns = uv_hrtime();
 	idle_limits_watch(s);
 	s->events.done(s->events.arg, &s->record);
-	/* `done` may have begun the next step. */
+	/* `done` may have started the next step or closed the session. */
 	if (s->step_state != STEP_NONE || s->state != SESSION_OPEN)
 		return;
-	record_renew(&s->record, &s->limits); /* an idle session does not hold output */
+	record_renew(&s->record, &s->limits); /* free the output while the session is idle */
 	timer_start(&s->idle, session_on_idle, 0, 0);
 }
 
 void step_event(struct session *s, enum step_event event)
 {
 	struct step_move move = step_advance(s->step_state, event);
-	/* What is in the pipes belongs to the step. */
+	/* Output that is still in the pipes belongs to the step. */
 	if (move.action == STEP_NAME && s->step_driver && s->step_driver->driver)
 		driver_drain(s->step_driver->driver);
 	s->step_state = move.next;
@@ -285,7 +283,7 @@ void step_note_uncounted(struct session *s, const struct box_usage *u)
 
 static void on_meter(uv_timer_t *timer);
 
-/* When to measure again: soon enough that no limit is passed by much. */
+/* Schedule the next measurement early enough that a limit is exceeded by little at most. */
 static void set_meter(struct session *s, uint64_t cpu_us)
 {
 	uint64_t limit_us = s->record.limits.value[LIMIT_cpu_ms] * 1000;
@@ -315,10 +313,10 @@ void step_measured(void *arg, const struct box_usage *u)
 		return;
 	uint64_t cpu_us = u->cpu_us - MIN(u->cpu_us, s->base_cpu_us);
 	uint64_t slack_us = s->end.is_cpu_following ? CPU_SLACK_US : 0;
-	/* The step needs the memory more than checkpoints do. */
+	/* Drop old checkpoints: the step needs their memory more. */
 	if (u->memory_bytes > limit / 4 * 3)
 		checkpoints_evict(&s->points, 1);
-	/* The memory of too many processes is not measured: see proc_usage_read(). */
+	/* With too many processes memory is not measured, see proc_usage_read(). */
 	if (s->box->by[LIMIT_pids] == LIMIT_BY_ENGINE &&
 		u->n_pids > s->limits.value[LIMIT_pids] + SPAWN_OWN)
 		step_stop(s, STEP_CAUSE_PIDS, STEP_MEMORY, NULL);
@@ -362,8 +360,8 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 	return step;
 }
 
-/* Give the step its input: as a descriptor beside the frame or, for a runtime that cannot take one,
- * as text in it. */
+/* Give the step its stdin: as a descriptor sent with the frame or, for a runtime that does not
+ * support that, as text in the frame. */
 static int add_stdin(
 	struct session *s, const struct runtime *runtime, json_t *step, struct err *err)
 {
@@ -421,7 +419,7 @@ static int send_step(struct session *s, struct session_driver *p, struct err *er
 	return r;
 }
 
-/* Does another driver make a guard now? Its process would count as started by this step. */
+/* Is another driver making a guard? The guard's process would be taken for one of this step. */
 static bool has_other_due(const struct session *s, const struct runtime *runtime)
 {
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
@@ -430,7 +428,7 @@ static bool has_other_due(const struct session *s, const struct runtime *runtime
 	return false;
 }
 
-/* Send the step that was asked for. Returns: 1 when it has to wait, 0, or negative errno. */
+/* Send the requested step. Returns: 1 if the step has to wait, 0, or negative errno. */
 static int try_send(struct session *s, struct err *err)
 {
 	const struct runtime *runtime = s->step->runtime ? s->step->runtime : s->order->runtime;
@@ -438,11 +436,11 @@ static int try_send(struct session *s, struct err *err)
 	if (s->restoring || is_rolling_back(s) || has_other_due(s, runtime) ||
 		!save_state_is_marked(s, runtime))
 		return 1;
-	if (!session_box(s)) { /* there is none, or it is being made */
+	if (!session_box(s)) { /* the box is missing or being made */
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
-	if (!save_files_before(s)) /* keep the files before the step can change them */
+	if (!save_files_before(s)) /* save the files before the step can change them */
 		return 1;
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	step_event(s, STEP_SENT);
@@ -468,7 +466,7 @@ void step_proceed(struct session *s)
 	step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err.msg);
 }
 
-/* The step that was asked for is not run. */
+/* Withdraw the requested step. */
 static void withdraw(struct session *s)
 {
 	deadline_stop(&s->wall);
@@ -538,7 +536,7 @@ int session_run(struct session *s, struct step_order *order, const struct step_l
 
 void session_interrupt(struct session *s)
 {
-	/* The second time: no more grace. */
+	/* a second interrupt ends the grace */
 	if (s->step_state == STEP_STOPPING && s->end.cause == STEP_CAUSE_CALLER)
 		step_event(s, STEP_GRACE);
 	else

@@ -1,10 +1,10 @@
 /*
- * The files between two steps, kept with their bytes.
+ * Saves the workspace's files between two steps, for checkpoints.
  *
- * Unchanged files are taken over from the last time, so mostly only a few are read. To read many
- * takes longer than other callers of the engine should wait, so then a thread does it. While it
- * works, it alone has the list of files and the places for their bytes. A step, a change from
- * outside and a restoring of files wait until it is done.
+ * Unchanged files are taken from the previous save, so usually only a few are read. Reading many
+ * takes longer than other callers of the engine should wait, so a thread does it. While the thread
+ * works, only it uses the list of files and their blobs. A step, a client's change and a
+ * restoration wait for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,12 +22,12 @@ enum { INLINE_FILES = 500 };
 struct files_saving {
 	uv_work_t work;
 	struct session *session;
-	struct box *box; /* held */
+	struct box *box; /* counted reference */
 	struct shadow *now;
 	struct workspace scratch[RESTORE_SCRATCH];
 	char head[DIGEST_BYTES];
-	bool is_newer;	/* replace the files that the checkpoint has */
-	bool is_behind; /* a file of the same checkpoint has changed since */
+	bool is_newer;	/* replace the files of the head's checkpoint, if it has any */
+	bool is_behind; /* a file has changed since: do not give @now to a checkpoint */
 };
 
 struct shadow *save_files_newest(const struct session *s)
@@ -90,7 +90,7 @@ static void done(uv_work_t *work, int status)
 {
 	struct files_saving *k = work->data;
 	struct session *s = k->session;
-	(void)status; /* work is never cancelled */
+	(void)status; /* the work is never cancelled */
 	s->saving = NULL;
 	if (s->state == SESSION_CLOSING) {
 		free_saving(k);
@@ -104,7 +104,7 @@ static void done(uv_work_t *work, int status)
 	if (s->is_shadow_due && session_is_idle(s))
 		timer_start(&s->idle, session_on_idle, 0, 0);
 	restore_proceed(s);
-	if (s->state == SESSION_OPEN) /* a listener may have closed it */
+	if (s->state == SESSION_OPEN) /* a listener may have closed the session */
 		step_proceed(s);
 }
 

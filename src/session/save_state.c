@@ -1,21 +1,23 @@
 /*
- * Checkpoints: the state after each step, kept.
+ * Makes checkpoints: the saved state after each step.
  *
- * A checkpoint has three parts. Python's memory is kept as a guard, a frozen clone of its process.
- * The other runtimes keep texts that their drivers have sent. The workspace's files are kept by
- * save_files.c. A checkpoint costs little: the guard shares its memory with the driver until one of
- * them writes, unchanged files are shared by all checkpoints, and a runtime that did not run keeps
- * the guard or text that it had.
+ * A checkpoint has three parts. The memory of Python is saved as a guard, a frozen clone of its
+ * process. The state of other runtimes is saved as texts that their drivers have sent. save_files.c
+ * saves the workspace's files. A checkpoint costs little: guard and driver share memory until one
+ * of them writes to it, all checkpoints share unchanged files, and a runtime that did not run keeps
+ * its previous guard or text.
  *
- * In a box that was just branched, Python needs no guard as long as it has run nothing there: the
- * stem has the same state, and another branch of it gets it back.
+ * In a box that was just branched, Python needs no guard until it runs a step: the stem has the
+ * same state, and another branch of the stem restores it.
  *
- * A rollback has to end what is newer than a checkpoint. A guard that was made right after its step
- * tells that by its age. For the other checkpoints init is told to set a mark before the next step
- * begins, and the step waits for the answer (save_state_is_marked()).
+ * A rollback has to end every process that is newer than a checkpoint. If the guard was made right
+ * after its step, its age tells which ones are newer. For all other checkpoints, init is told to
+ * set a mark before the next step begins, and the step waits for init's confirmation
+ * (save_state_is_marked()).
  *
- * Most of it is done after the result is out: the checkpoint is added when the step is committed,
- * it gets its name when the record has one, and the clone is asked for when nobody waits any more.
+ * Most of the work is done after the result was sent: the checkpoint is added when the step is
+ * committed, it gets its name when the record has one, and the clone is requested when no caller
+ * waits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,16 +37,17 @@ static struct checkpoint *newest(const struct session *s)
 	return s->points.n ? s->points.v[s->points.n - 1] : NULL;
 }
 
-/* When the step ends, it is known whether the state before it is kept, since a driver says what
- * became of its guard before it reads the next step. */
+/* Return the name of the checkpoint of the state before the step, or NULL if that state is not
+ * saved. A driver sends GUARD before it reads the next step, so the answer is known when that step
+ * ends. */
 const char *save_state_checkpoint(struct session *s)
 {
 	const struct checkpoint *c = checkpoints_find(&s->points, s->head);
 	const struct session_driver *python = python_driver(s);
-	/* After a rollback its guard is made again. */
+	/* after a rollback, the guard of the resumed process is made again */
 	bool is_due = c && python->due_id && c->guard == python->guard;
 	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || is_due);
-	if (!c && !s->box && s->stem) /* a rollback has just changed to it */
+	if (!c && !s->box && s->stem) /* a rollback has just given up the box for the stem */
 		is_kept = !stem_is_dead(s->stem);
 	if (!is_kept || s->is_once)
 		return NULL;
@@ -55,12 +58,12 @@ const char *save_state_checkpoint(struct session *s)
 static void on_marked(void *arg, uint32_t mark)
 {
 	struct session *s = arg;
-	/* A box that has ended sets no mark: the step finds that out. */
+	/* in a box that has ended no mark will be set; the step will notice that */
 	s->marked = s->box && s->box->is_over ? s->last_mark : mark;
 	step_proceed(s);
 }
 
-/* Tell init: what starts from now on is newer than the newest checkpoint. */
+/* Have init set a mark: processes that start afterwards are newer than the newest checkpoint. */
 static void mark(struct session *s)
 {
 	struct checkpoint *c = newest(s);
@@ -72,15 +75,15 @@ static void mark(struct session *s)
 	init_mark(&s->box->init, c->mark);
 }
 
-/* Is it known without a mark what came later? It is newer than the guard, or it is everything in
- * the box. */
+/* Are the newer processes known without a mark? They are newer than the guard or, in an unchanged
+ * branch, all processes of the box. */
 static bool tells_itself(const struct checkpoint *c)
 {
 	return c->is_guard_own || (c->stem && !c->guard);
 }
 
-/* A step must not begin before init knows what was there before. A guard tells the same for its own
- * runtime. */
+/* A step must not begin before init can tell earlier processes from its own. For Python the guard's
+ * age does that. */
 bool save_state_is_marked(struct session *s, const struct runtime *runtime)
 {
 	const struct checkpoint *c = newest(s);
@@ -99,7 +102,7 @@ static bool has_due(const struct session *s)
 	return false;
 }
 
-/* So that the answer is there when the next step comes. */
+/* Set the mark early, so that the next step need not wait for init's confirmation. */
 static void mark_early(struct session *s)
 {
 	const struct checkpoint *c = newest(s);
@@ -138,8 +141,7 @@ static void want_guard(struct session_driver *p, uint64_t id)
 	p->is_due_said = false;
 }
 
-/* The stem does not have the change: a Python that was branched from it needs a guard of its own.
- */
+/* The stem lacks the client's change, so a Python branched from it needs a guard of its own now. */
 void save_state_changed(struct session *s)
 {
 	struct session_driver *python = python_driver(s);
@@ -148,8 +150,7 @@ void save_state_changed(struct session *s)
 	save_state_begin(s);
 }
 
-/* The driver makes its guard later, when the result is out. The name of the step is known later
- * too. */
+/* Make a checkpoint of the step. Its guard and its name follow later, after the result. */
 void save_state_step(struct session *s)
 {
 	struct session_driver *p = s->step_driver;
@@ -159,14 +160,15 @@ void save_state_step(struct session *s)
 	p->version = s->step_id;
 	p->due_id = s->step_id;
 	p->is_due_said = false;
-	/* The stem does not have the files that another runtime left. */
+	/* The stem lacks the files that a step of another runtime left, so Python needs a guard. */
 	struct session_driver *python = python_driver(s);
 	if (p == python || (python->driver && !python->guard))
 		want_guard(python, s->step_id);
 	add(s, "?", s->step_id);
 }
 
-/* Cloning, and the end of an old clone, take the CPU longer than a short step. */
+/* Evict checkpoints and ask for guards, after the result was sent: cloning and ending a clone take
+ * more CPU time than a short step. */
 void save_state_done(struct session *s)
 {
 	if (s->is_once)
@@ -176,7 +178,8 @@ void save_state_done(struct session *s)
 		session_driver_ask_guard(&s->drivers[i]);
 }
 
-/* A process that cannot be cloned cannot be branched either, unless it is only too large. */
+/* Note why the driver cannot be branched: what prevents a clone prevents a branch too, except a
+ * lack of memory or processes. */
 static void take_barred(struct session_driver *p, const json_t *guard)
 {
 	const char *said = json_string_value(json_object_get(guard, "barred"));
@@ -202,7 +205,7 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 	uint64_t due_id = p->due_id;
 	p->due_id = 0;
 	if (p->runtime->carry != CARRY_MEMORY)
-		return; /* its state is a text */
+		return; /* the state of such a runtime is a text */
 	int fd = p->guard ? fd_take(&p->guard->due_fd) : -1;
 	const json_t *pid = json_object_get(guard, "pid");
 	if (!pid)
@@ -216,7 +219,7 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 				snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s", reasons[i].text,
 					has_detail ? ": " : "", has_detail ? detail : "");
 		struct session *s = p->session;
-		/* The next step is under way already, without a checkpoint. */
+		/* the next step has begun already, without a checkpoint */
 		if (s->step_driver == p && s->step_state != STEP_NONE && due_id != s->step_id)
 			memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
 		return;
@@ -228,7 +231,7 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 	loss_parse(&p->guard->loss, guard);
 	if (c && c->guard == p->guard) {
 		c->is_guard_own = true;
-		c->mark = 0; /* a mark set before is older than the guard */
+		c->mark = 0; /* drop the mark: it is older than the guard */
 	}
 }
 
@@ -242,7 +245,7 @@ void save_state_guard(struct session_driver *p, json_t *guard)
 	step_proceed(s);
 }
 
-/* The step has its name, and so has the state after it. */
+/* Name the step's checkpoint like the step. */
 void save_state_committed(struct session *s)
 {
 	for (unsigned i = 0; i < s->points.n; i++)

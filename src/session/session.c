@@ -1,18 +1,17 @@
 /*
- * A session over its box.
+ * Opens and closes a session, and gets and gives up its box.
  *
- * A session gets its box in one of two ways: from the warden, and then init starts a driver in it;
- * or as a branch of a stem, and then the driver is there already. While a step runs, four things
- * are watched: the driver's channel (frames), its two output pipes, init (the end of the driver),
- * and clocks: wall time; CPU time and, where no cgroup enforces it, memory, by asking the warden
- * what the box uses. The table in step/step.c decides what each event means. transaction.c decides
- * what becomes of the session's state.
+ * A session gets its box in one of two ways: the warden makes it, and init starts a driver in it;
+ * or it is a branch of a stem, with a running driver. While a step runs, four sources of events are
+ * watched: the driver's channel (frames), its two output pipes, init (the driver's end), and
+ * clocks: wall time, CPU time and, without a cgroup, memory, measured by the warden. The table in
+ * step/step.c decides about each event. transaction.c decides about the session's state.
  *
- * After a session was branched, it has a stem instead of a box. It gets a box again, a branch of
- * that stem, as soon as the engine has time or a step is to run.
+ * After a session became a stem, it has that stem instead of a box. It gets a branch of the stem as
+ * its new box, as soon as the engine has time or a step is to run.
  *
- * A session for one step ends with its box: the box is destroyed first, so that nothing can write
- * any more. Then the pipes are read to their end, and the record is made.
+ * A session for one step (is_once) ends with its box: the box is destroyed first, so that no
+ * process can write any more. Then the pipes are read to their end, and the record is made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,9 +30,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REFUSALS_MAX = 2 }; /* after so many refusals in a row the stem is given up */
-/* An idle session looks again after AGAIN_MS whether the engine has time, and lets others go first
- * for PATIENCE_NS at most. */
+enum { REFUSALS_MAX = 2 }; /* failures in a row after which the stem is given up */
+/* AGAIN_MS: interval at which an idle session checks whether the engine has time. PATIENCE_NS:
+ * longest time for which it yields to urgent work of others. */
 enum {
 	AGAIN_MS = 4,
 	PATIENCE_NS = 200000000,
@@ -43,7 +42,7 @@ enum {
 };
 
 enum {
-	OPEN_MS = 120000, /* for imports; then the session counts as not opened */
+	OPEN_MS = 120000, /* time limit of opening, imports included */
 };
 
 static void handle_closed(uv_handle_t *handle)
@@ -62,7 +61,7 @@ static void close_handle(struct session *s, void *handle)
 
 /* ---- opening ---- */
 
-/* `opened` is called once. Later failures are told by records. */
+/* Report the result of opening, once. Records report later errors. */
 void session_opened(struct session *s, const struct err *err)
 {
 	if (s->state != SESSION_MAKING)
@@ -85,8 +84,8 @@ static void stdin_copy_closed(struct stdin_copy *f)
 	session_handle_gone(container_of(f, struct session, stdin_copy));
 }
 
-/* The box never gets the caller's own descriptor. @theirs becomes what the driver reads, or -1 for
- * nothing. */
+/* Make the driver's stdin: @theirs becomes a pipe's reading end, or -1 without input. The box never
+ * gets the caller's own descriptor. */
 int session_open_stdin(struct session *s, int *theirs, struct err *err)
 {
 	int ends[2];
@@ -135,14 +134,14 @@ static void on_made(void *arg, const struct err *err)
 		session_lose_box(s);
 		session_opened(s, &why);
 	} else if (s->is_once) {
-		session_opened(s, NULL); /* the driver reads its step when it has started */
+		session_opened(s, NULL); /* the pipe keeps STEP until the driver has started */
 	} else if (s->state == SESSION_OPEN) {
 		step_proceed(s);
 	}
 }
 
-/* The driver needs no message before the first step. With a seed it prepares now, since what such a
- * step finds must not depend on timing. */
+/* Begin with a branched box. Its driver needs no message before the first step. With a seed, SETUP
+ * was sent: the step must not depend on the time of preparation. */
 static void begin_as_branch(struct session *s)
 {
 	s->idle_ns = uv_hrtime();
@@ -153,8 +152,8 @@ static void begin_as_branch(struct session *s)
 		session_opened(s, NULL);
 }
 
-/* The session's next box could not be branched. It is hopeless to try again if the driver or the
- * stem has died, or if the files cannot be copied: then the state is lost, and the steps can be run
+/* Handle a failure to branch the next box. If the driver or the stem has died, or if the files
+ * cannot be copied, another attempt is useless: then the state is lost, and its steps can be run
  * again. */
 static void not_branched(struct session *s, const struct err *err)
 {
@@ -181,7 +180,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		struct session_driver *p = session_driver_adopt(s, d);
 		loss_say(s->notice, &d->loss);
 		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms =
-			0; /* a new box counts from 0 */
+			0; /* a new box starts at 0 */
 		workspace_done(&s->before);
 		r = workspace_scan(&s->before, s->box->workspace_fd, &error);
 		s->is_shadow_due = true;
@@ -214,7 +213,7 @@ static int get_box(struct session *s, struct err *err)
 {
 	const struct order_checked *o = s->order;
 	if (s->stem &&
-		stem_is_dead(s->stem)) { /* this is told once; the next time there is a new box */
+		stem_is_dead(s->stem)) { /* only this call fails; the next one makes a new box */
 		stem_let_go(take_ptr(s->stem));
 		return fail_stem(err);
 	}
@@ -225,7 +224,8 @@ static int get_box(struct session *s, struct err *err)
 			o->binds, s->is_template ? o->n_template : o->n_binds, on_made, s);
 		return 0;
 	}
-	/* If others wait for theirs, this driver prepares later. With a seed, SETUP tells it to. */
+	/* If other sessions wait for a box, prepare the driver later. With a seed, SETUP does it.
+	 */
 	s->is_warm_due = !o->has_seed && s->engine->n_urgent > 0;
 	const struct branch_order order = {.limits = s->limits,
 		.binds = o->binds + o->n_shared,
@@ -245,7 +245,7 @@ void session_set_urgent(struct session *s, bool is_urgent)
 	s->is_urgent = is_urgent;
 }
 
-/* Others come first for a while, if somebody waits for them. */
+/* Does this session yield to urgent work of others? Only for PATIENCE_NS. */
 static bool must_wait(struct session *s)
 {
 	if (s->engine->n_urgent == 0 || s->state != SESSION_OPEN ||
@@ -255,7 +255,7 @@ static bool must_wait(struct session *s)
 	return true;
 }
 
-/* Let the driver prepare for its first step, unless somebody waits for another session. */
+/* Have the driver prepare for its first step, if the engine has no urgent work. */
 static void warm(struct session *s)
 {
 	struct session_driver *python = python_driver(s);
@@ -265,7 +265,8 @@ static void warm(struct session *s)
 	}
 }
 
-/* The engine has time: make a box, if the session was branched; copy the files. */
+/* Use idle time: branch a box for a session without one, or prepare the driver, make guards and
+ * save files. */
 void session_on_idle(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -273,7 +274,7 @@ void session_on_idle(uv_timer_t *timer)
 	if (must_wait(s))
 		return;
 	if (s->state == SESSION_OPEN && s->stem && !s->box)
-		(void)session_get_box(s, &err); /* tried again when a step needs it */
+		(void)session_get_box(s, &err); /* a step will try again */
 	else if (session_is_idle(s)) {
 		warm(s);
 		save_state_done(s);
@@ -330,8 +331,8 @@ void session_take(struct session *s, const char *id, const struct session_events
 {
 	s->events = *events;
 	snprintf(s->id, sizeof s->id, "%s", id);
-	/* A driver that has waited is told at once, so that it is awake when its first step comes.
-	 * With a seed it has no name. */
+	/* Tell drivers that have idled for long the name now, so that they are awake when the first
+	 * step arrives. With a seed they get no name. */
 	bool is_told = !s->order->has_seed && uv_hrtime() - s->idle_ns > WAITED_NS;
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
 		if (s->drivers[i].driver && is_told)
@@ -351,15 +352,15 @@ void session_let_go_box(struct session *s)
 	box_let_go(box);
 }
 
-/* Everything in the box is gone with it, except the output that the step has written. The next step
- * gets another box. */
+/* Give up the box and all that is in it, but read the step's output first. The next step gets
+ * another box. */
 void session_lose_box(struct session *s)
 {
 	if (s->step_driver && s->step_driver->driver)
 		driver_drain(s->step_driver->driver);
 	session_drivers_lose(s);
 	checkpoints_cut(&s->points, 0);
-	if (s->box) { /* others may go on holding it: it must not call this session any more */
+	if (s->box) { /* stop callbacks: other holders may keep the box */
 		box_forget(s->box);
 		s->box->ended = NULL;
 	}
@@ -372,7 +373,7 @@ void session_set_head(struct session *s, const char *step)
 	save_state_committed(s);
 }
 
-/* Python or the box ended between two steps, or a step cost the state. */
+/* Is the state lost, because Python or the box ended between two steps, or a step destroyed it? */
 bool session_is_lost(const struct session *s)
 {
 	const struct driver *python = s->drivers[runtime_index(runtime_by_name("python"))].driver;
@@ -400,7 +401,7 @@ struct box *session_box(const struct session *s)
 
 void session_renew(struct session *s, struct stem *stem)
 {
-	if (s->branching) /* the branch in the making has the state that is to be thrown away */
+	if (s->branching) /* the pending branch has the state that is to be dropped */
 		branching_forget(take_ptr(s->branching));
 	session_lose_box(s);
 	shadow_let_go(take_ptr(s->shadow));
@@ -411,15 +412,15 @@ void session_renew(struct session *s, struct stem *stem)
 		stem_let_go(take_ptr(s->stem));
 	s->stem = stem ? stem_hold(stem) : NULL;
 	s->last_cpu_us = s->last_ooms = 0;
-	/* The next box starts like a new session, with random numbers of its own. */
+	/* The next box gets new random numbers, like a new session. */
 	s->is_rewound = true;
 	s->is_continuation = false;
 	s->n_refused = 0;
 	s->is_lost = false;
-	s->head[0] = '\0'; /* the first checkpoint will be of the beginning */
+	s->head[0] = '\0'; /* the first checkpoint is the state before all steps */
 }
 
-/* Copy the states that are texts; memory and files came with the branch. */
+/* Copy the text states; memory and files were branched with the box. */
 void session_inherit(struct session *s, const struct session *of)
 {
 	struct checkpoint *c = s->points.n ? s->points.v[s->points.n - 1] : NULL;
@@ -437,7 +438,7 @@ int session_workspace_fd(const struct session *s)
 	return s->box ? s->box->workspace_fd : -1;
 }
 
-/* Get a box, if there is none. */
+/* Request a box, unless the session has one or one is pending. */
 int session_get_box(struct session *s, struct err *err)
 {
 	return s->box || s->branching ? 0 : get_box(s, err);

@@ -1,15 +1,14 @@
 /*
- * The session becomes a stem, so that others can branch from where it stands.
+ * Turns the session into a stem, from which others branch.
  *
- * A stem is a driver that runs no code any more, alone in its box. To become one, the session waits
- * until no guard is being made. It checks that it can be branched at all: that the program has no
- * threads, that its files can be copied. Then init ends every other process of the box but the
- * drivers and guards, if it is asked with `force`, or counts them and refuses if there are any.
- * Then the drivers of other runtimes and the guards end as well, and the Python driver is handed
- * over to the stem.
+ * A stem is a driver that runs no more code, alone in its box. First the session waits until no
+ * guard is being made. It checks whether it can be branched: whether the program has no threads,
+ * and whether its files can be copied. Then init ends all processes of the box but the Python
+ * driver, which becomes the stem. Without `force`, init refuses if the program has processes of its
+ * own, that is, other than drivers and guards.
  *
- * The session itself continues as a branch of the stem: it loses its box, and gets another one when
- * there is time or a step needs it.
+ * The session itself continues as a branch of the stem: it gives up its box, and gets another one
+ * when the engine has time or a step needs it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,11 +21,12 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* The session's own next box is made after those of the branches, for which somebody waits. */
+/* CONTINUE_MS: delay of the session's own next box, so that branches for which a caller waits are
+ * made first. */
 enum {
 	CONTINUE_MS = 2,
-	GUARD_MS = 10000, /* for a guard that is still being made */
-	CLEAR_MS = 10000, /* for the box to be cleared */
+	GUARD_MS = 10000, /* time limit of a guard that is being made */
+	CLEAR_MS = 10000, /* time limit of clearing the box */
 };
 
 static void tell_stem(struct session *s, const struct err *err)
@@ -38,35 +38,35 @@ static void tell_stem(struct session *s, const struct err *err)
 		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
 }
 
-/* The driver that was to become the stem has died: tell whoever waits for it. */
+/* Report that the driver, which was to become the stem, has died. */
 void session_no_stem(struct session *s, const struct err *err)
 {
 	struct err why = *err;
-	if (!why.hint[0]) /* its at-fork hooks run when it makes a guard, and when it prepares to be
-			     branched */
+	if (!why.hint[0]) /* the program's at-fork hooks run in guards and stems */
 		err_hint(&why, STEM_DEATH_HINT);
 	tell_stem(s, &why);
 }
 
-/* Refuse: @n processes of the box are neither drivers nor guards. */
+/* Refuse to branch: the program has @n processes of its own. */
 static void refuse(struct session *s, int n)
 {
 	struct err err;
 	struct driver *d = python_driver(s)->driver;
 	if (d)
-		d->is_stem = false; /* it continues with its next step */
+		d->is_stem = false; /* the driver ends its preparation with its next step */
 	err_fail(&err, ERR_BUSY, "end them first, or ask with `force`",
 		"the session has %d process%s of its own, which a branch would end", n,
 		n == 1 ? "" : "es");
 	tell_stem(s, &err);
 }
 
-/* The box is cleared (@n 0), or it has @n processes of its own, or (negative) it has ended. */
+/* Handle init's reply: the box is cleared (@n 0), the program has @n processes, or (negative) the
+ * box has ended. */
 static void on_cleared(void *arg, int n)
 {
 	struct session *s = arg;
 	struct err err;
-	if (!s->stemmed) /* the driver died meanwhile, and a new one has nothing to do with this */
+	if (!s->stemmed) /* the driver died meanwhile; a new one is not to become a stem */
 		return;
 	if (n > 0) {
 		refuse(s, n);
@@ -110,8 +110,8 @@ size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MA
 	return n;
 }
 
-/* Has the box only init and known processes? Then nothing can prevent a branch, and the driver
- * prepares while the box is cleared. */
+/* Does the box have only init, drivers and known processes? Then the branch will not be refused,
+ * and the driver can prepare while the box is being cleared. */
 static bool is_tidy(struct session *s, size_t n_known)
 {
 	uint64_t n = 1 + n_known;
@@ -129,8 +129,8 @@ static void clear_box(struct session *s)
 	box_clear(s->box, python_driver(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 
-/* The session continues as a branch itself, so files that cannot be copied would cost it its state.
- */
+/* Can the session's files be copied? The session continues as a branch itself, so a failure later
+ * would cost it its state. */
 static int check_copy(struct session *s, struct err *err)
 {
 	const struct workspace *all[1 + RESTORE_SCRATCH];
@@ -138,7 +138,7 @@ static int check_copy(struct session *s, struct err *err)
 	struct statvfs st;
 	uint64_t again_bytes = 0;
 	size_t n = 0;
-	save_files_idle(s); /* list them */
+	save_files_idle(s); /* make the lists current */
 	if (!order_has_host_workspace(s->order))
 		all[n++] = session_files(s);
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -170,7 +170,7 @@ static int check_stem(struct session *s, struct err *err)
 			"a step of the session is running");
 	if (!session_box(s))
 		return err_set(err, ERR_GONE, "the session has no box");
-	/* The session's own next box is one deeper as well, and it would be lost. */
+	/* The session's own next box will be one level deeper too, and must be possible. */
 	if (s->box->depth >= WIRE_DEPTH_MAX)
 		return err_fail(err, ERR_LIMIT,
 			"branch one that is less deep, or make a new session",
@@ -178,7 +178,7 @@ static int check_stem(struct session *s, struct err *err)
 	int r = check_copy(s, err);
 	if (r < 0)
 		return r;
-	/* A Python is branched, whatever the session's own runtime is. */
+	/* Branches are of the Python driver, whatever the session's own runtime is. */
 	return session_driver_start(s, runtime_by_name("python"), &p, err);
 }
 
@@ -220,17 +220,17 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	session_set_urgent(s, true);
 	save_state_done(s);
 	deadline_start(&s->wall, on_guard_late, GUARD_MS);
-	/* It could not be branched when its last step ended, for example because of threads.
-	 * Another guard tells whether that still holds. */
+	/* The driver could not be branched when its last step ended, for example because of
+	 * threads. Have it make another guard, which tells whether that is still so. */
 	struct session_driver *p = python_driver(s);
 	if (!p->due_id && p->barred[0])
 		(void)session_driver_setup(p, SETUP_GUARD, &err);
-	/* A guard in the making must be known first, or it would count as a process of the program.
-	 */
+	/* The pending guard must be known before processes are counted, or it would be taken for
+	 * one of the program. */
 	session_count(s);
 }
 
-/* A box whose init does not answer is given up. */
+/* Give up a box whose init does not reply. */
 static void on_clear_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -242,13 +242,14 @@ static void on_clear_late(uv_timer_t *timer)
 	tell_stem(s, &err);
 }
 
-/* A driver that starts names its second process before it answers SETUP. */
+/* Is the driver about to tell the process id of its interpreter? It does so before it responds to
+ * SETUP. */
 static bool is_arm_due(const struct session_driver *p)
 {
 	return p->setup_id && p->runtime->carry != CARRY_MEMORY;
 }
 
-/* Continue to make a stem, if that has waited for a guard. */
+/* Continue session_make_stem(), once no guard is pending. */
 void session_count(struct session *s)
 {
 	struct err err;

@@ -1,19 +1,18 @@
 /*
- * Calls that code in a box makes to the outside: tools, and functions of retort's own.
+ * Handles tool calls of code in a box, to tools and to retort's own functions.
  *
- * A TOOL frame of the driver becomes a call, which the session holds until it is answered or the
- * step is stopped. The owner of the session is asked for the answer by its event `call`: it passes
- * the call to a gate or, when a step runs again, takes the answer from the journal. The log of the
- * step lists each call that got so far, with a digest of the answer that the box got. When the step
- * runs again, its answers must have the same digests, so the bytes are kept before the box gets
- * them.
+ * A TOOL frame of the driver becomes a call. The session keeps the call until the response, or
+ * until the step is stopped. The event `call` asks the session's owner for the response: the owner
+ * passes the call to a gate or, when a step runs again, takes the response from the journal. The
+ * step's log lists each call that got this far, with a digest of the response that the box got.
+ * When the step runs again, the responses must have the same digests, so the bytes are stored
+ * before the box gets them.
  *
- * A call is answered once. That is tool_call_answer(), also for an error. If the step ends first,
- * the call is cancelled instead: the event `cancel` is the last that the owner hears of it. Either
- * of these events may close the session or answer other calls, so lists are searched anew after
- * each.
+ * A call gets one response, a value or an error, by tool_call_answer(). If the step ends first, the
+ * call is cancelled instead, and the event `cancel` is the last one about it. Both events may close
+ * the session or respond to other calls, so lists are searched again after each event.
  *
- * While calls wait, the wall clock of the step stands still (step_pause(), step_resume()).
+ * While calls are pending, the wall clock of the step is paused (step_pause(), step_resume()).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,18 +30,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_BYTES = 4096 }; /* room for an error, which always fits unless nobody reads them */
+enum { SMALL_BYTES = 4096 }; /* reserve for an error response, so that one always fits */
 
 struct waiting {
 	struct tool_call call;
 	struct waiting *next;
 	struct session *session;
 	struct tool_frame frame;
-	int64_t place; /* its index in the step's log */
+	int64_t place; /* index in the step's log */
 	uint64_t asked_ns;
-	bool is_held;	   /* it stops the clock */
-	bool is_told;	   /* its events are told */
-	bool is_cancelled; /* `cancel` was told */
+	bool is_held;	   /* the call pauses the wall clock */
+	bool is_told;	   /* the listener gets events about the call */
+	bool is_cancelled; /* `cancel` was called */
 };
 
 json_t *tool_call_error(const char *name, const char *message, const char *hint)
@@ -73,8 +72,7 @@ static bool is_error(const json_t *error)
 	return false;
 }
 
-/* The text of @answer, whose reference is taken. If @answer is not of the right shape, the text of
- * an error. */
+/* Convert @answer to text and drop its reference. An answer of the wrong shape becomes an error. */
 static char *text_of(json_t *answer)
 {
 	bool is_good = json_object_size(answer) == 1 &&
@@ -98,7 +96,7 @@ static bool is_error_text(const char *text)
 	return strncmp(text, "{\"error\"", strlen("{\"error\"")) == 0;
 }
 
-/* How many bytes of @text are the value. */
+/* Return how many bytes of @text belong to the value. */
 static size_t value_bytes(const char *text)
 {
 	return is_error_text(text) ? 0 : strlen(text) - strlen("{\"value\":}");
@@ -124,8 +122,8 @@ static char *fit(const struct session *s, char *text)
 	return text;
 }
 
-/* Send {"call": N, and the member of the answer. If it cannot be sent, the code waits until its
- * time limit. */
+/* Send {"call": @number, and the member of @text}. After a failure the code waits until its time
+ * limit. */
 static void send_answer(struct session *s, uint64_t number, const char *text)
 {
 	struct err none;
@@ -141,7 +139,7 @@ static void send_answer(struct session *s, uint64_t number, const char *text)
 	free(both);
 }
 
-/* Answer a call that was not passed on. Nothing is kept. @error is taken. */
+/* Respond with @error (reference taken) to a call that was not passed on. Nothing is stored. */
 static void send_refusal(struct session *s, uint64_t number, json_t *error)
 {
 	char *text = text_of(error);
@@ -185,8 +183,8 @@ static bool is_kept(const struct session *s, const char *text, bool is_untrusted
 		s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err) >= 0;
 }
 
-/* Keep the answer before the box gets it. What the log says must be available when the step runs
- * again; why an answer cannot be kept concerns only the host. */
+/* Store the response before the box gets it. The log's responses must be available when the step
+ * runs again. The box is not told why storing failed. */
 static char *keep(struct waiting *w, char *text, bool is_untrusted)
 {
 	struct session *s = w->session;
@@ -215,7 +213,7 @@ static json_t *event_of(const struct waiting *w, const char *state)
 	return event;
 }
 
-/* The listener may end the session. */
+/* Send @event (reference taken) to the listener, which may end the session. */
 static void tell(const struct session *s, json_t *event)
 {
 	if (s->listener && s->listener->tool && event)
@@ -292,7 +290,7 @@ static void link_waiting(struct waiting *w)
 	c->parts += w->frame.parts;
 }
 
-/* Takes over the contents of @f. Returns: NULL without memory. */
+/* Make a pending call that takes over the contents of @f. Returns: NULL without memory. */
 static struct waiting *hold(struct session *s, struct tool_frame *f)
 {
 	size_t bytes;
@@ -311,7 +309,7 @@ static struct waiting *hold(struct session *s, struct tool_frame *f)
 	return w;
 }
 
-/* The listener may have ended the session, and the call with it. */
+/* Is @w still pending? A listener may have ended the session and the call. */
 static bool is_waiting(const struct session *s, const struct waiting *w)
 {
 	const struct waiting *at = s->calls.first;
@@ -365,7 +363,7 @@ int tool_calls_take(struct session_driver *p, const struct frame *frame, struct 
 	}
 	p->last_call = f.number;
 	if (f.step != s->step_id || !s->began_ns)
-		; /* it belongs to a step that is over */
+		; /* ignore a call of a step that is over */
 	else if (++s->calls.n_made > CALLS_STEP_MAX)
 		send_refusal(s, f.number,
 			tool_call_error("ToolLimit", "the step has made 10000 calls already",
@@ -389,7 +387,8 @@ static void cancel(struct waiting *w)
 		s->events.cancel(s->events.arg, &w->call);
 }
 
-/* The owner, when it is told of one, may answer others. */
+/* Return the first call that was not cancelled. Called after each `cancel`, since the owner may
+ * respond to others then. */
 static struct waiting *first_asked(const struct session *s)
 {
 	struct waiting *w = s->calls.first;
@@ -412,7 +411,7 @@ static void on_written(void *arg)
 	go_on(arg);
 }
 
-/* Can somebody write input, and be told that the step waits for it? */
+/* Can a client write stdin, and be told that the step waits for it? */
 static bool can_be_written(const struct session *s)
 {
 	const struct stdin_queue *in = s->step->stdin_queue;
@@ -426,7 +425,7 @@ void tool_calls_read(struct session *s)
 		step_interrupt_again(s);
 	if (s->calls.is_reading || s->step_state != STEP_RUNNING || !can_be_written(s))
 		return;
-	s->calls.is_reading = true; /* the listener may have written already */
+	s->calls.is_reading = true; /* before `waiting`: the listener may write at once */
 	if (s->calls.n_held++ == 0)
 		step_pause(s);
 	stdin_queue_watch(s->step->stdin_queue, on_written, s);

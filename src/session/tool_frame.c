@@ -19,7 +19,8 @@ void tool_frame_done(struct tool_frame *f)
 	*f = (struct tool_frame){0};
 }
 
-/* Returns: what follows @words, each after any white space; NULL when the text is another. */
+/* Skip @words, each after optional white space. Returns: the text after them; NULL on a mismatch.
+ */
 static const char *after(const char *at, const char *const *words)
 {
 	for (; at && *words; words++) {
@@ -39,7 +40,7 @@ static const char *number_at(const char *at, uint64_t *out)
 	return at + n;
 }
 
-/* Read the members that come first, whatever follows. */
+/* Read step and number from the frame's first members, before the rest is parsed. */
 static int read_head(struct tool_frame *out, const char *data, size_t bytes, struct err *err)
 {
 	static const char *const before_id[] = {"{", "\"id\"", ":", "\"", NULL};
@@ -56,7 +57,7 @@ static int read_head(struct tool_frame *out, const char *data, size_t bytes, str
 		: err_set(err, ERR_PROTOCOL, "a call that does not say first which one it is");
 }
 
-/* The call cannot be taken, but it is answered. */
+/* Set the error with which the call, which cannot be made, is to be answered. */
 static int refuse(struct tool_frame *out, const char *name, const char *message, const char *hint)
 {
 	out->error = tool_call_error(name, message, hint);
@@ -74,7 +75,7 @@ static bool is_printable(const char *name, size_t bytes)
 	return true;
 }
 
-/* The JSON parser may have found other values for the members that were read from the head. */
+/* Does the parsed frame have the right shape and the step and number that read_head() has read? */
 static bool is_whole(const struct tool_frame *f, const json_t *json)
 {
 	char id[24];
@@ -87,7 +88,7 @@ static bool is_whole(const struct tool_frame *f, const json_t *json)
 		json_is_object(json_object_get(json, "arguments"));
 }
 
-/* Takes over @json. */
+/* Take name and arguments from the parsed frame, whose reference is taken over. */
 static int take(struct tool_frame *out, json_t *whole, struct err *err)
 {
 	cleanup_json json_t *json = whole;

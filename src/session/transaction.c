@@ -1,17 +1,17 @@
 /*
- * What follows a step: its state is kept, or the state before it comes back.
+ * Commits a step or rolls it back; undo.
  *
- * When a step is over, transaction_settle() decides what becomes of the state that it left. A step
- * that ended by itself is committed: the driver makes a checkpoint (save_state.c). A step is rolled
- * back (rolling_back.c) if it was stopped, if its driver died, or if it is atomic and failed. That
- * needs a checkpoint of the state before it. Without one, a step with a result is committed all the
- * same, and without a result the state is lost.
+ * When a step is over, transaction_settle() decides about the state that it left. A step that ended
+ * by itself is committed: the driver makes a checkpoint (save_state.c). A step is rolled back
+ * (rolling_back.c) if it was stopped, if its driver died, or if it is atomic and failed. A rollback
+ * needs a checkpoint of the state before the step. Without one, a step with a result is committed
+ * all the same, and without a result the state is lost.
  *
- * In each case the record says what the step has used. So the usage of the box is read last, and
- * when the answer is there, the step is settled.
+ * In each case the record has the resource usage of the step. So the usage of the box is measured
+ * last, and the step is settled when the measurement arrives.
  *
- * A session also goes back without a step: an undo names an older step; and when a driver died
- * between two steps, a copy replaces it.
+ * A session is also rolled back without a step: an undo names an earlier step; and when a driver
+ * died between two steps, a copy replaces it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,11 +53,11 @@ static void on_books(void *arg, const struct box_usage *u)
 	counted(s);
 }
 
-/* The answer under way is to an older question: ask again. */
+/* Handle a measurement that was requested before the step's end: request another one. */
 static void on_stale_books(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
-	if (u && s->is_base_due) /* that of the step's beginning */
+	if (u && s->is_base_due) /* the first measurement is the base of the step */
 		s->base_cpu_us = u->cpu_us;
 	if (!u || !box_ask_usage(s->box, on_books, s))
 		on_books(s, u);
@@ -92,8 +92,8 @@ static void commit(struct session *s)
 	transaction_read_books(s);
 }
 
-/* If another branch of the stem has the state before @failed died, change to that. Returns: whether
- * it does so. */
+/* If only another branch of the stem has the state before @failed died, begin to change to one.
+ * Returns: whether a rollback has begun. */
 static bool leave(struct session *s, enum rollback_cause cause, struct session_driver *failed)
 {
 	struct checkpoint *to = rollback_point(s, failed, s->head);
@@ -131,7 +131,7 @@ void transaction_settle(struct session *s)
 	json_decref(take_ptr(s->lost));
 	if (s->is_once && s->box) {
 		box_end(s->box, on_ended, s);
-	} else if (!s->box && s->stem) { /* it had no box yet; the state is in the stem */
+	} else if (!s->box && s->stem) { /* the new box is not made yet; the stem has the state */
 		s->end.outcome = s->is_lost ? RECORD_LOST : RECORD_ROLLED_BACK;
 		step_event(s, STEP_SETTLED);
 	} else if (!s->box || s->box->is_over) {
@@ -165,7 +165,7 @@ bool transaction_revive(struct session_driver *p)
 
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)
 {
-	/* There may have been no time for this since the last step. */
+	/* Idle time since the last step may not have been enough for this. */
 	checkpoints_evict(&s->points, s->points.max + 1);
 	bool has_box = session_is_idle(s) && s->box && !s->box->is_over;
 	struct checkpoint *to = has_box ? rollback_point(s, NULL, step) : NULL;
