@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* So much may be freed on the loop; a thread frees more. */
+/* Largest amount to free on the loop when closing a workspace; a thread frees more. */
 enum { CLOSE_BYTES = 64 << 20, CLOSE_FILES = 1000 };
 
 static void finish(struct box *b)
@@ -23,7 +23,7 @@ static void finish(struct box *b)
 	engine_release(e);
 }
 
-/* Closing the last descriptor of a file system in memory frees its files. */
+/* Would closing @fd free many files? The last descriptor of a tmpfs frees all of its files. */
 static bool holds_much(int fd)
 {
 	struct statfs fs;
@@ -67,7 +67,7 @@ static void free_box(struct box *b)
 
 static void end_now(struct box *b);
 
-/* Nobody holds the box and no call is under way: free it. */
+/* Free a box that has no references and no pending call to the warden. */
 static void maybe_free(struct box *b)
 {
 	if (b->n_refs > 0 || b->is_calling)
@@ -85,7 +85,7 @@ static void on_ended(struct warden_call *call, const struct warden_reply *reply,
 	(void)fds;
 	b->is_calling = b->has_number = false;
 	b->is_over = true;
-	b->n_refs++; /* the listener may let go */
+	b->n_refs++; /* the listener may drop its reference */
 	box_usage_fn *ended = take_ptr(b->ended);
 	if (ended)
 		ended(b->ended_arg, reply->status == 0 ? &reply->usage : &nothing);
@@ -122,7 +122,7 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	struct box *b = container_of(call, struct box, call);
 	struct err err;
 	b->is_calling = false;
-	b->n_refs++; /* the listener may let go */
+	b->n_refs++; /* the listener may drop its reference */
 	if (reply->status < 0 || !fds) {
 		box_take_number(b, reply);
 		tell_made(b, &reply->err);
@@ -147,8 +147,8 @@ struct box *box_create(struct engine *e, uint32_t flags, const struct limits *li
 	return b;
 }
 
-/* Keep descriptors of the cgroup's files only while there are plenty: boxes need descriptors more.
- */
+/* Keep descriptors of the cgroup's files, unless the process has used half of its descriptors:
+ * boxes need the rest. */
 static void take_books(struct box *b, const struct warden_reply *reply, const int *fds)
 {
 	struct rlimit limit;
@@ -173,8 +173,8 @@ void box_take_reply(struct box *b, const struct warden_reply *reply, const int *
 	b->workspace_fd = fds[WARDEN_FD_WORKSPACE];
 	take_books(b, reply, fds + WARDEN_FD_END_);
 	memcpy(b->by, reply->by, sizeof b->by);
-	/* The kernel counts the processes of a box together with those of its branches, so we count
-	 * them ourselves. */
+	/* The kernel counts the processes of a box together with those of its branches, so the
+	 * engine counts them itself. */
 	if (b->by[LIMIT_pids] == LIMIT_BY_NONE)
 		b->by[LIMIT_pids] = LIMIT_BY_ENGINE;
 }
@@ -187,7 +187,8 @@ static struct driver *driver_of(struct box *b, uint64_t id)
 	return d;
 }
 
-/* The box is over, and so are all its drivers. A driver that is told may let go of others. */
+/* Report to all listeners that the box, with all of its drivers, is over. A listener may drop other
+ * drivers. */
 static void tell_over(struct box *b)
 {
 	struct err err;
@@ -202,7 +203,7 @@ static void tell_over(struct box *b)
 		if (is_news)
 			driver_on_broken(d, &err);
 		else if (!d->is_let_go)
-			driver_on_rolled_back(d, &err); /* if somebody waits for it */
+			driver_on_rolled_back(d, &err); /* in case a rollback waits for it */
 		d = is_news ? b->drivers : d->next;	/* a listener may have changed the list */
 	}
 	if (b->filed)
@@ -276,7 +277,7 @@ void box_end(struct box *b, box_usage_fn *ended, void *arg)
 	end_now(b);
 }
 
-/* Usage that the kernel counts is read without asking the warden. */
+/* Read the usage from the cgroup, without asking the warden. */
 static bool read_books(struct box *b)
 {
 	struct box_usage now = b->usage;

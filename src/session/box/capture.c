@@ -1,8 +1,8 @@
 /*
- * The output of one stream, in bounded memory.
+ * Keeps the output of one stream in bounded memory.
  *
- * The head takes the first half of the limit, and then it does not change any more. The tail is a
- * ring that holds the last half. What falls out of the ring is only counted.
+ * The head takes the first half of the limit and does not change afterwards. The tail is a ring
+ * buffer with the last half. Bytes that are overwritten in the ring are only counted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -109,7 +109,7 @@ int capture_tail(const struct capture *c, struct buf *out)
 	return r < 0 ? r : buf_append(out, c->tail.data, c->tail_at);
 }
 
-/* How many bytes at the start of the tail may belong to a character that was cut. */
+/* Return how many bytes at the start of the tail may belong to a character that was cut. */
 static size_t orphan_bytes(const struct capture *c)
 {
 	size_t n = 0;
@@ -134,7 +134,7 @@ int capture_text(const struct capture *c, struct buf *out, bool *invalid)
 		r = capture_tail(c, &raw);
 	if (r == 0)
 		r = utf8_repair(out, buf_str(&raw), raw.bytes, &n_replaced);
-	/* A character that our cut has split does not count as the program's invalid output. */
+	/* Characters split by our own cut are not invalid output of the program. */
 	if (n_replaced > (cut > 0 ? 1 + orphan_bytes(c) : 0))
 		*invalid = true;
 	return r;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 struct copied_file {
-	dev_t dev; /* in the workspace */
+	dev_t dev; /* file in the workspace */
 	ino_t ino;
 	dev_t out_dev; /* its copy */
 	ino_t out_ino;
@@ -43,7 +43,8 @@ static const struct copied_file *find_copied(const struct copy_out *c, const str
 	return NULL;
 }
 
-/* Without memory, each name becomes a copy of its own, which is counted. */
+/* Note the copy of a file with several names. Without memory, further names become copies, which
+ * are counted. */
 static void note_copied(
 	struct copy_out *c, const char *path, const struct stat *from, const struct stat *out)
 {
@@ -64,7 +65,8 @@ static void note_copied(
 			.path = copy};
 }
 
-/* Make the parents of @path below @dir_fd. Returns: a descriptor of the last, or negative errno. */
+/* Make the parent directories of @path below @dir_fd. Returns: a descriptor of the last one, or
+ * negative errno. */
 static int make_parents(int dir_fd, const char *path, const char **name)
 {
 	cleanup_fd int at = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
@@ -94,15 +96,15 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	while (at < end) {
 		ssize_t n = sendfile(to, from, &at, (size_t)MIN(end - at, (off_t)1 << 24));
 		if (n == 0)
-			return 0; /* the file was cut short meanwhile */
+			return 0; /* the file was shortened meanwhile */
 		if (n < 0 && errno != EINTR)
 			return -errno;
 	}
 	return 0;
 }
 
-/* Holes stay holes, since a file that takes no room in the box could otherwise fill the host's
- * disk. */
+/* Copy the data and keep the holes: a file that occupies no space in the box could otherwise fill
+ * the host's disk. */
 static int copy_bytes(int from, int to, off_t size)
 {
 	int r = ftruncate(to, size) < 0 ? -errno : 0;
@@ -123,7 +125,8 @@ static int out_failed(int sys, const char *path, struct err *err)
 	return err_sys(err, code, sys, "copy %s out", path);
 }
 
-/* Give the copy of @first another name, unless somebody has replaced the copy meanwhile. */
+/* Link the copy of @first to another name, unless another process has replaced that copy meanwhile.
+ */
 static int link_copy(
 	const struct copy_out *c, const struct copied_file *first, int dir, const char *name)
 {
@@ -153,7 +156,7 @@ static int make_copy(int from, const struct stat *st, int dir, const char *name,
 	return r == 0 && fstat(to, out) < 0 ? -errno : r;
 }
 
-/* May another copy of the same file be made? */
+/* Count another copy of the same file. Errors: ERR_LIMIT if the sum is too large. */
 static int count_again(struct copy_out *c, const struct stat *st, const char *path, struct err *err)
 {
 	uint64_t bytes = MIN((uint64_t)st->st_size, (uint64_t)st->st_blocks * 512);
@@ -181,7 +184,7 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 		return out_failed(-dir, path, err);
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
 		return out_failed(errno, path, err);
-	/* A box may write to this place: the name must be one that nobody can guess, and new. */
+	/* A box may be able to write here, so the temporary name must be new and hard to guess. */
 	snprintf(temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
 	const struct copied_file *first = find_copied(c, &st);
 	int r = first ? link_copy(c, first, dir, temporary) : -ENOENT;
@@ -194,7 +197,7 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 	}
 	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
 		r = -errno;
-	/* rename() does nothing for two names of one file, and leaves both. */
+	/* If both names are links to one file, rename() does nothing and leaves both. */
 	(void)unlinkat(dir, temporary, 0);
 	return r < 0 ? out_failed(-r, path, err) : 0;
 }

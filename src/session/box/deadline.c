@@ -3,7 +3,7 @@
 
 #include "base/timer.h"
 
-enum { PARTS = 8, LOOK_MS = 1 /* 0 would be over before anything is read */ };
+enum { PARTS = 8, LOOK_MS = 1 /* 0 would expire before the loop has read any input */ };
 
 static void on_part(uv_timer_t *timer)
 {

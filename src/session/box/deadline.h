@@ -1,10 +1,10 @@
 /*
- * How long a box, its init or a driver may take.
+ * Deadlines for a box, its init or a driver.
  *
- * A stall of the engine is not a missing answer. While the machine was paused or the disk was slow,
- * the other side stood still too, or it has answered and the answer was not read yet. So a deadline
- * is counted in parts. A stall uses up one part, however long it lasts, and before the deadline
- * counts as missed, whatever has arrived is read.
+ * A stall of the engine is not a missing response. While the machine was suspended or the disk was
+ * slow, the other side did not run either, or its response has arrived but was not read yet. So a
+ * deadline consists of parts. A stall uses up one part, however long it takes, and before the
+ * deadline expires, the loop reads all input that has arrived.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,15 +18,15 @@ struct deadline {
 	uv_timer_t timer;
 	uv_timer_cb missed;
 	uint64_t part_ms;
-	unsigned n_left; /* parts that are left, and a last look */
+	unsigned n_left; /* remaining parts, then one pass of the loop */
 };
 
-/* @missed is called with the timer, whose data is the owner's, unless deadline_stop() comes first.
- */
+/* Start a deadline that a stall of the engine extends. @missed is called with the timer, whose data
+ * belongs to the owner, unless deadline_stop() is called first. */
 void deadline_start(struct deadline *d, uv_timer_cb missed, uint64_t ms);
 
-/* A limit: it is not extended by stalls. */
+/* Start a time limit, which a stall does not extend. */
 void deadline_start_limit(struct deadline *d, uv_timer_cb missed, uint64_t ms);
 
-/* The answer has come. */
+/* Stop the deadline, because the response has arrived. */
 void deadline_stop(struct deadline *d);

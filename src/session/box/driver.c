@@ -1,17 +1,18 @@
 /*
  * A driver's channel and pipes, on the loop.
  *
- * The channel is a socket that carries frames in both directions. A frame may have a descriptor:
- * the kernel delivers that with the first byte of its message, so a message that has one begins
- * exactly at its frame, and ends before the next. The pipes are the driver's stdout and stderr.
+ * The channel is a socket that carries frames in both directions. A frame may carry a descriptor.
+ * The kernel delivers the descriptor with the first byte of its message, so such a message contains
+ * exactly that frame. The pipes are the driver's stdout and stderr.
  *
- * Three rules keep the order. Before output is handed on, the channel is read: the output belongs
- * to a step that has begun. When a step is over, the pipes are read as far as they are filled now
- * (driver_drain()): that output is still the step's. When init says that the driver has ended, its
- * channel is read first (driver_look()): a result that it sent before counts.
+ * Three rules keep frames and output in order. Before output is handed on, the channel is read: the
+ * output belongs to a step that has begun. When a step is over, the bytes that the pipes contain at
+ * that moment are read (driver_drain()), because they belong to the step. When init reports that
+ * the driver has ended, its channel is read first (driver_look()), because it may contain a result.
  *
- * Everything is bounded, since other processes of the box may hold the other ends: how much is read
- * in one turn, how much is queued, how long a frame is. Bytes that are not a frame end the driver.
+ * Other processes of the box may have the other ends, so everything has a limit: bytes read per
+ * turn of the loop, bytes queued, the length of a frame. The driver ends if it sends bytes that are
+ * not a frame.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,20 +34,21 @@
 #include <unistd.h>
 
 enum {
-	PIPE_BYTES = 1 << 20, /* the most that an ordinary user may ask for */
+	PIPE_BYTES = 1 << 20, /* maximum for an ordinary user */
 	READ_BYTES = 64 << 10,
 	IN_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES,
-	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* for answers of several tools at once */
-	LOOKS_MAX = 64, /* READ_BYTES each: more than a socket holds */
+	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* room for several tool responses */
+	LOOKS_MAX = 64, /* reads of READ_BYTES; together more than a socket buffer */
 	LONG_BYTES = 256 << 10,
-	KEEP_BYTES = 1 << 20, /* a larger buffer is freed when it is empty */
+	KEEP_BYTES = 1 << 20, /* an empty buffer larger than this is freed */
 };
 
-/* Separate from the driver, because a poll handle lives on until its close is done. */
+/* The channel, allocated separately because its poll handle outlives the driver until it is closed.
+ */
 struct channel {
 	uv_poll_t poll;
 	int fd;
-	int events; /* the events that it waits for */
+	int events; /* events that libuv waits for */
 	struct driver *driver;
 };
 
@@ -101,7 +103,7 @@ static void close_channel(struct driver *d)
 
 /* ---- output ---- */
 
-/* Returns: how many bytes were read, 0 when there are none now, -1 at the end. */
+/* Read output once. Returns: the number of bytes; 0 if the pipe is empty; -1 at its end. */
 static ssize_t read_some(struct driver *d, struct driver_pipe *pipe)
 {
 	char *chunk = d->box->engine->chunk;
@@ -118,7 +120,7 @@ static ssize_t read_some(struct driver *d, struct driver_pipe *pipe)
 void driver_drain(struct driver *d)
 {
 	for (int i = 0; i < 2; i++) {
-		int left = 0; /* only what is there now: others may write on for ever */
+		int left = 0; /* the bytes there now: other processes may write for ever */
 		ssize_t n = 1;
 		if (d->pipes[i].is_open)
 			(void)ioctl(d->pipes[i].fd, FIONREAD, &left);
@@ -138,7 +140,7 @@ static void watch_channel(struct driver *d)
 {
 	struct channel *c = d->channel;
 	int events = UV_READABLE | (d->out.bytes > 0 ? UV_WRITABLE : 0);
-	/* Starting it again costs two system calls, even if nothing changes. */
+	/* uv_poll_start() costs two system calls, even if nothing changes. */
 	if (c && c->events != events)
 		(void)uv_poll_start(&c->poll, c->events = events, on_channel);
 }
@@ -149,7 +151,8 @@ static void unwatch_channel(struct driver *d)
 	(void)uv_poll_stop(&d->channel->poll);
 }
 
-/* A descriptor is sent with the first byte of its frame, and never with bytes of another frame. */
+/* Send queued bytes. A descriptor is sent with the first byte of its frame, never with bytes of
+ * other frames. */
 static ssize_t send_some(struct driver *d)
 {
 	bool is_due = d->n_late > 0 && d->late[0].at == 0;
@@ -171,7 +174,8 @@ static ssize_t send_some(struct driver *d)
 static void flush(struct driver *d)
 {
 	ssize_t n = 1;
-	/* Until the socket is full, or closed: then init tells the end of the driver. */
+	/* Send until the socket is full or closed. If it is closed, init reports the driver's end.
+	 */
 	while (d->channel && d->out.bytes > 0 && (n = send_some(d)) > 0)
 		buf_consume(&d->out, (size_t)n);
 	if (d->out.bytes == 0 && d->out.room > KEEP_BYTES)
@@ -207,7 +211,7 @@ static void take_frames(struct driver *d)
 		buf_done(&d->in);
 }
 
-/* No frame carries a descriptor, so one that does breaks the protocol. */
+/* End a driver that has sent a descriptor, which the protocol forbids. */
 static void refuse_descriptors(struct driver *d)
 {
 	struct err err;
@@ -215,7 +219,7 @@ static void refuse_descriptors(struct driver *d)
 	break_channel(d, &err);
 }
 
-/* Returns: whether there may be more to read. */
+/* Read from the channel once. Returns: whether there may be more to read. */
 static bool receive(struct driver *d)
 {
 	char *at = buf_reserve(&d->in, READ_BYTES);
@@ -224,7 +228,7 @@ static bool receive(struct driver *d)
 		return false;
 	if (n == -EPROTO)
 		refuse_descriptors(d);
-	else if (n <= 0) /* the end of the driver is told by init */
+	else if (n <= 0) /* init reports the driver's end */
 		unwatch_channel(d);
 	if (n <= 0)
 		return false;
@@ -233,7 +237,7 @@ static bool receive(struct driver *d)
 	return true;
 }
 
-/* A long frame takes long: those of several drivers are not read in one turn of the loop. */
+/* Should a long frame be read in a later turn of the loop, because this one has taken long? */
 static bool is_put_off(struct driver *d)
 {
 	return d->in.bytes > LONG_BYTES && timer_is_late(d->box->engine->loop, &d->n_put_off);
@@ -243,7 +247,7 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 {
 	struct driver *d = poll->data;
 	if (status < 0)
-		d->channel->events = 0; /* libuv does not wait any more */
+		d->channel->events = 0; /* libuv has stopped to wait */
 	if (status == 0 && (events & UV_WRITABLE)) {
 		flush(d);
 		watch_channel(d);
@@ -254,12 +258,12 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 
 void driver_look(struct driver *d)
 {
-	/* Read only what the socket holds; other processes of the box may have it and write on. */
+	/* Read only what the socket contains now; other processes of the box may write on. */
 	for (int i = 0; i < LOOKS_MAX && d->channel && !d->is_over && receive(d); i++)
 		;
 }
 
-/* Frames that were sent before come first: output belongs to a step that has begun. */
+/* Read earlier frames before output: output belongs to a step that has begun. */
 static void on_output(uv_poll_t *poll, int status, int events)
 {
 	struct driver_pipe *pipe = container_of(poll, struct driver_pipe, poll);
@@ -272,7 +276,7 @@ static void on_output(uv_poll_t *poll, int status, int events)
 		(void)uv_poll_stop(poll);
 }
 
-/* Send @fd with the frame that is queued behind @before bytes. */
+/* Send a copy of @fd with the frame that is queued after @before bytes. */
 static int pass_fd(struct driver *d, int fd, size_t before, struct err *err)
 {
 	if (!d->channel || d->n_late == ARRAY_LEN(d->late))
@@ -338,7 +342,7 @@ int driver_send(struct driver *d, enum frame_type type, const json_t *payload, s
 
 void driver_be_stem(struct driver *d)
 {
-	struct err none; /* if it fails, the first branch notices */
+	struct err none; /* the first branch notices a failure */
 	if (!d->is_stem)
 		(void)driver_send(d, FRAME_STEM, NULL, &none);
 	d->is_stem = true;
@@ -362,7 +366,7 @@ int box_pipe(int ends[2], struct err *err)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, ERR_IO, errno, "make a pipe");
-	(void)fchmod(ends[0], 0666); /* both ends are one inode */
+	(void)fchmod(ends[0], 0666); /* both ends have the same inode */
 	return 0;
 }
 
@@ -461,8 +465,8 @@ int driver_spawn(struct driver *d, const struct runtime_start *start, unsigned i
 		.limits = &box->limits,
 		.is_session = is_session,
 		.is_fixed = start->is_fixed};
-	/* The kernel refuses twice the limit in one process at once; the rest is measured by the
-	 * engine. */
+	/* Without a cgroup the kernel limits the data of each process to twice the memory limit;
+	 * the engine measures the sum. */
 	if (box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
 		spawn.data_bytes = box->limits.value[LIMIT_memory_bytes] * 2;
 	memcpy(spawn.fds, ends->fds, sizeof spawn.fds);
@@ -511,7 +515,7 @@ void driver_let_go(struct driver *d)
 	if (*at)
 		*at = d->next;
 	d->is_let_go = d->is_over = true;
-	d->n_handles++; /* closing a handle must not free the driver here */
+	d->n_handles++; /* keeps the driver until all closes are requested */
 	for (int i = 0; i < 2; i++) {
 		if (d->pipes[i].is_open)
 			uv_close((uv_handle_t *)&d->pipes[i].poll, pipe_closed);
@@ -526,7 +530,7 @@ void driver_let_go(struct driver *d)
 
 void driver_on_exited(struct driver *d, int status)
 {
-	/* Its last frames may be in the socket: a result sent before the end counts. */
+	/* The last frames may still be in the socket: a result sent before the end is valid. */
 	driver_look(d);
 	if (!d->is_over && d->events) {
 		d->is_over = true;

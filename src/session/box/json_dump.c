@@ -12,7 +12,7 @@
 
 enum { NUMBER_BYTES = 400 };
 
-/* The escape of each byte, or NULL. */
+/* JSON escape of each byte, or NULL */
 static const char *const escapes[256] = {
 	"\\u0000",
 	"\\u0001",
@@ -130,7 +130,7 @@ static void put_object(struct buf *out, const json_t *json, size_t flags)
 	free(names);
 }
 
-/* The depth is bounded: the JSON parser allows 2048, and our own values are flat. */
+/* The recursion is bounded: the JSON parser allows a depth of 2048, and our own values are flat. */
 static void put(struct buf *out, const json_t *json, size_t flags)
 {
 	switch (json_typeof(json)) {

@@ -1,7 +1,7 @@
 /*
- * Files that a step changed and that cannot be put back.
+ * Lists files that a step changed and that cannot be restored.
  *
- * Volumes are not kept, since they may be of any size. But the kernel notes when an inode was
+ * Volumes are not saved, since they may be of any size. But the kernel records when an inode was
  * changed, and no program can set that time. So after a failed step the files changed since its
  * start can at least be listed.
  *
@@ -62,7 +62,7 @@ struct look {
 	json_t **list;
 	int64_t since_ns;
 	struct workspace files;
-	char prefix[WIRE_PATH_BYTES + 1]; /* with a slash at its end */
+	char prefix[WIRE_PATH_BYTES + 1]; /* path of the volume with a trailing slash */
 };
 
 static bool is_changed(const struct look *l, const struct workspace_file *f)
@@ -79,8 +79,8 @@ static void tell_changes(struct look *l)
 	}
 }
 
-/* Open the mount that the order names, whatever the program has put beside it. Returns: a
- * descriptor, or -1. */
+/* Open the volume that the order names, even if the program has put something in its place.
+ * Returns: a descriptor, or -1. */
 static int open_volume(const struct warden_bind *bind, int workspace_fd, struct stat *st)
 {
 	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);

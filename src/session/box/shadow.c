@@ -1,19 +1,20 @@
 /*
- * The files of a workspace at one moment, and the way back to them.
+ * Saves the files of a workspace, and finds the actions that restore them.
  *
- * A shadow is a list of files (workspace.h) with the bytes of the small ones. Two moments share the
- * bytes of each file that has not changed between them, as its inode, size and times tell. Since a
- * file can change twice within one tick of its time, a file that was read within RACY_NS of its
- * change is read again the next time.
+ * A shadow is a list of files (workspace.h) with the bytes of the small ones. Two shadows share the
+ * bytes of a file whose inode, size and times are equal in both. A file can change twice within one
+ * tick of its time, so a file that was read within RACY_NS of its last change is read again for the
+ * next shadow.
  *
- * shadow_diff() compares then with now and gives actions in an order that works: removals first,
- * from the end of the sorted list, so that directories are empty; then what is missing or changed,
- * from its start, so that directories are there; further names of a file after the file itself;
- * modes of directories last, since a directory may forbid writing into it.
+ * shadow_diff() compares a shadow with the present files and returns actions in an order that
+ * works: first removals, from the end of the sorted list, so that directories are empty; then
+ * missing and changed files, from its start, so that their directories exist; further names of a
+ * file after the file itself; modes of directories last, since a mode may forbid writing into the
+ * directory.
  *
- * Renames are handled before that, by shadow_diff_moved(): a file is recognized by its inode, size
- * and time under another name, and the names are exchanged. So a large file whose bytes are not
- * kept comes back from a rename, and a program that has a file open keeps it.
+ * Renames are handled earlier, by shadow_diff_moved(). It recognizes a file under another name by
+ * inode, size and time, and exchanges the names. So a large file without saved bytes gets its old
+ * name back, and programs that have a file open keep it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +31,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* A file that changed so shortly before it was read may change again within the same tick of its
+/* A file that was read so shortly after its change may change again within the same tick of its
  * time. */
 enum { RACY_NS = 20 * 1000 * 1000 };
 
@@ -44,8 +45,8 @@ struct blob {
 struct shadow {
 	unsigned n_refs;
 	struct workspace files;
-	struct blob **blobs; /* one for each file; NULL: its bytes are not kept */
-	size_t n_due;	     /* how many of them are not read yet */
+	struct blob **blobs; /* saved bytes per file; NULL: not saved */
+	size_t n_due;	     /* number of blobs that are not read yet */
 };
 
 static void blob_let_go(struct blob *b)
@@ -84,8 +85,9 @@ static int64_t now_ns(void)
 }
 
 /*
- * SQLite writes the index of its write-ahead log through a shared mapping, which changes no time of
- * a file in memory. If the file were put back without it, the index would describe another log.
+ * Can the file change without a change of its times? SQLite writes the index of its write-ahead log
+ * through a shared mapping, which changes no time of a file in a tmpfs. An index that is not
+ * restored would describe another log.
  */
 static bool is_written_unseen(const char *path)
 {
@@ -94,7 +96,8 @@ static bool is_written_unseen(const char *path)
 	return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
 }
 
-/* Returns: NULL when the file cannot be read, or has changed since it was listed. */
+/* Read the bytes of @f. Returns: NULL if it cannot be read, or has another size than in the list.
+ */
 static struct blob *read_blob(int fd, const struct workspace_file *f)
 {
 	size_t room = f->kind == WORKSPACE_LINK ? PATH_MAX : (size_t)f->size_bytes + 1;
@@ -123,7 +126,7 @@ static bool is_same(const struct workspace_file *a, const struct workspace_file 
 		a->size_bytes == b->size_bytes && a->kind == b->kind;
 }
 
-/* Stands for a blob that is to be read. */
+/* Placeholder for a blob that shadow_read() will read. */
 static struct blob due;
 
 static struct blob *known_blob(
@@ -159,7 +162,8 @@ bool shadow_has_bytes(const struct shadow *s, const struct workspace_file *f, in
 	return is_same;
 }
 
-/* Choose the blob of one file, if it fits into @room. Returns: its bytes, when it is kept. */
+/* Choose the blob of file @i: unchanged from @prev, or to be read. Returns: the bytes that it takes
+ * from @room; 0 if it is not saved. */
 static size_t plan_blob(
 	struct shadow *s, size_t i, const struct shadow *prev, size_t *at_prev, size_t room)
 {
@@ -212,9 +216,9 @@ void shadow_read(struct shadow *s, int fd)
 }
 
 /*
- * May the bytes be written into the file that has the name now? A file rewritten in place keeps its
- * inode, and so descriptors that are open on it stay valid. Another inode may belong to another
- * file. A file that has got more names since may have one where nobody looks.
+ * May the bytes of @then be written into the file that has the name now? Rewriting a file in place
+ * keeps its inode, and with it open descriptors. A file with another inode may be a different one,
+ * and a file that was linked since may have a name elsewhere.
  */
 static bool is_own(const struct workspace_file *now, const struct workspace_file *then)
 {
@@ -227,13 +231,14 @@ static void lose(const char *path, shadow_action_fn *fn, void *arg)
 	fn(arg, &(struct shadow_action){.act = SHADOW_LOST, .path = path});
 }
 
-/* No program of a box may set these bits, nor may init; and writing to a file clears them. */
+/* Does the file have mode bits that no program of a box, nor init, may set? Writing to a file
+ * clears them. */
 static bool has_special_mode(const struct workspace_file *f)
 {
 	return f->mode & (S_ISUID | S_ISGID);
 }
 
-/* @is: the file that has the name now, or NULL. */
+/* Emit the action that restores file @i. @is: the file that has its name now, or NULL. */
 static void restore(const struct shadow *then, size_t i, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
@@ -294,12 +299,13 @@ void shadow_diff_mode(
 				.mode = then->mode & 07777});
 }
 
-/* @is: the file that has the name now, if it is of the same kind, else NULL. */
+/* Emit the action that restores the mode or time of @f. @is: the file of the same kind that has the
+ * name now, or NULL. */
 static void restore_mode(const struct workspace_file *f, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
 	bool is_dir = f->kind == WORKSPACE_DIR;
-	/* Init may have had to open a closed directory. */
+	/* init may have had to open a directory with such a mode */
 	bool is_closed = is_dir && (f->mode & 0700) != 0700;
 	struct shadow_action a = {
 		.path = f->path, .is_dir = is_dir, .mode = f->mode, .modified = &f->modified};
@@ -314,7 +320,7 @@ static void restore_mode(const struct workspace_file *f, const struct workspace_
 		lose(f->path, fn, arg);
 }
 
-/* Backwards, since the mode of a directory may forbid the way to those in it. */
+/* Restore modes backwards, since the mode of a directory may block the way to directories in it. */
 static void restore_modes(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {
@@ -337,7 +343,7 @@ void shadow_diff_new(
 			remove_one(&now->files[i], fn, arg);
 }
 
-/* Files sorted by inode, and among equal ones by path. */
+/* Files sorted by inode, then by path. */
 struct inodes {
 	const struct workspace_file **files;
 	size_t n;
@@ -351,7 +357,7 @@ static int by_inode(const void *a, const void *b)
 				    : (one > two) - (one < two);
 }
 
-/* Sort the files with more than one name, or (@is_linked false) all. Without memory the list is
+/* Sort the files that have several names (@is_linked), or all files. Without memory the result is
  * empty. */
 static struct inodes sort_inodes(const struct workspace *w, bool is_linked)
 {
@@ -368,7 +374,7 @@ static struct inodes sort_inodes(const struct workspace *w, bool is_linked)
 	return s;
 }
 
-/* The index of the first file with @ino, or of where it would be. */
+/* Return the index of the first file with @ino, or the index at which it would be inserted. */
 static size_t find_inode(const struct inodes *s, uint64_t ino)
 {
 	size_t low = 0, high = s->n;
@@ -384,8 +390,8 @@ static size_t find_inode(const struct inodes *s, uint64_t ino)
 
 struct moving {
 	const struct workspace *then, *now;
-	struct inodes sorted; /* the files of now */
-	bool *is_taken;	      /* per file of now: its name was moved already */
+	struct inodes sorted; /* present files, by inode */
+	bool *is_taken;	      /* per present file: a move has used its name already */
 };
 
 static bool *taken(const struct moving *m, const struct workspace_file *now)
@@ -393,7 +399,7 @@ static bool *taken(const struct moving *m, const struct workspace_file *now)
 	return &m->is_taken[now - m->now->files];
 }
 
-/* Is it the same file as @then? The number of an inode may have been given to another file. */
+/* Are @now and @then the same file? An equal inode number alone may have been reused. */
 static bool is_that(const struct workspace_file *now, const struct workspace_file *then)
 {
 	return now->ino == then->ino && now->kind == then->kind &&
@@ -403,14 +409,14 @@ static bool is_that(const struct workspace_file *now, const struct workspace_fil
 				now->modified.tv_nsec == then->modified.tv_nsec));
 }
 
-/* Is this name not its own, so that it can be taken from it? */
+/* Did @now not have this name at the time of the shadow, so that a move may take it away? */
 static bool is_astray(const struct moving *m, const struct workspace_file *now)
 {
 	const struct workspace_file *old = find(m->then, now->path);
 	return old ? old->ino != now->ino : !m->then->is_cut;
 }
 
-/* The name that the file @then has now, or NULL. */
+/* Return the file of now that was @then, under another name; or NULL. */
 static const struct workspace_file *find_moved(
 	const struct moving *m, const struct workspace_file *then)
 {
@@ -430,7 +436,7 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* May the file that has the name of @then now (or NULL) be moved away? */
+/* May the present file with the name of @then (@is, or NULL) be moved away? */
 static bool makes_way(
 	const struct moving *m, const struct workspace_file *is, const struct workspace_file *then)
 {
@@ -439,7 +445,7 @@ static bool makes_way(
 
 static void move_all(const struct moving *m, shadow_action_fn *fn, void *arg)
 {
-	const struct workspace_file *dir = NULL; /* moved already, with everything in it */
+	const struct workspace_file *dir = NULL; /* last directory that was moved */
 	for (size_t i = 0; i < m->then->n_files; i++) {
 		const struct workspace_file *then = &m->then->files[i], *from = NULL;
 		const struct workspace_file *is = find(m->now, then->path);
@@ -474,7 +480,8 @@ void shadow_diff_moved(
 	free(m.is_taken);
 }
 
-/* Among the names of the file @f: one that exists when it is its turn, or @f itself. */
+/* Return a name of the file @f that will exist when @f is restored; @f itself if there is no other.
+ */
 static const struct workspace_file *same_file(
 	const struct inodes *linked, const struct workspace *now, const struct workspace_file *f)
 {
@@ -487,8 +494,8 @@ static const struct workspace_file *same_file(
 	return first < linked->n ? linked->files[first] : f;
 }
 
-/* Give the file its further names back, after its bytes: so it has those even where it cannot be a
- * name of another file. */
+/* Emit the action that makes @f a further name of its file. It comes after the action that restores
+ * the bytes, so that @f is right even if the link cannot be made. */
 static void restore_name(const struct inodes *linked, const struct workspace *now,
 	const struct workspace_file *f, shadow_action_fn *fn, void *arg)
 {
@@ -507,12 +514,12 @@ static void restore_name(const struct inodes *linked, const struct workspace *no
 void shadow_diff(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {
-	/* A path sorts behind its directory. So backwards, a directory is empty when it is its
-	 * turn; forwards, it exists. */
+	/* A path sorts after its directory. So backwards, a directory is empty when its turn comes;
+	 * forwards, it exists. */
 	for (size_t i = now->n_files; i-- > 0;) {
 		const struct workspace_file *f = &now->files[i];
 		const struct workspace_file *old = find(&then->files, f->path);
-		bool is_unknown = !old && then->files.is_cut; /* the file may have been there */
+		bool is_unknown = !old && then->files.is_cut; /* it may have existed */
 		if (must_go(f, old) && !is_unknown && !(old && is_same(f, old)))
 			remove_one(f, fn, arg);
 	}
@@ -523,7 +530,7 @@ void shadow_diff(
 		bool is_unsure = then->blobs[i] && is_written_unseen(f->path);
 		bool is_there = is && is->kind == f->kind &&
 			(f->kind == WORKSPACE_DIR || (is_same(is, f) && !is_unsure));
-		if (f->kind == WORKSPACE_OTHER) /* the times of a fifo tell nothing */
+		if (f->kind == WORKSPACE_OTHER) /* the times of a FIFO change when it is used */
 			is_there = is && is->kind == f->kind;
 		if (!is_there && f->kind != WORKSPACE_MOUNT)
 			restore(then, i, is, fn, arg);

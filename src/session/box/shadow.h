@@ -1,12 +1,12 @@
-/* The files of a workspace at one moment, so that they can be put back. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Saves the files of a workspace, so that they can be restored.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "session/box/workspace.h"
 
 /*
- * Small files are kept whole; shadows in which a file is the same share one copy. Of larger files
- * only the data is kept that tells whether they have changed.
+ * Sizes up to which file contents are saved, per file and in total. Shadows share the bytes of
+ * equal files. Of other files only the metadata is saved, which tells whether they have changed.
  */
 enum {
 	SHADOW_FILE_BYTES = 1 << 20,
@@ -16,38 +16,39 @@ enum {
 struct shadow;
 
 /*
- * A shadow of the workspace whose files are listed in @files (emptied: the shadow keeps the list).
- * Unchanged files are taken over from @prev (or NULL); shadow_read() reads the others from the
- * workspace @fd, on any thread. Before that, the shadow may only be held and its list be read. The
- * caller holds it. Errors: ERR_NO_MEMORY.
+ * Begin a shadow of the workspace whose files are listed in @files (the shadow takes the list
+ * over). Unchanged files are taken from @prev (or NULL); shadow_read() reads the others from the
+ * workspace @fd, on any thread. Before that, only hold the shadow and read its list. The caller
+ * gets a reference. Errors: ERR_NO_MEMORY.
  */
 int shadow_begin(
 	struct shadow **out, struct workspace *files, const struct shadow *prev, struct err *err);
-size_t shadow_count_due(const struct shadow *s); /* files that shadow_read() will read */
+size_t shadow_count_due(const struct shadow *s); /* number of files that shadow_read() will read */
 void shadow_read(struct shadow *s, int fd);
 struct shadow *shadow_hold(struct shadow *s);
-void shadow_let_go(struct shadow *s); /* NULL is fine */
+void shadow_let_go(struct shadow *s); /* NULL is allowed */
 
-/* The files of the workspace at that moment. */
+/* Return the list of files in the shadow. */
 const struct workspace *shadow_files(const struct shadow *s);
 
-/* Has the file @f in the workspace @fd the same bytes as then? False when they were not kept. */
+/* Does the file @f in the workspace @fd have the bytes that the shadow saved? False if it saved
+ * none. */
 bool shadow_has_bytes(const struct shadow *s, const struct workspace_file *f, int fd);
 
-/* What is to be done to bring the workspace @now back, in an order that works. */
+/* Actions that restore the workspace @now, in the order of shadow_diff(). */
 enum shadow_act {
-	SHADOW_REMOVE, /* the file, link, or directory with everything in it */
-	SHADOW_MAKE,   /* the directory */
-	SHADOW_WRITE,  /* the file, with these bytes and mode, in place */
-	SHADOW_LINK,   /* the symbolic link, with these bytes as its target */
-	SHADOW_MODE,   /* the mode of a directory (after its files are back) or fifo; "." is the
-			  workspace itself */
-	SHADOW_LOST, /* cannot be put back: too large, unreadable then, or with mode bits that a box
-			may not set */
-	SHADOW_ANEW, /* as WRITE, into a new file */
-	SHADOW_MOVE, /* exchange this name and the name @data */
-	SHADOW_NAME, /* one more name for the file @data */
-	SHADOW_TIME  /* the time of a directory in which nothing else is to be done */
+	SHADOW_REMOVE, /* remove the file, the link, or the directory with its content */
+	SHADOW_MAKE,   /* make the directory */
+	SHADOW_WRITE,  /* write these bytes and mode into the existing file */
+	SHADOW_LINK,   /* make a symbolic link with these bytes as its target */
+	SHADOW_MODE,   /* set the mode of a directory (after its files) or FIFO; ".": the workspace
+			  itself */
+	SHADOW_LOST,   /* report a file that cannot be restored: it was too large or unreadable, or
+			  has mode bits that a box may not set */
+	SHADOW_ANEW,   /* write these bytes and mode into a new file */
+	SHADOW_MOVE,   /* exchange the names @path and @data */
+	SHADOW_NAME,   /* link @path to the file @data */
+	SHADOW_TIME    /* set the time of a directory with no other changes */
 };
 
 struct shadow_action {
@@ -55,7 +56,7 @@ struct shadow_action {
 	const char *path; /* borrowed from @now or from the shadow */
 	bool is_dir;
 	uint32_t mode;
-	const struct timespec *modified; /* borrowed likewise; NULL: leave it */
+	const struct timespec *modified; /* borrowed as well; NULL: leave the time unchanged */
 	const void *data;
 	size_t bytes;
 };
@@ -63,14 +64,14 @@ typedef void shadow_action_fn(void *arg, const struct shadow_action *action);
 void shadow_diff(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
 /*
- * MOVE back each unchanged file or directory that has another name now. If there is any, list @now
- * again before the next comparison.
+ * Emit a SHADOW_MOVE for each unchanged file or directory that has another name now. If there was
+ * one, list @now again before the next comparison.
  */
 void shadow_diff_moved(
 	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
-/* Put back only the mode of the directory itself. */
+/* Emit only the action that restores the mode of the workspace itself. */
 void shadow_diff_mode(
 	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
-/* REMOVE only what was not there. */
+/* Emit only removals, of files that did not exist then. */
 void shadow_diff_new(
 	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);

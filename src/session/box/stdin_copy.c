@@ -43,7 +43,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 	if (status == 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
-		stdin_copy_stop(f); /* the program closed its input */
+		stdin_copy_stop(f); /* the program has closed its stdin */
 		return;
 	}
 	f->at += (size_t)n;
@@ -86,8 +86,8 @@ static void go_on(struct stdin_copy *f)
 		(void)uv_poll_start(&f->from_poll, UV_READABLE, on_readable);
 }
 
-/* Reopen the file, for a description of our own: other holders of the given one would see its
- * O_NONBLOCK. Sockets cannot be reopened, nor can a terminal or file of another user. */
+/* Reopen the file, so that setting O_NONBLOCK does not affect others who share the open file
+ * description. Sockets cannot be reopened, nor can a terminal or file of another user. */
 static int open_again(struct stdin_copy *f, int from)
 {
 	char path[64];
@@ -127,7 +127,7 @@ int stdin_copy_start(struct stdin_copy *f, uv_loop_t *loop, int from, int to, st
 		f->is_regular = r < 0;
 		r = r == UV_EPERM
 			? 0
-			: r; /* a file that cannot be polled, such as /dev/null, never waits */
+			: r; /* files that cannot be polled, such as /dev/null, never block */
 	}
 	f->from = fd_take(&own);
 	f->to = fd_take(&to_fd);

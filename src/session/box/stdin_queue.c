@@ -14,25 +14,25 @@
 #include <unistd.h>
 
 struct stdin_queue {
-	int reader, writer; /* -1: the reader was taken; the writer is closed */
+	int reader, writer; /* ends of the pipe; -1: the reader was taken, the writer is closed */
 	uv_poll_t poll;
-	bool is_ended;	/* nothing more is taken; the writer is closed after what waits */
-	struct buf all; /* everything that was written */
-	size_t at;	/* so much of it went into the pipe */
+	bool is_ended;	/* no more input is accepted; close the writer when @all is written */
+	struct buf all; /* all input so far */
+	size_t at;	/* bytes of @all that were written to the pipe */
 	void (*told)(void *arg);
 	void *arg;
 };
 
 static void on_writable(uv_poll_t *poll, int status, int events);
 
-/* The poll must stop before its descriptor is closed. */
+/* Close the pipe's writing end, after stopping the poll on it. */
 static void shut(struct stdin_queue *in)
 {
 	(void)uv_poll_stop(&in->poll);
 	fd_close(&in->writer);
 }
 
-/* Write what the pipe takes, and continue when it takes more. */
+/* Write until the pipe is full; continue when it has room. */
 static void go_on(struct stdin_queue *in)
 {
 	while (in->writer >= 0 && in->at < in->all.bytes) {
@@ -44,7 +44,7 @@ static void go_on(struct stdin_queue *in)
 			return;
 		}
 		if (n < 0)
-			shut(in); /* nobody reads the pipe */
+			shut(in); /* all readers of the pipe are closed */
 		else
 			in->at += (size_t)n;
 	}

@@ -1,19 +1,19 @@
 /*
- * Making a branch: the engine's part.
+ * Branches a stem: the engine's part.
  *
- * The warden prepares a box and answers with descriptors: the engine's end of init's socket, and
- * what the first process of the branch needs. These go to the stem's driver in a BRANCH frame, with
- * the streams and the channel of the new driver. From then on the driver and the warden work
- * together: the driver clones itself into the new namespaces, and the warden furnishes the box
- * around the clone. The warden answers again when the box is furnished, and the new driver says
- * READY on its own channel. The branch is complete when both have happened.
+ * The warden prepares a box and replies with descriptors: the engine's end of init's socket, and
+ * those that the first process of the branch needs. The engine sends the latter to the stem's
+ * driver in a BRANCH frame, with the streams and the channel of the new driver. From then on the
+ * driver and the warden work together: the driver clones itself into the new namespaces, and the
+ * warden furnishes the box around the clone. The warden replies again when the box is furnished,
+ * and the new driver sends READY on its own channel. The branch is complete after both.
  *
- * Until the warden's second answer every failure ends in that answer, because the warden has a
- * deadline for each of its waits. After it, the stem has a deadline for READY.
+ * Until the warden's second reply, every failure leads to that reply, because the warden has a
+ * deadline for each of its waits. Afterwards, the stem has a deadline for READY.
  *
- * A stem makes one branch after the other. The next one is asked for meanwhile, so that its BRANCH
- * is there when the stem is done. The warden makes WIRE_BRANCHINGS_MAX branches of all stems at
- * once; a stem that would need one more waits its turn in the engine's list.
+ * A stem makes one branch after the other. The next one is requested meanwhile, so that its BRANCH
+ * has arrived when the stem is done. The warden makes at most WIRE_BRANCHINGS_MAX branches of all
+ * stems at the same time; a stem that needs one more waits in the engine's list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,11 +37,11 @@ enum {
 	LEAVE_MS = 20,
 	LEAVE_TRIES = 10,
 	PREPARED_FDS = 4,
-	READY_MS = 10000, /* for hooks of the program that run in a new process (at-fork) */
+	READY_MS = 10000, /* allows for the program's at-fork hooks in the new process */
 	LEAST_MS = 1000,
 };
 
-/* In the order of the requests. */
+/* A queue of branches, in the order of their requests. */
 struct queue {
 	struct branching *first, **last;
 	unsigned n;
@@ -49,30 +49,31 @@ struct queue {
 
 struct stem {
 	unsigned n_refs;
-	struct driver *driver; /* NULL when it has died */
+	struct driver *driver; /* NULL after its death */
 	struct queue wanted;
-	struct queue making;   /* the driver clones for the first, the warden prepares the next */
-	struct queue arriving; /* furnished, but not ready yet */
+	struct queue making;   /* the driver clones for the first, the warden prepares the others */
+	struct queue arriving; /* furnished branches that are not ready yet */
 	uint64_t last_id;
 	struct engine *engine;
-	struct stem *next_waiting; /* the next in the engine's list of waiting stems */
+	struct stem *next_waiting; /* next stem in the engine's list of waiting stems */
 	bool is_waiting;
-	struct deadline late; /* for READY of the first in @arriving; or for the stem's end */
+	struct deadline late; /* for READY of the first in @arriving; after the last reference, for
+				 the end */
 	unsigned n_tries;
 };
 
 struct branching {
 	struct branching *next;
-	struct queue *queue; /* the queue that it is in */
-	struct stem *stem;   /* held */
-	uint64_t id;	     /* of its BRANCH */
-	uint64_t late_ms;    /* when it has to be ready, by the loop's clock */
+	struct queue *queue; /* the stem's queue that contains this branch */
+	struct stem *stem;   /* counted reference */
+	uint64_t id;	     /* id of its BRANCH frame */
+	uint64_t late_ms;    /* time limit for READY, by the loop's clock */
 	struct box *box;
 	struct driver *driver;
-	struct driver_ends ends; /* its ends of pipes and channel, until they are sent */
+	struct driver_ends ends; /* new driver's ends of pipes and channel, until they are sent */
 	struct branch_order order;
 	bool is_furnished, is_ready;
-	struct err err; /* the first failure */
+	struct err err; /* first failure */
 	stem_branched_fn *done;
 	void *arg;
 };
@@ -142,8 +143,8 @@ static void on_leave(uv_timer_t *timer)
 		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
-/* To end a process, and a box that only it held, takes as long as to make a branch: wait until
- * nobody else waits. */
+/* Drop a reference. Ending a process, and a box without other references, takes as long as making a
+ * branch: put it off while the engine has urgent work. */
 void stem_let_go(struct stem *s)
 {
 	if (--s->n_refs > 0)
@@ -162,7 +163,7 @@ static void watch_arrivals(struct stem *s)
 {
 	const struct branching *b = s->arriving.first;
 	uint64_t now_ms = timer_now();
-	if (b) /* at least long enough to read its frame */
+	if (b) /* allow enough time to read its frame */
 		deadline_start(&s->late, on_late,
 			b->late_ms > now_ms + LEAST_MS ? b->late_ms - now_ms : LEAST_MS);
 	else
@@ -190,7 +191,7 @@ static void finish(struct branching *b)
 	stem_let_go(s);
 }
 
-/* A failed branch ends as soon as the warden has ended its part. */
+/* Fail the branch: now, if the warden has sent its second reply, or after that reply. */
 static void fail(struct branching *b, const struct err *err)
 {
 	if (b->err.code == ERR_NONE)
@@ -250,7 +251,7 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	(void)d;
 	(void)err;
 	if (frame->type != FRAME_BRANCHED)
-		return 0; /* a GUARD that comes late */
+		return 0; /* ignore a late GUARD */
 	cleanup_json json_t *said =
 		json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(said, "id"));
@@ -270,7 +271,7 @@ static void lose_driver(struct stem *s)
 	if (d)
 		driver_let_go(d);
 	if (s->making.n == 0)
-		start_next(s); /* to tell those who wait */
+		start_next(s); /* fails the waiting branches */
 }
 
 static void on_stem_exited(void *arg, struct driver *d, int status)
@@ -309,13 +310,13 @@ struct stem *stem_new(struct driver *d)
 
 /* ---- the warden's two answers ---- */
 
-/* Make what can be made while the warden prepares. */
+/* Make the new driver's channel and pipes while the warden prepares the box. */
 static void make_driver(struct branching *b)
 {
 	if (driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &b->ends, &b->err) < 0)
 		return;
 	driver_listen(b->driver, &branch_events, b);
-	b->driver->id = 1; /* init of a branch calls its first process so */
+	b->driver->id = 1; /* init of a branch gives this id to its first process */
 	b->box->last_id = 1;
 }
 
@@ -350,11 +351,11 @@ static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
 	for (size_t i = box->has_init ? 1 : 0; i < n_fds; i++)
 		(void)close(fds[i]);
 	if (r < 0)
-		fail(b, &err); /* the warden sees the end of its socket, and gives up too */
+		fail(b, &err); /* the warden sees its socket close, and fails the branch as well */
 }
 
-/* The reason of the warden or the driver says more than the mere end of their sockets, and the
- * driver's says most. */
+/* Choose the best reason for the failure. A reason from the warden or the driver says more than the
+ * end of its socket; the driver's comes first. */
 static void take_refusal(struct branching *b, const struct err *err)
 {
 	if (b->stem->driver)
@@ -365,7 +366,8 @@ static void take_refusal(struct branching *b, const struct err *err)
 		err_hint(&b->err, STEM_DEATH_HINT);
 }
 
-/* The driver did not even begin, so it hangs, and it would hang for each branch to come. */
+/* Kill a stem's driver that did not respond to BRANCH in time: it would fail each further branch as
+ * well. */
 static void end_hanging(struct stem *s, const struct err *err)
 {
 	if (err->sys != ETIMEDOUT || !s->driver)
@@ -385,7 +387,7 @@ static void wait_for_turn(struct stem *s)
 	s->is_waiting = true;
 }
 
-/* Stems that have waited come before the one that has just had its turn. */
+/* Start branches of waiting stems, before the stem that has just finished one gets another turn. */
 static void give_turns(struct engine *e)
 {
 	while (e->waiting && e->n_branching < WIRE_BRANCHINGS_MAX) {
@@ -425,12 +427,12 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	start_next(s);
 }
 
-/* End a branch that has not begun. */
+/* Fail a branch that was not started, because the stem's driver has died. */
 static void refuse(struct branching *b)
 {
 	struct stem *s = b->stem;
 	err_set(&b->err, ERR_GONE, "the driver to be branched has died");
-	take_out(b); /* first, since the listener may ask for another branch */
+	take_out(b); /* first, since @done may request another branch */
 	if (b->done)
 		b->done(b->arg, NULL, &b->err);
 	box_let_go(b->box);

@@ -1,14 +1,14 @@
 /*
- * The walk through a workspace, and the comparison of two walks.
+ * Lists the files of a workspace, and compares two lists.
  *
- * The walk opens each directory relative to its parent, follows no link, and does not leave the
- * file system. Descriptors are bounded: at a depth of WORKSPACE_DESCENT_MAX it stops to descend,
- * and a second pass reads the deeper directories, each from the top by its path. It ends at
- * WORKSPACE_FILES_MAX entries, and then is_cut says that the list is not complete.
+ * The walk opens each directory relative to its parent, follows no link, and stays on the file
+ * system. To limit open descriptors, it does not descend below a depth of WORKSPACE_DESCENT_MAX; a
+ * second pass reads the deeper directories, each from the top by its path. The walk stops after
+ * WORKSPACE_FILES_MAX entries and then sets is_cut, because the list is not complete.
  *
- * The result is sorted by path, so two lists are compared like in a merge sort. A file has changed
- * if its inode, its size, or the time of its inode's last change differs. No program can set that
- * time, so no content has to be read.
+ * The result is sorted by path, so two lists are compared as in a merge sort. A file has changed if
+ * its inode, its size, or the time of its inode's last change differs. No program can set that
+ * time, so no content needs to be read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +31,8 @@
 
 struct walk {
 	struct workspace *out;
-	dev_t dev;	 /* of the workspace; another device is a volume */
-	struct buf path; /* of the directory being read, with a trailing slash */
+	dev_t dev;	 /* device of the workspace; another device is a volume */
+	struct buf path; /* path of the directory being read, with a trailing slash */
 	size_t room, max_files, paths_bytes;
 	bool is_full;
 };
@@ -91,11 +91,11 @@ static int add_file(struct walk *w, const char *name, const struct stat *st)
 
 static int walk_dir(struct walk *w, int dir_fd, int depth);
 
-/* Directory @i, which is @path below @at_fd. */
+/* Walk directory @i of the list, which is @path below @at_fd. */
 static int walk_below(struct walk *w, int at_fd, const char *path, size_t i, int depth)
 {
 	int fd = sys_open_below(at_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0) { /* the directory was replaced, is closed by its mode, or is a volume of the
+	if (fd < 0) { /* the directory was replaced, its mode forbids it, or it is a volume on the
 			 same file system */
 		if (errno == EXDEV)
 			w->out->files[i].kind = WORKSPACE_MOUNT;
@@ -120,17 +120,17 @@ static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return 0; /* the file is gone in the meantime */
+		return 0; /* the file was removed meanwhile */
 	int r = add_file(w, name, &st);
 	if (r < 0 || w->is_full || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
 		return r;
-	/* Directories deeper than that are read later, from the top. */
+	/* the second pass reads deeper directories, from the top */
 	return depth == WORKSPACE_DESCENT_MAX
 		? 0
 		: walk_below(w, dir_fd, name, w->out->n_files - 1, depth + 1);
 }
 
-/* Reads and closes @dir_fd. Depth is bounded by WORKSPACE_DESCENT_MAX. */
+/* Read and close @dir_fd. The recursion is limited to WORKSPACE_DESCENT_MAX. */
 static int walk_dir(struct walk *w, int dir_fd, int depth)
 {
 	struct dirent *entry;
@@ -248,13 +248,14 @@ int workspace_measure(const struct workspace *w, struct workspace_size *out, str
 	return 0;
 }
 
-/* A file below a mount point shows again when the box is gone: the program did not make it. */
+/* Is this a mount point? Files below it reappear when the box is over; the program did not make
+ * them. */
 static bool is_mount_point(const struct workspace_file *f)
 {
 	return f->kind == WORKSPACE_MOUNT;
 }
 
-/* Changes in a directory are told for the files in it. */
+/* Is the file unchanged? Changes in a directory are reported for the files in it. */
 static bool is_same(const struct workspace_file *old, const struct workspace_file *new)
 {
 	if (old->kind == WORKSPACE_DIR && new->kind == WORKSPACE_DIR)

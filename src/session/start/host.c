@@ -30,7 +30,7 @@ static void say(char out[HOST_TEXT_BYTES], const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The number in a file of /proc, or -1 when there is no such file. */
+/* Read a number from a file of /proc; -1 if there is no such file. */
 static long read_number(const char *path)
 {
 	char text[32];
@@ -49,8 +49,8 @@ static bool is_container(void)
 }
 
 /*
- * Try something that changes the process, in a child.
- * Returns: 0, or the errno it failed with (at most 254).
+ * Try something that changes the process, in a child process.
+ * Returns: 0, or the errno of its failure (at most 254).
  */
 static int try_in_child(int (*attempt)(void))
 {
@@ -92,7 +92,7 @@ static int attempt_userns_mount(void)
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
-/* Why user namespaces do not work, by what distributions are known to do. */
+/* Hint at the setting, known from distributions, that forbids user namespaces. */
 static void explain_userns(struct host_check *c)
 {
 	if (read_number("/proc/sys/user/max_user_namespaces") == 0)

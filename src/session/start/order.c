@@ -39,7 +39,7 @@ static int choose_runtime(struct order_checked *c, const struct order *order, st
 	return err_hint(err, "there is: %s", runtime_names());
 }
 
-/* Make the path absolute and without a trailing slash; the warden judges its components. */
+/* Make the path absolute and remove trailing slashes; the warden checks its components. */
 static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
 {
 	size_t n = strlen(dst);
@@ -51,7 +51,7 @@ static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
 	return 0;
 }
 
-/* Can a bind of this kind be made of @path? @src is how the caller wrote it. */
+/* Check whether @path can be bound. @src is the path as the caller wrote it. */
 static int check_source(
 	enum bind_kind kind, const char *path, const char *src, struct stat *st, struct err *err)
 {
@@ -103,15 +103,15 @@ static int add_bind(struct order_checked *c, enum bind_kind kind, const char *sr
 	return r;
 }
 
-/* A bind in the workspace or in /tmp is hidden when a branch gets its own workspace and /tmp. */
+/* Does a branch's own workspace or /tmp hide the bind? */
 static bool is_per_branch(const struct warden_bind *bind)
 {
 	return bind->kind == BIND_WORKSPACE || strncmp(bind->dst, "/home/user/", 11) == 0 ||
 		strncmp(bind->dst, "/tmp/", 5) == 0;
 }
 
-/* Sort the binds; those of the runtimes are @first to @last. Stable, since a volume may lie in
- * another. */
+/* Sort the binds into the three groups; @first to @last are those of the runtimes. The order within
+ * a group stays, since a volume may be mounted in another. */
 static void sort_binds(struct order_checked *c, size_t first, size_t last)
 {
 	struct warden_bind *sorted = xcalloc(WIRE_BINDS_MAX, sizeof *sorted);
@@ -152,8 +152,8 @@ static int add_start_binds(struct order_checked *c, struct err *err)
 	return 0;
 }
 
-/* The directory of the host in which @bind would have to be created; or NULL. @rest: the path below
- * it. */
+/* Return the bind of a host's directory in which the mount point of @bind would be created, or
+ * NULL. @rest: the path below that directory. */
 static const struct warden_bind *holder_of(
 	const struct order_checked *c, const struct warden_bind *bind, const char **rest)
 {
@@ -172,7 +172,7 @@ static const struct warden_bind *holder_of(
 	return found;
 }
 
-/* Nothing is created in a directory of the host that its owner has not made. */
+/* Refuse a volume whose mount point would have to be created in a directory of the host. */
 static int check_places(const struct order_checked *c, struct err *err)
 {
 	for (size_t i = 0; i < c->n_binds; i++) {
@@ -235,13 +235,14 @@ void order_new_id(char id[ORDER_ID_BYTES])
 	id_make(id, ID_BYTES, "s-");
 }
 
-/* A runtime that this host lacks is reported when a step asks for it. */
+/* Prepare the other runtimes of a session. A runtime that this host lacks is reported when a step
+ * needs it. */
 static void start_others(struct order_checked *c, const struct runtime_request *ask)
 {
 	const struct runtime *runtime;
 	c->why_not = xcalloc(RUNTIMES_MAX, sizeof *c->why_not);
 	struct runtime_request other = *ask;
-	other.interpreter = NULL; /* @interpreter is of the session's own runtime */
+	other.interpreter = NULL; /* @interpreter is for the session's own runtime */
 	if (ask->interpreter)
 		other.chosen = c->starts[runtime_index(c->runtime)].argv[0];
 	for (unsigned i = 0; (runtime = runtime_at(i)); i++)

@@ -1,11 +1,11 @@
 /*
- * Frames of a driver, checked and taken into a record.
+ * Checks frames of a driver and copies them into a record.
  *
  * The program in the box can write to the driver's channel, so a frame is treated like input from
- * an attacker. Its size and its number of JSON values are bounded before it is parsed. Then every
- * member is checked, and only known members are copied, cut to a length that records can afford. A
- * frame of the wrong shape is a breach of the protocol and ends the step. A frame that is only too
- * much (too many displays, MIME types, lines of a traceback) is cut, and the record says so.
+ * an attacker. The frame's size and its number of JSON values are checked before it is parsed. Then
+ * every member is checked, and only known members are copied, cut to a limited length. A frame of
+ * the wrong shape violates the protocol and ends the step. A frame with too much content (displays,
+ * MIME types, lines of a traceback) is cut, and the record says so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +23,8 @@
 
 enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
 
-/* Bounds of an error's texts, and of all lines of a traceback together. Drivers have smaller ones,
- * and say what they cut. */
+/* Limits of an error's texts, and of all lines of a traceback together. Drivers have smaller
+ * limits, and mark what they cut. */
 enum { ERROR_NAME_BYTES = 1 << 10, ERROR_TEXT_BYTES = 64 << 10, TRACEBACK_BYTES = 1 << 20 };
 
 static json_t *parse(const char *data, size_t bytes, struct err *err)
@@ -54,8 +54,9 @@ static bool is_mime(const char *text)
 	return n > 0 && n <= MIME_BYTES_MAX;
 }
 
-/* Copy MIME types. Invalid types, and those beyond REPORT_MIMES_MAX, are left out, and the text
- * says how many: a program chooses the types of its values. Returns: a new reference. */
+/* Copy a value's MIME types. Invalid ones, and those beyond REPORT_MIMES_MAX, are omitted, and the
+ * plain text says how many: they are the program's choice, so they do not violate the protocol.
+ * Returns: a new reference. */
 static json_t *copy_mimes(json_t *data)
 {
 	static const char text[] = "text/plain";
@@ -92,7 +93,7 @@ static int check_error(const json_t *error, struct err *err)
 	return 0;
 }
 
-/* Returns: a new reference. */
+/* Cut @text to @max_bytes, with a mark. Returns: a new reference. */
 static json_t *cut_text(json_t *text, size_t max_bytes)
 {
 	size_t bytes = json_string_length(text);
@@ -105,7 +106,7 @@ static json_t *cut_text(json_t *text, size_t max_bytes)
 	return json_stringn(buf_str(&out), out.bytes);
 }
 
-/* How many lines have room, from @at on in steps of @step. */
+/* Return how many lines fit into half of the limits, from @at in steps of @step. */
 static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 {
 	size_t bytes = 0, n = 0;
@@ -118,7 +119,7 @@ static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 	return n;
 }
 
-/* Cut the middle: the first calls and the place of the error are at the ends. */
+/* Copy a traceback, cut in the middle: its ends have the first calls and the place of the error. */
 static json_t *cut_lines(const json_t *lines)
 {
 	json_t *out = json_need(json_array());
@@ -137,8 +138,7 @@ static json_t *cut_lines(const json_t *lines)
 	return out;
 }
 
-/* Copy the known members, cut to their bounds: nothing else that a driver adds reaches the record.
- */
+/* Copy the known members of an error, cut to their limits. Other members are not copied. */
 static json_t *copy_error(const json_t *error)
 {
 	json_t *copy = json_need(json_object()), *line = json_object_get(error, "line");
@@ -156,7 +156,7 @@ static bool is_short(const json_t *text)
 	return json_is_string(text) && json_string_length(text) <= REPORT_NAME_BYTES;
 }
 
-/* Invalid variables are left out: the step is as good without them. */
+/* Copy the list of variables. Invalid entries are omitted, since the step is valid without them. */
 static json_t *copy_variables(const json_t *result)
 {
 	static const char *const members[] = {"name", "type", "size", "change"};
@@ -175,7 +175,7 @@ static json_t *copy_variables(const json_t *result)
 	return out;
 }
 
-/* What the runtime itself has undone, as one of the known words. */
+/* Return the known word that says what the runtime itself has undone, or NULL. */
 static const char *undone_of(const json_t *result)
 {
 	static const char *const words[] = {"step", "part", "transaction"};
@@ -202,7 +202,7 @@ static int check_result(const json_t *result, struct err *err)
 	return error ? check_error(error, err) : 0;
 }
 
-/* Returns: 1: @result belongs to @step; 0: to an earlier step. */
+/* Returns: 1: @result is of @step; 0: of an earlier step. */
 static int is_of(const json_t *result, uint64_t step, struct err *err)
 {
 	const char *text = json_string_value(json_object_get(result, "id"));

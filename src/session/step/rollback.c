@@ -1,26 +1,26 @@
 /*
- * The table of rollbacks.
+ * The state machine of rollbacks, as a table.
  *
- * A rollback takes one of two ways. If the box can be used again, it stays: init ends every process
- * that is newer than the checkpoint (ENDING), the files of the workspace are put back (FILES), and
- * the process that was frozen when the checkpoint was made becomes the driver (RESUMING). Without
- * such a process, because the runtime keeps no state in memory, the rollback ends with the files.
+ * A rollback takes one of two ways. If the session can keep its box, init ends every process that
+ * is newer than the checkpoint (ENDING), the files of the workspace are restored (FILES), and the
+ * checkpoint's frozen process becomes the driver (RESUMING). If the checkpoint has no such process,
+ * because the runtime has no state in memory, the rollback ends with the files.
  *
  *   IDLE --STAY--> ENDING --ENDED--> FILES --FROZEN--> RESUMING --READY--> IDLE
  *                                      `---RESTORED-----------------------> IDLE
  *
- * If the checkpoint is a stem, the whole box is given up (LEAVING), because another branch of the
- * stem has the state. The directories of the host are the exception: they outlive the box, so they
- * are put back in it before it goes (HOST_ENDING, HOST_FILES).
+ * If the checkpoint is a stem, the session gives up its box (LEAVING), because another branch of
+ * the stem has the state. But directories of the host outlive the box, so their files are restored
+ * first (HOST_ENDING, HOST_FILES).
  *
  *   IDLE --LEAVE_HOST--> HOST_ENDING --ENDED--> HOST_FILES --RESTORED--> LEAVING --COUNTED--> IDLE
  *   IDLE --LEAVE-------------------------------------------------------> LEAVING
  *
- * The cause decides how it ends. A failed step has a record, which needs the books of the box. An
- * undo and a revival have none, so for them LEAVING takes no time and has no rows.
+ * The cause decides how the rollback ends. A failed step has a record, for which the usage of the
+ * box is measured. An undo and a revival have no record, so they skip LEAVING.
  *
- * A failure within the box that stays costs the session its state. A failure in a box that is going
- * to be given up costs files of the host only, which are listed as lost.
+ * If a rollback fails in a box that the session keeps, the session's state is lost. In a box that
+ * is to be given up, a failure affects files of the host only, and these are listed as lost.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,16 +62,16 @@ static const struct row {
 	{STEP, ROLLBACK_IDLE, ROLLBACK_FAILED,
 		{ROLLBACK_IDLE, DO(ROLLBACK_LOSE, ROLLBACK_TELL_LOST)}},
 	{ANY, ROLLBACK_IDLE, ROLLBACK_ENDED,
-		{ROLLBACK_IDLE, DO(ROLLBACK_NOTHING)}}, /* of a rollback that was given up */
+		{ROLLBACK_IDLE, DO(ROLLBACK_NOTHING)}}, /* late event of a failed rollback */
 
 	{ANY, ROLLBACK_ENDING, ROLLBACK_CLEAR,
 		{ROLLBACK_FILES, DO(ROLLBACK_PUT_FILES)}},
 	{ANY, ROLLBACK_ENDING, ROLLBACK_ENDED,
 		{ROLLBACK_FILES, DO(ROLLBACK_DROP_DRIVERS, ROLLBACK_PUT_FILES)}},
 	{ANY, ROLLBACK_ENDING, ROLLBACK_READY,
-		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* the old process says so */
+		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* sent by the driver that is being ended */
 	{ANY, ROLLBACK_ENDING, ROLLBACK_EXITED,
-		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* as it should */
+		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* init has killed the driver */
 	{ANY, ROLLBACK_ENDING, ROLLBACK_FAILED,
 		{ROLLBACK_IDLE, DO(ROLLBACK_LOSE, ROLLBACK_TELL_LOST)}},
 

@@ -1,24 +1,25 @@
-/* How a session gets back to an earlier state, as a table. SPDX-License-Identifier: Apache-2.0 */
+/* The state machine of rollbacks. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
 
-/* Who asked for it; it stays the same from the first event to IDLE. */
+/* Cause of a rollback, constant from its first event to IDLE. */
 enum rollback_cause {
-	ROLLBACK_STEP,	 /* a step failed: its record waits */
+	ROLLBACK_STEP,	 /* a step failed; its record waits for the rollback */
 	ROLLBACK_UNDO,	 /* the caller of session_undo() waits */
-	ROLLBACK_REVIVE, /* a driver died between two steps: the next step waits, if there is one */
+	ROLLBACK_REVIVE, /* a driver died between two steps; a requested step waits */
 	ROLLBACK_CAUSE_END_
 };
 
 /*
- * IDLE         there is no rollback
- * ENDING       init ends the processes that are newer than the checkpoint
- * FILES        the files are being put back
- * RESUMING     the checkpoint's frozen process was told to go on
- * HOST_ENDING  as ENDING, in a box that will be given up
- * HOST_FILES   the files in directories of the host are being put back; all others go with the box
- * LEAVING      the books of the box that will be given up are being read
+ * IDLE         No rollback is in progress.
+ * ENDING       Init ends the processes that are newer than the checkpoint.
+ * FILES        The files are being restored.
+ * RESUMING     The checkpoint's frozen process was told to continue.
+ * HOST_ENDING  Like ENDING, in a box that will be given up.
+ * HOST_FILES   Files in directories of the host are being restored; all others are lost with the
+ *              box.
+ * LEAVING      The usage of the box that will be given up is being measured.
  */
 enum rollback_state {
 	ROLLBACK_IDLE,
@@ -32,49 +33,49 @@ enum rollback_state {
 };
 
 enum rollback_event {
-	ROLLBACK_STAY,	     /* it begins, in the box that there is */
-	ROLLBACK_LEAVE,	     /* it begins: the session gets another box, a branch of its stem */
-	ROLLBACK_LEAVE_HOST, /* the same, and directories of the host are to be put back first */
-	ROLLBACK_CLEAR,	     /* there is no process to end */
+	ROLLBACK_STAY,	     /* begin, and keep the box */
+	ROLLBACK_LEAVE,	     /* begin, and change to a new branch of the checkpoint's stem */
+	ROLLBACK_LEAVE_HOST, /* the same, after restoring directories of the host */
+	ROLLBACK_CLEAR,	     /* no process has to be ended */
 	ROLLBACK_ENDED,	     /* init has ended the processes */
-	ROLLBACK_RESTORED,   /* the files are back, and no process is to be resumed */
-	ROLLBACK_FROZEN,     /* the files are back, and the frozen process is next */
-	ROLLBACK_READY,	     /* the driver says that it is ready */
-	ROLLBACK_EXITED,     /* the process of the driver that is being replaced has ended */
-	ROLLBACK_COUNTED,    /* the books have been read */
-	ROLLBACK_FAILED,     /* the box, init or a process did not do what it was asked for */
+	ROLLBACK_RESTORED,   /* the files are restored, and no process is to be resumed */
+	ROLLBACK_FROZEN,     /* the files are restored; resume the frozen process next */
+	ROLLBACK_READY,	     /* a driver has sent READY */
+	ROLLBACK_EXITED,     /* the process of the replaced driver has ended */
+	ROLLBACK_COUNTED,    /* the usage of the box is measured */
+	ROLLBACK_FAILED,     /* the box, init or a process did not do its part */
 	ROLLBACK_EVENT_END_
 };
 
-/* What the session does then, in the order of the row. */
+/* Actions of the session, in the order of a row. */
 enum rollback_action {
 	ROLLBACK_NOTHING,
-	ROLLBACK_END_PROCESSES, /* choose them, and ask init */
-	ROLLBACK_DROP_DRIVERS,	/* those that init has ended */
-	ROLLBACK_PUT_FILES,	/* back */
-	ROLLBACK_CANCEL_FILES,	/* stop putting them back */
-	ROLLBACK_NAME_FILES,	/* list what of the host's directories is not back */
-	ROLLBACK_PUT_STATES,	/* states of the other runtimes, and the list of checkpoints */
-	ROLLBACK_TELL_UNKEPT,	/* how many files were not kept */
-	ROLLBACK_RESUME,	/* the frozen process */
-	ROLLBACK_FINISH,	/* the state is the checkpoint's */
-	ROLLBACK_CHANGE_BOX,	/* give up the box, for a branch of the checkpoint's stem */
-	ROLLBACK_READ_BOOKS,	/* ask for what the box has used; the step ends with the answer */
-	ROLLBACK_LOSE,		/* give up the box and the state */
-	ROLLBACK_TELL,		/* whoever waits */
-	ROLLBACK_TELL_LOST	/* the same: the state is lost */
+	ROLLBACK_END_PROCESSES, /* choose the processes and have init end them */
+	ROLLBACK_DROP_DRIVERS,	/* drop the drivers that init has ended */
+	ROLLBACK_PUT_FILES,	/* restore files */
+	ROLLBACK_CANCEL_FILES,	/* stop restoring files */
+	ROLLBACK_NAME_FILES,	/* list files in the host's directories that are not restored */
+	ROLLBACK_PUT_STATES,	/* restore the runtimes' text states; drop later checkpoints */
+	ROLLBACK_TELL_UNKEPT,	/* add to the notice how many files were not saved */
+	ROLLBACK_RESUME,	/* resume the frozen process */
+	ROLLBACK_FINISH,	/* end the rollback: the state is that of the checkpoint */
+	ROLLBACK_CHANGE_BOX,	/* give up the box for a branch of the checkpoint's stem */
+	ROLLBACK_READ_BOOKS, /* measure the box's usage; COUNTED or the end of the step follows */
+	ROLLBACK_LOSE,	     /* give up the box and the state */
+	ROLLBACK_TELL,	     /* report success to the caller or step that waits */
+	ROLLBACK_TELL_LOST   /* report to it that the state is lost */
 };
 
 enum { ROLLBACK_ACTIONS_MAX = 4 };
 
 struct rollback_move {
 	enum rollback_state next;
-	enum rollback_action actions[ROLLBACK_ACTIONS_MAX]; /* up to the first NOTHING */
+	enum rollback_action actions[ROLLBACK_ACTIONS_MAX]; /* the first NOTHING ends the list */
 };
 
 /*
- * What to do on @event in @state, when the rollback has @cause. Returns: false, and @move is as it
- * was, when that has no row: whoever sent the event does not keep to the order.
+ * Find the actions for @event in @state of a rollback with @cause. Returns: false, with @move
+ * unchanged, if the table has no such row, because the event is out of order.
  */
 bool rollback_advance(enum rollback_cause cause, enum rollback_state state,
 	enum rollback_event event, struct rollback_move *move);

@@ -1,17 +1,16 @@
 /*
- * The life of one step, and the verdict on it.
+ * The state machine of one step, and the verdict on its end.
  *
- * A step is asked for, and waits (ASKED) until its session has a box and nothing else goes on in
- * it. Then its code is sent (RUNNING). It ends by itself, with a result or with its driver, or it
- * is ended: a limit or the caller interrupts it (STOPPING), and what does not react within the
- * grace is treated as if it had ended. When the step is over (SETTLING), the session commits or
- * rolls back what it did and reads what it used. Then the record is complete and gets its name
- * (NAMING).
+ * A requested step waits (ASKED) until its session has a box and is idle. Then its code is sent
+ * (RUNNING). The step ends by itself, with a result or with the end of its driver; or a limit or
+ * the caller interrupts it (STOPPING), and if it does not end within the grace, it is treated as if
+ * it had. When the step is over (SETTLING), the session commits it or rolls it back, and measures
+ * its usage. Then the record is complete and gets its name (NAMING).
  *
- * The table decides only which of these comes next. The first cause of an end wins: everything that
- * arrives later, a result or another limit, is not listed in SETTLING and so it is ignored.
- * step_judge() derives the status, the exit status and the error of the record from the cause, the
- * result and the wait status, in this order.
+ * The table only decides about the next state. The first cause of an end is kept: a result or
+ * another limit that arrives later has no entry for SETTLING, so it is ignored. step_judge()
+ * derives status, exit status and error of the record from the cause, the result and the wait
+ * status, in this order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,13 +22,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* An event that is not listed in a state is ignored there. */
+/* An event without an entry for a state is ignored in that state. */
 /* clang-format off */
 static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] = {
 	[STEP_ASKED] = {
 		[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
 		[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-		[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE}, /* the driver need not be interrupted */
+		[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE}, /* the driver has no code to interrupt */
 		[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
 	},
 	[STEP_RUNNING] = {
@@ -164,7 +163,7 @@ void step_judge(struct record *r, const struct step_end *end)
 		r->status = end->is_error ? RECORD_ERROR : RECORD_OK;
 		r->exit_status = end->exit_code;
 		r->has_exited = end->is_session && end->is_exit;
-		/* The runtime's words about an interrupt are not why it ended. */
+		/* After an interrupt, the runtime's exit code says nothing about the step. */
 		if (end->cause == STEP_CAUSE_NONE)
 			r->exit_code = end->exit_code;
 	}

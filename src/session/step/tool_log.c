@@ -1,10 +1,9 @@
 /*
- * The calls of a step.
+ * Logs the tool calls of a step.
  *
- * Two lists grow with each call. The first is part of the step's name: which call came when, with
- * which arguments and which answer, as digests. The second is for people: per tool the number of
- * calls, errors and bytes. It has a row for each of the first TOOL_ROWS_MAX tools; calls of further
- * tools are only counted.
+ * Two lists grow with each call. The first is part of the step's name: the order of calls, with
+ * digests of arguments and responses. The second is for people: calls, errors and bytes per tool.
+ * It has a row for each of the first TOOL_ROWS_MAX tools; calls of other tools are only counted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
