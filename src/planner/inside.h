@@ -1,4 +1,5 @@
-/* What the files of a run share. SPDX-License-Identifier: Apache-2.0 */
+/* Internals of running a plan with tools, shared by plan_run.c, plan_call.c, plan_prompt.c and
+ * plan_refusal.c. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/program/call.h"
@@ -7,14 +8,14 @@
 
 enum { REFUSED_MAX_BYTES = 4096 };
 
-/* The usage of all questions to the model in a run. */
+/* The total usage of the model in a run. */
 struct plan_spent {
 	json_int_t n_questions, n_input, n_output;
 	bool is_estimated;
 	char model[128];
 };
 
-/* One run of a plan with tools. */
+/* The state of running a plan with tools. */
 struct run {
 	const struct plan_request *req;
 	struct plan_case c;
@@ -23,27 +24,30 @@ struct run {
 	double *spent;
 	struct buf *report, printed;
 	json_int_t n_calls;
-	json_t *tokens; /* the usage of the current question, in the format of a record; or NULL */
+	json_t *tokens; /* usage of the current ask(), in the record's format; or NULL */
 	struct plan_spent asked;
-	struct err lost;  /* why a call got no answer; ERR_NONE: all were answered */
-	bool is_approved; /* a person approved everything that the check would ask */
+	struct err lost;  /* reason why a call got no result; ERR_NONE: all calls did */
+	bool is_approved; /* a person approved all open findings before the run */
 	bool is_denied;
-	char refused[REFUSED_MAX_BYTES]; /* why the policy denied a call, for people; or empty */
+	char refused[REFUSED_MAX_BYTES]; /* explanation for people why the policy denied a call, or
+					    "" */
 };
 
-/* Add the digest of @text as a member of a line; for NULL, null. Returns: 0, negative errno. */
+/* Store @text among the record's values and add its digest to @line as @name; NULL becomes null.
+ * Returns: 0, negative errno. */
 int run_add_value(struct run *r, json_t *line, const char *name, const char *text, struct err *err);
 
-/* The question that a person is shown about a call, or about a value of approve(): the values and
+/* Append the question to a person about a call, or about a value of approve(), with all values and
  * their origins. Returns: 0, negative errno. */
 int run_prompt_call(struct run *r, const struct plan_call *call, const struct policy_answer *answer,
 	size_t n, struct buf *out);
 int run_prompt_value(struct run *r, const struct plan_call *call, struct buf *out);
 
-/* Why a call was refused: a line for each answer that is not proved. Contains values of the run.
- * Returns: 0, negative errno. */
+/* Append why a call was refused: a line for each policy answer that is not proved. Contains values
+ * of the run. Returns: 0, negative errno. */
 int run_refusal(struct run *r, const struct plan_call *call, const struct policy_answer *answer,
 	size_t n, struct buf *out);
 
-/* Answer the call that the machine waits for. Returns: 0, 1 the plan fails, negative errno. */
+/* Make the call that the machine waits for, and resume it with the result. Returns: 0; 1: the plan
+ * fails; negative errno. */
 int run_answer(struct run *r, struct err *err);

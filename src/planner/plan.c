@@ -1,6 +1,7 @@
 /*
- * `retort plan run`: a plan without tools is run here; one with tools in plan_run.c. Both prepare
- * it in plan_case.c. And files are read, for all verbs.
+ * Runs a plan for `retort plan run`, and reads files for all verbs.
+ *
+ * A plan without tools is run here, a plan with tools in plan_run.c. plan_case.c prepares both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,7 +75,7 @@ int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)
 	return r < 0 ? err_set(err, ERR_LIMIT, "plan: a text of %zu bytes", strlen(what)) : 0;
 }
 
-/* The stack trace of a failure inside of functions. */
+/* Append the stack trace of a failure within functions. */
 static int report_trace(const struct program *p, struct buf *report)
 {
 	int r = 0;
@@ -87,7 +88,7 @@ static int report_trace(const struct program *p, struct buf *report)
 	return r;
 }
 
-/* A plan without tools: no flow of it can be wrong. */
+/* Run a plan without tools, whose flows need no check. */
 static int perform(struct plan_case *c, const struct plan_request *req, struct err *err)
 {
 	struct vm_host host = {.ctx = req->arg, .print = req->print};

@@ -1,12 +1,12 @@
 /*
- * One call of a run: what the machine waits for is decided, made, recorded and answered.
+ * Makes one call of a running plan: decides, calls, records, and resumes the plan with the result.
  *
- * The order matters. The policy decides with the values of the call (rule_on()); where it asks, a
- * person is asked. The decision is in the record before the call is made, and the outcome before
- * the plan gets it, so a record that ends early tells whether a call may have happened.
+ * The order matters. First the policy decides with the call's values (rule_on()); if the policy
+ * says "ask", a person is asked. The decision is recorded before the call is made, and the outcome
+ * before the plan gets it, so a record that ends early tells whether a call may have been made.
  *
- * When a record is run again, its outcomes are used instead of calls (known()), and each line that
- * this run writes is compared with the next line of the record.
+ * In a replay or resumed run, recorded outcomes replace calls (known()), and each line that this
+ * run writes is compared with the next line of the record.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_NO_MEMORY, "plan: no memory for the run");
 }
 
-/* Labels in the format of a record. */
+/* Convert a set of atoms to JSON, in the format of a record. */
 static json_t *set_json(const struct labels *all, uint32_t set)
 {
 	uint32_t atom;
@@ -70,10 +70,10 @@ static const char *const outcomes[] = {[TOOL_RESULT] = "result",
 	[TOOL_ERROR] = "error",
 	[TOOL_UNSENT] = "unsent",
 	[TOOL_LOST] = "lost"};
-enum { NOTHING = ARRAY_LEN(outcomes) }; /* the record ends here */
+enum { NOTHING = ARRAY_LEN(outcomes) }; /* the record has no further outcome */
 
-/* The outcome that the next line of the record has. Returns: enum tool_outcome, NOTHING, negative
- * errno. */
+/* Take the outcome and its text from the record's next line. Returns: enum tool_outcome; NOTHING;
+ * negative errno. */
 static int known(struct run *r, struct buf *out, struct err *err)
 {
 	json_t *next = run_record_next(&r->record);
@@ -122,7 +122,7 @@ static int record_outcome(struct run *r, int outcome, const struct buf *out, str
 	return rc ? (json_decref(line), rc) : run_record_line(&r->record, line, err);
 }
 
-/* Add the usage of the last question to the model. */
+/* Add the usage of the model's last response to @tokens. */
 static void count_tokens(struct run *r)
 {
 	json_t *last = plan_tools_tokens(r->c.opened), *all = r->tokens;
@@ -137,7 +137,8 @@ static void count_tokens(struct run *r)
 	r->tokens = last;
 }
 
-/* Ask the model; if the answer does not fit the schema, ask once more. */
+/* Ask the model; if its response does not fit the schema, ask once more. Without a model, ask the
+ * list of tools. */
 static int ask(struct run *r, const struct plan_call *call, struct tool_question *q,
 	struct buf *out, struct err *err)
 {
@@ -171,7 +172,8 @@ static bool has_effect(const struct plan_call *call)
 	return call->kind == CALL_TOOL && !call->tool->is_read_only;
 }
 
-/* The record ends within a call, whose outcome is unknown: refuse to repeat it unless asked to. */
+/* Refuse to repeat a call whose outcome is missing at the end of the record, since it may have been
+ * made. */
 static int refuse_unknown(const struct run *r, const struct plan_call *call, struct err *err)
 {
 	(void)err_set(err, ERR_DAMAGED,
@@ -180,16 +182,16 @@ static int refuse_unknown(const struct run *r, const struct plan_call *call, str
 	return err_hint(err, "see whether it did; --again does it once more");
 }
 
-/* A call that is to be made, or looked up in the record. */
+/* A call to be made, or to be looked up in the record. */
 struct wanted {
 	const struct plan_call *call;
-	const char *arguments; /* CALL_TOOL */
+	const char *arguments; /* JSON, for CALL_TOOL */
 	struct tool_question question;
 };
 static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err *err)
 {
 	int last = TOOL_LOST, rc, done = 0;
-	/* Earlier runs of this record may have had no answer. */
+	/* Skip outcomes of earlier runs of this record in which the call got no result. */
 	while ((rc = known(r, out, err)) == TOOL_UNSENT || rc == TOOL_LOST) {
 		last = rc;
 		done = record_outcome(r, rc, out, err);
@@ -208,9 +210,9 @@ static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err 
 }
 
 /*
- * A call got no answer. If it surely did nothing, a try_call() sees an error; otherwise the plan
- * stops here, and its record can be resumed. Returns: TOOL_ERROR; TOOL_LOST: the plan fails;
- * negative errno.
+ * Handle a call without a result. If the call certainly had no effect, try_call() gets an error.
+ * Otherwise the plan stops here, and its record can be resumed. Returns: TOOL_ERROR; TOOL_LOST: the
+ * plan fails; negative errno.
  */
 static int lose(
 	struct run *r, const struct plan_call *call, int how, struct buf *out, struct err *err)
@@ -243,7 +245,7 @@ static int lose(
 	return TOOL_LOST;
 }
 
-/* Keep the result for greatest(…) and least(…) of the policy, before the plan gets it. */
+/* Store the result for greatest(…) and least(…) of the policy, before the plan gets it. */
 static int keep_listed(struct run *r, const struct plan_call *call, const struct buf *out)
 {
 	const struct policy_call asked = {.tool = call->tool, .arg = call->arg};
@@ -263,7 +265,8 @@ static int give(struct run *r, const struct plan_call *call, const struct buf *o
 			: call_answer(&r->c.p, call, &r->c.policy, buf_str(out), out->bytes);
 }
 
-/* Returns: 0, 1 the plan fails, negative errno. */
+/* Get the outcome, record it and give it to the plan. Returns: 0; 1: the plan fails; negative
+ * errno. */
 static int finish(struct run *r, struct wanted *w, struct err *err)
 {
 	cleanup_buf struct buf out = BUF_INIT(ANSWER_MAX_BYTES);
@@ -277,8 +280,8 @@ static int finish(struct run *r, struct wanted *w, struct err *err)
 	return rc < 0 ? rc : give(r, w->call, &out, is_error) < 0;
 }
 
-/* Ask a person, or look the answer up in the record. Returns: 1 yes, 0 no, -1 nobody can be asked.
- */
+/* Ask a person, or take the answer from the record. Returns: 1 yes, 0 no, -1 no person can be
+ * asked. */
 static int person(struct run *r, const char *text)
 {
 	json_t *next = run_record_next(&r->record);
@@ -312,8 +315,8 @@ static json_t *arguments_json(struct run *r, const struct plan_call *call, struc
 	return all;
 }
 
-/* Fail the plan with the first answer that is not proved. The details, with values, are for people
- * only. */
+/* Fail the plan with the first policy answer that is not proved. Values are shown to people only,
+ * in @refused. */
 static void refuse(
 	struct run *r, const struct plan_call *call, const struct policy_answer *answer, size_t n)
 {
@@ -338,12 +341,12 @@ static void refuse(
 	snprintf(r->refused, sizeof r->refused, "%s", buf_str(&why));
 }
 
-/* Ask a person about a call. Returns: POLICY_ALLOW, or POLICY_DENY with the failure set. */
+/* Ask a person about a call. Returns: POLICY_ALLOW; POLICY_DENY, after failing the plan. */
 static int ask_about(struct run *r, const struct plan_call *call,
 	const struct policy_answer *answer, size_t n, json_t *line)
 {
 	cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX_BYTES);
-	/* If the whole call cannot be shown, nobody is asked. */
+	/* A person is asked only if the question can show the whole call. */
 	bool is_shown = run_prompt_call(r, call, answer, n, &text) == 0;
 	bool is_named = r->is_approved ||
 		(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name));
@@ -359,8 +362,8 @@ static int ask_about(struct run *r, const struct plan_call *call,
 	return POLICY_DENY;
 }
 
-/* Decide on a call, ask if needed, and record it; for a denied call the failure is set. Returns:
- * the ruling, or negative errno. */
+/* Decide about a call, ask a person if the policy says so, and record the decision; a denied call
+ * fails the plan. Returns: the ruling, or negative errno. */
 static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct policy_answer answer[POLICY_ANSWERS_MAX];
@@ -398,7 +401,7 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 static int call_tool(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct text arguments;
-	/* An argument that JSON cannot express, such as a set, is an error of the plan. */
+	/* A value that JSON cannot express, such as a set, is the plan's error. */
 	if (call_arguments(&r->c.p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
 		return 1;
 	int rc = rule_on(r, call, err);

@@ -6,7 +6,7 @@
 struct plan_line {
 	uv_loop_t *loop;
 	struct plan_turn *running;
-	struct plan_turn *waiting; /* the oldest first */
+	struct plan_turn *waiting; /* waiting plans, oldest first */
 	size_t n_running;
 };
 
@@ -95,7 +95,8 @@ static void begin(struct plan_turn *turn)
 	line->n_running++;
 }
 
-/* The next turn: of the caller with the fewest running plans. NULL: all have to wait. */
+/* Find the next plan to start: the oldest one of the caller with the fewest running plans. NULL:
+ * all plans have to wait. */
 static struct plan_turn *find_next(const struct plan_line *line)
 {
 	struct plan_turn *found = NULL;

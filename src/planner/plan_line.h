@@ -1,4 +1,4 @@
-/* The queue of plans: fair between callers, a thread for each plan that runs.
+/* A queue of plans, fair between callers; each running plan has a thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -12,16 +12,16 @@
  * next plan is the oldest of the caller with the fewest running plans, so a caller with a long
  * queue does not hold up others.
  */
-enum { PLANS_EACH = 4, PLANS_MAX = 16, PLANS_IN_LINE = 256 /* of a caller */ };
+enum { PLANS_EACH = 4, PLANS_MAX = 16, PLANS_IN_LINE = 256 /* per caller */ };
 
 struct plan_line;
 
-/* A plan in the queue; embedded in the caller's object. */
+/* A plan in the queue, embedded in a struct of the caller. */
 struct plan_turn {
-	/* Runs on a thread of its own. */
+	/* Run the plan, on a thread of its own. */
 	void (*work)(struct plan_turn *turn);
-	/* Called once, on the loop; may free the turn. @why: the reason why it did not start, or
-	 * NULL. */
+	/* Called once, on the loop; may free the turn. @why: reason why the plan was not started,
+	 * or NULL. */
 	void (*done)(struct plan_turn *turn, const struct err *why);
 
 	struct plan_turn *next;
@@ -32,14 +32,14 @@ struct plan_turn {
 	bool is_running;
 };
 
-/* Owns: the caller closes it, when the queue is empty. */
+/* Open a queue. Owns: the caller closes it when it is empty. */
 int plan_line_open(struct plan_line **out, uv_loop_t *loop, struct err *err);
 void plan_line_close(struct plan_line *line);
 
-/* Queue a plan. @caller: an identity, only compared. Errors: ERR_QUOTA; then `done` is not called.
- */
+/* Queue a plan. @caller: any pointer that identifies the caller. Errors: ERR_QUOTA; then `done` is
+ * not called. */
 int plan_line_take(
 	struct plan_line *line, struct plan_turn *turn, const void *caller, struct err *err);
 
-/* Take a waiting plan out of the queue: `done` is called. A running plan is left alone. */
+/* Remove a waiting plan from the queue and call its `done`. A running plan is not affected. */
 void plan_line_leave(struct plan_turn *turn);

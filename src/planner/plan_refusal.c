@@ -1,4 +1,4 @@
-/* The explanation of a refused call: which argument, the origins of its data, the condition.
+/* Explains a refused call: the argument, the origins of its data, and the condition.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/inside.h"
 
@@ -23,7 +23,7 @@ static const char *param_name(const struct refusal *f)
 	return f->answer->param < tool->n_params ? tool->param[f->answer->param].name : "calls";
 }
 
-/* Add the recipient that a text names, if they may not read the data. */
+/* Append the recipient that @v names, unless they may read the data. */
 static int add_stranger(const struct refusal *f, struct val v, size_t *n, struct buf *out)
 {
 	struct labels *all = f->r->c.labels;
@@ -107,7 +107,7 @@ static int add_reason(const struct refusal *f, struct buf *out)
 	}
 }
 
-/* The check's finding about the same question at the same place; NULL: none. */
+/* Find what the check said about the same question and call; or NULL. */
 static const struct finding *found(const struct refusal *f)
 {
 	const struct check_call *of = call_checked(&f->r->c.p, f->call);
@@ -118,7 +118,7 @@ static const struct finding *found(const struct refusal *f)
 	return NULL;
 }
 
-/* Did the check foresee an origin of the run? Its "tool:t#*" stands for every item. */
+/* Did the check foresee the origin @text? Its "tool:t#*" includes every item of a result. */
 static bool is_foreseen(const struct labels *all, uint32_t foreseen, const char *text)
 {
 	uint32_t atom;
@@ -144,7 +144,7 @@ static int add_foreseen(const struct refusal *f, uint32_t label, uint32_t check,
 	return print_atoms(out, all, seen ? seen : foreseen, "anything");
 }
 
-/* The condition that decided on the call, and the data that it tests. */
+/* Append the condition that decided about the call, and the origins of the data that it tests. */
 static int add_branch(const struct refusal *f, struct buf *out)
 {
 	const struct finding *of = found(f);

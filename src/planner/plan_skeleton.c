@@ -1,4 +1,4 @@
-/* `retort plan policy`: writes a policy to fill in, with a rule for every tool.
+/* Writes a policy to fill in, with a rule for every tool: `retort plan policy`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan_check.h"
 

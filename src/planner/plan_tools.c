@@ -23,9 +23,9 @@ struct plan_tools {
 	uv_loop_t loop;
 	uv_signal_t signals[N_SIGNALS];
 	uv_async_t async;
-	uv_poll_t planner; /* tells when the planner's process ends */
+	uv_poll_t planner; /* watches for the end of the planner process */
 	struct plan_stop *stop;
-	struct sigaction before; /* of SIGPIPE */
+	struct sigaction before; /* previous handler of SIGPIPE */
 };
 
 /* ---- the loop ---- */
@@ -69,8 +69,8 @@ void plan_tools_unwatch(struct plan_tools *t)
 	(void)uv_run(&t->loop, UV_RUN_NOWAIT);
 }
 
-/* Signals are handled while it waits for servers, and have their default while the plan computes.
- */
+/* Handle SIGINT and SIGTERM only while waiting for servers or the model; while the plan computes
+ * they have the default action. */
 static void watch_signals(struct plan_tools *t, bool is_waiting)
 {
 	static const int numbers[N_SIGNALS] = {SIGINT, SIGTERM};
@@ -97,7 +97,7 @@ static int open_loop(struct plan_tools *t, const struct plan_tools_config *confi
 	t->stop = config->stop;
 	if (t->stop)
 		plan_stop_watch(t->stop, &t->async);
-	/* Writing to a server that has ended must not kill the process. */
+	/* Writing to a server that has ended must not kill this process. */
 	if (t->has_signals)
 		(void)sigaction(SIGPIPE, &ignore, &t->before);
 	return 0;
@@ -156,7 +156,7 @@ static const char *variable(const char *name)
 	return getenv(name);
 }
 
-/* A server must not have the name of a built-in: a name must mean one thing. */
+/* Refuse a server with the name of a built-in, since a name must mean one thing. */
 static int check_names(const struct plan_tools *t, struct err *err)
 {
 	static const struct heap_limits limits = {

@@ -1,4 +1,4 @@
-/* The format of a file of tools, for the engine, the command line and the planner.
+/* Recognises and reads a file of tools, for the engine, the command line and the planner.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan_tools.h"
 
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A list of servers is recognised by its members. */
+/* Recognise a list of servers by its members. */
 bool plan_tools_lists_servers(const char *text)
 {
 	static const char *const names[] = {"mcpServers", "servers", "mcp_servers"};

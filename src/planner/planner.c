@@ -1,14 +1,14 @@
 /*
- * The engine's side of a planner process.
+ * Runs a plan in a planner process: the engine's side.
  *
- * A plan that comes over a front end processes untrusted data in a large interpreter, so it is
- * checked and run in a process of its own (process/main.c), which has given up everything but one
- * channel. This file starts the process, sends the request, makes the calls that it asks for, and
+ * A plan from a front end processes untrusted data in a large interpreter. So it is checked and run
+ * in its own process (process/main.c), which has dropped all privileges and has only one channel.
+ * This file starts the process, sends the request, makes the calls that the process requests, and
  * ends it.
  *
  * The process is not trusted: messages are validated, only tools whose names occur in the plan may
- * be called, and a result is reduced to known fields. Time is limited; the time of calls is not
- * counted.
+ * be called, and a result is reduced to known fields. The process's time is limited, except for the
+ * duration of calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Limits on a planner's own time, without calls. The kernel limits its CPU time to a part of it. */
+/* Limits of a planner process. Its own time excludes calls; the kernel limits its CPU time further.
+ */
 enum {
 	TIME_MS = 300000,
 	CALLS_MAX = 100000,
@@ -69,7 +70,7 @@ static int spawn(struct planner *p, int theirs, struct err *err)
 	(void)sigemptyset(&none);
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawnattr_init(&attr);
-	/* ORDER: the channel first, which may be one of the three. */
+	/* ORDER: the channel first, because @theirs may be 0, 1 or 2. */
 	r = posix_spawn_file_actions_adddup2(&actions, theirs, CHANNEL_FD);
 	for (int fd = 0; fd < CHANNEL_FD && r == 0; fd++)
 		r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
@@ -93,7 +94,7 @@ static int open_channel(struct planner *p, struct err *err)
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, ERR_IO, errno, "plan: a channel");
-	/* A planner that does not read must not block the engine. */
+	/* a process that does not read its channel must not block the engine */
 	const struct timeval send = {.tv_sec = SEND_S};
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
 	int r = spawn(p, pair[1], err);
@@ -102,7 +103,7 @@ static int open_channel(struct planner *p, struct err *err)
 	return r;
 }
 
-/* Describe in @err how the process ended by itself. */
+/* Describe in @err how the process has ended. */
 static void say_end(const struct planner *p, int status, struct err *err)
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -121,7 +122,7 @@ static void say_end(const struct planner *p, int status, struct err *err)
 		(void)err_hint(err, "nothing was called");
 }
 
-/* End the process. Returns: its status from waitpid(), its own if it was ending already. */
+/* Kill the process. Returns: its status from waitpid(), which is its own if it had ended before. */
 static int end_process(struct planner *p)
 {
 	int status = 0;
@@ -136,7 +137,7 @@ static int end_process(struct planner *p)
 
 /* ---- its messages ---- */
 
-/* Returns: 0, -EPIPE: the channel has ended, -ETIME. */
+/* Read @bytes from the channel. Returns: 0; -EPIPE: the channel has ended; -ETIME. */
 static int read_some(struct planner *p, void *out, size_t bytes)
 {
 	for (size_t n = 0; n < bytes;) {
@@ -158,7 +159,7 @@ static int read_some(struct planner *p, void *out, size_t bytes)
 	return 0;
 }
 
-/* Returns: 0, -EPIPE, -ETIME, -EPROTO: malformed frame, -ENOMEM. */
+/* Receive a frame. Returns: 0, -EPIPE, -ETIME, -EPROTO: malformed frame, -ENOMEM. */
 static int receive(struct planner *p, struct planner_head *head, json_t **body)
 {
 	int r = read_some(p, head, sizeof *head);
@@ -180,7 +181,8 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Untrusted data may have compromised the planner: only tools that the plan names may be called. */
+/* Does the plan contain the tool's name? Untrusted data may have compromised the planner process,
+ * so it may call no other tools. */
 static bool is_named(const char *plan, const char *tool)
 {
 	const char *dot = strrchr(tool, '.'), *word = dot ? dot + 1 : tool;
@@ -209,8 +211,8 @@ static const struct tool *wanted(const struct planner *p, const json_t *body)
 	return is_good ? tool : NULL;
 }
 
-/* Returns: enum tool_outcome, negative errno with @err; -EPROTO without @err: a forbidden message.
- */
+/* Make a requested call. Returns: enum tool_outcome; negative errno with @err; -EPROTO without
+ * @err: the request is not allowed. */
 static int make_call(
 	struct planner *p, uint32_t kind, const json_t *body, struct buf *out, struct err *err)
 {
@@ -284,7 +286,8 @@ json_t *planner_result(const json_t *said, bool is_run)
 	return out;
 }
 
-/* Returns: 0 with *result; negative errno, without @err if the process is gone. */
+/* Send the request and make calls until the result arrives. Returns: 0 with *result; negative
+ * errno, without @err if the process has ended. */
 static int converse(struct planner *p, json_t **result, struct err *err)
 {
 	int r = ask_for(p);

@@ -1,10 +1,10 @@
 /*
- * The planner: a plan that comes over a front end is checked and run here, each in a process of its
- * own, so that a crash or an exploit affects that plan only. The engine starts it with one channel.
+ * The planner process: checks or runs one plan from a front end, so that a crash or an exploit
+ * affects only that plan. The engine starts it with one channel.
  *
- * Theory of operation. It gives up everything but the channel, memory and time (lock.h), and only
- * then reads a request. It checks and runs the plan as the command line does; only the tools are
- * others (tools.c). Its last message is the result, which the engine does not trust (planner.c).
+ * The process first drops everything but the channel, memory and time (lock.h), and only then reads
+ * a request. It checks and runs the plan like the command line does, with another implementation of
+ * the tools (tools.c). Its last message is the result, which the engine does not trust (planner.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ static int print(void *arg, const char *text, size_t bytes)
 	struct work *w = arg;
 	if (w->is_cut || buf_try(&w->printed, text, bytes) == 0)
 		return 0;
-	/* Keep the start of the output; do not cut within a character. */
+	/* Keep the start of the output, cut at a character boundary. */
 	size_t left = utf8_cut(text, bytes, PRINTED_BYTES - w->printed.bytes);
 	(void)buf_append(&w->printed, text, left);
 	w->is_cut = true;
@@ -65,7 +65,7 @@ static uint64_t count_of(const struct work *w, const char *name)
 	return (uint64_t)json_integer_value(json_object_get(w->request, name));
 }
 
-/* Returns: enum plan_status, negative errno. */
+/* Check or run the plan. Returns: enum plan_status, negative errno. */
 static int perform(struct work *w, struct err *err)
 {
 	const struct plan_request req = {.path = text_of(w, "plan"),
@@ -105,8 +105,8 @@ static json_t *result_of(const struct work *w, int status, const struct err *err
 	return out;
 }
 
-/* Give up privileges, before the request is read. Under memory pressure the kernel kills this
- * process first. */
+/* Drop privileges, before the request is read. Also have the kernel kill this process first when
+ * memory runs out. */
 static int give_up(uint64_t memory_bytes)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		.has_model = json_is_true(json_object_get(w.request, "has_model"))};
 	planner_engine_set(&engine);
 	int status = perform(&w, &err);
-	/* The memory goes with the process. */
+	/* the kernel frees the memory */
 	_exit(planner_send(PLANNER_FD, PLANNER_DONE, result_of(&w, status, &err),
 		      PLANNER_GIVES_BYTES) < 0);
 }

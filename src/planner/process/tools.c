@@ -1,6 +1,6 @@
 /*
- * The planner's implementation of planner/plan_tools.h: the tools that a text declares. Calls are
- * answered from that text, or the engine makes them. Starts no server and opens no file.
+ * Implements planner/plan_tools.h in the planner process: the tools that a text declares. Results
+ * are from that text, or the engine makes the calls. No server is started and no file is opened.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@ struct plan_tools {
 	struct fixture *fixture;
 	struct tool_provider provider;
 	const char *text;
-	json_t *tokens; /* of the last question to the model */
+	json_t *tokens; /* usage of the model's last response, or NULL */
 };
 
 static struct planner_engine engine;
@@ -55,12 +55,12 @@ json_t *planner_receive(enum planner_kind kind)
 	return body;
 }
 
-/* Wait for the engine's answer. Returns: enum tool_outcome, negative errno. */
+/* Wait for the engine's ANSWER. Returns: enum tool_outcome, negative errno. */
 static int await(struct plan_tools *t, struct buf *out, struct err *err)
 {
 	json_t *body = planner_receive(PLANNER_ANSWER);
 	const json_t *text = json_object_get(body, "text");
-	/* The engine is gone: end. */
+	/* exit if the engine has ended */
 	if (!body)
 		_exit(1);
 	int rc = (int)json_integer_value(json_object_get(body, "outcome"));

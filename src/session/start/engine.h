@@ -23,7 +23,7 @@ struct engine {
 	struct stem *waiting;  /* stems that wait for a free place among those branches */
 	size_t n_alive;	       /* references of engine_hold(): sessions, boxes, drivers, stems */
 	void (*emptied)(struct engine *e); /* NULL, or called at n_alive 0 from the loop */
-	void *arg;			   /* argument for the use of `emptied` */
+	void *arg;			   /* argument for `emptied` */
 };
 
 /*

@@ -72,7 +72,8 @@ const struct warden_bind *order_host_bind(const struct order_checked *order);
 bool order_has_host_workspace(const struct order_checked *order);
 void order_done(struct order_checked *c);
 
-/* Return how to start @runtime. Returns: NULL and @err if this host lacks it. */
+/* Return the command and environment that start @runtime. Returns: NULL and @err if this host lacks
+ * it. */
 const struct runtime_start *order_start(
 	const struct order_checked *c, const struct runtime *runtime, struct err *err);
 
