@@ -33,7 +33,7 @@ static bool copy_part(int from, int to, off_t at, off_t end)
 	return true;
 }
 
-/* Copy the data only: holes in the source stay holes in the copy and take no memory. */
+/* Copy the data; holes of the source stay holes in the copy and take no memory. */
 static bool copy_all(int from, int to, off_t bytes)
 {
 	for (off_t at = 0; at < bytes;) {
@@ -86,7 +86,7 @@ char *anon_file_save(int fd, off_t bytes)
 	return kept == MAP_FAILED || at < bytes ? NULL : kept;
 }
 
-/* A block of zeros may have been a hole: punch one instead of writing zeros. */
+/* Write a block, or punch a hole for a block of zeros, which may have been a hole before. */
 static bool put_back_block(int to, const char *block, size_t bytes, off_t at)
 {
 	static const char zeros[4096];

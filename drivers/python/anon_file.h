@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A new empty file, open for reading and writing, close-on-exec. Returns: a descriptor, or -1. */
+/* Create an empty anonymous file, open for reading and writing, close-on-exec. Returns: a
+ * descriptor, or -1. */
 int anon_file_new(void);
 
 /*
@@ -20,13 +21,13 @@ int anon_file_new(void);
 int anon_file_copy(int fd, off_t bytes);
 
 /*
- * Read the first @bytes of @fd into memory; free with munmap(). @bytes must not be 0. Returns:
- * NULL when the file cannot be read.
+ * Read the first @bytes of @fd into memory, to be freed with munmap(). @bytes must not be 0.
+ * Returns: NULL if the file cannot be read.
  */
 char *anon_file_save(int fd, off_t bytes);
 
 /*
- * Write @kept back to the file @fd, which may be open for reading only, and cut the file to
- * @bytes. Returns: whether that succeeded.
+ * Write @kept back to the file @fd, which may be open for reading only, and set its size to @bytes.
+ * Returns: whether that succeeded.
  */
 bool anon_file_restore(int fd, const char *kept, off_t bytes);

@@ -1,23 +1,23 @@
 /*
- * Cloning a process into a new box, and adapting the copy to it. The theory is in branch.h; P is
+ * Clones a process into a new box, and adapts the copy to it. The theory is in branch.h; P is
  * the process that is branched, C1 the clone that becomes the init of the new box, C2 the copy of
  * P.
  *
- * First half, the clones. P calls clone() with CLONE_VM | CLONE_VFORK and new namespaces: P
- * stands still and C1 runs in P's memory, on a stack of its own. C1 therefore makes only system
- * calls and changes nothing of libc's state but errno. It maps its user id, drops all
- * capabilities, waits for the warden's first word, and clones C2 with a plain SYS_clone, without
- * CLONE_VM: C2 gets a copy-on-write copy of the memory that P and C1 share. C2 returns to P's
- * caller by longjmp() into its copy of P's stack, which is intact because P has not moved since.
- * C1 then executes init, which releases P.
+ * First half, the clones. P calls clone() with CLONE_VM | CLONE_VFORK and new namespaces: P is
+ * suspended and C1 runs in P's memory, on a stack of its own. C1 therefore makes only system calls
+ * and changes nothing of libc's state but errno. It maps its user id, drops all capabilities, waits
+ * for WORD_CLONE from the warden, and clones C2 with a plain SYS_clone, without CLONE_VM: C2 gets a
+ * copy-on-write copy of the memory that P and C1 share. C2 returns to P's caller by longjmp() into
+ * its copy of P's stack, which is intact because P has not run since. C1 then executes init, which
+ * releases P.
  *
  * Second half, branch_settle(). C2 has inherited P's descriptors and mappings, which lead into
  * P's box. Every descriptor is replaced under its old number: files are opened again by path in
  * the new box, pipes and sockets with both ends in the process are created again (sockets.c), and
- * the rest become an end of a closed socketpair, so that a library that holds the number sees
- * end-of-file and never an unrelated file. Epoll instances come in a second pass, because they
- * watch the replacements. Shared mappings are copied or mapped again first (shared.c): they need
- * the old descriptors.
+ * the rest become an end of a closed socketpair, so that a library that still uses the number sees
+ * end-of-file and never an unrelated file. Epoll instances are replaced in a second pass, because
+ * they watch the replacements. Before all descriptors, shared mappings are copied or mapped again
+ * (shared.c), because that needs the old descriptors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,12 +69,12 @@ enum { RSEQ_BYTES_MIN = 32, RSEQ_SIGNATURE = 0x53053053 };
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* What P passes to C1 and C1 back to P: they share memory. */
+/* Data that P passes to C1, and the error that C1 passes back. P and C1 share memory. */
 struct passage {
 	const struct branch_fds *fds;
-	int error;	   /* errno of C1's failure; 0 from when C1 can no longer fail */
-	int *tid_address;  /* where libc keeps the thread id */
-	void *robust_head; /* the robust futex list and its size, as libc registered them */
+	int error;	   /* errno of C1's failure; 0 once C1 executes init */
+	int *tid_address;  /* address at which libc keeps the thread id */
+	void *robust_head; /* robust futex list that libc registered, and its size */
 	size_t robust_bytes;
 	struct clone_attrs attrs;
 	jmp_buf back;
@@ -121,7 +121,7 @@ static int write_file(const char *path, const char *text)
 }
 
 /*
- * Map the one user and group id, as the seccomp filter's supervisor expects. Source:
+ * Map user and group id 1000, as the supervisor of the seccomp filter expects. Source:
  * user_namespaces(7)
  */
 static int map_ids(void)
@@ -133,10 +133,10 @@ static int map_ids(void)
 }
 
 /*
- * The warden sends two words: WORD_CLONE when C1 has the limits that C2 inherits, and WORD_GO, to
- * C2 and to the init that C1 has become, when the box is furnished. WORD_CLONE may carry
- * descriptors of the `tasks` files of cgroups; C1 writes itself into them. End-of-file means that
- * the warden gave up.
+ * The warden sends two one-byte messages. WORD_CLONE goes to C1 when C1 has the limits that C2 will
+ * inherit. WORD_GO goes to C2 and to init (the former C1) when the box is furnished. WORD_CLONE may
+ * carry descriptors of `tasks` files of cgroups, into which C1 writes itself. End-of-file means
+ * that the warden has given up.
  */
 enum { WORD_CLONE = 'c', WORD_GO = 'g', JOIN_MAX = 4 };
 
@@ -173,8 +173,8 @@ static int tell_warden(const struct branch_fds *fds)
 }
 
 /*
- * The new user namespace gave C1 all capabilities; no process here may have one again. The
- * bounding set comes first, because dropping from it takes a capability.
+ * Drop all capabilities permanently. The new user namespace gave C1 all of them. The bounding set
+ * comes first, because changing it requires a capability.
  */
 static int drop_capabilities(void)
 {
@@ -196,7 +196,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
 }
 
-/* Clone C2, the copy of P. fork() would run its at-fork handlers here, in P's memory. */
+/* Clone C2, the copy of P. fork() would run its at-fork handlers in P's memory. */
 static pid_t clone_copy(const struct passage *p)
 {
 	const unsigned long flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
@@ -207,7 +207,7 @@ static pid_t clone_copy(const struct passage *p)
 #endif
 }
 
-/* Execute init in this process. Returns: only on failure, negative errno. */
+/* Execute init in this process. Returns: only after a failure, negative errno. */
 static int become_init(struct passage *p, pid_t driver)
 {
 	const struct branch_fds *fds = p->fds;
@@ -230,9 +230,9 @@ static int become_init(struct passage *p, pid_t driver)
 }
 
 /*
- * The body of C1. C2 leaves by longjmp() to where P stands, on C2's own copy of P's stack. Its
- * frames are intact, since P does not run until C1 has left the shared memory. No other way leads
- * back: C1 must not run on P's stack, and C2 starts where C1 is.
+ * Run C1. C2 leaves this function by longjmp() to P's setjmp(), on C2's own copy of P's stack. The
+ * frames there are intact, since P does not run until C1 has left the shared memory. A plain return
+ * is impossible: C1 must not run on P's stack, and C2 starts on C1's stack.
  */
 static int c1_main(void *arg)
 {
@@ -251,11 +251,11 @@ static int c1_main(void *arg)
 		r = driver < 0 ? -errno : become_init(p, driver);
 	}
 	p->error = -r;
-	_exit(1); /* process 1 of the namespace: its end kills all others */
+	_exit(1); /* C1 is process 1 of the namespace: its end kills all others */
 }
 
 /*
- * Register again what the kernel drops in a clone and libc still relies on: robust futexes and
+ * Register again what a clone loses in the kernel but libc relies on: the robust futex list and
  * restartable sequences.
  */
 static void restore_thread(const struct passage *p)
@@ -274,8 +274,8 @@ static void restore_thread(const struct passage *p)
 static int clone_c1(struct passage *p)
 {
 	/*
-	 * C1's stack. One static area is enough: P is the only thread, so only one branch is made
-	 * at a time.
+	 * The stack of C1. One static area is enough: P has one thread, so it makes one branch at a
+	 * time.
 	 */
 	static char stack[BRANCH_STACK_BYTES] __attribute__((aligned(16)));
 	if (setjmp(p->back) != 0) { /* NOLINT(cert-err52-cpp) */
@@ -318,10 +318,10 @@ struct settling {
 	int channel_fd;
 	const int *keep;
 	size_t n_keep;
-	int own;	/* the descriptor of the directory that is being listed */
-	int dead;	/* an end of a closed socketpair, created when first needed */
-	bool has_epoll; /* an epoll instance exists: a second pass is needed */
-	struct stat stdio[BRANCH_STDIO]; /* what was open there in P */
+	int own;	/* descriptor of the directory that is being listed, or -1 */
+	int dead;	/* end of a closed socketpair, created on first use; -1 before */
+	bool has_epoll; /* an epoll instance exists, so a second pass is needed */
+	struct stat stdio[BRANCH_STDIO]; /* status of P's standard streams */
 	struct branch_report *report;
 };
 
@@ -348,8 +348,8 @@ static bool replace(int fd, int from)
 }
 
 /*
- * Replace @fd by the closed socketpair. The number must stay taken: a library that holds it must
- * never find an unrelated file there.
+ * Replace @fd by an end of the closed socketpair. The number must stay in use: a library that still
+ * uses it must never find an unrelated file there.
  */
 static void lose(struct settling *s, int fd)
 {
@@ -369,7 +369,7 @@ static void lose(struct settling *s, int fd)
 		(void)close(fd);
 }
 
-/* Replace @fd by @now, its counterpart in this box, or by the closed socketpair when @now is -1. */
+/* Replace @fd by @now, its counterpart in this box; @now -1: by the closed socketpair. */
 static void put(struct settling *s, int fd, int now)
 {
 	if (replace(fd, now))
@@ -384,8 +384,8 @@ static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
 }
 
 /*
- * Copy a file that has no name any more, or whose name now belongs to another file. Returns: a
- * descriptor, or -1.
+ * Copy a file without a name, or whose name now belongs to another file. Returns: a descriptor, or
+ * -1.
  */
 static int copy_unlinked(int fd, const struct stat *st, int flags)
 {
@@ -399,8 +399,9 @@ static int copy_unlinked(int fd, const struct stat *st, int flags)
 }
 
 /*
- * Open a file of P's by its name in this box's mounts: P's own directories lead into P's box. A
- * file outside the box's own directories must be the same file, else it is opened through /proc.
+ * Open a file of P by its path in this box's mounts, since P's directories belong to P's box. A
+ * path outside of the box's own directories must lead to the same file; otherwise the
+ * file is opened through @link in /proc.
  */
 static int open_again(
 	const char *path, const char *link, int flags, const struct stat *st, bool is_own)
@@ -416,14 +417,14 @@ static int open_again(
 	return S_ISDIR(st->st_mode) ? -1 : open(link, flags);
 }
 
-/* Replace the file @fd by one that this box opens. @file_system: its magic number. */
+/* Replace the file @fd by one opened in this box. @file_system: its magic number. */
 static void renew_file(struct settling *s, int fd, const struct stat *st, long file_system)
 {
 	char link[LINE_BYTES], path[PATH_BYTES];
 	/*
-	 * F_GETFL never reports most of these flags; they are cleared all the same. O_TMPFILE
-	 * contains O_DIRECTORY, which would make open() fail on a regular file. O_NOFOLLOW would
-	 * fail on the /proc link.
+	 * Clear flags that must not be used again; F_GETFL reports few of them. O_TMPFILE contains
+	 * O_DIRECTORY, which would make open() fail for a regular file. O_NOFOLLOW would fail for
+	 * the link in /proc.
 	 */
 	const int not_again = O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE | O_NOFOLLOW;
 	struct stat now;
@@ -432,7 +433,7 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	proc_path(link, "fd", fd);
 	ssize_t n = readlink(link, path, sizeof path - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	bool is_proc = file_system == PROC_SUPER_MAGIC; /* the old /proc shows P's process ids */
+	bool is_proc = file_system == PROC_SUPER_MAGIC; /* P's /proc shows P's process ids */
 	bool is_own = is_proc || shared_is_own_path(path);
 	if (flags >= 0 && st->st_nlink > 0)
 		new_fd = open_again(path, link, (flags & ~not_again) | O_CLOEXEC, st, is_own);
@@ -443,7 +444,7 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	if (new_fd >= 0 && is_own && s->report->reopened)
 		s->report->reopened(st, &now);
 	if (new_fd < 0 && !is_own && st->st_nlink > 0 && !S_ISDIR(st->st_mode))
-		return; /* read-only, or in a volume of the host: sharing it is harmless */
+		return; /* read-only, or in a volume: sharing the open file is harmless */
 	if (new_fd < 0 && S_ISREG(st->st_mode) && !is_proc)
 		new_fd = copy_unlinked(fd, st, (flags & ~not_again) | O_CLOEXEC);
 	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
@@ -451,7 +452,8 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	put(s, fd, new_fd);
 }
 
-/* A duplicate of P's standard output becomes a duplicate of the new one. */
+/* Replace a duplicate of P's standard streams by a duplicate of the new one. Returns: whether @fd
+ * is such a duplicate. */
 static bool renew_stdio(const struct settling *s, int fd, const struct stat *st)
 {
 	for (int i = 0; i < BRANCH_STDIO; i++)
@@ -470,8 +472,8 @@ static bool has_link(int fd, const char *wanted)
 }
 
 /*
- * Replace one descriptor. Epoll instances are left for the last pass: they must watch the
- * replacements of the others.
+ * Replace one descriptor. Epoll instances are replaced in the last pass, because they must watch
+ * the replacements of the others.
  */
 static void renew(struct settling *s, int fd, bool is_last)
 {
@@ -523,7 +525,7 @@ static int change_directory(void)
 	return chdir("/home/user") < 0 ? -errno : 0;
 }
 
-/* C1 dropped all capabilities before it cloned C2. Verify that. */
+/* Check that C2 has no capabilities: C1 dropped them before it cloned C2. */
 static int check_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -536,7 +538,8 @@ static int check_capabilities(void)
 	return 0;
 }
 
-/* Duplicate all to high numbers first, so that no descriptor is overwritten before it has moved. */
+/* Move the descriptors of the frame to their places. All are first duplicated to high numbers, so
+ * that none is overwritten before it is moved. */
 static int place(struct branch_fds *fds, int channel_fd)
 {
 	const int least = channel_fd < BRANCH_INIT_FD ? BRANCH_INIT_FD + 1 : channel_fd + 1;
@@ -580,7 +583,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		r = place(fds, channel_fd);
 	if (r == 0)
 		r = shared_renew();
-	/* Always 0: private_keep() had room for every page */
+	/* always 0 here: private_keep() has copied all written pages */
 	(void)private_put_back(&gone_bytes);
 	if (r == 0)
 		r = renew_all(&s, false);

@@ -25,7 +25,8 @@ static void read_info(int fd, void (*take)(const char *line, void *arg), void *a
 		(void)fclose(f);
 }
 
-/* Source: proc_pid_fdinfo(5): "tfd: 4 events: 19 data: 4 …", in decimal, hexadecimal twice. */
+/* Watch the descriptor that an fdinfo line names. Source: proc_pid_fdinfo(5): "tfd: 4 events: 19
+ * data: 4 …"; the first number is decimal, the others are hexadecimal. */
 static void take_watched(const char *line, void *arg)
 {
 	const int *epoll = arg;

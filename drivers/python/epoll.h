@@ -1,15 +1,15 @@
 /*
- * Copies of epoll instances and eventfds, made from what /proc tells of them. libc only.
+ * Recreates epoll instances and eventfds from their description in /proc. libc only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 /*
- * A new epoll instance that watches the same descriptor numbers, whatever is open there now.
- * Returns: a descriptor, or -1.
+ * Create an epoll instance that watches the same descriptor numbers as @old, with the files that
+ * are open there now. Returns: a descriptor, or -1.
  */
 int epoll_renew(int old);
 
-/* A new eventfd with the same count. Returns: a descriptor, or -1. */
+/* Create an eventfd with the count of @old. Returns: a descriptor, or -1. */
 int eventfd_renew(int old);

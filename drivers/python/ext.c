@@ -57,8 +57,8 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 		PyErr_SetString(PyExc_ValueError, "frame too long");
 		return NULL;
 	}
-	/* In a rehearsal of a step; raising an exception would write to more pages than a step
-	 * does */
+	/* @fd -1 is a rehearsal of a step. It raises no exception, since that would write to more
+	 * pages than a step does. */
 	if (fd < 0)
 		Py_RETURN_NONE;
 	Py_BEGIN_ALLOW_THREADS r = frame_write(fd, type, payload, (size_t)bytes);
@@ -71,9 +71,9 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 }
 
 /*
- * Read exactly @bytes. Python's signal handlers run only before the first byte (and only when
- * @passed is given), so that an exception in a handler never loses part of a frame.
- * Returns: 1, 0 at the end of the stream, -1 with a Python exception set.
+ * Read exactly @bytes. Python's signal handlers run only before the first byte (and only if @passed
+ * is given), so that an exception in a handler never loses part of a frame.
+ * Returns: 1; 0 at the end of the stream; -1 with a Python exception set.
  */
 static int read_whole(int fd, char *out, size_t bytes, struct frame_fds *passed)
 {
@@ -102,8 +102,8 @@ static int read_whole(int fd, char *out, size_t bytes, struct frame_fds *passed)
 }
 
 /*
- * Build (type, payload, descriptors). Descriptors that came with the frame but were not expected
- * are closed.
+ * Build (type, payload, descriptors). Descriptors that arrived with the wrong type of frame are
+ * closed.
  */
 static PyObject *build_frame(int type, PyObject *payload, struct frame_fds *passed)
 {
@@ -155,7 +155,7 @@ static PyObject *recv_frame(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Is there input to read, or end-of-file? */
+/* Is there input, or end-of-file? */
 static PyObject *is_readable(PyObject *self, PyObject *args)
 {
 	struct pollfd poll_fd = {.events = POLLIN};
@@ -166,7 +166,7 @@ static PyObject *is_readable(PyObject *self, PyObject *args)
 	return PyBool_FromLong(poll(&poll_fd, 1, 0) != 0);
 }
 
-/* Are both descriptors open on the same file? False when one of them is closed. */
+/* Are both descriptors open on the same file? False if one of them is closed. */
 static PyObject *is_same_file(PyObject *self, PyObject *args)
 {
 	struct stat a, b;
@@ -205,8 +205,7 @@ static PyObject *dup_high(PyObject *self, PyObject *args)
 }
 
 /*
- * Is a regular file open for writing? Then a file object may hold data that has not been written
- * yet.
+ * Is a regular file open for writing? If so, a file object may have buffered data for it.
  */
 static PyObject *has_files(PyObject *self, PyObject *args)
 {
@@ -223,7 +222,8 @@ static PyObject *has_files(PyObject *self, PyObject *args)
 	Py_RETURN_FALSE;
 }
 
-/* Never block signals that end the process or that an instruction raises, such as SIGSEGV. */
+/* Fill @set with the signals to block: all except those that end the process or that an instruction
+ * raises, such as SIGSEGV. */
 static void held_signals(sigset_t *set)
 {
 	static const int through[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -246,8 +246,8 @@ static PyObject *block_signals(PyObject *self, PyObject *args)
 }
 
 /*
- * Consume the interrupts and alarms that arrived since block_signals(). Only those sent by init
- * are reported.
+ * Consume the SIGINT and SIGALRM that arrived since block_signals(). Returns True if init sent a
+ * SIGINT.
  */
 static PyObject *take_interrupts(PyObject *self, PyObject *args)
 {
@@ -279,7 +279,7 @@ static PyObject *unblock_signals(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Look up a function of drivers/still. The library is preloaded, or it is never there. */
+/* Functions of drivers/still, which is either preloaded or never loaded. */
 enum { STILL_STEP, STILL_BRANCH, STILL_END_ };
 
 static void (*still[STILL_END_])(void);
@@ -309,8 +309,8 @@ void ext_new_box(void)
 }
 
 /*
- * Find the state of a library's random generator. The library says at which address its state is;
- * the state begins with the words, and the index of the next word follows them.
+ * Excerpts of a generator's state after draw(): its first words, and the index that follows its
+ * words. The library of the generator gives the address of the state.
  */
 static struct {
 	unsigned char first[DRAWN_FIRST], next[DRAWN_NEXT];
@@ -367,7 +367,7 @@ static PyObject *draw(PyObject *self, PyObject *args)
 }
 
 /*
- * Has the generator not been used since draw()? When its index wraps, all of its words have
+ * Is the generator unused since draw()? If its index has wrapped around, all of its words have
  * changed.
  */
 static PyObject *is_drawn(PyObject *self, PyObject *args)
@@ -405,9 +405,9 @@ static PyObject *set_words(PyObject *self, PyObject *args)
 }
 
 /*
- * Set each name in @wanted to its value where @space lacks it. When nothing is missing, this must
- * not write to memory. In Python, the reference count of each name and value would change, and a
- * branch would copy their pages.
+ * Set each name in @wanted to its value if @space lacks it. If none is missing, this must not write
+ * to memory: Python code would change the reference count of each name and value, and a branch
+ * would copy their pages.
  */
 static PyObject *put_back(PyObject *self, PyObject *args)
 {
@@ -427,9 +427,8 @@ static PyObject *put_back(PyObject *self, PyObject *args)
 }
 
 /*
- * Clear flags in sys.flags that describe how the driver was started. A program that starts
- * another interpreter "with my own flags" reads sys.flags, and the driver's flags would surprise
- * it.
+ * Clear those flags in sys.flags that describe how the driver was started. A program that starts
+ * another interpreter with its own flags reads sys.flags, and would pass on the driver's.
  */
 static PyObject *clear_flags(PyObject *self, PyObject *args)
 {
@@ -457,10 +456,10 @@ static PyObject *gather(PyObject *self, PyObject *args)
 }
 
 /*
- * Turn the heap so far into huge pages: a clone copies one page table entry for each instead of
- * 512, and this memory is rarely written any more. A process that does write to one gets a small
- * page. From here on neither this process nor its children get huge pages, unless a program asks
- * for them with madvise(), as numpy does for large arrays.
+ * Turn the present heap into huge pages: a clone then copies one page table entry instead of 512,
+ * and this memory is rarely written any more. A process that writes to a huge page gets a copy of
+ * one small page. From now on neither this process nor its children get huge pages, unless a
+ * program requests them with madvise(), as numpy does for large arrays.
  */
 static PyObject *settle_pages(PyObject *self, PyObject *args)
 {

@@ -1,5 +1,5 @@
 /*
- * Guards: checkpoints made by cloning the process.
+ * Makes guards: checkpoints that are clones of the process.
  *
  * The process P clones itself with copy-on-write memory. The clone, the *guard*, waits on a
  * socket and is the checkpoint; P continues. To roll back, the engine ends P and sends RESUME to
@@ -13,13 +13,13 @@
  * and the robust futex list is registered again. P has one thread, so no lock is held by another.
  *
  * Order. P lists its mappings and descriptors while it may still allocate (prepare()). P clones.
- * The guard lets go of everything the two would share: it takes copies of descriptors
- * (handoff.c), of shared memory (shared.c) and of written private mappings (private.c). Then it
- * tells P what it had to give up, and only then P continues: from there on P may close or change
- * what it likes. A resumed guard restores process group, attributes, files, locks and mappings,
- * drops the signals it got while it waited, and returns to Python.
+ * The guard then replaces everything that both would share: it makes its own descriptors
+ * (handoff.c), and copies shared memory (shared.c) and written private mappings (private.c). Then
+ * it reports its losses to P, and only then P continues: from now on P may close or change
+ * anything. A resumed guard restores process group, attributes, files, locks and mappings, discards
+ * the signals that arrived while it waited, and returns to Python.
  *
- * The guard makes no libc calls that allocate or lock: only async-signal-safe ones.
+ * The guard makes only async-signal-safe calls, which neither allocate nor lock.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,33 +57,33 @@ enum {
 static const char score_path[] = "/proc/self/oom_score_adj";
 
 /*
- * What the guard could not keep: bytes of shared memory, mappings without a copy (MADV_DONTFORK),
- * and pipes and sockets.
+ * Losses of a guard: bytes of shared memory, bytes of mappings that no clone gets (MADV_DONTFORK),
+ * and descriptors.
  */
 struct loss {
 	uint64_t unkept_bytes, uncopied_bytes;
 	int n_closed;
 };
 
-/* What P prepares for the guard, and what the guard reports. */
+/* Data that P prepares for the guard, and counts that the guard reports. */
 struct clone {
 	struct handoff handoff;
-	int has_unknown; /* some mappings could not be listed: reported as one unkept byte */
+	int has_unknown; /* some mappings could not be listed; reported as one unkept byte */
 	int channel;
-	int guard_fd; /* the guard's end of its socket, made by the engine */
-	int said[2];  /* a socketpair: the guard reports that it shares nothing with P any more */
-	int *tid;     /* where libc keeps the thread id */
+	int guard_fd; /* guard's end of its socket, made by the engine */
+	int said[2];  /* socketpair: the guard reports that it shares nothing with P any more */
+	int *tid;     /* address at which libc keeps the thread id */
 	void *robust;
 	size_t robust_bytes;
 	struct clone_attrs attrs;
 	pid_t group;
-	sigset_t mask;	       /* the signal mask before the call */
+	sigset_t mask;	       /* signal mask before the call */
 	uint64_t mapped_bytes; /* size of P's address space */
-	/* Pages of private mappings that P had written and the guard lost */
+	/* pages of private mappings that P had written and the guard lost */
 	uint64_t gone_bytes;
 };
 
-/* The number of threads: /proc/self/task has one link for each and two more. */
+/* Return the number of threads: /proc/self/task has one link for each, and two more. */
 static long count_threads(void)
 {
 	struct stat st;
@@ -92,7 +92,8 @@ static long count_threads(void)
 }
 
 /*
- * A thread that was joined may take a moment to disappear: wait for that when @is_patient is set.
+ * Is this the only thread? A joined thread may still exist for a moment: with @is_patient, wait for
+ * its end.
  */
 static int is_alone(int is_patient)
 {
@@ -126,8 +127,8 @@ PyObject *count_others(PyObject *self, PyObject *args)
 }
 
 /*
- * Returns: the private resident memory of the process in bytes, 0 when the kernel does not tell.
- * @mapped_bytes: the size of the address space.
+ * Measure memory. Returns: the private resident memory of the process in bytes, 0 if the kernel
+ * does not tell. @mapped_bytes: size of the address space.
  */
 static uint64_t measure(uint64_t *mapped_bytes)
 {
@@ -148,8 +149,8 @@ static uint64_t measure(uint64_t *mapped_bytes)
 }
 
 /*
- * A clone lacks the mappings that the program marked with MADV_DONTFORK, and would crash on them.
- * Returns: their size.
+ * Find mappings that the program marked with MADV_DONTFORK: a clone lacks them and would crash on
+ * access. Returns: their size.
  */
 static uint64_t find_uncopied(uint64_t mapped_bytes)
 {
@@ -159,7 +160,7 @@ static uint64_t find_uncopied(uint64_t mapped_bytes)
 	return mine > 0 && mine < mapped_bytes ? mapped_bytes - mine : 0;
 }
 
-/* Returns: the address where libc keeps the thread id, or NULL when the kernel does not tell. */
+/* Returns: the address at which libc keeps the thread id, or NULL if the kernel does not tell. */
 static int *find_tid(void)
 {
 	int *tid = NULL;
@@ -183,7 +184,7 @@ static pid_t raw_clone(int *tid)
 }
 
 /*
- * Set the OOM score: the OOM killer should spare guards. Returns: the score before, -1 if
+ * Set the OOM score, so that the OOM killer spares guards. Returns: the previous score, -1 if
  * unknown.
  */
 static int set_score(int score)
@@ -205,7 +206,7 @@ static int set_score(int score)
 	return before;
 }
 
-/* Wait for RESUME. On end-of-file, or on any other frame, the guard exits. */
+/* Wait for RESUME. At end-of-file, or on any other frame, the guard exits. */
 static void wait_for_resume(int fd)
 {
 	unsigned char head[FRAME_HEAD_BYTES], payload[RESUME_BYTES_MAX];
@@ -220,8 +221,8 @@ static void wait_for_resume(int fd)
 }
 
 /*
- * Discard the signals that were sent to the guard while it waited: they were meant for the
- * process of that time.
+ * Discard signals that the guard got while it waited: they were meant for the live process of that
+ * time.
  */
 static void drop_signals(void)
 {
@@ -234,9 +235,8 @@ static void drop_signals(void)
 }
 
 /*
- * The life of a guard, from the clone to RESUME. The guard leaves the program's process group, so
- * that signals to the group do not reach it, and keeps all signals blocked. Returns when it has
- * become the live process again.
+ * Run the guard from the clone to RESUME. It leaves the program's process group, so that it gets no
+ * signals for the group, and keeps all signals blocked. Returns after RESUME, as the live process.
  */
 static void be_guard(struct clone *clone)
 {
@@ -273,8 +273,7 @@ static void be_guard(struct clone *clone)
 }
 
 /*
- * Guards that were made and may still exist; when the list is full, the oldest is dropped from
- * it.
+ * Guards that may still exist. When the list is full, the oldest one is removed.
  */
 static pid_t guards[GUARDS_MAX];
 static int n_guards;
@@ -308,21 +307,21 @@ static const char *prepare(struct clone *clone, const struct handoff_order *orde
 		return "the kernel does not say which robust locks there are";
 	forget_guards();
 	clone->has_unknown = shared_find() < 0 || shared_find_others(guards, n_guards) < 0 ||
-		private_find() < 0; /* more than fit in the list */
+		private_find() < 0; /* the list of mappings is full */
 	r = handoff_make(&clone->handoff, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
 	if (clone->guard_fd < 0)
-		return strerror(EMFILE); /* the kernel had no number left for it */
+		return strerror(EMFILE); /* the kernel had no descriptor number left for it */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, clone->said) < 0)
 		return strerror(errno);
 	return NULL;
 }
 
 /*
- * Clone the process. P waits until the guard shares nothing with it any more, so that a file that
- * the program closes afterwards is really closed.
- * Returns: the guard's pid, 0 in a resumed guard, or -1 with @reason.
+ * Clone the process. P waits until the guard shares nothing with it, so that a file is really
+ * closed when the program closes it later.
+ * Returns: the guard's pid; 0 in a resumed guard; -1 with @reason.
  */
 static pid_t make_guard(struct clone *clone, struct loss *loss, const char **reason)
 {
@@ -352,8 +351,8 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 }
 
 /*
- * Send GUARD. Written in C because each page that P writes from here on is no longer shared with
- * the guard, and Python code writes to many.
+ * Send GUARD. This is in C because each page that P writes from now on is no longer shared with the
+ * guard, and Python code writes to many.
  */
 static const char *announce(const struct clone *clone, const char *id, pid_t pid,
 	const struct loss *loss, const char *barred)

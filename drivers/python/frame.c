@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Space for the control message with descriptors, aligned as the kernel requires. */
+/* Space for a control message with descriptors, aligned as the kernel requires. */
 union control {
 	struct cmsghdr head;
 	char room[CMSG_SPACE(FRAME_FDS_MAX * sizeof(int))];

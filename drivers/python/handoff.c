@@ -1,26 +1,26 @@
 /*
- * What a guard does with the open files that it inherits.
+ * Replaces the descriptors that a guard inherits.
  *
  * A guard is a clone of the process, but a cloned descriptor refers to the same open file: the
- * offset, the flags, the locks and the other end of a pipe are shared. Each would let the live
- * process P disturb its checkpoint, or the checkpoint keep something alive that P has closed. So
- * the guard replaces each descriptor, under the same number:
+ * offset, the flags, the locks and the other end of a pipe are shared. So the live process P could
+ * disturb its checkpoint, and the checkpoint could keep open what P has closed. The guard therefore
+ * replaces each descriptor, under the same number:
  *
  * - a regular file or directory by a new open file at the same offset. An flock() lock then
  *   belongs to P alone and ends when P closes the file; a resumed guard takes the lock again
  *   (locks.c).
- * - an unlinked file by the same, and its content is copied to memory, so that a resumed guard
- *   can write the content back;
- * - the socketpair inside an event loop by a new pair: only the loop's own wake-up byte is lost;
+ * - an unlinked file likewise; its content is also copied to memory, so that a resumed guard can
+ * write it back;
+ * - the socketpair within an event loop by a new pair: only the loop's own wake-up byte is lost;
  * - an epoll instance by a new one that watches the same descriptors;
  * - other pipes and sockets by an end of a closed socketpair. Their state is shared with a peer
  *   that waits for the last holder to close, so a guard cannot keep them.
  * - a duplicate of an earlier descriptor by a duplicate of its replacement.
  *
- * This happens in two phases. P lists what there is before the clone, when memory may be
- * allocated (handoff_make()); the guard executes the list without allocating
- * (handoff_carry_out()). When a guard is resumed, handoff_put_back() opens by name the files that
- * the engine's rollback has replaced on disk in the meantime.
+ * This happens in two phases. P lists the descriptors before the clone, while it may allocate
+ * memory (handoff_make()); the guard executes the list without allocating (handoff_carry_out()).
+ * When a guard is resumed, handoff_put_back() opens by name the files that the engine's rollback
+ * has replaced on disk in the meantime.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,7 @@ enum { PATH_BYTES = 64, LINE_BYTES = 256 };
 static const int kept_flags =
 	O_ACCMODE | O_APPEND | O_NONBLOCK | O_DIRECT | O_SYNC | O_DSYNC | O_NOATIME | O_DIRECTORY;
 
-/* Make room for one more element of @bytes. */
+/* Make room in @list for one more element of @bytes. */
 static void *grow(void *list, int n, int *max, int most, size_t bytes)
 {
 	int wanted = *max ? 2 * *max : 32;
@@ -95,8 +95,8 @@ static int add_watch(struct handoff *handoff, const struct handoff_watch *watch)
 }
 
 /*
- * Do both descriptors refer to one open file description? Then a flag that is set through one
- * shows in the other.
+ * Do both descriptors refer to the same open file description? If so, a flag that is set through
+ * one is visible through the other.
  */
 static int is_same(int a, int b, int flags)
 {
@@ -110,8 +110,8 @@ static int is_same(int a, int b, int flags)
 }
 
 /*
- * The name by which @fd can be opened again after a rollback. NULL: the file has no name, or the
- * engine does not restore it.
+ * Return the path by which @fd can be opened again after a rollback. NULL: the file has no name, or
+ * the engine does not restore it.
  */
 static char *name_of(int fd, const struct stat *st)
 {
@@ -144,7 +144,7 @@ static int list_file(struct handoff *handoff, struct handoff_item *item, const s
 		if (other->kind != HANDOFF_REOPEN || other->ino != item->ino ||
 			other->dev != item->dev)
 			continue;
-		/* An earlier descriptor of the same file saves the content */
+		/* an earlier descriptor of the same file saves the content */
 		item->is_unlinked = false;
 		if (other->flags != item->flags || other->offset != item->offset ||
 			!is_same(item->fd, other->fd, item->flags))
@@ -201,7 +201,7 @@ static int list_epoll(struct handoff *handoff, struct handoff_item *item)
 	return r;
 }
 
-/* The other end of @fd among the event loops' socketpairs, or -1. */
+/* Return the other end of @fd among the event loops' socketpairs, or -1. */
 static int other_end(const struct handoff_order *order, int fd)
 {
 	for (int i = 0; i + 1 < order->n_pairs; i += 2) {
@@ -213,7 +213,7 @@ static int other_end(const struct handoff_order *order, int fd)
 	return -1;
 }
 
-/* Is this one of the session's own streams, or a duplicate of one? */
+/* Is this one of the driver's standard streams, or a duplicate of one? */
 static int is_stream(const struct handoff_order *order, const struct stat *st)
 {
 	const int streams[] = {order->out, order->err};
@@ -293,7 +293,7 @@ void handoff_done(struct handoff *handoff)
 	*handoff = (struct handoff){0};
 }
 
-/* Replace the item's descriptor by @fd. Returns: 0, or 1 on failure. */
+/* Replace the item's descriptor by a duplicate of @fd. Returns: 0, or 1 on failure. */
 static int put(const struct handoff_item *item, int fd)
 {
 	return dup3(fd, item->fd, item->fd_flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0;
@@ -315,7 +315,8 @@ static int reopen(const struct handoff_item *item, const char *path)
 	return r;
 }
 
-/* Create a socketpair for both @item and its other end, when the first of the two is reached. */
+/* Create a socketpair for @item and its other end. Does nothing if the other end comes first in the
+ * list, because both were created then. */
 static int renew_pair(const struct handoff *handoff, const struct handoff_item *item)
 {
 	const struct handoff_item *other = NULL;
@@ -355,7 +356,8 @@ static int renew_epoll(const struct handoff *handoff, const struct handoff_item 
 	return r;
 }
 
-/* An end of a socketpair whose other end is closed: reading gives end-of-file, writing EPIPE. */
+/* Create an end of a socketpair whose other end is closed: reading gives end-of-file, writing
+ * EPIPE. */
 static int dead_socket(void)
 {
 	int fds[2];
@@ -399,8 +401,8 @@ static int carry_out(const struct handoff *handoff, struct handoff_item *item, i
 }
 
 /*
- * SQLite identifies an open file by its inode number: tell it the new numbers, which it otherwise
- * takes for deleted files.
+ * Map the new inode numbers of files to the old ones for SQLite, which identifies an open file by
+ * its inode number and would take the files for deleted.
  */
 static void tell_sqlite(const struct handoff *handoff)
 {
@@ -415,8 +417,8 @@ static void tell_sqlite(const struct handoff *handoff)
 }
 
 /*
- * Open the item's file by name if the name now belongs to another file. Returns: 1 when the
- * descriptor remains open on a file without that name.
+ * Open the item's file by name if the name now belongs to another file. Returns: 1 if the
+ * descriptor stays open on a file that lost its name.
  */
 static unsigned is_astray(struct handoff_item *item, mode_t kind)
 {

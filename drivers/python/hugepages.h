@@ -1,13 +1,12 @@
 /*
- * Transparent huge pages of a driver and its copies. libc only.
+ * Controls transparent huge pages of a driver and its clones. libc only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 /*
- * Collapse the private anonymous memory of the process into huge pages, where it is aligned for
- * that.
+ * Collapse the aligned parts of the process's private anonymous memory into huge pages.
  */
 void hugepages_collapse(void);
 

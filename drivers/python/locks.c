@@ -1,12 +1,12 @@
 /*
- * Locks on open files, saved before a clone and taken again in a resumed guard.
+ * Saves locks on open files before a clone, and takes them again in a resumed guard.
  *
  * The kernel reports an open file's locks in its fdinfo, one line each:
  *
  * \tlock:	1: POSIX  ADVISORY  WRITE 1234 fe:01:5678 0 EOF
  *
  * A clone holds none of them: an fcntl() lock belongs to the process that took it, and an flock()
- * or OFD lock to the open file, which the guard replaces by its own (handoff.c).
+ * or OFD lock belongs to the open file, which the guard replaces by its own (handoff.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * File locks that a process holds, to be taken again in a resumed guard.
+ * Saves the file locks of a process and takes them again in a resumed guard.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 enum { LOCKS_MAX = 4096 };
 
-/* How a lock was taken, and so how to take it again. */
+/* The system call that took a lock: flock(), fcntl(F_SETLK), fcntl(F_OFD_SETLK). */
 enum lock_kind { LOCK_OF_FLOCK, LOCK_OF_PROCESS, LOCK_OF_FILE };
 
 struct held_lock {
@@ -22,10 +22,10 @@ struct held_lock {
 struct locks {
 	struct held_lock *list;
 	int n, max;
-	unsigned n_more; /* locks that did not fit in the list */
+	unsigned n_more; /* number of locks that did not fit into the list */
 };
 
-/* Add the locks that were taken through the open file of @fd. Owns: locks_done() frees. */
+/* Append the locks that were taken through the open file of @fd. Owns: locks_done() frees. */
 void locks_find(struct locks *locks, int fd);
 
 /*

@@ -30,7 +30,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* The kernel escapes a line feed in a path as "\012". */
+/* Decode "\012", the kernel's escape of a line feed in a path. */
 static void unescape(char *path)
 {
 	for (char *at = path; (at = strstr(at, "\\012")); at++) {
@@ -39,7 +39,8 @@ static void unescape(char *path)
 	}
 }
 
-/* Source: proc_pid_maps(5): "start-end rwxs offset major:minor inode   path", in hexadecimal. */
+/* Parse a line of /proc/PID/maps. Source: proc_pid_maps(5): "start-end rwxs offset major:minor
+ * inode path", in hexadecimal except for the inode. */
 static int take_line(char *line, enum maps_kind kind, take_fn *take)
 {
 	struct mapping m = {.fd = -1, .copy = -1};
@@ -77,7 +78,7 @@ int maps_read(const char *path, enum maps_kind kind, take_fn *take)
 	return r;
 }
 
-/* PROCMAP_QUERY, an ioctl from Linux 6.11 on. Source: include/uapi/linux/fs.h */
+/* Argument of PROCMAP_QUERY, an ioctl since Linux 6.11. Source: include/uapi/linux/fs.h */
 struct query {
 	uint64_t size, flags, address;
 	uint64_t start, end, mode, page_bytes, offset, inode;
@@ -95,8 +96,8 @@ enum {
 };
 
 /*
- * Query the first mapping at @address or above it. Returns: 0, or negative errno: -ENOENT at the
- * end.
+ * Query the first mapping that contains @address or is above it. Returns: 0, or negative errno;
+ * -ENOENT at the end.
  */
 static int ask(int maps, uint64_t address, uint64_t wanted, struct query *q, char name[PATH_MAX])
 {
@@ -124,8 +125,8 @@ static int take_answer(const struct query *q, const char *name, take_fn *take)
 }
 
 /*
- * Query only the mappings that are wanted: printing all of them takes half a millisecond in a
- * process that has loaded pandas.
+ * Query only mappings of @kind: printing all of them takes half a millisecond in a process that has
+ * loaded pandas.
  */
 int maps_ask(const char *path, enum maps_kind kind, take_fn *take)
 {

@@ -1,19 +1,19 @@
 /*
- * Private file mappings that a program has written to (MAP_PRIVATE, as numpy's mmap_mode "c").
+ * Preserves private file mappings that a program has written to (MAP_PRIVATE, as numpy's mmap_mode
+ * "c").
  *
  * A written page of such a mapping belongs to the process, but only as long as the file reaches
  * that far: when the file is truncated, the kernel drops the mapping's pages beyond the new end,
- * written ones included. A step that opens the file with "w" would so destroy data of the guard,
- * the checkpoint before the step.
+ * written ones included. So a step that opens the file with "w" would destroy data of the guard,
+ * which is the checkpoint before the step.
  *
  * /proc/self/pagemap tells which pages the process has written: they are present or swapped and
- * not backed by a file. A guard copies each run of them into anonymous memory and moves that with
- * mremap() to the address of the original. If there is not enough room for all, the guard counts
- * the written bytes, and a resumed guard counts again to tell how many are lost.
+ * not backed by a file. A guard copies each run of them into anonymous memory and moves the copy
+ * with mremap() to the address of the original. If there is not enough room for all, the guard
+ * counts the written bytes; a resumed guard counts again, and the difference is lost.
  *
- * The pages that were not written still come from the file. When the engine has restored the
- * file, its name belongs to a new inode, and private_put_back() maps those pages again from
- * there.
+ * Pages that were not written still come from the file. After the engine has restored the file, its
+ * name belongs to a new inode, and private_put_back() maps these pages from that inode.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,8 +45,8 @@ void private_done(void)
 }
 
 /*
- * Only the box's own files can be truncated: the system's are read-only, and of a volume the
- * engine reports the changes.
+ * Can a program of the box truncate the file? System files are read-only, and the engine reports
+ * changes in volumes.
  */
 static bool may_be_cut(const char *path)
 {
@@ -70,10 +70,10 @@ int private_find(void)
 
 /* ---- written and unwritten pages ---- */
 
-/* Called for each run of adjacent pages that are either all written by the program or all not. */
+/* Called for each run of adjacent pages that the program has all written (@is_own), or all not. */
 typedef void run_fn(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg);
 
-/* Source: Documentation/admin-guide/mm/pagemap.rst */
+/* Has the process written the page? Source: Documentation/admin-guide/mm/pagemap.rst */
 static bool is_own_page(uint64_t entry)
 {
 	const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62,
@@ -106,7 +106,7 @@ static void for_runs(struct mapping *m, int pagemap, run_fn *fn, void *arg)
 		fn(m, from, at, is_own, arg);
 }
 
-/* Returns: a descriptor, or -1; also when there is no mapping to ask about. */
+/* Open the pagemap, unless no mapping is listed. Returns: a descriptor, or -1. */
 static int open_pages(void)
 {
 	return found.n == 0 ? -1 : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -165,7 +165,8 @@ static void map_file(struct mapping *m, uintptr_t start, uintptr_t end, bool is_
 }
 
 /*
- * Does the file still cover the mapping? A shorter one would hold less than the program has seen.
+ * Does the file still cover the mapping? In a shorter one, pages that the program has seen would be
+ * missing.
  */
 static bool is_whole(const struct mapping *m, const struct stat *st)
 {
@@ -174,15 +175,15 @@ static bool is_whole(const struct mapping *m, const struct stat *st)
 }
 
 /*
- * Map the unwritten pages from the file that has the name now. Returns: whether the mapping
- * remains on a file without that name.
+ * Map the unwritten pages from the file that has the name now. Returns: whether the mapping stays
+ * on a file that lost its name.
  */
 static bool is_astray(struct mapping *m, int pagemap)
 {
 	struct stat st;
 	if (!m->path)
 		return false;
-	if (lstat(m->path, &st) < 0) /* when a descriptor is open as well, handoff.c counts it */
+	if (lstat(m->path, &st) < 0) /* handoff.c counts it if a descriptor is open */
 		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
 	if (st.st_ino == m->ino)
 		return false;

@@ -1,7 +1,7 @@
 /*
- * Private mappings of files that a program has written to: mmap.ACCESS_COPY, numpy's mmap_mode
- * "c". Their written pages are lost when the file is truncated, and the file's name may come to
- * belong to another file. libc only.
+ * Preserves private mappings of files that a program has written to: mmap.ACCESS_COPY, numpy's
+ * mmap_mode "c". Their written pages are lost when the file is truncated, and the file's name may
+ * later belong to another file. libc only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +14,9 @@
  * Returns: 0, or negative errno (-E2BIG: more than 4096).
  * private_keep(): in the clone: copy written pages to anonymous memory, at most @room bytes.
  * Neither allocates nor takes a lock.
- * private_put_back(): in a resumed guard or a branch: map the unwritten pages again where the
- * name belongs to another file now. Adds the bytes of written pages that are lost to @gone_bytes.
- * Returns: the number of mappings whose file is gone.
+ * private_put_back(): in a resumed guard or a branch: map the unwritten pages again if the name
+ * belongs to another file now. Adds the bytes of lost written pages to @gone_bytes. Returns: the
+ * number of mappings whose file lost its name.
  */
 enum { PRIVATE_KEPT_MAX = 16 << 20 };
 int private_find(void);

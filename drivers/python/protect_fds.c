@@ -1,7 +1,7 @@
 /*
- * os.close() and os.closerange() as the program sees them: they skip the driver's own
- * descriptors. A program that becomes a daemon closes every descriptor there is, and would cut
- * the driver's channel. In a child that the program has forked they close everything.
+ * Replaces os.close() and os.closerange() by functions that skip the driver's own descriptors. A
+ * program that becomes a daemon closes all descriptors, and would close the driver's channel. In a
+ * child that the program has forked, the functions close everything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +27,8 @@ static long number_of(const char *name)
 }
 
 /*
- * The driver's own descriptors in ascending order. Returns: how many; 0 in any process but the
- * driver.
+ * Get the driver's own descriptors in ascending order. Returns: their number; 0 in any process but
+ * the driver.
  */
 static int find_own(long out[OWN_MAX])
 {
@@ -87,7 +87,7 @@ static PyObject *kept_closerange(PyObject *self, PyObject *args)
 	(void)self;
 	if (!PyArg_ParseTuple(args, "ll", &low, &high)) {
 		PyErr_Clear();
-		/* The original raises the right exception */
+		/* the original raises the right exception */
 		return PyObject_CallObject(genuine_closerange, args);
 	}
 	n = find_own(own);

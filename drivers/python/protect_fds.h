@@ -1,5 +1,5 @@
 /*
- * os.close() and os.closerange() that spare the driver's descriptors.
+ * Protects the driver's descriptors from os.close() and os.closerange().
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 #include "ext.h"
 
 /*
- * protect_fds(state, posix): replace the functions of the module @posix that close descriptors.
- * The new ones skip the channel, out and err of @state as long as the process is state.home.
+ * protect_fds(state, posix): replace the functions of the module @posix that close descriptors. The
+ * new ones skip the channel, out and err of @state while the process is state.home.
  */
 PyObject *protect_fds(PyObject *self, PyObject *args);

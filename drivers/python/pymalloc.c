@@ -1,13 +1,13 @@
 /*
- * Memory for CPython's small-object allocator, pymalloc.
+ * Provides memory for CPython's small-object allocator, pymalloc.
  *
  * By default pymalloc maps one arena at a time. The arenas lie scattered between libraries and
- * are too small for huge pages. A clone copies one page table entry for each small page, and that
- * is most of the time a clone takes. In a template process the arenas therefore come from a few
+ * are too small for huge pages. A clone copies one page table entry for each small page, which is
+ * most of a clone's time. In a template process the arenas are therefore allocated in a few
  * stretches of 16 MB, aligned so that hugepages_collapse() can turn them into huge pages when
  * everything is loaded.
  *
- * pymalloc_fill_holes() serves copy-on-write. After the imports, pymalloc's pools have free
+ * pymalloc_fill_holes() reduces copy-on-write. After the imports, pymalloc's pools have free
  * blocks all over the heap, and new objects would fill them: each write there copies a page in
  * each branch. So for each size class it allocates blocks until one lies at the start of a fresh
  * pool. The blocks are never freed; later objects are adjacent in fresh pools.
@@ -45,9 +45,9 @@ struct allocator {
 static struct {
 	char *stretches[STRETCHES_MAX];
 	unsigned n_stretches;
-	size_t used; /* used of the last stretch */
+	size_t used; /* bytes in use of the last stretch */
 	void *free[FREE_MAX];
-	size_t free_bytes; /* size of each free piece */
+	size_t free_bytes; /* size of each piece in @free */
 	unsigned n_free;
 } arena;
 
@@ -98,7 +98,7 @@ static int is_ours(const char *piece)
 	return 0;
 }
 
-/* Give the memory back at once, but keep the address range for the next piece. */
+/* Return the memory to the kernel, but keep the address range for the next piece. */
 static void put_piece(void *ctx, void *piece, size_t bytes)
 {
 	(void)ctx;

@@ -1,7 +1,7 @@
 /*
- * Resource limits that a program has lowered for itself. Between steps, when none of its code
- * runs, the driver works with the soft limits with which it started, as far as the hard limits
- * allow: a checkpoint or a branch may need what the program gave up.
+ * Raises resource limits that a program has lowered for itself. Between steps, when none of its
+ * code runs, the driver uses the soft limits of its start, as far as the hard limits allow: a
+ * checkpoint or a branch may need more than the program's own limits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* Descriptors that come with BRANCH, without the guard's socket, and those that init takes */
+/* ROOM_FILES: descriptors of a BRANCH frame, and those that init opens. */
 enum { ROOM_FILES = 10, BAR_BYTES = 120 };
 
 /*
- * With fewer processes the init of a branch cannot start. Counted are init, the branch, the
- * session that continues as another branch, and some for what these run.
+ * Minimum limits for a branch. The processes are init, the branch, the session that continues as
+ * another branch, and some for the code that these run.
  */
 static const struct {
 	int resource;
@@ -30,7 +30,7 @@ static const struct {
 static struct {
 	int resource;
 	bool is_known, is_raised;
-	/* Soft limits at the driver's start, and as the program has set them */
+	/* soft limit at the driver's start; soft limit that the program has set */
 	rlim_t first, theirs;
 } limits[] = {{.resource = RLIMIT_NOFILE}, {.resource = RLIMIT_NPROC}, {.resource = RLIMIT_AS},
 	{.resource = RLIMIT_DATA}, {.resource = RLIMIT_STACK}, {.resource = RLIMIT_FSIZE},
@@ -82,7 +82,7 @@ PyObject *narrow(PyObject *self, PyObject *args)
 static long count_files(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	long n = dir ? -3 : 0; /* two directory names and this one */
+	long n = dir ? -3 : 0; /* exclude ".", ".." and the descriptor of @dir */
 
 	while (dir && readdir(dir))
 		n++;

@@ -1,9 +1,9 @@
 /*
- * Shared mappings (MAP_SHARED files, anonymous shared memory, System V segments), in branches and
- * guards.
+ * Separates shared mappings (MAP_SHARED files, anonymous shared memory, System V segments) in
+ * branches and guards from those of the original process.
  *
- * A clone shares such memory with the original instead of copying it on write. Both kinds of
- * copies must not see each other's writes, but they solve this differently.
+ * A clone shares such memory with the original instead of copying it on write. A clone and its
+ * original must not see each other's writes. Branches and guards solve this differently.
  *
  * A branch replaces each mapping before any Python code runs (shared_renew()): a file with a name
  * is mapped again, from the file of the same path in the branch's own workspace; a file without a
@@ -63,9 +63,9 @@ bool shared_is_own_path(const char *path)
 }
 
 /*
- * A volume is a mount of its own inside one of these directories. A file that was removed a
- * moment ago is not in a volume: multiprocessing's resource trackers remove segments that they
- * take for leaked.
+ * Is @path in a volume, which is a mount of its own in one of these directories? A file that was
+ * just removed is not: multiprocessing's resource trackers remove segments that they take for
+ * leaked.
  */
 static bool is_volume(const char *path)
 {
@@ -101,8 +101,8 @@ int shared_fd_of(const struct mapping *m)
 }
 
 /*
- * Is the file already in the list with a mapping that covers @m? Then its content is saved
- * already.
+ * Does the list have a mapping of the same file that covers @m, so that its content is saved
+ * already?
  */
 static bool is_found(const struct mapping *m)
 {
@@ -148,8 +148,8 @@ static int add(struct mapping *m, const char *path)
 }
 
 /*
- * Add a mapping of another process that it can write to. A guard maps a file with a name
- * completely, to save it; the size of anything else is only reported.
+ * List a mapping of another process that this process can write to. A guard maps the whole file if
+ * it has a name, to save it; of other memory only the size is reported.
  */
 static int add_others(struct mapping *m, const char *path)
 {
@@ -177,8 +177,8 @@ int shared_find(void)
 }
 
 /*
- * A process that has ended meanwhile, or that may not be inspected (such as init), has no
- * mappings.
+ * List the mappings of process @pid. A process that has ended meanwhile, or that may not be
+ * inspected (such as init), has none.
  */
 static int look_at(pid_t pid)
 {
@@ -222,8 +222,8 @@ static int map(const struct mapping *m, int fd)
 }
 
 /*
- * Map the file of that path in the branch's workspace. Returns: 0, or negative errno: the file is
- * not there, or cannot be opened for this access.
+ * Map the file of the same path in the branch's workspace. Returns: 0, or negative errno if the
+ * file is missing or cannot be opened for this access.
  */
 static int map_named(const struct mapping *m)
 {
@@ -244,7 +244,7 @@ static void make_readable(const struct mapping *m)
 		(void)mprotect((void *)m->start, m->end - m->start, PROT_READ);
 }
 
-/* Copy to anonymous memory and not to a file: the file size limit may be smaller. */
+/* Replace shared memory by an anonymous copy. A file would be subject to the file size limit. */
 static int map_memory(const struct mapping *m)
 {
 	const size_t bytes = m->end - m->start;
@@ -260,8 +260,8 @@ static int map_memory(const struct mapping *m)
 }
 
 /*
- * Copy what the mapping shows to a file. write() reads the memory, because beyond the end of the
- * mapped file an access here would be a SIGBUS.
+ * Copy the visible content of the mapping to a file. write() reads the memory, because an access
+ * beyond the end of the mapped file would be a SIGBUS.
  */
 static int copy_shown(const struct mapping *m, int to)
 {
@@ -334,7 +334,7 @@ void shared_done(void)
 enum { VECTOR_PAGES = 4096, PIPE_BYTES = 4096, PAGE_BYTES_MAX = 1 << 16 };
 
 static struct {
-	char *memory; /* copies of all kept mappings, in order */
+	char *memory; /* copies of all saved mappings, in order */
 	size_t all_bytes;
 	int pipe[2];
 	uint64_t bytes, left_out;
@@ -362,8 +362,8 @@ uint64_t shared_left_out(void)
 }
 
 /*
- * Memory that is read-only now may become writable later, but a segment attached read-only may
- * not. In a guard the change affects only the guard's mapping.
+ * Make the mapping writable in this process, if possible. Memory that is read-only now may become
+ * writable later, but a segment that is attached read-only may not.
  */
 static bool make_writable(const struct mapping *m)
 {
@@ -384,8 +384,8 @@ bool shared_is_put_back(const char *path, struct stat *st)
 }
 
 /*
- * A mapping of a file without a name but with a descriptor is saved by handoff.c through the
- * descriptor.
+ * Is the mapping to be saved here? If a file without a name has a descriptor, handoff.c saves it
+ * through that.
  */
 static bool is_kept_here(const struct mapping *m)
 {
@@ -393,8 +393,8 @@ static bool is_kept_here(const struct mapping *m)
 }
 
 /*
- * Does a page that is not resident mean that the page was never written? Then reading the page
- * would only create it.
+ * Does a page that is not resident prove that it was never written? Reading such a page would only
+ * create it.
  */
 static bool tells_holes(const struct mapping *m)
 {
@@ -402,7 +402,7 @@ static bool tells_holes(const struct mapping *m)
 	return m->is_memory || (m->path && statfs(m->path, &fs) == 0 && fs.f_type == TMPFS_MAGIC);
 }
 
-/* Copy by system calls, which fail where the file is too short for the mapping. */
+/* Copy by system calls, which fail beyond the end of the mapped file. */
 static void copy_run(char *to, char *from, size_t bytes)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -410,7 +410,7 @@ static void copy_run(char *to, char *from, size_t bytes)
 		size_t n = bytes - at < PIPE_BYTES ? bytes - at : PIPE_BYTES;
 		ssize_t written = write(kept.pipe[1], from + at, n);
 		ssize_t got = written > 0 ? read(kept.pipe[0], to + at, (size_t)written) : written;
-		/* Empty the pipe: the remainder could not be written */
+		/* empty the pipe of the rest, which could not be written to @to */
 		if (written > 0 && got != written) {
 			char rest[PIPE_BYTES];
 			(void)!read(kept.pipe[0], rest, (size_t)(written - (got > 0 ? got : 0)));
@@ -420,8 +420,8 @@ static void copy_run(char *to, char *from, size_t bytes)
 }
 
 /*
- * Set pages[] for the @n pages from @at: resident now, or resident in the saved copy. All pages
- * when mincore() cannot tell.
+ * Set pages[] for @n pages from @at: 1 if the page is resident, now or in the saved copy. All are
+ * set if mincore() cannot tell.
  */
 static void look(const struct mapping *m, uintptr_t at, size_t n, const char *shadow)
 {
@@ -434,7 +434,7 @@ static void look(const struct mapping *m, uintptr_t at, size_t n, const char *sh
 			pages[i] |= more[i];
 }
 
-/* Write the page only when it differs: a write would change the file's time stamp. */
+/* Write a page only if it differs: a write would change the file's time. */
 static void put_back_page(char *mine, char *shadow, size_t bytes)
 {
 	static char now[PAGE_BYTES_MAX];
@@ -448,8 +448,8 @@ static void put_back_page(char *mine, char *shadow, size_t bytes)
 }
 
 /*
- * Copy the pages that look() selects between the mapping and @shadow, its saved copy. @shadow
- * NULL: count only. Returns: the bytes of those pages.
+ * Copy the pages that look() selects, from the mapping to @shadow, its saved copy, or back
+ * (@is_back). @shadow NULL: only count. Returns: the bytes of those pages.
  */
 static uint64_t walk(const struct mapping *m, char *shadow, bool is_back)
 {
@@ -488,7 +488,7 @@ static void walk_all(bool is_back)
 	}
 }
 
-/* Map a file in the guard that another process has mapped, or report it as left out. */
+/* Map a file of another process into the guard. If that fails, report it as left out. */
 static void map_others(struct mapping *m)
 {
 	struct stat st;
@@ -538,8 +538,8 @@ void shared_keep(void)
 }
 
 /*
- * Map the file that has the name now. Returns: whether that was not possible; a file shorter than
- * the mapping would crash readers with SIGBUS.
+ * Map the file that has the name now. Returns: whether the mapping stays on a file that lost its
+ * name. A file shorter than the mapping is not mapped, since access would be a SIGBUS.
  */
 static bool is_astray(const struct mapping *m)
 {
@@ -547,7 +547,7 @@ static bool is_astray(const struct mapping *m)
 	struct stat st;
 	if (m->is_others || !m->path || !is_below(m->path, "/home/user") || is_volume(m->path))
 		return false;
-	if (lstat(m->path, &st) < 0) /* when a descriptor is open as well, handoff.c counts it */
+	if (lstat(m->path, &st) < 0) /* handoff.c counts it if a descriptor is open */
 		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
 	return st.st_ino != m->ino &&
 		(!S_ISREG(st.st_mode) ||

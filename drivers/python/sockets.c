@@ -1,18 +1,18 @@
 /*
- * Pipes and sockets of a process that is branched.
+ * Recreates pipes and sockets of a process in its branches.
  *
- * Before the clone, sockets_find() looks for objects that are entirely inside the process,
- * because only those can be created again in a branch. For a pipe that is easy: both ends have
- * the same inode number. For a socketpair the kernel does not tell which socket is the peer of
- * which. So each unnamed Unix socket sends one byte, and the socket whose queue has grown by one
- * is its peer; the byte is taken out again. On datagram sockets that is only possible while all
- * queues are empty, since FIONREAD gives the size of the first message alone.
+ * Before the clone, sockets_find() looks for pipes and socketpairs with both ends in the process,
+ * because only those can be created again in a branch. The ends of a pipe have the same inode
+ * number. For a socketpair the kernel does not tell which socket is the peer of which. So each
+ * unnamed Unix socket sends one byte, and the socket whose queue has grown by one is its peer; the
+ * byte is removed again. On datagram sockets that works only while all queues are empty, since
+ * FIONREAD gives the size of the first message alone.
  *
  * In a branch, sockets_renew() is called for each pipe or socket descriptor. On the first end of
  * a pair it creates both ends and copies the unread bytes: tee() for a pipe, MSG_PEEK for a
  * stream socket, so that the original keeps them for further branches. Sockets that listen or are
- * not connected are created again with the same options and address. Anything else leads out of
- * the process and gets no replacement here.
+ * not connected are created again with the same options and address. All other sockets are
+ * connected to other processes and are not replaced here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,12 +38,12 @@
 
 enum { PAIRS_MAX = 128, UNREAD_MAX = 4 << 20, BACKLOG = 4096 };
 
-/* For a pipe, the first end is the one for reading. */
+/* Both ends of a pipe or socketpair. The first end of a pipe is the reading end. */
 struct pair {
-	ino_t ino[2]; /* 0: not known */
-	int fd[2];    /* in the process that is branched */
-	int now[2];   /* in a branch; -1: not created yet */
-	int type;     /* type of a socket; 0: a pipe */
+	ino_t ino[2]; /* inode numbers; 0: not known */
+	int fd[2];    /* descriptors in the process that is branched */
+	int now[2];   /* descriptors in a branch; -1: not created yet */
+	int type;     /* type of the sockets; 0: a pipe */
 	bool is_tried;
 };
 
@@ -133,7 +133,8 @@ static void take_socket(int fd, const struct stat *st)
 		p->fd[0] = fd;
 }
 
-/* Can a probe be told apart in the queue? In a queue of datagrams only when it was empty before. */
+/* Can a probe byte be recognised in the peer's queue? With datagrams only while all queues are
+ * empty. */
 static bool can_be_asked(const struct pair *p)
 {
 	if (p->type == SOCK_STREAM)
@@ -144,7 +145,8 @@ static bool can_be_asked(const struct pair *p)
 	return true;
 }
 
-/* Take the probe out of the queue of @to: read everything and send all but the last byte again. */
+/* Remove the probe byte from the queue of @to: read everything, and send all but the last byte
+ * again. */
 static void take_out(const struct pair *from, const struct pair *to)
 {
 	int n = unread(to->fd[0]);
@@ -154,7 +156,7 @@ static void take_out(const struct pair *from, const struct pair *to)
 	free(data);
 }
 
-/* Send a probe through @p. Returns: the socket that received it, or NULL. */
+/* Send a probe byte through @p. Returns: the socket that received it, or NULL. */
 static struct pair *ask(const struct pair *p)
 {
 	int before[PAIRS_MAX];
@@ -213,7 +215,8 @@ static void set_flags(int fd, int old)
 		(void)fcntl(fd, F_SETFL, flags & (O_NONBLOCK | O_DIRECT));
 }
 
-/* tee() copies the bytes and leaves them in the pipe, for later branches. */
+/* Create a new pipe. tee() copies the unread bytes and leaves them in the old pipe, for further
+ * branches. */
 static bool make_pipe(struct pair *p)
 {
 	int n = unread(p->fd[0]), size = fcntl(p->fd[0], F_GETPIPE_SZ);
@@ -226,7 +229,7 @@ static bool make_pipe(struct pair *p)
 	return n == 0 || tee(p->fd[0], p->now[1], (size_t)n, SPLICE_F_NONBLOCK) == n;
 }
 
-/* Copy the unread bytes, but no descriptors that travel with them. */
+/* Copy the unread bytes. Fails if descriptors travel with them. */
 static bool copy_unread(int from, int to, int type)
 {
 	int n = unread(from);
@@ -273,8 +276,8 @@ static void close_pair(struct pair *p)
 }
 
 /*
- * Create both ends when the first is asked for: later, the old descriptors are no longer in
- * place.
+ * Return a new descriptor for one end. Both ends are created on the first call, because later the
+ * old descriptors have been replaced.
  */
 static int renew_pair(struct pair *p, int end)
 {
@@ -322,8 +325,7 @@ static void copy_options(int to, int from)
 }
 
 /*
- * Create a socket that listens or is not connected. Connections to the old one that were not
- * accepted yet are gone.
+ * Create a socket that listens or is not connected. Pending connections of the old socket are lost.
  */
 static int renew_alone(int fd)
 {
@@ -336,7 +338,7 @@ static int renew_alone(int fd)
 		return -1;
 	struct pollfd end = {.fd = fd, .events = POLLRDHUP};
 	if (poll(&end, 1, 0) == 1 && (end.revents & POLLRDHUP))
-		return -1; /* its peer has closed the connection */
+		return -1; /* the peer has closed the connection */
 	int now = socket(domain, type | SOCK_CLOEXEC, option(fd, SOL_SOCKET, SO_PROTOCOL));
 	if (now < 0)
 		return -1;
@@ -382,6 +384,6 @@ void sockets_done(void)
 {
 	for (size_t i = 0; i < n_pairs; i++)
 		close_pair(&pairs[i]);
-	if (n_pairs > 0) /* an empty list is not written to: a write would copy a page */
+	if (n_pairs > 0) /* an empty list is not written to, because a write copies a page */
 		n_pairs = 0;
 }

@@ -16,7 +16,7 @@ struct number {
 };
 
 struct renumbered {
-	struct number now, then; /* @then: the inode number that SQLite knows */
+	struct number now, then; /* @then: number that SQLite knows */
 };
 
 struct table {
@@ -38,7 +38,8 @@ static int is_sqlite(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return strstr(info->dlpi_name, "/libsqlite3.so") != NULL;
 }
 
-/* Look at the loaded libraries first: dlopen() would search the disk for one that is not loaded. */
+/* Look at the loaded libraries before dlopen(), which would search the disk for a library that is
+ * not loaded. */
 bool sqlite_is_loaded(void)
 {
 	void *lib = dl_iterate_phdr(is_sqlite, NULL) ? library() : NULL;
@@ -86,7 +87,8 @@ void sqlite_renumber(const struct stat *was, const struct stat *now)
 }
 
 /*
- * Source: https://www.sqlite.org/c3ref/vfs.html; all of SQLite's own VFS objects share one table.
+ * Replace SQLite's stat() and fstat(). All of its own VFS objects share one table of calls. Source:
+ * https://www.sqlite.org/c3ref/vfs.html
  */
 static void replace_calls(void *lib)
 {

@@ -1,5 +1,5 @@
 /*
- * Stems: a process that has been branched, from its first branch on.
+ * Runs a stem: a process after it has been branched for the first time.
  *
  * branch() clones the process into the new box (branch.c). In the clone, the branch, the call
  * returns to Python. In the original it does not: the original becomes a *stem*, which reads
@@ -7,14 +7,14 @@
  * channel.
  *
  * The reason is security. The stem's user id owns the user namespaces of its branches, and so it
- * has every capability in them. If its program continued to run, if only in a hook or a signal
+ * has every capability in them. If its program continued to run, even in a hook or a signal
  * handler, that program could read and stop the branches. So signals stay blocked and no Python
  * code runs. The session itself continues as one of the branches.
  *
- * Speed is the second reason for C. What all branches would do is done once before the first
- * (be_forked(), find_shared()), because pages written in the stem are shared by all branches,
- * while pages written in a branch are copied in each. A branch sends READY as soon as its box is
- * set up, and does the rest (generators, streams) while the engine handles that.
+ * Speed is the second reason for C. Work that is the same for all branches is done once before the
+ * first one (be_forked(), find_shared()), because pages written in the stem are shared by all
+ * branches, while pages written in a branch are copied in each. A branch sends READY as soon as its
+ * box is set up, and does the rest (generators, streams) while the engine handles READY.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,11 +48,11 @@ enum {
 	WORDS_MAX = 4
 };
 
-static int has_sqlite; /* whether SQLite was loaded when this became a stem */
+static int has_sqlite; /* SQLite was loaded when this process became a stem */
 
-/* A BRANCH frame. */
+/* The content of a BRANCH frame. */
 struct order {
-	char id[ID_BYTES]; /* a JSON string, with its quotes */
+	char id[ID_BYTES]; /* JSON string, with its quotes */
 	int flags;
 	struct branch_fds fds;
 };
@@ -70,7 +70,7 @@ static const char *explain(int r)
 	return strerror(-r);
 }
 
-/* Tell the engine why there is no branch. A successful branch sends READY itself. */
+/* Report to the engine why a branch failed. A successful branch sends READY itself. */
 static int refuse(int channel, const struct order *order, int r)
 {
 	char text[ANSWER_BYTES];
@@ -80,8 +80,8 @@ static int refuse(int channel, const struct order *order, int r)
 }
 
 /*
- * Find the id in a payload, without parsing JSON: the engine always writes {"id": "…"}.
- * Returns: 0, or -1 when there is none.
+ * Find the id in a payload without parsing JSON: the engine always writes {"id": "…"}.
+ * Returns: 0, or -1 without an id.
  */
 static int find_id(const char *payload, char out[ID_BYTES])
 {
@@ -100,8 +100,8 @@ static int find_id(const char *payload, char out[ID_BYTES])
 }
 
 /*
- * Read the next BRANCH frame. Returns: 0; 1 when the frame was refused; -1 when the stem must
- * exit, also on any other frame.
+ * Read the next BRANCH frame. Returns: 0; 1 if the frame was refused; -1 if the stem must exit, as
+ * after any other frame.
  */
 static int next_order(int channel, struct order *order)
 {
@@ -127,7 +127,7 @@ static int next_order(int channel, struct order *order)
 	return refuse(channel, order, -EPROTO) < 0 ? -1 : 1;
 }
 
-/* The loop of a stem. Returns only in a branch. */
+/* Run the loop of a stem. Returns only in a branch. */
 static void be_stem(int channel, struct order *order)
 {
 	for (;;) {
@@ -146,18 +146,18 @@ static void be_stem(int channel, struct order *order)
 	}
 }
 
-/* What all branches of a stem have in common. */
+/* Data that all branches of a stem share. */
 struct home {
 	int channel;
 	int keep[KEEP_MAX];
-	int n_keep; /* the first two are duplicates of stdout and stderr */
+	int n_keep; /* @keep begins with duplicates of stdout and stderr */
 	struct ext_words words[WORDS_MAX];
 	int n_words;
-	const char *ready; /* the READY frame, up to the process id at its end */
+	const char *ready; /* READY frame, up to the process id at its end */
 };
 
 /*
- * Send READY as soon as the box is set up. The branch finishes its setup while the engine and its
+ * Send READY as soon as the box is set up. The branch completes its setup while the engine and its
  * client react; a frame that arrives early waits in the socket.
  */
 static void send_ready(const struct home *home, const struct branch_report *report)
@@ -174,7 +174,7 @@ static void send_ready(const struct home *home, const struct branch_report *repo
 	(void)sched_yield(); /* the engine may need this CPU to read the frame */
 }
 
-/* Give the branch its own streams and random numbers. */
+/* Set the branch's own streams and random numbers. */
 static int renew(const struct home *home, int flags)
 {
 	ext_new_box();
@@ -187,7 +187,7 @@ static int renew(const struct home *home, int flags)
 	return 0;
 }
 
-/* In a branch: adapt to the new box. Returns: the flags of the branch. */
+/* Adapt a branch to the new box. Returns: the flags of the branch. */
 static PyObject *be_branch(struct order *order, const struct home *home, const sigset_t *mask)
 {
 	struct branch_report report = {.reopened = has_sqlite ? sqlite_renumber : NULL};
@@ -204,8 +204,8 @@ static PyObject *be_branch(struct order *order, const struct home *home, const s
 }
 
 /*
- * Run Python's fork hooks of the child once, before there is a child: all branches share the
- * pages this writes, and no branch spends time on it.
+ * Run Python's fork hooks of a child once, before the first branch: all branches share the pages
+ * that the hooks write, and no branch spends time on them.
  */
 PyObject *be_forked(PyObject *self, PyObject *args)
 {
@@ -228,7 +228,7 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	if (n < 0)
 		return NULL;
 	r = shared_find();
-	/* Other processes that have the files could truncate them */
+	/* private mappings are copied, since other processes could truncate the files */
 	if (private_find() == 0)
 		private_keep(UINT64_MAX); /* the copies replace the mapped pages */
 	sockets_find(own, (size_t)n);
@@ -240,7 +240,7 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 }
 
 /*
- * Reap children that have ended: until then they count against the limit of processes. A branch
+ * Reap children that have ended, since they count for the limit of processes until then. A branch
  * has no children.
  */
 static void forget_children(void)

@@ -1,7 +1,7 @@
 /*
- * Thread pools that C libraries keep for their next call: OpenBLAS and OpenMP (libgomp, libomp,
- * libiomp5). Each library has a function, meant for programs that are about to fork, that ends
- * its idle threads; the library starts new ones at its next call.
+ * Ends the threads that C libraries keep idle for their next call: OpenBLAS and OpenMP (libgomp,
+ * libomp, libiomp5). Each library has a function for programs that are about to fork: it ends the
+ * idle threads, and the library starts new ones at its next call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ typedef int end_fn(int);
 
 static const struct {
 	const char *name;
-	int argument; /* for the functions that take one */
+	int argument; /* argument of functions that take one */
 } ends[] = {
 	{"omp_pause_resource_all", PAUSE_HARD},
 	{"blas_thread_shutdown_", 0},
@@ -36,7 +36,8 @@ static bool is_new(end_fn *seen[SEEN_MAX], end_fn *found)
 	return false;
 }
 
-/* dlsym() also finds a function of a library's dependencies: call each function only once. */
+/* Call each such function of the loaded libraries once; dlsym() also finds functions of a library's
+ * dependencies. */
 PyObject *end_thread_pools(PyObject *self, PyObject *args)
 {
 	end_fn *seen[SEEN_MAX] = {NULL};

@@ -27,7 +27,7 @@ static bool is_measured(const struct session *s, enum limit limit)
 	return s->box->by[limit] == LIMIT_BY_ENGINE;
 }
 
-/* Return a notice for the record about an exceeded limit, or NULL. */
+/* Find an exceeded limit. Returns: a notice for the record; NULL: all limits are kept. */
 static const char *find_excess(struct session *s, const struct box_usage *u)
 {
 	const uint64_t *limit = s->box->limits.value;
