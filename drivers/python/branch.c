@@ -310,7 +310,7 @@ int branch_clone(const struct branch_fds *fds)
 	return r;
 }
 
-/* ---- C2 adapts to the new box ---- */
+/* ---- adapting C2 to the new box ---- */
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 256 };
 

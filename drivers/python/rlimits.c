@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* ROOM_FILES: descriptors of a BRANCH frame, and those that init opens. */
+/* ROOM_FILES: descriptors of a BRANCH frame and those that init opens, without the guard's socket.
+ */
 enum { ROOM_FILES = 10, BAR_BYTES = 120 };
 
 /*

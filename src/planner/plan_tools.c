@@ -149,7 +149,7 @@ static int ask(void *ctx, const struct tool_question *q, struct buf *out, struct
 	return r;
 }
 
-/* ---- the file ---- */
+/* ---- the file of tools ---- */
 
 static const char *variable(const char *name)
 {

@@ -135,7 +135,7 @@ static int end_process(struct planner *p)
 	return status;
 }
 
-/* ---- its messages ---- */
+/* ---- messages from the process ---- */
 
 /* Read @bytes from the channel. Returns: 0; -EPIPE: the channel has ended; -ETIME. */
 static int read_some(struct planner *p, void *out, size_t bytes)
@@ -174,7 +174,7 @@ static int receive(struct planner *p, struct planner_head *head, json_t **body)
 	return r ? r : *body ? 0 : -EPROTO;
 }
 
-/* ---- its calls ---- */
+/* ---- calls for the process ---- */
 
 static bool is_word(char c)
 {

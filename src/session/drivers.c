@@ -55,7 +55,7 @@ static uint64_t guard_bytes(const struct session *s)
 	return s->limits.value[LIMIT_memory_bytes] / 2;
 }
 
-/* ---- what a driver says ---- */
+/* ---- frames from a driver ---- */
 
 static json_t *parse(const struct frame *frame, struct err *err)
 {
@@ -342,7 +342,7 @@ const struct driver_events session_driver_events = {.frame = on_frame,
 	.broken = on_broken,
 	.rolled_back = on_rolled_back};
 
-/* ---- starting and setting up ---- */
+/* ---- start and setup ---- */
 
 /* Copy the environment of @shared, with the name of this session. A session with a seed keeps the
  * shared one. */

@@ -6,7 +6,7 @@
  * after a step as well, at growing intervals while nothing happens. If a limit is exceeded, it
  * kills the processes that are neither drivers nor guards. If a limit is exceeded again, by the
  * driver or by a process that passes for a guard, it kills everything in the box. The record of the
- * next step tells it.
+ * next step reports that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

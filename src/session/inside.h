@@ -119,7 +119,7 @@ struct session {
 	char id[RECORD_ID_BYTES];
 	char head[DIGEST_BYTES];
 	struct limits limits;
-	uint64_t last_id; /* last id of a STEP, SETUP or NAMES frame */
+	uint64_t last_id; /* last id given to a frame for a driver */
 	size_t n_handles; /* libuv handles and thread-pool jobs that are not closed yet */
 
 	struct box *box;      /* NULL before its creation, and after the session became a stem */

@@ -29,7 +29,7 @@
 
 enum { ROLLBACK_MS = 30000, GUARD_TEXT_BYTES = 60 };
 
-/* ---- which checkpoint, and by which way ---- */
+/* ---- choice of the checkpoint and of the box ---- */
 
 /* Must the driver of @p end for a return to the state of @c? */
 static bool is_changed(const struct session_driver *p, const struct session_driver *failed,
@@ -402,7 +402,7 @@ void rollback_event(struct session *s, enum rollback_event event, const struct e
 		act(s, move.actions[i], err ? &why : NULL);
 }
 
-/* ---- how it begins ---- */
+/* ---- begin of a rollback ---- */
 
 void rollback_stay(struct session *s, enum rollback_cause cause, struct session_driver *failed,
 	struct checkpoint *to)
@@ -433,7 +433,7 @@ void rollback_lose(struct session *s, const struct err *err)
 	rollback_event(s, ROLLBACK_FAILED, err);
 }
 
-/* ---- what init and the drivers say ---- */
+/* ---- events from init and the drivers ---- */
 
 /* Handle READY of the guard that became the driver, with its list of losses. */
 static int take_ready(

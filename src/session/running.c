@@ -47,7 +47,7 @@ enum {
 };
 _Static_assert(1 + 2 * RUNTIMES_MAX + CHECKPOINTS_MAX <= SPAWN_OWN, "init, drivers, guards");
 
-/* ---- what the step table asks for ---- */
+/* ---- actions of the step table ---- */
 
 void step_stop(struct session *s, enum step_cause cause, enum step_event event, const char *why)
 {
@@ -273,7 +273,7 @@ void step_take_output(struct session *s, int stream, const char *data, size_t by
 		s->listener->output(s->listener->arg, stream, data, (size_t)n_head);
 }
 
-/* ---- the box's books ---- */
+/* ---- resource usage of the box ---- */
 
 void step_note_uncounted(struct session *s, const struct box_usage *u)
 {

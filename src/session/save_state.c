@@ -82,8 +82,8 @@ static bool tells_itself(const struct checkpoint *c)
 	return c->is_guard_own || (c->stem && !c->guard);
 }
 
-/* A step must not begin before init can tell earlier processes from its own. For Python the guard's
- * age does that. */
+/* Can init tell earlier processes from those of the next step? Without a mark it can if the step
+ * runs in Python and the guard's age tells. */
 bool save_state_is_marked(struct session *s, const struct runtime *runtime)
 {
 	const struct checkpoint *c = newest(s);

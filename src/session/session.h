@@ -99,7 +99,7 @@ int session_workspace_fd(const struct session *s);
 /* End the session in any state; `closed` follows. */
 void session_close(struct session *s);
 
-/* ---- its state: undone, rebuilt, branched ---- */
+/* ---- undo, rebuild and branch the state ---- */
 
 /* Does the session's state differ from that of its head? If so, call session_renew() and run its
  * steps again. */

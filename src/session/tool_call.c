@@ -50,7 +50,7 @@ json_t *tool_call_error(const char *name, const char *message, const char *hint)
 		"{s:{s:s, s:s, s:s*}}", "error", "name", name, "message", message, "hint", hint);
 }
 
-/* ---- answers on their way into the box ---- */
+/* ---- responses to the box ---- */
 
 static json_t *lost(const char *message)
 {
@@ -148,7 +148,7 @@ static void send_refusal(struct session *s, uint64_t number, json_t *error)
 	free(text);
 }
 
-/* ---- who waits ---- */
+/* ---- pending calls ---- */
 
 static void unlink_waiting(struct waiting *w)
 {
@@ -248,7 +248,7 @@ void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted)
 	tell(s, event);
 }
 
-/* ---- calls on their way out ---- */
+/* ---- calls from the box ---- */
 
 static json_t *check(const struct session *s, const struct tool_frame *f)
 {
@@ -376,7 +376,7 @@ int tool_calls_take(struct session_driver *p, const struct frame *frame, struct 
 	return 0;
 }
 
-/* ---- calls that nobody waits for any more ---- */
+/* ---- cancelled calls ---- */
 
 static void cancel(struct waiting *w)
 {

@@ -57,7 +57,7 @@ static int read_head(struct tool_frame *out, const char *data, size_t bytes, str
 		: err_set(err, ERR_PROTOCOL, "a call that does not say first which one it is");
 }
 
-/* Set the error with which the call, which cannot be made, is to be answered. */
+/* Set the error that becomes the response, since the call cannot be made. */
 static int refuse(struct tool_frame *out, const char *name, const char *message, const char *hint)
 {
 	out->error = tool_call_error(name, message, hint);

@@ -17,7 +17,7 @@
  */
 #include "session/inside.h"
 
-/* ---- the books ---- */
+/* ---- resource usage ---- */
 
 static void on_ended(void *arg, const struct box_usage *usage)
 {
@@ -110,7 +110,7 @@ static void roll_back(struct session *s)
 	struct session_driver *p = s->step_driver;
 	if (!is_rolling_back(s) && leave(s, ROLLBACK_STEP, p))
 		return;
-	if (!p || !p->driver) { /* the step had not begun */
+	if (!p || !p->driver) { /* the step had no driver yet */
 		s->end.outcome = RECORD_ROLLED_BACK;
 		transaction_read_books(s);
 		return;
@@ -146,7 +146,7 @@ void transaction_settle(struct session *s)
 	}
 }
 
-/* ---- without a step ---- */
+/* ---- rollbacks without a step ---- */
 
 bool transaction_revive(struct session_driver *p)
 {

@@ -43,8 +43,8 @@ struct checkpoint {
 	int64_t made_ns;	 /* time of its creation, by lost_files_now_ns() */
 	uint64_t id;		 /* id of the STEP; 0: not made by a step */
 	char step[DIGEST_BYTES]; /* step's name; "": before the first step; "?": not known yet */
-	uint32_t mark;	   /* mark of init that older processes precede; 0: the guard's age tells */
-	bool is_guard_own; /* @guard was made right after this step */
+	uint32_t mark;	      /* mark set by init after older processes; 0: use the guard's age */
+	bool is_guard_own;    /* @guard was made right after this step */
 	struct guard *guard;  /* counted; NULL: Python not in use, or its state is in @stem */
 	struct stem *stem;    /* stem with the same Python state, counted; or NULL */
 	struct shadow *files; /* saved files, counted; or NULL */

@@ -21,7 +21,7 @@
 struct copied_file {
 	dev_t dev; /* file in the workspace */
 	ino_t ino;
-	dev_t out_dev; /* its copy */
+	dev_t out_dev; /* copy of the file */
 	ino_t out_ino;
 	char *path;
 };

@@ -52,7 +52,7 @@ struct channel {
 	struct driver *driver;
 };
 
-/* ---- the end of handles ---- */
+/* ---- closing handles ---- */
 
 static void drop_late(struct driver *d)
 {
@@ -360,7 +360,7 @@ int driver_send_fds(struct driver *d, enum frame_type type, const char *payload,
 					 : err_set(err, ERR_GONE, "the driver takes no message");
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 int box_pipe(int ends[2], struct err *err)
 {
@@ -526,7 +526,7 @@ void driver_let_go(struct driver *d)
 	handle_gone(d);
 }
 
-/* ---- what the box says ---- */
+/* ---- events from the box ---- */
 
 void driver_on_exited(struct driver *d, int status)
 {

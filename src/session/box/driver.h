@@ -64,7 +64,7 @@ struct driver {
 	bool is_let_go, is_over;
 };
 
-/* ---- its start ---- */
+/* ---- start ---- */
 
 /* The driver's ends of stdin, stdout, stderr and the channel. */
 struct driver_ends {
@@ -90,7 +90,7 @@ void driver_ends_close(struct driver_ends *ends);
  */
 int box_pipe(int ends[2], struct err *err);
 
-/* ---- its life ---- */
+/* ---- lifetime ---- */
 
 /* Set the owner's callbacks. */
 void driver_listen(struct driver *d, const struct driver_events *events, void *arg);
@@ -105,7 +105,7 @@ void driver_signal(struct driver *d, int signal);
  * until the box ends. */
 void driver_let_go(struct driver *d);
 
-/* ---- its channel and its pipes ---- */
+/* ---- channel and pipes ---- */
 
 /* Queue a frame with a JSON payload. Errors: ERR_LIMIT, ERR_NO_MEMORY. */
 int driver_send(struct driver *d, enum frame_type type, const json_t *payload, struct err *err);
@@ -138,7 +138,7 @@ void driver_look(struct driver *d);
  */
 int driver_resume(struct driver *d, int fd, struct err *err);
 
-/* ---- from the box ---- */
+/* ---- events from the box ---- */
 
 void driver_on_exited(struct driver *d, int status);
 void driver_on_broken(struct driver *d, const struct err *err);

@@ -519,7 +519,7 @@ void shadow_diff(
 	for (size_t i = now->n_files; i-- > 0;) {
 		const struct workspace_file *f = &now->files[i];
 		const struct workspace_file *old = find(&then->files, f->path);
-		bool is_unknown = !old && then->files.is_cut; /* it may have existed */
+		bool is_unknown = !old && then->files.is_cut; /* the cut list may lack the file */
 		if (must_go(f, old) && !is_unknown && !(old && is_same(f, old)))
 			remove_one(f, fn, arg);
 	}

@@ -32,7 +32,8 @@ int stdin_queue_take_reader(struct stdin_queue *in);
 int stdin_queue_put(
 	struct stdin_queue *in, const char *data, size_t bytes, bool is_first, struct err *err);
 
-/* Call @told whenever text is written, or the input is ended. NULL: stop that. */
+/* Set the callback for text that is written and for the end of the input. @told NULL: no callback.
+ */
 void stdin_queue_watch(struct stdin_queue *in, void (*told)(void *arg), void *arg);
 
 /* End the input: the program reads the queued text and then the end of the file. */

@@ -155,7 +155,7 @@ void stem_let_go(struct stem *s)
 		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
-/* ---- the branch's own driver ---- */
+/* ---- the driver of the branch ---- */
 
 static void on_late(uv_timer_t *timer);
 
@@ -243,7 +243,7 @@ static void on_branch_broken(void *arg, struct driver *d, const struct err *err)
 static const struct driver_events branch_events = {
 	.frame = on_branch_frame, .exited = on_branch_exited, .broken = on_branch_broken};
 
-/* ---- the stem's driver ---- */
+/* ---- the driver of the stem ---- */
 
 static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
 {
@@ -308,7 +308,7 @@ struct stem *stem_new(struct driver *d)
 	return s;
 }
 
-/* ---- the warden's two answers ---- */
+/* ---- the warden's two replies ---- */
 
 /* Make the new driver's channel and pipes while the warden prepares the box. */
 static void make_driver(struct branching *b)

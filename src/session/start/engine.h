@@ -16,7 +16,7 @@ struct stem;
 struct engine {
 	struct install install;
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
-	uv_loop_t *loop;       /* set by engine_attach() */
+	uv_loop_t *loop;       /* NULL before engine_attach() */
 	char *chunk;	       /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
 	unsigned n_urgent;     /* steps that run and branches being made: somebody waits for them */
 	unsigned n_branching;  /* branches that the warden is making */
@@ -44,6 +44,6 @@ void engine_stop(struct engine *e);
 /* Has the warden ended by itself? If so, all boxes are over and no new one can be made. */
 bool engine_is_over(const struct engine *e);
 
-/* Count an object that must be freed before the loop can end; engine_release() uncounts it. */
+/* Count an object that must be freed before the loop can end; engine_release() ends that. */
 void engine_hold(struct engine *e);
 void engine_release(struct engine *e);

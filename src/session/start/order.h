@@ -57,7 +57,7 @@ struct order_checked {
 	 */
 	struct warden_bind *binds;
 	size_t n_binds, n_shared, n_template;
-	char id[ORDER_ID_BYTES]; /* "s-" and random letters */
+	char id[ORDER_ID_BYTES]; /* session id: "s-" and random letters */
 };
 
 /*

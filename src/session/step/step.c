@@ -28,7 +28,7 @@ static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] = {
 	[STEP_ASKED] = {
 		[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
 		[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-		[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE}, /* the driver has no code to interrupt */
+		[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE}, /* no code to interrupt yet */
 		[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
 	},
 	[STEP_RUNNING] = {

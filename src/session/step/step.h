@@ -25,7 +25,7 @@ enum step_event {
 	STEP_SENT,    /* the step's box is ready, and STEP is being sent */
 	STEP_RESULT,  /* the driver sent RESULT */
 	STEP_EXITED,  /* the driver process ended */
-	STEP_BROKEN,  /* the driver sent an invalid frame, or the box is gone */
+	STEP_BROKEN,  /* the driver sent an invalid frame, or the box is over */
 	STEP_LIMIT,   /* wall or CPU time has run out, or the caller interrupts */
 	STEP_MEMORY,  /* the engine measured too much memory, or too many processes */
 	STEP_GRACE,   /* the grace after SIGINT is over */
