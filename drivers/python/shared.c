@@ -410,7 +410,7 @@ static void copy_run(char *to, char *from, size_t bytes)
 		size_t n = bytes - at < PIPE_BYTES ? bytes - at : PIPE_BYTES;
 		ssize_t written = write(kept.pipe[1], from + at, n);
 		ssize_t got = written > 0 ? read(kept.pipe[0], to + at, (size_t)written) : written;
-		/* empty the pipe of the rest, which could not be written to @to */
+		/* discard the rest in the pipe, which could not be written to @to */
 		if (written > 0 && got != written) {
 			char rest[PIPE_BYTES];
 			(void)!read(kept.pipe[0], rest, (size_t)(written - (got > 0 ? got : 0)));

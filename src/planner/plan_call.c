@@ -185,7 +185,7 @@ static int refuse_unknown(const struct run *r, const struct plan_call *call, str
 /* A call to be made, or to be looked up in the record. */
 struct wanted {
 	const struct plan_call *call;
-	const char *arguments; /* JSON, for CALL_TOOL */
+	const char *arguments; /* arguments as JSON, for CALL_TOOL */
 	struct tool_question question;
 };
 static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err *err)

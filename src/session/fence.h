@@ -23,5 +23,6 @@ struct fence {
 int fence_find(const struct step_order *order, const struct runtime *runtime, struct fence *out,
 	struct err *err);
 
-/* Return the code without its fence and with its line numbers. NULL: no memory, or not UTF-8. */
+/* Return the code with its fence blanked out, so that lines keep their numbers. NULL: no memory, or
+ * not UTF-8. */
 json_t *fence_taken_off(const struct step_order *order, const struct fence *fence);

@@ -51,7 +51,7 @@ struct session_driver {
 	bool is_unnamed;	  /* the driver may not have received the session's name */
 	bool is_interrupted;	  /* SIGINT was sent for the last step and may still be pending */
 	uint64_t version;	  /* id of the last committed step here; 0: none in this box */
-	struct state_text *state; /* last STATE that a driver sent, or NULL; sent to the next one */
+	struct state_text *state; /* last STATE that a driver sent, for the next driver; or NULL */
 	bool is_loss_told;	  /* the session's notice already tells the loss of @state */
 	struct guard *guard;	  /* counted reference to the guard of its present state, or NULL */
 	uint64_t due_id;	  /* id of the STEP or SETUP for which a guard is due, or 0 */
@@ -131,7 +131,7 @@ struct session {
 	struct session_driver drivers[RUNTIMES_MAX];
 	struct checkpoints points;
 	struct workspace before; /* files of the workspace at the end of the last step */
-	struct workspace scratch[RESTORE_SCRATCH]; /* files of /tmp and /dev/shm at that time */
+	struct workspace scratch[RESTORE_SCRATCH]; /* /tmp and /dev/shm at the last step's end */
 	struct shadow *shadow;	     /* saved files with their bytes; may be older than @before */
 	bool is_shadow_due;	     /* @before is newer than @shadow */
 	bool is_shared_seen;	     /* @before of a shared host workspace was just listed again */
@@ -327,7 +327,7 @@ bool save_files_idle(struct session *s);
 /* Save the files right before a step; a workspace to which others on the host write is listed
  * again. */
 bool save_files_before(struct session *s);
-/* Exclude the files that are being read from the head's checkpoint: one has changed since. */
+/* Exclude the files in @saving from the head's checkpoint: a file has changed since. */
 void save_files_is_behind(struct session *s);
 /* Return the newest saved files, or NULL. While their contents are being read, only hold them and
  * read their list. */

@@ -139,7 +139,7 @@ static void take_base(struct session *s)
 {
 	s->is_base_due = true;
 	if (s->box)
-		(void)box_ask_usage(s->box, step_measured, s); /* a pending one does as well */
+		(void)box_ask_usage(s->box, step_measured, s); /* a pending one sets it as well */
 }
 
 void step_began(struct session *s)

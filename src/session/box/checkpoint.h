@@ -30,7 +30,7 @@ struct guard {
 	unsigned n_refs;
 	struct box *box; /* box of the process, counted reference */
 	int fd;		 /* socket to the process; -1: no process (yet) */
-	int due_fd;	 /* socket sent with CHECKPOINT, @fd from GUARD on; or -1 */
+	int due_fd;	 /* engine's end of a socket, to become @fd at GUARD; or -1 */
 	int32_t pid;	 /* process id in the box */
 	struct loss loss;
 };

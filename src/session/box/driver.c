@@ -38,7 +38,7 @@ enum {
 	READ_BYTES = 64 << 10,
 	IN_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES,
 	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* room for several tool responses */
-	LOOKS_MAX = 64, /* reads of READ_BYTES; together more than a socket buffer */
+	LOOKS_MAX = 64, /* limit of reads of READ_BYTES: more than a socket can hold */
 	LONG_BYTES = 256 << 10,
 	KEEP_BYTES = 1 << 20, /* an empty buffer larger than this is freed */
 };

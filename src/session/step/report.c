@@ -202,7 +202,7 @@ static int check_result(const json_t *result, struct err *err)
 	return error ? check_error(error, err) : 0;
 }
 
-/* Returns: 1: @result is of @step; 0: of an earlier step. */
+/* Does @result belong to @step? Returns: 1; 0: to an earlier step; negative errno. */
 static int is_of(const json_t *result, uint64_t step, struct err *err)
 {
 	const char *text = json_string_value(json_object_get(result, "id"));

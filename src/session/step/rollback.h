@@ -35,7 +35,7 @@ enum rollback_state {
 enum rollback_event {
 	ROLLBACK_STAY,	     /* begin, and keep the box */
 	ROLLBACK_LEAVE,	     /* begin, and change to a new branch of the checkpoint's stem */
-	ROLLBACK_LEAVE_HOST, /* the same, after restoring directories of the host */
+	ROLLBACK_LEAVE_HOST, /* begin like LEAVE, after restoring the host's directories */
 	ROLLBACK_CLEAR,	     /* no process has to be ended */
 	ROLLBACK_ENDED,	     /* init has ended the processes */
 	ROLLBACK_RESTORED,   /* the files are restored, and no process is to be resumed */
