@@ -1,4 +1,4 @@
-/* The answer to a task: where it is in a record, and whether its numbers come from the run. No
+/* The answer of a run: its place in a record, and the check that its numbers come from the run. No
  * system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,12 +8,13 @@
 
 enum { ANSWER_MISSES_MAX = 20 };
 
-/* The last argument of final_answer(), by MIME type; NULL: it was not called. Borrowed. */
+/* Return the last argument of final_answer(), by MIME type; NULL: the step did not call
+ * final_answer(). Borrowed. */
 const json_t *answer_find(const json_t *record);
 
 /*
- * The bundle as text, with U+2400 for a NUL. "" if it has no text, or @bundle is NULL.
- * Owns:    the caller. NULL without memory.
+ * Return the text of the bundle, with U+2400 for a NUL; "" if the bundle has no text, or @bundle is
+ * NULL. Owns:    the caller. NULL without memory.
  */
 char *answer_words(const json_t *bundle);
 
@@ -22,9 +23,9 @@ char *answer_words(const json_t *bundle);
 int answer_remember(struct grounding *g, const json_t *record);
 
 /*
- * The numbers of the answer @text that do not come from the run. @code: of the step that called
- * final_answer(), or NULL for an answer in plain text. Numbers that the step computed come from the
- * run; numbers written literally in @code do not count as computed. Limits:  the first
- * ANSWER_MISSES_MAX. Owns:    the caller; an array of texts. NULL without memory.
+ * Find the numbers of the answer @text that do not come from the run. @code: the code of the step
+ * that called final_answer(), or NULL for an answer in plain text. Numbers that the step computed
+ * come from the run; numbers written literally in @code do not count as computed. Limits:  the
+ * first ANSWER_MISSES_MAX. Owns:    the caller; an array of texts. NULL without memory.
  */
 json_t *answer_misses(struct grounding *g, const char *text, const char *code);

@@ -13,7 +13,7 @@
 
 enum { NAME_BYTES = 40, PARTS_MAX = 10000 };
 
-/* Names of such tools, and the language of their code if the arguments do not name one. */
+/* Names of tools that run code, and the language of the code if the arguments do not name one. */
 static const struct {
 	const char *name, *runtime;
 } tools[] = {
@@ -50,7 +50,7 @@ static bool find_tool(const char *name, size_t bytes, const char **runtime)
 	return false;
 }
 
-/* The first of @names that is a member and a text. */
+/* Return the first of @names that is a member with a text. */
 static const char *first(const json_t *object, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -61,7 +61,7 @@ static const char *first(const json_t *object, const char *const *names, size_t 
 	return NULL;
 }
 
-/* Returns: as block_read(). */
+/* Read the arguments of a call. Returns: as block_read(). */
 static int take(struct block_call *out, const json_t *arguments, const char *runtime)
 {
 	static const char *const codes[] = {
@@ -99,8 +99,8 @@ int block_read(struct block_call *out, const char *name, const char *arguments, 
 
 /* ---- in a text ---- */
 
-/* "functions.run_code(": its language, and where the arguments begin. Returns: 0 if there is no
- * such name. */
+/* Read "functions.run_code(" at @text: set the language, and return where the arguments begin; 0 if
+ * @text has no such name. */
 static size_t read_head(const char *text, size_t bytes, const char **runtime)
 {
 	static const char prefix[] = "functions.";
@@ -123,7 +123,8 @@ static size_t read_head(const char *text, size_t bytes, const char **runtime)
 	return n < bytes && text[n] == '{' ? n : 0;
 }
 
-/* An object without a name around it counts as code only if it says so: it could be the answer. */
+/* Read a JSON object that no name precedes. It is code only if its members say so: it could be the
+ * answer. */
 static int take_alone(struct block_call *out, const json_t *object)
 {
 	const char *name = json_string_value(json_object_get(object, "name"));
@@ -180,7 +181,7 @@ int block_find(struct block_call *out, const char *text, size_t bytes, size_t *a
 
 /* ---- as a block ---- */
 
-/* More backticks than any run of them in the code. */
+/* Return the length of a fence: one more backtick than any run of backticks in the code. */
 static size_t fence_length(const char *code)
 {
 	size_t longest = 2, n = 0;
@@ -207,7 +208,7 @@ static int add_block(struct buf *out, const struct block_call *call)
 	return r;
 }
 
-/* The first tool call that is code. Returns: as block_read(). */
+/* Find the first tool call that runs code. Returns: as block_read(). */
 static int find_part(struct block_call *out, const struct reply *reply, bool *is_other)
 {
 	for (size_t i = 0; i < reply->n_parts; i++) {
@@ -222,7 +223,7 @@ static int find_part(struct block_call *out, const struct reply *reply, bool *is
 	return 0;
 }
 
-/* Does the text have a block of code in the form that the prompt asks for? */
+/* Does the text contain a block of code in the form that the prompt requires? */
 static bool has_block(const char *text)
 {
 	struct extract e;
@@ -230,7 +231,8 @@ static bool has_block(const char *text)
 	return e.kind == EXTRACT_CODE && !e.is_bare;
 }
 
-/* The text in front of the call, then the call as a block. @said without a call stays as it is. */
+/* Return the text in front of the call, followed by the call as a block. Without a call, return
+ * @said unchanged. */
 static char *rewrite(char *said, const struct reply *reply, bool *is_other)
 {
 	struct block_call call = {0};
@@ -240,7 +242,7 @@ static char *rewrite(char *said, const struct reply *reply, bool *is_other)
 	if (r == 0)
 		r = block_find(&call, said, strlen(said), &at, &end);
 	if (r == -EINVAL)
-		said[at] = '\0'; /* an incomplete call is dropped */
+		said[at] = '\0'; /* drop an incomplete call */
 	*is_other = *is_other && r != 1;
 	if (r == 1)
 		r = buf_append(&out, said, at) < 0 || add_block(&out, &call) < 0 ? -ENOMEM : 1;

@@ -72,15 +72,16 @@ void criterion_done(struct criterion *c)
 	*c = (struct criterion){0};
 }
 
-/* A JSON string in ASCII is not always a Python string: beyond U+FFFF it has two escapes. So it is
- * written in UTF-8, which both read alike. */
+/* Write a string literal of Python. The text is UTF-8 and not ASCII: a JSON string in ASCII has two
+ * escapes for characters beyond U+FFFF, which Python reads as two characters. */
 static char *literal(const char *text)
 {
 	cleanup_json json_t *string = json_string(text);
 	return string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
 }
 
-/* Functions are reached through their module, because the session may have redefined the names. */
+/* The code calls functions through their module, because the session may have redefined the names.
+ */
 static int write_python(
 	const struct criterion *c, const char *answer, const json_t *value, struct buf *code)
 {

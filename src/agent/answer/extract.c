@@ -1,13 +1,13 @@
 /*
- * Find the code in a reply, which is Markdown with habits of many models.
+ * Extraction of the code from a reply, which is Markdown in the styles of many models.
  *
  * The text is read line by line. A fence (CommonMark) or a tag (<execute> and its like) begins a
- * block, which goes to its closing line. The first block whose language is known, or that looks
+ * block, which extends to its closing line. The first block whose language is known, or that looks
  * like Python, is the code. Blocks that are not code (tables, output) are skipped as a whole, so
  * that text quoted in them is not run. If there is no block, the whole text may still be a bare
  * program: then every line has to look like Python.
  *
- * Models often go on after their code with output that they made up. A block without a closing
+ * Models often continue after their code with invented output. A block without a closing
  * line is cut at the first line that can only be such output (made_up), and a half-written closing
  * tag at its end is dropped.
  *
@@ -29,7 +29,7 @@ struct markdown {
 	size_t bytes;
 };
 
-/* A block: its content, and where the text continues. */
+/* A block: its content, and the place behind it. */
 struct block {
 	const char *runtime;
 	size_t at, end, next;
@@ -75,7 +75,7 @@ static const struct {
 	{"<code>", "</code>", NULL},
 };
 
-/* How models begin output that they made up. */
+/* The beginnings of output that models invent. */
 static const char *const made_up[] = {"observation:", "<observation>",
 	"execution logs:", "execution result:", "```output", "[step ", "<end_code>", "</s>",
 	"user:", "human:"};
@@ -88,7 +88,7 @@ static bool is_name(char c)
 	return (low >= 'a' && low <= 'z') || (u >= '0' && u <= '9') || u == '_' || u >= 0x80;
 }
 
-/* The end of the line at @at, and the beginning of the next. */
+/* Return the end of the line at @at; next_line() returns the beginning of the next line. */
 static size_t line_end(const struct markdown *t, size_t at)
 {
 	const char *end = memchr(t->data + at, '\n', t->bytes - at);
@@ -129,7 +129,7 @@ static size_t trim_end(const struct markdown *t, size_t at, size_t end)
 
 /* ---- does it look like Python? ---- */
 
-/* "a.b, c as d": the rest of an import statement. */
+/* Is this the rest of an import statement: "a.b, c as d"? */
 static bool is_import_list(const char *line, size_t bytes)
 {
 	size_t n_words = 0;
@@ -158,7 +158,7 @@ static bool is_import_list(const char *line, size_t bytes)
 	return n_words > 0;
 }
 
-/* Only names, separated by commas? "a, b.c" */
+/* Does the line consist of names only, separated by commas: "a, b.c"? */
 static bool are_names(const char *line, size_t bytes)
 {
 	bool has_name = false, is_over = false;
@@ -174,7 +174,7 @@ static bool are_names(const char *line, size_t bytes)
 	return has_name;
 }
 
-/* An assignment, call or index: names up to "=", "(" or "[". */
+/* Is this an assignment, a call or an index: names up to "=", "(" or "["? */
 static bool is_action(const char *line, size_t bytes)
 {
 	size_t i = 0;
@@ -188,13 +188,13 @@ static bool is_action(const char *line, size_t bytes)
 		(strchr("+-*/%&|", line[i]) && i + 1 < bytes && line[i + 1] == '=');
 }
 
-/* The head of a compound statement: it ends in a colon, and has something that tells it from a
- * sentence like "if you like:". */
+/* Is this the head of a compound statement? The head ends in a colon, and has a mark that
+ * distinguishes it from a sentence like "if you like:". */
 static bool is_compound(const char *line, size_t bytes)
 {
 	static const struct {
 		const char *word;
-		const char *needs[6]; /* one of them has to occur; empty: no condition */
+		const char *needs[6]; /* one of these must occur; empty: no condition */
 	} words[] = {
 		{"def ", {"("}},
 		{"class ", {NULL}},
@@ -255,7 +255,7 @@ static bool looks_like_code(const struct markdown *t, size_t at, size_t end)
 
 /* ---- blocks ---- */
 
-/* Drop the half of a closing tag at the end. */
+/* Return the end of the block without an incomplete closing tag. */
 static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, const char *close)
 {
 	for (size_t n = MIN(strlen(close) - 1, end - at); n > 0; n--)
@@ -264,7 +264,7 @@ static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, 
 	return end;
 }
 
-/* The first line of [@at, @end) that must be made up, or @end. */
+/* Find the first line of [@at, @end) that must be invented output; @end if no line is. */
 static size_t find_made_up(const struct markdown *t, size_t at, size_t end)
 {
 	for (; at < end; at = next_line(t, at)) {
@@ -303,7 +303,7 @@ static bool read_fence(const struct markdown *t, size_t at, struct fence *f)
 		.info_end = trim_end(t, from + n, end),
 		.inside = MIN(end + 1, t->bytes)};
 	f->info_end = MAX(f->info_at, f->info_end);
-	/* `code` within a line is not a fence */
+	/* a line with `code` between backticks is not a fence */
 	return f->mark != '`' || !memchr(t->data + f->info_at, '`', f->info_end - f->info_at);
 }
 
@@ -314,7 +314,7 @@ static bool closes(const struct markdown *t, size_t at, const struct fence *open
 		(f.info_at == f.info_end || t->data[f.info_at] == '<'); /* "```<end_code>" */
 }
 
-/* "python", "{python}", "Python title=x": the word, in lower case. */
+/* Read the word behind the fence, in lower case: "python", "{python}", "Python title=x". */
 static void fence_word(const struct markdown *t, const struct fence *f, char out[TAG_BYTES])
 {
 	size_t at = f->info_at, n = 0;
@@ -367,7 +367,7 @@ static size_t find(const struct markdown *t, size_t at, const char *word)
 	return found ? (size_t)(found - t->data) : t->bytes;
 }
 
-/* Inside a tag there may be a fence around the code. */
+/* Remove a fence around the code inside a tag. */
 static void unwrap(const struct markdown *t, struct block *b)
 {
 	struct block inner;
@@ -409,7 +409,8 @@ static bool take_tag(const struct markdown *t, size_t at, struct block *b)
 
 /* ---- the whole ---- */
 
-/* Skip the thoughts at the beginning; returns the end if there is nothing else. */
+/* Skip the thoughts at the beginning. Returns: the place behind them; the end if nothing follows.
+ */
 static size_t skip_thoughts(const struct markdown *t)
 {
 	static const char *const thoughts[][2] = {

@@ -1,15 +1,15 @@
 /*
- * Are the numbers of an answer grounded: do they come from what the run printed, or from the task?
+ * Grounding: do the numbers of an answer come from the output of the run, or from the task?
  *
- * Every number that the run shows is remembered as a value, sorted by size. A number of the answer
- * is read with its precision: half a unit of its last digit, which is what rounding may have added
- * or taken. It is grounded if a remembered value lies within that range ("12.3" by 12.34567).
+ * Every number that the run prints is remembered as a value, sorted by size. A number of the answer
+ * is read with its precision: half a unit of its last digit, the largest change by rounding. The
+ * number is grounded if a remembered value lies within that range: 12.34567 grounds "12.3".
  *
  * A number is tried in each of its readings, one of which has to be grounded: "12 %" as 12 and
  * 0.12, "1 MiB" as 10^6 and 2^20, "91.473,02" with a decimal comma, "about 1,200" rounded at its
  * last digit that is not zero. The sign is ignored: a fall by 3 is a change of -3. Integers beyond
  * 2^53 are no exact doubles, so the hash of their digits is remembered instead. Numbers that are
- * names are not looked at: dates, versions, ordinals, list items, digits within words, and code.
+ * names are not checked: dates, versions, ordinals, list items, digits within words, and code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,13 +28,13 @@
 
 enum { DIGITS_MAX = 400, EXPONENT_MAX = 400, GROUP = 3, LIST_MAX = 99, EXACT_DIGITS = 15 };
 
-/* The relative error of a sum of doubles. */
+/* Maximum relative error of a sum of doubles. */
 #define NOISE 1e-12
 
 struct grounding {
-	double *v; /* absolute values */
+	double *v; /* the remembered numbers as absolute values */
 	size_t n, room;
-	uint64_t *exact; /* hashes of the digits of integers that a double cannot hold */
+	uint64_t *exact; /* hashes of the digits of integers that a double cannot represent */
 	size_t n_exact, exact_room;
 	bool is_sorted, is_full;
 };
@@ -44,16 +44,16 @@ struct text {
 	size_t bytes;
 };
 
-/* One number of a text. */
+/* A number in a text. */
 struct number {
 	size_t at, end;
-	double value;	   /* absolute */
-	double half_unit;  /* of its last digit */
-	double half_round; /* of its last digit that is not zero */
-	uint64_t exact;	   /* the hash of its digits if a double cannot hold them; or 0 */
-	size_t group_end;  /* the end of its first group if commas separate groups; or 0 */
+	double value;	   /* absolute value */
+	double half_unit;  /* half a unit of the last digit */
+	double half_round; /* half a unit of the last digit that is not zero */
+	uint64_t exact;	   /* hash of the digits if a double cannot represent the number; or 0 */
+	size_t group_end;  /* end of the first group if commas separate groups; or 0 */
 	bool is_percent, is_decimal;
-	bool is_part; /* it is part of a date, a time, a version, a word */
+	bool is_part; /* the number is part of a date, a time, a version, or a word */
 };
 
 /* ---- letters ---- */
@@ -77,7 +77,7 @@ static bool has_word(const struct text *t, size_t i, const char *word)
 
 /* ---- reading one ---- */
 
-/* A no-break space, or a narrow one, between groups. Returns: its bytes. */
+/* Return the length of a no-break or narrow space at @i; 0: no such space. */
 static size_t wide_space(const struct text *t, size_t i)
 {
 	static const char *const spaces[] = {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
@@ -95,7 +95,7 @@ static size_t n_digits(const struct text *t, size_t i)
 	return n;
 }
 
-/* A separator and exactly three digits. Returns: the bytes of both. */
+/* Return the length of a separator followed by exactly three digits; 0: no such group. */
 static size_t group(const struct text *t, size_t i, char separator)
 {
 	size_t n = separator == ' ' ? wide_space(t, i) : at(t, i) == separator;
@@ -104,7 +104,7 @@ static size_t group(const struct text *t, size_t i, char separator)
 	return n > 0 && n_digits(t, i + n) == GROUP ? n + GROUP : 0;
 }
 
-/* "1,234,567": the end of the groups. A list of three-digit numbers looks the same. */
+/* Return the end of a number with groups; a list of such groups looks the same: "1,234,567". */
 static size_t read_groups(const struct text *t, size_t i, size_t *first_end)
 {
 	size_t n = n_digits(t, i), more = 0;
@@ -122,7 +122,7 @@ static size_t read_groups(const struct text *t, size_t i, size_t *first_end)
 	return i + n + more;
 }
 
-/* The place behind " x 10^" or its like; @i if there is none. */
+/* Return the place behind " x 10^" or a similar power; @i if none follows. */
 static size_t behind_power(const struct text *t, size_t i)
 {
 	static const char *const times[] = {"\xc3\x97", "\xc2\xb7", "*", "x"};
@@ -152,7 +152,7 @@ static size_t read_exponent(const struct text *t, size_t i, int *exponent)
 	return from + n;
 }
 
-/* FNV-1a, never 0. */
+/* Return the FNV-1a hash of the digits, never 0. */
 static uint64_t hash_of(const char *digits, size_t n)
 {
 	uint64_t hash = UINT64_C(14695981039346656037);
@@ -161,7 +161,7 @@ static uint64_t hash_of(const char *digits, size_t n)
 	return hash | 1;
 }
 
-/* The digits of [i, end) without separators of groups, read by strtod(). */
+/* Read the digits of [i, end) without separators of groups, by strtod(). */
 static double digits_value(
 	const struct text *t, size_t i, size_t end, int *n_zeros, uint64_t *exact)
 {
@@ -199,8 +199,8 @@ static const struct {
 	{"b", 1e9},
 };
 
-/* "1.2 million", "3k"; a single letter only directly behind the number. Returns: 1 without a scale.
- */
+/* Return the factor of a scale word: "1.2 million", "3k". A single letter must follow the number
+ * directly. Returns: 1 without a scale. */
 static double scale_of(const struct text *t, size_t i, size_t *end)
 {
 	size_t from = at(t, i) == ' ' ? i + 1 : i;
@@ -221,7 +221,8 @@ static bool is_percent(const struct text *t, size_t i)
 	return at(t, i) == '%' || has_word(t, i, "percent") || has_word(t, i, "per cent");
 }
 
-/* 2024-05-13, 12:30, 3.11.2, 10.0.0.1, a/b; x2, H2O; but "5-7" is two numbers, and 5kg is one. */
+/* Is the number part of a larger word: 2024-05-13, 12:30, 3.11.2, 10.0.0.1, a/b, x2, H2O? "5-7" is
+ * two numbers, and 5kg is one. */
 static bool is_part(const struct text *t, const struct number *n)
 {
 	char before = n->at > 0 ? t->data[n->at - 1] : '\0';
@@ -240,14 +241,14 @@ static bool is_part(const struct text *t, const struct number *n)
 		return true;
 	if (after && strchr(".:/", after) && ascii_is_digit(beyond))
 		return true;
-	/* year-month-day: two digits each behind four */
+	/* year-month-day: four digits, then twice two digits */
 	bool is_year = n->end - n->at == 4 && after == '-' && n_digits(t, n->end + 1) == 2 &&
 		at(t, n->end + 3) == '-';
 	bool is_rest = before == '-' && ascii_is_digit(two) && n->end - n->at == 2;
 	return is_year || is_rest;
 }
 
-/* "May 13, 2024", "13 May": a month beside it. */
+/* Is the word at @i the name of a month? */
 static bool is_month(const struct text *t, size_t i)
 {
 	static const char *const months[] = {"january", "february", "march", "april", "may", "june",
@@ -270,7 +271,7 @@ static bool has_month(const struct text *t, const struct number *n)
 	size_t word = n->at;
 	while (word > 0 && strchr(" ,.", t->data[word - 1]))
 		word--;
-	/* "13, 2024": over the day */
+	/* skip the day of "13, 2024" */
 	if (word > 0 && ascii_is_digit(t->data[word - 1]) && word < n->at) {
 		while (word > 0 && (ascii_is_digit(t->data[word - 1]) || t->data[word - 1] == ' '))
 			word--;
@@ -281,7 +282,7 @@ static bool has_month(const struct text *t, const struct number *n)
 	return (word < n->at && is_month(t, word)) || is_month(t, next);
 }
 
-/* Does one of @words, which end in a blank or a mark, stand directly before @i? */
+/* Does one of @words, which end in a blank or a mark, directly precede @i? */
 static bool is_behind(const struct text *t, size_t i, const char *const *words, size_t n_words)
 {
 	for (size_t k = 0; k < n_words; k++) {
@@ -295,7 +296,7 @@ static bool is_behind(const struct text *t, size_t i, const char *const *words, 
 	return false;
 }
 
-/* "in 2024", "since 1999". */
+/* Is the number a year: "in 2024", "since 1999"? */
 static bool is_year(const struct text *t, const struct number *n)
 {
 	static const char *const words[] = {"in ", "since ", "from ", "until ", "till ", "by ",
@@ -305,7 +306,7 @@ static bool is_year(const struct text *t, const struct number *n)
 		is_behind(t, n->at, words, ARRAY_LEN(words));
 }
 
-/* A list item ("1. First", "2) Second") or a heading ("Step 3")? */
+/* Is the number the label of a list item ("1. First", "2) Second") or of a heading ("Step 3")? */
 static bool is_label(const struct text *t, const struct number *n)
 {
 	static const char *const words[] = {"step ", "section ", "figure ", "fig. ", "table ",
@@ -337,7 +338,7 @@ static bool is_about(const struct text *t, const struct number *n)
 	return is_behind(t, from, words, ARRAY_LEN(words));
 }
 
-/* "1 MiB", "1.05 MB": the factors that the unit may stand for. Returns: how many are in @out. */
+/* Find the factors that a unit of bytes may mean: "1.05 MB". Returns: how many are in @out. */
 static size_t unit_factors(const struct text *t, size_t i, double out[2])
 {
 	static const char letters[] = "kmgtp";
@@ -355,7 +356,7 @@ static size_t unit_factors(const struct text *t, size_t i, double out[2])
 	return is_binary ? 1 : 2;
 }
 
-/* Read the next number, at @i or behind it. Returns: whether there is one. */
+/* Read the next number, at @i or behind it. Returns: whether a number was found. */
 static bool next_number(const struct text *t, size_t i, struct number *out)
 {
 	while (i < t->bytes && !ascii_is_digit(t->data[i]) &&
@@ -450,7 +451,7 @@ int grounding_remember_exact(struct grounding *g, uint64_t hash)
 	return 0;
 }
 
-/* "[100,200,300]" are three numbers or one: both readings are remembered. */
+/* Remember the groups of a number, too: "[100,200,300]" may be three numbers or one. */
 static int remember_groups(struct grounding *g, const struct text *t, const struct number *n)
 {
 	for (size_t i = n->at; n->group_end && i < n->end; i++) {
@@ -491,7 +492,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Was a value shown that is within @slack of @value? */
+/* Is a remembered value within @slack of @value? */
 static bool is_shown(const struct grounding *g, double value, double slack)
 {
 	double reach = slack * (1 + 1e-9) + value * NOISE, low = value - reach;
@@ -514,8 +515,8 @@ static bool is_exact(const struct grounding *g, uint64_t hash)
 	return false;
 }
 
-/* "91.473,02" and "383,33" with a decimal comma. Returns: its end if such a value was shown, or 0.
- */
+/* Read a number with a decimal comma: "91.473,02", "383,33". Returns: the number's end if such a
+ * value was remembered, otherwise 0. */
 static size_t comma_decimal(const struct grounding *g, const struct text *t, size_t i)
 {
 	char digits[DIGITS_MAX + 1];
@@ -555,7 +556,7 @@ static bool is_grounded(const struct grounding *g, const struct text *t, const s
 	return false;
 }
 
-/* The end of the fenced code that begins at the line of @i; @i if there is none. */
+/* Return the end of the fenced code that begins at the line of @i; @i if no code begins there. */
 static size_t skip_code(const struct text *t, size_t i)
 {
 	bool is_line = i == 0 || t->data[i - 1] == '\n';
@@ -565,7 +566,7 @@ static size_t skip_code(const struct text *t, size_t i)
 	return end ? (size_t)(end - t->data) + 4 : t->bytes;
 }
 
-/* The first fence of [i, end), or @end. */
+/* Return the first fence of [i, end), or @end. */
 static size_t next_code(const struct text *t, size_t i, size_t end)
 {
 	for (; i < end; i++)

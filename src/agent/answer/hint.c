@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Texts that differ by reader; "%s" stands for the installed packages and the one that was meant.
- */
+/* Texts that depend on the reader. "%s" stands for the installed packages and the package that was
+ * probably meant. */
 enum hint_text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
 
 enum { MODULE_BYTES = 128 };
@@ -58,9 +58,9 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 	"Is it spelled as where it was defined? Each language has variables of its own; share "    \
 	"data through files."
 
-/* The first row that fits the status, the error's name and a part of its message counts. The part
- * may also be in stderr where programs explain themselves only there: commands of the shell, a
- * child that failed. `agent` is shown only to models in our own loop. */
+/* Rows of hints. The first row that fits the status, the error's name and a part of its message is
+ * used. The part may also occur in stderr if the program reports errors only there: commands of the
+ * shell, child processes. Only models in our own loop see `agent`. */
 static const struct {
 	const char *status, *name, *part;
 	enum hint_text text;
@@ -111,7 +111,7 @@ static const struct {
 		"Do less at a time: try it on a small part first, or find a cheaper way."},
 	{"oom", NULL, "", 0, "Read the data in parts, and keep only what you need."},
 	{"killed", NULL, "", 0, "The process ended. Do it in another way."},
-	/* Whatever the status of the step. */
+	/* Rows for any status of the step. */
 	{NULL, NULL, "externally-managed-environment", PACKAGES},
 	{NULL, NULL, ": python: not found", PYTHON},
 	{NULL, NULL, ": python: command not found", PYTHON},
@@ -124,7 +124,8 @@ static bool has(const json_t *object, const char *name, const char *part)
 		memmem(json_string_value(text), json_string_length(text), part, strlen(part));
 }
 
-/* For node, which wraps the cause of an error: the traceback has it. */
+/* Does the traceback contain @part? Node wraps the cause of an error, which only the traceback
+ * shows. */
 static bool is_in_trace(const json_t *error, const char *part)
 {
 	size_t i;
@@ -164,7 +165,7 @@ static bool fits(const json_t *record, size_t row)
 	return is_said(record, row);
 }
 
-/* The installed packages, and which of them was meant. */
+/* Append the installed packages, and the package that was probably meant. */
 static void add_packages(struct buf *out, const char *packages, const char *near)
 {
 	if (packages && packages[0])
@@ -173,7 +174,7 @@ static void add_packages(struct buf *out, const char *packages, const char *near
 		buf_addf(out, " Did you mean %s?", near);
 }
 
-/* "No module named 'PIL.Imag'": the package PIL exists, because Python imports it first. */
+/* For "No module named 'PIL.Imag'", say that PIL exists: Python imports the package first. */
 static bool add_submodule(struct buf *out, const json_t *error)
 {
 	static const char begin[] = "No module named '";
@@ -205,7 +206,7 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 	return buf_add(out, gap + 2) == 0;
 }
 
-/* The file exists in another place. */
+/* Say where a file of that name exists. */
 static bool add_near(struct buf *out, const json_t *record, const char *near)
 {
 	const char *dot = strrchr(near, '.');
@@ -232,7 +233,7 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	bool is_module = strcmp(name, "ModuleNotFoundError") == 0;
 	if (is_module && add_submodule(out, json_object_get(record, "error")))
 		return true;
-	buf_cut(out, out->bytes); /* its names may have been too long */
+	buf_cut(out, out->bytes); /* forget an overflow by a long name */
 	if (*near && !is_module)
 		return add_near(out, record, near);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

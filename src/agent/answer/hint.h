@@ -1,5 +1,5 @@
-/* A hint after a step that failed: one table for all readers. SPDX-License-Identifier: Apache-2.0
- */
+/* Hints after failed steps, from one table for all kinds of readers. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -21,14 +21,14 @@ enum hint_reader {
 
 struct hint_about {
 	enum hint_reader reader;
-	bool was_lost;	      /* the session has lost its variables since they were made */
-	const char *packages; /* as package_list() has them, or NULL */
+	bool was_lost;	      /* the session has lost the variables of earlier steps */
+	const char *packages; /* installed packages, as package_list() writes them, or NULL */
 };
 
 enum { HINT_BYTES = 1024 };
 
 /*
- * Append a sentence or two that help with the error in the record. Only certain signs are used: an
- * exception that ended the step, or a message of pip. Returns: whether there is a hint.
+ * Append a sentence or two that help with the error in the record. Only reliable signs are used: an
+ * exception that ended the step, or a message of pip. Returns: whether a hint was appended.
  */
 bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about);

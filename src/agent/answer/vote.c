@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values that are larger or nested deeper are compared as they were printed. */
+/* Larger or more deeply nested values are compared in their printed form. */
 enum { PARTS_MAX = 100000, DEPTH_MAX = 64, SUBSTITUTE = 0x1a };
 
 /* ---- what they say ---- */
@@ -25,7 +25,7 @@ static json_t *plain_number(const json_t *v)
 	return is_whole ? json_integer((json_int_t)x) : json_incref(json_unconst(v));
 }
 
-/* 42.0 is 42. Returns: a reference; NULL without memory. */
+/* Convert whole numbers to integers: 42.0 becomes 42. Returns: a reference; NULL without memory. */
 static json_t *plain(const json_t *v, int depth)
 {
 	const char *key;
@@ -49,7 +49,7 @@ static json_t *plain(const json_t *v, int depth)
 	return NULL;
 }
 
-/* 15 digits: further digits depend on the order in which a sum was computed. */
+/* Write the canonical JSON. Reals have 15 digits: further digits depend on the order of a sum. */
 static char *canonical(const json_t *v)
 {
 	static const size_t flags =
@@ -83,7 +83,8 @@ char *vote_text(const char *text)
 	return json ? canonical(json) : words(text);
 }
 
-/* A program may print NUL, so another character replaces it. */
+/* Return the canonical form of an output. Another character replaces NUL, which a program may
+ * print. */
 static char *text_says(const json_t *text)
 {
 	size_t bytes = json_string_length(text);

@@ -16,25 +16,27 @@ enum budget_kind {
 };
 
 enum { BUDGET_WARNING_PCT = 80 };
-#define BUDGET_UNITS_PER_USD 1e9 /* of BUDGET_COST */
+#define BUDGET_UNITS_PER_USD 1e9 /* units of BUDGET_COST for one US dollar */
 
 struct budget {
-	uint64_t limit[BUDGET_KINDS]; /* 0: no limit */
-	uint64_t used[BUDGET_KINDS];  /* FAILURES: those since the last success */
+	uint64_t limit[BUDGET_KINDS]; /* the limits; 0: no limit */
+	uint64_t used[BUDGET_KINDS];  /* the use so far; for BUDGET_FAILURES, the failures since the
+					 last success */
 	bool is_warned[BUDGET_KINDS];
 };
 
-/* The defaults. */
+/* Return a budget with the default limits. */
 struct budget budget_default(void);
 
-/* "steps", "wall_ms", "tokens", "cost_usd", "failures". */
+/* Return the name of a limit: "steps", "wall_ms", "tokens", "cost_usd", "failures". */
 const char *budget_word(enum budget_kind kind);
 
-/* The first that is used up; BUDGET_NONE. */
+/* Return the first limit that is used up, or BUDGET_NONE. */
 enum budget_kind budget_spent(const struct budget *b);
 
-/* One that has passed BUDGET_WARNING_PCT since the last call; each is told once. BUDGET_NONE. */
+/* Return a limit whose use has passed BUDGET_WARNING_PCT, or BUDGET_NONE. Each limit is returned
+ * once. */
 enum budget_kind budget_warning(struct budget *b);
 
-/* "17 of 20 steps left, 402 s left": those that have a limit. */
+/* Append the rest of every limit that is set: "17 of 20 steps left, 402 s left". */
 void budget_show(const struct budget *b, struct buf *out);

@@ -63,7 +63,7 @@ void dialog_counted(struct dialog *d, uint64_t tokens)
 		d->scale_pct = MIN(MAX(tokens * 100 / n, UINT64_C(100)), UINT64_C(1000));
 }
 
-/* Where the last DIALOG_WHOLE exchanges begin. */
+/* Return the index at which the last DIALOG_WHOLE exchanges begin. */
 static size_t whole_from(const struct dialog *d)
 {
 	size_t at = d->n, n_left = DIALOG_WHOLE;
@@ -143,7 +143,7 @@ json_t *dialog_json(const struct dialog *d, size_t images_max)
 {
 	json_t *out = json_array();
 	size_t left = images_max;
-	/* The newest images first: the next question is most likely about them. */
+	/* Keep the newest images: the model's next request is most likely about them. */
 	for (size_t i = d->n; i > 0; i--) {
 		const struct dialog_entry *e = &d->entries[i - 1];
 		size_t bytes = images_bytes(e->images);
@@ -228,7 +228,8 @@ int dialog_question(const struct dialog *d, struct wire_request *out)
 		free(parts);
 		return -ENOMEM;
 	}
-	messages[0].parts = parts; /* set even without parts, to be freed */
+	messages[0].parts = parts; /* set also if there are no parts, because dialog_question_done()
+				      frees this pointer */
 	size_t n = 0;
 	for (size_t i = 0; i < d->n; i++) {
 		enum role role = roles[d->entries[i].kind];

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keywords of either language, and names that exist when an agent runs. */
+/* Names that an input cannot have: keywords of Python or JavaScript, and names that exist in every
+ * session of an agent. */
 static const char *const taken[] = {"False", "Infinity", "NaN", "None", "True", "and", "arguments",
 	"as", "assert", "async", "await", "break", "case", "catch", "class", "const", "continue",
 	"debugger", "def", "default", "del", "delete", "display", "do", "elif", "else", "enum",
@@ -75,7 +76,7 @@ const char *inputs_runtime(const char *runtime)
 
 /* ---- the code ---- */
 
-/* A string literal that is valid in both languages. Owns: the caller frees. */
+/* Write a string literal that is valid in Python and in JavaScript. Owns: the caller frees. */
 static char *quote(const char *text)
 {
 	cleanup_json json_t *json = json_string(text);

@@ -1,5 +1,5 @@
 /*
- * What the files of the loop share.
+ * Declarations shared by the files of the loop.
  *
  *             code                        record
  *   ASKING ─────────→ RUNNING ───────────────────→ ASKING
@@ -29,27 +29,27 @@ struct round;
 
 enum loop_state { LOOP_ASKING, LOOP_RUNNING, LOOP_CHECKING, LOOP_TRYING, LOOP_ADOPTING, LOOP_OVER };
 
-/* Of a check. */
+/* The outcome of a check. */
 enum verdict { VERDICT_NONE, VERDICT_PASSED, VERDICT_FAILED };
 
-/* A question to the model, and its reply as far as it has come. */
+/* A request to the model, and the part of its reply that has arrived. */
 struct reply_stream {
 	struct loop *loop;
-	unsigned place; /* of the candidate; 0: there is only one */
+	unsigned place; /* the candidate's place; 0: the step has only one candidate */
 	struct wire_call *call;
 	struct buf text;
-	size_t n_told;	      /* bytes of the text that events have told */
-	size_t n_looks;	      /* how often it was parsed for a whole block */
-	size_t line_at, seen; /* where the last line begins, and the end of what was looked at */
-	bool has_tag;	      /* "</" is in the last line */
+	size_t n_told;	      /* length of the text that events have reported */
+	size_t n_looks;	      /* how often the text was parsed for a complete block */
+	size_t line_at, seen; /* start of the last line; end of the text that was examined */
+	bool has_tag;	      /* the last line contains "</" */
 };
 
-/* A whole reply. Borrowed. */
+/* A complete reply. Borrowed. */
 struct whole_reply {
 	const char *text;
 	enum reply_stop stop;
-	bool is_cut;   /* at LOOP_REPLY_BYTES */
-	bool is_other; /* it calls a tool that does not exist */
+	bool is_cut;   /* the reply was cut at LOOP_REPLY_BYTES */
+	bool is_other; /* the reply calls a tool that does not exist */
 };
 
 struct loop {
@@ -63,110 +63,112 @@ struct loop {
 	struct stuck stuck;
 	struct grounding *grounding;
 	uint64_t started_ms, context_tokens;
-	uint64_t budget_before_ms, earlier_ms; /* used before it resumed: of the budget, of all */
-	uv_timer_t timer;		       /* of the wall limit; then of the last answer */
+	uint64_t budget_before_ms, earlier_ms; /* time before the resume: in the budget, in all */
+	uv_timer_t timer; /* timer of the wall limit; then of the last answer; then of `done` */
 
-	struct buf next; /* the text of the next message to the model, and its images */
+	struct buf next; /* text and images of the next message to the model */
 	json_t *images;
 
 	struct reply_stream stream;
 	unsigned n_empty, n_overflows;
 
-	struct round *round; /* of candidates, or NULL */
+	struct round *round; /* the candidates of the current step, or NULL */
 	unsigned best_of;
-	enum verdict verdict; /* of the answer, if a candidate was checked already */
-	json_t *checked;      /* the record of that check, or NULL */
-	json_t *rounds;	      /* for the result: one entry for each round */
+	enum verdict verdict; /* result of the check if a candidate's answer was already checked */
+	json_t *checked;      /* record of that check, or NULL */
+	json_t *rounds;	      /* one entry per round, for the loop's result */
 	json_t *refusal;
 
-	char *code;		  /* of the step that runs */
-	unsigned number;	  /* of that step */
-	unsigned n_interrupts;	  /* of that step */
+	char *code;		  /* code of the running step */
+	unsigned number;	  /* number of the running step */
+	unsigned n_interrupts;	  /* interrupts of the running step */
 	bool is_unwanted;	  /* the loop ends with that step */
-	bool no_images, has_seen; /* the model reads none; it has read some */
+	bool no_images, has_seen; /* the model cannot read images; the model has read some */
 	bool was_lost, is_untold; /* the model does not know yet how the step ended */
 
 	char *answer;
-	json_t *bundle, *misses; /* of final_answer(), and its ungrounded numbers; or NULL */
+	json_t *bundle, *misses; /* argument of final_answer(); its ungrounded numbers; or NULL */
 	bool was_sent_back, is_check_failed;
 
 	bool is_last; /* a limit is reached: the next reply is the last answer */
 	enum budget_kind spent;
 	struct err err;
 	unsigned n_steps, n_replies;
-	unsigned last_number; /* of the last step, also of a candidate's */
+	unsigned last_number; /* number of the last step, a candidate's step included */
 	struct wire_usage usage;
 	struct price price;
 	double cost_usd;
-	bool is_cost_partial; /* some of the tokens had no price */
+	bool is_cost_partial; /* the price of some tokens is unknown */
 	enum loop_end end;
-	json_t *ended;	/* the result, until `done` has it */
-	json_t *record; /* of the step that ran when the state was saved; until the loop continues
-			 */
+	json_t *ended;	/* the loop's result, until `done` receives it */
+	json_t *record; /* record of the step that was running when the state was saved; until the
+			   loop continues */
 };
 
 /* ---- loop.c ---- */
 
-/* Send an event; takes the reference. The second: as one of the candidate at @place. */
+/* Send an event, and take its reference. loop_tell_of(): mark the event as one of the candidate at
+ * @place. */
 void loop_tell(struct loop *l, json_t *event);
 void loop_tell_of(struct loop *l, unsigned place, json_t *event);
-int loop_flush(struct loop *l);	     /* add `next` and `images` to the dialog as a message */
-void loop_note_time(struct loop *l); /* in the budget */
+int loop_flush(struct loop *l);	     /* append `next` and `images` to the dialog as a message */
+void loop_note_time(struct loop *l); /* add the elapsed time to the budget */
 uint64_t loop_wall_ms(const struct loop *l);
 /* Send `next` to the model. May end the loop. */
 void loop_ask(struct loop *l);
-/* End the loop. The caller does nothing with @l afterwards. */
+/* End the loop. The caller must not use @l afterwards. */
 void loop_finish(struct loop *l, enum loop_end end);
-/* End it: a limit is reached, and the last reply is not an answer. */
+/* End the loop: a limit is reached, and the last reply is not an answer. */
 void loop_give_up(struct loop *l);
-/* End it because of @err. */
+/* End the loop because of @err. */
 void loop_fail(struct loop *l, const struct err *err);
 void loop_fail_memory(struct loop *l);
-void loop_count_failure(struct loop *l); /* of a step, in the budget */
+void loop_count_failure(struct loop *l); /* count a failed step in the budget */
 
 /* ---- loop_reply.c ---- */
 
 extern const struct wire_watch loop_watch; /* its `arg` is a struct reply_stream */
 void reply_stream_reset(struct reply_stream *s);
-void reply_stream_flush(struct reply_stream *s); /* tell what no event has told yet */
+void reply_stream_flush(struct reply_stream *s); /* report the text that no event has */
 void loop_count_usage(struct loop *l, const struct reply *reply);
 void loop_tell_message(struct loop *l, unsigned place, const struct whole_reply *reply,
 	const struct wire_usage *usage);
 /* Run the code of a reply, or judge its answer. */
 void loop_act(struct loop *l, const struct whole_reply *reply);
-/* There is no reply: ask once more in another way, or end. */
+/* Handle a request without a reply: ask again in another way, or end the loop. */
 void loop_miss(struct loop *l, const struct failure *why);
 
 /* ---- loop_step.c ---- */
 
 void loop_run(struct loop *l, const char *runtime, const char *code, size_t bytes);
 void loop_tell_code(struct loop *l, unsigned place, unsigned number, const struct loop_code *code);
-/* The step `number`, with `code`, has this record. */
+/* Continue after the running step, whose record is @record. */
 void loop_stepped(struct loop *l, const json_t *record);
 
 /* ---- loop_answer.c ---- */
 
-/* Is @text the answer? @bundle and @code are those of the step that gave it, or NULL. */
+/* Decide whether the loop accepts @text as its answer. @bundle and @code belong to the step that
+ * called final_answer(), or are NULL. */
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code);
 void loop_check(struct loop *l);
-/* The check has this record. */
+/* Continue after the check, whose record is @record. */
 void loop_checked(struct loop *l, const json_t *record);
 
 /* ---- loop_resume.c ---- */
 
 void loop_save(struct loop *l);
-/* loop_open() with a past; for the errors see there. */
+/* Do the work of loop_open() for a config with a past; loop_open() lists the errors. */
 int loop_resume(struct loop *l, const struct loop_past *past, const char *task, struct err *err);
-/* When the event loop runs, do what is next: ask, or use the record that the past had. */
+/* When the event loop runs, do the next action: ask the model, or use the record of the past. */
 void loop_continue(struct loop *l);
 
 /* ---- loop_images.c ---- */
 
-/* Take all images out of the dialog. Returns: how many, or -ENOMEM. */
+/* Remove all images from the dialog. Returns: how many, or -ENOMEM. */
 int loop_drop_images(struct loop *l);
-/* The model has answered: note whether it was shown images. */
+/* Note after a reply whether the model was sent images. */
 void loop_note_images(struct loop *l);
-/* Ask again without images, if @why may be about them. Returns: whether it was asked. */
+/* Ask again without images if @why may be about images. Returns: whether the model was asked. */
 bool loop_ask_without_images(struct loop *l, const struct failure *why);
 
 /* ---- loop_round.c, loop_candidate.c: several candidates ---- */
@@ -175,9 +177,10 @@ int loop_round_ask(struct loop *l, const struct wire_request *q, unsigned n, str
 void loop_round_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err);
 /* Are all candidates still waiting for the model? */
 bool loop_round_is_asking(const struct loop *l);
-/* Stop all code, cancel all questions, and conclude the round with what there is. */
+/* Stop all running code, cancel all requests, and conclude the round with the candidates that are
+ * complete. */
 void loop_round_stop(struct loop *l);
-void loop_round_cancel(struct loop *l); /* cancel the questions to the model */
-void loop_round_free(struct round *r);	/* NULL is nothing */
-/* The member "candidates" of the result, or NULL. */
+void loop_round_cancel(struct loop *l); /* cancel the requests to the model */
+void loop_round_free(struct round *r);	/* @r may be NULL */
+/* Return the member "candidates" of the result, or NULL. */
 json_t *loop_round_result(const struct loop *l);

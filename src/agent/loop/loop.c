@@ -165,7 +165,7 @@ static void tell_budget(struct loop *l, const char *what, enum budget_kind kind)
 			amount(kind, l->budget.limit[kind])));
 }
 
-/* Ask for the last answer. */
+/* Ask the model for its last answer, because the limit @kind is reached. */
 static void begin_last(struct loop *l, enum budget_kind kind)
 {
 	l->is_last = true;
@@ -200,7 +200,7 @@ int loop_flush(struct loop *l)
 	return r;
 }
 
-/* As many candidates as there are steps left. */
+/* Return the number of candidates for a step: at most the number of steps left. */
 static unsigned count_candidates(const struct loop *l)
 {
 	uint64_t used = l->budget.used[BUDGET_STEPS], limit = l->budget.limit[BUDGET_STEPS];
@@ -233,7 +233,7 @@ void loop_ask(struct loop *l)
 	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
 	buf_cut(&l->next,
-		l->next.bytes); /* a text that is too long is left out; the budget is still told */
+		l->next.bytes); /* an over-long text is left out; the budget is still reported */
 	l->state = LOOP_ASKING;
 	l->verdict = VERDICT_NONE;
 	if (l->is_last) {
@@ -289,7 +289,7 @@ static void on_timer(uv_timer_t *timer)
 	}
 }
 
-/* Estimated tokens cost what as many real ones would. */
+/* Add the cost of the tokens. Estimated tokens are charged like counted ones. */
 static void spend_money(struct loop *l, const struct wire_usage *u, const struct price *price)
 {
 	double usd = price ? price_of(price, u) : 0;
@@ -381,7 +381,7 @@ static int begin(struct loop *l)
 		return -ENOMEM;
 	cleanup_buf struct buf task = BUF_INIT(2 * NEXT_BYTES);
 	int r = buf_add(&task, l->task);
-	/* The schema of the answer is part of the task. Other checks are not told, or the model
+	/* The schema of the answer is part of the task. Other checks stay hidden, or the model
 	 * would work towards the check instead of the task. */
 	if (r == 0 && l->check.kind == CRITERION_SCHEMA)
 		r = buf_addf(
@@ -400,7 +400,7 @@ static int start(struct loop *l, const struct loop_config *config, struct err *e
 	return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 }
 
-/* Forget what was borrowed for loop_open() only. */
+/* Clear the pointers that were borrowed for loop_open() only. */
 static void let_go(struct loop_config *c, const struct price *price)
 {
 	c->task = c->runtime = c->check = c->limits = c->servers = NULL;

@@ -17,7 +17,8 @@ static void tell_answer(struct loop *l)
 	loop_tell(l, event);
 }
 
-/* Once only: if the model repeats its answer, the answer is taken, and marked as not grounded. */
+/* Send an answer with ungrounded numbers back to the model. This happens once: if the model repeats
+ * its answer, the answer is accepted and marked as not grounded. */
 static void send_back(struct loop *l)
 {
 	size_t i;
@@ -46,7 +47,7 @@ static enum loop_end good_end(const struct loop *l)
 	return of[l->spent];
 }
 
-/* @said: the check's output after a failure. */
+/* Conclude the check. @said: the check's output after a failure. */
 static void conclude(struct loop *l, bool is_good, const char *said)
 {
 	l->is_check_failed = !is_good;
@@ -102,7 +103,8 @@ void loop_check(struct loop *l)
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code)
 {
 	char *answer = text ? strdup(text) : NULL;
-	/* If there were more numbers than can be remembered, nothing is checked. */
+	/* If the run printed more numbers than can be remembered, no answer is checked for
+	 * grounding. */
 	bool is_checked = l->config.is_grounded && !grounding_is_full(l->grounding);
 	json_t *misses = is_checked && answer ? answer_misses(l->grounding, text, code) : NULL;
 	free(l->answer);

@@ -92,14 +92,15 @@ static void check(struct loop *l, struct candidate *c, const char *answer, const
 		refuse(l, c, &err);
 }
 
-/* A command checks the workspace, so it runs after every step; an expression needs an answer. */
+/* Does a check of this kind run code? A command checks the workspace, so it runs after every step;
+ * an expression needs an answer. */
 static bool is_checked_by_running(const struct loop *l, bool is_answer)
 {
 	return l->check.kind == CRITERION_COMMAND ||
 		(l->check.kind == CRITERION_PYTHON && is_answer);
 }
 
-/* The candidate has its branch: run its code, or check its answer. */
+/* Continue in the candidate's branch: run its code, or check its answer. */
 static void go_on(struct loop *l, struct candidate *c)
 {
 	if (c->is_stopped)
@@ -174,7 +175,7 @@ void loop_round_ran(struct loop *l, unsigned place, const json_t *record, const 
 	loop_round_settle(l);
 }
 
-/* Returns: 0, -ENOMEM. */
+/* Find code and answer in the candidate's reply. Returns: 0, -ENOMEM. */
 static int read_reply(struct candidate *c)
 {
 	extract_code(c->text, strlen(c->text), &c->found);
@@ -199,9 +200,9 @@ void candidate_replied(void *arg, struct reply *reply, const struct failure *why
 	bool is_other = false;
 	c->text = why ? NULL : block_text(reply, &is_other);
 	if (c->text && is_other)
-		c->text[0] = '\0'; /* a call of a tool that does not exist counts as empty */
+		c->text[0] = '\0'; /* a call of an unknown tool counts as an empty reply */
 	if (why && why->class == FAILURE_REPLAY) {
-		loop_fail(l, &why->err); /* the recording is of another run */
+		loop_fail(l, &why->err); /* the recording does not belong to this run */
 		return;
 	}
 	if (why) {
@@ -230,7 +231,7 @@ bool candidate_is_answer(const struct candidate *c)
 	return candidate_is_text(c) || bundle_of(c);
 }
 
-/* Does the answer have ungrounded numbers, or violate the schema? */
+/* Does the candidate's answer have ungrounded numbers, or violate the schema? */
 static bool is_bad_answer(struct loop *l, const struct candidate *c)
 {
 	struct err err;
@@ -262,7 +263,7 @@ enum vote_rank candidate_rank(struct loop *l, const struct candidate *c)
 	return c->verdict == VERDICT_PASSED || fits ? VOTE_PASSED : VOTE_GOOD;
 }
 
-/* How it ended, in a word. */
+/* Return a word for the candidate's end: the status of its record, or "refused" and the like. */
 static const char *word_of(const struct candidate *c)
 {
 	if (c->record)

@@ -1,9 +1,9 @@
-/* Models that cannot read images. SPDX-License-Identifier: Apache-2.0 */
+/* Detection of models that cannot read images. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/inside.h"
 
 #include <string.h>
 
-/* Does the server's message speak of images? The status alone does not tell: servers differ. */
+/* Is the server's message about images? The status alone is not enough: servers differ. */
 static bool is_about_images(const struct failure *why)
 {
 	static const char *const words[] = {
@@ -32,9 +32,9 @@ int loop_drop_images(struct loop *l)
 }
 
 /*
- * If a server rejects the first question that has images, the images may be the reason even when
- * its message does not mention them. If it has accepted images before, the message has to mention
- * them.
+ * If a server rejects the first request that has images, the images may be the reason even when the
+ * server's message does not mention them. If the server has accepted images before, its message has
+ * to mention them.
  */
 bool loop_ask_without_images(struct loop *l, const struct failure *why)
 {

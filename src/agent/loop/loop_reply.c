@@ -1,5 +1,5 @@
 /*
- * A reply of the model, from its first byte to what is done about it.
+ * A reply of the model, from its first byte to the action of the loop.
  *
  * The reply streams in. After each piece the last line is examined: a line that may close a block
  * of code (a fence, or "</" of a tag) makes the text be parsed, and if its first block is whole,
@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often one reply is parsed for a whole block; how often the dialog is shortened because it
- * does not fit into the model's context. */
+/* LOOKS_MAX: how often one reply is parsed for a complete block. OVERFLOWS_MAX: how often the
+ * dialog is shortened because it does not fit into the model's context. */
 enum { LOOKS_MAX = 500, OVERFLOWS_MAX = 3 };
 
 void reply_stream_reset(struct reply_stream *s)
@@ -35,7 +35,7 @@ void reply_stream_reset(struct reply_stream *s)
 
 /* ---- while it comes ---- */
 
-/* How many bytes can be shown now: an incomplete UTF-8 character at the end waits. */
+/* Return how many bytes can be shown now: an incomplete UTF-8 character at the end is held back. */
 static size_t whole(const char *text, size_t bytes)
 {
 	size_t n = bytes;
@@ -66,7 +66,7 @@ void reply_stream_flush(struct reply_stream *s)
 	s->n_told += n;
 }
 
-/* May this line close a block? */
+/* Is the line a fence, which may close a block? */
 static bool is_fence(const char *line, size_t bytes)
 {
 	size_t n = 0;
@@ -76,12 +76,12 @@ static bool is_fence(const char *line, size_t bytes)
 		line[n + 2] == line[n];
 }
 
-/* Is the first block of code whole? If so, the text behind it is dropped. */
+/* Is the first block of code complete? If so, drop the text behind it. */
 static bool is_enough(struct reply_stream *s)
 {
 	const char *text = buf_str(&s->text);
 	while (s->line_at < s->text.bytes) {
-		/* A long line may come byte by byte: look at each byte once. */
+		/* A long line may arrive byte by byte: examine each byte once. */
 		size_t from = MAX(s->line_at, s->seen), back = from > s->line_at ? from - 1 : from;
 		const char *newline = memchr(text + from, '\n', s->text.bytes - from);
 		size_t end = newline ? (size_t)(newline + 1 - text) : s->text.bytes;
@@ -122,7 +122,7 @@ static int on_delta(void *arg, struct delta *d)
 	return is_over || s->text.bytes > LOOP_REPLY_BYTES;
 }
 
-/* The request is retried; nothing was done with the text so far, so it is forgotten. */
+/* The request is retried. The text so far had no effect, so it is discarded. */
 static int on_restart(void *arg, const struct failure *why)
 {
 	struct reply_stream *s = arg;
@@ -190,7 +190,7 @@ static void run(struct loop *l, const char *text, const struct extract *e)
 	buf_done(&code);
 }
 
-/* The reply calls a tool that does not exist. */
+/* Reject a reply that calls a tool that does not exist. */
 static void refuse_call(struct loop *l, const char *text)
 {
 	if (text[0] && dialog_add(&l->dialog, DIALOG_SAID, text, strlen(text), NULL) < 0)
@@ -237,8 +237,8 @@ void loop_act(struct loop *l, const struct whole_reply *said)
 		run(l, text, &e);
 }
 
-/* The dialog is longer than the model's context: shorten it. Returns: whether it was asked again.
- */
+/* Shorten a dialog that is longer than the model's context, and ask again. Returns: whether the
+ * model was asked. */
 static bool ask_shorter(struct loop *l, const struct failure *why)
 {
 	uint64_t tokens = dialog_tokens(&l->dialog);

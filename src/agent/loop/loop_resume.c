@@ -1,5 +1,5 @@
-/* An interrupted or finished loop resumes from its saved state. SPDX-License-Identifier: Apache-2.0
- */
+/* Resumption of an interrupted or finished loop from its saved state. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "agent/loop/inside.h"
 #include "agent/loop/loop_state.h"
 #include "base/json.h"
@@ -15,8 +15,8 @@ void loop_save(struct loop *l)
 		l->config.hooks.save(l->config.hooks.arg, state);
 }
 
-/* Use counts on, except for a limit that the caller sets again, and for the one that was reached:
- * those begin at 0. */
+/* Keep the saved use of each limit, but restart it at 0 if the caller sets the limit again, or if
+ * the limit ended the loop. */
 static void renew_budget(struct loop *l, const struct budget *given, const struct loop_past *past)
 {
 	struct budget *b = &l->budget;
@@ -52,7 +52,7 @@ static int add_remarks(struct loop *l, const struct loop_past *past)
 	return r;
 }
 
-/* What the user says next is a new task: forget the last answer. */
+/* Start a new task with the user's next message: forget the last answer. */
 static int add_task(struct loop *l, const char *task)
 {
 	int r = loop_flush(l);

@@ -156,7 +156,7 @@ static void tell_chosen(struct loop *l, const char *why)
 	loop_tell(l, event);
 }
 
-/* Ask for no more candidates from now on than could have a branch. */
+/* After a refused branch, reduce the number of candidates to those that had a branch. */
 static void note_refusals(struct loop *l)
 {
 	const struct round *r = l->round;
@@ -199,8 +199,8 @@ static void conclude(struct loop *l)
 		l->config.hooks.arg, c && candidate_has_moved(c) ? c->stream.place : 0);
 }
 
-/* The record as the model sees it. State that the session did not adopt is gone with the branch: it
- * counts as rolled back. */
+/* Return the record as the model sees it. If the session did not adopt the candidate's state, that
+ * state is lost with the branch and is reported as rolled back. */
 static json_t *told_record(const struct candidate *c)
 {
 	json_t *out = json_copy(c->record);
@@ -214,7 +214,7 @@ static json_t *told_record(const struct candidate *c)
 	return out;
 }
 
-/* Repeat the candidate's events as those of the step. */
+/* Send the candidate's events again as those of the step. */
 static void tell_step(struct loop *l, json_t *record)
 {
 	static const char *const streams[] = {"stdout", "stderr"};
@@ -238,7 +238,7 @@ static void take_step(struct loop *l, const struct candidate *c)
 	free(l->code);
 	l->code = strndup(code.code, code.bytes);
 	l->number = c->number;
-	/* run() has counted this step already. */
+	/* run() already counted this step. */
 	l->budget.used[BUDGET_STEPS]--;
 	if (!l->code || !record) {
 		loop_fail_memory(l);
@@ -269,7 +269,7 @@ static void take(struct loop *l, const struct round *r, const struct candidate *
 		loop_judge(l, c->answer, NULL, NULL);
 }
 
-/* No candidate was chosen: act on the first reply as if the model had been asked for one only. */
+/* Act on the first reply as if the model had been asked for only one: no candidate was chosen. */
 static void take_none(struct loop *l, const struct round *r)
 {
 	const struct candidate *c = NULL;

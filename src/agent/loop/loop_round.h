@@ -1,4 +1,4 @@
-/* A step of several candidates: shared by loop_candidate.c and loop_round.c.
+/* A step with several candidates: declarations shared by loop_candidate.c and loop_round.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -17,21 +17,20 @@ enum candidate_state {
 struct candidate {
 	struct reply_stream stream;
 	enum candidate_state state;
-	char *text; /* the reply; NULL: the model could not be asked */
+	char *text; /* the model's reply; NULL: the model could not be asked */
 	enum reply_stop stop;
 	bool is_cut;
 	struct extract found;
-	const char *answer; /* of a reply without code: within `text` */
+	const char *answer; /* the answer in a reply without code: a pointer into `text` */
 	struct buf code;
 	bool is_stopped, is_refused, has_branch;
-	unsigned
-		number; /* of its step, given by its place, not by when it ran; 0: it did not run */
+	unsigned number; /* number of the step, from its place; 0: it did not run */
 	json_t *record, *checked;
 	enum verdict verdict;
-	struct failure why; /* of the model: no reply */
-	struct err err;	    /* why the branch or the step was refused */
+	struct failure why; /* failure of the model: there is no reply */
+	struct err err;	    /* error that refused the branch or the step */
 	enum vote_rank rank;
-	char *value; /* the text that is compared in the vote */
+	char *value; /* the text by which the vote compares candidates */
 };
 
 struct round {
@@ -39,31 +38,32 @@ struct round {
 	unsigned n, n_ran, n_branches;
 	bool is_stopped, is_concluded;
 	struct wire_usage usage;
-	int winner; /* or -1 */
+	int winner; /* index of the winner, or -1 */
 	struct vote vote;
 };
 
-/* wire_watch's `done`: @arg is the candidate's reply_stream. */
+/* Receive the reply for a candidate, as wire_watch's `done`: @arg is the candidate's reply_stream.
+ */
 void candidate_replied(void *arg, struct reply *reply, const struct failure *why);
 
-/* Did the model write code? Text that may be an answer? */
+/* Did the model write code? Did it write text that may be an answer? */
 bool candidate_is_code(const struct candidate *c);
 bool candidate_is_text(const struct candidate *c);
 
-/* Does it have an answer, as text or by final_answer()? */
+/* Does the candidate have an answer, as text or by final_answer()? */
 bool candidate_is_answer(const struct candidate *c);
 
-/* How it ranks in the vote. */
+/* Return the candidate's rank in the vote. */
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c);
 
 /* Does the state of its branch differ from the session's? */
 bool candidate_has_moved(const struct candidate *c);
 
-/* The beginning of its value. Owns: the caller. NULL: nothing. */
+/* Return the beginning of the candidate's value; NULL: no value. Owns: the caller. */
 json_t *candidate_shown(const struct candidate *c);
 
-/* As events tell it. Owns: the caller. */
+/* Return the candidate's description for events. Owns: the caller. */
 json_t *candidate_json(const struct candidate *c);
 
-/* If all candidates are done, choose one. */
+/* Choose a candidate once all candidates are done. */
 void loop_round_settle(struct loop *l);

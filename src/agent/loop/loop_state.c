@@ -12,7 +12,7 @@
 
 enum { NUMBER_BYTES = 32 };
 
-/* TRYING is saved as ASKING: candidates are not saved, but asked for again. */
+/* TRYING is saved as ASKING: candidates are not saved; a resumed loop requests new ones. */
 static const char *const states[] = {[LOOP_ASKING] = "asking",
 	[LOOP_RUNNING] = "running",
 	[LOOP_CHECKING] = "checking",
@@ -20,7 +20,7 @@ static const char *const states[] = {[LOOP_ASKING] = "asking",
 	[LOOP_ADOPTING] = "asking",
 	[LOOP_OVER] = "over"};
 
-/* The flags of a loop. */
+/* The flags of a loop that are saved. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -35,7 +35,7 @@ static const struct {
 	{"is_usage_estimated", offsetof(struct loop, usage.is_estimated)},
 };
 
-/* The counters of a loop. */
+/* The counters of a loop that are saved. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -81,7 +81,7 @@ static json_t *hash_json(uint64_t hash)
 static json_t *stuck_json(const struct stuck *s)
 {
 	json_t *out = json_array();
-	/* The oldest first, so that reading in this order restores the ring. */
+	/* Write the oldest entry first, so that reading in this order restores the ring. */
 	for (size_t i = 0; i < s->n; i++) {
 		size_t at = (s->next + STUCK_SEEN_MAX - s->n + i) % STUCK_SEEN_MAX;
 		json_add_new(out,
@@ -91,7 +91,7 @@ static json_t *stuck_json(const struct stuck *s)
 	return out;
 }
 
-/* As one text, which takes a fifth of the memory of JSON numbers. */
+/* Return the remembered numbers as one text, which takes a fifth of the memory of JSON numbers. */
 static json_t *numbers_json(const struct grounding *g)
 {
 	size_t n;
@@ -234,7 +234,8 @@ static int read_numbers(struct grounding *g, const json_t *text, const json_t *e
 	return r;
 }
 
-/* States of earlier versions lack it: then it was the number of steps. */
+/* Read the number of the last step. States of earlier versions lack the member: the number of steps
+ * replaces it. */
 static int read_last_number(uint64_t *out, uint64_t n_steps, const json_t *state)
 {
 	const json_t *last = json_object_get(state, "last_number");
@@ -266,7 +267,7 @@ static int read_flags(struct loop *l, const json_t *state)
 	return 0;
 }
 
-/* A copy of the text @name, if there is one. */
+/* Copy the text @name, if the state has it. */
 static int read_text(char **out, const json_t *state, const char *name)
 {
 	const json_t *text = json_object_get(state, name);

@@ -43,7 +43,7 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 		loop_fail(l, &err);
 }
 
-/* The end of the step as text, which stuck_note() compares. */
+/* Write the end of the step as a text that stuck_note() compares. */
 static void sum_up(const json_t *record, struct buf *out)
 {
 	const json_t *error = json_object_get(record, "error");
@@ -60,7 +60,8 @@ static void sum_up(const json_t *record, struct buf *out)
 		out->data[i] = out->data[i] ? out->data[i] : SUBSTITUTE;
 }
 
-/* Does the model repeat itself? Returns: whether the loop continues. */
+/* Count repetitions of this step, and warn the model or end the loop. Returns: whether the loop
+ * continues. */
 static bool look_for_circle(struct loop *l, const json_t *record)
 {
 	cleanup_buf struct buf end = BUF_INIT(END_BYTES);
@@ -91,7 +92,7 @@ static void note_state(struct loop *l, const json_t *record)
 		l->was_lost = true;
 }
 
-/* Tell the model the result, a hint, and what is left of the budget. */
+/* Append the result, a hint and the rest of the budget to the next message. */
 static void observe(struct loop *l, const json_t *record)
 {
 	cleanup_json json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
@@ -101,8 +102,8 @@ static void observe(struct loop *l, const json_t *record)
 	size_t at = l->next.bytes;
 	l->is_untold = false;
 	buf_addf(&l->next, "[step %u] %s\n", l->number, text);
-	buf_cut(&l->next, l->next.bytes); /* a text that is too long is left out; the next one is
-					     still told */
+	buf_cut(&l->next, l->next.bytes); /* forget an overflow: an over-long text is left out; the
+					     next text still fits */
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_drop_images(l);
@@ -141,7 +142,7 @@ void loop_stepped(struct loop *l, const json_t *record)
 		loop_ask(l);
 }
 
-/* The loop is being interrupted: keep the step's number, so that a resumed loop reports it. */
+/* Interrupt the loop after a step: keep the step's number, so that a resumed loop reports it. */
 static void give_up(struct loop *l, const json_t *record)
 {
 	if (l->state == LOOP_RUNNING && answer_remember(l->grounding, record) == 0)

@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* FNV-1a: the model could only harm itself with a collision. */
+/* FNV-1a is enough: with a collision the model could only harm itself. */
 static uint64_t add(uint64_t hash, char c)
 {
 	return (hash ^ (unsigned char)c) * UINT64_C(1099511628211);
 }
 
-/* Without white space and comments ("#" and "//" outside of quotes, to the end of the line). */
+/* Hash code without white space and comments ("#" and "//" outside of quotes, to the end of the
+ * line). */
 static uint64_t hash_code(uint64_t hash, const char *code, size_t bytes)
 {
 	char quote = 0;

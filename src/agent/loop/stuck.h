@@ -1,11 +1,11 @@
-/* Detects that the model repeats itself. No system call. SPDX-License-Identifier: Apache-2.0 */
+/* Detection of a model that repeats itself. No system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* At which repetition of the same code with the same end: a hint, the advice to plan again, the
- * end. */
+/* The number of repetitions of the same code with the same end at which the loop gives a hint,
+ * advises a new plan, or stops. STUCK_SEEN_MAX: the number of steps remembered. */
 enum { STUCK_HINT = 2, STUCK_REPLAN = 3, STUCK_STOP = 4, STUCK_SEEN_MAX = 256 };
 
 /* Starts as zeros. */
@@ -18,7 +18,7 @@ struct stuck {
 };
 
 /*
- * Note a step.
+ * Record a step, and count its occurrences.
  * Shape:   @code is compared without white space and comments; @end is how the step ended: for an
  *          error its name, message and line, for a success its output.
  * Limits:  the last STUCK_SEEN_MAX different steps are remembered.

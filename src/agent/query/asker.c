@@ -19,7 +19,7 @@ static const char told[] =
 struct asker {
 	struct asker_config config;
 	struct wire *wire;
-	char *said; /* the last answer */
+	char *said; /* the model's last answer */
 	struct wire_usage usage;
 };
 
@@ -57,8 +57,8 @@ const char *asker_name(const struct asker *a)
 
 /* ---- the question ---- */
 
-/* The schema in the strict form that servers want: an object at the top, no further members in any
- * object, and no `format`, which some of them reject. */
+/* Return the schema in the strict form that servers require: an object at the top, no additional
+ * members in any object, and no `format`, which some servers reject. */
 static json_t *strict(const json_t *schema)
 {
 	json_t *out = json_copy((json_t *)schema), *fields = json_object_get(out, "properties"),
@@ -91,7 +91,7 @@ static json_t *wrapped(const char *schema)
 	return out;
 }
 
-/* The parts of a question. */
+/* The parts of a request. */
 struct asking {
 	struct asker *a;
 	json_t *schema;
@@ -161,7 +161,7 @@ static json_t *load(const char *text, size_t bytes, size_t flags)
 	return json_loadb(buf_str(&hidden), hidden.bytes, flags | JSON_REJECT_DUPLICATES, &wrong);
 }
 
-/* The answer may be alone, in a fence, or behind thoughts. */
+/* Find the JSON in a reply: alone, in a fence, or behind thoughts. */
 static json_t *find(const char *text)
 {
 	const char *thought = strstr(text, "</think>"), *brace;

@@ -20,18 +20,18 @@ static const char rules[] =
 struct query {
 	struct query *next;
 	struct queries *all;
-	struct wire_call *call; /* NULL while it waits */
+	struct wire_call *call; /* call of a running query; NULL while the query waits */
 	query_done *done;
 	void *arg;
 	char *system, *text;
 	json_t *schema;
-	uint64_t number, n_tokens; /* an estimate, until they are counted */
+	uint64_t number, n_tokens; /* n_tokens: an estimate until the server counts them */
 	uint64_t heard_bytes, said_bytes;
 };
 
 struct queries {
 	struct queries_config config;
-	struct query *first; /* in the order they were asked */
+	struct query *first; /* list of queries, in the order of their requests */
 	size_t n_running, n_waiting;
 	uint64_t n_asked, n_failed, n_refused;
 	struct wire_usage usage;
@@ -71,7 +71,8 @@ static void tell_started(struct queries *q, const struct query *query)
 			(json_int_t)strlen(query->text)));
 }
 
-/* @why: an explanation for the user that the box does not get; or NULL. */
+/* Send the event of a finished query. @why: an explanation for the user that the box does not
+ * receive; or NULL. */
 static void tell_finished(struct queries *q, uint64_t number, const json_t *answer,
 	const struct wire_usage *u, const char *why)
 {
@@ -130,7 +131,7 @@ static void unlink_query(struct queries *q, const struct query *query)
 
 static void start_waiting(struct queries *q);
 
-/* @answer's reference is taken. */
+/* End a query, and take the reference of @answer. */
 static void finish(
 	struct query *query, json_t *answer, const struct wire_usage *usage, const char *why)
 {
@@ -146,7 +147,7 @@ static void finish(
 	done(arg, answer);
 }
 
-/* The JSON in the reply: some models put words or a fence around it. */
+/* Find the JSON in a reply: some models put words or a fence around it. */
 static json_t *find_json(const char *text)
 {
 	json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -172,7 +173,7 @@ static json_t *fit(const json_t *schema, const char *text)
 		"the model's answer does not fit the schema: %s", err.msg);
 }
 
-/* The reply was stopped because it was too long. */
+/* Return the error for a reply that was stopped because it was too long. */
 static json_t *stopped(const struct query *query)
 {
 	if (query->said_bytes > QUERY_REPLY_BYTES)
@@ -182,7 +183,7 @@ static json_t *stopped(const struct query *query)
 		"ToolLimit", "answer the task with what there is", "the task's tokens are used up");
 }
 
-/* The answer for a whole reply. */
+/* Convert a complete reply into the answer of the query. */
 static json_t *judge(const struct query *query, const struct reply *reply, const char *text)
 {
 	if (reply->stop == REPLY_STOPPED)
@@ -224,7 +225,7 @@ static int on_delta(void *arg, struct delta *d)
 		query->heard_bytes / QUERY_TOKEN_BYTES > tokens_left(query->all);
 }
 
-/* The text so far was only collected, so the request may be repeated. */
+/* Allow the request to be repeated: the text so far was only counted. */
 static int on_restart(void *arg, const struct failure *why)
 {
 	struct query *query = arg;
@@ -255,7 +256,7 @@ static void on_done(void *arg, struct reply *reply, const struct failure *why)
 	free(text);
 }
 
-/* Returns: 0; -1: it failed and is finished. */
+/* Send the query to the model. Returns: 0; -1: the query failed and is finished. */
 static int start(struct query *query)
 {
 	struct queries *q = query->all;
@@ -263,8 +264,8 @@ static int start(struct query *query)
 	const struct part parts[] = {{.kind = PART_TEXT, .text = query->system},
 		{.kind = PART_TEXT, .text = query->text}};
 	const struct message messages[] = {{ROLE_SYSTEM, &parts[0], 1}, {ROLE_USER, &parts[1], 1}};
-	/* The schema is sent as text, because servers support too different parts of JSON Schema.
-	 */
+	/* The schema is sent as text, because servers differ in the parts of JSON Schema that they
+	 * support. */
 	const struct wire_request request = {
 		.messages = messages, .n_messages = ARRAY_LEN(messages)};
 	const struct wire_watch watch = {
@@ -291,7 +292,8 @@ static struct query *next_waiting(const struct queries *q)
 
 static void start_waiting(struct queries *q)
 {
-	/* A query that fails to start has already started those behind it. */
+	/* When start() fails, finish() has already called start_waiting() for the queries behind
+	 * it. */
 	while (q->n_running < QUERY_AT_ONCE && q->n_waiting > 0)
 		if (start(next_waiting(q)) < 0)
 			return;
@@ -334,8 +336,8 @@ static bool has_nul(const json_t *text)
 	return strlen(json_string_value(text)) != json_string_length(text);
 }
 
-/* The prompt. Returns: NULL without memory, or when it is longer than @max_bytes: *@bytes is then
- * its length, about. */
+/* Build the prompt. Returns: NULL without memory, or when the prompt is longer than @max_bytes:
+ * *@bytes is then its approximate length. */
 static char *write_text(const json_t *arguments, uint64_t max_bytes, uint64_t *bytes)
 {
 	const json_t *prompt = json_object_get(arguments, "prompt");
@@ -368,7 +370,7 @@ static char *write_system(const json_t *schema)
 	return text;
 }
 
-/* Prepare a query. Returns: NULL, or the reason why it cannot be asked. */
+/* Prepare a query. Returns: NULL, or the error that refuses the query. */
 static json_t *fill(struct query *query, const json_t *arguments)
 {
 	const struct queries *q = query->all;
@@ -436,7 +438,7 @@ void queries_cancel(struct queries *q, const void *arg)
 	if (!query)
 		return;
 	bool was_running = query->call != NULL;
-	/* Only the server knows the real cost of a cancelled query. */
+	/* Estimate the cost: only the server knows the real cost of a cancelled query. */
 	const struct wire_usage usage = {
 		.input = query->n_tokens,
 		.output = query->heard_bytes / QUERY_TOKEN_BYTES,

@@ -22,7 +22,7 @@ static const struct {
 #undef X
 };
 
-/* What servers send as `code` or `type`. */
+/* The words that servers send as `code` or `type` of an error. */
 static const struct {
 	const char *word;
 	enum failure_class class;
@@ -48,7 +48,7 @@ static const struct {
 	{"timeout_error", FAILURE_TIMEOUT},
 };
 
-/* For servers that only say it in the message. */
+/* Phrases in error messages, for servers that send no such word. */
 static const struct {
 	const char *phrase;
 	enum failure_class class;
@@ -114,7 +114,7 @@ bool failure_is_retried(const struct failure *f)
 	return f->should_retry >= 0 ? f->should_retry > 0 : classes[f->class].is_retried;
 }
 
-/* @text with every @secret replaced. */
+/* Append @text with every @secret replaced. */
 static int hide(struct buf *out, const char *text, size_t bytes, const char *secret)
 {
 	size_t n = secret ? strlen(secret) : 0;
@@ -158,7 +158,8 @@ int failure_set(struct failure *out, enum failure_class class, const char *fmt, 
 	return hints[class] ? err_hint(&out->err, "%s", hints[class]) : r;
 }
 
-/* Gemini wraps the error in an array; some versions of vLLM send it without a wrapper. */
+/* Return the error object without its wrapper. Gemini wraps the error in an array; some versions of
+ * vLLM send it without a wrapper. */
 static const json_t *unwrap(const json_t *root)
 {
 	if (json_is_array(root))
@@ -203,13 +204,15 @@ static enum failure_class find_status(int status)
 	return FAILURE_NONE;
 }
 
-/* @status 0: an error inside a stream; llama.cpp and vLLM then send the status as `code`. */
+/* Classify an error. @status 0: an error inside a stream; llama.cpp and vLLM then send the status
+ * as `code`. */
 static enum failure_class classify(const json_t *error, const char *text, int status)
 {
 	if (status == 0)
 		status = (int)json_integer_value(json_object_get(error, "code"));
 	enum failure_class class = find_word(error);
-	/* Status 429 may be about tokens per minute, and mention tokens for that reason. */
+	/* An error with status 429 may mention tokens because of a limit per minute, so its text is
+	 * not searched. */
 	if (class == FAILURE_NONE && status != 429)
 		class = find_phrase(text);
 	if (class == FAILURE_NONE)
@@ -235,7 +238,8 @@ static void put(struct failure *out, const json_t *error, const char *raw, size_
 	out->status = status;
 }
 
-/* Milliseconds to wait, from "1.5" or from a date; -1 when it is neither, or a date in the past. */
+/* Return the milliseconds to wait, from "1.5" or from a date; -1 if the header is neither, or a
+ * date in the past. */
 static int64_t read_wait(const struct failure_headers *h)
 {
 	char *end;

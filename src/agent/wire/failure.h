@@ -1,5 +1,5 @@
-/* Why a model gave no answer. The classes differ in what can be done about it. No system call.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Failures of requests to models, in classes that differ in what can be done about them. No system
+ * call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -17,51 +17,51 @@ enum failure_class {
 	FAILURE_END_
 };
 
-/* SECRET_BYTES_MAX: no key is longer; failure_read() relies on it. */
+/* SECRET_BYTES_MAX: the maximum length of a key, on which failure_read() relies. */
 enum { FAILURE_BODY_BYTES = 64 << 10, SECRET_BYTES_MAX = 1024, FAILURE_SAID_BYTES = 181 };
 
 struct failure {
 	enum failure_class class;
-	int status;		/* of HTTP, or 0 */
-	int8_t should_retry;	/* what the server said: 1, 0; -1: it did not say */
-	int64_t wait_ms;	/* what the server said; -1: it did not say */
-	int64_t context_tokens; /* the length of the model's context, if the server said it; or 0 */
+	int status;		/* HTTP status, or 0 */
+	int8_t should_retry;	/* the server's advice: 1: retry, 0: do not; -1: no advice */
+	int64_t wait_ms;	/* the wait that the server asked for; -1: none given */
+	int64_t context_tokens; /* the context length that the server reported; or 0 */
 	char request_id[FAILURE_SAID_BYTES];
-	struct err err; /* one sentence, safe to show; without any key */
+	struct err err; /* error in one sentence, safe to show: it contains no key */
 };
 
-/* HTTP headers; "" for one that is missing. */
+/* The headers of an error response; "" for one that is missing. */
 struct failure_headers {
 	char should_retry[8], retry_after[64], retry_after_ms[24], request_id[128];
-	time_t now; /* for dates */
+	time_t now; /* the current time, to interpret dates */
 };
 
 const char *failure_word(enum failure_class class);
-/* "the connection failed": without names of servers or paths. */
+/* Return the description of a class, without names of servers or paths: "the connection failed". */
 const char *failure_what(enum failure_class class);
-/* Returns: -1 for an unknown word. */
+/* Find a class by its word. Returns: -1 for an unknown word. */
 int failure_find(const char *word);
 
-/* Is another try worthwhile? The server's word outweighs that of the class. */
+/* Should the request be retried? The server's advice outweighs the class. */
 bool failure_is_retried(const struct failure *f);
 
 /*
- * Read an error response. @body may be anything. @secret (may be NULL) is replaced by "[key]"
- * wherever the server repeats it. Limits:  FAILURE_BODY_BYTES are looked at: enough that a message
- * is full before the place where a secret may have been cut. Shape:   {"error": {"message", "type",
- * "code"}}, {"error": text}, {"message"}, [{"error": …}] Source:  what OpenAI, Anthropic, Ollama,
- * llama.cpp, vLLM and Gemini send.
+ * Read an error response. @body may have any content. @secret (may be NULL) is replaced by "[key]"
+ * wherever the server repeats it. Limits:  only FAILURE_BODY_BYTES are read: enough to fill the
+ * message before the place where a secret may have been cut. Shape:   {"error": {"message", "type",
+ * "code"}}, {"error": text}, {"message"}, [{"error": …}] Source:  error responses of OpenAI,
+ * Anthropic, Ollama, llama.cpp, vLLM and Gemini.
  */
 void failure_read(struct failure *out, int status, const struct failure_headers *headers,
 	const char *body, size_t bytes, const char *secret);
 
-/* The same for an error inside a stream, where there is no status. */
+/* Read an error inside a stream, which has no status. */
 void failure_read_json(struct failure *out, const json_t *error, const char *secret);
 
-/* A failure that the server did not report: the message is "what it is: …". Returns: the error's
- * negative errno. */
+/* Set a failure that the server did not report: the message is "DESCRIPTION OF THE CLASS: …".
+ * Returns: the error's negative errno. */
 int failure_set(struct failure *out, enum failure_class class, const char *fmt, ...)
 	attr_printf(3, 4);
 
-/* Cut and escape a text from outside, so that it can be part of a message. */
+/* Shorten and escape a text from outside for use in a message. */
 void failure_said(char out[FAILURE_SAID_BYTES], const char *text, size_t bytes, const char *secret);

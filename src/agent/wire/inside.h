@@ -1,18 +1,19 @@
-/* What the kinds of wires share: one question under way. SPDX-License-Identifier: Apache-2.0 */
+/* Declarations shared by the kinds of wires: a wire, and a call under way. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "agent/wire/recording.h"
 #include "agent/wire/wire.h"
 
-/* How a kind of wire asks. */
+/* The functions of a kind of wire. */
 struct wire_kind {
-	/* Write @q as `body`; @q is gone afterwards. Returns: 0, or negative errno. */
+	/* Write @q to `body`; @q is invalid afterwards. Returns: 0, or negative errno. */
 	int (*prepare)(struct wire_call *c, const struct wire_request *q, struct err *err);
-	/* Begin one try; call_over() ends it, now or later. */
+	/* Start one try, which ends with call_over(), now or later. */
 	void (*start)(struct wire_call *c);
 	/* Abort the current try. May be called from within its callbacks. */
 	void (*stop)(struct wire_call *c);
-	/* Free `own`, with the call. */
+	/* Free `own` when the call is freed. */
 	void (*release)(struct wire_call *c);
 };
 
@@ -23,13 +24,13 @@ struct wire {
 	const struct wire_kind *kind;
 	struct model model;
 	struct key key;
-	struct net *net;	    /* http */
-	struct recording recording; /* replay */
+	struct net *net;	    /* for MODEL_HTTP */
+	struct recording recording; /* for MODEL_REPLAY */
 	struct wire_config config;
 	char name[MODEL_NAME_BYTES + 64];
-	char agent_headers[4096]; /* more headers, a line each */
-	struct wire_call *calls;  /* a list */
-	int n_refs;		  /* one for itself, one for each call */
+	char agent_headers[4096]; /* additional headers, one per line */
+	struct wire_call *calls;  /* list of all calls */
+	int n_refs;		  /* reference count: one for the wire, one for each call */
 	bool is_closing;
 };
 
@@ -37,25 +38,25 @@ struct wire_call {
 	struct wire_call *next;
 	struct wire *wire;
 	struct wire_watch watch;
-	char *body; /* what is sent */
+	char *body; /* body of the request */
 	size_t body_bytes;
 	struct reduction reduction;
 	struct retry retry;
-	uv_timer_t timer; /* the wire's until a try begins and between tries; else the kind's own */
+	uv_timer_t timer; /* used by the wire before and between tries; by the kind during a try */
 	int n_handles;
-	bool is_ended; /* the caller is not told anything any more */
+	bool is_ended; /* the caller receives no more callbacks */
 	bool is_trying;
-	void *own; /* the kind's */
+	void *own; /* data of the kind */
 };
 
-/* A try is over. @why NULL: the reduction decides whether the reply is good. Either another try
- * follows, or the caller is told, and the call may be gone afterwards. */
+/* End a try. @why NULL: the reduction decides whether the reply is good. Either another try
+ * follows, or the caller is notified, after which the call may no longer exist. */
 void call_over(struct wire_call *c, const struct failure *why);
 
-/* Count a handle of the kind's own, which keeps the call alive. */
+/* Count a handle of the kind, which keeps the call alive; call_let_go() uncounts it. */
 void call_hold(struct wire_call *c);
 void call_let_go(struct wire_call *c);
 
-/* Read the recording that the wire names. Errors: those of recorded_parse(); ERR_NOT_FOUND,
- * ERR_ACCESS. */
+/* Read the recording that the wire's config names. Errors: those of recorded_parse();
+ * ERR_NOT_FOUND, ERR_ACCESS. */
 int replay_open(struct wire *w, struct err *err);

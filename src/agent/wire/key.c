@@ -16,7 +16,8 @@ void key_done(struct key *k)
 	explicit_bzero(k, sizeof *k);
 }
 
-/* Only characters that a header may have; blanks around the key are dropped. */
+/* Copy a key. It may have only characters that are valid in a header; white space around the key is
+ * dropped. */
 static int set_key(
 	struct key *out, const char *text, size_t bytes, const char *from, struct err *err)
 {
@@ -85,7 +86,7 @@ bool key_is_here(const char *base)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (whole == strlen(names[i]) && strncasecmp(host, names[i], whole) == 0)
 			return true;
-	/* All four numbers: "127.evil.example" is a name. */
+	/* All characters must be digits or dots: "127.evil.example" is a name. */
 	return n >= 9 && strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == whole;
 }
 

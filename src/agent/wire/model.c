@@ -76,7 +76,7 @@ static const struct provider providers[] = {
 	{.name = "replay", .kind = MODEL_REPLAY},
 };
 
-/* A server that is named by its URL. Keys of known providers are not sent to it. */
+/* The provider of a model that is named by its URL. Keys of known providers are not sent to it. */
 static const struct provider by_url = {.name = "url",
 	.format = &wire_chat,
 	.key_variables = {"RETORT_MODEL_KEY"},
@@ -103,7 +103,7 @@ static void cut_end(char *text, const char *end)
 		text[n - k] = '\0';
 }
 
-/* "host", "host:port" and "0.0.0.0", as ollama reads them itself. */
+/* Read OLLAMA_HOST as ollama does: "host", "host:port" or "0.0.0.0". */
 static int read_host(struct model *m, const char *host, struct err *err)
 {
 	char text[MODEL_BASE_BYTES];
@@ -114,8 +114,8 @@ static int read_host(struct model *m, const char *host, struct err *err)
 	return put(m->base, sizeof m->base, text, (size_t)n, err);
 }
 
-/* Users write the base with or without "/" and "/v1"; bring it into the form that this wire needs.
- */
+/* Normalize the base to the form that this wire needs: users write it with or without "/" and
+ * "/v1". */
 static int normalize(struct model *m, struct err *err)
 {
 	const struct wire_format *format = m->provider->format;
@@ -137,7 +137,7 @@ static int normalize(struct model *m, struct err *err)
 	return 0;
 }
 
-/* @base has a scheme. */
+/* Check the host of @base, which has a scheme. */
 static int check_host(const char *base, struct err *err)
 {
 	const char *host = strstr(base, "://") + 3;
@@ -179,7 +179,8 @@ static int read_url(struct model *m, const char *spec, struct err *err)
 	return r < 0 ? r : set_base(m, spec, strcspn(spec, "#"), err);
 }
 
-/* Names of models may contain "@" and ":", so only an address behind "@" counts as one. */
+/* Find the "@" before a base. Names of models may contain "@" and ":", so only a URL behind "@"
+ * counts. */
 static const char *find_base(const char *name)
 {
 	for (const char *at = strchr(name, '@'); at; at = strchr(at + 1, '@'))
@@ -216,7 +217,7 @@ static const struct provider *find_provider(const char *name, size_t bytes)
 	return NULL;
 }
 
-/* The provider whose models have names that begin like this one. */
+/* Find the provider whose models have names with the prefix that @spec has. */
 static const struct provider *find_maker(const char *spec)
 {
 	for (size_t i = 0; i < ARRAY_LEN(providers); i++)

@@ -63,7 +63,7 @@ int price_check(const json_t *table, struct err *err)
 	return 0;
 }
 
-/* The longest key of the form "PREFIX*" that matches @model. */
+/* Find the longest key of the form "PREFIX*" that matches @model. */
 static const json_t *find_pattern(const json_t *table, const char *model)
 {
 	const json_t *found = NULL;

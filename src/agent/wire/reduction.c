@@ -16,7 +16,8 @@ static int fail(struct reduction *r, enum failure_class class, const char *what)
 	return -1;
 }
 
-/* The UTF-16 code unit of the escape "\\uXXXX" at @text; -1 if there is no such escape. */
+/* Return the UTF-16 code unit of the escape "\\uXXXX" at @text; -1 if @text does not begin with
+ * such an escape. */
 static long read_unit(const char *text, size_t bytes)
 {
 	if (bytes < 6 || text[0] != '\\' || text[1] != 'u')
@@ -32,8 +33,8 @@ static long read_unit(const char *text, size_t bytes)
 	return unit;
 }
 
-/* Some servers cut a text between the two units of a surrogate pair, and strict JSON readers reject
- * half a pair. Replace it by U+FFFD, whose escape has the same length. */
+/* Replace each half of a surrogate pair by U+FFFD, whose escape has the same length: some servers
+ * cut a text inside a pair, and strict JSON readers reject a half. */
 static void mend_halves(char *text, size_t bytes)
 {
 	for (size_t i = 0; i + 1 < bytes;) {
@@ -131,8 +132,8 @@ static void estimate(struct reduction *r, size_t asked_bytes)
 		u->input = asked;
 		u->is_estimated = true;
 	}
-	/* Half, because code and numbers have more tokens than one for four bytes, but never twice
-	 * as many. */
+	/* Compare with half the estimate: code and numbers may have more tokens than one per four
+	 * bytes, but a real count is never below half. */
 	if (!u->is_estimated && asked_bytes >= ASKED_BYTES_MIN && u->input < asked / 2)
 		r->reply.is_truncated = true;
 	if (!r->reply.has_usage || (u->output == 0 && said > 0)) {
@@ -146,7 +147,8 @@ int reduction_finish(struct reduction *r, size_t asked_bytes)
 	if (!r->is_stopped && !r->is_over && r->format && r->format->is_lines &&
 		lines_finish(&r->lines, on_line, r) < 0)
 		return -1;
-	/* A server that gave a reason for the end is done, even if its last event is missing. */
+	/* If the server gave a reason for the end, the reply is complete even without a last event.
+	 */
 	if (!r->is_stopped && !r->is_over && !r->has_stop)
 		return fail(r, FAILURE_STREAM, "the connection ended in the middle");
 	if (r->is_stopped)
@@ -199,7 +201,7 @@ static int append(struct reduction *r, int part, const char *text, size_t bytes)
 	return n < 0 ? keep_failed(r, n) : r->is_stopped;
 }
 
-/* Texts end in NUL, so a NUL inside becomes U+FFFD. */
+/* Append any text. A NUL inside becomes U+FFFD, because texts end in NUL. */
 static int append_any(struct reduction *r, int part, const char *text, size_t bytes)
 {
 	int n = 0;
@@ -266,7 +268,7 @@ void reduction_stop(
 	if (!json_is_string(word))
 		return;
 	r->has_stop = true;
-	/* A refusal found in the text outweighs the reason for the end. */
+	/* A refusal found in the text outweighs the reason that the server gives for the end. */
 	if (r->reply.stop == REPLY_REFUSAL)
 		return;
 	r->reply.stop = REPLY_END;

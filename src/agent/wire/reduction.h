@@ -1,4 +1,5 @@
-/* From the bytes of an answer to a reply. No system call. SPDX-License-Identifier: Apache-2.0 */
+/* Reduction of the bytes of a response to a reply. No system call. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "agent/wire/failure.h"
@@ -12,65 +13,66 @@ struct delta {
 	enum delta_kind kind;
 	const char *text; /* borrowed */
 	size_t bytes;
-	size_t keep_bytes; /* how much of this text the reply keeps: a callback that stops may lower
-			      it */
+	size_t keep_bytes; /* length of the part that the reply keeps; a callback that stops the
+			      reply may lower it */
 };
 
-/* Not 0: stop, the rest is not needed. */
+/* Receive a piece of the reply. Returns: 0; not 0: stop, the rest is not needed. */
 typedef int delta_fn(void *arg, struct delta *d);
 
 struct reduction {
-	const struct wire_format *format; /* NULL: the answer is plain text, see reduction_say() */
+	const struct wire_format *format; /* NULL: plain text, see reduction_say() */
 	struct reply reply;
-	struct failure failure; /* after a -1 */
-	const char *secret;	/* hidden in messages of the server; or NULL */
+	struct failure failure; /* the failure, valid after -1 */
+	const char *secret;	/* key to hide in messages of the server; or NULL */
 	delta_fn *on_delta;	/* or NULL */
 	void *arg;
-	bool is_over;	 /* the end of the answer was seen */
-	bool has_stop;	 /* it gave a reason for its end */
+	bool is_over;	 /* the response has ended */
+	bool has_stop;	 /* the server gave a reason for the end */
 	bool is_stopped; /* on_delta stopped it */
 	bool has_delta;	 /* on_delta was called */
 	struct sse sse;
 	struct lines lines;
-	int64_t keys[REPLY_PARTS_MAX]; /* the format's own index of each part */
+	int64_t keys[REPLY_PARTS_MAX]; /* the format's own key of each part */
 };
 
-/* Owns: reduction_done(). */
+/* Start a reduction. Owns: reduction_done(). */
 void reduction_init(struct reduction *r, const struct wire_format *format, const char *secret,
 	delta_fn *on_delta, void *arg);
 void reduction_done(struct reduction *r);
 
 /*
- * Take more of the answer.
+ * Process more bytes of the response.
  * Limits:  REPLY_TEXT_BYTES for one event and for the reply.
  * Returns: 0; 1: the rest is not needed; -1: `failure` says why.
  */
 int reduction_feed(struct reduction *r, const char *data, size_t bytes);
 
-/* The answer is over, or was stopped. Token counts that the server did not send are estimated;
- * @asked_bytes is the length of the question. Returns: 0; -1: it broke off, `failure` says so. */
+/* Conclude a response that ended or was stopped. Token counts that the server did not send are
+ * estimated; @asked_bytes is the length of the request. Returns: 0; -1: the response is incomplete,
+ * see `failure`. */
 int reduction_finish(struct reduction *r, size_t asked_bytes);
 
-/* For formats. All return 0; 1: the rest is not needed; -1: it failed. */
+/* Functions for formats. All return 0; 1: the rest is not needed; -1: failure. */
 
-/* The part with this key; it is made if necessary. Returns: its index, or -1. */
+/* Find or create the part with this key. Returns: its index, or -1. */
 int reduction_part(struct reduction *r, enum part_kind kind, int64_t key);
 int reduction_rename(struct reduction *r, int part, const json_t *id, const json_t *name);
 /* Append to a part, and pass the text to the callback. */
 int reduction_append(struct reduction *r, int part, const json_t *text);
-/* Append text of that kind: to the last part if it is of the kind, else to a new one. */
+/* Append text to the last part if that has the kind @kind, otherwise to a new part. */
 int reduction_text(struct reduction *r, enum part_kind kind, const json_t *text);
 int reduction_say(struct reduction *r, enum part_kind kind, const char *text, size_t bytes);
-/* Append the rest of @text, of which the part already has the beginning. */
+/* Append the rest of @text, whose beginning the part already has. */
 int reduction_complete(struct reduction *r, int part, const json_t *text);
-/* The server reported an error. */
+/* Fail with the error that the server reported. */
 int reduction_refuse(struct reduction *r, const json_t *error);
-/* Words of the wire for why the reply ended; a word that is not in the table is REPLY_END. */
+/* The words of a wire for the reason of the end; a word that is not in the table is REPLY_END. */
 struct stop_word {
 	const char *word;
 	enum reply_stop stop;
 };
 void reduction_stop(
 	struct reduction *r, const json_t *word, const struct stop_word *table, size_t n);
-/* A number of tokens; 0 if it is missing or not a number. */
+/* Return a number of tokens; 0 if the member is missing or not a number. */
 uint64_t reduction_count(const json_t *object, const char *name);

@@ -3,7 +3,7 @@
 
 enum { FIRST_MS = 500, MOST_MS = 8000, LOADING_STEP_MS = 2000 };
 
-/* Source: splitmix64, Steele, Lea and Flood 2014. */
+/* Return the next pseudo-random number. Source: splitmix64, Steele, Lea and Flood 2014. */
 static uint64_t next_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;

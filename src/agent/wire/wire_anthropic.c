@@ -1,11 +1,11 @@
-/* Anthropic Messages. SPDX-License-Identifier: Apache-2.0 */
+/* The wire format of Anthropic Messages. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reduction.h"
 #include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The API requires a limit; every model allows this one. */
+/* The API requires a maximum; every model allows this one. */
 enum { MAX_TOKENS_DEFAULT = 8192 };
 
 /* Writing */
@@ -26,7 +26,8 @@ static json_t *write_result(const struct part *p)
 	return out;
 }
 
-/* Reasoning that was cut has no signature, and the API would reject it. */
+/* Return a reasoning block, or NULL if it was cut: the API would reject it without its signature.
+ */
 static json_t *write_reasoning(const struct part *p)
 {
 	bool is_whole = p->wire == wire_anthropic.name &&
@@ -35,7 +36,8 @@ static json_t *write_reasoning(const struct part *p)
 	return is_whole ? json_deep_copy(p->opaque) : NULL;
 }
 
-/* NULL: not to be sent; the API rejects empty blocks of text. */
+/* Return a part as a content block, or NULL if the part is not sent; the API rejects empty text
+ * blocks. */
 static json_t *write_block(const struct part *p)
 {
 	switch (p->kind) {
@@ -60,7 +62,7 @@ static json_t *write_block(const struct part *p)
 static void write_message(json_t *out, const struct message *m)
 {
 	cleanup_json json_t *content = json_array();
-	/* Results of tools come first. */
+	/* Write the results of tools first. */
 	for (int is_result = 1; is_result >= 0; is_result--)
 		for (size_t i = 0; i < m->n_parts; i++) {
 			if ((m->parts[i].kind == PART_TOOL_RESULT) != is_result)
@@ -120,7 +122,7 @@ static const struct stop_word stops[] = {
 	{"model_context_window_exceeded", REPLY_CONTEXT},
 };
 
-/* Cached tokens count as input here, as they do in the other APIs. */
+/* Read token counts. Cached tokens are counted as input, as in the other APIs. */
 static void read_usage(struct reduction *r, const json_t *usage)
 {
 	struct wire_usage *u = &r->reply.usage;
@@ -146,7 +148,7 @@ static int64_t block_key(const json_t *data)
 	return json_integer_value(json_object_get(data, "index"));
 }
 
-/* The part for a block, of whatever kind; -1: not found. */
+/* Find the part of a block, of any kind; -1: not found. */
 static int find_block(const struct reduction *r, const json_t *data)
 {
 	for (size_t i = r->reply.n_parts; i-- > 0;)
@@ -186,7 +188,7 @@ static int on_block(struct reduction *r, const json_t *data)
 	return 0;
 }
 
-/* The signature also comes in pieces; it is not shown. */
+/* Append a piece of the signature, which is not shown. */
 static int add_signature(struct reduction *r, int part, const json_t *text)
 {
 	json_t *block = (json_t *)(uintptr_t)r->reply.parts[part].opaque;
@@ -232,7 +234,8 @@ static int on_block_end(struct reduction *r, const json_t *data)
 	const struct part *p = &r->reply.parts[part];
 	if (p->kind == PART_TOOL_CALL)
 		return p->opaque ? finish_call(r, part) : 0;
-	/* The signature goes back as one block, not in pieces. */
+	/* Store the whole text in the block: it is sent back together with its signature, not in
+	 * pieces. */
 	if (p->kind == PART_REASONING && json_object_get(p->opaque, "thinking"))
 		json_object_set_new(json_unconst(p->opaque), "thinking", format_text(p->text));
 	return 0;

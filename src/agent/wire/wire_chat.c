@@ -1,5 +1,5 @@
-/* OpenAI Chat Completions, and the many servers that speak it. SPDX-License-Identifier: Apache-2.0
- */
+/* The wire format of OpenAI Chat Completions, which many servers support. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "agent/wire/reduction.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static json_t *write_content(const struct message *m)
 	}
 	if (has_image)
 		return out;
-	/* A list only with images: servers that cannot read images often reject lists, too. */
+	/* Send a list only with images: servers that cannot read images often reject lists, too. */
 	json_t *text = json_array_size(out) > 0 ? format_joined(m) : NULL;
 	json_decref(out);
 	return text;
@@ -119,8 +119,8 @@ static const struct stop_word stops[] = {
 	{"content_filter", REPLY_REFUSAL},
 };
 
-/* Most servers number their calls; some send only the id, and some a whole call at once with
- * neither. */
+/* Find the part of a call. Most servers number their calls; some send only the id, and some send a
+ * whole call without number and id. */
 static int find_call(struct reduction *r, const json_t *index, const char *id)
 {
 	for (size_t i = r->reply.n_parts; i-- > 0;) {
@@ -161,7 +161,7 @@ static int read_call(struct reduction *r, const json_t *call)
 	return 0;
 }
 
-/* Text, or a list of parts with text. */
+/* Read the content of a message: a text, or a list of parts with text. */
 static int read_content(struct reduction *r, const json_t *content)
 {
 	int n = reduction_text(r, PART_TEXT, content);

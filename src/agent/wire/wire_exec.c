@@ -1,4 +1,4 @@
-/* A program that is the model: the question as JSON on its stdin, the answer as text from its
+/* A program as the model: it reads the request as JSON from stdin and writes the reply as text to
  * stdout. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
 #include "agent/wire/question.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LINGER_MS: for output after the program's end; a process that it left behind may keep the pipe
- * open for longer. */
+/* LINGER_MS: time to wait for output after the program's end; a process that the program left
+ * behind may keep the pipe open for longer. */
 enum { CHUNK_BYTES = 64 << 10, SAID_BYTES = 4096, LINGER_MS = 1000, STATUS_NOT_FOUND = 127 };
 
 struct program {
@@ -21,10 +21,10 @@ struct program {
 	uv_process_t process;
 	uv_pipe_t in, out, err;
 	uv_write_t write;
-	struct buf said; /* the end of its stderr */
-	struct buf half; /* the first bytes of a character */
+	struct buf said; /* last bytes of the program's stderr */
+	struct buf half; /* incomplete UTF-8 character at the end of the output */
 	char chunk[CHUNK_BYTES];
-	int n_open; /* stdout, stderr */
+	int n_open; /* number of open output pipes: stdout, stderr */
 	int64_t status;
 	int signal;
 	bool is_spawned, is_exited, is_over;
@@ -40,7 +40,7 @@ static int prepare(struct wire_call *c, const struct wire_request *q, struct err
 	if (!c->body)
 		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 	c->body_bytes = strlen(c->body);
-	/* Make it a line: the newline replaces the NUL. */
+	/* Make the body a line: the newline replaces the NUL. */
 	c->body[c->body_bytes++] = '\n';
 	p->call = c;
 	p->said = BUF_INIT((size_t)2 * SAID_BYTES);
@@ -60,7 +60,7 @@ static void close_one(void *handle)
 		uv_close(h, on_closed);
 }
 
-/* Kill the program and what it started; it leads a session of its own. */
+/* Kill the program and the processes it started; the program leads its own session. */
 static void end_program(struct program *p)
 {
 	if (p->is_over)
@@ -72,7 +72,7 @@ static void end_program(struct program *p)
 	close_one(&p->in);
 	close_one(&p->out);
 	close_one(&p->err);
-	/* A program that is still running is reaped first: on_exit() closes the handle. */
+	/* on_exit() closes the process handle of a program that is still running. */
 	if (!p->is_spawned || p->is_exited)
 		close_one(&p->process);
 }
@@ -97,7 +97,7 @@ static void judge(struct program *p)
 	if (p->status == STATUS_NOT_FOUND)
 		(void)err_hint(&f.err, "see that the program is there and can be executed");
 	bool is_good = p->status == 0 && p->signal == 0;
-	/* Bytes of an incomplete character. */
+	/* Replace an incomplete character at the end by U+FFFD. */
 	if (is_good && p->half.bytes > 0)
 		(void)reduction_say(&c->reduction, PART_TEXT, "\xef\xbf\xbd", 3);
 	c->reduction.has_stop = is_good;
@@ -140,7 +140,7 @@ static void on_timeout(uv_timer_t *t)
 	call_over(c, &f);
 }
 
-/* Pass on whole characters; invalid bytes are replaced. */
+/* Pass complete characters to the reduction; invalid bytes are replaced. */
 static int say(struct program *p, const char *data, size_t bytes)
 {
 	cleanup_buf struct buf text = BUF_INIT((size_t)4 * CHUNK_BYTES);
@@ -162,7 +162,7 @@ static int say(struct program *p, const char *data, size_t bytes)
 	return reduction_say(&p->call->reduction, PART_TEXT, buf_str(&text), text.bytes);
 }
 
-/* Does @data have anything to process? At the end of the stream it is closed. */
+/* Does @data have bytes to process? Close @stream at its end. */
 static bool has_data(struct program *p, uv_stream_t *stream, ssize_t n)
 {
 	if (n < 0 && !p->is_over) {
@@ -210,7 +210,7 @@ static void on_written(uv_write_t *write, int status)
 {
 	struct program *p = container_of(write, struct program, write);
 	(void)status;
-	/* A program need not read its stdin: only its output counts. */
+	/* Ignore a write error: a program need not read its stdin. */
 	close_one(&p->in);
 }
 

@@ -1,4 +1,4 @@
-/* The wires that are HTTP. SPDX-License-Identifier: Apache-2.0 */
+/* Requests to models over HTTP. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
 
 #include "base/alloc.h"
@@ -13,16 +13,16 @@
 #include <strings.h>
 #include <time.h>
 
-/* LINGER_MS: after the last event, how long to wait for the connection to end by itself. */
+/* LINGER_MS: time for the connection to end by itself after the last event. */
 enum { LINGER_MS = 250, ANSWER_BYTES_MAX = 256 << 20, CUSTOM_BYTES_MAX = 8192, HEADERS_MAX = 32 };
 
-/* The current try. */
+/* The state of the current try. */
 struct
 try {
 	struct wire_call *call;
 	struct net_call *net_call;
-	struct buf error; /* the body of a response that is not a stream */
-	int fed;	  /* the last result of reduction_feed() */
+	struct buf error; /* body of a response that is not a stream */
+	int fed;	  /* last result of reduction_feed() */
 	bool is_error, is_known;
 };
 
@@ -39,7 +39,7 @@ static void add(struct headers *h, const char *name, const char *value)
 		h->list[h->n++] = (struct net_header){name, value};
 }
 
-/* Lines of "Name: value". net_start() checks that they may be headers. */
+/* Add headers from lines of the form "Name: value". net_start() checks that they are valid. */
 static void add_custom(struct headers *h, const char *text)
 {
 	if (!text || strlen(text) >= sizeof h->custom)
@@ -87,7 +87,7 @@ static int prepare(struct wire_call *c, const struct wire_request *q, struct err
 	return c->body ? 0 : err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 }
 
-/* Is the response a stream, or one document with an error? */
+/* Determine whether the response is a stream, or one document with an error. */
 static void look(struct try *t)
 {
 	char type[64] = "";
@@ -138,7 +138,7 @@ static void read_headers(const struct net_call *call, struct failure_headers *h)
 		(void)net_header(call, "request-id", h->request_id, sizeof h->request_id);
 }
 
-/* The response ended and is not a stream. */
+/* Read the error from a response that is not a stream. */
 static void read_error(const struct try *t, struct failure *out)
 {
 	struct failure_headers h;
@@ -161,7 +161,8 @@ static void read_error(const struct try *t, struct failure *out)
 	out->status = status;
 }
 
-/* The response is missing or incomplete. Returns: false when enough of it came. */
+/* Read the failure of a missing or incomplete response. Returns: false when the response is
+ * complete enough. */
 static bool read_end(const struct try *t, const struct net_result *result, struct failure *out)
 {
 	static const enum failure_class classes[] = {
@@ -185,7 +186,7 @@ static bool read_end(const struct try *t, const struct net_result *result, struc
 	if (result->err.hint[0])
 		(void)err_hint(&out->err, "%s", result->err.hint);
 	out->status = result->status;
-	/* If nothing listens on this host, trying again will not help. */
+	/* If no server listens on this host, a retry will not help. */
 	if (result->end == NET_NO_SERVER && key_is_here(t->call->wire->model.base))
 		out->should_retry = 0;
 	return true;

@@ -1,4 +1,4 @@
-/* Ollama's own interface. SPDX-License-Identifier: Apache-2.0 */
+/* The wire format of Ollama's own API. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reduction.h"
 
 #include "base/json.h"
@@ -100,7 +100,8 @@ static json_t *build(const struct wire_request *q)
 
 static const struct stop_word stops[] = {{"stop", REPLY_END}, {"length", REPLY_LENGTH}};
 
-/* Calls come whole, with their arguments as an object, and mostly without an id. */
+/* Read a tool call. Calls arrive complete, with their arguments as an object, and mostly without an
+ * id. */
 static int read_call(struct reduction *r, const json_t *call)
 {
 	const json_t *function = json_object_get(call, "function");

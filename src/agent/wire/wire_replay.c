@@ -1,4 +1,4 @@
-/* A recording that acts as the model. SPDX-License-Identifier: Apache-2.0 */
+/* A recording as the model. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
 #include "agent/wire/question.h"
 
@@ -14,7 +14,7 @@ int replay_open(struct wire *w, struct err *err)
 	return r < 0 ? r : recorded_parse(&w->recording, buf_str(&text), text.bytes, err);
 }
 
-/* `body` is the text of all messages, `own` that of the last one. */
+/* Prepare a request: `body` is the text of all messages, `own` the text of the last one. */
 static int prepare(struct wire_call *c, const struct wire_request *q, struct err *err)
 {
 	c->body = question_text(q, 0);

@@ -1,4 +1,4 @@
-/* OpenAI Responses. SPDX-License-Identifier: Apache-2.0 */
+/* The wire format of OpenAI Responses. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/reduction.h"
 #include "base/json.h"
 
@@ -24,7 +24,7 @@ static json_t *write_content(const struct message *m)
 	return out;
 }
 
-/* A part that is an item of its own and not in a message; NULL for others. */
+/* Return a part that is an item outside of messages; NULL for other parts. */
 static json_t *write_item(const struct part *p)
 {
 	if (p->kind == PART_TOOL_CALL)
@@ -34,8 +34,8 @@ static json_t *write_item(const struct part *p)
 	if (p->kind == PART_TOOL_RESULT)
 		return json_pack("{s:s, s:o, s:o}", "type", "function_call_output", "call_id",
 			format_text(p->id), "output", format_text(p->text));
-	/* Only reasoning that carries its own content can be sent back, because nothing is stored
-	 * at the server. */
+	/* Reasoning is sent back only with its encrypted content, because the server stores
+	 * nothing. */
 	if (p->kind == PART_REASONING && p->opaque && p->wire == wire_responses.name &&
 		json_is_string(json_object_get(p->opaque, "encrypted_content")))
 		return json_deep_copy(p->opaque);
@@ -48,7 +48,7 @@ static void write_message(json_t *out, const struct message *m)
 	cleanup_json json_t *calls = json_array();
 	for (size_t i = 0; i < m->n_parts; i++) {
 		json_t *item = write_item(&m->parts[i]);
-		/* Order: reasoning, then the text that it led to, then calls. */
+		/* Write reasoning first, then the text, then calls. */
 		if (item && m->parts[i].kind == PART_TOOL_CALL)
 			json_array_append_new(calls, item);
 		else if (item)
@@ -135,7 +135,7 @@ static int on_arguments(struct reduction *r, const json_t *data)
 	return part < 0 ? -1 : reduction_append(r, part, json_object_get(data, "delta"));
 }
 
-/* The part of a call, with its names. */
+/* Find or create the part of a call, and set its id and name. */
 static int find_call(struct reduction *r, const json_t *data, const json_t *item)
 {
 	int part = reduction_part(r, PART_TOOL_CALL, item_key(data));
@@ -159,7 +159,7 @@ static int on_added(struct reduction *r, const json_t *data)
 	return 0;
 }
 
-/* All texts of a message. */
+/* Concatenate all texts of a message. */
 static json_t *join_texts(const json_t *item)
 {
 	json_t *out = json_string("");
@@ -207,7 +207,7 @@ static int complete_reasoning(struct reduction *r, const json_t *data, const jso
 	return 0;
 }
 
-/* The final form of an item: deltas are only for display, and some servers send none. */
+/* Read the final form of an item: deltas are only for display, and some servers send none. */
 static int on_item(struct reduction *r, const json_t *data)
 {
 	const json_t *item = json_object_get(data, "item");
