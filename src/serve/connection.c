@@ -19,19 +19,19 @@
 
 enum { READ_BYTES = 64 << 10 };
 
-/* The longest time that one client may keep the loop; then others have their turn. */
+/* The longest time that one client may occupy the loop before other clients are served. */
 static const uint64_t TURN_NS = 10000000;
 
 /* A request. It may outlive its client. */
 struct request {
 	const struct operation *op;
-	struct connection *connection; /* NULL: the client is gone */
+	struct connection *connection; /* NULL: the client has disconnected */
 	struct request *next, **link;
 	struct operation_call *call;
-	json_t *id; /* NULL: a notification */
+	json_t *id; /* id of the request; NULL: a notification */
 	bool is_streaming, is_detached, is_cancelled;
-	bool is_cut; /* the client is too slow: no more output is sent */
-	/* Writes a long answer, in another thread. */
+	bool is_cut; /* the client is too slow: its output is no longer sent */
+	/* Writes a long response in another thread. */
 	struct work work;
 	json_t *result;
 	struct buf text;
@@ -39,8 +39,8 @@ struct request {
 	int status;
 };
 
-/* A long line, at the front of the input, which is parsed in another thread. Until it is parsed
- * nothing behind it is handled, so that requests keep their order. */
+/* A long line at the front of the input, which another thread parses. The lines behind it wait, so
+ * that requests keep their order. */
 struct parsing {
 	struct work work;
 	struct rpc_request request;
@@ -54,15 +54,16 @@ struct connection {
 	struct connection_config config;
 	int fd;
 	uv_poll_t poll;
-	int events; /* for which the descriptor is watched */
+	int events; /* events for which the descriptor is watched */
 	struct buf in, out;
-	struct outstanding_part owed; /* of long answers in `out`, counted for the operator */
+	struct outstanding_part owed; /* bytes of long responses in `out`, which count towards the
+					 limits of the engine */
 	size_t in_seen, out_at;
 	struct request *requests;
 	unsigned n_requests;
 	struct parsing parsing;
 	bool is_ended;	 /* the client has shut down its side */
-	bool is_failing; /* read nothing more, and close when all is written */
+	bool is_failing; /* read no more input, and close once all output is written */
 	bool is_pumping, is_closing, is_closed;
 	bool is_put_off; /* some lines wait for the next turn */
 };
@@ -103,7 +104,7 @@ static void on_event(void *arg, const json_t *event)
 	update(c);
 }
 
-/* The answer of @q is written; @r: an error if it was too long. */
+/* Finish @q after its response was written; @r: an error if the response was too long. */
 static void answered(struct request *q, int r)
 {
 	struct connection *c = q->connection;
@@ -152,7 +153,8 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	int r = 0;
 	if (c && q->id && json_is_long(result, WORK_BYTES)) {
 		struct outstanding *of = outstanding_of(c->config.context);
-		/* A client that takes its answers shall not suffer from others that do not. */
+		/* Refuse the response only to a client that has unread output: clients that read
+		 * theirs must not suffer from others that do not. */
 		if (owed_bytes(c) > 0 && outstanding_is_full(of)) {
 			answered(q, -E2BIG);
 			return;
@@ -169,7 +171,8 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	answered(q, r);
 }
 
-/* "$/cancel" {id}: it concerns only this connection, so it is not in the table of operations. */
+/* Handle "$/cancel" {id}, which concerns only this connection and is therefore not in the table of
+ * operations. */
 static void cancel(struct connection *c, const struct rpc_request *r)
 {
 	const json_t *id = json_object_get(r->params, "id");
@@ -177,7 +180,7 @@ static void cancel(struct connection *c, const struct rpc_request *r)
 	struct request *q = c->requests;
 	while (q && !(q->id && q->call && json_equal(q->id, id)))
 		q = q->next;
-	if (q) /* the newest of that id; this may free it and others */
+	if (q) /* the newest request with that id; cancelling may free this request and others */
 		operation_cancel(q->call);
 	if (r->id)
 		(void)rpc_put_result(&c->out, r->id, result);
@@ -216,14 +219,15 @@ static void start(struct connection *c, const struct rpc_request *r)
 
 enum { BLANK = 1 };
 
-/* Blank lines are skipped. */
+/* Read a line. Returns: BLANK for a blank line, which is skipped; otherwise as rpc_parse(). */
 static int read_line(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
 {
 	*out = (struct rpc_request){0};
 	return strspn(line, " \t\r") >= bytes ? BLANK : rpc_parse(line, bytes, out, err);
 }
 
-/* Handle a parsed line: start the operation, or answer an error. @r: the result of read_line(). */
+/* Handle a parsed line: start the operation, or respond with an error. @r: the result of
+ * read_line(). */
 static void take(struct connection *c, struct rpc_request *request, size_t bytes, int r,
 	const struct err *err)
 {
@@ -287,7 +291,7 @@ static void take_lines(struct connection *c)
 	size_t at = 0;
 	uint64_t began_ns = uv_hrtime();
 	c->is_put_off = false;
-	/* Handled lines are dropped from the buffer all at once, because dropping moves the rest.
+	/* Drop all handled lines from the buffer at once: each removal moves the rest of the input.
 	 */
 	while (may_take(c)) {
 		c->is_put_off = at > 0 && uv_hrtime() - began_ns > TURN_NS;
@@ -347,7 +351,7 @@ static void write_owed(struct connection *c)
 	}
 	if (c->owed.bytes > owed_bytes(c))
 		outstanding_set(&c->owed, c->owed.of, owed_bytes(c));
-	/* Moving the rest is expensive: do it only after as much was written. */
+	/* Moving the rest is expensive: do it only after at least as many bytes were written. */
 	if (owed_bytes(c) == 0 && c->out.room > CONNECTION_SOFT_BYTES)
 		buf_done(&c->out);
 	else if (owed_bytes(c) == 0)
@@ -382,12 +386,12 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 static void watch(struct connection *c)
 {
-	/* The socket is nearly always writable, so this calls us again after others have had their
-	 * turn. */
+	/* Watch for UV_WRITABLE: the socket is nearly always writable, so that on_poll() is called
+	 * again after other clients were served. */
 	int events = owed_bytes(c) > 0 || c->is_put_off ? UV_WRITABLE : 0;
 	if (!c->is_ended && may_take(c))
 		events |= UV_READABLE;
-	/* Starting a watch anew takes two system calls even if nothing changes. */
+	/* Restarting a watch takes two system calls even if nothing changes. */
 	if (events == c->events)
 		return;
 	c->events = events;
@@ -397,7 +401,7 @@ static void watch(struct connection *c)
 		(void)uv_poll_stop(&c->poll);
 }
 
-/* Do all that is possible now: write, take requests, close, watch. */
+/* Do everything that is possible now: write, take requests, close, watch. */
 static void update(struct connection *c)
 {
 	if (c->is_closing || c->is_pumping)
@@ -439,7 +443,7 @@ void connection_close(struct connection *c)
 	if (c->is_closing)
 		return;
 	c->is_closing = true;
-	while (c->requests) { /* detached first, because cancelling one may end others */
+	while (c->requests) { /* detach first: cancelling one request may end others */
 		struct request *q = c->requests;
 		c->requests = q->next;
 		if (q->next)
@@ -465,7 +469,7 @@ unsigned connection_n_running(const struct connection *c)
 
 void connection_interrupt(struct connection *c)
 {
-	for (;;) { /* from the start each time, because cancelling one may end others */
+	for (;;) { /* start over each time: cancelling one request may end others */
 		struct request *q = c->requests;
 		while (q && (q->is_cancelled || !q->call))
 			q = q->next;
@@ -479,7 +483,7 @@ void connection_interrupt(struct connection *c)
 void connection_check(struct connection *c)
 {
 	struct pollfd p = {.fd = c->fd};
-	/* Requests that a client has sent are begun even when it is gone. */
+	/* Requests that a client has sent are started even if the client has disconnected. */
 	if (!c->is_closing && !c->parsing.is_on && poll(&p, 1, 0) == 1 &&
 		(p.revents & (POLLHUP | POLLERR)) && (c->is_ended || !may_take(c)))
 		connection_close(c);

@@ -15,7 +15,7 @@
 
 enum { FIRST_FD = 3, SOCKETS_MAX = 64 };
 
-/* Returns: the value of the variable, or 0. */
+/* Read a variable as a number. Returns: the number, or 0. */
 static uint64_t number(const char *name)
 {
 	uint64_t n = 0;

@@ -26,7 +26,7 @@ struct socket_server {
 	uv_loop_t *loop;
 	const struct operation_context *context;
 	struct sockaddr_un address;
-	struct stat made; /* identifies the socket: another one at the path is not ours */
+	struct stat made; /* identifies our socket at the path */
 	int fd;
 	uv_poll_t poll;
 	uv_timer_t timer;
@@ -53,7 +53,8 @@ static int check_path(const char *path, struct sockaddr_un *address, struct err 
 	return 0;
 }
 
-/* Engines that start at the same time take turns. Returns: the lock, or negative errno. */
+/* Lock the directory, so that engines that start at the same time take turns. Returns: the lock, or
+ * negative errno. */
 static int lock_directory(const char *path, struct err *err)
 {
 	char copy[PATH_MAX];
@@ -74,7 +75,7 @@ static int lock_directory(const char *path, struct err *err)
 		"the directory of the socket %s is locked", path);
 }
 
-/* Remove a socket at which nobody listens. Errors: ERR_LIMIT: an engine listens there. */
+/* Remove a socket without a listener. Errors: ERR_LIMIT: an engine listens there. */
 static int clear_path(const struct sockaddr_un *address, struct err *err)
 {
 	const char *path = address->sun_path;
@@ -103,7 +104,7 @@ static int bind_here(struct socket_server *s, struct err *err)
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return err_sys(err, ERR_IO, errno, "socket");
-	/* Bind with the right mode, so that the socket is never open to others. */
+	/* Bind with the right mode, so that no other user can ever connect. */
 	mode_t before = umask(0177);
 	int r = bind(s->fd, (const struct sockaddr *)&s->address, sizeof s->address);
 	int sys = errno;
@@ -173,7 +174,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	while (s->n_clients < SOCKET_CLIENTS_MAX) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-			/* No descriptor is free, say: the timer tries again. */
+			/* For example, no descriptor is free: the timer tries again. */
 			(void)uv_poll_stop(&s->poll);
 			return;
 		}
@@ -214,7 +215,7 @@ static int prepare(struct socket_server *s, const char *path, struct err *err)
 	return r < 0 ? r : bind_here(s, err);
 }
 
-/* A server that does not listen yet. */
+/* Allocate a server that does not listen yet. */
 static struct socket_server *make(uv_loop_t *loop, const struct operation_context *context)
 {
 	struct socket_server *s = xnew(struct socket_server);
@@ -224,7 +225,7 @@ static struct socket_server *make(uv_loop_t *loop, const struct operation_contex
 	return s;
 }
 
-/* Watch a socket that listens. */
+/* Watch the listening socket. */
 static int start(struct socket_server *s, struct err *err)
 {
 	int r = uv_poll_init(s->loop, &s->poll, s->fd);

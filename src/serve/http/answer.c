@@ -76,7 +76,7 @@ void http_release(struct http_exchange *x)
 		free_exchange(x);
 }
 
-/* The handler has answered and does not know the exchange any more. */
+/* Release the handler's half of the exchange, after the handler's response. */
 static void let_go(struct http_exchange *x)
 {
 	x->is_held = false;
@@ -120,7 +120,7 @@ static void set(struct http_exchange *x, const char *name, const char *value)
 	(void)x->server->lib.add_response_header(x->response, name, value);
 }
 
-/* Headers of every response. */
+/* Begin a response with the headers that every response has. */
 static void begin(
 	struct http_exchange *x, struct MHD_Response *response, unsigned status, const char *type)
 {
@@ -130,12 +130,11 @@ static void begin(
 		set(x, "Content-Type", type);
 	for (unsigned i = 0; i < x->n_set; i++)
 		set(x, x->set[2 * i], x->set[2 * i + 1]);
-	/* Responses must not be cached, sniffed for another type, or shown in another page's frame.
-	 */
+	/* Forbid caching, type sniffing, and display in a frame of another page. */
 	set(x, "Cache-Control", "no-store");
 	set(x, "X-Content-Type-Options", "nosniff");
-	/* The library accepts a bare LF at the end of a chunk's line, and some proxies do not: they
-	 * would disagree where the next request begins. So the connection ends. */
+	/* Close the connection after a chunked request: the library accepts a bare LF at the end of
+	 * a chunk's line; some proxies do not, and would disagree where the next request begins. */
 	bool is_chunked = x->connection && http_header(x, "Transfer-Encoding");
 	if (x->server && (x->server->is_draining || is_chunked))
 		set(x, "Connection", "close");
@@ -202,7 +201,7 @@ static ssize_t on_read(void *arg, uint64_t at, char *data, size_t max)
 	memcpy(data, x->out.data + x->out_at, n);
 	x->out_at += n;
 	x->sent_bytes += n;
-	/* Moving the rest is expensive: do it only after as much was sent. */
+	/* Moving the rest is expensive: do it only after at least as many bytes were sent. */
 	if (owed_bytes(x) == 0)
 		buf_clear(&x->out);
 	else if (x->out_at > x->out.bytes / 2)

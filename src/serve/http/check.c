@@ -1,4 +1,4 @@
-/* Is a request let in? A row for each check; all are made before the body is read.
+/* The admission of requests: a table of checks, all made before the body is read.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/inside.h"
 
@@ -12,8 +12,8 @@
 
 enum { FIELD_BYTES = 8 << 10 };
 
-/* How often a header occurs, and its last value without blanks around it. A value that is too long
- * counts twice, so that it is refused. Source: RFC 9110, 5.5. */
+/* A header: its number of occurrences, and its last value without surrounding blanks. A value that
+ * is too long counts as two occurrences, so that the request is refused. Source: RFC 9110, 5.5. */
 struct field {
 	const char *name;
 	unsigned n;
@@ -49,7 +49,7 @@ static unsigned find(const struct http_exchange *x, const char *name, struct fie
 	return f->n;
 }
 
-/* Add the header Allow. */
+/* Add the header Allow with the methods of the path. */
 static void allow(struct http_exchange *x)
 {
 	char list[128] = "";
@@ -80,8 +80,8 @@ static enum MHD_Result on_name(
 
 /* ---- the questions ---- */
 
-/* Refuse requests whose end two programs could see at different places (request smuggling). Source:
- * RFC 9112, 5.1, 6.1 to 6.3. */
+/* Refuse requests whose end may be ambiguous between two programs (request smuggling). Source: RFC
+ * 9112, 5.1, 6.1 to 6.3. */
 static int check_shape(struct http_exchange *x, struct err *err)
 {
 	struct field length, coding;
@@ -152,7 +152,7 @@ static int check_origin(struct http_exchange *x, struct err *err)
 	return 403;
 }
 
-/* Answer the preflight request that browsers send (CORS). */
+/* Respond to a preflight request of a browser (CORS). */
 static int answer_options(struct http_exchange *x)
 {
 	allow(x);
@@ -256,7 +256,7 @@ static int check_length(struct http_exchange *x, struct err *err)
 
 int http_check(struct http_exchange *x)
 {
-	/* Each returns 0, or the status of the answer with @err. */
+	/* Each check returns 0, or the status of the response, with @err. */
 	static int (*const checks[])(struct http_exchange * x, struct err * err) = {check_shape,
 		check_room, check_host, check_origin, check_route, check_token, check_type,
 		check_length};

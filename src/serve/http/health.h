@@ -1,4 +1,4 @@
-/* Health and metrics, for monitoring. SPDX-License-Identifier: Apache-2.0 */
+/* Endpoints for monitoring: health and metrics. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "serve/http/http.h"
@@ -9,8 +9,9 @@ struct health {
 	void *arg;
 };
 
-/* GET /healthz, open to all: {"status": "ok", "version"}, or 503. @arg: a struct health. */
+/* Handle GET /healthz, which needs no token: {"status": "ok", "version"}, or 503. @arg: a struct
+ * health. */
 void health_start(void *arg, struct http_exchange *x);
 
-/* GET /metrics: Prometheus' text. @arg: unused. */
+/* Handle GET /metrics: metrics in Prometheus' text format. @arg: unused. */
 void metrics_start(void *arg, struct http_exchange *x);

@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES = 256 };
 
-/* The characters of a host name; addresses in brackets are checked by inet_pton(). */
+/* Does the text consist of characters of a host name? inet_pton() checks addresses in brackets. */
 static bool is_name(const char *text)
 {
 	size_t bytes = strlen(text);
@@ -49,7 +49,7 @@ static bool split(const char *host, char name[NAME_BYTES], bool *is_bracketed)
 		return false;
 	memcpy(name, host, bytes);
 	name[bytes] = '\0';
-	/* A final dot is allowed. */
+	/* Drop the final dot of an absolute name. */
 	if (!*is_bracketed && bytes > 1 && name[bytes - 1] == '.')
 		name[bytes - 1] = '\0';
 	return true;
@@ -102,7 +102,7 @@ bool origin_is_named(const struct host_rules *rules, const char *origin)
 	return false;
 }
 
-/* The part behind "http://" or "https://"; NULL: another kind of origin. */
+/* Return the part behind "http://" or "https://"; NULL for other kinds of origins. */
 static const char *authority(const char *origin)
 {
 	static const char *const schemes[] = {"http://", "https://"};

@@ -1,4 +1,4 @@
-/* The values of Host and Origin that are allowed: protection against pages of other sites.
+/* Rules for the headers Host and Origin, against requests from pages of other sites.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A page of any site can make a browser send requests to any address, and even read the answers if
- * the name of its site is then resolved to that address (DNS rebinding). The headers Host and
- * Origin reveal both. */
+/* The rules. A page of any site can make a browser send requests to any address, and even read the
+ * responses if the name of its site then resolves to that address (DNS rebinding). The headers Host
+ * and Origin reveal both attacks. */
 struct host_rules {
-	const char *const *hosts; /* besides loopback names: "engine.example" */
+	const char *const *hosts; /* allowed hosts besides loopback names: "engine.example" */
 	size_t n_hosts;
-	const char *const *origins; /* "https://console.example" */
+	const char *const *origins; /* allowed origins: "https://console.example" */
 	size_t n_origins;
 };
 
@@ -26,7 +26,7 @@ bool host_is_allowed(const struct host_rules *rules, const char *host);
 /* May a page of @origin send requests? Allowed are loopback names and `origins`. Source: RFC
  * 6454, 7. */
 bool origin_is_allowed(const struct host_rules *rules, const char *origin);
-/* Is it one of `origins`? Its pages may also read the answers. */
+/* Is @origin one of `origins`? Its pages may also read the responses. */
 bool origin_is_named(const struct host_rules *rules, const char *origin);
 
 /* Are all names and origins well-formed? Errors: ERR_USAGE with a hint. */

@@ -1,4 +1,5 @@
-/* Connections and requests, for the files that serve HTTP. SPDX-License-Identifier: Apache-2.0 */
+/* Connections and exchanges: declarations shared by the files of the HTTP server.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation/metrics.h"
@@ -13,37 +14,37 @@ enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };
 
 /* The state of a connection. */
 enum http_phase {
-	HTTP_WAITING, /* for a request, or the rest of its head */
-	HTTP_READING, /* the body of a request */
-	HTTP_BUSY,    /* a request is being answered */
+	HTTP_WAITING, /* waiting for a request, or the rest of its head */
+	HTTP_READING, /* receiving the body of a request */
+	HTTP_BUSY,    /* waiting for the response to a request */
 };
 
 struct http_connection {
 	struct http_connection *next, **link;
 	struct http_server *server;
 	struct MHD_Connection *mhd;
-	struct http_exchange *x; /* the current request */
+	struct http_exchange *x; /* the current exchange */
 	int fd;			 /* borrowed from the library */
 	struct address peer;
 	enum http_phase phase;
-	bool is_surplus, has_begun; /* has_begun: part of the head has come */
-	bool is_proven;		    /* it has sent a token; without tokens, a request */
-	bool is_given_up;	    /* closed, to make room for another client */
-	bool has_left; /* the client has shut down its side, at the last check already */
+	bool is_surplus, has_begun; /* has_begun: part of the next head was received */
+	bool is_proven;		    /* the client has sent a token; or, without tokens, a request */
+	bool is_given_up;	    /* closed to make room for another client */
+	bool has_left;		    /* at the last check, the client had shut down its side */
 	uint64_t since_ms, heard_bytes;
 };
 
-/* Owned by two: the library, until the request is over, and the handler. `connection` and `is_held`
- * tell which of them still own it. */
+/* A request and its response, with two owners: the library, until the request is over, and the
+ * handler. `connection` and `is_held` tell which of them still own it. */
 struct http_exchange {
-	struct http_exchange *next, **link; /* all exchanges of the server */
+	struct http_exchange *next, **link; /* list of all exchanges of the server */
 	struct http_exchange *next_waiting;
 	struct http_server *server;	    /* NULL: the server was closed */
-	struct http_connection *connection; /* NULL: the client is gone */
+	struct http_connection *connection; /* NULL: the client has disconnected */
 	const struct http_route *route;
 	const struct operation_context *context;
 	struct buf body, out;
-	json_t *json; /* the body, if `is_read`; or NULL, and the error */
+	json_t *json; /* the parsed body, if `is_read`; NULL after an error */
 	struct err json_err;
 	int json_status;
 	struct work reading;
@@ -51,25 +52,25 @@ struct http_exchange {
 	size_t out_at;
 	struct MHD_Response *response;
 	unsigned status, n_set;
-	char *set[2 * HTTP_SET_MAX]; /* name, value, … */
-	bool is_held;		     /* the handler still has to answer */
+	char *set[2 * HTTP_SET_MAX]; /* pairs: name, value, … */
+	bool is_held;		     /* the handler has not responded yet */
 	bool has_token;
 	bool is_suspended, is_gone;
 	void (*gone)(void *arg);
 	void (*stop)(void *arg);
 	void *gone_arg, *stop_arg;
 	uint64_t since_ms, told_ms, sent_bytes;
-	struct outstanding_part owed; /* a long answer, counted for its caller */
-	bool is_events;		      /* server-sent events */
+	struct outstanding_part owed; /* bytes of a long response, counted for its caller */
+	bool is_events;		      /* the stream consists of server-sent events */
 	char note[HTTP_NOTE_BYTES], method[16], path[HTTP_NOTE_BYTES];
 };
 
 enum { HTTP_CALLERS = 256 };
 
-/* A caller: when it was served last, and when it may be served again; see schedule.c. */
+/* A caller's entry in the schedule: its last turn, and the end of its pause; see schedule.c. */
 struct http_served {
 	uint64_t order, rests_until_ns;
-	unsigned n_reading; /* its bodies that are being parsed in another thread */
+	unsigned n_reading; /* number of its bodies that another thread is parsing */
 };
 
 struct http_listener {
@@ -86,7 +87,8 @@ struct http_server {
 	uv_timer_t wake, check, linger, turn;
 	struct http_listener listeners[HTTP_LISTENERS_MAX];
 	unsigned n_listeners, n_handles, n_connections;
-	unsigned n_given, n_closed; /* of the listeners, which are sorted accordingly */
+	unsigned n_given, n_closed; /* counts of inherited and of closed listeners; the list is
+				       sorted accordingly */
 	struct http_connection *connections;
 	struct http_exchange *exchanges;
 	struct lingerers lingerers;
@@ -95,7 +97,7 @@ struct http_server {
 	uint64_t turn_ns, n_served;
 	struct http_served served[HTTP_CALLERS];
 	bool is_draining, is_closing;
-	bool is_due; /* the library needs to run at once */
+	bool is_due; /* the library has to run at once */
 	void (*closed)(void *arg);
 	void *arg;
 };
@@ -103,32 +105,35 @@ struct http_server {
 /* Count an event of the server for /metrics. */
 void http_count(const struct http_server *s, enum metrics_of what, int64_t by);
 
-/* Let the request in, or answer it. Returns: 0, or -1. */
+/* Admit the request, or respond with an error. Returns: 0, or -1. */
 int http_check(struct http_exchange *x);
 
-/* Let the library continue with the request, from the loop. */
+/* Let the library continue with the request; called from the loop. http_suspend(): stop the library
+ * until then. */
 void http_resume(struct http_exchange *x);
 void http_suspend(struct http_exchange *x);
 
-/* schedule.c: a turn of the loop begins; begin the request of @x now, or when it is its turn. */
+/* Begin a turn of the loop. http_schedule(): start the request of @x now, or at the caller's turn.
+ */
 void http_schedule_begin(struct http_server *s);
 void http_schedule(struct http_exchange *x);
 
-/* http_answer() with an allocated text. Owns: takes @body. NULL: out of memory. */
+/* Send a response whose text is allocated. Owns: takes @body. NULL: out of memory. */
 void http_answer_text(
 	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes);
 
-/* Append @text to a stream; its memory may be taken over. Returns: as http_stream_put(). */
+/* Append @text to a stream, whose buffer may take over its memory. Returns: as http_stream_put().
+ */
 int http_stream_add(struct http_exchange *x, struct buf *text);
 
-/* Give the answer to the library, once. */
+/* Pass the response to the library; called once. */
 enum MHD_Result http_queue(struct http_exchange *x);
 
-/* Send a comment after HTTP_BEAT_MS of silence: proxies close silent connections. */
+/* Send a comment after HTTP_BEAT_MS without output: proxies close silent connections. */
 void http_stream_beat(struct http_exchange *x, uint64_t now_ms);
 
-/* The client is gone: notify the handler. */
+/* Notify the handler that the client has disconnected. */
 void http_lose(struct http_exchange *x);
 
-/* One of the two owners releases it. */
+/* Free the exchange once neither owner holds it. */
 void http_release(struct http_exchange *x);

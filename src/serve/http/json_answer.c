@@ -1,4 +1,4 @@
-/* Answers in JSON; a long one is written in another thread. SPDX-License-Identifier: Apache-2.0 */
+/* JSON responses; another thread writes long ones. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/inside.h"
 
 #include "api/text/json.h"
@@ -12,8 +12,7 @@ static const char media_type[] = "application/json";
 
 struct json_answer {
 	struct work work;
-	struct http_exchange *
-		x; /* still held by us, so that it stays; nobody is notified when the client goes */
+	struct http_exchange *x; /* held until the text is sent; has no `gone` callback */
 	unsigned status;
 	const char *event;
 	json_t *message, *instead;
@@ -69,8 +68,8 @@ static void on_written(struct work *work)
 	free(g);
 }
 
-/* Choose @message, or @instead if the caller leaves too many long answers unread. The other is
- * released. */
+/* Choose @message, or @instead if the caller leaves too many long responses unread. The other
+ * message is released. */
 static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 {
 	struct outstanding *of = outstanding_of(x->context);
@@ -82,7 +81,7 @@ static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 	return take_ptr(*instead);
 }
 
-/* The client is gone. */
+/* Release the messages: the client has disconnected. */
 static void drop(struct http_exchange *x, const char *event, json_t *message, json_t *instead)
 {
 	json_decref(message);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A pipe takes so many bytes whole or not at all. */
+/* LINE_BYTES: a pipe accepts a write of this length completely or not at all. */
 enum { LINE_BYTES = 1024, TEXT_BYTES = 128 };
 
 static void put_time(struct buf *out)
@@ -27,7 +27,7 @@ static void put_time(struct buf *out)
 	buf_addf(out, "%s.%03ldZ", text, now.tv_nsec / 1000000);
 }
 
-/* Append a word; characters that would break the line, or that a terminal obeys, become question
+/* Append a word; characters that would break the line, or control a terminal, become question
  * marks. */
 static void put_word(struct buf *out, const char *text)
 {

@@ -1,11 +1,12 @@
-/* libmicrohttpd, loaded when HTTP is used first. SPDX-License-Identifier: Apache-2.0 */
+/* The library libmicrohttpd, loaded at the first use of HTTP. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/err.h"
 
 #include <microhttpd.h>
 
-/* The functions that are used, one in each row. */
+/* The functions that we use, one per row. */
 #define MICROHTTPD_SYMBOLS(X)                                                                      \
 	X(add_connection)                                                                          \
 	X(add_response_header)                                                                     \
@@ -30,6 +31,6 @@ struct microhttpd {
 #undef X
 };
 
-/* Loaded instead of linked: the eight libraries that it needs for TLS, which is not used, would
- * cost each start of retort 2 ms of CPU time. Errors: ERR_NOT_FOUND with a hint. */
+/* Load the library. It is not linked: the eight libraries that it needs for TLS, which we do not
+ * use, would cost each start of retort 2 ms of CPU time. Errors: ERR_NOT_FOUND with a hint. */
 int microhttpd_load(struct microhttpd *m, struct err *err);

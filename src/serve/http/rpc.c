@@ -13,12 +13,12 @@
 
 /* A request. It may outlive its client. */
 struct rpc_exchange {
-	struct http_exchange *x; /* NULL: the client is gone */
+	struct http_exchange *x; /* NULL: the client has disconnected */
 	const struct operation *op;
 	struct operation_call *call;
-	json_t *id; /* NULL: a notification */
+	json_t *id; /* id of the request; NULL: a notification */
 	bool has_events, is_open, is_detached;
-	bool is_cut; /* the client is too slow: no more output is sent */
+	bool is_cut; /* the client is too slow: its output is no longer sent */
 };
 
 static void answer_error(
@@ -87,7 +87,7 @@ static void call(struct http_exchange *x, const struct operation *op, const stru
 	if (r->id) {
 		http_on_gone(x, on_gone, q);
 		http_on_stop(x, on_stop, q);
-	} else { /* a notification is not answered */
+	} else { /* a notification gets no JSON-RPC response */
 		q->x = NULL;
 		http_answer(x, 202, NULL, "", 0);
 	}

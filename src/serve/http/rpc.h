@@ -6,9 +6,10 @@
 #define RPC_HTTP_PATH "/rpc"
 
 /*
- * Answer one request: 200 with the result or the operation's error, 400 for a malformed request,
- * 202 for a notification. A client that accepts text/event-stream gets the events of its step, and
- * last the response. If the client goes away, its step is interrupted, unless it has `detach`.
+ * Respond to one request: 200 with the result or the operation's error, 400 for a malformed
+ * request, 202 for a notification. A client that accepts text/event-stream receives the events of
+ * its step, followed by the response. If the client disconnects, its step is interrupted, unless
+ * the step has `detach`.
  * @arg: unused.
  */
 void rpc_http_start(void *arg, struct http_exchange *x);

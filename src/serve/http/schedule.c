@@ -1,10 +1,10 @@
 /*
- * Fair scheduling: which request begins next.
+ * Fair scheduling: the choice of the next request.
  *
- * Most operations are executed at once in the loop's thread, and some take long. When a turn of
- * the loop has lasted TURN_NS, further requests of that turn wait for the next one. Then the
- * caller begins that was served least recently: a caller that sends many requests, on many
- * connections, delays only itself.
+ * Most operations run at once in the loop's thread, and some take long. When a turn of the loop has
+ * lasted TURN_NS, further requests of that turn wait for the next turn. Then the caller that was
+ * served least recently is served first: a caller that sends many requests, on many connections,
+ * delays only itself.
  *
  * A new request of another caller needs several turns until it can begin, because it has to be
  * accepted and read first. So after a request that has kept the loop busy for some time, its
@@ -20,7 +20,7 @@ static const uint64_t TURN_NS = 10000000;
 /* A timer of 0 ms would fire in the same turn, before any socket is served. */
 enum { NEXT_MS = 1 };
 
-/* Two callers may share an entry: then they are scheduled like one. */
+/* Return the caller's entry. Two callers may share an entry: they are then scheduled as one. */
 static struct http_served *served(struct http_exchange *x)
 {
 	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_CALLERS];
@@ -75,7 +75,8 @@ static void start(struct http_exchange *x)
 		caller->rests_until_ns = ended_ns + (ended_ns - began_ns);
 }
 
-/* At most one long body of a caller is parsed at a time, so that others get their turn. */
+/* May the request start now? At most one long body of a caller is parsed at a time, so that other
+ * callers are served. */
 static bool may_start(struct http_exchange *x)
 {
 	uint64_t now_ns = uv_hrtime();
@@ -99,7 +100,7 @@ static void on_gone(void *arg)
 	take_out(arg);
 }
 
-/* NULL: no request may begin now. */
+/* Find the next request to start; NULL: no request may start now. */
 static struct http_exchange *find_first(struct http_server *s)
 {
 	struct http_exchange *first = NULL;

@@ -2,10 +2,10 @@
  * The HTTP server.
  *
  * libmicrohttpd parses requests and writes responses, on an epoll descriptor of its own, which our
- * loop watches. We accept connections ourselves and hand it the sockets. A request is suspended in
- * the library while it is worked on, and a stream while there is nothing to send. The library does
- * not watch a suspended socket; so on_check() looks periodically whether the client is still
- * there.
+ * loop watches. We accept connections ourselves and pass the sockets to the library. A request is
+ * suspended in the library while its handler works, and a stream while it has no data to send. The
+ * library does not watch a suspended socket; so on_check() looks periodically whether the client is
+ * still there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static void plan(struct http_server *s)
 	unsigned long long ms;
 	if (s->is_closing)
 		return;
-	if (s->is_due) /* requests resumed in this turn, which the library does not count as due */
+	if (s->is_due) /* requests were resumed in this turn, which get_timeout() does not report */
 		timer_start(&s->wake, on_wake, 0, 0);
 	else if (s->lib.get_timeout(s->mhd, &ms) == MHD_YES)
 		timer_start(&s->wake, on_wake, ms, 0);
@@ -129,7 +129,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 	return x;
 }
 
-/* Will the client send a body that nobody reads? */
+/* Does the request have a body, which will not be read? */
 static bool has_body(const struct http_exchange *x)
 {
 	const char *length = http_header(x, "Content-Length");
@@ -151,8 +151,8 @@ static void linger(struct http_exchange *x)
 	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
 
-/* The body exceeds its limit while it is being received. The library accepts no response then, so
- * it is written to the socket directly. */
+/* Send an error and close, because the body exceeds its limit while it is being received. The error
+ * is written to the socket directly: the library accepts no response at this time. */
 static void cut(struct http_exchange *x, unsigned status, const char *text)
 {
 	char head[256];
@@ -202,8 +202,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
-		/* An answer before the body ends the connection: if there is a body, or if it is
-		 * uncertain where the next request begins. */
+		/* A response before the body closes the connection if the request has a body, or if
+		 * the beginning of the next request is uncertain. */
 		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
 		linger(x);
@@ -276,7 +276,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	struct http_server *s = arg;
 	struct http_connection *c = *slot;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		/* take_client() has made it, and waits for this call. */
+		/* take_client() has allocated the connection, and waits for this call. */
 		c = s->connections;
 		c->mhd = mhd;
 		*slot = c;
@@ -290,7 +290,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	free(c);
 }
 
-/* Connections of one host, or (NULL) of all. */
+/* Count the connections of one host, or (NULL) of all hosts. */
 static unsigned n_of(const struct http_server *s, const struct address *peer)
 {
 	unsigned n = 0;
@@ -301,8 +301,8 @@ static unsigned n_of(const struct http_server *s, const struct address *peer)
 
 static void hang_up(const struct http_connection *c);
 
-/* Close the oldest connection that has not shown a token yet, so that clients that only connect do
- * not keep out those with a token. */
+/* Close the oldest connection that has sent no token yet, so that clients that merely connect
+ * cannot lock out clients with a token. */
 static bool give_up_one(struct http_server *s, const struct address *peer)
 {
 	struct http_connection *oldest = NULL;
@@ -392,8 +392,8 @@ static void hang_up(const struct http_connection *c)
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
-/* The library may miss the end of a socket that came together with data. Only at the second check:
- * the first may precede the request. */
+/* Has the client disconnected without notice by the library, which may miss an end of input that
+ * arrives together with data? True only at the second check: the first may precede the request. */
 static bool is_over(struct http_connection *c)
 {
 	bool had_left = c->has_left;
@@ -439,7 +439,7 @@ static void on_check(uv_timer_t *timer)
 
 /* ---- opening and closing ---- */
 
-/* Paths are not unescaped: ours have no escapes. */
+/* Return the path unchanged: our paths have no escapes. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 {
 	(void)arg;
@@ -555,7 +555,7 @@ unsigned http_server_n_running(const struct http_server *s)
 
 void http_server_interrupt(struct http_server *s)
 {
-	for (;;) { /* from the start each time, because stopping one may end others */
+	for (;;) { /* start over each time: stopping one operation may end others */
 		struct http_exchange *x = s->exchanges;
 		while (x && !x->stop)
 			x = x->next;

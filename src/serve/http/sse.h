@@ -1,4 +1,5 @@
-/* Server-sent events. SPDX-License-Identifier: Apache-2.0 */
+/* Server-sent events: the writer, and the check of the header Accept. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +11,7 @@
 /*
  * Append an event with @name (may be NULL) and @data, whose lines may end in "\n".
  * Source:  HTML Living Standard, 9.2.
- * Returns: 0, -E2BIG, -ENOMEM; @out as before.
+ * Returns: 0, -E2BIG, -ENOMEM; @out is then unchanged.
  */
 int sse_put(struct buf *out, const char *name, const char *data, size_t bytes);
 

@@ -4,10 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Detect clients that vanished silently, and send small answers at once. */
+/* Set the options of a client's socket: detect clients that vanish silently, and send small
+ * responses at once. */
 void tcp_set_options(int fd);
 
-/* Bytes received so far, also those that were not read yet. */
+/* Return the number of bytes received so far, unread bytes included. */
 uint64_t tcp_heard_bytes(int fd);
 
 /* Has the client shut down its side, or closed the connection? */

@@ -22,7 +22,7 @@ enum { SETTING_BYTES = 64 };
 
 /* ---- the text ---- */
 
-/* The current line, for messages. */
+/* The position in the file, for messages. */
 struct place {
 	const char *path;
 	unsigned line;
@@ -114,7 +114,7 @@ static bool is_name(const char *word)
 	return bytes > 0 && bytes < PRINCIPAL_NAME_BYTES;
 }
 
-/* b64token */
+/* Is the word a b64token? */
 static bool is_token(const char *word)
 {
 	size_t n = 0, bytes = strlen(word);
@@ -214,7 +214,8 @@ int token_parse(
 
 /* ---- the file ---- */
 
-/* A file of root may be readable by a group: that is how systemd passes credentials. */
+/* Check owner and mode. A group may be able to read a file of root: systemd passes credentials in
+ * this form. */
 static int check_file(int fd, const char *path, struct err *err)
 {
 	struct stat st;
@@ -268,7 +269,8 @@ static int read_file(const char *path, struct token_row **rows, size_t *n_rows, 
 
 /* ---- callers ---- */
 
-/* Sessions and running calls refer to their principal, so it stays when its token is removed. */
+/* A caller. It stays when its token is removed, because sessions and running calls refer to its
+ * principal. */
 struct caller {
 	struct caller *next;
 	struct operation_context context;
@@ -369,7 +371,7 @@ const struct operation_context *token_find(const struct token_list *list, const 
 	value += sizeof scheme - 1;
 	value += strspn(value, " ");
 	hash(value, strlen(value), asked);
-	/* Compare with all, so that the time does not depend on the token. */
+	/* Compare with all tokens, so that the time does not depend on the token. */
 	for (size_t i = 0; i < list->n_tokens; i++)
 		if (sodium_memcmp(list->tokens[i].hash, asked, TOKEN_HASH_BYTES) == 0)
 			found = list->tokens[i].caller;

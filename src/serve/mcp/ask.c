@@ -1,7 +1,7 @@
 /*
  * Tool calls that wait for a person's approval. The step keeps running while the client asks the
- * person. The client then repeats its request with the answer attached, and this continues the wait
- * for the same step; the arguments of the repeated request are not looked at, in both eras.
+ * person. The client then repeats its request with the person's decision attached, and the repeated
+ * request waits for the same step. In both eras the arguments of the repeated request are ignored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ bool mcp_approval_is_given(const json_t *answer)
 		json_is_true(json_object_get(json_object_get(answer, "content"), key));
 }
 
-/* {"run", "approvals": [id]}: the calls that the client was asked about. */
+/* Return the state {"run", "approvals": [id]}: the calls for which the client was asked. */
 static const json_t *asked_ids(const struct mcp_job *job)
 {
 	return json_object_get(mcp_call_state(job->call), "approvals");
@@ -62,7 +62,8 @@ bool mcp_job_ask_for(struct mcp_job *job, const json_t *record)
 
 static void decide(struct mcp_job *job);
 
-/* An approval that does not exist any more was decided elsewhere, or its step is over. */
+/* Count a decision. An error is ignored: an approval that no longer exists was decided elsewhere,
+ * or its step is over. */
 static void on_decided(struct mcp_job *job, const json_t *result, const struct err *err)
 {
 	(void)result;

@@ -115,8 +115,8 @@ void mcp_call_free(struct mcp_call *call)
 	free(call);
 }
 
-/* Free the call before sending its answer, because sending may end the peer. A cancelled call has
- * no output any more: see mcp_call_cancel(). */
+/* End the call with @message. The call is freed before @message is sent, because sending may end
+ * the peer. A cancelled call no longer has an output: see mcp_call_cancel(). */
 static void finish(struct mcp_call *call, json_t *message)
 {
 	struct mcp_out out = call->out;
@@ -125,7 +125,7 @@ static void finish(struct mcp_call *call, json_t *message)
 	mcp_answer(&out, batch, message);
 }
 
-/* Add the members that results have in the modern era, and those of results that may be cached. */
+/* Add the members that results have in the modern era, and those that make a result cacheable. */
 static void dress(const struct mcp_call *call, json_t *result)
 {
 	const struct mcp_config *config = &call->server->config;
@@ -210,7 +210,7 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
 		"progress", number(progress));
 	if (total >= 0)
 		json_put_new(params, "total", number(total));
-	/* The message exists since 2025-03-26; older clients ignore it. */
+	/* The member exists since 2025-03-26; older clients ignore it. */
 	if (message)
 		json_put_new(params, "message", mcp_text(message, strlen(message)));
 	mcp_out_send(&call->out, mcp_notification("notifications/progress", params), false);
@@ -307,7 +307,7 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 		(void)json_object_update(message, request);
 		json_add_new(messages, message);
 	}
-	/* Record all ids first, because sending a request may bring its answer at once. */
+	/* Record all ids before sending: the client may respond at once. */
 	struct mcp_out out = call->out;
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		mcp_out_send(&out, json_incref(json_array_get(messages, i)), false);
@@ -354,8 +354,8 @@ bool mcp_call_answered(struct mcp_call *call, const json_t *message)
 	return true;
 }
 
-/* In the modern era, answers come with the repeated request. Returns: false: the call has failed.
- */
+/* Read the client's responses, which come with the repeated request in the modern era. Returns:
+ * false: the call has failed. */
 bool mcp_call_take_answers(struct mcp_call *call)
 {
 	json_t *answers = json_object_get(call->params, "inputResponses");

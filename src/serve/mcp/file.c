@@ -1,4 +1,4 @@
-/* The tools on files, and the resources. SPDX-License-Identifier: Apache-2.0 */
+/* The tools on files, and the URIs and types of files. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/observation.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
@@ -48,7 +48,7 @@ const char *mcp_mime_of(const char *path, bool is_text)
 	return is_text ? "text/plain" : "application/octet-stream";
 }
 
-/* Pictures that a model can be shown. */
+/* Is the type a picture that a model can read? */
 static bool is_picture(const char *mime)
 {
 	return strncmp(mime, "image/", 6) == 0 && strcmp(mime, "image/svg+xml") != 0;
@@ -58,7 +58,8 @@ static bool is_picture(const char *mime)
 
 enum content { CONTENT_TEXT, CONTENT_LATIN, CONTENT_BINARY };
 
-/* Text in an encoding of one byte per character: no control characters but those of texts. */
+/* Is the data text in an encoding of one byte per character, with only the control characters of
+ * texts? */
 static bool is_latin(const char *data, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -76,8 +77,8 @@ static void add_latin(struct buf *out, const char *data, size_t bytes)
 	}
 }
 
-/* A page of a text may begin and end within a character. Returns: the kind of content; @out has it
- * as text. */
+/* Convert the content of a file to text in @out. A page of a text may begin and end within a
+ * character. Returns: the kind of content. */
 static enum content take_content(const json_t *file, struct buf *out)
 {
 	const json_t *content = json_object_get(file, "content");
@@ -207,7 +208,7 @@ static void write_it(struct mcp_job *job)
 
 static void on_first_write(struct mcp_job *job, const json_t *result, const struct err *err)
 {
-	/* Files may be written before any code ran, when the session does not exist yet. */
+	/* Create the session for the first file: files may be written before any code runs. */
 	if (!result && err->code == ERR_NOT_FOUND)
 		mcp_job_create(job, write_it);
 	else
@@ -235,14 +236,15 @@ static void add_file(struct buf *out, const json_t *file)
 		param_flag(file, "volume") ? ", volume" : "");
 }
 
-/* The slash behind the first component of @path below the listed directory, or NULL. */
+/* Return the slash behind the first component of @path below the listed directory, or NULL. */
 static const char *slash_of(const json_t *result, const char *path)
 {
 	size_t above = strlen(param_text(result, "path", ""));
 	return strchr(path + above + (above > 0), '/');
 }
 
-/* {directory: number of listed files in it}, for directories directly in the listed one. */
+/* Return {directory: number of listed files in it}, for the subdirectories of the listed directory.
+ */
 static json_t *count_directories(const json_t *result)
 {
 	json_t *dirs = json_object(), *row;
@@ -274,8 +276,8 @@ static void add_left(struct buf *out, size_t n_left)
 		buf_addf(out, "… and %zu more here: list them with code\n", n_left);
 }
 
-/* Too many files: list those directly in the directory, and its subdirectories with their counts.
- */
+/* List only the files directly in the directory, and its subdirectories with their counts: all
+ * files would be too many. */
 static void add_level(struct buf *out, const json_t *result)
 {
 	bool is_cut = param_flag(result, "truncated");
@@ -343,7 +345,7 @@ static void list_it(struct mcp_job *job)
 	mcp_job_do(job, "file.list", params, on_listed);
 }
 
-/* Which is missing, the directory or the session? */
+/* Report whether the directory or the session is missing. */
 static void on_known(struct mcp_job *job, const json_t *session, const struct err *err)
 {
 	static const char text[] = "no files: the session is not there yet";

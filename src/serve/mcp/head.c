@@ -68,7 +68,7 @@ static int check(const char *header, const char *text, const char *value, struct
 	return -1;
 }
 
-/* The member of params that Mcp-Name repeats; NULL: no such member. */
+/* Return the member of params that Mcp-Name repeats; NULL: no such member. */
 static const char *named_by(const char *method)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* Headers of the Model Context Protocol, which have to agree with the body.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Headers of the Model Context Protocol, which must agree with the body. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Borrowed; NULL: missing. */
+/* The headers. Borrowed; NULL: missing. */
 struct mcp_head {
 	const char *version; /* MCP-Protocol-Version */
 	const char *method;  /* Mcp-Method */
@@ -15,8 +15,9 @@ struct mcp_head {
 	const char *session; /* Mcp-Session-Id */
 };
 
-/* Does @body belong to the modern era? It does if it or its header names a revision that is not an
- * old one, and it is not a handshake. */
+/* Does @body belong to the modern era? Yes if it names its revision; no if it is a handshake;
+ * otherwise yes if the headers name a revision that is not a legacy one, or have Mcp-Method without
+ * a session. */
 bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body);
 
 /*
@@ -26,6 +27,6 @@ bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body);
  */
 int mcp_head_check(const struct mcp_head *head, const json_t *body, struct err *err);
 
-/* Does the header @text stand for @value? It may be encoded ("=?base64?…?="); blanks around it are
- * ignored. */
+/* Does the header @text have the value @value? The header may be encoded ("=?base64?…?=");
+ * surrounding blanks are ignored. */
 bool mcp_head_is(const char *text, const char *value);

@@ -22,23 +22,23 @@ static const char media_type[] = "application/json";
 struct mcp_session {
 	struct mcp_session *next, **link;
 	char id[MCP_ID_BYTES];
-	const struct operation_context *context; /* of the caller */
+	const struct operation_context *context; /* context of the caller */
 	struct mcp_peer *peer;
-	struct http_exchange *stream; /* GET: for messages that belong to no request; or NULL */
+	struct http_exchange *stream; /* stream of a GET, for messages without a request; or NULL */
 	uint64_t used_ms;
 };
 
-/* A posted message, which has to be answered. */
+/* A posted message, which needs a response. */
 struct post {
 	struct post *next, **link;
 	struct mcp_http *http;
 	struct http_exchange *x;
 	struct mcp_session *session; /* NULL in the modern era */
-	struct mcp_peer *peer;	     /* of this message only, in the modern era */
-	bool is_open;		     /* a stream has begun */
+	struct mcp_peer *peer;	     /* in the modern era: the peer of this message only */
+	bool is_open;		     /* the response has begun as a stream */
 	bool is_receiving, is_done;
 	bool may_stream;
-	bool is_bad; /* required members are missing: an error becomes status 400 */
+	bool is_bad; /* required members are missing: an error gets status 400 */
 };
 
 struct mcp_http {
@@ -88,7 +88,7 @@ static void let_go(struct post *post)
 	http_on_stop(post->x, NULL, NULL);
 }
 
-/* Give up the answer: with @status, if nothing was sent yet. */
+/* Drop the response; respond with @status if nothing was sent yet. */
 static void post_drop(struct post *post, unsigned status)
 {
 	struct http_exchange *x = post->x;
@@ -130,8 +130,8 @@ static void session_end(struct mcp_http *h, struct mcp_session *s)
 	free(s);
 }
 
-/* Make room for a new session by ending the one that was idle for longest, first one of the same
- * principal. */
+/* Make room for a new session: end the session that was idle for longest, preferably one of the
+ * same principal. */
 static void make_room(struct mcp_http *h, const struct operation_context *context)
 {
 	struct mcp_session *oldest = NULL, *own = NULL;
@@ -173,7 +173,7 @@ static char *sse_text(const json_t *message, struct buf *out)
 	return text;
 }
 
-/* Messages that belong to no request go to the GET stream. */
+/* Send a message without a request to the GET stream. */
 static void send_loose(void *arg, const json_t *message, bool is_last)
 {
 	struct mcp_session *s = arg;
@@ -243,7 +243,7 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 static void on_gone(void *arg)
 {
 	struct post *post = arg;
-	/* In the legacy era a broken connection means nothing; in the modern era it cancels the
+	/* A broken connection has no meaning in the legacy era; in the modern era it cancels the
 	 * call. */
 	mcp_peer_forget(post->session ? post->session->peer : post->peer, post, !post->session);
 	if (post->is_receiving)
@@ -275,7 +275,7 @@ static struct post *post_new(struct mcp_http *h, struct http_exchange *x, struct
 	return post;
 }
 
-/* Hand @body to @peer. */
+/* Pass @body to @peer. */
 static void receive(struct post *post, struct mcp_peer *peer, const json_t *body)
 {
 	const struct mcp_out out = {.arg = post, .send = send_message};
@@ -352,7 +352,7 @@ static void start_session(struct mcp_http *h, struct http_exchange *x, const jso
 		session_end(h, s);
 }
 
-/* The session of the request. Returns: NULL: an error was answered. */
+/* Find the session of the request. Returns: NULL: an error response was sent. */
 static struct mcp_session *take_session(
 	struct mcp_http *h, struct http_exchange *x, const struct mcp_head *head, const json_t *id)
 {
@@ -517,7 +517,7 @@ void mcp_http_close(struct mcp_http *h)
 {
 	if (!h)
 		return;
-	/* Each call removes the first from its list. */
+	/* Each call removes the first element of its list. */
 	while (h->posts)
 		post_drop(h->posts, 503); /* NOLINT(clang-analyzer-unix.Malloc) */
 	while (h->sessions)

@@ -7,9 +7,9 @@
 
 #define MCP_HTTP_PATH "/mcp"
 
-/* Sessions exist in the legacy era only: one for each handshake, with an id that nobody can guess,
- * for its principal only. When there are too many, the one that was idle for longest ends; a
- * session without requests ends after IDLE. */
+/* Limits of sessions, which exist in the legacy era only. Each handshake creates a session with an
+ * unguessable id, which only its principal can use. A new session over the limit ends the session
+ * that was idle for longest; a session without requests ends after IDLE. */
 enum {
 	MCP_SESSIONS_MAX = 256,
 	MCP_PRINCIPAL_SESSIONS_MAX = 64,
@@ -19,13 +19,13 @@ enum {
 
 struct mcp_http;
 
-/* Owns: the caller ends it with mcp_http_close(). */
+/* Start serving MCP. Owns: the caller ends it with mcp_http_close(). */
 struct mcp_http *mcp_http_open(uv_loop_t *loop, struct mcp_server *server);
 
-/* To be called after the HTTP server was closed; @h is freed when the loop has run. NULL is
- * nothing. */
+/* End all sessions. To be called after the HTTP server was closed; @h is freed when the loop has
+ * run. @h may be NULL. */
 void mcp_http_close(struct mcp_http *h);
 
-/* Routes for the HTTP server; their `arg` is the struct mcp_http. */
+/* Write the routes for the HTTP server; the `arg` of each is @h. */
 enum { MCP_HTTP_ROUTES = 3 };
 void mcp_http_routes(struct mcp_http *h, struct http_route out[MCP_HTTP_ROUTES]);

@@ -59,7 +59,7 @@ void mcp_job_beat(struct mcp_job *job)
 	job->beat = beat;
 }
 
-/* Remember the beginning of the last line that was printed. */
+/* Remember the beginning of the last printed line, for progress messages. */
 static void on_event(void *arg, const json_t *event)
 {
 	struct mcp_job *job = arg;
@@ -136,7 +136,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct mcp_job *job = arg;
 	if (job->is_cancelled)
-		mcp_job_give(job, json_object()); /* the answer is dropped */
+		mcp_job_give(job, json_object()); /* the response is dropped */
 	else
 		job->next(job, result, err);
 }
@@ -193,8 +193,8 @@ static void on_created(struct mcp_job *job, const json_t *session, const struct 
 		mcp_job_refuse(job, err);
 }
 
-/* A session has all languages; choose the one for steps that name none. If options give an
- * interpreter or modules of Python, it is Python. */
+/* Choose the language of steps that name none; a session has all languages. If options name an
+ * interpreter or modules of Python, the language is Python. */
 static void choose_language(const struct mcp_job *job, json_t *params)
 {
 	const char *runtime = param_text(job->arguments, "runtime", NULL);

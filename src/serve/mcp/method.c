@@ -1,5 +1,5 @@
-/* The methods of the protocol: in which era each exists, and what it does. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The methods of the protocol: their eras and their handlers. SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/mcp/inside.h"
 
 #include "base/attr.h"
@@ -17,7 +17,7 @@ static const struct mcp_rows *rows_of(const struct mcp_call *call, enum mcp_kind
 	return &call->server->config.rows[kind];
 }
 
-/* "unknown tool: NAME" */
+/* Fail with a message of the form "unknown tool: NAME". */
 static void fail_named(struct mcp_call *call, int code, const char *what, const char *name)
 {
 	char text[MESSAGE_BYTES];
@@ -46,7 +46,7 @@ static void start_initialize(struct mcp_call *call)
 		mcp_call_fail(call, MCP_INVALID_PARAMS, "protocolVersion: missing", NULL);
 		return;
 	}
-	const char *ours = mcp_versions[1]; /* the newest with a handshake */
+	const char *ours = mcp_versions[1]; /* the newest revision with a handshake */
 	for (int i = 1; mcp_versions[i]; i++)
 		if (strcmp(mcp_versions[i], asked) == 0)
 			ours = mcp_versions[i];
@@ -111,7 +111,7 @@ static void start_unsubscribe(struct mcp_call *call)
 	mcp_call_give(call, json_object());
 }
 
-/* The part of the client's wish that can be fulfilled. */
+/* Return the part of the client's @wish that the server supports. */
 static json_t *agreed(const struct mcp_config *config, const json_t *wish)
 {
 	static const struct {
@@ -130,7 +130,7 @@ static json_t *agreed(const struct mcp_config *config, const json_t *wish)
 	return out;
 }
 
-/* The request stays open until it is cancelled. */
+/* Acknowledge the subscriptions; the request stays open until it is cancelled. */
 static void start_listen(struct mcp_call *call)
 {
 	json_t *wish = json_object_get(call->params, "notifications");
@@ -144,7 +144,7 @@ static void start_listen(struct mcp_call *call)
 	json_t *kept = agreed(&call->server->config, wish);
 	json_t *params = json_pack("{s:{s:O}, s:O}", "_meta", MCP_META "subscriptionId", call->id,
 		"notifications", kept);
-	/* `params` keeps it alive as long as the call. */
+	/* `params` keeps the object alive as long as the call. */
 	json_put_new(call->params, "notifications", kept);
 	call->listens = json_object_get(call->params, "notifications");
 	mcp_out_send(&call->out,
@@ -268,7 +268,7 @@ static void start_prompts_get(struct mcp_call *call)
 		start_row(call, row);
 }
 
-/* Does @uri match "before{…}after"? If so, the matched part is kept. */
+/* Does @uri match "before{…}after"? If so, store the matched part in the call. */
 static bool matches(struct mcp_call *call, const char *template, const char *uri)
 {
 	const char *open = strchr(template, '{'), *close = strrchr(template, '}');

@@ -10,7 +10,8 @@
 
 enum { BATCH_MAX = 100, MESSAGE_BYTES = 320 };
 
-/* The revision if the client names none: no handshake, or HTTP without the header. */
+/* The revision of a client that names none: without a handshake, or over HTTP without the header.
+ */
 #define VERSION_UNSAID "2025-03-26"
 
 struct mcp_peer *mcp_peer_new(const struct mcp_peer_config *config)
@@ -66,7 +67,7 @@ void mcp_peer_forget(struct mcp_peer *p, const void *out_arg, bool is_cancelled)
 		if (call->batch)
 			call->batch->out.send = NULL;
 		if (is_cancelled) {
-			/* The handler may have ended others: start over. */
+			/* The handler may have ended other calls: start over. */
 			mcp_call_cancel(call);
 			next = p->calls;
 		}
@@ -99,7 +100,8 @@ static bool is_modern(const struct mcp_peer *p, const struct message *m)
 		meta_of(m->params, MCP_META "clientCapabilities");
 }
 
-/* Does the request have what every modern one must have? Returns: false: it was refused. */
+/* Does the request have the members that every modern request must have? Returns: false: the
+ * request was refused. */
 static bool check_modern(const struct message *m)
 {
 	const char *version = json_string_value(meta_of(m->params, MCP_META "protocolVersion"));
@@ -132,7 +134,7 @@ static bool is_under_way(const struct mcp_peer *p, const json_t *id)
 	return false;
 }
 
-/* Returns: NULL: it was refused. */
+/* Find the request's method in its era. Returns: NULL: the request was refused. */
 static const struct mcp_method *find_method(
 	struct mcp_peer *p, const struct message *m, enum mcp_era era)
 {
@@ -142,7 +144,8 @@ static const struct mcp_method *find_method(
 		method && (method->eras & (era == MCP_MODERN ? METHOD_MODERN : METHOD_LEGACY));
 	if (is_here)
 		return method;
-	/* The client made no handshake and sent no modern request either: explain that. */
+	/* Without a handshake, a legacy method probably lacks the members of a modern request:
+	 * explain that. */
 	if (method && era == MCP_LEGACY) {
 		refuse(m, MCP_INVALID_PARAMS, "_meta: " MCP_META "protocolVersion is missing",
 			NULL);
@@ -236,7 +239,7 @@ static bool is_response(const json_t *root)
 		(json_object_get(root, "result") || json_object_get(root, "error"));
 }
 
-/* Returns: the mistake in the message, or NULL. */
+/* Check the form of a message. Returns: the mistake, or NULL. */
 static const char *judge(struct message *m)
 {
 	const json_t *id = json_object_get(m->root, "id");
@@ -259,7 +262,7 @@ static const char *judge(struct message *m)
 	return NULL;
 }
 
-/* Does the message get an answer? */
+/* Does the message need a response? */
 static bool wants_answer(const json_t *root)
 {
 	return !is_response(root) &&
@@ -290,7 +293,8 @@ static unsigned take_batch(struct mcp_peer *p, const json_t *root, const struct 
 {
 	size_t n = json_array_size(root);
 	struct mcp_batch *batch = xnew(struct mcp_batch);
-	/* n_open counts the batch itself, so that it is not answered before all of it was read. */
+	/* n_open includes the batch itself, so that its response is not sent before all its
+	 * messages were read. */
 	*batch = (struct mcp_batch){.out = *out, .answers = json_array(), .n_open = 1};
 	for (size_t i = 0; i < n; i++)
 		batch->n_open += wants_answer(json_array_get(root, i)) ? 1 : 0;

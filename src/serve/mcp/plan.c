@@ -1,5 +1,5 @@
-/* The tools that check and run plans. Flows for which a policy requires approval are put to a
- * person. SPDX-License-Identifier: Apache-2.0 */
+/* The tools that check and run plans. A person is asked about flows for which the policy requires
+ * approval. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/printable.h"
 #include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
@@ -28,7 +28,7 @@ static json_int_t count(const json_t *json, const char *name)
 
 /* ---- what was found, as text ---- */
 
-/* The origin of a value: "web.get (line 1), line 2". */
+/* Append the origin of a value: "web.get (line 1), line 2". */
 static void add_path(struct buf *out, const json_t *path)
 {
 	size_t i, n = json_array_size(path);
@@ -65,7 +65,7 @@ static void add_finding(struct buf *out, const json_t *call, const json_t *findi
 	buf_add(out, "\n");
 }
 
-/* List flows that are not allowed; @only_asked: those that a person may allow. */
+/* List flows that are not allowed; @only_asked: only flows that a person may allow. */
 static void add_flows(struct buf *out, const json_t *report, bool only_asked)
 {
 	size_t i, j, n = 0;
@@ -84,7 +84,7 @@ static void add_diagnostics(struct buf *out, const json_t *report)
 	json_t *d;
 	json_array_foreach(json_object_get(report, "diagnostics"), i, d)
 	{
-		/* The check has a fix, the run a hint. */
+		/* Diagnostics of a check have the member "fix", those of a run "hint". */
 		const char *fix = param_text(d, "fix", member(d, "hint"));
 		if (i >= DIAGNOSTICS_MAX)
 			break;
@@ -144,7 +144,7 @@ void mcp_check_plan(struct mcp_call *call)
 
 /* ---- run_plan ---- */
 
-/* The tools whose calls a person may allow. */
+/* Return the tools whose calls a person may allow. */
 static json_t *asked_tools(const json_t *report)
 {
 	json_t *names = json_object(), *call, *finding, *list = json_array(), *value;

@@ -17,7 +17,8 @@ static int hex(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Decode "%41" in place. Returns: false when the result is not UTF-8, or holds NUL. */
+/* Decode escapes like "%41" in place. Returns: false if the result is not UTF-8, or contains NUL.
+ */
 static bool unescape(char *text)
 {
 	char *to = text;
@@ -110,7 +111,7 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 {
 	json_t *list = json_array(), *file;
 	size_t i;
-	(void)err; /* without the session there are no files */
+	(void)err; /* without a session the list is empty */
 	json_array_foreach(json_object_get(result, "files"), i, file)
 	{
 		const char *path = param_text(file, "path", "");
@@ -125,7 +126,7 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 void mcp_resource_list(struct mcp_call *call)
 {
 	struct mcp_job *job;
-	/* Listing does not start an engine. */
+	/* Do not start an engine to list files. */
 	if (!mcp_tools_is_open(mcp_call_arg(call)))
 		mcp_call_give(call, json_pack("{s:[], s:i}", "resources", "ttlMs", 0));
 	else if ((job = mcp_job_new(call, NULL, 0)))

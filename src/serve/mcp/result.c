@@ -70,7 +70,7 @@ static void add_links(json_t *content, const json_t *record)
 
 /* ---- the record beside it ---- */
 
-/* A text of the record: unchanged if it is short, else shortened. */
+/* Keep a text of the record: unchanged if it is short, otherwise shortened. */
 static void keep_text(json_t *out, const char *name, size_t characters)
 {
 	struct buf b = BUF_INIT(TEXT_MAX), plain = BUF_INIT(PLAIN_MAX);
@@ -84,7 +84,7 @@ static void keep_text(json_t *out, const char *name, size_t characters)
 	buf_done(&plain);
 }
 
-/* The bundle without long parts, and without images that are shown. */
+/* Return the bundle without long parts, and without images that the result shows. */
 static json_t *slim(const json_t *bundle)
 {
 	const char *mime;

@@ -62,7 +62,7 @@ static void run(struct mcp_job *job)
 	mcp_job_do(job, "step.run", step_params(job), on_record);
 }
 
-/* May a session of this name be created? An unknown id is a mistake. */
+/* May a session of this name be created? A text of the form of an id is a mistake. */
 static bool is_name(const char *session)
 {
 	return strncmp(session, "s-", 2) != 0;

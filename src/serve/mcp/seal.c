@@ -30,8 +30,7 @@ static json_t *borrowed(const json_t *json)
 	return json ? json_incref(json_unconst(json)) : json_null();
 }
 
-/* Authenticate the text together with data that the reader knows: the principal, and the request.
- */
+/* Authenticate the text together with data that the reader knows: the principal and the request. */
 static bool authenticate(const struct mcp_seal *seal, const char *text, const char *principal,
 	const json_t *bound_to, unsigned char mac[crypto_auth_BYTES])
 {
@@ -82,7 +81,7 @@ char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const cha
 	return out;
 }
 
-/* The JSON of @text, base64 of @bytes. */
+/* Decode @text, which is base64 of @bytes, and parse its JSON. */
 static json_t *load(const char *text, size_t bytes)
 {
 	unsigned char *plain = malloc(bytes + 1);

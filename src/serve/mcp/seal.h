@@ -1,4 +1,4 @@
-/* Sealed text, which a client keeps for us and cannot change; and ids that nobody can guess.
+/* Sealed text, which a client stores for us and cannot change; and unguessable ids.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -11,7 +11,7 @@ struct mcp_seal {
 	unsigned char key[MCP_SEAL_KEY_BYTES];
 };
 
-/* With a new random key. */
+/* Initialize with a new random key. */
 void mcp_seal_init(struct mcp_seal *seal);
 
 /*
@@ -22,10 +22,10 @@ void mcp_seal_init(struct mcp_seal *seal);
 char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const char *principal,
 	const json_t *bound_to);
 
-/* The state in a sealed text. Owns: the caller decrefs. Returns: NULL when the text is forged,
- * expired, or sealed for another principal or request. */
+/* Open a sealed text, and return its state. Owns: the caller decrefs. Returns: NULL if the text is
+ * forged, expired, or sealed for another principal or request. */
 json_t *mcp_seal_read(const struct mcp_seal *seal, const char *text, const char *principal,
 	const json_t *bound_to);
 
-/* 128 bits as hexadecimal digits. */
+/* Write a new id: 128 random bits as hexadecimal digits. */
 void mcp_id_make(char out[MCP_ID_BYTES]);

@@ -10,7 +10,7 @@
 
 enum { N_MODERN = 1 };
 
-/* Newest first; the first N_MODERN without a handshake. */
+/* The supported revisions, newest first; the first N_MODERN have no handshake. */
 const char *const mcp_versions[] = {
 	"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", NULL};
 
@@ -131,7 +131,7 @@ void mcp_answer(const struct mcp_out *out, struct mcp_batch *batch, json_t *mess
 		json_add_new(batch->answers, message);
 	if (--batch->n_open > 0)
 		return;
-	/* If all requests were cancelled, no array is sent: an empty one would be invalid. */
+	/* If all requests were cancelled, send no array: an empty array would be invalid. */
 	bool is_empty = json_array_size(batch->answers) == 0;
 	mcp_out_send(&batch->out, is_empty ? NULL : json_incref(batch->answers), true);
 	json_decref(batch->answers);

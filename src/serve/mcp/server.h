@@ -1,5 +1,5 @@
-/* A server of the Model Context Protocol: the table of what it serves. peer.h is about messages,
- * call.h about handlers. SPDX-License-Identifier: Apache-2.0 */
+/* A server of the Model Context Protocol: the table of its tools, prompts and resources. peer.h
+ * handles messages, call.h is the interface of handlers. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -15,7 +15,7 @@ struct mcp_call; /* one request */
  * 2026-07-28). */
 enum mcp_era { MCP_LEGACY, MCP_MODERN };
 
-/* JSON-RPC codes of the protocol. */
+/* The protocol's JSON-RPC error codes. */
 enum {
 	MCP_INVALID_PARAMS = -32602,
 	MCP_INTERNAL = -32603,
@@ -24,7 +24,7 @@ enum {
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-/* Handles a request: answers once, now or later, with mcp_call_give() or mcp_call_fail(). */
+/* Handle a request: respond once, now or later, with mcp_call_give() or mcp_call_fail(). */
 typedef void mcp_start_fn(struct mcp_call *call);
 
 enum mcp_kind { MCP_TOOL, MCP_RESOURCE, MCP_TEMPLATE, MCP_PROMPT, MCP_KIND_END_ };
@@ -32,9 +32,9 @@ enum mcp_kind { MCP_TOOL, MCP_RESOURCE, MCP_TEMPLATE, MCP_PROMPT, MCP_KIND_END_ 
 /*
  * A tool, prompt, resource or template. @definition is its entry in the list: {"name", …} of a tool
  * or a prompt,
- * {"uri", …} of a resource, {"uriTemplate", …} of a template. A URI matches a template if it begins
- * like it up to the first "{", and ends like it from the last "}" on. Owns: the definition is
- * borrowed; it outlives the server.
+ * {"uri", …} of a resource, {"uriTemplate", …} of a template. A URI matches a template if both are
+ * equal up to the first "{" and from the last "}" on. Owns: the definition is borrowed; it outlives
+ * the server.
  */
 struct mcp_row {
 	const json_t *definition;
@@ -45,20 +45,20 @@ struct mcp_rows {
 	const struct mcp_row *row;
 	size_t n;
 	bool has_list_changed; /* mcp_changed() may be called */
-	mcp_start_fn *list;    /* makes the list, instead of `row`; or NULL */
+	mcp_start_fn *list;    /* builds the list instead of `row`; or NULL */
 };
 
-/* Borrowed; outlives the server. */
+/* The configuration of a server. Borrowed; outlives the server. */
 struct mcp_config {
 	const char *name, *title, *version, *instructions; /* title and instructions may be NULL */
 	struct mcp_rows rows[MCP_KIND_END_];
 	bool has_logging, has_subscribe;
-	mcp_start_fn *complete; /* completion/complete, or NULL */
-	unsigned list_ttl_ms;	/* how long a client may cache lists (modern) */
-	void *arg;		/* mcp_call_arg() */
+	mcp_start_fn *complete; /* handler of completion/complete, or NULL */
+	unsigned list_ttl_ms;	/* how long a client may cache lists, in the modern era */
+	void *arg;		/* returned by mcp_call_arg() */
 };
 
-/* Owns: the caller ends it with mcp_server_free(), after every peer and call. */
+/* Create a server. Owns: the caller ends it with mcp_server_free(), after every peer and call. */
 struct mcp_server *mcp_server_new(const struct mcp_config *config);
 void mcp_server_free(struct mcp_server *s);
 
@@ -68,5 +68,5 @@ void mcp_updated(struct mcp_server *s, const char *uri);
 
 /* The supported revisions, newest first: "2026-07-28", …; NULL at the end. */
 extern const char *const mcp_versions[];
-/* Returns: the era of a revision; -1 if it is not supported. */
+/* Find the era of a revision. Returns: -1 if the revision is not supported. */
 int mcp_version_era(const char *version);

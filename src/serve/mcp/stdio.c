@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* PIPE_BYTES: a pipe that is ready takes so much without waiting. Source: pipe(7), PIPE_BUF. */
+/* PIPE_BYTES: the length that a ready pipe accepts without blocking. Source: pipe(7), PIPE_BUF. */
 enum { READ_BYTES = 64 << 10, PIPE_BYTES = 4096, GRACE_MS = 1000 };
 
 struct stdio {
@@ -22,8 +22,8 @@ struct stdio {
 	struct mcp_peer *peer;
 	struct buf in, out;
 	size_t in_seen, out_at;
-	bool is_ended; /* its stdin has ended */
-	bool is_gone;  /* its stdout is closed, too */
+	bool is_ended; /* stdin has ended */
+	bool is_gone;  /* stdout is closed, too */
 	bool is_no_socket;
 	int64_t until_ms;
 };
@@ -37,7 +37,7 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 {
 	struct stdio *s = arg;
 	(void)is_last;
-	/* Notifications are dropped if the client is slow. */
+	/* Drop a notification if the client is slow. */
 	bool is_answer = json_object_get(message, "id") || json_is_array(message);
 	if (s->is_gone || (!is_answer && owed_bytes(s) > MCP_STDIO_SOFT_BYTES))
 		return;
@@ -151,7 +151,7 @@ static bool is_over(struct stdio *s)
 	return clock_now_ms() >= s->until_ms;
 }
 
-/* The engine's loop counts as one more descriptor. Source: libuv, uv_backend_fd(). */
+/* Wait for a descriptor; the engine's loop is one of them. Source: libuv, uv_backend_fd(). */
 static void wait_for_something(struct stdio *s, uv_loop_t *loop)
 {
 	bool is_reading = !s->is_ended && may_take(s) && s->in.bytes < RPC_LINE_BYTES;

@@ -1,4 +1,4 @@
-/* The Model Context Protocol on two descriptors: one message per line. SPDX-License-Identifier:
+/* The Model Context Protocol over two descriptors: one message per line. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -6,23 +6,22 @@
 
 #include <uv.h>
 
-/* Limits of output that the client has not read yet. Above SOFT, its requests are not read; above
- * HARD, it is given up. */
+/* Limits of the output that the client has not read yet. Above SOFT, the client's requests are not
+ * read; above HARD, the connection is closed. */
 enum { MCP_STDIO_SOFT_BYTES = 1 << 20, MCP_STDIO_HARD_BYTES = 256 << 20 };
 
 struct mcp_stdio_config {
 	struct mcp_server *server;
 	int in_fd, out_fd;
 	void *arg;
-	/* As in struct mcp_peer_config; NULL: without an engine. */
+	/* As in struct mcp_peer_config; NULL: no engine. */
 	const struct operation_context *(*open)(void *arg, struct err *err);
 	uv_loop_t *(*loop)(void *arg); /* NULL, or returns NULL: no loop yet */
-	bool (*is_ended)(void *arg);   /* is it over for another reason? Or NULL */
+	bool (*is_ended)(void *arg);   /* must the server stop for another reason? Or NULL */
 };
 
 /*
- * Serve until the client closes its end. Requests that are not answered a second later are
- * cancelled.
+ * Serve until the client closes its end. Requests still open a second later are cancelled.
  *
  * Blocks:  until then; the loop is run meanwhile.
  */

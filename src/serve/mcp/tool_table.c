@@ -1,5 +1,5 @@
-/* The descriptions of retort's tools for models. A model reads every word of it with every request:
- * see MCP_TOOLS_TOKENS_MAX. SPDX-License-Identifier: Apache-2.0 */
+/* The descriptions of retort's tools for models. A model reads every word of them with every
+ * request: see MCP_TOOLS_TOKENS_MAX. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/tool_table.h"
 
 #include "base/attr.h"

@@ -23,7 +23,7 @@ static const char instructions[] = INSTRUCTIONS;
 static const char instructions_tools[] = INSTRUCTIONS
 	" Code can call tools of other servers; what it prints is all you read of them.";
 
-/* The description of packages when they are not known. */
+/* The text for packages while they are not known. */
 static const char packages_unknown[] = "numpy, pandas, matplotlib where installed";
 
 struct mcp_tools {
@@ -39,7 +39,7 @@ struct mcp_tools {
 
 /* ---- definitions ---- */
 
-/* Only annotations that differ from the defaults; clients assume the worst. */
+/* Return the annotations that differ from the defaults; clients assume the worst. */
 static json_t *annotations(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s}", "title", tool->title);
@@ -55,7 +55,7 @@ static json_t *annotations(const struct mcp_tools_config *config, const struct m
 	return out;
 }
 
-/* "minimum: 0" is left out, to save tokens. */
+/* Return the schema of the arguments without "minimum: 0", to save tokens. */
 static json_t *input_schema(const struct mcp_tool *tool)
 {
 	json_t *out = schema_rows(tool->params, tool->n_params), *property;
@@ -69,7 +69,7 @@ static json_t *input_schema(const struct mcp_tool *tool)
 	return out;
 }
 
-/* Append a list, cut at a whole item. */
+/* Append a list, cut between items. */
 static void add_told(
 	struct buf *out, const char *before, const char *text, const char *after, size_t max_bytes)
 {
@@ -82,7 +82,7 @@ static void add_told(
 	buf_addf(out, "%s%.*s%s%s", before, (int)shown, text, shown < bytes ? ", …" : "", after);
 }
 
-/* Put this engine's packages and files into the general description. */
+/* Insert this engine's packages and files into the general description. */
 static json_t *describe(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	cleanup_buf struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
