@@ -1,4 +1,4 @@
-/* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/agent/models.h"
 #include "api/service.h"
 #include "base/json.h"
@@ -51,7 +51,7 @@ static const struct opt agent_opts[] = {
 
 /* ---- the task ---- */
 
-/* Is something piped in? A terminal or an inherited descriptor of another kind is not read. */
+/* Does stdin have input? A terminal, or another kind of inherited descriptor, is not read. */
 static bool has_input(void)
 {
 	struct stat st;
@@ -91,7 +91,7 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 
 /* ---- the check ---- */
 
-/* Behind "schema:" there is a schema, or the name of a file with one. */
+/* Read the check. Text behind "schema:" is a schema, or the name of a file with a schema. */
 static int read_check(const char *check, struct buf *out, struct err *err)
 {
 	static const char word[] = "schema:";
@@ -112,7 +112,7 @@ static int read_check(const char *check, struct buf *out, struct err *err)
 		: 0;
 }
 
-/* With --best-of, files of the host must not be writable: all branches would write to them. */
+/* Refuse writable files of the host with --best-of: all branches would write to them. */
 static int check_shared(const struct agent_args *args, const json_t *create, struct err *err)
 {
 	size_t i;
@@ -143,17 +143,17 @@ struct agent {
 	struct approver approver;
 	bool can_ask;
 	struct buf task, check;
-	json_t *inputs; /* NULL: no inputs */
+	json_t *inputs; /* inputs of the agent; NULL: no inputs */
 };
 
-/* Is the option to be passed on? An agent that resumes has its own settings: only options on the
- * command line override them. */
+/* Is the option to be passed on? A resumed agent has saved settings, which only options on the
+ * command line override. */
 static bool is_said(const struct agent *agent, const char *name)
 {
 	return !agent->past.is_resumed || opt_source(&agent->set, name) == OPT_FROM_ARG;
 }
 
-/* All options that are numbers. */
+/* Add all options that are numbers. */
 static void put_counts(const struct agent *agent, json_t *params)
 {
 	for (size_t i = 0; i < ARRAY_LEN(agent_opts); i++) {
@@ -175,7 +175,7 @@ static void on_event(void *arg, const json_t *event)
 	approver_event(&agent->approver, event);
 }
 
-/* @session NULL: the agent resumes in its own. */
+/* Build the parameters of agent.run. @session NULL: the agent resumes in its own session. */
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
@@ -219,7 +219,7 @@ static int open_service(struct agent *agent, struct err *err)
 	return service_open(&agent->service, &config, err);
 }
 
-/* An error of the operation begins with its parameter: name the option instead. */
+/* Replace the parameter, with which an error of the operation begins, by the option's name. */
 static int name_option(struct err *err)
 {
 	const struct err was = *err;
@@ -254,7 +254,7 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 
 /* ---- the end ---- */
 
-/* The exit status for an error: the usual one, except for codes that have one of their own here. */
+/* Return the exit status for an error: the usual one, except for codes in the table. */
 static int exit_of_error(const json_t *result)
 {
 	static const struct {
@@ -271,7 +271,7 @@ static int exit_of_error(const json_t *result)
 	return 1;
 }
 
-/* What a status of the result means; exit statuses of their own are in the manual with these words.
+/* The explanations of the result's statuses; the manual shows the same texts for the exit statuses.
  */
 #define SAYS_STEPS  "the steps are used up"
 #define SAYS_BUDGET "the time, the tokens or the money are used up"
@@ -280,7 +280,7 @@ static int exit_of_error(const json_t *result)
 static const struct {
 	const char *status;
 	int exit_status;
-	const char *text; /* NULL: nothing to say */
+	const char *text; /* NULL: no message */
 } ends[] = {
 	{"ok", 0, NULL},
 	{"failed", 1, "the model gave no answer: ask it in another way"},
@@ -291,7 +291,7 @@ static const struct {
 	{"interrupted", 130, "the work ended before it was done"},
 };
 
-/* Returns: the exit status. */
+/* Report the end. Returns: the exit status. */
 static int tell_end(const json_t *result)
 {
 	const char *status = session_text(result, "status");
@@ -374,7 +374,7 @@ static int check_args(const struct agent *agent, struct err *err)
 				      : box_check(&args->box, err);
 }
 
-/* Find a place to save the agent, or the agent to resume. */
+/* Choose a place in which to save the agent, or find the agent to resume. */
 static int find_past(struct agent *agent, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -404,7 +404,7 @@ static int prepare_box(struct agent *agent, json_t **create, struct err *err)
 	return r < 0 ? r : agent_context_add(&args->contexts, *create, &agent->inputs, err);
 }
 
-/* Check and read everything before anything is started. */
+/* Check and read all input before anything is started. */
 static int prepare(struct agent *agent, const char *operand, json_t **create, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -424,7 +424,8 @@ static int prepare(struct agent *agent, const char *operand, json_t **create, st
 	return r < 0 ? r : prepare_box(agent, create, err);
 }
 
-/* The task has to be one operand: without quotes the shell splits it, and most would be lost. */
+/* Find the task, which must be one operand: without quotes the shell splits it, and most of it
+ * would be lost. */
 static int find_task(char **operands, const char **out, struct err *err)
 {
 	*out = operands[0];

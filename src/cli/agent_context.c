@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES_MAX = 63 };
 
-/* The length of "log" in log=/var/log/syslog; 0 without a name. */
+/* Return the length of the name in NAME=FILE; 0 without a name. */
 static int name_bytes(const char *item)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -1,4 +1,4 @@
-/* Files that an agent gets as variables: `--context`. SPDX-License-Identifier: Apache-2.0 */
+/* Files that an agent receives as variables: `--context`. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,16 +6,16 @@
 
 #include <jansson.h>
 
-/* The directory of these files in the box. */
+/* The directory of the context files in the box. */
 #define AGENT_CONTEXT_DIR "/context/"
 
 /*
- * Read FILE or NAME=FILE of each item; one without a name is called "context". What is before the
- * first "=" is a name when it could be one: ./a=b is a file.
+ * Read FILE or NAME=FILE of each item; the name of FILE alone is "context". The text before the
+ * first "=" is a name if it is a valid name: ./a=b is a file.
  *
- * @create: what a session is made with: it gets a volume for each.
- * Owns:    *@out, the "context" of agent.run, is the caller's; NULL when there is none.
- * Errors:  ERR_USAGE: a name is none or there twice, or it is no regular file; ERR_ACCESS,
+ * @create: the parameters of session.create, to which a volume for each file is added.
+ * Owns:    *@out, the "context" of agent.run, is the caller's; NULL without items.
+ * Errors:  ERR_USAGE: an invalid name, a name used twice, or not a regular file; ERR_ACCESS,
  *          ERR_NOT_FOUND, ERR_LIMIT, ERR_NO_MEMORY.
  */
 int agent_context_add(const struct opt_list *items, json_t *create, json_t **out, struct err *err);

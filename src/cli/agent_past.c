@@ -110,7 +110,7 @@ int agent_past_list(bool is_json, struct err *err)
 
 /* ---- one of them ---- */
 
-/* Check that the agent is not in use and can be read, before anything is started for it. */
+/* Check that the agent is not in use and is readable, before anything is started for it. */
 static int look_at(struct agent_past *p, struct err *err)
 {
 	struct stored_agent kept;

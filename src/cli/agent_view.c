@@ -40,7 +40,7 @@ static void put(struct agent_view *view, const char *text)
 	sink_add(&view->err, text, strlen(text));
 }
 
-/* Append a text from outside, with everything escaped that a terminal obeys. */
+/* Append a text from outside, with terminal control characters escaped. */
 static void put_text(struct agent_view *view, const char *text, size_t bytes)
 {
 	struct buf safe = BUF_INIT(SHOWN_BYTES);
@@ -58,7 +58,7 @@ static void end_line(struct agent_view *view)
 	view->is_inside = false;
 }
 
-/* Append a line of retort's own, in the colour @code. */
+/* Append a line from retort itself, in the colour @code. */
 static attr_printf(3, 4) void note(struct agent_view *view, const char *code, const char *fmt, ...)
 {
 	char text[NOTE_BYTES];
@@ -88,7 +88,7 @@ static json_int_t count(const json_t *event, const char *name)
 	return json_integer_value(json_object_get(event, name));
 }
 
-/* A line that is shown while we wait, and replaced by the next output. */
+/* Show a line while the model is asked; the next output replaces the line. */
 static void show_asked(struct agent_view *view, const json_t *event)
 {
 	buf_clear(&view->said);
@@ -110,7 +110,7 @@ static void show_restart(struct agent_view *view, const json_t *event)
 		json_get_text(event, "why"));
 }
 
-/* Remember the text, so that it is not shown a second time as the answer. */
+/* Show a piece of the reply, and remember it, so that the answer is not shown twice. */
 static void show_delta(struct agent_view *view, const json_t *event)
 {
 	const json_t *text = json_object_get(event, "text");
@@ -173,7 +173,7 @@ static void show_stuck(struct agent_view *view, const json_t *event)
 		count(event, "times"));
 }
 
-/* "93,000 and 4"; long lists are cut. */
+/* Append numbers as "93,000 and 4"; long lists are shortened. */
 static int list(struct buf *out, const json_t *numbers)
 {
 	size_t n = json_array_size(numbers), n_shown = MIN(n, NUMBERS_SHOWN);
@@ -223,7 +223,7 @@ static void show_check(struct agent_view *view, const json_t *event)
 		json_is_true(json_object_get(event, "passed")) ? "passed" : "failed");
 }
 
-/* Only failures of a query, and that it is tried again. */
+/* Show a query only if it failed or is retried. */
 static void show_query(struct agent_view *view, const json_t *event)
 {
 	const char *error = json_get_text(event, "error");
@@ -265,7 +265,7 @@ static void show_candidate(struct agent_view *view, const json_t *event)
 		show_wait(view, of);
 }
 
-/* Why the candidate won, in a sentence. */
+/* Show why the candidate won, in a sentence. */
 static void show_chosen(struct agent_view *view, const json_t *event)
 {
 	static const char *const reasons[][2] = {{"only", "no other came to anything"},
@@ -347,7 +347,7 @@ static void put_json(struct agent_view *view, const json_t *event)
 	free(line);
 }
 
-/* Also shown when stderr is a pipe: its reader has to wait, too. */
+/* Report a wait even if stderr is a pipe: its reader has to wait, too. */
 static void tell_wait(const json_t *event)
 {
 	cleanup_buf struct buf safe = BUF_INIT(4 * NOTE_BYTES);
@@ -375,7 +375,7 @@ void agent_view_event(void *arg, const json_t *event)
 
 /* ---- the end ---- */
 
-/* Shown even without details: fewer candidates were tried than the user wanted. */
+/* Report, even without details, that fewer candidates were tried than the user requested. */
 static void warn_of_refusal(const json_t *result)
 {
 	const json_t *refused = json_object_get(json_object_get(result, "candidates"), "refused");
@@ -422,7 +422,7 @@ static void show_cost(struct agent_view *view, const json_t *result)
 			count(queries, "count"), count(part, "input"), count(part, "output"));
 }
 
-/* Unchanged for a program; for a terminal with everything escaped that it obeys. */
+/* Write the answer: unchanged for a program; for a terminal with control characters escaped. */
 static void put_answer(struct agent_view *view, const char *answer, size_t bytes)
 {
 	struct buf safe = BUF_INIT(SHOWN_BYTES);
@@ -444,7 +444,7 @@ static size_t trimmed(const char *text, size_t bytes)
 	return bytes;
 }
 
-/* Does the terminal show the answer already, as the model's last text? */
+/* Does the terminal already show the answer, as the model's last text? */
 static bool is_shown(const struct agent_view *view, const char *answer, size_t bytes)
 {
 	size_t said = trimmed(buf_str(&view->said), view->said.bytes);

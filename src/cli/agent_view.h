@@ -1,4 +1,4 @@
-/* The view of an agent at work, for a person at a terminal. SPDX-License-Identifier: Apache-2.0 */
+/* The display of a running agent for a person at a terminal. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "cli/picture.h"
@@ -9,26 +9,27 @@
 #include <stdio.h>
 
 struct agent_view {
-	struct sink out, err; /* out: answers and plots; err: the progress */
+	struct sink out, err; /* out: answers and plots; err: progress messages */
 	struct picture picture;
-	FILE *record;	  /* all events, one in each line; or NULL */
-	bool is_live;	  /* show the progress on stderr */
-	bool tells_waits; /* show waits, although it is not live */
-	bool is_events;	  /* --jsonl: on stdout */
+	FILE *record;	  /* file for all events, one per line; or NULL */
+	bool is_live;	  /* show progress on stderr */
+	bool tells_waits; /* report waits even if is_live is false */
+	bool is_events;	  /* --jsonl: write events to stdout */
 	bool has_color;
-	bool is_inside;	 /* within a line of text */
-	bool is_asking;	 /* the last line says which model is asked, and will be replaced */
-	struct buf said; /* the text of the model's current reply */
-	bool is_round;	 /* there are several candidates: their texts are not shown until one is
-			    chosen */
+	bool is_inside; /* the cursor is within a line of text */
+	bool is_asking; /* the last line names the model that is asked; the next output replaces the
+			   line */
+	struct buf said; /* text of the model's current reply */
+	bool is_round; /* several candidates are running: their texts are hidden until one is chosen
+			*/
 };
 
 void agent_view_init(struct agent_view *view, int images);
 void agent_view_done(struct agent_view *view);
 
-/* For operation_listener; @view is a struct agent_view. */
+/* Show an event, as a callback of operation_listener; @view is a struct agent_view. */
 void agent_view_event(void *view, const json_t *event);
 
 /* Show the result: the answer on stdout; its cost and doubts about it on stderr. @is_quiet: only
- * the answer. Returns: 0, or negative errno of writing. */
+ * the answer. Returns: 0, or negative errno of a write. */
 int agent_view_result(struct agent_view *view, const json_t *result, bool is_quiet);

@@ -19,11 +19,11 @@ void answer_end(struct answer *a)
 
 static void put(struct answer *a, json_t *params)
 {
-	ear_close(take_ptr(a->ear)); /* the program will ask again if it wants more */
+	ear_close(take_ptr(a->ear)); /* if the program needs another line, it sends another event */
 	operation_tell(service_context(a->service), "step.input", params);
 }
 
-/* Send the first line that was typed. Returns: false without a whole line. */
+/* Send the first complete line that was typed. Returns: false if no line is complete. */
 static bool give_line(struct answer *a)
 {
 	const char *data = buf_str(&a->typed);
@@ -43,7 +43,7 @@ static bool give_line(struct answer *a)
 	return text != NULL;
 }
 
-/* Keys that were typed in raw mode: CR ends a line, and Ctrl-D is 0 here. */
+/* Read keys that were typed in raw mode: CR ends a line, and Ctrl-D is 0 here. */
 static void on_typed(void *arg)
 {
 	struct answer *a = arg;

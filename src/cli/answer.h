@@ -1,5 +1,5 @@
-/* Passes lines from a person at a terminal to a program that reads stdin. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Input for a program that reads stdin: lines that a person types at the terminal.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/service.h"
@@ -11,13 +11,13 @@
 
 enum { ANSWER_RUN_BYTES = 64, ANSWER_TYPED_BYTES = 1 << 16 };
 
-/* Starts as ANSWER_INIT(service). */
+/* Initialized with ANSWER_INIT(service). */
 struct answer {
 	struct service *service;
 	struct termios before;
 	struct ear *ear;  /* waits for a line; or NULL */
 	bool has_lines;	  /* the terminal is in line mode until the step ends */
-	struct buf typed; /* typed ahead */
+	struct buf typed; /* input that was typed before the program asked for it */
 	char run[ANSWER_RUN_BYTES];
 };
 
@@ -28,5 +28,5 @@ struct answer {
  * of a line ends its input. */
 void answer_event(struct answer *a, const json_t *event);
 
-/* The step is over: restore the terminal. What was typed ahead is in `typed`. */
+/* Restore the terminal after the step. Unused input remains in `typed`. */
 void answer_end(struct answer *a);

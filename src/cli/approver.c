@@ -32,7 +32,7 @@ static void put_text(const struct approver *a, const char *text)
 	put(a, text, strlen(text));
 }
 
-/* Restore the terminal. */
+/* Stop waiting for a decision, and restore the terminal. */
 static void let_go(struct approver *a)
 {
 	if (!a->ear)
@@ -63,7 +63,8 @@ static void on_typed(void *arg)
 	answer(a, n > 0 && (line[0] == 'y' || line[0] == 'Y'));
 }
 
-/* Drop what was typed before the question: it is not an answer to it. */
+/* Prepare the terminal for a decision. Earlier input is dropped: it cannot be meant for this
+ * question. */
 static bool take_terminal(struct approver *a)
 {
 	struct err err;
@@ -90,7 +91,7 @@ static void ask_next(struct approver *a)
 	put_text(a, " [y/N] ");
 }
 
-/* The approval is decided, or not needed any more. */
+/* Remove an approval that was decided elsewhere, or is no longer needed. */
 static void drop(struct approver *a, const char *approval)
 {
 	size_t i;

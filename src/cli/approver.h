@@ -1,4 +1,5 @@
-/* Asks a person at the terminal to approve tool calls. SPDX-License-Identifier: Apache-2.0 */
+/* Questions to a person at the terminal for the approval of tool calls. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "api/service.h"
@@ -9,15 +10,16 @@
 
 struct approver {
 	struct service *service;
-	int fd; /* the terminal, even if stdin is something else; -1: no terminal */
+	int fd; /* the terminal, even if stdin is another file; -1: no terminal */
 	struct termios before;
-	struct ear *ear; /* waits for the answer to the first of `waiting`; or NULL */
-	json_t *waiting; /* events that ask for approval */
+	struct ear *ear; /* waits for the decision about the first of `waiting`; or NULL */
+	json_t *waiting; /* events of undecided approvals */
 };
 
 #define APPROVER_NONE ((struct approver){.fd = -1})
 
-/* Owns: approver_close(), before the service is closed. Returns: whether there is a terminal. */
+/* Open the terminal. Owns: approver_close(), before the service is closed. Returns: whether a
+ * terminal exists. */
 bool approver_open(struct approver *a, struct service *service);
 void approver_close(struct approver *a);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* SRC alone appears under its own name. */
+/* Mount SRC without DST under its own name. */
 static int take_alone(char *text, struct volume *out)
 {
 	size_t bytes = strlen(text);
@@ -23,7 +23,7 @@ static int take_alone(char *text, struct volume *out)
 	return 0;
 }
 
-/* SRC[:DST[:ro|rw]]. As with docker, SRC and DST cannot contain a colon. */
+/* Parse SRC[:DST[:ro|rw]]. As with docker, SRC and DST cannot contain a colon. */
 static int parse_volume(char *text, struct volume *out, struct err *err)
 {
 	char *dst = strchr(text, ':');
@@ -56,7 +56,7 @@ static int take_volumes(
 	return 0;
 }
 
-/* Boxes see skills read-only, even if new ones may be saved. */
+/* Mount the skills, always read-only in boxes, even if new skills may be saved. */
 static int take_skills(
 	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err)
 {
@@ -74,7 +74,7 @@ static int take_skills(
 	return 0;
 }
 
-/* K=V unchanged; K alone passes on the host's value, or nothing if it is not set. */
+/* Pass on the variables: K=V unchanged; K with the host's value, or not at all if K is unset. */
 static int take_env(const struct box_args *args, char **out, size_t *n_out, struct err *err)
 {
 	for (size_t i = 0; i < args->env.n; i++) {
@@ -149,7 +149,8 @@ void box_pieces_done(struct box_pieces *p)
 
 /* ---- the same for an engine elsewhere ---- */
 
-/* An absolute path. Links are not resolved, so that errors show the path as the user wrote it. */
+/* Return an absolute path. Links are not resolved, so that errors show the path that the user
+ * wrote. */
 static json_t *absolute(const char *path)
 {
 	char here[PATH_MAX];
@@ -211,7 +212,7 @@ static json_t *limits_json(const struct limits *limits)
 	return json;
 }
 
-/* "a, b" as an array. */
+/* Convert "a, b" to an array. */
 static json_t *preload_json(const char *text)
 {
 	json_t *list = json_array();

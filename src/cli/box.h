@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The target of the rows of cli/box.def; starts as BOX_ARGS_INIT. */
+/* The target of the rows of cli/box.def, initialized with BOX_ARGS_INIT. */
 struct box_args {
 	const char *runtime;
 	struct opt_list volumes, env;
@@ -37,23 +37,23 @@ struct box_args {
 /* Check the options before anything is started. Errors: ERR_USAGE. */
 int box_check(const struct box_args *args, struct err *err);
 
-/* Volumes and variables for an order, with room for the skills, a program's file, and two variables
- * about the terminal. Owns its parts: box_pieces_done(). */
+/* The parts of an order: volumes and variables, with room for the skills, the program's file, and
+ * two variables about the terminal. Owns its parts: box_pieces_done(). */
 struct box_pieces {
 	struct volume volumes[OPT_LIST_MAX + 2];
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
 };
 
-/* Fill in @order, all but the program. @p, zeroed by the caller, must outlive it. */
+/* Fill @order except for the program. @p, zeroed by the caller, must outlive @order. */
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
 	struct order *order, struct err *err);
 void box_pieces_done(struct box_pieces *p);
 
-/* The parameters of session.create. Paths are made absolute, because the engine has another working
- * directory. Owns: the caller decrefs. Returns: NULL and @err. */
+/* Build the parameters of session.create. Paths are made absolute, because the engine has another
+ * working directory. Owns: the caller decrefs. Returns: NULL and @err. */
 json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err);
 
-/* Set COLUMNS to the width of the terminal on stdout, unless it is set already. @create: made by
- * box_params(). */
+/* Set COLUMNS in @create to the width of the terminal on stdout, unless COLUMNS is set already.
+ * @create: the result of box_params(). */
 void box_tell_columns(json_t *create);

@@ -77,7 +77,7 @@ static int fail_gone(struct err *err)
 		"the engine is gone");
 }
 
-/* MSG_NOSIGNAL: SIGPIPE may end us for stdout, but not for this socket. */
+/* Send all bytes. MSG_NOSIGNAL: SIGPIPE may end us for stdout, but not for this socket. */
 static int send_all(const struct client *c, const char *data, size_t bytes)
 {
 	while (bytes > 0) {
@@ -102,13 +102,13 @@ static int send_request(struct client *c, const char *method, const json_t *para
 	if (r == 0)
 		r = send_all(c, "\n", 1);
 	free(text);
-	/* If sending fails, the engine may have said why before it closed: read that. */
+	/* Ignore that the engine closed: it may have sent an error before, which is read next. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return err_sys(err, ERR_IO, -r, "write to the engine");
 	return 0;
 }
 
-/* Append the available input. Returns: 0, 1 after a SIGINT, or negative errno and @err. */
+/* Append the available input. Returns: 0; 1 after a SIGINT; or negative errno and @err. */
 static int receive(struct client *c, int signal_fd, struct err *err)
 {
 	struct pollfd p[] = {{.fd = c->fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
@@ -132,7 +132,7 @@ static int receive(struct client *c, int signal_fd, struct err *err)
 	return 0;
 }
 
-/* Convert the engine's error into an err. */
+/* Convert the engine's error response to @err. */
 static int take_error(const json_t *error, struct err *err)
 {
 	const json_t *data = json_object_get(error, "data");
@@ -154,7 +154,7 @@ struct call {
 	bool is_step;
 };
 
-/* Methods that wait for other runs of the session, and can be cancelled meanwhile. */
+/* Does the method wait for other runs of the session, and can it be cancelled meanwhile? */
 static bool waits_in_line(const char *method)
 {
 	static const char *const methods[] = {"step.run", "session.branch", "session.undo"};
@@ -164,7 +164,7 @@ static bool waits_in_line(const char *method)
 	return false;
 }
 
-/* Returns: 1 when the call is done, 0 to go on, or negative errno and @err. */
+/* Handle one message. Returns: 1 if the call is done; 0 to continue; or negative errno and @err. */
 static int take_message(const struct call *call, const json_t *message, struct err *err)
 {
 	const json_t *id = json_object_get(message, "id"),
@@ -176,7 +176,7 @@ static int take_message(const struct call *call, const json_t *message, struct e
 			call->events->event(call->events->arg, params);
 		return 0;
 	}
-	/* An error without an id concerns the connection, not a request. */
+	/* An error without an id concerns the whole connection. */
 	if (error && (json_is_null(id) || json_integer_value(id) == call->id))
 		return take_error(error, err);
 	if (json_integer_value(id) != call->id)
@@ -191,7 +191,8 @@ static int cancel(struct client *c, json_int_t id, struct err *err)
 	return send_request(c, "$/cancel", params, err);
 }
 
-/* A second SIGINT stops waiting, except for a step, which is killed by it. */
+/* Handle a SIGINT: the first cancels the call; the second stops the wait, but for a step kills the
+ * step. */
 static int on_interrupt(struct client *c, const struct call *call, unsigned n, struct err *err)
 {
 	if (call->is_step || n == 1)
@@ -200,7 +201,7 @@ static int on_interrupt(struct client *c, const struct call *call, unsigned n, s
 		"interrupted before the engine answered");
 }
 
-/* Read until the call is done. */
+/* Read messages until the call is done. */
 static int wait_answer(struct client *c, const struct call *call, int signal_fd, struct err *err)
 {
 	unsigned n_interrupts = 0;

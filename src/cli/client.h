@@ -1,5 +1,4 @@
-/* A client of `retort serve`: makes one call at a time on its socket. SPDX-License-Identifier:
- * Apache-2.0 */
+/* A client of `retort serve`, with one call at a time. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -14,13 +13,14 @@ struct client {
 };
 
 /*
- * Connect to the engine at @path, or at its usual place (NULL).
- * Errors: ERR_NOT_FOUND: nobody listens there, with a hint; ERR_USAGE, ERR_ACCESS.
+ * Connect to the engine at @path; NULL: at the default path.
+ * Errors: ERR_NOT_FOUND: no engine listens there, with a hint; ERR_USAGE, ERR_ACCESS.
  */
 int client_open(struct client *c, const char *path, struct err *err);
 void client_done(struct client *c);
 
-/* "$XDG_RUNTIME_DIR/retort/retort.sock"; the directory is made if necessary. */
+/* Write the default path: "$XDG_RUNTIME_DIR/retort/retort.sock"; its directory is created if
+ * necessary. */
 int client_usual_path(char *out, size_t bytes, struct err *err);
 
 struct client_events {
@@ -29,10 +29,10 @@ struct client_events {
 };
 
 /*
- * Call @method and wait for its answer. During step.run a SIGINT interrupts the step; a second one
- * kills it. * @events: gets the events; or NULL. Owns:    takes the reference of @params; the
- * caller decrefs *@result. Errors:  what the engine answered, with its code and hint; ERR_GONE,
- * ERR_PROTOCOL.
+ * Call @method and wait for its response. During step.run a SIGINT interrupts the step; a second
+ * one kills it. @events: receives the events; or NULL.
+ * Owns:    takes the reference of @params; the caller decrefs *@result.
+ * Errors:  the engine's error, with its code and hint; ERR_GONE, ERR_PROTOCOL.
  */
 int client_call(struct client *c, const char *method, json_t *params,
 	const struct client_events *events, json_t **result, struct err *err);

@@ -1,5 +1,5 @@
-/* A subcommand: one table row for parser, help, completion and manual. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Subcommands: a table row for each, used by the parser, help, completion and manual.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 struct cmd_example {
-	const char *what; /* "limit the memory" */
-	const char *line; /* "retort run -m 256m job.py" */
+	const char *what; /* description: "limit the memory" */
+	const char *line; /* command line: "retort run -m 256m job.py" */
 };
 
 struct cmd_exit {
@@ -19,26 +19,27 @@ struct cmd_exit {
 	const char *meaning;
 };
 
-/* What operands are completed with. */
+/* The kinds of words that complete operands. */
 enum cmd_operand {
 	CMD_OPERAND_NONE,
 	CMD_OPERAND_NAME, /* a name that cannot be completed */
 	CMD_OPERAND_FILE,
 	CMD_OPERAND_CHOICE,
-	CMD_OPERAND_CHOICE_FILE, /* then a file */
+	CMD_OPERAND_CHOICE_FILE, /* a choice, then a file */
 	CMD_OPERAND_COMMAND,
-	CMD_OPERAND_SESSION,	  /* further operands cannot be completed */
-	CMD_OPERAND_SESSION_FILE, /* then a file */
-	CMD_OPERAND_SESSIONS,	  /* any number */
+	CMD_OPERAND_SESSION,	  /* a session; further operands cannot be completed */
+	CMD_OPERAND_SESSION_FILE, /* a session, then a file */
+	CMD_OPERAND_SESSIONS,	  /* any number of sessions */
 };
 
-/* Each subcommand is a file that exports one of these. Texts are plain UTF-8; man.c and
- * completion.c escape them. */
+/* A subcommand. Each is a file that exports one row. Texts are plain UTF-8; man.c and completion.c
+ * escape them. */
 struct cmd {
-	const char *name;	  /* "run"; "session new" */
-	const char *summary;	  /* upper case, no final stop: "Run code once in a fresh box" */
+	const char *name;    /* full name: "run"; "session new" */
+	const char *summary; /* begins in upper case, without final stop: "Run code once in a fresh
+				box" */
 	const char *const *usage; /* "run [options] [FILE]"; NULL at the end */
-	const char *text;	  /* paragraphs, an empty line between; or NULL */
+	const char *text;	  /* paragraphs, separated by an empty line; or NULL */
 	const struct opt *opts;
 	size_t n_opts;
 	const struct cmd_example *examples;
@@ -46,15 +47,15 @@ struct cmd {
 	const struct cmd_exit *exits; /* NULL: the usual 0, 1 and 2 */
 	size_t n_exits;
 	enum cmd_operand operand;
-	const char *operand_choices; /* CMD_OPERAND_CHOICE, _CHOICE_FILE: "bash|zsh|fish" */
-	bool stop_at_operand;	     /* what follows the first operand is not retort's */
+	const char *operand_choices; /* for CMD_OPERAND_CHOICE and _CHOICE_FILE: "bash|zsh|fish" */
+	bool stop_at_operand;	     /* words behind the first operand are not options of retort */
 	bool is_hidden;
-	const struct cmd *const *subs; /* of `retort session`: "session new", …; NULL at the end */
-	/* Returns: the exit status. argv[0] is the command's name. */
+	const struct cmd *const *subs; /* for `retort session`: "session new", …; NULL at the end */
+	/* Run the command. Returns: the exit status. argv[0] is the command's name. */
 	int (*run)(int argc, char **argv);
 };
 
-/* The last rows of every command's table; @s has `bool help` and `int color`. */
+/* The last rows of every command's table; @s has members `bool help` and `int color`. */
 #define CMD_COMMON_OPTS(s)                                                                         \
 	{.name = "color",                                                                          \
 		OPT_INTO_CHOICE(s, color),                                                         \
@@ -68,7 +69,7 @@ struct cmd {
 		.group = "General options", .help = "show this help"                               \
 	}
 
-/* The row of --tools; @s has `const char *tools`. */
+/* The row of --tools; @s has a member `const char *tools`. */
 #define TOOLS_OPT(s, where)                                                                        \
 	{                                                                                          \
 		.name = "tools", .param = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE",         \
@@ -77,10 +78,10 @@ struct cmd {
 			"tools` reads"                                                             \
 	}
 
-/* Every command, in the order of help; NULL at the end. */
+/* All commands, in the order of help; NULL at the end. */
 extern const struct cmd *const cmd_table[];
 
-/* The command without a subcommand: `retort --version`. Its name is "retort". */
+/* The command for `retort` without a subcommand: `retort --version`. Its name is "retort". */
 extern const struct cmd cmd_root;
 
 extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_mcp, cmd_agent, cmd_replay,
@@ -89,41 +90,41 @@ extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_mcp, cmd_
 /* Find a command by its full name: "run", "session new". */
 const struct cmd *cmd_find(const char *name);
 
-/* Run the subcommand that argv[1] names; without one, parse the options of @cmd. */
+/* Run the subcommand that argv[1] names; without a subcommand, parse the options of @cmd. */
 int cmd_run_sub(const struct cmd *cmd, int argc, char **argv);
 
-/* Call @row for every command that is not hidden, also for subcommands. */
+/* Call @row for every command and subcommand that is not hidden. */
 void cmd_each(void (*row)(const struct cmd *cmd, void *arg), void *arg);
 
 /* Report an unknown command, with a suggestion. Returns: negative errno. */
 int cmd_unknown(const char *name, struct err *err);
 
-/* The exit statuses for help: the command's, or the usual 0, 1 and 2. */
+/* Return the exit statuses for help: the command's, or the usual 0, 1 and 2. */
 const struct cmd_exit *cmd_exits(const struct cmd *cmd, size_t *n);
 
 /*
- * Read argv, then the environment, into @target, the struct behind cmd->opts. A command without
- * operands gets none.
+ * Parse argv, then the environment, into @target, the struct behind cmd->opts. Refuse operands if
+ * the command takes none.
  *
- * Returns: the index of the first operand, 0 when help was asked for and printed (the command then
+ * Returns: the index of the first operand, 0 if help was requested and printed (the command then
  *          ends with status 0), or negative errno.
  */
 int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc, char **argv,
 	struct err *err);
 
 /*
- * Report @err as one line on stderr, `retort: message: hint`, safe for a terminal; with @json as
- * {"error":{"code","message","hint"}} on stdout too.
+ * Report @err as one line on stderr, `retort: message: hint`, safe for a terminal; with @json also
+ * as {"error":{"code","message","hint"}} on stdout.
  * Returns: the exit status of err->code.
  */
 int cli_fail(const struct err *err, bool json);
 
-/* Write help for people; for cmd_root also the list of commands. */
+/* Write the help text; for cmd_root with the list of commands. */
 void help_print(FILE *out, const struct cmd *cmd, int columns, bool color);
 
 /* Write the manual page in roff. Source: man(7) of mandoc and groff. */
 void man_print(FILE *out, const struct cmd *cmd);
 
-/* "1.2.3", and the day it was released as mdoc writes it: "January 2, 2026". */
+/* The version: "1.2.3"; its release date in the form of mdoc: "January 2, 2026". */
 extern const char version_text[];
 extern const char version_date[];

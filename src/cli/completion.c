@@ -1,10 +1,10 @@
-/* Writes completion scripts for three shells from the command table. SPDX-License-Identifier:
+/* Generates completion scripts for three shells from the command table. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "cli/cmd.h"
 
 #include <string.h>
 
-/* Text in single quotes, for bash and zsh; fish also wants its backslashes doubled. */
+/* Write text for single quotes in bash and zsh; fish also requires doubled backslashes. */
 static void put_inside(const char *text, const char *escaped)
 {
 	for (; *text; text++) {
@@ -30,7 +30,7 @@ static void put_commands(void)
 			printf("%s%s", c == cmd_table ? "" : " ", (*c)->name);
 }
 
-/* "new ls exec" */
+/* Write the names of the subcommands: "new ls exec". */
 static void put_subs(const struct cmd *cmd)
 {
 	for (const struct cmd *const *sub = cmd->subs; *sub; sub++)
@@ -44,7 +44,7 @@ static bool is_shown(const struct opt *opt)
 
 /* ---- bash ---- */
 
-/* Session names may contain anything, and `compgen -W` would expand it. */
+/* Completes session names, which may contain any characters: `compgen -W` would expand them. */
 static const char bash_sessions[] =
 	"_retort_sessions() {\n"
 	"\tlocal name program=${COMP_WORDS[0]/#\\~/$HOME}\n"
@@ -53,7 +53,7 @@ static const char bash_sessions[] =
 	"\tdone < <(\"$program\" session ls --quiet 2>/dev/null)\n"
 	"}\n\n";
 
-/* Parse the words before the cursor as retort does, then complete the last one. */
+/* Parses the words before the cursor as retort does, then completes the last word. */
 static const char bash_body[] =
 	"_retort() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=retort operand='' only='' i=1 w kind=''\n"
@@ -294,7 +294,7 @@ static void zsh_operand(const struct cmd *cmd)
 	}
 }
 
-/* A function per command: "session new" is _retort_session_new. */
+/* Write the name of a command's function: "session new" becomes _retort_session_new. */
 static void zsh_name(const struct cmd *cmd)
 {
 	for (const char *at = cmd->name; *at; at++)
@@ -361,7 +361,7 @@ static void print_zsh(void)
 
 /* ---- fish ---- */
 
-/* The condition under which completions of @cmd apply. */
+/* Write the condition under which completions of @cmd apply. */
 static void fish_when(const struct cmd *cmd)
 {
 	const char *space = strchr(cmd->name, ' ');
@@ -375,7 +375,7 @@ static void fish_when(const struct cmd *cmd)
 		printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
 }
 
-/* In single quotes fish only knows the escapes \' and \\. */
+/* Write text in single quotes, in which fish knows only the escapes \' and \\. */
 static void fish_text(const char *text)
 {
 	putchar('\'');
@@ -426,7 +426,7 @@ static void fish_operand(const struct cmd *cmd)
 	printf("\n");
 }
 
-/* Complete subcommands until one is given. */
+/* Complete subcommands until the command line has one. */
 static void fish_subs(const struct cmd *cmd)
 {
 	for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {

@@ -32,7 +32,8 @@ static bool is_known(const struct opt_set *set, const char *name)
 	return false;
 }
 
-/* The value as on the command line. Never freed, because options borrow it. */
+/* Return the value in the form of the command line. The text is never freed, because options borrow
+ * it. */
 static const char *as_text(const json_t *value)
 {
 	char text[32];
@@ -102,7 +103,7 @@ static int apply_config(
 	return json_is_object(found) ? apply_object(set, found, err) : no_profile(profile, err);
 }
 
-/* Returns: 1; 0 without a file; or negative errno. */
+/* Load the configuration file. Returns: 1; 0 without a file; or negative errno. */
 static int load(char path[PATH_MAX], json_t **out, struct err *err)
 {
 	json_error_t error;

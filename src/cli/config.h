@@ -1,5 +1,5 @@
-/* The configuration file $XDG_CONFIG_HOME/retort/config.json: defaults that the environment
- * overrides. SPDX-License-Identifier: Apache-2.0 */
+/* The configuration file $XDG_CONFIG_HOME/retort/config.json: defaults for options.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -8,19 +8,20 @@
 #include <jansson.h>
 
 /*
- * Apply the file to @set, if there is one. It holds one object; its members are the long names of
- * options, their values texts, numbers, true or false, or arrays of texts for options that may be
- * repeated. Members that this command does not know are left to others. "profiles" holds such
- * objects by name; that of @profile (or NULL) is applied over the rest.
+ * Apply the file to @set, if the file exists. The environment and the command line override it. The
+ * file contains one object; the names of its members are the long names of options, the values
+ * texts, numbers, true or false, or arrays of texts for options that may be repeated. Members that
+ * this command does not know are ignored: they belong to other commands. The member "profiles"
+ * contains such objects by name; the object of @profile (or NULL) overrides the rest.
  *
  * Owns:    texts live until the process ends.
- * Errors:  ERR_USAGE with the file's name and the line; ERR_NOT_FOUND when there is no such
- * profile.
+ * Errors:  ERR_USAGE with the file's name and the line; ERR_NOT_FOUND if the profile does not
+ * exist.
  */
 int config_apply(struct opt_set *set, const char *profile, struct err *err);
 
 /*
- * A member that is not an option; *@out is unchanged if it is missing.
+ * Read a member that is not an option; *@out is unchanged if the member is missing.
  * Owns:    the caller decrefs.
  * Errors:  ERR_USAGE: the file is not a JSON object.
  */

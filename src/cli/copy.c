@@ -14,10 +14,10 @@
 
 enum {
 	COPY_MAX_BYTES = 1 << 30,
-	FIRST_BYTES = 64 << 10, /* first read of a file that may be another name of a copied one */
+	FIRST_BYTES = 64 << 10, /* first read of a file that may be another name of a copied file */
 	CHUNK_BYTES = 8 << 20,
 	PUT_MAX_BYTES = 40 << 20,
-	AGAIN_MAX_BYTES = 1 << 30, /* for all copies of files that could not be linked */
+	AGAIN_MAX_BYTES = 1 << 30, /* total for files with several names that are copied again */
 	INODE_BYTES = 48
 };
 
@@ -27,8 +27,8 @@ struct copied {
 	char *path;
 };
 
-/* The state of copying many files: a file with several names is copied once, and linked to its
- * other names. */
+/* The state of a copy of many files: a file with several names is copied once, and its other names
+ * become links. */
 struct copying {
 	const struct copy_from *from;
 	int out_fd;
@@ -37,14 +37,15 @@ struct copying {
 	size_t n_copied, room;
 };
 
-/* A file that is being read, and the last answer about it. */
+/* A file that is being read, with the data of the last response. */
 struct reading {
 	const char *path;
 	json_int_t size, at;
-	char inode[INODE_BYTES]; /* identifies a file with several names; "": it has one name */
+	char inode[INODE_BYTES]; /* identifies a file with several names; "": the file has only one
+				    name */
 };
 
-/* Append the content in an answer to file.read. Returns: bytes, or negative errno. */
+/* Append the content in the result of file.read. Returns: bytes, or negative errno. */
 static ssize_t take_content(const json_t *result, struct buf *out, struct err *err)
 {
 	const json_t *content = json_object_get(result, "content");
@@ -61,7 +62,8 @@ static ssize_t take_content(const json_t *result, struct buf *out, struct err *e
 	return (ssize_t)(out->bytes - before);
 }
 
-/* Returns: 1 when more is to be read, 0 at the end, or negative errno. */
+/* Read the next part of a file. Returns: 1 if more parts follow; 0 at the end; or negative errno.
+ */
 static int read_part(const struct copy_from *from, struct reading *reading, int limit,
 	struct buf *out, struct err *err)
 {
@@ -102,7 +104,7 @@ static const struct copied *find_copied(const struct copying *c, const char *ino
 	return NULL;
 }
 
-/* If there is no memory for the note, each name becomes a copy. */
+/* Remember a copied file. Without memory, each further name becomes a copy. */
 static void note_copied(struct copying *c, const struct reading *of, const struct outdir_file *file)
 {
 	if (c->n_copied == c->room) {

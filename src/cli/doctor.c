@@ -1,4 +1,4 @@
-/* `retort doctor`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort doctor`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/once/doctor.h"
 #include "api/text/json.h"
 #include "base/json.h"

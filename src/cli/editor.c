@@ -30,16 +30,16 @@ enum {
 
 struct editor {
 	struct editor_config config;
-	EditLine *el; /* NULL: not a terminal */
+	EditLine *el; /* NULL: stdin or stdout is not a terminal */
 	History *history;
 	const char *prompt;
-	int failure; /* the error of `wait` or read() within libedit */
-	int n_early; /* unread bytes that were typed before we took the terminal */
+	int failure; /* error of `wait` or read() during a call of libedit */
+	int n_early; /* number of unread bytes that were typed before we took the terminal */
 	bool is_reading, is_ended;
 	bool has_ahead;
-	char ahead;    /* a byte that belongs to the next character */
-	struct buf in; /* input that is not a whole line yet; for a terminal, input that was meant
-			  for a program */
+	char ahead;    /* first byte of the next character, already read */
+	struct buf in; /* input before a complete line; for a terminal, input that was meant for a
+			  program */
 	size_t n_lines;
 };
 
@@ -69,7 +69,7 @@ static int next_byte(struct editor *e, char *out)
 			return -1;
 		n = read(STDIN_FILENO, out, 1);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	/* In raw mode Ctrl-D is a byte, so this is the end of the terminal. */
+	/* The terminal is closed: in raw mode Ctrl-D is a byte. */
 	if (n <= 0)
 		e->failure = n < 0 ? -errno : -EIO;
 	/* A terminal in line mode stores Ctrl-D as a NUL. */
@@ -78,13 +78,13 @@ static int next_byte(struct editor *e, char *out)
 	return (int)n;
 }
 
-/* The length of the character that begins with @first; an invalid byte counts as one. */
+/* Return the length of the character that begins with @first; 1 for an invalid byte. */
 static size_t char_bytes(unsigned char first)
 {
 	return first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* Read one character for libedit; the loop runs meanwhile. */
+/* Read one character for libedit, while the event loop runs. */
 static int next_char(EditLine *el, wchar_t *out)
 {
 	struct editor *e = NULL;
@@ -95,7 +95,7 @@ static int next_char(EditLine *el, wchar_t *out)
 		int r = next_byte(e, &bytes[n]);
 		if (r <= 0)
 			return r;
-		/* If a character is incomplete, the next byte begins another one. */
+		/* If a character is incomplete, the next byte begins another character. */
 		if (n > 0 && ((unsigned char)bytes[n] & 0xc0) != 0x80) {
 			e->has_ahead = true;
 			e->ahead = bytes[n];
@@ -119,16 +119,16 @@ const char *editor_addition(const char *text, const char *name)
 	size_t n_text = strlen(text), n_name = strlen(name);
 	for (size_t n = MIN(n_text, n_name); n > 0; n--) {
 		const char *at = text + n_text - n;
-		/* A name may begin with `$`; in a shell the name is behind it. */
+		/* A name may begin with `$`; in a shell the name follows the `$`. */
 		bool is_start = n == n_text || !is_part(at[-1]) || at[-1] == '$';
 		if (is_start && strncmp(at, name, n) == 0)
 			return name + n;
 	}
-	/* Behind a dot, or at the start of a word, any name may follow. */
+	/* Any name may follow a dot or the start of a word. */
 	return n_text > 0 && !is_part(text[n_text - 1]) ? name : NULL;
 }
 
-/* The common beginning of all additions. */
+/* Return the length of the common beginning of all additions. */
 static size_t common_bytes(const char *text, const json_t *names, const char **first)
 {
 	size_t n = 0;
@@ -213,12 +213,12 @@ static unsigned char on_tab(EditLine *el, int c)
 
 /* ---- pasting ---- */
 
-/* Bracketed paste: the terminal marks pasted text, so that its lines become one statement, whatever
+/* Bracketed paste: the terminal marks pasted text. Its lines then become one statement, whatever
  * they contain, and its tabs do not complete. Source: xterm's ctlseqs, "Bracketed Paste Mode". */
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
 static const char paste_begin[] = "\\e[200~", paste_end[] = "\033[201~";
 
-/* Make line ends "\n", without one at the end: a key ends the last line. */
+/* Convert line ends to "\n", without one at the end: the user's key ends the last line. */
 static void plain_paste(struct buf *text)
 {
 	char *at = text->data;
@@ -247,9 +247,9 @@ static unsigned char on_paste(EditLine *el, int c)
 
 /* ---- opening and closing ---- */
 
-/* Between two lines nobody reads the terminal, but a person may type ahead. Raw mode keeps these
- * bytes unchanged for the next line: in line mode the kernel would turn Ctrl-D into a NUL, and
- * handle backspace and Tab itself. They are echoed once, when they are read. */
+/* Keep the terminal raw between two lines, when a person may type ahead. Raw mode preserves the
+ * bytes for the next line: in line mode the kernel would turn Ctrl-D into a NUL, and handle
+ * backspace and Tab itself. The bytes are echoed once, when they are read. */
 static void hold_terminal(struct editor *e)
 {
 	(void)el_set(e->el, EL_SETTY, "-x", "-icanon", "-echo", NULL);
@@ -264,7 +264,7 @@ static void count_early(struct editor *e)
 static int open_terminal(struct editor *e, struct err *err)
 {
 	HistEvent event;
-	/* libedit needs a multibyte locale; other categories are unchanged. */
+	/* libedit requires a multibyte locale; other categories are unchanged. */
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		(void)setlocale(LC_CTYPE, "");
 	e->el = el_init("retort", stdin, stdout, stderr);
@@ -337,8 +337,7 @@ void editor_resume(struct editor *e)
 		hold_terminal(e);
 		return;
 	}
-	/* libedit assumes that the terminal is still as it left it: make it set up the terminal
-	 * again. */
+	/* Make libedit set up the terminal again: it assumes that the terminal is unchanged. */
 	(void)el_set(e->el, EL_PREP_TERM, 0);
 	(void)el_set(e->el, EL_PREP_TERM, 1);
 	el_resize(e->el);
@@ -385,7 +384,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	(void)fflush(stdout);
 	e->is_reading = false;
 	if (e->failure < 0) {
-		/* Drop the input; the next line starts at the left. */
+		/* Drop the input, and start the next line at the left. */
 		el_reset(e->el);
 		fputs(e->failure == -EINTR ? "^C\n" : "\n", stdout);
 		(void)fflush(stdout);
@@ -395,7 +394,8 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 		fputs("\n", stdout);
 		return 0;
 	}
-	/* A statement from the history may have several lines. */
+	/* A statement from the history may have several lines, so only the line ends behind it are
+	 * removed. */
 	size_t bytes = strlen(text);
 	while (bytes > 0 && strchr("\r\n", text[bytes - 1]))
 		bytes--;
@@ -403,7 +403,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	return *line ? 1 : -ENOMEM;
 }
 
-/* Take the first @bytes of the input as a line. */
+/* Remove the first @bytes of the input, and return them as a line. */
 static int take_line(struct editor *e, size_t bytes, char **line)
 {
 	const char *data = buf_str(&e->in);

@@ -13,7 +13,7 @@
 
 enum { NONE = -1 };
 
-/* A column is two characters wide. */
+/* A line of the drawing. A column is two characters wide. */
 struct line {
 	char text[2 * GRAPH_COLUMNS_MAX + 2];
 	int bytes;
@@ -23,12 +23,12 @@ struct graph {
 	struct buf *out;
 	const struct graph_node *nodes;
 	int n_nodes;
-	int *parents;	 /* index, or NONE */
-	int *n_children; /* that are not drawn yet */
+	int *parents;	 /* index of each node's parent, or NONE */
+	int *n_children; /* number of each node's children that are not drawn yet */
 	int *order;
-	int columns[GRAPH_COLUMNS_MAX]; /* the node to which each column leads */
+	int columns[GRAPH_COLUMNS_MAX]; /* node at the lower end of each column */
 	int n_columns;
-	struct line last; /* the last line, if it joined columns; else empty */
+	struct line last; /* the last line if it joined columns; otherwise empty */
 };
 
 /* ---- the order ---- */
@@ -51,7 +51,8 @@ static int link_parents(struct graph *g)
 	return r;
 }
 
-/* A heap of ready nodes, because the first of them in the order of @nodes is drawn next. */
+/* Add a node to the heap of ready nodes, from which the first in the order of @nodes is drawn next.
+ */
 static void heap_push(int *heap, int *n, int value)
 {
 	int i = (*n)++;
@@ -117,7 +118,8 @@ static void remove_column(struct graph *g, int column)
 		(size_t)(g->n_columns - column) * sizeof g->columns[0]);
 }
 
-/* Join column @from into column @to at its left; columns behind it move to the left. */
+/* Draw the line that joins column @from into column @to at its left; the columns behind @from move
+ * to the left. */
 static int draw_join(struct graph *g, int from, int to)
 {
 	struct line line = {.bytes = 0};
@@ -138,7 +140,7 @@ static int draw_join(struct graph *g, int from, int to)
 	return put(g, &line);
 }
 
-/* Behind a root, its column ends, and columns behind it move to the left. */
+/* Draw the line below a root: its column ends, and the columns behind it move to the left. */
 static int draw_end(struct graph *g, int column)
 {
 	struct line line = {.bytes = 0};
@@ -159,7 +161,8 @@ static int find_column(const struct graph *g, int node)
 	return NONE;
 }
 
-/* The character between columns: blank where the line above already led a column to the left. */
+/* Return the character of a column in a node's line: "/" if the column continues a "/" of the line
+ * above and moves to the left below this line; otherwise "|". */
 static char edge(const struct graph *g, int column, int removed)
 {
 	int at = 2 * column + 1;
@@ -167,7 +170,7 @@ static char edge(const struct graph *g, int column, int removed)
 	return has_come && removed != NONE && column >= removed ? '/' : '|';
 }
 
-/* The line of the node. @removed: the column that ends behind it, or NONE. */
+/* Draw the line of a node. @removed: the column that ends below it, or NONE. */
 static int draw_columns(struct graph *g, int node, int column, int removed)
 {
 	for (int i = 0; i < g->n_columns; i++) {

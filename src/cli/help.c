@@ -11,7 +11,7 @@
 
 enum { HELP_LEFT_MAX = 28, HELP_COLUMNS_MAX = 100, HELP_TEXT_MIN = 20, HELP_TEXT_BYTES = 4096 };
 
-/* The output of help, and its format. */
+/* The output of help, and its layout. */
 struct page {
 	FILE *out;
 	size_t columns;
@@ -33,7 +33,7 @@ static void heading(const struct page *p, const char *text)
 	fprintf(p->out, p->color ? "\n\033[1m%s:\033[0m\n" : "\n%s:\n", text);
 }
 
-/* Write the words of @text, beginning at column @at; further lines are indented by @indent. */
+/* Write the words of @text from column @at on; further lines are indented by @indent. */
 static void wrap(const struct page *p, const char *text, size_t at, size_t indent)
 {
 	bool is_first = true;
@@ -56,7 +56,7 @@ static void wrap(const struct page *p, const char *text, size_t at, size_t inden
 	fputc('\n', p->out);
 }
 
-/* A row of two columns; a left side too long for its column gets a line of its own. */
+/* Write a row of two columns; a left side that is too long for its column has a line of its own. */
 static void row(const struct page *p, const char *left, const char *text, size_t column)
 {
 	size_t n = 2 + width(left);
@@ -76,7 +76,7 @@ static size_t column_of(const struct page *p, size_t widest)
 	return is_narrow ? 8 : column;
 }
 
-/* "-m, --memory SIZE" */
+/* Append the names of an option: "-m, --memory SIZE". */
 static void add_names(struct buf *b, const struct opt *opt)
 {
 	if (opt->letter)
@@ -143,7 +143,7 @@ static void print_text(const struct page *p, const char *text)
 	}
 }
 
-/* The last word of the name: "new" of "session new". */
+/* Return the last word of the command's name: "new" of "session new". */
 static const char *last_word(const struct cmd *cmd)
 {
 	const char *space = strrchr(cmd->name, ' ');
@@ -223,7 +223,7 @@ static const struct opt help_opts[] = {
 };
 /* clang-format on */
 
-/* Is @word one of "run|check"? */
+/* Is @word one of the choices, as in "run|check"? */
 static bool is_choice(const char *choices, const char *word)
 {
 	size_t bytes = strlen(word);

@@ -28,7 +28,7 @@ const struct magic_row magic_rows[MAGIC_END_] = {
 	{"quit", "", "leave, as Ctrl-D does"},
 };
 
-/* The command that is near to @name. @word: @name, cut. */
+/* Find the command whose name is similar to @name. @word: @name, shortened. */
 static struct word_near find_near(const char *name, size_t bytes, char word[WORD_BYTES])
 {
 	memset(word, 0, WORD_BYTES);
@@ -55,8 +55,8 @@ static void take_force(struct magic *m)
 		m->arg = after + strspn(after, " \t");
 }
 
-/* Take a word off *@at; quotes around it keep its blanks. Returns: the word; NULL at the end, or
- * for an open quote. */
+/* Remove a word from *@at; a word in quotes may contain blanks. Returns: the word; NULL at the end,
+ * or for an open quote. */
 static char *take_word(char **at)
 {
 	char *word = *at + strspn(*at, " \t"), *end;
@@ -73,7 +73,7 @@ static char *take_word(char **at)
 	return word;
 }
 
-/* "FILE [DEST]". */
+/* Parse the arguments "FILE [DEST]". */
 static int take_files(struct magic *m, struct err *err)
 {
 	const struct magic_row *row = &magic_rows[m->kind];
@@ -119,7 +119,8 @@ static int check_arg(struct magic *m, struct err *err)
 	return 0;
 }
 
-/* Set @line to the command's name, of *@bytes. Returns: its kind, or MAGIC_END_. */
+/* Set @line to the command's name, and *@bytes to its length. Returns: the command's kind, or
+ * MAGIC_END_. */
 static enum magic_kind find(const char **line, size_t *bytes)
 {
 	size_t kind = 0;
@@ -133,8 +134,8 @@ static enum magic_kind find(const char **line, size_t *bytes)
 	return (enum magic_kind)kind;
 }
 
-/* Is it a magic of notebooks that the Python driver knows? These are not taken for misspelt
- * commands. */
+/* Is the name a magic of notebooks that the Python driver knows? Such names are not treated as
+ * misspelt commands. */
 static bool is_known_to_python(const char *name, size_t bytes)
 {
 	static const char *const names[] = {"run", "timeit", "file"};
@@ -189,7 +190,7 @@ int magic_parse(const char *line, struct magic *out, struct err *err)
 
 /* ---- completion ---- */
 
-/* The next of "python, sql", or NULL. */
+/* Return the next word of a list such as "python, sql", or NULL. */
 static const char *next_word(const char **at, size_t *bytes)
 {
 	const char *word = *at + strspn(*at, ", ");
@@ -214,7 +215,7 @@ static const char *path_of(const json_t *rows, size_t i)
 	return path ? path : "";
 }
 
-/* In the form that take_word() reads: with quotes around blanks. */
+/* Add paths in the form that take_word() reads: with quotes around blanks. */
 static void add_paths(const json_t *rows, json_t *out)
 {
 	for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -225,7 +226,7 @@ static void add_paths(const json_t *rows, json_t *out)
 	}
 }
 
-/* Add the directories of the files; the list is sorted, so equal ones are adjacent. */
+/* Add the directories of the files; the list is sorted, so equal directories are adjacent. */
 static void add_directories(const json_t *rows, json_t *out)
 {
 	const char *last = "";

@@ -1,4 +1,4 @@
-/* Commands of the REPL: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
+/* The commands of the REPL: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -26,37 +26,37 @@ enum magic_kind {
 
 struct magic {
 	enum magic_kind kind;
-	const char *arg;    /* trimmed, within `text`; "" without an argument */
-	uint64_t count;	    /* of MAGIC_UNDO */
+	const char *arg;    /* the argument, trimmed, within `text`; "" without an argument */
+	uint64_t count;	    /* number of steps for MAGIC_UNDO */
 	const char *second; /* the second argument of MAGIC_GET and MAGIC_PUT, or NULL */
-	bool is_forced;	    /* MAGIC_BRANCH: in spite of running processes; MAGIC_GET: overwrite */
+	bool is_forced;	    /* MAGIC_BRANCH: despite running processes; MAGIC_GET: overwrite */
 	char *text;	    /* Owns: free() */
 };
 
-/* The table: "undo", "[N]", "go back …". */
+/* A row of the table: "undo", "[N]", "go back …". */
 struct magic_row {
 	const char *name, *arg, *help;
 };
 extern const struct magic_row magic_rows[MAGIC_END_];
 
-/* Is @line a command of the REPL, or an attempt at one? In Python other magics belong to the
- * driver, which knows those of notebooks: whole cells such as %%bash, and names that are not
- * similar to one of ours. */
+/* Is @line a command of the REPL, or a misspelt one? In Python the driver handles the magics of
+ * notebooks: whole cells such as %%bash, and names that are not similar to a command. */
 bool magic_is(const char *line, const char *runtime);
 
-/* To which command's argument does the end of @line belong? MAGIC_END_: it is a command's name. */
+/* Return the command whose argument is at the end of @line; MAGIC_END_: the end is a command's
+ * name. */
 enum magic_kind magic_at(const char *line);
 
 /*
- * Completions for the argument of @kind; for MAGIC_END_, the commands. @known: the answer to
+ * Return completions for the argument of @kind; for MAGIC_END_, the commands. @known: the result of
  * session.list, engine.info or file.list, for MAGIC_SWITCH, MAGIC_RUNTIME, MAGIC_GET and
  * MAGIC_FILES.
  * Owns:    the caller decrefs.
  */
 json_t *magic_names(enum magic_kind kind, const json_t *known);
 
-/* Is @name one of "python, sql"? */
+/* Is @name one of the words of a list such as "python, sql"? */
 bool magic_is_listed(const char *names, const char *name);
 
-/* Parse a command. Errors: ERR_USAGE with a hint, also for an unknown one; ERR_NO_MEMORY. */
+/* Parse a command. Errors: ERR_USAGE with a hint, also for an unknown command; ERR_NO_MEMORY. */
 int magic_parse(const char *line, struct magic *out, struct err *err);

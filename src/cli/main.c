@@ -103,7 +103,7 @@ static int dispatch(int argc, char **argv)
 		return cli_fail(&err, false);
 	if (at == 0)
 		return 0;
-	/* --color before the command is the default for the command. */
+	/* --color before the command sets the command's default. */
 	if (opt_source(&set, "color") == OPT_FROM_ARG)
 		(void)setenv("RETORT_COLOR", colors[args.color], 1);
 	if (args.version)
@@ -117,8 +117,8 @@ static int dispatch(int argc, char **argv)
 	return cli_fail(&err, false);
 }
 
-/* If the caller closed a standard stream, open /dev/null or the like in its place: other files must
- * not get these numbers. */
+/* Open /dev/null for each standard stream that the caller closed, so that other files do not get
+ * these numbers. */
 static void hold_standard_streams(void)
 {
 	int fd;
@@ -128,7 +128,7 @@ static void hold_standard_streams(void)
 	fd_close(&fd);
 }
 
-/* Was stdout closed by its reader? */
+/* Has the reader of stdout closed its end? */
 static bool is_unread(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO};
@@ -138,7 +138,7 @@ static bool is_unread(void)
 int main(int argc, char **argv)
 {
 	hold_standard_streams();
-	(void)signal(SIGPIPE, SIG_DFL); /* our parent may have ignored it */
+	(void)signal(SIGPIPE, SIG_DFL); /* the parent may have ignored SIGPIPE */
 	int status = argc > 0 ? dispatch(argc, argv) : err_exit(ERR_USAGE);
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -1,4 +1,4 @@
-/* Writes manual pages from the command table. SPDX-License-Identifier: Apache-2.0 */
+/* Generates manual pages from the command table. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
 #include "base/buf.h"
@@ -9,10 +9,10 @@
 
 enum { MAN_COLUMNS = 72, MAN_TEXT_BYTES = 4096 };
 
-/* A hyphen in prose, or a minus that is typed. */
+/* The meaning of "-": a hyphen in prose, or a minus sign in text to be typed. */
 enum man_dash { MAN_PROSE, MAN_LITERAL };
 
-/* Escape all text for roff. Source: mandoc_char(7). */
+/* Write text, escaped for roff. Source: mandoc_char(7). */
 static void put(FILE *out, const char *text, size_t bytes, enum man_dash dash)
 {
 	while (bytes > 0) {
@@ -39,7 +39,7 @@ static void put(FILE *out, const char *text, size_t bytes, enum man_dash dash)
 	}
 }
 
-/* An argument of a macro, protected from being a request or another macro. */
+/* Write an argument of a macro, protected from being read as a request or another macro. */
 static void put_arg(FILE *out, const char *text)
 {
 	fputs("\"\\&", out);
@@ -52,7 +52,7 @@ static bool ends_sentence(const char *word, size_t bytes)
 	return bytes > 1 && strchr(".!?", word[bytes - 1]) && word[0] != '#';
 }
 
-/* Wrapped text: each sentence begins a line, and no line looks like a request. */
+/* Write wrapped text: each sentence begins a line, and no line resembles a request. */
 static void put_text(FILE *out, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
@@ -85,7 +85,7 @@ static void put_text(FILE *out, const char *text, size_t bytes)
 		fputc('\n', out);
 }
 
-/* Make a sentence of a phrase in the table. */
+/* Write a phrase of the table as a sentence. */
 static void put_sentence(FILE *out, const char *text)
 {
 	struct buf b cleanup_buf = BUF_INIT(MAN_TEXT_BYTES);
@@ -232,7 +232,7 @@ static void print_examples(FILE *out, const struct cmd *cmd)
 	}
 }
 
-/* The page of "session new" is called "session-new". */
+/* Write the name of a page: "session-new" for "session new". */
 static void put_dashed(FILE *out, const char *name, int (*change)(int c))
 {
 	for (; *name; name++)
@@ -252,7 +252,7 @@ static void find_next(const struct cmd *cmd, void *arg)
 		next->found = cmd->name;
 }
 
-/* The next name in alphabetical order, in which mdoc wants references. */
+/* Return the next name in alphabetical order, which mdoc requires for references. */
 static const char *name_after(const char *last)
 {
 	struct next next = {.last = last};

@@ -1,4 +1,4 @@
-/* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/agent/models.h"
 #include "api/once/once.h"
 #include "api/row/box_summary.h"
@@ -21,7 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The limit of plan.check; bytes about packages, files and limits. */
+/* PLAN_TEXT_BYTES: the limit of plan.check. TOLD_BYTES: the limit of the text about packages, files
+ * and limits. */
 enum { PLAN_TEXT_BYTES = 4 << 20, TOLD_BYTES = 16 << 10 };
 
 struct mcp_args {
@@ -69,10 +70,10 @@ struct mcp {
 	struct mcp_args args;
 	struct opt_set set;
 	char state[PATH_MAX];
-	struct buf policy;	 /* the policy's text */
-	json_t *create;		 /* parameters of new sessions */
-	struct service *service; /* NULL until a call needs it */
-	struct err failed;	 /* why it could not be opened */
+	struct buf policy;	 /* text of the policy */
+	json_t *create;		 /* parameters of session.create for new sessions */
+	struct service *service; /* the engine; NULL until the first call that needs it */
+	struct err failed;	 /* error of the failed start of the engine */
 };
 
 /* ---- the engine, when it is needed ---- */
@@ -153,13 +154,13 @@ static void serve(struct mcp *m)
 		.loop = engine_loop,
 		.is_ended = is_ended};
 	mcp_stdio_run(&stdio);
-	/* Running calls are answered here; the answers are dropped. */
+	/* Close the engine, which ends running calls; their responses are dropped. */
 	service_close(take_ptr(m->service));
 	mcp_server_free(server);
 	mcp_tools_free(tools);
 }
 
-/* Check options now, so that the user sees mistakes and not the model later. */
+/* Check the options at the start, so that the user sees mistakes and not, later, the model. */
 static int check_box(struct mcp *m, struct err *err)
 {
 	struct order order;
@@ -177,7 +178,8 @@ static int check_box(struct mcp *m, struct err *err)
 	return r;
 }
 
-/* If file names do not tell whether a box can be made, make one. */
+/* Create a session as a test, if names of files do not show that boxes can be created.
+ */
 static int try_box(struct mcp *m, struct err *err)
 {
 	json_t *made = NULL, *closed = NULL;
@@ -203,7 +205,7 @@ static int check_plans(struct mcp *m, struct err *err)
 		r = plan_read(m->args.policy, &m->policy, err);
 	if (r == 0 && m->args.policy)
 		r = plan_policy_check(m->args.policy, &m->policy, err);
-	/* The file is read again for each plan. */
+	/* Check the file of tools; it is read again for each plan. */
 	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
 	if (r == 0 && m->args.plan_tools)
 		r = plan_read(m->args.plan_tools, &tools, err);

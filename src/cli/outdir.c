@@ -36,7 +36,8 @@ static int refuse(const char *path, int sys, struct err *err)
 	return err_hint(err, "choose another --out"), r;
 }
 
-/* Open the directory of the last part, making what is missing. Returns: it, or negative errno. */
+/* Open the directory of the last component, and create missing directories. Returns: a descriptor,
+ * or negative errno. */
 static int open_parent(int dir_fd, char *path, char **name)
 {
 	cleanup_fd int at = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
@@ -59,7 +60,8 @@ static int open_parent(int dir_fd, char *path, char **name)
 	return at < 0 ? -errno : take_fd(at);
 }
 
-/* Some file systems cannot rename without replacing: then it is done in two steps. */
+/* Rename a file, possibly without replacing. Some file systems do not support that in one step: the
+ * check is then a step of its own. */
 static int move(int dir, const char *from, const char *to, bool is_new)
 {
 	struct stat st;
@@ -71,7 +73,7 @@ static int move(int dir, const char *from, const char *to, bool is_new)
 	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
 }
 
-/* A temporary file beside the target. */
+/* The name of a temporary file beside the target. */
 struct temporary {
 	char name[64];
 };
@@ -104,8 +106,8 @@ static int write_with_holes(int to, const char *data, size_t bytes)
 	return r;
 }
 
-/* Write to a temporary file and rename it; the mode is that of a file that it replaces. @file:
- * identifies the new file; may be NULL. */
+/* Write to a temporary file and rename it; a replaced file's mode is kept. @file: identifies the
+ * new file; may be NULL. */
 static int put(int dir, const char *name, const void *data, size_t bytes, bool is_new,
 	struct outdir_file *file)
 {
@@ -159,14 +161,14 @@ int outdir_link(int dir_fd, const char *first, const struct outdir_file *file, c
 		r = -ESTALE;
 	if (r == 0 && renameat(dir, temporary.name, dir, name) < 0)
 		r = -errno;
-	/* Necessary even after success: renaming one link onto another of the same file leaves
-	 * both. */
+	/* Remove the temporary name even after success: rename(2) keeps both names if they are
+	 * links to the same file. */
 	(void)unlinkat(dir, temporary.name, 0);
 	return r;
 }
 
-/* Open the directory of @path, and find the name in it. Returns: its descriptor, or negative errno.
- */
+/* Open the directory of @path, and set *@name to the last component. Returns: the descriptor, or
+ * negative errno. */
 static int open_place(char path[PATH_MAX], const char **name)
 {
 	char *slash = strrchr(path, '/');

@@ -1,4 +1,4 @@
-/* Shows plots on a terminal. SPDX-License-Identifier: Apache-2.0 */
+/* The display of plots on a terminal. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "cli/sink.h"
@@ -19,20 +19,21 @@ enum picture_mode {
 };
 
 struct picture {
-	enum picture_mode mode; /* never AUTO */
-	const char *dir;	/* directory for PICTURE_PATH; NULL: a temporary one */
-	char made_dir[24];	/* the temporary one, once it was made */
+	enum picture_mode mode; /* never PICTURE_AUTO */
+	const char *dir;	/* directory for PICTURE_PATH; NULL: a temporary directory */
+	char made_dir[24];	/* path of the temporary directory, once created */
 	struct sink *out;
 	unsigned n_shown;
-	bool is_dropped; /* the user did not choose NONE: say once that an image is not shown */
+	bool is_dropped; /* images are hidden although the user did not choose NONE: report that
+			    once */
 	bool is_quiet;
 };
 
-/* Resolve AUTO to the best that the terminal on stdout supports: kitty's or iTerm's protocol, else
- * PATH; or NONE if stdout is not a terminal and @dir is NULL. */
+/* Resolve PICTURE_AUTO to the best mode that the terminal on stdout supports: kitty's or iTerm's
+ * protocol, else PATH; or NONE if stdout is not a terminal and @dir is NULL. */
 void picture_init(struct picture *p, int mode, const char *dir, struct sink *out);
 
-/* Add to @create that drivers make images in the form that @mode needs (sixels). */
+/* Request in @create that drivers make images in the format that @mode needs (sixels). */
 void picture_ask(int mode, json_t *create);
 
 /* Show the image in @mimes, or else its text/plain. The data come from a box: only well-formed

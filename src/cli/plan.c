@@ -1,4 +1,4 @@
-/* `retort plan`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort plan`. SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "planner/plan_check.h"
@@ -58,7 +58,7 @@ static const struct opt plan_opts[] = {
 };
 /* clang-format on */
 
-/* The text may contain results of tools: for a terminal it is escaped. */
+/* Write output, which may contain results of tools and is therefore escaped for a terminal. */
 static int print_out(void *arg, const char *text, size_t bytes)
 {
 	(void)arg;
@@ -71,7 +71,7 @@ static int print_out(void *arg, const char *text, size_t bytes)
 		: 0;
 }
 
-/* Ask on the terminal, because stdin may be the plan. */
+/* Ask for approval on the terminal, because stdin may be the plan. */
 static int approve(void *arg, const char *text)
 {
 	const struct plan_args *args = arg;
@@ -133,13 +133,14 @@ static int run_plan(const struct plan_args *args, const char *path)
 	req.approve = approve;
 	req.can_see_each = !args->yes && !args->no_prompt;
 	int r = plan_perform(&req, &report, &err);
-	/* The program's output precedes our messages. */
+	/* Flush the program's output before our messages. */
 	(void)fflush(stdout);
 	fputs(buf_str(&report), stderr);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
-/* The findings are the output of `check`; for other verbs they go to stderr. */
+/* Check a plan. The findings are the output of `check`; for other verbs they are written to stderr.
+ */
 static int judge_plan(const struct plan_args *args, const char *path, bool is_explained)
 {
 	struct err err = {0};
@@ -151,7 +152,7 @@ static int judge_plan(const struct plan_args *args, const char *path, bool is_ex
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
-/* The file of tools may be given as an operand: `retort plan policy tools.json`. */
+/* Write a policy. The file of tools may be an operand: `retort plan policy tools.json`. */
 static int write_policy(const struct plan_args *args, const char *path)
 {
 	struct err err = {0};

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Suggest a file in the directory that could have been meant. */
+/* Fail, and suggest a file in the directory that may have been meant. */
 static int fail_directory(int fd, const char *name, struct err *err)
 {
 	static const char *const usual[] = {
@@ -70,7 +70,7 @@ const char *program_name(const char *path)
 	return !path ? "<string>" : strcmp(path, "-") == 0 ? "<stdin>" : path;
 }
 
-/* The part of @path below the directory @dir, or NULL; both are real paths. */
+/* Return the part of @path below the directory @dir, or NULL; both are resolved paths. */
 static const char *below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
@@ -111,7 +111,7 @@ void program_place(const char *path, const struct order *order, struct program_p
 		snprintf(out->dst, sizeof out->dst, "%s%s", where, name);
 		name = out->dst;
 	}
-	/* "./x.py" names the same file. */
+	/* Keep a name like "./x.py", which means the same file. */
 	if (strncmp(path, "./", 2) != 0 || strcmp(path + 2, name) != 0)
 		snprintf(out->name, sizeof out->name, "%s", name);
 }

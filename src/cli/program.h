@@ -1,4 +1,4 @@
-/* Reads programs: from a file, or from stdin. SPDX-License-Identifier: Apache-2.0 */
+/* Source files of programs: from a path, or from stdin. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/once/once.h"
@@ -10,26 +10,26 @@
 enum { PROGRAM_MAX_BYTES = 16 << 20 };
 
 /*
- * Append the content of @path; "-" is stdin.
- * Blocks:  until its end.
+ * Append the content of the file @path; "-" is stdin.
+ * Blocks:  until the end of the file.
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT: over the maximum of @out; ERR_USAGE: a directory.
  */
 int program_read(const char *path, struct buf *out, struct err *err);
 
-/* Where a program's file is in its box. */
+/* The place of a program's file in the box. */
 struct program_place {
-	char name[PATH_MAX]; /* its argv[0], which names it from the workspace */
-	char src[PATH_MAX];  /* the file to be bound to @dst; "" if it need not be bound */
+	char name[PATH_MAX]; /* argv[0] of the program, which names the file from the workspace */
+	char src[PATH_MAX];  /* host file to be bound to @dst; "": no bind mount is necessary */
 	char dst[PATH_MAX];
 };
 
 /*
- * Find a place for the file @path, so that the program, and whatever it starts, can read it again:
- * below the workspace, where its own name leads to it; in /tmp when @order has a directory of the
- * host for workspace that does not hold it, since nothing may be made there. A file that cannot be
- * bound (a pipe, one that was removed) has no place, and its name stays as it is.
+ * Find a place for the file @path in the box, so that the program and its children can read the
+ * file: below the workspace, under its own name; or in /tmp if the workspace is a directory of the
+ * host that does not contain the file, because no file may be created there. A file that cannot be
+ * bound (a pipe, a removed file) has no place, and its name is not changed.
  */
 void program_place(const char *path, const struct order *order, struct program_place *out);
 
-/* Its name in tracebacks: "<stdin>" for "-", "<string>" for NULL. */
+/* Return the program's name in tracebacks: "<stdin>" for "-", "<string>" for NULL. */
 const char *program_name(const char *path);

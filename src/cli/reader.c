@@ -16,7 +16,7 @@ static int read_line(struct reader *reader, const char *prompt, char **line)
 	return editor_read(reader->editor, prompt, line);
 }
 
-/* Is @text complete with @line? From a pipe, a block ends where a line is not indented. */
+/* Is @text complete before @line? In input from a pipe, a line without indentation ends a block. */
 static bool is_over(struct reader *reader, const char *runtime, const struct buf *text,
 	const char *line, bool *is_next)
 {
@@ -33,7 +33,7 @@ static bool is_over(struct reader *reader, const char *runtime, const struct buf
 	return *is_next;
 }
 
-/* Is a statement in this state complete? @is_whole: its last line contained several. */
+/* Is a statement in this state complete? @is_whole: its last input contained several lines. */
 static bool is_all(enum statement_state state, bool is_whole)
 {
 	return state == STATEMENT_COMPLETE || (is_whole && state == STATEMENT_BLOCK);
@@ -57,7 +57,7 @@ int reader_statement(
 				free(line);
 			return 1;
 		}
-		/* Pasted text, and a statement from the history, has its blank lines and its end.
+		/* Pasted text, and a statement from the history, is complete with its blank lines.
 		 */
 		bool is_whole = strchr(line, '\n') != NULL;
 		r = buf_addf(text, "%s%s", text->bytes > 0 ? "\n" : "", line);

@@ -1,4 +1,4 @@
-/* `retort repl`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort repl`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/repl.h"
 
 #include "base/fd.h"
@@ -60,7 +60,7 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 	json_t *text = json_string(code);
 	if (!text)
 		return err_fail(err, ERR_USAGE, "type it again", "the statement is not UTF-8");
-	/* Lines of a pipe are statements, so programs cannot read them; and only steps with
+	/* Programs cannot read the lines of a pipe, which are statements. Only steps with
 	 * stdin_open report that they wait for input. */
 	bool can_answer = editor_is_terminal(repl->reader.editor) &&
 		(strcmp(repl->runtime, "python") == 0 || strcmp(repl->runtime, "shell") == 0);
@@ -114,7 +114,7 @@ static void make_prompt(const struct repl *repl, char out[PROMPT_BYTES])
 		is_python ? "" : repl->runtime, is_python ? ">>> " : "> ");
 }
 
-/* Returns: 1 to continue, 0 at the end, negative errno. */
+/* Read and run a statement. Returns: 1 to continue; 0 at the end; negative errno. */
 static int do_statement(struct repl *repl)
 {
 	cleanup_buf struct buf text = BUF_INIT(STATEMENT_MAX_BYTES);
@@ -181,7 +181,7 @@ static void on_resized(void *arg)
 		editor_resize(repl->reader.editor);
 }
 
-/* End by a signal: restore the terminal and save the history first. */
+/* End because of a signal, after restoring the terminal and saving the history. */
 static void end_by(struct repl *repl, int number)
 {
 	repl->ended_by = number;
@@ -205,7 +205,7 @@ static int watch_terminal(struct repl *repl, struct err *err)
 		void (*told)(void *arg);
 	} rows[] = {{SIGCONT, on_continued}, {SIGWINCH, on_resized}, {SIGHUP, on_hung_up},
 		{SIGQUIT, on_quit}};
-	enum { N_ALWAYS = 2 }; /* the other signals have a handler only with a terminal */
+	enum { N_ALWAYS = 2 }; /* the other signals are handled only with a terminal */
 	size_t n_rows = editor_is_terminal(repl->reader.editor) ? ARRAY_LEN(rows) : N_ALWAYS;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n_rows; i++)
@@ -240,7 +240,7 @@ static int prepare(struct repl *repl, struct err *err)
 	picture_ask(repl->args.images, repl->create);
 	box_tell_columns(repl->create);
 	view_init(&repl->view, &options);
-	/* Take the terminal before the box is made: what is typed meanwhile belongs to the first
+	/* Take the terminal before the box is created: text typed meanwhile belongs to the first
 	 * line. */
 	int r = service_open(&repl->service, &config, err);
 	repl->answer = ANSWER_INIT(repl->service);
@@ -263,7 +263,8 @@ static int find_history(struct repl *repl, struct err *err)
 	return r;
 }
 
-/* Without the warden no box can be made, and this session exists only in this process. */
+/* Report that the engine ended: without the warden no box can be created, and the session existed
+ * only in this process. */
 static int fail_gone(const struct repl *repl, struct err *err)
 {
 	if (!service_is_over(repl->service))
@@ -274,14 +275,14 @@ static int fail_gone(const struct repl *repl, struct err *err)
 	return cli_fail(err, false);
 }
 
-/* Stop here: later statements may depend on this one. */
+/* Fail at a NUL byte, and run nothing more: later statements may depend on this one. */
 static void fail_nul(size_t line, struct err *err)
 {
 	err_fail(err, ERR_USAGE, "take it out: neither its statement nor what follows was run",
 		"standard input: line %zu has a NUL byte", line);
 }
 
-/* Was the terminal closed, whatever we noticed first: reading, writing the prompt, or nothing? */
+/* Was the terminal closed? Its signal may not have arrived yet. */
 static bool is_hung_up(void)
 {
 	struct pollfd p = {.fd = STDIN_FILENO};
@@ -304,8 +305,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 	if (repl->is_gone)
 		return fail_gone(repl, err);
 	if (is_terminal && !repl->ended_by && is_hung_up())
-		repl->ended_by =
-			SIGHUP; /* the terminal was closed, and the signal may come later */
+		repl->ended_by = SIGHUP; /* the terminal was closed; the signal may follow later */
 	if (r == -ECANCELED && !repl->ended_by)
 		repl->ended_by = SIGTERM;
 	if (repl->ended_by)

@@ -1,4 +1,4 @@
-/* What the files of `retort repl` share. SPDX-License-Identifier: Apache-2.0 */
+/* Declarations shared by the files of `retort repl`. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/service.h"
@@ -31,32 +31,32 @@ struct repl {
 	struct answer answer;
 	bool can_ask;
 	struct view view;
-	int out_fd;	/* the directory of --out, or -1 */
-	json_t *create; /* the parameters of session.create, for %reset */
+	int out_fd;	/* directory of --out, or -1 */
+	json_t *create; /* parameters of session.create, for %reset */
 	char session[REPL_SESSION_BYTES], name[REPL_SESSION_BYTES], runtime[REPL_NAME_BYTES];
 	char history[PATH_MAX];
 	bool is_leaving;
-	bool is_branched; /* show the name of the session */
-	int failures;	  /* statements that failed */
+	bool is_branched; /* the prompt shows the session's name */
+	int failures;	  /* number of failed statements */
 	bool is_gone;	  /* no more steps can run */
-	int ended_by;	  /* a signal, or 0 */
+	int ended_by;	  /* signal that ends the REPL, or 0 */
 };
 
 /* Call an operation of this process's engine. Owns: @params is taken, *@result is the caller's. */
 int repl_call(
 	struct repl *repl, const char *method, json_t *params, json_t **result, struct err *err);
 
-/* Make a session with `create`, and use it. */
+/* Create a session with the parameters `create`, and use it. */
 int repl_create(struct repl *repl, struct err *err);
 
 /* Run a statement and show its result. */
 void repl_step(struct repl *repl, const char *code, bool with_time);
 
-/* Execute a command, that is a line for which magic_is() is true, and report its errors. */
+/* Execute a command, a line for which magic_is() is true, and report its errors. */
 void repl_command(struct repl *repl, const char *line);
 
-/* Copies files between the host and the current session. Borrows @repl. */
+/* Return the functions that copy files between the host and the current session. Borrows @repl. */
 struct copy_from repl_copy(struct repl *repl);
 
-/* Completions of a command at the end of @text, in the form of step.complete; or NULL. */
+/* Return completions of a command at the end of @text, in the form of step.complete; or NULL. */
 json_t *repl_complete_command(struct repl *repl, const char *text);

@@ -1,4 +1,4 @@
-/* Commands of `retort repl`: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
+/* The commands of `retort repl`: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/repl.h"
 
 #include "api/row/param.h"
@@ -40,7 +40,8 @@ int repl_create(struct repl *repl, struct err *err)
 	int r = repl_call(repl, "session.create", json_incref(repl->create), &session, err);
 	if (r == 0)
 		take_session(repl, session);
-	/* Afterwards only %runtime changes it, not the choice of a session. */
+	/* Set the language only once: later only %runtime changes it, not a change of the session.
+	 */
 	if (r == 0 && is_first)
 		snprintf(repl->runtime, sizeof repl->runtime, "%s",
 			session_text(session, "runtime"));
@@ -143,7 +144,7 @@ struct copy_from repl_copy(struct repl *repl)
 	return (struct copy_from){.call = call_of, .arg = repl, .session = repl->session};
 }
 
-/* The target of a file called @path: @dest, or, if that is a directory, a file in it. */
+/* Find the target of a file called @path: @dest, or a file in it if @dest is a directory. */
 static int find_place(const char *path, const char *dest, struct buf *out)
 {
 	const char *slash = strrchr(path, '/'), *home = getenv("HOME");
@@ -219,7 +220,7 @@ static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *result = NULL;
 	(void)m;
-	/* If an earlier %reset failed, there is no session to close. */
+	/* Ignore an error: after a failed %reset no session exists. */
 	(void)repl_call(repl, "session.close", here(repl), &result, err);
 	json_decref(result);
 	json_put_text(repl->create, "name", repl->name);
@@ -269,7 +270,7 @@ void repl_command(struct repl *repl, const char *line)
 	}
 }
 
-/* Files of the host that complete the last word of @text. */
+/* Return files of the host that complete the last word of @text. */
 static json_t *complete_host(const char *text)
 {
 	json_t *names = json_array();

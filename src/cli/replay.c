@@ -1,4 +1,4 @@
-/* `retort replay`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort replay`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No larger record can be exported. */
+/* RECORD_MAX_BYTES: no larger record can be exported. */
 enum { RECORD_MAX_BYTES = 256 << 20, SHOWN_BYTES = 400 };
 
 struct replay_args {
@@ -46,7 +46,7 @@ static void print_side(const char *what, const json_t *difference, const char *n
 	free(text);
 }
 
-/* Returns: the exit status. */
+/* Show the result of a replay. Returns: the exit status. */
 static int show(const json_t *result, bool is_json)
 {
 	const char *outcome = json_string_value(json_object_get(result, "outcome"));
@@ -70,7 +70,7 @@ static int show(const json_t *result, bool is_json)
 	return is_same ? 0 : 1;
 }
 
-/* Errors of a record name its file. */
+/* Prefix errors of a record with its file name. */
 static int wrap_name(const char *path, struct err *err)
 {
 	bool is_its_fault = err->code == ERR_USAGE || err->code == ERR_DAMAGED ||
@@ -105,7 +105,7 @@ static int replay(const struct buf *record, json_t **result, struct err *err)
 	return r;
 }
 
-/* Records of plans begin with another event than records of sessions. */
+/* Does the record belong to a plan? Its first event differs from that of a session's record. */
 static bool is_plan(const struct buf *record)
 {
 	const char *end = memchr(buf_str(record), '\n', record->bytes);
@@ -121,7 +121,7 @@ static int print_out(void *arg, const char *text, size_t bytes)
 	return args->json || fwrite(text, 1, bytes, stdout) == bytes ? 0 : -1;
 }
 
-/* Returns: the exit status. */
+/* Replay the record of a plan. Returns: the exit status. */
 static int replay_plan(const char *path, struct replay_args *args)
 {
 	cleanup_buf struct buf report = BUF_INIT(1 << 20);
@@ -160,7 +160,7 @@ static int replay_main(int argc, char **argv)
 	if (r == 0 && (r = replay(&record, &result, &err)) < 0)
 		r = wrap_name(argv[at], &err);
 	int status = r < 0 ? cli_fail(&err, args.json) : show(result, args.json);
-	/* Status 1 is for a complete replay with another result. */
+	/* Status 1 is reserved for a complete replay with another result. */
 	if (r < 0 && status == 1)
 		status = 2;
 	json_decref(result);

@@ -1,4 +1,4 @@
-/* `retort run`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort run`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/once/once.h"
 #include "base/alloc.h"
 #include "base/fd.h"
@@ -64,7 +64,7 @@ static bool has_variable(char *const *env, size_t n, const char *name)
 	return false;
 }
 
-/* Tell the program about the terminal: its width, and whether it can show sixels. */
+/* Describe the terminal to the program: its width, and whether it can show sixels. */
 static int take_terminal(const struct run_args *args, char **out, size_t *n_out, struct err *err)
 {
 	char columns[16];
@@ -107,7 +107,7 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 	return -EINVAL;
 }
 
-/* The program may have failed because it expected our stdin: say that it is not passed on. */
+/* Explain that our stdin is not passed on, which may be why the program failed. */
 static void tell_unread(const struct run_args *args, const char *program)
 {
 	const struct output_args *output = &args->output;
@@ -194,7 +194,7 @@ static void pieces_free(struct pieces *p)
 	free(p);
 }
 
-/* sys.argv as python has it: the program's name, or "-c", then the arguments. */
+/* Build sys.argv as python does: the program's name, or "-c", then the arguments. */
 static char **program_argv(const struct run_args *args, int argc, char **argv, int at)
 {
 	static char dash_c[] = "-c";
@@ -218,8 +218,8 @@ static bool is_option(const struct opt_set *set, const char *text)
 	return false;
 }
 
-/* Options behind the code belong to the program, as with python -c; say so if they look like
- * retort's. */
+/* Report options behind the code: as with python -c they belong to the program, but they look like
+ * options of retort. */
 static void tell_behind(const struct run_args *args, const struct opt_set *set, const char *first)
 {
 	const struct output_args *output = &args->output;
@@ -251,7 +251,7 @@ static int run_main(int argc, char **argv)
 	}
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
 	tell_behind(&args, &set, argv[at]);
-	const char *program = args.code ? NULL : argv[at]; /* as on the command line */
+	const char *program = args.code ? NULL : argv[at]; /* the name on the command line */
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
 	int status =
 		r < 0 ? cli_fail(&err, args.output.json) : once_request(&args, &set, &req, program);

@@ -1,4 +1,4 @@
-/* `retort serve`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort serve`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/agent/models.h"
 #include "api/operation/principal.h"
 #include "api/service.h"
@@ -91,14 +91,15 @@ static const struct opt serve_opts[] = {
 };
 /* clang-format on */
 
-/* Where the engine listens, and where it keeps its state. */
+/* The addresses at which the engine listens, and the directory of its state. */
 struct places {
 	char socket[PATH_MAX], state[PATH_MAX];
 	bool has_socket, has_state;
-	int unix_fd; /* inherited from a service manager, or -1 */
-	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
+	int unix_fd; /* the socket inherited from a service manager, or -1 */
+	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening sockets; -1: taken */
 	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
-	size_t n_inet, n_given; /* n_given: inherited from a service manager; these are the first */
+	size_t n_inet, n_given; /* n_given: number of sockets inherited from a service manager,
+				   which are the first */
 	json_t *prices;
 };
 
@@ -123,7 +124,7 @@ static int find_socket(const struct serve_args *args, struct places *p, struct e
 	return 0;
 }
 
-/* Without tokens, everybody who reaches the address may run code here. */
+/* Refuse an address that other hosts can reach without tokens: everyone could run code here. */
 static int check_address(const struct serve_args *args, const struct address *a, struct err *err)
 {
 	if (args->token_file || address_is_loopback(a))
@@ -134,7 +135,7 @@ static int check_address(const struct serve_args *args, const struct address *a,
 		"%s is not a loopback address, and --token-file is not given", text.text);
 }
 
-/* Take over @fd, which listens. */
+/* Add a listening socket, and take ownership of @fd. */
 static int add_address(const struct serve_args *args, struct places *p, int fd, struct err *err)
 {
 	struct address a;
@@ -221,8 +222,8 @@ struct fronts {
 	struct socket_server *socket;
 	struct http_server *http;
 	struct token_list *tokens;
-	struct principal *anyone;	  /* without tokens: the caller of all HTTP requests */
-	struct operation_context context; /* of that caller */
+	struct principal *anyone;	  /* without tokens: the principal of all HTTP requests */
+	struct operation_context context; /* context of `anyone` */
 	struct http_log log;
 	struct health health;
 	struct mcp_front mcp;
@@ -249,8 +250,8 @@ static void on_hangup(void *arg)
 	}
 }
 
-/* Every user of the host can connect to loopback, so callers without a token are not treated as the
- * operator. */
+/* Create a principal for callers without a token. They are not treated as the operator, because
+ * every user of the host can connect to loopback. */
 static int open_anyone(struct fronts *f, struct err *err)
 {
 	const struct principal_limits limits = {
@@ -270,7 +271,7 @@ static int open_tokens(struct fronts *f, struct err *err)
 	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
 }
 
-/* Called when all fronts are open. */
+/* Report the addresses, once all fronts are open. */
 static void say_where(const struct fronts *f, const struct places *p)
 {
 	if (f->args->quiet)
@@ -347,7 +348,7 @@ static void drain(struct fronts *f)
 	(void)service_drain(f->service, is_idle, f, INTERRUPTED_MS);
 }
 
-/* A log line as for requests: caller, session, call, and its outcome. */
+/* Log a tool call in the form of a request: caller, session, call, and outcome. */
 static void log_tool(void *arg, const struct gate_line *line)
 {
 	static const struct {

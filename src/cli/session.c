@@ -1,4 +1,5 @@
-/* `retort session`: its subcommands but `exec` and `files`. SPDX-License-Identifier: Apache-2.0 */
+/* The subcommands of `retort session`, except `exec` and `files`. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "cli/session.h"
 
 #include "api/call/call_session.h"
@@ -22,7 +23,7 @@ static int check_word(const char *what, const char *text, struct err *err)
 	return err_set(err, ERR_USAGE, "%s %.100s: not UTF-8", what, text);
 }
 
-/* Arguments have to be UTF-8, because JSON cannot hold anything else. */
+/* Check that arguments are UTF-8, because JSON cannot represent other bytes. */
 static int check_words(
 	const struct session_run *run, const struct session_argv *argv, struct err *err)
 {
@@ -95,7 +96,7 @@ static json_t *one_session(const struct session_run *run)
 	return json_pack("{s:s}", "session", run->operands[0]);
 }
 
-/* Print @result: with --json all of it, else only its member @name. Takes the reference. */
+/* Print @result: all of it with --json, otherwise only its member @name. Takes the reference. */
 static int show(const struct session_run *run, json_t *result, const char *name)
 {
 	int status = 0;
@@ -223,7 +224,7 @@ static int rm_main(int argc, char **argv)
 		&run, &cmd_session_rm, &(struct session_argv){argc, argv, 1, -1}, &err);
 	if (r <= 0)
 		return r == 0 ? 0 : session_end(&run, r, &err, 0);
-	/* An error does not stop the rest; each is reported. */
+	/* Continue after an error; each error is reported. */
 	for (int i = 0; i < run.n_operands; i++) {
 		json_t *result = NULL, *params = json_pack("{s:s}", "session", run.operands[i]);
 		r = session_call(&run, "session.close", params, &result, &err);

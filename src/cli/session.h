@@ -1,4 +1,5 @@
-/* `retort session …`: what its subcommands share. SPDX-License-Identifier: Apache-2.0 */
+/* Declarations shared by the subcommands of `retort session …`. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "cli/box.h"
@@ -20,7 +21,7 @@ struct session_args {
 	int color;
 };
 
-/* A row of every subcommand. */
+/* The row of --socket, which every subcommand has. */
 #define SESSION_SOCKET_OPT                                                                         \
 	{                                                                                          \
 		.name = "socket", OPT_INTO_TEXT(struct session_args, socket), .arg = "PATH",       \
@@ -28,7 +29,7 @@ struct session_args {
 		.help = "where the engine listens; else its usual place"                           \
 	}
 
-/* A running subcommand: options are read, operands are at `operands`, connected if `is_open`. */
+/* A running subcommand, with its options and operands; it is connected if `is_open`. */
 struct session_run {
 	const struct cmd *cmd;
 	struct session_args args;
@@ -39,8 +40,8 @@ struct session_run {
 	bool is_open;
 };
 
-/* The command line, and how many operands are allowed; max -1: any number. Operands have to be
- * UTF-8, except for the second if it is a file of the host. */
+/* The command line, and the allowed number of operands; max -1: any number. Operands must be UTF-8,
+ * except for the second if it is a file of the host. */
 struct session_argv {
 	int argc;
 	char **argv;
@@ -49,24 +50,25 @@ struct session_argv {
 };
 
 /*
- * Read options, check the number of operands, and connect.
+ * Parse the options, check the number of operands, and connect.
  * Returns: 1, 0 when help was printed, or negative errno.
  */
 int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
 	struct err *err);
 
-/* Disconnect. If @r is negative, report @err. Returns: the exit status: @status, or that of @err.
- */
+/* Disconnect. If @r is negative, report @err. Returns: the exit status: @status, or the status of
+ * @err. */
 int session_end(struct session_run *run, int r, const struct err *err, int status);
 
-/* Call an operation; the caller decrefs *@result. As client_call(). */
+/* Call an operation, as client_call() does; the caller decrefs *@result. */
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
 	struct err *err);
 
-/* Copies files between the host and the session that the first operand names. Borrows @run. */
+/* Return the functions that copy files between the host and the session of the first operand.
+ * Borrows @run. */
 struct copy_from session_copy(struct session_run *run);
 
-/* Exit statuses of all subcommands but `exec`. */
+/* The exit statuses of all subcommands except `exec`. */
 enum { SESSION_EXITS = 7 };
 extern const struct cmd_exit session_exits[SESSION_EXITS];
 

@@ -1,5 +1,5 @@
-/* `retort session exec`: runs a step in a session of a running engine. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The command `retort session exec`: a step in a session of a running engine.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
 #include "api/call/call_session.h"
@@ -127,7 +127,7 @@ static int exec_main(int argc, char **argv)
 	const struct view_options options = {
 		.output = args->output, .place = PLACE_SESSION, .is_atomic = args->atomic};
 	const struct client_events events = {.arg = &view, .event = view_event};
-	(void)signal(SIGPIPE, SIG_IGN); /* if our reader is gone, the step is ended first */
+	(void)signal(SIGPIPE, SIG_IGN); /* if our reader closes its end, the step is ended first */
 	view_init(&view, &options);
 	r = client_call(&run.client, "step.run", params, &events, &record, &err);
 	if (r == 0)

@@ -1,5 +1,5 @@
-/* `retort session files`: lists and copies files of a workspace. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The command `retort session files`: lists and copies files of a workspace.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/fd.h"
 #include "cli/copy.h"
 #include "cli/outdir.h"
@@ -74,7 +74,7 @@ static int list_files(struct session_run *run, const char *path, struct err *err
 	return r;
 }
 
-/* Print a file; list a directory. */
+/* Print a file, or list a directory. */
 static int print_file(struct session_run *run, const char *path, struct err *err)
 {
 	struct err ignored;

@@ -1,4 +1,5 @@
-/* Sessions, steps and files as tables and as a tree. SPDX-License-Identifier: Apache-2.0 */
+/* The output of sessions, steps and files as tables and as a tree. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "cli/session.h"
 
 #include "base/num.h"
@@ -58,7 +59,7 @@ static void add(struct cells *c, const char *text, size_t bytes)
 		c->cell[c->n - 1] = NULL;
 }
 
-/* A time for people, in UTC. */
+/* Add a time in readable form, in UTC. */
 static void add_time(struct cells *c, const json_t *ms)
 {
 	char text[32] = "";
@@ -84,14 +85,14 @@ static int print_cells(struct cells *c, size_t n_columns_max)
 	return r < 0 ? 1 : print(&out);
 }
 
-/* The first line that is not empty. */
+/* Find the first line of @code that is not empty. Returns: the line's length. */
 static size_t first_line(const char **code)
 {
 	*code += strspn(*code, " \t\r\n");
 	return strcspn(*code, "\r\n");
 }
 
-/* Say that a list is incomplete; on stderr, so that programs do not read it as a row. */
+/* Report on stderr, where programs do not read it as a row, that a list is incomplete. */
 static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
 {
 	if (json_is_true(json_object_get(list, "truncated")))
@@ -160,7 +161,8 @@ int session_print_files(const json_t *files)
 
 /* ---- the tree ---- */
 
-/* "(main, s-2) ": the sessions that stand at this step; many are counted. */
+/* Append the sessions whose last step is this one: "(main, s-2) "; count them when there are many.
+ */
 static void add_heads(struct buf *label, const json_t *heads, const char *step, bool color)
 {
 	const char *before = "(";

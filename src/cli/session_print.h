@@ -1,13 +1,15 @@
-/* Sessions, steps and files as tables and as a tree. SPDX-License-Identifier: Apache-2.0 */
+/* The output of sessions, steps and files as tables and as a tree. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Text of a member, or "". */
+/* Return the text of a member, or "". */
 const char *session_text(const json_t *row, const char *name);
 
-/* Print `log`, with `--graph`, or `ls`. Returns: 0; 1 when stdout fails. */
+/* Print the output of `log`, of `log --graph`, or of `ls`. Returns: 0; 1 if writing to stdout
+ * fails. */
 int session_print_log(const json_t *log);
 int session_print_graph(const json_t *graph, bool color);
 int session_print_list(const json_t *list);

@@ -1,4 +1,4 @@
-/* `retort session prune`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort session prune`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/call_session.h"
 #include "base/json.h"
 #include "cli/session.h"

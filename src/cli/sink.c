@@ -22,7 +22,8 @@ static bool can_write(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* A writable pipe takes PIPE_BUF bytes without waiting; so does a terminal or a file. */
+/* Write as much as possible without waiting. A writable pipe, terminal or file accepts PIPE_BUF
+ * bytes without blocking. */
 static size_t write_now(struct sink *s, const char *data, size_t bytes)
 {
 	size_t at = 0;
@@ -50,7 +51,8 @@ void sink_add(struct sink *s, const void *data, size_t bytes)
 		s->error = ENOBUFS;
 }
 
-/* Wait for the reader. The descriptor may be non-blocking, because we share it with our parent. */
+/* Write the rest, and wait for the reader. The descriptor may be non-blocking, because we share it
+ * with our parent. */
 static int write_waiting(struct sink *s)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLOUT};

@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-/* A program's output is passed on while the engine enforces its limits; so a slow or stopped reader
- * must not block us. What the reader has not taken yet waits here: at most what the record keeps.
- */
+/* An output. It must not block, because the engine enforces a program's limits while the program's
+ * output is passed on. Bytes that a slow or stopped reader has not accepted yet wait in memory, up
+ * to the size that the record keeps. */
 struct sink {
 	int fd;
 	struct buf waiting;
-	int error; /* errno of a failed write: further output is dropped */
+	int error; /* errno of a failed write, after which output is dropped */
 };
 
 void sink_init(struct sink *s, int fd, size_t max_bytes);
@@ -21,7 +21,9 @@ void sink_done(struct sink *s);
 void sink_add(struct sink *s, const void *data, size_t bytes);
 
 /*
- * Write the rest. Blocks: until the reader has taken it.
- * Returns: 0, or negative errno of this or an earlier write (-EPIPE when the reader is gone).
+ * Write the rest.
+ * Blocks:  until the reader has accepted it.
+ * Returns: 0, or negative errno of this or an earlier write (-EPIPE if the reader has closed its
+ *          end).
  */
 int sink_flush(struct sink *s);

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a scanner skips strings and comments, for each language. */
+/* The rules by which a scanner skips strings and comments, for each language. */
 struct syntax {
 	const char *name;
 	const char *quotes;    /* quotation marks */
-	bool has_triples;      /* a triple quote begins a string over several lines */
+	bool has_triples;      /* a triple quote begins a string that may span lines */
 	bool has_line_strings; /* a string ends with its line, unless the line ends in a backslash
 				*/
-	const char *line_comment; /* "#" */
-	bool has_block_comments;  /* as in C */
-	bool has_backslash;	  /* a backslash escapes within strings */
+	const char *line_comment; /* the mark of a comment until the end of the line: "#" */
+	bool has_block_comments;  /* comments as in C */
+	bool has_backslash;	  /* a backslash escapes the next character within strings */
 	const char *open, *close; /* brackets */
 };
 
@@ -30,12 +30,12 @@ static const struct syntax syntaxes[] = {
 
 /* The state of the scanner at the end of a text. */
 struct scan {
-	int depth;	  /* of brackets */
-	bool is_open;	  /* a string or comment is open */
+	int depth;	  /* nesting depth of brackets */
+	bool is_open;	  /* the text ends within a string or comment */
 	char quote;	  /* the quotation mark of an open string, or 0 */
 	bool ends_joined; /* the text ends in a backslash outside of strings and comments */
-	char last;	  /* the last character outside of blanks and comments */
-	bool opens_block; /* python: a line ends in a colon at depth 0 */
+	char last;	  /* the last character that is not a blank or in a comment */
+	bool opens_block; /* python: a line at depth 0 ends in a colon */
 };
 
 static const struct syntax *syntax_of(const char *runtime)
@@ -46,7 +46,7 @@ static const struct syntax *syntax_of(const char *runtime)
 	return &syntaxes[0];
 }
 
-/* Skip a string that begins at @at. Returns: its end; the end of the text if it is open. */
+/* Skip a string that begins at @at. Returns: its end; the end of the text if the string is open. */
 static const char *skip_string(const struct syntax *syntax, const char *at, struct scan *scan)
 {
 	char quote = *at;
@@ -58,8 +58,8 @@ static const char *skip_string(const struct syntax *syntax, const char *at, stru
 			at += at[1] != '\0';
 			continue;
 		}
-		/* The string is not closed: the runtime reports that, so the scan continues behind
-		 * the line. */
+		/* The string is not closed: the runtime will report that, so the scan continues
+		 * behind the line. */
 		if (*at == '\n' && !is_triple && syntax->has_line_strings)
 			return at;
 		if (*at != quote)
@@ -92,7 +92,7 @@ static bool begins_comment(const struct syntax *syntax, const char *text, const 
 		return true;
 	if (strncmp(at, syntax->line_comment, strlen(syntax->line_comment)) != 0)
 		return false;
-	/* In a shell, "#" within a word is not a comment. */
+	/* In a shell, "#" within a word does not begin a comment. */
 	return strcmp(syntax->name, "shell") != 0 || at == text || isspace((unsigned char)at[-1]);
 }
 
@@ -185,13 +185,13 @@ static bool ends_with_operator(const char *text)
 
 enum { HERE_MAX = 4, HERE_WORD_BYTES = 64 };
 
-/* The delimiter of a here-document: WORD of <<WORD. */
+/* A here-document: its delimiter is WORD of <<WORD. */
 struct here {
 	char word[HERE_WORD_BYTES];
-	bool is_indented; /* <<-WORD: tabs in front of the delimiter are allowed */
+	bool is_indented; /* <<-WORD: tabs may precede the delimiter */
 };
 
-/* Read <<WORD at *@at, and move behind it. Returns: false if there is none. */
+/* Read <<WORD at *@at, and move behind it. Returns: false if *@at has no delimiter. */
 static bool take_here(const char **at, struct here *here)
 {
 	const char *p = *at + 2;
@@ -209,8 +209,8 @@ static bool take_here(const char **at, struct here *here)
 	return true;
 }
 
-/* Replace lines from *@at on by blanks, up to the one that ends @here. Returns: whether there is
- * one. */
+/* Replace lines from *@at on by blanks, up to the line that ends @here. Returns: whether such a
+ * line exists. */
 static bool blank_body(char **at, const struct here *here)
 {
 	while (**at) {
@@ -297,7 +297,7 @@ bool statement_is_cell(const char *runtime, const char *text)
 	return strcmp(runtime, "python") == 0 && strncmp(text, "%%", 2) == 0;
 }
 
-/* Lines for another language, as in notebooks: "!ls". */
+/* Is the line meant for another language, as in notebooks: "!ls"? */
 static bool is_spoken(const char *text)
 {
 	text += strspn(text, " \t\r\n");

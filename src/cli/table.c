@@ -8,7 +8,7 @@
 
 enum { COLUMNS_MAX = 16, CELL_BYTES = 1 << 16 };
 
-/* Append the text of a cell, escaped for the terminal. */
+/* Write the text of a cell, escaped for the terminal. */
 static int write_cell(struct buf *cell, const char *text)
 {
 	buf_clear(cell);

@@ -1,4 +1,4 @@
-/* Aligned columns of text. SPDX-License-Identifier: Apache-2.0 */
+/* Tables: text in aligned columns. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * Append rows of @n_columns cells each (NULL is empty), columns two spaces apart and as wide as
- * their widest cell; no blanks behind the last cell. Characters that a terminal obeys are escaped.
- * The last column is cut at @columns, with "…", unless that is 0.
+ * Append rows of @n_columns cells each (NULL is empty). Columns are two spaces apart and as wide as
+ * their widest cell; no blanks follow the last cell. Terminal control characters are escaped. The
+ * last column is cut at @columns, with "…", unless @columns is 0.
  *
  * Returns: 0, -E2BIG, -ENOMEM.
  */

@@ -13,18 +13,19 @@ enum { TERM_COLUMNS = 80, TERM_COLUMNS_MIN = 20, TERM_COLUMNS_MAX = 1000 };
 bool term_is(int fd);
 
 /*
- * May output to @fd have colours? TERM_COLOR_AUTO: only on a terminal other than "dumb", and not
- * when NO_COLOR is set and not empty.
+ * May output to @fd have colours? TERM_COLOR_AUTO: only on a terminal other than "dumb", and only
+ * if NO_COLOR is unset or empty.
  * Source:  no-color.org
  */
 bool term_has_color(int fd, enum term_color when);
 
-/* Units: columns; COLUMNS of the environment, else the terminal's, else TERM_COLUMNS. */
+/* Return the width in columns: COLUMNS of the environment, else the terminal's width, else
+ * TERM_COLUMNS. */
 int term_columns(int fd);
 
 /*
  * Put the terminal @fd into line mode with echo, if we are its foreground process. @when:
  * TCSADRAIN, or TCSAFLUSH, which drops earlier input.
- * Returns: whether it was; *@before restores it by tcsetattr().
+ * Returns: whether the mode was changed; tcsetattr() with *@before restores it.
  */
 bool term_take_lines(int fd, int when, struct termios *before);

@@ -1,4 +1,4 @@
-/* `retort tools`. SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort tools`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/tools.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
@@ -107,7 +107,7 @@ static void progress(void *arg, const char *text)
 
 /* ---- what came of it ---- */
 
-/* Text of a server, with everything escaped that a terminal obeys. */
+/* Print the text of a server; for a terminal with control characters escaped. */
 static int print_text(const struct buf *text)
 {
 	cleanup_buf struct buf shown = BUF_INIT(SHOWN_BYTES);
@@ -117,7 +117,7 @@ static int print_text(const struct buf *text)
 	return fwrite(buf_str(&shown), 1, shown.bytes, stdout) != shown.bytes;
 }
 
-/* The error of a tool may be long, such as a traceback. */
+/* Report the error of a tool, which may be long, such as a traceback. */
 static int tell_failed(const struct tools_outcome *out, const char *tool)
 {
 	cleanup_buf struct buf shown = BUF_INIT(SHOWN_BYTES);
@@ -147,7 +147,7 @@ static int show(const struct tools_args *args, const struct tools_request *q)
 	else if (is_whole && out.end != TOOLS_TOOL_ERROR)
 		status = print_text(&out.text);
 	if (out.end != TOOLS_DONE) {
-		/* Warnings were shown already. */
+		/* Warnings were already shown. */
 		bool is_said = is_whole && !is_call;
 		int by_code = is_said ? 0
 			: is_whole    ? tell_failed(&out, q->what)
@@ -168,7 +168,7 @@ struct tools_call {
 	int n_operands;
 };
 
-/* The command line, and how many operands are allowed. */
+/* The command line, and the allowed number of operands. */
 struct typed {
 	int argc;
 	char **argv;
@@ -240,7 +240,7 @@ static int stub_main(int argc, char **argv)
 	return run_plain(&cmd_tools_stub, TOOLS_STUB, argc, argv, 0);
 }
 
-/* Arguments as "{…}", "@file" or "-". */
+/* Read arguments in the forms "{…}", "@file" or "-". */
 static int read_arguments(const char *text, json_t **out, struct err *err)
 {
 	cleanup_buf struct buf data = BUF_INIT(PROGRAM_MAX_BYTES);

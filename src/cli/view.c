@@ -30,8 +30,7 @@ int output_check(const struct output_args *args, struct err *err)
 
 void view_init(struct view *view, const struct view_options *options)
 {
-	/* The output limit bounds the text of a stream as JSON; displays and the record are added.
-	 */
+	/* The output limit bounds a stream's text as JSON; displays and the record add to it. */
 	struct limits defaults = order_default_limits();
 	const struct limits *limits = options->limits ? options->limits : &defaults;
 	size_t room = (size_t)limits->value[LIMIT_output_bytes] * 8 + SINK_EXTRA_BYTES;
@@ -66,7 +65,7 @@ static void on_started(void *arg, const char *session)
 		put_event(view, event_started(session));
 }
 
-/* Tell a piece of text; an incomplete character at the end waits, unless @is_end. */
+/* Send an event with a piece of text; an incomplete character at its end waits, unless @is_end. */
 static void put_text(struct view *view, int stream, const char *data, size_t bytes, bool is_end)
 {
 	put_event(view, event_text(&view->rest[stream], stream, data, bytes, is_end));
@@ -128,7 +127,7 @@ static void show_value(struct view *view, const json_t *record)
 	sink_add(&view->out, "\n", 1);
 }
 
-/* Limits that the user set but the host cannot enforce are always reported. */
+/* Report limits that the user set but the host cannot enforce, also with --json. */
 static void show_unenforced(const struct view *view, const json_t *record)
 {
 	static const struct {
@@ -148,7 +147,7 @@ static void show_unenforced(const struct view *view, const json_t *record)
 	}
 }
 
-/* exit() ends neither the session nor the REPL, as the user may expect: say what happened. */
+/* Report an exit(), which the user may expect to end the session or the REPL. */
 static void show_exit(const struct view *view, const json_t *record)
 {
 	const json_t *state = json_object_get(record, "state");
@@ -156,7 +155,7 @@ static void show_exit(const struct view *view, const json_t *record)
 	const json_t *code = json_object_get(record, "exit_code");
 	const char *outcome = json_string_value(json_object_get(state, "outcome"));
 	const char *name = json_string_value(json_object_get(error, "name"));
-	/* Exceptions with such names have a traceback. */
+	/* An exception with such a name has a traceback. */
 	bool is_exit = name && (strcmp(name, "Exit") == 0 || strcmp(name, "SystemExit") == 0) &&
 		json_array_size(json_object_get(error, "traceback")) == 0;
 	bool is_gone =
@@ -169,14 +168,14 @@ static void show_exit(const struct view *view, const json_t *record)
 			view->options.is_typed ? ": Ctrl-D or %quit leaves" : "");
 }
 
-/* The program's exception is on its stderr already; say what retort did. */
+/* Report how the step ended. The program's exception is already on its stderr. */
 static void show_end(const struct view *view, const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
 	const json_t *error = json_object_get(record, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
 	static const struct {
-		const char *status, *part; /* part: of the message, which distinguishes limits */
+		const char *status, *part; /* part of the message, which distinguishes limits */
 		const char *hint[PLACE_END_];
 	} hints[] = {
 		{"timeout", "CPU time, which follows",
@@ -216,8 +215,7 @@ static void show_end(const struct view *view, const json_t *record)
 		}
 }
 
-/* Is it below the working directory or a home, so that it is the user's file and not one of the
- * system? */
+/* Is the file below the working directory or the home directory, and therefore the user's own? */
 static bool is_own(const char *path)
 {
 	char here[PATH_MAX];
@@ -230,7 +228,7 @@ static bool is_own(const char *path)
 	return is_found;
 }
 
-/* Say that @path exists on the host, but was not given to the box, where the program looks for
+/* Report that @path exists on the host but was not given to the box, where the program looks for
  * @name. */
 static bool tell_here(const struct view *view, const char *path, const char *name)
 {
@@ -248,7 +246,8 @@ static bool tell_here(const struct view *view, const char *path, const char *nam
 	return true;
 }
 
-/* Find the file, or the module with @ending, that the error misses; also beside the program. */
+/* Find the file, or the module with @ending, which the error names; also beside the program.
+ */
 static bool show_missing(const struct view *view, const char *message, const char *ending)
 {
 	const char *program = view->options.program,
@@ -334,8 +333,8 @@ static void add_kept(struct buf *b, const json_t *record)
 	add_because(b, record);
 }
 
-/* Should the step be rolled back, as requested or because of how it ended? A step that was
- * interrupted and ended by itself should not. */
+/* Should the step be rolled back, by request or because of how it ended? A step that ended by
+ * itself after an interrupt should not. */
 static bool is_for_rollback(const struct view *view, const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
@@ -366,7 +365,7 @@ static void show_state(const struct view *view, const json_t *record)
 		if (strcmp(outcome, rows[i].outcome) == 0 &&
 			(i > 0 || is_for_rollback(view, record)))
 			view_tell(rows[i].head, rows[i].add, record);
-	/* A failed SQL step never changes anything, which need not be said. */
+	/* Skip this for a failed SQL step, which never changes anything. */
 	if (undone && strcmp(undone, "step") != 0)
 		view_tell("undone", outcome_add_taken_back, record);
 	const char *notice = state_text(record, "notice");
@@ -415,7 +414,7 @@ static int show_result(struct view *view, const json_t *record)
 	return r;
 }
 
-/* Lost output is an error, unless the reader closed the pipe. Returns: the exit status. */
+/* Report a failed write, unless the reader closed the pipe. Returns: the exit status. */
 static int show_failed(int r, int status)
 {
 	if (r < 0 && r != -EPIPE)
@@ -468,7 +467,8 @@ static void show_display(struct view *view, const json_t *display)
 		(void)picture_show(&view->picture, display);
 }
 
-/* Rebuilding may have begun before our call. Of many short steps not each is reported. */
+/* Report that the state is being rebuilt, possibly since before our call; at most one report per
+ * REBUILDING_MS. */
 static void show_rebuilding(struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
@@ -503,7 +503,7 @@ void view_event(void *arg, const json_t *event)
 	const json_t *text = json_object_get(event, "text");
 	const char *name = json_string_value(json_object_get(event, "event"));
 	int stream = name ? stream_of(name) : -1;
-	/* The record comes with the answer. */
+	/* Ignore the last event: its record is in the response. */
 	if (!name || strcmp(name, "step.finished") == 0)
 		return;
 	if (view->options.output.jsonl) {
@@ -521,8 +521,8 @@ void view_event(void *arg, const json_t *event)
 		show_queued(view, event);
 }
 
-/* Show output that is in the record but came in no event: the tail of long output, or output that
- * came too fast. */
+/* Show output that is in the record but in no event: the tail of long output, or output that came
+ * too fast. */
 static void show_rest(struct view *view, int stream, const json_t *record)
 {
 	const json_t *text = json_object_get(record, stream ? "stderr" : "stdout");

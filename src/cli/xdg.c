@@ -18,8 +18,8 @@ int xdg_make_dir(const char *path, struct err *err)
 		return err_sys(err, ERR_ACCESS, -r, "make the directory %s", path);
 	if (lstat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
-	/* A link is followed if it is root's or ours, as service managers make them; links that
-	 * others put into /tmp are not. */
+	/* Follow a link of root or ours, as service managers create them, but no link that another
+	 * user put into /tmp. */
 	if (S_ISLNK(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
 		stat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);

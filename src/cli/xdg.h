@@ -1,4 +1,4 @@
-/* Directories for retort's files of one user. SPDX-License-Identifier: Apache-2.0 */
+/* The directories of retort's files for one user. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,18 +6,20 @@
 #include <limits.h>
 
 /*
- * $XDG_STATE_HOME/retort, else ~/.local/state/retort: made with mode 0700 if necessary.
+ * Return $XDG_STATE_HOME/retort, else ~/.local/state/retort; created with mode 0700 if necessary.
  * Source:  XDG Base Directory Specification: relative paths are ignored.
- * Errors:  ERR_ACCESS: it belongs to another user, or others may enter it; ERR_NOT_FOUND: HOME is
- * not set.
+ * Errors:  ERR_ACCESS: the directory belongs to another user, or others may enter it;
+ * ERR_NOT_FOUND: HOME is not set.
  */
 int xdg_state_dir(char out[PATH_MAX], struct err *err);
 
 /*
- * $XDG_RUNTIME_DIR/retort, else /run/user/UID/retort, else /tmp/retort-UID; made with mode 0700.
- * Errors: as above.
+ * Return $XDG_RUNTIME_DIR/retort, else /run/user/UID/retort, else /tmp/retort-UID; created with
+ * mode 0700.
+ * Errors:  as xdg_state_dir().
  */
 int xdg_runtime_dir(char out[PATH_MAX], struct err *err);
 
-/* Make @path with its parents, and check that it is a directory which only this user may enter. */
+/* Create @path with its parents, and check that @path is a directory which only this user may
+ * enter. */
 int xdg_make_dir(const char *path, struct err *err);

@@ -19,8 +19,10 @@ struct notify_sockets {
 
 /*
  * Take the sockets of LISTEN_FDS, if the variable is meant for this process, and unset the
- * variables. Must be called before any process is started. Source:  sd_listen_fds(3). Owns:    the
- * caller closes them. Errors:  ERR_USAGE: a descriptor is not a listening stream socket.
+ * variables. Must be called before any process is started.
+ * Source:  sd_listen_fds(3).
+ * Owns:    the caller closes them.
+ * Errors:  ERR_USAGE: a descriptor is not a listening stream socket.
  */
 int notify_take_sockets(struct notify_sockets *out, struct err *err);
 

@@ -29,8 +29,8 @@ void rpc_request_done(struct rpc_request *request);
  *
  * Limits:  RPC_TOKENS_MAX members and elements; nesting as deep as jansson's 2048.
  * Source:  jsonrpc.org/specification. Batches are refused. Also refused: numbers beyond 64-bit
- * integers and doubles, and duplicate members. Returns: 0; or RPC_PARSE or RPC_INVALID and @err,
- * with the `id` in @out if the id was readable.
+ *          integers and doubles, and duplicate members.
+ * Returns: 0; or RPC_PARSE or RPC_INVALID and @err, with the `id` in @out if the id was readable.
  */
 int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err);
 

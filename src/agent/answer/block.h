@@ -14,8 +14,8 @@ struct block_call {
 
 /*
  * Read the arguments of a call of @name: {"code": …, "language": …} in the spellings that models
- * use; arguments that are not JSON are taken as the code itself. Returns: 1: the call is code; 0:
- * it is not, or its language is unknown; -ENOMEM.
+ * use; arguments that are not JSON are taken as the code itself.
+ * Returns: 1: the call is code; 0: it is not, or its language is unknown; -ENOMEM.
  */
 int block_read(struct block_call *out, const char *name, const char *arguments, size_t bytes);
 
@@ -29,8 +29,8 @@ int block_find(struct block_call *out, const char *text, size_t bytes, size_t *a
 
 /*
  * Convert @reply to the only form that the loop reads: its text, then its first tool call that is
- * code, as a block. A text that already has a block is not changed. Owns:    the caller frees; NULL
- * without memory.
- * *@is_other: the reply calls tools, but none that runs code.
+ * code, as a block. A text that already has a block is not changed.
+ * Owns:    the caller frees; NULL without memory. *@is_other: the reply calls tools, but none that
+ *          runs code.
  */
 char *block_text(const struct reply *reply, bool *is_other);

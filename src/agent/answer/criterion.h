@@ -24,17 +24,18 @@ struct criterion {
 
 /*
  * Read "shell:COMMAND", "python:EXPRESSION", "schema:JSON"; a text without any of these words is a
- * command. Owns:    criterion_done(). Errors:  ERR_USAGE: no text behind the word, or not a JSON
- * Schema; ERR_NO_MEMORY.
+ * command.
+ * Owns:    criterion_done().
+ * Errors:  ERR_USAGE: no text behind the word, or not a JSON Schema; ERR_NO_MEMORY.
  */
 int criterion_parse(struct criterion *out, const char *text, struct err *err);
 void criterion_done(struct criterion *c);
 
 /*
  * Append the code that checks an answer to @code. The answer fails the check unless the status of
- * the code is "ok".
- * @answer: the answer as text. @value: the argument of final_answer(); NULL: the variable `answer`
- * is then the text. Returns: the runtime; NULL without memory.
+ * the code is "ok". @answer: the answer as text. @value: the argument of final_answer(); NULL: the
+ * variable `answer` is then the text.
+ * Returns: the runtime; NULL without memory.
  */
 const char *criterion_code(
 	const struct criterion *c, const char *answer, const json_t *value, struct buf *code);

@@ -33,8 +33,8 @@ struct extract {
  *          <execute_javascript>, <execute_sql>, <code>, <run_code> at the start of a line, with or
  *          without a fence inside; or a text that consists of Python only. Thoughts in front
  *          (<think>…</think>) are skipped. A block without a closing line ends at the end of the
- * text or before invented output, and without an incomplete closing tag. Source:  the fences are
- * those of CommonMark 0.31, section 4.5.
+ *          text or before invented output, and without an incomplete closing tag.
+ * Source:  the fences are those of CommonMark 0.31, section 4.5.
  */
 void extract_code(const char *text, size_t bytes, struct extract *out);
 

@@ -18,8 +18,9 @@ void grounding_free(struct grounding *g);
 
 /*
  * Remember every number of @text: a value, an output, the task itself. Numbers in dates are
- * remembered, too. Limits:  the first GROUNDING_NUMBERS_MAX; is_full() from then on. Returns: 0,
- * -ENOMEM.
+ * remembered, too.
+ * Limits:  the first GROUNDING_NUMBERS_MAX; is_full() from then on.
+ * Returns: 0, -ENOMEM.
  */
 int grounding_add(struct grounding *g, const char *text, size_t bytes);
 bool grounding_is_full(const struct grounding *g);
@@ -41,12 +42,13 @@ struct grounding_miss {
  * Find the numbers of @text that are not grounded: no remembered number is equal or rounds to them.
  *
  * Shape:   digits in groups of three ("1,234.5", "1 234.5", "1'234.5"), decimals, exponents, a
- * sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k", "$4.5bn" with
- * their scale; "about 1,200" is rounded at its last digit that is not zero. The sign is ignored: a
- * fall by 3 is a change of -3. "1.23 x 10^6", "91.473,02", and units of bytes ("1 MiB"). Integers
- * that a double cannot hold must be equal in every digit. Not checked: dates, years, times,
- * versions, digits within words, ordinals, code in fences, numbers of lists and of headings ("1.
- * First", "Step 2"). Returns: how many; the first @n_max of them are in @out.
+ *          sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k",
+ *          "$4.5bn" with their scale; "about 1,200" is rounded at its last digit that is not zero.
+ *          The sign is ignored: a fall by 3 is a change of -3. "1.23 x 10^6", "91.473,02", and
+ *          units of bytes ("1 MiB"). Integers that a double cannot hold must be equal in every
+ *          digit. Not checked: dates, years, times, versions, digits within words, ordinals, code
+ *          in fences, numbers of lists and of headings ("1. First", "Step 2").
+ * Returns: how many; the first @n_max of them are in @out.
  */
 size_t grounding_check(struct grounding *g, const char *text, size_t bytes,
 	struct grounding_miss *out, size_t n_max);

@@ -29,6 +29,7 @@ enum { HINT_BYTES = 1024 };
 
 /*
  * Append a sentence or two that help with the error in the record. Only reliable signs are used: an
- * exception that ended the step, or a message of pip. Returns: whether a hint was appended.
+ * exception that ended the step, or a message of pip.
+ * Returns: whether a hint was appended.
  */
 bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about);

@@ -43,7 +43,8 @@ const char *vote_reason(const struct ballot *ballots, const struct vote *vote);
  * the order of a sum; other texts trimmed, with one blank for each run of white space.
  *
  * Shape:   a record's value is the argument of final_answer(), else the value, else the output;
- * after a failure, the error. Owns:    the caller frees. NULL without memory.
+ *          after a failure, the error.
+ * Owns:    the caller frees. NULL without memory.
  */
 char *vote_record(const json_t *record);
 char *vote_text(const char *text);

@@ -46,8 +46,8 @@ void dialog_counted(struct dialog *d, uint64_t tokens);
 /*
  * If the dialog is over DIALOG_FULL_PCT of @context_tokens, reduce entries to their first line, the
  * oldest first: at first messages to the model, and if that is not enough, also the model's own
- * replies. The system prompt, the task and the last DIALOG_WHOLE exchanges stay. Returns: how many
- * entries were cut.
+ * replies. The system prompt, the task and the last DIALOG_WHOLE exchanges stay.
+ * Returns: how many entries were cut.
  */
 size_t dialog_compact(struct dialog *d, uint64_t context_tokens);
 
@@ -56,7 +56,8 @@ int dialog_drop_images(struct dialog *d);
 
 /*
  * Return the dialog as JSON: [{"kind", "text", "is_cut", "images"?}]; images over @images_max bytes
- * are left out, the oldest first. Owns: the caller; NULL without memory.
+ * are left out, the oldest first.
+ * Owns:    the caller; NULL without memory.
  */
 json_t *dialog_json(const struct dialog *d, size_t images_max);
 /* Fill an empty dialog from the rows of dialog_json(). Returns: 0; -EINVAL: malformed; -ENOMEM. */

@@ -47,10 +47,11 @@ bool failure_is_retried(const struct failure *f);
 
 /*
  * Read an error response. @body may have any content. @secret (may be NULL) is replaced by "[key]"
- * wherever the server repeats it. Limits:  only FAILURE_BODY_BYTES are read: enough to fill the
- * message before the place where a secret may have been cut. Shape:   {"error": {"message", "type",
- * "code"}}, {"error": text}, {"message"}, [{"error": …}] Source:  error responses of OpenAI,
- * Anthropic, Ollama, llama.cpp, vLLM and Gemini.
+ * wherever the server repeats it.
+ * Limits:  only FAILURE_BODY_BYTES are read: enough to fill the message before the place where a
+ *          secret may have been cut.
+ * Shape:   {"error": {"message", "type", "code"}}, {"error": text}, {"message"}, [{"error": …}]
+ * Source:  error responses of OpenAI, Anthropic, Ollama, llama.cpp, vLLM and Gemini.
  */
 void failure_read(struct failure *out, int status, const struct failure_headers *headers,
 	const char *body, size_t bytes, const char *secret);

@@ -15,8 +15,9 @@ struct price {
 /*
  * Check that @table is a table of prices.
  * Shape:   {"openai:gpt-5.5": {"input": 1.25, "cached": 0.125, "output": 10}, "ollama:*": …}: the
- * names are those of wire_name(), or without the wire; a "*" at the end matches any rest. The
- * default of "cached" is "input". Errors:  ERR_USAGE: the message names the model and the mistake.
+ *          names are those of wire_name(), or without the wire; a "*" at the end matches any rest.
+ *          The default of "cached" is "input".
+ * Errors:  ERR_USAGE: the message names the model and the mistake.
  */
 int price_check(const json_t *table, struct err *err);
 

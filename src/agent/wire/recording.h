@@ -16,21 +16,24 @@ struct recording {
 
 /*
  * Parse a recording: one JSON object per line; empty lines and lines that begin with "#" are
- * skipped. Shape:   {"expect"?: [TEXT], "expect_last"?: [TEXT], "reject"?: [TEXT], "times"?: N,
- * "chunk"?: N, "reply": {"text"?, "reasoning"?, "tool_calls"?: [{"id"?, "name", "arguments"?}],
- * "stop"?, "usage"?: {"input", "output", "cached"?, "reasoning"?}}}; or instead of "reply":
- *          "failure": {"class", "message"?, "wait_ms"?}. All texts of `expect` must occur in the
- * messages, those of `expect_last` in the last message, those of `reject` nowhere. "times" is how
- * often the line is used; 0: without end. "chunk" is the size in bytes of the pieces in which the
- * reply arrives. Owns: recorded_done(). Errors:  ERR_USAGE with the number of the line; ERR_LIMIT,
- * ERR_NO_MEMORY.
+ * skipped.
+ * Shape:   {"expect"?: [TEXT], "expect_last"?: [TEXT], "reject"?: [TEXT], "times"?: N, "chunk"?: N,
+ *          "reply": {"text"?, "reasoning"?, "tool_calls"?: [{"id"?, "name", "arguments"?}],
+ *          "stop"?, "usage"?: {"input", "output", "cached"?, "reasoning"?}}}; or instead of
+ *          "reply": "failure": {"class", "message"?, "wait_ms"?}. All texts of `expect` must occur
+ *          in the messages, those of `expect_last` in the last message, those of `reject` nowhere.
+ *          "times" is how often the line is used; 0: without end. "chunk" is the size in bytes of
+ *          the pieces in which the reply arrives.
+ * Owns:    recorded_done().
+ * Errors:  ERR_USAGE with the number of the line; ERR_LIMIT, ERR_NO_MEMORY.
  */
 int recorded_parse(struct recording *out, const char *text, size_t bytes, struct err *err);
 void recorded_done(struct recording *r);
 
 /*
  * Reply to one request from the recording. @asked: the texts of all messages; @asked_last: those of
- * the last message. Returns: 0: the reply is in the reduction; -1: @why has the failure.
+ * the last message.
+ * Returns: 0: the reply is in the reduction; -1: @why has the failure.
  */
 int recorded_answer(struct recording *rec, const char *asked, const char *asked_last,
 	struct reduction *r, struct failure *why);

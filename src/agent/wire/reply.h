@@ -74,7 +74,8 @@ const char *reply_behind_thoughts(const char *text);
 
 /*
  * Convert the reply to JSON for records. reply_read() restores the reply from the JSON, without the
- * opaque data. Shape:   {"text"?, "reasoning"?, "tool_calls"?: [{"id", "name", "arguments"}],
- * "stop", "usage"} Owns:    the caller; NULL without memory.
+ * opaque data.
+ * Shape:   {"text"?, "reasoning"?, "tool_calls"?: [{"id", "name", "arguments"}], "stop", "usage"}
+ * Owns:    the caller; NULL without memory.
  */
 json_t *reply_json(const struct reply *r);

@@ -62,7 +62,8 @@ const char *wire_name(const struct wire *w);
  *
  * Limits:  REPLY_TEXT_BYTES, REPLY_PARTS_MAX; as the wire was opened with.
  * Owns:    nothing of @request, which the caller may free. *@out is valid until `done` has
- * returned. Errors:  ERR_NO_MEMORY; ERR_USAGE: an invalid header in the environment.
+ *          returned.
+ * Errors:  ERR_NO_MEMORY; ERR_USAGE: an invalid header in the environment.
  */
 int wire_ask(struct wire *w, const struct wire_request *request, const struct wire_watch *watch,
 	struct wire_call **out, struct err *err);

@@ -17,7 +17,8 @@ struct address {
 /*
  * Parse an address: "127.0.0.1:8765", "[::1]:8765", "localhost:8765" (127.0.0.1), "8765" (at
  * 127.0.0.1), ":8765" (at every address of the host). Port 0: the kernel chooses one. Other names
- * are not resolved. Errors: ERR_USAGE with a hint.
+ * are not resolved.
+ * Errors:  ERR_USAGE with a hint.
  */
 int address_parse(const char *text, struct address *out, struct err *err);
 
@@ -37,8 +38,9 @@ struct address_text address_format(const struct address *a);
 int address_of(int fd, struct address *out);
 
 /*
- * Listen at @a. Owns: the caller closes the returned descriptor.
- * Errors: ERR_LIMIT: the port is in use; ERR_ACCESS: the user may not listen there; ERR_NOT_FOUND:
- * no such address on this host.
+ * Listen at @a.
+ * Owns:    the caller closes the returned descriptor.
+ * Errors:  ERR_LIMIT: the port is in use; ERR_ACCESS: the user may not listen there; ERR_NOT_FOUND:
+ *          no such address on this host.
  */
 int address_listen(const struct address *a, struct err *err);

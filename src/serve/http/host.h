@@ -19,7 +19,8 @@ struct host_rules {
 
 /*
  * Is this value of Host allowed? Allowed are loopback names, all IP addresses (rebinding needs a
- * name), and `hosts`, each with any port. Source:  RFC 9110, 7.2; RFC 3986, 3.2.
+ * name), and `hosts`, each with any port.
+ * Source:  RFC 9110, 7.2; RFC 3986, 3.2.
  */
 bool host_is_allowed(const struct host_rules *rules, const char *host);
 

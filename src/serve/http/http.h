@@ -65,8 +65,9 @@ void http_stream_end(struct http_exchange *x);
 /*
  * Respond with JSON: as a complete response, or, if @event is not NULL, as the last event of a
  * stream, with that name. Another thread writes a long message, so @message must not change any
- * more. @x must not be used afterwards. Owns:    takes @message, and @instead, which is sent if
- * @message is too long. NULL: status 500, or the end of the stream.
+ * more. @x must not be used afterwards.
+ * Owns:    takes @message, and @instead, which is sent if @message is too long. NULL: status 500,
+ *          or the end of the stream.
  */
 void http_answer_json(struct http_exchange *x, unsigned status, const char *event, json_t *message,
 	json_t *instead);

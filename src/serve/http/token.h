@@ -48,7 +48,8 @@ int token_list_reload(struct token_list *list, struct err *err);
 
 /*
  * Find the caller with the header "Authorization: @value" ("Bearer …"), in the same time for every
- * token. Returns: the context for operations, valid until the list is closed; NULL: unknown token.
+ * token.
+ * Returns: the context for operations, valid until the list is closed; NULL: unknown token.
  */
 const struct operation_context *token_find(const struct token_list *list, const char *value);
 

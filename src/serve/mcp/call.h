@@ -26,9 +26,9 @@ bool mcp_call_can(const struct mcp_call *call, const char *capability);
 
 /*
  * Send the response and end the call; to be called once. Required also after `cancelled`, when the
- * response is dropped.
- * @result: without resultType and serverInfo, which are added if the era has them.
- * @data: data of the error, or NULL. Owns: takes the references.
+ * response is dropped. @result: without resultType and serverInfo, which are added if the era has
+ * them. @data: data of the error, or NULL.
+ * Owns:    takes the references.
  */
 void mcp_call_give(struct mcp_call *call, json_t *result);
 void mcp_call_fail(struct mcp_call *call, int code, const char *message, json_t *data);

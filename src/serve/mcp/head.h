@@ -22,7 +22,8 @@ bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body);
 
 /*
  * Do the headers of a modern request agree with its body? Members that the body lacks are not
- * reported here. Source:  the specification of 2026-07-28, Streamable HTTP, "Request Metadata".
+ * reported here.
+ * Source:  the specification of 2026-07-28, Streamable HTTP, "Request Metadata".
  * Returns: 0; -1 and the reason in @err->msg.
  */
 int mcp_head_check(const struct mcp_head *head, const json_t *body, struct err *err);

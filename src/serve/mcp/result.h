@@ -20,8 +20,9 @@ struct mcp_result_options {
 
 /*
  * Build the result of a tool: text with the verdict on its first line, images, links to files; the
- * record itself, cut as the text is, in _meta. Owns: the caller decrefs. Returns: NULL without
- * memory.
+ * record itself, cut as the text is, in _meta.
+ * Owns:    the caller decrefs.
+ * Returns: NULL without memory.
  */
 json_t *mcp_result_make(const json_t *record, const struct mcp_result_options *options);
 

@@ -16,8 +16,9 @@ void mcp_seal_init(struct mcp_seal *seal);
 
 /*
  * Seal @state. The text is valid for MCP_SEAL_SECONDS, for @principal (may be NULL), and for a
- * request with the same @bound_to: method, name and arguments. Owns: the caller frees. Returns:
- * NULL without memory.
+ * request with the same @bound_to: method, name and arguments.
+ * Owns:    the caller frees.
+ * Returns: NULL without memory.
  */
 char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const char *principal,
 	const json_t *bound_to);

@@ -31,10 +31,9 @@ enum mcp_kind { MCP_TOOL, MCP_RESOURCE, MCP_TEMPLATE, MCP_PROMPT, MCP_KIND_END_ 
 
 /*
  * A tool, prompt, resource or template. @definition is its entry in the list: {"name", …} of a tool
- * or a prompt,
- * {"uri", …} of a resource, {"uriTemplate", …} of a template. A URI matches a template if both are
- * equal up to the first "{" and from the last "}" on. Owns: the definition is borrowed; it outlives
- * the server.
+ * or a prompt, {"uri", …} of a resource, {"uriTemplate", …} of a template. A URI matches a template
+ * if both are equal up to the first "{" and from the last "}" on.
+ * Owns:    the definition is borrowed; it outlives the server.
  */
 struct mcp_row {
 	const json_t *definition;
