@@ -252,7 +252,7 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 		&listener, result, err);
 }
 
-/* ---- the end ---- */
+/* ---- the end of the agent ---- */
 
 /* Return the exit status for an error: the usual one, except for codes in the table. */
 static int exit_of_error(const json_t *result)

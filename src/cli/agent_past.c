@@ -54,7 +54,7 @@ int agent_past_new(struct agent_past *p, struct err *err)
 	return set_state(p, err);
 }
 
-/* ---- which there are ---- */
+/* ---- the list of agents ---- */
 
 static void show_time(char out[TIME_BYTES], const json_t *ms)
 {
@@ -108,7 +108,7 @@ int agent_past_list(bool is_json, struct err *err)
 	return !all ? 1 : is_json ? view_json(all) : print_rows(stdout, rows) < 0;
 }
 
-/* ---- one of them ---- */
+/* ---- one agent ---- */
 
 /* Check that the agent is not in use and is readable, before anything is started for it. */
 static int look_at(struct agent_past *p, struct err *err)

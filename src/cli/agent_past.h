@@ -11,7 +11,7 @@
 struct agent_past {
 	char dir[PATH_MAX];	  /* directory of all agents; "": agents cannot be saved */
 	char state[PATH_MAX];	  /* directory of this agent's journal */
-	char directory[PATH_MAX]; /* the working directory */
+	char directory[PATH_MAX]; /* the user's working directory */
 	char id[AGENT_ID_BYTES];
 	bool is_resumed, has_model; /* has_model: the agent's model is known */
 	struct err why;		    /* the reason why agents cannot be saved */

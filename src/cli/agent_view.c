@@ -373,7 +373,7 @@ void agent_view_event(void *arg, const json_t *event)
 		}
 }
 
-/* ---- the end ---- */
+/* ---- the end of the agent ---- */
 
 /* Report, even without details, that fewer candidates were tried than the user requested. */
 static void warn_of_refusal(const json_t *result)

@@ -24,8 +24,8 @@ struct answer {
 #define ANSWER_INIT(s) ((struct answer){.service = (s), .typed = BUF_INIT(ANSWER_TYPED_BYTES)})
 
 /* Handle an event of a step that was started with stdin_open; other events are ignored. When the
- * program waits for input, the next line typed at the terminal is sent to it; Ctrl-D at the start
- * of a line ends its input. */
+ * program waits for input, the next line typed at the terminal is sent to the program; Ctrl-D at
+ * the start of a line ends the program's input. */
 void answer_event(struct answer *a, const json_t *event);
 
 /* Restore the terminal after the step. Unused input remains in `typed`. */

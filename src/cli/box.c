@@ -147,7 +147,7 @@ void box_pieces_done(struct box_pieces *p)
 		free(p->env[i]);
 }
 
-/* ---- the same for an engine elsewhere ---- */
+/* ---- parameters for an engine ---- */
 
 /* Return an absolute path. Links are not resolved, so that errors show the path that the user
  * wrote. */

@@ -25,7 +25,7 @@ int client_usual_path(char *out, size_t bytes, struct err *err);
 
 struct client_events {
 	void *arg;
-	void (*event)(void *arg, const json_t *event); /* {"event": …}, borrowed */
+	void (*event)(void *arg, const json_t *event); /* receive {"event": …}, borrowed */
 };
 
 /*

@@ -15,7 +15,7 @@ struct cmd_example {
 };
 
 struct cmd_exit {
-	const char *status; /* "124", "128+n" */
+	const char *status; /* exit status: "124", "128+n" */
 	const char *meaning;
 };
 
@@ -44,7 +44,7 @@ struct cmd {
 	size_t n_opts;
 	const struct cmd_example *examples;
 	size_t n_examples;
-	const struct cmd_exit *exits; /* NULL: the usual 0, 1 and 2 */
+	const struct cmd_exit *exits; /* exit statuses; NULL: the usual 0, 1 and 2 */
 	size_t n_exits;
 	enum cmd_operand operand;
 	const char *operand_choices; /* for CMD_OPERAND_CHOICE and _CHOICE_FILE: "bash|zsh|fish" */

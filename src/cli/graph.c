@@ -31,7 +31,7 @@ struct graph {
 	struct line last; /* the last line if it joined columns; otherwise empty */
 };
 
-/* ---- the order ---- */
+/* ---- the order of the nodes ---- */
 
 static int link_parents(struct graph *g)
 {

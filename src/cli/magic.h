@@ -30,7 +30,7 @@ struct magic {
 	uint64_t count;	    /* number of steps for MAGIC_UNDO */
 	const char *second; /* the second argument of MAGIC_GET and MAGIC_PUT, or NULL */
 	bool is_forced;	    /* MAGIC_BRANCH: despite running processes; MAGIC_GET: overwrite */
-	char *text;	    /* Owns: free() */
+	char *text;	    /* the command line. Owns: free() */
 };
 
 /* A row of the table: "undo", "[N]", "go back …". */

@@ -76,7 +76,7 @@ struct mcp {
 	struct err failed;	 /* error of the failed start of the engine */
 };
 
-/* ---- the engine, when it is needed ---- */
+/* ---- the engine, started on demand ---- */
 
 static const struct operation_context *open_engine(void *arg, struct err *err)
 {

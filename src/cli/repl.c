@@ -92,7 +92,7 @@ void repl_step(struct repl *repl, const char *code, bool with_time)
 		if (copy_changed(&from, record, repl->out_fd, &err) < 0)
 			(void)cli_fail(&err, false);
 	}
-	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads our output */
+	repl->is_leaving = repl->view.out.error == EPIPE; /* the reader of our output has closed */
 	if (with_time) {
 		const json_t *usage = json_object_get(record, "usage");
 		fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
@@ -159,7 +159,7 @@ static json_t *on_complete(void *arg, const char *text)
 	return repl_call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
 }
 
-/* ---- together ---- */
+/* ---- the whole REPL ---- */
 
 static int on_wait(void *arg, int fd)
 {

@@ -77,7 +77,7 @@ static int take_terminal(const struct run_args *args, char **out, size_t *n_out,
 	return r;
 }
 
-/* ---- putting it together ---- */
+/* ---- assembling the request ---- */
 
 static int check_args(const struct run_args *args, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* Suppressions for LeakSanitizer: texts of the configuration are never freed, because options
- * borrow them (cli/config.h); and libedit leaks some memory. SPDX-License-Identifier: Apache-2.0 */
+/* Suppressions for LeakSanitizer. Texts of the configuration are never freed, because options
+ * borrow them (cli/config.h); libedit leaks some memory. SPDX-License-Identifier: Apache-2.0 */
 #define HOOK __attribute__((visibility("default")))
 
 HOOK const char *__lsan_default_suppressions(void);

@@ -108,7 +108,7 @@ static int show(const struct session_run *run, json_t *result, const char *name)
 	return status;
 }
 
-/* ---- new ---- */
+/* ---- session new ---- */
 
 #define JSON_OPT                                                                                   \
 	{                                                                                          \

@@ -1,4 +1,4 @@
-/* Output that never blocks the engine. SPDX-License-Identifier: Apache-2.0 */
+/* Output that does not block the engine. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"

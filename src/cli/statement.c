@@ -11,14 +11,14 @@
 /* The rules by which a scanner skips strings and comments, for each language. */
 struct syntax {
 	const char *name;
-	const char *quotes;    /* quotation marks */
+	const char *quotes;    /* quotation marks that begin a string */
 	bool has_triples;      /* a triple quote begins a string that may span lines */
 	bool has_line_strings; /* a string ends with its line, unless the line ends in a backslash
 				*/
 	const char *line_comment; /* the mark of a comment until the end of the line: "#" */
 	bool has_block_comments;  /* comments as in C */
 	bool has_backslash;	  /* a backslash escapes the next character within strings */
-	const char *open, *close; /* brackets */
+	const char *open, *close; /* opening and closing brackets */
 };
 
 static const struct syntax syntaxes[] = {
@@ -284,7 +284,7 @@ static enum statement_state look_shell(const struct syntax *syntax, const char *
 	return is_whole ? STATEMENT_COMPLETE : STATEMENT_MORE;
 }
 
-/* ---- all together ---- */
+/* ---- the state of a statement ---- */
 
 static bool is_blank(const char *text)
 {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <termios.h>
 
-/* In the order of TERM_COLOR_CHOICES. */
+/* When output has colours, in the order of TERM_COLOR_CHOICES. */
 enum term_color { TERM_COLOR_AUTO, TERM_COLOR_ALWAYS, TERM_COLOR_NEVER };
 #define TERM_COLOR_CHOICES "auto|always|never"
 

@@ -60,7 +60,7 @@ static const struct opt call_opts[] = {
 };
 /* clang-format on */
 
-/* ---- what the performance asks and tells ---- */
+/* ---- callbacks of tools_perform ---- */
 
 static char *answer(void *arg, const char *prompt)
 {
@@ -105,7 +105,7 @@ static void progress(void *arg, const char *text)
 		fprintf(stderr, "retort: %s\n", text);
 }
 
-/* ---- what came of it ---- */
+/* ---- the outcome ---- */
 
 /* Print the text of a server; for a terminal with control characters escaped. */
 static int print_text(const struct buf *text)

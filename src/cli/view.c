@@ -444,7 +444,7 @@ int view_run(struct view *view, const struct once_request *req)
 	return status;
 }
 
-/* ---- a step elsewhere ---- */
+/* ---- a step in an engine ---- */
 
 static void show_text(struct view *view, int stream, const char *text, size_t bytes)
 {

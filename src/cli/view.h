@@ -15,7 +15,7 @@
 struct output_args {
 	const char *dir; /* directory for --out, or NULL */
 	bool json, jsonl, quiet;
-	int images; /* enum picture_mode */
+	int images; /* an enum picture_mode */
 };
 
 /* Check the options. Errors: ERR_USAGE: two options exclude each other. */

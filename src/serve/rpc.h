@@ -19,7 +19,7 @@ struct rpc_request {
 	json_t *root;
 	const json_t *id; /* text, number or null; NULL: a notification */
 	const char *method;
-	json_t *params; /* object or array, or NULL; borrowed */
+	json_t *params; /* parameters: object or array, borrowed; NULL: none */
 };
 
 void rpc_request_done(struct rpc_request *request);

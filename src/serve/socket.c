@@ -38,7 +38,7 @@ struct socket_server {
 	void *arg;
 };
 
-/* ---- a place to listen ---- */
+/* ---- the listening socket ---- */
 
 static int check_path(const char *path, struct sockaddr_un *address, struct err *err)
 {

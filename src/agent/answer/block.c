@@ -97,7 +97,7 @@ int block_read(struct block_call *out, const char *name, const char *arguments, 
 	return r;
 }
 
-/* ---- in a text ---- */
+/* ---- calls in a text ---- */
 
 /* Read "functions.run_code(" at @text: set the language, and return where the arguments begin; 0 if
  * @text has no such name. */
@@ -179,7 +179,7 @@ int block_find(struct block_call *out, const char *text, size_t bytes, size_t *a
 	return 0;
 }
 
-/* ---- as a block ---- */
+/* ---- writing a block ---- */
 
 /* Return the length of a fence: one more backtick than any run of backticks in the code. */
 static size_t fence_length(const char *code)

@@ -127,7 +127,7 @@ static size_t trim_end(const struct markdown *t, size_t at, size_t end)
 	return end;
 }
 
-/* ---- does it look like Python? ---- */
+/* ---- recognizing Python ---- */
 
 /* Is this the rest of an import statement: "a.b, c as d"? */
 static bool is_import_list(const char *line, size_t bytes)
@@ -407,7 +407,7 @@ static bool take_tag(const struct markdown *t, size_t at, struct block *b)
 	return false;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole reply ---- */
 
 /* Skip the thoughts at the beginning. Returns: the place behind them; the end if nothing follows.
  */

@@ -75,7 +75,7 @@ static bool has_word(const struct text *t, size_t i, const char *word)
 	return t->bytes - MIN(i, t->bytes) >= n && strncasecmp(t->data + i, word, n) == 0;
 }
 
-/* ---- reading one ---- */
+/* ---- reading a number ---- */
 
 /* Return the length of a no-break or narrow space at @i; 0: no such space. */
 static size_t wide_space(const struct text *t, size_t i)
@@ -180,7 +180,7 @@ static double digits_value(
 	return strtod(digits, NULL);
 }
 
-/* ---- what stands beside it ---- */
+/* ---- the context of a number ---- */
 
 static const struct {
 	const char *word;
@@ -385,7 +385,7 @@ static bool next_number(const struct text *t, size_t i, struct number *out)
 	return true;
 }
 
-/* ---- what was shown ---- */
+/* ---- the remembered numbers ---- */
 
 struct grounding *grounding_new(void)
 {

@@ -21,7 +21,7 @@ enum hint_reader {
 
 struct hint_about {
 	enum hint_reader reader;
-	bool was_lost;	      /* the session has lost the variables of earlier steps */
+	bool was_lost;	      /* the session's state was rebuilt and may differ */
 	const char *packages; /* installed packages, as package_list() writes them, or NULL */
 };
 

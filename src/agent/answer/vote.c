@@ -16,7 +16,7 @@
 /* Larger or more deeply nested values are compared in their printed form. */
 enum { PARTS_MAX = 100000, DEPTH_MAX = 64, SUBSTITUTE = 0x1a };
 
-/* ---- what they say ---- */
+/* ---- the value of a candidate ---- */
 
 static json_t *plain_number(const json_t *v)
 {
@@ -135,7 +135,7 @@ char *vote_record(const json_t *record)
 	return text_says(json_object_get(record, "stdout"));
 }
 
-/* ---- the count ---- */
+/* ---- counting votes ---- */
 
 const char *vote_rank_word(enum vote_rank rank)
 {

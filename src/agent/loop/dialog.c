@@ -58,7 +58,7 @@ uint64_t dialog_tokens(const struct dialog *d)
 void dialog_counted(struct dialog *d, uint64_t tokens)
 {
 	uint64_t n = estimate(d);
-	/* Never below our own estimate: a server may not count tokens that it had cached. */
+	/* The scale is at least 100 %: a server may not count the tokens in its cache. */
 	if (n > 0 && tokens < UINT64_MAX / 100)
 		d->scale_pct = MIN(MAX(tokens * 100 / n, UINT64_C(100)), UINT64_C(1000));
 }
@@ -123,7 +123,7 @@ int dialog_drop_images(struct dialog *d)
 	return n_all;
 }
 
-/* ---- on paper ---- */
+/* ---- the saved form ---- */
 
 static const char *const kinds[] = {[DIALOG_SYSTEM] = "system",
 	[DIALOG_TASK] = "task",
@@ -202,7 +202,7 @@ int dialog_read(struct dialog *d, const json_t *rows)
 	return r == 0 && !is_begun ? -EINVAL : r;
 }
 
-/* ---- as a question ---- */
+/* ---- the request to the model ---- */
 
 static size_t fill(const struct dialog_entry *e, struct part *parts)
 {

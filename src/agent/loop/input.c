@@ -139,7 +139,7 @@ int inputs_code(const struct inputs *in, const char *runtime, struct buf *out)
 	return buf_error(out);
 }
 
-/* ---- its result ---- */
+/* ---- the result of the code ---- */
 
 static int explain(const json_t *record, struct err *err)
 {

@@ -82,9 +82,10 @@ struct loop {
 	char *code;		  /* code of the running step */
 	unsigned number;	  /* number of the running step */
 	unsigned n_interrupts;	  /* interrupts of the running step */
-	bool is_unwanted;	  /* the loop ends with that step */
+	bool is_unwanted;	  /* the loop ends after the running step */
 	bool no_images, has_seen; /* the model cannot read images; the model has read some */
-	bool was_lost, is_untold; /* the model does not know yet how the step ended */
+	bool was_lost, is_untold; /* was_lost: the state was rebuilt and may differ; is_untold: the
+				     model has not seen the result of the last step */
 
 	char *answer;
 	json_t *bundle, *misses; /* argument of final_answer(); its ungrounded numbers; or NULL */
@@ -127,13 +128,13 @@ void loop_count_failure(struct loop *l); /* count a failed step in the budget */
 
 /* ---- loop_reply.c ---- */
 
-extern const struct wire_watch loop_watch; /* its `arg` is a struct reply_stream */
+extern const struct wire_watch loop_watch; /* callbacks; `arg` is a struct reply_stream */
 void reply_stream_reset(struct reply_stream *s);
 void reply_stream_flush(struct reply_stream *s); /* report the text that no event has */
 void loop_count_usage(struct loop *l, const struct reply *reply);
 void loop_tell_message(struct loop *l, unsigned place, const struct whole_reply *reply,
 	const struct wire_usage *usage);
-/* Run the code of a reply, or judge its answer. */
+/* Run the code of a reply, or judge its text as an answer. */
 void loop_act(struct loop *l, const struct whole_reply *reply);
 /* Handle a request without a reply: ask again in another way, or end the loop. */
 void loop_miss(struct loop *l, const struct failure *why);

@@ -46,7 +46,7 @@ uint64_t loop_wall_ms(const struct loop *l)
 	return l->earlier_ms + timer_now() - l->started_ms;
 }
 
-/* ---- the end ---- */
+/* ---- the end of the loop ---- */
 
 static json_t *usage_json(const struct loop *l)
 {
@@ -102,8 +102,7 @@ void loop_finish(struct loop *l, enum loop_end end)
 	l->end = end;
 	l->ended = result_of(l, end);
 	loop_save(l);
-	/* `done` is called from the event loop, because it may free @l, which our caller still
-	 * uses. */
+	/* Call `done` from the event loop: it may free @l, which our caller still uses. */
 	(void)uv_timer_stop(&l->timer);
 	timer_start(&l->timer, on_timer, 0, 0);
 }
@@ -121,7 +120,7 @@ void loop_fail_memory(struct loop *l)
 	loop_fail(l, &err);
 }
 
-/* ---- asking ---- */
+/* ---- asking the model ---- */
 
 void loop_count_failure(struct loop *l)
 {
@@ -258,7 +257,7 @@ void loop_ask(struct loop *l)
 		loop_fail(l, &err);
 }
 
-/* ---- from outside ---- */
+/* ---- calls of the owner ---- */
 
 static void stop_running(struct loop *l)
 {

@@ -18,7 +18,7 @@ enum {
 	LOOP_CANDIDATES_MAX = 16,
 };
 
-/* How a loop ends. */
+/* The ends of a loop. */
 enum loop_end {
 #define X(symbol, word) LOOP_##symbol,
 #include "agent/loop/loop.def"
@@ -80,15 +80,15 @@ struct loop_past {
 	bool is_given[BUDGET_KINDS];
 };
 
-/* Texts are copied. */
+/* The configuration of a loop. Texts are copied. */
 struct loop_config {
 	struct wire *wire;	    /* borrowed; must stay open until the loop is freed */
 	const char *task, *runtime; /* task: NULL: resume without a message of the user */
 	const char *limits;	    /* description of the limits for the model, or NULL */
 	const char *check; /* a check of the answer, as criterion_parse() reads it; or NULL */
 	struct budget budget;
-	const struct price *price;	 /* NULL: the model's price is unknown */
-	uint64_t context_tokens;	 /* 0: LOOP_CONTEXT_TOKENS */
+	const struct price *price;	 /* price of the model; NULL: unknown */
+	uint64_t context_tokens;	 /* the model's context; 0: LOOP_CONTEXT_TOKENS */
 	const char *servers;		 /* servers of tools, as in struct prompt; or NULL */
 	uint64_t n_queries, query_bytes; /* limits of query.h for the prompt: count, and bytes of
 					    one prompt; 0: no queries */

@@ -1,5 +1,5 @@
-/* An answer: are its numbers grounded, and does it pass the check? SPDX-License-Identifier:
- * Apache-2.0 */
+/* Judgement of an answer: are its numbers grounded, and does it pass the check?
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/inside.h"
 #include "base/json.h"
 

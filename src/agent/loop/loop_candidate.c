@@ -75,7 +75,7 @@ static void run(struct loop *l, struct candidate *c)
 		refuse(l, c, &err);
 }
 
-/* Run the check of @answer; @bundle is that of final_answer(), or NULL. */
+/* Run the check of @answer; @bundle is the argument of final_answer(), or NULL. */
 static void check(struct loop *l, struct candidate *c, const char *answer, const json_t *bundle)
 {
 	struct err err;
@@ -224,7 +224,7 @@ void candidate_replied(void *arg, struct reply *reply, const struct failure *why
 	loop_round_settle(l);
 }
 
-/* ---- its rank ---- */
+/* ---- the rank in the vote ---- */
 
 bool candidate_is_answer(const struct candidate *c)
 {

@@ -33,7 +33,7 @@ void reply_stream_reset(struct reply_stream *s)
 	s->has_tag = false;
 }
 
-/* ---- while it comes ---- */
+/* ---- while the reply arrives ---- */
 
 /* Return how many bytes can be shown now: an incomplete UTF-8 character at the end is held back. */
 static size_t whole(const char *text, size_t bytes)
@@ -141,7 +141,7 @@ static void on_wait(void *arg, const struct failure *why, int64_t ms)
 			(json_int_t)ms));
 }
 
-/* ---- when the reply is whole ---- */
+/* ---- the complete reply ---- */
 
 void loop_count_usage(struct loop *l, const struct reply *reply)
 {

@@ -114,7 +114,7 @@ void loop_round_free(struct round *r)
 	free(r);
 }
 
-/* ---- the best of them ---- */
+/* ---- the vote ---- */
 
 static bool count_votes(struct loop *l, struct ballot *ballots)
 {

@@ -56,7 +56,7 @@ bool candidate_is_answer(const struct candidate *c);
 /* Return the candidate's rank in the vote. */
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c);
 
-/* Does the state of its branch differ from the session's? */
+/* Does the state of the candidate's branch differ from the session's state? */
 bool candidate_has_moved(const struct candidate *c);
 
 /* Return the beginning of the candidate's value; NULL: no value. Owns: the caller. */

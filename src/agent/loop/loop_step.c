@@ -88,7 +88,7 @@ static bool look_for_circle(struct loop *l, const json_t *record)
 static void note_state(struct loop *l, const json_t *record)
 {
 	const char *outcome = json_get_text(json_object_get(record, "state"), "outcome");
-	if (strcmp(outcome, "diverged") == 0) /* a lost state is rebuilt before the next step */
+	if (strcmp(outcome, "diverged") == 0) /* a "lost" state is rebuilt before the next step */
 		l->was_lost = true;
 }
 

@@ -10,7 +10,7 @@ enum { PROMPT_TOKENS_MAX = 1200, PROMPT_BYTES_MAX = 4 * PROMPT_TOKENS_MAX };
 
 struct prompt {
 	const char *runtime; /* runtime of the session: the language of code without a tag */
-	const char *limits;  /* "30 s per step, 1 GiB of memory"; or NULL */
+	const char *limits;  /* limits of the session: "30 s per step, 1 GiB of memory"; or NULL */
 	bool is_grounded;
 	const char *servers; /* servers of tools, by their names in code: "crm, files"; NULL: no
 				servers */

@@ -8,7 +8,7 @@
  * advises a new plan, or stops. STUCK_SEEN_MAX: the number of steps remembered. */
 enum { STUCK_HINT = 2, STUCK_REPLAN = 3, STUCK_STOP = 4, STUCK_SEEN_MAX = 256 };
 
-/* Starts as zeros. */
+/* The steps so far. Initialized with zeros. */
 struct stuck {
 	struct {
 		uint64_t hash;

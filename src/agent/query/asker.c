@@ -55,7 +55,7 @@ const char *asker_name(const struct asker *a)
 	return wire_name(a->wire);
 }
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
 /* Return the schema in the strict form that servers require: an object at the top, no additional
  * members in any object, and no `format`, which some servers reject. */
@@ -150,7 +150,7 @@ static int converse(struct asking *q, struct err *err)
 	return err_set(err, ERR_INTERRUPTED, "%s is not waited for any more", asker_name(a));
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static json_t *load(const char *text, size_t bytes, size_t flags)
 {

@@ -7,7 +7,7 @@
 
 struct asker;
 
-/* Borrowed; `is_given_up` outlives the asker. */
+/* The configuration of an asker. Borrowed; `is_given_up` outlives the asker. */
 struct asker_config {
 	uv_loop_t *loop;	 /* event loop of this thread, which runs while the asker waits */
 	const char *model;	 /* the model, in the form that model_parse() reads */

@@ -37,7 +37,7 @@ struct queries {
 	struct wire_usage usage;
 };
 
-/* ---- what is told ---- */
+/* ---- events and errors ---- */
 
 static attr_printf(3, 4) json_t *error_json(
 	const char *name, const char *hint, const char *fmt, ...)
@@ -104,7 +104,7 @@ static uint64_t tokens_left(const struct queries *q)
 					   : UINT64_MAX;
 }
 
-/* ---- the end of one ---- */
+/* ---- the end of a query ---- */
 
 static void query_free(struct query *query)
 {
@@ -213,7 +213,7 @@ static json_t *failure_answer(const struct failure *why)
 		"the model cannot be asked: %s", what);
 }
 
-/* ---- what is heard of the model ---- */
+/* ---- callbacks of the wire ---- */
 
 static int on_delta(void *arg, struct delta *d)
 {
@@ -299,7 +299,7 @@ static void start_waiting(struct queries *q)
 			return;
 }
 
-/* ---- asking ---- */
+/* ---- starting a query ---- */
 
 static json_t *check_arguments(const struct queries *q, const json_t *arguments)
 {
@@ -458,7 +458,7 @@ void queries_cancel(struct queries *q, const void *arg)
 	start_waiting(q);
 }
 
-/* ---- all of them ---- */
+/* ---- the set of queries ---- */
 
 struct queries *queries_open(const struct queries_config *config)
 {

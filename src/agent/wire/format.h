@@ -32,7 +32,7 @@ json_t *format_text(const char *text);
 /* Return the tools in the form of Chat Completions, which other formats have adopted. Owns: the
  * caller. */
 json_t *format_tools(const struct wire_request *q);
-/* Set the member, unless the text is NULL or "". */
+/* Set the member @name, unless the text is NULL or "". */
 void format_put(json_t *object, const char *name, const char *text);
 /* Return the text of all system messages, with an empty line between; NULL without system messages.
  */

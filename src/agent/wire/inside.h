@@ -11,7 +11,7 @@ struct wire_kind {
 	int (*prepare)(struct wire_call *c, const struct wire_request *q, struct err *err);
 	/* Start one try, which ends with call_over(), now or later. */
 	void (*start)(struct wire_call *c);
-	/* Abort the current try. May be called from within its callbacks. */
+	/* Abort the current try. May be called from callbacks of that try. */
 	void (*stop)(struct wire_call *c);
 	/* Free `own` when the call is freed. */
 	void (*release)(struct wire_call *c);

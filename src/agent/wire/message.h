@@ -52,7 +52,7 @@ struct wire_options {
 
 /* A complete request. Borrowed from the caller during the call. */
 struct wire_request {
-	const char *model; /* set by the wire */
+	const char *model; /* name of the model; set by the wire */
 	bool is_classic;   /* set by the wire: the server knows "max_tokens" only */
 	const struct message *messages;
 	size_t n_messages;

@@ -57,7 +57,7 @@ const char *model_guess(model_env *env, char *out, size_t out_bytes);
 
 /* A key. key_done() wipes it. */
 struct key {
-	char text[SECRET_BYTES_MAX + 1]; /* "": no key */
+	char text[SECRET_BYTES_MAX + 1]; /* the key's text; "": no key */
 	const char *variable; /* variable that has the key; NULL: the key comes from a file, or no
 				 key exists */
 	bool is_bearer;

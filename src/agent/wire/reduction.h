@@ -11,7 +11,7 @@ enum delta_kind { DELTA_TEXT, DELTA_REASONING, DELTA_TOOL /* of arguments, JSON 
 
 struct delta {
 	enum delta_kind kind;
-	const char *text; /* borrowed */
+	const char *text; /* text of the piece, borrowed */
 	size_t bytes;
 	size_t keep_bytes; /* length of the part that the reply keeps; a callback that stops the
 			      reply may lower it */
@@ -25,7 +25,7 @@ struct reduction {
 	struct reply reply;
 	struct failure failure; /* the failure, valid after -1 */
 	const char *secret;	/* key to hide in messages of the server; or NULL */
-	delta_fn *on_delta;	/* or NULL */
+	delta_fn *on_delta;	/* receives the pieces of the reply; or NULL */
 	void *arg;
 	bool is_over;	 /* the response has ended */
 	bool has_stop;	 /* the server gave a reason for the end */
@@ -58,7 +58,7 @@ int reduction_finish(struct reduction *r, size_t asked_bytes);
 /* Find or create the part with this key. Returns: its index, or -1. */
 int reduction_part(struct reduction *r, enum part_kind kind, int64_t key);
 int reduction_rename(struct reduction *r, int part, const json_t *id, const json_t *name);
-/* Append to a part, and pass the text to the callback. */
+/* Append text to a part, and pass it to on_delta. */
 int reduction_append(struct reduction *r, int part, const json_t *text);
 /* Append text to the last part if that has the kind @kind, otherwise to a new part. */
 int reduction_text(struct reduction *r, enum part_kind kind, const json_t *text);

@@ -19,8 +19,7 @@ enum reply_stop {
 };
 
 struct wire_usage {
-	uint64_t input,
-		output; /* tokens, including those that were cached and those of reasoning */
+	uint64_t input, output; /* tokens, including cached tokens and reasoning */
 	uint64_t cached, reasoning;
 	bool is_estimated; /* the counts are estimates, a token per four bytes, because the server
 			      sent none */

@@ -8,7 +8,7 @@
 enum { RETRY_TRIES_MAX = 4, RETRY_WAIT_MS = 120000, RETRY_LOADING_MS = 600000 };
 
 struct retry {
-	uint64_t random; /* seeded by the caller */
+	uint64_t random; /* state of the random numbers, seeded by the caller */
 	int n_tries, tries_max;
 	int64_t waited_ms, wait_max_ms;	    /* time waited so far, and its limit */
 	int64_t loading_ms, loading_max_ms; /* time waited for loading, and its limit */

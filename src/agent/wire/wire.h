@@ -16,7 +16,7 @@ enum { WIRE_CONNECT_MS = 30000, WIRE_IDLE_MS = 300000, WIRE_WHOLE_MS = 600000 };
 struct wire_config {
 	const char *spec;     /* the model, in the form that model_parse() reads */
 	const char *key_file; /* file with the key; NULL: the key comes from the environment */
-	model_env *env;	      /* NULL: getenv() */
+	model_env *env;	      /* reads environment variables; NULL: getenv() */
 	uint64_t connect_ms, idle_ms, whole_ms;
 	uint64_t random; /* seed for the times between tries; 0: a seed from the kernel */
 	int tries_max;	 /* retries after the first try; 0: RETRY_TRIES_MAX; negative: no retries */

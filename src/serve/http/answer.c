@@ -49,7 +49,7 @@ void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg)
 	x->stop_arg = arg;
 }
 
-/* ---- who holds it ---- */
+/* ---- ownership of an exchange ---- */
 
 static void free_exchange(struct http_exchange *x)
 {
@@ -97,7 +97,7 @@ void http_lose(struct http_exchange *x)
 	gone(x->gone_arg);
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 int http_set_header(struct http_exchange *x, const char *name, const char *value)
 {

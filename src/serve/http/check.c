@@ -78,7 +78,7 @@ static enum MHD_Result on_name(
 	return MHD_YES;
 }
 
-/* ---- the questions ---- */
+/* ---- the checks ---- */
 
 /* Refuse requests whose end may be ambiguous between two programs (request smuggling). Source: RFC
  * 9112, 5.1, 6.1 to 6.3. */

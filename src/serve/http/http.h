@@ -59,7 +59,7 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 enum { HTTP_SOFT_BYTES = 1 << 20, HTTP_HARD_BYTES = 512 << 20 };
 int http_stream_open(struct http_exchange *x, unsigned status, const char *type);
 int http_stream_put(struct http_exchange *x, const char *data, size_t bytes);
-/* End the stream. @x must not be used afterwards. */
+/* End the stream and the response. @x must not be used afterwards. */
 void http_stream_end(struct http_exchange *x);
 
 /*

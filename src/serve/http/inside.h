@@ -24,7 +24,7 @@ struct http_connection {
 	struct http_server *server;
 	struct MHD_Connection *mhd;
 	struct http_exchange *x; /* the current exchange */
-	int fd;			 /* borrowed from the library */
+	int fd;			 /* descriptor of the client; borrowed from the library */
 	struct address peer;
 	enum http_phase phase;
 	bool is_surplus, has_begun; /* has_begun: part of the next head was received */

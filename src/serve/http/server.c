@@ -32,7 +32,7 @@ void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
 	metrics_count(s->config.context->metrics, what, by);
 }
 
-/* ---- the library's turn ---- */
+/* ---- running the library ---- */
 
 static void on_wake(uv_timer_t *timer);
 
@@ -384,7 +384,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 	plan(s);
 }
 
-/* ---- now and then ---- */
+/* ---- periodic checks ---- */
 
 /* Shut down the socket; the library then closes it. */
 static void hang_up(const struct http_connection *c)

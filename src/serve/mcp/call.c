@@ -10,7 +10,7 @@
 
 enum { ID_TEXT_BYTES = 24, NAME_BYTES = 64 };
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 void *mcp_call_arg(const struct mcp_call *call)
 {
@@ -89,7 +89,7 @@ const json_t *mcp_call_state(const struct mcp_call *call)
 	return call->state;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void unlink_call(struct mcp_call *call)
 {
@@ -187,7 +187,7 @@ void mcp_call_cancel(struct mcp_call *call)
 		cancelled(call->cancel_arg);
 }
 
-/* ---- while it waits ---- */
+/* ---- notifications during a call ---- */
 
 bool mcp_call_has_progress(const struct mcp_call *call)
 {
@@ -232,7 +232,7 @@ void mcp_call_log(struct mcp_call *call, const char *level, const char *logger, 
 	mcp_out_send(&call->out, mcp_notification("notifications/message", params), false);
 }
 
-/* ---- asking ---- */
+/* ---- requests to the client ---- */
 
 static const char *needed_for(const char *method)
 {

@@ -6,7 +6,7 @@
 
 struct operation_context;
 
-void *mcp_call_arg(const struct mcp_call *call); /* `arg` of struct mcp_config */
+void *mcp_call_arg(const struct mcp_call *call); /* return `arg` of struct mcp_config */
 enum mcp_era mcp_call_era(const struct mcp_call *call);
 /* Return the protocol's revision: "2025-06-18". Revisions can be compared as texts. */
 const char *mcp_call_version(const struct mcp_call *call);

@@ -49,7 +49,7 @@ struct mcp_http {
 	struct post *posts;
 };
 
-/* ---- answers that are no messages of the protocol's core ---- */
+/* ---- responses without a protocol message ---- */
 
 static void answer_error(
 	struct http_exchange *x, unsigned status, const json_t *id, int code, const char *text)
@@ -238,7 +238,7 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 		post_free(post);
 }
 
-/* ---- what happens to a post ---- */
+/* ---- callbacks of a post ---- */
 
 static void on_gone(void *arg)
 {
@@ -324,7 +324,7 @@ static void start_modern(struct mcp_http *h, struct http_exchange *x, const stru
 	receive(post, post->peer, body);
 }
 
-/* ---- the era of sessions ---- */
+/* ---- the legacy era, with sessions ---- */
 
 static void start_session(struct mcp_http *h, struct http_exchange *x, const json_t *body)
 {

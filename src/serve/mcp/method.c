@@ -192,7 +192,7 @@ static void start_prompts_list(struct mcp_call *call)
 	give_list(call, MCP_PROMPT, "prompts");
 }
 
-/* ---- what is asked by name ---- */
+/* ---- requests by name ---- */
 
 static const struct mcp_row *find_row(
 	const struct mcp_rows *rows, const char *key, const char *name)

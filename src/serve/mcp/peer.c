@@ -231,7 +231,7 @@ static void take_response(struct mcp_peer *p, const json_t *message)
 			return;
 }
 
-/* ---- what kind of message it is ---- */
+/* ---- kinds of messages ---- */
 
 static bool is_response(const json_t *root)
 {

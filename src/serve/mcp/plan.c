@@ -26,7 +26,7 @@ static json_int_t count(const json_t *json, const char *name)
 	return json_integer_value(json_object_get(json, name));
 }
 
-/* ---- what was found, as text ---- */
+/* ---- findings as text ---- */
 
 /* Append the origin of a value: "web.get (line 1), line 2". */
 static void add_path(struct buf *out, const json_t *path)

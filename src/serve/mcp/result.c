@@ -68,7 +68,7 @@ static void add_links(json_t *content, const json_t *record)
 	}
 }
 
-/* ---- the record beside it ---- */
+/* ---- the record in _meta ---- */
 
 /* Keep a text of the record: unchanged if it is short, otherwise shortened. */
 static void keep_text(json_t *out, const char *name, size_t characters)
@@ -114,7 +114,7 @@ static json_t *slim_record(const json_t *record, const struct observation *seen)
 	return out;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole result ---- */
 
 static json_t *content_of(const json_t *record, const struct observation *seen, const char *version)
 {

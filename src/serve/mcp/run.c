@@ -1,5 +1,4 @@
-/* The tools that run code: run_code, run_wait, read_output; and sessions. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The tools that run code: run_code, run_wait, read_output. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/printable.h"
 #include "base/json.h"
 #include "serve/mcp/ask.h"

@@ -46,7 +46,7 @@ void mcp_server_free(struct mcp_server *s)
 	free(s);
 }
 
-/* ---- what is served, as JSON ---- */
+/* ---- the served rows as JSON ---- */
 
 static bool is_served(const struct mcp_rows *rows)
 {
@@ -112,7 +112,7 @@ json_t *mcp_notification(const char *method, json_t *params)
 	return json_pack("{s:s, s:s, s:o*}", "jsonrpc", "2.0", "method", method, "params", params);
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 void mcp_out_send(const struct mcp_out *out, json_t *message, bool is_last)
 {

@@ -55,7 +55,7 @@ static struct mcp_out out_of(struct stdio *s)
 	return (struct mcp_out){.arg = s, .send = send_message};
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static bool may_take(const struct stdio *s)
 {
@@ -111,7 +111,7 @@ static void read_some(struct stdio *s)
 		s->is_ended = true;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void write_some(struct stdio *s)
 {

@@ -16,7 +16,7 @@ struct mcp_stdio_config {
 	void *arg;
 	/* As in struct mcp_peer_config; NULL: no engine. */
 	const struct operation_context *(*open)(void *arg, struct err *err);
-	uv_loop_t *(*loop)(void *arg); /* NULL, or returns NULL: no loop yet */
+	uv_loop_t *(*loop)(void *arg); /* the engine's loop; NULL, or returns NULL: no loop yet */
 	bool (*is_ended)(void *arg);   /* must the server stop for another reason? Or NULL */
 };
 

@@ -133,7 +133,7 @@ static const struct {
 		"stdout, stderr, value or code of a run, in whole", mcp_resource_run},
 };
 
-/* ---- all of it ---- */
+/* ---- opening and closing ---- */
 
 struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 {

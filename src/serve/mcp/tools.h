@@ -25,7 +25,7 @@ struct mcp_tools_config {
 	const char *policy;   /* the policy of plans, as text; or NULL */
 	const char *packages; /* packages in the boxes: "numpy 1.24.2, …"; or NULL: unknown */
 	const char *files;    /* files in the boxes, by box_summary_files(); or NULL */
-	const char *limits;   /* "1.0 GiB of memory, …"; or NULL */
+	const char *limits;   /* limits of the boxes: "1.0 GiB of memory, …"; or NULL */
 	const json_t *create; /* parameters of session.create for new sessions; or NULL */
 	void *arg;
 	bool (*is_open)(void *arg); /* is the engine already running? NULL: it is */
