@@ -22,7 +22,7 @@ struct connection_config {
 	const struct operation_context *context;
 	size_t hard_bytes; /* 0: CONNECTION_HARD_BYTES */
 	void *arg;
-	void (*closed)(void *arg, struct connection *c); /* closed; this is the last callback */
+	void (*closed)(void *arg, struct connection *c); /* the last callback */
 };
 
 /*

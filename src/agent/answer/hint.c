@@ -233,7 +233,7 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	bool is_module = strcmp(name, "ModuleNotFoundError") == 0;
 	if (is_module && add_submodule(out, json_object_get(record, "error")))
 		return true;
-	buf_cut(out, out->bytes); /* forget an overflow by a long name */
+	buf_cut(out, out->bytes); /* clear an overflow error */
 	if (*near && !is_module)
 		return add_near(out, record, near);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

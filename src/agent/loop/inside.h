@@ -83,7 +83,7 @@ struct loop {
 	unsigned number;	  /* number of the running step */
 	unsigned n_interrupts;	  /* interrupts of the running step */
 	bool is_unwanted;	  /* the loop ends after the running step */
-	bool no_images, has_seen; /* the model cannot read images; the model has read some */
+	bool no_images, has_seen; /* the model cannot read any; it has read some */
 	bool was_lost, is_untold; /* was_lost: the state was rebuilt and may differ; is_untold: the
 				     model has not seen the result of the last step */
 
@@ -130,7 +130,7 @@ void loop_count_failure(struct loop *l); /* count a failed step in the budget */
 
 extern const struct wire_watch loop_watch; /* callbacks; `arg` is a struct reply_stream */
 void reply_stream_reset(struct reply_stream *s);
-void reply_stream_flush(struct reply_stream *s); /* report the text that no event has */
+void reply_stream_flush(struct reply_stream *s); /* report the unreported text */
 void loop_count_usage(struct loop *l, const struct reply *reply);
 void loop_tell_message(struct loop *l, unsigned place, const struct whole_reply *reply,
 	const struct wire_usage *usage);

@@ -232,7 +232,7 @@ void loop_ask(struct loop *l)
 	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
 	buf_cut(&l->next,
-		l->next.bytes); /* an over-long text is left out; the budget is still reported */
+		l->next.bytes); /* clear an overflow error: an over-long text is left out */
 	l->state = LOOP_ASKING;
 	l->verdict = VERDICT_NONE;
 	if (l->is_last) {

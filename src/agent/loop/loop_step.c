@@ -102,8 +102,8 @@ static void observe(struct loop *l, const json_t *record)
 	size_t at = l->next.bytes;
 	l->is_untold = false;
 	buf_addf(&l->next, "[step %u] %s\n", l->number, text);
-	buf_cut(&l->next, l->next.bytes); /* forget an overflow: an over-long text is left out; the
-					     next text still fits */
+	buf_cut(&l->next, l->next.bytes); /* clear an overflow error: an over-long text is left out;
+					     the next text still fits */
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_drop_images(l);

@@ -7,7 +7,7 @@
 #include "agent/wire/reply.h"
 #include "net/sse.h"
 
-enum delta_kind { DELTA_TEXT, DELTA_REASONING, DELTA_TOOL /* of arguments, JSON */ };
+enum delta_kind { DELTA_TEXT, DELTA_REASONING, DELTA_TOOL /* JSON of arguments */ };
 
 struct delta {
 	enum delta_kind kind;

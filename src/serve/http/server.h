@@ -16,7 +16,7 @@ enum { HTTP_SURPLUS_MAX = 64, HTTP_BODIES_BYTES = 512 << 20, HTTP_HEAD_BYTES = 6
 
 struct http_config {
 	uv_loop_t *loop;
-	const struct operation_context *context; /* for all callers, if there are no tokens */
+	const struct operation_context *context; /* context of callers without tokens */
 	struct token_list *tokens;		 /* NULL: callers need no token */
 	struct host_rules hosts;
 	const struct http_route *routes; /* borrowed */
