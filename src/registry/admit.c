@@ -1,9 +1,9 @@
 /*
  * Admission: quotas, checked before anything is begun.
  *
- * Who asks for a session, a step or a place in a queue is told at once if there is no room. There
- * are no counters that could leak: each check counts what exists (count(), add_line()), which is a
- * walk over the live entries of the engine, at most some thousands.
+ * A request for a session, a step or a place in a queue is refused at once when a quota is
+ * exhausted. Each check computes its sums anew from the live entries of the engine (count(),
+ * add_line()), at most some thousands, because a stored counter could leak.
  *
  *     admit_session()   sessions and their memory, of the owner and of the engine
  *     admit_steps()     steps under way at the same time, and steps per minute
@@ -11,8 +11,8 @@
  *     admit_kept()      bytes in the journal, and the free space of its disk
  *
  * The disk has a reserve of RESERVE_BYTES, for owners who have kept little: one owner cannot fill
- * the disk for all. An owner whose queue is empty is never refused because of what others have in
- * theirs.
+ * the disk for all. An owner whose queues are empty is never refused because the queues of other
+ * owners are long.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@
 
 #include <string.h>
 
-/* Live sessions of one owner or of all, including those that are being made. */
+/* Sums over the live sessions of one owner or of all, with branches that are still being made. */
 struct tally {
 	uint64_t n_live, n_unkept, n_steps, memory_bytes;
 };
@@ -41,7 +41,7 @@ static void count_jobs(struct tally *t, const struct entry *e)
 	}
 }
 
-/* @owner: NULL counts everybody's. */
+/* Return the sums over the live sessions of @owner; NULL: of all owners. */
 static struct tally count(const struct session_table *table, const char *owner)
 {
 	struct tally t = {0};
@@ -50,7 +50,7 @@ static struct tally count(const struct session_table *table, const char *owner)
 			continue;
 		t.n_live++;
 		t.n_unkept += !e->is_kept;
-		t.n_steps += e->is_unkept; /* a record that is run again */
+		t.n_steps += e->is_unkept; /* the replay of a record is counted as one step */
 		t.memory_bytes += e->memory_bytes;
 		count_jobs(&t, e);
 	}
@@ -142,16 +142,15 @@ uint64_t admit_memory(const struct limits *limits)
 		(output_bytes > usual_bytes ? 3 * (output_bytes - usual_bytes) : 0);
 }
 
-/* The reserve of the disk, and the part of it that an owner with little in the journal may still
- * use. SQLite writes each page to its log and then to its place, so a write needs twice its length.
- */
+/* RESERVE_BYTES, or 1/RESERVE_PART of a small disk, stay free. An owner whose data takes less than
+ * 1/LITTLE_PART of this reserve may still use it. SQLite writes each page to its log and then to
+ * its place, so a write needs WRITES times its length. */
 enum { RESERVE_BYTES = 256 << 20, RESERVE_PART = 4, LITTLE_PART = 16, WRITES = 2 };
 
 static bool has_room(struct session_table *table, uint64_t kept_bytes, uint64_t bytes)
 {
 	struct journal_room room;
-	struct err ignored; /* the free space is unknown: the write itself will fail if there is too
-			       little */
+	struct err ignored; /* free space unknown: admitted; a write to a full disk fails */
 	if (journal_room(table->journal, &room, &ignored) < 0)
 		return true;
 	uint64_t reserve = MIN(room.all_bytes / RESERVE_PART, (uint64_t)RESERVE_BYTES);
@@ -273,7 +272,7 @@ int admit_steps(struct registry *r, uint64_t n, struct err *err)
 	return admit_rate(r, n, err);
 }
 
-/* ---- out of line ---- */
+/* ---- waiting jobs that are withdrawn or refused ---- */
 
 bool registry_withdraw(struct registry *r, const char *session, const void *whose)
 {
@@ -313,7 +312,7 @@ void registry_refuse_waiting(struct registry *r, const char *session, const stru
 	struct job *job;
 	if (!e)
 		return;
-	entry_hold(e); /* whoever is told may end it */
+	entry_hold(e); /* a job's callback may end the session */
 	while ((job = refusable(e)))
 		entry_answer_job(job, NULL, why);
 	entry_release(e);

@@ -1,15 +1,16 @@
 /*
- * Calls of tools that code in a session's box makes.
+ * Tool calls that code in a session's box makes.
  *
- * A step's call goes to the gate (api/gate/gate.c), which answers sooner or later. The answer is
- * written to the journal before the box gets it (entry_on_keep()); if an untrusted source has
- * written it, the session is tainted from then on, in the journal too.
+ * A step's call is passed to the gate (api/gate/gate.c), which answers it asynchronously. The
+ * answer is written to the journal before the box gets it (entry_on_keep()); if an untrusted source
+ * has written it, the session is tainted from then on, in the journal too.
  *
- * A call of a step that is run again is never passed on: the world would be changed twice. It gets
- * the answer of the same call in the step's record. "The same" is a call of the same name with the
- * same arguments (by digest); if there were several, the first that has not been used yet, since
- * threads may call in another order. A call that was not made then is answered with ToolLost, and
- * recorded as a difference, as is a recorded call that is not made again.
+ * A call of a step that is replayed is never passed to the gate, because its effects would happen
+ * twice. The call gets the answer of the same call in the step's record. "The same" is a call of
+ * the same name with the same arguments (by digest); if the record has several, the first one that
+ * is still unused, since threads may call in another order. A call that the record does not have is
+ * answered with ToolLost and reported as a difference; so is a recorded call that the replay does
+ * not make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -68,7 +69,7 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 	return admit_blob(e, text, bytes, digest, err);
 }
 
-/* ---- what was kept ---- */
+/* ---- recorded calls ---- */
 
 static const char *word(const json_t *call, const char *member)
 {
@@ -87,7 +88,7 @@ static void differ(struct replay *r, size_t number, const char *was, const char 
 	snprintf(r->is, sizeof r->is, "%.*s", (int)utf8_cut(is, strlen(is), WORD_BYTES), is);
 }
 
-/* The recorded call that equals @call, removed from those that have not been made yet; or NULL. */
+/* Remove the first recorded call that equals @call from @r->calls, and return it, or NULL. */
 static json_t *take_kept(struct replay *r, const struct tool_call *call)
 {
 	char digest[TOOL_DIGEST_BYTES];
@@ -105,8 +106,8 @@ static json_t *take_kept(struct replay *r, const struct tool_call *call)
 	return NULL;
 }
 
-/* A recording may name any digest, so its answers come from the recording itself, never from the
- * journal. */
+/* Return the recorded answer of the call @kept. For a recording, it is read from the recording
+ * itself, never from the journal, because a recording may contain the digest of any blob. */
 static json_t *answer_of(const struct session_table *table, const struct replay *r,
 	const json_t *kept, struct err *err)
 {
@@ -131,7 +132,7 @@ static json_t *not_again(void)
 		"nothing is called anew for it");
 }
 
-/* Name the next recorded call that has not been made again. */
+/* Write the name of the next recorded call that was not made again to @out. */
 static void say_next(const struct replay *r, const char *name, char *out, size_t room)
 {
 	const char *next = word(json_array_get(r->calls, 0), "name");
@@ -153,7 +154,7 @@ void replay_call(struct entry *e, struct tool_call *call)
 	} else if (*word(kept, "answer")) {
 		json_t *answer = answer_of(e->table, r, kept, &r->err);
 		tool_call_answer(call, answer, false);
-	} /* a call without a recorded answer got none then, and gets none now */
+	} /* a recorded call that was never answered is not answered now either */
 	json_decref(kept);
 }
 

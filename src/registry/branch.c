@@ -1,15 +1,15 @@
 /*
- * Branches: a new session that continues from where another stands.
+ * Branches: new sessions that continue from the present state of another session.
  *
  * A branch is made in three steps. The session becomes a stem (session_make_stem()): its processes
- * are frozen, with its files, and it goes on as a branch of itself. Then a branch is made of the
- * stem (pool.c), or one that was made ahead is taken (standby.c). Last, the new entry gets what the
- * journal and the queue need to know: the same order, head and number of steps, its parent's id and
- * the step where they parted (`fork`).
+ * are frozen, with its files, and the session continues as a branch of this stem. Then a branch is
+ * made of the stem (pool.c), or one that was made ahead is taken (standby.c). Last, the new entry
+ * gets the same order, head and number of steps, its parent's id and the step where they parted
+ * (`fork`).
  *
- * Several branches of one session are made at the same time: as soon as one has its stem,
- * entry_branch_on() starts the next job, if that is a branch, too. Texts of languages that keep
- * their state as text are handed over when the branch is there (session_inherit()).
+ * Several branches of one session are made at the same time: as soon as one job has its stem,
+ * entry_branch_on() starts the next job if that is a branch too. State that languages keep as text
+ * is copied when the branch is open (session_inherit()).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static void on_open(void *arg, const json_t *result, const struct err *err)
 	json_decref(out);
 }
 
-/* Both sessions have the same order; each holds it. */
+/* Let @child reference the order of @e, and its template. */
 static void share_order(struct entry *child, const struct entry *e)
 {
 	child->order = e->order;
@@ -79,7 +79,7 @@ static void on_branch(void *arg, struct session *s, const struct err *err)
 	entry_take_branch(arg, s, err);
 }
 
-/* One that was made ahead, or a new one. */
+/* Give @child a branch of @stem: one that was made ahead, or a new one. */
 static void take_branch(struct entry *e, struct stem *stem, struct entry *child)
 {
 	bool is_own = e->pool && pool_stem(e->pool) == stem;
@@ -93,7 +93,7 @@ static void take_branch(struct entry *e, struct stem *stem, struct entry *child)
 	pool_take(pool, on_branch, child);
 	if (!is_own)
 		pool_close(pool);
-	else if (e->pool == pool && !pool_has_any(pool)) /* whoever was told may have ended @e */
+	else if (e->pool == pool && !pool_has_any(pool)) /* a callback may have ended @e */
 		pool_close(take_ptr(e->pool));
 }
 
@@ -110,7 +110,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	e->branched_ns = uv_hrtime();
 	entry_hold(e);
 	take_branch(e, stem, child);
-	/* The job may be over. */
+	/* The job may be freed by now. */
 	entry_branch_on(e);
 	entry_release(e);
 }
@@ -124,7 +124,8 @@ static void make_stem(void *arg, const struct err *err)
 		session_make_stem(job->entry->session, job->is_forced, on_stem, job);
 }
 
-/* A session that went back to its beginning and has no template needs a new box first. */
+/* Start a branch. A session that was undone to its root and has no template needs a new box first.
+ */
 void job_start_branch(struct job *job)
 {
 	struct session *s = job->entry->session;

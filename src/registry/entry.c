@@ -1,24 +1,24 @@
 /*
- * What is done in a session: the jobs of its queue.
+ * The jobs of a session's queue, from start to answer.
  *
- * A job that has come to the head of the queue needs the state that the session's head stands for.
- * job_start() sees to that before it does the job itself:
+ * A job at the head of the queue needs the state of the session's last step (its head). job_start()
+ * establishes this state before it does the job itself:
  *
  * 1. If the state is lost (a process or the box has ended, and no checkpoint is left), mend() runs
  * the session's steps again in a new box: replay_anew().
  *
  * 2. A step of a language whose state cannot be copied (CARRY_REPLAY) needs that state in a live
- * driver. If there is none, start_step() has the steps of this language run again in the live
- * box: session_rebuild(), then replay_start(). If a replay fails, the files are put back and
- * the job fails.
+ * driver. If no live driver has it, start_step() runs the steps of this language again in the live
+ * box: session_rebuild(), then replay_start(). If a replay fails, the files are put back and the
+ * job fails.
  *
  * 3. Then the job is done by start(). A session can lose its state even then, before a step has
- * begun; it gives the step back (entry_on_unbegun()), and the job starts over.
+ * begun; it then calls entry_on_unbegun(), and the job starts over.
  *
- * A step's record comes to entry_on_done(). While a replay is under way, the record is the
- * replay's. Otherwise commit() writes it into the journal, and only then is the caller answered. A
- * step that ran and cannot be written down is taken back (job_take_back()): the session must be in
- * the state that the journal has.
+ * A step's record is passed to entry_on_done(). During a replay, replay_step_done() gets the
+ * record. Otherwise commit() writes it into the journal, and only then is the caller answered. A
+ * step that ran but cannot be written to the journal is undone (job_take_back()), so that the
+ * session's state agrees with the journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -90,8 +90,8 @@ static void on_taken_back(void *arg, const json_t *lost, const struct err *err)
 	job_fail(job, &job->why);
 }
 
-/* The job was done, but could not be written to the journal: undo it, so that the state is what the
- * journal says. */
+/* Undo a job that was done but could not be written to the journal, so that the state agrees with
+ * the journal. Then answer the job with @why. */
 void job_take_back(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -148,7 +148,8 @@ static void on_caught_up(struct entry *e, const struct replay *result)
 	session_rebuilt(e->session, result->runtime, on_put_back, job);
 }
 
-/* If the state of a runtime cannot be copied, its driver is first brought to the session's head. */
+/* Run a step. If the runtime's state cannot be copied and no live driver has it, run the runtime's
+ * earlier steps again first. */
 static void start_step(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -183,7 +184,7 @@ void entry_on_begin(void *arg)
 		to->started(to->arg, e->id);
 }
 
-/* Kept before anyone hears of it. */
+/* Write a step's record to the journal, before the caller is answered. */
 static int commit(
 	struct entry *e, const struct job *job, struct record *record, char *extra, struct err *err)
 {
@@ -214,7 +215,7 @@ static int commit(
 	return r < 0 ? r : 0;
 }
 
-/* The first record after a rebuilding says that the state was rebuilt. */
+/* Report in the first committed record after a rebuild that the state was rebuilt. */
 static void tell_rebuilt(struct entry *e, struct record *record)
 {
 	if (e->rebuilt == RECORD_COMMITTED || e->is_rebuilt_told ||
@@ -230,7 +231,7 @@ static void tell_rebuilt(struct entry *e, struct record *record)
 void entry_on_done(void *arg, const struct record *told)
 {
 	struct entry *e = arg;
-	struct record *record = (struct record *)(uintptr_t)told; /* ours: the session is */
+	struct record *record = (struct record *)(uintptr_t)told; /* our session owns it */
 	struct err err;
 	if (e->replay) {
 		replay_step_done(e, record);
@@ -331,7 +332,7 @@ void registry_names(struct registry *r, const char *session, const char *runtime
 	entry_add_job(e, job);
 }
 
-/* ---- its box ---- */
+/* ---- the session's box ---- */
 
 static void on_box(void *arg, const struct err *err)
 {
@@ -365,7 +366,7 @@ void registry_await_box(struct registry *r, const char *session, registry_done_f
 	json_decref(out);
 }
 
-/* ---- a state that went without a step ---- */
+/* ---- a state that was lost between steps ---- */
 
 static void start(struct job *job);
 
@@ -385,13 +386,13 @@ static void on_made_anew(struct entry *e, const struct replay *result)
 	start(job);
 }
 
-/* The state is lost, and no checkpoint could replace it: run the session's steps again. */
+/* Rebuild a lost state that no checkpoint has: run the session's steps again. */
 static void mend(struct job *job)
 {
 	struct entry *e = job->entry;
 	struct replay *replay;
 	struct err err;
-	if (!e->head[0]) { /* nothing has been run */
+	if (!e->head[0]) { /* the session has not run any step */
 		session_renew(e->session, e->template ? template_stem(e->template) : NULL);
 		start(job);
 	} else if (replay_load(e->table, e->head, NULL, &replay, &err) < 0) {

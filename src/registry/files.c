@@ -1,9 +1,9 @@
 /*
  * Files of a workspace, listed and read from outside the box.
  *
- * The paths are a program's, which may replace any part of one by a link at any time. So they are
+ * A program in the box may replace any part of a path by a symbolic link at any time. So paths are
  * opened below the workspace's directory, without following a link (sys_open_beneath()), and only
- * regular files and directories are looked at. Long reads are done by a thread.
+ * regular files and directories are read. Long reads are done by a thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,8 @@ enum {
 	OPEN_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 };
 
-/* A list of files being made: its rows, and how many files of volumes may still be added. */
+/* A list of files that is being built; `room`: number of files of volumes that may still be added.
+ */
 struct file_listing {
 	int top_fd;
 	json_t *rows, *dirs;
@@ -101,8 +102,8 @@ static void add_inside(struct file_listing *l, const char *path, const struct wo
 	}
 }
 
-/* Add a volume, which is a file or a directory. @path begins at the workspace; volumes that are
- * nested too deeply are left out. */
+/* Add the volume at @path (relative to the workspace), a file or a directory. Volumes nested deeper
+ * than VOLUMES_DEEP are left out. */
 static void add_volume(struct file_listing *l, const char *path, int depth)
 {
 	struct workspace inside;
@@ -130,8 +131,8 @@ static int by_path(const void *a, const void *b)
 		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
 }
 
-/* If the search stopped early, add what is directly in the directory @fd: files that are not in
- * @seen, and the names of directories, which may have more. */
+/* Complete a list that was cut: add files directly in the directory @fd that are not in @seen, and
+ * the names of its subdirectories, which may contain more files. */
 static void add_level(struct file_listing *l, const char *path, int fd,
 	const struct workspace *seen, bool is_volume)
 {
@@ -175,7 +176,7 @@ static json_t *list_dir(
 	return out;
 }
 
-/* Is it the workspace itself: "", ".", "/home/user/"? */
+/* Is @path the workspace itself, such as "", "." or "/home/user/"? */
 static bool is_top(const char *path)
 {
 	static const char home[] = "/home/user";
@@ -232,9 +233,9 @@ json_t *registry_file_list(
 	return json_pack("{s:o}", "files", l.rows);
 }
 
-/* ---- the content of one ---- */
+/* ---- the content of a file ---- */
 
-/* A long file is read, and encoded, in another thread. */
+/* The reading and encoding of a file's content, in a thread if the content is long. */
 struct reading {
 	struct work work;
 	registry_done_fn *done;
@@ -293,7 +294,8 @@ static void give_content(struct work *work)
 	free(f);
 }
 
-/* Returns: a descriptor. Errors: ERR_NOT_FOUND, ERR_ACCESS. */
+/* Open the regular file @path below @dir. Returns: a descriptor. Errors: ERR_NOT_FOUND, ERR_ACCESS.
+ */
 static int open_file(int dir, const char *path, struct stat *st, struct err *err)
 {
 	cleanup_fd int fd =

@@ -1,10 +1,10 @@
 /*
- * What can be told of sessions at once, from the table and the journal: descriptions, logs, graphs.
+ * Queries about sessions, answered from the table and the journal: descriptions, logs, graphs.
  *
- * A journal has each step once, by its digest. So one step can be in the past of several sessions,
- * and, where the same code gave the same result, of several owners. An owner is told of such a step
- * as if nobody else had made it: the session, time and outcome are those of the first time that the
- * step was made in one of the owner's own sessions (struct telling).
+ * A journal stores each step once, under its digest. So one step can be in the past of several
+ * sessions, and, where the same code gave the same result, of several owners. Such a step is shown
+ * to an owner as if nobody else had made it: with the session, time and outcome of its first run in
+ * one of the owner's own sessions (struct telling).
  *
  * Long logs are read in slices (sliced_work.c), because thousands of rows take longer than other
  * clients of the engine should wait.
@@ -82,18 +82,16 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 	return out;
 }
 
-/*
- * Steps on their way out. One step of the journal can be in the past of several sessions, also of
- * different owners, when the same code came to the same result. It says in which it was made first,
- * when, and what became of it there. An owner is told the same of the first that is his, so that
- * nothing shows whether anybody else was there before.
- */
+/* The rows of steps that an owner sees. The journal stores a step once, with the session, time and
+ * outcome of its first run, even if sessions of several owners have run it. If that session is
+ * another owner's, the row shows session, time and outcome of the first run in one of the owner's
+ * own sessions, so that nothing reveals that anybody else has run the step. */
 struct telling {
 	const struct registry *registry;
-	const char *session; /* whose steps are told */
+	const char *session; /* session whose steps are listed */
 	json_t *rows;
-	size_t code_bytes;	      /* of all rows */
-	char first[JOURNAL_ID_BYTES]; /* the session asked about last, and is it the owner's? */
+	size_t code_bytes;	      /* length of the code in all rows */
+	char first[JOURNAL_ID_BYTES]; /* session is_own() last checked, with result `is_own` */
 	bool is_own;
 };
 
@@ -150,8 +148,8 @@ static bool is_full(const struct telling *t)
 	return json_array_size(t->rows) >= LOG_MAX || t->code_bytes >= LOG_BYTES_MAX;
 }
 
-/* A step on the path to a head is part of the state, so it is told as committed, even if it was
- * rolled back when it was run for the first time. */
+/* Add a step on the path to a head. The step is part of the state, so its outcome is shown as
+ * committed, even if its first run was rolled back. */
 static int add_kept(void *user, const struct journal_node *node, struct err *err)
 {
 	const struct telling *t = user;
@@ -169,7 +167,8 @@ struct attempts {
 	json_t *path; /* by digest: rows of steps on the path whose attempt was not found yet */
 };
 
-/* Of several attempts with the same digest, the newest committed one is the step on the path. */
+/* Add an attempt. Of several attempts with the same digest, the newest committed one is the step on
+ * the path. */
 static int add_attempt(void *user, const struct journal_node *node, struct err *err)
 {
 	struct attempts *a = user;
@@ -201,8 +200,8 @@ static int newest_first(const void *a, const void *b)
 	return (x->second < y->second) - (x->second > y->second);
 }
 
-/* Sort by the member @by (NULL: they are sorted already), then by number. The numbers are removed
- * for owners, because they count the steps of all owners. */
+/* Return @rows sorted by the member @by (NULL: they are sorted already), then by "seq". For owners
+ * "seq" is removed, because it counts the steps of all owners. */
 static json_t *sorted(const struct registry *r, const json_t *rows, const char *by)
 {
 	size_t n = json_array_size(rows);
@@ -226,7 +225,7 @@ static json_t *sorted(const struct registry *r, const json_t *rows, const char *
 	return out;
 }
 
-/* ---- the log of one ---- */
+/* ---- the log of a session ---- */
 
 struct logging {
 	struct sliced_work work;
@@ -244,8 +243,8 @@ static struct logging *logging_of(struct sliced_work *work)
 	return container_of(work, struct logging, work);
 }
 
-/* Also tell attempts that were rolled back or undone. Steps of other sessions, from before this one
- * was branched, come before its own. */
+/* Prepare to add attempts that were rolled back or undone. Steps on the path from before the
+ * session was branched keep numbers below 1, so that they are sorted as older than its own. */
 static void begin_others(struct logging *l)
 {
 	struct telling *t = &l->telling;
@@ -319,14 +318,14 @@ void registry_log(
 	sliced_work_begin(&l->work);
 }
 
-/* ---- the steps of all ---- */
+/* ---- the graph of all sessions ---- */
 
 struct graph {
 	struct sliced_work work;
 	struct telling telling;
-	struct journal_session row; /* whose steps are told now */
+	struct journal_session row; /* the session whose steps are being added */
 	struct journal_way way;
-	json_t *seen; /* by digest */
+	json_t *seen; /* digests of the steps added so far */
 	json_t *heads;
 	int64_t *numbers;
 	int64_t n_numbers, at;
@@ -336,7 +335,7 @@ static int add_new_step(void *user, const struct journal_node *node, struct err 
 {
 	struct graph *g = user;
 	if (json_object_get(g->seen, node->digest))
-		return 1; /* from here on they are there */
+		return 1; /* this step and all before it are in the list already */
 	json_put_bool(g->seen, node->digest, true);
 	return add_kept(&g->telling, node, err);
 }
@@ -348,7 +347,7 @@ static int next_head(struct graph *g, struct err *err)
 	if (g->at == g->n_numbers || g->at == LOG_MAX)
 		return 0;
 	int n = journal_session_at(r->table->journal, g->numbers[g->at++], &g->row, err);
-	if (n <= 0) /* it was closed meanwhile */
+	if (n <= 0) /* the session was closed meanwhile */
 		return n < 0 ? n : 1;
 	memcpy(g->way.at, g->row.head, sizeof g->way.at);
 	g->way.before = 0;
@@ -416,7 +415,7 @@ json_t *registry_templates(struct registry *r, struct err *err)
 	return templates_json(r->table->templates, r->owner ? registry_owner(r) : NULL);
 }
 
-/* ---- in numbers ---- */
+/* ---- statistics ---- */
 
 static void add_entry(struct stats *out, const struct entry *e)
 {
@@ -451,7 +450,7 @@ void registry_stats(const struct registry *r, struct stats *out)
 	out->n_templates = templates_stats(table->templates, out->templates, TEMPLATES_MAX);
 }
 
-/* ---- a record ---- */
+/* ---- the export of a record ---- */
 
 struct exporting {
 	struct sliced_work work;
@@ -470,12 +469,12 @@ static int export_part(struct sliced_work *work, struct err *err)
 	return journal_export_part(exporting_of(work)->export, err);
 }
 
-/* A long record is copied, and freed, in a thread. */
+/* Make the answer from the exported text; called in a thread if the record is long. */
 static void make_answer(struct exporting *x)
 {
 	size_t bytes;
 	char *text = journal_export_take(x->export, &bytes);
-	/* Its lines are JSON, which has just been written. */
+	/* The text is JSON that was just written, so it need not be checked for UTF-8. */
 	if (text)
 		x->answer = json_pack("{s:o*}", "record", json_stringn_nocheck(text, bytes));
 	free(text);

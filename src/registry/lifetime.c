@@ -2,12 +2,12 @@
  * Sessions that end by themselves: after a time to live, or after a time without use.
  *
  * One timer serves all sessions. It is set to the earliest end that is known. An event that moves
- * an end to a later time (somebody uses the session) does not touch the timer: when it rings, each
- * end is computed anew, sessions that are over are closed, and the timer is set to the next one. An
- * event that makes an end earlier sets the timer at once (ring_at()).
+ * an end to a later time (somebody uses the session) does not touch the timer: when the timer
+ * expires, each end is computed anew, expired sessions are closed, and the timer is set to the next
+ * end. An event that makes an end earlier sets the timer at once (ring_at()).
  *
- * Sessions that are only in the journal end, too, without being opened. They are read
- * STORED_EACH rows at a time, so that many of them do not hold up the loop; the earliest end of
+ * Sessions that are only in the journal expire too, without being opened. Their rows are read
+ * STORED_EACH at a time, so that a long journal does not block the loop; the earliest end of
  * those that were read is kept in the table (stored_end_ms).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,8 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-/* RING_MAX_MS: the timer rings at least so often. AGAIN_MS: so long is waited after the journal
- * could not be written. */
+/* RING_MAX_MS: longest time until the timer expires. AGAIN_MS: delay before another attempt when
+ * the journal could not be written. */
 enum { RING_MAX_MS = 3600 * 1000, RING_MIN_MS = 10, AGAIN_MS = 1000, STORED_EACH = 32 };
 
 static const int64_t never = INT64_MAX;
@@ -34,7 +34,7 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* ---- when ---- */
+/* ---- the end of a session ---- */
 
 struct end {
 	int64_t at_ms; /* since 1970 */
@@ -52,7 +52,8 @@ static int64_t after(int64_t from_ms, int64_t ms)
 	return ms > 0 && from_ms < never - ms ? from_ms + ms : never;
 }
 
-/* By a monotonic clock: setting the host's clock does not make a session look unused. */
+/* Return the time of the last use, by a monotonic clock: setting the host's clock must not make a
+ * session look unused. */
 static int64_t used_ms(const struct entry *e, int64_t now)
 {
 	return now - (int64_t)((uv_hrtime() - e->used_ns) / 1000000);
@@ -101,7 +102,7 @@ int lifetime_why(const struct journal_session *s, struct err *err)
 	return err_hint(err, "its steps are kept: `session.log %s`", s->id);
 }
 
-/* Returns: when to look at it again. */
+/* Close @e if it has expired. Returns: when to check it again. */
 static int64_t end_live(struct entry *e, int64_t now)
 {
 	struct err err;
@@ -131,8 +132,8 @@ static int64_t end_all_live(struct session_table *table, int64_t now)
 	return next;
 }
 
-/* End at most STORED_EACH sessions of the journal, since there may be thousands. Returns: when to
- * look again. */
+/* Check the next STORED_EACH sessions of the journal, and close those that have expired. Returns:
+ * when to continue. */
 static int64_t end_all_stored(struct session_table *table, int64_t now)
 {
 	struct journal_session s;
@@ -155,7 +156,7 @@ static int64_t end_all_stored(struct session_table *table, int64_t now)
 	}
 	table->stored_next_ms = next;
 	if (r > 0)
-		return now; /* the others */
+		return now; /* continue with the remaining sessions at once */
 	table->stored_row = 0;
 	return r < 0 ? MIN(next, after(now, AGAIN_MS)) : next;
 }
@@ -171,14 +172,14 @@ static void on_ring(uv_timer_t *timer)
 	ring_at(table, MIN(next, table->stored_end_ms));
 }
 
-/* ---- what others say ---- */
+/* ---- called by other files ---- */
 
 void lifetime_open(struct session_table *table)
 {
 	(void)uv_timer_init(table->engine->loop, &table->lifetimes);
 	table->lifetimes.data = table;
 	table->opened_ms = now_ms();
-	table->stored_end_ms = table->opened_ms; /* they are looked at first */
+	table->stored_end_ms = table->opened_ms; /* stored sessions are checked first */
 	ring_at(table, table->stored_end_ms);
 	prune_open(table);
 }

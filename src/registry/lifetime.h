@@ -1,34 +1,37 @@
-/* How long sessions live: altogether, and unused. SPDX-License-Identifier: Apache-2.0 */
+/* Lifetimes of sessions: maximum age, and maximum time without use. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "registry/session_table.h"
 
 /*
- * A session that has a time to live ends when it is over, whatever runs in it. One with an idle
- * limit ends when so long nobody has used it: nothing ran, nothing was asked for. Its steps stay in
- * the journal, and whoever names it later is told why it ended.
+ * A session with a time to live ends at that age, whatever runs in it. A session with an idle limit
+ * ends after that time without a job or request. Its steps stay in the journal, and later requests
+ * for it get an error that says why it ended.
  *
- * Sessions that are only in the journal are unused from when it was opened.
+ * The idle time of a session that is only in the journal begins when the journal is opened.
  */
 
-/* The words of the journal. */
+/* Reasons of an end, as the journal stores them. */
 #define LIFETIME_TTL  "ttl"
 #define LIFETIME_IDLE "idle"
 
-/* The timer is a handle of the loop, which the session table closes. */
+/* Initialize the timer, which registry_close() closes, and begin to check lifetimes. */
 void lifetime_open(struct session_table *table);
 
-/* What a session of @r gets that asks for @ttl_ms and @idle_ms, 0 for the usual. */
+/* Set the lifetimes of @e, made through @r with @ttl_ms and @idle_ms (0: the default). For an owner
+ * the default is also the maximum. */
 void lifetime_choose(const struct registry *r, struct entry *e, uint64_t ttl_ms, uint64_t idle_ms);
 
-/* @e is kept now, and has its lifetimes; or, not live any more, is only in the journal. */
+/* Schedule the end of @e, which is in the journal now; or, when @e is ENDING, the end of its row in
+ * the journal. */
 void lifetime_watch(struct entry *e);
-/* Something is asked for in it, or was done. */
+/* Note that @e is used: its idle time begins anew. */
 void lifetime_use(struct entry *e);
-/* Add ttl_ms, idle_ms and expires_ms to what is told of it, as far as it has them. */
+/* Add ttl_ms, idle_ms and expires_ms, if they apply, to the description @row. */
 void lifetime_tell(const struct entry *e, json_t *row);
 void lifetime_tell_stored(
 	const struct session_table *table, const struct journal_session *s, json_t *row);
 
-/* Why a session of the journal that is closed cannot be used. Returns: negative errno. */
+/* Explain in @err why the closed session @s cannot be used. Returns: negative errno. */
 int lifetime_why(const struct journal_session *s, struct err *err);

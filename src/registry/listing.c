@@ -22,7 +22,7 @@ json_t *listing_row(struct session_table *r, const struct journal_session *s, co
 	struct err err;
 	int64_t n_steps = journal_depth(r->journal, s->head, &err);
 	if (n_steps < 0)
-		state = "damaged"; /* its log says where */
+		state = "damaged"; /* session.log reports where the history is damaged */
 	char runtime[16];
 	order_text_runtime(s->order, s->order_bytes, runtime, sizeof runtime);
 	json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "session", s->id, "state", state,
@@ -45,7 +45,7 @@ json_t *listing_owned(const struct registry *r, const char *owner, json_t *row)
 	return row;
 }
 
-/* Not kept yet, and listed all the same. */
+/* Is @e to be listed although the journal does not have it yet? */
 static bool is_new(const struct registry *r, const struct entry *e)
 {
 	return e->state != ENTRY_ENDING && !e->is_kept && !e->is_unkept &&
@@ -55,7 +55,7 @@ static bool is_new(const struct registry *r, const struct entry *e)
 struct listing {
 	struct sliced_work work;
 	json_t *rows;
-	int64_t *numbers; /* of those in the journal, oldest first */
+	int64_t *numbers; /* row numbers of sessions in the journal, oldest first */
 	int64_t n_left;
 	uint64_t limit;
 };
@@ -69,7 +69,7 @@ static int add_one(struct sliced_work *work, struct err *err)
 	if (l->n_left == 0 || json_array_size(l->rows) >= l->limit)
 		return 0;
 	int bad = journal_session_at(table->journal, l->numbers[--l->n_left], &s, err);
-	if (bad <= 0) /* it was closed meanwhile */
+	if (bad <= 0) /* the session was closed meanwhile */
 		return bad < 0 ? bad : 1;
 	const struct entry *live = session_table_live(table, s.id);
 	json_t *row = live ? entry_json(live) : listing_row(table, &s, "stored");
@@ -90,7 +90,8 @@ static json_t *end_list(struct sliced_work *work, bool is_good)
 	return out;
 }
 
-/* Sessions that are not in the journal yet are the newest. Returns: 0, or negative errno. */
+/* Add sessions that are not in the journal yet, which are the newest, and find the rows of all
+ * others. Returns: 0, or negative errno. */
 static int begin(struct listing *l, const char *before, struct err *err)
 {
 	struct registry *r = l->work.registry;

@@ -1,9 +1,9 @@
 /*
  * An order as text: what a session was made with, as JSON with sorted keys.
  *
- * The text is kept in the journal, to open the session again as it was made: it has every limit,
- * and paths of the host as they were resolved then. It also tells templates apart: sessions whose
- * orders have the same text can be branches of one.
+ * The text is stored in the journal, to reopen the session as it was made: it contains every limit,
+ * and paths of the host as they were resolved then. The text also identifies templates: sessions
+ * whose orders have the same text can be branches of one template.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,8 @@ static const char *const limit_names[LIMIT_END_] = {
 
 /* ---- to text ---- */
 
-/* Returns: 0, or -1 when the path is not UTF-8. */
+/* Set @key to the real path of @path, unless @path is NULL. Returns: 0, or -1 when the path is not
+ * UTF-8. */
 static int set_path(json_t *out, const char *key, const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL;
@@ -105,7 +106,8 @@ char *order_text_with(
 
 /* ---- from text ---- */
 
-/* NULL-terminated. Returns: NULL when @array is not a list of strings. */
+/* Convert a list of strings to a NULL-terminated array. Returns: NULL when @array is not a list of
+ * strings. */
 static const char **parse_strings(const json_t *array, size_t *n)
 {
 	*n = json_array_size(array);
@@ -138,7 +140,8 @@ static int parse_volumes(struct order_kept *k, const json_t *array)
 	return k->volumes ? 0 : -1;
 }
 
-/* A limit that is missing in the text was added to retort later: it has its default. */
+/* Read the limits. A limit that is missing in the text is newer than the text, and gets its
+ * default. */
 static int parse_limits(struct order *o, const json_t *limits)
 {
 	o->limits = order_default_limits();
@@ -152,7 +155,7 @@ static int parse_limits(struct order *o, const json_t *limits)
 	return json_is_object(limits) ? 0 : -1;
 }
 
-/* Has every member that is there the right type? */
+/* Has every member that exists the right type? */
 static bool has_kinds(const json_t *json)
 {
 	static const struct {

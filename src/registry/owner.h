@@ -1,4 +1,4 @@
-/* Whose sessions there are, and how much one owner may have. SPDX-License-Identifier: Apache-2.0 */
+/* Owners of sessions, and their limits. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,31 +9,29 @@
 
 enum { OWNER_NAME_BYTES = 64 };
 
-/* 0: no limit. */
+/* Limits of an owner; 0: unlimited. */
 struct owner_limits {
-	uint64_t n_sessions;   /* that are not closed, in the journal too */
-	uint64_t n_steps;      /* asked for and not answered */
-	uint64_t memory_bytes; /* of the limits of all its live sessions together */
+	uint64_t n_sessions;   /* open sessions, including those only in the journal */
+	uint64_t n_steps;      /* steps that wait or run */
+	uint64_t memory_bytes; /* sum of the memory limits of live sessions */
 	uint64_t steps_per_minute;
-	uint64_t disk_bytes; /* of the journal: store/account.h */
+	uint64_t disk_bytes; /* space in the journal: store/account.h */
 };
 
-/*
- * One that sees its own sessions only. How many sessions, steps and bytes it has is counted from
- * the sessions that there are whenever it asks for one more: no count can go wrong when one ends in
- * an unusual way, and a journal that is opened again needs no other account. Only the rate of steps
- * is remembered here.
- */
+/* An owner, whose view contains only the owner's sessions. Sessions, steps and bytes are counted
+ * from the live sessions at each request: a stored counter could become wrong when a session ends
+ * in an unusual way, and would have to be restored with the journal. Only the rate of steps is
+ * stored here. */
 struct owner {
-	char name[OWNER_NAME_BYTES]; /* as the journal has it; "" is the one who runs the engine */
+	char name[OWNER_NAME_BYTES]; /* as in the journal; "": the operator of the engine */
 	struct owner_limits limits;
-	bool may_name_host_paths; /* volumes, workspace, rootfs, interpreter */
+	bool may_name_host_paths; /* host paths are volumes, workspace, rootfs and interpreter */
 	bool may_use_tools;
-	struct rate rate; /* of steps */
+	struct rate rate; /* steps per minute */
 };
 
 /*
- * Take @n of the steps that it may run in a minute: rate_take().
+ * Take @n steps from the steps that the owner may run in a minute: rate_take().
  * Errors: ERR_QUOTA, with the time to wait as hint; nothing is taken then.
  */
 int owner_take_steps(struct owner *o, uint64_t n, uint64_t now_ns, struct err *err);

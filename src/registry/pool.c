@@ -2,17 +2,17 @@
  * A pool of branches.
  *
  * A branch of a stem takes some milliseconds to make: the warden makes a box, and the stem's
- * process forks into it. Whoever asks for a session should not wait for that, so an owner that
- * expects to be asked has branches made ahead. Each is a `struct pooled` from the moment on at
- * which its session begins to open:
+ * process forks into it. A request should not wait for that, so the owner of a pool (a template or
+ * a session) has branches made ahead. Each branch is a `struct pooled` from when its session begins
+ * to open:
  *
  *     asked for:    opening ── opened ──> given to who asked
  *     made ahead:   opening ── opened ──> ready ── pool_take() ──> given
  *
- * A branch that is given leaves the pool: its session knows nothing of it any more. One that fails,
- * or is not wanted any more, is closed, and gone when its session is. Closing takes a while, and
- * until then the session needs its order and its stem; so each branch holds the pool, and the pool
- * holds these two.
+ * A branch that is given is removed from the pool. A branch that fails, or is no longer wanted, is
+ * closed, and freed when its session is closed. Closing takes a while, and until then the session
+ * needs its order and its stem. So each branch has a reference to the pool, and the pool has
+ * references to order and stem.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,22 +26,22 @@
 
 struct pooled {
 	struct pooled *next;
-	struct pool *pool; /* held */
+	struct pool *pool; /* a reference */
 	struct session *session;
-	pool_done_fn *done; /* who asked for it; NULL: made ahead */
+	pool_done_fn *done; /* callback of who asked for it; NULL: it is made ahead */
 	void *arg;
 	bool is_ready;
 };
 
 struct pool {
-	unsigned n_refs; /* the owner's, and one of each branch */
+	unsigned n_refs; /* one of the owner, one of each branch */
 	struct engine *engine;
-	struct shared_order *order; /* held */
-	struct stem *stem;	    /* held */
+	struct shared_order *order; /* a reference */
+	struct stem *stem;	    /* a reference */
 	char id[ORDER_ID_BYTES];
 	unsigned n_checkpoints, n_making;
-	struct pooled *first, **last; /* made ahead, the oldest first */
-	pool_made_fn *made;	      /* NULL when it is closed */
+	struct pooled *first, **last; /* branches made ahead, oldest first */
+	pool_made_fn *made; /* NULL once the pool is closed, or if the owner wants no calls */
 	void *owner;
 	bool is_closed;
 };
@@ -80,13 +80,13 @@ static void take_out(struct pooled *b)
 	while (*at && *at != b)
 		at = &(*at)->next;
 	if (!*at)
-		return; /* it was asked for, or is out already */
+		return; /* the branch was asked for, or is removed already */
 	*at = b->next;
 	if (b->pool->last == &b->next)
 		b->pool->last = at;
 }
 
-/* The session is closed, or there never was one. */
+/* Free a branch whose session is closed, was handed out, or never existed. */
 static void on_closed(void *arg)
 {
 	struct pooled *b = arg;
@@ -126,7 +126,7 @@ static void on_opened(void *arg, const struct err *err)
 	pool_done_fn *done = b->done;
 	void *asker = b->arg;
 	struct session *s = NULL;
-	p->n_refs++; /* whoever is told may close it */
+	p->n_refs++; /* a callback may close the pool */
 	if (err) {
 		drop(b);
 	} else {
@@ -170,7 +170,7 @@ static void make(struct pool *p, pool_done_fn *done, void *arg)
 		on_opened(b, &err);
 }
 
-/* ---- all of them ---- */
+/* ---- the pool ---- */
 
 /* Close branches that have lost their state. Returns: the oldest ready one, or NULL. */
 static struct pooled *find_ready(struct pool *p)

@@ -1,25 +1,23 @@
-/* Branches of one stem: made when they are asked for, or ahead of that and kept ready.
+/* A pool of branches of one stem, which are made on request, or ahead and kept ready.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "registry/order_text.h"
 #include "session/session.h"
 
-/*
- * A template has a pool, and so has a session that was branched and may be branched again; each
- * says when a branch is to be made ahead.
- */
+/* A template owns a pool, and so does a session that was branched and may be branched again. The
+ * owner decides when a branch is made ahead. */
 struct pool;
 
-/* A branch that was made ahead is ready, or (@err) could not be made. */
+/* Called when a branch that is made ahead is ready, or (@err) could not be made. */
 typedef void pool_made_fn(void *owner, const struct err *err);
 
-/* Borrowed for the call; order and stem are held by the pool. */
+/* The configuration, borrowed for the call; the pool takes references to order and stem. */
 struct pool_config {
 	struct engine *engine;
 	struct shared_order *order;
 	struct stem *stem;
-	const char *id; /* of its sessions, until session_take() */
+	const char *id; /* id of the sessions until session_take() */
 	unsigned n_checkpoints;
 	pool_made_fn *made; /* or NULL */
 	void *owner;
@@ -27,29 +25,29 @@ struct pool_config {
 
 /* Owns: the caller ends it with pool_close(). */
 struct pool *pool_new(const struct pool_config *config);
-/* Nobody asks any more. Branches that were made ahead are closed; those that somebody waits for are
- * given all the same. NULL is nothing. */
+/* Close the pool. Branches that were made ahead are closed; branches that were asked for are still
+ * delivered. NULL: does nothing. */
 void pool_close(struct pool *p);
 
 /*
- * A ready branch, or else a new one.
+ * Take a ready branch, or make a new one.
  *
- * @done: the session, open, to be given its events by session_take(); or NULL and @err. It may come
- *        before this returns, and whoever gets it may close the pool.
+ * @done: called with the open session, whose events the receiver sets with session_take(); or with
+ * NULL and @err. It may be called before this returns, and may close the pool.
  */
 typedef void pool_done_fn(void *arg, struct session *s, const struct err *err);
 void pool_take(struct pool *p, pool_done_fn *done, void *arg);
-/* One that was taken, and has not been used, is kept ready. */
+/* Put a branch that was taken but not used back into the pool. */
 void pool_put(struct pool *p, struct session *s);
-/* Make one ahead, unless one is being made. */
+/* Begin to make a branch ahead, unless one is being made. */
 void pool_fill(struct pool *p);
 
-/* What it was made with, and how many branches are ready. */
+/* Return the stem and the order that the pool was made with, and the number of ready branches. */
 struct stem *pool_stem(const struct pool *p);
 struct shared_order *pool_order(const struct pool *p);
 unsigned pool_n_ready(const struct pool *p);
-/* Has it branches that were made ahead, or are being made so? Those whose state is lost go first.
- */
+/* Does the pool have branches made ahead, ready or still being made? First close those whose state
+ * is lost. */
 bool pool_has_any(struct pool *p);
 /* Is any branch being made, ahead or for somebody? */
 bool pool_is_making(const struct pool *p);

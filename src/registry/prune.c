@@ -1,10 +1,11 @@
 /*
- * Closed sessions are forgotten: on request, or after the time that the engine was told to keep
- * them.
+ * Pruning: closed sessions are removed from the journal, on request or after a configured time
+ * (retain_ms).
  *
  * store/prune.c removes them from the journal part by part, together with steps and blobs that no
  * other session has. A timer calls it for one part at a time, so that other clients have their turn
- * in between. The time to keep them is looked at ten times within it, and at least once an hour.
+ * in between. Expired sessions are searched for ten times within retain_ms, and at least once an
+ * hour.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,18 +18,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* PAUSE_MS: other work has its turn between two parts. Sessions that are retained for some time are
- * looked at LOOKS times within it, and at least every LOOK_MAX_MS. */
+/* PAUSE_MS: pause between two parts, for other work. Expired sessions are searched for LOOKS times
+ * within retain_ms, and at least every LOOK_MAX_MS. */
 enum { PAUSE_MS = 1, LOOKS = 10, LOOK_MAX_MS = 3600 * 1000, LOOK_MIN_MS = 100 };
 
 struct pruning {
 	struct session_table *table;
 	uv_timer_t timer;
-	struct journal_prune *run; /* NULL: none is under way */
+	struct journal_prune *run; /* removal of steps and blobs; NULL: not running */
 	struct prune_which which;
-	bool is_forgetting; /* there may be more of those */
+	bool is_forgetting; /* more sessions may match `which` */
 	int64_t n_sessions;
-	registry_done_fn *done; /* or NULL: nobody waits */
+	registry_done_fn *done; /* NULL: the timer has started it */
 	void *arg;
 };
 
@@ -64,7 +65,8 @@ static void finish(struct pruning *p, const struct err *err)
 	look_later(p);
 }
 
-/* Returns: 1 when there is something to be removed, 0, or negative errno. */
+/* Remove up to PRUNE_FORGET_MAX sessions, and after the last begin to remove their steps and blobs.
+ * Returns: 1 when pruning continues, 0 when no session matched, or negative errno. */
 static int forget(struct pruning *p, struct err *err)
 {
 	int64_t n = journal_forget(p->table->journal, &p->which, false, err);
@@ -102,7 +104,7 @@ static void on_timer(uv_timer_t *timer)
 		const struct prune_which which = {
 			.before_ms = now_ms() - (int64_t)p->table->retain_ms};
 		if (begin(p, &which, &err) <=
-			0) /* if it failed, the next request for it will fail too, and say why */
+			0) /* a failure is not reported: the next request fails too, and says why */
 			look_later(p);
 		return;
 	}

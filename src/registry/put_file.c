@@ -2,16 +2,16 @@
  * Files that a client writes and removes in a session's workspace.
  *
  * Between two steps, such a change is a step of its own: a job in the session's queue, and a node
- * of the journal that refers to the content by its digest (store/file_step.h). So undo goes back
- * behind it, and a replay does it again (put_file_redo()). In the order of things:
+ * of the journal that refers to the content by its digest (store/file_step.h). So undo can revert
+ * it, and a replay repeats it (put_file_redo()). The sequence is:
  *
  *     job_start_file()   hash the content, in a thread if it is long
- *     keep_content()     keep it in the journal as a blob
+ *     keep_content()     store it in the journal as a blob
  *     make_change()      let the box's init write it, so that the box owns the file
- *     on_changed()       commit the step, then answer; if that fails, take the change back
+ *     on_changed()       commit the step, then answer; if that fails, undo the change
  *
  * While a step runs, the change is made at once (change_aside()), since a program may wait for it.
- * It then counts as made by that step, and the journal has no node for it.
+ * The change is then attributed to that step, and the journal gets no node for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,7 +69,8 @@ int put_file_clean_path(const char *path, char out[WIRE_PATH_BYTES], struct err 
 		"\"%.100s\" is no path of the workspace", path);
 }
 
-/* A path that ends in "/" names a directory, which can be removed but not written. */
+/* Clean a path of a file to write or remove. A path that ends in "/" names a directory, which can
+ * be removed but not written. */
 static int clean_written(
 	const char *path, bool is_removal, char out[WIRE_PATH_BYTES], struct err *err)
 {
@@ -98,7 +99,7 @@ static json_t *done_json(const char *path, const char *step)
 
 /* ---- while a step runs ---- */
 
-/* What restores files counts from 0. */
+/* The id of a change during a step; the ids of restored files begin at 0. */
 static const uint64_t CHANGE_ID = UINT64_MAX;
 
 struct aside {
@@ -160,11 +161,12 @@ static bool is_running(const struct entry *e)
 
 /* ---- as a step ---- */
 
-/* The content of a file on its way to the journal. If it is long, a thread computes the digest. */
+/* The digest of a file's content, on its way to the journal; computed in a thread if the content is
+ * long. */
 struct put_file_sum {
 	struct work work;
-	struct job *job; /* NULL: it has ended */
-	void *data;	 /* mapped; NULL where it is empty */
+	struct job *job; /* NULL: the job has ended */
+	void *data;	 /* the mapped content; NULL if it is empty */
 	size_t bytes;
 	char digest[DIGEST_BYTES];
 };
@@ -296,7 +298,7 @@ void job_start_file(struct job *job)
 	keep_content(&now);
 }
 
-/* @fd has the content, and is closed here; -1: remove the file. */
+/* Write the content of @fd to a file (@fd is consumed), or remove the file if @fd is -1. */
 static void change(struct registry *r, const struct registry_file *what, int fd,
 	registry_done_fn *done, void *arg)
 {
@@ -347,9 +349,9 @@ void registry_file_remove(
 	change(r, file, -1, done, arg);
 }
 
-/* ---- again ---- */
+/* ---- the replay of a change ---- */
 
-/* Get the content: a recording has it in the step, the journal as a blob. */
+/* Get the content for a replayed change: a recording has it in the step, the journal as a blob. */
 static int content_of(struct entry *e, const struct journal_node *node,
 	const struct file_step *file, int *fd, struct err *err)
 {
@@ -380,7 +382,7 @@ int put_file_redo(
 		r = content_of(e, node, &step, &fd, err);
 	if (r < 0)
 		return r;
-	/* What it was told then is what it did. */
+	/* A recorded removal has succeeded, so it can be repeated as a recursive one. */
 	const struct init_file file = file_of(act_of(step.is_removal, true), path, fd);
 	return session_change(e->session, &file, done, e, err);
 }

@@ -1,10 +1,10 @@
 /*
- * A recording is run again, in a fresh session, and compared.
+ * The check of a recording: its steps are run again in a fresh session and compared.
  *
  * The recording (store/recording.c) says with which order its session was made; registry_replay()
- * makes a session with the same one, which is never written to the journal (is_unkept) and ends
- * with the check. A recording may come from anywhere. So its order passes admission like anybody's,
- * and one that would let the session write to the host is refused.
+ * makes a session with the same order. This session is never written to the journal (is_unkept) and
+ * ends with the check. A recording may come from anywhere. So its order is subject to the same
+ * quotas as any client's, and is refused if it lets the session write to the host.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,7 +69,7 @@ static void on_fresh(void *arg, const json_t *result, const struct err *err)
 	struct replay *r = xnew(struct replay);
 	r->nodes = c->recording.steps;
 	r->n = c->recording.n_steps;
-	r->is_borrowed = true; /* they are freed with the recording, after the replay */
+	r->is_borrowed = true; /* the steps are freed with the recording, after the replay */
 	c->entry->arg = c;
 	replay_start(c->entry, r, on_checked);
 }
@@ -90,7 +90,7 @@ void registry_stop_replay(struct registry *r, const void *whose)
 	}
 }
 
-/* A recording may come from anywhere, so its session must not be able to write to the host. */
+/* Refuse an order that lets the session write to the host: a recording may come from anywhere. */
 static int check_writes(const struct order *order, struct err *err)
 {
 	const char *path = order->workspace;
@@ -104,7 +104,8 @@ static int check_writes(const struct order *order, struct err *err)
 		"the record's session could write to %.120s of the host", path);
 }
 
-/* Returns: the memory it may use, or negative errno. */
+/* Check the quotas for the replay of a recording. Returns: the memory of its session, or negative
+ * errno. */
 static int64_t admit(struct registry *r, const struct recording *recording, struct err *err)
 {
 	struct order_kept kept;

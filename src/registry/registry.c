@@ -1,5 +1,5 @@
 /*
- * Sessions: how they are made, and the queue of each.
+ * Sessions: their creation, their end, and their queues.
  *
  * An entry is a session of the engine: an id, perhaps a name, the id of its last step (its head) in
  * the journal, and a queue of jobs. Its states:
@@ -9,20 +9,20 @@
  *     WORKING   the first job is under way
  *     ENDING    it is being closed; every job was answered ERR_GONE
  *
- * registry_create() makes one. A session that begins in Python is a branch of a template, which has
- * its imports done already (templates_get()); any other opens a box of its own (open_fresh()). When
- * its session is open, entry_opened() writes it into the journal, and only then is the caller
- * answered. So a session that was promised to a caller survives the engine.
+ * registry_create() makes an entry. A session that begins in Python is a branch of a template,
+ * whose imports are done already (templates_get()); any other opens a box of its own
+ * (open_fresh()). When its session is open, entry_opened() writes it into the journal, and only
+ * then is the caller answered. So a session that was promised to a caller survives the engine.
  *
- * An entry that is found in the journal only (session_table.c) is opened in the same way. But it
- * has a head, so its steps are run again first (replay.c), and what they give is compared with what
- * they gave then.
+ * A session that is only in the journal (session_table.c) is opened in the same way. But it has a
+ * head, so its steps are run again first (replay.c), and their new records are compared with the
+ * old ones.
  *
  * Jobs run one after the other, in the order in which they were asked for, with one exception:
  * branches of one session are made side by side, up to BRANCHES_AT_ONCE, because each only waits
  * for its own box. entry_add_job() appends, next_job() starts, entry_answer() answers the first job
- * and starts the next. Whoever is answered may close the session or ask for more, so an entry is
- * held (entry_hold()) across each answer.
+ * and starts the next. A callback may close the session or add jobs, so a reference to the entry is
+ * held (entry_hold()) during each answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,8 +50,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A stem makes one branch after the other. But while it makes one, the engine can finish the one
- * before. */
+/* IDLE_MS: longest pause before idle work. BRANCHES_AT_ONCE: a stem makes one branch after the
+ * other, but meanwhile the engine can finish earlier ones. */
 enum { IDLE_MS = 100, BRANCHES_AT_ONCE = 4 };
 
 /* ---- entries ---- */
@@ -83,8 +83,8 @@ void entry_hold(struct entry *e)
 	e->n_holds++;
 }
 
-/* An entry is freed with its last hold. One hold is the session's, and is released when that is
- * closed. */
+/* Release a reference; the last one frees the entry. One reference is the session's, and is
+ * released when the session is closed. */
 void entry_release(struct entry *e)
 {
 	struct session_table *table = e->table;
@@ -133,7 +133,8 @@ static void begin(struct job *job)
 	job_start(job);
 }
 
-/* Running jobs are at the head of the queue. Only branches may run at the same time. */
+/* Start the next job if it is a branch: only branches may run at the same time. Running jobs are at
+ * the head of the queue. */
 void entry_branch_on(struct entry *e)
 {
 	struct job *job = e->first;
@@ -191,8 +192,8 @@ void entry_answer_job(struct job *job, const json_t *result, const struct err *e
 	entry_hold(e);
 	job->done(job->arg, result, err);
 	job_free(job);
-	/* The fuller the journal's log, the shorter the pause after which the engine counts as
-	 * idle. Requests that came in meanwhile are answered first. */
+	/* The fuller the journal's log, the sooner idle work begins. Requests that arrive meanwhile
+	 * are answered first. */
 	uint64_t pause_ms = 1 + IDLE_MS * (100 - journal_fill(e->table->journal)) / 100;
 	e->table->is_idle_next = false;
 	if (!e->table->is_closing)
@@ -211,7 +212,7 @@ static void fail_jobs(struct entry *e, const struct err *err)
 	while (e->first) {
 		struct job *job = e->first;
 		take_out(job);
-		/* Nobody waits any more for a branch that is being made: end it. */
+		/* End a branch that is still being made: its caller is answered here. */
 		if (job->child && job->child->done) {
 			job->child->done = NULL;
 			entry_end(job->child);
@@ -230,7 +231,8 @@ static void on_closed(void *arg)
 	entry_release(e);
 }
 
-/* Close the session first: it makes no callbacks any more, so that what they use can be freed. */
+/* End an entry. The session is closed first: it then makes no more callbacks, so that the data they
+ * use can be freed. */
 void entry_end_because(struct entry *e, const struct err *why)
 {
 	if (e->state == ENTRY_ENDING)
@@ -250,7 +252,7 @@ void entry_end_because(struct entry *e, const struct err *why)
 	if (e->table->ended)
 		e->table->ended(e->table->ended_arg, e->id);
 	if (!e->session && !e->is_waiting)
-		entry_release(e); /* never the last one: it is held here */
+		entry_release(e); /* not the last reference: see entry_hold() above */
 	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
@@ -304,7 +306,7 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 {
 	if (e->state != ENTRY_OPENING)
 		return;
-	if (result->err.code == ERR_INTERRUPTED) { /* the next call opens it again */
+	if (result->err.code == ERR_INTERRUPTED) { /* the next request reopens the session */
 		const struct err why = result->err;
 		entry_end_because(e, &why);
 		return;
@@ -415,15 +417,16 @@ static void open_fresh(struct entry *e)
 		entry_opened(e, &err);
 }
 
-/* Sessions that begin as Python are branches of a template. */
+/* Is the session a branch of a template? Sessions that begin in Python are, unless a fresh one is
+ * asked for. */
 static bool is_of_template(const struct order_kept *kept)
 {
 	const char *runtime = kept->order.runtime;
 	return !kept->is_fresh && (!runtime || strcmp(runtime, "python") == 0);
 }
 
-/* Read the order. It is checked here if the session has no template; else the template's order is
- * used. */
+/* Parse the entry's order. Without a template, the order is checked here; otherwise the template's
+ * checked order is used. */
 static int read_order(struct entry *e, struct err *err)
 {
 	int r = shared_order_parse(&e->shared, e->order_text, err);
@@ -582,8 +585,8 @@ void registry_close(struct registry *registry, void (*closed)(void *arg), void *
 	engine_hold(engine);
 	engine->emptied = on_emptied;
 	engine->arg = r;
-	engine_end_boxes(engine); /* closing them one after the other would take long */
-	/* Ending one may end others. */
+	engine_end_boxes(engine); /* ending all boxes at once is faster than closing each session */
+	/* Ending a session may end others, so continue from the head of the list. */
 	for (struct entry *e = r->first; e;) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed is not in the list */
 		bool is_news = e->state != ENTRY_ENDING;

@@ -1,5 +1,5 @@
-/* The sessions of an engine: made, found, branched, undone, closed, by id or name; and their
- * journal. SPDX-License-Identifier: Apache-2.0 */
+/* Operations on the sessions of an engine (create, find, branch, undo, close), by id or name; and
+ * their journal. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "session/start/engine.h"
@@ -12,53 +12,57 @@ struct registry;
 struct tool_gate;
 struct owner;
 
-/* Borrowed for the time of registry_open(), but for the engine, which is attached to its loop. */
+/* The configuration, borrowed for registry_open(); but engine, gate and skills must outlive the
+ * registry. */
 struct registry_config {
 	struct engine *engine;
-	const char *state_dir;	/* of the journal; NULL: history is kept until the engine ends */
+	const char *state_dir;	/* of the journal; NULL: a temporary journal */
 	unsigned n_standby;	/* branches kept ready per template */
-	unsigned n_checkpoints; /* per session; 0: the default of 4 */
-	/* Of all owners together, live ones; 0: no limit. */
+	unsigned n_checkpoints; /* checkpoints per session; 0: the default of 4 */
+	/* Limits on the live sessions of all owners together; 0: unlimited. */
 	uint64_t max_sessions, max_memory_bytes;
-	/* Of a session for which nothing else is asked for, and the most that an owner may ask for;
-	 * 0: any time. */
+	/* Default maximum age and idle time of a session, and the maximum that an owner may ask
+	 * for; 0: unlimited. */
 	uint64_t ttl_ms, idle_ms;
-	uint64_t retain_ms; /* closed sessions are forgotten after that; 0: never */
-	void (*ended)(void *arg, const char *session); /* and all was answered; or NULL */
+	uint64_t retain_ms; /* closed sessions are pruned after this time; 0: never */
+	void (*ended)(void *arg, const char *session); /* a session has ended; or NULL */
 	void *arg;
-	/* Who answers calls of tools from code in a box; must outlive the registry. NULL: all are
+	/* Handler of tool calls from code in a box; must outlive the registry. NULL: all calls are
 	 * denied. */
 	const struct tool_gate *gate;
-	/* A directory of the host that every session sees at SKILLS_DIR, read-only, unless it has
-	 * something else there; outlives the registry; or NULL. */
+	/* Directory of the host that sessions see read-only at SKILLS_DIR, unless they have a
+	 * volume there; must outlive the registry; or NULL. */
 	const char *skills;
 };
 
-/* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */
+/* Open a registry with its journal. Errors: as journal_open(); ERR_BUSY: another engine has the
+ * state directory. */
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err);
 
 /*
- * The same registry as @owner sees it: its own sessions only. What is another's is not found, not
- * listed and not counted; names and starts of ids need not differ from those of others.
+ * Return the registry as @owner sees it: only the owner's sessions. Sessions of others are not
+ * found, listed or counted; names and starts of ids need to be unique among the owner's sessions
+ * only.
  *
- * Owns: the registry; the same one is given again. @owner must outlive it.
+ * Owns: the registry; later calls return the same view. @owner must outlive it.
  * Returns: NULL without memory.
  */
 struct registry *registry_view(struct registry *r, struct owner *owner);
 
-/* The owner of that name, of those that have a view. Returns: NULL when it has none. */
+/* Find the owner called @name among those that have a view. Returns: the owner, or NULL. */
 const struct owner *registry_find_owner(const struct registry *r, const char *name);
 
-/* End all sessions; they stay in the journal. `closed` runs from the loop when all is gone. */
+/* End all sessions; they stay in the journal. `closed` is called from the loop when everything is
+ * freed. */
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
 
 /*
- * The answer to an operation, once, possibly before the call returns: @result (borrowed) as
- * docs/reference/api.md says, or NULL and @err.
+ * Called once with the answer to an operation, possibly before the operation's function returns:
+ * @result (borrowed) as docs/reference/api.md says, or NULL and @err.
  */
 typedef void registry_done_fn(void *arg, const json_t *result, const struct err *err);
 
-/* What was refused, by reason. */
+/* The reasons of refusals. */
 enum admit_reason {
 	ADMIT_SESSIONS,
 	ADMIT_MEMORY,
@@ -72,49 +76,52 @@ enum admit_reason {
 };
 
 /*
- * Everything is borrowed for the time of the call. A session is named by its id, a start of it that
- * no other has, or its name. Operations on one session are done one after the other.
+ * All arguments are borrowed for the call. A session is named by its id, a unique start of its id,
+ * or its name. Operations on one session are done one after the other.
  */
 struct registry_create {
-	struct order order;	    /* code, filename: NULL */
+	struct order order;	    /* its code and filename are NULL */
 	const char *name;	    /* or NULL */
 	const char *const *preload; /* NULL-terminated, or NULL */
-	bool is_fresh;		    /* no template */
-	uint64_t ttl_ms, idle_ms;   /* 0: as the engine was opened with */
+	bool is_fresh;		    /* do not use a template */
+	uint64_t ttl_ms, idle_ms;   /* 0: the default of registry_config */
 };
 void registry_create(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
-/* Make the template that such a session would be of: {template, ready, standby, preload?}. */
+/* Make the template that such a session would be branched from: {template, ready, standby,
+ * preload?}. */
 void registry_warm(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
-/* @is_forced: end processes of the session's own, which cannot come along. */
+/* Branch a session. @is_forced: end processes that the session itself has started, which a branch
+ * cannot copy. */
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
 	registry_done_fn *done, void *arg);
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
 /* Go back to an earlier step: {session, head, outcome, "files_lost"?, "difference"?}. */
 struct registry_undo {
-	const char *session, *to_step; /* or NULL: @count steps back */
+	const char *session, *to_step; /* to_step NULL: @count steps back */
 	unsigned count;
-	const struct step_listener *listener; /* of `rebuilding`; or NULL; must live until done */
+	const struct step_listener *listener; /* for `rebuilding`; or NULL; lives until done */
 };
 void registry_undo(
 	struct registry *r, const struct registry_undo *req, registry_done_fn *done, void *arg);
-/* Run a step: the result is its record. @order is held until then, and @listener, which may be
- * NULL, must live as long; an @order of NULL is answered with ERR_NO_MEMORY. */
+/* Run a step; the result is its record. Until then a reference to @order is held, and @listener,
+ * which may be NULL, must live. If @order is NULL, the answer is ERR_NO_MEMORY. */
 void registry_run(struct registry *r, const char *session, struct step_order *order,
 	const struct step_listener *listener, registry_done_fn *done, void *arg);
-/* Stop the running step; asked twice: at once. No step: nothing. Errors: ERR_NOT_FOUND. */
+/* Interrupt the running step; a second call stops it at once. Without a running step, nothing is
+ * done. Errors: ERR_NOT_FOUND. */
 int registry_interrupt(struct registry *r, const char *session, struct err *err);
-/* The step of a listener, or what was asked with an `arg`, and has not begun: it is not done, and
- * `done` hears ERR_INTERRUPTED now, or once a state that is made again for it is given up. Returns:
- * was there one that waits? */
+/* Withdraw the operation with the listener or `arg` @whose if it has not begun. Its `done` is
+ * called with ERR_INTERRUPTED now; or, if its state is being rebuilt, when the rebuild has stopped.
+ * Returns: was such an operation found? */
 bool registry_withdraw(struct registry *r, const char *session, const void *whose);
 
-/* Nobody knows when the running step ends: what waits behind it, but for other steps, hears @err.
+/* Answer waiting branches, undos and completions with @err, because the running step may never end.
  */
 void registry_refuse_waiting(struct registry *r, const char *session, const struct err *err);
 
-/* Completions of the end of @text in the live session: {"names": [...]}. */
+/* Complete the end of @text in the live session: {"names": [...]}. */
 void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
 	registry_done_fn *done, void *arg);

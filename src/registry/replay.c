@@ -1,23 +1,22 @@
 /*
  * Steps that are run again: to rebuild a session's state, or to check a record (recheck.c).
  *
- * A replay is the list of steps from the first one to a head, read from the journal. Each is run in
- * the session with the inputs that its record kept: file name, limit of time, standard input, and
- * the answers to its calls of tools, which are never made again (answer_call.c). A step that wrote
- * a file from outside is done again likewise (put_file.c). Each new record is compared with the old
- * one; the first difference is remembered with its place ("files[1].size"), and the replay goes on:
- * a state that is nearly right is of more use than none, as long as the session's next record says
- * so.
+ * A replay is a list of steps, from the first one to a head. Each step is run in the session with
+ * the inputs that its record has: file name, time limit, standard input, and the answers to its
+ * tool calls, which are never made again (answer_call.c). A step that changed a file from outside
+ * is repeated too (put_file.c). Each new record is compared with the old one. The first difference
+ * is noted with its place ("files[1].size"), and the replay continues: a state that is nearly right
+ * is of more use than none, as long as the session's next record reports the difference.
  *
  * There are three kinds:
  *
- *     replay_anew()         in a new box, from a template's state or from nothing: everything
- *     replay_start(), with  in the live box: only the steps of one language, whose state went with
- * its a runtime             process; the files are there already and are not compared is_borrowed
- * the steps are those of a recording, not the journal's
+ *     replay_anew()     all steps, in a new box, from a template's state or from nothing
+ *     with `runtime`    only the steps of this runtime, whose process has ended, in the live box;
+ *                       the files exist already and are not compared
+ *     is_borrowed       all steps of a recording, not of the journal
  *
- * A step that was stopped by its caller or its limit is stopped again after the same time. Nobody
- * can say whether it had come as far then, so this counts as a difference.
+ * A step that was stopped by its caller or its limit is stopped again after the same time. It may
+ * have come less far or further by then, so it is always reported as a difference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +51,7 @@ void replay_free(struct replay *replay)
 	free(replay);
 }
 
-/* ---- which steps ---- */
+/* ---- the list of steps ---- */
 
 struct loading {
 	struct replay *replay;
@@ -61,7 +60,7 @@ struct loading {
 	size_t room;
 };
 
-/* If only one runtime's state is rebuilt, steps of the others are not needed. */
+/* Is the step needed? If only one runtime's state is rebuilt, steps of other runtimes are not. */
 static bool is_needed(const struct loading *l, const struct journal_node *node)
 {
 	return !l->runtime || strcmp(node->runtime, l->runtime->name) == 0;
@@ -99,7 +98,7 @@ int replay_load(struct session_table *table, const char *head, const struct runt
 		replay_free(r);
 		return (int)n;
 	}
-	for (size_t i = 0; i < r->n / 2; i++) { /* the first step first */
+	for (size_t i = 0; i < r->n / 2; i++) { /* reverse the list: oldest first */
 		struct journal_node node = r->nodes[i];
 		r->nodes[i] = r->nodes[r->n - 1 - i];
 		r->nodes[r->n - 1 - i] = node;
@@ -132,7 +131,7 @@ void replay_tell_due(const struct entry *e, json_t *out)
 	}
 }
 
-/* ---- what it has left ---- */
+/* ---- the result of a replay ---- */
 
 void entry_note_rebuilt(struct entry *e, const struct replay *result)
 {
@@ -164,7 +163,8 @@ static bool has_path(const json_t *list, const json_t *path)
 	return false;
 }
 
-/* Paths that a failed attempt has changed are told by the next step that succeeds. */
+/* Note paths that a replay may have changed, even a failed one: the next step that succeeds reports
+ * them. */
 void entry_note_rewritten(struct entry *e, const json_t *lost)
 {
 	for (size_t i = 0; i < json_array_size(lost); i++) {
@@ -216,7 +216,7 @@ static bool is_same(const json_t *a, const json_t *b)
 	return (!a && !b) || json_equal(a, b);
 }
 
-/* Returns: the name of the first member of @a that differs in @b, or NULL. */
+/* Find the first member of @a that differs in @b. Returns: its name, or NULL. */
 static const char *member_of(json_t *a, const json_t *b)
 {
 	for (void *at = json_object_iter(a); at; at = json_object_iter_next(a, at)) {
@@ -227,7 +227,8 @@ static const char *member_of(json_t *a, const json_t *b)
 	return NULL;
 }
 
-/* Returns: the name of the first member that differs; NULL if one of the two is not an object. */
+/* Find the first member that differs. Returns: its name; NULL if one of the two is not an object.
+ */
 static const char *differing_member(json_t *was, json_t *is)
 {
 	if (!json_is_object(was) || !json_is_object(is))
@@ -274,7 +275,7 @@ const char *replay_place(const struct replay *r)
 	return r->place[0] ? r->place : r->field;
 }
 
-/* A step that was stopped: nobody knows whether it had come equally far. */
+/* Note as a difference that the step was stopped: it may have come less far, or further. */
 static void say_stopped(struct replay *r, uint64_t ms)
 {
 	const struct num_text after = num_format_ms(ms);
@@ -297,7 +298,7 @@ void replay_tell(const struct replay *r, char *out, size_t room)
 			replay_place(r), is, was);
 }
 
-/* Returns: whether one was found. */
+/* Find the first difference of two records. Returns: was one found? */
 static bool find_difference(struct replay *r, const char *was, const char *is)
 {
 	json_t *old = json_loads(was, JSON_ALLOW_NUL, NULL);
@@ -337,9 +338,9 @@ void replay_abort(struct entry *e, const struct err *why)
 	finish(e);
 }
 
-/* What a step had done when it was stopped is part of the state, so it has to be stopped after the
- * same time again. Returns: for how long it had run; 0 if it was not stopped, or if a recording has
- * no times. */
+/* Find out when a step was stopped. What it had done until then is part of the state, so a replay
+ * must stop it after the same time. Returns: how long it had run, at least 1; 0 if it was not
+ * stopped. */
 static uint64_t stopped_after_ms(const struct journal_node *node)
 {
 	bool is_stopped = strcmp(node->status, record_status_word(RECORD_KILLED)) == 0 ||
@@ -352,7 +353,7 @@ static uint64_t stopped_after_ms(const struct journal_node *node)
 	return is_stopped ? MAX((uint64_t)MAX(ms, 0), UINT64_C(1)) : 0;
 }
 
-/* Set the inputs of a step as its record has kept them: see step_order_note_inputs(). */
+/* Set the inputs of a step from its record: see step_order_note_inputs(). */
 static void take_inputs(struct entry *e, struct step_order *like)
 {
 	struct replay *r = e->replay;
@@ -381,7 +382,7 @@ static void take_inputs(struct entry *e, struct step_order *like)
 			r->nodes[r->at].digest);
 }
 
-/* Was a step run whose state only its process had, and has that process ended? */
+/* Has the process of a CARRY_REPLAY runtime ended after the replay ran steps in it? */
 static bool has_lost_process(struct entry *e)
 {
 	const struct replay *r = e->replay;
@@ -394,7 +395,7 @@ static bool has_lost_process(struct entry *e)
 	return false;
 }
 
-/* If a process was killed between two steps of the replay, the replay cannot go on. */
+/* Fail the replay if a process that it needs was killed between two steps. */
 static void check_process(struct entry *e)
 {
 	struct replay *r = e->replay;
@@ -485,6 +486,6 @@ void replay_step_done(struct entry *e, const struct record *record)
 	}
 	r->at++;
 	if (!r->runtime)
-		session_set_head(e->session, node->digest); /* its checkpoint is that step's */
+		session_set_head(e->session, node->digest); /* names the new checkpoint */
 	run_next(e);
 }

@@ -3,11 +3,12 @@
  *
  * The table has the live entries of an engine; the journal has those and all others. Every
  * operation of a front comes with a `struct registry`, the view of one owner, and finds its session
- * with registry_look_up(). A session that this owner may not see is not found, which is what makes
- * owners invisible to one another: no other function checks it again.
+ * with registry_look_up(). A session that this owner may not see is not found, which hides owners
+ * from one another: no other function checks this again.
  *
- * registry_find() is for operations that need the session itself: it opens one that is only in the
- * journal (reopen()), and the caller's job waits in its queue until the state has been rebuilt.
+ * registry_find() is for operations that need the session itself: it reopens a session that is only
+ * in the journal (reopen()), and the caller's job waits in the session's queue until the state is
+ * rebuilt.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +40,8 @@ bool registry_sees(const struct registry *r, const char *owner)
 
 /* ---- names ---- */
 
-/* Space, slash, or a control character, of which U+0080 to U+009F take two bytes in UTF-8. */
+/* Is the character at @at forbidden in names: a space, a slash, or a control character (U+0080 to
+ * U+009F take two bytes in UTF-8)? */
 static bool is_odd(const char *at)
 {
 	unsigned char c = (unsigned char)*at, next = (unsigned char)(c ? at[1] : 0);
@@ -111,7 +113,8 @@ static struct entry *find_live(struct registry *r, const char *session)
 	return NULL;
 }
 
-/* Sessions that the journal does not have yet. Returns: how many. */
+/* Find sessions that are not in the journal yet and whose id begins with @start; @id becomes the
+ * first id. Returns: their number. */
 static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID_BYTES])
 {
 	int n = 0;
@@ -122,13 +125,14 @@ static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID
 	return n;
 }
 
-/* As the journal is asked. */
+/* Return the owner as functions of the journal expect it: NULL for all owners. */
 static const char *seen(const struct registry *r)
 {
 	return r->owner ? r->owner->name : NULL;
 }
 
-/* A closed session has given up its name, but a client may still ask by it. */
+/* Fail with ERR_NOT_FOUND. If @session was the name of a session that is closed, the error names
+ * that session. */
 static int not_found(struct registry *r, const char *session, struct err *err)
 {
 	char id[JOURNAL_ID_BYTES];
@@ -189,9 +193,9 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 	return bad;
 }
 
-/* The result of opening a session, if that failed at once. */
+/* The result of opening a session, which may fail before entry_begin() returns. */
 struct reopening {
-	struct entry *entry; /* NULL: it failed */
+	struct entry *entry; /* NULL: opening failed */
 	struct err err;
 };
 
@@ -220,7 +224,8 @@ static int take_row(struct entry *e, const struct journal_session *row, struct e
 	return (int)MIN(n, 0);
 }
 
-/* What the session was made with must still be allowed. Returns: its memory, or negative errno. */
+/* Check that the session's order is still allowed. Returns: the session's memory, or negative
+ * errno. */
 static int64_t admit_row(struct registry *r, const struct journal_session *row, struct err *err)
 {
 	struct order_kept kept;
@@ -260,7 +265,7 @@ static struct entry *reopen(struct registry *r, const struct journal_session *ro
 		*err = o.err;
 		return NULL;
 	}
-	e->done = NULL; /* later failures are told to the jobs */
+	e->done = NULL; /* later failures are reported to the jobs */
 	return e;
 }
 
@@ -336,6 +341,6 @@ void session_table_on_idle(uv_timer_t *timer)
 		timer_start(&r->idle, r->on_idle, 1, 0);
 		return;
 	}
-	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
+	(void)journal_idle(r->journal, &err); /* after a failure, the next idle time tries again */
 	standby_tend(r);
 }

@@ -1,17 +1,17 @@
 /*
  * Cooperative scheduling of long reads.
  *
- * The engine has one loop. A list of ten thousand steps takes it 100 ms, in which no other client
- * is heard. So such work is a `struct sliced_work`, whose part() does a small piece and is called
- * again and again, for SLICE_NS at most. Then the loop gets a turn of at least PAUSE_MS, or of as
- * long as the slice took, if one part took long.
+ * The engine has one loop. A list of ten thousand steps blocks it for 100 ms, in which no other
+ * client is served. So such work is a `struct sliced_work`, whose part() does a small piece and is
+ * called again and again, for SLICE_NS at most. Then the loop gets a turn of at least PAUSE_MS, or
+ * of as long as the slice took, if one part took long.
  *
  * Fairness: works of one owner are done in order. Between owners, the one who was served least
  * recently is next, by a counter that each view of the registry has (n_slice). A client who asks
  * for a hundred lists delays his own hundredth list, and the first of another client by one slice.
  *
  * A part that is slow in itself, such as writing out a large text, may be done by a thread
- * (SLICED_WORK_AWAY); the work is out of the queue meanwhile, and then goes to its end.
+ * (SLICED_WORK_AWAY); the work is removed from the queue meanwhile, and appended afterwards.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,14 +22,15 @@
 
 #include <stdlib.h>
 
-/* WORKS_MAX: of one owner, waiting. */
+/* WORKS_MAX: limit on unfinished works of one owner. LONG_MS: after a longer slice, the pause is as
+ * long as the slice. */
 enum { WORKS_MAX = 256, PAUSE_MS = 1, LONG_MS = 10 };
 static const uint64_t SLICE_NS = 5000000;
 
 struct sliced_works {
 	uv_timer_t timer;
-	struct sliced_work *first; /* the oldest */
-	struct sliced_work *away;  /* in a thread */
+	struct sliced_work *first; /* the queue */
+	struct sliced_work *away;  /* works that a thread is doing */
 	uint64_t n_served;
 };
 
@@ -74,8 +75,8 @@ static void do_away(uv_work_t *thread)
 static void on_back(uv_work_t *thread, int status)
 {
 	struct sliced_work *work = thread->data;
-	(void)status;	   /* it is never cancelled */
-	if (!work->done) { /* it was answered when the engine stopped */
+	(void)status;	   /* works are never cancelled */
+	if (!work->done) { /* sliced_work_stop() has answered it */
 		json_decref(work->end(work, false));
 		return;
 	}
@@ -96,7 +97,8 @@ static int send_away(struct sliced_work *work)
 	return r;
 }
 
-/* Returns: 1 when there is more, SLICED_WORK_AWAY, or 0 or less when it was answered. */
+/* Do parts of @work for at most SLICE_NS. Returns: 1 when parts are left, SLICED_WORK_AWAY, or 0 or
+ * less when the work was answered. */
 static int do_slice(struct sliced_works *s, struct sliced_work *work)
 {
 	uint64_t began_ns = uv_hrtime();
@@ -130,8 +132,8 @@ static void on_turn(uv_timer_t *timer)
 		if (w->registry->n_slice < next->registry->n_slice)
 			next = w;
 	if (next) {
-		take_out(&s->first,
-			next); /* an answer may start other work, or close the registry */
+		/* First, since an answer may start other work, or close the registry. */
+		take_out(&s->first, next);
 		if (do_slice(s, next) == 1)
 			put_back(s, next);
 	}
@@ -195,7 +197,7 @@ void sliced_work_stop(struct session_table *table)
 		s->first = work->next;
 		answer(work, &err);
 	}
-	/* Works in a thread are freed when the thread is done. */
+	/* Works in a thread are answered now, and freed when the thread is done. */
 	while (s->away) {
 		struct sliced_work *work = s->away;
 		s->away = work->next;

@@ -4,13 +4,14 @@
 #include "registry/session_table.h"
 
 /*
- * What reads thousands of rows of the journal would keep the loop from everybody else. So it is
- * done in slices of a few milliseconds, with turns of the loop between them: one work of an owner
- * after the other, and the owner is first who was served least recently.
+ * Work that reads thousands of rows of the journal would block the loop. So it is done in slices of
+ * a few milliseconds, with turns of the loop between them. Works of one owner are done in order;
+ * the owner who was served least recently is next.
  *
- * What takes long in one piece is done in a thread meanwhile, if it needs nothing of the loop's.
+ * A part that cannot be divided may be done by a thread, if it uses no data of the loop.
  *
- * Embedded, as the first member, in what is made: sliced_work_begin() takes it, and `end` frees it.
+ * Embed the struct as the first member of the work's data: sliced_work_begin() takes ownership, and
+ * `end` frees the data.
  */
 enum { SLICED_WORK_AWAY = 2 };
 
@@ -18,12 +19,12 @@ struct sliced_work {
 	struct sliced_work *next;
 	uv_work_t thread;
 	struct registry *registry;
-	/* A small part. Returns: 1 when there is more, SLICED_WORK_AWAY when `away` comes next, 0
-	 * when it was the last, or negative errno. */
+	/* Do a small part. Returns: 1 when parts are left, SLICED_WORK_AWAY when `away` must be
+	 * called next, 0 after the last part, or negative errno. */
 	int (*part)(struct sliced_work *work, struct err *err);
-	void (*away)(struct sliced_work *work); /* in a thread; touches nothing but the work */
-	/* Owns: the caller decrefs. Returns: the answer, or NULL: no memory. @is_good: no part
-	 * failed. */
+	void (*away)(struct sliced_work *work); /* called in a thread; uses nothing but the work */
+	/* Make the answer, and free the work. Owns: the caller decrefs. Returns: the answer, or
+	 * NULL without memory. @is_good: no part failed; otherwise the answer is ignored. */
 	json_t *(*end)(struct sliced_work *work, bool is_good);
 	registry_done_fn *done;
 	void *arg;
@@ -31,5 +32,5 @@ struct sliced_work {
 
 void sliced_work_begin(struct sliced_work *work);
 
-/* From now on; and not any more: what is under way is answered ERR_GONE. */
+/* Open the queue of works; stop it: unfinished works are answered with ERR_GONE. */
 void sliced_work_open(struct session_table *table), sliced_work_stop(struct session_table *table);

@@ -1,13 +1,13 @@
 /*
- * When a branch of a session is made ahead.
+ * Branches of sessions that are made ahead.
  *
- * A session that was branched is likely to be branched again where it stands. So in idle time the
+ * A session that was branched is likely to be branched again in the same state. So in idle time the
  * sessions that were branched last, and have run nothing since, get a pool with one ready branch:
- * as many sessions as each template has ready branches (registry_config). A session that is
- * branched later takes the place of the one that was branched first.
+ * at most n_standby sessions (registry_config). A session that is branched later replaces the
+ * session whose last branch is the oldest.
  *
- * A pool is of one stem. When its session runs a step, it stands on that stem no more, and the pool
- * is closed.
+ * A pool belongs to one stem. When its session runs a step, the session leaves that stem, and the
+ * pool is closed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,10 +29,10 @@ static void on_made(void *owner, const struct err *err)
 	struct entry *e = owner;
 	struct session_table *table = e->table;
 	if (err) {
-		e->branched_ns = 0; /* until it is branched again */
+		e->branched_ns = 0; /* do not try again until the session is branched again */
 		pool_close(take_ptr(e->pool));
 	} else if (!table->is_closing) {
-		timer_start(&table->idle, table->on_idle, 0, 0); /* perhaps another */
+		timer_start(&table->idle, table->on_idle, 0, 0); /* for other sessions */
 	}
 }
 
@@ -48,15 +48,16 @@ static void make(struct entry *e)
 	pool_fill(e->pool);
 }
 
-/* A session with files of the host is left out: they may change before the branch is asked for, and
- * the branch must see that. */
+/* Should a branch of @e be made ahead? Not if @e has files of the host: they may change before the
+ * branch is asked for, and the branch must see that. */
 static bool is_wanted(const struct entry *e)
 {
 	return !e->pool && e->branched_ns && e->state == ENTRY_IDLE && session_box(e->session) &&
 		session_stem(e->session) && !order_host_bind(e->order);
 }
 
-/* Make one at a time: branches that somebody waits for come first. */
+/* Close outdated pools, and make one branch ahead: only one at a time, since requested branches
+ * come first. */
 void standby_tend(struct session_table *table)
 {
 	struct entry *wanted = NULL, *oldest = NULL;

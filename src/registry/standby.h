@@ -1,7 +1,8 @@
-/* Branches of sessions, made before they are asked for. SPDX-License-Identifier: Apache-2.0 */
+/* Branches of sessions that are made before they are asked for. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "registry/entry.h"
 
-/* Make those that are wanted, and close those whose session has gone on. */
+/* Close pools whose session has run a step, and make the next branch ahead. */
 void standby_tend(struct session_table *table);

@@ -1,4 +1,4 @@
-/* What the sessions of an engine do, in numbers. SPDX-License-Identifier: Apache-2.0 */
+/* Statistics of the sessions of an engine. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "registry/registry.h"
@@ -14,14 +14,14 @@ enum { STATS_BUCKETS = 16, STATS_STATES = 5, STATS_STORED = STATS_STATES - 1 };
 extern const double stats_bounds[STATS_BUCKETS];
 
 struct stats_times {
-	uint64_t n[STATS_BUCKETS]; /* not cumulated */
+	uint64_t n[STATS_BUCKETS]; /* number of steps in each bucket, not cumulative */
 	uint64_t n_all;
 	double sum_s;
 };
 
-/* Counted since the engine was started. */
+/* Numbers of steps since the engine was started. */
 struct stats_steps {
-	uint64_t n[RUNTIMES_MAX][RECORD_STATUS_END_]; /* by enum record_status */
+	uint64_t n[RUNTIMES_MAX][RECORD_STATUS_END_]; /* by runtime and enum record_status */
 	uint64_t n_outcomes[RECORD_OUTCOME_END_];     /* by enum record_outcome */
 	struct stats_times wall, queued;
 };
@@ -29,9 +29,9 @@ struct stats_steps {
 struct stats {
 	/* opening, idle, working, closing, stored: what session.list calls them */
 	uint64_t n_sessions[STATS_STATES];
-	uint64_t n_boxes;	      /* of sessions */
-	uint64_t n_working, n_queued; /* steps that run; operations that wait for their session */
-	uint64_t memory_bytes;	      /* of the limits of live sessions */
+	uint64_t n_boxes;	      /* boxes of live sessions */
+	uint64_t n_working, n_queued; /* running steps; waiting operations */
+	uint64_t memory_bytes;	      /* sum of the memory limits of live sessions */
 	uint64_t n_refused[ADMIT_END_], n_expired;
 	struct stats_steps steps;
 	struct template_stats templates[TEMPLATES_MAX];
@@ -42,8 +42,8 @@ struct stats {
 extern const char *const stats_states[STATS_STATES];
 extern const char *const stats_reasons[ADMIT_END_];
 
-/* Counts the sessions of all owners. */
+/* Collect the numbers for the sessions of all owners. */
 void registry_stats(const struct registry *r, struct stats *out);
 
-/* One more step that was answered. */
+/* Add the record of an answered step. */
 void stats_add(struct stats_steps *steps, const struct record *record);

@@ -2,7 +2,7 @@
  * Templates: sessions that have imported their modules, to be branched from.
  *
  * Starting Python and importing takes some hundred milliseconds; a branch of a process that has
- * done so takes some. So a template is a session that imports and then becomes a stem:
+ * done so takes a few. So a template is a session that imports and then becomes a stem:
  *
  *     MAKING   it opens and imports; requests wait in `waiting`
  *     READY    it is a stem; its pool (pool.c) gives branches
@@ -11,13 +11,13 @@
  * One template serves all sessions of the same order and owner (struct template_key). There are at
  * most TEMPLATES_MAX, and TEMPLATES_OWNER_MAX of an owner; the least recently used one makes room.
  *
- * The pool of each template is refilled by one timer for all, one branch at a time: REFILL_MS after
- * one was taken if a pool is empty, and later otherwise, when whoever took it has probably had its
- * first answer.
+ * One timer refills the pools of all templates, one branch at a time: REFILL_MS after a branch was
+ * taken if a pool is empty, otherwise after REFILL_STOCKED_MS, when the client that took the branch
+ * probably has its first answer.
  *
- * A stem can die, for example for lack of memory. It takes its template along, and whoever waits
- * for a branch of it gets one of a new template; once, because what kills two in a row would kill a
- * third.
+ * A stem can die, for example for lack of memory. Then its template ends, and requests that wait
+ * for a branch get one of a new template; but only once, because what kills two stems in a row
+ * would kill a third.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,17 +32,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* REFILL_MS: no ready branch is left. REFILL_STOCKED_MS: later, when the client that took one has
- * probably got its first answer. */
+/* REFILL_MS: delay when a pool is empty. REFILL_STOCKED_MS: delay otherwise, until the client that
+ * took a branch probably has its first answer. */
 enum { REFILL_MS = 2, REFILL_STOCKED_MS = 20 };
 
-/* Somebody waits for a session of a template. */
+/* A request for a session of a template. */
 struct request {
 	struct request *next;
-	struct template *template; /* held */
+	struct template *template; /* a reference */
 	template_done_fn *done;
 	void *arg;
-	bool is_second; /* the first one's template died meanwhile */
+	bool is_second; /* repeated, because the first template died */
 };
 
 enum template_state { TEMPLATE_MAKING, TEMPLATE_READY, TEMPLATE_OVER };
@@ -50,14 +50,14 @@ enum template_state { TEMPLATE_MAKING, TEMPLATE_READY, TEMPLATE_OVER };
 struct template
 {
 	struct template *next;
-	struct templates *all; /* held */
+	struct templates *all; /* a reference */
 	unsigned n_refs;
 	enum template_state state;
 	char *owner, *text;
-	struct shared_order *order; /* held; NULL when the text could not be read */
-	struct session *session;    /* the template itself */
-	struct pool *pool;	    /* of branches of it; NULL while it is made */
-	struct request *waiting;    /* until it is made */
+	struct shared_order *order; /* a reference; NULL when `text` cannot be parsed */
+	struct session *session;    /* the session that has done the imports */
+	struct pool *pool;	    /* branches of the template; NULL while MAKING */
+	struct request *waiting;    /* requests that wait while MAKING */
 	uint64_t used_ns;
 };
 
@@ -69,7 +69,7 @@ struct templates {
 	bool is_closing;
 };
 
-/* ---- its end ---- */
+/* ---- references, and the end of a template ---- */
 
 static void let_all_go(struct templates *all)
 {
@@ -117,7 +117,7 @@ static void close_own(struct template *t, struct session *s)
 	session_close(s);
 }
 
-/* Remove a template: no more sessions of it. Requests that wait are answered with @err. */
+/* End a template: remove it from the list, and answer its waiting requests with @err. */
 static void end_template(struct template *t, const struct err *err)
 {
 	struct template **at = &t->all->first;
@@ -130,7 +130,7 @@ static void end_template(struct template *t, const struct err *err)
 		t->waiting = q->next;
 		q->done(q->arg, NULL, NULL, err);
 		free(q);
-		t->n_refs--; /* the request's; its own is there until the end */
+		t->n_refs--; /* the request's reference; the template's own is released below */
 	}
 	pool_close(take_ptr(t->pool));
 	if (t->session)
@@ -138,7 +138,7 @@ static void end_template(struct template *t, const struct err *err)
 	template_let_go(t);
 }
 
-/* ---- sessions of it ---- */
+/* ---- branches of a template ---- */
 
 static void get(struct templates *all, const struct template_key *key, const struct request *asked);
 
@@ -155,7 +155,7 @@ static void on_refill(uv_timer_t *timer)
 			pool_n_ready(t->pool) >= all->n_standby)
 			continue;
 		pool_fill(t->pool);
-		return; /* one at a time: sessions that somebody waits for come first */
+		return; /* one at a time: requested sessions come first */
 	}
 }
 
@@ -181,7 +181,7 @@ static bool is_over(const struct template *t, const struct err *err)
 	return err->code == ERR_GONE || t->state == TEMPLATE_OVER || is_dead(t);
 }
 
-/* One was made ahead. */
+/* Called when a branch was made ahead, or failed with @err. */
 static void on_made(void *owner, const struct err *err)
 {
 	struct template *t = owner;
@@ -191,8 +191,8 @@ static void on_made(void *owner, const struct err *err)
 		end_template(t, err);
 }
 
-/* A request whose template has died gets a session of a new template; once, so that whatever kills
- * templates is reported in the end. */
+/* Answer a request with its branch. If the template has died, repeat the request with a new
+ * template, but only once, so that the cause of repeated deaths is reported in the end. */
 static void on_branch(void *arg, struct session *s, const struct err *err)
 {
 	struct request *q = arg;
@@ -205,11 +205,11 @@ static void on_branch(void *arg, struct session *s, const struct err *err)
 	if (s)
 		want_refill(t->all);
 	free(q);
-	if (is_end && t->state != TEMPLATE_OVER) /* whoever was told may have ended it */
+	if (is_end && t->state != TEMPLATE_OVER) /* the callback may have ended the template */
 		end_template(t, err);
 	if (is_again)
 		get(t->all, &(struct template_key){t->owner, t->text}, &asked);
-	template_let_go(t); /* the request's */
+	template_let_go(t); /* the request's reference */
 }
 
 static void branch(struct request *q)
@@ -242,7 +242,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	t->state = TEMPLATE_READY;
 	for (struct request *q = take_ptr(t->waiting), *next; q; q = next) {
 		next = q->next;
-		branch(q); /* the others hold the template, which may end meanwhile */
+		branch(q); /* @t may end here, but the remaining requests have references to it */
 	}
 }
 
@@ -279,7 +279,7 @@ static int open_template(struct template *t, struct err *err)
 	return session_open(&t->session, &config, &events, err);
 }
 
-/* The least recently used template makes room. */
+/* If the owner or the engine has the maximum of templates, end the least recently used one. */
 static void make_room(struct templates *all, const char *owner)
 {
 	struct template *oldest = NULL, *own = NULL;
@@ -320,7 +320,7 @@ static struct template *new_template(
 	return NULL;
 }
 
-/* What they keep ready goes with them. */
+/* End templates whose stem has died, with their ready branches. */
 static void drop_dead(struct templates *all)
 {
 	struct err err;
@@ -433,14 +433,14 @@ json_t *templates_json(const struct templates *all, const char *owner)
 	return json_pack("{s:o}", "templates", rows);
 }
 
-/* ---- one made ahead ---- */
+/* ---- a template made ahead ---- */
 
 struct warming {
 	template_warm_fn *done;
 	void *arg;
 };
 
-/* The new session is put into the pool, for the next request. */
+/* Put the new session into the pool, for the next request. */
 static void on_warm(void *arg, struct session *s, struct template *t, const struct err *err)
 {
 	struct warming *w = arg;
@@ -449,7 +449,7 @@ static void on_warm(void *arg, struct session *s, struct template *t, const stru
 		if (t->pool)
 			pool_put(t->pool, s);
 		else
-			close_own(t, s); /* it has ended meanwhile */
+			close_own(t, s); /* the template has ended meanwhile */
 		row = about(t);
 	}
 	w->done(w->arg, row, err);

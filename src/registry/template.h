@@ -9,25 +9,24 @@ enum { STANDBY_MAX = 16, TEMPLATES_MAX = 32, TEMPLATES_OWNER_MAX = 8 };
 
 struct templates;
 
-/* @n_standby: branches ready for each, at most STANDBY_MAX. */
+/* Open the set of templates. @n_standby: ready branches per template, at most STANDBY_MAX. */
 struct templates *templates_open(struct engine *engine, unsigned n_standby, unsigned n_checkpoints);
-/* Everything of it goes; sessions that were taken stay, but not beyond the engine. */
+/* End all templates. Sessions that were taken from them continue, but must end before the engine.
+ */
 void templates_close(struct templates *all);
 
-/*
- * What makes templates the same: the order (order_text), and whose it is. What is branched from one
- * template shares the memory of it, and the places of everything in it, which is nothing for
- * another owner to know.
- */
+/* The key of a template: its order (order_text()) and its owner. Branches of one template share its
+ * memory and the addresses in it, which another owner must not learn. */
 struct template_key {
 	const char *owner, *text;
 };
 
 /*
- * A session by a template, made when there is none: one kept ready, or a new branch.
+ * Get a session of the template for @key, which is made if necessary: a ready branch or a new one.
  *
- * @done: the session, open, to be given its events by session_take(). Its order is the template's,
- *        which whoever takes it holds until the session is closed.
+ * @done: called with the open session, whose events the receiver sets with session_take(). Its
+ * order is the template's, so the receiver needs a reference to the template until the session is
+ * closed.
  */
 struct template;
 typedef void template_done_fn(
@@ -35,25 +34,28 @@ typedef void template_done_fn(
 void templates_get(
 	struct templates *all, const struct template_key *key, template_done_fn *done, void *arg);
 /*
- * Make a template when there is none, and have at least one session of it ready.
- * @done: what templates_json() says of it, borrowed; or NULL and why there is none.
+ * Make the template for @key if necessary, and at least one ready session of it.
+ * @done: called with the template's row as in templates_json(), borrowed; or with NULL and the
+ * error.
  */
 typedef void template_warm_fn(void *arg, const json_t *about, const struct err *err);
 void templates_warm(
 	struct templates *all, const struct template_key *key, template_warm_fn *done, void *arg);
 struct template *template_hold(struct template *t);
 void template_let_go(struct template *t);
-/* What its sessions are branched from; NULL when it is over. */
+/* Return the stem that sessions are branched from; NULL when the stem is dead or does not exist
+ * yet. */
 struct stem *template_stem(const struct template *t);
 struct shared_order *template_order(const struct template *t);
 
-/* Owns: nothing; `owner` is borrowed until the loop runs again. Returns: how many there are. */
+/* Describe each template. Owns: nothing; `id` and `owner` are borrowed until the loop runs again.
+ * Returns: the number of templates written to @out. */
 struct template_stats {
 	const char *id, *owner;
 	unsigned n_standby;
 };
 size_t templates_stats(const struct templates *all, struct template_stats *out, size_t room);
 
-/* {"templates": [{preload, standby, …}]}: those of @owner, NULL is all. Owns: the caller decrefs.
- */
+/* Return {"templates": [{preload, standby, …}]}: the templates of @owner; NULL: of all. Owns: the
+ * caller decrefs. */
 json_t *templates_json(const struct templates *all, const char *owner);

@@ -7,8 +7,8 @@
  * sessions, the journal moves the parent's head to that of the trial, and the trial, which now has
  * the parent's former box, is closed. Nothing is run again.
  *
- * That is possible only if neither has moved: the parent must still stand where the trial was
- * branched from, and nothing may be under way in the trial.
+ * That is possible only if the parent's head is still the step that the trial was branched from,
+ * and if no job waits or runs in the trial.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,8 @@
 
 #include <string.h>
 
-/* Files of the host are not copied for a branch: trials would overwrite each other's, and what they
- * write would stay. */
+/* Refuse a trial of a session that can write to files of the host. A branch does not copy these
+ * files: trials would overwrite each other's, and the changes would stay. */
 static int check_shared(const struct entry *e, struct err *err)
 {
 	const struct warden_bind *bind = e->order ? order_host_bind(e->order) : NULL;
@@ -50,7 +50,7 @@ void registry_try(
 	entry_add_job(e, job);
 }
 
-/* Returns: the trial, or NULL when it cannot be adopted. */
+/* Find the trial that @job adopts. Returns: NULL when it cannot be adopted. */
 static struct entry *find_trial(const struct job *job, struct err *err)
 {
 	const struct entry *e = job->entry;
@@ -72,7 +72,7 @@ static struct entry *find_trial(const struct job *job, struct err *err)
 	return trial;
 }
 
-/* The two entries exchange their sessions; both have the same order. */
+/* Exchange the sessions of the two entries, which have the same order. */
 static void change_places(struct entry *e, struct entry *trial)
 {
 	struct session *own = e->session;
@@ -86,7 +86,7 @@ static void change_places(struct entry *e, struct entry *trial)
 	e->is_mixed |= trial->is_mixed;
 }
 
-/* If the trial is tainted, the session becomes so. */
+/* Taint the session if the trial is tainted. */
 static int take_taint(struct entry *e, const struct entry *trial, struct err *err)
 {
 	if (!trial->is_tainted || e->is_tainted)

@@ -1,5 +1,5 @@
 /*
- * Going back to an earlier step.
+ * Undo: the return to an earlier step.
  *
  *     find the step     by the start of its id among the session's past, or by a count of steps
  *     move the head     in the journal, first: if that fails, nothing has changed
@@ -7,9 +7,9 @@
  *                       milliseconds; else its past is run again in a new box (undo_by_replay())
  *     answer            with the outcome: rolled_back, replayed or diverged
  *
- * If the rebuilding fails half-way, the state before is made again (undo_failed()), and the head
- * moved back (stay()). When the journal cannot be written even for that, the session takes the head
- * that the journal has, and its state is marked as lost, to be rebuilt by the next job.
+ * If the rebuild fails half-way, the previous state is rebuilt (undo_failed()), and the head is
+ * moved back (stay()). If the journal cannot be written for that, the session takes the head that
+ * the journal has, and its state is marked as lost, to be rebuilt by the next job.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,8 +67,8 @@ static int is_step(void *user, const struct journal_node *node, struct err *err)
 	return ++m->n == 2;
 }
 
-/* Say why @job's text names no step of the session's past. An owner is not told whether another
- * session has such a step. */
+/* Explain why @job's text does not name a step of the session's past. An owner must not learn
+ * whether another session has such a step. */
 static int not_there(const struct job *job, struct err *err)
 {
 	struct journal_node node;
@@ -82,13 +82,13 @@ static int not_there(const struct job *job, struct err *err)
 		"step %.12s is not in the session's past", job->text);
 }
 
-/* Look among the session's own steps only: those of other sessions do not make the start of an id
- * ambiguous. */
+/* Find the step that @job names, among the session's own steps only: steps of other sessions do not
+ * make the start of an id ambiguous. */
 static int find_step(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
 	struct match m = {.job = job};
-	if (strcmp(job->text, "root") == 0) /* as the checkpoint before the first step is called */
+	if (strcmp(job->text, "root") == 0) /* "root" is the checkpoint before the first step */
 		return 0;
 	int r = journal_start_check(job->text, err);
 	if (r < 0)
@@ -130,8 +130,8 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 	json_decref(out);
 }
 
-/* The session stays where it was. If the journal cannot be written, the session takes the head that
- * the journal has, and its state is rebuilt later. */
+/* Answer @job with @why; the session keeps its head. If the journal cannot be written, the session
+ * takes the head that the journal has, and its state is rebuilt later. */
 static void stay(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -151,7 +151,8 @@ static void on_back_again(struct entry *e, const struct replay *result)
 	stay(job, &job->why);
 }
 
-/* The rebuilding failed half-way: make the state of the session's old head again. */
+/* Rebuild the state of the session's old head, because the rebuild of the new one failed half-way.
+ */
 static void undo_failed(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -178,7 +179,7 @@ static void on_undo_replayed(struct entry *e, const struct replay *result)
 	json_decref(lost);
 }
 
-/* There is no checkpoint of that state: rebuild it in a new box. */
+/* Rebuild the target state in a new box, because no checkpoint has it. */
 static void undo_by_replay(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -191,8 +192,8 @@ static void undo_by_replay(struct job *job)
 	replay_anew(e, replay, on_undo_replayed);
 }
 
-/* ERR_GONE: the checkpoint's process was being killed when it still looked alive, and its box has
- * ended by now. */
+/* Finish an undo. ERR_GONE: the checkpoint's process was being killed when it still looked alive,
+ * and its box has ended by now, so the state is rebuilt. */
 static void on_undone(void *arg, const json_t *lost, const struct err *err)
 {
 	struct job *job = arg;
@@ -204,7 +205,7 @@ static void on_undone(void *arg, const json_t *lost, const struct err *err)
 		stay(job, err);
 }
 
-/* The journal is written first: if that fails, nothing has changed. */
+/* Undo. The journal is written first: if that fails, nothing has changed. */
 void job_start_undo(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -226,7 +227,7 @@ void registry_undo(
 	struct entry *e = registry_find(r, req->session, &err);
 	const char *to_step = req->to_step;
 	if (to_step && strncmp(to_step, "c-", 2) == 0)
-		to_step += 2; /* a checkpoint is called after the step whose state it has */
+		to_step += 2; /* checkpoint "c-ID" has the state of step ID */
 	if (!e) {
 		done(arg, NULL, &err);
 		return;
