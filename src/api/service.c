@@ -59,7 +59,7 @@ static void on_signal(uv_signal_t *handle, int number)
 		s->n_interrupts++;
 	else
 		s->n_terms++;
-	/* Who is told to end does not wait for what is stopped gently. */
+	/* SIGTERM cancels twice, because the process must end without waiting for a gentle stop. */
 	for (int i = 0; s->call && i < (number == SIGTERM ? 2 : 1); i++)
 		operation_cancel(s->call);
 }
@@ -214,8 +214,9 @@ int service_open(struct service **out, const struct service_config *config, stru
 	struct service *s = calloc(1, sizeof *s);
 	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for an engine");
-	/* Whoever reads from us may be gone at any time: that is an error of a write. So is a file
-	 * that grows beyond what `ulimit -f` allows; but what we start is to have the default. */
+	/* Readers of our output may close it at any time: the write must fail, not the process end.
+	 * The same holds for a file that exceeds `ulimit -f`; but programs that we start must have
+	 * the default. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, ignore);
 	int r = open_parts(s, config, err);
@@ -273,7 +274,7 @@ const struct operation_context *service_context(struct service *s)
 	return &s->context;
 }
 
-/* ---- one call, waited for ---- */
+/* ---- a synchronous call ---- */
 
 struct waiting {
 	const struct operation_listener *events;
@@ -312,7 +313,7 @@ int service_call(struct service *s, const char *method, json_t *params,
 	json_decref(params);
 	while (!w.is_done)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
-	/* The signal was for the call. */
+	/* A SIGINT during the call has only cancelled the call. */
 	s->n_interrupts = 0;
 	if (!w.result) {
 		*err = w.err;
@@ -337,7 +338,7 @@ static void on_poll_closed(uv_handle_t *handle)
 	handle->data = NULL;
 }
 
-/* Files are always readable, and the loop cannot watch them. */
+/* Can the loop watch @fd? Files are always readable, and cannot be watched. */
 static bool is_watchable(int fd)
 {
 	struct stat st;
@@ -362,7 +363,7 @@ int service_wait(struct service *s, int fd)
 	uv_close((uv_handle_t *)&s->poll, on_poll_closed);
 	while (s->poll.data)
 		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
-	/* libuv made it non-blocking, also for those it is shared with. */
+	/* libuv has made @fd non-blocking, for all processes that share it: undo that. */
 	(void)fcntl(fd, F_SETFL, flags);
 	if (s->n_terms)
 		return -ECANCELED;
@@ -378,8 +379,8 @@ static void on_linger(uv_timer_t *timer)
 	timer->data = NULL;
 }
 
-/* Boxes end a moment after the warden: each step that was running gets its record, and is answered.
- */
+/* Run the loop for a moment after the warden has ended: its boxes end too, and each running step
+ * gets its record and is answered. */
 static void linger(struct service *s)
 {
 	uv_timer_t timer;

@@ -264,7 +264,7 @@ static json_t *content_json(
 					content, "encoding", is_text ? "utf-8" : "base64", "size",
 					(json_int_t)st->st_size, "offset", (json_int_t)offset)
 			      : NULL;
-	/* Whoever copies files out creates files of these names, too. */
+	/* Clients that copy files out use it to recreate hard links. */
 	if (out && st->st_nlink > 1)
 		(void)json_object_set_new(out, "inode",
 			json_sprintf("%llx-%llx", (unsigned long long)st->st_dev,

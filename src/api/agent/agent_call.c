@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* A limit on money cannot be enforced without a price, so it is refused. */
+/* Find the price of the model of @wire. A limit on money cannot be enforced without a price, so it
+ * is refused. Returns: 1 if it was found, 0 if not, or negative errno. */
 static int find_price(
 	const struct agent_call *a, const struct wire *wire, struct price *out, struct err *err)
 {

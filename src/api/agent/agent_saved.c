@@ -3,9 +3,9 @@
  * its session, which is in the journal. Keys are not saved; a call that resumes the agent looks
  * them up again.
  *
- * A saved agent may say that a step is running although the step has ended since: the process died
- * between the two. Then the journal has the record of the step, and find_record() gives it to the
- * loop, which sees the step as finished.
+ * A saved agent may say that a step is running although the step has ended since: the process may
+ * have died before it saved the agent again. Then the journal has the record of the step, and
+ * find_record() gives it to the loop, which sees the step as finished.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,13 +35,14 @@ static json_int_t now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* ---- what it began with ---- */
+/* ---- parameters ---- */
 
 /* Parameters of one call, which are not saved. */
 static const char *const not_kept[] = {
 	"task", "resume", "model", "session", "stream", "detach", "approvals"};
 
-/* Arguments of a program and the query of a URL may contain a key. */
+/* May the model's name be saved? Arguments of a program and the query of a URL may contain a key.
+ */
 static bool is_public(const char *model)
 {
 	return strncmp(model, "exec:", 5) != 0 && !strchr(model, '?');
@@ -100,7 +101,7 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 	return r;
 }
 
-/* Parameters of this call override those of the first one. */
+/* Merge the parameters: those of this call override those of the first call. */
 static int take_params(struct agent_call *a, struct err *err)
 {
 	json_t *now = a->params, *params = json_deep_copy(json_object_get(a->agent, "params"));
@@ -137,7 +138,8 @@ void agent_saved_close(struct agent_call *a)
 {
 	const struct agent_store *place = a->call->context->agents;
 	agent_store_close(&a->stored);
-	/* If the process has its journal in that directory, it removes the directory itself. */
+	/* With a fixed id, the directory also contains the journal of this process, which removes
+	 * the directory itself. */
 	if (a->stored.id[0] && !place->id)
 		agent_store_remove(place->dir, a->stored.id);
 	json_decref(a->agent);
@@ -177,7 +179,7 @@ static json_t *head_of(struct agent_call *a)
 	return head;
 }
 
-/* Reported once; the task continues unsaved. */
+/* Report once that the agent cannot be saved; the task continues unsaved. */
 static void tell_unkept(struct agent_call *a, const struct err *why)
 {
 	a->is_kept = false;
@@ -200,10 +202,10 @@ void agent_save(void *arg, const json_t *state)
 		tell_unkept(a, &err);
 }
 
-/* ---- what became of the session ---- */
+/* ---- a resumed session ---- */
 
-/* If the step that was running has ended since, take its record from the journal. Its cost is not
- * known any more. */
+/* If the step that was running when the agent was saved has ended since, take its record from the
+ * journal. Its cost is unknown. */
 static void find_record(struct agent_call *a, const json_t *session)
 {
 	const json_t *loop = agent_saved_loop(a);

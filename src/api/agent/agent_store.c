@@ -40,7 +40,7 @@ void agent_store_new_id(char id[AGENT_ID_BYTES])
 	id_make(id, ID_BYTES, "a-");
 }
 
-/* An id, or the beginning of one; never another file name. */
+/* Is @text an id, or the beginning of one? False for all other file names. */
 static bool is_id(const char *text)
 {
 	return id_is_like(text, AGENT_ID_BYTES, "a-", 1);
@@ -65,8 +65,8 @@ static int open_lock(int at, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Returns: the directory's descriptor, and that of its lock in @lock; -EWOULDBLOCK if it is locked,
- * or negative errno. */
+/* Open and lock an agent's directory. Returns: the directory's descriptor, and that of its lock in
+ * @lock; -EWOULDBLOCK if it is locked, or negative errno. */
 static int lock_dir(int at, const char *id, int *lock)
 {
 	struct flock whole = {.l_type = F_WRLCK};
@@ -82,7 +82,8 @@ static int lock_dir(int at, const char *id, int *lock)
 	return fd_take(&fd);
 }
 
-/* Asks without taking the lock, so that nobody else is refused it meanwhile. */
+/* Is the agent in use? The lock is only queried, not taken, so that no other process is refused it
+ * meanwhile. */
 static bool is_locked(int at)
 {
 	struct flock whole = {.l_type = F_WRLCK};
@@ -119,7 +120,7 @@ int agent_store_open(struct stored_agent *out, const char *dir, const char *id, 
 	return 0;
 }
 
-/* The directory only ever has files. */
+/* Remove an agent's directory, which contains only files. */
 static void remove_all(int at, const char *id, int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -146,7 +147,7 @@ static int by_time(const void *a, const void *b)
 	return (x->changed_ns < y->changed_ns) - (x->changed_ns > y->changed_ns);
 }
 
-/* All agents, the newest first. Owns: the caller frees. */
+/* List all agents, newest first. Owns: the caller frees. */
 static struct agent_dir *scan(const char *dir, size_t *n)
 {
 	struct agent_dir *all = NULL;
@@ -299,9 +300,9 @@ json_t *agent_store_read(const struct stored_agent *k, struct err *err)
 	return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- lists ---- */
 
-/* NULL also for one that is new or of another owner. */
+/* Describe an agent for a list. Returns: NULL also for a new agent, or one of another owner. */
 static json_t *row_of(int at, const struct agent_dir *found, const char *owner)
 {
 	struct err err = {0};
@@ -313,7 +314,7 @@ static json_t *row_of(int at, const struct agent_dir *found, const char *owner)
 	bool is_running = k.fd >= 0 && is_locked(k.fd);
 	agent_store_close(&k);
 	if (!agent && err.code == ERR_NOT_FOUND)
-		return NULL; /* it was created a moment ago */
+		return NULL; /* the agent was created a moment ago */
 	if (!agent)
 		return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:I}", "agent", found->id, "task",
 			"", "status", "damaged", "model", "", "session", "", "steps", 0,

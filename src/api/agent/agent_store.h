@@ -9,32 +9,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* MAX: the newest are kept, and all that are in use. BYTES_MAX: larger files are not read. */
+/* STORE_MAX: the newest agents are kept, besides all that are in use. STORE_BYTES_MAX: larger files
+ * are not read. */
 enum {
 	AGENT_ID_BYTES = 16,
 	AGENT_STORE_MAX = 100,
 	AGENT_STORE_BYTES_MAX = 256 << 20,
 	AGENT_TASK_BYTES = 300
 };
-/* Sessions of agents end after being idle for so long, unless another limit is set. */
+/* The default limit of idle time for sessions of agents. */
 enum { AGENT_IDLE_MS = 24 * 3600 * 1000 };
 
-/* The store. Borrowed. */
+/* Where agents are stored. All members are borrowed. */
 struct agent_store {
 	const char *dir; /* NULL: agents are not saved */
-	const char *id;	 /* the id of the only agent of this process; NULL: each gets a new one */
-	const char *directory; /* the working directory, by which --continue finds it; or NULL */
+	const char *id;	 /* id of the only agent of this process; NULL: each agent gets a new id */
+	const char *directory; /* working directory, by which --continue finds an agent; or NULL */
 	uint64_t idle_ms;      /* limit of idle time for sessions made for agents; 0: the default */
 };
 
 /* An open agent, locked until agent_store_close(). Starts as STORED_AGENT_INIT. */
 struct stored_agent {
-	int fd, lock_fd; /* of its directory, and of its lock file */
+	int fd, lock_fd; /* the agent's directory, and its lock file */
 	char id[AGENT_ID_BYTES];
 };
 #define STORED_AGENT_INIT ((struct stored_agent){.fd = -1, .lock_fd = -1})
 
-/* A random one: "a-7k2mq4x5ta". */
+/* Make a random id, such as "a-7k2mq4x5ta". */
 void agent_store_new_id(char id[AGENT_ID_BYTES]);
 
 /*
@@ -54,10 +55,10 @@ void agent_store_close(struct stored_agent *k);
 void agent_store_remove(const char *dir, const char *id);
 
 /*
- * The file of an agent: {"version", "agent", "owner", "task", "changed_ms", "session", "params",
- * "loop", …}, mode 0600. Replaced atomically: a reader sees the old file or the new one, also after
- * a kill -9 or a power failure. Errors: ERR_NO_SPACE, ERR_ACCESS, ERR_IO. Reading: also
- * ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT, ERR_USAGE: written by a newer version.
+ * Write and read the file of an agent: {"version", "agent", "owner", "task", "changed_ms",
+ * "session", "params", "loop", …}, mode 0600. Replaced atomically: a reader sees the old file or
+ * the new one, also after a kill -9 or a power failure. Errors: ERR_NO_SPACE, ERR_ACCESS, ERR_IO.
+ * Reading: also ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT, ERR_USAGE: written by a newer version.
  */
 int agent_store_write(const struct stored_agent *k, const json_t *agent, struct err *err);
 json_t *agent_store_read(const struct stored_agent *k, struct err *err);
@@ -65,8 +66,8 @@ json_t *agent_store_read(const struct stored_agent *k, struct err *err);
 /*
  * [{"agent", "task", "status", "model", "session", "directory"?, "steps", "changed_ms"}], the
  * newest first; "status" is "running" for an agent in use, "interrupted" for one that ended without
- * a result, "damaged" for one that cannot be read. Only agents of @owner. Owns: the caller; NULL
- * without memory.
+ * a result, "damaged" for one that cannot be read. Contains only agents of @owner. Owns: the
+ * caller; NULL without memory.
  */
 json_t *agent_store_list(const char *dir, const char *owner);
 

@@ -13,7 +13,7 @@ enum { ID_BYTES = 64 };
 
 struct trial {
 	struct trials *trials;
-	char id[ID_BYTES]; /* of its session; "": not branched */
+	char id[ID_BYTES]; /* id of the branch; "": not branched */
 	bool is_running;
 	struct waiter waiter;
 };
@@ -23,7 +23,7 @@ struct trials {
 	struct runs *runs;
 	struct trials_hooks hooks;
 	bool is_over;
-	unsigned n, place;  /* the one to be adopted */
+	unsigned n, place;  /* place: of the trial to adopt */
 	unsigned n_pending; /* requests to the registry that are not answered yet */
 	struct trial v[];
 };
@@ -46,7 +46,7 @@ struct trials *trials_new(
 	return t;
 }
 
-/* ---- made ---- */
+/* ---- branching ---- */
 
 static void on_ended(void *arg, const json_t *result, const struct err *err)
 {
@@ -71,7 +71,8 @@ static void end_all(struct trials *t)
 		end(&t->v[i]);
 }
 
-/* Count an answer of the registry. Returns: whether all trials are over, so that it is ignored. */
+/* Take note of an answer of the registry. Returns: true after trials_end(), when the answer must be
+ * ignored; the last answer then frees @t. */
 static bool is_over(struct trials *t)
 {
 	t->n_pending--;
@@ -103,7 +104,7 @@ void trials_branch(struct trials *t, unsigned place, const char *session, uint64
 	registry_try(t->registry, session, ttl_ms, on_branched, trial);
 }
 
-/* ---- used ---- */
+/* ---- running ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
@@ -142,7 +143,7 @@ void trials_interrupt(struct trials *t)
 			run_interrupt(t->v[i].waiter.run, false);
 }
 
-/* ---- kept, ended ---- */
+/* ---- adoption and end ---- */
 
 static void on_adopted(void *arg, const json_t *session, const struct err *err)
 {

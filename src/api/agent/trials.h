@@ -8,11 +8,11 @@
 struct trials;
 
 /*
- * Callbacks, from the loop or from within a call; places count from 1.
+ * Callbacks, from the loop or from within a call; places are numbered from 1.
  *
- * branched: the branch exists, or @err. event: of a step that runs there, borrowed. ran: as
- * waiter's `done`. adopted: the session has the state of the branch, or @err. gone: all branches
- * have ended, after trials_end().
+ * branched: the branch exists, or @err. event: a borrowed event of a step that runs in the branch.
+ * ran: the step has ended, as `done` of struct waiter. adopted: the session has the state of the
+ * branch, or @err. gone: all branches have ended, after trials_end().
  */
 struct trials_hooks {
 	void *arg;
@@ -23,7 +23,7 @@ struct trials_hooks {
 	void (*gone)(void *arg);
 };
 
-/* @registry, @runs: borrowed. */
+/* Create @n trials that are not branched yet. @registry and @runs are borrowed. */
 struct trials *trials_new(
 	struct registry *registry, struct runs *runs, unsigned n, const struct trials_hooks *hooks);
 
@@ -37,13 +37,13 @@ int trials_run(struct trials *t, unsigned place, json_t *params, struct err *err
 /* Interrupt the steps in all branches; a second call kills them. */
 void trials_interrupt(struct trials *t);
 
-/* Give @session the state of that branch (0: leave it as it is), and end the others. `adopted`
- * follows. */
+/* Give @session the state of the branch at @place (0: leave its state as it is), and end the other
+ * branches. `adopted` follows. */
 void trials_adopt(struct trials *t, unsigned place, const char *session);
 
 /*
- * End all branches. No callback comes any more but `gone`, once no branch is being made.
- * Owns:    the trials; they are freed before `gone`. NULL is nothing: `gone` does not come.
- * Returns: whether `gone` follows; else all is over already.
+ * End all branches. Afterwards only `gone` is called, when no branch is being made any more.
+ * Owns: takes the trials, which are freed before `gone`. NULL: does nothing; `gone` is not called.
+ * Returns: true if `gone` follows; false if all branches have ended already.
  */
 bool trials_end(struct trials *t);

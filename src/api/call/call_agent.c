@@ -1,7 +1,7 @@
 /*
- * The loop on a session: a model writes, the session's box runs it.
+ * The agent loop on a session: a model writes code, the session's box runs it.
  *
- * The model is asked from here, with keys of the engine's own: nothing of them gets into a box.
+ * The engine calls the model, with its own keys, which never enter a box.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,13 +25,13 @@ enum {
 	QUERIES_MAX = 100000,
 	LIMITS_BYTES = 200,
 	SERVERS_BYTES = 400,
-	TRIAL_MS = 300000, /* beyond the time of the task: when its candidates' branches end */
+	TRIAL_MS = 300000, /* lifetime of candidates' branches beyond the time of the task */
 	SEEN_BYTES = 1 << 20
 };
 
-/* ---- the end: the step that runs, then the session, then the answer ---- */
+/* ---- the end: stop the running step, close the session, answer ---- */
 
-/* Is there no more use for the session? */
+/* Is the session no longer needed? */
 static bool is_over(const struct agent_call *a)
 {
 	return a->is_own && !agent_is_unfinished(a);
@@ -73,7 +73,7 @@ static void end(struct agent_call *a)
 {
 	a->call->cancel = NULL;
 	if (trials_end(take_ptr(a->trials)))
-		return; /* on_gone() goes on */
+		return; /* on_gone() calls this again */
 	if (a->is_running)
 		run_interrupt(a->waiter.run, true);
 	else if (is_over(a) && a->session)
@@ -120,7 +120,7 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 		loop_ran(a->loop, 0, record, err);
 }
 
-/* Run it as a->waiter hears of it. */
+/* Start a step in the session; a->waiter gets its events and its record. */
 static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
 {
 	const struct operation_context *context = a->call->context;
@@ -291,15 +291,15 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 			ms / 1000, bytes >> 20);
 }
 
-/* The task, and how long the inputs are. */
+/* Write the task, and the sizes of its inputs. */
 static int write_task(const struct agent_call *a, struct buf *out)
 {
 	int r = buf_add(out, param_text(a->params, "task", ""));
-	/* What goes on was told of them when it began. */
+	/* A resumed agent got the description of its inputs when it began. */
 	return r < 0 || agent_saved_loop(a) ? r : inputs_show(&a->inputs, a->runtime, out);
 }
 
-/* What of them the prompt names. */
+/* Write the names of tool servers for the prompt. */
 static void write_servers(const struct agent_call *a, struct buf *out)
 {
 	const struct operation_context *context = a->call->context;
@@ -399,7 +399,7 @@ static void on_inputs(void *arg, const json_t *record, const struct err *err)
 	}
 }
 
-/* Make variables of them, before the model is asked. */
+/* Run a step that makes variables of the inputs, before the first model request. */
 static int load_inputs(struct agent_call *a, struct err *err)
 {
 	cleanup_buf struct buf code = BUF_INIT(INPUTS_TEXT_BYTES);
@@ -453,9 +453,9 @@ static void make_session(struct agent_call *a)
 	json_decref(params);
 }
 
-/* ---- it goes on ---- */
+/* ---- resuming ---- */
 
-/* The session of an agent that goes on has its box again, or cannot have it. */
+/* Called when the session of a resumed agent has a box again, or cannot get one. */
 static void on_awaited(void *arg, const json_t *result, const struct err *err)
 {
 	struct agent_call *a = arg;
@@ -469,7 +469,7 @@ static void on_awaited(void *arg, const json_t *result, const struct err *err)
 	json_decref(session);
 }
 
-/* In its session, or when that is gone in one of its own. */
+/* Resume in the agent's session or, if that is gone, in a new one. */
 static void find_session(struct agent_call *a)
 {
 	struct registry *registry = a->call->context->registry;

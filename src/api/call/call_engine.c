@@ -32,7 +32,7 @@ static void start_info(struct operation_call *call)
 	call_give(call, info, &err);
 }
 
-/* ---- engine.doctor: a real box of this engine, looked at from inside ---- */
+/* ---- engine.doctor: a real box of this engine is checked from inside ---- */
 
 static void on_ended(void *arg, const json_t *result, const struct err *err)
 {
@@ -54,7 +54,7 @@ static void on_created(void *arg, const json_t *result, const struct err *err)
 {
 	struct operation_call *call = arg;
 	const char *code = doctor_code();
-	struct err ignored; /* registry_run() tells it */
+	struct err ignored; /* registry_run() reports it */
 	call->session = strdup(param_text(result, "session", ""));
 	if (!result || !call->session) {
 		doctor_judge(call->kept, NULL, err);

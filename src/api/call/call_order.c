@@ -72,7 +72,7 @@ static struct limits limits_of(const json_t *given)
 	return limits;
 }
 
-/* What cannot be a name of a variable, or cannot be told from one. */
+/* Refuse names of variables that are empty or contain "=". */
 static int check_env(const json_t *env, struct err *err)
 {
 	const char *name;
@@ -127,8 +127,8 @@ const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
 		.help = "whether the box may write to it"},
 };
 
-/* The bounds of the command line's options, which say the same in units of people; but of the
- * output, which an engine holds for many. */
+/* The same bounds as those of the command line's options, which use human units. Only output_bytes
+ * has a lower maximum, because an engine keeps the output of many callers. */
 const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
 	{"memory_bytes", PARAM_COUNT, false, 16 << 20, INT64_C(1) << 50,
 		.help = "memory of all processes and in-memory files"},

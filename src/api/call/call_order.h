@@ -1,11 +1,11 @@
-/* What box to make, as parameters say it: of session.create and template.create.
+/* The order of a box, from the parameters of session.create and template.create.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/call/inside.h"
 #include "registry/registry.h"
 
-/* `create` is made of the parameters, which it borrows from, and of the rest. */
+/* `create` refers to the parameters, which are borrowed, and to the other members. */
 struct call_order {
 	struct registry_create create;
 	struct volume *volumes;
@@ -15,21 +15,22 @@ struct call_order {
 	const char **preload;
 };
 
-/* @params: checked. Owns: call_order_done(), in any case. Errors: ERR_USAGE, ERR_NO_MEMORY. */
+/* Read an order from @params, which have been checked. Owns: call_order_done(), in any case.
+ * Errors: ERR_USAGE, ERR_NO_MEMORY. */
 int call_order_read(struct call_order *out, const json_t *params, struct err *err);
 void call_order_done(struct call_order *order);
 
 enum {
 	ORDER_N_VOLUME_ROWS = 3,
 	ORDER_N_LIMIT_ROWS = 10,
-	/* What an engine holds of a stream for others. Two of them, each twice and a quarter as
-	 * long when written as JSON (see capture_settle()), leave room in a record: see
+	/* Maximum of a stream's output that an engine keeps. Two streams, each 2.25 times as long
+	 * in JSON (see capture_settle()), leave room for the rest of a record: see
 	 * JOURNAL_BLOB_MAX and RPC_LINE_BYTES. */
 	ORDER_OUTPUT_BYTES_MAX = 12 << 20,
 };
 extern const struct param order_volume_rows[ORDER_N_VOLUME_ROWS];
 extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
-/* What of them is enforced, in results. */
+/* Rows of results: how each limit is enforced. */
 extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 
 #define ORDER_ROWS                                                                                 \

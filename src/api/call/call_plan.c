@@ -1,7 +1,7 @@
 /*
- * Operations on plans. They take texts, no paths. Each plan is checked and run in a process of its
- * own (planner/planner.h), for which a thread waits (planner/plan_line.h). That thread makes the
- * calls of a plan with servers, with a loop and servers of its own.
+ * Operations on plans. Their parameters are texts, not paths. Each plan is checked and run in a
+ * process of its own (planner/planner.h), for which a thread waits (planner/plan_line.h). If a plan
+ * uses tool servers, that thread makes its calls, with a loop and servers of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,18 +31,20 @@ enum {
 
 static const char no_tools[] = "{\"tools\": {}}";
 
-/* What a thread works on. Only the parameters are shared, and nobody changes them. */
+/* The data of a thread that performs a plan. Only the parameters are shared with other threads, and
+ * nobody changes them. */
 struct plan_work {
 	struct plan_turn turn;
 	struct operation_call *call;
 	const json_t *params;
 	bool is_run;
 	struct plan_stop stop;
-	json_t *result; /* of planner_perform(); NULL: `err` */
+	json_t *result; /* result of planner_perform(); NULL: see `err` */
 	struct err err;
 };
 
-/* Tools that a caller brings answer themselves. The engine's own are for its runner. */
+/* Does the plan use the engine's own tools? Only the operator's plans do, if they do not bring
+ * tools. */
 static bool has_own_tools(const struct plan_work *w)
 {
 	const struct operation_context *c = w->call->context;
@@ -64,7 +66,7 @@ static struct planner_job job_of(struct plan_work *w)
 		.stop = &w->stop};
 }
 
-/* With the tools that the engine has: servers are started for this plan, and end with it. */
+/* Perform the plan with the engine's tools: servers are started for this plan, and end with it. */
 static int perform_own(struct plan_work *w, struct planner_job *job)
 {
 	const struct operation_context *context = w->call->context;
@@ -125,7 +127,7 @@ static void done(struct plan_turn *turn, const struct err *why)
 	free(w);
 }
 
-/* What it waits for does not come, and its process is ended. */
+/* Cancel a plan: stop its waits, and end its process. */
 static void cancel(struct operation_call *call)
 {
 	struct plan_work *w = call->waiter.arg;

@@ -10,7 +10,8 @@
 
 enum { LIST_MAX = 1000 };
 
-/* What an answer is reckoned at while it is made; of exports one at a time has room. */
+/* Estimated sizes of answers while they are made. A caller has room for only one export at a time.
+ */
 enum { LIST_BYTES = 64 << 20, EXPORT_BYTES = 128 << 20 };
 
 static const char *session_of(const struct operation_call *call)

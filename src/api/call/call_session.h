@@ -1,4 +1,4 @@
-/* Help texts of operations on sessions that the command line has, too. SPDX-License-Identifier:
+/* Help texts of session operations that the command line uses too. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 

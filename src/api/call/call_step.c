@@ -50,7 +50,7 @@ static void start_run(struct operation_call *call)
 		call_fail(call, &err);
 }
 
-/* Names of both kinds, or of none. */
+/* Check that either `run` or the parameter @other is given, but not both. */
 static int check_names(const json_t *params, const char *other, struct err *err)
 {
 	bool has_run = param_get(params, "run") != NULL;
@@ -104,7 +104,7 @@ static json_t *part_json(
 	return out;
 }
 
-/* The part of @text that is asked for, or NULL and @err. */
+/* Read the requested part of @text. Returns: NULL and @err on failure. */
 static json_t *read_part(const json_t *params, const struct run *run, const char *text,
 	size_t bytes, struct err *err)
 {
@@ -186,7 +186,7 @@ static void start_interrupt(struct operation_call *call)
 	call_give(call, r < 0 ? NULL : json_object(), &err);
 }
 
-/* ---- the rest ---- */
+/* ---- completion ---- */
 
 static void start_complete(struct operation_call *call)
 {

@@ -8,7 +8,7 @@
 
 enum { QUERY_BYTES = 1000, APPROVAL_BYTES = 64 };
 
-/* ---- what the gate answers ---- */
+/* ---- answers of the gate ---- */
 
 static void take_error(const json_t *error, struct err *err)
 {
@@ -26,7 +26,8 @@ static void take_error(const json_t *error, struct err *err)
 	(void)err_hint(err, "%s", param_text(error, "hint", ""));
 }
 
-/* One that the tool failed with is what it says, not why it could not be called. */
+/* Convert an answer of the gate to a result. For tool.call, an error that the tool itself reported
+ * is a result too. */
 static json_t *result_of(const struct operation_call *call, json_t *answer, struct err *err)
 {
 	const json_t *error = json_object_get(answer, "error");
@@ -84,7 +85,7 @@ static void pass(struct operation_call *call, const char *name, const json_t *ar
 		.arg = call,
 		.answer = on_answer};
 	struct gate_call *started = gate_start(context->gate, &request);
-	/* if it was answered, the call has been freed */
+	/* NULL: the call was answered already, and is freed */
 	if (!started)
 		return;
 	call->gate_call = started;
@@ -98,7 +99,7 @@ static void start_list(struct operation_call *call)
 	json_decref(none);
 }
 
-/* What is the gate's own is not for operations. */
+/* Is the name reserved for the gate, so that tool.call may not use it? */
 static bool is_ours(const char *name)
 {
 	return strncmp(name, "retort.", 7) == 0;

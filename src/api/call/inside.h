@@ -1,14 +1,13 @@
-/* What rows of operations have in common.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Limits and macros that the rows of operations share. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/call/call_session.h"
 #include "api/operation/operation.h"
 
 enum {
-	SESSION_BYTES = 128, /* of a name, an id or a digest */
+	SESSION_BYTES = 128, /* maximum of a name, an id or a digest */
 	NAME_BYTES = 64,
-	SESSION_NAME_BYTES = 63, /* as session_table_check_name() has it */
+	SESSION_NAME_BYTES = 63, /* as in session_table_check_name() */
 	RUN_BYTES = 64,
 	PATH_BYTES = 4095,
 	CODE_BYTES = 16 << 20,
@@ -19,7 +18,7 @@ enum {
 };
 #define TIME_MS (INT64_C(1) << 40)
 
-/* Rows, and how many. */
+/* Members for an array of rows and its length. */
 #define ROWS(rows)   .params = (rows), .n_params = ARRAY_LEN(rows)
 #define RESULT(rows) .result = (rows), .n_result = ARRAY_LEN(rows)
 #define FIELDS(rows) .fields = (rows), .n_fields = ARRAY_LEN(rows)
@@ -46,7 +45,7 @@ enum {
 		.help = (help_), PARAM_OF_LANGUAGE                                                 \
 	}
 
-/* Members of results. */
+/* Rows for members of results. */
 #define GIVES(name_, type_, help_)                                                                 \
 	{                                                                                          \
 		.name = (name_), .type = (type_), NEEDED, .help = (help_)                          \

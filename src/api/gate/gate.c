@@ -1,7 +1,8 @@
 /*
- * The gate: every call of a tool passes it, whether code in a box makes it or a client (tool.call).
+ * The gate: every tool call passes the gate, whether code in a box or a client (tool.call) makes
+ * it.
  *
- * A call goes through the states of inside.h:
+ * The states of a call (inside.h):
  *
  *     LOADING ──> ASKING ──> CALLING ──> answered        a tool of a server
  *             ──> HANDLED ──> answered                   a name that a handler answers: retort.…
@@ -19,11 +20,12 @@
  * CALLING: the server has the call. If others can have written the answer, it is marked as
  * untrusted, which taints the session.
  *
- * The tool is looked up by its name each time that the call moves on, and so is the taint of its
- * session: while a call waits, lists of tools change, and the session may read something.
+ * The tool is looked up by its name each time that the call changes its state, and so is the taint
+ * of its session: while a call waits, lists of tools change, and the session may read something.
  *
- * Whoever is told of an answer may end sessions, detach handlers and make new calls. So a call is
- * out of all lists before it is answered, and held (n_holds) where the code goes on with it.
+ * A callback that gets an answer may end sessions, detach handlers and make new calls. So a call is
+ * removed from all lists before it is answered, and code that uses the call afterwards holds a
+ * reference (n_holds).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +46,7 @@
 
 enum { SWEEP_MS = 500, MESSAGE_BYTES = 16 << 10, NS_PER_MS = 1000000 };
 
-/* ---- whose it is ---- */
+/* ---- the server of a call ---- */
 
 bool gate_is_shown(const struct catalog_server *s)
 {
@@ -68,7 +70,7 @@ static void call_free(struct gate_call *call)
 	free(call);
 }
 
-/* Out of all lists; nothing comes any more. */
+/* Mark a call as over; remove and free it unless it is still in use. */
 static void finish(struct gate_call *call)
 {
 	call->state = GATE_OVER;
@@ -100,8 +102,8 @@ static void log_end(const struct gate_call *call, const json_t *answer)
 	config->log.write(config->log.arg, &line);
 }
 
-/* Take the call from its handler, which is told. Returns: false if the call is over, because the
- * handler has given it up. */
+/* Detach the call from its handler, which is notified. Returns: false if the handler has cancelled
+ * the call meanwhile, so that it is over. */
 bool gate_leave(struct gate_call *call, bool is_allowed)
 {
 	struct gate_handler *h = call->handler;
@@ -142,7 +144,7 @@ void gate_fail(struct gate_call *call, const char *name, const char *hint, const
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	/* A cut may have split a character. */
+	/* vsnprintf() may have cut a character in two. */
 	(void)utf8_repair(&clean, text, strlen(text), NULL);
 	if (hint)
 		(void)utf8_repair(&clean_hint, hint, strlen(hint), NULL);
@@ -169,7 +171,7 @@ void gate_cancel(struct gate_call *call)
 	finish(call);
 }
 
-/* ---- what it is for ---- */
+/* ---- the tool of a call ---- */
 
 static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 {
@@ -187,7 +189,7 @@ static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 		gate_fail(call, "ToolArgumentError", hint, "no tool %.100s", call->name);
 }
 
-/* Returns: the tool; NULL: the call is over. */
+/* Find the tool of a call, and check the arguments. Returns: the tool; NULL: the call is over. */
 const struct catalog_tool *gate_find_tool(struct gate_call *call)
 {
 	const struct catalog_server *s = server_of(call);
@@ -312,7 +314,7 @@ static void on_loaded(void *arg)
 
 static void set_timer(struct gate *g);
 
-/* Lists that servers have not sent by now are not waited for. */
+/* Answer calls that wait for lists of tools which servers have not sent in time. */
 static void on_sweep(uv_timer_t *timer)
 {
 	struct gate *g = timer->data;
@@ -325,7 +327,7 @@ static void on_sweep(uv_timer_t *timer)
 			now - call->began_ns < (uint64_t)GATE_LIST_MS * NS_PER_MS)
 			continue;
 		answer_own(call);
-		/* Whoever was told may have ended others. */
+		/* The callback may have ended other calls. */
 		next = g->calls;
 	}
 	set_timer(g);
@@ -375,7 +377,8 @@ static struct gate_session *session_of(struct gate *g, const char *id)
 	return s;
 }
 
-/* Returns: whether there is room; else the call is over. */
+/* Count the call against the limits of calls per minute. Returns: false if a limit is exceeded; the
+ * call is then answered. */
 static bool take_rate(struct gate_call *call, const struct catalog_server *s)
 {
 	struct gate *g = call->gate;
@@ -480,7 +483,7 @@ static void on_box_call(void *arg, struct tool_call *call)
 		.arg = call,
 		.answer = on_box_answer};
 	struct gate_call *started = gate_start(arg, &request);
-	/* if it was answered, the call has been freed */
+	/* NULL: the call was answered already, and is freed */
 	if (started)
 		call->user = started;
 }

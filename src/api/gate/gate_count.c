@@ -1,5 +1,5 @@
-/* What became of calls, in numbers; of what was sent and answered, nothing.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Counters of how calls ended; arguments and answers are not recorded. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "api/gate/gate_count.h"
 
 #include "api/gate/inside.h"

@@ -1,5 +1,5 @@
 /*
- * Handlers: who stands by a session, and answers what its calls ask.
+ * Handlers of a session's calls: they ask for approvals, and answer calls that are not for a tool.
  *
  * A handler is attached to a session, or to all: a run whose caller answers approvals, the agent
  * loop that answers `llm_query`, the store of skills. gate_ask() and gate_give() offer a call to
@@ -98,8 +98,8 @@ void gate_approve(struct gate_call *call, bool is_allowed)
 		gate_fail(call, "ToolDenied", NULL, "%.100s: it was not allowed", call->name);
 		return;
 	}
-	/* The session has read something untrusted since the question was asked, which may be why
-	 * it makes the call: ask again. */
+	/* The session was tainted since the question was asked, possibly by the reason for this
+	 * call: ask again. */
 	if (gate_call_is_tainted(call) && !call->was_tainted) {
 		gate_decide(call);
 		return;

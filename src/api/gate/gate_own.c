@@ -1,5 +1,5 @@
-/* What the gate itself is asked: which tools there are. All of it is what servers say of
- * themselves, cleaned and cut. SPDX-License-Identifier: Apache-2.0 */
+/* Calls that the gate answers itself: lists of tools, from servers' descriptions, cleaned and cut.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/gate/inside.h"
 #include "base/json.h"
 #include "api/row/param.h"
@@ -12,8 +12,8 @@
 enum {
 	QUERY_BYTES = 1000,
 	FOUND = 10,
-	WHOLE_BYTES = 4 << 20, /* beyond, descriptions are cut to a line */
-	ALL_BYTES = 12 << 20,  /* beyond, tools are left out */
+	WHOLE_BYTES = 4 << 20, /* above this, descriptions are cut to a line */
+	ALL_BYTES = 12 << 20,  /* above this, tools are left out */
 };
 
 static const struct catalog_server *servers_of(const struct gate *g, size_t *n)
@@ -152,7 +152,7 @@ static void add_whole(struct listing *l, json_t *tools, const struct catalog_too
 	json_decref(one);
 }
 
-/* Everything that is known of them, for operations. */
+/* List tools and servers with all details, for tool.list. */
 static json_t *list_all(const struct gate *g, const json_t *arguments, struct err *err)
 {
 	if (param_check(list_all_rows, ARRAY_LEN(list_all_rows), arguments, err) < 0)

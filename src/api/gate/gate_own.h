@@ -1,4 +1,4 @@
-/* What the gate answers itself: which tools there are. SPDX-License-Identifier: Apache-2.0 */
+/* Calls that the gate answers itself: lists of tools. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,14 +6,14 @@
 
 struct gate;
 
-/* A call that is answered when it is known what servers have. */
+/* A name that the gate answers itself, once the servers' lists of tools are loaded. */
 struct gate_own {
 	const char *name;
 	/* Returns: the value; NULL: @err, or no memory. */
 	json_t *(*answer)(const struct gate *g, const json_t *arguments, struct err *err);
 };
-/* Returns: NULL when there is none of that name. */
+/* Find the row of @name. Returns: the row, or NULL. */
 const struct gate_own *gate_own_find(const char *name);
 
-/* What code in a box is told of a server by this name would be "retort.…", which is ours. */
+/* Is the server visible to code in a box? Not if its name is "retort", which is reserved. */
 bool gate_is_shown(const struct catalog_server *s);

@@ -1,8 +1,8 @@
 /*
  * `retort doctor`: what this host can enforce, tried out with a box.
  *
- * doctor_look() asks the host. Then a program in a box looks at itself from inside (self_test) and
- * prints what it finds; each key is compared with what a box should be like.
+ * doctor_look() checks the host. Then a program in a box (self_test) checks the box from inside and
+ * prints a result for each key of self_rows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Looks at the box from inside. Every key is compared with the table below. */
+/* The Python program that checks a box from inside; self_rows has its keys. */
 static const char self_test[] =
 	"import os, socket\n"
 	"def status():\n"
@@ -70,7 +70,7 @@ static void add_check(json_t *checks, const char *name, enum host_state state, c
 	(void)json_array_append_new(checks, row);
 }
 
-/* Returns: whether all is tight. */
+/* Add the checks of a box. Returns: did all succeed? */
 static bool judge_box(json_t *checks, const json_t *record)
 {
 	const json_t *seen = json_object_get(json_object_get(record, "value"), "application/json");

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /*
- * Check every mechanism, then make a real box and look at it from inside.
+ * Check every mechanism, then make a real box and check it from inside.
  *
  * Shape:   {"ok", "checks": [{"name", "state": "ok|weak|missing", "what", "instead"?, "hint"?}],
  *          "limits": {name: {"value", "enforced", "by"?}}?}
@@ -19,8 +19,9 @@
 int doctor_check(json_t **out, struct err *err);
 
 /*
- * The same in parts, for an engine that runs already: what the host has, as {"ok", "checks"}; the
- * Python to run in a box; what its record (or NULL and @err) adds to @found.
+ * The same in parts, for a running engine. Look: check the host, as {"ok", "checks"}. Code: return
+ * the Python program to run in a box. Judge: add the checks from its record (or NULL and @err) to
+ * @found.
  * Owns: doctor_look(): the caller decrefs. Returns: NULL without memory.
  */
 json_t *doctor_look(void);

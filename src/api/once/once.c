@@ -1,10 +1,9 @@
 /*
  * `retort run`: one program, once, without a registry or a journal.
  *
- * An engine and a loop of their own, one session with one step, and the end: on_opened() runs the
- * step, on_done() takes the record and copies files out, session_close() ends the box, and when
- * nothing of the session is left (on_emptied()) the loop ends. SIGINT and SIGTERM interrupt the
- * step.
+ * The program gets an engine, a loop and a session of its own, with one step: on_opened() runs the
+ * step, on_done() takes the record and copies files out, session_close() ends the box, and when the
+ * session is freed (on_emptied()) the loop ends. SIGINT and SIGTERM interrupt the step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,8 +34,8 @@ struct once {
 	uv_signal_t signals[2];
 	struct session *session;
 	bool is_interrupted;
-	bool is_tainted; /* it has read from an untrusted tool */
-	struct err err;	 /* why it could not be started, or the files not be copied */
+	bool is_tainted; /* the program has read from an untrusted tool */
+	struct err err;	 /* failure of the start, or of the copying of files */
 };
 
 static int open_out_dir(struct once *once, struct err *err)
@@ -53,7 +52,7 @@ static int open_out_dir(struct once *once, struct err *err)
 	return err_hint(err, "choose a directory that you may write to"), r;
 }
 
-/* Nothing of the session is left: the loop can end. */
+/* Called when the session is freed: let the loop end. */
 static void on_emptied(struct engine *engine)
 {
 	struct once *once = engine->arg;
@@ -106,7 +105,7 @@ static void on_cancel(void *arg, struct tool_call *call)
 	once->req->gate->cancel(once->req->gate->arg, call);
 }
 
-/* Nothing of a run is kept. */
+/* Note whether an answer taints the program; the answer itself is not stored. */
 static int on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err)
 {
 	struct once *once = arg;
@@ -124,7 +123,8 @@ static void tell_tail(struct once *once, const struct record *record, int stream
 			tail.bytes);
 }
 
-/* Copy what the record lists. The first failure is kept; the rest is copied all the same. */
+/* Copy the files that the record lists. The first failure is reported; the other files are still
+ * copied. */
 static void copy_files(struct once *once, const struct record *record)
 {
 	struct copy_out copying = {.fd = session_workspace_fd(once->session),

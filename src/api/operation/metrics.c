@@ -17,7 +17,7 @@
 struct metrics {
 	int64_t fronts[METRICS_END_];
 	size_t n_operations;
-	uint64_t answers[][ERR_END_]; /* by operation, and code of the error */
+	uint64_t answers[][ERR_END_]; /* by operation and error code */
 };
 
 /* ORDER enum metrics_of. */
@@ -70,7 +70,7 @@ static void head(struct buf *out, const char *name, const char *type, const char
 	buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* One label more: @text, with what would end it escaped. */
+/* Append a label with the value @text, escaped. */
 static void label(struct buf *out, const char *before, const char *name, const char *text)
 {
 	buf_addf(out, "%s%s=\"", before, name);
@@ -100,7 +100,7 @@ static void plain(
 	value(out, number);
 }
 
-/* A line with one label. */
+/* Append a line with one label. */
 static void row(struct buf *out, const char *name, const char *key, const char *text, double number)
 {
 	buf_add(out, name);
@@ -123,7 +123,7 @@ static void histogram(
 		(unsigned long long)t->n_all, name, t->sum_s, name, (unsigned long long)t->n_all);
 }
 
-/* ---- what there is ---- */
+/* ---- the metrics ---- */
 
 static void put_sessions(struct buf *out, const struct stats *s)
 {
@@ -196,7 +196,8 @@ static void put_answers(struct buf *out, const struct metrics *m)
 					(double)m->answers[i][k]);
 }
 
-/* Servers are those of a file of who runs the engine, so there are few. */
+/* Append the numbers of tool calls, by server. The operator lists the servers in a file, so they
+ * are few. */
 static void put_calls(struct buf *out, const struct gate *gate)
 {
 	uint64_t n[GATE_ENDS], approvals[GATE_APPROVALS];

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of documents. */
+/* The families, in the order of the documentation. */
 static const struct operation_family *const families[] = {&session_family, &step_family,
 	&file_family, &template_family, &plan_family, &replay_family, &tool_family, &agent_family,
 	&engine_family};
@@ -98,7 +98,7 @@ void call_done(void *arg, const json_t *result, const struct err *err)
 	struct operation_call *call = arg;
 	*call->slot = NULL;
 	metrics_answer(call->context->metrics, call->op, result ? ERR_NONE : err->code);
-	outstanding_set(&call->owed, NULL, 0); /* who listens counts it from now on */
+	outstanding_set(&call->owed, NULL, 0); /* the listener counts the answer from now on */
 	call->listener.done(call->listener.arg, result, result ? NULL : err);
 	json_decref(call->params);
 	json_decref(call->kept);
@@ -141,10 +141,8 @@ void call_event(struct operation_call *call, json_t *event)
 	json_decref(event);
 }
 
-/*
- * Everything an operation finds it finds in the registry of its context. So what a principal does
- * not own is hidden here, from every operation that there is or will be.
- */
+/* Make the context as the caller sees it. Operations find everything in its registry, so that
+ * sessions of other principals are hidden here, from every operation. */
 static int see(const struct operation_context *context, const struct operation *op,
 	struct operation_context *seen, struct err *err)
 {

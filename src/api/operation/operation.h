@@ -17,39 +17,41 @@ struct principal;
 struct registry;
 struct runs;
 
-/* The rows in their order: how many; one, NULL behind the last; the place of one. */
+/* The number of rows; the row at index @i, NULL behind the last; the index of a row. */
 size_t operation_count(void);
 const struct operation *operation_at(size_t i);
 size_t operation_index(const struct operation *op);
-/* "engine", "caller", "program"; and what that means, as a sentence. */
+/* The word of a label ("engine", "caller", "program"), and its meaning as a sentence. */
 const char *operation_label_word(enum operation_label label);
 const char *operation_label_meaning(enum operation_label label);
 
-/* Does @event say what the answer will say, so that who gets both can leave it out? */
+/* Does @event repeat the answer, so that a client that gets both can ignore it? */
 bool operation_is_last(const struct operation *op, const json_t *event);
-/* Returns: NULL when there is none of that name. */
+/* Find an operation by its name. Returns: the operation, or NULL. */
 const struct operation *operation_find(const char *name);
-/* Say that there is no operation @name, and which may have been meant. Returns: negative errno. */
+/* Report that operation @name does not exist, with a similar name as hint. Returns: negative errno.
+ */
 int operation_unknown(const char *name, struct err *err);
 
-/* What operations work on. Borrowed; outlives every call. */
+/* What operations work on. Borrowed; must outlive every call. */
 struct operation_context {
 	struct registry *registry;
-	struct runs *runs;		       /* of its steps */
-	struct metrics *metrics;	       /* where answers are counted; NULL: nowhere */
-	struct outstanding_queue *outstanding; /* of long answers; NULL: not counted */
-	uv_loop_t *loop;		       /* that threads report to; NULL: there are none */
+	struct runs *runs;		       /* runs of the registry's steps */
+	struct metrics *metrics;	       /* counters of answers, or NULL */
+	struct outstanding_queue *outstanding; /* queue of long answers; NULL: unlimited */
+	uv_loop_t *loop;		       /* loop that threads report to; NULL: no threads */
 	const char *version;		       /* "0.1.0" */
-	struct principal *principal;	       /* who calls; NULL: the one who runs the engine */
-	const struct models *models;	       /* that agents may use; NULL: none */
-	const struct agent_store *agents;      /* where they are kept; NULL: nowhere */
-	struct gate *gate;		       /* of tools; NULL: there is none */
-	struct plan_line *plans;	       /* in line; NULL: each is done at once */
+	struct principal *principal;	       /* the caller; NULL: the operator of the engine */
+	const struct models *models;	       /* models that agents may use, or NULL */
+	const struct agent_store *agents;      /* store of agents; NULL: agents are not saved */
+	struct gate *gate;		       /* gate of tools, or NULL */
+	struct plan_line *plans;	       /* queue of plans; NULL: plans run at once */
 	const char *plan_tools; /* file of tools for plans that do not bring their own, or NULL */
 };
 
 /*
- * What is heard of a call, from the loop. Nobody changes a @result that is kept: threads read it.
+ * The callbacks of a call, from the loop. A @result that is kept must not be changed, because
+ * threads read it.
  *
  * event  {"event": …} as api/text/event.h has them, borrowed; may be NULL.
  * done   once, possibly before operation_start() returns: @result, borrowed, or NULL and @err.
@@ -63,18 +65,18 @@ struct operation_listener {
 /*
  * Check @params (an object, or NULL) by the rows of @op and start it.
  *
- * Owns:    keeps a reference of @params. *@slot is the call until `done` has been told and NULL
- * from then on; it must stay where it is until then.
+ * Owns:    keeps a reference of @params. *@slot is the call until `done` is called, then NULL;
+ * @slot must stay valid until then.
  */
 void operation_start(const struct operation_context *context, const struct operation *op,
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot);
 
-/* The same of one that answers at once, and nobody listens. Owns: takes @params. */
+/* Start an operation that answers at once, and ignore its answer. Owns: takes @params. */
 void operation_tell(const struct operation_context *context, const char *name, json_t *params);
 
 /*
- * The caller does not want it any more: a step that is waited for to its end is interrupted, asked
- * twice at once; one that waits in line is not begun. Who waits for a run is answered now.
- * Everything else goes on to its end. `done` follows.
+ * Cancel a call. A step whose end the call waits for is interrupted; a second cancel stops it at
+ * once. An operation that waits in a queue is withdrawn. A call that only waits for a run is
+ * answered now. All other operations continue to their end. `done` follows.
  */
 void operation_cancel(struct operation_call *call);

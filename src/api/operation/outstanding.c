@@ -1,15 +1,14 @@
 /*
  * Back pressure for long answers.
  *
- * A client may ask for many long answers and take none of them. Each would be held in memory, so
- * for each caller the bytes of answers that were begun and not taken are counted, in parts: the
- * operation reckons a size in advance, the front replaces that by the real one and brings it down
- * to zero while it writes. An operation that would exceed OUTSTANDING_BYTES waits in the caller's
- * queue until earlier answers have been taken; if none moves for OUTSTANDING_WAIT_MS, it is
- * refused.
+ * A client may ask for many long answers and read none of them. Each answer would stay in memory.
+ * So for each caller, the bytes of answers that were begun and not yet read are counted: first the
+ * operation's estimate, then the real size, which the front reduces to zero while it writes. An
+ * operation that would exceed OUTSTANDING_BYTES waits in the caller's queue until earlier answers
+ * have been read; if nothing is read for OUTSTANDING_WAIT_MS, it is refused.
  *
- * The queue holds operations of all callers, the oldest first. One timer looks at it: soon after
- * something was taken, and now and then for those that have waited too long.
+ * The queue contains operations of all callers, oldest first. One timer checks it: soon after an
+ * answer was read, and every LOOK_MS for operations that have waited too long.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +25,8 @@ enum { SOON_MS = 1, LOOK_MS = 1000 };
 
 struct outstanding_queue {
 	uv_timer_t timer;
-	struct outstanding_turn *first; /* of all callers, the oldest */
-	struct outstanding operator;	/* of who runs the engine */
+	struct outstanding_turn *first; /* queue of all callers, oldest first */
+	struct outstanding operator;	/* unread answers of the operator */
 	bool is_closed;
 };
 
@@ -96,7 +95,7 @@ static void begin(struct outstanding_turn *turn)
 	turn->begin(turn, NULL);
 }
 
-/* The oldest of a caller, if it may begin. */
+/* Is @turn the oldest of its caller, and is there room for it? */
 static bool is_next(const struct outstanding_queue *line, const struct outstanding_turn *turn)
 {
 	const struct outstanding_turn *t = line->first;
@@ -119,7 +118,8 @@ static void refuse(struct outstanding_turn *turn)
 	turn->begin(turn, &err);
 }
 
-/* From the start each time: what begins may be over at once, and others with it. */
+/* Begin or refuse operations. Each search starts at the head of the queue, because an operation
+ * that begins may end at once, and end others. */
 static void on_turn(uv_timer_t *timer)
 {
 	struct outstanding_queue *line = timer->data;
@@ -174,7 +174,7 @@ void outstanding_leave(struct outstanding_turn *turn)
 {
 	struct outstanding_queue *line = turn->of->line;
 	take_out(line, turn);
-	look(line, SOON_MS); /* it may have kept others from their turn */
+	look(line, SOON_MS); /* others may have waited behind this one */
 }
 
 struct outstanding_queue *outstanding_open(uv_loop_t *loop)

@@ -1,4 +1,4 @@
-/* What callers are owed: answers that are long. SPDX-License-Identifier: Apache-2.0 */
+/* Long answers that callers have not read yet. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -8,26 +8,26 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* A long answer takes memory from the moment at which it begins to be made until the caller has
- * taken it, and a caller may never do so. So these bytes are counted for each caller. The row of an
- * operation with long answers says how many bytes to reckon with. The operation begins when the
- * caller has room for so many; others of the same caller wait in line behind it. One that has
- * waited for OUTSTANDING_WAIT_MS, while no answer was made or taken, is refused. When the answer
- * exists, the front counts its real size until it has been written. */
+/* A long answer takes memory from when it begins to be made until the caller has read it, which may
+ * never happen. So these bytes are counted for each caller. The row of an operation with long
+ * answers has an estimate of the bytes (answer_bytes). The operation begins when the caller has
+ * room for them; other operations of the caller wait behind it. One that has waited for
+ * OUTSTANDING_WAIT_MS, while no answer was begun or read, is refused. When the answer exists, the
+ * front counts its real size until it has been written. */
 enum {
 	OUTSTANDING_BYTES = 192 << 20,
-	OUTSTANDING_IN_LINE = 256 /* of a caller */,
+	OUTSTANDING_IN_LINE = 256 /* for each caller */,
 	OUTSTANDING_WAIT_MS = 60000
 };
 
 struct operation_context;
 struct outstanding_queue;
 
-/* Of one caller; begins as zeros. */
+/* The unread answers of one caller; all zeros at first. */
 struct outstanding {
 	struct outstanding_queue *line;
 	size_t bytes;
-	uint64_t moved_ms; /* when something was begun or taken */
+	uint64_t moved_ms; /* when an answer was last begun or read */
 };
 
 /* The bytes of one answer, embedded in whatever holds that answer; zeros: no bytes. */
@@ -36,33 +36,33 @@ struct outstanding_part {
 	size_t bytes;
 };
 
-/* Embedded in what waits. */
+/* A place in the queue, embedded in the data of a waiting operation. */
 struct outstanding_turn {
 	struct outstanding_turn *next;
 	struct outstanding *of;
 	size_t bytes;
 	uint64_t since_ms;
-	/* Called once: there is room for `bytes`, which are not counted yet; or (@why) there will
-	 * be none. */
+	/* Called once: there is room for `bytes`, which are not counted yet; or (@why) the
+	 * operation is refused. */
 	void (*begin)(struct outstanding_turn *turn, const struct err *why);
 };
 
-/* Who calls; NULL: it is not counted. */
+/* Return the counter of the caller; NULL: answers are not counted. */
 struct outstanding *outstanding_of(const struct operation_context *context);
 
 /* Has the caller more than OUTSTANDING_BYTES? Then another long answer is an error. */
 bool outstanding_is_full(const struct outstanding *of);
 
-/* Count @bytes for this answer from now on; 0: it has been taken. @of may be NULL. */
+/* Count @bytes for this answer from now on; 0: the answer was read. @of may be NULL. */
 void outstanding_set(struct outstanding_part *owed, struct outstanding *of, size_t bytes);
 
-/* Wait for room: `begin` is called, possibly before this returns. Stop waiting: it is not called
- * any more. */
+/* Wait for room: `begin` is called, possibly before this returns. Leave the queue: `begin` is not
+ * called any more. */
 void outstanding_wait(struct outstanding *of, struct outstanding_turn *turn, size_t bytes);
 void outstanding_leave(struct outstanding_turn *turn);
 
-/* Of an engine. @close: what waits is told ERR_GONE, and when the loop has run to its end, @free.
- */
+/* The queue of an engine. Close: waiting operations get ERR_GONE. Free: after the loop has run to
+ * its end. */
 struct outstanding_queue *outstanding_open(uv_loop_t *loop);
 void outstanding_close(struct outstanding_queue *line),
 	outstanding_free(struct outstanding_queue *line);

@@ -1,5 +1,5 @@
 /*
- * Principals: who calls, which operations they may use, and whose sessions they see.
+ * Principals: callers with a token, their limits and rights.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Who calls: what it may see, and how much it may ask for. SPDX-License-Identifier: Apache-2.0 */
+/* Principals: callers with a token, their limits and rights. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * One caller with a token of its own. It sees its sessions and what belongs to them, nothing else;
- * what is another's does not exist for it: each operation answers as if nobody had ever made it. No
- * principal (NULL) is the one who runs the engine, who sees everything.
+ * A caller with its own token, who sees only its own sessions and what belongs to them: each
+ * operation answers as if sessions of others did not exist. NULL is the operator of the engine, who
+ * sees everything.
  *
- * A front sets `principal` of the operation_context that it calls with, and that is all: what is
- * hidden is hidden by operation_start().
+ * A front only sets `principal` in the operation_context of its calls; operation_start() hides the
+ * sessions of others.
  */
 struct principal;
 
@@ -21,45 +21,47 @@ enum { PRINCIPAL_NAME_BYTES = 64 };
 /* The principal of clients without a token, on a server that does not ask for one. No token has
  * this name. */
 #define PRINCIPAL_ANYONE "anyone"
-/* What all of those together have of the journal. */
+/* Space in the journal for all of these clients together. */
 #define PRINCIPAL_ANYONE_DISK (UINT64_C(1) << 30)
 
-/* Numbers: 0 is no limit. Flags: false is no. What is refused is told as ERR_QUOTA, ERR_DENIED. */
+/* Limits and rights of a principal. Numbers: 0 is unlimited. Violations are answered with ERR_QUOTA
+ * or ERR_DENIED. */
 struct principal_limits {
-	uint64_t n_sessions;   /* that are not closed */
-	uint64_t n_steps;      /* at the same time, with those that wait for their turn */
-	uint64_t memory_bytes; /* of all its sessions' limits together */
+	uint64_t n_sessions;   /* open sessions */
+	uint64_t n_steps;      /* steps that run or wait */
+	uint64_t memory_bytes; /* sum of the memory limits of live sessions */
 	uint64_t steps_per_minute;
-	uint64_t disk_bytes; /* of the journal */
-	/* paths=yes: volumes, workspace, rootfs and python of session.create. Whoever may name them
-	 * reads, and writes, what the one who runs the engine can. */
+	uint64_t disk_bytes; /* space in the journal */
+	/* paths=yes: may give volumes, workspace, rootfs and python to session.create, and so read
+	 * and write what the operator can. */
 	bool may_name_host_paths;
-	bool may_see_metrics; /* metrics=yes: all of /metrics, which tells of everybody */
-	bool may_use_tools;   /* tools=yes: its code may call tools, and so may it */
+	bool may_see_metrics; /* metrics=yes: may read /metrics, which covers all owners */
+	bool may_use_tools;   /* tools=yes: the principal and its code may call tools */
 };
 
 /*
- * @name: 1 to PRINCIPAL_NAME_BYTES - 1 of [A-Za-z0-9._-]; it is what sessions remember as their
- * owner, also in the journal. Two principals of one name would see the same sessions: make one, and
- * let it have both tokens.
- * Owns: the caller ends it with principal_free(), after the registry (service_close()).
+ * @name: 1 to PRINCIPAL_NAME_BYTES - 1 of [A-Za-z0-9._-]; sessions store it as their owner, also in
+ * the journal. Two principals of one name would see the same sessions: create one principal for
+ * both tokens.
+ * Owns: the caller ends it with principal_free(), after the registry
+ * (service_close()).
  * Errors: ERR_USAGE, ERR_NO_MEMORY.
  */
 int principal_new(struct principal **out, const char *name, const struct principal_limits *limits,
 	struct err *err);
-/* From the next call on. */
+/* Set the limits of calls from now on. */
 void principal_set_limits(struct principal *p, const struct principal_limits *limits);
 void principal_free(struct principal *p);
 const char *principal_name(const struct principal *p);
 
-/* May it see /metrics? NULL, the one who runs the engine, may. */
+/* May the principal read /metrics? NULL, the operator, may. */
 bool principal_may_see_metrics(const struct principal *p);
 
-/* May it use tools? NULL may. */
+/* May the principal use tools? NULL, the operator, may. */
 bool principal_may_use_tools(const struct principal *p);
 
-/* The long answers that it has not taken: api/operation/outstanding.h. */
+/* Return the principal's unread long answers: api/operation/outstanding.h. */
 struct outstanding *principal_outstanding(struct principal *p);
 
-/* What sessions know of it; NULL for NULL. */
+/* Return the principal as the registry knows it; NULL for NULL. */
 struct owner *principal_owner(struct principal *p);

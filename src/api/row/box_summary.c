@@ -23,7 +23,7 @@ static void add_name(struct buf *out, const char *name, const struct stat *st)
 		buf_addf(out, " (%s)", num_format_bytes((uint64_t)st->st_size).text);
 }
 
-/* What is hidden is not meant. */
+/* Is the file to be listed? Hidden files are not. */
 static int is_listed(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';

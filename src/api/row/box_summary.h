@@ -1,5 +1,5 @@
-/* What a person gave to boxes, told to a model before there is one. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The files and limits of a box in words, for a model, before the box exists.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -10,19 +10,20 @@
 /*
  * Append the volumes and the workspace of @create, parameters of session.create, with the first
  * names in them: "data/ (read-only): orders.csv (3.1 KiB), 4 more; notes.txt (read-only)". Reads
- * directories of the host; what cannot be read is named all the same.
- * Limits:  some volumes, some names of each; the rest is counted.
+ * directories of the host; those that cannot be read are still named.
+ * Limits:  some volumes, some
+ * names of each, and the number of the others.
  */
 void box_summary_files(struct buf *out, const json_t *create);
 
-/* Its limits: "1.0 GiB of memory, 30 s a step". */
+/* Append the limits: "1.0 GiB of memory, 30 s a step". */
 void box_summary_limits(struct buf *out, const json_t *create);
 
 /*
- * Is what its interpreter imports first there, as far as names of files tell, and is that one a
- * Python? False: a box has to be made to know.
+ * Is the interpreter a Python, and are the modules of `preload` installed, as far as file names
+ * show? False: only a real box can tell.
  */
 bool box_summary_is_complete(const json_t *create);
 
-/* What its interpreter has: "numpy 1.24.2, …", or nothing. */
+/* Append the packages of the interpreter: "numpy 1.24.2, …", or nothing. */
 void box_summary_packages(struct buf *out, const json_t *create);

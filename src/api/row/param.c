@@ -239,7 +239,7 @@ static const struct param *find(const struct param *rows, size_t n_rows, const c
 	return NULL;
 }
 
-/* The name may be that of a field: "memory" of session.create is memory_bytes of limits. */
+/* Suggest a field with a similar name: "memory" may mean limits.memory_bytes. */
 static void hint_inside(const struct param *rows, size_t n_rows, const char *name, struct err *err)
 {
 	for (size_t i = 0; i < n_rows; i++) {

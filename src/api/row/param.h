@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 enum param_type {
-	PARAM_TEXT,    /* without NUL */
-	PARAM_PATH,    /* of the host: absolute, without NUL */
-	PARAM_DATA,    /* text that may hold NUL */
+	PARAM_TEXT,    /* a text without NUL */
+	PARAM_PATH,    /* an absolute path of the host, without NUL */
+	PARAM_DATA,    /* a text that may contain NUL */
 	PARAM_CHOICE,  /* one of `choices` */
 	PARAM_FLAG,    /* true or false */
 	PARAM_COUNT,   /* a whole number */
@@ -19,7 +19,7 @@ enum param_type {
 	PARAM_TEXTS,   /* an array of texts */
 	PARAM_MAP,     /* an object of texts by name */
 	PARAM_OBJECT,  /* an object of `fields` */
-	PARAM_OBJECTS, /* an array of such */
+	PARAM_OBJECTS, /* an array of such objects */
 	PARAM_ANY,     /* any JSON */
 };
 
@@ -27,10 +27,10 @@ struct param {
 	const char *name;
 	enum param_type type;
 	bool is_required;
-	uint64_t min, max; /* of numbers; of the bytes of a text; of the length of an array or map.
-			      max 0: no limit */
-	const char *choices;	    /* "utf-8|base64" */
-	const char *fallback;	    /* the default as one would write it, or NULL */
+	uint64_t min, max; /* bounds of a number, or of the length of a text (bytes), array or map;
+			      max 0: unlimited */
+	const char *choices;	    /* words of PARAM_CHOICE: "utf-8|base64" */
+	const char *fallback;	    /* the default as text, or NULL */
 	const char *help;	    /* lower case, no final stop */
 	const struct param *fields; /* NULL: any members */
 	size_t n_fields;
@@ -46,7 +46,7 @@ struct param {
 const char *param_language(const char *word);
 
 /*
- * Check @params by the rows. NULL is an empty object; a member that is null counts as missing.
+ * Check @params by the rows. NULL is an empty object; a member that is null is treated as missing.
  *
  * Errors: ERR_USAGE that names the parameter ("limits.pids: …"), with a hint; the first in the
  *         order of the object.
@@ -60,13 +60,13 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
  */
 json_t *param_usual(const struct param *rows, size_t n_rows, json_t *params);
 
-/* The type in words: "text", "whole number", … */
+/* Return the type in words: "text", "whole number", … */
 const char *param_type_name(enum param_type type);
 
-/* A member of a checked object, or @fallback. Borrowed. */
+/* Return a member of a checked object, or @fallback. Borrowed. */
 const char *param_text(const json_t *params, const char *name, const char *fallback);
 uint64_t param_count(const json_t *params, const char *name, uint64_t fallback);
 bool param_flag(const json_t *params, const char *name);
 
-/* The member @name; NULL if it is missing or null. */
+/* Return the member @name; NULL if it is missing or null. */
 const json_t *param_get(const json_t *params, const char *name);

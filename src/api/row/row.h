@@ -8,17 +8,17 @@
 
 struct operation_call;
 
-/* Whose data a result may contain, which decides how far it can be trusted. Labels of plans start
- * from here. */
+/* Whose data a result may contain, which decides how far the result can be trusted. Plans derive
+ * their labels from this. */
 enum operation_label {
-	OPERATION_ENGINE,  /* only retort's own: ids, times, counts, words of its tables */
-	OPERATION_CALLER,  /* also of callers: names, code */
-	OPERATION_PROGRAM, /* also of programs in boxes: output, values, files. Untrusted */
+	OPERATION_ENGINE,  /* only retort's own data: ids, times, counts, words of its tables */
+	OPERATION_CALLER,  /* also data of callers: names, code */
+	OPERATION_PROGRAM, /* also data of programs in boxes: output, values, files; untrusted */
 	OPERATION_LABEL_END_
 };
 
 struct operation {
-	const char *name;    /* "session.create": a promise to clients */
+	const char *name;    /* "session.create"; must not change, because clients use it */
 	const char *summary; /* upper case, no final stop */
 	const struct param *params, *result;
 	size_t n_params, n_result;
@@ -30,9 +30,8 @@ struct operation {
 	 * ids are placeholders. Documents show it, tests run it.
 	 */
 	const char *example, *answer;
-	size_t answer_bytes;  /* the estimated size of a long answer (api/operation/outstanding.h);
-				 0: not  delayed */
-	bool has_events;      /* tells events while it runs */
+	size_t answer_bytes;  /* estimated size of a long answer (outstanding.h), or 0 */
+	bool has_events;      /* sends events while it runs */
 	const char *last;     /* the event that repeats the answer, or NULL */
 	bool is_for_operator; /* refused to principals: it reveals or changes the host */
 	void (*start)(struct operation_call *call);

@@ -17,7 +17,7 @@ struct discarding {
 static void work(uv_work_t *work)
 {
 	struct discarding *d = work->data;
-	json_decref(d->json); /* jansson counts atomically */
+	json_decref(d->json); /* jansson's reference counts are atomic */
 }
 
 static void done(uv_work_t *work, int status)

@@ -4,8 +4,7 @@
 #include <jansson.h>
 #include <uv.h>
 
-/*
- * As json_decref() of a value of about @bytes; its last holder takes half a second to free 64 MiB
- * of small parts. Others may hold parts of it. @loop: NULL to have it done at once.
- */
+/* Release @json, which has about @bytes, like json_decref(); in a thread if it is large, since
+ * freeing 64 MiB of small values takes half a second. Parts of @json may still be referenced. @loop
+ * NULL: release it at once. */
 void discard(uv_loop_t *loop, json_t *json, size_t bytes);

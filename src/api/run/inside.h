@@ -1,14 +1,15 @@
 /*
- * Runs from the inside: shared by the files that carry them, seen by no other.
+ * Internal declarations of runs, for the files that implement them:
  *
- *   runs.c        the runs of each session, their bounds, finding one
- *   run_step.c    one run: started, heard of, read
- *   waiter.c      who waits for it
- *   run_ask.c     approvals that its calls of tools ask for
+ *   runs.c        the runs of each session, and their limits
+ *   run_step.c    one run: its start, events and output
+ *   waiter.c      callers that wait for a run
+ *   run_ask.c     approvals of a run's tool calls
  *   run_behind.c  runs that wait behind one that reads its input
  *
- * A run is held by the registry while its step runs, and by the list of its session. Code that
- * tells a run's waiters holds it meanwhile, because a waiter may end the session.
+ * The registry has a reference to a run while its step runs, and so has the list of its session.
+ * Code that notifies a run's waiters holds a reference meanwhile, because a waiter may end the
+ * session.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,34 +23,34 @@
 #include "registry/history.h"
 
 struct run {
-	struct run *next, *prev; /* of its of, when it is on it */
+	struct run *next, *prev; /* in the list of its session, if is_listed */
 	struct runs *runs;
-	struct registry *registry; /* as the owner sees it */
+	struct registry *registry; /* the owner's view */
 	unsigned n_holds;
 	bool is_listed, is_done, is_dropped, has_started;
 	bool is_told,
 		is_reading; /* is_told: a client knows its id; is_reading: it waits for input */
-	unsigned n_cancels; /* asked for before the step began */
+	unsigned n_cancels; /* interrupts before the step began */
 	char id[RUN_ID_BYTES];
 	char session[REGISTRY_ID_BYTES];
 	char runtime[16];
 	uint64_t number, started_ns;
-	struct step_order *order; /* held until its text is dropped */
-	json_t *record;		  /* of the step, when it is done; or `err` */
+	struct step_order *order; /* a reference, until the run is dropped */
+	json_t *record;		  /* record of the step when it is done; NULL: see `err` */
 	struct err err;
 	struct step_listener listener;
 	struct event_rest rest[2];
 	struct buf out[2];
 	json_t *displays;
-	size_t bytes; /* what is counted of it */
+	size_t bytes; /* memory that run_count() has counted */
 	struct waiter *waiters;
-	struct waiter *starter; /* who hears of events; or NULL */
+	struct waiter *starter; /* the waiter that gets events, or NULL */
 	struct run_asking asking;
 };
 
 struct runs {
 	uv_loop_t *loop;
-	struct session_runs *sessions; /* of each session */
+	struct session_runs *sessions; /* one for each session */
 	size_t n, max;
 	size_t bytes;
 	uint64_t last_number;
@@ -58,15 +59,15 @@ struct runs {
 /* runs.c */
 void run_hold(struct run *run);
 void run_release(struct run *run);
-/* Put it into the list of its session. */
+/* Add a run to the list of its session. */
 void run_list(struct run *run);
 void run_unlist(struct run *run);
-/* The run now holds @bytes of memory; older runs that exceed the bounds are dropped. */
+/* Count @bytes as the run's memory; older runs are dropped if this exceeds a limit. */
 void run_count(struct run *run, size_t bytes);
 size_t run_json_bytes(const json_t *json);
 size_t run_bytes(const struct run *run);
 
-/* run_step.c: tell @event, whose reference is taken, to the one who started the run. */
+/* run_step.c: send @event, whose reference is taken, to the waiter that started the run. */
 void run_tell(struct run *run, json_t *event);
 const struct run *run_ahead(
 	const struct run *run); /* the run behind which @run waits to begin, or NULL */
@@ -74,6 +75,6 @@ const struct run *run_ahead(
 /* waiter.c */
 json_t *run_record(const struct run *run);
 int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
-/* Everybody who waits is told. */
+/* Answer all waiters. */
 void waiters_tell(struct run *run);
-void waiters_wake(struct run *run); /* the same for those who wait with a limit of time */
+void waiters_wake(struct run *run); /* if the run is stuck: those with a time limit */

@@ -1,5 +1,5 @@
-/* What calls of a run ask: whoever started it with `approvals` answers. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Approvals of a run's tool calls, which the client that started it with `approvals` decides.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/run/inside.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static bool on_ask(void *arg, struct gate_call *call)
 		json_decref(question);
 		return false;
 	}
-	run_hold(run); /* whoever is told may end it */
+	run_hold(run); /* a callback may end the run */
 	tell(run, question, "asked");
 	waiters_wake(run);
 	run_release(run);

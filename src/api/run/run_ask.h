@@ -1,4 +1,4 @@
-/* What calls of a run ask. SPDX-License-Identifier: Apache-2.0 */
+/* Approvals of a run's tool calls. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/gate/gate_handler.h"
@@ -6,11 +6,11 @@
 struct run;
 
 struct run_asking {
-	struct gate *gate; /* its calls may ask; NULL: they may not */
+	struct gate *gate; /* NULL: calls that need an approval are denied */
 	struct gate_handler handler;
-	json_t *open; /* approvals that are not decided; NULL while the step does not run */
+	json_t *open; /* pending approvals; NULL while the step does not run */
 };
 
-/* While the step runs. */
+/* Begin to ask when the step begins; stop when it ends. */
 void run_ask_begin(struct run *run);
 void run_ask_end(struct run *run);

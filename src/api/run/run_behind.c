@@ -2,9 +2,9 @@
  * Runs that wait behind a run that reads its input.
  *
  * One step of a session runs at a time. If it waits for input that a client may never give, the
- * steps behind it may never begin. So their callers are told ("queued", and who is in front), and
- * operations that have no record to tell it in, such as `session.branch`, are refused with ERR_BUSY
- * and a hint how to end the wait.
+ * steps behind it may never begin. So their callers get an event "queued" with the run in front,
+ * and operations without events, such as `session.branch`, are refused with ERR_BUSY and a hint how
+ * to end the wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ void run_tell_behind(struct run *run)
 	(void)refuse(run, &err);
 	registry_refuse_waiting(run->registry, run->session, &err);
 	for (struct run *r = run->is_listed ? run->next : NULL, *next; r; r = next) {
-		run_hold(r); /* whoever is told may end any of them */
+		run_hold(r); /* a callback may end any of these runs */
 		if (run_reader(r) == run) {
 			run_tell(r, event_queued(r->id, run->id, true));
 			waiters_wake(r);
@@ -52,7 +52,8 @@ int runs_check_reading(
 	struct runs *r, struct registry *registry, const char *session, struct err *err)
 {
 	struct err none;
-	const struct run *run = runs_find_step(r, registry, session, "", &none); /* the newest */
+	const struct run *run =
+		runs_find_step(r, registry, session, "", &none); /* the newest run */
 	for (; run; run = run->prev)
 		if (run_is_reading(run))
 			return refuse(run, err);

@@ -1,4 +1,4 @@
-/* What waits behind a run that waits for input: nobody knows when its turn comes.
+/* Runs and operations behind a run that waits for input, possibly for ever.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -10,15 +10,15 @@ struct registry;
 struct run;
 struct runs;
 
-/* It waits for input. */
+/* Does the run wait for input? */
 bool run_is_reading(const struct run *run);
-/* The run behind which @run waits to begin, if that run waits for input; or NULL. */
+/* Return the run behind which @run waits to begin, if that run waits for input; or NULL. */
 const struct run *run_reader(const struct run *run);
 
-/* @run has begun to wait for input: tell callers that wait for runs behind it, and refuse other
+/* Handle that @run has begun to wait for input: notify callers of runs behind it, and refuse other
  * operations that wait in the session's queue. */
 void run_tell_behind(struct run *run);
 
-/* Errors: ERR_BUSY when a run of @session waits for input, with its id and what to do. */
+/* Check that no run of @session waits for input. Errors: ERR_BUSY, with the run's id and a hint. */
 int runs_check_reading(
 	struct runs *r, struct registry *registry, const char *session, struct err *err);

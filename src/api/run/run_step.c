@@ -1,14 +1,14 @@
 /*
  * One run: from the parameters of `step.run` to its record.
  *
- * runs_start() makes the order of the step (parse_step()) and the run, lets the caller wait for it,
- * and hands order and listener to the registry. While the step runs, on_output() and the others
- * below keep what comes, within bounds, for whoever asks later, and tell it to the one who started
- * the run, if that wants events. on_done() replaces all of it by the record, and answers everybody
- * who waits.
+ * runs_start() makes the order of the step (parse_step()) and the run, makes the caller a waiter of
+ * the run, and passes order and listener to the registry. While the step runs, on_output() and the
+ * others below store the output, within limits, for later requests, and send it to the waiter that
+ * started the run, if that wants events. on_done() replaces the stored output by the record, and
+ * answers all waiters.
  *
- * A run that is interrupted before its step has begun is taken out of the session's queue; if that
- * is too late, the interrupts are counted (n_cancels) and sent as soon as the step begins.
+ * A run that is interrupted before its step has begun is withdrawn from the session's queue; if
+ * that is too late, the interrupts are counted (n_cancels) and sent as soon as the step begins.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an id: "r-", 26 random characters, and NUL. */
+/* Length of an id: "r-", 26 random characters, and NUL. */
 enum { ID_BYTES = 29 };
 
 static bool is_heard(const struct run *run)
@@ -40,7 +40,7 @@ void run_tell(struct run *run, json_t *event)
 	json_decref(event);
 }
 
-/* ---- what is heard of the step ---- */
+/* ---- events of the step ---- */
 
 static void on_started(void *arg, const char *session)
 {
@@ -51,7 +51,7 @@ static void on_started(void *arg, const char *session)
 	run_ask_begin(run);
 	run->started_ns = uv_hrtime();
 	json_put_text(event, "run", run->id);
-	run_hold(run); /* whoever is told may end it */
+	run_hold(run); /* a callback may end the run */
 	run->is_told = true;
 	run_tell(run, event);
 	for (unsigned i = 0; i < run->n_cancels && !run->is_done; i++)
@@ -181,7 +181,7 @@ struct stdin_queue *run_stdin_queue(struct run *run, struct err *err)
 	return NULL;
 }
 
-/* *@out: what the step says, else its file; NULL: the session's. */
+/* Choose the runtime: the parameter `runtime`, else that of the file; NULL: the session's. */
 static int choose_runtime(const json_t *params, const struct runtime **out, struct err *err)
 {
 	const json_t *code = param_get(params, "code");
@@ -197,7 +197,7 @@ static int choose_runtime(const json_t *params, const struct runtime **out, stru
 	return err_hint(err, "there is: %s", runtime_names());
 }
 
-/* Open the step's input. @text is what it reads first. */
+/* Open the step's input. @text is read first. */
 static int open_stdin_queue(
 	struct step_order *step, uv_loop_t *loop, const json_t *text, struct err *err)
 {
@@ -212,7 +212,7 @@ static int open_stdin_queue(
 		    : 0;
 }
 
-/* Make the order of a step from the parameters of `step.run`. Owns: the caller lets it go. */
+/* Make the order of a step from the parameters of `step.run`. Owns: the caller releases it. */
 static struct step_order *parse_step(const struct runs *r, const json_t *params, struct err *err)
 {
 	const json_t *code = param_get(params, "code"), *text = param_get(params, "stdin");
@@ -239,7 +239,7 @@ static struct step_order *parse_step(const struct runs *r, const json_t *params,
 	return NULL;
 }
 
-/* It runs, or waits in line. */
+/* Pass the step to the registry, and notify the client if the step waits behind another run. */
 static void begin(struct run *run, struct registry *registry, struct waiter *waiter)
 {
 	run->starter = waiter;
@@ -290,7 +290,7 @@ void run_interrupt(struct run *run, bool is_kill)
 	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->listener))
 		n = 0;
 	run->n_cancels += n;
-	run->is_reading = false; /* if it waits again, that is told again */
+	run->is_reading = false; /* if the step waits again, a new event is sent */
 	for (unsigned i = 0; i < n && run->has_started && !run->is_done; i++)
 		(void)registry_interrupt(run->registry, run->session, &err);
 	run_release(run);
@@ -305,7 +305,7 @@ const struct run *run_ahead(const struct run *run)
 	return ahead;
 }
 
-/* ---- what came of it ---- */
+/* ---- output and value ---- */
 
 static const json_t *done_text(const struct run *run, const char *stream)
 {

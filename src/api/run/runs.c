@@ -9,7 +9,7 @@
  *   its runs hold at most RUNS_SESSION_BYTES:         the oldest done one is dropped
  *   all runs together hold at most RUNS_TOTAL_BYTES:  likewise; first one of the same caller
  *
- * "Dropped" means that output, value and code go, and that only how the run ended is still told.
+ * "Dropped" means that output, value and code are deleted; only how the run ended is kept.
  * A run that has not ended is never dropped; it is bounded by RUN_LIVE_BYTES of each stream.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -159,7 +159,7 @@ void runs_close(struct runs *r)
 {
 	if (!r)
 		return;
-	r->loop = NULL; /* it may have ended */
+	r->loop = NULL; /* the loop may be closed already */
 	while (r->n > 0)
 		runs_forget(r, r->sessions[0].session);
 	free(r->sessions);
@@ -168,7 +168,7 @@ void runs_close(struct runs *r)
 
 /* ---- room ---- */
 
-/* About what it holds in memory. */
+/* Estimate the memory of @json. */
 size_t run_json_bytes(const json_t *json)
 {
 	size_t n = NODE_BYTES, i;
@@ -193,7 +193,7 @@ size_t run_bytes(const struct run *run)
 	return run->displays ? n + run_json_bytes(run->displays) : n;
 }
 
-/* Only what says how it went stays. */
+/* Drop output, value and code of a run; only how it ended is kept. */
 static void drop(struct run *run)
 {
 	static const char *const kept[] = {"schema", "step", "parent", "session", "runtime",
@@ -222,7 +222,7 @@ static void drop(struct run *run)
 	count(run, run_bytes(run));
 }
 
-/* The oldest run that is done and not dropped yet; one of @owner, if there is any. */
+/* Find the oldest run that is done and not dropped yet; a run of @owner, if there is any. */
 static struct run *oldest(struct runs *r, const struct registry *owner)
 {
 	struct run *own = NULL, *any = NULL;
@@ -269,7 +269,7 @@ void run_count(struct run *run, size_t bytes)
 
 /* ---- finding ---- */
 
-/* A run is visible if its session is visible in the caller's registry. */
+/* Is the run visible to the caller? It is if its session is visible in the caller's registry. */
 static bool is_visible(const struct run *run, struct registry *registry)
 {
 	struct registry_identity identity;

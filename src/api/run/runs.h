@@ -1,4 +1,4 @@
-/* Runs: every step that was asked for, by an id of its own, while it runs and for some time after.
+/* Runs: every requested step gets an id, and is remembered while it runs and for some time after.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -14,12 +14,10 @@ struct gate;
 struct stdin_queue;
 struct registry;
 
-/*
- * What an engine remembers of its runs. Of each session the newest RUNS_PER_SESSION are kept, and
- * of what they printed RUNS_SESSION_BYTES; of all together RUNS_TOTAL_BYTES, about. The oldest that
- * are done give way: first those of the caller who needs the room. A run goes with its session, and
- * with the engine.
- */
+/* The runs that an engine remembers. For each session, the newest RUNS_PER_SESSION runs are kept,
+ * with about RUNS_SESSION_BYTES of output; for all sessions together, RUNS_TOTAL_BYTES. The oldest
+ * done runs are dropped first, beginning with those of the caller who needs the room. Runs are
+ * deleted with their session. */
 struct runs;
 
 enum {
@@ -27,17 +25,18 @@ enum {
 	RUNS_PER_SESSION = 32,
 	RUNS_SESSION_BYTES = 32 << 20,
 	RUNS_TOTAL_BYTES = 64 << 20,
-	RUN_LIVE_BYTES = 8 << 20, /* of a stream, while it runs */
+	RUN_LIVE_BYTES = 8 << 20, /* output of one stream while the step runs */
 };
 
-/* @loop: NULL when nobody will wait with a limit of time. */
+/* Open the runs of an engine. @loop: NULL if nobody will wait with a time limit. */
 struct runs *runs_open(uv_loop_t *loop);
-/* After the registry, which ends what runs. NULL is nothing. */
+/* Close the runs, after the registry, which ends running steps. NULL: does nothing. */
 void runs_close(struct runs *r);
-/* A session has ended, by its id: a registry's `ended`. */
+/* Delete the runs of @session, which has ended. For `ended` of a registry. */
 void runs_forget(void *runs, const char *session);
 
-/* @registry: as the caller sees it. @params: of step.run, checked; borrowed for the call. */
+/* The arguments of runs_start(). @registry: the caller's view. @params: of step.run, checked;
+ * borrowed for the call. */
 struct run_order {
 	struct registry *registry;
 	struct gate *gate; /* or NULL */
@@ -49,28 +48,28 @@ struct run_order {
 int runs_start(
 	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err);
 
-/* The run of that id; or the newest run of @session that made the step whose id is or begins with
- * @step. Only runs of sessions that @registry shows are found. Errors: ERR_NOT_FOUND. */
+/* Find the run with this id; or the newest run of @session whose step's id begins with @step. Only
+ * runs of sessions in the view @registry are found. Errors: ERR_NOT_FOUND. */
 struct run *runs_find(struct runs *r, struct registry *registry, const char *id, struct err *err);
 struct run *runs_find_step(struct runs *r, struct registry *registry, const char *session,
 	const char *step, struct err *err);
 
-/* Stop the run as a limit would; if asked again, or with @is_kill, at once. A run that waits in
- * line is withdrawn. A run that is done stays as it is. */
+/* Interrupt the run as a limit would; a second time, or with @is_kill, stop it at once. A run that
+ * waits in the queue is withdrawn. A run that is done is unchanged. */
 void run_interrupt(struct run *run, bool is_kill);
 
-/* The input of a run that was started with stdin_open, to be written to. Returns: NULL and
- * ERR_USAGE or ERR_GONE. */
+/* Find the input of a run that was started with stdin_open. Returns: the queue to write to; or NULL
+ * and ERR_USAGE or ERR_GONE. */
 struct stdin_queue *run_stdin_queue(struct run *run, struct err *err);
 
-/* Its id is "r-" and random letters. */
+/* Has the run ended? Its id is "r-" and random characters. */
 bool run_is_done(const struct run *run);
 const char *run_id(const struct run *run);
 
 /*
- * What it printed to "stdout" or "stderr" until now, its "value" as text, its "code". Borrowed, and
- * valid until the loop runs again.
- * Errors: ERR_GONE: it had to give way; ERR_NOT_FOUND: it has no value.
+ * Get the run's output until now ("stdout" or "stderr"), its "value" as text, or its "code".
+ * Borrowed, and valid until the loop runs again. Errors: ERR_GONE: the run was dropped;
+ * ERR_NOT_FOUND: the step gave no value.
  */
 int run_text(const struct run *run, const char *stream, const char **text, size_t *bytes,
 	struct err *err);

@@ -2,9 +2,9 @@
  * Waiting for a run.
  *
  * Several callers can wait for one run, each with a limit of time or without. All are answered when
- * it is done. One that has a limit is answered earlier, with a record of status "running", when its
- * time is up, or when waiting is of no use (is_stuck()): the run waits for an approval or for
- * input, or behind another run that does.
+ * the run is done. A waiter with a limit is answered earlier, with a record of status "running",
+ * when its time is up, or when waiting is of no use (is_stuck()): the run waits for an approval or
+ * for input, or behind another run that waits for input.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,8 @@
 
 #include <stdlib.h>
 
-/* Waiting is of no use: the run waits for an approval or for input, or behind a run that does. */
+/* Is waiting of no use? The run waits for an approval or for input, or behind a run that waits for
+ * input. */
 static bool is_stuck(const struct run *run)
 {
 	return json_array_size(run->asking.open) > 0 || run_is_reading(run) || run_reader(run);
@@ -61,7 +62,7 @@ static void on_timer_closed(uv_handle_t *handle)
 	free(handle);
 }
 
-/* @waiter hangs on no run any more. */
+/* Remove @waiter from the list of its run. */
 static void unhang(struct waiter *waiter)
 {
 	struct waiter **at = &waiter->run->waiters;
@@ -76,7 +77,7 @@ static void unhang(struct waiter *waiter)
 	waiter->run = NULL;
 }
 
-/* Answer @waiter, which has been taken off the run's list. */
+/* Answer @waiter, which has been removed from the run's list. */
 static void answer(struct run *run, const struct waiter *waiter)
 {
 	json_t *record = NULL;
@@ -152,7 +153,7 @@ void waiters_wake(struct run *run)
 		struct waiter *next = waiter->next;
 		if (waiter->timer) {
 			waiter_leave(waiter);
-			/* Whoever was told may have changed the list. */
+			/* The callback may have changed the list. */
 			next = run->waiters;
 		}
 		waiter = next;

@@ -1,9 +1,9 @@
 /*
- * A proposal is a session: made, given the code and its test as one step, ended. What comes of the
- * step decides; the code is kept as it was proposed, and the sidecar says where it is from.
+ * A proposed skill is tested in a session of its own, which runs the code and its test as one step.
+ * If the test passes, the code is stored unchanged, with its origin in NAME.json.
  *
- *   MAKING → TESTING → ENDING        the call is answered on the way to ENDING; when it is given up
- *                                    before, nothing is kept.
+ *   MAKING → TESTING → ENDING        the call is answered before ENDING; if it is cancelled
+ *                                    earlier, nothing is stored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,10 +29,10 @@ enum {
 	SESSION_BYTES = 80,
 	STEP_BYTES = 80,
 	TIME_BYTES = 32,
-	SKILL_RANK_MAX = 64, /* more is as good */
+	SKILL_RANK_MAX = 64, /* higher ranks are treated as equal */
 };
 
-/* The value of the step if it came to its end: a test that exits early has not passed. */
+/* The value of a step that ran to its end: a test that exits early has not passed. */
 #define PASSED "retort: the test passed"
 
 #define TAINTED "the session has read what others wrote"
@@ -43,11 +43,10 @@ struct proposal {
 	struct proposal *next, **link;
 	struct skills *skills;
 	enum proposal_state state;
-	struct gate_call *call; /* NULL: answered, or given up */
+	struct gate_call *call; /* NULL: answered or cancelled */
 	json_t *arguments;
-	char from[SESSION_BYTES],
-		after[STEP_BYTES];   /* the session that proposes, and its head then */
-	char session[SESSION_BYTES]; /* of the test */
+	char from[SESSION_BYTES], after[STEP_BYTES]; /* the proposing session, and its head */
+	char session[SESSION_BYTES];		     /* session of the test */
 };
 
 struct skills {
@@ -128,7 +127,7 @@ static void fail(struct proposal *p, const char *name, const struct err *err)
 
 /* ---- keeping ---- */
 
-/* Where it is from. Owns: the caller. */
+/* Describe the origin of a skill, for NAME.json. Owns: the caller. */
 static json_t *describe(const struct proposal *p, const char *test_step)
 {
 	char digest[DIGEST_BYTES], when[TIME_BYTES];
@@ -146,7 +145,7 @@ static json_t *describe(const struct proposal *p, const char *test_step)
 static void keep(struct proposal *p, const char *test_step)
 {
 	struct err err;
-	if (gate_call_is_tainted(p->call)) { /* while it was tested */
+	if (gate_call_is_tainted(p->call)) { /* tainted during the test */
 		(void)err_set(&err, ERR_DENIED, TAINTED);
 		fail(p, "ToolDenied", &err);
 		return;
@@ -179,7 +178,7 @@ static bool has_passed(const json_t *record)
 		strcmp(json_string_value(value), PASSED) == 0;
 }
 
-/* Why it did not. */
+/* Explain why the test did not pass. */
 static int explain(const struct proposal *p, const json_t *record, struct err *err)
 {
 	const json_t *error = json_object_get(record, "error");
@@ -271,8 +270,7 @@ static bool is_of_test(const struct skills *s, const char *session)
 	return false;
 }
 
-/* May this session propose skills: whose is it, and is it tainted? Returns: false if the call was
- * refused. */
+/* May the session of @call propose skills? Returns: false if the call was refused. */
 static bool may_propose(struct skills *s, struct gate_call *call)
 {
 	const char *why = !s->store.is_writable ? "retort.skills.save: skills are read-only here"
@@ -292,7 +290,7 @@ static bool may_propose(struct skills *s, struct gate_call *call)
 	return false;
 }
 
-/* Does the test use what it tests? */
+/* Does the test use the skill's name? */
 static bool is_named(const char *test, const char *name)
 {
 	size_t n = strlen(name);
@@ -371,8 +369,8 @@ static bool on_call(void *arg, struct gate_call *call)
 	return true;
 }
 
-/* The step that proposed the skill is over. A test that runs is stopped, and the skill is not kept.
- */
+/* Called when the step that proposed a skill is over. A running test is stopped, and the skill is
+ * not stored. */
 static void on_cancel(void *arg, struct gate_call *call)
 {
 	struct skills *s = arg;
@@ -387,7 +385,7 @@ static void on_cancel(void *arg, struct gate_call *call)
 		}
 }
 
-/* ---- all of them ---- */
+/* ---- the set of skills ---- */
 
 int skills_open(struct skills **out, const char *spec, struct err *err)
 {

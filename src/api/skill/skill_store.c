@@ -1,10 +1,10 @@
 /*
  * Skills on the disk: a directory with NAME.py or NAME.mjs, and NAME.json about it.
  *
- * A skill appears as a whole or not at all. Each file is written under another name and then linked
- * to its own, which fails if that exists: nothing is ever replaced. NAME.json comes first, and who
- * links it has the name; the code comes last, for a file without code is no skill. The list is read
- * again when the directory's time of change differs.
+ * A skill is stored completely or not at all. Each file is written under another name and then
+ * linked to its own, which fails if that exists: files are never replaced. NAME.json is linked
+ * first, which reserves the name; the code is linked last, since NAME.json alone is not a skill.
+ * The list is read again when the directory's modification time has changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@
 enum {
 	FILE_BYTES = SKILL_STORE_NAME_BYTES + 32,
 	ABOUT_BYTES = 4 * SKILL_STORE_CODE_BYTES,
-	MODE = 0644, /* boxes read it as another user */
+	MODE = 0644, /* boxes read the files as another user */
 };
 
 static const struct {
@@ -156,8 +156,8 @@ int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill,
 		return err_set(err, ERR_NO_MEMORY, "no memory for a skill");
 	file_name(code_file, skill->name, ending_of(skill->runtime));
 	file_name(about_file, skill->name, about_ending);
-	/* The code comes last: without code there is no skill. Whoever creates NAME.json has
-	 * reserved the name. */
+	/* The code is written last: without code there is no skill. Creating NAME.json reserves the
+	 * name. */
 	int r = put_file(s, about_file, text);
 	free(text);
 	if (r == 0 && (r = put_file(s, code_file, skill->code)) < 0)
@@ -180,7 +180,7 @@ static json_t *read_about(const struct skill_store *s, const char *name)
 		: NULL;
 }
 
-/* What @about says under @key, fit to be shown. */
+/* Return the text of @key in @about, cleaned for display. */
 static json_t *shown(const json_t *about, const char *key, const char *fallback)
 {
 	cleanup_buf struct buf text = BUF_INIT(SKILL_STORE_DOC_BYTES);
@@ -205,8 +205,7 @@ static json_t *make_row(const struct skill_store *s, const struct found *found)
 	return row;
 }
 
-/* The skill whose code is in the file of this name. Returns: false when it is not the name of such
- * a file. */
+/* Find the skill whose code is in @file. Returns: false if @file is not the name of such a file. */
 static bool find_skill(const char *file, struct found *out)
 {
 	struct err err;

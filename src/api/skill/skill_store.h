@@ -1,4 +1,4 @@
-/* The directory of the host that skills are kept in. SPDX-License-Identifier: Apache-2.0 */
+/* The directory of the host in which skills are stored. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,9 +9,8 @@
 #include <time.h>
 
 /*
- * A skill is a file of code that defines NAME: NAME.py, or NAME.mjs of JavaScript; beside it
- * NAME.json says what is known of it. Files without the latter are skills, too, of whoever put them
- * there.
+ * A skill is a file of code that defines NAME: NAME.py, or NAME.mjs of JavaScript; NAME.json
+ * describes it. A file of code without NAME.json is a skill too, which a person has added.
  */
 enum {
 	SKILL_STORE_NAME_BYTES = 64,
@@ -24,7 +23,7 @@ struct skill_store {
 	int dir_fd;
 	char *path; /* absolute */
 	bool is_writable;
-	json_t *rows; /* as skill_store_list() has them, or NULL: not read yet */
+	json_t *rows; /* result of skill_store_list(), or NULL: not read yet */
 	struct timespec changed;
 };
 
@@ -36,17 +35,17 @@ struct skill_store {
 int skill_store_open(struct skill_store *s, const char *spec, struct err *err);
 void skill_store_close(struct skill_store *s);
 
-/* Lower case letters, digits and _, a letter first, no word of Python, nothing that `retort.skills`
- * has of its own. Errors: ERR_USAGE. */
+/* Check a name: lower case letters, digits and _, a letter first; neither a word of Python nor a
+ * name that `retort.skills` uses. Errors: ERR_USAGE. */
 int skill_store_check_name(const char *name, struct err *err);
 
-/* Is there anything of that name, which has been checked, in any language? */
+/* Does a skill with this name, which has been checked, exist in any language? */
 bool skill_store_has(const struct skill_store *s, const char *name);
 
 /*
- * Keep a skill: all of it appears at once, or nothing. What is there is never replaced.
+ * Store a skill, completely or not at all. An existing skill is never replaced.
  * @runtime: of the code, "python" or "javascript". @about: becomes NAME.json.
- * Errors: ERR_BUSY: there is one of that name; ERR_QUOTA: as many as can be; ERR_IO.
+ * Errors: ERR_BUSY: the name exists already; ERR_QUOTA: the store is full; ERR_IO.
  */
 struct skill_store_row {
 	const char *name, *runtime, *code;
@@ -54,6 +53,6 @@ struct skill_store_row {
 };
 int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill, struct err *err);
 
-/* [{"name": "skills.NAME", "runtime", "signature", "doc"}], sorted; texts are cleaned and cut.
- * Borrowed, until the next call. Returns: NULL without memory. */
+/* List the skills: [{"name": "skills.NAME", "runtime", "signature", "doc"}], sorted; texts are
+ * cleaned and cut. Borrowed, until the next call. Returns: NULL without memory. */
 const json_t *skill_store_list(struct skill_store *s);

@@ -19,8 +19,8 @@ json_t *event_started(const char *session);
 
 /*
  * {"event": "stdout" | "stderr", "text"}: @stream is 0 or 1. Invalid UTF-8 becomes U+FFFD; an
- * incomplete character at the end waits in @rest, unless @is_end. Returns: NULL also when all of
- * @data waits in @rest.
+ * incomplete character at the end is kept in @rest, unless @is_end. Returns: NULL also when all of
+ * @data is kept in @rest.
  */
 json_t *event_text(
 	struct event_rest *rest, int stream, const char *data, size_t bytes, bool is_end);
@@ -28,14 +28,14 @@ json_t *event_text(
 /* {"event": "display", "data": {mime: value}}. */
 json_t *event_display(const json_t *display);
 
-/* {"event": "tool", and what step_listener is told: "tool", "call", "state", …}. */
+/* {"event": "tool", and the members that step_listener gets: "tool", "call", "state", …}. */
 json_t *event_tool(const json_t *about);
 
 /* {"event": "rebuilding", "step", "of"}: the state is being rebuilt, and this step is run again for
  * it. */
 json_t *event_rebuilding(size_t at, size_t n);
-/* {"event": "queued", "run", "behind", "waiting": "stdin"?}: another run of the session is ahead of
- * it; "waiting": that run waits for input. */
+/* {"event": "queued", "run", "behind", "waiting": "stdin"?}: the run waits behind another run of
+ * the session; "waiting": that other run waits for input. */
 json_t *event_queued(const char *run, const char *behind, bool is_reading);
 
 /* {"event": "stdin", "run"}: the program waits for input, which step.input gives it. */

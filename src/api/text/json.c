@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About as much work as a short value. */
+/* What each value adds to the estimate of a size. */
 enum { NODE_BYTES = 64 };
 
 enum { NUMBER_BYTES_MAX = 40, EXACT_DIGITS = 17, SHORT_DIGITS = 15 };
@@ -30,7 +30,7 @@ static size_t shorten(char *to, const char *from, size_t bytes)
 	double value = strtod(text, NULL);
 	for (int digits = SHORT_DIGITS; digits < EXACT_DIGITS; digits++) {
 		int n = snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-		/* Still a real: "2" would read back as an integer. */
+		/* Keep it a real: "2" would be read back as an integer. */
 		if (n > 0 && !strpbrk(shorter, ".e"))
 			n = snprintf(shorter, sizeof shorter, "%.*g.0", digits, value);
 		if (n > 0 && (size_t)n < bytes && strtod(shorter, NULL) == value) {
@@ -42,7 +42,7 @@ static size_t shorten(char *to, const char *from, size_t bytes)
 	return bytes;
 }
 
-/* Works in place, because the result is never longer. */
+/* Shorten all reals in @text, in place, because the result is never longer. */
 static void shorten_reals(char *text)
 {
 	char *to = text;
@@ -90,7 +90,7 @@ int json_put(struct buf *out, const json_t *json)
 	return r;
 }
 
-/* Subtract the size of @json from @left. Returns: whether something is left. */
+/* Subtract the size of @json from @left. Returns: is something left? */
 static bool spend(const json_t *json, size_t *left)
 {
 	const char *name;

@@ -7,21 +7,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Like json_dumps(), but a real is written with as few digits as keep its value: 0.3, not
+/* Dump like json_dumps(), but write a real with as few digits as keep its value: 0.3, not
  * 0.29999999999999999. Owns: the caller frees. Returns: NULL without memory. */
 char *json_text(const json_t *json, size_t flags);
 
-/* The same with JSON_COMPACT, appended to @out. Returns: 0; or -E2BIG, -ENOMEM, -EILSEQ, and @out
- * is unchanged. */
+/* Append the same text, with JSON_COMPACT, to @out. Returns: 0; or -E2BIG, -ENOMEM, -EILSEQ, and
+ * @out is unchanged. */
 int json_put(struct buf *out, const json_t *json);
 
-/* Is it larger than @bytes? The size is an estimate: each value counts as its text and NODE_BYTES.
- * Stops counting at @bytes. */
+/* Is @json larger than @bytes? The size is an estimate: the text of each value plus NODE_BYTES.
+ * Counting stops at @bytes. */
 bool json_is_long(const json_t *json, size_t bytes);
 
-/* That estimate. */
+/* Return that estimate of the size. */
 size_t json_bytes(const json_t *json);
 
-/* A text from outside as JSON: cut at @max_bytes; invalid UTF-8 becomes U+FFFD. Returns: NULL
- * without memory. */
+/* Convert a text from outside to JSON: cut at @max_bytes; invalid UTF-8 becomes U+FFFD. Returns:
+ * NULL without memory. */
 json_t *json_safe_text(const char *text, size_t max_bytes);

@@ -91,7 +91,7 @@ static void add_time(struct buf *b, double ms)
 		buf_addf(b, ", %.1f s", ms / 1000);
 }
 
-/* Append the first line. */
+/* Append the first line of @text. */
 static void add_line(struct buf *b, struct text text, size_t max_bytes)
 {
 	cleanup_buf struct buf plain = BUF_INIT(PLAIN_MAX);
@@ -123,7 +123,7 @@ static void add_failure(struct buf *b, const json_t *record)
 		buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
 }
 
-/* The state of the session after the step, unless it is the usual one. */
+/* Append the state of the session after the step, unless it is the usual one. */
 static void add_state(struct buf *b, const json_t *record)
 {
 	static const struct {
@@ -158,7 +158,7 @@ static void add_state(struct buf *b, const json_t *record)
 		buf_addf(b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
 }
 
-/* The step waited for another one of its session. */
+/* Append how long the step waited for another step of its session. */
 static void add_queued(struct buf *b, const json_t *record)
 {
 	double ms = number(record, "usage", "queued_ms");
@@ -166,8 +166,8 @@ static void add_queued(struct buf *b, const json_t *record)
 		buf_addf(b, ", queued %.1f s before", ms / 1000);
 }
 
-/* A run that waits behind one that reads stdin: all that the model can do is give input to the
- * other run, or interrupt it. */
+/* Append what a running step does. If it waits for input, or behind a run that waits for input, the
+ * model can only give input to that run, or interrupt it. */
 static void add_running(struct rendering *r, const char *run, const char *behind)
 {
 	bool is_reading = strcmp(json_get_text(r->record, "waiting"), "stdin") == 0;
@@ -222,7 +222,7 @@ static void take_text(struct section *s, struct text text)
 	(void)printable_add(&s->text, text.data, text.bytes);
 }
 
-/* A bundle without text/plain or JSON: show its other texts, and the types of the rest. */
+/* Show a bundle without text/plain or JSON: its other texts, and the types of the rest. */
 static void take_others(struct section *s, const json_t *bundle)
 {
 	const char *mime;
@@ -259,7 +259,7 @@ static void take_bundle(struct section *s, const json_t *bundle)
 	free(dump);
 }
 
-/* Does the first line already say all about the error? Python prints the message of an exit, too.
+/* Does the first line already contain the whole error? Python also prints the message of an exit.
  */
 static bool is_told(const json_t *error)
 {
@@ -284,7 +284,7 @@ static void take_traceback(struct section *s, const json_t *error)
 	take_text(s, text_of(json_object_get(error, "message")));
 }
 
-/* Drop @told from the end of stderr, where it would be shown a second time. */
+/* Remove @told, which is shown elsewhere, from the end of stderr. */
 static void drop_twin(struct rendering *r, const struct buf *told)
 {
 	struct buf *printed = &r->sections[ERR].text;
@@ -300,7 +300,8 @@ static void drop_twin(struct rendering *r, const struct buf *told)
 	printed->data[printed->bytes] = '\0';
 }
 
-/* Python has printed a traceback as well, and of sys.exit("why") the reason. */
+/* Show the error, but only once: Python has also printed the traceback, or the reason of
+ * sys.exit("why"), to stderr. */
 static void take_failure(struct rendering *r)
 {
 	const json_t *error = json_object_get(r->record, "error");
@@ -325,7 +326,7 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 			continue;
 		r->n_seen++;
 		if (r->n_images >= OBSERVATION_IMAGES_MAX)
-			return true; /* tell_hidden() counts it */
+			return true; /* tell_hidden() reports it */
 		if (bytes > OBSERVATION_IMAGE_BYTES) {
 			buf_addf(&r->notes,
 				"[image %u, an %s of %zu KiB, is not shown: too large, draw it "
@@ -431,7 +432,7 @@ static void add_file(struct rendering *r, const json_t *file)
 	buf_done(&path);
 }
 
-/* Deleted files are counted, but in no list of files. */
+/* Append the number of files that are not shown. list_files does not show deleted files. */
 static void add_files_left(struct rendering *r, size_t n, size_t n_gone)
 {
 	buf_addf(&r->text, "  … and %zu more", n);
@@ -491,9 +492,9 @@ static void add_variables(struct rendering *r)
 	buf_addf(&r->text, "%s\n", n_shown < json_array_size(rows) ? ", …" : "");
 }
 
-/* ---- what helps ---- */
+/* ---- hints ---- */
 
-/* Our own agent loop adds hints itself. */
+/* Append a hint for clients of MCP. Our own agent loop adds hints itself. */
 static void add_hint(struct rendering *r)
 {
 	const struct hint_about about = {.reader = HINT_MCP, .packages = r->options->packages};
@@ -521,7 +522,7 @@ void observation_add_hint(json_t *record)
 	json_put_new(record, "error", error);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole text ---- */
 
 static void render_text(struct rendering *r)
 {
@@ -540,7 +541,7 @@ static void render_text(struct rendering *r)
 	add_variables(r);
 	buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
-	/* A running step is asked for repeatedly: do not repeat the note each time. */
+	/* A running step is observed repeatedly, so its output gets less room. */
 	bool is_running = strcmp(json_get_text(r->record, "status"), "running") == 0;
 	size_t room = is_running ? RUNNING_CHARACTERS : OBSERVATION_CHARACTERS;
 	share(r->sections, used < room ? room - used : 0);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* CHARACTERS: of the whole text; hosts show that much without cutting it. IMAGES_MAX: of one step.
- * IMAGE_BYTES: base64 of one image. */
+/* CHARACTERS: limit of the whole text, which hosts show without cutting it. IMAGES_MAX: limit for
+ * one step. IMAGE_BYTES: limit of one image in base64. */
 enum {
 	OBSERVATION_CHARACTERS = 10000,
 	OBSERVATION_IMAGES_MAX = 8,
@@ -18,18 +18,19 @@ enum {
 struct observation_options {
 	bool is_new;	      /* the session was made for this step */
 	bool has_tools;	      /* the model can call run_wait, read_output, list_files to see more */
-	const char *packages; /* for hints, or NULL */
+	const char *packages; /* installed packages, for hints; or NULL */
 };
 
 struct observation {
 	struct buf text; /* the first line is the verdict; the UTF-8 may need repair */
 	json_t *images;	 /* [{"mime", "data"}] */
-	size_t stdout_characters, stderr_characters; /* shown of each stream */
+	size_t stdout_characters, stderr_characters; /* characters shown of each stream */
 };
 
 /*
  * Shape:   ok, error, …: runtime, time, the error, the state; then files, error, value, displays,
- * stdout and stderr. Long texts lose their middle. Owns:    observation_done().
+ * stdout and stderr. Long texts lose their middle.
+ * Owns: observation_done().
  */
 void observation_make(
 	const json_t *record, const struct observation_options *options, struct observation *out);
@@ -38,7 +39,7 @@ void observation_done(struct observation *o);
 /* The command that a person uses: `retort run`, `retort session exec`, `retort repl`. */
 enum observation_place { PLACE_RUN, PLACE_SESSION, PLACE_REPL, PLACE_END_ };
 
-/* Append a hint for a person, in one line, if there is any. Returns: whether there is. */
+/* Append a hint for a person, in one line, if there is any. Returns: was a hint appended? */
 bool observation_hint(struct buf *out, const json_t *record, enum observation_place place);
-/* Add the hint for programs as error.hint. Changes @record, but not its members. */
+/* Add the hint for programs as error.hint. Changes @record, but not the objects in it. */
 void observation_add_hint(json_t *record);

@@ -52,7 +52,7 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 	return true;
 }
 
-/* Variables that come from a checkpoint. */
+/* Append that a checkpoint has restored variables and files, with exceptions. */
 static void add_kept(struct buf *b, const json_t *result, const char *when)
 {
 	bool is_again = outcome_add_again(b, result);

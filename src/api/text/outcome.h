@@ -34,5 +34,5 @@ void outcome_add_taken_back(struct buf *b, const json_t *record);
 void outcome_add_undone(struct buf *b, const json_t *result);
 bool outcome_add_again(struct buf *b, const json_t *result);
 
-/* Is the answer to session.undo an ordinary one, about which nothing more need be said? */
+/* Is the answer to session.undo an ordinary one, without lost files or steps to run again? */
 bool outcome_is_plain_undo(const json_t *result);

@@ -7,7 +7,7 @@
 
 enum { ESC = 0x1b, BEL = 0x07, BACKSPACE = 0x08, DEL = 0x7f, HEAD_PCT = 60 };
 
-/* How many bytes the escape sequence at @at takes. Source: ECMA-48. */
+/* Return the length of the escape sequence at @at. Source: ECMA-48. */
 static size_t escape_bytes(const char *at, size_t bytes)
 {
 	size_t n = 2;
@@ -75,7 +75,7 @@ int printable_add(struct buf *out, const char *text, size_t bytes)
 	return r;
 }
 
-/* The bytes of the first @n characters. */
+/* Return the number of bytes of the first @n characters. */
 static size_t head_bytes(const char *text, size_t bytes, size_t n)
 {
 	int32_t character;

@@ -10,15 +10,16 @@ enum { RUN_PART_LINE_BYTES = 1000, RUN_PART_LEAD_BYTES = 200 };
 
 struct run_part {
 	struct buf text;
-	size_t offset;	/* where it begins */
+	size_t offset;	/* where this page begins */
 	size_t next;	/* where the next page begins */
 	bool is_last;	/* this is the last page */
-	size_t n_lines; /* lines found */
+	size_t n_lines; /* number of lines found */
 };
 
 /*
  * Read at most @limit bytes (but one character at least) from @offset on; an offset within a
- * character is moved back to its beginning. @text is valid UTF-8. Owns:    the caller buf_done()s
+ * character is moved back to its beginning. @text is valid UTF-8.
+ * Owns: the caller buf_done()s
  * out->text. Returns: 0, -E2BIG, -ENOMEM.
  */
 int run_part_read(

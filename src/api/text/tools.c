@@ -51,7 +51,7 @@ static void on_signal(uv_signal_t *s, int number)
 	finish(p);
 }
 
-/* ---- what is known of them ---- */
+/* ---- lists and stubs ---- */
 
 static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
 {
@@ -62,7 +62,7 @@ static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
 	buf_addf(&out->text, "%s%s%.*s%s\n", t->name, n > 0 ? "  " : "", (int)n, t->text, more);
 }
 
-/* Report servers that failed. */
+/* Report servers that failed, and tools that were left out. */
 static void look_at_servers(struct performance *p)
 {
 	size_t n;
@@ -182,7 +182,7 @@ static bool is_allowed(struct performance *p, const struct catalog_tool *t, stru
 	return false;
 }
 
-/* @server: whose tools, or NULL. */
+/* Add the hint how to list the tools of @server, or (NULL) of all servers. */
 static int hint_list(const struct performance *p, const char *server, struct err *err)
 {
 	return err_hint(err, "`retort tools list --mcp-config %.200s%s%.64s` lists them",
@@ -201,7 +201,7 @@ static int fail_no_tool(
 			 : hint_list(p, server, err);
 }
 
-/* The request names "server", or for a call "server.tool". */
+/* Report an unknown server. The request names "server", or for a call "server.tool". */
 static int fail_no_server(const struct performance *p, struct err *err)
 {
 	const char *name = p->request->what;
@@ -283,7 +283,7 @@ static void on_progress(void *arg, const struct tool_server *server, const json_
 
 /* ---- forms ---- */
 
-/* Returns: 1: *@value; 0: empty input; -1: the person is gone. */
+/* Ask for one field. Returns: 1: *@value is set; 0: empty input; -1: the person does not answer. */
 static int ask_field(
 	const struct tools_request *q, const char *name, const json_t *field, json_t **value)
 {
@@ -302,7 +302,7 @@ static int ask_field(
 	return r < 0 ? -1 : r;
 }
 
-/* Returns: whether @content was filled in. */
+/* Ask for all fields of a form. Returns: was @content filled in? */
 static bool ask_fields(const struct performance *p, const struct tool_server *server,
 	const json_t *params, json_t *content)
 {
@@ -329,7 +329,7 @@ static bool ask_fields(const struct performance *p, const struct tool_server *se
 	return true;
 }
 
-/* A server asks for input during a call. */
+/* Answer a server that asks for input during a call. */
 static json_t *on_ask(void *arg, const struct tool_server *server, const json_t *params)
 {
 	const struct performance *p = arg;

@@ -38,7 +38,7 @@ static const struct {
 		{[WORDING_MCP] = "search_tools {\"query\": \"%s\"}"}},
 };
 
-/* The name, with the text behind the operation: " s-1234". */
+/* Append the name with the text behind the operation, such as " s-1234". */
 static void add_named(
 	struct buf *out, const char *name, const char *named, const char *behind, int bytes)
 {
@@ -52,7 +52,7 @@ static void add_named(
 		buf_add(out, named);
 }
 
-/* In the repl a command has no quotes around it: "%log lists them". */
+/* Append the name that @reader knows. In the repl, commands are not quoted: "%log lists them". */
 static void add_name(struct buf *out, const char *at, size_t bytes, enum wording reader)
 {
 	const char *quote = reader == WORDING_REPL ? "" : "`";

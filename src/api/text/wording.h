@@ -1,5 +1,5 @@
-/* What an operation or a parameter is called where somebody reads of it. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Names of operations and parameters for each kind of reader. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/err.h"
@@ -8,5 +8,6 @@
  * "`file.list` lists them". */
 enum wording { WORDING_COMMANDS, WORDING_REPL, WORDING_MCP, WORDING_END_ };
 
-/* Put the names that @reader knows into message and hint: "`retort session files` lists them". */
+/* Replace names in message and hint by those that @reader knows: "`retort session files` lists
+ * them". */
 void wording_apply(struct err *err, enum wording reader);
