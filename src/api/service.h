@@ -1,4 +1,4 @@
-/* An engine in this process, with its loop. SPDX-License-Identifier: Apache-2.0 */
+/* An engine in this process, with its event loop. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/agent/agent_store.h"
@@ -70,7 +70,8 @@ void service_turn(struct service *s);
  */
 int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint64_t ms);
 
-/* Has the warden ended by itself? The second function: or has a SIGINT or SIGTERM arrived? */
+/* service_is_over(): has the warden ended by itself? service_is_ended(): has the warden ended, or a
+ * SIGINT or SIGTERM arrived? */
 bool service_is_over(const struct service *s);
 bool service_is_ended(const struct service *s);
 

@@ -195,7 +195,7 @@ static int commit(
 		.extra = extra,
 		.extra_bytes = strlen(extra)};
 	bool has_moved = record->outcome == RECORD_COMMITTED;
-	/* record_name() has computed the digest of the same texts */
+	/* record_name() has computed the digest from the same texts */
 	node.name = strcmp(record->parent, e->head) == 0 ? &record->name : NULL;
 	snprintf(node.parent, sizeof node.parent, "%s", e->head);
 	snprintf(node.session, sizeof node.session, "%s", e->id);
@@ -412,7 +412,7 @@ void entry_on_unbegun(void *arg)
 void job_start(struct job *job)
 {
 	session_notice(job->entry->session);
-	/* Undo and adoption replace the state, so they do not need the present one. */
+	/* Undo and adoption replace the state, so they do not need the present state. */
 	bool is_needed = job->kind != JOB_UNDO && job->kind != JOB_ADOPT;
 	if (session_is_lost(job->entry->session) && is_needed)
 		mend(job);

@@ -49,7 +49,7 @@ struct entry {
 	struct job *first, **last; /* queue; WORKING: its first job, or first branches, run */
 	struct replay *replay;
 	enum record_outcome rebuilt; /* how the state was rebuilt; COMMITTED: it was not */
-	bool is_rebuilt_told;	     /* a step's record has reported `rebuilt` */
+	bool is_rebuilt_told;	     /* a step's record has already reported `rebuilt` */
 	json_t *rewritten;	     /* paths that replayed steps may have changed, or NULL */
 	char difference[384];
 	registry_done_fn *done; /* of the caller who waits for the opening, or NULL */

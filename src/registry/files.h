@@ -22,7 +22,7 @@ struct registry_file {
 	const char *session, *path;
 	const char *data;
 	size_t bytes;
-	bool is_recursive; /* also remove a directory */
+	bool is_recursive; /* remove a directory too, with its content */
 };
 void registry_file_write(
 	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg);

@@ -164,7 +164,7 @@ static int add_kept(void *user, const struct journal_node *node, struct err *err
 
 struct attempts {
 	struct telling *telling;
-	json_t *path; /* by digest: rows of steps on the path whose attempt was not found yet */
+	json_t *path; /* by digest: rows of steps on the path whose attempt was not read yet */
 };
 
 /* Add an attempt. Of several attempts with the same digest, the newest committed one is the step on

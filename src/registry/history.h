@@ -15,7 +15,7 @@ struct registry_listing {
 };
 void registry_list(struct registry *r, const struct registry_listing *which, registry_done_fn *done,
 	void *arg);
-/* Returns: the number of open sessions that the owner of @r sees, or negative errno. */
+/* Count the open sessions that the owner of @r sees. Returns: their number, or negative errno. */
 int64_t registry_count(const struct registry *r, struct err *err);
 /* Find the id of @session, and the default runtime of its steps. */
 enum { REGISTRY_ID_BYTES = 32 };
@@ -36,7 +36,8 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err);
  */
 void registry_log(
 	struct registry *r, const char *session, bool is_all, registry_done_fn *done, void *arg);
-/* {"steps": [… of open sessions, newest first], "heads": [{session, name?, head}], "truncated"?} */
+/* Result: {"steps": [… of open sessions, newest first], "heads": [{session, name?, head}],
+ * "truncated"?} */
 void registry_graph(struct registry *r, registry_done_fn *done, void *arg);
 /* Return the templates that the owner of @r sees: templates_json(). Owns: the caller decrefs.
  * Returns: NULL and @err. */

@@ -37,7 +37,7 @@ static int64_t now_ms(void)
 /* ---- the end of a session ---- */
 
 struct end {
-	int64_t at_ms; /* since 1970 */
+	int64_t at_ms; /* milliseconds since 1970 */
 	const char *why;
 };
 

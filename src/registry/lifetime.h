@@ -26,7 +26,7 @@ void lifetime_choose(const struct registry *r, struct entry *e, uint64_t ttl_ms,
 /* Schedule the end of @e, which is in the journal now; or, when @e is ENDING, the end of its row in
  * the journal. */
 void lifetime_watch(struct entry *e);
-/* Note that @e is used: its idle time begins anew. */
+/* Note that @e is used: its idle time begins again. */
 void lifetime_use(struct entry *e);
 /* Add ttl_ms, idle_ms and expires_ms, if they apply, to the description @row. */
 void lifetime_tell(const struct entry *e, json_t *row);

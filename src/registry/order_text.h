@@ -6,10 +6,10 @@
 
 #include <jansson.h>
 
-/* An order that owns what it points to. */
+/* An order with ownership of all data that it points to. */
 struct order_kept {
 	struct order order;
-	const char **preload; /* NULL-terminated */
+	const char **preload; /* modules to import; NULL-terminated */
 	bool is_fresh;
 	json_t *json;
 	struct volume *volumes;
@@ -40,7 +40,7 @@ struct shared_order {
 };
 /* Parse @text to an order with one reference. Errors: as order_parse(). */
 int shared_order_parse(struct shared_order **out, const char *text, struct err *err);
-/* Check the order against the host, and set `order`. Errors: as order_check(). */
+/* Check the order against the host, and set @o->order. Errors: as order_check(). */
 int shared_order_check(struct shared_order *o, const struct install *install, struct err *err);
 struct shared_order *shared_order_hold(struct shared_order *o);
 void shared_order_let_go(struct shared_order *o); /* NULL: does nothing */

@@ -41,7 +41,7 @@ struct pool {
 	char id[ORDER_ID_BYTES];
 	unsigned n_checkpoints, n_making;
 	struct pooled *first, **last; /* branches made ahead, oldest first */
-	pool_made_fn *made; /* NULL once the pool is closed, or if the owner wants no calls */
+	pool_made_fn *made;	      /* callback of the owner; NULL once the pool is closed */
 	void *owner;
 	bool is_closed;
 };
@@ -172,7 +172,8 @@ static void make(struct pool *p, pool_done_fn *done, void *arg)
 
 /* ---- the pool ---- */
 
-/* Close branches that have lost their state. Returns: the oldest ready one, or NULL. */
+/* Close branches that have lost their state, and find the oldest ready branch. Returns: NULL if
+ * there is no ready branch. */
 static struct pooled *find_ready(struct pool *p)
 {
 	struct pooled *ready = NULL;

@@ -23,7 +23,7 @@ struct pool_config {
 	void *owner;
 };
 
-/* Owns: the caller ends it with pool_close(). */
+/* Create a pool. Owns: the caller ends it with pool_close(). */
 struct pool *pool_new(const struct pool_config *config);
 /* Close the pool. Branches that were made ahead are closed; branches that were asked for are still
  * delivered. NULL: does nothing. */
@@ -49,5 +49,5 @@ unsigned pool_n_ready(const struct pool *p);
 /* Does the pool have branches made ahead, ready or still being made? First close those whose state
  * is lost. */
 bool pool_has_any(struct pool *p);
-/* Is any branch being made, ahead or for somebody? */
+/* Is any branch being made, ahead or on request? */
 bool pool_is_making(const struct pool *p);

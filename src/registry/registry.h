@@ -17,7 +17,7 @@ struct owner;
 struct registry_config {
 	struct engine *engine;
 	const char *state_dir;	/* of the journal; NULL: a temporary journal */
-	unsigned n_standby;	/* branches kept ready per template */
+	unsigned n_standby;	/* branches kept ready for each template */
 	unsigned n_checkpoints; /* checkpoints per session; 0: the default of 4 */
 	/* Limits on the live sessions of all owners together; 0: unlimited. */
 	uint64_t max_sessions, max_memory_bytes;
@@ -82,7 +82,7 @@ enum admit_reason {
 struct registry_create {
 	struct order order;	    /* its code and filename are NULL */
 	const char *name;	    /* or NULL */
-	const char *const *preload; /* NULL-terminated, or NULL */
+	const char *const *preload; /* modules to import, NULL-terminated; or NULL */
 	bool is_fresh;		    /* do not use a template */
 	uint64_t ttl_ms, idle_ms;   /* 0: the default of registry_config */
 };

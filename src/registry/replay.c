@@ -183,8 +183,8 @@ static char *text_of(const json_t *value)
 	return value ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
 }
 
-/* Shorten @text: leave out most of the @n_common bytes that both texts begin with, and cut the end.
- */
+/* Copy @text, shortened: most of the @n_common bytes with which both texts begin are left out, and
+ * the end is cut. */
 static void say(char *out, size_t room, const char *text, size_t n_common)
 {
 	enum { CONTEXT_BYTES = 24 };
@@ -245,7 +245,7 @@ static int add_name(char *out, size_t room, const char *name)
 		(int)utf8_cut(name, strlen(name), NAME_BYTES), name);
 }
 
-/* Descend to the first place in which @was and @is differ, and note it: `files[1].size`. */
+/* Find the first place in which @was and @is differ, and note it: `files[1].size`. */
 static void find_place(struct replay *r, json_t *was, json_t *is)
 {
 	enum { PART_BYTES = 48 };

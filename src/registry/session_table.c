@@ -335,7 +335,8 @@ void session_table_on_idle(uv_timer_t *timer)
 	struct session_table *r = timer->data;
 	struct err err;
 	/* libuv runs timers before it reads sockets, and the work before this may have taken long.
-	 * So wait one more turn, in which requests that came in meanwhile are answered. */
+	 * So wait one more turn of the loop, in which requests that arrived meanwhile are answered.
+	 */
 	r->is_idle_next = !r->is_idle_next;
 	if (r->is_idle_next) {
 		timer_start(&r->idle, r->on_idle, 1, 0);

@@ -50,8 +50,8 @@ struct session_table {
 	void *arg;
 };
 
-/* Return the name of the owner of sessions made through @r. The other: may @r see sessions of
- * @owner? */
+/* registry_owner(): the name of the owner of sessions that are made through @r; "": the operator.
+ * registry_sees(): may @r see sessions of @owner? */
 const char *registry_owner(const struct registry *r);
 bool registry_sees(const struct registry *r, const char *owner);
 

@@ -137,8 +137,8 @@ static void on_turn(uv_timer_t *timer)
 		if (do_slice(s, next) == 1)
 			put_back(s, next);
 	}
-	/* If one part took long, because a step is large, leave the loop free for as long: a
-	 * request of another client needs several turns. */
+	/* If one part took long, because a step is large, pause for as long as it took: a request
+	 * of another client needs several turns of the loop. */
 	pause_ms = timer_now() - began_ms;
 	if (s->first)
 		timer_start(&s->timer, on_turn, pause_ms > LONG_MS ? pause_ms : PAUSE_MS, 0);

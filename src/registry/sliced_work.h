@@ -1,4 +1,4 @@
-/* Long work in the loop's thread, slice by slice. SPDX-License-Identifier: Apache-2.0 */
+/* Long work in the thread of the loop, done in slices. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "registry/session_table.h"

@@ -10,7 +10,7 @@ struct record;
 
 enum { STATS_BUCKETS = 16, STATS_STATES = 5, STATS_STORED = STATS_STATES - 1 };
 
-/* Upper ends of the buckets, in seconds. Longer steps are in no bucket. */
+/* Upper bounds of the buckets, in seconds. Longer steps are not in any bucket. */
 extern const double stats_bounds[STATS_BUCKETS];
 
 struct stats_times {
@@ -27,7 +27,7 @@ struct stats_steps {
 };
 
 struct stats {
-	/* opening, idle, working, closing, stored: what session.list calls them */
+	/* by state, in the words of session.list: opening, idle, working, closing, stored */
 	uint64_t n_sessions[STATS_STATES];
 	uint64_t n_boxes;	      /* boxes of live sessions */
 	uint64_t n_working, n_queued; /* running steps; waiting operations */

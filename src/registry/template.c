@@ -174,8 +174,8 @@ static void want_refill(struct templates *all)
 			is_any_empty(all) ? REFILL_MS : REFILL_STOCKED_MS, 0);
 }
 
-/* Is the template over? It is if its stem has died; a branch that fails with ERR_GONE may be the
- * first sign of that. */
+/* Is the template over? It is if its stem has died; an ERR_GONE of a branch may be the first sign
+ * of that. */
 static bool is_over(const struct template *t, const struct err *err)
 {
 	return err->code == ERR_GONE || t->state == TEMPLATE_OVER || is_dead(t);

@@ -107,7 +107,7 @@ void job_start_adopt(struct job *job)
 		return;
 	}
 	change_places(e, trial);
-	/* If the journal cannot be written now, the trial's time to live will end it there. */
+	/* If the journal cannot be written now, the trial's row will expire by its time to live. */
 	(void)journal_session_close(e->table->journal, trial->id, "", &err);
 	entry_end(trial);
 	json_t *out = entry_json(e);

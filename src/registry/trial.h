@@ -1,4 +1,5 @@
-/* Branches to try something in, of which one may be kept. SPDX-License-Identifier: Apache-2.0 */
+/* Trials: branches to try something in, of which one may be kept. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "registry/registry.h"

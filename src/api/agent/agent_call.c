@@ -1,4 +1,4 @@
-/* The budget of an agent, and the prices for it. SPDX-License-Identifier: Apache-2.0 */
+/* The budget of an agent, and the prices of its models. SPDX-License-Identifier: Apache-2.0 */
 #include "api/agent/agent_call.h"
 
 #include "api/agent/models.h"

@@ -21,10 +21,10 @@ struct agent_call {
 	struct agent_query query;
 	struct gate_handler handler; /* answers llm_query of the session */
 	struct waiter waiter;
-	struct trials *trials; /* NULL: one candidate for each step */
+	struct trials *trials; /* branches for candidates; NULL: one candidate for each step */
 	bool is_own;	       /* the session was made for this call */
 	bool is_running;       /* a step is running */
-	bool is_unwanted;      /* cancelled before the loop began */
+	bool is_unwanted;      /* the call was cancelled before the loop began */
 	json_t *result;	       /* set when the loop has ended */
 	struct err err;
 

@@ -8,7 +8,7 @@
 /* The model requests of one agent; all zeros at first. */
 struct agent_query {
 	struct queries *queries; /* NULL: code may not call a model */
-	struct wire *wire;	 /* the model of `query_model`; NULL: the agent's own */
+	struct wire *wire;	 /* model named by `query_model`; NULL: the agent's own model */
 	uint64_t count, prompt_bytes;
 };
 

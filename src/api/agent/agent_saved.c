@@ -37,7 +37,7 @@ static json_int_t now_ms(void)
 
 /* ---- parameters ---- */
 
-/* Parameters of one call, which are not saved. */
+/* Parameters that concern only one call, and are not saved. */
 static const char *const not_kept[] = {
 	"task", "resume", "model", "session", "stream", "detach", "approvals"};
 
@@ -95,7 +95,7 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 		r = agent_store_open(&a->stored, place->dir, whole, err);
 	if (r == 0 && !(a->agent = agent_store_read(&a->stored, err)))
 		r = -err_errno(err->code);
-	/* Agents of others are reported as not found. */
+	/* An agent of another owner is reported as not found. */
 	if (r == 0 && strcmp(json_get_text(a->agent, "owner"), agent_owner(a->call)) != 0)
 		r = err_set(err, ERR_NOT_FOUND, "no agent %.40s is kept here", id);
 	return r;

@@ -22,7 +22,7 @@ enum { AGENT_IDLE_MS = 24 * 3600 * 1000 };
 
 /* Where agents are stored. All members are borrowed. */
 struct agent_store {
-	const char *dir; /* NULL: agents are not saved */
+	const char *dir; /* directory of the store; NULL: agents are not saved */
 	const char *id;	 /* id of the only agent of this process; NULL: each agent gets a new id */
 	const char *directory; /* working directory, by which --continue finds an agent; or NULL */
 	uint64_t idle_ms;      /* limit of idle time for sessions made for agents; 0: the default */
@@ -51,7 +51,7 @@ int agent_store_create(struct stored_agent *out, const char *dir, const char *id
  */
 int agent_store_open(struct stored_agent *out, const char *dir, const char *id, struct err *err);
 void agent_store_close(struct stored_agent *k);
-/* Remove an agent that was created but never written. */
+/* Remove the directory of an agent that was created but never written. */
 void agent_store_remove(const char *dir, const char *id);
 
 /*

@@ -1,4 +1,4 @@
-/* Which models the callers of an engine may use, as its operator decides. SPDX-License-Identifier:
+/* The models that callers of an engine may use, as its operator decides. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 

@@ -24,7 +24,7 @@ struct trials {
 	struct trials_hooks hooks;
 	bool is_over;
 	unsigned n, place;  /* place: of the trial to adopt */
-	unsigned n_pending; /* requests to the registry that are not answered yet */
+	unsigned n_pending; /* number of requests that the registry has not answered yet */
 	struct trial v[];
 };
 
@@ -55,7 +55,7 @@ static void on_ended(void *arg, const json_t *result, const struct err *err)
 	(void)err;
 }
 
-/* End the branch; its run ends with an error at once. */
+/* End the branch of a trial; a step that runs in it ends with an error at once. */
 static void end(struct trial *trial)
 {
 	char id[ID_BYTES];
@@ -149,7 +149,7 @@ static void on_adopted(void *arg, const json_t *session, const struct err *err)
 {
 	struct trials *t = arg;
 	if (session)
-		t->v[t->place - 1].id[0] = '\0'; /* the branch has become the session */
+		t->v[t->place - 1].id[0] = '\0'; /* the branch is now the session itself */
 	if (is_over(t))
 		return;
 	end_all(t);

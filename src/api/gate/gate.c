@@ -1,23 +1,22 @@
 /*
- * The gate: every tool call passes the gate, whether code in a box or a client (tool.call) makes
- * it.
+ * The gate: every tool call passes it, from code in a box and from clients (tool.call).
  *
  * The states of a call (inside.h):
  *
  *     LOADING ──> ASKING ──> CALLING ──> answered        a tool of a server
  *             ──> HANDLED ──> answered                   a name that a handler answers: retort.…
  *
- * gate_start(): limits of calls per minute are checked.
+ * gate_start() checks the limits of calls per minute.
  *
- * LOADING: the server that the name belongs to is asked for its list of tools, if that is not
- * known.
+ * LOADING: the gate asks the server that the name belongs to for its list of tools, unless the list
+ * is known.
  *
- * gate_decide(): may it be called? A tool that only reads may. For others the configuration of
- * the server says whether a person has to allow it, also depending on whether the session is
- * tainted, that is, has read what others wrote. Then a handler (gate_handler.c) is asked, for
- * example the client that started the step.
+ * gate_decide() decides whether the tool may be called. A tool that only reads may be called. For
+ * other tools, the server's configuration says whether a person must approve the call; this may
+ * depend on whether the session is tainted, that is, has read untrusted data. Then the gate asks a
+ * handler (gate_handler.c), for example the client that started the step.
  *
- * CALLING: the server has the call. If others can have written the answer, it is marked as
+ * CALLING: the server has the call. If the answer may contain data of others, it is marked as
  * untrusted, which taints the session.
  *
  * The tool is looked up by its name each time that the call changes its state, and so is the taint

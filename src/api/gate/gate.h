@@ -73,13 +73,13 @@ int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out
 /* A call to start. Texts are copied. */
 struct gate_request {
 	const char *session, *owner, *name; /* session "": a client calls */
-	const json_t *arguments;	    /* an object */
+	const json_t *arguments;	    /* a JSON object */
 	const bool *is_tainted; /* read when the call is decided; NULL: the caller is not tainted */
 	bool is_approved;	/* approved already, whatever the tool does */
 	bool is_trial; /* the step may be discarded, so only tools that read may be called */
 	void *arg;
-	/* Called once with {"value"} or {"error"}, whose reference it takes. @is_untrusted: others
-	 * may have written the answer. */
+	/* Called once with {"value"} or {"error"}; takes the reference of @answer. @is_untrusted:
+	 * the answer may contain data of others. */
 	void (*answer)(void *arg, json_t *answer, bool is_untrusted);
 };
 

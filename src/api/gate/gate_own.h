@@ -9,7 +9,7 @@ struct gate;
 /* A name that the gate answers itself, once the servers' lists of tools are loaded. */
 struct gate_own {
 	const char *name;
-	/* Returns: the value; NULL: @err, or no memory. */
+	/* Make the answer. Returns: the value; NULL: @err, or no memory. */
 	json_t *(*answer)(const struct gate *g, const json_t *arguments, struct err *err);
 };
 /* Find the row of @name. Returns: the row, or NULL. */

@@ -19,9 +19,9 @@
 int doctor_check(json_t **out, struct err *err);
 
 /*
- * The same in parts, for a running engine. Look: check the host, as {"ok", "checks"}. Code: return
- * the Python program to run in a box. Judge: add the checks from its record (or NULL and @err) to
- * @found.
+ * The same in parts, for a running engine. doctor_look() checks the host: {"ok", "checks"}.
+ * doctor_code() is the Python program to run in a box. doctor_judge() adds the checks from the
+ * program's record (or NULL and @err) to @found.
  * Owns: doctor_look(): the caller decrefs. Returns: NULL without memory.
  */
 json_t *doctor_look(void);

@@ -39,6 +39,6 @@ int once_check(const struct order *order, struct err *err);
  * Blocks:  until the box and all else of the run is freed.
  * Returns: 0 when the program ran, however it ended; negative errno when it could not be started,
  * or, with the record filled, when files could not be copied out.
- * Errors:  ERR_USAGE, ERR_NOT_FOUND, ERR_RUNTIME, ERR_BOX, ERR_NO_SPACE, ERR_INTERRUPTED.
+ * Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_RUNTIME, ERR_BOX, ERR_NO_SPACE, ERR_INTERRUPTED.
  */
 int once_run(const struct once_request *req, struct once_result *out, struct err *err);

@@ -27,7 +27,7 @@ struct operation_call {
 	struct step_listener listener_of_steps; /* session.undo: notified of replayed steps */
 	char *session;				/* engine.doctor: id of the test session */
 	json_t *kept;				/* engine.doctor: results so far */
-	struct gate_call *gate_call;		/* tool.list, tool.call */
+	struct gate_call *gate_call;		/* tool.list, tool.call: the call of the gate */
 };
 
 /* Answer the call, once, and free it. A registry_done_fn. */

@@ -9,7 +9,7 @@
 /* The counters of fronts and operations. Counting is one addition; with NULL nothing is counted. */
 struct metrics;
 
-enum { METRICS_BYTES = 1 << 20 }; /* a buffer for metrics_write() */
+enum { METRICS_BYTES = 1 << 20 }; /* maximum size of the output of metrics_write() */
 
 /* The counters of a front: rows of the table in metrics.c. */
 enum metrics_of {

@@ -1,4 +1,5 @@
-/* The table of operations: all that retort does. SPDX-License-Identifier: Apache-2.0 */
+/* The table of operations: everything that clients can ask of retort. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "api/row/row.h"
@@ -17,7 +18,8 @@ struct principal;
 struct registry;
 struct runs;
 
-/* The number of rows; the row at index @i, NULL behind the last; the index of a row. */
+/* Return the number of operations; the operation at index @i (NULL behind the last); the index of
+ * an operation. */
 size_t operation_count(void);
 const struct operation *operation_at(size_t i);
 size_t operation_index(const struct operation *op);

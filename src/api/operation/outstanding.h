@@ -30,7 +30,7 @@ struct outstanding {
 	uint64_t moved_ms; /* when an answer was last begun or read */
 };
 
-/* The bytes of one answer, embedded in whatever holds that answer; zeros: no bytes. */
+/* The bytes of one answer, embedded in the data of that answer; zeros: no bytes. */
 struct outstanding_part {
 	struct outstanding *of;
 	size_t bytes;
@@ -56,13 +56,13 @@ bool outstanding_is_full(const struct outstanding *of);
 /* Count @bytes for this answer from now on; 0: the answer was read. @of may be NULL. */
 void outstanding_set(struct outstanding_part *owed, struct outstanding *of, size_t bytes);
 
-/* Wait for room: `begin` is called, possibly before this returns. Leave the queue: `begin` is not
- * called any more. */
+/* Wait for room: `begin` is called, possibly before this returns. outstanding_leave() ends the
+ * wait, so that `begin` is not called. */
 void outstanding_wait(struct outstanding *of, struct outstanding_turn *turn, size_t bytes);
 void outstanding_leave(struct outstanding_turn *turn);
 
-/* The queue of an engine. Close: waiting operations get ERR_GONE. Free: after the loop has run to
- * its end. */
+/* The queue of an engine. outstanding_close() answers waiting operations with ERR_GONE;
+ * outstanding_free() must follow when the loop has ended. */
 struct outstanding_queue *outstanding_open(uv_loop_t *loop);
 void outstanding_close(struct outstanding_queue *line),
 	outstanding_free(struct outstanding_queue *line);

@@ -18,8 +18,8 @@ struct principal;
 
 enum { PRINCIPAL_NAME_BYTES = 64 };
 
-/* The principal of clients without a token, on a server that does not ask for one. No token has
- * this name. */
+/* The principal of clients without a token, on a server that does not require tokens. A principal
+ * with a token cannot have this name. */
 #define PRINCIPAL_ANYONE "anyone"
 /* Space in the journal for all of these clients together. */
 #define PRINCIPAL_ANYONE_DISK (UINT64_C(1) << 30)

@@ -12,7 +12,7 @@
 
 enum { PATH_MAX_BYTES = 256, BOUND_BYTES = 64 };
 
-/* Errors that every call may be answered with. */
+/* Errors that every operation may be answered with, besides its own. */
 static const char common_errors[] = "usage|no_memory|internal";
 
 /* Return the JSON Schema word for a type; NULL: any type. */

@@ -9,7 +9,7 @@
  * All functions: the caller decrefs the result; NULL without memory.
  *
  * Describe one parameter or member: {"type", "description", "enum"?, "default"?, "minimum"?,
- * "maximum"?, …}. Only members that may be null have two types.
+ * "maximum"?, …}. A row has one type, but a member that may be null has two.
  */
 json_t *schema_row(const struct param *row);
 

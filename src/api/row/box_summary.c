@@ -106,7 +106,7 @@ bool box_summary_is_complete(const json_t *create)
 	json_t *module;
 	if (!is_python)
 		return true;
-	/* A directory is a virtual environment. */
+	/* If `python` names a directory, it is a virtual environment. */
 	if (python && strncmp(slash ? slash + 1 : python, "python", 6) != 0 &&
 		!(stat(python, &st) == 0 && S_ISDIR(st.st_mode)))
 		return false;

@@ -12,10 +12,10 @@ enum param_type {
 	PARAM_TEXT,    /* a text without NUL */
 	PARAM_PATH,    /* an absolute path of the host, without NUL */
 	PARAM_DATA,    /* a text that may contain NUL */
-	PARAM_CHOICE,  /* one of `choices` */
+	PARAM_CHOICE,  /* one of the words in `choices` */
 	PARAM_FLAG,    /* true or false */
 	PARAM_COUNT,   /* a whole number */
-	PARAM_NUMBER,  /* any number; min and max are thousandths */
+	PARAM_NUMBER,  /* any number; min and max are in thousandths */
 	PARAM_TEXTS,   /* an array of texts */
 	PARAM_MAP,     /* an object of texts by name */
 	PARAM_OBJECT,  /* an object of `fields` */
@@ -32,10 +32,10 @@ struct param {
 	const char *choices;	    /* words of PARAM_CHOICE: "utf-8|base64" */
 	const char *fallback;	    /* the default as text, or NULL */
 	const char *help;	    /* lower case, no final stop */
-	const struct param *fields; /* NULL: any members */
+	const struct param *fields; /* rows of an object's members; NULL: any members */
 	size_t n_fields;
-	bool is_nullable; /* in results only: may be null */
-	const char *also; /* another accepted name */
+	bool is_nullable; /* may be null (in results only) */
+	const char *also; /* another name that is accepted, or NULL */
 	/* Translates a synonym to a word of `choices`; NULL for other words. The result is static.
 	 */
 	const char *(*word)(const char *text);
@@ -54,7 +54,7 @@ const char *param_language(const char *word);
 int param_check(const struct param *rows, size_t n_rows, const json_t *params, struct err *err);
 
 /*
- * Replace synonyms of names and words in @params, which param_check() has passed.
+ * Replace synonyms of names and words in @params, which param_check() has accepted.
  * Owns:    the caller releases the result; it is @params itself if there is nothing to replace.
  *          NULL: no memory, or @params is NULL.
  */

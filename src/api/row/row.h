@@ -23,17 +23,16 @@ struct operation {
 	const struct param *params, *result;
 	size_t n_params, n_result;
 	enum operation_label label;
-	const char *limits; /* a sentence on limits that are not in the rows; or NULL */
-	const char *errors; /* besides the errors of every call: "not_found|gone"; or NULL */
-	/*
-	 * A call and a part of its answer, as JSON with ' for ". Texts that end in "…" are starts;
-	 * ids are placeholders. Documents show it, tests run it.
-	 */
+	const char *limits; /* a sentence on limits that the rows do not contain, or NULL */
+	const char *errors; /* codes of its own errors: "not_found|gone"; or NULL */
+	/* An example of a call, and a part of its answer, as JSON with ' instead of ". A text that
+	 * ends in "…" is only a beginning; ids are placeholders. Documents show the example, and
+	 * tests run it. */
 	const char *example, *answer;
 	size_t answer_bytes;  /* estimated size of a long answer (outstanding.h), or 0 */
 	bool has_events;      /* sends events while it runs */
-	const char *last;     /* the event that repeats the answer, or NULL */
-	bool is_for_operator; /* refused to principals: it reveals or changes the host */
+	const char *last;     /* name of the event that repeats the answer, or NULL */
+	bool is_for_operator; /* principals may not use it: it reveals or changes the host */
 	void (*start)(struct operation_call *call);
 };
 

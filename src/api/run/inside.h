@@ -70,11 +70,11 @@ size_t run_bytes(const struct run *run);
 /* run_step.c: send @event, whose reference is taken, to the waiter that started the run. */
 void run_tell(struct run *run, json_t *event);
 const struct run *run_ahead(
-	const struct run *run); /* the run behind which @run waits to begin, or NULL */
+	const struct run *run); /* returns the run behind which @run waits to begin, or NULL */
 
 /* waiter.c */
 json_t *run_record(const struct run *run);
 int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
 /* Answer all waiters. */
 void waiters_tell(struct run *run);
-void waiters_wake(struct run *run); /* if the run is stuck: those with a time limit */
+void waiters_wake(struct run *run); /* if @run is stuck: those with a time limit */

@@ -28,7 +28,7 @@ struct skill_store {
 };
 
 /*
- * @spec: DIR, or DIR:rw when skills may be added.
+ * Open the store. @spec: DIR, or DIR:rw if skills may be added.
  * Owns:   skill_store_close(@s), also after an error.
  * Errors: ERR_NOT_FOUND, ERR_ACCESS, ERR_USAGE, ERR_NO_MEMORY.
  */

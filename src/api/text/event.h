@@ -13,8 +13,8 @@ struct event_rest {
 	size_t bytes;
 };
 
-/* {"event": "step.started", "session"}. All these functions: Owns: the caller decrefs. Returns:
- * NULL without memory. */
+/* Make {"event": "step.started", "session"}. For all functions below too: Owns: the caller decrefs.
+ * Returns: NULL without memory. */
 json_t *event_started(const char *session);
 
 /*

@@ -20,8 +20,8 @@ static size_t number_bytes(const char *at)
 	return strspn(at, "0123456789+-.eE");
 }
 
-/* Write the number at @from, @bytes long, to @to, with the fewest digits that keep its value.
- * Returns: bytes. */
+/* Write the number at @from, which has @bytes, to @to, with the fewest digits that keep its value.
+ * Returns: the number of bytes written. */
 static size_t shorten(char *to, const char *from, size_t bytes)
 {
 	char text[NUMBER_BYTES_MAX], shorter[NUMBER_BYTES_MAX];

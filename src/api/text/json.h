@@ -1,4 +1,4 @@
-/* JSON as text. SPDX-License-Identifier: Apache-2.0 */
+/* JSON as text: writing it, and estimating its size. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"

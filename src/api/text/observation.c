@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OVERHEAD: reserved for headings and notes. */
+/* OVERHEAD_CHARACTERS: reserved for headings and notes. */
 enum {
 	OVERHEAD_CHARACTERS = 1600,
 	RUNNING_CHARACTERS = 4000,
@@ -30,17 +30,18 @@ enum {
 	TEXT_MAX = 1 << 20,
 };
 
-/* Types of values that are for the engine only. */
+/* Prefix of the types of values that only the engine uses. */
 static const char OWN_TYPES[] = "application/vnd.retort.";
 
 enum section_kind { VALUE, DISPLAY, OUT, ERR, FAILURE, SECTIONS };
 
 struct section {
-	const char *title, *stream; /* stream: its name for read_output, or NULL */
+	const char *title, *stream; /* stream: name of the section in read_output, or NULL */
 	struct buf text;
-	size_t n; /* characters */
+	size_t n; /* length in characters */
 	size_t share;
-	uint64_t lost_bytes; /* dropped by the engine, over the output limit */
+	uint64_t lost_bytes; /* bytes over the output limit, dropped by the engine
+			      */
 };
 
 struct rendering {
@@ -53,7 +54,7 @@ struct rendering {
 	struct buf notes;
 };
 
-/* The text of a program, which may hold NUL. */
+/* A text of a program, which may contain NUL. */
 struct text {
 	const char *data;
 	size_t bytes;
@@ -114,7 +115,7 @@ static void add_failure(struct buf *b, const json_t *record)
 	if (name.bytes && message.bytes && message.data[0] != '\n')
 		buf_add(b, ": ");
 	add_line(b, message, SHOWN_BYTES);
-	/* The message of a SyntaxError has the line already: "… (<step 3>, line 1)". */
+	/* The message of a SyntaxError contains the line number already: "… (<step 3>, line 1)". */
 	if (json_is_integer(line) && !memmem(message.data, message.bytes, ", line ", 7))
 		buf_addf(b, " (line %" JSON_INTEGER_FORMAT ")", json_integer_value(line));
 	if (signal[0])
@@ -275,7 +276,7 @@ static void take_traceback(struct section *s, const json_t *error)
 	json_array_foreach(json_object_get(error, "traceback"), i, line)
 	{
 		if (json_string_length(line) == 0)
-			buf_add(&s->text, "\n\n"); /* ends the line before, and adds an empty one */
+			buf_add(&s->text, "\n\n"); /* end the line before, and add an empty line */
 		take_text(s, text_of(line));
 	}
 	if (s->text.bytes > 0 || !error)
@@ -372,7 +373,7 @@ static void collect(struct rendering *r)
 	tell_hidden(r);
 }
 
-/* Divide @room: short sections are shown whole, the long ones share the rest equally. */
+/* Divide @room: short sections are shown completely, and long sections share the rest equally. */
 static void share(struct section *sections, size_t room)
 {
 	bool is_settled[SECTIONS] = {false};

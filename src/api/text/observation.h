@@ -16,13 +16,13 @@ enum {
 };
 
 struct observation_options {
-	bool is_new;	      /* the session was made for this step */
-	bool has_tools;	      /* the model can call run_wait, read_output, list_files to see more */
+	bool is_new;	/* the session was made for this step */
+	bool has_tools; /* the model can call run_wait, read_output and list_files to see more */
 	const char *packages; /* installed packages, for hints; or NULL */
 };
 
 struct observation {
-	struct buf text; /* the first line is the verdict; the UTF-8 may need repair */
+	struct buf text; /* the first line says how the step ended; the UTF-8 may need repair */
 	json_t *images;	 /* [{"mime", "data"}] */
 	size_t stdout_characters, stderr_characters; /* characters shown of each stream */
 };

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { OUTCOME_BYTES = 64 << 10 }; /* the most that any of these functions appends */
+enum { OUTCOME_BYTES = 64 << 10 }; /* maximum that each of these functions appends */
 
 /*
  * Each function appends to @b; without memory, less or nothing.

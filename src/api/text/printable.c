@@ -33,8 +33,8 @@ static bool is_shown(char c)
 	return (unsigned char)c >= 0x20 ? c != DEL : c == '\n' || c == '\t';
 }
 
-/* Show a control character as its picture, U+2400 and on; drop BEL, backspace and CR, which
- * terminals obey. */
+/* Append the picture of a control character (U+2400 and on). BEL, backspace and CR, which terminals
+ * execute, are left out. */
 static int add_picture(struct buf *out, unsigned char c)
 {
 	const char picture[] = {'\xe2', '\x90', (char)(0x80 + (c == DEL ? 0x21 : c))};
@@ -44,7 +44,7 @@ static int add_picture(struct buf *out, unsigned char c)
 
 int printable_add(struct buf *out, const char *text, size_t bytes)
 {
-	size_t line = out->bytes; /* where the current line began */
+	size_t line = out->bytes; /* offset of the current line in @out */
 	int r = 0;
 	for (size_t at = 0; at < bytes && r == 0;) {
 		size_t n = 0;
@@ -61,8 +61,8 @@ int printable_add(struct buf *out, const char *text, size_t bytes)
 		} else if (text[at] == ESC) {
 			at += escape_bytes(text + at, bytes - at);
 		} else {
-			/* A CR in front of other characters overwrites the line; one at the end of
-			 * a line or of the text does not. */
+			/* A CR before other characters overwrites the line; a CR at the end of a
+			 * line or of the text does not. */
 			if (text[at] == '\r' && at + 1 < bytes && text[at + 1] != '\n' &&
 				text[at + 1] != '\r' && out->data) {
 				out->bytes = line;
@@ -92,7 +92,7 @@ int printable_cut(struct buf *out, const char *text, size_t bytes, size_t max, c
 		return buf_append(out, text, bytes);
 	size_t n_head = max * HEAD_PCT / 100, head = head_bytes(text, bytes, n_head);
 	size_t tail = head_bytes(text, bytes, n - (max - n_head));
-	/* Cut at line ends if that costs little. */
+	/* Move the cuts to ends of lines, if little is lost by that. */
 	const char *line = memrchr(text, '\n', head);
 	if (line && head - (size_t)(line - text) < head / 4)
 		head = (size_t)(line - text);

@@ -1,4 +1,4 @@
-/* Output of programs, made fit to be read. SPDX-License-Identifier: Apache-2.0 */
+/* Output of programs, made readable. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Append @text without escape sequences and other characters that a terminal obeys, and without
+ * Append @text without escape sequences and other characters that a terminal executes, and without
  * text that "\r" overwrote. Other control characters, also NUL, become their picture ("␀"), so
  * that no printed text is lost.
  * Returns: 0, -E2BIG, -ENOMEM.

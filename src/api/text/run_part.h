@@ -12,7 +12,7 @@ struct run_part {
 	struct buf text;
 	size_t offset;	/* where this page begins */
 	size_t next;	/* where the next page begins */
-	bool is_last;	/* this is the last page */
+	bool is_last;	/* is this the last page? */
 	size_t n_lines; /* number of lines found */
 };
 
@@ -25,9 +25,9 @@ struct run_part {
 int run_part_read(
 	struct run_part *out, const char *text, size_t bytes, size_t offset, size_t limit);
 
-/* Find lines that contain @word, which is within one line: "12:the line\n". Of a long line only the
- * part around its first hit is given. At most about @limit bytes, but at least one line. @is_whole:
- * the text is complete. Else an unfinished last line is not searched yet. */
+/* Find lines that contain @word, which has no line end: "12:the line\n". Of a long line, only the
+ * part around its first hit is returned. At most about @limit bytes are returned, but at least one
+ * line. @is_whole: the text is complete; otherwise an unfinished last line is not searched yet. */
 struct run_part_search {
 	const char *word;
 	size_t offset, limit;

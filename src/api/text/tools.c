@@ -392,7 +392,7 @@ void tools_perform(const struct tools_request *request, struct tools_outcome *ou
 		json_put_new(out->json, "tools", json_array());
 	else if (request->verb == TOOLS_CALL)
 		json_put_text(out->json, "tool", request->what);
-	/* A server that does not read its stdin must not end us. */
+	/* A write to a server that does not read its stdin must fail, not end this process. */
 	(void)sigaction(SIGPIPE, &ignore, &before);
 	if (servers_load(&p.servers, request->config_path, variable, &err) < 0) {
 		wrong(out, TOOLS_WRONG, &err);

@@ -1,4 +1,4 @@
-/* List, search, describe or call tools of configured servers once, and wait for it.
+/* List, search, describe or call tools of configured servers, and wait for the result.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -16,10 +16,10 @@ enum { TOOLS_TEXT_BYTES = 80 << 20, TOOLS_FOUND_MAX = 20 };
 struct tools_request {
 	enum tools_verb verb;
 	const char *config_path;
-	const char *what;	 /* a server, a query, "server.tool"; NULL: all */
+	const char *what;	 /* a server, a query, "server.tool"; NULL: all tools */
 	const json_t *arguments; /* arguments of TOOLS_CALL */
 	bool is_javascript;	 /* TOOLS_STUB: the language */
-	bool is_allowed;	 /* all calls are approved */
+	bool is_allowed;	 /* all calls are approved without asking */
 	void *arg;
 	/* Is a call approved? @text is safe to show. Calls that only read need no approval. */
 	bool (*approve)(void *arg, const char *text);
@@ -42,8 +42,8 @@ enum tools_end {
 
 struct tools_outcome {
 	enum tools_end end;
-	json_t *json;	 /* for programs, or NULL */
-	struct buf text; /* for people */
+	json_t *json;	 /* the result as JSON for programs, or NULL */
+	struct buf text; /* the result as text for people */
 	struct err err;	 /* set unless `end` is TOOLS_DONE */
 };
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The name of an operation or a parameter for each reader; without one, it keeps its own. `named`:
- * the name with an argument, if that does not simply follow it. */
+/* The name of an operation or a parameter for each kind of reader; NULL: its own name. `named`: the
+ * name with an argument, if the argument does not simply follow the name. */
 static const struct {
 	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
 } rows[] = {

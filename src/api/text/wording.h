@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 
-/* JSON-RPC needs no words of its own: errors name operations and parameters, in backquotes, as in
- * "`file.list` lists them". */
+/* Kinds of readers. Errors name operations and parameters in backquotes, as in "`file.list` lists
+ * them". Clients of JSON-RPC get these names unchanged. */
 enum wording { WORDING_COMMANDS, WORDING_REPL, WORDING_MCP, WORDING_END_ };
 
 /* Replace names in message and hint by those that @reader knows: "`retort session files` lists
