@@ -46,7 +46,7 @@ struct entry {
 	const struct order_checked *order;
 	struct session *session;   /* NULL before it opens and after it is closed */
 	struct pool *pool;	   /* branches made ahead (standby.c), or NULL */
-	struct job *first, **last; /* queue; WORKING: its first job, or first branches, run */
+	struct job *first, **last; /* queue; if WORKING, its first job (or branches) runs */
 	struct replay *replay;
 	enum record_outcome rebuilt; /* how the state was rebuilt; COMMITTED: it was not */
 	bool is_rebuilt_told;	     /* a step's record has already reported `rebuilt` */

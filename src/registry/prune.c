@@ -104,7 +104,7 @@ static void on_timer(uv_timer_t *timer)
 		const struct prune_which which = {
 			.before_ms = now_ms() - (int64_t)p->table->retain_ms};
 		if (begin(p, &which, &err) <=
-			0) /* a failure is not reported: the next request fails too, and says why */
+			0) /* a failure is not reported here; the next request reports it */
 			look_later(p);
 		return;
 	}

@@ -12,7 +12,7 @@ enum { AGENT_REMARK_BYTES = 400, AGENT_STATE_BYTES = 16 };
 
 struct agent_call {
 	struct operation_call *call;
-	json_t *params; /* of this call; if it resumes, those of the first call are defaults */
+	json_t *params; /* parameters of the call; if it resumes an agent, with saved defaults */
 	struct wire *wire;
 	struct loop *loop;
 	char *session, *runtime;

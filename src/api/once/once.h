@@ -26,7 +26,7 @@ struct once_request {
 };
 
 struct once_result {
-	json_t *record;	 /* as in docs/use/run.md has it. Owns: the caller decrefs */
+	json_t *record;	 /* as in docs/use/run.md. Owns: the caller decrefs */
 	int exit_status; /* exit status of `retort run` */
 };
 

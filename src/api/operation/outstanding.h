@@ -16,7 +16,7 @@
  * front counts its real size until it has been written. */
 enum {
 	OUTSTANDING_BYTES = 192 << 20,
-	OUTSTANDING_IN_LINE = 256 /* for each caller */,
+	OUTSTANDING_IN_LINE = 256 /* waiting operations of one caller */,
 	OUTSTANDING_WAIT_MS = 60000
 };
 

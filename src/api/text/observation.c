@@ -40,8 +40,7 @@ struct section {
 	struct buf text;
 	size_t n; /* length in characters */
 	size_t share;
-	uint64_t lost_bytes; /* bytes over the output limit, dropped by the engine
-			      */
+	uint64_t lost_bytes; /* bytes dropped, over the output limit */
 };
 
 struct rendering {

@@ -1,4 +1,5 @@
-/* A page of a long output, for step.output. Pure. SPDX-License-Identifier: Apache-2.0 */
+/* A page of a long output, for step.output. Functions without side effects.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
