@@ -27,7 +27,7 @@ PYTHON = "/usr/bin/python3"
 NOBODY = 65534
 TEST_TIMEOUT_S = 1500
 # Most tests wait for something most of the time.
-JOBS_PER_CPU = 3
+JOBS_PER_CPU = 2
 # Random plans of --long, for each test that makes some.
 LONG_PLANS = 10_000
 # In a directory of a build: how long each file of tests took when it ran last, so that the long ones begin first.

@@ -43,8 +43,8 @@ extern const struct magic_row magic_rows[MAGIC_END_];
  * notebooks: whole cells such as %%bash, and names that are not similar to a command. */
 bool magic_is(const char *line, const char *runtime);
 
-/* Return the command whose argument is at the end of @line; MAGIC_END_: the end is a command's
- * name. */
+/* Return the command whose argument is to be completed at the end of @line. MAGIC_END_: @line
+ * ends inside the command's name, or the command is unknown. */
 enum magic_kind magic_at(const char *line);
 
 /*

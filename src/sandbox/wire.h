@@ -145,7 +145,8 @@ struct init_request {
 	uint32_t
 		/* 1: no RLIMIT_CPU; 2: a template, whose RLIMIT_NPROC covers its branches too */
 		is_session;
-	int32_t guard_pid; /* of INIT_ROLLBACK, as the box sees it; 0: there is no guard */
+	int32_t guard_pid; /* INIT_ROLLBACK: pid in the box of the guard that becomes process `id`;
+			      0: no guard */
 
 	uint32_t is_fixed;	  /* 1: the same addresses in every run, no ASLR; else 0 */
 	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a target */

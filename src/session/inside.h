@@ -90,8 +90,9 @@ struct files_saving;
 struct idle_limits {
 	uint64_t base_us, seen_us; /* CPU time at the step's end, and at the last measurement */
 	uint64_t delay_ms;
-	bool is_swept;	      /* leftover processes were killed since the last step */
-	const char *said;     /* notice of that kill for the next step's record, or NULL */
+	bool is_swept;	  /* leftover processes were killed since the last step */
+	const char *said; /* notice for the next step's record that leftover processes were killed,
+			     or NULL */
 	const char *said_now; /* notice for the current step's record, or NULL */
 };
 

@@ -27,7 +27,8 @@ struct files_saving {
 	struct workspace scratch[RESTORE_SCRATCH];
 	char head[DIGEST_BYTES];
 	bool is_newer;	/* replace the files of the head's checkpoint, if it has any */
-	bool is_behind; /* a file has changed since: do not give @now to a checkpoint */
+	bool is_behind; /* a file changed after this pass began: `now` must not be stored in a
+			   checkpoint */
 };
 
 struct shadow *save_files_newest(const struct session *s)

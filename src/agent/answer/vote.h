@@ -22,7 +22,8 @@ struct ballot {
 
 struct vote {
 	size_t winner;
-	size_t n_votes; /* candidates of the winner's rank with its value, itself included */
+	size_t n_votes; /* number of candidates with the winner's rank and value, the winner
+			   included */
 	size_t n_best;	/* candidates of the winner's rank */
 	size_t n_stand;
 };

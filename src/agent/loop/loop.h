@@ -66,7 +66,8 @@ struct loop_hooks {
 	 * state), and end all branches. The caller calls loop_adopted() once, possibly before this
 	 * hook returns. */
 	void (*adopt)(void *arg, unsigned place);
-	/* Save the whole state of the loop, borrowed; called after every turn. Or NULL. */
+	/* Save @state, the whole state of the loop (borrowed); called after every turn. The hook
+	 * may be NULL. */
 	void (*save)(void *arg, const json_t *state);
 };
 

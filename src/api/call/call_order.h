@@ -1,4 +1,4 @@
-/* The order of a box, from the parameters of session.create and template.create.
+/* The request to create a box, read from the parameters of session.create and template.create.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 

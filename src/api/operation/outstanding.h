@@ -53,7 +53,8 @@ struct outstanding *outstanding_of(const struct operation_context *context);
 /* Has the caller more than OUTSTANDING_BYTES? Then another long answer is an error. */
 bool outstanding_is_full(const struct outstanding *of);
 
-/* Count @bytes for this answer from now on; 0: the answer was read. @of may be NULL. */
+/* Set the size of the answer @owed to @bytes in the counter @of (may be NULL), in place of its
+ * earlier size. @bytes 0: the caller has read the answer. */
 void outstanding_set(struct outstanding_part *owed, struct outstanding *of, size_t bytes);
 
 /* Wait for room: `begin` is called, possibly before this returns. outstanding_leave() ends the

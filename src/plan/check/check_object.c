@@ -403,8 +403,8 @@ void element_add(struct checker *c, struct av v, struct av x)
 	}
 }
 
-/* Make the indexes of @v unknown, because elements moved or were removed; @why is joined into the
- * structure. */
+/* Record that the positions of the elements of @v are unknown, because elements were moved or
+ * removed. @why, the label of the cause, is joined into the label of the structure of @v. */
 void places_lost(struct checker *c, struct av v, struct mark why)
 {
 	struct obj *o;

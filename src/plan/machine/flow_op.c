@@ -274,8 +274,10 @@ static uint32_t dated(struct vm *vm, uint32_t label)
 	return label_intern(vm->flow.all, &l);
 }
 
-/* Return the label of a date written in a format: of kind date, unless others chose the format or,
- * as a presumption, may have chosen it. */
+/* Return the label of a date formatted as text. Without another origin that chose the format,
+ * its kind is lowered to date; if others chose the format, the label is unchanged. If that
+ * choice is only presumed, the kind is lowered and the unlowered label is joined as a
+ * presumption. */
 static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 {
 	if (form == 0)

@@ -59,8 +59,9 @@ uint32_t reserve(struct compiler *c, uint32_t n);
 void set_slot(struct compiler *c, uint32_t slot);
 void unset_since(struct compiler *c, uint32_t mark);
 
-/* Emit code that computes @node. Returns: the register of the result: that of a plain variable;
- * otherwise @want, or with ANYWHERE a new register. */
+/* Emit code that computes @node. Returns: the register that holds the result. If @node is a
+ * plain variable, that is the variable's own register; otherwise @want, or a new register if
+ * @want is ANYWHERE. */
 uint32_t expr(struct compiler *c, const struct node *node, int64_t want);
 uint32_t compile_dest(struct compiler *c, int64_t want);
 uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want);

@@ -5,7 +5,8 @@
 
 enum { PLANNER_FD = 3 };
 
-/* Capabilities of the engine. Without calls, results are from the file of tools. */
+/* What the engine can do for this process. Without `has_calls`, the results of tool calls and of
+ * ask() are read from the file of tools. */
 struct planner_engine {
 	bool has_calls; /* the engine makes calls */
 	bool has_model; /* the engine has a model for ask() */

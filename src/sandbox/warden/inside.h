@@ -38,13 +38,15 @@ void making_done(struct making *m);
 /* Detach the binds from the host and make the sockets. Errors: as box_create(). */
 int making_open(struct making *m, const struct box_spec *spec, struct ends *ours, struct err *err);
 
-/* After that: the cgroup leaf, in @box. Fills: @by. Errors: the same, with @box as it was. */
+/* Take a cgroup leaf for @box; called after making_open(). Fills: @by with the mechanism that
+ * enforces each limit. Errors: as box_create(); @box then has no leaf. */
 int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], struct err *err);
 
 /* Be the first process of a box: does not return. @wardens are the ends that are not ours. */
 attr_noreturn void child_main(struct making *m, struct ends *wardens);
 
-/* Pin process @pid (0: the caller) to @n_cpus; different slots start at different ones. */
+/* Pin process @pid (0: the caller) to @n_cpus CPUs. The first CPU depends on @slot, so that
+ * boxes spread over the CPUs. */
 int child_pin(pid_t pid, unsigned n_cpus, unsigned slot, struct err *err);
 
 /* Bring up the loopback of the network namespace that the caller is in, and bound what TCP holds.

@@ -514,7 +514,7 @@ static void forgive_stall(struct state *w, int64_t waited_ms)
 		w->branchings[i].deadline_ms += stall_ms;
 }
 
-/* Listeners last: messages sent before a question must be read before it. */
+/* Serve branchings before listeners: a message that was sent before a question is read first. */
 static int turn(struct state *w)
 {
 	static struct waiting at;

@@ -69,7 +69,8 @@ static json_t *input_schema(const struct mcp_tool *tool)
 	return out;
 }
 
-/* Append a list, cut between items. */
+/* Append @before, the list @text and @after. A list longer than @max_bytes is truncated at a
+ * separator; an empty list appends nothing. */
 static void add_told(
 	struct buf *out, const char *before, const char *text, const char *after, size_t max_bytes)
 {
