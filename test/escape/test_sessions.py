@@ -299,6 +299,10 @@ def grow():
                 self.assertEqual((done["status"], done["value"]["application/json"]), ("ok", 7))
                 self.assertLess(done["usage"]["cpu_ms"], 500)  # what others used is not this step's
                 self.assertIsNone(client.run(session, "kept")["state"]["reason"])
+            # A session of its own: its state is rebuilt, and the steps above would leave their processes again,
+            # which nothing ends between two steps that follow each other at once.
+            session = client("session.create", limits={"memory_bytes": 96 << 20, "cpu_ms": 700})["session"]
+            client.run(session, burner)
             client.run(session, "name('t-idle-self'); threading.Thread(target=burn, daemon=True).start()")
             self.assertTrue(ended("t-idle-self"))
             self.assertNotEqual(client.run(session, "1")["state"]["outcome"], "committed")
