@@ -46,7 +46,7 @@ ABOUT = {
     "planner": "plans run: tools, prompts, records; and the process in which a front's plans run",
     "api": "the table of operations that every front calls; the gate that tool calls pass",
     "serve": "the operations as JSON-RPC on a unix socket and over HTTP; MCP; who may call",
-    "cli": "one file per command, option tables, help, completion, manual pages",
+    "cli": "a file or a room per command, option tables, help, completion, manual pages",
 }
 
 # The rooms of a module, from the ground up: each may include those before it. "." is the module's own folder.
@@ -58,6 +58,7 @@ ROOMS = {
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
     "serve": ". http mcp",
+    "cli": "screen host . help session agent repl",
 }
 
 # Headers without a .c of their name in their module, and why. All others are named after theirs, or are

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "cli/term.h"
+#include "cli/screen/term.h"
 
 #include <fcntl.h>
 #include <stdio.h>

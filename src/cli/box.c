@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/when.h"
-#include "cli/term.h"
+#include "cli/screen/term.h"
 
 #include <errno.h>
 #include <limits.h>

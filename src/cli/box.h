@@ -4,7 +4,7 @@
 
 #include "api/once/once.h"
 #include "base/opt.h"
-#include "cli/config.h"
+#include "cli/host/config.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/opt.h"
-#include "cli/term.h"
+#include "cli/screen/term.h"
 
 #include <stdbool.h>
 #include <stdio.h>

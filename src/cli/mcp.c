@@ -8,7 +8,7 @@
 #include "base/attr.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
-#include "cli/xdg.h"
+#include "cli/host/xdg.h"
 #include "planner/plan.h"
 #include "planner/plan_check.h"
 #include "planner/plan_tools.h"

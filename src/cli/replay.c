@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
-#include "cli/config.h"
-#include "cli/program.h"
+#include "cli/host/config.h"
+#include "cli/host/program.h"
 #include "cli/view.h"
 #include "planner/plan_run.h"
 

@@ -4,9 +4,9 @@
 #include "base/fd.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
-#include "cli/config.h"
-#include "cli/program.h"
-#include "cli/term.h"
+#include "cli/host/config.h"
+#include "cli/host/program.h"
+#include "cli/screen/term.h"
 #include "cli/view.h"
 
 #include <errno.h>

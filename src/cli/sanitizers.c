@@ -1,5 +1,6 @@
 /* Suppressions for LeakSanitizer. Texts of the configuration are never freed, because options
- * borrow them (cli/config.h); libedit leaks some memory. SPDX-License-Identifier: Apache-2.0 */
+ * borrow them (cli/host/config.h); libedit leaks some memory. SPDX-License-Identifier: Apache-2.0
+ */
 #define HOOK __attribute__((visibility("default")))
 
 HOOK const char *__lsan_default_suppressions(void);

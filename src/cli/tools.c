@@ -2,8 +2,8 @@
 #include "api/text/tools.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
-#include "cli/config.h"
-#include "cli/program.h"
+#include "cli/host/config.h"
+#include "cli/host/program.h"
 #include "cli/view.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "api/text/event.h"
 #include "api/text/observation.h"
 #include "base/opt.h"
-#include "cli/picture.h"
-#include "cli/sink.h"
+#include "cli/screen/picture.h"
+#include "cli/screen/sink.h"
 
 #include <stdbool.h>
 

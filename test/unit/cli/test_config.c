@@ -1,5 +1,5 @@
 /* The configuration file: precedence, shapes, mistakes. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/config.h"
+#include "cli/host/config.h"
 
 #include "t.h"
 #include "tree.h"

@@ -1,7 +1,7 @@
 /* Trees of steps, drawn; tables. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/graph.h"
+#include "cli/screen/graph.h"
 
-#include "cli/table.h"
+#include "cli/screen/table.h"
 #include "t.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* Files that come out of a box, and directories of our own. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/outdir.h"
+#include "cli/host/outdir.h"
 
 #include "base/fd.h"
-#include "cli/xdg.h"
+#include "cli/host/xdg.h"
 #include "t.h"
 
 #include <errno.h>

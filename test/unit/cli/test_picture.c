@@ -1,6 +1,6 @@
 /* Pictures: what a box calls one never controls the terminal. SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/picture.h"
+#include "cli/screen/picture.h"
 
 #include "base/fd.h"
 #include "t.h"

@@ -1,5 +1,5 @@
 /* Lists and trees of sessions on stdout. SPDX-License-Identifier: Apache-2.0 */
-#include "cli/session_print.h"
+#include "cli/session/session_print.h"
 
 #include "t.h"
 

@@ -1,6 +1,6 @@
 /* Output to readers that are slow, stopped, gone, or share a non-blocking pipe.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cli/sink.h"
+#include "cli/screen/sink.h"
 
 #include "base/fd.h"
 #include "t.h"

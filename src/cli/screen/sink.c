@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/screen/sink.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <unistd.h>
+
+void sink_init(struct sink *s, int fd, size_t max_bytes)
+{
+	*s = (struct sink){.fd = fd, .waiting = BUF_INIT(max_bytes)};
+}
+
+void sink_done(struct sink *s)
+{
+	buf_done(&s->waiting);
+}
+
+static bool can_write(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	return poll(&p, 1, 0) == 1;
+}
+
+/* Write as much as possible without waiting. A writable pipe, terminal or file accepts PIPE_BUF
+ * bytes without blocking. */
+static size_t write_now(struct sink *s, const char *data, size_t bytes)
+{
+	size_t at = 0;
+	while (at < bytes && can_write(s->fd)) {
+		ssize_t n = write(s->fd, data + at, MIN(bytes - at, (size_t)PIPE_BUF));
+		if (n < 0 && errno != EINTR && errno != EAGAIN) {
+			s->error = errno;
+			return bytes;
+		}
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return at;
+}
+
+void sink_add(struct sink *s, const void *data, size_t bytes)
+{
+	size_t done = 0;
+	if (s->error)
+		return;
+	if (s->waiting.bytes > 0)
+		buf_consume(&s->waiting, write_now(s, s->waiting.data, s->waiting.bytes));
+	if (s->waiting.bytes == 0)
+		done = write_now(s, data, bytes);
+	if (buf_append(&s->waiting, (const char *)data + done, bytes - done) < 0)
+		s->error = ENOBUFS;
+}
+
+/* Write the rest, and wait for the reader. The descriptor may be non-blocking, because we share it
+ * with our parent. */
+static int write_waiting(struct sink *s)
+{
+	struct pollfd p = {.fd = s->fd, .events = POLLOUT};
+	for (size_t at = 0; at < s->waiting.bytes;) {
+		ssize_t n = write(s->fd, s->waiting.data + at, s->waiting.bytes - at);
+		if (n < 0 && errno == EAGAIN)
+			(void)poll(&p, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int sink_flush(struct sink *s)
+{
+	if (s->error)
+		return -s->error;
+	int r = write_waiting(s);
+	buf_clear(&s->waiting);
+	s->error = -r;
+	return r;
+}

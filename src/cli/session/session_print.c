@@ -1,0 +1,230 @@
+/* The output of sessions, steps and files as tables and as a tree. SPDX-License-Identifier:
+ * Apache-2.0 */
+#include "cli/session/session.h"
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "cli/screen/graph.h"
+#include "cli/screen/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OUT_MAX_BYTES = 64 << 20, ID_CHARS = 12, LABEL_BYTES = 512, HEADS_BYTES = 4096 };
+
+const char *session_text(const json_t *row, const char *name)
+{
+	const char *text = json_string_value(json_object_get(row, name));
+	return text ? text : "";
+}
+
+static int print(const struct buf *out)
+{
+	return fwrite(buf_str(out), 1, out->bytes, stdout) == out->bytes ? 0 : 1;
+}
+
+static size_t columns(void)
+{
+	return term_is(STDOUT_FILENO) ? (size_t)term_columns(STDOUT_FILENO) : 0;
+}
+
+/* The cells of a table, each a copy. */
+struct cells {
+	char **cell;
+	size_t n, n_columns;
+};
+
+static void cells_done(struct cells *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->cell[i]);
+	free(c->cell);
+}
+
+static struct cells cells_new(const char *const *heads, size_t n_columns, size_t n_rows)
+{
+	struct cells c = {.n_columns = n_columns};
+	c.cell = calloc((n_rows + 1) * n_columns, sizeof *c.cell);
+	for (size_t i = 0; c.cell && i < n_columns; i++)
+		c.cell[c.n++] = strdup(heads[i]);
+	return c;
+}
+
+static void add(struct cells *c, const char *text, size_t bytes)
+{
+	if (c->cell && asprintf(&c->cell[c->n++], "%.*s", (int)bytes, text) < 0)
+		c->cell[c->n - 1] = NULL;
+}
+
+/* Add a time in readable form, in UTC. */
+static void add_time(struct cells *c, const json_t *ms)
+{
+	char text[32] = "";
+	time_t seconds = (time_t)(json_integer_value(ms) / 1000);
+	struct tm tm;
+	if (json_is_integer(ms) && gmtime_r(&seconds, &tm))
+		(void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	add(c, text, strlen(text));
+}
+
+static void add_text(struct cells *c, const char *text)
+{
+	add(c, text, strlen(text));
+}
+
+static int print_cells(struct cells *c, size_t n_columns_max)
+{
+	cleanup_buf struct buf out = BUF_INIT(OUT_MAX_BYTES);
+	int r = !c->cell ? -1
+			 : table_write(&out, (const char *const *)c->cell, c->n_columns,
+				   c->n / c->n_columns, n_columns_max);
+	cells_done(c);
+	return r < 0 ? 1 : print(&out);
+}
+
+/* Find the first line of @code that is not empty. Returns: the line's length. */
+static size_t first_line(const char **code)
+{
+	*code += strspn(*code, " \t\r\n");
+	return strcspn(*code, "\r\n");
+}
+
+/* Report on stderr, where programs do not read it as a row, that a list is incomplete. */
+static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
+{
+	if (json_is_true(json_object_get(list, "truncated")))
+		fprintf(stderr, "retort: there are more %s: %s\n", what, hint);
+	return status;
+}
+
+int session_print_list(const json_t *list)
+{
+	static const char *const heads[] = {
+		"SESSION", "NAME", "RUNTIME", "STATE", "HEAD", "PARENT", "CREATED", "OWNER"};
+	const json_t *rows = json_object_get(list, "sessions"), *row;
+	bool has_owners = false;
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		has_owners |= session_text(json_array_get(rows, i), "owner")[0] != '\0';
+	struct cells c = cells_new(heads, ARRAY_LEN(heads) - !has_owners, json_array_size(rows));
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		row = json_array_get(rows, i);
+		add_text(&c, session_text(row, "session"));
+		add_text(&c, session_text(row, "name"));
+		add_text(&c, session_text(row, "runtime"));
+		add_text(&c, session_text(row, "state"));
+		add(&c, session_text(row, "head"), ID_CHARS);
+		add_text(&c, session_text(row, "parent"));
+		add_time(&c, json_object_get(row, "created_ms"));
+		if (has_owners)
+			add_text(&c, session_text(row, "owner"));
+	}
+	return tell_cut(print_cells(&c, 0), list, "sessions", "close what is not needed");
+}
+
+int session_print_log(const json_t *log)
+{
+	static const char *const heads[] = {"STEP", "STATUS", "OUTCOME", "RUNTIME", "CODE"};
+	const json_t *rows = json_object_get(log, "steps"), *row;
+	struct cells c = cells_new(heads, ARRAY_LEN(heads), json_array_size(rows));
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		row = json_array_get(rows, i);
+		const char *code = session_text(row, "code");
+		size_t bytes = first_line(&code);
+		add(&c, session_text(row, "step"), ID_CHARS);
+		add_text(&c, session_text(row, "status"));
+		add_text(&c, session_text(row, "outcome"));
+		add_text(&c, session_text(row, "runtime"));
+		add(&c, code, bytes);
+	}
+	return tell_cut(print_cells(&c, columns()), log, "steps, older ones",
+		"`retort session export` writes all down");
+}
+
+int session_print_files(const json_t *files)
+{
+	static const char *const heads[] = {"SIZE", "MODIFIED", "PATH"};
+	const json_t *rows = json_object_get(files, "files"), *row;
+	struct cells c = cells_new(heads, ARRAY_LEN(heads), json_array_size(rows));
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		row = json_array_get(rows, i);
+		json_int_t size = json_integer_value(json_object_get(row, "size"));
+		add_text(&c, num_format_bytes((uint64_t)size).text);
+		add_time(&c, json_object_get(row, "modified_ms"));
+		add_text(&c, session_text(row, "path"));
+	}
+	return tell_cut(print_cells(&c, 0), files, "files",
+		"name a directory to list it, or list them with a step");
+}
+
+/* ---- the tree ---- */
+
+/* Append the sessions whose last step is this one: "(main, s-2) "; count them when there are many.
+ */
+static void add_heads(struct buf *label, const json_t *heads, const char *step, bool color)
+{
+	const char *before = "(";
+	size_t n_left = 0;
+	for (size_t i = 0; i < json_array_size(heads); i++) {
+		const json_t *row = json_array_get(heads, i);
+		const char *name = session_text(row, "name");
+		name = name[0] ? name : session_text(row, "session");
+		if (strcmp(session_text(row, "head"), step) != 0)
+			continue;
+		if (label->bytes > HEADS_BYTES) {
+			n_left++;
+			continue;
+		}
+		buf_addf(label, "%s%s", before, color ? "\033[1;32m" : "");
+		(void)utf8_escape_terminal(label, name, strlen(name), UTF8_ONE_LINE);
+		buf_add(label, color ? "\033[0m" : "");
+		before = ", ";
+	}
+	if (n_left > 0)
+		buf_addf(label, " and %zu more", n_left);
+	if (before[0] == ',')
+		buf_add(label, ") ");
+}
+
+static char *label_of(const json_t *row, const json_t *heads, bool color)
+{
+	struct buf label = BUF_INIT(LABEL_BYTES * 16);
+	const char *step = session_text(row, "step"), *status = session_text(row, "status");
+	const char *code = session_text(row, "code");
+	size_t bytes = first_line(&code), n = columns();
+	buf_addf(&label, "%s%.*s%s ", color ? "\033[33m" : "", ID_CHARS, step,
+		color ? "\033[0m" : "");
+	add_heads(&label, heads, step, color);
+	if (strcmp(status, "ok") != 0)
+		buf_addf(&label, "%s[%.20s]%s ", color ? "\033[31m" : "", status,
+			color ? "\033[0m" : "");
+	size_t most = n > 40 ? n - 24 : LABEL_BYTES;
+	(void)utf8_escape_terminal(
+		&label, code, utf8_cut(code, bytes, MIN(most, (size_t)LABEL_BYTES)), UTF8_ONE_LINE);
+	return buf_take(&label);
+}
+
+int session_print_graph(const json_t *graph, bool color)
+{
+	const json_t *rows = json_object_get(graph, "steps");
+	const json_t *heads = json_object_get(graph, "heads");
+	size_t n = json_array_size(rows);
+	cleanup_buf struct buf out = BUF_INIT(OUT_MAX_BYTES);
+	struct graph_node *nodes = calloc(n + 1, sizeof *nodes);
+	for (size_t i = 0; nodes && i < n; i++) {
+		const json_t *row = json_array_get(rows, i);
+		char *label = label_of(row, heads, color);
+		nodes[i] = (struct graph_node){.id = session_text(row, "step"),
+			.parent = json_string_value(json_object_get(row, "parent")),
+			.text = label ? label : ""};
+	}
+	int r = nodes ? graph_write(&out, nodes, n) : -1;
+	for (size_t i = 0; nodes && i < n; i++)
+		if (nodes[i].text[0])
+			free((char *)(uintptr_t)nodes[i].text);
+	free(nodes);
+	return tell_cut(r < 0 ? 1 : print(&out), graph, "steps",
+		"`retort session log SESSION` lists those of one");
+}
