@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 if os.environ.get("RETORT") != "1":
-    raise SystemExit("hostile.py: this is no box: run it with `retort run`")
+    raise SystemExit("hostile.py: this must run in a box, with `retort run`")
 
 MIB = 1 << 20
 

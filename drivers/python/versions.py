@@ -22,7 +22,7 @@ class Version:
     def __init__(self, text):
         found = VERSION.match(text)
         if found is None:
-            raise ValueError("%r is no version" % text)
+            raise ValueError("%r is not a version" % text)
         epoch, release, stage, pre, dash, post, n_post, dev, n_dev, local = found.groups()
         self.release = [int(part) for part in release.split(".")]
         self.epoch = int(epoch or 0)

@@ -82,7 +82,7 @@ const char *table_problem(int r)
 	case E2BIG:
 		return "a row is longer than 8 MiB: is a quote never closed?";
 	case EISDIR:
-		return "it is no regular file";
+		return "it is not a regular file";
 	default:
 		return strerror(-r);
 	}

@@ -35,7 +35,7 @@ int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err
 	/* libsodium 1.0.18 reads any byte from 0x80 on as a '+'. */
 	for (size_t i = 0; i < bytes; i++)
 		if ((unsigned char)text[i] >= 0x80)
-			return err_set(err, ERR_USAGE, "byte %zu is no letter of base64", i);
+			return err_set(err, ERR_USAGE, "byte %zu is not a base64 character", i);
 	if (out->bytes + max > out->max_bytes)
 		return err_set(err, ERR_LIMIT, "%zu bytes of base64, limit %zu bytes", bytes,
 			out->max_bytes);

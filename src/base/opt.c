@@ -67,7 +67,7 @@ static int fail_choice(const struct opt *opt, const char *value, struct err *err
 		used = MIN(used + (size_t)n, sizeof words - 1);
 	}
 	return err_unknown(
-		err, ERR_USAGE, &near, words, "\"%.*s\" is no choice", shown_bytes(value), value);
+		err, ERR_USAGE, &near, words, "\"%.*s\" is not allowed", shown_bytes(value), value);
 }
 
 static int put_choice(const struct opt *opt, const char *value, int *out, struct err *err)

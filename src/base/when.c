@@ -137,6 +137,6 @@ int when_parse(const char *text, int64_t *ns, struct err *err)
 		return 0;
 	}
 	return err_fail(err, ERR_USAGE, "write a date, 2026-11-22T09:30:00Z, or seconds since 1970",
-		is_good ? "\"%.100s\" is not between 1970 and 2199" : "\"%.100s\" is no time",
+		is_good ? "\"%.100s\" is not between 1970 and 2199" : "\"%.100s\" is not a time",
 		text);
 }

@@ -85,7 +85,7 @@ static int read_lines(struct plan_record *r, char *text, size_t bytes, struct er
 		bool is_next = before && strcmp(before, r->before) == 0;
 		json_decref(line);
 		if (!line)
-			return damaged(err, r->n_known + 1, "is no JSON");
+			return damaged(err, r->n_known + 1, "is not JSON");
 		if (!is_next)
 			return damaged(err, r->n_known ? r->n_known : 1,
 				"was changed: what follows does not fit it");

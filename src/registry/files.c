@@ -312,7 +312,7 @@ static int open_file(int dir, const char *path, struct stat *st, struct err *err
 	}
 	if (S_ISREG(st->st_mode))
 		return take_fd(fd);
-	int r = err_set(err, ERR_ACCESS, "%s is no regular file", path);
+	int r = err_set(err, ERR_ACCESS, "%s is not a regular file", path);
 	return S_ISDIR(st->st_mode) ? err_hint(err, "it is a directory: `file.list` lists it") : r;
 }
 

@@ -66,7 +66,7 @@ int put_file_clean_path(const char *path, char out[WIRE_PATH_BYTES], struct err 
 	if (!is_bad && n_out > 0)
 		return 0;
 	return err_fail(err, ERR_USAGE, "give a path relative to it, such as data/sales.csv",
-		"\"%.100s\" is no path of the workspace", path);
+		"\"%.100s\" is not a path in the workspace", path);
 }
 
 /* Clean a path of a file to write or remove. A path that ends in "/" names a directory, which can

@@ -469,7 +469,7 @@ void registry_create(
 	if (bad == 0)
 		bad = admit_session(r, memory_bytes, true, &err);
 	if (bad == 0 && !text)
-		bad = err_set(&err, ERR_USAGE, "a name or path of the session is no UTF-8 text");
+		bad = err_set(&err, ERR_USAGE, "a name or path of the session is not UTF-8");
 	if (bad < 0) {
 		free(text);
 		done(arg, NULL, &err);
@@ -502,7 +502,7 @@ void registry_warm(
 	}
 	if (bad == 0 &&
 		!(text = order_text_with(r->table->skills, &req->order, req->preload, false)))
-		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
+		err_set(&err, ERR_USAGE, "a path of the template is not UTF-8");
 	const struct template_key key = {.owner = registry_owner(r), .text = text};
 	if (text)
 		templates_warm(r->table->templates, &key, done, arg);

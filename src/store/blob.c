@@ -68,7 +68,7 @@ int blob_read(struct journal *j, const unsigned char digest[DIGEST_RAW_BYTES], b
 	db_bind(s, 1, digest, DIGEST_RAW_BYTES);
 	int r = db_step(j, s, "blob", err);
 	if (r == 0)
-		return err_set(err, ERR_NOT_FOUND, "blob %s: there is none", hex);
+		return err_set(err, ERR_NOT_FOUND, "blob %s does not exist", hex);
 	if (r > 0 && is_checked)
 		r = blob_check(s, err);
 	if (r < 0)

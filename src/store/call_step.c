@@ -48,7 +48,7 @@ static int add_answer(struct journal *j, json_t *answers, const char *digest, st
 	json_t *value = json_stringn(text, bytes);
 	free(text);
 	if (!value)
-		return err_set(err, ERR_DAMAGED, "blob %s: it is no answer of a tool", digest);
+		return err_set(err, ERR_DAMAGED, "blob %s: it is not a tool's answer", digest);
 	json_put_new(answers, digest, value);
 	return 0;
 }

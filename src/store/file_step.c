@@ -35,7 +35,7 @@ int file_step_write(
 	char *both = record ? malloc(room) : NULL;
 	if (!both) {
 		free(record);
-		return err_set(err, ERR_USAGE, "the file's path is no UTF-8 text");
+		return err_set(err, ERR_USAGE, "the file's path is not UTF-8");
 	}
 	size_t bytes = strlen(record);
 	memcpy(both, record, bytes + 1);

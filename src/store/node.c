@@ -127,7 +127,7 @@ static int read_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 	out->created_ms = sqlite3_column_int64(s, COL_CREATED);
 	bool is_first = sqlite3_column_bytes(s, COL_PARENT) == 0;
 	if (!is_first && !db_copy(s, COL_PARENT, parent, sizeof parent))
-		return err_set(err, ERR_DAMAGED, "its parent is no digest");
+		return err_set(err, ERR_DAMAGED, "its parent is not a digest");
 	if (!is_first)
 		digest_write(out->parent, parent);
 	if (!db_text(s, COL_SESSION_ID, out->session, sizeof out->session) ||
@@ -268,7 +268,7 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 	r = db_step(j, s, what, err);
 	if (r == 0)
 		return err_fail(err, ERR_NOT_FOUND, "`session.log` lists a session's steps",
-			"step %s: there is none", digest);
+			"step %s does not exist", digest);
 	int64_t seq = r > 0 ? sqlite3_column_int64(s, 0) : r;
 	r = r > 0 ? db_step(j, s, what, err) : r;
 	if (r > 0)

@@ -52,7 +52,7 @@ static int next_line(struct line *l, struct err *err)
 	l->at = end + 1;
 	l->left -= bytes + 1;
 	if (!json_is_object(l->json))
-		return damaged(l, "it is no object", err);
+		return damaged(l, "it is not an object", err);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static int read_head(
 	l->version = json_integer_value(version);
 	out->order = take_text(l->json, "order", &out->order_bytes);
 	if (!out->order)
-		return damaged(l, "its order is no text", err);
+		return damaged(l, "its order is not a text", err);
 	recording_check(want, out->order, out->order_bytes, (size_t)n, head);
 	if (strcmp(check, want) != 0)
 		return damaged(l, "it is not what was written", err);
@@ -130,7 +130,7 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 	struct file_step file;
 	char hex[DIGEST_BYTES];
 	if (l->version < RECORDING_FILES || file_step_read(&file, step, err) < 0)
-		return damaged(l, "it is no step", err);
+		return damaged(l, "it is not a step", err);
 	if (file.is_removal)
 		return 0;
 	char *content = take_text(l->json, "content", &step->extra_bytes);
@@ -177,7 +177,7 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 		!take_word(l->json, "step", step->digest, sizeof step->digest) ||
 		!take_word(l->json, "parent", step->parent, sizeof step->parent) ||
 		!take_word(l->json, "runtime", step->runtime, sizeof step->runtime))
-		return damaged(l, "it is no step", err);
+		return damaged(l, "it is not a step", err);
 	journal_digest(digest, step);
 	if (strcmp(digest, step->digest) != 0)
 		return damaged(l, "what it holds has another digest", err);
@@ -185,7 +185,7 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 		return damaged(l, "its parent is not the step before it", err);
 	if (file_step_is(step) && !has_answers)
 		return read_content(step, l, err);
-	return has_content || file_step_is(step) ? damaged(l, "it is no step", err)
+	return has_content || file_step_is(step) ? damaged(l, "it is not a step", err)
 						 : read_answers(step, l, err);
 }
 

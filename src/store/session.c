@@ -141,7 +141,7 @@ static int find_name(struct journal *j, const char *owner, const char *name,
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err)
 {
 	int r = find_id(j, id, row, err);
-	return r == 0 ? err_set(err, ERR_NOT_FOUND, "session %s: there is none", id) : MIN(r, 0);
+	return r == 0 ? err_set(err, ERR_NOT_FOUND, "session %s does not exist", id) : MIN(r, 0);
 }
 
 static int write_row(struct journal *j, enum stmt how, const struct session_row *row,
@@ -312,7 +312,7 @@ int journal_session_of(struct journal *j, const char *owner, const char *id_or_n
 	if (r == 0)
 		r = find_name(j, owner, id_or_name, &row, err);
 	if (r == 0)
-		return err_set(err, ERR_NOT_FOUND, "session %s: there is none", id_or_name);
+		return err_set(err, ERR_NOT_FOUND, "session %s does not exist", id_or_name);
 	return r < 0 ? r : fill(j, &row, out, err);
 }
 

@@ -86,7 +86,7 @@ int form_read(const json_t *field, const char *text, json_t **out, struct err *e
 	if (*out && fit_check(field, *out, err) == 0)
 		return 1;
 	if (!*out)
-		(void)err_set(err, ERR_USAGE, "it is no %s", is_text ? "text" : type);
+		(void)err_set(err, ERR_USAGE, "it is not of type %s", is_text ? "text" : type);
 	json_decref(*out);
 	*out = NULL;
 	return -EINVAL;

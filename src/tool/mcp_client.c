@@ -525,7 +525,7 @@ static void on_page(void *arg, const struct mcp_answer *answer)
 		return;
 	}
 	if (!json_is_array(tools))
-		(void)err_set(&err, ERR_PROTOCOL, "its list of tools is none");
+		(void)err_set(&err, ERR_PROTOCOL, "its list of tools is malformed");
 	else if (json_array_size(tools) + json_array_size(l->tools) > MCP_TOOLS_MAX)
 		(void)err_set(&err, ERR_LIMIT, "over %d tools", MCP_TOOLS_MAX);
 	else if (next &&

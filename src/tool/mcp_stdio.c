@@ -52,7 +52,7 @@ json_t *mcp_message_read(const char *text, size_t bytes, struct err *err)
 	}
 	json_t *json = json_loadb(text, bytes, JSON_ALLOW_NUL, &wrong);
 	if (!json)
-		(void)err_set(err, ERR_PROTOCOL, "a message that is no JSON: %.100s", wrong.text);
+		(void)err_set(err, ERR_PROTOCOL, "a message that is not JSON: %.100s", wrong.text);
 	return json;
 }
 
@@ -204,7 +204,7 @@ static int on_line(void *arg, const char *line, size_t bytes)
 		snprintf(p->rubbish, sizeof p->rubbish, "%.*s", SHOWN_BYTES, buf_str(&shown));
 	if (p->n_rubbish < RUBBISH_LINES)
 		return 0;
-	break_off(p, ERR_PROTOCOL, "it writes what is no message: ", p->rubbish);
+	break_off(p, ERR_PROTOCOL, "it writes lines that are not messages: ", p->rubbish);
 	return 1;
 }
 

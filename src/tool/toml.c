@@ -156,7 +156,7 @@ static int enter(struct toml *t, json_t **table, const char *key)
 	if (json_is_array(below))
 		below = json_array_get(below, json_array_size(below) - 1);
 	if (!json_is_object(below))
-		return bad(t, "this key is no table");
+		return bad(t, "this key is not a table");
 	*table = below;
 	return 0;
 }
@@ -300,7 +300,7 @@ static int read_header(struct toml *t)
 		json_put_new(table, buf_str(&key), there);
 	}
 	if (is_many && !json_is_array(there))
-		return bad(t, "this key is no array of tables");
+		return bad(t, "this key is not an array of tables");
 	if (is_many)
 		json_add_new(there, json_need(json_object()));
 	r = enter(t, &table, buf_str(&key));

@@ -78,7 +78,7 @@ class Listing(harness.Case):
             with self.assertRaises(rpc.Failed) as caught:
                 client("tool.call", name="demo.add")
             self.assertEqual(caught.exception.code, "usage")
-            self.assertIn("there are none here", str(caught.exception))
+            self.assertIn("the engine has no tools", str(caught.exception))
 
     def test_a_list_that_is_wrong_is_no_start(self):
         for text in ("{", '{"mcpServers": {"t": {}}}', '{"mcpServers": {"t": {"command": "x", "rate": 0}}}'):

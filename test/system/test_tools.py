@@ -306,7 +306,7 @@ class Misbehaviour(harness.Case):
                 ("killed-on-call", "server t: it ended by signal 9"),
                 ("huge", "server t: it sent "),
                 ("many-parts", "server t: it sent a message over"),
-                ("rubbish", "server t: it writes what is no message: Listening on \\x1b[31mport 80"),
+                ("rubbish", "server t: it writes lines that are not messages: Listening on \\x1b[31mport 80"),
                 ("no-content", "its answer has no content"),
                 ("closed-output", "server t: it closed its output")):
             with self.subTest(mode=mode):

@@ -356,10 +356,10 @@ class Misbehaviour(harness.Case):
     def test_answers_that_are_none(self):
         for answer, says in (
                 ((200, {"Content-Type": "application/json"}, b""), "ended without an answer"),
-                ((200, {"Content-Type": "application/json"}, b"{"), "a message that is no JSON"),
-                ((200, {"Content-Type": "text/html"}, b"<html>"), "a message that is no JSON"),
+                ((200, {"Content-Type": "application/json"}, b"{"), "a message that is not JSON"),
+                ((200, {"Content-Type": "text/html"}, b"<html>"), "a message that is not JSON"),
                 ((200, {"Content-Type": "application/json"}, b'{"id": 99, "result": {}}'), "ended without an answer"),
-                ((200, {"Content-Type": "text/event-stream"}, b"data: {\n\n"), "a message that is no JSON"),
+                ((200, {"Content-Type": "text/event-stream"}, b"data: {\n\n"), "a message that is not JSON"),
                 ((200, {"Content-Type": "text/event-stream"}, b": nothing\n\n"), "the stream ended without an answer"),
                 ((200, {"Content-Type": "application/json", "Content-Length": "99"}, b"{"), "server h: "),
                 ((200, {"Content-Type": "application/json"}, b"x" * (65 << 20)), "server h: "),

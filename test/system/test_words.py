@@ -62,8 +62,8 @@ class Listing(harness.Case):
         with Mcp() as mcp:
             mcp.run("import os; os.mkdir('empty'); os.symlink('/usr', 'link')")
             self.assertEqual(mcp.tool("list_files", path="empty").text, "no files")
-            for path, part in (("none", "there is no none"), ("/", "\"/\" is no path of the workspace"),
-                               ("../x", "is no path of the workspace"), ("link", "a symbolic link")):
+            for path, part in (("none", "there is no none"), ("/", "\"/\" is not a path in the workspace"),
+                               ("../x", "is not a path in the workspace"), ("link", "a symbolic link")):
                 with self.subTest(path=path):
                     done = mcp.tool("list_files", path=path)
                     self.assertTrue(done.is_error, done.text)

@@ -13,7 +13,7 @@ enum hint_text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
 enum { MODULE_BYTES = 128 };
 
 #define CALLED	 "most hosts call it python3; in a step of Python it is sys.executable"
-#define NO_PLACE "there is no such place in a box: the working directory is /home/user"
+#define NO_PLACE "this path does not exist in a box: the working directory is /home/user"
 
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): long texts go over two lines. */
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
@@ -44,9 +44,9 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
 		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
 		"there was no more input: Ctrl-D ends it, and a pipe's lines are statements"},
-	[PLACE] = {"There is no such place here: the working directory is /home/user, and files "
+	[PLACE] = {"This path does not exist here: the working directory is /home/user, and files "
 		   "are below it.",
-		"there is no such place here: the working directory is /home/user; list_files "
+		"this path does not exist here: the working directory is /home/user; list_files "
 		"shows its files",
 		NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE},
 	[PYTHON] = {"Most hosts call it python3; in a step of Python it is sys.executable.", CALLED,

@@ -82,7 +82,7 @@ static int check_env(const json_t *env, struct err *err)
 		if (name[0] && !strchr(name, '='))
 			continue;
 		return err_fail(err, ERR_USAGE, "name it without =, and not empty",
-			"env: \"%.60s\" is no name", name);
+			"env: \"%.60s\" is not a valid name", name);
 	}
 	return 0;
 }

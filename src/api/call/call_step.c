@@ -247,7 +247,7 @@ static const struct param output_rows[] = {
 	{"limit", PARAM_COUNT, false, 1, OUTPUT_MAX_BYTES, .fallback = "65536",
 		.help = "bytes at most"},
 	{"grep", PARAM_TEXT, false, 1, GREP_BYTES,
-		.help = "only lines that hold this text, which is no pattern; each with its number"},
+		.help = "only lines that hold this text (not a pattern); each with its number"},
 };
 static const struct param interrupt_rows[] = {
 	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
@@ -366,7 +366,7 @@ static const struct param record_rows[] = {
 		.help = "if they were asked for: those that are new or changed, 21 at most"},
 	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools it called"},
 	{"waiting", PARAM_CHOICE, .choices = "stdin",
-		.help = "while it runs: it reads its input, and there is none: give it with "
+		.help = "while it runs: it waits for input: give some with "
 			"step.input; who waits for a time is answered at once"},
 	{"approvals", PARAM_OBJECTS, FIELDS(asked_rows),
 		.help = "while it runs: calls of tools that wait for tool.approve; who waits for a "
@@ -382,7 +382,7 @@ static const struct param part_rows[] = {
 	GIVES("offset", PARAM_COUNT, "its first byte"),
 	MAY_GIVE("next_offset", PARAM_COUNT, "where to go on, unless this is the end"),
 	GIVES("bytes", PARAM_COUNT, "of all there is, until now while it runs"),
-	GIVES("is_end", PARAM_FLAG, "there is no more, and no more will come"),
+	GIVES("is_end", PARAM_FLAG, "the output is complete: no more will come"),
 	MAY_GIVE("lines", PARAM_COUNT, "with grep: how many were found"),
 };
 static const struct param written_rows[] = {

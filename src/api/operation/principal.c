@@ -29,8 +29,8 @@ static int check_name(const char *name, struct err *err)
 	size_t n = strlen(name);
 	if (n > 0 && n < PRINCIPAL_NAME_BYTES && strspn(name, allowed) == n)
 		return 0;
-	(void)err_set(err, ERR_USAGE, "\"%.*s\" is no principal's name", (int)utf8_cut(name, n, 80),
-		name);
+	(void)err_set(err, ERR_USAGE, "\"%.*s\" is not a valid name of a principal",
+		(int)utf8_cut(name, n, 80), name);
 	return err_hint(err, "1 to %d letters, digits, dots, underscores and dashes",
 		PRINCIPAL_NAME_BYTES - 1);
 }

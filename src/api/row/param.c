@@ -125,7 +125,7 @@ static int check_choice(
 			near.best = memcpy(best, word, sizeof best);
 	}
 	snprintf(others, sizeof others, "choose one of %s", row->choices);
-	return err_unknown(err, ERR_USAGE, &near, others, "%s: \"%.*s\" is no choice", place,
+	return err_unknown(err, ERR_USAGE, &near, others, "%s: \"%.*s\" is not allowed", place,
 		(int)utf8_cut(text, strlen(text), SHOWN_BYTES), text);
 }
 
@@ -260,7 +260,7 @@ static int fail_unknown(const struct param *rows, size_t n_rows, const char *nam
 	struct word_near near = WORD_NEAR(name);
 	WORD_NEAR_ROWS(&near, rows, n_rows, name);
 	int r = err_unknown(err, ERR_USAGE, &near,
-		n_rows == 0 ? "there are none: leave it out" : "leave it out",
+		n_rows == 0 ? "the operation has no parameters: leave it out" : "leave it out",
 		"%.*s: unknown parameter", (int)utf8_cut(name, strlen(name), SHOWN_BYTES), name);
 	if (!near.best)
 		hint_inside(rows, n_rows, name, err);

@@ -86,7 +86,8 @@ int skill_store_check_name(const char *name, struct err *err)
 {
 	char id[IDENTIFIER_BYTES];
 	if (!is_word(name)) {
-		(void)err_set(err, ERR_USAGE, "name: \"%.80s\" is no name of a skill", name);
+		(void)err_set(
+			err, ERR_USAGE, "name: \"%.80s\" is not a valid name of a skill", name);
 		return err_hint(err, "up to %d lower case letters, digits and _, a letter first",
 			SKILL_STORE_NAME_BYTES - 1);
 	}

@@ -157,7 +157,7 @@ static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 /* clang-format off */
 static const struct opt ls_opts[] = {
 	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct session_args, output.quiet), .flags = OPT_NO_ENV,
-		.group = "Output", .help = "print names only, and the id of a session that has none"},
+		.group = "Output", .help = "print names only; the id if a session has no name"},
 	JSON_OPT,
 	ENDING_OPTS,
 };

@@ -25,7 +25,7 @@ static const struct ask_type *type_of(struct val v)
 
 RAW(is_no_function)
 {
-	return heap_fail(vm->h, "a type of ask() is no function: ask(question, data, Email)");
+	return heap_fail(vm->h, "a type of ask() is not a function: ask(question, data, Email)");
 }
 
 /* Model enum("a", "b") as a list of texts, which is an equivalent schema. */

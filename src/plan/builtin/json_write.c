@@ -130,7 +130,7 @@ static int write_number(struct writer *w, struct val v)
 		return int_write(w->t, v, 10);
 	if (!isfinite(v.f))
 		return heap_fail(
-			w->t->h, "json: %s is no number of JSON", isnan(v.f) ? "nan" : "inf");
+			w->t->h, "json: JSON has no number %s", isnan(v.f) ? "nan" : "inf");
 	return format_float(w->t, v.f, true);
 }
 

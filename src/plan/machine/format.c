@@ -271,7 +271,8 @@ int format_join(struct vm *vm, const struct val *item, size_t n, struct val *out
 	struct text t = {.h = vm->h};
 	for (size_t i = 0; i < n; i++) {
 		if (item[i].type != T_INT && item[i].type != T_STRING)
-			return heap_fail(vm->h, "internal error: a piece of an f-string is none");
+			return heap_fail(
+				vm->h, "internal error: a piece of an f-string is not a string");
 		if ((item[i].type == T_INT
 				    ? int_write(&t, item[i], 10)
 				    : text_add(&t, item[i].str->data, item[i].str->n_bytes)) < 0)

@@ -50,7 +50,7 @@ static struct heap_chunk *new_chunk(struct heap *h, struct heap_chunk **list, si
 	}
 	struct heap_chunk *c = pages_alloc(bytes);
 	if (!c) {
-		(void)heap_fail_kind(h, FAIL_MEMORY, "out of memory: the host has none left");
+		(void)heap_fail_kind(h, FAIL_MEMORY, "out of memory: the host has no more");
 		return NULL;
 	}
 	*c = (struct heap_chunk){.next = *list, .bytes = bytes};

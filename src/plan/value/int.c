@@ -233,7 +233,8 @@ static int float_op(struct heap *h, enum num_op op, double a, double b, struct v
 	case NUM_POW:
 		q = pow(a, b);
 		if (isnan(q) && !isnan(a) && !isnan(b))
-			return heap_fail(h, "negative float ** fraction: the result is no number");
+			return heap_fail(
+				h, "negative float ** fraction: the result is not a real number");
 		break;
 	default:
 		return 1;

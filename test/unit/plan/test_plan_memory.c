@@ -74,7 +74,7 @@ static bool heap_fails(struct heap *h)
 {
 	if (!fails())
 		return false;
-	(void)heap_fail_kind(h, FAIL_MEMORY, "out of memory: the host has none left");
+	(void)heap_fail_kind(h, FAIL_MEMORY, "out of memory: the host has no more");
 	return true;
 }
 

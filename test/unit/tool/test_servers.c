@@ -144,7 +144,7 @@ TEST(mistakes_have_a_place)
 		{"[mcp_servers.n]\ncommand \"x\"", "= was expected"},
 		{"[mcp_servers.n]\ncommand = \"x\" y", "goes on after its end"},
 		{"a = [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]", "too deep"},
-		{"a = 1\n[a.b]", "this key is no table"},
+		{"a = 1\n[a.b]", "this key is not a table"},
 		{"a = \"\\q\"", "an escape"},
 		{"a = \"\\ud800\"", "a \\u"},
 	};
