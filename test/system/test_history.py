@@ -619,7 +619,7 @@ class Files(HistoryCase):
         for part in parts:
             sha.update(len(part.encode()).to_bytes(8, "big") + part.encode())
         head["check"] = sha.hexdigest()
-        self.fails("usage", "replay.run", e, "no path of the workspace",
+        self.fails("usage", "replay.run", e, "is not a path in the workspace",
                    record="".join(json.dumps(line) + "\n" for line in lines))
 
 

@@ -204,7 +204,7 @@ class Lies(Case):
 
     def test_hostile_servers(self):
         rows = {"exit-on-call": "ended with status 7", "killed-on-call": "by signal 9", "hang-on-call": "no answer to tools/call",
-                "huge": "64 MiB", "many-parts": "values", "rubbish": "no message", "closed-output": "closed its output"}
+                "huge": "64 MiB", "many-parts": "values", "rubbish": "not messages", "closed-output": "closed its output"}
         for mode, words in rows.items():
             for call, is_known in (("t.add(a = 1, b = 2)", True), ('t.echo(from_ = "x")', False)):
                 done = self.run_plan(f"print(1)\n{call}\nprint(2)\n", "--yes", "--record", self.record, policy=None,

@@ -399,7 +399,7 @@ class BadInput(Kept):
         self.goes_on(done, 4, "the connection failed")
 
     def test_a_stream_that_is_none(self):
-        self.check(model_server.Answer(b"data: {\"choices\": [{\"delta\": {\"content\": \"I\n\n"), 4, "no answer")
+        self.check(model_server.Answer(b"data: {\"choices\": [{\"delta\": {\"content\": \"I\n\n"), 4, "malformed")
 
     def test_a_stream_that_always_breaks(self):
         whole = self.chat("It is what it is.").body

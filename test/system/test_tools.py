@@ -125,7 +125,7 @@ class Listing(harness.Case):
         self.assertIn("t.add", done.out)
 
     def test_lists_that_are_none_are_errors(self):
-        for mode, says in (("endless", "has no end"), ("no-list", "is none")):
+        for mode, says in (("endless", "has no end"), ("no-list", "is malformed")):
             with self.subTest(mode=mode):
                 done = tools("list", servers={"t": ours(mode)})
                 self.assertEqual((done.status, done.out), (4, ""), done)

@@ -99,7 +99,7 @@ TEST(wrong_parameters_are_named)
 			"give a text"},
 		{"session.get", "{\"session\": \"\"}", "session: empty", "id"},
 		{"session.get", "{\"session\": \"a\\u0000b\"}", "session: holds a NUL", "leave"},
-		{"session.graph", "{\"x\": 1}", "x: unknown parameter", "there are none"},
+		{"session.graph", "{\"x\": 1}", "x: unknown parameter", "has no parameters"},
 		{"session.create", "{\"limits\": {\"pids\": 0}}", "limits: pids: 0 is out of range",
 			"give 1 to 4194304"},
 		{"session.create", "{\"limits\": {\"pids\": -1}}", "limits: pids: -1", "give 1"},
