@@ -181,8 +181,7 @@ static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 	if (near.best)
 		snprintf(hint, sizeof hint, "did you mean %s?", near.best);
 	if (!gate_has_tools(call->gate))
-		gate_fail(call, "ToolArgumentError",
-			"start the engine with --tools FILE",
+		gate_fail(call, "ToolArgumentError", "start the engine with --tools FILE",
 			"no tool %.100s: the engine has no tools", call->name);
 	else
 		gate_fail(call, "ToolArgumentError", hint, "no tool %.100s", call->name);
