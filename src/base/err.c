@@ -53,6 +53,7 @@ int err_set_at(struct err *err, enum err_code code, int sys, const char *file, i
 	return r;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): an error with its place */
 int err_fail_at(struct err *err, enum err_code code, int sys, const char *hint, const char *file,
 	int line, const char *fmt, ...)
 {

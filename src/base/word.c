@@ -59,6 +59,7 @@ void word_near_hint(const struct word_near *near, const char *otherwise, char hi
 		snprintf(hint, ERR_HINT_BYTES, "%s", otherwise);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): an error with its place */
 int word_unknown_at(struct err *err, enum err_code code, const struct word_near *near,
 	const char *otherwise, const char *file, int line, const char *fmt, ...)
 {

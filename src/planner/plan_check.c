@@ -157,10 +157,12 @@ int plan_test(const struct plan_request *req, struct buf *report, struct err *er
 	struct plan_case *c;
 	size_t n_run = 0, n_failed = 0;
 	*report = BUF_INIT(REPORT_MAX_BYTES);
+	if (!req->tools_path)
+		return needs_tools(err);
 	int r = case_new(&c, err);
 	if (r < 0)
 		return r;
-	int status = req->tools_path ? case_read(c, req, err) : needs_tools(err);
+	int status = case_read(c, req, err);
 	if (status == 0)
 		status = case_open(c, err);
 	if (status == 0)

@@ -219,8 +219,10 @@ void pool_close(struct pool *p)
 		return;
 	p->made = NULL;
 	p->is_closed = true;
-	while (p->first)
-		drop(p->first);
+	for (struct pooled *b = p->first, *next; b; b = next) {
+		next = b->next;
+		drop(b);
+	}
 	let_go(p);
 }
 

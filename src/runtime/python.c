@@ -128,7 +128,8 @@ static int python_start(
 	r = runtime_bind_driver(req, out, "python", DRIVER_PLACE, err);
 	if (r < 0)
 		return r;
-	const char *const argv[] = {python, "-s", "-S", "-B", DRIVER_PLACE "/main.py", "3"};
+	static const char main_py[] = DRIVER_PLACE "/main.py";
+	const char *const argv[] = {python, "-s", "-S", "-B", main_py, "3"};
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(argv); i++)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", argv[i]);
 	struct runtime_request mine = *req;

@@ -83,26 +83,28 @@ int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
 	return r < 0 ? r : n;
 }
 
-static int64_t ancestors(struct journal *j, const char *digest, enum journal_read how, uint64_t max,
-	journal_node_fn *fn, void *user, struct err *err)
+static int begin_way(struct journal_way *way, const char *digest, struct err *err)
 {
-	struct journal_way way = {.how = how};
-	if (text_check(digest, sizeof way.at, "step", err) < 0)
+	if (text_check(digest, sizeof way->at, "step", err) < 0)
 		return -err_errno(err->code);
-	memcpy(way.at, digest, strlen(digest) + 1);
-	return journal_way_up(j, &way, max, fn, user, err);
+	memcpy(way->at, digest, strlen(digest) + 1);
+	return 0;
 }
 
 int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err)
 {
-	return ancestors(j, digest, JOURNAL_WHOLE, max, fn, user, err);
+	struct journal_way way = {.how = JOURNAL_WHOLE};
+	int r = begin_way(&way, digest, err);
+	return r < 0 ? r : journal_way_up(j, &way, max, fn, user, err);
 }
 
 int64_t journal_brief(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err)
 {
-	return ancestors(j, digest, JOURNAL_BRIEF, max, fn, user, err);
+	struct journal_way way = {.how = JOURNAL_BRIEF};
+	int r = begin_way(&way, digest, err);
+	return r < 0 ? r : journal_way_up(j, &way, max, fn, user, err);
 }
 
 static int64_t next_child(struct journal *j, int64_t parent, int64_t after, struct err *err)

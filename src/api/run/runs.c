@@ -137,11 +137,10 @@ void runs_forget(void *runs, const char *session)
 		return;
 	size_t bytes = of->bytes;
 	json_t *records = json_array();
-	while (of->first) {
-		struct run *run = of->first;
+	for (struct run *run = of->first, *next; run; run = next) {
+		next = run->next;
 		(void)json_array_append(records, run->record);
 		(void)json_array_append(records, run->displays);
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
 		run_unlist(run);
 	}
 	*of = r->sessions[--r->n];

@@ -34,6 +34,22 @@ void loss_parse(struct loss *out, const json_t *said)
 		.gone_bytes = bytes(said, "gone")};
 }
 
+/* Append @what, @n and the noun @one or @more, unless @n is 0: "not held any more: 2 locks of
+ * files". */
+static void add_count(
+	struct buf *text, const char *what, unsigned n, const char *one, const char *more)
+{
+	if (n > 0)
+		buf_addf(text, "%s%s%u %s", text->bytes ? "; " : "", what, n, n == 1 ? one : more);
+}
+
+static void add_mib(struct buf *text, const char *what, uint64_t bytes, const char *of)
+{
+	if (bytes > 0)
+		buf_addf(text, "%s%s%.1f MiB %s", text->bytes ? "; " : "", what,
+			MAX((double)bytes / (1 << 20), 0.1), of);
+}
+
 void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 {
 	const struct {
@@ -47,21 +63,11 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 		if (rows[i].n > 0)
 			buf_addf(&text, "%s%u %s", text.bytes ? ", " : "closed: ", rows[i].n,
 				rows[i].n == 1 ? rows[i].one : rows[i].more);
-	if (loss->bytes > 0)
-		buf_addf(&text, "%snot put back: %.1f MiB of shared memory", text.bytes ? "; " : "",
-			MAX((double)loss->bytes / (1 << 20), 0.1));
-	if (loss->gone_bytes > 0)
-		buf_addf(&text, "%sgone: %.1f MiB written to private mappings of files",
-			text.bytes ? "; " : "", MAX((double)loss->gone_bytes / (1 << 20), 0.1));
-	if (loss->n_unread > 0)
-		buf_addf(&text, "%snot copied: unread datagrams of %u %s", text.bytes ? "; " : "",
-			loss->n_unread, loss->n_unread == 1 ? "socket" : "sockets");
-	if (loss->n_locks > 0)
-		buf_addf(&text, "%snot held any more: %u %s of files", text.bytes ? "; " : "",
-			loss->n_locks, loss->n_locks == 1 ? "lock" : "locks");
-	if (loss->n_astray > 0)
-		buf_addf(&text, "%sopen, but gone: %u %s", text.bytes ? "; " : "", loss->n_astray,
-			loss->n_astray == 1 ? "file" : "files");
+	add_mib(&text, "not put back: ", loss->bytes, "of shared memory");
+	add_mib(&text, "gone: ", loss->gone_bytes, "written to private mappings of files");
+	add_count(&text, "not copied: unread datagrams of ", loss->n_unread, "socket", "sockets");
+	add_count(&text, "not held any more: ", loss->n_locks, "lock of files", "locks of files");
+	add_count(&text, "open, but gone: ", loss->n_astray, "file", "files");
 	snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }
 
