@@ -73,7 +73,6 @@ struct mcp {
 	struct buf policy;	 /* text of the policy */
 	json_t *create;		 /* parameters of session.create for new sessions */
 	struct service *service; /* the engine; NULL until the first call that needs it */
-	struct err failed;	 /* error of the failed start of the engine */
 };
 
 /* ---- the engine, started on demand ---- */

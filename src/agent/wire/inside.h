@@ -28,9 +28,8 @@ struct wire {
 	struct recording recording; /* for MODEL_REPLAY */
 	struct wire_config config;
 	char name[MODEL_NAME_BYTES + 64];
-	char agent_headers[4096]; /* additional headers, one per line */
-	struct wire_call *calls;  /* list of all calls */
-	int n_refs;		  /* reference count: one for the wire, one for each call */
+	struct wire_call *calls; /* list of all calls */
+	int n_refs;		 /* reference count: one for the wire, one for each call */
 	bool is_closing;
 };
 

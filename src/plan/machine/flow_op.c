@@ -208,7 +208,6 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 			flow_old(vm, &r[i->a], label);
 		return 0;
 	case OP_CHECK:
-	case OP_FAIL:
 	case OP_SET_DOT:
 		return vm_slow(vm, f, i);
 	default:

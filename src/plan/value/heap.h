@@ -39,7 +39,6 @@ struct heap {
 	uint32_t guard;	  /* label of the program counter, see machine/flow.c */
 	uint32_t epoch;	  /* number of the last struct flow_event */
 	bool is_python;	  /* numbers print as CPython prints them */
-	bool is_frozen;	  /* no existing object may change any more */
 	enum fail_kind kind;
 	char msg[FAIL_MSG_BYTES];
 };
