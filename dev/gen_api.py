@@ -118,7 +118,7 @@ def result(op):
 def section(op):
     out = [f"## {op['name']}", "", op["summary"] + "." + (f" {op['limits']}" if "limits" in op else "")]
     out += ["", *parameters(op), "", *result(op), ""]
-    events = " It tells events." if op["events"] else ""
+    events = " It sends events." if op["events"] else ""
     out.append(f"Label: `{op['label']}`.{events} Errors: " + ", ".join(f"`{e}`" for e in op["errors"]) + ".")
     out += ["", "```json", json.dumps({"method": op["name"], "params": op["example"]}, ensure_ascii=False)]
     out += [json.dumps({"result": op["answer"]}, ensure_ascii=False), "```", ""]

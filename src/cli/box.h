@@ -31,7 +31,7 @@ struct box_args {
 	{                                                                                          \
 		.name = "profile", OPT_INTO_TEXT(s, box.profile), .arg = "NAME",                   \
 		.group = "General options",                                                        \
-		.help = "apply the options that the configuration has under NAME"                  \
+		.help = "apply the options of profile NAME in the configuration"                   \
 	}
 
 /* Check the options before anything is started. Errors: ERR_USAGE. */

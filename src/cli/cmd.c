@@ -78,8 +78,8 @@ const struct cmd_exit *cmd_exits(const struct cmd *cmd, size_t *n)
 {
 	static const struct cmd_exit usual[] = {
 		{"0", "done"},
-		{"1", "it failed"},
-		{"2", "the call is wrong: an option, a value or a name"},
+		{"1", "failed"},
+		{"2", "usage error: a wrong option, value or name"},
 	};
 	*n = cmd->n_exits ? cmd->n_exits : ARRAY_LEN(usual);
 	return cmd->n_exits ? cmd->exits : usual;

@@ -19,7 +19,7 @@ static const struct opt doctor_opts[] = {
 		OPT_INTO_FLAG(struct doctor_args, json),
 		.flags = OPT_NO_ENV,
 		.group = "Output",
-		.help = "print one object"},
+		.help = "print one JSON object"},
 	CMD_COMMON_OPTS(struct doctor_args),
 };
 
@@ -72,23 +72,21 @@ static int doctor_main(int argc, char **argv)
 static const char *const usage[] = {"doctor [--json]", NULL};
 
 static const struct cmd_example examples[] = {
-	{"what works here", "retort doctor"},
-	{"the same for a program", "retort doctor --json"},
+	{"check this host", "retort doctor"},
+	{"print the same for a program to read", "retort doctor --json"},
 };
 
 static const struct cmd_exit exits[] = {
-	{"0", "boxes can be made and are tight; also when a limit is weak"},
-	{"1", "they cannot: the lines marked missing say why"},
-	{"2", "wrong use"},
+	{"0", "boxes work and are isolated, perhaps with a weak limit"},
+	{"1", "boxes do not work: the lines marked missing say why"},
+	{"2", "usage error"},
 };
 
 const struct cmd cmd_doctor = {
 	.name = "doctor",
-	.summary = "Say what this host can enforce, and how to get the rest",
+	.summary = "Check what this host can enforce, and how to fix the rest",
 	.usage = usage,
-	.text = "Checks each mechanism that a box is made of, then makes a real box and looks at it from "
-		"inside. \"weak\" means that something else does the job; the limits of each result say so "
-		"as well.",
+	.text = "Checks each mechanism that boxes need, then makes a real box and checks it from inside. \"weak\" means that a weaker mechanism is used instead; the limits in each result say so as well.",
 	.opts = doctor_opts,
 	.n_opts = ARRAY_LEN(doctor_opts),
 	.examples = examples,

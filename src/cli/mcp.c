@@ -40,27 +40,30 @@ static const struct opt mcp_opts[] = {
 	TOOLS_OPT(struct mcp_args, "Server"),
 	{.name = "offer", OPT_INTO_CHOICE(struct mcp_args, offer), .arg = "SET", .group = "Server",
 		.choices = MCP_TIER_CHOICES, .fallback = "standard",
-		.help = "how many tools the model is shown"},
+		.help = "how many tools to show the model"},
 	{.name = "structured", OPT_INTO_FLAG(struct mcp_args, structured), .group = "Server",
-		.help = "results also as structured content, for programs; some hosts then drop text and "
-			"images"},
+		.help = "return results also as structured content, for programs; some clients "
+			"then drop text and images"},
 	{.name = "state", OPT_INTO_TEXT(struct mcp_args, state), .arg = "DIR", .group = "Server",
 		.complete = OPT_COMPLETE_DIR,
-		.help = "keep sessions there from one time to the next; else they end with the client"},
+		.help = "keep sessions in DIR until the next start; by default they end with the "
+			"client"},
 	{.name = "plans", OPT_INTO_FLAG(struct mcp_args, plans), .group = "Server",
-		.help = "also the tools check_plan and run_plan"},
+		.help = "also offer the tools check_plan and run_plan"},
 	{.name = "policy", OPT_INTO_TEXT(struct mcp_args, policy), .arg = "FILE", .group = "Server",
 		.complete = OPT_COMPLETE_FILE,
-		.help = "what plans may do; else the annotations of the tools decide"},
+		.help = "policy for plans (default: the annotations of the tools decide)"},
 	{.name = "plan-tools", OPT_INTO_TEXT(struct mcp_args, plan_tools), .arg = "FILE", .group = "Server",
 		.complete = OPT_COMPLETE_FILE,
-		.help = "the tools that plans may call, as `retort plan --tools` has them; else those of "
-			"--tools"},
+		.help = "tools that plans may call, as for `retort plan --tools` (default: those "
+			"of --tools)"},
 	{.name = "model", OPT_INTO_TEXT(struct mcp_args, model), .arg = "MODEL", .flags = OPT_NO_ENV,
-		.group = "Server", .help = "the model that answers ask() of plans, as `retort agent --model`"},
+		.group = "Server", .help = "model that answers ask() in plans, as in `retort "
+			"agent --model`"},
 	{.name = "key-file", OPT_INTO_TEXT(struct mcp_args, key_file), .arg = "FILE", .flags = OPT_NO_ENV,
 		.group = "Server", .complete = OPT_COMPLETE_FILE,
-		.help = "file with the model's key; else the variable of its provider"},
+		.help = "file with the model's key (default: the environment variable of its "
+			"provider)"},
 	BOX_PROFILE_OPT(struct mcp_args),
 	CMD_COMMON_OPTS(struct mcp_args),
 };
@@ -246,8 +249,7 @@ static int mcp_main(int argc, char **argv)
 		is_wrong = r < 0;
 		if (r == 0 && isatty(STDIN_FILENO))
 			fprintf(stderr,
-				"retort: mcp is spoken by agents, which start it themselves: claude "
-				"mcp add retort -- retort mcp; Ctrl-D ends it\n");
+				"retort: agents start `retort mcp` themselves: claude mcp add retort -- retort mcp; Ctrl-D ends it\n");
 		if (r == 0)
 			serve(m);
 	}
@@ -262,24 +264,21 @@ static int mcp_main(int argc, char **argv)
 static const char *const usage[] = {"mcp [options]", NULL};
 
 static const struct cmd_example examples[] = {
-	{"as a tool of Claude Code", "claude mcp add retort -- retort mcp"},
-	{"with data to read, and libraries that are there at once",
+	{"add retort to Claude Code", "claude mcp add retort -- retort mcp"},
+	{"offer data to read, and libraries already imported",
 		"retort mcp -v ./data:data --preload numpy,pandas"},
 };
 
 static const struct cmd_exit exits[] = {
-	{"0", "the client has closed its end"},
-	{"2", "wrong use, or an option names something that does not exist"},
+	{"0", "the client has closed the connection"},
+	{"2", "usage error, or an option names something that does not exist"},
 };
 
 const struct cmd cmd_mcp = {
 	.name = "mcp",
-	.summary = "Be a tool of an agent: a server of the Model Context Protocol",
+	.summary = "Give an agent a box, as a server of the Model Context Protocol",
 	.usage = usage,
-	.text = "Speaks the Model Context Protocol on standard input and output, in the revisions from "
-		"2024-11-05 to 2026-07-28. Agents start it themselves. It serves run_code and related "
-		"tools; sessions and files live until the client ends. The engine is started by the "
-		"first call that needs it.",
+	.text = "Speaks the Model Context Protocol on standard input and output, in the revisions from 2024-11-05 to 2026-07-28. Agents start it themselves. The server offers run_code and related tools. Sessions and files stay until the client ends. The first call that needs the engine starts it.",
 	.opts = mcp_opts,
 	.n_opts = ARRAY_LEN(mcp_opts),
 	.examples = examples,

@@ -24,9 +24,9 @@ struct replay_args {
 /* clang-format off */
 static const struct opt replay_opts[] = {
 	{.name = "json", OPT_INTO_FLAG(struct replay_args, json), .flags = OPT_NO_ENV, .group = "Output",
-		.help = "print one object"},
+		.help = "print one JSON object"},
 	{.name = "policy", OPT_INTO_TEXT(struct replay_args, policy), .arg = "FILE", .flags = OPT_NO_ENV,
-		.group = "Plans", .help = "what would another policy have said"},
+		.group = "Plans", .help = "check the recorded calls of a plan against this policy"},
 	CMD_COMMON_OPTS(struct replay_args),
 };
 /* clang-format on */
@@ -170,21 +170,21 @@ static int replay_main(int argc, char **argv)
 static const char *const usage[] = {"replay [--json] RECORD", NULL};
 
 static const struct cmd_example examples[] = {
-	{"write down what a session did", "retort session export work -o work.jsonl"},
-	{"do it again and compare", "retort replay work.jsonl"},
+	{"record the steps of a session", "retort session export work -o work.jsonl"},
+	{"run them again and compare", "retort replay work.jsonl"},
 };
 
 static const struct cmd_exit exits[] = {
 	{"0", "every step had the same result"},
-	{"1", "a step had another result"},
-	{"2", "wrong use, or a damaged record"},
+	{"1", "a step had a different result"},
+	{"2", "usage error, or a damaged record"},
 	{"125", "no box can be made on this host"},
 	{"130", "interrupted"},
 };
 
 const struct cmd cmd_replay = {
 	.name = "replay",
-	.summary = "Run a record again and compare",
+	.summary = "Run a record again and compare the results",
 	.usage = usage,
 	.text = "Runs the steps of a record one after the other in a new session and compares their results "
 		"with the recorded ones. Needs no server.",

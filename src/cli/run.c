@@ -31,10 +31,11 @@ struct run_args {
 static const struct opt run_opts[] = {
 	{.name = "code", .letter = 'c', OPT_INTO_TEXT(struct run_args, code), .arg = "CODE",
 		.flags = OPT_ENDS | OPT_NO_ENV, .group = "Program",
-		.help = "run CODE; what follows is its arguments"},
+		.help = "run CODE; the words after it are its arguments"},
 	{.name = "stdin", OPT_INTO_TEXT(struct run_args, stdin_file), .arg = "FILE", .flags = OPT_NO_ENV,
 		.group = "Program", .complete = OPT_COMPLETE_FILE,
-		.help = "standard input of the program, - for retort's own; else it is empty"},
+		.help = "file for the program's standard input, or - for retort's own; by default "
+			"the input is empty"},
 #define BOX_ARGS struct run_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -262,22 +263,22 @@ static int run_main(int argc, char **argv)
 }
 
 static const struct cmd_example examples[] = {
-	{"a one-liner", "retort run -c 'print(6 * 7)'"},
-	{"a script over a file of the host", "retort run -v ./orders.csv:orders.csv margin.py"},
+	{"run one line", "retort run -c 'print(6 * 7)'"},
+	{"run a script on a file of the host", "retort run -v ./orders.csv:orders.csv margin.py"},
 	{"keep the plots and files it makes", "retort run -o results analysis.py"},
-	{"the whole record, for a program", "retort run --json -c '[1, 2, 3]'"},
-	{"the packages of a virtual environment", "retort run --python ./venv job.py"},
-	{"less of everything", "retort run -m 256m --cpus 0.5 --timeout 5s job.py"},
+	{"print the whole record, for a program to read", "retort run --json -c '[1, 2, 3]'"},
+	{"use the packages of a virtual environment", "retort run --python ./venv job.py"},
+	{"lower the limits", "retort run -m 256m --cpus 0.5 --timeout 5s job.py"},
 };
 
 static const struct cmd_exit exits[] = {
-	{"0-255", "the program's own"},
-	{"2", "wrong use: an option, a value or a file"},
-	{"124", "the time limit"},
+	{"0-255", "exit status of the program"},
+	{"2", "usage error: a wrong option, value or file"},
+	{"124", "time limit exceeded"},
 	{"125", "retort could not start the box"},
 	{"126", "denied by policy"},
-	{"127", "no such runtime on this host"},
-	{"128+n", "signal n; 137 also for the memory limit, --json says which"},
+	{"127", "the runtime is not installed on this host"},
+	{"128+n", "killed by signal n; 137 can also be the memory limit: --json says which"},
 	{"130", "interrupted"},
 };
 
@@ -288,9 +289,7 @@ const struct cmd cmd_run = {
 	.name = "run",
 	.summary = "Run code once in a fresh box",
 	.usage = usage,
-	.text = "The program sees the host's /usr read-only, its workspace /home/user, and nothing else of "
-		"the host. Its stdout and stderr are retort's; the value of its last expression is printed "
-		"as Jupyter does.",
+	.text = "The program sees the host's /usr, read-only, and its own workspace /home/user, but nothing else of the host. Its output goes to retort's stdout and stderr. Like Jupyter, retort prints the value of the last expression.",
 	.opts = run_opts,
 	.n_opts = ARRAY_LEN(run_opts),
 	.examples = examples,

@@ -39,54 +39,59 @@ struct serve_args {
 static const struct opt serve_opts[] = {
 	{.name = "socket", OPT_INTO_TEXT(struct serve_args, socket), .arg = "PATH", .group = "Options",
 		.complete = OPT_COMPLETE_FILE,
-		.help = "unix socket to listen at; else retort/retort.sock below XDG_RUNTIME_DIR"},
+		.help = "unix socket to listen at (default: retort/retort.sock below "
+			"XDG_RUNTIME_DIR)"},
 	{.name = "no-socket", OPT_INTO_FLAG(struct serve_args, no_socket), .group = "Options",
 		.help = "listen for HTTP only"},
 	{.name = "state", OPT_INTO_TEXT(struct serve_args, state), .arg = "DIR", .group = "Options",
 		.complete = OPT_COMPLETE_DIR,
-		.help = "directory of the journal; else retort below XDG_STATE_HOME"},
+		.help = "directory of the journal (default: retort below XDG_STATE_HOME)"},
 	{.name = "no-journal", OPT_INTO_FLAG(struct serve_args, no_journal), .group = "Options",
 		.help = "keep history in memory only"},
 	{.name = "standby", OPT_INTO_COUNT(struct serve_args, standby), .arg = "N", .group = "Options",
 		.fallback = "2", .max = 16,
-		.help = "boxes kept ready for each template, and for sessions branched last"},
+		.help = "boxes to keep ready for each template, and for recently branched sessions"},
 	{.name = "checkpoints", OPT_INTO_COUNT(struct serve_args, checkpoints), .arg = "N", .group = "Options",
 		.fallback = "4", .min = 1, .max = 15,
-		.help = "steps of each session to which undo can return at once"},
+		.help = "number of steps per session that undo can restore at once"},
 	{.name = "session-ttl", OPT_INTO_MS(struct serve_args, session_ttl_ms), .arg = "TIME",
 		.group = "Options", .min = 1, .max = INT64_C(1) << 40,
-		.help = "end sessions so long after they were made"},
+		.help = "end sessions this long after they were made"},
 	{.name = "session-idle", OPT_INTO_MS(struct serve_args, session_idle_ms), .arg = "TIME",
 		.group = "Options", .min = 1, .max = INT64_C(1) << 40,
-		.help = "end sessions that were not used for so long"},
+		.help = "end sessions that were not used for this long"},
 	{.name = "retain", OPT_INTO_MS(struct serve_args, retain_ms), .arg = "TIME", .group = "Options",
 		.min = 1000, .max = INT64_C(1) << 40,
-		.help = "forget sessions so long after they were closed: `session prune`"},
+		.help = "forget sessions this long after they were closed, as `session prune` does"},
 	{.name = "max-sessions", OPT_INTO_COUNT(struct serve_args, max_sessions), .arg = "N",
 		.group = "Options", .min = 1, .max = 1000000,
-		.help = "live sessions of all callers at a time"},
+		.help = "maximum number of live sessions, of all callers together"},
 	{.name = "max-memory", OPT_INTO_BYTES(struct serve_args, max_memory_bytes), .arg = "SIZE",
 		.group = "Options", .min = 1 << 20, .max = INT64_C(1) << 50,
-		.help = "memory limits of all live sessions together"},
+		.help = "maximum sum of the memory limits of all live sessions"},
 	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct serve_args, quiet), .group = "Options",
-		.help = "do not print where it listens"},
+		.help = "do not print where the engine listens"},
 	{.name = "grace", OPT_INTO_MS(struct serve_args, grace_ms), .arg = "TIME", .group = "Options",
 		.fallback = "10s", .max = 3600000,
 		.help = "time that running steps get to finish after SIGTERM"},
 	{.name = "model", OPT_INTO_TEXT(struct serve_args, model), .arg = "MODEL", .flags = OPT_NO_ENV,
 		.group = "Options",
-		.help = "the model of agent.run, as `retort agent --model`; without it agent.run is refused"},
+		.help = "model for agent.run, as in `retort agent --model`; without a model, "
+			"agent.run is refused"},
 	{.name = "key-file", OPT_INTO_TEXT(struct serve_args, key_file), .arg = "FILE", .flags = OPT_NO_ENV,
 		.group = "Options", .complete = OPT_COMPLETE_FILE,
-		.help = "file with the model's key; else the variable of its provider"},
+		.help = "file with the model's key (default: the environment variable of its "
+			"provider)"},
 	PRICES_OPT(struct serve_args, "Options"),
 	TOOLS_OPT(struct serve_args, "Options"),
 	{.name = "skills", OPT_INTO_TEXT(struct serve_args, skills), .arg = "DIR[:rw]", .group = "Options",
 		.complete = OPT_COMPLETE_DIR,
-		.help = "make DIR visible to all sessions at /skills; with :rw skills can be saved there"},
+		.help = "make DIR visible to all sessions at /skills; with :rw, code can save "
+			"skills there"},
 #include "cli/serve_http.def"
 	{.name = "profile", OPT_INTO_TEXT(struct serve_args, profile), .arg = "NAME",
-		.group = "General options", .help = "apply the options that the configuration has under NAME"},
+		.group = "General options", .help = "apply the options of profile NAME in the "
+			"configuration"},
 	CMD_COMMON_OPTS(struct serve_args),
 };
 /* clang-format on */
@@ -474,14 +479,14 @@ static int serve_main(int argc, char **argv)
 static const char *const usage[] = {"serve [options]", NULL};
 
 static const struct cmd_example examples[] = {
-	{"an engine for this user, at the usual place", "retort serve"},
-	{"one for a project, without a journal",
+	{"start an engine for this user", "retort serve"},
+	{"start an engine for a project, without a journal",
 		"retort serve --socket ./retort.sock --no-journal"},
 };
 
 static const struct cmd_exit exits[] = {
 	{"0", "ended by SIGTERM or SIGINT"},
-	{"2", "wrong use; or an engine listens there already"},
+	{"2", "usage error, or another engine listens there already"},
 	{"125", "no box can be made on this host, or the warden was ended"},
 };
 
@@ -489,9 +494,7 @@ const struct cmd cmd_serve = {
 	.name = "serve",
 	.summary = "Run the engine as a server",
 	.usage = usage,
-	.text = "Listens on a unix socket, for processes of the same user, and speaks JSON-RPC 2.0: one "
-		"message per line. `retort session` is a client of it. It stays in the foreground; SIGTERM "
-		"and SIGINT end it. The next engine continues its sessions from the journal.",
+	.text = "Listens on a unix socket, for processes of the same user, and speaks JSON-RPC 2.0 with one message per line. `retort session` is a client. The engine stays in the foreground until SIGTERM or SIGINT. The next engine restores the sessions from the journal.",
 	.opts = serve_opts,
 	.n_opts = ARRAY_LEN(serve_opts),
 	.examples = examples,

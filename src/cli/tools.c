@@ -24,7 +24,7 @@ struct tools_args {
 	{                                                                                          \
 		.name = "mcp-config", OPT_INTO_TEXT(struct tools_args, config), .arg = "FILE",     \
 		.group = "Servers", .complete = OPT_COMPLETE_FILE,                                 \
-		.help = "the servers, as Claude, VS Code or Codex list them"                       \
+		.help = "list of servers, in the format of Claude, VS Code or Codex"               \
 	}
 #define JSON_OPT                                                                                   \
 	{                                                                                          \
@@ -52,9 +52,9 @@ static const struct opt stub_opts[] = {
 static const struct opt call_opts[] = {
 	CONFIG_OPT,
 	{.name = "yes", OPT_INTO_FLAG(struct tools_args, yes), .flags = OPT_NO_ENV, .group = "Approval",
-		.help = "allow it, whatever it may change"},
+		.help = "allow the call, whatever it may change"},
 	{.name = "no-prompt", OPT_INTO_FLAG(struct tools_args, no_prompt), .flags = OPT_NO_ENV,
-		.group = "Approval", .help = "do not ask: what is not read-only is denied"},
+		.group = "Approval", .help = "do not ask; deny tools that are not read-only"},
 	JSON_OPT,
 	CMD_COMMON_OPTS(struct tools_args),
 };
@@ -294,8 +294,8 @@ static int call_main(int argc, char **argv)
 static const struct cmd_exit exits[] = {
 	{"0", "done"},
 	{"2", "wrong options, configuration or arguments"},
-	{"3", "a server wants a key"},
-	{"4", "a server cannot be reached, or gives no answer"},
+	{"3", "a server requires a key"},
+	{"4", "a server cannot be reached, or does not answer"},
 	{"5", "the tool failed"},
 	{"6", "the call was not allowed"},
 	{"130", "interrupted"},
@@ -315,9 +315,10 @@ static const struct cmd_exit exits[] = {
 		__VA_ARGS__}
 
 SUB(list, "List the tools of servers", plain_opts, "tools list [options] [SERVER]", list_main, );
-SUB(search, "Find tools by what they are called and do", plain_opts, "tools search [options] QUERY",
-	search_main, .text = "The best come first, at most twenty.");
-SUB(stub, "Print tools as declarations of Python or TypeScript", stub_opts,
+SUB(search, "Find tools by their names and descriptions", plain_opts,
+	"tools search [options] QUERY", search_main,
+	.text = "Prints at most twenty tools, best matches first.");
+SUB(stub, "Print tools as Python or TypeScript declarations", stub_opts,
 	"tools stub [options] [SERVER]", stub_main, );
 SUB(call, "Call a tool", call_opts, "tools call [options] SERVER.TOOL [JSON | @FILE | -]",
 	call_main,
@@ -345,17 +346,17 @@ static const struct cmd *const subs[] = {
 static const char *const usage[] = {"tools COMMAND [options] [ARGS...]", NULL};
 
 static const struct cmd_example examples[] = {
-	{"see what there is", "retort tools list --mcp-config mcp.json"},
-	{"find the one for a purpose", "retort tools search --mcp-config mcp.json 'read file'"},
-	{"call it", "retort tools call --mcp-config mcp.json files.read '{\"path\": \"a.txt\"}'"},
+	{"list all tools", "retort tools list --mcp-config mcp.json"},
+	{"find a tool that reads files", "retort tools search --mcp-config mcp.json 'read file'"},
+	{"call a tool",
+		"retort tools call --mcp-config mcp.json files.read '{\"path\": \"a.txt\"}'"},
 };
 
 const struct cmd cmd_tools = {
 	.name = "tools",
 	.summary = "Use the tools of configured MCP servers",
 	.usage = usage,
-	.text = "The servers are those of a file that --mcp-config, RETORT_MCP_CONFIG or config.json names, "
-		"and no others. They are started when they are needed, and ended afterwards.",
+	.text = "Only servers of the list that --mcp-config, RETORT_MCP_CONFIG or config.json names are used. Servers are started when they are needed, and ended afterwards.",
 	.opts = group_opts,
 	.n_opts = ARRAY_LEN(group_opts),
 	.examples = examples,

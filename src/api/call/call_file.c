@@ -85,13 +85,13 @@ static void start_remove(struct operation_call *call)
 #define FILE_PATH                                                                                  \
 	{                                                                                          \
 		.name = "path", .type = PARAM_TEXT, NEEDED, .min = 1, .max = PATH_BYTES,           \
-		.help = "path in the workspace, relative to it"                                    \
+		.help = "path, relative to the workspace"                                          \
 	}
 
 static const struct param list_rows[] = {
 	SESSION,
 	{"path", PARAM_TEXT, false, 0, PATH_BYTES, .fallback = "",
-		.help = "a directory of the workspace or of a volume in it; usual: all"},
+		.help = "directory of the workspace, or of a volume in it (default: all files)"},
 };
 static const struct param read_rows[] = {
 	SESSION,
@@ -103,60 +103,63 @@ static const struct param read_rows[] = {
 static const struct param write_rows[] = {
 	SESSION,
 	FILE_PATH,
-	{"content", PARAM_DATA, true, .help = "what the file holds from now on"},
+	{"content", PARAM_DATA, true, .help = "new content of the file"},
 	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8",
-		.help = "how content is written"},
+		.help = "encoding of content"},
 };
 static const struct param remove_rows[] = {
 	SESSION,
 	FILE_PATH,
 	{"recursive", PARAM_FLAG, .fallback = "false",
-		.help = "a directory too, with all that is in it"},
+		.help = "remove a directory, with everything in it"},
 };
 
 static const struct param one_file_rows[] = {
 	GIVES("path", PARAM_TEXT, "relative to the workspace"),
-	GIVES("size", PARAM_COUNT, "bytes"),
-	GIVES("mime", PARAM_TEXT, "what it seems to be, by its name"),
-	GIVES("modified_ms", PARAM_COUNT, "when: milliseconds since 1970"),
-	MAY_GIVE("volume", PARAM_FLAG, "it is in a volume"),
+	GIVES("size", PARAM_COUNT, "size in bytes"),
+	GIVES("mime", PARAM_TEXT, "MIME type, guessed from the file's name"),
+	GIVES("modified_ms", PARAM_COUNT, "time of the last change: milliseconds since 1970"),
+	MAY_GIVE("volume", PARAM_FLAG, "the file is in a volume"),
 };
 static const struct param files_rows[] = {
-	{"files", PARAM_OBJECTS, NEEDED, FIELDS(one_file_rows), .help = "regular files; no links"},
-	MAY_GIVE("path", PARAM_TEXT, "the directory, if one was named: relative to the workspace"),
-	MAY_GIVE("truncated", PARAM_FLAG, "there are more than were looked at"),
-	{"directories", PARAM_TEXTS, .help = "truncated: the directories that lie directly there"},
+	{"files", PARAM_OBJECTS, NEEDED, FIELDS(one_file_rows),
+		.help = "regular files; links are not listed"},
+	MAY_GIVE("path", PARAM_TEXT, "the requested directory, relative to the workspace"),
+	MAY_GIVE("truncated", PARAM_FLAG, "there were too many files to look at all"),
+	{"directories", PARAM_TEXTS, .help = "if truncated: the subdirectories of the directory"},
 };
 static const struct param content_rows[] = {
 	GIVES("path", PARAM_TEXT, "as requested"),
-	GIVES("content", PARAM_DATA, "its bytes, as encoding says"),
+	GIVES("content", PARAM_DATA, "bytes of the file, in that encoding"),
 	{"encoding", PARAM_CHOICE, NEEDED, .choices = "utf-8|base64",
-		.help = "base64 when the bytes are no UTF-8 text"},
+		.help = "base64 if the bytes are not UTF-8 text"},
 	GIVES("size", PARAM_COUNT, "bytes of the whole file"),
-	GIVES("offset", PARAM_COUNT, "where the content begins"),
-	MAY_GIVE(
-		"inode", PARAM_TEXT, "which file it is, when it has more names: the same for each"),
+	GIVES("offset", PARAM_COUNT, "offset of the first byte of content"),
+	MAY_GIVE("inode", PARAM_TEXT,
+		"if the file has several names (hard links): an id that they share"),
 };
 static const struct param changed_rows[] = {
 	GIVES("path", PARAM_TEXT, "as requested"),
-	MAY_GIVE("step", PARAM_TEXT, "the step that the change is in the session's history"),
+	MAY_GIVE("step", PARAM_TEXT,
+		"id of the step that records the change in the session's history"),
 };
 
 static const struct operation rows[] = {
 	{"file.list", "List the files of a workspace", ROWS(list_rows), RESULT(files_rows),
 		.label = OPERATION_PROGRAM,
-		.limits = "10000 files, 1000 of them in volumes unless path names one.",
+		.limits =
+			"At most 10000 files; at most 1000 in volumes, unless path names a volume.",
 		.errors = "not_found|access|busy|gone|box", .example = "{'session': 'demo'}",
 		.answer = "{'files': [{'path': 'notes.txt', 'size': 6, 'mime': 'text/plain'}]}",
 		.start = start_list},
 	{"file.read", "Read a file of a workspace", ROWS(read_rows), RESULT(content_rows),
-		.label = OPERATION_PROGRAM, .limits = "16 MiB at once.",
+		.label = OPERATION_PROGRAM, .limits = "At most 16 MiB per call.",
 		.errors = "not_found|access|busy|gone|box",
 		.example = "{'session': 'demo', 'path': 'notes.txt'}",
 		.answer = "{'content': 'hello\\n', 'encoding': 'utf-8', 'size': 6}",
 		.start = start_read},
 	{"file.write", "Write a file of a workspace", ROWS(write_rows), RESULT(changed_rows),
-		.label = OPERATION_ENGINE, .limits = "64 MiB at once; a message has 64 MiB in all.",
+		.label = OPERATION_ENGINE, .limits = "At most 64 MiB per call, and per message.",
 		.errors = "not_found|access|busy|limit|no_space|gone|box",
 		.example = "{'session': 'demo', 'path': 'data/in.csv', 'content': 'a,b\\n1,2\\n'}",
 		.answer = "{'path': 'data/in.csv'}", .start = start_write},

@@ -122,9 +122,9 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
 	{"src", PARAM_PATH, true, 1, PATH_BYTES, .help = "file or directory of the host"},
 	{"dst", PARAM_TEXT, true, 1, PATH_BYTES,
-		.help = "where the box sees it; relative to the workspace when not absolute"},
+		.help = "path in the box: absolute, or relative to the workspace"},
 	{"mode", PARAM_CHOICE, .choices = "ro|rw", .fallback = "ro",
-		.help = "whether the box may write to it"},
+		.help = "read-only or read-write"},
 };
 
 /* The same bounds as those of the command line's options, which use human units. Only output_bytes
@@ -132,28 +132,30 @@ const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
 const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
 	{"memory_bytes", PARAM_COUNT, false, 16 << 20, INT64_C(1) << 50,
 		.help = "memory of all processes and in-memory files"},
-	{"cpus", PARAM_NUMBER, false, 10, 4096000, .help = "CPUs, 0.5 is half of one"},
+	{"cpus", PARAM_NUMBER, false, 10, 4096000, .help = "CPUs; 0.5 is half a CPU"},
 	{"pids", PARAM_COUNT, false, 1, 1 << 22, .help = "processes and threads"},
 	{"disk_bytes", PARAM_COUNT, false, 4096, INT64_C(1) << 50,
-		.help = "files in the workspace, /tmp and /dev/shm"},
-	{"disk_inodes", PARAM_COUNT, false, 1, INT64_C(1) << 31, .help = "number of those files"},
-	{"file_bytes", PARAM_COUNT, false, 0, INT64_C(1) << 60, .help = "one file"},
+		.help = "size of all files in the workspace, /tmp and /dev/shm"},
+	{"disk_inodes", PARAM_COUNT, false, 1, INT64_C(1) << 31,
+		.help = "number of files in the workspace, /tmp and /dev/shm"},
+	{"file_bytes", PARAM_COUNT, false, 0, INT64_C(1) << 60, .help = "size of one file"},
 	{"open_files", PARAM_COUNT, false, 16, 1 << 20, .help = "open files of one process"},
 	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = "wall time of a step"},
 	{"cpu_ms", PARAM_COUNT, false, 1, TIME_MS,
-		.help = "CPU time of a step, else timeout_ms times cpus"},
+		.help = "CPU time of a step (default: timeout_ms times cpus)"},
 	{"output_bytes", PARAM_COUNT, false, 0, ORDER_OUTPUT_BYTES_MAX,
 		.help = "captured output of each stream; head and tail are kept"},
 };
 
 static const struct param enforced_rows[] = {
 	GIVES("value", PARAM_NUMBER, "the limit"),
-	GIVES("enforced", PARAM_FLAG, "whether anything on this host enforces it"),
-	MAY_GIVE("by", PARAM_TEXT, "what does"),
+	GIVES("enforced", PARAM_FLAG, "whether this host enforces the limit"),
+	MAY_GIVE("by", PARAM_TEXT, "what enforces the limit"),
 };
 #define LIMIT(name_)                                                                               \
 	{                                                                                          \
-		(name_), PARAM_OBJECT, FIELDS(enforced_rows), .help = "as session.create has it"   \
+		(name_), PARAM_OBJECT, FIELDS(enforced_rows),                                      \
+			.help = "the limit of the same name in session.create"                     \
 	}
 const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS] = {
 	LIMIT("memory_bytes"),

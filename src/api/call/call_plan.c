@@ -177,26 +177,26 @@ static void start_run(struct operation_call *call)
 
 /* ---- the rows ---- */
 
-#define PLAN_ROWS                                                                                     \
-	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                      \
-		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                          \
-			.help = "text of the policy; else the annotations of the tools decide"},      \
-		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                          \
-			.help = "JSON text: the tools, and what they answer; else the engine's own"}, \
-	{                                                                                             \
-		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                          \
-			.help = "what the user asked for, where values of the plan may come from"     \
+#define PLAN_ROWS                                                                                              \
+	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                               \
+		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                                   \
+			.help = "text of the policy (default: the annotations of the tools decide)"},          \
+		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                                   \
+			.help = "JSON text of the tools and their answers (default: the engine's own tools)"}, \
+	{                                                                                                      \
+		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                                   \
+			.help = "the user's request: literals in it count as the user's"                       \
 	}
 
 static const struct param check_rows[] = {PLAN_ROWS};
 static const struct param run_rows[] = {
 	PLAN_ROWS,
 	{"approve", PARAM_TEXTS, .max = APPROVE_MAX,
-		.help = "names of tools that may be called where the policy asks; others may not"},
+		.help = "names of tools that may be called where the policy asks for approval"},
 	{"fuel", PARAM_COUNT, false, 1, FUEL_MAX, .fallback = "20000000",
-		.help = "steps it may take"},
+		.help = "steps that the plan may take"},
 	{"memory_bytes", PARAM_COUNT, false, 1 << 20, MEMORY_MAX_BYTES, .fallback = "268435456",
-		.help = "memory of its values"},
+		.help = "memory for the plan's values"},
 };
 
 #define FOUND_ROWS                                                                                 \
@@ -204,7 +204,7 @@ static const struct param run_rows[] = {
 		.help = "what is wrong: code, line, column, file, message, fix"},                  \
 		MAY_GIVE("more", PARAM_COUNT, "diagnostics that are not listed"),                  \
 		MAY_GIVE("denied", PARAM_COUNT, "calls that the policy denies"),                   \
-		MAY_GIVE("asked", PARAM_COUNT, "calls that it would ask a person about"),          \
+		MAY_GIVE("asked", PARAM_COUNT, "calls for which the policy asks a person"),        \
 		MAY_GIVE("depends", PARAM_COUNT, "calls that depend on values not known yet"),     \
 	{                                                                                          \
 		"calls", PARAM_OBJECTS, .help = "each call, with the labels that reach it"         \
@@ -212,30 +212,30 @@ static const struct param run_rows[] = {
 
 static const struct param checked_rows[] = {
 	{"status", PARAM_CHOICE, NEEDED, .choices = "ok|denied|invalid",
-		.help = "whether it may run; invalid: it cannot be judged"},
+		.help = "whether the plan may run; invalid: the plan cannot be checked"},
 	FOUND_ROWS,
 };
 static const struct param token_rows[] = {
 	GIVES("model", PARAM_TEXT, "the model that answered"),
-	GIVES("questions", PARAM_COUNT, "how often it was asked"),
-	GIVES("input", PARAM_COUNT, "tokens it read"),
-	GIVES("output", PARAM_COUNT, "tokens it wrote"),
-	GIVES("is_estimated", PARAM_FLAG, "its server did not say: a token for every four bytes"),
+	GIVES("questions", PARAM_COUNT, "number of questions"),
+	GIVES("input", PARAM_COUNT, "tokens that the model read"),
+	GIVES("output", PARAM_COUNT, "tokens that the model wrote"),
+	GIVES("is_estimated", PARAM_FLAG,
+		"an estimate of one token for four bytes, because a server sent no counts"),
 };
 static const struct param ran_rows[] = {
 	{"status", PARAM_CHOICE, NEEDED, .choices = "ok|failed|denied|invalid|lost",
-		.help = "how it ended; denied, invalid: perhaps before it began; lost: a server or "
-			"the model gave no answer"},
-	GIVES("stdout", PARAM_DATA, "what it printed"),
-	MAY_GIVE("truncated", PARAM_FLAG, "it printed more than 1 MiB; the start is given"),
-	{"tokens", PARAM_OBJECT, FIELDS(token_rows), .help = "what questions of ask() used"},
+		.help = "how the plan ended; denied, invalid: perhaps before it began; lost: a server or the model did not answer"},
+	GIVES("stdout", PARAM_DATA, "output of the plan"),
+	MAY_GIVE("truncated", PARAM_FLAG, "the output is over 1 MiB: only its beginning is given"),
+	{"tokens", PARAM_OBJECT, FIELDS(token_rows), .help = "tokens that ask() used"},
 	FOUND_ROWS,
 };
 
 static const struct operation rows[] = {
-	{"plan.check", "Prove a plan against a policy, without running it", ROWS(check_rows),
+	{"plan.check", "Check a plan against a policy, without running it", ROWS(check_rows),
 		RESULT(checked_rows), .label = OPERATION_CALLER,
-		.limits = "Four plans of a caller at a time, 16 of all; others wait.",
+		.limits = "Four plans per caller run at a time, and 16 in all; others wait.",
 		.errors = "auth|denied|gone|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'denied': 0, 'calls': [], 'diagnostics': []}",
@@ -243,9 +243,7 @@ static const struct operation rows[] = {
 	{"plan.run", "Check a plan and run it when nothing is denied", ROWS(run_rows),
 		RESULT(ran_rows), .label = OPERATION_PROGRAM,
 		.limits =
-			"Four plans of a caller at a time, 16 of all; others wait. Nobody is there to be asked: what "
-			"`approve` does not name is denied. Servers are the runner's, started for "
-			"this plan and ended with it.",
+			"Four plans per caller run at a time, and 16 in all; others wait. No person is asked: where the policy asks, tools that `approve` does not name are denied. Servers are started for this plan and ended with it.",
 		.errors = "auth|denied|gone|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'stdout': '3\\n', 'diagnostics': []}",

@@ -18,27 +18,29 @@ static void start_run(struct operation_call *call)
 /* ---- the rows ---- */
 
 static const struct param run_rows[] = {
-	{"record", PARAM_DATA, NEEDED, 1, .help = "what session.export gave"},
+	{"record", PARAM_DATA, NEEDED, 1, .help = "record from session.export"},
 };
 static const struct param difference_rows[] = {
 	GIVES_STEP,
-	GIVES("number", PARAM_COUNT, "its number, from 1"),
-	GIVES("field", PARAM_TEXT, "what differs"),
-	GIVES("place", PARAM_DATA, "the place in it, as in value[\"text/plain\"] or files[1].size"),
-	GIVES("was", PARAM_DATA, "in the record"),
-	GIVES("is", PARAM_DATA, "now"),
+	GIVES("number", PARAM_COUNT, "number of the step, from 1"),
+	GIVES("field", PARAM_TEXT, "field that differs"),
+	GIVES("place", PARAM_DATA,
+		"place of the difference, such as value[\"text/plain\"] or files[1].size"),
+	GIVES("was", PARAM_DATA, "value in the record"),
+	GIVES("is", PARAM_DATA, "value in the new run"),
 };
 static const struct param replayed_rows[] = {
 	{"outcome", PARAM_CHOICE, NEEDED, .choices = "replayed|diverged",
-		.help = "whether every step gave the same"},
-	GIVES("steps", PARAM_COUNT, "how many the record has"),
-	{"first_difference", PARAM_OBJECT, FIELDS(difference_rows), .help = "when it diverged"},
+		.help = "whether every step had the same result"},
+	GIVES("steps", PARAM_COUNT, "number of steps in the record"),
+	{"first_difference", PARAM_OBJECT, FIELDS(difference_rows),
+		.help = "the first difference, if it diverged"},
 };
 
 static const struct operation rows[] = {
-	{"replay.run", "Run the steps of a record again and compare", ROWS(run_rows),
+	{"replay.run", "Run the steps of a record again and compare the results", ROWS(run_rows),
 		RESULT(replayed_rows), .label = OPERATION_PROGRAM,
-		.limits = "A fresh session is made for it, and ended.",
+		.limits = "The steps run in a new session, which is ended afterwards.",
 		.errors = "damaged|runtime|box|limit|gone", .example = "{'record': '…'}",
 		.answer = "{'outcome': 'replayed', 'steps': 1}", .start = start_run},
 };

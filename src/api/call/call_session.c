@@ -108,7 +108,7 @@ static void start_prune(struct operation_call *call)
 		.is_dry = param_flag(params, "dry_run")};
 	if (!param_get(params, "older_ms") && !param_get(params, "keep") &&
 		!param_flag(params, "all")) {
-		err_fail(&err, ERR_USAGE, "`all` forgets every closed one",
+		err_fail(&err, ERR_USAGE, "`all` forgets all closed sessions",
 			"which sessions: `older_ms`, `keep` or `all`");
 		call_fail(call, &err);
 		return;
@@ -120,11 +120,11 @@ static void start_prune(struct operation_call *call)
 
 static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
 	{"fresh", PARAM_FLAG, .fallback = "false",
-		.help = "start a new interpreter, not a copy of the template"},
+		.help = "start a new interpreter, not a copy of a prepared one"},
 	{"ttl_ms", PARAM_COUNT, false, 1, TIME_MS,
-		.help = "how long it may live, whatever runs in it; else as the engine has it"},
+		.help = "maximum lifetime, even while a step runs (default: the engine's --session-ttl)"},
 	{"idle_ms", PARAM_COUNT, false, 1, TIME_MS,
-		.help = "how long it may be unused; else as the engine has it"}};
+		.help = "maximum time without use (default: the engine's --session-idle)"}};
 
 static const struct param session_rows[] = {SESSION};
 static const struct param log_rows[] = {
@@ -140,29 +140,33 @@ static const struct param undo_rows[] = {
 	SESSION,
 	{"count", PARAM_COUNT, false, 1, UNDO_MAX, .fallback = "1", .help = "steps to go back"},
 	{"to", PARAM_TEXT, false, 1, SESSION_BYTES, .help = HELP_UNDO_TO},
-	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell which step is run again"},
+	{"stream", PARAM_FLAG, .fallback = "false",
+		.help = "send an event for each step that is run again"},
 };
 
 #define ABOUT_SESSION                                                                              \
-	GIVES_SESSION, MAY_GIVE("name", PARAM_TEXT, "its name, if it has one"),                    \
-		MAY_GIVE("owner", PARAM_TEXT, "whose it is, for the one who runs the engine"),     \
-		MAY_GIVE("parent", PARAM_TEXT, "the session it is a branch of"),                   \
-		GIVES("runtime", PARAM_TEXT, "its language"),                                      \
+	GIVES_SESSION, MAY_GIVE("name", PARAM_TEXT, "name of the session, if it has a name"),      \
+		MAY_GIVE("owner", PARAM_TEXT,                                                      \
+			"owner of the session; only the operator of the engine sees it"),          \
+		MAY_GIVE("parent", PARAM_TEXT, "id of the session that was branched"),             \
+		GIVES("runtime", PARAM_TEXT, "language"),                                          \
 		GIVES("state", PARAM_TEXT,                                                         \
-			"opening, idle, working or closing; stored when only "                     \
-			"the journal has it; damaged when that cannot be read; "                   \
-			"open in a graph; closed"),                                                \
-		GIVES("head", PARAM_TEXT, "the step it stands at; empty before the first"),        \
-		GIVES("steps", PARAM_COUNT, "steps from its beginning to the head"),               \
-		GIVES("created_ms", PARAM_COUNT, "when it was made: milliseconds since 1970"),     \
-		MAY_GIVE("ttl_ms", PARAM_COUNT, "how long it may live"),                           \
-		MAY_GIVE("idle_ms", PARAM_COUNT, "how long it may be unused"),                     \
-		MAY_GIVE("expires_ms", PARAM_COUNT, "when it ends if nothing is done in it"),      \
-		MAY_GIVE("ended", PARAM_TEXT, "why the engine ended it"),                          \
+			"opening, idle, working, closing, closed; stored: only in the journal; "   \
+			"damaged: the journal cannot be read; in session.graph also: open"),       \
+		GIVES("head", PARAM_TEXT, "id of the current step; empty before the first step"),  \
+		GIVES("steps", PARAM_COUNT, "number of steps from the beginning to the head"),     \
+		GIVES("created_ms", PARAM_COUNT,                                                   \
+			"when the session was made: milliseconds since 1970"),                     \
+		MAY_GIVE("ttl_ms", PARAM_COUNT, "maximum lifetime"),                               \
+		MAY_GIVE("idle_ms", PARAM_COUNT, "maximum time without use"),                      \
+		MAY_GIVE("expires_ms", PARAM_COUNT,                                                \
+			"when the session ends unless it is used: milliseconds since 1970"),       \
+		MAY_GIVE("ended", PARAM_TEXT, "why the engine ended the session"),                 \
 		MAY_GIVE("outcome", PARAM_TEXT,                                                    \
 			"replayed or diverged, when its state was rebuilt from the journal"),      \
-		MAY_GIVE("difference", PARAM_TEXT, "how it diverged"),                             \
-		MAY_GIVE("untrusted", PARAM_FLAG, "it has read from an untrusted tool")
+		MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),        \
+		MAY_GIVE("untrusted", PARAM_FLAG,                                                  \
+			"the session has read results of an untrusted tool")
 
 static const struct param about_rows[] = {ABOUT_SESSION};
 static const struct param branched_rows[] = {
@@ -172,57 +176,57 @@ static const struct param branched_rows[] = {
 static const struct param list_rows[] = {
 	{"limit", PARAM_COUNT, false, 1, LIST_MAX, .fallback = "1000", .help = "sessions at most"},
 	{"before", PARAM_TEXT, false, 1, SESSION_BYTES,
-		.help = "only those that were made before this one: the last of a list that was "
-			"truncated"},
+		.help = "list only sessions made before this one: the last session of a truncated list"},
 };
 static const struct param listed_rows[] = {
-	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the newest first"},
-	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
+	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "sessions, newest first"},
+	MAY_GIVE("truncated", PARAM_FLAG, "the list is incomplete: older entries are missing"),
 };
 static const struct param prune_rows[] = {
 	{"older_ms", PARAM_COUNT, false, 0, TIME_MS, .help = HELP_PRUNE_OLDER},
 	{"keep", PARAM_COUNT, false, 0, 1 << 30, .help = HELP_PRUNE_KEEP},
-	{"all", PARAM_FLAG, .fallback = "false", .help = "every closed one"},
+	{"all", PARAM_FLAG, .fallback = "false", .help = "all closed sessions"},
 	{"dry_run", PARAM_FLAG, .fallback = "false", .help = HELP_PRUNE_DRY},
 };
 static const struct param pruned_rows[] = {
-	GIVES("sessions", PARAM_COUNT, "how many were forgotten, or would be"),
-	MAY_GIVE("steps", PARAM_COUNT, "steps that nobody else had in their past"),
-	MAY_GIVE("blobs", PARAM_COUNT, "texts and files that nothing refers to any more"),
-	MAY_GIVE("bytes", PARAM_COUNT, "what the journal takes of the disk then"),
+	GIVES("sessions", PARAM_COUNT, "sessions that were forgotten; with dry_run, that would be"),
+	MAY_GIVE("steps", PARAM_COUNT,
+		"deleted steps; steps in the past of other sessions are kept"),
+	MAY_GIVE("blobs", PARAM_COUNT, "deleted texts and files, to which no step refers any more"),
+	MAY_GIVE("bytes", PARAM_COUNT, "disk space that the journal takes afterwards"),
 };
 static const struct param undone_rows[] = {
 	GIVES_SESSION,
-	GIVES("head", PARAM_TEXT, "the step it stands at now; empty: none"),
+	GIVES("head", PARAM_TEXT, "id of the current step; empty before the first step"),
 	{"outcome", PARAM_CHOICE, NEEDED, .choices = "rolled_back|replayed|diverged",
-		.help = "its state came from a checkpoint; or its steps were run again, and "
-			"gave the same, or not"},
-	MAY_GIVE("difference", PARAM_TEXT, "how it diverged"),
-	MAY_GIVE("files_lost", PARAM_TEXTS, "files that could not be put back"),
+		.help = "how the state was restored: from a checkpoint, or by running the steps again, with the same or with different results"},
+	MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),
+	MAY_GIVE("files_lost", PARAM_TEXTS, "files that could not be restored"),
 	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN),
 };
 static const struct param step_rows[] = {
 	GIVES_STEP,
-	GIVES("parent", PARAM_TEXT, "the step before; empty: none"),
+	GIVES("parent", PARAM_TEXT, "id of the previous step; empty for the first"),
 	GIVES_SESSION,
-	GIVES("runtime", PARAM_TEXT, "its language"),
-	GIVES("status", PARAM_TEXT, "how it ended: ok, error, timeout, oom, killed, denied"),
-	GIVES("outcome", PARAM_TEXT, "what became of the state: committed, rolled_back, …"),
+	GIVES("runtime", PARAM_TEXT, "language"),
+	GIVES("status", PARAM_TEXT, "how the step ended: ok, error, timeout, oom, killed, denied"),
+	GIVES("outcome", PARAM_TEXT,
+		"what happened to the session's state: committed, rolled_back, …"),
 	GIVES("code", PARAM_DATA, "the program text"),
-	GIVES("created_ms", PARAM_COUNT, "when: milliseconds since 1970"),
-	GIVES("seq", PARAM_COUNT, "its number in the journal"),
-	MAY_GIVE("on_path", PARAM_FLAG, "it leads to the head"),
+	GIVES("created_ms", PARAM_COUNT, "time of the step: milliseconds since 1970"),
+	GIVES("seq", PARAM_COUNT, "number of the step in the journal"),
+	MAY_GIVE("on_path", PARAM_FLAG, "the step is on the path to the head"),
 };
 static const struct param logged_rows[] = {
 	GIVES_SESSION,
-	GIVES("head", PARAM_TEXT, "the step it stands at"),
-	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "newest first"},
-	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
+	GIVES("head", PARAM_TEXT, "id of the current step"),
+	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "steps, newest first"},
+	MAY_GIVE("truncated", PARAM_FLAG, "the list is incomplete: older entries are missing"),
 };
 static const struct param graph_rows[] = {
-	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "newest first"},
+	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "steps, newest first"},
 	{"heads", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the sessions"},
-	MAY_GIVE("truncated", PARAM_FLAG, "there are more"),
+	MAY_GIVE("truncated", PARAM_FLAG, "the list is incomplete"),
 };
 static const struct param exported_rows[] = {
 	GIVES("record", PARAM_DATA, "lines of JSON, for replay.run and `retort replay`"),
@@ -242,13 +246,13 @@ static const struct operation rows[] = {
 		.example = "{}",
 		.answer = "{'sessions': [{'session': 's-7k2mq4x5ta', 'state': 'idle'}]}",
 		.start = start_list},
-	{"session.get", "Tell of one session", ROWS(session_rows), RESULT(about_rows),
+	{"session.get", "Describe a session", ROWS(session_rows), RESULT(about_rows),
 		.label = OPERATION_CALLER, .errors = "not_found", .example = "{'session': 'demo'}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'state': 'idle', "
 			  "'steps': 1}",
 		.start = start_get},
 	{"session.branch", TEXT_BRANCH, ROWS(branch_rows), RESULT(branched_rows),
-		.label = OPERATION_CALLER, .limits = "A branch of a branch can be 28 deep.",
+		.label = OPERATION_CALLER, .limits = "Branches of branches can be 28 levels deep.",
 		.errors = "not_found|busy|box|limit|quota|gone|no_space",
 		.example = "{'session': 'demo', 'name': 'trial'}",
 		.answer = "{'session': 's-q3hdk7wz2e', 'name': 'trial', "
@@ -256,8 +260,8 @@ static const struct operation rows[] = {
 		.start = start_branch},
 	{"session.undo", TEXT_UNDO, ROWS(undo_rows), RESULT(undone_rows),
 		.label = OPERATION_PROGRAM,
-		.limits = "The last four states are kept to go back to at once; others are made "
-			  "again by running the steps.",
+		.limits =
+			"The last four states are restored at once; earlier states by running the steps again.",
 		.errors = "not_found|busy|gone|box", .has_events = true,
 		.example = "{'session': 'demo', 'count': 1}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'head': '', 'outcome': 'rolled_back'}",
@@ -267,11 +271,11 @@ static const struct operation rows[] = {
 		.start = start_close},
 	{"session.prune", TEXT_PRUNE, ROWS(prune_rows), RESULT(pruned_rows),
 		.label = OPERATION_ENGINE,
-		.limits = "What another session has in its past stays. One at a time.",
+		.limits = "Steps in the past of other sessions stay. One prune runs at a time.",
 		.errors = "busy|damaged|no_space|gone", .example = "{'older_ms': 604800000}",
 		.answer = "{'sessions': 0}", .start = start_prune},
 	{"session.log", TEXT_LOG, ROWS(log_rows), RESULT(logged_rows), .label = OPERATION_CALLER,
-		.limits = "The newest 10000 steps, and 32 MiB of code.",
+		.limits = "At most the newest 10000 steps, with 32 MiB of code.",
 		.errors = "not_found|damaged|quota|gone", .example = "{'session': 'demo'}",
 		.answer = "{'steps': [{'status': 'ok', 'outcome': 'committed', 'code': '6 * 7'}]}",
 		.answer_bytes = LIST_BYTES, .start = start_log},
@@ -284,7 +288,7 @@ static const struct operation rows[] = {
 		.answer_bytes = LIST_BYTES, .start = start_graph},
 	{"session.export", TEXT_EXPORT, ROWS(session_rows), RESULT(exported_rows),
 		.label = OPERATION_PROGRAM,
-		.limits = "256 MiB. One at a time of a caller: others wait in line.",
+		.limits = "At most 256 MiB. One export per caller runs at a time; others wait.",
 		.errors = "not_found|damaged|limit|quota|gone", .example = "{'session': 'demo'}",
 		.answer = "{'record': '…'}", .answer_bytes = EXPORT_BYTES, .start = start_export},
 };

@@ -5,23 +5,24 @@
 #include "session/step/step_order.h"
 
 #define TEXT_CREATE	 "Make a session"
-#define TEXT_PRUNE	 "Forget closed sessions: their steps and files leave the journal"
-#define HELP_PRUNE_OLDER "those that were closed so long ago, or before"
-#define HELP_PRUNE_KEEP	 "but for the N that were closed last"
-#define HELP_PRUNE_DRY	 "only count them"
+#define TEXT_PRUNE	 "Forget closed sessions: delete their steps and files from the journal"
+#define HELP_PRUNE_OLDER "sessions that were closed at least this long ago"
+#define HELP_PRUNE_KEEP	 "keep the N sessions that were closed last"
+#define HELP_PRUNE_DRY	 "only count the sessions, and delete nothing"
 #define TEXT_LIST	 "List the sessions"
-#define TEXT_BRANCH	 "Make a session that goes on from where another is"
+#define TEXT_BRANCH	 "Make a copy of a session, which continues on its own"
 #define TEXT_UNDO	 "Go back to an earlier step"
 #define TEXT_LOG	 "List the steps of a session, newest first"
-#define TEXT_EXPORT	 "Write down a session's steps, to replay them"
+#define TEXT_EXPORT	 "Export a session's steps as a record, for `retort replay`"
 #define TEXT_RUN	 "Run code in a session"
 
-#define HELP_UNDO_TO "step to go back to: its id, or a unique start of it"
-#define HELP_LOG_ALL "also what was rolled back or undone, each attempt"
+#define HELP_UNDO_TO "the step to go back to: its id, or the unique beginning of its id"
+#define HELP_LOG_ALL "also list every attempt that was rolled back or undone"
 #define HELP_RUNS_AGAIN                                                                            \
-	"languages whose variables will be made again, by running their steps before the next one"
-#define HELP_FORCE	   "end processes of the session's own, which cannot come along"
-#define HELP_LANGUAGE	   "language; else the session's"
-#define HELP_FILE_LANGUAGE "language; else by the file's ending, #! line, or the session's"
-#define HELP_TIMEOUT	   "wall time of this step; else the session's limit"
-#define HELP_ATOMIC	   STEP_HELP_ATOMIC
+	"languages whose steps will run again before the next step, to restore their variables"
+#define HELP_FORCE    "end processes that the session started: a branch cannot copy them"
+#define HELP_LANGUAGE "language (default: the session's)"
+#define HELP_FILE_LANGUAGE                                                                         \
+	"language (by default from the file ending or #! line, else the session's)"
+#define HELP_TIMEOUT "wall time of this step (default: the session's limit)"
+#define HELP_ATOMIC  STEP_HELP_ATOMIC

@@ -25,9 +25,9 @@ static void start_list(struct operation_call *call)
 static const struct param create_rows[] = {ORDER_ROWS};
 #define ABOUT_TEMPLATE                                                                             \
 	GIVES("template", PARAM_TEXT, "id of the template"),                                       \
-		GIVES("ready", PARAM_FLAG, "it has imported everything"),                          \
-		GIVES("standby", PARAM_COUNT, "sessions of it that are kept ready"),               \
-		MAY_GIVE("preload", PARAM_TEXTS, "modules it has imported")
+		GIVES("ready", PARAM_FLAG, "the template has imported all modules"),               \
+		GIVES("standby", PARAM_COUNT, "number of sessions that are kept ready"),           \
+		MAY_GIVE("preload", PARAM_TEXTS, "imported modules")
 static const struct param about_rows[] = {ABOUT_TEMPLATE};
 static const struct param list_rows[] = {
 	{"templates", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the templates"},
@@ -36,8 +36,8 @@ static const struct param list_rows[] = {
 static const struct operation rows[] = {
 	{"template.create", "Make a template, so that sessions of the same kind start at once",
 		ROWS(create_rows), RESULT(about_rows), .label = OPERATION_CALLER,
-		.limits = "32 templates: the one that was not used for longest makes room. A "
-			  "session is of a template when session.create was given the same.",
+		.limits =
+			"At most 32 templates: a new one replaces the least recently used. session.create with the same parameters uses the template.",
 		.errors = "not_found|access|runtime|box|limit|quota|gone",
 		.example = "{'preload': ['json', 'csv']}",
 		.answer = "{'template': 's-w5zq2mdc7k', 'ready': true, 'preload': ['json', 'csv']}",

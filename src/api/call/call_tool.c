@@ -155,50 +155,52 @@ static void start_approve(struct operation_call *call)
 
 static const struct param list_rows[] = {
 	{"query", PARAM_TEXT, false, 1, QUERY_BYTES,
-		.help = "words that the tools are about, the best first; else all, by name"},
+		.help = "words to search for: best matches come first (default: all tools, by name)"},
 	{"limit", PARAM_COUNT, false, 1, GATE_LIST_MAX, .fallback = "100", .help = "tools at most"},
 };
 static const struct param call_rows[] = {
-	{"name", PARAM_TEXT, NEEDED, .min = 1, .max = TOOL_NAME_MAX, .help = "server.tool"},
-	{"arguments", PARAM_OBJECT, .help = "by name, as its schema says"},
+	{"name", PARAM_TEXT, NEEDED, .min = 1, .max = TOOL_NAME_MAX,
+		.help = "name of the tool: server.tool"},
+	{"arguments", PARAM_OBJECT, .help = "arguments by name, as in the tool's schema"},
 	{"approve", PARAM_FLAG, .fallback = "false",
-		.help = "call it whatever it may change; else that is denied, unless the server's "
-			"configuration allows it"},
+		.help = "call the tool even if it may change something (default: such calls are denied, unless the server's configuration allows them)"},
 };
 static const struct param approve_rows[] = {
 	{"approval", PARAM_TEXT, NEEDED, .min = 1, .max = APPROVAL_BYTES,
-		.help = "id of what is asked, of an event tool.approval or a record that is running"},
-	{"allow", PARAM_FLAG, NEEDED, .help = "whether it may be called"},
+		.help = "id of the question, from an event tool.approval or the record of a running step"},
+	{"allow", PARAM_FLAG, NEEDED, .help = "allow the call, or refuse it"},
 };
 
 static const struct param tool_rows[] = {
-	GIVES("name", PARAM_TEXT, "server.tool"),
+	GIVES("name", PARAM_TEXT, "name of the tool: server.tool"),
 	GIVES("server", PARAM_TEXT, "the server's name"),
-	GIVES("description", PARAM_TEXT, "what the server says of it"),
-	GIVES("signature", PARAM_TEXT, "how it is called in Python"),
-	GIVES("js_signature", PARAM_TEXT, "how it is called in JavaScript"),
-	GIVES("read_only", PARAM_FLAG, "it changes nothing, as the server says"),
-	GIVES("destructive", PARAM_FLAG, "it may destroy; false only if a trusted server says so"),
-	GIVES("open_world", PARAM_FLAG, "others may write what it answers; likewise"),
-	GIVES("input_schema", PARAM_OBJECT, "JSON Schema of its arguments"),
-	MAY_GIVE("output_schema", PARAM_OBJECT, "JSON Schema of its value"),
+	GIVES("description", PARAM_TEXT, "the server's description of the tool"),
+	GIVES("signature", PARAM_TEXT, "signature of the function in Python"),
+	GIVES("js_signature", PARAM_TEXT, "signature of the function in JavaScript"),
+	GIVES("read_only", PARAM_FLAG, "the server says that the tool changes nothing"),
+	GIVES("destructive", PARAM_FLAG,
+		"the tool may destroy data; false only if a trusted server says so"),
+	GIVES("open_world", PARAM_FLAG,
+		"results may be written by others; false only if a trusted server says so"),
+	GIVES("input_schema", PARAM_OBJECT, "JSON Schema of the arguments"),
+	MAY_GIVE("output_schema", PARAM_OBJECT, "JSON Schema of the result"),
 };
 static const struct param server_rows[] = {
-	GIVES("name", PARAM_TEXT, "its name in the configuration"),
-	GIVES("n_tools", PARAM_COUNT, "tools of it that are known"),
-	MAY_GIVE("error", PARAM_TEXT, "why they are not known"),
+	GIVES("name", PARAM_TEXT, "name of the server in the configuration"),
+	GIVES("n_tools", PARAM_COUNT, "number of tools known"),
+	MAY_GIVE("error", PARAM_TEXT, "why the server's tools are not known"),
 };
 static const struct param listed_rows[] = {
-	{"tools", PARAM_OBJECTS, NEEDED, FIELDS(tool_rows), .help = "what can be called"},
-	{"servers", PARAM_OBJECTS, NEEDED, FIELDS(server_rows), .help = "where it is asked for"},
+	{"tools", PARAM_OBJECTS, NEEDED, FIELDS(tool_rows), .help = "the tools"},
+	{"servers", PARAM_OBJECTS, NEEDED, FIELDS(server_rows), .help = "the configured servers"},
 };
 static const struct param called_rows[] = {
-	GIVES("tool", PARAM_TEXT, "what was called"),
-	GIVES("is_error", PARAM_FLAG, "the tool failed, and value says why"),
-	{"value", PARAM_ANY, NEEDED, .is_nullable = true, .help = "what it gave"},
+	GIVES("tool", PARAM_TEXT, "name of the called tool"),
+	GIVES("is_error", PARAM_FLAG, "the tool failed: value says why"),
+	{"value", PARAM_ANY, NEEDED, .is_nullable = true, .help = "result of the tool"},
 };
 static const struct param approved_rows[] = {
-	GIVES("tool", PARAM_TEXT, "what was decided about"),
+	GIVES("tool", PARAM_TEXT, "name of the tool"),
 };
 
 static const struct operation rows[] = {
@@ -212,14 +214,14 @@ static const struct operation rows[] = {
 		.start = start_list},
 	{"tool.call", "Call a tool of a configured server", ROWS(call_rows), RESULT(called_rows),
 		.label = OPERATION_PROGRAM,
-		.limits = "Calls per minute and time as its server's configuration says.",
+		.limits =
+			"The server's configuration limits calls per minute and the time of a call.",
 		.errors = "denied|quota|unreachable",
 		.example = "{'name': 'demo.add', 'arguments': {'a': 20, 'b': 22}}",
 		.answer = "{'tool': 'demo.add', 'is_error': false, 'value': {'sum': 42}}",
 		.start = start_call},
-	{"tool.approve", "Allow or refuse a call that code in a session asks for",
-		ROWS(approve_rows), RESULT(approved_rows), .label = OPERATION_CALLER,
-		.errors = "not_found",
+	{"tool.approve", "Allow or refuse a tool call that waits for approval", ROWS(approve_rows),
+		RESULT(approved_rows), .label = OPERATION_CALLER, .errors = "not_found",
 		.example = "{'approval': 'a-zvn2hxq5c4d7k3tq6mwyp2abfe', 'allow': true}",
 		.answer = "{'tool': 'demo.echo'}", .start = start_approve},
 };

@@ -31,12 +31,12 @@ enum {
 #define SESSION                                                                                    \
 	{                                                                                          \
 		.name = "session", .type = PARAM_TEXT, NEEDED, .min = 1, .max = SESSION_BYTES,     \
-		.help = "id of the session, a unique start of it, or its name"                     \
+		.help = "id of the session, the unique beginning of its id, or its name"           \
 	}
 #define SESSION_NAME                                                                               \
 	{                                                                                          \
 		.name = "name", .type = PARAM_TEXT, .min = 1, .max = SESSION_NAME_BYTES,           \
-		.help = "a name of its own, unique among the caller's sessions"                    \
+		.help = "name of the new session, unique among the caller's sessions"              \
 	}
 #define LANGUAGE LANGUAGE_BY(HELP_LANGUAGE)
 #define LANGUAGE_BY(help_)                                                                         \
@@ -55,4 +55,4 @@ enum {
 		.name = (name_), .type = (type_), .help = (help_)                                  \
 	}
 #define GIVES_SESSION GIVES("session", PARAM_TEXT, "id of the session")
-#define GIVES_STEP    GIVES("step", PARAM_TEXT, "id of the step: what it was, as SHA-256")
+#define GIVES_STEP    GIVES("step", PARAM_TEXT, "id of the step: SHA-256 of its record")

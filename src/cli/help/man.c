@@ -185,8 +185,7 @@ static void print_options(FILE *out, const struct cmd *cmd)
 
 static void print_environment(FILE *out, const struct cmd *cmd)
 {
-	fputs(".Sh ENVIRONMENT\nOptions on the command line win over these variables, and "
-	      "these over the\nconfiguration file.\n.Bl -tag -width Ds\n",
+	fputs(".Sh ENVIRONMENT\nOptions on the command line have priority over these variables, which have priority over the\nconfiguration file.\n.Bl -tag -width Ds\n",
 		out);
 	for (size_t i = 0; i < cmd->n_opts; i++) {
 		const struct opt *opt = &cmd->opts[i];
@@ -194,13 +193,13 @@ static void print_environment(FILE *out, const struct cmd *cmd)
 		if (opt->flags & (OPT_HIDDEN | OPT_NO_ENV))
 			continue;
 		opt_env_name(opt, name, sizeof name);
-		fprintf(out, ".It Ev %s\nAs\n.Fl \\-%s .\n", name, opt->name);
+		fprintf(out, ".It Ev %s\nThe same as\n.Fl \\-%s .\n", name, opt->name);
 	}
 	fputs(".It Ev NO_COLOR\nWhen not empty, nothing is coloured unless\n.Fl \\-color\n"
-	      "says so.\n.It Ev COLUMNS\nThe width of help.\n.El\n"
+	      "says so.\n.It Ev COLUMNS\nThe width of help texts.\n.El\n"
 	      ".Sh FILES\n.Bl -tag -width Ds\n"
 	      ".It Pa $XDG_CONFIG_HOME/retort/config.json\n"
-	      "Defaults of options, by their long names.\n.El\n",
+	      "Default values of options, under their long names.\n.El\n",
 		out);
 }
 

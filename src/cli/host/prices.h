@@ -10,7 +10,7 @@
 	{                                                                                          \
 		.name = "prices", OPT_INTO_TEXT(s, prices), .arg = "FILE", .flags = OPT_NO_CONFIG, \
 		.group = (heading), .complete = OPT_COMPLETE_FILE,                                 \
-		.help = "what models cost; else \"prices\" of the configuration"                   \
+		.help = "prices of models (default: \"prices\" in the configuration)"              \
 	}
 
 /*

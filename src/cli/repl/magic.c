@@ -14,15 +14,15 @@ enum { UNDO_MAX = 1000000, WORD_BYTES = 32 };
 
 /* ORDER enum magic_kind */
 const struct magic_row magic_rows[MAGIC_END_] = {
-	{"undo", "[N]", "go back N steps, variables and files"},
-	{"branch", "[--force] NAME", "make a session NAME from here, and go on in it"},
-	{"switch", "[NAME]", "go on in another session; list them"},
-	{"log", "[all]", "list the steps; all: of all sessions, as a tree"},
+	{"undo", "[N]", "undo N steps: restore variables and files"},
+	{"branch", "[--force] NAME", "branch into a new session NAME, and continue there"},
+	{"switch", "[NAME]", "continue in session NAME; without NAME, list sessions"},
+	{"log", "[all]", "list the steps; with all: of all sessions, as a tree"},
 	{"files", "[DIR]", "list the files of the workspace and of volumes"},
 	{"get", "[--force] FILE [DEST]", "copy a file of the workspace to this host"},
 	{"put", "FILE [DEST]", "copy a file of this host to the workspace"},
-	{"runtime", "[NAME]", "run what follows in another language"},
-	{"time", "CODE", "run CODE and say how long it took"},
+	{"runtime", "[NAME]", "use language NAME from now on"},
+	{"time", "CODE", "run CODE and print the time it took"},
 	{"reset", "", "replace this session by a new one"},
 	{"help", "", "show this"},
 	{"quit", "", "leave, as Ctrl-D does"},

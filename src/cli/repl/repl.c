@@ -31,9 +31,9 @@ static const struct opt repl_opts[] = {
 	{.name = "images", OPT_INTO_CHOICE(struct repl_args, images), .arg = "MODE", .group = "Output",
 		.choices = PICTURE_CHOICES, .fallback = "auto", .help = "how plots are shown"},
 	{.name = "no-history", OPT_INTO_FLAG(struct repl_args, no_history), .group = "Output",
-		.help = "remember no lines from one time to the next"},
+		.help = "do not save typed lines for the next repl"},
 	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct repl_args, quiet), .group = "Output",
-		.help = "no greeting, no notes about steps"},
+		.help = "print no greeting and no notes about steps"},
 	BOX_PROFILE_OPT(struct repl_args),
 	CMD_COMMON_OPTS(struct repl_args),
 };
@@ -354,31 +354,27 @@ static int repl_main(int argc, char **argv)
 static const char *const usage[] = {"repl [options]", NULL};
 
 static const struct cmd_example examples[] = {
-	{"Python, with two libraries there from the start", "retort repl --preload numpy,pandas"},
-	{"statements from a file, in one session", "retort repl <steps.py"},
+	{"use Python with two libraries imported", "retort repl --preload numpy,pandas"},
+	{"run statements from a file, in one session", "retort repl <steps.py"},
 };
 
 static const struct cmd_exit exits[] = {
 	{"0", "left with Ctrl-D or %quit"},
 	{"1", "standard input is not a terminal, and a statement failed"},
-	{"2", "wrong use"},
+	{"2", "usage error"},
 	{"125", "the box could not be made, or is gone"},
 	{"129", "the terminal was closed"},
 	{"131", "ended by Ctrl-\\"},
-	{"141", "nobody reads the output any more"},
+	{"141", "the reader of the output has closed it"},
 	{"143", "ended by SIGTERM"},
 };
 
 const struct cmd cmd_repl = {
 	.name = "repl",
-	.summary = "Type statements, see what they give",
+	.summary = "Type statements and see their results",
 	.usage = usage,
-	.text = "An interactive session in a box of its own; it needs no server. Variables and files live "
-		"from statement to statement. Lines that begin with % are for retort: %undo takes back, "
-		"%branch tries something else, %help lists them.\n\n"
-		"A statement goes on while a bracket or a string is open; an empty line ends a block. What is "
-		"pasted is one statement. Other lines that begin with %, or with !, are Python's, as in a notebook. From "
-		"a pipe, statements are read until its end, without prompts.",
+	.text = "Starts an interactive session in its own box, without a server. Variables and files stay from one statement to the next. Lines that begin with % are commands of retort: %undo goes back, %branch continues in a copy, %help lists all.\n\n"
+		"A statement continues on the next line while a bracket or a string is open. An empty line ends a block. Pasted text is one statement. Python gets all other lines that begin with % or !, as in a notebook. Statements from a pipe are read without prompts.",
 	.opts = repl_opts,
 	.n_opts = ARRAY_LEN(repl_opts),
 	.examples = examples,

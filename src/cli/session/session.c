@@ -157,7 +157,7 @@ static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 /* clang-format off */
 static const struct opt ls_opts[] = {
 	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct session_args, output.quiet), .flags = OPT_NO_ENV,
-		.group = "Output", .help = "print names only; the id if a session has no name"},
+		.group = "Output", .help = "print only names, or ids of sessions without a name"},
 	JSON_OPT,
 	ENDING_OPTS,
 };
@@ -425,12 +425,12 @@ static int log_main(int argc, char **argv)
 
 const struct cmd_exit session_exits[SESSION_EXITS] = {
 	{"0", "done"},
-	{"1", "it failed"},
-	{"2", "the call is wrong: an option, a value or a name"},
-	{"4", "no engine listens there"},
-	{"125", "the engine is gone, or could not make a box"},
-	{"127", "no such runtime on its host"},
-	{"141", "nobody reads the output any more"},
+	{"1", "failed"},
+	{"2", "usage error: a wrong option, value or name"},
+	{"4", "no engine listens at the socket"},
+	{"125", "the engine has ended, or could not make a box"},
+	{"127", "the runtime is not installed on the engine's host"},
+	{"141", "the reader of the output has closed it"},
 };
 
 #define SUB(id, words, what, rows, kind, use, main_, ...)                                          \
@@ -447,17 +447,15 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 		__VA_ARGS__}
 
 SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAME]", new_main,
-	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
-		"rm`. After a restart of the engine they are rebuilt by running its steps again.");
+	.text = "Prints the id of the session. Its variables and files stay until `session rm`. After a restart, the engine restores them by running the session's steps again.");
 SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
 SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
 	"session branch [--force] SESSION [NAME]", branch_main,
-	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
-		"and neither sees what the other does.");
+	.text = "Prints the id of the new session, which begins with the same variables and files. Afterwards neither session sees changes of the other.");
 SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",
 	undo_main,
-	.text = "Restores variables and files as they were after that step. Prints its id.");
+	.text = "Goes back N steps (default: 1), or to STEP. Restores variables and files as they were after that step, and prints its id.");
 SUB(export, "session export", TEXT_EXPORT, export_opts, SESSION, "session export SESSION [-o FILE]",
 	export_main, );
 SUB(log, "session log", TEXT_LOG, log_opts, SESSION, "session log SESSION | --graph [options]",
@@ -495,8 +493,7 @@ const struct cmd cmd_session = {
 	.name = "session",
 	.summary = "Use sessions of a running engine",
 	.usage = usage,
-	.text = "A session is a box that stays: variables and files live from step to step. The engine is "
-		"`retort serve`. A session is named by its id, a unique start of it, or its name.",
+	.text = "A session is a box that stays: variables and files live from step to step. The engine is `retort serve`. SESSION is an id, the unique beginning of an id, or a name.",
 	.opts = group_opts,
 	.n_opts = ARRAY_LEN(group_opts),
 	.examples = examples,

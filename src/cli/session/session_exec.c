@@ -22,7 +22,8 @@ static const struct opt exec_opts[] = {
 		.help = HELP_FILE_LANGUAGE},
 	{.name = "stdin", OPT_INTO_TEXT(struct session_args, stdin_file), .arg = "FILE",
 		.flags = OPT_NO_ENV | OPT_ONCE, .group = "Program", .complete = OPT_COMPLETE_FILE,
-		.help = "standard input of the step, - for retort's own; else it is empty"},
+		.help = "file for the step's standard input, or - for retort's own; by default "
+			"the input is empty"},
 	{.name = "timeout", OPT_INTO_MS(struct session_args, timeout_ms), .arg = "TIME", .flags = OPT_NO_ENV,
 		.group = "Program", .min = 1, .max = UINT64_C(1) << 40, .help = HELP_TIMEOUT},
 	{.name = "atomic", OPT_INTO_FLAG(struct session_args, atomic), .flags = OPT_NO_ENV, .group = "Program",
@@ -144,14 +145,14 @@ static const char *const usage[] = {"session exec [options] SESSION FILE",
 	"session exec [options] SESSION -c CODE", "session exec [options] SESSION -", NULL};
 
 static const struct cmd_exit exits[] = {
-	{"0-255", "the step's own: 0, or 1 after an error"},
-	{"2", "wrong use: an option, a session or a file"},
-	{"4", "no engine listens there"},
-	{"124", "the time limit"},
-	{"125", "the engine is gone, or could not start the box"},
+	{"0-255", "exit status of the step: 0, or 1 after an error"},
+	{"2", "usage error: a wrong option, session or file"},
+	{"4", "no engine listens at the socket"},
+	{"124", "time limit exceeded"},
+	{"125", "the engine has ended, or could not start the box"},
 	{"126", "denied by policy"},
-	{"127", "no such runtime on its host"},
-	{"128+n", "signal n; 137 also for the memory limit, --json says which"},
+	{"127", "the runtime is not installed on the engine's host"},
+	{"128+n", "killed by signal n; 137 can also be the memory limit: --json says which"},
 	{"130", "interrupted"},
 };
 

@@ -16,11 +16,12 @@ enum { COPY_MAX_BYTES = 1 << 30 };
 static const struct opt files_opts[] = {
 	{.name = "put", OPT_INTO_TEXT(struct session_args, put), .arg = "FILE", .flags = OPT_NO_ENV | OPT_ONCE,
 		.group = "Options", .complete = OPT_COMPLETE_FILE,
-		.help = "write FILE of the host to PATH, or to its own name"},
+		.help = "copy FILE of the host to PATH (default: the name of FILE)"},
 	{.name = "remove", OPT_INTO_TEXT(struct session_args, remove), .arg = "PATH",
 		.flags = OPT_NO_ENV | OPT_ONCE, .group = "Options", .help = "remove a file"},
 	{.name = "recursive", OPT_INTO_FLAG(struct session_args, recursive), .flags = OPT_NO_ENV,
-		.group = "Options", .help = "with --remove: a directory too, with all that is in it"},
+		.group = "Options", .help = "with --remove: remove a directory and everything in "
+			"it"},
 	{.name = "out", .letter = 'o', OPT_INTO_TEXT(struct session_args, output.dir), .arg = "DIR",
 		.group = "Output", .complete = OPT_COMPLETE_DIR, .help = "copy the files to DIR"},
 	{.name = "json", OPT_INTO_FLAG(struct session_args, output.json), .flags = OPT_NO_ENV,
@@ -132,11 +133,11 @@ static int files_main(int argc, char **argv)
 static const char *const usage[] = {"session files [options] SESSION [PATH]", NULL};
 
 static const struct cmd_example examples[] = {
-	{"list them", "retort session files work"},
-	{"print one", "retort session files work result.csv"},
+	{"list the workspace", "retort session files work"},
+	{"print a file", "retort session files work result.csv"},
 	{"list a directory", "retort session files work data"},
-	{"bring one in", "retort session files work --put orders.csv"},
-	{"take all out", "retort session files work -o results"},
+	{"copy a file into the session", "retort session files work --put orders.csv"},
+	{"copy all files out", "retort session files work -o results"},
 };
 
 const struct cmd cmd_session_files = {

@@ -13,7 +13,7 @@ static const struct opt opts[] = {
 	{.name = "keep", OPT_INTO_COUNT(struct session_args, keep), .arg = "N", .flags = OPT_NO_ENV,
 		.group = "Options", .max = 1 << 30, .help = HELP_PRUNE_KEEP},
 	{.name = "all", OPT_INTO_FLAG(struct session_args, all), .flags = OPT_NO_ENV, .group = "Options",
-		.help = "every closed one"},
+		.help = "all closed sessions"},
 	{.name = "dry-run", OPT_INTO_FLAG(struct session_args, dry_run), .flags = OPT_NO_ENV,
 		.group = "Options", .help = HELP_PRUNE_DRY},
 	{.name = "json", OPT_INTO_FLAG(struct session_args, output.json), .flags = OPT_NO_ENV,
@@ -69,15 +69,14 @@ static const char *const usage[] = {
 	"session prune --older-than TIME | --keep N | --all [options]", NULL};
 
 static const struct cmd_example examples[] = {
-	{"forget what was closed a week ago", "retort session prune --older-than 168h"},
+	{"forget sessions closed at least a week ago", "retort session prune --older-than 168h"},
 };
 
 const struct cmd cmd_session_prune = {
 	.name = "session prune",
 	.summary = TEXT_PRUNE,
 	.usage = usage,
-	.text = "Open sessions, and steps that lie in the past of others, stay. The room is given back to "
-		"the file system part by part, while the engine serves others.",
+	.text = "Open sessions stay, and so do steps that other sessions were branched from. The engine frees disk space bit by bit, and serves other calls meanwhile.",
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),
 	.examples = examples,

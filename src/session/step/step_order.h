@@ -12,7 +12,7 @@
 
 struct stdin_queue;
 
-#define STEP_HELP_ATOMIC "after an error, be as if the step had not been"
+#define STEP_HELP_ATOMIC "after an error, undo everything that the step did"
 
 /*
  * Flags of a step, one row each: the member of struct step_order; the name of the parameter of
@@ -22,7 +22,7 @@ struct stdin_queue;
 #define STEP_FLAGS(FLAG)                                                                           \
 	FLAG(is_atomic, "atomic", false, STEP_HELP_ATOMIC)                                         \
 	FLAG(wants_variables, "variables", true,                                                   \
-		"tell which variables are new or changed, of python and javascript")
+		"list new and changed variables, in python and javascript")
 
 /*
  * A step to run. The parser of the request makes it; the queue, the session and the driver's frame

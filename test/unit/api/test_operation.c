@@ -113,7 +113,7 @@ TEST(wrong_parameters_are_named)
 		{"session.create", "{\"volumes\": [{\"src\": \"x\", \"dst\": \"y\"}]}",
 			"volumes[0]: src: \"x\" is not an absolute path", "begin it with /"},
 		{"session.create", "{\"volumes\": [{\"src\": \"/x\"}]}", "volumes[0]: dst: missing",
-			"where the box"},
+			"path in the box"},
 		{"session.create",
 			"{\"volumes\": [{\"src\": \"/x\", \"dst\": \"y\", \"mode\": \"rww\"}]}",
 			"volumes[0]: mode: \"rww\" is not allowed", "did you mean rw?"},
