@@ -404,7 +404,7 @@ int service_run(struct service *s, struct err *err)
 		return s->n_terms ? SIGTERM : SIGINT;
 	linger(s);
 	err_set(err, ERR_GONE, "the warden was ended, and every box with it");
-	return err_hint(err, "start the engine again: it opens the sessions anew from its journal");
+	return err_hint(err, "start the engine again: it restores its sessions from the journal");
 }
 
 bool service_is_ended(const struct service *s)

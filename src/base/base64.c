@@ -44,7 +44,7 @@ int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err
 		return err_set(err, ERR_NO_MEMORY, "no memory for %zu bytes", max);
 	if (sodium_base642bin((unsigned char *)at, max, text, bytes, NULL, &n, NULL,
 		    sodium_base64_VARIANT_ORIGINAL) != 0)
-		return err_set(err, ERR_USAGE, "%zu bytes that are no base64", bytes);
+		return err_set(err, ERR_USAGE, "%zu bytes that are not base64", bytes);
 	buf_grown(out, n);
 	return 0;
 }

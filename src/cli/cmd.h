@@ -70,11 +70,13 @@ struct cmd {
 	}
 
 /* The row of --tools; @s has a member `const char *tools`. */
-#define TOOLS_OPT(s, where)                                                                             \
-	{                                                                                               \
-		.name = "tools", .param = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE",              \
-		.group = (where), .complete = OPT_COMPLETE_FILE,                                        \
-		.help = "let code in boxes call tools: FILE lists their servers, as for `retort tools`" \
+#define TOOLS_OPT(s, where)                                                                        \
+	{                                                                                          \
+		.name = "tools", .param = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE",         \
+		.group = (where), .complete = OPT_COMPLETE_FILE,                                   \
+		.help = "let code in boxes call tools: FILE lists their servers, as for "          \
+			"`retort "                                                                 \
+			"tools`"                                                                   \
 	}
 
 /* All commands, in the order of help; NULL at the end. */

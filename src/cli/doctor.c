@@ -86,7 +86,9 @@ const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.summary = "Check what this host can enforce, and how to fix the rest",
 	.usage = usage,
-	.text = "Checks each mechanism that boxes need, then makes a real box and checks it from inside. \"weak\" means that a weaker mechanism is used instead; the limits in each result say so as well.",
+	.text = "Checks each mechanism that boxes need, then makes a real box and checks it from "
+		"inside. \"weak\" means that a weaker mechanism is used instead; the limits in "
+		"each result say so as well.",
 	.opts = doctor_opts,
 	.n_opts = ARRAY_LEN(doctor_opts),
 	.examples = examples,

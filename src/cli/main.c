@@ -56,8 +56,10 @@ const struct cmd cmd_root = {
 	.name = "retort",
 	.summary = "Run code that nobody has read, in a box it cannot leave",
 	.usage = root_usage,
-	.text = "retort runs Python, JavaScript, SQL and shell code in boxes: sandboxes with limits on "
-		"memory, time, processes and disk, without network and without the caller's files. A session is a box that stays: its state survives failed steps, and can be branched and undone.",
+	.text = "retort runs Python, JavaScript, SQL and shell code in boxes: sandboxes with "
+		"limits on memory, time, processes and disk, without network and without the "
+		"caller's files. A session is a box that stays: its state survives failed steps, "
+		"and can be branched and undone.",
 	.opts = root_opts,
 	.n_opts = ARRAY_LEN(root_opts),
 	.examples = root_examples,

@@ -249,7 +249,8 @@ static int mcp_main(int argc, char **argv)
 		is_wrong = r < 0;
 		if (r == 0 && isatty(STDIN_FILENO))
 			fprintf(stderr,
-				"retort: agents start `retort mcp` themselves: claude mcp add retort -- retort mcp; Ctrl-D ends it\n");
+				"retort: agents start `retort mcp` themselves: claude mcp add "
+				"retort -- retort mcp; Ctrl-D ends it\n");
 		if (r == 0)
 			serve(m);
 	}
@@ -278,7 +279,10 @@ const struct cmd cmd_mcp = {
 	.name = "mcp",
 	.summary = "Give an agent a box, as a server of the Model Context Protocol",
 	.usage = usage,
-	.text = "Speaks the Model Context Protocol on standard input and output, in the revisions from 2024-11-05 to 2026-07-28. Agents start it themselves. The server offers run_code and related tools. Sessions and files stay until the client ends. The first call that needs the engine starts it.",
+	.text = "Speaks the Model Context Protocol on standard input and output, in the revisions "
+		"from 2024-11-05 to 2026-07-28. Agents start it themselves. The server offers "
+		"run_code and related tools. Sessions and files stay until the client ends. The "
+		"first call that needs the engine starts it.",
 	.opts = mcp_opts,
 	.n_opts = ARRAY_LEN(mcp_opts),
 	.examples = examples,

@@ -289,7 +289,9 @@ const struct cmd cmd_run = {
 	.name = "run",
 	.summary = "Run code once in a fresh box",
 	.usage = usage,
-	.text = "The program sees the host's /usr, read-only, and its own workspace /home/user, but nothing else of the host. Its output goes to retort's stdout and stderr. Like Jupyter, retort prints the value of the last expression.",
+	.text = "The program sees the host's /usr, read-only, and its own workspace /home/user, "
+		"but nothing else of the host. Its output goes to retort's stdout and stderr. "
+		"Like Jupyter, retort prints the value of the last expression.",
 	.opts = run_opts,
 	.n_opts = ARRAY_LEN(run_opts),
 	.examples = examples,

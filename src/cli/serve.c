@@ -50,7 +50,8 @@ static const struct opt serve_opts[] = {
 		.help = "keep history in memory only"},
 	{.name = "standby", OPT_INTO_COUNT(struct serve_args, standby), .arg = "N", .group = "Options",
 		.fallback = "2", .max = 16,
-		.help = "boxes to keep ready for each template, and for recently branched sessions"},
+		.help = "boxes to keep ready for each template, and for recently branched "
+			"sessions"},
 	{.name = "checkpoints", OPT_INTO_COUNT(struct serve_args, checkpoints), .arg = "N", .group = "Options",
 		.fallback = "4", .min = 1, .max = 15,
 		.help = "number of steps per session that undo can restore at once"},
@@ -62,7 +63,8 @@ static const struct opt serve_opts[] = {
 		.help = "end sessions that were not used for this long"},
 	{.name = "retain", OPT_INTO_MS(struct serve_args, retain_ms), .arg = "TIME", .group = "Options",
 		.min = 1000, .max = INT64_C(1) << 40,
-		.help = "forget sessions this long after they were closed, as `session prune` does"},
+		.help = "forget sessions this long after they were closed, as `session prune` "
+			"does"},
 	{.name = "max-sessions", OPT_INTO_COUNT(struct serve_args, max_sessions), .arg = "N",
 		.group = "Options", .min = 1, .max = 1000000,
 		.help = "maximum number of live sessions, of all callers together"},
@@ -494,7 +496,10 @@ const struct cmd cmd_serve = {
 	.name = "serve",
 	.summary = "Run the engine as a server",
 	.usage = usage,
-	.text = "Listens on a unix socket, for processes of the same user, and speaks JSON-RPC 2.0 with one message per line. `retort session` is a client. The engine stays in the foreground until SIGTERM or SIGINT. The next engine restores the sessions from the journal.",
+	.text = "Listens on a unix socket, for processes of the same user, and speaks JSON-RPC "
+		"2.0 with one message per line. `retort session` is a client. The engine stays in "
+		"the foreground until SIGTERM or SIGINT. The next engine restores the sessions "
+		"from the journal.",
 	.opts = serve_opts,
 	.n_opts = ARRAY_LEN(serve_opts),
 	.examples = examples,

@@ -356,7 +356,8 @@ const struct cmd cmd_tools = {
 	.name = "tools",
 	.summary = "Use the tools of configured MCP servers",
 	.usage = usage,
-	.text = "Only servers of the list that --mcp-config, RETORT_MCP_CONFIG or config.json names are used. Servers are started when they are needed, and ended afterwards.",
+	.text = "Only servers of the list that --mcp-config, RETORT_MCP_CONFIG or config.json "
+		"names are used. Servers are started when they are needed, and ended afterwards.",
 	.opts = group_opts,
 	.n_opts = ARRAY_LEN(group_opts),
 	.examples = examples,

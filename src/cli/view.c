@@ -141,8 +141,8 @@ static void show_unenforced(const struct view *view, const json_t *record)
 		if (opt_source(view->options.set, rows[i].option) != OPT_UNSET &&
 			json_is_false(json_object_get(limit, "enforced")))
 			fprintf(stderr,
-				"retort: --%s is not enforced here: `retort doctor` says "
-				"why; a --workspace of the host has no size of its own\n",
+				"retort: --%s is not enforced here: `retort doctor` says why; a "
+				"--workspace of the host has no size limit\n",
 				rows[i].option);
 	}
 }
@@ -329,7 +329,7 @@ static void add_anew(struct buf *b, const json_t *record)
 
 static void add_kept(struct buf *b, const json_t *record)
 {
-	buf_add(b, "what the step did stays");
+	buf_add(b, "changes of the step are kept");
 	add_because(b, record);
 }
 
@@ -478,7 +478,7 @@ static void show_rebuilding(struct view *view, const json_t *event)
 		return;
 	view->told_ms = now_ms;
 	fprintf(stderr,
-		"retort: the session is made again: running step %" JSON_INTEGER_FORMAT
+		"retort: the session is rebuilt: running step %" JSON_INTEGER_FORMAT
 		" of %" JSON_INTEGER_FORMAT "\n",
 		json_integer_value(json_object_get(event, "step")),
 		json_integer_value(json_object_get(event, "of")));
@@ -489,7 +489,7 @@ static void show_queued(const struct view *view, const json_t *event)
 	const struct output_args *output = &view->options.output;
 	if (term_is(STDERR_FILENO) && !output->quiet && !output->json && !output->jsonl)
 		fprintf(stderr, "retort: another step of the session %s: this one waits\n",
-			json_object_get(event, "waiting") ? "waits for input" : "is under way");
+			json_object_get(event, "waiting") ? "waits for input" : "is running");
 }
 
 static int stream_of(const char *event)

@@ -64,8 +64,7 @@ static int check_url(const char *url, char *host, size_t host_bytes, struct err 
 			return err_set(err, ERR_USAGE, "a URL with blanks or controls in it");
 	if (memchr(authority, '@', n))
 		return err_fail(err, ERR_USAGE,
-			"give what a server wants as a key, in a variable of the "
-			"environment or a file",
+			"give the server's key in an environment variable or a file",
 			"a URL with a user or password in it");
 	if (n == 0 || n >= host_bytes || strlen(url) >= NET_URL_BYTES)
 		return err_set(

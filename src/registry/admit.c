@@ -73,8 +73,8 @@ int admit_order(struct registry *r, const struct order *order, struct err *err)
 	if (!r->owner || r->owner->may_name_host_paths || !what)
 		return 0;
 	err_fail(err, ERR_DENIED,
-		"send files with `file.write`; or have paths=yes added to the token",
-		"%s: %s may name no paths of the host", what, r->owner->name);
+		"send files with `file.write`; or have paths=yes added to the caller's token",
+		"%s: %s may not name paths of the host", what, r->owner->name);
 	return refuse(r, ADMIT_PATHS);
 }
 
@@ -85,12 +85,13 @@ static int admit_to_engine(struct registry *r, uint64_t memory_bytes, struct err
 		return 0;
 	struct tally all = count(table, NULL);
 	if (table->max_sessions > 0 && all.n_live >= table->max_sessions) {
-		err_set(err, ERR_QUOTA, "live sessions: the engine has room for %llu",
+		err_set(err, ERR_QUOTA, "live sessions: the limit of the engine is %llu",
 			(unsigned long long)table->max_sessions);
 	} else if (table->max_memory_bytes > 0 &&
 		all.memory_bytes + memory_bytes > table->max_memory_bytes) {
 		err_set(err, ERR_QUOTA,
-			"memory: %s for one more session: the engine has %s, %s are taken",
+			"memory: another session needs %s; the limit of the engine is %s, %s are "
+			"in use",
 			num_format_bytes(memory_bytes).text,
 			num_format_bytes(table->max_memory_bytes).text,
 			num_format_bytes(all.memory_bytes).text);
@@ -116,8 +117,8 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 		return (int)n;
 	if (is_new && o->limits.n_sessions > 0 &&
 		(uint64_t)n + own.n_unkept >= o->limits.n_sessions) {
-		err_fail(err, ERR_QUOTA, "close one: `session.list` tells them",
-			"sessions: %s may have %llu", o->name,
+		err_fail(err, ERR_QUOTA, "close a session: `session.list` lists them",
+			"sessions: the limit of %s is %llu", o->name,
 			(unsigned long long)o->limits.n_sessions);
 		return refuse(r, ADMIT_SESSIONS);
 	}
@@ -125,7 +126,7 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 		own.memory_bytes + memory_bytes > o->limits.memory_bytes) {
 		err_fail(err, ERR_QUOTA,
 			"close a session, or make it with a smaller `limits.memory_bytes`",
-			"memory: %s for one more session: %s may have %s, %s are taken",
+			"memory: another session needs %s; the limit of %s is %s, %s are in use",
 			num_format_bytes(memory_bytes).text, o->name,
 			num_format_bytes(o->limits.memory_bytes).text,
 			num_format_bytes(own.memory_bytes).text);
@@ -166,16 +167,16 @@ int admit_kept(struct session_table *table, const char *owner, uint64_t bytes, s
 		return (int)kept;
 	uint64_t kept_bytes = (uint64_t)kept, most = o->limits.disk_bytes;
 	if (most > 0 && kept_bytes + bytes >= most) {
-		err_set(err, ERR_QUOTA, "journal: %s may keep %s there, %s are taken", o->name,
+		err_set(err, ERR_QUOTA, "journal: the limit of %s is %s, %s are in use", o->name,
 			num_format_bytes(most).text, num_format_bytes(kept_bytes).text);
 	} else if (!has_room(table, kept_bytes, bytes)) {
 		err_set(err, ERR_NO_SPACE,
-			"journal: what is free on its disk is kept for those who have less there");
+			"journal: the rest of its disk is reserved for callers who use less");
 	} else {
 		return 0;
 	}
 	table->n_refused[ADMIT_DISK]++;
-	err_hint(err, "close sessions that are done, and have them forgotten: `session.prune`");
+	err_hint(err, "close finished sessions, and forget them: `session.prune`");
 	return -err_errno(err->code);
 }
 
@@ -211,7 +212,7 @@ static int line_full(struct session_table *table, const char *whose, uint64_t mo
 {
 	table->n_refused[ADMIT_QUEUE]++;
 	err_fail(err, ERR_QUOTA, "wait until some have ended, or cancel them",
-		"operations in line: %s may have %llu", whose, (unsigned long long)most);
+		"waiting operations: the limit of %s is %llu", whose, (unsigned long long)most);
 	return -err_errno(ERR_QUOTA);
 }
 
@@ -220,8 +221,8 @@ static int line_heavy(
 {
 	table->n_refused[ADMIT_QUEUE]++;
 	err_fail(err, ERR_QUOTA,
-		"wait until some of it is done; write what is large to files first",
-		"code, input and files in line: %s may have %s", whose,
+		"wait until some operations are done; write large data to files first",
+		"waiting code, input and files: the limit of %s is %s", whose,
 		num_format_bytes(most).text);
 	return -err_errno(ERR_QUOTA);
 }
@@ -265,7 +266,7 @@ int admit_steps(struct registry *r, uint64_t n, struct err *err)
 	const struct owner *o = r->owner;
 	if (o && o->limits.n_steps > 0 && count(r->table, o->name).n_steps >= o->limits.n_steps) {
 		err_fail(err, ERR_QUOTA, "wait until one has ended",
-			"steps at the same time: %s may run %llu", o->name,
+			"steps at the same time: the limit of %s is %llu", o->name,
 			(unsigned long long)o->limits.n_steps);
 		return refuse(r, ADMIT_STEPS);
 	}
@@ -287,7 +288,7 @@ bool registry_withdraw(struct registry *r, const char *session, const void *whos
 	if (job->is_started)
 		return job->kind == JOB_RUN && e->replay &&
 			registry_interrupt(r, session, &err) == 0;
-	err_fail(&err, ERR_INTERRUPTED, "it was not begun: nothing has changed",
+	err_fail(&err, ERR_INTERRUPTED, "the operation did not begin: nothing has changed",
 		"interrupted while it waited for its turn");
 	entry_answer_job(job, NULL, &err);
 	return true;

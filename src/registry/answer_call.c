@@ -128,8 +128,8 @@ static json_t *answer_of(const struct session_table *table, const struct replay 
 
 static json_t *not_again(void)
 {
-	return tool_call_error("ToolLost", "the step is run again, and made no such call before",
-		"nothing is called anew for it");
+	return tool_call_error("ToolLost", "the step runs again, and did not make this call before",
+		"a step that runs again makes no new calls");
 }
 
 /* Write the name of the next recorded call that was not made again to @out. */

@@ -113,8 +113,8 @@ static void run_step(struct job *job)
 	struct err err;
 	const struct runtime *runtime = runtime_of(job);
 	if (job->order->stdin_queue && runtime->is_stdin_text) {
-		err_fail(&err, ERR_USAGE, "give it as stdin",
-			"`stdin_open`: %s reads its input whole", runtime->name);
+		err_fail(&err, ERR_USAGE, "give the input as stdin",
+			"`stdin_open`: %s reads its whole input at once", runtime->name);
 		job_fail(job, &err);
 		return;
 	}
@@ -297,8 +297,8 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 		return 0;
 	if (e->replay)
 		err_fail(&e->replay->err, ERR_INTERRUPTED,
-			"run it again: the state is made anew for it",
-			"interrupted while the state it needs was made again");
+			"run the step again: the state is rebuilt for it",
+			"interrupted while the session's state was rebuilt");
 	session_interrupt(e->session);
 	return 0;
 }

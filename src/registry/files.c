@@ -50,7 +50,7 @@ static int workspace_of(struct registry *r, const char *session, struct err *err
 	int fd = e->session ? session_workspace_fd(e->session) : -1;
 	if (fd < 0)
 		err_fail(err, ERR_BUSY, "run a step first, or ask again",
-			"the session's box is not there yet");
+			"the session has no box yet");
 	return fd;
 }
 
@@ -196,10 +196,10 @@ static int fail_open(const char *path, int error, struct err *err)
 	if (error == ELOOP)
 		return err_fail(err, ERR_ACCESS,
 			"links are not followed: name the directory itself",
-			"list %s: it is, or leads through, a symbolic link", path);
+			"list %s: the path is, or leads through, a symbolic link", path);
 	bool is_missing = error == ENOENT || error == ENOTDIR;
 	int r = err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, error, "list %s", path);
-	return is_missing ? err_hint(err, "`file.list` without a path lists what there is") : r;
+	return is_missing ? err_hint(err, "`file.list` without a path lists all files") : r;
 }
 
 json_t *registry_file_list(
@@ -305,7 +305,7 @@ static int open_file(int dir, const char *path, struct stat *st, struct err *err
 		if (errno == ELOOP)
 			return err_fail(err, ERR_ACCESS,
 				"links are not followed: name the file itself",
-				"read %s: it is, or leads through, a symbolic link", path);
+				"read %s: the path is, or leads through, a symbolic link", path);
 		int r = err_sys(
 			err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
 		return is_missing ? err_hint(err, "`file.list` lists them") : r;

@@ -199,7 +199,7 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	if (!has_kinds(k.json) || parse_limits(o, json_object_get(k.json, "limits")) < 0 ||
 		!k.preload || !k.env || parse_volumes(&k, json_object_get(k.json, "volumes")) < 0) {
 		order_kept_done(&k);
-		return err_set(err, ERR_DAMAGED, "what the session was made with cannot be read");
+		return err_set(err, ERR_DAMAGED, "the session's parameters cannot be read");
 	}
 	*out = k;
 	return 0;

@@ -124,7 +124,7 @@ static int start(struct pruning *p, const struct prune_which *which, bool is_dry
 	}
 	if (p->run || p->is_forgetting)
 		return err_fail(err, ERR_BUSY, "ask again when that is done",
-			"sessions are being forgotten already");
+			"another `session.prune` is running");
 	return begin(p, which, err);
 }
 
@@ -174,8 +174,7 @@ void prune_stop(struct session_table *table)
 	struct pruning *p = take_ptr(table->pruning);
 	if (!p)
 		return;
-	err_fail(&err, ERR_GONE, "what was forgotten goes with the next `session.prune`",
-		"the engine is stopping");
+	err_fail(&err, ERR_GONE, "the next `session.prune` continues", "the engine is stopping");
 	finish(p, &err);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
 }

@@ -100,7 +100,7 @@ static int check_writes(const struct order *order, struct err *err)
 	if (!path)
 		return 0;
 	return err_fail(err, ERR_ACCESS,
-		"only records of sessions without such volumes are run again",
+		"only records of sessions without writable volumes can run again",
 		"the record's session could write to %.120s of the host", path);
 }
 

@@ -496,9 +496,8 @@ void registry_warm(
 	if (bad == 0)
 		bad = admit_session(r, admit_memory(&req->order.limits), true, &err);
 	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
-		bad = err_set(
-			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
-		err_hint(&err, "only those of python are");
+		bad = err_set(&err, ERR_USAGE, "runtime: %.40s has no templates", runtime);
+		err_hint(&err, "only python has templates");
 	}
 	if (bad == 0 &&
 		!(text = order_text_with(r->table->skills, &req->order, req->preload, false)))

@@ -281,8 +281,7 @@ static void say_stopped(struct replay *r, uint64_t ms)
 	const struct num_text after = num_format_ms(ms);
 	snprintf(r->field, sizeof r->field, "stopped");
 	snprintf(r->was, sizeof r->was, "after %s", after.text);
-	snprintf(r->is, sizeof r->is, "after %s again: it may have come less far, or further",
-		after.text);
+	snprintf(r->is, sizeof r->is, "after %s again, perhaps at another place", after.text);
 }
 
 void replay_tell(const struct replay *r, char *out, size_t room)
@@ -378,7 +377,7 @@ static void take_inputs(struct entry *e, struct step_order *like)
 		return;
 	like->stdin_fd = step_memory_file(json_string_value(input), json_string_length(input));
 	if (like->stdin_fd < 0)
-		err_set(&r->err, ERR_IO, "cannot hold what step %.12s read",
+		err_set(&r->err, ERR_IO, "cannot store the input of step %.12s",
 			r->nodes[r->at].digest);
 }
 

@@ -51,7 +51,7 @@ static bool is_odd(const char *at)
 static int name_taken(const char *name, struct err *err)
 {
 	return err_fail(err, ERR_USAGE, "take another name, or close that session",
-		"there is a session %s already", name);
+		"session %s exists already", name);
 }
 
 int session_table_check_name(
@@ -67,7 +67,8 @@ int session_table_check_name(
 				"a session's name has no spaces, slashes or control characters");
 	if (utf8_has_invisible(name, n))
 		return err_fail(err, ERR_USAGE, "letters, digits, dots and dashes are fine",
-			"a session's name has no characters that cannot be seen: two names would look the same");
+			"a session's name has no invisible characters: two names would look the "
+			"same");
 	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) || name[0] == '-' ||
 		strncmp(name, "s-", 2) == 0) {
 		err_set(err, ERR_USAGE, "\"%.*s\" cannot be a session's name",

@@ -155,8 +155,8 @@ static int check(const struct sliced_works *s, const struct sliced_work *work, s
 		n += w->registry == work->registry;
 	if (n < WORKS_MAX)
 		return 0;
-	return err_fail(err, ERR_QUOTA, "ask again when one of them is there",
-		"lists: %d are being made already", WORKS_MAX);
+	return err_fail(err, ERR_QUOTA, "ask again when one of them is done",
+		"lists: %d are in progress already", WORKS_MAX);
 }
 
 void sliced_work_begin(struct sliced_work *work)

@@ -297,7 +297,7 @@ static void make_room(struct templates *all, const char *owner)
 		if (is_own && (!own || t->used_ns < own->used_ns))
 			own = t;
 	}
-	err_set(&err, ERR_GONE, "the template made room for another");
+	err_set(&err, ERR_GONE, "the template was replaced by a newer one");
 	if (owner[0] && n_own >= TEMPLATES_OWNER_MAX && own)
 		end_template(own, &err);
 	else if (n >= TEMPLATES_MAX && oldest)

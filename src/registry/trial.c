@@ -27,7 +27,7 @@ static int check_shared(const struct entry *e, struct err *err)
 	const struct warden_bind *bind = e->order ? order_host_bind(e->order) : NULL;
 	if (!bind)
 		return 0;
-	return err_fail(err, ERR_USAGE, "give it the files of the host to read only",
+	return err_fail(err, ERR_USAGE, "give the session its files of the host read-only",
 		"trials of session %s would all write to %.100s", e->id, bind->src);
 }
 
@@ -60,13 +60,12 @@ static struct entry *find_trial(const struct job *job, struct err *err)
 		return NULL;
 	}
 	if (strcmp(trial->fork, e->head) != 0) {
-		err_fail(err, ERR_BUSY, "let nobody else run steps in it meanwhile",
-			"session %s has gone on since it was branched", e->id);
+		err_fail(err, ERR_BUSY, "run no other steps in it meanwhile",
+			"session %s has changed since it was branched", e->id);
 		return NULL;
 	}
 	if (trial->state != ENTRY_IDLE || trial->first) {
-		err_fail(err, ERR_BUSY, "wait until it has ended",
-			"something is done in the trial %s", trial->id);
+		err_fail(err, ERR_BUSY, "wait until it has ended", "trial %s is busy", trial->id);
 		return NULL;
 	}
 	return trial;

@@ -78,7 +78,7 @@ static int not_there(const struct job *job, struct err *err)
 		return r;
 	if (!e->owner[0])
 		journal_node_done(&node);
-	return err_fail(err, ERR_USAGE, "`session.log` lists what is",
+	return err_fail(err, ERR_USAGE, "`session.log` lists its steps",
 		"step %.12s is not in the session's past", job->text);
 }
 

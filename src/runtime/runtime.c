@@ -170,7 +170,7 @@ static int fail_unknown(const char *filename, const char *what, size_t bytes, st
 			err, "retort does not run %s; it runs %s", language, runtime_names());
 	if (is_ending && runtime_is_data(filename))
 		return err_hint(err, "it is data: name a program, and give it the file: -v FILE");
-	return err_hint(err, "say what it is: `runtime`, with one of %s", runtime_names());
+	return err_hint(err, "name its language: `runtime`, with one of %s", runtime_names());
 }
 
 /* Find the runtime by a file ending or the word of a `#!` line. Returns: NULL when there is no

@@ -110,7 +110,7 @@ static void answered(struct request *q, int r)
 	struct connection *c = q->connection;
 	struct err too_long;
 	if (c && r < 0) {
-		err_fail(&too_long, ERR_LIMIT, "ask for less, or take answers faster",
+		err_fail(&too_long, ERR_LIMIT, "ask for less, or read answers faster",
 			"the answer is too long to be sent");
 		if (rpc_put_error(&c->out, q->id, 0, &too_long) < 0)
 			c->is_failing = true;

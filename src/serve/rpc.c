@@ -42,7 +42,7 @@ int rpc_judge(json_t *root, struct rpc_request *out, struct err *err)
 	const char *version = json_string_value(json_object_get(root, "jsonrpc"));
 	json_t *params = json_object_get(root, "params");
 	if (json_is_array(root))
-		return invalid(err, "batches are not taken", "send each request by itself");
+		return invalid(err, "batches are not supported", "send each request by itself");
 	if (!json_is_object(root))
 		return invalid(err, "not an object", shape);
 	if (id && !json_is_string(id) && !json_is_number(id) && !json_is_null(id))

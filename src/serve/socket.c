@@ -71,7 +71,7 @@ static int lock_directory(const char *path, struct err *err)
 			return take_fd(fd);
 		(void)usleep(LOCK_WAIT_US);
 	}
-	return err_fail(err, ERR_LIMIT, "another engine starts there: try again",
+	return err_fail(err, ERR_LIMIT, "another engine is starting there: try again",
 		"the directory of the socket %s is locked", path);
 }
 

@@ -45,16 +45,16 @@ int change_judge(int status, const char *path, struct err *err)
 		return 0;
 	if (status == -ECANCELED)
 		return err_fail(err, ERR_BUSY, "change it again",
-			"change %s: the step that ran was rolled back, and this with it", path);
+			"change %s: the running step was rolled back, and this change with it",
+			path);
 	if (status == -EISDIR)
 		return err_fail(err, ERR_ACCESS,
-			"name a file in it; or, to remove it with all that is in it, say so: "
-			"`recursive`",
+			"name a file in it, or remove it with everything in it: `recursive`",
 			"change %s: it is a directory", path);
 	int r = err_sys(err, code, -status, "change %s", path);
 	if (status == -ENOTEMPTY)
 		return err_hint(
-			err, "it is very deep, or something writes to it: remove it by a step");
+			err, "it is very deep, or something writes to it: remove it in a step");
 	return status == -ENOENT ? err_hint(err, "`file.list` lists them") : r;
 }
 
@@ -100,7 +100,7 @@ static void on_late(uv_timer_t *timer)
 	if (s->change->box)
 		err_set(&err, ERR_GONE, "the box did not answer within %d s", CHANGE_MS / 1000);
 	else
-		err_set(&err, ERR_GONE, "there was no box within %d s", BOX_MS / 1000);
+		err_set(&err, ERR_GONE, "the session had no box after %d s", BOX_MS / 1000);
 	session_spoil(s);
 	finish(s, &err);
 }

@@ -299,7 +299,8 @@ static void on_exited(void *arg, struct driver *d, int status)
 		}
 		s->end.why_code = ERR_RUNTIME;
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN,
-			"the interpreter ended before the program began; is it one?");
+			"the interpreter ended before the program began: is it a real "
+			"interpreter?");
 		return;
 	}
 	err_set(&err, ERR_GONE, "the driver ended by itself");
@@ -541,7 +542,7 @@ static void on_names_late(uv_timer_t *timer)
 	struct session *s = timer->data;
 	session_names_fn *named = take_ptr(s->named);
 	struct err err;
-	err_set(&err, ERR_GONE, "the driver told no names within %d s", NAMES_MS / 1000);
+	err_set(&err, ERR_GONE, "the driver listed no names within %d s", NAMES_MS / 1000);
 	if (named)
 		named(s->named_arg, NULL, &err);
 }

@@ -32,14 +32,14 @@ static const char *find_excess(struct session *s, const struct box_usage *u)
 {
 	const uint64_t *limit = s->box->limits.value;
 	if (is_measured(s, LIMIT_memory_bytes) && u->memory_bytes > limit[LIMIT_memory_bytes])
-		return "what steps had left running was ended: between two steps it went over the "
-		       "limit of memory";
+		return "processes that steps left running were ended: between two steps they went "
+		       "over the limit of memory";
 	if (is_measured(s, LIMIT_pids) && u->n_pids > limit[LIMIT_pids] + SPAWN_OWN)
-		return "what steps had left running was ended: between two steps it went over the "
-		       "limit of processes";
+		return "processes that steps left running were ended: between two steps they went "
+		       "over the limit of processes";
 	if (u->cpu_us > s->idle_limits.base_us + limit[LIMIT_cpu_ms] * 1000)
-		return "what steps had left running was ended: between two steps it went over the "
-		       "limit of CPU time";
+		return "processes that steps left running were ended: between two steps they went "
+		       "over the limit of CPU time";
 	return NULL;
 }
 

@@ -220,7 +220,7 @@ static void do_finish(struct session *s)
 		? s->lost
 		: NULL;
 	if (s->record.outcome == RECORD_ROLLED_BACK && s->record.tools.tools)
-		s->record.reason = "what its calls of tools did outside is not taken back";
+		s->record.reason = "effects of its tool calls outside the box are not undone";
 	if (s->idle_limits.said_now && s->record.outcome == RECORD_COMMITTED)
 		s->record.reason = s->idle_limits.said_now;
 	else if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))

@@ -74,7 +74,7 @@ void session_opened(struct session *s, const struct err *err)
 static void on_open_late(uv_timer_t *timer)
 {
 	struct err err;
-	err_fail(&err, ERR_GONE, "see what the modules of --preload do when they are imported",
+	err_fail(&err, ERR_GONE, "check what the modules of --preload do when they are imported",
 		"the session was not ready within %d s", OPEN_MS / 1000);
 	session_opened(timer->data, &err);
 }

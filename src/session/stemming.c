@@ -158,8 +158,8 @@ static int check_copy(struct session *s, struct err *err)
 		return 0;
 	return err_fail(err, ERR_NO_SPACE,
 		"remove some, or make the session with a larger limit of disk",
-		"the session's hard links become files of their own in a branch, "
-		"for which there is no room");
+		"the session's hard links become separate files in a branch, and there is no room "
+		"for these");
 }
 
 static int check_stem(struct session *s, struct err *err)
@@ -271,7 +271,7 @@ void session_count(struct session *s)
 	err_fail(&err, ERR_BUSY,
 		strstr(barred, "threads")
 			? "end them in a step, or wait until they have ended, then branch"
-			: "take it back in a step, or with `session.undo`, then branch",
+			: "undo it in a step, or with `session.undo`, then branch",
 		"the session cannot be branched: %s", barred);
 	tell_stem(s, &err);
 }

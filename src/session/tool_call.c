@@ -118,7 +118,7 @@ static char *fit(const struct session *s, char *text)
 	if (d && bytes > SMALL_BYTES && bytes + SMALL_BYTES > driver_room(d))
 		return replace(text,
 			tool_call_error("ToolLimit",
-				"answers of 64 MiB wait to be read in the box already", hint));
+				"64 MiB of answers already wait to be read in the box", hint));
 	return text;
 }
 
@@ -273,8 +273,8 @@ void tool_call_deny(struct tool_call *call)
 {
 	tool_call_answer(call,
 		tool_call_error("ToolDenied", "there are no tools",
-			"whoever starts retort gives them with --tools FILE; a program may also use "
-			"the name tools for something of its own"),
+			"start retort with --tools FILE; a program may also define a variable "
+			"tools of its own"),
 		false);
 }
 

@@ -116,7 +116,7 @@ int tool_frame_read(struct tool_frame *out, const char *data, size_t bytes, stru
 		return r;
 	if (bytes > TOOL_ARGUMENTS_MAX + BESIDE_BYTES)
 		return refuse(out, "ToolLimit", "the arguments are over 4 MiB",
-			"send them in parts, or what they are made of");
+			"send them in parts, or send the data they are made from");
 	out->bytes = bytes;
 	out->parts = json_parts(data, bytes);
 	if (out->parts > TOOL_PARTS_MAX)

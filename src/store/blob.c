@@ -54,7 +54,7 @@ int blob_check(sqlite3_stmt *s, struct err *err)
 		return 0;
 	if (digest.bytes == DIGEST_RAW_BYTES)
 		digest_write(hex, digest.data);
-	return err_set(err, ERR_DAMAGED, "blob %s: its bytes are not what was kept", hex);
+	return err_set(err, ERR_DAMAGED, "blob %s: it is damaged", hex);
 }
 
 int blob_read(struct journal *j, const unsigned char digest[DIGEST_RAW_BYTES], bool is_checked,

@@ -20,19 +20,18 @@ static const char *const sql[STMT_END_] = {
 static int fail_full(struct journal *j, const char *what, int sys, struct err *err)
 {
 	err_sys(err, ERR_NO_SPACE, sys, "%s", what);
-	return err_hint(
-		err, "free some space where %.120s is; nothing that was kept is lost", j->dir);
+	return err_hint(err, "free some space where %.120s is; no saved data is lost", j->dir);
 }
 
 static int fail_damaged(struct journal *j, const char *what, const char *why, struct err *err)
 {
 	if (j->vfs.bad_page > 0)
-		err_set(err, ERR_DAMAGED, "%s: page %lld of journal.db is not what was written",
-			what, (long long)j->vfs.bad_page);
+		err_set(err, ERR_DAMAGED, "%s: page %lld of journal.db is damaged", what,
+			(long long)j->vfs.bad_page);
 	else
 		err_set(err, ERR_DAMAGED, "%s: journal.db: %s", what, why);
 	return err_hint(err,
-		j->is_open ? "restore %.120s from a copy; sessions that do not need it go on"
+		j->is_open ? "restore %.120s from a copy; sessions that do not need it continue"
 			   : "restore %.120s from a copy, or move it away to begin anew",
 		j->dir);
 }
@@ -192,14 +191,14 @@ static int log_gone(struct journal *j, struct err *err)
 	int r = db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
 	if (r < 0)
 		return r;
-	return err_fail(err, ERR_ACCESS, "start the engine anew: nothing that was kept is lost",
+	return err_fail(err, ERR_ACCESS, "restart the engine: no saved data is lost",
 		"%.150s/journal.db-wal: it is not there any more", j->dir);
 }
 
 static int log_cut(struct journal *j, struct err *err)
 {
-	return err_fail(err, ERR_DAMAGED, "start the engine anew: it tells what is lost",
-		"%.150s/journal.db-wal: it was cut short by somebody", j->dir);
+	return err_fail(err, ERR_DAMAGED, "restart the engine: it reports what is lost",
+		"%.150s/journal.db-wal: another program truncated it", j->dir);
 }
 
 /* Is journal.db shorter than our last write left it? Only we write to it, and we never truncate
@@ -210,7 +209,7 @@ static int check_size(struct journal *j, struct err *err)
 	if (!find_file(j, "journal.db", &bytes) || bytes >= j->db_bytes)
 		return 0;
 	return err_fail(err, ERR_DAMAGED, "end the engine, and restore the directory from a copy",
-		"%.150s/journal.db: it was cut short by somebody", j->dir);
+		"%.150s/journal.db: another program truncated it", j->dir);
 }
 
 /* Refuse to write when another process has moved, removed or truncated the files. Data written
@@ -224,7 +223,7 @@ static int check_place(struct journal *j, struct err *err)
 	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
 	if (has_moved)
 		return err_fail(err, ERR_ACCESS,
-			"move it back; or export what you need, and start the engine anew",
+			"move it back; or export what you need, and restart the engine",
 			"%.150s/journal.db: it is not there any more", j->dir);
 	int r = check_size(j, err);
 	if (r < 0 || !j->wal_ino)

@@ -148,8 +148,7 @@ static int check(const struct journal_export *x, struct err *err)
 	digest_text(digest, x->content, x->content_bytes);
 	return strcmp(digest, x->file.digest) == 0
 		? 0
-		: err_set(err, ERR_DAMAGED, "blob %s: its bytes are not what was kept",
-			  x->file.digest);
+		: err_set(err, ERR_DAMAGED, "blob %s: it is damaged", x->file.digest);
 }
 
 static int write_step(struct journal_export *x, struct err *err)

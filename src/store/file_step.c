@@ -86,5 +86,6 @@ int file_step_read(struct file_step *out, const struct journal_node *node, struc
 		json_loadb(node->record, node->record_bytes, JSON_REJECT_DUPLICATES, NULL);
 	return json && read_json(out, json)
 		? 0
-		: err_set(err, ERR_DAMAGED, "step %.12s: it is no change of a file", node->digest);
+		: err_set(err, ERR_DAMAGED, "step %.12s: it is not a change of a file",
+			  node->digest);
 }

@@ -206,7 +206,7 @@ static int check_header(struct journal *j, struct err *err)
 		be32(h + 68) != JOURNAL_APPLICATION || be32(h + 60) == 0)
 		return err_fail(err, ERR_DAMAGED,
 			"restore it from a copy, or move the directory away to begin anew",
-			"%.150s/journal.db: it does not begin as a journal does", j->dir);
+			"%.150s/journal.db: it is not a journal", j->dir);
 	if (be32(h + 60) > JOURNAL_VERSION)
 		return err_fail(err, ERR_USAGE,
 			"use the newer retort that made it, or another state directory",
@@ -409,7 +409,7 @@ int journal_open(struct journal **out, const char *dir, struct err *err)
 	int n = snprintf(j->dir, sizeof j->dir, "%s", dir);
 	int r = n > 0 && (size_t)n < sizeof j->dir
 		? open_all(j, err)
-		: err_set(err, ERR_USAGE, "state directory %.100s: not the name of one", dir);
+		: err_set(err, ERR_USAGE, "state directory %.100s: not a directory's name", dir);
 	if (r < 0) {
 		journal_close(j);
 		return r;

@@ -53,9 +53,9 @@ void log_mark(struct journal *j)
 
 static int head_damaged(struct journal *j, struct err *err)
 {
-	err_set(err, ERR_DAMAGED, "journal.head: it is not what was written");
+	err_set(err, ERR_DAMAGED, "journal.head: it is damaged");
 	return err_hint(
-		err, "remove %.120s/journal.head to go on with what journal.db has", j->dir);
+		err, "remove %.120s/journal.head to continue with what journal.db has", j->dir);
 }
 
 /* Read journal.head. Returns: 1, 0 when it is empty, negative errno. */
@@ -97,7 +97,7 @@ static int missing(struct journal *j, const struct head *h, struct err *err)
 	int64_t bytes, last = j->last.seq, n = h->seq - last;
 	bool has_log = db_wal_ino(j, &bytes) && bytes > 0;
 	snprintf(what, sizeof what,
-		has_log ? "journal.db-wal: change %lld is not whole"
+		has_log ? "journal.db-wal: change %lld is incomplete"
 			: "journal.db: it ends with change %lld",
 		(long long)(has_log ? last + 1 : last));
 	err_set(err, ERR_DAMAGED, "%s: %lld change%s missing", what, (long long)n,
@@ -143,7 +143,7 @@ static int compare(struct journal *j, const struct head *h, struct err *err)
 	err_set(err, ERR_DAMAGED, "journal.db: change %lld is not the one journal.head knows",
 		h->seq);
 	return err_hint(
-		err, "remove %.120s/journal.head to go on with what journal.db has", j->dir);
+		err, "remove %.120s/journal.head to continue with what journal.db has", j->dir);
 }
 
 int log_open(struct journal *j, struct err *err)

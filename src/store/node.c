@@ -144,7 +144,7 @@ int journal_node_check(const struct journal_node *node, struct err *err)
 	journal_digest(digest, node);
 	return strcmp(digest, node->digest) == 0
 		? 0
-		: err_set(err, ERR_DAMAGED, "what it holds has another digest");
+		: err_set(err, ERR_DAMAGED, "its contents have another digest");
 }
 
 /* Verify the digest and the seal of a row, and that the parent's row number leads to its parent. */
@@ -161,7 +161,7 @@ static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 		return r;
 	node_seal(seal, node, numbers);
 	if (stored.bytes != SEAL_BYTES || memcmp(seal, stored.data, SEAL_BYTES) != 0)
-		return err_set(err, ERR_DAMAGED, "its row is not what was written");
+		return err_set(err, ERR_DAMAGED, "its row is damaged");
 	if (numbers[0] != 0) {
 		r = get_digest(j, numbers[0], parent, err);
 		if (r < 0)
@@ -170,7 +170,7 @@ static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 			digest_write(hex, parent);
 	}
 	if (strcmp(hex, node->parent) != 0)
-		return err_set(err, ERR_DAMAGED, "its parent is not where it was");
+		return err_set(err, ERR_DAMAGED, "its parent has moved");
 	return 0;
 }
 
@@ -224,7 +224,7 @@ static unsigned digit_of(char c)
 
 static int no_name(const char *text, struct err *err)
 {
-	err_set(err, ERR_USAGE, "step %.70s: not the name of one", text);
+	err_set(err, ERR_USAGE, "step %.70s: not an id of a step", text);
 	return err_hint(err, "a step is named by %d to %d hexadecimal digits", PREFIX_MIN,
 		2 * DIGEST_RAW_BYTES);
 }
@@ -273,7 +273,7 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 	r = r > 0 ? db_step(j, s, what, err) : r;
 	if (r > 0)
 		return err_fail(err, ERR_USAGE, "give more digits of it",
-			"step %s: more than one begins so", digest);
+			"step %s: more than one step's id begins so", digest);
 	return r < 0 ? r : seq;
 }
 

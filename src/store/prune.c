@@ -256,7 +256,7 @@ static int next_session(struct journal_prune *p, struct err *err)
 	p->session = p->before = sqlite3_column_int64(s, 0);
 	p->change = INT64_MAX;
 	if (!db_text(s, 1, p->owner, sizeof p->owner) || !db_copy(s, 2, p->order, DIGEST_RAW_BYTES))
-		return err_set(err, ERR_DAMAGED, "session number %lld: it is not whole",
+		return err_set(err, ERR_DAMAGED, "session number %lld: it is incomplete",
 			(long long)p->session);
 	return 1;
 }
@@ -370,7 +370,7 @@ static int note_node(struct journal_prune *p, struct err *err)
 			digest_note(&p->used, db_cell(s, 3 + i).data);
 	if (!db_text(s, 2, runtime, sizeof runtime))
 		return err_set(
-			err, ERR_DAMAGED, "step number %lld: it is not whole", (long long)p->at);
+			err, ERR_DAMAGED, "step number %lld: it is incomplete", (long long)p->at);
 	r = note_record(p, runtime, db_cell(s, 4), large >> 1 & 1, err);
 	return r < 0 ? r : 1;
 }

@@ -100,7 +100,7 @@ static int read_head(
 		return r;
 	if (r < 0 || !json_is_integer(version))
 		return err_fail(err, ERR_USAGE, "name a file that `session.export` wrote",
-			"line 1 of the record: it does not begin as one");
+			"line 1 of the record: it is not the beginning of a record");
 	if (json_integer_value(version) > RECORDING_CALLS)
 		return err_fail(err, ERR_USAGE, "use the newer retort that wrote it",
 			"record of version %lld, and this retort knows %d",
@@ -110,7 +110,7 @@ static int read_head(
 		!json_is_integer(json_object_get(l->json, "steps")) || n < 0 ||
 		!take_word(l->json, "head", head, DIGEST_BYTES) ||
 		!take_word(l->json, "check", check, sizeof check))
-		return damaged(l, "it does not say what it must", err);
+		return damaged(l, "a required member is missing", err);
 	if (n > RECORDING_STEPS_MAX)
 		return err_set(err, ERR_LIMIT, "record of %lld steps, at most %d", (long long)n,
 			RECORDING_STEPS_MAX);
@@ -120,7 +120,7 @@ static int read_head(
 		return damaged(l, "its order is not a text", err);
 	recording_check(want, out->order, out->order_bytes, (size_t)n, head);
 	if (strcmp(check, want) != 0)
-		return damaged(l, "it is not what was written", err);
+		return damaged(l, "it is damaged", err);
 	return (int)n;
 }
 
@@ -136,10 +136,10 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 	char *content = take_text(l->json, "content", &step->extra_bytes);
 	step->extra = content;
 	if (!content)
-		return damaged(l, "what was written is missing", err);
+		return damaged(l, "the file's content is missing", err);
 	digest_text(hex, content, step->extra_bytes);
 	if (strcmp(hex, file.digest) != 0 || file.size_bytes != step->extra_bytes)
-		return damaged(l, "what was written has another digest", err);
+		return damaged(l, "the file's content has another digest", err);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static int read_answers(struct journal_node *step, const struct line *l, struct 
 		: !answers;
 	json_decref(calls);
 	if (!is_good)
-		return damaged(l, "what its calls were answered is not there", err);
+		return damaged(l, "answers to its tool calls are missing", err);
 	char *extra = answers ? json_dumps(answers, JSON_COMPACT) : NULL;
 	step->extra = extra;
 	step->extra_bytes = extra ? strlen(extra) : 0;
@@ -180,7 +180,7 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 		return damaged(l, "it is not a step", err);
 	journal_digest(digest, step);
 	if (strcmp(digest, step->digest) != 0)
-		return damaged(l, "what it holds has another digest", err);
+		return damaged(l, "its contents have another digest", err);
 	if (strcmp(step->parent, parent) != 0)
 		return damaged(l, "its parent is not the step before it", err);
 	if (file_step_is(step) && !has_answers)
@@ -217,7 +217,7 @@ static int parse(struct recording *out, struct line *l, struct err *err)
 	if (strcmp(parent, head) != 0)
 		return damaged(l, "the last step is not the one the first line names", err);
 	if (l->left > 0)
-		return damaged(l, "there is more than the first line says", err);
+		return damaged(l, "there are more steps than the first line says", err);
 	return 0;
 }
 

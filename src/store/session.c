@@ -91,7 +91,7 @@ int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 	row_seal(seal, row);
 	if (is_whole && memcmp(seal, stored, sizeof seal) == 0)
 		return 0;
-	return err_set(err, ERR_DAMAGED, "session %s: its row is not what was written", row->id);
+	return err_set(err, ERR_DAMAGED, "session %s: its row is damaged", row->id);
 }
 
 static int row_check(const char *text, const char *is, struct err *err)
@@ -208,7 +208,7 @@ static int name_free(
 	if (r <= 0 || strcmp(other.id, id) == 0)
 		return MIN(r, 0);
 	return err_fail(err, ERR_USAGE, "take another name, or close that session",
-		"session name %s: %s has it", name, other.id);
+		"session name %s: session %s has it", name, other.id);
 }
 
 static int add(struct journal *j, struct journal_session *s, struct err *err)
@@ -220,7 +220,7 @@ static int add(struct journal *j, struct journal_session *s, struct err *err)
 			   other;
 	int r = find_id(j, s->id, &other, err);
 	if (r > 0)
-		return err_set(err, ERR_USAGE, "session %s: there is one already", s->id);
+		return err_set(err, ERR_USAGE, "session %s: it exists already", s->id);
 	r = r < 0 ? r : name_free(j, s->owner, s->name, s->id, err);
 	if (r == 0 && s->parent[0])
 		r = session_find(j, s->parent, &other, err);
@@ -291,8 +291,7 @@ static int fill(struct journal *j, const struct session_row *row, struct journal
 	size_t bytes = 0;
 	int r = blob_read(j, row->order_digest, true, &order, &bytes, err);
 	if (r < 0 && err->code == ERR_NOT_FOUND)
-		return err_set(
-			err, ERR_DAMAGED, "session %s: what it was made with is missing", row->id);
+		return err_set(err, ERR_DAMAGED, "session %s: its parameters are missing", row->id);
 	if (r < 0)
 		return err_wrap(err, "session %s", row->id);
 	copy(out, row);

@@ -52,7 +52,7 @@ static int check_pages(struct check *c, struct err *err)
 		c->j->vfs.bad_page = 0;
 		int code = file->pMethods->xRead(file, page, PAGE_BYTES, at);
 		if (c->j->vfs.bad_page > 0)
-			tell_number(c, "page", at / PAGE_BYTES + 1, "it is not what was written");
+			tell_number(c, "page", at / PAGE_BYTES + 1, "it is damaged");
 		else if (code != SQLITE_OK)
 			tell_number(c, "page", at / PAGE_BYTES + 1, "it cannot be read");
 	}
@@ -157,7 +157,7 @@ static int64_t check_gap(struct check *c, struct chain_end *end, sqlite3_stmt *s
 	log_gap_seal(seal, first, seq, db_cell(s, 6));
 	if (stored.bytes != SEAL_BYTES || memcmp(seal, stored.data, SEAL_BYTES) != 0 ||
 		!db_copy(s, 6, end->chain, CHAIN_BYTES))
-		tell_number(c, "change", seq, "it is not what was written");
+		tell_number(c, "change", seq, "it is damaged");
 	if (first != end->seq + 1)
 		tell_number(c, "change", end->seq + 1, "it is missing");
 	return end->seq = seq;
@@ -181,7 +181,7 @@ static int64_t check_change(struct check *c, struct chain_end *end)
 		tell_number(c, "change", end->seq + 1, "it is missing");
 	log_chain(chain, end->chain, s);
 	if (!db_copy(s, 6, end->chain, CHAIN_BYTES) || memcmp(chain, end->chain, CHAIN_BYTES) != 0)
-		tell_number(c, "change", seq, "it is not what was written");
+		tell_number(c, "change", seq, "it is damaged");
 	if (db_copy(s, 3, digest, sizeof digest))
 		check_noted(c, seq, (enum change_kind)kind, digest);
 	c->n_sessions += kind == CHANGE_SESSION;
@@ -210,8 +210,8 @@ static int check_session(void *user, const struct journal_session *session, stru
 			continue;
 		snprintf(what, sizeof what, "session %s", session->id);
 		tell(c, what,
-			i ? "the step it stands at is missing"
-			  : "the step it begins at is missing");
+			i ? "its current step is missing"
+			  : "the step that it was branched from is missing");
 	}
 	return 0;
 }
@@ -229,7 +229,7 @@ static void check_sessions(struct check *c)
 				memcmp(logged.data, stored.data, logged.bytes) == 0)
 				continue;
 			tell_number(c, "session number", sqlite3_column_int64(s, 0),
-				"it is not as its last change left it");
+				"it differs from its last change");
 		}
 	}
 	if (r < 0)

@@ -49,7 +49,7 @@ static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
 		tell_attempt(&node, w->attempt);
 	if ((w->want && strcmp(node.digest, w->want) != 0) ||
 		(w->parent && strcmp(node.parent, w->parent) != 0))
-		r = err_set(err, ERR_DAMAGED, "step %s: it stands in the place of another",
+		r = err_set(err, ERR_DAMAGED, "step %s: it is in the place of another step",
 			node.digest);
 	else
 		r = w->fn(w->user, &node, err);

@@ -29,7 +29,8 @@ void approval_ask(
 	size_t bytes = text ? strlen(text) : 0;
 	add_plain(out, tool->name);
 	buf_addf(out, " can change something%s.%s\n", tool->is_destructive ? ", and destroy" : "",
-		is_tainted ? "\nWho calls it has read what others wrote, and may do what that said."
+		is_tainted ? "\nThe caller has read data that others wrote, and may follow "
+			     "instructions in it."
 			   : "");
 	if (text)
 		add_plain(out,
@@ -38,6 +39,6 @@ void approval_ask(
 	if (bytes > APPROVAL_SHOWN_BYTES)
 		buf_addf(out, "\n... and %zu bytes more that are not shown",
 			bytes - APPROVAL_SHOWN_BYTES);
-	buf_add(out, "\nMay it be called?");
+	buf_add(out, "\nAllow the call?");
 	free(text);
 }

@@ -463,7 +463,7 @@ static int check_output(
 	if (!tool || !tool->output || !structured ||
 		fit_check(tool->output, structured, &out->err) == 0)
 		return 0;
-	(void)err_wrap(&out->err, "server %.60s: its answer is not what its outputSchema says",
+	(void)err_wrap(&out->err, "server %.60s: its answer does not match its outputSchema",
 		call->server->config->name);
 	out->err.code = ERR_PROTOCOL;
 	return -1;

@@ -125,7 +125,7 @@ static int on_enum(struct fit *f, const json_t *word, const json_t *value, int d
 static int on_const(struct fit *f, const json_t *word, const json_t *value, int depth)
 {
 	(void)depth;
-	return is_same(word, value) ? 0 : bad(f, "it is not the one value that fits", "");
+	return is_same(word, value) ? 0 : bad(f, "it is not the only allowed value", "");
 }
 
 /* Check a member or an element, with its key or index appended to the path. */
@@ -226,7 +226,7 @@ static int on_any(struct fit *f, const json_t *word, const json_t *value, int de
 		return 0;
 	return json_array_size(word) == 1
 		? (*err = first, -EINVAL)
-		: bad(f, "it fits none of what is possible; the first: ", first.msg);
+		: bad(f, "it fits none of the alternatives; the first: ", first.msg);
 }
 
 static int on_all(struct fit *f, const json_t *word, const json_t *value, int depth)
@@ -248,7 +248,7 @@ static int on_not(struct fit *f, const json_t *word, const json_t *value, int de
 	f->err = &other;
 	int r = check(f, word, value, depth + 1);
 	f->err = err;
-	return r == 0 ? bad(f, "it is what it must not be", "") : 0;
+	return r == 0 ? bad(f, "it matches a schema that it must not match", "") : 0;
 }
 
 static int on_ref(struct fit *f, const json_t *word, const json_t *value, int depth)
@@ -322,7 +322,7 @@ static int check(struct fit *f, const json_t *schema, const json_t *value, int d
 	if (depth > FIT_DEPTH_MAX || f->steps++ > FIT_STEPS_MAX)
 		return bad(f, "the schema is too deep to check it", "");
 	if (json_is_false(schema))
-		return bad(f, "nothing may be here", "");
+		return bad(f, "no value is allowed here", "");
 	if (!json_is_object(schema))
 		return 0;
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keywords); i++) {

@@ -95,7 +95,7 @@ static int read_tool(
 	const struct tool_type *input = NULL;
 	if (!is_name(name))
 		return bad(err, name,
-			"no name of a tool: words of letters, digits and _, joined by dots");
+			"not a tool's name: words of letters, digits and _, joined by dots");
 	int r = only(err, name, json, "description inputSchema outputSchema annotations answers");
 	*out = (struct tool){.name = shelf_text(&f->shelf, name),
 		.text = json_string_value(json_object_get(json, "description")),
@@ -226,7 +226,7 @@ static int read_all(struct fixture *f, struct err *err)
 			r = bad(err, where, "an answer is needed");
 	}
 	if (r == 0 && tool_sort(tool, n) < 0)
-		r = bad(err, "tools", "two have one name");
+		r = bad(err, "tools", "two tools have the same name");
 	f->tools = (struct tool_set){tool, n};
 	return r;
 }

@@ -130,10 +130,10 @@ int client_ask(struct mcp_call *call, const json_t *result, struct err *err)
 	const json_t *questions = json_object_get(result, "inputRequests");
 	json_t *state = json_object_get(result, "requestState");
 	if (call->rounds++ == MCP_ROUNDS_MAX)
-		return err_set(err, ERR_LIMIT, "it asks without end");
+		return err_set(err, ERR_LIMIT, "it asks too many questions");
 	if (questions &&
 		(!json_is_object(questions) || json_object_size(questions) > QUESTIONS_MAX))
-		return err_set(err, ERR_PROTOCOL, "it asks what is no question");
+		return err_set(err, ERR_PROTOCOL, "its question is malformed");
 	json_t *answers = answer_all(c, questions);
 	if (c->is_closed || !c->link) {
 		/* The call was freed with the link. */

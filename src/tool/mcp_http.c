@@ -311,10 +311,10 @@ static void describe(const struct post *p, const struct net_result *result, stru
 	if (result->status == HTTP_UNAUTHORIZED || result->status == HTTP_FORBIDDEN) {
 		err_fail(&loss->err, ERR_AUTH,
 			"put a key into \"headers\" of its configuration, as ${VARIABLE}",
-			"it wants to know who asks (HTTP %d)", result->status);
+			"it requires a key (HTTP %d)", result->status);
 	} else if (result->status >= 300 && result->status < 400) {
-		(void)err_set(
-			&loss->err, ERR_UNREACHABLE, "it is elsewhere (HTTP %d)", result->status);
+		(void)err_set(&loss->err, ERR_UNREACHABLE, "it redirects elsewhere (HTTP %d)",
+			result->status);
 	} else if (result->status >= 400) {
 		(void)err_set(&loss->err, ERR_UNREACHABLE, "HTTP %d", result->status);
 	} else {

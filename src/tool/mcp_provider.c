@@ -119,7 +119,7 @@ static int declare(struct mcp_provider *p, struct err *err)
 	if (!p->text)
 		return no_memory(err);
 	if (strlen(p->text) > PROVIDER_TEXT_BYTES)
-		return err_set(err, ERR_LIMIT, "tools: what they declare is over %d bytes",
+		return err_set(err, ERR_LIMIT, "tools: their declarations are over %d bytes",
 			PROVIDER_TEXT_BYTES);
 	return fixture_read(p->text, strlen(p->text), "servers", &p->fixture, err);
 }
@@ -171,13 +171,13 @@ static int take_value(struct calling *c, const json_t *value)
 		(fit_check(c->declared->output, value, &why) < 0 ||
 			fit_check(schema, value, &why) < 0))
 		return fail_with(
-			c->out, "its answer is not what its outputSchema says: ", why.msg, c->err);
+			c->out, "its answer does not match its outputSchema: ", why.msg, c->err);
 	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 	int r = text ? buf_try(c->out, text, strlen(text)) : -1;
 	bool is_large = text && r < 0;
 	free(text);
 	if (is_large)
-		return fail(c->out, "what it gave is too large", c->err);
+		return fail(c->out, "its result is too large", c->err);
 	return r < 0 ? no_memory(c->err) : TOOL_RESULT;
 }
 

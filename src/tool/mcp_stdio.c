@@ -265,7 +265,7 @@ static int write_message(struct mcp_link *link, const struct mcp_message *m, str
 		return err_set(err, ERR_UNREACHABLE, "it is gone");
 	size_t unsent = uv_stream_get_write_queue_size((uv_stream_t *)&p->in);
 	if (m->bytes > MCP_MESSAGE_BYTES || unsent + m->bytes > UNSENT_BYTES)
-		return err_set(err, ERR_LIMIT, "it does not read: %s wait",
+		return err_set(err, ERR_LIMIT, "it does not read: %s of messages wait",
 			num_format_bytes(unsent + m->bytes).text);
 	struct letter *l = malloc(sizeof *l + m->bytes + 1);
 	if (!l)
@@ -277,7 +277,7 @@ static int write_message(struct mcp_link *link, const struct mcp_message *m, str
 	if (r == 0)
 		return 0;
 	free(l);
-	return err_sys(err, ERR_UNREACHABLE, -r, "it takes no message");
+	return err_sys(err, ERR_UNREACHABLE, -r, "it does not accept the message");
 }
 
 /* Build the environment: some variables of ours, and the configured ones. */

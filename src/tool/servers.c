@@ -142,7 +142,7 @@ static int take_pairs(const struct reader *r, const char *member, const json_t *
 	json_object_foreach(json_unconst(value), name, item)
 	{
 		if (done == 0 && (!*name || strpbrk(name, "=\r\n")))
-			done = bad(r, member, "no name of a variable or a header");
+			done = bad(r, member, "not a name of a variable or a header");
 		if (done == 0)
 			done = expand(r, member, item, &list[i].value);
 		list[i].name = shelf_text(r->shelf, name);
@@ -273,7 +273,7 @@ static int take_member(
 	}
 	if (!meant)
 		return 0;
-	(void)bad(r, name, "no member that is known");
+	(void)bad(r, name, "unknown member");
 	return err_hint(r->err, "did you mean %s?", meant);
 }
 

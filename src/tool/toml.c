@@ -94,7 +94,7 @@ static int put_escape(struct toml *t, struct buf *out)
 	}
 	if (c == 'u' || c == 'U')
 		return put_unicode(t, out, c == 'u' ? 4 : 8);
-	return bad(t, "an escape that there is not");
+	return bad(t, "an unknown escape");
 }
 
 /* Read a quoted string of one line. */
@@ -103,7 +103,7 @@ static int read_string(struct toml *t, struct buf *out)
 	char quote = *t->at++;
 	int r = 0;
 	if (t->end - t->at >= 2 && t->at[0] == quote && t->at[1] == quote)
-		return bad(t, "strings of many lines are not read here");
+		return bad(t, "multi-line strings are not supported");
 	while (r == 0 && !take(t, quote)) {
 		if (t->at == t->end || (unsigned char)*t->at < ' ')
 			return bad(t, "a string without an end");
@@ -190,7 +190,7 @@ static int read_pair(struct toml *t, json_t *table, int depth)
 	if (!take(t, '='))
 		return bad(t, "= was expected here");
 	if (json_object_get(table, buf_str(&key)))
-		return bad(t, "this key is there already");
+		return bad(t, "this key exists already");
 	r = read_value(t, depth, &value);
 	if (r == 0)
 		json_put_new(table, buf_str(&key), value);
@@ -276,7 +276,7 @@ static int read_value(struct toml *t, int depth, json_t **out)
 		r = read_inline(t, depth + 1, value);
 	} else {
 		value = read_bare(t);
-		r = value ? 0 : bad(t, "no value that is known here");
+		r = value ? 0 : bad(t, "an invalid value");
 	}
 	if (r == 0)
 		*out = take_ptr(value);
@@ -315,7 +315,7 @@ static int read_all(struct toml *t)
 		r = take(t, '[') ? read_header(t) : read_pair(t, t->table, 0);
 		skip_blanks(t);
 		if (r == 0 && t->at < t->end && !strchr("#\r\n", *t->at))
-			r = bad(t, "this line goes on after its end");
+			r = bad(t, "unexpected text after the value");
 	}
 	return r;
 }

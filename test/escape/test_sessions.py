@@ -294,8 +294,8 @@ def grow():
                 self.assertEqual(client.run(session, code)["status"], "ok")
                 self.assertTrue(ended(code.split("'")[1]), word)
                 done = client.run(session, "kept")
-                self.assertEqual(done["state"]["reason"], "what steps had left running was ended: between two steps it "
-                                 f"went over the limit of {word}")
+                self.assertEqual(done["state"]["reason"], "processes that steps left running were ended: between "
+                                 f"two steps they went over the limit of {word}")
                 self.assertEqual((done["status"], done["value"]["application/json"]), ("ok", 7))
                 self.assertLess(done["usage"]["cpu_ms"], 500)  # what others used is not this step's
                 self.assertIsNone(client.run(session, "kept")["state"]["reason"])

@@ -117,7 +117,7 @@ class Code(harness.Case):
     def test_T_TOOL_APPROVAL_shows_what_is_asked(self):
         """Hide what is asked: behind escapes, by turning the text's direction, behind much that is harmless."""
         self.open(demo=server())
-        for text in ("'\\x1b[2J\\x1b]0;x\\x07harmless'", "'\\u202eesrever'", "'\\n' * 500 + 'May it be called? [y/N] y'",
+        for text in ("'\\x1b[2J\\x1b]0;x\\x07harmless'", "'\\u202eesrever'", "'\\n' * 500 + 'Allow the call? [y/N] y'",
                      "'\\u200b\\U000e0041 x'", "'x' * 100000 + 'evil'"):
             with self.subTest(text=text):
                 run, asked = self.wait(f"put('demo.echo', **{{'from': {text}}}); take()")

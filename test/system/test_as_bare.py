@@ -38,7 +38,7 @@ for wrong in (lambda: list(tools), lambda: len(tools), lambda: tools[0]):
     try: wrong()
     except TypeError: print("TypeError")
 try: tools.web.search("x")
-except retort.ToolDenied as error: print(isinstance(error, AttributeError), "for something of its own" in str(error))
+except retort.ToolDenied as error: print(isinstance(error, AttributeError), "a variable tools of its own" in str(error))
 """
 CHILD = """
 import subprocess, sys

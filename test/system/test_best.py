@@ -507,7 +507,7 @@ class Engine(harness.Case):
             self.assertEqual(engine.call("step.run", session="demo", code="x")["value"]["text/plain"], "{'sum': 3}")
         with service.Engine("--tools", path, state=state) as engine:
             record = engine.call("step.run", session="demo", code="tools.shop.echo(**{'from': 'x'})")
-            self.assertIn("has read what others wrote", record["error"]["message"], record)
+            self.assertIn("has read data that others wrote", record["error"]["message"], record)
 
 
 class Checks(harness.Case):

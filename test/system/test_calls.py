@@ -195,7 +195,7 @@ class Records(CallsCase):
         self.engine.answer(self.engine.call(), {"value": 2})
         record = self.engine.result(step)
         self.assertEqual(record["state"]["outcome"], "rolled_back")
-        self.assertIn("not taken back", record["state"]["reason"])
+        self.assertIn("are not undone", record["state"]["reason"])
         self.assertEqual([t["tool"] for t in record["tools"]], ["mail.send"])
         # the copy that goes on has made fewer calls than the one that ended
         self.assertEqual(self.ask(session, "[last, x['value'], ask('a.b')['value']]", {"value": 3}), [1, 1, 3])

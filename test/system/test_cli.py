@@ -293,7 +293,7 @@ class Volumes(CliCase):
             done = harness.run("1", "-w", self.data, *(o for v in options for o in ("-v", v)))
             self.assertEqual((done.status, done.out), (2, ""), done)
             self.assertRegex(done.err, r"^retort: volume destination [^\n]*\n$")
-            self.assertIn(f": there is no {missing} in {self.data}: make it: {make} {self.data}/{missing};", done.err)
+            self.assertIn(f": there is no {missing} in {self.data}: create it: {make} {self.data}/{missing};", done.err)
             self.assertFalse(os.path.exists(os.path.join(self.data, missing)))
 
     def test_symlink_source(self):

@@ -184,7 +184,7 @@ class Calls(harness.Case):
         with engine(demo=server("liar")) as e:
             done = e.client()("tool.call", name="demo.add", arguments={"a": 1, "b": 1})
             self.assertTrue(done["is_error"])
-            self.assertIn("not what its outputSchema says", done["value"])
+            self.assertIn("does not match its outputSchema", done["value"])
 
     def test_one_that_ends_at_each_call_is_not_started_without_end(self):
         one = server("exit-on-call")
@@ -389,7 +389,7 @@ class Boxes(harness.Case):
             self.value(client, s, "tools.web.add(1, 2)")
             name, said = self.error(client, s, "tools.shop.echo('x')")
             self.assertEqual(name, "ToolDenied")
-            self.assertIn("has read what others wrote", said)
+            self.assertIn("has read data that others wrote", said)
             self.assertEqual(self.value(client, s, "tools.log.echo('x')"), "x")
             below = client("session.branch", session=s)["session"]
             self.assertEqual(self.error(client, below, "tools.shop.echo('x')")[0], "ToolDenied")
@@ -575,7 +575,7 @@ class Mcp(harness.Case):
             for answer in ({"action": "decline"}, {"action": "cancel"}, {"action": "accept", "content": {}}):
                 done, asked = self.legacy(client, answer)
                 self.assertEqual(len(asked), 1)
-                self.assertIn("ToolDenied: demo.echo: it was not allowed", done.text)
+                self.assertIn("ToolDenied: demo.echo: the call was not allowed", done.text)
             self.assertEqual(methods(one).count("tools/call"), 1)
 
     def test_a_person_is_asked_in_the_modern_era(self):

@@ -224,7 +224,7 @@ class Reopened(HistoryCase):
             self.assertEqual(e("session.get", session="work")["outcome"], "replayed")
             self.assertEqual(e.run(s, "1")["state"]["outcome"], "committed")
             t = repl.Terminal(command=["session", "exec", "--socket", e.path, b, "-c", "x"])
-            t.wait("retort: the session is made again: running step ")
+            t.wait("retort: the session is rebuilt: running step ")
             self.assertIn("'b'", t.rest())
             e("session.undo", session=s)
 
@@ -619,7 +619,7 @@ class Files(HistoryCase):
         for part in parts:
             sha.update(len(part.encode()).to_bytes(8, "big") + part.encode())
         head["check"] = sha.hexdigest()
-        self.fails("usage", "replay.run", e, "is not a path in the workspace",
+        self.fails("usage", "replay.run", e, "not a path in the workspace",
                    record="".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -674,14 +674,14 @@ class Records(HistoryCase):
         path = self.record("x = 1", "x = 2", "x = 3")
         with open(path, encoding="utf-8") as f:
             lines = f.readlines()
-        bad = {"line 3 of the record: what it holds has another digest":
+        bad = {"line 3 of the record: its contents have another digest":
                lines[:2] + [lines[2].replace("x = 2", "x = 9")] + lines[3:],
                "line 4 of the record: it is missing": lines[:3],
                "line 4 of the record: it is cut": lines[:3] + [lines[3][:-9]],
-               "line 1 of the record: it is not what was written":
+               "line 1 of the record: it is damaged":
                [lines[0].replace('"steps":3', '"steps":2')] + lines[1:],
                "line 2 of the record": [lines[0]] + lines[2:],
-               "line 1 of the record: it does not begin as one": ["hello\n"],
+               "line 1 of the record: it is not the beginning of a record": ["hello\n"],
                "it is empty": [],
                "knows 3": [lines[0].replace('"retort_record":1', '"retort_record":4')]}
         for text, content in bad.items():
@@ -879,7 +879,7 @@ class Damaged(HistoryCase):
             at = f.read().rindex(b"said before the kill 1")
             f.seek(at)
             f.write(b"S")
-        self.assertRegex(self.refused(), r"journal\.db-wal: change 9 is not whole: 1 change is missing: copy [^ ]*/state "
+        self.assertRegex(self.refused(), r"journal\.db-wal: change 9 is incomplete: 1 change is missing: copy [^ ]*/state "
                          r"first; then remove its journal\.head, and the engine goes on from change 8")
         os.unlink(os.path.join(self.old.state, "journal.head"))
         with Engine(self.old.where) as e:

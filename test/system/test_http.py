@@ -408,10 +408,10 @@ class Tokens(harness.Case):
         good = "ann " + web.TOKEN
         cases = [("", 0o600, "no token in"), ("# x\n", 0o600, "no token in"), (good, 0o644, "others may read it"),
                  ("ann short", 0o600, ":1: a token that is too short"), ("ann", 0o600, ":1: a name without a token"),
-                 (f"{good}\nann {web.TOKEN}2", 0o600, ":2: a name that was there before"),
-                 (f"{good}\nbob {web.TOKEN}", 0o600, ":2: a token that was there before"),
+                 (f"{good}\nann {web.TOKEN}2", 0o600, ":2: a name that an earlier line has"),
+                 (f"{good}\nbob {web.TOKEN}", 0o600, ":2: a token that an earlier line has"),
                  (f"a/b {web.TOKEN}", 0o600, ":1: invalid name"),
-                 (f"ann {web.TOKEN}é", 0o600, ":1: a token with characters"),
+                 (f"ann {web.TOKEN}é", 0o600, ":1: a token with invalid characters"),
                  (f"{good} colour=red", 0o600, ":1: unknown setting"),
                  (f"{good} sessions=-1", 0o600, ":1: invalid value of a setting"),
                  (f"{good} rate=5", 0o600, ":1: invalid value of a setting"),
@@ -454,7 +454,7 @@ class Places(harness.Case):
         with web.Server("--state", link) as server:
             self.assertEqual(server.post(web.question("session.create")).status, 200)
         self.assertIn("journal.lock", os.listdir(link))
-        for name, mode, owner, message in (("open", 0o755, -1, "others may enter"), ("foreign", 0o700, 1, "is not a directory")):
+        for name, mode, owner, message in (("open", 0o755, -1, "other users may enter"), ("foreign", 0o700, 1, "is not a directory")):
             path = os.path.join(where, name)
             os.mkdir(path + ".d")
             os.chmod(path + ".d", mode)

@@ -259,7 +259,7 @@ class Running(harness.Case):
         self.assertEqual([f["path"] for f in done.record["files"]], ["target"])
         self.assertEqual(self.mcp.tool("list_files", session="links").text, "target (0 bytes)\n")
         (about,) = [t["description"] for t in self.mcp.call("tools/list")["tools"] if t["name"] == "list_files"]
-        self.assertIn("no links", about)
+        self.assertIn("not links", about)
 
     def test_what_takes_too_long_is_rolled_back(self):
         self.mcp.run("c = 1", session="slow")
@@ -345,7 +345,7 @@ class Running(harness.Case):
 
     @harness.needs_shell_or_sql
     def test_a_step_that_ends_itself_is_told_to_have(self):
-        kept, lost = "ended itself with status 0, what it did is kept", "ended itself with status 0, rolled back: "
+        kept, lost = "ended itself with status 0, its changes are kept", "ended itself with status 0, rolled back: "
         rows = [("python", code, kept) for code in ("exit()", "import sys; sys.exit(0)", "quit(0)", "raise SystemExit")]
         rows += [("python", "import os; os._exit(0)", lost), ("shell", "exit", kept), ("shell", "exit 0; echo no", kept),
                  ("sql", ".exit", kept), ("sql", "select 1;\n.quit", kept)]
@@ -359,10 +359,11 @@ class Running(harness.Case):
                 self.assertIn(words, done.text.splitlines()[0])
                 self.assertNotIn("print something", done.text)
                 self.assertEqual(self.mcp.tool("run_code", code="x", session="exits").record["value"]["text/plain"], "5")
-        for runtime, code, words in (("python", "import sys; sys.exit(3)", "exit 3, what it did is kept"),
-                                     ("python", "import sys; sys.exit('no')", "SystemExit: no, exit 1, what it did is kept"),
+        for runtime, code, words in (("python", "import sys; sys.exit(3)", "exit 3, its changes are kept"),
+                                     ("python", "import sys; sys.exit('no')", "SystemExit: no, exit 1, its "
+                                                                              "changes are kept"),
                                      ("python", "import os; os._exit(3)", "ended itself with status 3, exit 3, rolled back"),
-                                     ("shell", "exit 3", "exit 3, what it did is kept")):
+                                     ("shell", "exit 3", "exit 3, its changes are kept")):
             with self.subTest(code):
                 done = self.mcp.tool("run_code", code=code, runtime=runtime, session="exits")
                 self.assertEqual((done.is_error, done.record["exited"]), (True, True))
@@ -388,7 +389,7 @@ class Running(harness.Case):
                 done = self.mcp.tool("run_code", code=code, session="names", **{parameter: name})
                 self.assertEqual((done.record["status"], done.record["runtime"]), ("ok", runtime), name)
         done = self.mcp.tool("run_code", code="1", language="py", runtime="shell")
-        self.assertIn("language: the same as runtime: give one of the two", done.text)
+        self.assertIn("language: means the same as runtime, which is given too: give one of the two", done.text)
 
     @harness.needs_shell_or_sql
     def test_a_session_has_the_language_of_its_first_call(self):
@@ -649,7 +650,7 @@ class Options(harness.Case):
             with Mcp("-v", place + "/data:data", "-v", place + "/notes.txt", "-m", "512m", "--timeout", "7s") as mcp:
                 told = mcp.about["instructions"]
                 for part in ("data/ (read-only): deep/, orders.csv (4 B)", "notes.txt (4 B, read-only)",
-                             "512 MiB of memory, 7 s a step"):
+                             "512 MiB of memory, 7 s per step"):
                     self.assertIn(part, told)
                 text = mcp.call("tools/list")["tools"][0]["description"]
                 self.assertIn("orders.csv", text)
@@ -663,7 +664,7 @@ class Options(harness.Case):
                 self.assertIn("own.txt (1 bytes)\n", mcp.tool("list_files").text)
         with Mcp() as mcp:
             self.assertNotIn("given", mcp.about["instructions"])
-            self.assertIn("not there yet", mcp.tool("list_files").text)
+            self.assertIn("does not exist yet", mcp.tool("list_files").text)
 
     def test_options_are_checked_when_it_starts(self):
         for options, part in ((["-v", "./nope:data"], "./nope"), (["--python", "./nope"], "/nope"),
@@ -684,7 +685,7 @@ class Options(harness.Case):
                 (["--python", "/bin/ls"], "the driver"), (["--state", "/proc/x"], "/proc/x"),
                 (["--policy", wrong], f"policy: {wrong}:1:7: P103"), (["--plan-tools", wrong], wrong),
                 (["--plans", "--model", "foo"], "model: 'foo'"), (["--model", "openai:x", "--key-file", wrong + "x"], wrong + "x"),
-                (["-w", work, "-v", f"{top}:data"], f"make it: mkdir -p {work}/data")]
+                (["-w", work, "-v", f"{top}:data"], f"create it: mkdir -p {work}/data")]
         for options, part in rows:
             with self.subTest(options):
                 done = harness.retort("mcp", *options)

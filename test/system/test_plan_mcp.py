@@ -187,11 +187,11 @@ class Lies(Case):
                      {**self.GOOD, "n": "x"}, "x", [], None, "plain"):
             done = self.say(what, "print(mail.page())\n")
             self.assertEqual(done.status, 0, done)
-            self.assertRegex(done.out, "^False None .*(its answer is not what its outputSchema says|its answer has no content)")
+            self.assertRegex(done.out, "^False None .*(its answer does not match its outputSchema|its answer has no content)")
             self.assertTrue(done.out.endswith("\na page\n"), done)
         done = self.run_plan("print(1)\nmail.say(what = {})\n")
         self.assertEqual(done.status, 1, done)
-        self.assertIn("error[P606]: mail.say failed: server mail: its answer is not what its outputSchema says: ", done.err)
+        self.assertIn("error[P606]: mail.say failed: server mail: its answer does not match its outputSchema: ", done.err)
         self.assertIn("plan.star:2:", done.err)
 
     def test_only_what_can_be_checked_counts_for_a_label(self):

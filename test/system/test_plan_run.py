@@ -367,7 +367,7 @@ mail.send(to = "john@acme.com", body = "".join(lines))
         rows = [
             ("{", "the file:1"),
             ({"tool": {}}, 'no such member "tool"'),
-            ({"tools": {"a b": {}}}, "no name of a tool"),
+            ({"tools": {"a b": {}}}, "not a tool's name"),
             ({"tools": {"a": {"inputSchema": {"type": "object", "properties": {"q": {"type": "strin"}}}}}},
              "a.q: no such type: strin"),
             ({"tools": {"a": {"outputSchema": {"type": "array", "items": {"type": "integer"}},

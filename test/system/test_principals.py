@@ -236,7 +236,7 @@ class Apart(PrincipalCase):
                 self.assertIn(name, said)
         self.fails("denied", self.ann, "engine.doctor")
         for method, params in (("agent.run", {"task": "Go."}), ("agent.run", {"resume": "a-1"}), ("agent.list", {})):
-            self.assertIn("holders of a token", self.fails("denied", self.ann, method, **params))
+            self.assertIn("callers with a token", self.fails("denied", self.ann, method, **params))
         # Nor in a record that was made by somebody who may.
         s = self.e.operator("session.create", volumes=asked["volumes"])["session"]
         self.e.operator.run(s, "open('host/host.txt').read()")
@@ -264,7 +264,7 @@ class Quotas(PrincipalCase):
             self.fails("runtime", ann, "session.create", runtime="cobol")
             self.fails("usage", ann, "session.create", name="s-no")
         first, second = (ann("session.create")["session"] for _ in range(2))
-        self.assertIn("ann may have 2", self.fails("quota", ann, "session.create"))
+        self.assertIn("limit of ann is 2", self.fails("quota", ann, "session.create"))
         self.fails("quota", ann, "session.branch", session=first)
         said = ann.said("session.create")["error"]
         self.assertEqual(said["code"], -32020)
@@ -303,7 +303,7 @@ class Quotas(PrincipalCase):
         e = self.engine({"ann": "memory=300m"})
         ann = e.caller("ann")
         sessions = [ann("session.create", limits={"memory_bytes": 128 * MIB})["session"] for _ in range(2)]
-        self.assertIn("256 MiB are taken", self.fails("quota", ann, "session.create", limits={"memory_bytes": 128 * MIB}))
+        self.assertIn("256 MiB are in use", self.fails("quota", ann, "session.create", limits={"memory_bytes": 128 * MIB}))
         self.fails("quota", ann, "session.create")  # 1 GiB, as usual
         self.fails("quota", ann, "session.branch", session=sessions[0])
         ann("session.close", session=sessions.pop())
@@ -325,7 +325,7 @@ class Quotas(PrincipalCase):
             e.caller("ann").run(one, "import time\ntime.sleep(100)")))
         runner.start()
         self.until(lambda: ann("session.get", session=one)["state"] == "working")
-        self.assertIn("ann may run 1", self.fails("quota", ann, "step.run", session=two, code="1"))
+        self.assertIn("limit of ann is 1", self.fails("quota", ann, "step.run", session=two, code="1"))
         self.fails("quota", ann, "step.run", session=one, code="1")
         self.assertEqual(bob.run(bob("session.create")["session"], "1")["status"], "ok")
         ann("step.interrupt", session=one)
@@ -368,10 +368,10 @@ class Quotas(PrincipalCase):
         s = ann("session.create")["session"]
         # Two names that look the same are none.
         for sign in "\u200b\u200d\u2060\ufeff\u00ad\u202e\U000e0041":
-            self.assertIn("cannot be seen", self.fails("usage", bob, "session.create", name=f"a{sign}b"))
+            self.assertIn("invisible", self.fails("usage", bob, "session.create", name=f"a{sign}b"))
         bob("session.create")
         for caller in (ann, bob, e.operator):
-            self.assertIn("has room for 2", self.fails("quota", caller, "session.create"))
+            self.assertIn("limit of the engine is 2", self.fails("quota", caller, "session.create"))
         self.fails("quota", ann, "session.branch", session=s)
         ann("session.close", session=s)
         e.operator("session.create")

@@ -115,7 +115,7 @@ class Limits(harness.Case):
                 told = {"expect": ["llm_query("]} if is_there else {"reject": ["llm_query("]}
                 done = agent("Ask.", line(failures("llm_query('What?')"), **told),
                              *(["Yes.", line("Done.", expect_last=["Yes."])] if is_there else
-                               [line("Done.", expect_last=["ToolDenied | ", "this task may ask no model"])]), options=options)
+                               [line("Done.", expect_last=["ToolDenied | ", "this task may not ask a model"])]), options=options)
                 self.assertEqual(done.status, 0, done)
                 self.assertEqual("queries" in done.result, is_there)
 

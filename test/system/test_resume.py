@@ -71,7 +71,8 @@ class Resumed(Kept):
         self.assertEqual((done.status, done.result["status"]), (4, "error"), done)
         self.assertIn("--resume " + done.result["agent"], done.err)
         again = self.go_on(line(python("final_answer(x + 1)"),
-                                expect=["Go.", "made 41"], expect_last=["goes on now", "made again by running your steps"]))
+                                expect=["Go.", "made 41"], expect_last=["goes on now", "rebuilt by running your "
+                                                                                       "steps"]))
         self.assertEqual((again.status, again.result["answer"], again.result["steps"]), (0, "42", 2), again)
         self.assertEqual(again.result["agent"], done.result["agent"])
         self.assertEqual(again.all("agent.resumed")[0]["outcome"], "replayed")
@@ -153,7 +154,7 @@ class Killed(Kept):
     def test_while_a_step_runs(self):
         process = self.start(python("x = 1"), python("x = 2\nprint('on', flush=True)\nimport time\ntime.sleep(600)"))
         self.kill_at(process, "stdout", text="on\n")
-        done = self.go_on(line(python("final_answer(x)"), expect_last=["[step 2] It was interrupted", "made again"]))
+        done = self.go_on(line(python("final_answer(x)"), expect_last=["[step 2] It was interrupted", "rebuilt"]))
         self.assertEqual((done.status, done.result["answer"], done.result["steps"]), (0, "1", 3), done)
 
     def test_while_the_model_is_asked(self):
@@ -331,7 +332,7 @@ class Damaged(Kept):
     def test_others_may_not_have_been_there(self):
         self.begin(python("x = 1"), DOWN)
         os.chmod(self.path(), 0o755)
-        self.refused(2, "open to others", options=["--resume", self.listed()[0]["agent"]])
+        self.refused(2, "others may enter", options=["--resume", self.listed()[0]["agent"]])
 
 
 class Private(Kept):
@@ -399,7 +400,7 @@ class BadInput(Kept):
         self.goes_on(done, 4, "the connection failed")
 
     def test_a_stream_that_is_none(self):
-        self.check(model_server.Answer(b"data: {\"choices\": [{\"delta\": {\"content\": \"I\n\n"), 4, "malformed")
+        self.check(model_server.Answer(b"data: {\"choices\": [{\"delta\": {\"content\": \"I\n\n"), 4, "the response broke off or is malformed")
 
     def test_a_stream_that_always_breaks(self):
         whole = self.chat("It is what it is.").body

@@ -419,8 +419,8 @@ class Runtimes(harness.Case):
         s.engine.client.receive(s.engine.client.send("step.interrupt", session=s.id))
         with self.assertRaises(service.Refused) as refused:
             s.engine.client.receive(number)
-        self.assertIn("made again", str(refused.exception))
-        self.assertIn("run it again", refused.exception.hint)
+        self.assertIn("rebuilt", str(refused.exception))
+        self.assertIn("run the step again", refused.exception.hint)
         record = s.run("x + 1")
         self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("42", "replayed"), record)
         self.assertEqual(record["files_lost"], ["/v/g", "/v"], "by the first of the two")
@@ -486,7 +486,7 @@ class Restart(harness.Case):
         engine.client.receive(engine.client.send("step.interrupt", session=s.id))
         with self.assertRaises(service.Refused) as refused:
             engine.client.receive(number)
-        self.assertIn("made again", str(refused.exception))
+        self.assertIn("rebuilt", str(refused.exception))
         self.assertEqual([row["session"] for row in engine.call("session.list")["sessions"]], [s.id])
         record = s.run("x + 1")
         self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("42", "replayed"))

@@ -171,7 +171,7 @@ class Sessions(harness.Case):
         for name in ("link", "root/etc/passwd"):
             done = self.engine.run("files", s, name)
             self.assertEqual(done.status, 2, done)
-            self.assertRegex(done.err, f"^retort: read {name}: it is, or leads through, a symbolic link: [^\n]*\n$")
+            self.assertRegex(done.err, f"^retort: read {name}: the path is, or leads through, a symbolic link: [^\n]*\n$")
 
     def test_files_that_are_not_there_or_too_large(self):
         s = self.new()
@@ -208,7 +208,7 @@ class Sessions(harness.Case):
         s = self.new()
         folder = harness.make_dir()
         for name, words in (("n.ipynb", "nbconvert"), ("x.rb", "retort does not run Ruby"), ("d.csv", "session files --put"),
-                            ("x.zzz", "say what it is: `-r`, with one of python")):
+                            ("x.zzz", "name its language: `-r`, with one of python")):
             path = os.path.join(folder, name)
             with open(path, "w", encoding="utf-8") as f:
                 f.write("{}")
@@ -257,8 +257,8 @@ class Sessions(harness.Case):
                     self.assertIsNone(p.poll())
                 p.send_signal(signal.SIGINT)
                 _, err = p.communicate(timeout=harness.TIMEOUT_S)
-                self.assertEqual((p.returncode, err.decode()), (130, "retort: interrupted while it waited for its turn: it was "
-                                                                "not begun: nothing has changed\n"))
+                self.assertEqual((p.returncode, err.decode()), (130, "retort: interrupted while it waited for its turn: the "
+                                                                "operation did not begin: nothing has changed\n"))
         step.send_signal(signal.SIGINT)
         step.communicate(timeout=harness.TIMEOUT_S)
         self.assertEqual(self.good("exec", s, "-c", "import os; x, os.listdir()"), "(5, ['kept'])\n")
@@ -488,7 +488,7 @@ class Serving(harness.Case):
         os.chmod(state, 0o755)
         done = harness.retort("serve", "--socket", os.path.join(state, "s"), "--state", state)
         self.assertEqual(done.status, 2)
-        self.assertIn("others may enter", done.err)
+        self.assertIn("other users may enter", done.err)
 
     def test_no_engine_is_told(self):
         done = harness.retort("session", "ls", "--socket", "/tmp/retort-nobody-here")

@@ -120,10 +120,10 @@ class Saving(harness.Case):
             s = client("session.create")["session"]
             run = lambda *what: client.run(s, SAVE % what)  # noqa: E731
             good = "def one():\n    return 1"
-            self.fails(run("one", good, "assert one() == 2, 'no'"), "ToolError", "one is not kept", "AssertionError", "no")
-            self.fails(run("one", good, "import sys\nsys.exit(0)\none"), "ToolError", "did not come to its end")
-            self.fails(run("one", good + "\nraise SystemExit", "one()"), "ToolError", "did not come to its end")
-            self.fails(run("one", good, "import os\nos._exit(0)\none"), "ToolError", "did not come to its end")
+            self.fails(run("one", good, "assert one() == 2, 'no'"), "ToolError", "one is not saved", "AssertionError", "no")
+            self.fails(run("one", good, "import sys\nsys.exit(0)\none"), "ToolError", "did not finish")
+            self.fails(run("one", good + "\nraise SystemExit", "one()"), "ToolError", "did not finish")
+            self.fails(run("one", good, "import os\nos._exit(0)\none"), "ToolError", "did not finish")
             self.fails(run("one", good, "assert True"), "ToolArgumentError", "does not use one")
             self.fails(run("one", good, "assert undone"), "ToolArgumentError", "does not use one")
             self.fails(run("one", "def two(): pass", "one()"), "ToolArgumentError", "defines no function one")
@@ -156,7 +156,7 @@ class Saving(harness.Case):
             self.assertEqual(client.run(s, "import retort\ntools.search('area'), dir(retort.skills)")["value"]["text/plain"],
                              "(nothing found, ['save'])")
             record = client.run(s, SAVE % ("area", "def area(): return 1", "area()"))
-            self.assertIn("area is there already", record["error"]["message"])
+            self.assertIn("area exists already", record["error"]["message"])
 
     def test_what_is_kept_stays(self):
         with self.engine() as engine:
@@ -165,7 +165,7 @@ class Saving(harness.Case):
             client.run(s, TOTAL)
             self.assertEqual(client.run(s, "import retort\nx = retort.skills.save('total', total, check)")["status"], "ok")
             self.fails(client.run(s, SAVE % ("total", "def total(): return 1", "total()")), "ToolArgumentError",
-                       "total is there already")
+                       "total exists already")
             with open(os.path.join(self.where, "total.py"), encoding="utf-8") as f:
                 self.assertIn("sum(row[key]", f.read())
 

@@ -109,13 +109,13 @@ class Stopped(ToldCase):
         done = self.cli("undo", s.id, "6")
         self.assertEqual(done.status, 0, done)
         self.assertRegex(done.err, "^retort: undone: its steps were run again, and the state may differ: step [0-9a-f]{12}: "
-                                   "stopped after .* again: it may have come less far, or further\n$")
+                                   "stopped after .* again, perhaps at another place\n$")
         with mcp.Mcp() as client:
             client.tool("run_code", code="import threading\nt = threading.Thread(target=threading.Event().wait, daemon=True)")
             client.tool("run_code", code="t.start()")
             client.tool("run_code", code="n = 1")
             text = client.tool("sessions", action="undo").text
-            self.assertRegex(text, "now at [0-9a-f]{12}: its steps were run again, and gave what they had given$")
+            self.assertRegex(text, "now at [0-9a-f]{12}: its steps were run again, with the same results$")
             self.assertIn("now at the start: variables and files are as at the beginning", [
                 client.tool("sessions", action="undo").text for _ in range(2)][1])
 
@@ -128,7 +128,7 @@ class Rollback(ToldCase):
 
     def test_variables_that_are_made_again(self):
         s = self.session(runtime="javascript")
-        told = "javascript variables will be made again, by running their steps"
+        told = "javascript variables will be rebuilt, by running their steps again"
         s.run("const r = Math.random(); r")
         done = self.exec(s, "process.exit(3)")
         self.assertEqual(done.status, 3)
@@ -151,7 +151,7 @@ class Rollback(ToldCase):
         self.assertNotIn("runs_again", self.engine.call("session.branch", session=self.session().id))
 
     def test_variables_that_are_made_again_over_mcp(self):
-        told = "javascript variables will be made again, by running their steps"
+        told = "javascript variables will be rebuilt, by running their steps again"
         with mcp.Mcp() as client:
             client.tool("run_code", code="const r = 1", runtime="javascript")
             text = client.tool("run_code", code="process.exit(3)", runtime="javascript").text
@@ -178,7 +178,7 @@ class Rollback(ToldCase):
         s.run("CREATE TEMP TABLE t(x)")
         done = self.exec(s, "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n FROM r) SELECT count(*) FROM r",
                          "--timeout", "500ms")
-        self.assertTrue(done.err.endswith("as before this step; what was temporary in the database is gone\n"), done.err)
+        self.assertTrue(done.err.endswith("as before this step; temporary data of the database is gone\n"), done.err)
         self.assertEqual(s.run("SELECT * FROM t")["status"], "error")
 
     def test_what_a_step_of_sql_undid(self):
@@ -210,7 +210,7 @@ class Rollback(ToldCase):
     def test_not_rolled_back(self):
         s = self.session()
         s.run("import threading; n = 1; threading.Thread(target=threading.Event().wait, daemon=True).start()")
-        kept = r"retort: not rolled back: what the step did stays \(no checkpoint: the program has other threads: .*\)\n"
+        kept = r"retort: not rolled back: changes of the step are kept \(no checkpoint: the program has other threads: .*\)\n"
         self.assertRegex(self.exec(s, "n = 2; 1 / 0", "--atomic").err, f"ZeroDivisionError: .*\n{kept}$")
         self.assertRegex(self.exec(s, "n = 3\nwhile 1: pass", "--timeout", "500ms").err, kept)
         self.assertNotIn("rolled back", self.exec(s, "n; 1 / 0").err, "as it is meant to be")
@@ -222,7 +222,7 @@ class Rollback(ToldCase):
             client.tool("run_code", code=THREAD)
             text = client.tool("run_code", code="import os; os._exit(0)").text
             self.assertIn(", ended itself with status 0, state lost: the steps before this one are run again before the next", text)
-            self.assertIn("state made again", client.tool("run_code", code="x").text)
+            self.assertIn("state rebuilt", client.tool("run_code", code="x").text)
 
 
     def test_more_files_than_are_kept(self):
@@ -260,8 +260,8 @@ class Undo(ToldCase):
         for i in range(8):
             s.run(f"x = {i}")
         t = repl.Terminal(command=["session", "undo", "--socket", self.engine.path, s.id, "7"])
-        t.wait("retort: the session is made again: running step 1 of 3\r\n")
-        t.wait("retort: undone: its steps were run again, and gave what they had given")
+        t.wait("retort: the session is rebuilt: running step 1 of 3\r\n")
+        t.wait("retort: undone: its steps were run again, with the same results")
         t.end()
 
 
@@ -269,7 +269,7 @@ class Ended(ToldCase):
     """What was ended between two steps is told by the next one."""
 
     def test_what_steps_had_left(self):
-        said = "what steps had left running was ended: between two steps it went over the limit of CPU time"
+        said = "processes that steps left running were ended: between two steps they went over the limit of CPU time"
         burn = ("import subprocess; p = subprocess.Popen(['sh', '-c', "
                 "'printf %s > /proc/self/comm; while :; do :; done']); 0")
         s = self.session(limits={"cpu_ms": 300})

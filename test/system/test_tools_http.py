@@ -363,9 +363,9 @@ class Misbehaviour(harness.Case):
                 ((200, {"Content-Type": "text/event-stream"}, b": nothing\n\n"), "the stream ended without an answer"),
                 ((200, {"Content-Type": "application/json", "Content-Length": "99"}, b"{"), "server h: "),
                 ((200, {"Content-Type": "application/json"}, b"x" * (65 << 20)), "server h: "),
-                ((401, {}, b""), "it wants to know who asks"),
+                ((401, {}, b""), "it requires a key"),
                 ((503, {}, b"later"), "HTTP 503"),
-                ((307, {"Location": "http://127.0.0.1:1/"}, b""), "it is elsewhere")):
+                ((307, {"Location": "http://127.0.0.1:1/"}, b""), "it redirects elsewhere")):
             class Wrong(Plain):
                 said = answer
 

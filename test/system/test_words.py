@@ -39,7 +39,7 @@ class Listing(harness.Case):
             with Mcp("-v", place + ":data") as mcp:
                 text = mcp.tool("list_files").text
                 self.assertIn("data/ (directory, ", text)
-                self.assertIn("there are more that were not: give path", text)
+                self.assertIn("files: give path", text)
                 text = mcp.tool("list_files", path="data").text
                 self.assertIn("data/d000/ (directory, 5 files)\n", text)
                 self.assertIn("… and 101 more here: list them with code\n[1501 files in all: give path]", text)
@@ -55,14 +55,14 @@ class Listing(harness.Case):
             text = mcp.tool("list_files").text
             for part in ("d0/ (directory, ", "d1/ (directory, ", "d2/ (directory, ", "\nx (1 bytes)\n"):
                 self.assertIn(part, text)
-            self.assertRegex(text, r"\[\d+ files were counted, and there are more that were not: give path\]$")
-            self.assertIn("[there are more files than are looked at]", mcp.run("open('y', 'w').write('1')").text)
+            self.assertRegex(text, r"\[more than \d+ files: give path\]$")
+            self.assertIn("[there are more files than were checked]", mcp.run("open('y', 'w').write('1')").text)
 
     def test_a_path_that_is_not_there_is_an_error(self):
         with Mcp() as mcp:
             mcp.run("import os; os.mkdir('empty'); os.symlink('/usr', 'link')")
             self.assertEqual(mcp.tool("list_files", path="empty").text, "no files")
-            for path, part in (("none", "there is no none"), ("/", "\"/\" is not a path in the workspace"),
+            for path, part in (("none", "none does not exist"), ("/", "\"/\" is not a path in the workspace"),
                                ("../x", "is not a path in the workspace"), ("link", "a symbolic link")):
                 with self.subTest(path=path):
                     done = mcp.tool("list_files", path=path)
@@ -99,8 +99,8 @@ class Advice(harness.Case):
 
     def test_what_a_failed_step_leaves(self):
         with Mcp() as mcp:
-            self.assertIn("What a step did before an exception is kept.", mcp.about["instructions"])
-            self.assertIn(", what it did is kept", mcp.run("v = 2; 1/0").text)
+            self.assertIn("Changes that a step made before an exception are kept.", mcp.about["instructions"])
+            self.assertIn(", its changes are kept", mcp.run("v = 2; 1/0").text)
             self.assertIn("value: 2", mcp.run("v").text)
 
     @harness.needs_shell_or_sql
@@ -130,10 +130,11 @@ class Waiting(harness.Case):
             third = mcp.run("print('C')", wait_ms=0).record["run"]
             run = second.record["run"]
             self.assertEqual(second.record["behind"], first)
-            self.assertIn(f"running: python, not begun: it waits behind run {first}. Call run_wait", second.text)
+            self.assertIn(f"running: python, not started: it waits for run {first}. Call run_wait", second.text)
             done = mcp.tool("run_wait", run_id=run, action="interrupt")
             self.assertTrue(done.is_error)
-            self.assertIn("interrupted while it waited for its turn: it was not begun: nothing has changed", done.text)
+            self.assertIn("interrupted while it waited for its turn: the operation did not begin: nothing has "
+                          "changed", done.text)
             self.assertEqual(mcp.tool("run_wait", run_id=first, wait_ms=0).record["status"], "running")
             done = mcp.tool("run_wait", run_id=third, wait_ms=0)
             self.assertEqual((done.record["status"], done.record["behind"]), ("running", first))
@@ -146,7 +147,7 @@ class Waiting(harness.Case):
         with Mcp() as mcp:
             mcp.run("x = 1")
             first = mcp.run("input()", interactive=True).record["run"]
-            words = f'not begun: it waits behind run {first}, which waits for input. Call run_wait with run_id "{first}" and stdin, ' \
+            words = f'not started: it waits for run {first}, which waits for input. Call run_wait with run_id "{first}" and stdin, ' \
                     'a line with its \\n, or action "interrupt"; then with run_id "'
             second = mcp.run("x", wait_ms=55000)
             self.assertEqual((second.record["behind"], second.record["behind_waiting"]), (first, "stdin"))
@@ -179,7 +180,7 @@ class Waiting(harness.Case):
                 self.assertIn(f"run {first} of the session waits for input", Result(mcp.answer(number)).text)
             mcp.tool("sessions", action="list")
             self.assertIn(second, mcp.early, "it waits on")
-            self.assertIn(f"behind run {first}, which waits for input", Result(mcp.answer(second)).text)
+            self.assertIn(f"waits for run {first}, which waits for input", Result(mcp.answer(second)).text)
             mcp.tool("run_wait", run_id=first, action="kill")
 
 
@@ -205,10 +206,10 @@ class Terminal(harness.Case):
     def test_options_are_named_and_no_parameters(self):
         self.engine.run("new", "named")
         self.engine.run("exec", "named", "-c", "import os; os.mkdir('d')")
-        for args, said in ((("prune",), "which sessions: `--older-than`, `--keep` or `--all`: `--all` forgets every closed one"),
-                           (("files", "named", "--remove", "d"), "with all that is in it, say so: `--recursive`"),
-                           (("exec", "named", "x.zzz"), "say what it is: `-r`, with one of python"),
-                           (("exec", "named", "x.csv"), "`retort session files --put` brings it in")):
+        for args, said in ((("prune",), "which sessions: `--older-than`, `--keep` or `--all`: `--all` forgets all closed sessions"),
+                           (("files", "named", "--remove", "d"), "with everything in it: `--recursive`"),
+                           (("exec", "named", "x.zzz"), "name its language: `-r`, with one of python"),
+                           (("exec", "named", "x.csv"), "`retort session files --put` copies it in")):
             with self.subTest(args=args):
                 where = harness.make_dir()
                 with open(os.path.join(where, args[-1]) if "exec" in args else os.devnull, "w", encoding="ascii"):

@@ -67,8 +67,9 @@ static bool on_call(void *arg, struct gate_call *call)
 		queries_ask(q->queries, gate_call_arguments(call), on_answer, call);
 	else
 		gate_answer(call,
-			tool_call_error("ToolDenied", "llm_query: this task may ask no model",
-				"solve it by code; who runs the agent can allow queries"));
+			tool_call_error("ToolDenied", "llm_query: this task may not ask a model",
+				"solve it by code; the person who runs the agent can allow "
+				"queries"));
 	return true;
 }
 

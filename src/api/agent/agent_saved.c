@@ -63,8 +63,8 @@ static int begin_anew(struct agent_call *a, struct err *err)
 	const struct agent_store *place = a->call->context->agents;
 	char id[AGENT_ID_BYTES] = "";
 	if (!param_get(a->params, "task"))
-		return err_fail(err, ERR_USAGE,
-			"say what is to be done, or which agent is to resume", "task: missing");
+		return err_fail(err, ERR_USAGE, "give a task, or the id of an agent to resume",
+			"task: missing");
 	if (!place || !place->dir)
 		return 0;
 	if (place->id)
@@ -89,7 +89,7 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 	char whole[AGENT_ID_BYTES];
 	if (!place || !place->dir)
 		return err_fail(err, ERR_NOT_FOUND, "start the engine with a state directory",
-			"resume: agents are not kept here");
+			"resume: this engine does not keep agents");
 	int r = agent_store_find(whole, place->dir, id, NULL, err);
 	if (r == 0)
 		r = agent_store_open(&a->stored, place->dir, whole, err);
@@ -125,7 +125,8 @@ int agent_saved_open(struct agent_call *a, struct err *err)
 {
 	const char *id = param_text(a->params, "resume", NULL);
 	if (id && param_get(a->params, "session"))
-		return err_fail(err, ERR_USAGE, "leave it out: what goes on has its session",
+		return err_fail(err, ERR_USAGE,
+			"leave session out: a resumed agent continues in its own session",
 			"session: given together with resume");
 	int r = id ? open_past(a, id, err) : begin_anew(a, err);
 	if (r == 0 && id)
@@ -243,12 +244,13 @@ void agent_session_resumed(struct agent_call *a, const json_t *session, const ch
 			"data.");
 	else if (strcmp(outcome, "diverged") == 0)
 		snprintf(a->remark, sizeof a->remark,
-			"The state was made again by running your steps, and it may differ (%.250s): "
-			"check your variables.",
+			"The state was rebuilt by running your steps again, and it may differ "
+			"(%.250s): check your variables.",
 			difference);
 	else if (is_stored)
 		snprintf(a->remark, sizeof a->remark,
-			"Variables and files are there: they were made again by running your steps.");
+			"Variables and files are there: they were rebuilt by running your steps "
+			"again.");
 	if (session)
 		find_record(a, session);
 	if (session && !is_stored)

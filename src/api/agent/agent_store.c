@@ -114,7 +114,8 @@ int agent_store_open(struct stored_agent *out, const char *dir, const char *id, 
 		return fail("open", id, fd < 0 ? -fd : errno, err);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
 		return err_set(err, ERR_ACCESS,
-			"agent %s: its directory is somebody else's, or open to others", id);
+			"agent %s: its directory belongs to another user, or others may enter it",
+			id);
 	*out = (struct stored_agent){.fd = fd_take(&fd), .lock_fd = fd_take(&lock)};
 	snprintf(out->id, sizeof out->id, "%s", id);
 	return 0;
@@ -242,7 +243,7 @@ static char *read_text(const struct stored_agent *k, size_t *bytes, struct err *
 	cleanup_fd int fd =
 		openat(k->fd, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 && errno == ENOENT) {
-		(void)err_set(err, ERR_NOT_FOUND, "agent %s was never written down", k->id);
+		(void)err_set(err, ERR_NOT_FOUND, "agent %s was never saved", k->id);
 		return NULL;
 	}
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -386,5 +387,5 @@ int agent_store_find(char id[AGENT_ID_BYTES], const char *dir, const char *start
 		return 0;
 	if (n_found == 0)
 		return not_found(start, err);
-	return err_set(err, ERR_USAGE, "more than one agent begins with %s", start);
+	return err_set(err, ERR_USAGE, "more than one agent's id begins with %s", start);
 }

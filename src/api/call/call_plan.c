@@ -177,15 +177,18 @@ static void start_run(struct operation_call *call)
 
 /* ---- the rows ---- */
 
-#define PLAN_ROWS                                                                                              \
-	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                               \
-		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                                   \
-			.help = "text of the policy (default: the annotations of the tools decide)"},          \
-		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                                   \
-			.help = "JSON text of the tools and their answers (default: the engine's own tools)"}, \
-	{                                                                                                      \
-		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                                   \
-			.help = "the user's request: literals in it count as the user's"                       \
+#define PLAN_ROWS                                                                                  \
+	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                   \
+		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                       \
+			.help = "text of the policy (default: the annotations of the tools "       \
+				"decide)"},                                                        \
+		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                       \
+			.help = "JSON text of the tools and their answers (default: the "          \
+				"engine's "                                                        \
+				"own tools)"},                                                     \
+	{                                                                                          \
+		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                       \
+			.help = "the user's request: literals in it count as the user's"           \
 	}
 
 static const struct param check_rows[] = {PLAN_ROWS};
@@ -225,7 +228,8 @@ static const struct param token_rows[] = {
 };
 static const struct param ran_rows[] = {
 	{"status", PARAM_CHOICE, NEEDED, .choices = "ok|failed|denied|invalid|lost",
-		.help = "how the plan ended; denied, invalid: perhaps before it began; lost: a server or the model did not answer"},
+		.help = "how the plan ended; denied, invalid: perhaps before it began; lost: a "
+			"server or the model did not answer"},
 	GIVES("stdout", PARAM_DATA, "output of the plan"),
 	MAY_GIVE("truncated", PARAM_FLAG, "the output is over 1 MiB: only its beginning is given"),
 	{"tokens", PARAM_OBJECT, FIELDS(token_rows), .help = "tokens that ask() used"},
@@ -242,8 +246,9 @@ static const struct operation rows[] = {
 		.start = start_check},
 	{"plan.run", "Check a plan and run it when nothing is denied", ROWS(run_rows),
 		RESULT(ran_rows), .label = OPERATION_PROGRAM,
-		.limits =
-			"Four plans per caller run at a time, and 16 in all; others wait. No person is asked: where the policy asks, tools that `approve` does not name are denied. Servers are started for this plan and ended with it.",
+		.limits = "Four plans per caller run at a time, and 16 in all; others wait. No "
+			  "person is asked: where the policy asks, tools that `approve` does not "
+			  "name are denied. Servers are started for this plan and ended with it.",
 		.errors = "auth|denied|gone|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'stdout': '3\\n', 'diagnostics': []}",

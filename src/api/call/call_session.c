@@ -122,7 +122,8 @@ static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
 	{"fresh", PARAM_FLAG, .fallback = "false",
 		.help = "start a new interpreter, not a copy of a prepared one"},
 	{"ttl_ms", PARAM_COUNT, false, 1, TIME_MS,
-		.help = "maximum lifetime, even while a step runs (default: the engine's --session-ttl)"},
+		.help = "maximum lifetime, even while a step runs (default: the engine's "
+			"--session-ttl)"},
 	{"idle_ms", PARAM_COUNT, false, 1, TIME_MS,
 		.help = "maximum time without use (default: the engine's --session-idle)"}};
 
@@ -153,7 +154,9 @@ static const struct param undo_rows[] = {
 		GIVES("state", PARAM_TEXT,                                                         \
 			"opening, idle, working, closing, closed; stored: only in the journal; "   \
 			"damaged: the journal cannot be read; in session.graph also: open"),       \
-		GIVES("head", PARAM_TEXT, "id of the current step; empty before the first step"),  \
+		GIVES("head", PARAM_TEXT,                                                          \
+			"id of the current step; empty before the first "                          \
+			"step"),                                                                   \
 		GIVES("steps", PARAM_COUNT, "number of steps from the beginning to the head"),     \
 		GIVES("created_ms", PARAM_COUNT,                                                   \
 			"when the session was made: milliseconds since 1970"),                     \
@@ -176,7 +179,8 @@ static const struct param branched_rows[] = {
 static const struct param list_rows[] = {
 	{"limit", PARAM_COUNT, false, 1, LIST_MAX, .fallback = "1000", .help = "sessions at most"},
 	{"before", PARAM_TEXT, false, 1, SESSION_BYTES,
-		.help = "list only sessions made before this one: the last session of a truncated list"},
+		.help = "list only sessions made before this one: the last session of a truncated "
+			"list"},
 };
 static const struct param listed_rows[] = {
 	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "sessions, newest first"},
@@ -199,7 +203,8 @@ static const struct param undone_rows[] = {
 	GIVES_SESSION,
 	GIVES("head", PARAM_TEXT, "id of the current step; empty before the first step"),
 	{"outcome", PARAM_CHOICE, NEEDED, .choices = "rolled_back|replayed|diverged",
-		.help = "how the state was restored: from a checkpoint, or by running the steps again, with the same or with different results"},
+		.help = "how the state was restored: from a checkpoint, or by running the steps "
+			"again, with the same or with different results"},
 	MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),
 	MAY_GIVE("files_lost", PARAM_TEXTS, "files that could not be restored"),
 	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN),
@@ -261,7 +266,8 @@ static const struct operation rows[] = {
 	{"session.undo", TEXT_UNDO, ROWS(undo_rows), RESULT(undone_rows),
 		.label = OPERATION_PROGRAM,
 		.limits =
-			"The last four states are restored at once; earlier states by running the steps again.",
+			"The last four states are restored at once; earlier states by running the "
+			"steps again.",
 		.errors = "not_found|busy|gone|box", .has_events = true,
 		.example = "{'session': 'demo', 'count': 1}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'head': '', 'outcome': 'rolled_back'}",

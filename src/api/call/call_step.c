@@ -115,8 +115,8 @@ static json_t *read_part(const json_t *params, const struct run *run, const char
 	const struct run_part_search search = {
 		.word = word, .offset = offset, .limit = limit, .is_whole = run_is_done(run)};
 	if (word && strchr(word, '\n')) {
-		err_fail(err, ERR_USAGE, "give text that stands in one line",
-			"grep: holds the end of a line");
+		err_fail(err, ERR_USAGE, "give text without a line end",
+			"grep: contains a line end");
 		return NULL;
 	}
 	int r = word ? run_part_find(&part, text, bytes, &search)
@@ -151,7 +151,8 @@ static void start_input(struct operation_call *call)
 	struct err err = {0};
 	int r = 0;
 	if (!text && !is_end) {
-		err_fail(&err, ERR_USAGE, "give what is to be read, or end", "text: missing");
+		err_fail(&err, ERR_USAGE, "give text for the program to read, or end",
+			"text: missing");
 		call_fail(call, &err);
 		return;
 	}
@@ -224,16 +225,20 @@ static const struct param run_rows[] = {
 	{"stdin_open", PARAM_FLAG, .fallback = "false",
 		.help = "keep standard input open for step.input, after the text of stdin"},
 	{"approvals", PARAM_FLAG, .fallback = "false",
-		.help = "tool.approve will decide on tool calls that need approval, which events tool.approval and the record of the running step list (default: they are denied)"},
+		.help = "tool.approve will decide on tool calls that need approval, which events "
+			"tool.approval and the record of the running step list (default: they are "
+			"denied)"},
 	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS,
-		.help = "answer after this time even if the step still runs; the step continues (default: answer when it is done)"},
+		.help = "answer after this time even if the step still runs; the step continues "
+			"(default: answer when it is done)"},
 };
 static const struct param get_rows[] = {
 	RUN(.is_required = false),
 	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
 		.help = "instead of run: the session of the step"},
 	{"step", PARAM_TEXT, false, 1, SESSION_BYTES,
-		.help = "instead of run: id of a step of that session, or the unique beginning of its id"},
+		.help = "instead of run: id of a step of that session, or the unique beginning of "
+			"its id"},
 	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS, .fallback = "0",
 		.help = "how long to wait for the end of the step"},
 };
@@ -245,7 +250,8 @@ static const struct param output_rows[] = {
 	{"limit", PARAM_COUNT, false, 1, OUTPUT_MAX_BYTES, .fallback = "65536",
 		.help = "bytes at most"},
 	{"grep", PARAM_TEXT, false, 1, GREP_BYTES,
-		.help = "return only lines that contain this text (not a pattern), with line numbers"},
+		.help = "return only lines that contain this text (not a pattern), with line "
+			"numbers"},
 };
 static const struct param interrupt_rows[] = {
 	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
@@ -290,7 +296,9 @@ static const struct param state_rows[] = {
 	{"outcome", PARAM_CHOICE, NEEDED, .choices = "committed|rolled_back|replayed|diverged|lost",
 		.help = "what happened to the session's state"},
 	{"undone", PARAM_CHOICE, .choices = "step|part|transaction",
-		.help = "what was undone after a failed SQL step: all that it wrote; only the part after, for example, a COMMIT; or a transaction, with what earlier steps wrote in it"},
+		.help = "what was undone after a failed SQL step: all that it wrote; only the "
+			"part after, for example, a COMMIT; or a transaction, with what earlier "
+			"steps wrote in it"},
 	MAY_GIVE("checkpoint", PARAM_TEXT, "the state before the step, if it was kept"),
 	{"reason", PARAM_TEXT, .is_nullable = true, .help = "why the state was not committed"},
 	MAY_GIVE("notice", PARAM_TEXT, "what a branch or a rollback closed or could not restore"),
@@ -338,7 +346,8 @@ static const struct param record_rows[] = {
 	GIVES("run", PARAM_TEXT, "id of the run, for step.get, step.output and step.interrupt"),
 	MAY_GIVE("behind", PARAM_TEXT, "while the step waits: id of the run before it"),
 	{"behind_waiting", PARAM_CHOICE, .choices = "stdin",
-		.help = "what the run before it waits for; a call with wait_ms is answered at once"},
+		.help = "what the run before it waits for; a call with wait_ms is answered at "
+			"once"},
 	MAY_GIVE("step", PARAM_TEXT, "id of the step: SHA-256 of its record; absent while it runs"),
 	{"parent", PARAM_TEXT, .is_nullable = true, .help = "id of the previous step"},
 	GIVES_SESSION,
@@ -369,9 +378,11 @@ static const struct param record_rows[] = {
 		.help = "with the parameter variables: new and changed variables, at most 21"},
 	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools that the step called"},
 	{"waiting", PARAM_CHOICE, .choices = "stdin",
-		.help = "the running step waits for input: send some with step.input; a call with wait_ms is answered at once"},
+		.help = "the running step waits for input: send some with step.input; a call with "
+			"wait_ms is answered at once"},
 	{"approvals", PARAM_OBJECTS, FIELDS(asked_rows),
-		.help = "tool calls of the running step that wait for tool.approve; a call with wait_ms is answered at once"},
+		.help = "tool calls of the running step that wait for tool.approve; a call with "
+			"wait_ms is answered at once"},
 	{"usage", PARAM_OBJECT, FIELDS(usage_rows), .help = "time and memory used"},
 	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
 		.help = "limits of the step, and what enforces them"},
@@ -396,7 +407,9 @@ static const struct param names_rows[] = {
 };
 
 #define RUNS_KEPT                                                                                  \
-	"The last 32 runs of a session are kept until it ends, with 32 MiB of output per session and 64 MiB in all."
+	"The last 32 runs of a session are kept until it ends, with 32 MiB of output per "         \
+	"session "                                                                                 \
+	"and 64 MiB in all."
 
 static const struct operation rows[] = {
 	{"step.run", TEXT_RUN, ROWS(run_rows), RESULT(record_rows), .label = OPERATION_PROGRAM,
@@ -420,8 +433,9 @@ static const struct operation rows[] = {
 		.start = start_output},
 	{"step.input", "Write to the standard input of a step while it runs", ROWS(input_rows),
 		RESULT(written_rows), .label = OPERATION_ENGINE,
-		.limits =
-			"At most 1 MiB waits: more is refused as busy until the program has read some. At most 16 MiB in all. Not for javascript, which reads its whole input at once.",
+		.limits = "At most 1 MiB waits: more is refused as busy until the program has read "
+			  "some. At most 16 MiB in all. Not for javascript, which reads its whole "
+			  "input at once.",
 		.errors = "not_found|busy|limit|gone",
 		.example = "{'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'text': 'yes\\n', 'end': true}",
 		.answer = "{'queued_bytes': 0, 'is_open': false}", .start = start_input},

@@ -36,8 +36,8 @@ static const struct param list_rows[] = {
 static const struct operation rows[] = {
 	{"template.create", "Make a template, so that sessions of the same kind start at once",
 		ROWS(create_rows), RESULT(about_rows), .label = OPERATION_CALLER,
-		.limits =
-			"At most 32 templates: a new one replaces the least recently used. session.create with the same parameters uses the template.",
+		.limits = "At most 32 templates: a new one replaces the least recently used. "
+			  "session.create with the same parameters uses the template.",
 		.errors = "not_found|access|runtime|box|limit|quota|gone",
 		.example = "{'preload': ['json', 'csv']}",
 		.answer = "{'template': 's-w5zq2mdc7k', 'ready': true, 'preload': ['json', 'csv']}",

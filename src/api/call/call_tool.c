@@ -135,8 +135,8 @@ static struct gate_call *find_asking(const struct operation_call *call, struct e
 		json_decref(session);
 		return asking;
 	}
-	err_fail(err, ERR_NOT_FOUND, "it was decided, or the step is over", "no call asks as %.64s",
-		id);
+	err_fail(err, ERR_NOT_FOUND, "the call was decided already, or the step is over",
+		"no call waits for approval %.64s", id);
 	return NULL;
 }
 
@@ -155,7 +155,8 @@ static void start_approve(struct operation_call *call)
 
 static const struct param list_rows[] = {
 	{"query", PARAM_TEXT, false, 1, QUERY_BYTES,
-		.help = "words to search for: best matches come first (default: all tools, by name)"},
+		.help = "words to search for: best matches come first (default: all tools, by "
+			"name)"},
 	{"limit", PARAM_COUNT, false, 1, GATE_LIST_MAX, .fallback = "100", .help = "tools at most"},
 };
 static const struct param call_rows[] = {
@@ -163,11 +164,13 @@ static const struct param call_rows[] = {
 		.help = "name of the tool: server.tool"},
 	{"arguments", PARAM_OBJECT, .help = "arguments by name, as in the tool's schema"},
 	{"approve", PARAM_FLAG, .fallback = "false",
-		.help = "call the tool even if it may change something (default: such calls are denied, unless the server's configuration allows them)"},
+		.help = "call the tool even if it may change something (default: such calls are "
+			"denied, unless the server's configuration allows them)"},
 };
 static const struct param approve_rows[] = {
 	{"approval", PARAM_TEXT, NEEDED, .min = 1, .max = APPROVAL_BYTES,
-		.help = "id of the question, from an event tool.approval or the record of a running step"},
+		.help = "id of the question, from an event tool.approval or the record of a "
+			"running step"},
 	{"allow", PARAM_FLAG, NEEDED, .help = "allow the call, or refuse it"},
 };
 
@@ -214,8 +217,8 @@ static const struct operation rows[] = {
 		.start = start_list},
 	{"tool.call", "Call a tool of a configured server", ROWS(call_rows), RESULT(called_rows),
 		.label = OPERATION_PROGRAM,
-		.limits =
-			"The server's configuration limits calls per minute and the time of a call.",
+		.limits = "The server's configuration limits calls per minute and the time of a "
+			  "call.",
 		.errors = "denied|quota|unreachable",
 		.example = "{'name': 'demo.add', 'arguments': {'a': 20, 'b': 22}}",
 		.answer = "{'tool': 'demo.add', 'is_error': false, 'value': {'sum': 42}}",

@@ -263,9 +263,9 @@ void gate_decide(struct gate_call *call)
 	if (!t)
 		return;
 	if (call->is_trial && !t->is_read_only) {
-		gate_fail(call, "ToolDenied", "without --best-of it is decided as ever",
+		gate_fail(call, "ToolDenied", "without --best-of, the call is decided as usual",
 			"%.100s: it can change something, and this is one of several candidates, "
-			"which may not be kept",
+			"which may be discarded",
 			t->name);
 		return;
 	}
@@ -277,10 +277,10 @@ void gate_decide(struct gate_call *call)
 		return;
 	gate_fail(call, "ToolDenied",
 		gate_call_is_tainted(call)
-			? "\"approveTainted\" of its server's configuration lets it pass"
-			: "\"approve\" of its server's configuration lets it pass",
+			? "\"approveTainted\" of its server's configuration allows it"
+			: "\"approve\" of its server's configuration allows it",
 		"%.100s: it can change something%s, and nobody is here to allow it", t->name,
-		gate_call_is_tainted(call) ? ", the session has read what others wrote" : "");
+		gate_call_is_tainted(call) ? ", the session has read data that others wrote" : "");
 }
 
 /* ---- loading ---- */
@@ -392,7 +392,7 @@ static bool take_rate(struct gate_call *call, const struct catalog_server *s)
 		return true;
 	char hint[64];
 	snprintf(hint, sizeof hint, "call again in %llu s", (unsigned long long)wait_s);
-	gate_fail(call, "ToolLimit", hint, "calls per minute: %.64s may have %llu",
+	gate_fail(call, "ToolLimit", hint, "calls per minute: the limit of %.64s is %llu",
 		is_of_server ? s->config->name : "a session", (unsigned long long)most);
 	return false;
 }
@@ -415,14 +415,14 @@ static void begin(struct gate_call *call)
 	call->own = gate_own_find(call->name);
 	if (is_ours && !call->own) {
 		if (!gate_give(call))
-			gate_fail(call, "ToolDenied", NULL, "nobody is here to answer %.100s",
-				call->name);
+			gate_fail(call, "ToolDenied", NULL,
+				"nobody is here to answer questions of %.100s", call->name);
 		return;
 	}
 	if (!may_use_tools(call))
 		gate_fail(call, "ToolDenied",
-			"tools=yes in its line of the token file lets a caller use them",
-			"tools: %.64s may not use any", call->owner);
+			"tools=yes in the caller's line of the token file allows tools",
+			"tools: caller %.64s may not use tools", call->owner);
 	else if (!take_rate(call, s))
 		return;
 	else if (call->own && g->catalog)

@@ -95,7 +95,7 @@ void gate_approve(struct gate_call *call, bool is_allowed)
 	if (!gate_leave(call, is_allowed))
 		return;
 	if (!is_allowed) {
-		gate_fail(call, "ToolDenied", NULL, "%.100s: it was not allowed", call->name);
+		gate_fail(call, "ToolDenied", NULL, "%.100s: the call was not allowed", call->name);
 		return;
 	}
 	/* The session was tainted since the question was asked, possibly by the reason for this
@@ -142,7 +142,7 @@ void gate_detach(struct gate_handler *h)
 		call->handler = NULL;
 		if (call->state == GATE_ASKING)
 			gate_fail(call, "ToolDenied", NULL,
-				"%.100s: nobody is here any more to allow it", call->name);
+				"%.100s: nobody is here any more to allow the call", call->name);
 		else
 			gate_fail(call, "ToolLost", NULL,
 				"%.100s: nobody is here any more to answer it", call->name);

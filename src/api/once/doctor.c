@@ -46,12 +46,12 @@ static const struct {
 	const char *key, *what;
 } self_rows[] = {
 	{"user", "programs run as uid 1000"},
-	{"capabilities", "no capability, and none to be had"},
-	{"new privileges", "setuid programs give nothing"},
+	{"capabilities", "no capabilities, and none can be gained"},
+	{"new privileges", "setuid programs gain no privileges"},
 	{"filter", "the syscall filter is loaded"},
-	{"processes", "no process of the host is seen"},
+	{"processes", "processes of the host are invisible"},
 	{"files", "the system is read-only"},
-	{"secrets", "no file of the host but /usr"},
+	{"secrets", "no files of the host except /usr"},
 	{"network", "no network but the loopback"},
 	{"workspace", "the workspace is writable"},
 };
@@ -83,7 +83,7 @@ static bool judge_box(json_t *checks, const json_t *record)
 		snprintf(what, sizeof what, "the self-test ended with %s: %s",
 			status ? status : "nothing", message ? message : "no message");
 		add_check(checks, "box", HOST_MISSING, what, NULL,
-			"run retort run -c 'print(1)' and see");
+			"see what is wrong: retort run -c 'print(1)'");
 		return false;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(self_rows); i++) {
@@ -91,7 +91,7 @@ static bool judge_box(json_t *checks, const json_t *record)
 		char name[64];
 		snprintf(name, sizeof name, "box: %s", self_rows[i].key);
 		add_check(checks, name, good ? HOST_OK : HOST_MISSING,
-			good ? self_rows[i].what : "does not hold in a real box", NULL,
+			good ? self_rows[i].what : "is not true in a real box", NULL,
 			good ? NULL : "do not run untrusted code here; report it with --json");
 		is_tight = is_tight && good;
 	}

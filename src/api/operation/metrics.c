@@ -27,8 +27,8 @@ static const struct {
 	{"retort_connections", "gauge", "Clients that are connected."},
 	{"retort_requests_running", "gauge", "Requests under way."},
 	{"retort_requests_total", "counter", "Requests that were answered."},
-	{"retort_unauthorized_total", "counter", "Requests without a token that is known."},
-	{"retort_full_total", "counter", "Connections and requests that found no room."},
+	{"retort_unauthorized_total", "counter", "Requests without a known token."},
+	{"retort_full_total", "counter", "Connections and requests refused because of a limit."},
 };
 
 int metrics_open(struct metrics **out, struct err *err)
@@ -131,10 +131,10 @@ static void put_sessions(struct buf *out, const struct stats *s)
 	for (size_t i = 0; i < STATS_STATES; i++)
 		row(out, "retort_sessions", "state", stats_states[i], (double)s->n_sessions[i]);
 	plain(out, "retort_sessions_expired_total", "counter",
-		"Sessions whose time to live or idle limit was over.", (double)s->n_expired);
+		"Sessions ended at their time to live or idle limit.", (double)s->n_expired);
 	plain(out, "retort_boxes", "gauge", "Boxes of sessions.", (double)s->n_boxes);
 	plain(out, "retort_memory_limit_bytes", "gauge",
-		"Memory limits of live sessions, added up.", (double)s->memory_bytes);
+		"Sum of the memory limits of live sessions.", (double)s->memory_bytes);
 	head(out, "retort_standby", "gauge", "Boxes kept ready, by template.");
 	for (size_t i = 0; i < s->n_templates; i++) {
 		buf_add(out, "retort_standby");
@@ -148,7 +148,7 @@ static void put_sessions(struct buf *out, const struct stats *s)
 static void put_steps(struct buf *out, const struct stats *s)
 {
 	const struct runtime *runtime;
-	head(out, "retort_steps_total", "counter", "Steps that were run, by how they ended.");
+	head(out, "retort_steps_total", "counter", "Steps that were run, by status.");
 	for (unsigned i = 0; (runtime = runtime_at(i)) != NULL; i++)
 		for (unsigned k = 0; k < RECORD_STATUS_END_; k++) {
 			buf_add(out, "retort_steps_total");
@@ -158,7 +158,7 @@ static void put_steps(struct buf *out, const struct stats *s)
 			value(out, (double)s->steps.n[i][k]);
 		}
 	head(out, "retort_step_outcomes_total", "counter",
-		"Steps that were run, by what became of their state.");
+		"Steps that were run, by outcome for the session's state.");
 	for (unsigned k = 0; k < RECORD_OUTCOME_END_; k++)
 		row(out, "retort_step_outcomes_total", "outcome",
 			record_outcome_word((enum record_outcome)k),
@@ -169,7 +169,8 @@ static void put_steps(struct buf *out, const struct stats *s)
 	plain(out, "retort_steps_running", "gauge", "Steps that run.", (double)s->n_working);
 	plain(out, "retort_queued", "gauge", "Operations that wait for their session.",
 		(double)s->n_queued);
-	head(out, "retort_refused_total", "counter", "What was refused, by the limit it was over.");
+	head(out, "retort_refused_total", "counter",
+		"Refused operations, by the limit that was reached.");
 	for (size_t i = 0; i < ADMIT_END_; i++)
 		row(out, "retort_refused_total", "reason", stats_reasons[i],
 			(double)s->n_refused[i]);
@@ -202,7 +203,7 @@ static void put_calls(struct buf *out, const struct gate *gate)
 {
 	uint64_t n[GATE_ENDS], approvals[GATE_APPROVALS];
 	const char *server;
-	head(out, "retort_tool_calls_total", "counter", "Calls of tools, by how they ended.");
+	head(out, "retort_tool_calls_total", "counter", "Calls of tools, by result.");
 	for (size_t i = 0; (server = gate_counted(gate, i, n)) != NULL; i++)
 		for (size_t k = 0; k < GATE_ENDS; k++) {
 			buf_add(out, "retort_tool_calls_total");
@@ -213,8 +214,7 @@ static void put_calls(struct buf *out, const struct gate *gate)
 			value(out, (double)n[k]);
 		}
 	gate_counted_approvals(gate, approvals);
-	head(out, "retort_tool_approvals_total", "counter",
-		"What people were asked of calls, and said.");
+	head(out, "retort_tool_approvals_total", "counter", "Approvals of tool calls, by answer.");
 	for (size_t i = 0; i < GATE_APPROVALS; i++)
 		row(out, "retort_tool_approvals_total", "state", gate_approvals[i],
 			(double)approvals[i]);

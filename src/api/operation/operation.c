@@ -30,11 +30,11 @@ static const struct operation_family *const families[] = {&session_family, &step
 static const struct {
 	const char *word, *meaning;
 } labels[OPERATION_LABEL_END_] = {
-	[OPERATION_ENGINE] = {"engine", "Everything in it is retort's own word."},
+	[OPERATION_ENGINE] = {"engine", "It contains only retort's own data."},
 	[OPERATION_CALLER] = {"caller",
-		"It holds what callers wrote, as names and code; the rest is retort's own word."},
+		"It also contains what callers wrote, such as names and code."},
 	[OPERATION_PROGRAM] = {"program",
-		"It holds what programs wrote or made: untrusted, whatever it says."},
+		"It also contains what programs in boxes wrote or made: untrusted."},
 };
 
 const char *operation_label_word(enum operation_label label)
@@ -150,8 +150,8 @@ static int see(const struct operation_context *context, const struct operation *
 	if (!context->principal)
 		return 0;
 	if (op->is_for_operator)
-		return err_fail(err, ERR_DENIED, "whoever runs the engine can do it",
-			"%s is not for holders of a token", op->name);
+		return err_fail(err, ERR_DENIED, "the operator of the engine can call it",
+			"%s is not allowed for callers with a token", op->name);
 	seen->registry = registry_view(context->registry, principal_owner(context->principal));
 	return seen->registry ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a call");
 }
@@ -172,7 +172,7 @@ static void leave_line(struct operation_call *call)
 {
 	struct err err;
 	outstanding_leave(&call->turn);
-	(void)err_set(&err, ERR_INTERRUPTED, "it was given up before it began");
+	(void)err_set(&err, ERR_INTERRUPTED, "the call was cancelled before it began");
 	call_fail(call, &err);
 }
 

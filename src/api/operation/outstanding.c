@@ -113,8 +113,8 @@ static bool is_late(const struct outstanding_turn *turn)
 static void refuse(struct outstanding_turn *turn)
 {
 	struct err err;
-	err_fail(&err, ERR_QUOTA, "take the answers that wait first",
-		"answers: %zu MiB of yours wait to be taken", turn->of->bytes >> 20);
+	err_fail(&err, ERR_QUOTA, "first read the answers that wait",
+		"answers: %zu MiB of your answers wait to be read", turn->of->bytes >> 20);
 	turn->begin(turn, &err);
 }
 
@@ -153,8 +153,8 @@ void outstanding_wait(struct outstanding *of, struct outstanding_turn *turn, siz
 	if (line->is_closed) {
 		(void)err_set(&err, ERR_GONE, "the engine is stopping");
 	} else if (n >= OUTSTANDING_IN_LINE) {
-		err_fail(&err, ERR_QUOTA, "take the answers that wait first",
-			"long answers: %d are in line already", OUTSTANDING_IN_LINE);
+		err_fail(&err, ERR_QUOTA, "first read the answers that wait",
+			"long answers: %d wait to be read already", OUTSTANDING_IN_LINE);
 	} else if (n == 0 && has_room(turn)) {
 		begin(turn);
 		return;

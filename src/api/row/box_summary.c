@@ -91,7 +91,7 @@ void box_summary_limits(struct buf *out, const json_t *create)
 	uint64_t memory = param_count(limits, "memory_bytes", 0);
 	uint64_t time = param_count(limits, "timeout_ms", 0);
 	if (memory > 0 && time > 0)
-		buf_addf(out, "%s of memory, %s a step", num_format_bytes(memory).text,
+		buf_addf(out, "%s of memory, %s per step", num_format_bytes(memory).text,
 			num_format_ms(time).text);
 }
 

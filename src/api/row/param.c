@@ -155,7 +155,7 @@ static int check_size(const struct param *row, size_t n, const char *place, stru
 {
 	if (n >= row->min && (!row->max || n <= row->max))
 		return 0;
-	(void)err_set(err, ERR_USAGE, "%s: %zu of them", place, n);
+	(void)err_set(err, ERR_USAGE, "%s: %zu elements", place, n);
 	return err_hint(err, "give %" PRIu64 " to %" PRIu64, row->min, row->max);
 }
 
@@ -284,8 +284,8 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
 		if (r < 0)
 			return r;
 		if (is_other && param_get(params, row->name))
-			return err_fail(err, ERR_USAGE, "give one of the two", "%s: the same as %s",
-				name, row->name);
+			return err_fail(err, ERR_USAGE, "give one of the two",
+				"%s: means the same as %s, which is given too", name, row->name);
 	}
 	for (size_t i = 0; i < n_rows; i++) {
 		if (!rows[i].is_required || param_get(params, rows[i].name))

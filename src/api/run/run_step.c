@@ -176,7 +176,7 @@ struct stdin_queue *run_stdin_queue(struct run *run, struct err *err)
 	if (run->order && run->order->stdin_queue)
 		return run->order->stdin_queue;
 	err_fail(err, run->is_done ? ERR_GONE : ERR_USAGE,
-		"`step.run` with `stdin_open` starts one that can be written to",
+		"`step.run` with `stdin_open` starts a step that accepts input",
 		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
 	return NULL;
 }
@@ -320,7 +320,7 @@ int run_text(const struct run *run, const char *stream, const char **text, size_
 {
 	if (run->is_dropped)
 		return err_fail(err, ERR_GONE,
-			"newer ones needed the room; write what is large to a file",
+			"newer runs needed the room; write large output to a file",
 			"the output of %s was dropped", run->id);
 	bool is_out = strcmp(stream, "stdout") == 0 || strcmp(stream, "stderr") == 0;
 	if (!run->is_done && is_out) {
@@ -341,7 +341,7 @@ int run_text(const struct run *run, const char *stream, const char **text, size_
 	const json_t *found = done_text(run, stream);
 	if (!found)
 		return err_fail(err, ERR_NOT_FOUND,
-			run->is_done ? "the step's last line was no expression"
+			run->is_done ? "the step's last line was not an expression"
 				     : "it still runs: ask again when it is done",
 			"%s has no %s", run->id, stream);
 	*text = json_string_value(found);

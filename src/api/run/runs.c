@@ -284,7 +284,7 @@ struct run *runs_find(struct runs *r, struct registry *registry, const char *id,
 				return run;
 	(void)err_set(err, ERR_NOT_FOUND, "no run %.*s", (int)utf8_cut(id, strlen(id), 64), id);
 	(void)err_hint(
-		err, "the last %d of a session are kept until it is closed", RUNS_PER_SESSION);
+		err, "the last %d runs of a session are kept until it is closed", RUNS_PER_SESSION);
 	return NULL;
 }
 
@@ -300,7 +300,7 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
 			return run;
 	(void)err_set(err, ERR_NOT_FOUND, "no run of step %.*s in %.80s",
 		(int)utf8_cut(step, strlen(step), 72), step, session);
-	(void)err_hint(err, "the last %d of a session are kept; `session.log` has all steps",
+	(void)err_hint(err, "the last %d runs of a session are kept; `session.log` has all steps",
 		RUNS_PER_SESSION);
 	return NULL;
 }

@@ -35,7 +35,7 @@ enum {
 /* The value of a step that ran to its end: a test that exits early has not passed. */
 #define PASSED "retort: the test passed"
 
-#define TAINTED "the session has read what others wrote"
+#define TAINTED "the session has read data that others wrote"
 
 enum proposal_state { PROPOSAL_MAKING, PROPOSAL_TESTING, PROPOSAL_ENDING };
 
@@ -186,15 +186,14 @@ static int explain(const struct proposal *p, const json_t *record, struct err *e
 	const char *name = json_string_value(json_object_get(error, "name"));
 	const char *message = json_string_value(json_object_get(error, "message"));
 	if (name)
-		(void)err_set(err, ERR_USAGE, "%s is not kept, its test failed: %.60s%s%.100s",
+		(void)err_set(err, ERR_USAGE, "%s is not saved, its test failed: %.60s%s%.100s",
 			text_of(p, "name"), name, message && *message ? ": " : "",
 			message ? message : "");
 	else
-		(void)err_set(err, ERR_USAGE,
-			"%s is not kept, its test did not come to its end (%.20s)",
+		(void)err_set(err, ERR_USAGE, "%s is not saved, its test did not finish (%.20s)",
 			text_of(p, "name"), status ? status : "?");
-	return err_hint(err,
-		"it runs in a new box, with nothing but the source: import there what it needs");
+	return err_hint(
+		err, "the test runs in a new box that has only the source: import what it needs");
 }
 
 static void on_tested(void *arg, const json_t *record, const struct err *failed)
@@ -274,15 +273,16 @@ static bool is_of_test(const struct skills *s, const char *session)
 static bool may_propose(struct skills *s, struct gate_call *call)
 {
 	const char *why = !s->store.is_writable ? "retort.skills.save: skills are read-only here"
-		: gate_call_owner(call)[0] ? "retort.skills.save: skills are of who runs the engine"
+		: gate_call_owner(call)[0]
+		? "retort.skills.save: skills belong to the operator of the engine"
 		: gate_call_is_tainted(call) ? "retort.skills.save: " TAINTED
 		: gate_call_is_trial(call)
-		? "retort.skills.save: a candidate that may not be kept saves no skill"
+		? "retort.skills.save: a candidate cannot save skills, because it may be discarded"
 		: is_of_test(s, gate_call_session(call))
-		? "retort.skills.save: a test saves no skill"
+		? "retort.skills.save: a test cannot save skills"
 		: NULL;
-	const char *hint = !s->store.is_writable ? "--skills DIR:rw lets them be kept"
-		: gate_call_is_tainted(call)	 ? "write it in a session that has not"
+	const char *hint = !s->store.is_writable ? "--skills DIR:rw allows skills to be saved"
+		: gate_call_is_tainted(call)	 ? "save it from a session that has not"
 						 : NULL;
 	if (!why)
 		return true;
@@ -312,11 +312,11 @@ static int check(const struct skills *s, const json_t *arguments, struct err *er
 		return r;
 	if (skill_store_has(&s->store, name))
 		return err_fail(err, ERR_BUSY,
-			"choose another name; what is kept is replaced by people only",
-			"skill %s is there already", name);
+			"choose another name; only people replace saved skills",
+			"skill %s exists already", name);
 	if (is_named(param_text(arguments, "test", ""), name))
 		return 0;
-	return err_fail(err, ERR_USAGE, "call it, and assert what comes out",
+	return err_fail(err, ERR_USAGE, "call the skill, and assert its result",
 		"test: it does not use %s", name);
 }
 
@@ -361,7 +361,7 @@ static bool on_call(void *arg, struct gate_call *call)
 		return true;
 	}
 	if (count(s) >= SKILL_PROPOSALS_MAX) {
-		refuse(call, "ToolLimit", "retort.skills.save: others are being tested",
+		refuse(call, "ToolLimit", "retort.skills.save: other skills are being tested",
 			"save it again later");
 		return true;
 	}

@@ -95,7 +95,7 @@ int skill_store_check_name(const char *name, struct err *err)
 	if (strcmp(id, name) == 0 && strcmp(name, "save") != 0)
 		return 0;
 	return err_fail(
-		err, ERR_USAGE, "choose another name", "name: \"%s\" means something else", name);
+		err, ERR_USAGE, "choose another name", "name: \"%s\" is a reserved name", name);
 }
 
 static void file_name(char out[FILE_BYTES], const char *name, const char *ending)
@@ -138,10 +138,9 @@ static int put_file(const struct skill_store *s, const char *file, const char *t
 static int explain(int r, const char *name, struct err *err)
 {
 	if (r != -EEXIST)
-		return err_sys(err, ERR_IO, -r, "skill %s cannot be kept", name);
-	return err_fail(err, ERR_BUSY,
-		"choose another name; what is kept is replaced by people only",
-		"skill %s is there already", name);
+		return err_sys(err, ERR_IO, -r, "skill %s cannot be saved", name);
+	return err_fail(err, ERR_BUSY, "choose another name; only people replace saved skills",
+		"skill %s exists already", name);
 }
 
 int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill, struct err *err)
@@ -149,7 +148,8 @@ int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill,
 	char code_file[FILE_BYTES], about_file[FILE_BYTES];
 	const json_t *rows = skill_store_list(s);
 	if (!rows || json_array_size(rows) >= SKILL_STORE_SKILLS_MAX)
-		return err_set(err, ERR_QUOTA, "skills: there are %d", SKILL_STORE_SKILLS_MAX);
+		return err_set(err, ERR_QUOTA, "skills: there are %d already, the maximum",
+			SKILL_STORE_SKILLS_MAX);
 	if (skill_store_has(s, skill->name))
 		return explain(-EEXIST, skill->name, err);
 	char *text = json_dumps(skill->about, JSON_INDENT(1) | JSON_ENSURE_ASCII);

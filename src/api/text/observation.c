@@ -129,10 +129,10 @@ static void add_state(struct buf *b, const json_t *record)
 	static const struct {
 		const char *outcome, *text;
 	} rows[] = {
-		{"committed", "what it did is kept"},
+		{"committed", "its changes are kept"},
 		{"rolled_back", "rolled back: "},
-		{"replayed", "state made again by running the steps before"},
-		{"diverged", "state made again, and it may differ: check your variables"},
+		{"replayed", "state rebuilt by running the steps before"},
+		{"diverged", "state rebuilt, and it may differ: check your variables"},
 		{"lost", "state lost: "},
 	};
 	const json_t *state = json_object_get(record, "state");
@@ -193,7 +193,7 @@ static void add_verdict(struct rendering *r)
 	const char *behind = json_get_text(record, "behind");
 	buf_addf(b, "%.20s: %.20s", status, json_get_text(record, "runtime"));
 	if (behind[0])
-		buf_addf(b, ", not begun: it waits behind run %.60s", behind);
+		buf_addf(b, ", not started: it waits for run %.60s", behind);
 	else
 		add_time(b, number(record, "usage", "wall_ms"));
 	if (is_running) {
@@ -463,7 +463,7 @@ static void add_files(struct rendering *r)
 	if (n_left > 0)
 		add_files_left(r, n_left, n_gone);
 	if (json_is_true(json_object_get(json_object_get(r->record, "truncated"), "files")))
-		buf_addf(&r->text, "  [there are more files than are looked at]\n");
+		buf_addf(&r->text, "  [there are more files than were checked]\n");
 }
 
 /* ---- variables ---- */
@@ -552,7 +552,7 @@ static void render_text(struct rendering *r)
 	if (is_empty && strcmp(json_get_text(r->record, "status"), "ok") == 0)
 		buf_addf(&r->text, "no output%s\n",
 			has_exited(r->record)
-				? ": code behind the exit was not run; the session goes on"
+				? ": code after the exit was not run; the session continues"
 				: has_values
 				? ": print something, or end with an expression, to see it"
 				: "");

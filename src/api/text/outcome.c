@@ -48,7 +48,7 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 	{
 		buf_addf(b, "%s%.20s", i == 0 ? "" : ", ", json_string_value(name));
 	}
-	buf_addf(b, " variables will be made again, by running their steps");
+	buf_addf(b, " variables will be rebuilt, by running their steps again");
 	return true;
 }
 
@@ -65,14 +65,14 @@ void outcome_add_back(struct buf *b, const json_t *record)
 {
 	add_kept(b, record, "as before this step");
 	if (strcmp(json_get_text(record, "runtime"), "sql") == 0)
-		buf_add(b, "; what was temporary in the database is gone");
+		buf_add(b, "; temporary data of the database is gone");
 }
 
 void outcome_add_anew(struct buf *b, const json_t *record)
 {
 	buf_add(b,
 		json_is_null(json_object_get(record, "parent"))
-			? "the session begins anew"
+			? "the session starts afresh"
 			: "the steps before this one are run again before the next");
 }
 
@@ -114,7 +114,7 @@ void outcome_add_undone(struct buf *b, const json_t *result)
 	if (strcmp(outcome, "diverged") == 0)
 		buf_add(b, "and the state may differ: ");
 	else
-		buf_add(b, "and gave what they had given");
+		buf_add(b, "with the same results");
 	if (strcmp(outcome, "diverged") == 0)
 		(void)utf8_escape_terminal(b, difference, strlen(difference), UTF8_ONE_LINE);
 	if (json_array_size(lost) == 0)

@@ -77,8 +77,8 @@ static void look_at_servers(struct performance *p)
 		if (s[i].n_left_out == 0 || !p->request->warn)
 			continue;
 		(void)err_set(&err, ERR_PROTOCOL,
-			"server %s: %d of its tools are left out: they have no name, no schema, or "
-			"are there twice",
+			"server %s: %d of its tools are left out: they have no name or schema, or "
+			"the same name as another",
 			s[i].config->name, s[i].n_left_out);
 		p->request->warn(p->request->arg, &err);
 	}
@@ -177,8 +177,8 @@ static bool is_allowed(struct performance *p, const struct catalog_tool *t, stru
 	approval_ask(&text, t, q->arguments, false);
 	if (q->approve && q->approve(q->arg, buf_str(&text)))
 		return true;
-	err_fail(err, ERR_DENIED, "say --yes if it may be called",
-		"%.150s: it is not read-only, and nobody allowed it", t->name);
+	err_fail(err, ERR_DENIED, "allow the call with --yes",
+		"%.150s: it is not read-only, and nobody allowed the call", t->name);
 	return false;
 }
 

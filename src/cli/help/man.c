@@ -185,7 +185,8 @@ static void print_options(FILE *out, const struct cmd *cmd)
 
 static void print_environment(FILE *out, const struct cmd *cmd)
 {
-	fputs(".Sh ENVIRONMENT\nOptions on the command line have priority over these variables, which have priority over the\nconfiguration file.\n.Bl -tag -width Ds\n",
+	fputs(".Sh ENVIRONMENT\nOptions on the command line have priority over these variables, "
+	      "which have priority over the\nconfiguration file.\n.Bl -tag -width Ds\n",
 		out);
 	for (size_t i = 0; i < cmd->n_opts; i++) {
 		const struct opt *opt = &cmd->opts[i];

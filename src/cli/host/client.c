@@ -35,11 +35,11 @@ static int fail_connect(const char *path, int sys, struct err *err)
 	bool is_absent = sys == ENOENT || sys == ENOTDIR || sys == ECONNREFUSED;
 	if (is_other)
 		return err_fail(err, ERR_UNREACHABLE,
-			"start one: retort serve, or name its --socket",
+			"start an engine: retort serve, or give its --socket",
 			"no engine at %.150s: it is not a socket", path);
 	return err_fail_sys(err, is_absent ? ERR_UNREACHABLE : ERR_ACCESS, sys,
-		is_absent ? "start one: retort serve, or name its --socket"
-			  : "name the --socket of an engine of yours",
+		is_absent ? "start an engine: retort serve, or give its --socket"
+			  : "give the --socket of your own engine",
 		"no engine at %s", path);
 }
 
@@ -53,7 +53,7 @@ int client_open(struct client *c, const char *path, struct err *err)
 		return r;
 	path = path ? path : usual;
 	if (strlen(path) >= sizeof address.sun_path)
-		return err_fail(err, ERR_USAGE, "name it from a directory nearer to it",
+		return err_fail(err, ERR_USAGE, "use a path relative to a nearer directory",
 			"socket path of %zu bytes, limit %zu: %.100s", strlen(path),
 			sizeof address.sun_path - 1, path);
 	memcpy(address.sun_path, path, strlen(path));
@@ -197,7 +197,7 @@ static int on_interrupt(struct client *c, const struct call *call, unsigned n, s
 {
 	if (call->is_step || n == 1)
 		return cancel(c, call->id, err);
-	return err_fail(err, ERR_INTERRUPTED, "what it has begun may still be done",
+	return err_fail(err, ERR_INTERRUPTED, "the engine may still complete the call",
 		"interrupted before the engine answered");
 }
 

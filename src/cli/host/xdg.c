@@ -32,7 +32,8 @@ int xdg_make_dir(const char *path, struct err *err)
 			(unsigned)geteuid());
 	if (st.st_mode & 077)
 		return err_fail(err, ERR_ACCESS, "chmod 700 it, or choose another place",
-			"others may enter %s (mode %04o)", path, (unsigned)(st.st_mode & 07777));
+			"other users may enter %s (mode %04o)", path,
+			(unsigned)(st.st_mode & 07777));
 	return 0;
 }
 
@@ -56,7 +57,7 @@ int xdg_state_dir(char out[PATH_MAX], struct err *err)
 	else {
 		return err_fail(err, ERR_NOT_FOUND,
 			"set HOME or XDG_STATE_HOME, or use --no-journal",
-			"no place to keep things: HOME is not set");
+			"no state directory: HOME is not set");
 	}
 	return r < 0 ? r : xdg_make_dir(out, err);
 }

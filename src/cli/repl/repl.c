@@ -373,8 +373,13 @@ const struct cmd cmd_repl = {
 	.name = "repl",
 	.summary = "Type statements and see their results",
 	.usage = usage,
-	.text = "Starts an interactive session in its own box, without a server. Variables and files stay from one statement to the next. Lines that begin with % are commands of retort: %undo goes back, %branch continues in a copy, %help lists all.\n\n"
-		"A statement continues on the next line while a bracket or a string is open. An empty line ends a block. Pasted text is one statement. Python gets all other lines that begin with % or !, as in a notebook. Statements from a pipe are read without prompts.",
+	.text = "Starts an interactive session in its own box, without a server. Variables and "
+		"files stay from one statement to the next. Lines that begin with % are commands "
+		"of retort: %undo goes back, %branch continues in a copy, %help lists all.\n\n"
+		"A statement continues on the next line while a bracket or a string is open. An "
+		"empty line ends a block. Pasted text is one statement. Python gets all other "
+		"lines that begin with % or !, as in a notebook. Statements from a pipe are read "
+		"without prompts.",
 	.opts = repl_opts,
 	.n_opts = ARRAY_LEN(repl_opts),
 	.examples = examples,

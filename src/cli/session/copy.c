@@ -126,8 +126,8 @@ static int count_again(struct copying *c, const struct reading *reading, struct 
 	if ((uint64_t)reading->size > AGAIN_MAX_BYTES - c->again_bytes)
 		return err_fail(err, ERR_LIMIT,
 			"choose a directory on a file system that has hard links",
-			"copy %s out: names of one file, copied again, are over %d MiB",
-			reading->path, AGAIN_MAX_BYTES >> 20);
+			"copy %s out: copies of hard-linked files are over %d MiB", reading->path,
+			AGAIN_MAX_BYTES >> 20);
 	c->again_bytes += (uint64_t)reading->size;
 	return 0;
 }

@@ -447,15 +447,18 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 		__VA_ARGS__}
 
 SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAME]", new_main,
-	.text = "Prints the id of the session. Its variables and files stay until `session rm`. After a restart, the engine restores them by running the session's steps again.");
+	.text = "Prints the id of the session. Its variables and files stay until `session rm`. "
+		"After a restart, the engine restores them by running the session's steps again.");
 SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
 SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
 	"session branch [--force] SESSION [NAME]", branch_main,
-	.text = "Prints the id of the new session, which begins with the same variables and files. Afterwards neither session sees changes of the other.");
+	.text = "Prints the id of the new session, which begins with the same variables and "
+		"files. Afterwards neither session sees changes of the other.");
 SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",
 	undo_main,
-	.text = "Goes back N steps (default: 1), or to STEP. Restores variables and files as they were after that step, and prints its id.");
+	.text = "Goes back N steps (default: 1), or to STEP. Restores variables and files as they "
+		"were after that step, and prints its id.");
 SUB(export, "session export", TEXT_EXPORT, export_opts, SESSION, "session export SESSION [-o FILE]",
 	export_main, );
 SUB(log, "session log", TEXT_LOG, log_opts, SESSION, "session log SESSION | --graph [options]",
@@ -493,7 +496,9 @@ const struct cmd cmd_session = {
 	.name = "session",
 	.summary = "Use sessions of a running engine",
 	.usage = usage,
-	.text = "A session is a box that stays: variables and files live from step to step. The engine is `retort serve`. SESSION is an id, the unique beginning of an id, or a name.",
+	.text = "A session is a box that stays: variables and files live from step to step. The "
+		"engine is `retort serve`. SESSION is an id, the unique beginning of an id, or a "
+		"name.",
 	.opts = group_opts,
 	.n_opts = ARRAY_LEN(group_opts),
 	.examples = examples,

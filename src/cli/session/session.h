@@ -26,7 +26,8 @@ struct session_args {
 	{                                                                                          \
 		.name = "socket", OPT_INTO_TEXT(struct session_args, socket), .arg = "PATH",       \
 		.group = "General options", .complete = OPT_COMPLETE_FILE,                         \
-		.help = "socket of the engine (default: retort/retort.sock below XDG_RUNTIME_DIR)" \
+		.help = "socket of the engine (default: retort/retort.sock below "                 \
+			"XDG_RUNTIME_DIR)"                                                         \
 	}
 
 /* A running subcommand, with its options and operands; it is connected if `is_open`. */

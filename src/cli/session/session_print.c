@@ -121,7 +121,7 @@ int session_print_list(const json_t *list)
 		if (has_owners)
 			add_text(&c, session_text(row, "owner"));
 	}
-	return tell_cut(print_cells(&c, 0), list, "sessions", "close what is not needed");
+	return tell_cut(print_cells(&c, 0), list, "sessions", "close sessions that are not needed");
 }
 
 int session_print_log(const json_t *log)

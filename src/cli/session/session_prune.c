@@ -76,7 +76,8 @@ const struct cmd cmd_session_prune = {
 	.name = "session prune",
 	.summary = TEXT_PRUNE,
 	.usage = usage,
-	.text = "Open sessions stay, and so do steps that other sessions were branched from. The engine frees disk space bit by bit, and serves other calls meanwhile.",
+	.text = "Open sessions stay, and so do steps that other sessions were branched from. The "
+		"engine frees disk space bit by bit, and serves other calls meanwhile.",
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),
 	.examples = examples,

@@ -112,7 +112,7 @@ static int check_room(struct http_exchange *x, struct err *err)
 	http_count(x->server, METRICS_FULL, 1);
 	(void)http_set_header(x, "Retry-After", "1");
 	err_fail(err, ERR_LIMIT,
-		"close what is not needed; retort serve --connections N takes more",
+		"close connections that are not needed; retort serve --connections N allows more",
 		"too many connections");
 	return 503;
 }
@@ -124,12 +124,12 @@ static int check_host(struct http_exchange *x, struct err *err)
 	if (n == 1 && host_is_allowed(&x->server->config.hosts, host.value))
 		return 0;
 	if (n != 1) {
-		err_fail(err, ERR_USAGE, "one says who is asked: Host: 127.0.0.1",
+		err_fail(err, ERR_USAGE, "send one Host header, such as Host: 127.0.0.1",
 			n == 0 ? "no Host header"
 			       : "more than one Host header, or one that is too long");
 		return 400;
 	}
-	err_fail(err, ERR_DENIED, "retort serve --allow-host NAME, or ask for the address",
+	err_fail(err, ERR_DENIED, "use the address, or start retort serve with --allow-host NAME",
 		"host \"%.100s\" is not served here", host.value);
 	return 403;
 }
@@ -147,8 +147,8 @@ static int check_origin(struct http_exchange *x, struct err *err)
 	}
 	if (n == 0 || (n == 1 && origin_is_allowed(rules, origin.value)))
 		return 0;
-	err_fail(err, ERR_DENIED, "retort serve --allow-origin ORIGIN lets them",
-		"pages of \"%.100s\" may not ask", origin.value);
+	err_fail(err, ERR_DENIED, "retort serve --allow-origin ORIGIN allows them",
+		"pages of \"%.100s\" may not call", origin.value);
 	return 403;
 }
 
@@ -193,7 +193,7 @@ static int check_route(struct http_exchange *x, struct err *err)
 		origin_is_named(&x->server->config.hosts, origin.value))
 		return answer_options(x);
 	allow(x);
-	(void)err_set(err, ERR_USAGE, "method %.20s is not for %.100s", x->method, x->path);
+	(void)err_set(err, ERR_USAGE, "method %.20s is not allowed for %.100s", x->method, x->path);
 	return 405;
 }
 

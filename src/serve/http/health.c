@@ -33,8 +33,8 @@ void metrics_start(void *arg, struct http_exchange *x)
 		return;
 	}
 	if (r == -EPERM) {
-		err_fail(&err, ERR_DENIED, "have metrics=yes added to the token",
-			"metrics tell of everybody");
+		err_fail(&err, ERR_DENIED, "have metrics=yes added to the caller's token",
+			"metrics are about all callers");
 	} else {
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the metrics");
 	}

@@ -49,7 +49,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct rpc_exchange *q = arg;
 	struct err too_long;
-	err_fail(&too_long, ERR_LIMIT, "ask for less, or take the answers that wait first",
+	err_fail(&too_long, ERR_LIMIT, "ask for less, or first read the answers that wait",
 		"the answer is too long to be sent");
 	if (q->x)
 		http_answer_json(q->x, 200, q->is_open ? "response" : NULL,

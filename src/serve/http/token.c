@@ -39,7 +39,7 @@ static int read_rate(const char *text, uint64_t *rate, struct err *err)
 	char digits[SETTING_BYTES];
 	size_t n = strspn(text, "0123456789");
 	if (strcmp(text + n, "/min") != 0 || n >= sizeof digits)
-		return err_set(err, ERR_USAGE, "no rate per minute");
+		return err_set(err, ERR_USAGE, "not a rate per minute");
 	memcpy(digits, text, n);
 	digits[n] = '\0';
 	return num_parse_count(digits, (struct num_range){1, UINT32_MAX}, rate, err);
@@ -141,15 +141,16 @@ static int take_line(const struct place *at, char *line, struct token_row *row, 
 		return bad(at, err, "invalid name",
 			"up to 63 letters, digits, dots, dashes and underscores");
 	if (strcmp(name, PRINCIPAL_ANYONE) == 0)
-		return bad(at, err, "a name that callers without a token have", "choose another");
+		return bad(at, err, "a name that is reserved for callers without a token",
+			"choose another");
 	if (!token || *token == '#')
 		return bad(at, err, "a name without a token", "NAME TOKEN: openssl rand -hex 32");
 	if (!is_token(token))
-		return bad(at, err, "a token with characters that none has",
+		return bad(at, err, "a token with invalid characters",
 			"letters, digits and -._~+/ only: openssl rand -hex 32");
 	if (strlen(token) < TOKEN_CHARS_MIN || strlen(token) > TOKEN_CHARS_MAX)
 		return bad(at, err, "a token that is too short or too long",
-			"16 to 512 characters that nobody guesses: openssl rand -hex 32");
+			"use 16 to 512 random characters: openssl rand -hex 32");
 	(void)strcpy(row->name, name);
 	hash(token, strlen(token), row->hash);
 	const char *word;
@@ -167,11 +168,11 @@ static int check_new(const struct place *at, const struct token_row *rows, size_
 {
 	for (size_t i = 0; i < n_rows; i++) {
 		if (strcmp(rows[i].name, row->name) == 0)
-			return bad(at, err, "a name that was there before",
-				"one line for each: who has it is one caller");
+			return bad(at, err, "a name that an earlier line has",
+				"write one line for each caller");
 		if (sodium_memcmp(rows[i].hash, row->hash, TOKEN_HASH_BYTES) == 0)
-			return bad(at, err, "a token that was there before",
-				"one token for each, or nobody can tell who calls");
+			return bad(at, err, "a token that an earlier line has",
+				"give each caller a token of its own");
 	}
 	return 0;
 }
@@ -230,7 +231,7 @@ static int check_file(int fd, const char *path, struct err *err)
 		return err_fail(err, ERR_ACCESS, "it must belong to the engine's user or to root",
 			"token file %.150s is another user's", path);
 	if (st.st_mode & forbidden)
-		return err_fail(err, ERR_ACCESS, "chmod 600, and think of new tokens",
+		return err_fail(err, ERR_ACCESS, "chmod 600, and make new tokens",
 			"token file %.150s: others may read it (mode %03o)", path,
 			(unsigned)st.st_mode & 0777);
 	return 0;

@@ -308,9 +308,7 @@ static void add_level(struct buf *out, const json_t *result)
 		}
 	}
 	add_left(out, n_left);
-	buf_addf(out,
-		is_cut ? "[%zu files were counted, and there are more that were not: give path]"
-		       : "[%zu files in all: give path]",
+	buf_addf(out, is_cut ? "[more than %zu files: give path]" : "[%zu files in all: give path]",
 		json_array_size(files));
 	json_decref(dirs);
 }
@@ -348,12 +346,12 @@ static void list_it(struct mcp_job *job)
 /* Report whether the directory or the session is missing. */
 static void on_known(struct mcp_job *job, const json_t *session, const struct err *err)
 {
-	static const char text[] = "no files: the session is not there yet";
+	static const char text[] = "no files: the session does not exist yet";
 	struct err missing;
 	(void)err;
 	if (session) {
-		err_fail(&missing, ERR_NOT_FOUND, "`file.list` without a path lists what there is",
-			"path: there is no %.200s", argument(job, "path", ""));
+		err_fail(&missing, ERR_NOT_FOUND, "`file.list` without a path lists all files",
+			"path: %.200s does not exist", argument(job, "path", ""));
 		mcp_job_refuse(job, &missing);
 	} else if (mcp_tools_has_files(job->tools)) {
 		mcp_job_create(job, list_it);

@@ -137,7 +137,8 @@ static void start_listen(struct mcp_call *call)
 	if (!json_is_object(wish) ||
 		json_array_size(json_object_get(wish, "resourceSubscriptions")) > SUBSCRIBED_MAX) {
 		mcp_call_fail(call, MCP_INVALID_PARAMS,
-			wish ? "notifications: no object, or too many" : "notifications: missing",
+			wish ? "notifications: not an object, or too many"
+			     : "notifications: missing",
 			NULL);
 		return;
 	}
@@ -158,8 +159,7 @@ static void give_list(struct mcp_call *call, enum mcp_kind kind, const char *nam
 	const struct mcp_rows *rows = rows_of(call, kind);
 	const json_t *cursor = json_object_get(call->params, "cursor");
 	if (cursor && !json_is_null(cursor)) {
-		mcp_call_fail(
-			call, MCP_INVALID_PARAMS, "cursor: lists come in one piece here", NULL);
+		mcp_call_fail(call, MCP_INVALID_PARAMS, "cursor: lists have one page here", NULL);
 		return;
 	}
 	if (rows->list) {
@@ -216,7 +216,7 @@ static bool take_arguments(struct mcp_call *call)
 {
 	json_t *given = json_object_get(call->params, "arguments");
 	if (given && !json_is_null(given) && !json_is_object(given)) {
-		mcp_call_fail(call, MCP_INVALID_PARAMS, "arguments: no object", NULL);
+		mcp_call_fail(call, MCP_INVALID_PARAMS, "arguments: not an object", NULL);
 		return false;
 	}
 	if (json_is_object(given)) {

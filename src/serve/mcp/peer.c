@@ -192,7 +192,7 @@ static void take_request(struct mcp_peer *p, const struct message *m)
 	if (era == MCP_MODERN && !check_modern(m))
 		return;
 	if (is_under_way(p, m->id)) {
-		refuse(m, RPC_INVALID, "a request of this id is under way", NULL);
+		refuse(m, RPC_INVALID, "a request with this id is running", NULL);
 		return;
 	}
 	const struct mcp_method *method = find_method(p, m, era);
@@ -249,16 +249,16 @@ static const char *judge(struct message *m)
 	if (json_is_array(m->root))
 		return "batches are for revision 2025-03-26 only: send one message at a time";
 	if (!json_is_object(m->root))
-		return "a message is an object";
+		return "the message is not an object";
 	if (id && !json_is_string(id) && !json_is_number(id))
-		return "the id is a text or a number";
+		return "the id is not a text or a number";
 	m->id = id;
 	if (!version || strcmp(version, "2.0") != 0)
 		return "jsonrpc is \"2.0\"";
 	if (!m->method)
-		return "the method is a text";
+		return "the method is not a text";
 	if (m->params && !json_is_object(m->params))
-		return "params is an object";
+		return "params is not an object";
 	return NULL;
 }
 

@@ -179,7 +179,7 @@ static void refuse(struct mcp_job *job, const json_t *report, const char *why)
 static void ask(struct mcp_job *job, const json_t *report, json_t *names)
 {
 	cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
-	buf_add(&text, "A plan wants to do what its policy leaves to you:\n");
+	buf_add(&text, "The policy of a plan asks you to allow this:\n");
 	add_flows(&text, report, true);
 	json_t *question = mcp_approval_question(mcp_text(buf_str(&text), text.bytes),
 		"Let the plan call these tools with these values");
@@ -208,7 +208,8 @@ static void on_checked(struct mcp_job *job, const json_t *report, const struct e
 	else if (mcp_call_can(job->call, "elicitation"))
 		ask(job, report, json_incref(names));
 	else
-		refuse(job, report, "a person has to allow it, and this client cannot ask one");
+		refuse(job, report,
+			"a person has to allow it, and this client cannot ask a person");
 }
 
 void mcp_run_plan(struct mcp_call *call)

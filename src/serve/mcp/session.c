@@ -84,8 +84,7 @@ static void on_undo(struct mcp_job *job, const json_t *result, const struct err 
 		return;
 	}
 	const char *head = param_text(result, "head", "");
-	buf_addf(
-		&out, "the last step was taken back: now at %.12s: ", head[0] ? head : "the start");
+	buf_addf(&out, "the last step was undone: now at %.12s: ", head[0] ? head : "the start");
 	outcome_add_undone(&out, result);
 	give(job, &out);
 }

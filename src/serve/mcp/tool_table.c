@@ -31,7 +31,7 @@ enum {
 #define WAIT                                                                                       \
 	{                                                                                          \
 		"wait_ms", PARAM_COUNT, false, 0, MCP_WAIT_MAX_MS, .fallback = "45000",            \
-								   .help = "then answers running"  \
+								   .help = "then returns running"  \
 	}
 #define FILE_PATH                                                                                  \
 	{                                                                                          \
@@ -93,18 +93,18 @@ static const struct param sessions_rows[] = {
 		.help = "undo: last step; branch: copy all to name"},
 	SESSION,
 	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
-	{"force", PARAM_FLAG, .help = "branch"},
+	{"force", PARAM_FLAG, .help = "branch: end processes"},
 };
 
 static const struct param search_tools_rows[] = {
 	{"query", PARAM_TEXT, true, 1, GREP_BYTES, .help = "what the tool is for"},
 	{"detail", PARAM_CHOICE, .choices = "names|signatures|full", .fallback = "signatures",
-		.help = "full has schemas"},
+		.help = "full: with schemas"},
 	{"limit", PARAM_COUNT, false, 1, 100, .fallback = "10", .help = "tools"},
 };
 
 static const struct param plan_rows[] = {
-	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "its text"},
+	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "source"},
 	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES, .help = "the user's own words"},
 };
 
@@ -112,13 +112,13 @@ const struct mcp_tool mcp_tool_table[] = {
 	{"run_code", "Run code",
 		"Run code in a sandbox: Python with numpy, pandas, matplotlib where installed; "
 		"JavaScript, SQL (SQLite), shell. Variables and files stay in the session from call to "
-		"call. As in Jupyter, the last value is shown; plots come as images. "
-		"A step that crashes, times out or runs out of memory is rolled back. No network. Long "
-		"runs answer running: call run_wait.",
+		"call. As in Jupyter, the last value is shown; plots come as images. A step that "
+		"crashes, times out or runs out of memory is rolled back. No network. A long run "
+		"returns running: call run_wait.",
 		ROWS(run_code_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_code},
-	{"run_wait", "Wait for a run", "Wait for code that still runs, give it input, or stop it.",
+	{"run_wait", "Wait for a run", "Wait for running code, give it input, or stop it.",
 		ROWS(run_wait_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_wait},
-	{"read_output", "Read output", "Read what was cut from a result, or search in it.",
+	{"read_output", "Read output", "Read or search output that a result cut.",
 		ROWS(read_output_rows), MCP_TIER_MINIMAL, MCP_READ_ONLY | MCP_IDEMPOTENT,
 		mcp_read_output},
 	{"read_file", "Read a file", "Read a file of a session; images are shown.",
@@ -126,7 +126,7 @@ const struct mcp_tool mcp_tool_table[] = {
 		mcp_read_file},
 	{"write_file", "Write a file", "Write a file of a session.", ROWS(write_file_rows),
 		MCP_TIER_STANDARD, MCP_IDEMPOTENT, mcp_write_file},
-	{"list_files", "List files", "List a session's files, no links.", ROWS(list_files_rows),
+	{"list_files", "List files", "List files of a session, not links.", ROWS(list_files_rows),
 		MCP_TIER_STANDARD, MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_list_files},
 	{"sessions", "Sessions", "List sessions and steps, undo, branch, reset.",
 		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
@@ -134,7 +134,7 @@ const struct mcp_tool mcp_tool_table[] = {
 		"Find tools for run_code: import retort; retort.tools.SERVER.TOOL(name=value)",
 		ROWS(search_tools_rows), MCP_TIER_MINIMAL,
 		MCP_ON_TOOLS | MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_search_tools},
-	{"check_plan", "Check a plan", "Prove a plan against the policy without running it.",
+	{"check_plan", "Check a plan", "Check a plan against the policy without running it.",
 		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_READ_ONLY | MCP_IDEMPOTENT,
 		mcp_check_plan},
 	{"run_plan", "Run a plan", "Run a plan if nothing in it is denied; a person may be asked.",

@@ -15,13 +15,15 @@ enum { TOOLS_MAX = 16, N_TEMPLATES = 2, LIST_TTL_MS = 300000 };
 
 #define INSTRUCTIONS                                                                               \
 	"retort runs code in a sandbox without network and keeps its state. Use run_code for "     \
-	"calculations, data analysis, plots and for trying code out. Variables and files stay in " \
-	"the session \"default\" from call to call; name another session for work that must not "  \
-	"mix. What a step did before an exception is kept. Results longer than 10,000 characters " \
+	"calculations, data analysis, plots and for trying code out. Variables and files stay "    \
+	"in "                                                                                      \
+	"the session \"default\" from call to call; use another session for separate work. "       \
+	"Changes that a step made before an exception are kept. Results longer than 10,000 "       \
+	"characters "                                                                              \
 	"are cut; read_output has the rest."
 static const char instructions[] = INSTRUCTIONS;
-static const char instructions_tools[] = INSTRUCTIONS
-	" Code can call tools of other servers; what it prints is all you read of them.";
+static const char instructions_tools[] =
+	INSTRUCTIONS " Code can call tools of other servers; you see only what the code prints.";
 
 /* The text for packages while they are not known. */
 static const char packages_unknown[] = "numpy, pandas, matplotlib where installed";

@@ -163,7 +163,7 @@ static int count_again(struct copy_out *c, const struct stat *st, const char *pa
 	if (bytes > c->again_bytes_max - MIN(c->again_bytes, c->again_bytes_max))
 		return err_fail(err, ERR_LIMIT,
 			"choose a directory on a file system that has hard links",
-			"copy %s out: names of one file, copied again, are over %s", path,
+			"copy %s out: copies of hard-linked files are over %s", path,
 			num_format_bytes(c->again_bytes_max).text);
 	c->again_bytes += bytes;
 	return 0;

@@ -260,7 +260,7 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	while (b && id && strtoull(id, NULL, 10) != b->id)
 		b = b->next;
 	if (b && id && error)
-		err_fail(&b->err, ERR_GONE, "end or close what stands in the way, then branch",
+		err_fail(&b->err, ERR_GONE, "end or close it, then branch",
 			"cannot be branched: %.200s", error);
 	return 0;
 }

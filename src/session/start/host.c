@@ -210,11 +210,11 @@ static void check_cgroup(struct host_check *c)
 	say(c->what, "%s",
 		is_v2		? "cgroup v2 is mounted"
 			: is_v1 ? "cgroup v1 is mounted"
-				: "none is mounted");
+				: "no cgroup file system is mounted");
 	if (is_v2 || is_v1)
 		return;
 	c->state = HOST_WEAK;
-	say(c->instead, "the engine measures memory and CPU time itself; processes by rlimit");
+	say(c->instead, "the engine measures memory and CPU time itself; rlimit limits processes");
 	say(c->hint,
 		"mount /sys/fs/cgroup; in a container: --cgroupns=private with a writable mount");
 }

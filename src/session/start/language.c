@@ -20,8 +20,7 @@ int language_of_file(
 	const struct runtime *runtime = NULL;
 	int r = runtime_guess(filename, code, bytes, &runtime, err);
 	if (r < 0 && runtime_is_data(filename))
-		return err_hint(
-			err, "it is data, for a program to read: `file.write` brings it in");
+		return err_hint(err, "it is data for a program to read: `file.write` copies it in");
 	*out = runtime ? runtime->name : NULL;
 	return r;
 }

@@ -190,7 +190,8 @@ static int check_places(const struct order_checked *c, struct err *err)
 		bool is_dir = stat(bind->src, &st) == 0 && S_ISDIR(st.st_mode);
 		err_set(err, ERR_USAGE, "volume destination %.100s: there is no %.100s in %.100s",
 			bind->dst, rest, in->src);
-		return err_hint(err, "make it: %s %.180s; nothing is made in your directories",
+		return err_hint(err,
+			"create it: %s %.180s; retort creates nothing in your directories",
 			is_dir ? "mkdir -p" : "touch", place);
 	}
 	return 0;

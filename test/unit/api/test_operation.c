@@ -130,7 +130,7 @@ TEST(wrong_parameters_are_named)
 		{"file.write",
 			"{\"session\": \"s-1\", \"path\": \"a\", \"content\": \"!\", "
 			"\"encoding\": \"base64\"}",
-			"content: 1 bytes that are no base64", ""},
+			"content: 1 bytes that are not base64", ""},
 		{"file.read", "{\"session\": \"s-1\", \"path\": \"a\", \"limit\": 0}",
 			"limit: 0 is", "give 1 to"},
 	};

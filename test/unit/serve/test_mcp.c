@@ -164,7 +164,7 @@ TEST(wrong_calls_say_what_is_wrong)
 		{REQUEST("1", "tools/call", "{}"), "name: missing"},
 		{REQUEST("1", "tools/call", "{\"name\":5}"), "name: missing"},
 		{REQUEST("1", "tools/call", "{\"name\":\"echo\",\"arguments\":[]}"),
-			"arguments: no object"},
+			"arguments: not an object"},
 		{REQUEST("1", "prompts/get", "{\"name\":\"nope\"}"), "unknown prompt: nope"},
 		{REQUEST("1", "prompts/get", "{\"name\":\"greet\"}"), "missing argument: who"},
 		{REQUEST("1", "resources/read", "{\"uri\":\"t://nope\"}"),

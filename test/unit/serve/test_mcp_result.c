@@ -94,7 +94,8 @@ TEST(failures_say_what_became_of_the_state)
 		{"{\"status\":\"error\",\"runtime\":\"python\",\"error\":{\"name\":\"KeyError\","
 		 "\"message\":\"'price'\\nmore\",\"line\":3},\"exit_code\":1,\"state\":{\"outcome\":"
 		 "\"committed\"}}",
-			"error: python, 0 ms, KeyError: 'price' (line 3), exit 1, what it did is kept\n"},
+			"error: python, 0 ms, KeyError: 'price' (line 3), exit 1, its changes are "
+			"kept\n"},
 		{"{\"status\":\"timeout\",\"runtime\":\"python\",\"usage\":{\"wall_ms\":30012},\"state\":"
 		 "{\"outcome\":\"rolled_back\"}}",
 			"timeout: python, 30.0 s, rolled back: variables and files are as before this step"},
@@ -104,12 +105,12 @@ TEST(failures_say_what_became_of_the_state)
 			"run again before the next (why)"},
 		{"{\"status\":\"killed\",\"runtime\":\"python\",\"parent\":null,\"state\":{"
 		 "\"outcome\":\"lost\"}}",
-			"killed: python, 0 ms, state lost: the session begins anew"},
+			"killed: python, 0 ms, state lost: the session starts afresh"},
 		{"{\"status\":\"error\",\"runtime\":\"python\",\"state\":{\"outcome\":"
 		 "\"rolled_back\"},\"runs_again\":[\"javascript\"],\"files_lost\":[\"a\",\"b\"]}",
-			"error: python, 0 ms, rolled back: javascript variables will be made again, by "
-			"running their steps; files and other variables are as before this step, but for "
-			"a, b"},
+			"error: python, 0 ms, rolled back: javascript variables will be rebuilt, "
+			"by running their steps again; files and other variables are as before "
+			"this step, but for a, b"},
 		{"{\"status\":\"oom\",\"runtime\":\"python\"}", "oom: python, 0 ms"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -563,7 +563,7 @@ TEST(a_log_that_goes_under_an_engine)
 	CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
 	CHECK_INT(err.code, ERR_ACCESS);
 	CHECK_HAS(err.msg, "journal.db-wal: it is not there any more");
-	CHECK_HAS(err.hint, "start the engine anew");
+	CHECK_HAS(err.hint, "restart the engine");
 	CHECK_INT(journal_depth(j, first, &err), 1);
 	/* What a killed engine would leave. */
 	snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
@@ -587,11 +587,11 @@ TEST(a_database_that_changes_under_an_engine)
 		{"mv journal.db away", "journal.db: it is not there any more", ERR_ACCESS},
 		{"cp journal.db new && mv -f new journal.db",
 			"journal.db: it is not there any more", ERR_ACCESS},
-		{"truncate -s -4096 journal.db", "journal.db: it was cut short by somebody",
+		{"truncate -s -4096 journal.db", "journal.db: another program truncated it",
 			ERR_DAMAGED},
-		{"truncate -s 0 journal.db", "journal.db: it was cut short by somebody",
+		{"truncate -s 0 journal.db", "journal.db: another program truncated it",
 			ERR_DAMAGED},
-		{"cp /dev/null journal.db", "journal.db: it was cut short by somebody",
+		{"cp /dev/null journal.db", "journal.db: another program truncated it",
 			ERR_DAMAGED},
 	};
 	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
@@ -631,7 +631,7 @@ TEST(a_log_that_is_cut_under_an_engine)
 	CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
 	CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
-	CHECK_HAS(err.msg, "journal.db-wal: it was cut short");
+	CHECK_HAS(err.msg, "journal.db-wal: another program truncated it");
 	CHECK_HAS(err.hint, "what is lost");
 	/* What a killed engine would leave. */
 	snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
@@ -640,7 +640,7 @@ TEST(a_log_that_is_cut_under_an_engine)
 	snprintf(path, sizeof path, "%s/copy", dir);
 	CHECK(journal_open(&j, path, &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
-	CHECK_HAS(err.msg, "journal.db-wal: change 1 is not whole: 3 changes are missing");
+	CHECK_HAS(err.msg, "journal.db-wal: change 1 is incomplete: 3 changes are missing");
 	CHECK_HAS(err.hint, "from a copy"); /* there is nothing that could be gone on from */
 }
 
