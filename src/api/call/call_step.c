@@ -327,7 +327,7 @@ static const struct param usage_rows[] = {
 	GIVES("wall_ms", PARAM_NUMBER, "wall time; while the step runs, the time so far"),
 	MAY_GIVE("cpu_ms", PARAM_NUMBER, "CPU time of all processes"),
 	MAY_GIVE("memory_peak_bytes", PARAM_COUNT,
-		"peak memory, without pages that other boxes had loaded before"),
+		"peak memory of the box so far, without pages that others had loaded before"),
 	MAY_GIVE("queued_ms", PARAM_NUMBER, "time that the step waited before it started"),
 	MAY_GIVE("waited_ms", PARAM_NUMBER,
 		"part of the wall time spent waiting for answers to calls"),

@@ -31,7 +31,8 @@ enum {
 #define WAIT                                                                                       \
 	{                                                                                          \
 		"wait_ms", PARAM_COUNT, false, 0, MCP_WAIT_MAX_MS, .fallback = "45000",            \
-								   .help = "then returns running"  \
+								   .help = "then returns "         \
+									   "running"               \
 	}
 #define FILE_PATH                                                                                  \
 	{                                                                                          \
