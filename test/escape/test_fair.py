@@ -91,7 +91,7 @@ class Fair(harness.Case):
             self.eve.run(s, code, **aside)
         for _ in range(3):  # they are no less refused when nobody is told
             self.eve.notify("step.run", session=s, code=code, **aside)
-        self.assertIn("in line", str(self.refused("quota", "step.run", session=s, code=code)))
+        self.assertIn("waiting code", str(self.refused("quota", "step.run", session=s, code=code)))
         # A second session of hers has no other line; another caller has one.
         t = self.eve("session.create")["session"]
         self.refused("quota", "step.run", session=t, code=code)
