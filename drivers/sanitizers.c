@@ -1,8 +1,10 @@
 /*
- * What AddressSanitizer and UBSan do in a driver, which hears of no option: a box hands no
- * environment on. A box does not tell the limit of core files, which AddressSanitizer would set; it
- * loads our clock and random numbers before all else (drivers/still), of which AddressSanitizer is
- * suspicious; and it has no ptrace, by which leaks are found.
+ * The options of AddressSanitizer and UBSan in a driver. They are compiled in, because a box passes
+ * no environment variables such as ASAN_OPTIONS to the driver.
+ *
+ * AddressSanitizer must not set the limit of core files, because a box hides that limit. It must
+ * not check that it was loaded first, because drivers/still is preloaded before it. It must not
+ * look for leaks, because that needs ptrace, which a box forbids.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,24 +2,27 @@
 'use strict';
 
 /*
- * Calls from the program to the engine: TOOL frames out, and promises that TOOL_RESULT frames resolve. Loaded at
- * the first call, perhaps after user code has changed builtins: so the driver passes in everything it needs.
+ * Calls from the program to the engine: the driver sends TOOL frames, and TOOL_RESULT frames resolve promises.
+ * This file is loaded at the first call. User code may have changed builtins by then, so the driver passes in
+ * everything that the file needs.
  *
- * @host: {step() → the running step or null, listen(), hold(wanted): keep the process alive to wait for frames,
- * complain(text)}
+ * @host has these functions: step() returns the running step or null. listen() makes frames arrive through the
+ * event loop. hold(wanted) keeps the process alive to wait for frames. complain(text) writes to stderr.
  */
 module.exports = function make(genuine, channel, rich, host) {
   const { push, slice } = genuine;
   const TOOL = 20;
   const OUTSTANDING_MAX = 64;
-  const WAITING_CHARS_MAX = 5 << 20; // the engine accepts 16 MiB for all waiting calls
+  // The engine accepts 16 MiB of arguments in all waiting calls, and a character has up to three bytes.
+  const WAITING_CHARS_MAX = 5 << 20;
   const ARGUMENTS_BYTES_MAX = 4 << 20;
   const OVER = 'the step ended before the answer came';
 
   class RetortError extends genuine.Error {}
 
   /*
-   * A tool failed. `tool` is its name, `name` the kind of failure, `hint` says what to do, or is undefined.
+   * The failure of a tool. `tool` is the name of the tool, `name` is the kind of failure. `hint` says what to
+   * do; it is undefined if nothing is known.
    */
   class ToolError extends RetortError {
     constructor(message, tool, hint) {
@@ -39,7 +42,7 @@ module.exports = function make(genuine, channel, rich, host) {
 
   const waiting = new genuine.MapClass(); // call number → call that was sent
   let outstanding = 0;
-  let chars = 0; // total length of their arguments
+  let chars = 0; // total length of the arguments of the waiting calls
   let queue = []; // calls that have not been sent yet
   let last = 0;
 
@@ -63,7 +66,10 @@ module.exports = function make(genuine, channel, rich, host) {
     return outstanding === 0 || (outstanding < OUTSTANDING_MAX && chars + call.text.length <= WAITING_CHARS_MAX);
   }
 
-  /* Explain why a value has no JSON form, as far as its members show it. */
+  /*
+   * Return the name of the argument that has no JSON form, such as "arguments.limit", for an error message.
+   * Return "arguments" if each member of the object has a JSON form by itself.
+   */
   function place(value) {
     if (value === null || typeof value !== 'object') return 'arguments';
     const names = genuine.keys(value);
@@ -89,8 +95,9 @@ module.exports = function make(genuine, channel, rich, host) {
   }
 
   /*
-   * Make a call. Returns: a promise of its value. @site: an error created where the program made the call, for its
-   * stack; @job.outer is the promise that the program has.
+   * Make a call. Returns: a promise of its value. @site is an error that was created where the program made
+   * the call. If the call fails, its error gets the stack of @site. @job.outer is the promise that the
+   * program was given for the call.
    */
   function request(name, value, site, job) {
     return new genuine.Promise((resolve, reject) => {
@@ -123,7 +130,7 @@ module.exports = function make(genuine, channel, rich, host) {
     } else call.reject(told(call, 'ToolLost', 'the answer is neither a value nor an error'));
   }
 
-  /* Handle a TOOL_RESULT. An answer to no call, or to one that has ended, is ignored. */
+  /* Handle a TOOL_RESULT frame. It is ignored if its call is unknown or has ended. */
   function take(text) {
     const head = genuine.exec(/^\{ ?"call": ?(\d{1,15})[,}]/, slice(text, 0, 40));
     let answer = null;
@@ -145,8 +152,8 @@ module.exports = function make(genuine, channel, rich, host) {
   }
 
   /*
-   * End all calls at the end of a step. A rejected call that was never awaited is reported: that is usually a
-   * mistake.
+   * Reject all unanswered calls at the end of a step. The program has probably forgotten to await them, so a
+   * message on stderr says so.
    */
   function endStep() {
     const left = queue;
@@ -167,7 +174,7 @@ module.exports = function make(genuine, channel, rich, host) {
 
   // ---- values -------------------------------------------------------------------------------------
 
-  /* An image returned by a tool. It is shown when displayed or when it is a step's value. */
+  /* An image that a tool has returned. The image is shown when it is displayed or is a step's value. */
   class Image {
     constructor(data, mime) {
       this.data = data;
@@ -189,7 +196,7 @@ module.exports = function make(genuine, channel, rich, host) {
     }
   }
 
-  /* A tool's result with several parts; displayed with its image. */
+  /* A result of a tool that has several parts. It is displayed as its first image. */
   class Content {
     constructor(value) {
       this.text = value.text;
@@ -216,8 +223,8 @@ module.exports = function make(genuine, channel, rich, host) {
   }
 
   /*
-   * A copy of the value with images in place of the objects that stand for them. Not recursive, so that deep values
-   * do not exhaust the stack.
+   * Replace the objects that describe images by Image objects, in place. Returns: the value. There is no
+   * recursion, so that a deeply nested value does not exhaust the stack.
    */
   function showImages(value) {
     const top = [value];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-/* Frames to and from the engine; see docs/reference/protocol.md. */
+/* Frames to and from the engine. docs/reference/protocol.md describes them. */
 const genuine = require('./genuine.js');
 const fs = require('fs');
 
@@ -14,7 +14,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const channel = { __proto__: null, fd: 3, ino: 0, socket: null, parts: [], n_bytes: 0, send, takeFrame,
   hasFrame, addBytes };
 
-// Is the descriptor still the channel? User code may have closed it and opened something else.
+// Return whether the descriptor is still the channel. User code may have closed it and opened something else.
 function isChannel() {
   try {
     return fstatSync(channel.fd).ino === channel.ino;
@@ -47,8 +47,9 @@ function send(kind, text) {
 }
 
 /*
- * Data is kept in the pieces in which it arrived until a frame is complete: a large frame comes in hundreds of
- * pieces.
+ * Join the pieces that have arrived if the first @bytes of them are wanted. Returns: one piece with all bytes,
+ * or null if fewer than @bytes have arrived. Data is kept in pieces because a large frame arrives in hundreds
+ * of them.
  */
 function gather(bytes) {
   const { parts } = channel;
@@ -61,9 +62,7 @@ function gather(bytes) {
   return bytes <= channel.n_bytes ? parts[0] : null;
 }
 
-/*
- * The first frame's bytes after the length field, or -1 if they have not all arrived; throws for an invalid frame.
- */
+/* Return the length field of the first frame, or -1 if it has not arrived yet. Throws for an invalid frame. */
 function frameBytes() {
   if (channel.n_bytes < 5) return -1;
   const head = channel.parts[0].length >= 4 ? channel.parts[0] : gather(5);
@@ -77,7 +76,7 @@ function hasFrame() {
   return length > 0 && channel.n_bytes >= length + 4;
 }
 
-/* The first frame that has arrived, as {kind, text}, or null. */
+/* Take the first frame that has arrived. Returns: {kind, text}, or null. */
 function takeFrame() {
   if (!hasFrame()) return null;
   const length = frameBytes();

@@ -2,34 +2,43 @@
 'use strict';
 
 /*
- * The process that runs JavaScript steps: reads STEP frames, answers with RESULT.
+ * The process that runs JavaScript steps. It reads STEP frames and answers with RESULT frames.
  *
  * Evaluation. A step is evaluated in V8's REPL mode, like input to the console of a browser's developer tools:
- * variables persist, can be declared again, and await works at top level. Only an inspector session can request
- * REPL mode (Runtime.evaluate). The session is opened for the call and closed before anything asynchronous
- * continues, because an inspector that is attached slows the program down and is visible to it.
+ * variables persist and can be declared again, and await works at top level. Only an inspector session can
+ * request REPL mode (Runtime.evaluate). The session is opened for this call and closed before anything
+ * asynchronous continues, because an attached inspector slows the program down and is visible to it.
  *
- * The promise of the result. The inspector's own reply would contain a copy of the value. The first promise that V8
- * creates during the call is the script's; a promise hook records it, and the driver awaits that (evaluate()).
+ * The promise of the result. The inspector's reply is not used, because it would contain a copy of the value.
+ * Instead a promise hook records the first promise that V8 creates during the call. This is the script's
+ * promise, and the driver awaits it (evaluate()).
  *
- * Frames. While there is nothing else to do, the driver blocks in a read of the channel. From the first step of a
- * session on, it reads through the event loop instead, so that timers and sockets of earlier steps continue between
- * steps.
+ * Frames. While there is nothing else to do, the driver blocks in a read of the channel. From the first step
+ * of a session on, it reads through the event loop instead, so that timers and sockets of earlier steps
+ * continue between steps.
  *
- * The end. A session's step ends when its promise settles. A script ends like any node program, when the event loop
- * is empty. Errors that the program does not catch are reported as node does, after the program's own listeners.
+ * The end. A step of a session ends when its promise settles. A script ends like any node program, when the
+ * event loop is empty. Errors that the program does not catch are reported as node does it, after the
+ * program's own listeners were called.
  *
- * Interrupts. SIGINT ends even an endless loop, but only code that runs below a call of the vm module, so each step
- * is started from there.
+ * Interrupts. SIGINT can end even an endless loop, but only in code that was called by the vm module. So each
+ * step is started through the vm module (guard()).
  *
- * genuine  builtins from before user code ran      program  imports and types rewritten
- * rich     displays of a value by MIME type        failure  error reports
- * channel  frames                                  stdin    standard input of a step
- * globals  the program's globals: require, import, console, retort
- * The rest is loaded when needed:
- * calls    calls to the engine                     tools    retort.tools, llm_query
- * skills   retort.skills                           variables  which variables a step changed
- * script   a program that is a file                syntax_error  the place of an error in an imported module
+ * The other files are these:
+ *   genuine    builtins as they were before user code ran
+ *   rich       displays of a value, by MIME type
+ *   channel    frames
+ *   globals    the program's globals: require, import, console, retort
+ *   program    rewrites imports and types
+ *   failure    error reports
+ *   stdin      standard input of a step
+ * The following are loaded when they are needed:
+ *   calls      calls to the engine
+ *   tools      retort.tools, llm_query
+ *   skills     retort.skills
+ *   variables  which variables a step has changed
+ *   script     a program that is a file
+ *   syntax_error  the place of an error in an imported module
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -61,7 +70,9 @@ const VALUE_BYTES_MAX = 4 << 20;
 const SOURCES_MAX = 1000;
 const UNSETTLED = 13; // node's exit status when the event loop is empty but an await is pending
 const MAJOR_MIN = 18;
-const STRAYS_MAX = 100; // errors between two steps; more mean that node itself is broken and would fail for ever
+// After so many errors between two steps the process exits, because node itself is broken and would go on
+// failing.
+const STRAYS_MAX = 100;
 const ENTRANCE = '__retort_enter__';
 
 const { quote } = rich;
@@ -84,10 +95,10 @@ const sources = new genuine.MapClass(); // name → {code, text}
 const names = [];
 let current = null; // the running step
 let entrance = null;
-let live = null; // {session, stop} while a script is being started
+let live = null; // {session, stop, hidden} while a script is being started, otherwise null
 let strays = 0;
-let calls = null; // the module, once it is loaded
-let early = []; // frames read while a step ran, to be handled after it
+let calls = null; // the module calls.js once it is loaded
+let early = []; // frames that were read while a step ran, to be handled after it
 let isDone = false; // a script has ended
 let hasExited = false; // process.exit() was called
 
@@ -124,8 +135,8 @@ function newStep(message) {
 }
 
 /*
- * Run @function so that SIGINT ends it, even in an endless loop: node ends only code that is called through vm.
- * Returns: whether it ran to its end.
+ * Run @job so that SIGINT ends it, even in an endless loop. node offers this only for code that is called by
+ * the vm module. Returns: whether @job ran to its end.
  */
 function guard(job) {
   entrance = job;
@@ -145,7 +156,7 @@ function enter() {
   if (job !== null) job();
 }
 
-/* Keep the source for tracebacks, under a name that is valid for V8 and unique among steps. */
+/* Store the source for tracebacks, under a name that is unique among steps and that V8 accepts. */
 function keepSource(step, text) {
   const plain = step.file || step.filename;
   let base = '';
@@ -161,7 +172,8 @@ function keepSource(step, text) {
 }
 
 /*
- * node serializes inspector requests with JSON.stringify, which looks for toJSON on every object.
+ * Remove Object.prototype.toJSON for a moment. node serializes inspector requests with JSON.stringify, which
+ * would call a toJSON that the program has defined. Returns: the removed property, or null.
  */
 function hideToJson() {
   const hidden = genuine.describe(genuine.ObjectPrototype, 'toJSON');
@@ -181,8 +193,8 @@ function stopHook() {
 }
 
 /*
- * Clean up after starting a script. An interrupt may stop this anywhere, so a step that is not marked as done is
- * done again.
+ * Clean up after starting a script. An interrupt may stop this function anywhere. The next call then repeats
+ * each action that is not yet marked as done.
  */
 function stopLive() {
   if (live === null) return;
@@ -193,9 +205,11 @@ function stopLive() {
 }
 
 /*
- * Start a script in REPL mode. Returns: {promise} of {".repl_result": value}, or {details} of a compile error. The
- * first promise that V8 creates is the script's. It is recorded because the inspector's reply would hold a copy of
- * the value and drop the only reference to the promise.
+ * Start a script in REPL mode. Returns: {details} of a compile error; otherwise {promise}, a promise whose
+ * value is {".repl_result": value}.
+ *
+ * The promise is the first one that V8 creates, so a hook records it. The inspector's reply would hold only a
+ * copy of the value, and would drop the only reference to the promise.
  */
 function evaluate(step, text) {
   const session = new Session();
@@ -208,10 +222,12 @@ function evaluate(step, text) {
   live.stop = onInit((promise) => {
     if (first !== null || live !== ours) return;
     first = promise;
-    showToJson(); // user code starts here
+    showToJson(); // from here on, user code runs
     stopHook();
   });
-  begin(step); // not earlier: after an interrupt the hook could not be removed
+  // The engine sends interrupts from here on. An interrupt before live.stop was set would have left the hook
+  // installed.
+  begin(step);
   const request = { expression: text + '\n//# sourceURL=' + step.name, replMode: true };
   post(session, 'Runtime.evaluate', request, (error, reply) => {
     if (!isSync) return;
@@ -235,7 +251,10 @@ function fail(step, thrown) {
   settle(step);
 }
 
-/* The step has its value or error. A script continues until the event loop is empty. */
+/*
+ * Note that the step has its value or its error, and end it. A script without an error continues until the
+ * event loop is empty.
+ */
 function settle(step) {
   if (step.settled) return;
   step.settled = true;
@@ -245,7 +264,8 @@ function settle(step) {
 }
 
 /*
- * Emit uncaughtException as node does: if the program has a listener, the script continues to its end.
+ * Handle an error of a script. If the program has a listener for uncaughtException, the listener is called and
+ * the script continues, as in node.
  */
 function failScript(step, error) {
   if (step.over) return;
@@ -261,7 +281,8 @@ async function follow(step, promise) {
   try {
     const wrapped = await promise;
     let value = wrapped['.repl_result'];
-    // A script's promise is only looked at when the script ends: awaiting it would count as handling its rejection.
+    // Do not await a script's promise here: that would count as handling its rejection. It is looked at when
+    // the script ends.
     if (!step.once && genuine.types.isPromise(value)) value = await value;
     if (step.over) return;
     step.value = value;
@@ -273,8 +294,9 @@ async function follow(step, promise) {
 }
 
 /*
- * The code does not compile as JavaScript and was not declared to be TypeScript. Returns: the code without types,
- * or '' when that is not possible; then V8's error stands.
+ * Try to compile code as TypeScript that does not compile as JavaScript. Returns: the code without types.
+ * Returns '' if the code was declared to be TypeScript from the start, if its types cannot be removed, or if
+ * it has none; V8's error is then reported.
  */
 function asTypeScript(step, details) {
   const line = genuine.split(step.code, '\n')[details.lineNumber];
@@ -297,7 +319,7 @@ function startScript(step, text) {
   const { details, promise } = evaluate(step, text);
   if (details && step.once && details.exception &&
     genuine.startsWith(details.exception.description, 'SyntaxError: Illegal return')) {
-    // A file may use return: node runs it as the body of a function.
+    // A file may use return at its top level, because node runs it as the body of a function. So do the same.
     const body = 'await (async function () {' + text + '\n}).call(module.exports)';
     const second = evaluate(step, body);
     if (!second.details) return follow(step, second.promise);
@@ -342,13 +364,13 @@ function interrupt(step) {
   setImmediate(finish, step);
 }
 
-/* From now on the engine sends interrupts. */
+/* Tell the engine that the step's code begins. From now on, the engine sends interrupts. */
 function begin(step) {
   if (!step.begun) send(BEGIN, '{"id":' + quote(step.id) + '}');
   step.begun = true;
 }
 
-/* Start code that node cannot run as a file. */
+/* Start a step whose code node does not run as a file. */
 function startCode(step) {
   let text;
   globals.offerModule(step);
@@ -408,7 +430,8 @@ async function start(step) {
   current = step;
   strays = 0;
   globals.prepare(step);
-  // Otherwise startCode() does, if node cannot run the file
+  // For a script that is a file, node defines these names. If node cannot run the file, startCode() calls
+  // offerModule() instead.
   if (!step.once || step.file === '') globals.offerModule(step);
   if (!isListening()) process.on('SIGINT', onSigint);
   if (step.input !== null || stdin.isOwn) stdin.give(step.input);
@@ -429,7 +452,8 @@ async function start(step) {
 
 // ---- the end of a step ------------------------------------------------------------------------
 
-// The value of a promise that settles without waiting for events; undefined for others.
+// Return the value of a promise that settles without waiting for events. Returns undefined for other promises,
+// and @value itself if it is not a promise.
 function settled(value) {
   if (!genuine.types.isPromise(value)) return value;
   const out = { __proto__: null, value: undefined, error: null };
@@ -446,7 +470,8 @@ function settled(value) {
 }
 
 /*
- * When the promise was rejected but the script continued, a listener has handled the rejection: there is no value.
+ * Return the value of a script's promise. Return undefined if the promise was rejected: the script has
+ * continued, so a listener has handled the rejection.
  */
 function ofScript(value) {
   try {
@@ -476,7 +501,8 @@ function showValue(step) {
 }
 
 /*
- * The result of @job(ask), where ask(method, params) calls the inspector; @fallback when it throws.
+ * Return the result of @job(ask), where ask(method, params) calls the inspector. Return @fallback if @job
+ * throws.
  */
 function inspected(job, fallback) {
   const session = new Session();
@@ -496,7 +522,7 @@ function inspected(job, fallback) {
   }
 }
 
-/* Only agents ask for the changed variables. */
+/* Load variables.js. This is done late, because only agents ask for the variables that a step has changed. */
 function variables() {
   return globals.part('variables');
 }
@@ -517,7 +543,7 @@ function tell(text) {
   try {
     process.stderr.write(text);
   } catch (failure) {
-    // User code has closed the descriptor or opened something else there
+    // User code has closed the descriptor, or opened something else under its number.
   }
 }
 
@@ -550,7 +576,10 @@ function finish(step) {
   serve();
 }
 
-/* End a script, like node. This is the first listener of the process's exit. */
+/*
+ * End a script as node does. This is the process's first listener for "exit", so it calls the program's
+ * listeners itself.
+ */
 function onExit(code) {
   const step = current;
   if (step === null || !step.once || step.over || isDone) return;
@@ -609,13 +638,15 @@ function onUncaught(error) {
     if (++strays === STRAYS_MAX) reallyExit.call(process, 1);
     return;
   }
-  step.settled = false; // other pending work no longer matters
+  // The step may have been settled and may wait for other work, but the error ends it in any case.
+  step.settled = false;
   fail(step, error);
 }
 
 /*
- * Handle an uncaught error. Listeners of the user come first, as in node. Only node's own function can clean up its
- * stacks of async calls, so that is called, with ours as its listener.
+ * Handle an uncaught error. The program's listeners come first, as in node. node's own function is called in
+ * any case, because only it can clean up node's stacks of async calls. If the program has no listener, node's
+ * function calls onUncaught().
  */
 function onFatal(error, isRejection) {
   if (isDone || hasHandlers()) return genuine.apply(fatal, process, [error, isRejection]);
@@ -666,7 +697,9 @@ function nextFrame() {
   return early.length > 0 ? genuine.shift(early) : takeFrame();
 }
 
-/* Handle frames that arrive while a step runs: answers to its calls. */
+/*
+ * Handle frames that arrive while a step runs. They are answers to the step's calls; others are handled later.
+ */
 function hear() {
   for (let frame = takeFrame(); frame !== null; frame = takeFrame()) {
     if (frame.kind === BYE) leave(0);
@@ -699,7 +732,8 @@ function serve() {
 }
 
 /*
- * From the first step of a session on, frames come through the event loop, so that background work continues.
+ * Read frames through the event loop from now on, so that background work of the program continues between
+ * steps. This is called at the first step of a session.
  */
 function listen() {
   if (channel.socket !== null) return;
@@ -715,9 +749,7 @@ function listen() {
   channel.socket.on('error', () => leave(0));
 }
 
-/*
- * Wait for the first frames by blocking reads: nothing else can happen yet, and no stream needs to be set up.
- */
+/* Wait for the first frames by blocking reads. Nothing else can happen yet, so no stream is needed. */
 function readFirst() {
   const bytes = genuine.bytesNew(1 << 16);
   for (;;) {
@@ -734,7 +766,7 @@ function readFirst() {
   serve();
 }
 
-/* Load retort.tools and the like. This happens late, with builtins as user code has left them. */
+/* Load retort.tools and the other parts that call the engine. User code may have changed builtins by then. */
 function loadTools() {
   const host = {
     __proto__: null,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// Errors: name, message, line, and a traceback of the user's frames with their source; and what `stack` shows.
+// Describe errors: name, message, line, and a traceback with the user's frames and their source. Also change
+// what the property `stack` of an error shows.
 
 const genuine = require('./genuine.js');
 const { cut } = require('./rich.js');
@@ -11,7 +12,7 @@ const MESSAGE_BYTES = 10000;
 const LINE_BYTES = 10000;
 const LINES_MAX = 900;
 const TRACEBACK_CHARS_MAX = 200000;
-const COLLECTED_MAX = 10000; // lines; of more, the middle is cut
+const COLLECTED_MAX = 10000; // lines of a traceback; in longer ones, the middle is cut
 const SOURCE_CHARS_MAX = 300;
 const CAUSES_MAX = 5;
 const OTHERS_MAX = 10;
@@ -49,14 +50,15 @@ function messageOf(error) {
   return typeof message === 'string' ? message : message === undefined ? '' : show(message);
 }
 
-// Does a line of a stack refer to user code?
+// Return whether a line of a stack is a frame of user code.
 function isUsers(line) {
   return indexOf(line, '(node:') < 0 && indexOf(line, 'at node:') < 0 &&
     indexOf(line, 'at async node:') < 0 && indexOf(line, __dirname + '/') < 0 &&
     indexOf(line, '/node_modules/') < 0;
 }
 
-// Parse an error's stack: {head: "Name: message", frames: [line], where: the source lines that node shows above}.
+// Parse an error's stack. Returns: {head, frames, where}. @head is "Name: message", @frames are the lines with
+// user frames, and @where are the source lines that node shows above the head.
 function stackOf(error) {
   const stack = get(error, 'stack');
   const message = messageOf(error);
@@ -70,7 +72,7 @@ function stackOf(error) {
   const frames = [];
   for (let i = 0; i < lines.length; i++)
     if (startsWith(lines[i], '    at ') && isUsers(lines[i])) push(frames, lines[i]);
-  const native = /^ {4}at .*\(<anonymous>\)$/; // "new Promise (<anonymous>)" with no user frame below
+  const native = /^ {4}at .*\(<anonymous>\)$/; // "new Promise (<anonymous>)", with no user frame below
   while (frames.length && genuine.exec(native, frames[frames.length - 1]) !== null)
     frames.length--;
   // For a syntax error in a required file or a module, node shows the source line above the error's name.
@@ -81,7 +83,7 @@ function stackOf(error) {
   return { head: slice(head, own), frames, where: isPlace ? genuine.trimEnd(above) : '' };
 }
 
-// The place of the innermost frame in the step's source: {name, line, column}, or null.
+// Return the innermost frame that is in the source of a step, as {name, line, column}, or null.
 function placeOf(frames, sources) {
   const pattern = /(?:\(|at |at async )([^()]+):(\d+):(\d+)\)?$/;
   for (let i = 0; i < frames.length; i++) {
@@ -92,7 +94,7 @@ function placeOf(frames, sources) {
   return null;
 }
 
-// The lines "file:3", source line, caret.
+// Return up to three lines: "file:3", the source line, and a line with a caret.
 function codeFrame(place, sources) {
   const source = place && genuine.mapGet(sources, place.name);
   if (!source) return [];
@@ -101,7 +103,8 @@ function codeFrame(place, sources) {
   const out = [place.name + ':' + place.line];
   if (line.length > SOURCE_CHARS_MAX) return out;
   push(out, line);
-  // Where the source was rewritten, columns differ from those of the user's source.
+  // If this line was rewritten before it ran, its columns differ from those of the user's source: show no
+  // caret.
   if (split(source.text, '\n')[place.line - 1] === line && place.column > 0 &&
     place.column <= line.length + 1) {
     let indent = '';
@@ -117,7 +120,7 @@ function pushLines(out, text) {
     if (out.length < COLLECTED_MAX) push(out, cut(lines[i], LINE_BYTES));
 }
 
-// How many lines from @at on, taking every @step-th, fit in half of the limit.
+// Return how many lines fit in half of the limit, counting from @at in steps of @step (1 or -1).
 function fitting(lines, at, step, max) {
   let left = TRACEBACK_CHARS_MAX / 2;
   let n = 0;
@@ -128,7 +131,7 @@ function fitting(lines, at, step, max) {
   return n;
 }
 
-// Limit lines to what the engine accepts: cut the middle and leave a note.
+// Limit a traceback to what the engine accepts: cut lines from the middle and leave a note.
 function shorten(lines) {
   const head = fitting(lines, 0, 1, lines.length);
   const tail = fitting(lines, lines.length - 1, -1, lines.length - head);
@@ -141,7 +144,7 @@ function shorten(lines) {
   return out;
 }
 
-// The errors within an AggregateError.
+// Append the errors within an AggregateError.
 function pushOthers(out, error, depth) {
   const others = get(error, 'errors');
   if (!genuine.isArray(others)) return;
@@ -164,7 +167,8 @@ function pushError(out, error, prefix, depth) {
   if (cause !== undefined) pushNext(out, cause, '[cause]: ', depth + 1);
 }
 
-// {name, message, line?, traceback} of a thrown value. @sources: name → {code, text}
+// Describe a thrown value as {name, message, line, traceback}; line may be missing. @sources maps a name to
+// {code, text}.
 function describe(thrown, sources) {
   if (!isError(thrown)) {
     const text = cut(typeof thrown === 'string' ? thrown : show(thrown), MESSAGE_BYTES);
@@ -185,7 +189,8 @@ function describe(thrown, sources) {
   return out;
 }
 
-// For a program that ends too early V8 reports a place after its end: use the end of the last line with code.
+// Return @place, or the end of the last line that is not empty if @place is after the end of the source. V8
+// reports such a place for a program that ends too early.
 function withinSource(place, sources) {
   const { text } = genuine.mapGet(sources, place.name);
   const lines = split(text, '\n');
@@ -194,7 +199,8 @@ function withinSource(place, sources) {
   return { name: place.name, line: lines.length, column: lines[lines.length - 1].length + 1 };
 }
 
-// The same for a compile error: @details come from the inspector, perhaps with a hint of ours.
+// Describe a compile error like describe(). @details come from the inspector, perhaps with a hint of the
+// driver's.
 function describeSyntax(details, name, sources) {
   const text = details.exception && details.exception.description || 'SyntaxError';
   const at = indexOf(text, '\n    at ');
@@ -214,20 +220,20 @@ function describeSyntax(details, name, sources) {
   };
 }
 
-// Lines as text for stderr.
+// Return the traceback as text for stderr.
 function textOf(error) {
   return join(error.traceback, '\n') + '\n';
 }
 
 // ---- the property `stack` -----------------------------------------------------------------------
 
-// Remove the driver's frames, and node's frames below the program's outermost one.
+// Remove the driver's frames, and the frames of node below the program's outermost frame.
 function withoutDriver(frames) {
   const out = [];
-  let n = 0; // up to the program's outermost frame
+  let n = 0; // number of frames up to the program's outermost one
   for (let i = 0; i < frames.length; i++) {
     const file = frames[i].getFileName();
-    const isFile = typeof file === 'string'; // otherwise a frame of V8
+    const isFile = typeof file === 'string'; // otherwise it is a frame of V8 itself
     if (isFile && startsWith(file, __dirname + '/')) continue;
     push(out, frames[i]);
     if (isFile && !startsWith(file, 'node:')) n = out.length;
@@ -236,7 +242,7 @@ function withoutDriver(frames) {
   return out;
 }
 
-// Format as node 18 does, which does not export its function.
+// Write a stack as node 18 does. node has a function for that, but does not export it.
 function writeStack(error, frames) {
   const symbols = genuine.symbols(error);
   let head = '';
@@ -248,7 +254,7 @@ function writeStack(error, frames) {
   return frames.length === 0 ? head : head + '\n    at ' + join(frames, '\n    at ');
 }
 
-// Make `stack` of the program's errors leave out the driver.
+// Make the property `stack` of the program's errors leave out the driver's frames.
 function install() {
   const own = genuine.describe(genuine.Error, 'prepareStackTrace');
   const write = own !== undefined && typeof own.value === 'function' ? own.value : writeStack;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// The globals of a program: require and import, console, process.stdout, retort, _; with completion.
+// The globals of a program: require and import, console, process.stdout, retort, _. Also completion of names.
 //
-// Globals and not locals, since a step is not a function body. Most are created when first used, to keep the start
-// fast: node's modules (fs, path, …) and retort's are getters that replace themselves. Streams write synchronously,
-// because a RESULT must follow all output.
+// They are globals and not local variables, because a step is not a function body. Most are created at their
+// first use, so that the driver starts fast: node's modules (fs, path, …) and retort's are getters that
+// replace themselves. Streams write synchronously, because a RESULT frame must follow all output.
 
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -20,7 +20,7 @@ const { define, describe, indexOf, lastIndexOf, slice, startsWith } = genuine;
 const home = process.cwd();
 const bare = process.argv[0];
 const NAMES_MAX = 1000;
-let loader = null; // (specifier, options) => import(…), as a file in the workspace would do
+let loader = null; // a function (specifier, options) that imports as a file in the workspace would do
 let base = path.join(home, '<step>'); // the file to which relative specifiers refer
 
 function hide(name, value) {
@@ -28,7 +28,8 @@ function hide(name, value) {
 }
 
 /*
- * The file of a step: for a script the path to which its argv[0] leads; '' for code without a file.
+ * Return the path of a step's file, '' for code without a file. For a script it is the path to which argv[0]
+ * leads.
  */
 function fileOf(step) {
   const { filename } = step;
@@ -37,7 +38,7 @@ function fileOf(step) {
   return path.join(home, slice(filename, lastIndexOf(filename, '/') + 1));
 }
 
-/* Hide the driver from the list of loaded modules. */
+/* Remove the driver's files from the list of loaded modules. */
 function hideModules() {
   const loaded = genuine.keys(require.cache);
   for (let i = 0; i < loaded.length; i++)
@@ -46,7 +47,7 @@ function hideModules() {
 
 const parts = { __proto__: null };
 
-/* A part of the driver, loaded when first needed. */
+/* Return a part of the driver. It is loaded at its first use. */
 function part(name) {
   if (!(name in parts)) {
     parts[name] = require('./' + name + '.js');
@@ -57,7 +58,7 @@ function part(name) {
 
 // ---- modules ----------------------------------------------------------------------------------
 
-/* A function that imports like a file of that name. */
+/* Return a function that imports as code in @file would do. */
 function makeLoader(file) {
   const holder = new Module(file, null);
   holder.filename = file;
@@ -77,20 +78,20 @@ async function load(name, options) {
 }
 
 /*
- * Loaded late, since it is rarely needed. If user code has broken a builtin, the original error must still be
- * thrown.
+ * Add the place of a syntax error to @error. The code for that is loaded late, because it is rarely needed. If
+ * user code has broken a builtin that it uses, the original error must still be thrown.
  */
 function explain(error, name) {
   try {
     part('syntax_error').locate(error, name, path.dirname(base));
   } catch (failure) {
-    // Report the error as node gave it
+    // Report the error as node has given it.
   }
 }
 
 /*
- * The function to which import(…) and import declarations are rewritten; @wanted: names that the module must
- * export.
+ * Import a module. The calls import(…) and the import declarations of a program are rewritten to calls of this
+ * function. @wanted lists the names that the module must export; it may be undefined.
  */
 async function importModule(name, options, wanted) {
   const found = await load(name, options);
@@ -118,7 +119,7 @@ function makeRequire(file) {
   return require;
 }
 
-/* Make fs, path and node's other modules available by name, as in node's REPL and node -e. */
+/* Make fs, path and node's other modules available by name, as node's REPL and node -e do. */
 function offerBuiltins(require) {
   const builtins = Module.builtinModules;
   for (let i = 0; i < builtins.length; i++) {
@@ -142,7 +143,7 @@ function offerBuiltins(require) {
 let isPrepared = false;
 let isOffered = false;
 
-/* Called before each step. */
+/* Set process.argv and the base of relative imports. Called before each step. */
 function prepare(step) {
   const { file } = step;
   const rest = [];
@@ -154,7 +155,7 @@ function prepare(step) {
   base = file || path.join(home, genuine.exec(/^<\w+>$/, step.filename) ? step.filename : '<step>');
 }
 
-/* Define as globals what node passes to a CommonJS file as arguments. */
+/* Define as globals the variables that node passes to a CommonJS file as arguments, such as require. */
 function offerModule(step) {
   if (isOffered) return;
   isOffered = true;
@@ -165,8 +166,8 @@ function offerModule(step) {
 // ---- streams and console ----------------------------------------------------------------------
 
 /*
- * Write synchronously: the data is in the pipe when write() returns, so a RESULT needs no flush, and process.exit()
- * loses nothing, unlike with node's non-blocking pipes.
+ * Make a standard stream write synchronously: the data is in the pipe when write() returns. So a RESULT frame
+ * needs no flush, and process.exit() loses no output, which it does with node's non-blocking pipes.
  */
 function blockStream(name) {
   const own = describe(process, name);
@@ -189,22 +190,23 @@ function blockStream(name) {
 }
 
 /*
- * A stream that forwards to process.stdout or stderr, whatever the program has assigned to it by then.
+ * Return a stream that forwards to process.stdout or process.stderr, even if the program has assigned another
+ * stream to it.
  */
 function lazyStream(name) {
   const out = {};
   const methods = ['write', 'on', 'once', 'removeListener', 'listenerCount', 'getColorDepth'];
   for (let i = 0; i < methods.length; i++)
     out[methods[i]] = (...args) => process[name][methods[i]](...args);
+  // The console of node 18 looks at _writableState to learn whether a write has failed.
   define(out, '_writableState', { get: () => process[name]._writableState });
-  // node 18 checks _writableState for a failure.
   define(out, 'isTTY', { get: () => process[name].isTTY });
   return out;
 }
 
 /*
- * node's own console first reports each message to an inspector, which makes it three times slower and keeps the
- * messages.
+ * Replace the methods of node's console by those of a new one. The methods of node's console first report
+ * each message to an inspector, which makes them three times slower and keeps the messages in memory.
  */
 function plainConsole() {
   const { console } = globalThis;
@@ -218,7 +220,7 @@ function plainConsole() {
 }
 
 /*
- * Timers contain ids and times that differ in each run: without them a replay does not appear to diverge.
+ * Make timers print without ids and times. These differ in each run, so that a replay would appear to diverge.
  */
 function plainTimers() {
   const timeout = setTimeout(() => {});
@@ -238,7 +240,7 @@ function plainTimers() {
 let last;
 let isTaken = false;
 
-/* _ is the last value, until the program assigns to it. */
+/* Define the global `_`: the value of the last step, until the program assigns to `_`. */
 function offerLast() {
   define(globalThis, '_', {
     get: () => last,
@@ -257,7 +259,7 @@ function keep(value) {
 
 // ---- numbers from a seed ------------------------------------------------------------------------
 
-/* Seed Math.random: V8's generator, with a state made by splitmix64. */
+/* Seed Math.random. This is V8's generator, with an initial state made by splitmix64. */
 function seed(number) {
   const big = BigInt;
   const mask = (1n << 64n) - 1n;
@@ -284,7 +286,10 @@ function seed(number) {
 
 // ---- completion ---------------------------------------------------------------------------------
 
-/* Completions for the end of a text. V8 evaluates without side effects, so no user code runs. */
+/*
+ * Return the completions for the end of @text. V8 evaluates the expression without side effects, so no user
+ * code runs.
+ */
 function complete(text, ask) {
   const found = genuine.exec(/((?:[\p{ID_Continue}$]+\??\.)*)([\p{ID_Continue}$]*)$/u, text);
   const owner = found[1];
@@ -314,7 +319,7 @@ function complete(text, ask) {
 
 // ---- calls to the engine ------------------------------------------------------------------------
 
-/* Loaded when the program first uses them. */
+/* Define tools and the like as getters. They are loaded when the program first uses one of them. */
 function offerTools(retort, load) {
   let parts = null;
   const offer = (owner, name, part) => define(owner, name, {
@@ -337,7 +342,7 @@ function offerTools(retort, load) {
 
 // ---- warnings ------------------------------------------------------------------------------------
 
-/* As node's warnings, but without the process id, which differs in a replay. */
+/* Print a warning as node does, but without the process id, which would differ in a replay. */
 function onWarning(warning) {
   const isDeprecation = warning.name === 'DeprecationWarning';
   if (isDeprecation && process.noDeprecation) return;
@@ -349,7 +354,7 @@ function onWarning(warning) {
 
 function plainWarnings() {
   const nodes = process.listeners('warning');
-  if (nodes.length !== 1) return; // warnings are disabled
+  if (nodes.length !== 1) return; // warnings are disabled, or the program has its own listener
   process.removeListener('warning', nodes[0]);
   process.on('warning', onWarning);
 }
@@ -357,8 +362,9 @@ function plainWarnings() {
 // ---- signals ----------------------------------------------------------------------------------
 
 /*
- * When a program sends itself a signal without a listener, node takes that for the end and drops the inspector,
- * without which no step can be evaluated. But not every signal ends a process, so a shell sends it instead.
+ * Change process.kill() for signals that a program sends to itself and for which it has no listener. node
+ * believes that such a signal ends the process, and drops the inspector, without which no step can be
+ * evaluated. But not every signal ends a process. So the signal is sent by a shell, and node does not notice.
  */
 function plainKill() {
   const { kill, listenerCount, pid } = process;
@@ -368,7 +374,7 @@ function plainKill() {
     if (target !== pid || typeof number !== 'number' || number < 1 ||
       genuine.apply(listenerCount, process, [name]) > 0)
       return genuine.apply(kill, process, [target, name]);
-    const { spawnSync } = require('child_process'); // loaded late: it takes milliseconds
+    const { spawnSync } = require('child_process'); // loaded late, because that takes milliseconds
     const { status, error } = spawnSync('/bin/sh', ['-c', 'kill -' + number + ' ' + pid]);
     if (status === 0) return true;
     const wrong = new genuine.Error('kill EINVAL');
@@ -378,7 +384,11 @@ function plainKill() {
 
 // ---- install ----------------------------------------------------------------------------------
 
-/* @host: {display(json) → whether it was sent, settled(promise), limit()} */
+/*
+ * Define all globals. @host has these functions: display(json) sends a display and returns whether that
+ * succeeded. settled(promise) returns the value of a promise that settles without waiting. limit() returns the
+ * limit of the size of a value.
+ */
 function install(host) {
   const show = (json, text) => {
     if (!host.display(json)) globalThis.console.log(text());

@@ -2,13 +2,13 @@
 'use strict';
 
 /*
- * From a step's source to the script that V8 evaluates. V8's REPL mode handles top-level await, repeated
- * declarations and the value. It only accepts scripts, so three forms that only modules or files have are
- * rewritten, without changing line numbers:
+ * Rewrite a step's source to the script that V8 evaluates. V8's REPL mode handles top-level await, repeated
+ * declarations and the value. But it accepts only scripts. So three forms that only modules or files may
+ * contain are rewritten. Line numbers stay the same.
  *
- * import a, {b as c} from 'm'   const {default: a, b: c} = await __retort_import__('m', …)
- * import('m'), import.meta      __retort_import__('m'), __retort_import__.meta
- * export const x = 1            const x = 1
+ *   import a, {b as c} from 'm'   const {default: a, b: c} = await __retort_import__('m', …)
+ *   import('m'), import.meta      __retort_import__('m'), __retort_import__.meta
+ *   export const x = 1            const x = 1
  */
 const genuine = require('./genuine.js');
 const { slice, indexOf, push, join, codeAt, startsWith } = genuine;
@@ -34,7 +34,7 @@ const BEFORE_EXPRESSION = set('return typeof instanceof in of new delete void th
 const BEFORE_PARENS = set('if while for with');
 const BEFORE_BLOCK = set('else do try finally =>');
 
-// The match of @pattern at @at, or ''.
+// Return the text that @pattern matches at @at, or ''.
 function match(pattern, source, at) {
   pattern.lastIndex = at;
   const found = genuine.exec(pattern, source);
@@ -42,17 +42,17 @@ function match(pattern, source, at) {
 }
 
 /*
- * The tokens of a source: {kind, text, start, end, depth, newline}; null at the end, or where the source is not
- * valid JavaScript. Whether a slash divides or starts a regular expression follows from the preceding token, as in
- * most scanners.
+ * Split a source into tokens {kind, text, start, end, depth, newline}. next() returns null at the end, or
+ * where the source is not valid JavaScript. As in most scanners, the preceding token decides whether a slash
+ * divides or starts a regular expression.
  */
 class Scanner {
   constructor(source) {
     this.source = source;
     this.at = startsWith(source, '#!') ? (indexOf(source, '\n') + 1 || source.length) : 0;
-    this.stack = []; // open brackets: {text, kind}
+    this.stack = []; // open brackets: {text, isBlock}
     this.last = null;
-    this.divides = false; // would a slash divide here?
+    this.divides = false; // whether a slash at this place would divide
   }
 
   next() {
@@ -125,7 +125,8 @@ class Scanner {
     return ['punctuator', text];
   }
 
-  // Does this bracket's content end without being an operand, as a block or the head of an if does?
+  // Return whether the bracket @text opens a block, or the head of a statement such as if. After the closing
+  // bracket of these, a slash starts a regular expression. After other closing brackets, it divides.
   opensBlock(text) {
     const { last } = this;
     if (text === '[') return false;
@@ -137,7 +138,7 @@ class Scanner {
   }
 }
 
-// The line breaks of a range, so that line numbers after it stay the same.
+// Return the line breaks of @text. They replace it, so that line numbers after it stay the same.
 function breaks(text) {
   let out = '';
   for (let i = 0; i < text.length; i++) if (text[i] === '\n') out += '\n';
@@ -149,7 +150,7 @@ class Rewriter {
     this.source = source;
     this.scanner = new Scanner(source);
     this.edits = [];
-    this.calls = []; // import( calls that are not closed yet
+    this.calls = []; // calls import(…) whose parenthesis is still open
     this.pending = undefined;
   }
 
@@ -186,7 +187,7 @@ class Rewriter {
     else if (token.depth === 0) this.declaration(token);
   }
 
-  // import(…) is a call, unless a body follows on the same line: then it is a method's name.
+  // Rewrite import(…), unless a body follows on the same line: then `import` is the name of a method.
   closeCall(token) {
     const { calls } = this;
     if (!calls.length || calls[calls.length - 1].depth !== token.depth - 1) return;
@@ -232,7 +233,8 @@ class Rewriter {
     return ['{' + word.text + ':' + join(genuine.split(text, '\n'), ' ') + '}', part.end];
   }
 
-  // The declarations between import and the module's name, or null.
+  // Parse the tokens between `import` and the module's name. Returns: the declarations before and after the
+  // call and the names that the module must export; or null.
   bindings(clause) {
     const out = { before: '', after: '', wanted: [] };
     const pairs = [];
@@ -245,7 +247,7 @@ class Rewriter {
     if (clause[0].kind === 'word') {
       push(pairs, 'default: ' + clause[0].text);
       push(out.wanted, '"default"');
-      i = clause[1].text === ',' ? 2 : n === 1 ? 1 : -1; // "import type {…}" is TypeScript
+      i = clause[1].text === ',' ? 2 : n === 1 ? 1 : -1; // "import type {…}" is TypeScript and is not rewritten
     }
     if (i >= 0 && i < n && clause[i].text === '*') {
       space = i + 2 < clause.length ? clause[i + 2].text : '';
@@ -329,15 +331,15 @@ class Rewriter {
   }
 }
 
-// The source as a script, with the same lines.
+// Return the source as a script with the same lines.
 function toScript(source) {
   const text = codeAt(source, 0) === 0xfeff ? slice(source, 1) : source;
   if (indexOf(text, 'import') < 0 && indexOf(text, 'export') < 0) return text;
   return new Rewriter(text).run();
 }
 
-// Lines that declare a variable with a type. Used to recognize TypeScript on nodes that cannot run it, for the
-// error message.
+// Lines that declare something with a type. If a node cannot run TypeScript, they are used to recognize it for
+// the error message.
 const TYPED = new RegExp('^\\s*(?:export\\s+)?(?:default\\s+|declare\\s+|async\\s+)*(?:' + [
   '(?:const|let|var)\\s+[\\w$]+\\s*:',
   '(?:const|let|var)\\s+[\\w$]+\\s*=\\s*(?:async\\s*)?\\([\\w$\\s,]*[\\w$]\\??\\s*:.*=>',
@@ -352,7 +354,7 @@ const TYPED = new RegExp('^\\s*(?:export\\s+)?(?:default\\s+|declare\\s+|async\\
   'function\\s*[\\w$]*\\s*\\([\\w$\\s,]*[\\w$]\\??\\s*:',
   'function\\s*[\\w$]*\\s*\\([^(){}]*\\)\\s*:'].join('|') + ')');
 
-// Is a line that does not compile as JavaScript one of TypeScript?
+// Return whether a line that does not compile as JavaScript is probably TypeScript.
 function isTyped(line) {
   return genuine.exec(TYPED, line) !== null;
 }
@@ -361,7 +363,7 @@ function canStrip() {
   return typeof require('module').stripTypeScriptTypes === 'function';
 }
 
-// Remove TypeScript types. Each remaining character keeps its position.
+// Remove TypeScript types. If possible, each remaining character keeps its position.
 function stripTypes(source) {
   const { stripTypeScriptTypes: strip } = require('module');
   if (!canStrip()) {
@@ -371,7 +373,7 @@ function stripTypes(source) {
     throw error;
   }
   const { emitWarning } = process;
-  process.emitWarning = () => {}; // the warning that this is experimental
+  process.emitWarning = () => {}; // suppress the warning that this function of node is experimental
   try {
     return strip(source, { mode: 'strip' });
   } catch (error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// The MIME bundle of a value or display: always text, and any other formats it offers.
+// The MIME bundle of a value or display. It always has a text, and any other formats that the value offers.
 
 const genuine = require('./genuine.js');
 const { slice, indexOf, push, join, has, describe, types } = genuine;
@@ -26,14 +26,15 @@ const BINARY = /^(image\/(png|jpeg|gif|webp)|application\/pdf)$/;
 const JSON_TYPE = /^application\/([^;]*\+)?json$/;
 const LONE = /\\ud[89a-f]/;
 
-// Text as a JSON string; lone surrogates become U+FFFD.
+// Return @text as a JSON string. A lone surrogate becomes U+FFFD.
 function quote(text) {
   const quoted = genuine.stringify(text);
   if (genuine.exec(LONE, quoted) === null) return quoted;
   return genuine.stringify(genuine.bytesText(genuine.bytesFrom(text, 'utf8'), 'utf8'));
 }
 
-// Cut to about @limit bytes of UTF-8: keep head and tail, with a note about the rest.
+// Cut @text to about @limit bytes of UTF-8. Keep its start and its end, with a note about the rest between
+// them.
 function cut(text, limit) {
   let keep = limit;
   if (text.length <= limit + MARKER_CHARS) {
@@ -52,7 +53,8 @@ function cut(text, limit) {
 
 // ---- JSON -------------------------------------------------------------------------------------
 
-// Thrown for a value without a JSON form. Not an Error, since creating one runs Error.prepareStackTrace.
+// This is thrown for a value without a JSON form. It is not an Error, because creating one would run the
+// program's Error.prepareStackTrace.
 const NOT_JSON = { __proto__: null };
 
 function spend(budget, chars) {
@@ -82,20 +84,23 @@ function objectJson(value, budget, depth) {
     if (!own.enumerable || own.value === undefined) continue;
     spend(budget, names[i].length + 3);
     const name = genuine.stringify(names[i]);
-    if (genuine.exec(LONE, name) !== null) throw NOT_JSON; // two keys could become equal
+    // Lone surrogates become U+FFFD, so two such keys could become equal.
+    if (genuine.exec(LONE, name) !== null) throw NOT_JSON;
     push(parts, name + ':' + json(own.value, budget, depth + 1));
   }
   return '{' + join(parts, ',') + '}';
 }
 
-// Do not write a number beyond 64 bits as an integer: few JSON readers accept one.
+// Return a number as JSON. A number beyond 64 bits is not written as an integer, because few JSON readers
+// accept it.
 function numberJson(value) {
   const isLarge = value >= INTEGER_END || value <= -INTEGER_END;
-  const text = '' + (value === 0 ? 0 : value); // and -0
+  const text = '' + (value === 0 ? 0 : value); // -0 becomes 0
   return isLarge && indexOf(text, 'e') < 0 ? text + '.0' : text;
 }
 
-// The JSON of a plain value. Runs no user code: getters, proxies and objects with toJSON do not count as plain.
+// Return the JSON of a plain value, or throw NOT_JSON. No user code runs: a value with getters, a proxy and an
+// object with a prototype of its own do not count as plain.
 function json(value, budget, depth) {
   if (depth > DEPTH_MAX) throw NOT_JSON;
   if (value === null) spend(budget, 4);
@@ -119,7 +124,8 @@ function json(value, budget, depth) {
   return typeof value === 'number' ? numberJson(value) : '' + value;
 }
 
-// @left: what remains of the bundle's limit, for all formats together.
+// Return the JSON of a plain value, or null. If @left is given, it holds the number of JSON values that the
+// formats of the bundle may still contain together.
 function jsonOrNull(value, limit, left) {
   const budget = { __proto__: null, nodes: left ? left.nodes : NODES_MAX, chars: limit };
   try {
@@ -127,7 +133,7 @@ function jsonOrNull(value, limit, left) {
     if (left) left.nodes = budget.nodes;
     return found;
   } catch (error) {
-    return null; // not a plain value, or too large
+    return null; // the value is not plain, or too large
   }
 }
 
@@ -147,7 +153,7 @@ function textOf(value, limit) {
   return cut(typeof text === 'string' ? text : '<a value that cannot be inspected>', limit);
 }
 
-// The value of one MIME type as JSON text, or null when it is unusable.
+// Return the value of one MIME type as JSON text, or null when it cannot be used.
 function mimeJson(mime, value, limit, left) {
   if (genuine.exec(JSON_TYPE, mime) !== null) return jsonOrNull(value, limit, left);
   let text = value;
@@ -172,21 +178,21 @@ function addRaw(out, raw, limit, left) {
   if (names.length > MIMES_MAX) left.unshown += names.length - MIMES_MAX;
 }
 
-// The text, with a note of the formats that are left out. @text: JSON, or undefined.
+// Return @text with a note of how many formats are left out. @text is a JSON string or undefined.
 function noted(text, left) {
   if (left.unshown === 0) return text;
   const note = '[' + left.unshown + (left.unshown === 1 ? ' type' : ' types') + ' not shown]"';
   return text === undefined ? '"' + note : slice(text, 0, -1) + '\\n' + note;
 }
 
-// The formats that the value's own methods offer; @settle gives the value of a promise that settles without
-// waiting.
+// Add the formats that the value's own methods offer. @settle returns the value of a promise that settles
+// without waiting for events.
 function addOwn(out, value, limit, settle, left) {
   if (types.isProxy(value)) return;
   try {
     if (typeof value[DISPLAY] === 'function') addRaw(out, settle(value[DISPLAY]()), limit, left);
   } catch (error) {
-    // Ignore a method that throws
+    // Ignore a method that throws.
   }
   for (let i = 0; i < METHODS.length; i++) {
     const mime = METHODS[i][1];
@@ -195,7 +201,7 @@ function addOwn(out, value, limit, settle, left) {
       const found = mimeJson(mime, settle(value[METHODS[i][0]]()), limit, left);
       if (found) out[mime] = found;
     } catch (error) {
-      // Ignore a method that throws
+      // Ignore a method that throws.
     }
   }
 }
@@ -207,7 +213,7 @@ function encode(out) {
   return '{' + join(parts, ',') + '}';
 }
 
-// The bundle of a value, as JSON text of {MIME type: data}.
+// Collect the bundle of a value: an object that maps MIME types to JSON text.
 function collect(value, limit, settle) {
   const out = { __proto__: null };
   const left = newLeft();
@@ -226,7 +232,7 @@ function bundle(value, limit, settle) {
   return encode(collect(value, limit, settle));
 }
 
-// The bundle of the answer to the task, marked as such.
+// Return the bundle of a task's answer, with a MIME type that marks it as the answer.
 function answer(value, limit, settle) {
   const out = collect(value, limit, settle);
   if (typeof value === 'string' && value.length <= limit / 4) out['text/plain'] = quote(value);
@@ -235,7 +241,7 @@ function answer(value, limit, settle) {
   return encode(out);
 }
 
-// A {MIME type: data} that the user gave, as JSON text.
+// Return the bundle for an object {MIME type: data} that the user has given, as JSON text.
 function bundleRaw(raw, limit) {
   const out = { __proto__: null };
   const left = newLeft();

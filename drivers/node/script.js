@@ -2,10 +2,12 @@
 'use strict';
 
 /*
- * Programs in files, run as node runs them: .mjs as a module; others as CommonJS, with top-level names of their
- * own, or as a module when package.json or the source says so. If node cannot compile the file, for example when it
- * contains both await and require, the driver runs the code itself, which accepts both. That does not apply to .mjs
- * and .cjs, whose kind is explicit.
+ * Run programs that are files, as node runs them. A .mjs file is a module. Other files are CommonJS with
+ * top-level names of their own, or modules if package.json or the source says so.
+ *
+ * Some files cannot be compiled by node, for example those that contain both await and require. The driver
+ * then runs the code itself, in a way that accepts both. It does not do so for .mjs and .cjs files, whose
+ * suffix says what they are.
  */
 const fs = require('fs');
 const Module = require('module');
@@ -27,21 +29,21 @@ function compiles(code) {
   }
 }
 
-/* Does @code use top-level await, which CommonJS lacks, without being a module? */
+/* Return whether @code uses top-level await, which CommonJS lacks, and is not a module. */
 function isWaiting(code) {
   const body = '() => {' + (startsWith(code, '#!') ? '//' : '') + code + '\n}';
   return !compiles(body) && compiles('async ' + body);
 }
 
-/* Can node run the file @path with this code? It supports TypeScript only in part. */
+/* Return whether node can run the file @path, which contains @code. node supports TypeScript only in part. */
 function isPlain(path, code) {
   if (exec(/\.[mc]?ts$/, path) !== null || !fs.existsSync(path)) return false;
   return exec(/\.[mc]js$/, path) !== null || !isWaiting(code);
 }
 
 /*
- * Start the program @path. Returns: a promise of its end, or undefined when it has ended already. Throws: what the
- * program throws, or a compile error.
+ * Start the program @path. Returns: a promise of its end, or undefined if it has already ended. Throws: what
+ * the program throws, or a compile error.
  */
 function start(path) {
   if (endsWith(path, '.mjs')) return load(urlOf(path));
@@ -56,7 +58,8 @@ function start(path) {
 }
 
 /*
- * Does @error of start() mean that node cannot compile the file itself, and does the suffix leave its kind open?
+ * Return whether @error, thrown by start(), means that node cannot compile the file @path, and whether the
+ * driver may run the file itself: it may do so if the suffix does not say whether the file is a module.
  */
 function isOpen(path, error) {
   return exec(/\.[mc]js$/, path) === null && types.isNativeError(error) && error.name === 'SyntaxError' &&

@@ -2,8 +2,8 @@
 'use strict';
 
 /*
- * retort.skills: functions stored in /skills, and how to propose one. Any property name yields a function; whether
- * the skill exists is checked at the call.
+ * retort.skills: the functions that are stored in /skills, and a way to propose one. Any property name yields
+ * a function. Whether the skill exists is checked only when the function is called.
  */
 module.exports = function make(genuine, calls, ask, load) {
   const { ToolArgumentError } = calls.errors;
@@ -22,7 +22,7 @@ module.exports = function make(genuine, calls, ask, load) {
     return genuine.apply(found[name], undefined, given);
   }
 
-  /* Source that defines @name, from a function or from source. */
+  /* Return source that defines @name. @thing is a function or source. */
   function sourceOf(thing, name) {
     if (typeof thing === 'string') return thing;
     if (typeof thing !== 'function') throw new ToolArgumentError('retort.skills.save: function: give a function, or source');
@@ -31,15 +31,19 @@ module.exports = function make(genuine, calls, ask, load) {
     return 'const ' + name + ' = ' + text + ';';
   }
 
-  /* The parameters of a one-line function, for display; its text if it is not a function. */
+  /*
+   * Return a skill's signature for display. The parameters are those of @thing, or … if @thing is not a
+   * function or its parameters are not simple.
+   */
   function signatureOf(thing, name) {
     const found = typeof thing === 'function' ? genuine.exec(/^[^(]*\(([^()]*)\)/, genuine.functionText(thing)) : null;
     return 'retort.skills.' + name + '(' + (found === null ? '…' : found[1]) + ')';
   }
 
   /*
-   * Propose a function as a skill called @name. @test is a function or source. It runs in a new box after the
-   * source, with nothing else; only if it succeeds is the skill stored, for all sessions.
+   * Propose a function as a skill called @name. @test is a function or source. The engine runs it in a new
+   * box, together with the skill's source and nothing else. Only if it succeeds is the skill stored, for all
+   * sessions.
    */
   async function save(name, thing, test) {
     if (typeof name !== 'string' || genuine.exec(NAME, name) === null) {

@@ -2,8 +2,8 @@
 'use strict';
 
 /*
- * The standard input of a step: an anonymous file as descriptor 0. JavaScript cannot receive descriptors over the
- * channel, so the text is part of the STEP frame.
+ * The standard input of a step: an anonymous file with descriptor 0. JavaScript cannot receive descriptors
+ * over the channel, so the text is a part of the STEP frame.
  */
 const genuine = require('./genuine.js');
 const fs = require('fs');
@@ -12,12 +12,12 @@ const { closeSync, openSync, unlinkSync, writeSync, ReadStream } = fs;
 const { process } = globalThis;
 const NAME = '/tmp/.retort-stdin-' + process.pid;
 
-// Open @path as descriptor 0, the lowest free number.
+// Open @path. Returns: whether its descriptor is 0, the lowest number.
 function openLowest(path) {
   try {
     closeSync(0);
   } catch (error) {
-    // User code has closed it
+    // User code has closed descriptor 0.
   }
   const fd = openSync(path, 'r');
   if (fd !== 0) closeSync(fd);
@@ -36,9 +36,9 @@ function store(text) {
 
 const stdin = {
   __proto__: null,
-  isOwn: false, // the last step had standard input
+  isOwn: false, // whether the last step had standard input
 
-  /* Set the standard input to @text, or to nothing with null. */
+  /* Set the standard input to @text. If @text is null, the standard input is empty. */
   give(text) {
     try {
       if (text !== null) store(text);

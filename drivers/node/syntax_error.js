@@ -2,9 +2,9 @@
 'use strict';
 
 /*
- * Find the place of a syntax error in an imported module. node reports the place for required files, but for
- * modules only when it exits itself. So this file follows the imports from the module that the program imported:
- * the first module that fails to compile with the same message is the one.
+ * Find the place of a syntax error in an imported module. node reports the place for required files. For
+ * modules, it does so only when it exits itself. So this file follows the imports, beginning with the module
+ * that the program has imported. The first module that fails to compile with the same message has the error.
  */
 const genuine = require('./genuine.js');
 const { IMPORT, toScript } = require('./program.js');
@@ -17,7 +17,10 @@ const { indexOf, push, slice, startsWith } = genuine;
 const MODULES_MAX = 200;
 const BEFORE = "'use strict'; async () => {\n";
 
-/* The file to which @name refers in a module in @dir; '' for packages and node's own modules. */
+/*
+ * Return the file to which @name refers in a module of the directory @dir. Return '' for packages and node's
+ * own modules.
+ */
 function fileOf(name, dir) {
   if (startsWith(name, 'file:')) return fileURLToPath(name);
   return genuine.exec(/^\.{0,2}\//, name) === null ? '' : path.resolve(dir, name);
@@ -34,13 +37,14 @@ function addImports(script, dir, files) {
 }
 
 /*
- * What node shows for a required file: "/home/user/m.mjs:2", the source line, a caret; '' when the file compiles.
+ * Return the lines that node shows for a required file: "/home/user/m.mjs:2", the source line, and a caret.
+ * Return '' if the file compiles.
  */
 function placeIn(file, script, message) {
   try {
     new vm.Script(BEFORE + script + '\n}', { filename: file, lineOffset: -1 });
   } catch (error) {
-    // An import that cannot be rewritten is left alone.
+    // toScript() leaves an import as it is if it cannot rewrite it. V8 then reports this other message.
     const isIt = error.message === message || startsWith(error.message, 'Cannot use import statement');
     const end = indexOf(error.stack, '\n\nSyntaxError: ');
     return isIt && end > 0 ? slice(error.stack, 0, end + 2) : '';
@@ -48,7 +52,10 @@ function placeIn(file, script, message) {
   return '';
 }
 
-/* Start the stack of @error, from importing @name, with the place, like that of a required file. */
+/*
+ * Put the place in front of the stack of @error, as node does for a required file. The error was thrown when
+ * @name was imported.
+ */
 function locate(error, name, dir) {
   if (!genuine.types.isNativeError(error) || !startsWith(error.stack, 'SyntaxError: ' + error.message + '\n'))
     return;

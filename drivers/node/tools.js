@@ -2,9 +2,9 @@
 'use strict';
 
 /*
- * retort.tools: any property name is a server, and any property of a server a tool; whether they exist is checked
- * at the call. What a server says about itself is untrusted text: used as table keys and as text to display, never
- * as code.
+ * retort.tools: any property name is a server, and any property of a server is a tool. Whether they exist is
+ * checked only at a call. The text that a server gives about itself is untrusted. It is used as keys of tables
+ * and is displayed, but it is never used as code.
  */
 module.exports = function make(genuine, calls) {
   const { push, join, slice, indexOf } = genuine;
@@ -47,7 +47,7 @@ module.exports = function make(genuine, calls) {
     return servers;
   }
 
-  /* Ask the engine for the list: once, and again with @isAgain. */
+  /* Return the list of servers, which the engine is asked for only once. With @isAgain, ask again. */
   async function load(isAgain, job) {
     if (catalog.asked === null || isAgain) {
       const asked = catalog.asked = calls.request('retort.tools', {}, null, job);
@@ -62,7 +62,7 @@ module.exports = function make(genuine, calls) {
     return catalog.servers;
   }
 
-  /* readFile for read_file. */
+  /* Return the snake-case form of a name: read_file for readFile. */
   function snake(name) {
     let out = '';
     for (let i = 0; i < name.length; i++) {
@@ -75,7 +75,8 @@ module.exports = function make(genuine, calls) {
   }
 
   /*
-   * Find an entry of @all by its own name, by its JavaScript name, or asThis by as_this if that is unambiguous.
+   * Find an entry of @all: first by its own name, then by its JavaScript name or that name in snake case.
+   * Returns null if no entry or more than one matches.
    */
   function find(all, key, name) {
     let same = null;
@@ -121,7 +122,10 @@ module.exports = function make(genuine, calls) {
 
   // ---- a call ---------------------------------------------------------------------------------
 
-  /* The arguments: one object, or values in the order of the parameters. */
+  /*
+   * Return the arguments of a call as one object. @given is one object, or values in the order of the
+   * parameters.
+   */
   function bind(row, given) {
     const one = given.length === 1 ? given[0] : undefined;
     if (given.length === 0 || (one !== null && typeof one === 'object' && !genuine.isArray(one))) return one || {};
@@ -143,7 +147,7 @@ module.exports = function make(genuine, calls) {
     return job.outer;
   }
 
-  /* A call of retort's own; @made converts the answer. */
+  /* Make a call of retort itself. @made converts the answer. */
   function ask(name, value, made) {
     const job = { __proto__: null, outer: null };
     const site = new genuine.Error();
@@ -153,9 +157,12 @@ module.exports = function make(genuine, calls) {
 
   // ---- objects with any property ------------------------------------------------------------
 
-  const known = new genuine.WeakMapClass(); // function → [server, tool]
+  const known = new genuine.WeakMapClass(); // maps a function to [server, tool]
 
-  /* An object whose every property is made by @make; @show() is its text. */
+  /*
+   * Return an object that has any property. @make(name) makes a property's value when it is first used. @own
+   * holds some fixed properties, @keys() lists known names, and @show() returns the object's text.
+   */
   function anything(own, make, keys, show) {
     const made = { __proto__: null };
     const target = { __proto__: null };
@@ -163,7 +170,8 @@ module.exports = function make(genuine, calls) {
     const get = (_, name) => {
       if (typeof name === 'symbol') return target[name];
       if (genuine.has(own, name)) return own[name];
-      if (name === 'then' || name === 'toJSON') return undefined; // it must not look like a promise
+      // The object must not look like a promise, or like an object that makes its own JSON.
+      if (name === 'then' || name === 'toJSON') return undefined;
       if (name === 'toString') return show;
       if (made[name] === undefined) made[name] = make(name);
       return made[name];
@@ -281,8 +289,9 @@ module.exports = function make(genuine, calls) {
   }
 
   /*
-   * The answers in the order of the prompts. Waits for all; then throws the first failure, with all answers in its
-   * `results`. With return_exceptions, failures are returned among the answers.
+   * Return the answers in the order of the prompts. Waits for all of them. If one has failed, throws the first
+   * failure, with all answers in its property `results`. With return_exceptions, failures are returned among
+   * the answers.
    */
   async function llmQueryBatched(prompts, options) {
     if (!genuine.isArray(prompts)) throw new ToolArgumentError('retort.llm_query_batched: prompts: no array');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-/* The variables that a step has created or changed, with type and size. */
+/* Find the variables that a step has created or changed, with type and size. */
 const genuine = require('./genuine.js');
 const vm = require('vm');
 
@@ -12,14 +12,14 @@ const runScript = genuine.uncurry(vm.Script.prototype.runInThisContext);
 const WeakRefClass = globalThis.WeakRef;
 const deref = genuine.uncurry(WeakRefClass.prototype.deref);
 const isName = /^[\p{ID_Start}$][\p{ID_Continue}$]*$/u;
-const own = genuine.keys(globalThis); // the globals before the program ran
+const own = genuine.keys(globalThis); // names of the globals before the program ran
 
 function isOurs(name) {
   for (let i = 0; i < own.length; i++) if (own[i] === name) return true;
   return name.length > NAME_CHARS || genuine.exec(isName, name) === null;
 }
 
-/* Read a variable without calling a getter. Throws for one that is not initialized. */
+/* Read a variable without calling a getter. Throws if the variable is not initialized. */
 function read(name, isGlobal) {
   if (!isGlobal) return runScript(new vm.Script(name));
   const found = genuine.describe(globalThis, name);
@@ -56,7 +56,7 @@ function sizeOf(value) {
   return '';
 }
 
-/* A mark that tells a value from others without keeping it alive. */
+/* Return a mark by which a value can be recognized later, without keeping the value alive. */
 function mark(value) {
   const isHeld = (typeof value === 'object' && value !== null) || typeof value === 'function';
   const text = typeof value === 'string';
@@ -71,7 +71,10 @@ function isSame(a, b) {
   return a.held === b.held && (a.plain === b.plain || (a.plain !== a.plain && b.plain !== b.plain));
 }
 
-/* @ask calls the inspector. Returns: name → mark. */
+/*
+ * Mark the program's variables. @ask calls the inspector. Returns: {names, map}; the map maps a name to its
+ * mark.
+ */
 function snapshot(ask) {
   const out = new genuine.MapClass();
   const names = [];
@@ -84,13 +87,16 @@ function snapshot(ask) {
     try {
       if (!isOurs(names[i])) genuine.mapSet(out, names[i], mark(read(names[i], i >= nLexical)));
     } catch (error) {
-      // Not initialized
+      // The variable is not initialized yet.
     }
   }
   return { __proto__: null, names, map: out };
 }
 
-/* "variables" of a RESULT as JSON, with a comma in front; a limited number. */
+/*
+ * Return the member "variables" of a RESULT frame as JSON, with a comma before it. At most SENT_MAX variables
+ * are listed.
+ */
 function changes(before, ask, quote) {
   const now = snapshot(ask);
   const rows = [];

@@ -33,7 +33,7 @@ static bool copy_part(int from, int to, off_t at, off_t end)
 	return true;
 }
 
-/* Copy the data; holes of the source stay holes in the copy and take no memory. */
+/* Copy the data. A hole in the source becomes a hole in the copy, so it takes no memory there. */
 static bool copy_all(int from, int to, off_t bytes)
 {
 	for (off_t at = 0; at < bytes;) {
@@ -41,7 +41,8 @@ static bool copy_all(int from, int to, off_t bytes)
 		if (data < 0 && errno == ENXIO)
 			return true;
 		if (data < 0)
-			data = at; /* the file system does not report holes */
+			/* The file system does not support SEEK_DATA, so treat the rest as data. */
+			data = at;
 		at = lseek(from, data, SEEK_HOLE);
 		if (at <= data || at > bytes)
 			at = bytes;
@@ -86,7 +87,10 @@ char *anon_file_save(int fd, off_t bytes)
 	return kept == MAP_FAILED || at < bytes ? NULL : kept;
 }
 
-/* Write a block, or punch a hole for a block of zeros, which may have been a hole before. */
+/*
+ * Write a block of the saved content. For a block of zeros, punch a hole instead, because the
+ * original may have had a hole there.
+ */
 static bool put_back_block(int to, const char *block, size_t bytes, off_t at)
 {
 	static const char zeros[4096];

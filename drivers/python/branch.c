@@ -1,23 +1,23 @@
 /*
- * Clones a process into a new box, and adapts the copy to it. The theory is in branch.h; P is
- * the process that is branched, C1 the clone that becomes the init of the new box, C2 the copy of
- * P.
+ * Clones a process into a new box, and adapts the copy to that box. branch.h explains the names: P
+ * is the process that is branched, C1 is the clone that becomes the init of the new box, and C2 is
+ * the copy of P.
  *
- * First half, the clones. P calls clone() with CLONE_VM | CLONE_VFORK and new namespaces: P is
- * suspended and C1 runs in P's memory, on a stack of its own. C1 therefore makes only system calls
- * and changes nothing of libc's state but errno. It maps its user id, drops all capabilities, waits
+ * The first half makes the clones. P calls clone() with CLONE_VM | CLONE_VFORK and new namespaces:
+ * P is suspended and C1 runs in P's memory, on a stack of its own. C1 therefore makes only system
+ * calls and changes only errno in libc's state. It maps its user id, drops all capabilities, waits
  * for WORD_CLONE from the warden, and clones C2 with a plain SYS_clone, without CLONE_VM: C2 gets a
  * copy-on-write copy of the memory that P and C1 share. C2 returns to P's caller by longjmp() into
  * its copy of P's stack, which is intact because P has not run since. C1 then executes init, which
  * releases P.
  *
- * Second half, branch_settle(). C2 has inherited P's descriptors and mappings, which lead into
- * P's box. Every descriptor is replaced under its old number: files are opened again by path in
- * the new box, pipes and sockets with both ends in the process are created again (sockets.c), and
- * the rest become an end of a closed socketpair, so that a library that still uses the number sees
- * end-of-file and never an unrelated file. Epoll instances are replaced in a second pass, because
- * they watch the replacements. Before all descriptors, shared mappings are copied or mapped again
- * (shared.c), because that needs the old descriptors.
+ * The second half, branch_settle(), adapts C2. It has inherited P's descriptors and mappings, which
+ * lead into P's box. First the shared mappings are copied or mapped again (shared.c), because that
+ * needs the old descriptors. Then every descriptor is replaced under its old number. Files are
+ * opened again by path in the new box. Pipes and sockets with both ends in the process are created
+ * again (sockets.c). All others become an end of a closed socketpair: a library that still uses the
+ * number sees end-of-file, and never an unrelated file. Epoll instances are replaced in a second
+ * pass, because they must watch the replacements.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MESSAGE_QUEUES = 0x19800202 }; /* MQUEUE_MAGIC of the kernel, which no header exports */
+enum { MESSAGE_QUEUES = 0x19800202 }; /* the kernel's MQUEUE_MAGIC, which no header defines */
 enum { BRANCH_STACK_BYTES = 64 << 10, BRANCH_CAP_MAX = 63 };
 enum { BRANCH_INIT_FD = 3, BRANCH_SYNC_FD = 4, BRANCH_OTHER_FD = 10 };
 enum {
@@ -65,16 +65,16 @@ enum {
 };
 enum { RSEQ_BYTES_MIN = 32, RSEQ_SIGNATURE = 0x53053053 };
 
-/* Defined by glibc 2.35 and newer. Other libcs do not register restartable sequences. */
+/* Where glibc, since 2.35, registers restartable sequences. Other libcs do not register them. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* Data that P passes to C1, and the error that C1 passes back. P and C1 share memory. */
+/* What P passes to C1, and the error that comes back. C1 uses it in place, in P's memory. */
 struct passage {
 	const struct branch_fds *fds;
 	int error;	   /* errno of C1's failure; 0 once C1 executes init */
-	int *tid_address;  /* address at which libc keeps the thread id */
-	void *robust_head; /* robust futex list that libc registered, and its size */
+	int *tid_address;  /* address of libc's copy of the thread id */
+	void *robust_head; /* address of the robust futex list that libc has registered */
 	size_t robust_bytes;
 	struct clone_attrs attrs;
 	jmp_buf back;
@@ -121,8 +121,8 @@ static int write_file(const char *path, const char *text)
 }
 
 /*
- * Map user and group id 1000, as the supervisor of the seccomp filter expects. Source:
- * user_namespaces(7)
+ * Map the user and group id 1000 to themselves. The warden, which supervises the seccomp filter,
+ * expects exactly this. Source: user_namespaces(7)
  */
 static int map_ids(void)
 {
@@ -133,10 +133,10 @@ static int map_ids(void)
 }
 
 /*
- * The warden sends two one-byte messages. WORD_CLONE goes to C1 when C1 has the limits that C2 will
- * inherit. WORD_GO goes to C2 and to init (the former C1) when the box is furnished. WORD_CLONE may
- * carry descriptors of `tasks` files of cgroups, into which C1 writes itself. End-of-file means
- * that the warden has given up.
+ * The messages of the warden, one byte each. C1 waits for WORD_CLONE: the limits that C2 will
+ * inherit are now set. With it may come descriptors of cgroups' `tasks` files, to which C1 writes
+ * in order to join the cgroups. C2 and init, which C1 has become by then, wait for WORD_GO: the box
+ * is furnished. End-of-file means that the warden has given up.
  */
 enum { WORD_CLONE = 'c', WORD_GO = 'g', JOIN_MAX = 4 };
 
@@ -196,7 +196,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
 }
 
-/* Clone C2, the copy of P. fork() would run its at-fork handlers in P's memory. */
+/* Clone C2, the copy of P. fork() must not be used: it runs at-fork handlers in P's memory. */
 static pid_t clone_copy(const struct passage *p)
 {
 	const unsigned long flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
@@ -207,7 +207,7 @@ static pid_t clone_copy(const struct passage *p)
 #endif
 }
 
-/* Execute init in this process. Returns: only after a failure, negative errno. */
+/* Execute init in this process. Returns: negative errno, and only if that failed. */
 static int become_init(struct passage *p, pid_t driver)
 {
 	const struct branch_fds *fds = p->fds;
@@ -230,9 +230,9 @@ static int become_init(struct passage *p, pid_t driver)
 }
 
 /*
- * Run C1. C2 leaves this function by longjmp() to P's setjmp(), on C2's own copy of P's stack. The
- * frames there are intact, since P does not run until C1 has left the shared memory. A plain return
- * is impossible: C1 must not run on P's stack, and C2 starts on C1's stack.
+ * Run C1. C2 also starts in this function, on a copy of C1's stack, and must continue on its copy
+ * of P's stack. So it leaves by longjmp() to P's setjmp(). The frames there are intact, because P
+ * does not run until C1 has left the shared memory.
  */
 static int c1_main(void *arg)
 {
@@ -251,13 +251,10 @@ static int c1_main(void *arg)
 		r = driver < 0 ? -errno : become_init(p, driver);
 	}
 	p->error = -r;
-	_exit(1); /* C1 is process 1 of the namespace: its end kills all others */
+	_exit(1); /* C1 is process 1 of its pid namespace: the kernel ends the others with it */
 }
 
-/*
- * Register again what a clone loses in the kernel but libc relies on: the robust futex list and
- * restartable sequences.
- */
+/* Register what libc needs and a clone lacks: the robust futex list and restartable sequences. */
 static void restore_thread(const struct passage *p)
 {
 	if (p->robust_head)
@@ -273,10 +270,7 @@ static void restore_thread(const struct passage *p)
 
 static int clone_c1(struct passage *p)
 {
-	/*
-	 * The stack of C1. One static area is enough: P has one thread, so it makes one branch at a
-	 * time.
-	 */
+	/* C1's stack. It can be static: P has one thread, so it makes one branch at a time. */
 	static char stack[BRANCH_STACK_BYTES] __attribute__((aligned(16)));
 	if (setjmp(p->back) != 0) { /* NOLINT(cert-err52-cpp) */
 		restore_thread(p);
@@ -318,10 +312,10 @@ struct settling {
 	int channel_fd;
 	const int *keep;
 	size_t n_keep;
-	int own;	/* descriptor of the directory that is being listed, or -1 */
-	int dead;	/* end of a closed socketpair, created on first use; -1 before */
-	bool has_epoll; /* an epoll instance exists, so a second pass is needed */
-	struct stat stdio[BRANCH_STDIO]; /* status of P's standard streams */
+	int own;	/* descriptor of /proc/self/fd while it is read, otherwise -1 */
+	int dead;	/* end of a closed socketpair, -1 until it is first needed */
+	bool has_epoll; /* an epoll instance was found, so a second pass is needed */
+	struct stat stdio[BRANCH_STDIO]; /* status of the standard streams that P had */
 	struct branch_report *report;
 };
 
@@ -336,7 +330,7 @@ static bool is_kept(const struct settling *s, int fd)
 	return false;
 }
 
-/* Move @from to the number @fd; @from is closed. */
+/* Move the open file @from to the descriptor number @fd. Returns: whether that succeeded. */
 static bool replace(int fd, int from)
 {
 	int fd_flags = fcntl(fd, F_GETFD);
@@ -348,8 +342,8 @@ static bool replace(int fd, int from)
 }
 
 /*
- * Replace @fd by an end of the closed socketpair. The number must stay in use: a library that still
- * uses it must never find an unrelated file there.
+ * Replace @fd by an end of a closed socketpair, and count it as lost unless it was dead already.
+ * The number must stay in use: a library that still uses it must not find an unrelated file there.
  */
 static void lose(struct settling *s, int fd)
 {
@@ -369,7 +363,7 @@ static void lose(struct settling *s, int fd)
 		(void)close(fd);
 }
 
-/* Replace @fd by @now, its counterpart in this box; @now -1: by the closed socketpair. */
+/* Replace @fd by @now, its counterpart in this box. If @now is -1, @fd is lost. */
 static void put(struct settling *s, int fd, int now)
 {
 	if (replace(fd, now))
@@ -384,8 +378,7 @@ static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
 }
 
 /*
- * Copy a file without a name, or whose name now belongs to another file. Returns: a descriptor, or
- * -1.
+ * Copy a file that has no name, or whose name another file has now. Returns: a descriptor, or -1.
  */
 static int copy_unlinked(int fd, const struct stat *st, int flags)
 {
@@ -399,9 +392,9 @@ static int copy_unlinked(int fd, const struct stat *st, int flags)
 }
 
 /*
- * Open a file of P by its path in this box's mounts, since P's directories belong to P's box. A
- * path outside of the box's own directories must lead to the same file; otherwise the
- * file is opened through @link in /proc.
+ * Open a file of P by its path, which leads through this box's mounts. Outside of the directories
+ * that each box has for itself, the path must lead to the same file. If it does not, open the file
+ * through @link in /proc. Returns: a file descriptor, or -1.
  */
 static int open_again(
 	const char *path, const char *link, int flags, const struct stat *st, bool is_own)
@@ -417,14 +410,14 @@ static int open_again(
 	return S_ISDIR(st->st_mode) ? -1 : open(link, flags);
 }
 
-/* Replace the file @fd by one opened in this box. @file_system: its magic number. */
+/* Open the file of @fd again in this box. @file_system is the file system's magic number. */
 static void renew_file(struct settling *s, int fd, const struct stat *st, long file_system)
 {
 	char link[LINE_BYTES], path[PATH_BYTES];
 	/*
-	 * Clear flags that must not be used again; F_GETFL reports few of them. O_TMPFILE contains
-	 * O_DIRECTORY, which would make open() fail for a regular file. O_NOFOLLOW would fail for
-	 * the link in /proc.
+	 * Flags that must not be passed to open() again, if F_GETFL reports them. O_TMPFILE
+	 * contains the bit O_DIRECTORY, with which open() fails for a regular file. With
+	 * O_NOFOLLOW, open() fails for @link, which is a symbolic link.
 	 */
 	const int not_again = O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE | O_NOFOLLOW;
 	struct stat now;
@@ -433,18 +426,19 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	proc_path(link, "fd", fd);
 	ssize_t n = readlink(link, path, sizeof path - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	bool is_proc = file_system == PROC_SUPER_MAGIC; /* P's /proc shows P's process ids */
+	/* P's /proc shows P's processes. So a file of /proc is opened in this box's /proc. */
+	bool is_proc = file_system == PROC_SUPER_MAGIC;
 	bool is_own = is_proc || shared_is_own_path(path);
 	if (flags >= 0 && st->st_nlink > 0)
 		new_fd = open_again(path, link, (flags & ~not_again) | O_CLOEXEC, st, is_own);
 	if (new_fd >= 0 && (fstat(new_fd, &now) < 0 || ((now.st_mode ^ st->st_mode) & S_IFMT))) {
-		(void)close(new_fd); /* the name now belongs to a file of another kind */
+		(void)close(new_fd); /* the name now belongs to a file of another type */
 		new_fd = -1;
 	}
 	if (new_fd >= 0 && is_own && s->report->reopened)
 		s->report->reopened(st, &now);
 	if (new_fd < 0 && !is_own && st->st_nlink > 0 && !S_ISDIR(st->st_mode))
-		return; /* read-only, or in a volume: sharing the open file is harmless */
+		return; /* the file is read-only or in a volume: sharing it is harmless */
 	if (new_fd < 0 && S_ISREG(st->st_mode) && !is_proc)
 		new_fd = copy_unlinked(fd, st, (flags & ~not_again) | O_CLOEXEC);
 	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
@@ -452,8 +446,10 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	put(s, fd, new_fd);
 }
 
-/* Replace a duplicate of P's standard streams by a duplicate of the new one. Returns: whether @fd
- * is such a duplicate. */
+/*
+ * If @fd is a duplicate of one of P's standard streams, replace it by a duplicate of the new
+ * stream. Returns: whether @fd was such a duplicate and has been replaced.
+ */
 static bool renew_stdio(const struct settling *s, int fd, const struct stat *st)
 {
 	for (int i = 0; i < BRANCH_STDIO; i++)
@@ -473,7 +469,7 @@ static bool has_link(int fd, const char *wanted)
 
 /*
  * Replace one descriptor. Epoll instances are replaced in the last pass, because they must watch
- * the replacements of the others.
+ * the descriptors that the first pass has replaced.
  */
 static void renew(struct settling *s, int fd, bool is_last)
 {
@@ -516,7 +512,7 @@ static int renew_all(struct settling *s, bool is_last)
 	return 0;
 }
 
-/* Change to the directory of the same name in the new workspace, or to /home/user. */
+/* Change to the directory of the same name in the new box, or else to /home/user. */
 static int change_directory(void)
 {
 	char path[PATH_BYTES];
@@ -525,7 +521,7 @@ static int change_directory(void)
 	return chdir("/home/user") < 0 ? -errno : 0;
 }
 
-/* Check that C2 has no capabilities: C1 dropped them before it cloned C2. */
+/* Check that C2 has no capabilities: C1 must have dropped all of them before cloning C2. */
 static int check_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -538,8 +534,10 @@ static int check_capabilities(void)
 	return 0;
 }
 
-/* Move the descriptors of the frame to their places. All are first duplicated to high numbers, so
- * that none is overwritten before it is moved. */
+/*
+ * Move the descriptors of the frame to their final numbers. All are first duplicated to high
+ * numbers, so that no move overwrites a descriptor that is still to be moved.
+ */
 static int place(struct branch_fds *fds, int channel_fd)
 {
 	const int least = channel_fd < BRANCH_INIT_FD ? BRANCH_INIT_FD + 1 : channel_fd + 1;
@@ -583,7 +581,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		r = place(fds, channel_fd);
 	if (r == 0)
 		r = shared_renew();
-	/* always 0 here: private_keep() has copied all written pages */
+	/* gone_bytes stays 0, because private_keep() has copied all written pages. */
 	(void)private_put_back(&gone_bytes);
 	if (r == 0)
 		r = renew_all(&s, false);

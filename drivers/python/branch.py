@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BRANCH: a copy of the process in a box of its own.
+"""The BRANCH frame: makes a copy of the process in a box of its own.
 
-The work has three parts, divided by where its memory writes happen. be_stem() runs once, before the first
-branch: it does everything that is the same in every branch, since all branches share the pages it writes.
-native.branch() clones the process (stem.c); the original stays there as the stem and never returns.
-be_branch() runs in each branch and does what must differ: process id, random numbers, event loop. Each page
-written there is copied, so random generators are reseeded by writing new words into their state instead of
-calling their seed functions.
+The work has three parts, divided by where they write to memory. be_stem() runs once, before the first
+branch. It does everything that is the same in every branch, since all branches share the pages it
+writes. native.branch() clones the process (stem.c); the original stays there as the stem and never
+returns. be_branch() runs in each branch and does what must differ: process id, random numbers, event
+loop. Each page that it writes is copied. So random generators are reseeded by writing new words into
+their state, which touches fewer pages than their seed functions.
 
-The engine may announce branches (STEM), in which case be_stem() has run before the first BRANCH arrives. If
-another frame arrives instead, stay() undoes what a normal process would notice.
-"""
+The engine may announce branches with a STEM frame. be_stem() has then run before the first BRANCH frame
+arrives. If another frame arrives instead, stay() undoes what a normal process would notice."""
 
 import sys
 
@@ -18,12 +17,13 @@ import posix
 
 state = driver.state
 native = driver.native
-KEEPS, WARMS = 1, 2  # as in ext.h
-POSITION_BYTES, MT_BYTES = 4, 624 * 4  # layout of the state of random's generator; see keep_random()
+KEEPS, WARMS = 1, 2  # the flags of ext.h
+# Sizes in the state of random's generator, which is a position followed by the words.
+POSITION_BYTES, MT_BYTES = 4, 624 * 4
 
 
 def get_ready():
-    """Prepare before the first BRANCH arrives. On failure BRANCH will try again and report the reason."""
+    """Prepare before the first BRANCH arrives. After a failure, BRANCH tries again and reports the reason."""
     try:
         if is_alone():
             state.stem = be_stem()
@@ -32,22 +32,24 @@ def get_ready():
 
 
 def is_alone():
-    """Is this the only thread, once idle threads of libraries have been ended?"""
+    """End idle threads of libraries. Return whether the calling thread is then the only one."""
     if not native.alone(False):
         driver.part("threads").rest()
     return native.alone(True)
 
 
 def stay():
-    """Another frame came instead of BRANCH: continue as a normal process."""
+    """Continue as a normal process, because another frame than BRANCH has arrived."""
     stem, state.stem = state.stem, None
     quietly(restore_numbers, stem.kept)
 
 
 def answer(request, fds):
     """
-    Answer BRANCH. In the process that was asked, this does not return: it becomes the stem of its branches.
-    It returns in each branch, ready for a step, and after a failure.
+    Answer a BRANCH frame.
+
+    In the process that was asked, this does not return: it becomes the stem of its branches. In each branch
+    it returns, and the branch is ready for a step. It also returns after a failure.
     """
     stem, state.stem = state.stem, None
     try:
@@ -57,7 +59,7 @@ def answer(request, fds):
         stem = stem or be_stem(fds)
     except BaseException as error:
         refuse(request, error)
-        posix._exit(0)  # the session is closed to further code, and no branch can be made
+        posix._exit(0)  # the session accepts no more code, and no branch can be made
     try:
         name = driver.encode(request["id"])
         flags = (request.get("reseed") is False) * KEEPS + (request.get("warm") is True) * WARMS
@@ -91,7 +93,7 @@ class Stem:
     """What branches need to know about the process they were cloned from."""
 
     def __init__(self, kept):
-        self.kept = kept  # functions that restore random generators, with the states
+        self.kept = kept  # list of (function that restores a random generator, its state)
         self.words, self.reseeds = find_generators()
         self.renewals = find_renewals()
         self.ready = driver.begin_ready()
@@ -99,8 +101,8 @@ class Stem:
 
 def be_stem(fds=()):
     """
-    Do once what would be the same in every branch: all branches share the memory written here. @fds: the
-    descriptors for the first branch.
+    Do once what would be the same in every branch: all branches share the memory that is written here. @fds
+    are the descriptors for the first branch.
     """
     state.inherited = None
     kept = keep_numbers()
@@ -108,7 +110,7 @@ def be_stem(fds=()):
     native.find_shared([0, 1, 2, state.channel, state.out, state.err, *fds])
     state.crowded = state.had_guard = False
     if state.has_stdin:
-        state.stdin = None  # its buffer may hold input that branches have not read
+        state.stdin = None  # drop it: its buffer may hold unread input of the last step
     driver.part("streams").restore()
     renew_names()
     return Stem(kept)
@@ -116,10 +118,10 @@ def be_stem(fds=()):
 
 def be_branch(stem, flags):
     """
-    Do what must differ in each branch and native code has not done. READY has been sent: while the engine and
-    its client react, exercise the code that every first step runs.
+    Do what must differ in each branch, except what native code has done. READY has been sent. While the
+    engine and its client react, run the code that every first step runs.
     """
-    state.inherited = stem  # keep it: freeing it would write to its pages, which copies them
+    state.inherited = stem  # keep the object: freeing it would write to its pages, which copies them
     if state.home != posix.getpid():
         state.home = posix.getpid()
         quietly(renew_thread)
@@ -131,13 +133,15 @@ def be_branch(stem, flags):
         for reseed, args in stem.reseeds:
             quietly(reseed, *args)
     if flags & WARMS:
-        posix.sched_yield()  # let the readers of READY run
+        posix.sched_yield()  # let the processes that wait for READY run first
         if not native.is_readable(state.channel):
             driver.part("guard").warm()
 
 
 def find_renewals():
-    """Functions that replace the event loop and OpenSSL's random state, which branches must not share."""
+    """
+    Return functions that replace the event loop and OpenSSL's random state, which branches must not share.
+    """
     renewals = []
     if state.loop is not None:
         renewals.append((renew_loop, ()))
@@ -154,15 +158,18 @@ def quietly(do, *args):
 
 
 def renew_thread():
-    """The main thread's native id is the process id."""
+    """Set the native id of the main thread, which is the process id."""
     sys.modules["threading"].main_thread()._set_native_id()
 
 
 def keep_numbers():
     """
-    Save the generators that be_stem() itself advances: a list of (function that restores, state). Those are
-    random's, by its fork hook, and numpy's when it holds the second number of a normal pair, which all
-    branches would draw.
+    Save the random generators that be_stem() itself advances, so that they can be restored. Returns: a list
+    of (function that restores, state).
+
+    One is random's generator, which its fork hook reseeds. The other is numpy's, if it holds the second
+    number of a pair of normal numbers. numpy is reseeded here, because all branches would draw that same
+    number.
     """
     kept = []
     try:
@@ -182,7 +189,7 @@ def keep_numbers():
 
 
 def is_untouched(numpy):
-    """Is numpy's global generator unused since this box was made?"""
+    """Return whether numpy's global generator is unused since this box was made."""
     try:
         generator, *words = state.words
         return generator is numpy.mtrand._rand._bit_generator and native.is_drawn(*words)
@@ -192,9 +199,11 @@ def is_untouched(numpy):
 
 def keep_random(random):
     """
-    Save the state of random's generator. As a tuple of numbers it is two hundred times as large as in memory,
-    so the words are copied from the object, if they are where we expect them. A process looks once, and its
-    branches inherit the result.
+    Save the state of random's generator.
+
+    As the tuple of numbers that getstate() returns, the state is two hundred times as large as in memory. So
+    the words are copied from the object, if they are where we expect them. A process looks for them once, and
+    its branches inherit the result.
     """
     generator = random._inst
     if state.numbers is None or state.numbers[0] is not generator:
@@ -220,9 +229,11 @@ def restore_numbers(kept):
 
 def find_generators():
     """
-    How each branch reseeds its generators: (addresses and sizes of words to overwrite, functions to call
-    where the address is unknown). Seeding writes to two hundred pages, overwriting the words to one or two.
-    numpy's words come last, because is_untouched() asks about the words that were drawn last.
+    Find out how each branch reseeds its generators. Returns: (addresses and sizes of words to overwrite,
+    functions to call where the address is unknown).
+
+    Seeding writes to two hundred pages, while overwriting the words writes to one or two. numpy's words
+    come last, because is_untouched() asks about the words that were drawn last.
     """
     words, reseeds = [], []
     random = sys.modules.get("random")
@@ -241,15 +252,18 @@ def find_generators():
 
 
 def renew_numpy(numpy):
-    """With an unusual generator, seeding would leave the second number of a normal pair."""
+    """
+    Reseed numpy's global generator if its words were not found. seed() alone would leave the second number of
+    a pair of normal numbers.
+    """
     numpy.seed()
     numpy.set_state(dict(numpy.get_state(legacy=False), has_gauss=0))
 
 
 def find_words(numpy):
     """
-    Address and size of the words of numpy's global generator, if the object looks as expected. They are the
-    same in a process and its branches, so a process looks once.
+    Return address and size of the words of numpy's global generator, if the object looks as expected. They
+    are the same in a process and its branches, so a process looks for them once.
     """
     generator = numpy.mtrand._rand._bit_generator
     if state.words is None or state.words[0] is not generator:
@@ -272,7 +286,7 @@ def find_words(numpy):
 def renew_names():
     """
     Reset what uuid and tempfile draw once and keep. Both detect a fork by the process id, but a driver has
-    the same one in every box.
+    the same process id in every box.
     """
     if "uuid" in sys.modules:
         sys.modules["uuid"]._node = sys.modules["uuid"]._last_timestamp = None
@@ -281,7 +295,10 @@ def renew_names():
 
 
 def renew_secrets():
-    """OpenSSL also detects a fork by the process id; adding fresh bytes makes it reseed."""
+    """
+    Make OpenSSL reseed its generator by adding fresh bytes. OpenSSL detects a fork by the process id, which
+    a driver keeps in a branch.
+    """
     sys.modules["_ssl"].RAND_add(posix.urandom(64), 64.0)
 
 

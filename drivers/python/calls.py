@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls from the program to the engine: TOOL frames out, TOOL_RESULT frames in.
+"""Calls from the program to the engine: TOOL frames are sent, TOOL_RESULT frames are received.
 
-Theory of operation. Any thread may call. The driver has no thread of its own (a process with a second thread
-cannot be cloned), so the waiting threads read the channel themselves, one at a time: the *reader*. It stores
-each answer in its Call and rings the *bell*, a lock, of every sleeping thread. When the reader's own answer
-has come, the next waiting thread takes over.
+Theory of operation. Any thread may call. The driver has no thread of its own, because a process with a
+second thread cannot be cloned. So the waiting threads read the channel themselves, one at a time. The
+one that reads is the *reader*. It stores each answer in its Call, and releases the locks on which the
+other threads sleep (their *bells*). When the reader's own answer has come, the next waiting thread takes
+over.
 
-Interrupts. In the main thread a signal handler may raise an exception between any two bytecode instructions.
-So a frame is appended to book.frames within one C call, before any Python code runs, and stays there until it
-has been handled. Handling a frame twice has no further effect. The reader is recorded by its thread id: a
-thread that was interrupted while reading finds that it still is the reader.
+Interrupts. In the main thread a signal handler may raise an exception between any two bytecode
+instructions. So a frame is appended to book.frames within one C call, before any Python code runs, and
+stays there until it has been handled. Handling a frame twice has no further effect. The reader is
+recorded by its thread id: a thread that was interrupted while reading finds that it is still the reader.
 
-End of a step. Before RESULT is sent, reading and waiting stop; calls without an answer are lost (ToolLost).
-Call numbers are never reused, so an answer that arrives later matches no call and is dropped.
-"""
+End of a step. Before RESULT is sent, reading and waiting stop. Calls without an answer are lost
+(ToolLost). Call numbers are never reused, so an answer that arrives later matches no call and is
+dropped."""
 
 import _thread
 import posix
 
-with driver.part("genuine").Genuine():  # once: until the end of this, other threads have the driver's sys.path
+# This happens only once, because other threads have the driver's sys.path meanwhile.
+with driver.part("genuine").Genuine():
     import select
 
     driver.load_json()
@@ -26,7 +28,7 @@ with driver.part("genuine").Genuine():  # once: until the end of this, other thr
 state = driver.state
 native = driver.native
 OUTSTANDING_MAX = 64
-ARGUMENTS_BYTES_MAX, WAITING_BYTES_MAX = 4 << 20, 15 << 20  # the engine accepts 16 MiB for all waiting calls
+ARGUMENTS_BYTES_MAX, WAITING_BYTES_MAX = 4 << 20, 15 << 20  # the engine accepts 16 MiB in all waiting calls
 VALUES_MAX, WAITING_VALUES_MAX, DEPTH_MAX = 100_000, 190_000, 64
 INT_MAX = (1 << 63) - 1
 OVER = "the step ended before the answer came"
@@ -85,7 +87,10 @@ KINDS = {kind.__name__: kind for kind in (ToolError, ToolDenied, ToolArgumentErr
 
 
 class Call:
-    """A call that was sent. `answer` is a dict with "value" or "error", or None while there is no answer yet."""
+    """
+    A call that was sent. `answer` is a dict with "value" or "error"; it is None until the answer has
+    arrived.
+    """
 
     __slots__ = ("number", "answer", "request")
 
@@ -94,7 +99,9 @@ class Call:
 
 
 class Request:
-    """A call as it will be sent. Raises: ToolArgumentError with the place in the arguments; ToolLimit."""
+    """
+    A call as it will be sent. Raises: ToolArgumentError, which names the place in the arguments; ToolLimit.
+    """
 
     def __init__(self, name, arguments):
         plain = Plain(name)
@@ -108,17 +115,17 @@ class Request:
 
 
 class Book:
-    """The state shared by all threads: calls, sleepers, the reader."""
+    """The state that all threads share: calls, sleeping threads, the reader."""
 
     last = 0
-    waiting = {}  # call number → Call without an answer
-    frames = []  # read but not handled yet
+    waiting = {}  # maps a call number to the Call that waits for its answer
+    frames = []  # frames that were read but not handled yet
     lock = _thread.RLock()
-    reader = None  # a thread id
-    # Threads that are reading or sending: a signal handler in them must not start to read or send
+    reader = None  # id of the thread that reads the channel, or None
+    # ids of the threads that read and send; a signal handler in such a thread must not read or send
     reading = sending = None
     bells = set()  # locks on which threads sleep
-    wake = None  # a pipe that interrupts the reader; the main thread is interrupted by a signal instead
+    wake = None  # a pipe that wakes the reader; a reader in the main thread is woken by a signal instead
     ended = None  # id of the last step that ended
 
 
@@ -133,7 +140,10 @@ def is_over():
 
 
 def wait(is_done):
-    """Read, or sleep while another thread reads, until @is_done(), which is checked after each frame."""
+    """
+    Wait until @is_done(), which is checked after each frame. Read frames meanwhile, or sleep while another
+    thread reads them.
+    """
     me = _thread.get_ident()
     try:
         while not is_done():
@@ -146,7 +156,7 @@ def wait(is_done):
 
 
 def claim(me):
-    """Become the reader if there is no reader."""
+    """Become the reader if no thread is. Returns: whether this thread is now the reader."""
     with book.lock:
         if book.reader is None:
             book.reader = me
@@ -164,7 +174,8 @@ def sleep(is_done):
     bell = _thread.allocate_lock()
     bell.acquire()
     book.bells.add(bell)
-    if book.reader is not None and not is_done():  # otherwise no thread might ring the bells again
+    # Without a reader, perhaps no other thread is left to release the lock.
+    if book.reader is not None and not is_done():
         bell.acquire()
 
 
@@ -173,12 +184,12 @@ def ring():
         try:
             bell.release()
         except RuntimeError:
-            pass  # a reader that was interrupted rang the bell
+            pass  # a reader that was interrupted has already released it
         book.bells.discard(bell)
 
 
 def read(me):
-    """Read one frame and handle it. Returns early when the step ends."""
+    """Read one frame and handle it. Return early when the step ends."""
     book.reading = me
     try:
         if not book.frames and (me == state.thread or await_frame()):
@@ -200,7 +211,7 @@ def receive():
 
 
 def await_frame():
-    """Returns: whether there is a frame to read. False: the step has ended."""
+    """Wait for a frame. Returns: whether one can be read; False if the step has ended."""
     if book.wake is None:
         pair = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         book.wake = tuple(native.dup_high(fd) for fd in pair)
@@ -215,7 +226,7 @@ def await_frame():
 
 
 def take(frame):
-    """Handle a frame. Doing so again has no effect."""
+    """Handle a frame. Handling it again has no effect."""
     if frame is None:
         lose("the engine no longer answers")
         return
@@ -232,13 +243,13 @@ def take(frame):
 
 
 def read_answer(payload):
-    """(call number, answer) of a TOOL_RESULT; the number is None when the payload is invalid."""
+    """Parse a TOOL_RESULT. Returns: (call number, answer); the number is None if the payload is invalid."""
     number = leading_number(payload)
     try:
         answer = decode(payload)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # nested too deeply, or too large for memory
+    except BaseException as error:  # the answer is nested too deeply, or too large for memory
         kind = driver.part("failure").safe_name(error)
         return number, failure("ToolLost", "the answer cannot be read (%s)" % kind)
     if type(answer) is not dict:
@@ -252,14 +263,17 @@ def read_answer(payload):
 
 
 def leading_number(payload):
-    """The number at the start of a payload {"call": N, …}, or None."""
+    """Return N of a payload that begins {"call": N, or None."""
     head = payload[:40].replace(b" ", b"")
     digits = head[8:].partition(b",")[0]
     return int(digits) if head[:8] == b'{"call":' and digits.isdigit() else None
 
 
 def decode(payload):
-    """Parse JSON that contains text of others. Unlike the engine's own frames it must never go to eval()."""
+    """
+    Parse JSON that contains text of others. Unlike the engine's own frames, it must never be passed to
+    eval().
+    """
     if state.scan is None:
         return driver.part("genuine").parse_json(payload.decode())
     return state.scan(payload.decode(), 0)[0]
@@ -283,7 +297,7 @@ def end_step():
         book.sending = None
     lose(OVER)
     if book.reader == state.thread:
-        book.reader = None  # a signal has interrupted its wait
+        book.reader = None  # a signal has interrupted this thread's wait
     ring()
     while book.reader is not None:
         wake_reader()
@@ -299,7 +313,9 @@ def wake_reader():
     try:
         posix.write(book.wake[1], b".")
     except (OSError, TypeError):
-        pass  # the pipe does not exist yet (the thread checks before it waits), or user code has closed it
+        # The pipe may not exist yet: then the reader will check is_over() before it waits. Or user code has
+        # closed it.
+        pass
 
 
 # ---- calling ----------------------------------------------------------------------------------
@@ -307,8 +323,10 @@ def wake_reader():
 
 def call_all(requests):
     """
-    Make the calls [(name, arguments), …]: send as many at once as allowed, then wait for the answers.
-    Returns: a value or a ToolError for each, in order.
+    Make the calls [(name, arguments), …]. Send as many at once as the limits allow, and wait for the
+    answers.
+
+    Returns: a value or a ToolError for each call, in order.
     """
     if posix.getpid() != state.home:
         raise RuntimeError(
@@ -334,7 +352,7 @@ def call_one(name, arguments):
 
 
 def has_room(request):
-    """May the call be sent now, given the limits for waiting calls?"""
+    """Return whether @request may be sent now, given the limits for waiting calls."""
     others = [call.request for call in list(book.waiting.values())]
     return not others or (
         len(others) < OUTSTANDING_MAX
@@ -352,7 +370,7 @@ def send_when_possible(request):
 
 
 def send(request):
-    """Send it. Returns: the Call, or None when other threads have reached the limit first."""
+    """Send a call. Returns: the Call; None if other threads have reached the limit first."""
     with state.lock:
         if is_over():
             raise RuntimeError("%s: tools can only be called while a step runs" % request.name)
@@ -380,7 +398,7 @@ def send_next(request):
 
 
 def outcome(name, answer):
-    """The value of an answer, or the ToolError that it stands for."""
+    """Return the value of an answer, or the ToolError that the answer describes."""
     if "value" in answer:
         return driver.part("tools").show_images(answer["value"])
     error = answer["error"]
@@ -393,7 +411,7 @@ def outcome(name, answer):
 
 
 class Plain:
-    """Converts values to plain JSON, including those of numpy and pandas."""
+    """Convert values to plain JSON, including those of numpy and pandas."""
 
     def __init__(self, tool):
         self.tool, self.left = tool, VALUES_MAX
@@ -435,7 +453,7 @@ class Plain:
         return str.__str__(key)
 
     def simpler(self, value, where):
-        """Convert a numpy or pandas value to lists and numbers, a path to text."""
+        """Convert a numpy or pandas value to lists and numbers, and a path to text."""
         if hasattr(value, "dtype") and callable(getattr(value, "tolist", None)):
             return value.tolist()
         if hasattr(type(value), "__fspath__"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""%%capture and IPython.utils.capture: output and displays are stored instead of shown."""
+"""%%capture and IPython.utils.capture: store output and displays instead of showing them."""
 
 import sys
 
@@ -77,7 +77,7 @@ def keep(data, metadata):
 
 
 def read(text):
-    """The context manager and the variable name that a %%capture line asks for."""
+    """Parse a %%capture line. Returns: the context manager and the variable name that it asks for."""
     wants, name = {}, ""
     for word in text.split():
         if word[:5] == "--no-":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole cells: run again those of the session, write them as a notebook, run the cells of a notebook file."""
+"""Work on whole cells: run cells of the session again, write them as a notebook, run the cells of a
+notebook file."""
 
 import sys
 
@@ -34,7 +35,7 @@ def run(source, filename):
 
 
 def sources(path, data):
-    """The code cells of a notebook in format 3 or 4."""
+    """Return the code cells of a notebook in format 3 or 4."""
     try:
         book = json.loads(data)
         cells = book["cells"] if "cells" in book else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
@@ -83,7 +84,10 @@ def cell_of(number, code):
 
 
 def steps(text):
-    """[(number, code)] for "N", "N-M", "-l N" or several of these; all earlier steps if there are no arguments."""
+    """
+    Return [(number, code)] for "N", "N-M", "-l N", or several of these; without arguments for all earlier
+    steps.
+    """
     codes, given = driver.part("history").codes, text.split()
     last = len(codes) - 2
     if given[:1] == ["-l"]:
@@ -110,7 +114,7 @@ def named(text, what):
 
 
 def recall(text, space):
-    """Show the code. In IPython it would be put into the next cell, which does not exist here."""
+    """Show the code of steps. IPython would put it into the next cell, which does not exist here."""
     builtins.print("\n".join([code for _, code in named(text, "recall")]))
 
 

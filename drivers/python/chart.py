@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data behind a matplotlib figure, in the format that existing clients read."""
+"""Extract the data behind a matplotlib figure, in the format that existing clients read."""
 
 import sys
 
@@ -8,7 +8,7 @@ ELEMENTS_MAX = 1_000
 
 
 def chart(figure):
-    """The chart of a figure: that of its axes, or a superchart when it has several."""
+    """Return the chart of a figure: that of its axes, or a superchart if it has several axes."""
     charts = [one for one in map(axes_chart, visible_axes(figure)) if one is not None]
     if len(charts) == 1:
         if charts[0]["title"] is None:
@@ -34,7 +34,7 @@ def visible_axes(figure):
 
 
 def axes_chart(axes):
-    """The chart of one axes, or None when it is empty."""
+    """Return the chart of one axes, or None if the axes is empty."""
     if not axes.has_data() and not axes.patches:
         return None
     for kind, find in (
@@ -74,7 +74,7 @@ def labels(axes):
 
 
 def unit(label):
-    """The text in the last (…) or […] of a label."""
+    """Return the text in the last (…) or […] of a label, which is the unit."""
     for left, right in ("()", "[]"):
         end = (label or "").rfind(right)
         start = label.rfind(left, 0, end) if end > 0 else -1
@@ -118,15 +118,15 @@ def is_date(axis):
 
 
 def categories(axis):
-    """{position: label} of an axis of strings."""
+    """Return {position: label} if the axis shows strings, otherwise {}."""
     mapping = getattr(axis.units, "_mapping", None)
     return {place: str(label) for label, place in mapping.items()} if mapping else {}
 
 
 def coordinate(value, axis):
-    """A coordinate as clients expect it: times as ISO text, categories as labels."""
+    """Return a coordinate as clients expect it: a time as ISO text, a category as its label."""
     if isinstance(value, str):
-        return str(value)  # numpy has subclasses of str
+        return str(value)  # a subclass of str, as numpy has, becomes a plain str
     if hasattr(value, "to_timestamp"):
         return value.to_timestamp().isoformat()
     if hasattr(value, "isoformat"):
@@ -165,16 +165,19 @@ def number(value):
 
 
 def name_of(artist):
-    """An artist's label. Labels that matplotlib generates start with an underscore and do not count."""
+    """
+    Return an artist's label. A label that matplotlib has generated begins with an underscore; then return
+    "".
+    """
     text = str(artist.get_label() or "")
     return "" if text.startswith("_") else text
 
 
-# ---- kinds ----------------------------------------------------------------------------------------
+# ---- kinds of charts ------------------------------------------------------------------------------
 
 
 def series(label, xs, ys, axes):
-    """One line or point cloud as a chart element; long ones are thinned out."""
+    """Return one line or point cloud as an element of a chart. A long one is thinned out."""
     size = min(len(xs), len(ys))
     stride = -(-size // POINTS_MAX) or 1
     points = [
@@ -188,7 +191,7 @@ def series(label, xs, ys, axes):
 
 
 def drawn_lines(axes):
-    """Lines in data coordinates, without axhline() and the caps of error bars."""
+    """Return the lines that are in data coordinates, but not those of axhline() and the caps of error bars."""
     return [
         line
         for line in axes.lines
@@ -216,7 +219,10 @@ def lines(axes):
 
 
 def scatter(axes):
-    """Point clouds, with the lines drawn through them; an empty list when there are only lines."""
+    """
+    Return the point clouds and the lines. Return an empty list if this is not a scatter chart: there is no
+    point cloud, and there is a line whose points are joined, or no line at all.
+    """
     numpy = sys.modules["numpy"]
     clouds = [c for c in axes.collections if type(c).__name__ == "PathCollection"]
     plain = drawn_lines(axes)
@@ -251,7 +257,7 @@ def bars(axes):
 
 
 def tick_names(axis):
-    """{position: text} of ticks with explicit texts; empty for plain numbers."""
+    """Return {position: text} of ticks whose texts were set; {} for plain numbers."""
     if categories(axis):
         return categories(axis)
     if type(axis.get_major_formatter()).__name__ not in ("FixedFormatter", "FuncFormatter"):
@@ -262,7 +268,7 @@ def tick_names(axis):
 
 
 def bar_name(place, names, axis):
-    """The text of the tick that belongs to a bar; the bars of a group lie around it."""
+    """Return the text of the tick that belongs to a bar. The bars of a group lie around their tick."""
     if names:
         nearest = min(names, key=lambda tick: abs(tick - place))
         ordered = sorted(names)
@@ -287,7 +293,10 @@ def pie(axes):
 
 
 def boxes(axes):
-    """Boxes as recorded by hooks.patch_axes(): the drawn lines do not tell to which box they belong."""
+    """
+    Return the boxes that hooks.patch_axes() has recorded. The drawn lines do not tell to which box they
+    belong.
+    """
     recorded = getattr(axes, "_retort_boxes", [])
     out = []
     for place, stats, across in recorded:

@@ -6,12 +6,15 @@
 #pragma once
 
 struct clone_attrs {
-	/* signal for this process when its parent ends (PR_SET_PDEATHSIG), or 0 */
+	/* signal that this process gets when its parent ends (PR_SET_PDEATHSIG), or 0 */
 	int death_signal;
-	int is_subreaper; /* orphaned descendants become its children (PR_SET_CHILD_SUBREAPER) */
+	/* whether this process inherits its orphaned descendants (PR_SET_CHILD_SUBREAPER) */
+	int is_subreaper;
 };
 
-/* Save the attributes before the clone, restore them in the clone. Both functions make only
- * async-signal-safe calls. */
+/*
+ * Save the attributes before the clone, and restore them in the clone. Both functions make only
+ * async-signal-safe calls.
+ */
 void clone_attrs_save(struct clone_attrs *attrs);
 void clone_attrs_restore(const struct clone_attrs *attrs);

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compile a driver's modules at build time, which saves each run some milliseconds.
 
-usage: compile.py DIRECTORY [STAMP]   (DIRECTORY is below $DESTDIR when that is set and STAMP is not given)
+  usage: compile.py DIRECTORY [STAMP]
 
-The compiled files are not checked against the sources at run time: both are installed together, and a box
-cannot write to them.
-"""
+Without STAMP, DIRECTORY is below $DESTDIR if that is set. The compiled files are not checked against the
+sources at run time: both are installed together, and a box cannot write to them."""
 
 import compileall
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NAMES: completions for the end of a text, from the session's variables."""
+"""The NAMES frame: completions for the end of a text, from the session's variables."""
 
 import os
 import re
@@ -11,7 +11,7 @@ state = driver.state
 NAMES_MAX, TEXT_CHARS_MAX, PARTS_MAX = 200, 4096, 32
 CANDIDATES_MAX = 100_000
 MISSING = object()
-# Strings and comments. An unterminated one can only be the last.
+# A token that is skipped: a comment or a string. Only the last string can be unterminated.
 TOKEN = re.compile(r"""\#[^\n]* | (?P<prefix>\b[A-Za-z]{1,2})? (?:
     (?P<three>'{3}|"{3}) (?: \\. | (?!(?P=three))[^\\] )* (?P=three)
   | (?P<quote>['"]) (?: (?: \\. | (?!(?P=quote))[^\\\n] )* (?: (?P=quote) | \n )
@@ -20,7 +20,7 @@ SLOTS = (type(type.__dict__["__dict__"]), type(driver.Step.__call__))
 
 
 def answer(request):
-    """Answer NAMES. An interrupt ends a __dir__() that runs for ever."""
+    """Answer a NAMES frame. An interrupt ends a __dir__() that would run for ever."""
     names = []
     try:
         driver.wake()
@@ -32,7 +32,7 @@ def answer(request):
 
 
 def complete(text):
-    """Sorted candidates for the last part of the dotted name at the end of @text."""
+    """Return the sorted candidates for the last part of the dotted name at the end of @text."""
     quoted, before = open_string(text)
     if quoted is not None:
         return keys(quoted, before) if before.endswith("[") else files(quoted)
@@ -48,11 +48,12 @@ def complete(text):
     value = find(path)
     if value is MISSING:
         return []
-    return choose(start, type(value).__dir__(value))  # dir() would sort, which fails for names of different types
+    # Not dir(value): it sorts the names, which fails if they have different types.
+    return choose(start, type(value).__dir__(value))
 
 
 def find(path):
-    """The object that the dotted name refers to."""
+    """Return the object that the dotted name refers to."""
     value = look_up(vars(state.main), path[0])
     if value is MISSING:
         value = look_up(vars(builtins), path[0])
@@ -62,7 +63,7 @@ def find(path):
 
 
 def open_string(text):
-    """(content, text before) of the unterminated string at the end of @text, or (None, "")."""
+    """Return (content, text before) of the unterminated string at the end of @text, or (None, "")."""
     text = text[-TEXT_CHARS_MAX:]
     opened = None
     for found in TOKEN.finditer(text):
@@ -76,7 +77,10 @@ def open_string(text):
 
 
 def keys(start, before):
-    """Keys of a dictionary or columns of a DataFrame. Other types are left alone: their code would run."""
+    """
+    Return keys of a dictionary or columns of a DataFrame. Other types are left alone, because their code
+    would run.
+    """
     path = last_name(before[:-1]).split(".")
     if len(path) > PARTS_MAX or not all(part.isidentifier() for part in path):
         return []
@@ -92,7 +96,7 @@ def keys(start, before):
 
 
 def files(start):
-    """Files whose paths begin like this; directories end with a slash."""
+    """Return the files whose paths begin with @start. Directories end with a slash."""
     above, slash, name = start.rpartition("/")
     found = []
     with os.scandir((above or "/") if slash else ".") as entries:
@@ -105,7 +109,7 @@ def files(start):
 
 
 def quotable(start, names):
-    """The candidates that begin with @start and need no escape inside a string."""
+    """Return the names that begin with @start and that need no escape inside a string."""
     found = set()
     for number, name in enumerate(names):
         if number == CANDIDATES_MAX:
@@ -125,7 +129,10 @@ def last_name(text):
 
 
 def choose(start, names):
-    """Names that begin with @start; those with a leading underscore only when @start has one too."""
+    """
+    Return the names that begin with @start. Names with a leading underscore are returned only if @start has
+    one too.
+    """
     found = set()
     for number, name in enumerate(names):
         if number == CANDIDATES_MAX:
@@ -148,7 +155,7 @@ def look_up(space, name):
 
 
 def attribute(value, name):
-    """Look up an attribute without running code of the program: no properties, no __getattr__()."""
+    """Return an attribute without running code of the program: no properties, no __getattr__()."""
     kind = type(value)
     own = MISSING
     try:
@@ -177,7 +184,7 @@ def inherited(kind, name):
 
 
 def plain(value):
-    """A class attribute as an instance would return it, if no code has to run for that."""
+    """Return a class attribute as an instance would return it, if that runs no code."""
     if isinstance(value, (staticmethod, classmethod)):
         return value.__func__
     kind = type(value)

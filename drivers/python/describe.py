@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Help for name? and name??: signature, documentation, source; and for *pattern*?, the matching names."""
+"""Help for name? and name??: signature, documentation, source. For *pattern*?, the matching names."""
 
 import sys
 
@@ -76,7 +76,7 @@ def attempt(function, *args):
 
 
 def rows(name, value, detail):
-    """The lines of the help text, in IPython's order and wording."""
+    """Return the lines of the help text, in IPython's order and wording."""
     out = []
     is_code = callable(value)
     signature = attempt(inspect.signature, value) if is_code else None

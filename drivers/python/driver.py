@@ -1,41 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs Python steps: reads STEP frames, answers with RESULT.
+"""The process that runs Python steps. It reads STEP frames and answers with RESULT frames.
 
 This file runs for every step, so it imports only modules that a bare interpreter has loaded already.
 Everything else is in *parts*, the files beside this one. A part is loaded when it is first needed, and
-by its path, never by name: a user's file with the name of a part, or of a module of the standard
+by its path, never by its name. So a user's file with the name of a part, or of a module of the standard
 library, does not change what the driver does.
 
-Life of a process. main() puts the channel to the engine on a descriptor with a high number, sends
-READY, installs the import hooks (Finder) and enters serve(), which reads one frame after the other. A
-STEP goes through run_step(): restore what the step before may have broken (set_process()), remember the
-source, send BEGIN, carry_out(), send RESULT.
+Life of a process. main() moves the channel to the engine to a descriptor with a high number, sends
+READY, installs the import hooks (Finder) and calls serve(), which reads one frame after the other. A
+STEP is handled by run_step(): it restores what the last step may have broken (set_process()), stores the
+source, sends BEGIN, performs the step (carry_out()), and sends RESULT.
 
-Stages. A step is a list of stages: run the code, display the value, display figures, report the
-failure, and at the end of a script run exit functions and flush. A signal handler of the program may
-raise an exception between any two bytecode instructions, also in the driver's own. perform() therefore
-keeps the number of the next stage in the step: an exception that escapes from a stage ends that stage
-only, and the loop continues with the next one.
+Stages. A step is a list of stages: run the code, display the value, display figures, report the failure,
+and at the end of a script run exit functions and flush. A signal handler of the program may raise an
+exception between any two bytecode instructions, also in the driver's own code. So perform() keeps the
+number of the next stage in the step. An exception that escapes from a stage ends that stage only, and
+the loop continues with the next one.
 
-Signals are blocked while the driver's own code runs (hush()) and unblocked for the step (wake()). An
-interrupt that arrives in between is remembered in state.interrupted.
+Signals are blocked while the driver's own code runs (hush()) and unblocked for the step (wake()). If an
+interrupt arrives in spite of that, state.interrupted remembers it.
 
-program     from source to code objects           failure, trace  error reports, tracebacks
-rich        displays of a value by MIME type      streams         restore stdin, stdout, stderr; flush files
-pretty      text by _repr_pretty_()               hooks           site directories, patches of libraries
-chart       the data behind a figure              event_loop      top-level await, tasks between steps
-guard       checkpoints                           setup           templates, session names, seeds
-branch      a copy in a box of its own            threads         end idle threads of libraries
-completion  completion of names                   import_completion  completion after `import`
-calls       calls to the engine                   tools           retort.tools, llm_query
-skills      retort.skills                         variables       which variables a step changed
-genuine     imports of an unmodified standard library   stack     hide the driver's frames
-"""
+  program     from source to code objects           failure, trace  error reports, tracebacks
+  rich        displays of a value by MIME type      streams         restore stdin, stdout, stderr; flush files
+  pretty      text by _repr_pretty_()               hooks           site directories, patches of libraries
+  chart       the data behind a figure              event_loop      top-level await, tasks between steps
+  guard       checkpoints                           setup           templates, session names, seeds
+  branch      a copy in a box of its own            threads         end idle threads of libraries
+  completion  completion of names                   import_completion  completion after `import`
+  calls       calls to the engine                   tools           retort.tools, llm_query
+  skills      retort.skills                         variables       which variables a step changed
+  genuine     imports of an unmodified standard library   stack     hide the driver's frames"""
 
 import sys
 
-# Functions look up builtins in the dict that their module had when they were defined. This module has a copy
-# of its own: a step that sets builtins.len to None breaks itself but not the driver.
+# Functions look up builtins in the dict that their module had when they were defined. This module gets a copy
+# of its own. So a step that sets builtins.len to None breaks itself but not the driver.
 __builtins__ = dict(__builtins__)
 
 import _codecs  # noqa: E402
@@ -53,11 +52,11 @@ READY, BEGIN, GUARD, DISPLAY, TOOL, RESULT, BRANCHED, DONE = 16, 17, 18, 19, 20,
 FRAME_MAX = 32 << 20
 VALUE_BYTES, VALUE_BYTES_MAX = 1 << 20, 4 << 20
 MESSAGE_CHARS = 10_000
-MARKER_CHARS = 64  # room for the marker that cut() inserts
+MARKER_CHARS = 64  # length that the marker of cut() may have
 SOURCES_MAX, SOURCE_CHARS_MAX = 1_000, 64 << 20
-OUR_FLAGS = [4, 5, 6]  # of sys.flags: dont_write_bytecode, no_user_site, no_site
+OUR_FLAGS = [4, 5, 6]  # indexes in sys.flags of dont_write_bytecode, no_user_site and no_site
 RUNS_LOOP = {"run", "run_until_complete", "run_forever", "Runner"}
-COROUTINE = 0x80  # inspect.CO_COROUTINE
+COROUTINE = 0x80  # the flag inspect.CO_COROUTINE
 
 HERE = __file__.rpartition("/")[0] or "."
 NEEDED = dict(sys.modules)
@@ -84,17 +83,17 @@ class State:
 
     channel = out = err = -1
     home = posix.getpid()
-    thread = _thread.get_ident()  # the one that runs steps
+    thread = _thread.get_ident()  # id of the thread that runs steps
     lock = _thread.RLock()  # reentrant: a signal handler may display something while its thread holds the lock
     step = None
-    calls = None  # the part "calls", once it is loaded
-    early = []  # frames read while a step ran, to be handled after it
+    calls = None  # the part calls.py once it is loaded
+    early = []  # frames that were read while a step ran, to be handled after it
     handler = _signal.default_int_handler
-    interrupted = False  # a signal arrived while no user code ran, through another thread
+    interrupted = False  # another thread received an interrupt while no user code ran
     futures = 0
     had_guard = False  # a guard was made since this process began
-    stem = None  # prepared for BRANCH (branch.Stem), or None
-    inherited = None  # in a branch: the Stem it was made from
+    stem = None  # a branch.Stem if the process is prepared for a BRANCH frame, or None
+    inherited = None  # in a branch: the branch.Stem from which it was made
     crowded = False  # the last attempt to make a guard failed because of other threads
     started = False
     main = None
@@ -104,24 +103,24 @@ class State:
     sources = {}
     source_chars = 0
     seed = None
-    has_stdin = False  # the step brought its own standard input
+    has_stdin = False  # the last step had its own standard input
     meta_path = []
     path_hooks = []
     private = {}
     loop = None
     recursion = None
     scan = dump = None
-    name = None  # of the session
-    words = None  # address and size of the state words of numpy's global generator
-    numbers = None  # the same for the generator of random
-    held = []  # (stream, text) printed between two steps
-    watched = False  # something wants to know when a step begins and ends (settings)
+    name = None  # name of the session
+    words = None  # (generator, address, size) of the state of numpy's global generator
+    numbers = None  # (generator, address, size) of the state of random's generator
+    held = []  # what was printed between two steps, as (stream, text); the next step shows it
+    watched = False  # settings.py must be told when a step begins and ends
     last_failure = ()  # lines of the last traceback
-    told = {}  # MIME type → functions that the program registered for types
-    captured = None  # list that collects displays, within %%capture and the like
-    tracked = {}  # resource trackers → the resources each tracks
-    due = []  # what was shut down before a clone and must be started again before the next step
-    made = []  # what was started again
+    told = {}  # maps a MIME type to functions that the program has registered for types
+    captured = None  # list in which %%capture collects displays, otherwise None
+    tracked = {}  # maps a resource tracker to the resources that it tracks
+    due = []  # what was shut down before a clone and must be started again before the next step; see threads.py
+    made = []  # weak references to what was started again; see threads.py
 
 
 state = State()
@@ -131,7 +130,7 @@ state = State()
 
 
 def part(name):
-    """A part of the driver, loaded when first needed."""
+    """Return a part of the driver. It is loaded at its first use."""
     module = state.parts.get(name)
     if module is None:
         path = "%s/%s.py" % (HERE, name)
@@ -160,7 +159,7 @@ def with_genuine_builtins(function):
 
 
 def clean(text):
-    """Replace lone surrogates by U+FFFD, and join pairs of surrogates."""
+    """Replace lone surrogates by U+FFFD, and join pairs of surrogates to one character."""
     if text.isascii():
         return text
     try:
@@ -180,14 +179,14 @@ def quote(text):
 
 
 def encode(value):
-    """Encode to JSON a value that the driver itself has built. Importing the json module would cost 5 ms."""
+    """Encode a value that the driver itself has built as JSON. Importing the json module would cost 5 ms."""
     if state.dump is not None:
         try:
             text = "".join(state.dump(value, 0))
-            if text.isascii():  # so it contains no surrogates
+            if text.isascii():  # ASCII text contains no surrogates that clean() would have to replace
                 return text
         except ValueError:
-            pass  # NaN or an infinity
+            pass  # the value contains NaN or an infinity
     if value is None:
         return "null"
     if value is True:
@@ -209,8 +208,10 @@ def encode(value):
 
 def decode(data):
     """
-    Decode the JSON of a frame. The engine is the only sender, and its JSON is a valid Python expression once
-    three names are defined, except for the escaped slash. join() repairs surrogate pairs afterwards.
+    Decode the JSON of a frame.
+
+    The engine is the only sender. Its JSON is a valid Python expression once three names are defined,
+    unless it contains an escaped slash. join() repairs pairs of surrogates later.
     """
     text = data.decode()
     if state.scan is not None:
@@ -221,7 +222,7 @@ def decode(data):
 
 
 class Json:
-    """The settings that the C scanner of the json module reads."""
+    """The settings of a decoder, which the json module's scanner in C reads."""
 
     strict = True
     object_hook = object_pairs_hook = parse_constant = None
@@ -231,8 +232,8 @@ class Json:
 
 def load_json():
     """
-    From now on use the C functions of the json module: 1 us instead of 17 per frame. The import pays off only
-    in a process with many steps.
+    Use the C functions of the json module from now on: a frame then takes 1 us instead of 17. Importing
+    them pays off only in a process with many steps.
     """
     try:
         import _json
@@ -246,7 +247,7 @@ def load_json():
 
 
 def join(text):
-    """Join surrogate pairs to one character; lone surrogates stay."""
+    """Join each pair of surrogates to one character. A lone surrogate stays."""
     if text.isascii():
         return text
     raw = _codecs.utf_16_le_encode(text, "surrogatepass")[0]
@@ -317,7 +318,10 @@ def final_answer(*answers, **named):
 
 
 def cut(text, limit):
-    """Cut text to about @limit bytes of UTF-8: keep head and tail, with a marker line in between."""
+    """
+    Cut text to about @limit bytes of UTF-8. Keep its start and its end, with a line between them that says
+    how much was cut.
+    """
     keep = limit
     if len(text) <= limit + MARKER_CHARS:
         size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
@@ -338,7 +342,7 @@ def cut(text, limit):
 
 
 def bundle(value, limit):
-    """The MIME bundle of a value. Common types do not need the part "rich"."""
+    """Return the MIME bundle of a value. Values of common types do not need the part "rich"."""
     kind = type(value)
     if state.told:
         return part("rich").bundle(value, limit)
@@ -352,7 +356,10 @@ def bundle(value, limit):
 
 
 def bundle_of_value(value, limit):
-    """As bundle(), or None if the value has displayed itself. Raises what its __repr__() raises."""
+    """
+    Return the bundle of a step's value, or None if the value has displayed itself. Raises what its
+    __repr__() raises.
+    """
     kind = type(value)
     if kind in (bool, int, str, float):
         return bundle(value, limit)
@@ -363,7 +370,7 @@ def bundle_of_value(value, limit):
 
 
 class Step:
-    """A STEP and its outcome."""
+    """The request of a STEP frame, and the outcome of the step."""
 
     def __init__(self, request):
         self.id = request["id"]
@@ -378,13 +385,13 @@ class Step:
         self.failure = self.outcome = None
         self.value = None
         self.shown = None
-        self.figures = []  # figures already shown
-        self.told = None  # the last error of a method that shows values, to report it once
-        self.passed_over = False  # a debugger was skipped here, which is reported once
+        self.figures = []  # the figures that the step has already shown
+        self.told = None  # text of the last error of a display method, so that it is reported only once
+        self.passed_over = False  # whether it was already reported that a debugger does not stop in this step
         self.error = None
         self.exit_code = 0
         self.exited = False
-        self.variables = None  # the variables before the step, when the changes are wanted
+        self.variables = None  # snapshot of the variables before the step, if the changes are wanted
 
     def message(self):
         out = {
@@ -407,7 +414,10 @@ class Step:
 
 
 def place_of(step, filename):
-    """What __file__ and code objects report. For a script this is the path that argv[0] leads to, as in Python."""
+    """
+    Return what __file__ and code objects report. For a script this is the path to which argv[0] leads, as
+    in Python.
+    """
     if not step.once or not step.argv or filename[:1] == "<":
         return filename
     name = step.argv[0]
@@ -416,8 +426,8 @@ def place_of(step, filename):
 
 def wants_loop(code):
     """
-    Does the code ask for a running loop, as code in notebooks may? Code that runs its own loop does not
-    count.
+    Return whether the code expects a running event loop, as code in notebooks may, and does not run a loop of
+    its own.
     """
     return "get_running_loop" in code.co_names and RUNS_LOOP.isdisjoint(code.co_names)
 
@@ -443,11 +453,11 @@ def stage_run(step):
             for code in codes:
                 value = eval(code, space)
         if has_value:
-            step.value = value  # the last reference
+            step.value = value  # the step now holds the last reference
     except BaseException as error:
         step.failure = error
     if posix.getpid() != state.home:
-        step.once = True  # a child that user code has forked ends like a script
+        step.once = True  # this is a child that user code has forked: it ends like a script
 
 
 def stage_value(step):
@@ -463,7 +473,7 @@ def stage_value(step):
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        step.failure = error  # raised by its __repr__()
+        step.failure = error  # its __repr__() has raised
     finally:
         set_item(vars(step), "value", None)
 
@@ -485,7 +495,7 @@ def stage_failure(step):
     part("failure").report(step, step.failure)
     if step.error is not None:
         state.last_failure = step.error["traceback"]
-    set_item(vars(step), "failure", None)  # its frames refer to the step's objects
+    set_item(vars(step), "failure", None)  # the frames of the failure refer to objects of the step
 
 
 def stage_finish(step):
@@ -510,7 +520,7 @@ def stage_finish(step):
         interrupts.append(error)
     except BaseException as error:
         part("hooks").note_ignored(error)
-    if interrupts and step.error is None:  # Python 3.13 swallows the interrupt while it joins threads
+    if interrupts and step.error is None:  # Python 3.13 swallows an interrupt while it joins threads
         last = interrupts[-1]
         step.failure = last if isinstance(last, KeyboardInterrupt) else KeyboardInterrupt()
         stage_failure(step)
@@ -526,9 +536,11 @@ def stage_finish(step):
 
 def set_item(space, name, value):
     """
-    Set an item of a dict. The old value may issue a warning when it is freed (an open file, a coroutine never
-    awaited). The code object pretends to be at "sys:1", where the interpreter itself frees such objects at
-    its end, so that the warning does not name a file of the driver.
+    Set an item of a dict.
+
+    When the old value is freed, it may issue a warning, for example about an open file or a coroutine that
+    was never awaited. The warning must not name a file of the driver. So this function's code object
+    pretends to be at "sys:1", where the interpreter itself frees such objects at its end.
     """
 
 
@@ -538,7 +550,7 @@ set_item.__code__ = (lambda space, name, value: dict.__setitem__(space, name, va
 
 
 def is_alone(threading):
-    """Is there no other thread that might still use the names of __main__?"""
+    """Return whether no other thread can still use the names of __main__."""
     try:
         return threading.active_count() == 1
     except BaseException:
@@ -569,8 +581,8 @@ STAGES = (stage_run, stage_value, stage_figures, stage_failure, stage_finish, st
 
 def perform(step):
     """
-    Run the remaining stages of a step. A signal handler may raise between any two instructions; such an
-    exception ends only the stage that it interrupts.
+    Run the remaining stages of a step. A signal handler may raise an exception between any two
+    instructions. Such an exception ends only the stage that it interrupts.
     """
     while step.position < len(STAGES):
         try:
@@ -586,7 +598,7 @@ def perform(step):
             if isinstance(error, KeyboardInterrupt) and step.position <= 3:
                 if error.__traceback__.tb_next is not None and step.failure is None:
                     step.failure = error
-                    if step.position == 0:  # do not run its code any more
+                    if step.position == 0:  # the step's code has not begun, and must not begin any more
                         step.position, error.__traceback__ = 1, None
 
 
@@ -606,7 +618,7 @@ def ignore(*_):
 
 
 def drop_interrupts():
-    """Forget pending interrupts: they were meant for the step before."""
+    """Forget interrupts that are pending: they were meant for the last step."""
     native.take_interrupts()
     state.interrupted = False
 
@@ -624,8 +636,10 @@ def wake():
 
 def hush():
     """
-    Block signals, so that a handler that a step has installed does not raise in the driver. When there are
-    other threads, one of them may still receive a signal, hence the handler of SIGINT.
+    Block signals, so that a handler which a step has installed does not raise an exception in the driver.
+
+    If there are other threads, one of them may still receive a signal. So the handler of SIGINT is replaced
+    too.
     """
     while True:
         try:
@@ -645,8 +659,8 @@ def hush():
 
 def come_down():
     """
-    Move the driver's descriptors to lower numbers: the program has lowered its hard limit of open files, and
-    no descriptor could be duplicated to these numbers.
+    Move the driver's descriptors to lower numbers. This is needed if the program has lowered its hard limit
+    of open files so far that no descriptor could be duplicated to their present numbers.
     """
     for name in ("channel", "out", "err"):
         fd = getattr(state, name)
@@ -654,19 +668,21 @@ def come_down():
             setattr(state, name, native.dup_high(fd))
             posix.close(fd)
         except OSError:
-            pass  # no number is free
+            pass  # no lower number is free
 
 
 # ---- the process ----------------------------------------------------------------------------------
 
 
 def set_process(step):
-    """Restore what every step may rely on, even when the step before has changed it."""
+    """Restore everything on which a step may rely, even if the last step has changed it."""
     if state.started:
         try:
             native.put_back(sys.modules, NEEDED)
         except TypeError:
-            pass  # sys.modules was replaced by something that is no dict; imports use the original
+            # The step has replaced sys.modules by something that is not a dict. Imports still use the
+            # original.
+            pass
         vars(state.main)["__builtins__"] = builtins
         if state.recursion is not None:
             sys.setrecursionlimit(state.recursion)
@@ -679,14 +695,14 @@ def set_process(step):
 
 
 def started_with(step):
-    """The arguments of an interpreter that would do what this step does."""
+    """Return the arguments of an interpreter that would do what this step does."""
     if not step.once or step.argv[:1] != ["-c"]:
         return step.argv if step.once else []
     return ["-c", step.code, *step.argv[1:]]
 
 
 class Source(_frozen_importlib.BuiltinImporter):
-    """The loader of __main__, as for python -c, except that it can show the source."""
+    """The loader of __main__. It is like that of python -c, except that it can return the source."""
 
     @staticmethod
     def get_source(_=None):
@@ -698,15 +714,17 @@ Source.__module__ = "_frozen_importlib"
 
 
 def source_lines(code):
-    """Split as linecache does: at newlines only, and keep them."""
+    """Split source into lines as linecache does: only at newlines, which are kept."""
     lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return [line + "\n" for line in (lines if lines[-1] else lines[:-1])]
 
 
 def keep_source(step):
     """
-    Remember the code for tracebacks and inspect. In a session the name contains the number that In and Out
-    use for the step; a name that is taken already gets a number as well.
+    Store the code for tracebacks and inspect.
+
+    In a session, the name under which it is stored contains the number that In and Out use for the step. If
+    that name is already taken, it gets another number.
     """
     name, number = step.filename, 1
     if step.number > 1 and name in ("<step>", "<stdin>"):
@@ -727,17 +745,17 @@ def keep_source(step):
         try:
             linecache.cache[name] = (len(step.code), None, source_lines(step.code), name)
         except Exception:
-            pass  # it is a user's module of that name, or broken
+            pass  # linecache is a module of the user, or broken
 
 
 def with_sources(*_):
-    """Register the steps' sources with linecache, and so for traceback and inspect."""
+    """Register the sources of the steps with linecache, and so for traceback and inspect."""
     try:
         part("hooks").register_sources()
     except KeyboardInterrupt:
         raise
     except BaseException:
-        pass  # tracebacks have no source lines then
+        pass  # tracebacks then have no source lines
 
 
 def watch_tracker(module):
@@ -746,8 +764,8 @@ def watch_tracker(module):
 
 def carry_out(step):
     """
-    Perform a step, then keep signals blocked. A signal between the two is too late to stop anything:
-    perform() finds no stage left.
+    Perform a step, then block signals. A signal that arrives between the two is too late to stop anything:
+    perform() is then called again and finds that all stages are done.
     """
     while True:
         try:
@@ -798,7 +816,8 @@ def run_step(request, fds):
     with state.lock:
         state.step = None
         if state.calls is not None:
-            state.calls.book.ended = None  # the next step may be a branch's, which numbers its steps again
+            # Step ids begin again in a branch, so the next step may have the id of this one.
+            state.calls.book.ended = None
         if not send(RESULT, step.message()):
             if step.once:
                 posix._exit(step.exit_code)
@@ -946,7 +965,7 @@ def make_retort():
 
 
 def in_venv():
-    """Is there a pyvenv.cfg where site looks for it?"""
+    """Return whether there is a pyvenv.cfg where the module site looks for it."""
     base = (sys.executable or "").rpartition("/")[0]
     for place in (base, base.rpartition("/")[0]):
         try:
@@ -959,8 +978,10 @@ def in_venv():
 
 class Finder:
     """
-    The first finder on sys.meta_path. Adds the site directories before the first import that is neither built
-    in nor from the standard library, and calls hooks when certain modules have been loaded.
+    The first finder on sys.meta_path.
+
+    It adds the site directories before the first import of a module that is neither built in nor from the
+    standard library. It calls hooks after certain modules were loaded.
     """
 
     site_pending = False
@@ -983,7 +1004,10 @@ class Finder:
 
 
 def set_site():
-    """Set up site directories: now in a virtual environment, otherwise when the first package is imported."""
+    """
+    Set up the site directories: at once in a virtual environment, otherwise when the first package is
+    imported.
+    """
     state.stdlib_path = list(sys.path)
     state.meta_path = list(sys.meta_path)
     state.path_hooks = list(sys.path_hooks)
@@ -1015,12 +1039,12 @@ def set_site():
 
 
 def wants_sixel():
-    """Does the terminal show images in sixel format?"""
+    """Return whether the terminal shows images in sixel format."""
     return posix.environ.get(b"RETORT_IMAGES") == b"sixel"
 
 
 def set_seed(seed):
-    """--seed: random generators start from the same state in every run."""
+    """Set --seed: random generators start from the same state in every run."""
 
     state.seed = seed
 
@@ -1034,7 +1058,7 @@ def set_seed(seed):
 
 
 def begin_ready():
-    """The READY frame up to the process id, which a branch fills in."""
+    """Return the READY frame up to the process id, which a branch appends."""
     version = "%d.%d.%d" % sys.version_info[:3]
     about = encode({"version": version, "implementation": sys.implementation.name})
     return about[:-1] + ', "pid": '
@@ -1046,7 +1070,7 @@ def send_ready(n_locks=0, n_astray=0, n_gone=0):
     try:
         native.send_frame(state.channel, READY, ready.encode())
     except OSError:
-        pass  # the reader is gone
+        pass  # the engine has closed the channel
 
 
 def main(fd):

@@ -13,7 +13,7 @@
 
 enum { LINE_BYTES = 256 };
 
-/* Call @take for each line of the /proc fdinfo of @fd. */
+/* Call @take for each line of /proc/self/fdinfo/@fd. */
 static void read_info(int fd, void (*take)(const char *line, void *arg), void *arg)
 {
 	char path[LINE_BYTES], line[LINE_BYTES];
@@ -25,8 +25,10 @@ static void read_info(int fd, void (*take)(const char *line, void *arg), void *a
 		(void)fclose(f);
 }
 
-/* Watch the descriptor that an fdinfo line names. Source: proc_pid_fdinfo(5): "tfd: 4 events: 19
- * data: 4 …"; the first number is decimal, the others are hexadecimal. */
+/*
+ * Watch the descriptor that an fdinfo line names, such as "tfd: 4 events: 19 data: 4 …". The first
+ * number is decimal, the others are hexadecimal. Source: proc_pid_fdinfo(5).
+ */
 static void take_watched(const char *line, void *arg)
 {
 	const int *epoll = arg;

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The session's event loop: top-level await, tasks that outlive a step, and their output between steps.
 
-A session has one asyncio loop, created when a step first needs it. A step with top-level await runs as a task
-on the loop (Cell). Tasks that it leaves behind continue in the next step that awaits, and also between steps:
-while the driver waits for a frame, turn() runs the loop with the channel as one more file to watch, and stops
-when a frame arrives. Output of tasks between steps is stored and printed at the start of the next step, since
-output belongs to a step.
-"""
+A session has one asyncio loop, which is created when a step first needs it. A step with top-level await
+runs as a task on the loop (Cell). Tasks that it leaves behind continue in the next step that awaits, and
+also between steps. While the driver waits for a frame, turn() runs the loop with the channel as one more
+file to watch, and stops when a frame arrives. Output belongs to a step. So the output of tasks between
+steps is stored and printed at the start of the next step."""
 
 import sys
 
@@ -14,7 +13,7 @@ HELD_CHARS = 1 << 16
 
 
 def session_loop():
-    """The event loop of the session, created if necessary."""
+    """Return the event loop of the session. It is created if necessary."""
     import asyncio
 
     loop = driver.state.loop
@@ -24,15 +23,16 @@ def session_loop():
 
 
 def is_in_session():
-    """Is this the thread that runs steps, within a step of a session?"""
+    """Return whether this is the thread that runs steps, within a step of a session."""
     step = driver.state.step
     return step is not None and not step.once and driver._thread.get_ident() == driver.state.thread
 
 
 def patch_asyncio(asyncio):
     """
-    Let asyncio.create_task() and get_event_loop() use the session's loop in a step that does not await. No
-    loop is running then, but tasks can be created, and run in the next step that awaits and between steps.
+    Make asyncio.create_task() and get_event_loop() use the session's loop in a step that does not await.
+    The loop does not run then. But tasks can be created, which run in the next step that awaits and between
+    steps.
     """
     create = asyncio.create_task
 
@@ -56,7 +56,7 @@ def patch_asyncio(asyncio):
 
 
 def run_coroutine(coroutine):
-    """Run top-level await on the session's loop."""
+    """Run a coroutine, such as a step with top-level await, on the session's loop."""
     import asyncio
 
     loop = session_loop()
@@ -78,8 +78,8 @@ def run_coroutine(coroutine):
 
 class Cell:
     """
-    A step as an awaitable whose frames and code are those of the program: a task shows them, and for a
-    coroutine of the driver's it would name a file of the driver.
+    A step as an awaitable object. A task shows the frames and the code of what it awaits. Here these are the
+    program's own. For a coroutine of the driver, they would name a file of the driver.
     """
 
     __name__ = __qualname__ = "<module>"
@@ -121,8 +121,10 @@ class Cell:
 
 def run_async(codes, space):
     """
-    Run a step that awaits, all of it on the loop, so that code before the first await can start tasks. A task
-    has its own context: copy the context variables that the step has set to the session's.
+    Run a step that awaits.
+
+    All of its code runs on the loop, so that code before the first await can start tasks. A task has a
+    context of its own, so the context variables that the step has set are copied to the session's context.
     """
     import contextvars  # noqa: F401
 
@@ -137,8 +139,10 @@ def run_async(codes, space):
 
 def turn():
     """
-    Run the session's loop until a frame arrives, if there is work for it. Python output is stored for the
-    next step. Interrupts are not delivered meanwhile. A checkpoint contains what has been done until then.
+    Run the session's loop until a frame arrives, if the loop has work.
+
+    What Python code prints meanwhile is stored for the next step. Interrupts are not delivered meanwhile.
+    What the tasks do before a checkpoint is made becomes part of the checkpoint.
     """
     state = driver.state
     streams = (state.stdout, state.stderr)
@@ -165,7 +169,7 @@ def hold_output(stream):
 
 
 def say_held():
-    """Print what was printed since the last step, at the start of this one."""
+    """Print the text that was stored between the steps, at the start of this step."""
     held, driver.state.held = driver.state.held, []
     for stream, text in held:
         try:
@@ -190,7 +194,7 @@ def turn_until_frame(loop):
         driver.native.unblock_signals()
         loop.run_forever()
     except BaseException:
-        pass  # a task raised SystemExit, which the task stores; the others continue
+        pass  # a task has raised SystemExit; the task itself stores that, and the others continue
     finally:
         driver.hush()
         loop.remove_reader(channel)

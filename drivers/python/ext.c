@@ -1,6 +1,6 @@
 /*
  * The native extension of the Python driver: frames on a stream socket, signals, and system calls
- * that Python does not offer. Stable ABI; links to libc only.
+ * that Python does not offer. It uses Python's stable ABI and links to libc only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,8 +57,10 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 		PyErr_SetString(PyExc_ValueError, "frame too long");
 		return NULL;
 	}
-	/* @fd -1 is a rehearsal of a step. It raises no exception, since that would write to more
-	 * pages than a step does. */
+	/*
+	 * @fd is -1 in a rehearsal of a step. Send nothing then, and raise no exception: that would
+	 * write to pages that a real step does not write to.
+	 */
 	if (fd < 0)
 		Py_RETURN_NONE;
 	Py_BEGIN_ALLOW_THREADS r = frame_write(fd, type, payload, (size_t)bytes);
@@ -71,8 +73,8 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 }
 
 /*
- * Read exactly @bytes. Python's signal handlers run only before the first byte (and only if @passed
- * is given), so that an exception in a handler never loses part of a frame.
+ * Read exactly @bytes. Python's signal handlers run only before the first byte, so that an
+ * exception in a handler never loses part of a frame. If @passed is NULL, they do not run at all.
  * Returns: 1; 0 at the end of the stream; -1 with a Python exception set.
  */
 static int read_whole(int fd, char *out, size_t bytes, struct frame_fds *passed)
@@ -102,8 +104,8 @@ static int read_whole(int fd, char *out, size_t bytes, struct frame_fds *passed)
 }
 
 /*
- * Build (type, payload, descriptors). Descriptors that arrived with the wrong type of frame are
- * closed.
+ * Build the tuple (type, payload, descriptors). If descriptors arrived with a type of frame that
+ * carries none, they are closed.
  */
 static PyObject *build_frame(int type, PyObject *payload, struct frame_fds *passed)
 {
@@ -155,7 +157,7 @@ static PyObject *recv_frame(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Is there input, or end-of-file? */
+/* Return whether a read of the descriptor would not block, because of input or end-of-file. */
 static PyObject *is_readable(PyObject *self, PyObject *args)
 {
 	struct pollfd poll_fd = {.events = POLLIN};
@@ -166,7 +168,7 @@ static PyObject *is_readable(PyObject *self, PyObject *args)
 	return PyBool_FromLong(poll(&poll_fd, 1, 0) != 0);
 }
 
-/* Are both descriptors open on the same file? False if one of them is closed. */
+/* Return whether both descriptors are open on the same file. False if one of them is closed. */
 static PyObject *is_same_file(PyObject *self, PyObject *args)
 {
 	struct stat a, b;
@@ -187,7 +189,7 @@ static PyObject *flush_c(PyObject *self, PyObject *args)
 	Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-/* Duplicate a descriptor to a high number, where user code is unlikely to look, close-on-exec. */
+/* Duplicate a descriptor, close-on-exec, to a high number, which user code is unlikely to use. */
 static PyObject *dup_high(PyObject *self, PyObject *args)
 {
 	struct rlimit limit;
@@ -205,7 +207,8 @@ static PyObject *dup_high(PyObject *self, PyObject *args)
 }
 
 /*
- * Is a regular file open for writing? If so, a file object may have buffered data for it.
+ * Return whether a regular file is open for writing. If so, a Python file object may have buffered
+ * data for it.
  */
 static PyObject *has_files(PyObject *self, PyObject *args)
 {
@@ -222,8 +225,10 @@ static PyObject *has_files(PyObject *self, PyObject *args)
 	Py_RETURN_FALSE;
 }
 
-/* Fill @set with the signals to block: all except those that end the process or that an instruction
- * raises, such as SIGSEGV. */
+/*
+ * Fill @set with the signals to block. Left out are the signals that end the process, and the
+ * signals that an instruction raises, such as SIGSEGV.
+ */
 static void held_signals(sigset_t *set)
 {
 	static const int through[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -246,8 +251,8 @@ static PyObject *block_signals(PyObject *self, PyObject *args)
 }
 
 /*
- * Consume the SIGINT and SIGALRM that arrived since block_signals(). Returns True if init sent a
- * SIGINT.
+ * Consume the SIGINT and SIGALRM that have arrived since block_signals(). Returns True if one of
+ * them was a SIGINT from init.
  */
 static PyObject *take_interrupts(PyObject *self, PyObject *args)
 {
@@ -279,7 +284,10 @@ static PyObject *unblock_signals(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Functions of drivers/still, which is either preloaded or never loaded. */
+/*
+ * The functions of drivers/still that this driver calls. That library is either preloaded or never
+ * loaded, so it is enough to look the functions up once.
+ */
 enum { STILL_STEP, STILL_BRANCH, STILL_END_ };
 
 static void (*still[STILL_END_])(void);
@@ -309,8 +317,8 @@ void ext_new_box(void)
 }
 
 /*
- * Excerpts of a generator's state after draw(): its first words, and the index that follows its
- * words. The library of the generator gives the address of the state.
+ * What draw() has left in a generator's state: the first of the random words, and the index, which
+ * follows the words in memory. is_drawn() compares this with the present state.
  */
 static struct {
 	unsigned char first[DRAWN_FIRST], next[DRAWN_NEXT];
@@ -367,8 +375,9 @@ static PyObject *draw(PyObject *self, PyObject *args)
 }
 
 /*
- * Is the generator unused since draw()? If its index has wrapped around, all of its words have
- * changed.
+ * Return whether the generator is unused since draw(). The index alone does not tell that:
+ * after many numbers it has wrapped around and may be the same again. But then all words have
+ * changed. So the first words are compared too.
  */
 static PyObject *is_drawn(PyObject *self, PyObject *args)
 {
@@ -405,9 +414,10 @@ static PyObject *set_words(PyObject *self, PyObject *args)
 }
 
 /*
- * Set each name in @wanted to its value if @space lacks it. If none is missing, this must not write
- * to memory: Python code would change the reference count of each name and value, and a branch
- * would copy their pages.
+ * Set each name in @wanted to its value if @space lacks the name.
+ * This is written in C so that nothing is written to memory if no name is missing. Python code
+ * would change the reference count of each name and value, and a branch would then copy their
+ * pages.
  */
 static PyObject *put_back(PyObject *self, PyObject *args)
 {
@@ -427,8 +437,9 @@ static PyObject *put_back(PyObject *self, PyObject *args)
 }
 
 /*
- * Clear those flags in sys.flags that describe how the driver was started. A program that starts
- * another interpreter with its own flags reads sys.flags, and would pass on the driver's.
+ * Set the items of sys.flags at the indexes in @list to 0. These items are flags with which the
+ * driver was started. A program that starts another interpreter reads sys.flags to pass on its own
+ * flags, and would pass on those of the driver.
  */
 static PyObject *clear_flags(PyObject *self, PyObject *args)
 {
@@ -456,9 +467,9 @@ static PyObject *gather(PyObject *self, PyObject *args)
 }
 
 /*
- * Turn the present heap into huge pages: a clone then copies one page table entry instead of 512,
- * and this memory is rarely written any more. A process that writes to a huge page gets a copy of
- * one small page. From now on neither this process nor its children get huge pages, unless a
+ * Turn the present heap into huge pages. A clone then copies one page table entry instead of 512.
+ * This memory is rarely written from now on. If a process does write to a huge page, only one small
+ * page is copied. After the call, this process and its children get no more huge pages, unless a
  * program requests them with madvise(), as numpy does for large arrays.
  */
 static PyObject *settle_pages(PyObject *self, PyObject *args)

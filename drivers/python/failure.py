@@ -66,7 +66,7 @@ def report_briefly(step, error):
 
 
 def shorten(lines):
-    """Limit the lines of a traceback to what the engine accepts: cut the middle and leave a note."""
+    """Limit the lines of a traceback to what the engine accepts. Cut lines from the middle and leave a note."""
     lines = [part for line in lines for part in driver.cut(line, LINE_CHARS_MAX).split("\n")]
     if len(lines) <= LINES_MAX and sum(map(len, lines)) <= TRACEBACK_CHARS_MAX:
         return lines
@@ -78,7 +78,7 @@ def shorten(lines):
 
 
 def fitting(lines):
-    """The first lines that fit in half of the limit."""
+    """Return the first lines that fit in half of the limit."""
     left, n = TRACEBACK_CHARS_MAX // 2, 0
     while n < len(lines) and len(lines[n]) <= left:
         left -= len(lines[n])

@@ -1,23 +1,24 @@
 /*
  * Makes guards: checkpoints that are clones of the process.
  *
- * The process P clones itself with copy-on-write memory. The clone, the *guard*, waits on a
- * socket and is the checkpoint; P continues. To roll back, the engine ends P and sends RESUME to
- * the guard, which continues from the same Python call as if no time had passed. While it waits,
- * a guard costs only the pages that P has changed since.
+ * The process P clones itself with copy-on-write memory. P continues. The clone, the *guard*, waits
+ * on a socket and serves as the checkpoint. To roll back, the engine ends P and sends RESUME to the
+ * guard, which continues from the same Python call as if no time had passed. While it waits, a
+ * guard costs only the pages that P has changed since.
  *
  * The program must not notice. SYS_clone is called directly, so no at-fork hook of libc or Python
  * runs. CLONE_PARENT makes the guard a sibling and not a child of P: P gets no SIGCHLD and wait()
- * does not see it. What libc's fork() does in the child is done here: the kernel stores the new
- * thread id where libc keeps it (CLONE_CHILD_SETTID, at the address that the kernel would clear),
- * and the robust futex list is registered again. P has one thread, so no lock is held by another.
+ * does not see it. Two things that libc's fork() does in the child are done here: the kernel is
+ * told to store the new thread id where libc keeps it (CLONE_CHILD_SETTID), and the robust futex
+ * list is registered again. P has only one thread, so no other thread can hold a lock.
  *
- * Order. P lists its mappings and descriptors while it may still allocate (prepare()). P clones.
- * The guard then replaces everything that both would share: it makes its own descriptors
- * (handoff.c), and copies shared memory (shared.c) and written private mappings (private.c). Then
- * it reports its losses to P, and only then P continues: from now on P may close or change
- * anything. A resumed guard restores process group, attributes, files, locks and mappings, discards
- * the signals that arrived while it waited, and returns to Python.
+ * The order matters. First P lists its mappings and descriptors, because it may still allocate
+ * memory (prepare()). Then P clones itself. The guard then replaces everything that both would
+ * share: it makes its own descriptors (handoff.c), and copies shared memory (shared.c) and written
+ * private mappings (private.c). Then it reports its losses to P. Only then does P continue, because
+ * from then on it may close or change anything. A resumed guard restores process group, attributes,
+ * files, locks and mappings, discards the signals that arrived while it waited, and returns to
+ * Python.
  *
  * The guard makes only async-signal-safe calls, which neither allocate nor lock.
  *
@@ -57,8 +58,8 @@ enum {
 static const char score_path[] = "/proc/self/oom_score_adj";
 
 /*
- * Losses of a guard: bytes of shared memory, bytes of mappings that no clone gets (MADV_DONTFORK),
- * and descriptors.
+ * What a guard has lost: bytes of shared memory (unkept), bytes of mappings that no clone gets
+ * because of MADV_DONTFORK (uncopied), and descriptors (closed).
  */
 struct loss {
 	uint64_t unkept_bytes, uncopied_bytes;
@@ -68,22 +69,24 @@ struct loss {
 /* Data that P prepares for the guard, and counts that the guard reports. */
 struct clone {
 	struct handoff handoff;
-	int has_unknown; /* some mappings could not be listed; reported as one unkept byte */
+	/* The list of mappings is incomplete. The guard reports this as one unkept byte. */
+	int has_unknown;
 	int channel;
-	int guard_fd; /* guard's end of its socket, made by the engine */
-	int said[2];  /* socketpair: the guard reports that it shares nothing with P any more */
-	int *tid;     /* address at which libc keeps the thread id */
+	int guard_fd; /* the guard's end of the socket to the engine */
+	/* Socketpair. Through it, the guard reports that it no longer shares anything with P. */
+	int said[2];
+	int *tid; /* address of libc's copy of the thread id */
 	void *robust;
 	size_t robust_bytes;
 	struct clone_attrs attrs;
 	pid_t group;
-	sigset_t mask;	       /* signal mask before the call */
+	sigset_t mask;	       /* signal mask before guard() was called */
 	uint64_t mapped_bytes; /* size of P's address space */
-	/* pages of private mappings that P had written and the guard lost */
+	/* bytes of private mappings that P had written and the guard has lost */
 	uint64_t gone_bytes;
 };
 
-/* Return the number of threads: /proc/self/task has one link for each, and two more. */
+/* Return the number of threads, or -1. The link count of /proc/self/task is two more than that. */
 static long count_threads(void)
 {
 	struct stat st;
@@ -92,8 +95,8 @@ static long count_threads(void)
 }
 
 /*
- * Is this the only thread? A joined thread may still exist for a moment: with @is_patient, wait for
- * its end.
+ * Return whether this is the only thread. A thread that was joined may still exist for a moment, so
+ * with @is_patient wait for its end.
  */
 static int is_alone(int is_patient)
 {
@@ -127,8 +130,8 @@ PyObject *count_others(PyObject *self, PyObject *args)
 }
 
 /*
- * Measure memory. Returns: the private resident memory of the process in bytes, 0 if the kernel
- * does not tell. @mapped_bytes: size of the address space.
+ * Return the private resident memory of the process in bytes, or 0 if the kernel does not tell it.
+ * *@mapped_bytes is the size of the address space.
  */
 static uint64_t measure(uint64_t *mapped_bytes)
 {
@@ -149,8 +152,8 @@ static uint64_t measure(uint64_t *mapped_bytes)
 }
 
 /*
- * Find mappings that the program marked with MADV_DONTFORK: a clone lacks them and would crash on
- * access. Returns: their size.
+ * Return the size of the mappings that this clone lacks because the program marked them with
+ * MADV_DONTFORK. Access to them would crash the clone.
  */
 static uint64_t find_uncopied(uint64_t mapped_bytes)
 {
@@ -160,7 +163,7 @@ static uint64_t find_uncopied(uint64_t mapped_bytes)
 	return mine > 0 && mine < mapped_bytes ? mapped_bytes - mine : 0;
 }
 
-/* Returns: the address at which libc keeps the thread id, or NULL if the kernel does not tell. */
+/* Return the address of libc's copy of the thread id, or NULL if the kernel does not tell it. */
 static int *find_tid(void)
 {
 	int *tid = NULL;
@@ -184,8 +187,8 @@ static pid_t raw_clone(int *tid)
 }
 
 /*
- * Set the OOM score, so that the OOM killer spares guards. Returns: the previous score, -1 if
- * unknown.
+ * Set the score by which the kernel's OOM killer chooses its victim. A guard that waits sets it to
+ * 0, so that the guard is not killed first. Returns: the previous score, or -1 if it is unknown.
  */
 static int set_score(int score)
 {
@@ -206,7 +209,10 @@ static int set_score(int score)
 	return before;
 }
 
-/* Wait for RESUME. At end-of-file, or on any other frame, the guard exits. */
+/*
+ * Wait for a RESUME frame. At end-of-file, or after any other frame, exit: the guard is no longer
+ * needed.
+ */
 static void wait_for_resume(int fd)
 {
 	unsigned char head[FRAME_HEAD_BYTES], payload[RESUME_BYTES_MAX];
@@ -221,8 +227,8 @@ static void wait_for_resume(int fd)
 }
 
 /*
- * Discard signals that the guard got while it waited: they were meant for the live process of that
- * time.
+ * Discard the signals that the guard got while it waited: they were meant for the process that was
+ * live at that time.
  */
 static void drop_signals(void)
 {
@@ -235,8 +241,9 @@ static void drop_signals(void)
 }
 
 /*
- * Run the guard from the clone to RESUME. It leaves the program's process group, so that it gets no
- * signals for the group, and keeps all signals blocked. Returns after RESUME, as the live process.
+ * Run the guard from the clone to the RESUME frame. The guard leaves the program's process group,
+ * so that signals to the group do not reach it, and keeps all signals blocked. The function returns
+ * after RESUME, in the process that is now the live one.
  */
 static void be_guard(struct clone *clone)
 {
@@ -273,7 +280,7 @@ static void be_guard(struct clone *clone)
 }
 
 /*
- * Guards that may still exist. When the list is full, the oldest one is removed.
+ * Process ids of guards that may still exist. When the list is full, the oldest entry is removed.
  */
 static pid_t guards[GUARDS_MAX];
 static int n_guards;
@@ -307,21 +314,26 @@ static const char *prepare(struct clone *clone, const struct handoff_order *orde
 		return "the kernel does not say which robust locks there are";
 	forget_guards();
 	clone->has_unknown = shared_find() < 0 || shared_find_others(guards, n_guards) < 0 ||
-		private_find() < 0; /* the list of mappings is full */
+		/* These calls fail when a list of mappings is full. */
+		private_find() < 0;
 	r = handoff_make(&clone->handoff, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
 	if (clone->guard_fd < 0)
-		return strerror(EMFILE); /* the kernel had no descriptor number left for it */
+		/*
+		 * The engine sent the socket, but this process had no free descriptor number for
+		 * it.
+		 */
+		return strerror(EMFILE);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, clone->said) < 0)
 		return strerror(errno);
 	return NULL;
 }
 
 /*
- * Clone the process. P waits until the guard shares nothing with it, so that a file is really
- * closed when the program closes it later.
- * Returns: the guard's pid; 0 in a resumed guard; -1 with @reason.
+ * Clone the process. P waits until the guard shares nothing with it. Otherwise a file that the
+ * program closes soon after could stay open in the guard.
+ * Returns: the guard's pid; 0 in a resumed guard; -1 with the reason in *@reason.
  */
 static pid_t make_guard(struct clone *clone, struct loss *loss, const char **reason)
 {
@@ -351,8 +363,8 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 }
 
 /*
- * Send GUARD. This is in C because each page that P writes from now on is no longer shared with the
- * guard, and Python code writes to many.
+ * Send the GUARD frame. This is written in C because each page that P writes from now on is no
+ * longer shared with the guard, and Python code writes to many pages.
  */
 static const char *announce(const struct clone *clone, const char *id, pid_t pid,
 	const struct loss *loss, const char *barred)

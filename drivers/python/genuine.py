@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter as it was when the process started, for the driver's own imports."""
+"""Restore the interpreter to its state at the start of the process, for the driver's own imports."""
 
 import sys
 
@@ -9,10 +9,11 @@ import posix
 
 class Genuine:
     """
-    A context manager: within it, builtins, sys.path and the standard library are as they were when the
-    process started, whatever user code or files in the workspace have changed. Modules that are loaded within
-    it stay visible afterwards, unless the workspace has a module of the same name; those are hidden until the
-    next time.
+    A context manager. Within it, builtins, sys.path and the standard library are as they were when the
+    process started, whatever user code or files in the workspace have changed.
+
+    Modules that are loaded within it stay visible afterwards. But if the workspace has a module of the same
+    name, the loaded module is hidden until the context manager is entered again.
     """
 
     def __enter__(self):
@@ -48,7 +49,7 @@ IMPORT_STATE_AT_START = (state.stdlib_path, state.meta_path, state.path_hooks)
 
 
 def is_impostor(name, module):
-    """Does the name of a standard library module belong to a module from elsewhere?"""
+    """Return whether @name is that of a standard library module, but @module comes from elsewhere."""
     if type(name) is not str or name in driver.NEEDED or not is_stdlib(name.partition(".")[0]):
         return False
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
@@ -58,7 +59,7 @@ def is_impostor(name, module):
 
 
 def is_stdlib(top):
-    names = getattr(sys, "stdlib_module_names", None)  # Python 3.10 and newer
+    names = getattr(sys, "stdlib_module_names", None)  # only Python 3.10 and newer have this
     return top in names if names is not None else is_shadowed(top, state.stdlib_path)
 
 

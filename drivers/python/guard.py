@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints: a clone of the process, the guard, is made after a step and waits.
+"""Checkpoints. After a step, the process is cloned. The clone, which is called the guard, waits.
 
-checkpoint() prepares the process: it ends idle threads, since a clone has only the calling thread, and then
-calls native.guard() (fork.c). The call returns in the live process when the guard exists, and a second time,
-perhaps days later, in the guard when the engine resumes it to roll back. go_on() then makes the guard the
-live process.
+checkpoint() prepares the process: it ends idle threads, because a clone has only the calling thread. Then it
+calls native.guard() (fork.c). This call returns in the live process when the guard exists. It returns a
+second time, perhaps days later, in the guard, when the engine resumes it to roll back. go_on() then makes the
+guard the live process.
 
-Guard and process share memory until one writes to it. The first write to a page after a clone copies the
-page. warm() therefore runs an empty step right after the clone, while no client waits.
-"""
+Guard and process share memory until one of them writes to it. The first write to a page after a clone copies
+the page. So warm() runs an empty step right after the clone, while no client waits."""
 
 import sys
 
@@ -24,11 +23,13 @@ WARM = b'{"id":"","code":"None","filename":"<warm>","argv":[""],"mode":"session"
 
 def checkpoint(name, limit, fds):
     """
-    Make a guard and report it to the engine in a GUARD frame for @name. @fds: the socket at which the guard
-    waits; closed here. Returns a second time in a guard that is resumed.
+    Make a guard and report it to the engine in a GUARD frame for @name.
 
-    Many sessions run one step and are then idle, so the pages of the next step are copied ahead only from the
-    second guard on.
+    @fds has the socket at which the guard waits. It is closed here. The function returns a second time, in
+    the guard, if the guard is resumed.
+
+    Many sessions run one step and are then idle. So the pages that the next step writes are copied ahead
+    only from the second guard on.
     """
     posix.sched_yield()  # the engine has a result to read, maybe on this CPU, and a clone takes long
     is_patient, is_first = not state.crowded, not state.had_guard
@@ -62,7 +63,7 @@ def checkpoint(name, limit, fds):
 
 
 def loop_pairs():
-    """Both ends of the socketpair by which the session's event loop wakes itself."""
+    """Return both ends of the socketpair by which the session's event loop wakes itself."""
     if state.loop is None:
         return ()
     try:
@@ -73,26 +74,30 @@ def loop_pairs():
 
 def go_on(n_locks, n_astray, n_gone):
     """
-    Become the live process. Everything is as after the last step, except for the process id and what the
-    arguments count: locks that other processes have taken, open files whose names are gone, and lost bytes of
-    private file mappings.
+    Become the live process.
+
+    Everything is as after the last step, except for the process id and for what the arguments count: locks
+    that other processes have taken, open files that have lost their names, and lost bytes of private file
+    mappings.
     """
     state.home = posix.getpid()
     try:
         sys.modules["threading"].main_thread()._set_native_id()
     except BaseException:
-        pass  # not loaded, or a user's module of that name
+        pass  # threading is not loaded, or a module of the user
     driver.send_ready(n_locks, n_astray, n_gone)
 
 
 def warm():
     """
-    Run an empty step. The first write to each page after a clone copies it, at 0.3 to 3 us each: copy the
-    pages that every step writes now, while no client waits.
+    Run an empty step.
+
+    The first write to each page after a clone copies the page, which takes 0.3 to 3 us. The empty step
+    writes to the pages that every step writes to, while no client waits.
     """
     collects, channel, watched = gc.isenabled(), state.channel, state.watched
     gc.disable()  # the program's garbage must not be collected outside of a step
-    state.channel, state.watched = -1, False  # this is not a step that the program is told about
+    state.channel, state.watched = -1, False  # send no frames, and tell the program nothing about this step
     try:
         step = driver.Step(driver.decode(WARM))
         driver.set_process(step)

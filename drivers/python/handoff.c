@@ -1,21 +1,21 @@
 /*
  * Replaces the descriptors that a guard inherits.
  *
- * A guard is a clone of the process, but a cloned descriptor refers to the same open file: the
- * offset, the flags, the locks and the other end of a pipe are shared. So the live process P could
- * disturb its checkpoint, and the checkpoint could keep open what P has closed. The guard therefore
- * replaces each descriptor, under the same number:
+ * A guard is a clone of the process P. A cloned descriptor refers to the same open file: offset,
+ * flags, locks and the other end of a pipe are shared. So P could disturb its checkpoint, and the
+ * checkpoint could keep open what P has closed. The guard therefore replaces each descriptor, under
+ * the same number:
  *
  * - a regular file or directory by a new open file at the same offset. An flock() lock then
  *   belongs to P alone and ends when P closes the file; a resumed guard takes the lock again
  *   (locks.c).
- * - an unlinked file likewise; its content is also copied to memory, so that a resumed guard can
- * write it back;
- * - the socketpair within an event loop by a new pair: only the loop's own wake-up byte is lost;
- * - an epoll instance by a new one that watches the same descriptors;
+ * - an unlinked file in the same way. Its content is also copied to memory, so that a resumed guard
+ *   can write it back.
+ * - the socketpair within an event loop by a new pair. Only the loop's own wake-up byte is lost.
+ * - an epoll instance by a new one that watches the same descriptors.
  * - other pipes and sockets by an end of a closed socketpair. Their state is shared with a peer
  *   that waits for the last holder to close, so a guard cannot keep them.
- * - a duplicate of an earlier descriptor by a duplicate of its replacement.
+ * - a duplicate of an earlier descriptor by a duplicate of the earlier one's replacement.
  *
  * This happens in two phases. P lists the descriptors before the clone, while it may allocate
  * memory (handoff_make()); the guard executes the list without allocating (handoff_carry_out()).
@@ -52,7 +52,10 @@ enum { PATH_BYTES = 64, LINE_BYTES = 256 };
 static const int kept_flags =
 	O_ACCMODE | O_APPEND | O_NONBLOCK | O_DIRECT | O_SYNC | O_DSYNC | O_NOATIME | O_DIRECTORY;
 
-/* Make room in @list for one more element of @bytes. */
+/*
+ * Make room in @list for one more element of @bytes. Returns: the list, which may have moved, or
+ * NULL with errno.
+ */
 static void *grow(void *list, int n, int *max, int most, size_t bytes)
 {
 	int wanted = *max ? 2 * *max : 32;
@@ -95,8 +98,8 @@ static int add_watch(struct handoff *handoff, const struct handoff_watch *watch)
 }
 
 /*
- * Do both descriptors refer to the same open file description? If so, a flag that is set through
- * one is visible through the other.
+ * Return whether both descriptors refer to the same open file description: a flag that is set
+ * through one is then visible through the other.
  */
 static int is_same(int a, int b, int flags)
 {
@@ -110,8 +113,8 @@ static int is_same(int a, int b, int flags)
 }
 
 /*
- * Return the path by which @fd can be opened again after a rollback. NULL: the file has no name, or
- * the engine does not restore it.
+ * Return the path by which @fd can be opened again after a rollback; NULL if the file has no name
+ * or the engine does not restore it. The caller frees the path.
  */
 static char *name_of(int fd, const struct stat *st)
 {
@@ -144,7 +147,7 @@ static int list_file(struct handoff *handoff, struct handoff_item *item, const s
 		if (other->kind != HANDOFF_REOPEN || other->ino != item->ino ||
 			other->dev != item->dev)
 			continue;
-		/* an earlier descriptor of the same file saves the content */
+		/* An earlier descriptor of the same file already saves the content. */
 		item->is_unlinked = false;
 		if (other->flags != item->flags || other->offset != item->offset ||
 			!is_same(item->fd, other->fd, item->flags))
@@ -201,7 +204,7 @@ static int list_epoll(struct handoff *handoff, struct handoff_item *item)
 	return r;
 }
 
-/* Return the other end of @fd among the event loops' socketpairs, or -1. */
+/* Return the other end of @fd if it belongs to an event loop's socketpair, otherwise -1. */
 static int other_end(const struct handoff_order *order, int fd)
 {
 	for (int i = 0; i + 1 < order->n_pairs; i += 2) {
@@ -213,7 +216,7 @@ static int other_end(const struct handoff_order *order, int fd)
 	return -1;
 }
 
-/* Is this one of the driver's standard streams, or a duplicate of one? */
+/* Return whether the file with status @st is the driver's stdout or stderr. */
 static int is_stream(const struct handoff_order *order, const struct stat *st)
 {
 	const int streams[] = {order->out, order->err};
@@ -305,7 +308,8 @@ static int reopen(const struct handoff_item *item, const char *path)
 	int fd, r;
 
 	if ((flags & O_ACCMODE) != O_RDONLY)
-		flags &= ~O_DIRECTORY; /* O_TMPFILE contains O_DIRECTORY */
+		/* A file from O_TMPFILE reports O_DIRECTORY too, with which open() would fail. */
+		flags &= ~O_DIRECTORY;
 	fd = open(path, flags);
 	if (fd < 0)
 		return 1;
@@ -315,8 +319,10 @@ static int reopen(const struct handoff_item *item, const char *path)
 	return r;
 }
 
-/* Create a socketpair for @item and its other end. Does nothing if the other end comes first in the
- * list, because both were created then. */
+/*
+ * Create a new socketpair for @item and for its other end. If the other end comes first in the
+ * list, do nothing: both ends were created then.
+ */
 static int renew_pair(const struct handoff *handoff, const struct handoff_item *item)
 {
 	const struct handoff_item *other = NULL;
@@ -356,8 +362,10 @@ static int renew_epoll(const struct handoff *handoff, const struct handoff_item 
 	return r;
 }
 
-/* Create an end of a socketpair whose other end is closed: reading gives end-of-file, writing
- * EPIPE. */
+/*
+ * Create an end of a socketpair whose other end is closed: reading from it gives end-of-file, and
+ * writing gives EPIPE. Returns: a file descriptor, or -1.
+ */
 static int dead_socket(void)
 {
 	int fds[2];
@@ -401,8 +409,8 @@ static int carry_out(const struct handoff *handoff, struct handoff_item *item, i
 }
 
 /*
- * Map the new inode numbers of files to the old ones for SQLite, which identifies an open file by
- * its inode number and would take the files for deleted.
+ * Map the new inode numbers of files to the old ones for SQLite. It identifies an open database by
+ * its inode number, and would otherwise believe that the database was deleted.
  */
 static void tell_sqlite(const struct handoff *handoff)
 {
@@ -417,8 +425,8 @@ static void tell_sqlite(const struct handoff *handoff)
 }
 
 /*
- * Open the item's file by name if the name now belongs to another file. Returns: 1 if the
- * descriptor stays open on a file that lost its name.
+ * If the item's name now belongs to another file, open that file under the same descriptor.
+ * Returns: 1 if the descriptor stays open on a file that has lost its name, otherwise 0.
  */
 static unsigned is_astray(struct handoff_item *item, mode_t kind)
 {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In, Out, _, __, ___, _N and _i of a session. They are ordinary variables, so branches and rollbacks have them.
+"""In, Out, _, __, ___, _N and _i of a session.
 
-The memory they keep alive is limited. `_`, `__` and `___` hold the last three values, a large one only until
-the next value. Of older values, Out keeps small ones of plain types, at most OUT_MAX. In keeps the last
-IN_MAX steps, except those longer than CODE_CHARS. Numbers of dropped entries are not reused.
-"""
+They are ordinary variables, so branches and rollbacks carry them. The memory that they keep alive is
+limited. `_`, `__` and `___` hold the last three values, but a large value only until the next one. Of
+older values, Out keeps those that are small and of plain types, at most OUT_MAX. In keeps the last
+IN_MAX steps, except those longer than CODE_CHARS. Numbers of dropped entries are not used again."""
 
 import sys
 
@@ -16,12 +16,12 @@ IN_MAX, CODE_CHARS, OUT_MAX, SMALL_BYTES, LARGE_BYTES = 1_000, 1 << 16, 1_000, 1
 PLAIN = (int, float, complex, bool, str, bytes)
 SIZED = PLAIN + (bytearray, list, tuple, dict, set, frozenset)
 UNDERS = ("_", "__", "___")
-codes, values, last = [""], {}, []  # In, Out, and the numbers of the last values
-ours = {}  # ids of the objects that these names were last set to
+codes, values, last = [""], {}, []  # In, Out, and the numbers of the last three values
+ours = {}  # maps each of UNDERS to the id of the object to which it was last set here
 
 
 def install():
-    """Add the names to the builtins: they are not the program's, and dir() does not show them."""
+    """Add the names to the builtins. They are not the program's own, and so dir() does not show them."""
     space = vars(builtins)
     if space.get("In") is not codes:
         space.update(In=codes, _ih=codes, Out=values, _oh=values, _dh=[posix.getcwd()], _i="", _ii="", _iii="")
@@ -46,7 +46,10 @@ def begin(step):
 
 
 def are_theirs(space):
-    """Has the program assigned one of the names itself? Then history leaves them alone, as IPython does."""
+    """
+    Return whether the program has assigned to one of the names itself. History then leaves them alone, as
+    IPython does.
+    """
     return any([name in space and id(space[name]) != ours.get(name) for name in UNDERS])
 
 
@@ -80,8 +83,8 @@ def is_small(value):
 
 def is_large(value):
     """
-    Is the value larger than that, judging by sizes that are known at once? Array and table elements count 8
-    bytes.
+    Return whether a value is larger than LARGE_BYTES, judging by sizes that are known at once. An element
+    of an array or table counts 8 bytes.
     """
     try:
         if type(value) in SIZED:
@@ -107,7 +110,7 @@ def forget():
 
 
 def chosen(given):
-    """The numbers of the steps that "[-l N] [N] [N-M]" selects."""
+    """Return the numbers of the steps that "[-l N] [N] [N-M]" selects."""
     numbers = [word for word in given if word.replace("-", "", 1).isdigit() and word[0] != "-"]
     end = len(codes) - 1
     if "-l" in given and given[-1].isdigit():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hooks on imports: the site directories before the first package, and patches of libraries."""
+"""Hooks on imports: add the site directories before the first package, and patch libraries."""
 
 import sys
 
@@ -76,11 +76,11 @@ def hooked_spec(name, path, target):
 
 def patch_pandas(pandas):
     """
-    Set the table width: that of the terminal (COLUMNS) if there is one, otherwise a width suited to a model.
-    A script is left alone, like any program. Settings of the program override this.
+    Set the width of printed tables. It is that of the terminal (COLUMNS) if there is one, otherwise a width
+    that suits a model. A script is left alone, like any program. The program's own settings override this.
     """
     if not hasattr(pandas, "set_option"):
-        return  # a user's module of that name
+        return  # pandas is a module of the user
     given = posix.environ.get(b"COLUMNS", b"")
     step = driver.state.step
     if step is not None and step.once and step.filename[:1] != "<" and not given:
@@ -93,7 +93,7 @@ def patch_pandas(pandas):
 
 def patch_matplotlib(matplotlib):
     """Make use() keep the current backend when asked for one that needs a screen or a notebook."""
-    if hasattr(matplotlib, "use"):  # otherwise it is a user's module of that name
+    if hasattr(matplotlib, "use"):  # otherwise matplotlib is a module of the user
         matplotlib.use = without_screen(matplotlib.use, lambda: None)
 
 
@@ -137,7 +137,7 @@ def patch_axes(module):
             boxes = [(float(place), stats, across) for place, stats in zip(places, bxpstats)]
             self._retort_boxes = getattr(self, "_retort_boxes", []) + boxes
         except Exception:
-            pass  # a chart without its boxes must not fail the plot
+            pass  # a failure to record the boxes must not fail the plot
         return result
 
     recorded.__name__, recorded.__doc__ = bxp.__name__, bxp.__doc__

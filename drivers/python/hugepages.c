@@ -1,11 +1,14 @@
 /*
- * Transparent huge pages, for cheap copies of a process.
+ * Transparent huge pages make copies of a process cheap.
  *
- * A clone copies the page tables: one entry for each 4 KB page, but one for 512 pages where they
- * form a huge page of 2 MB. So a template collapses its heap into huge pages before it is cloned
- * (MADV_COLLAPSE). In the copies it is the other way round: the first write to a page copies that
- * page, and 2 MB is too much for a small write. The kernel splits a huge page on such a write, so
- * the copies only need to keep the kernel from making new ones (PR_SET_THP_DISABLE).
+ * A clone copies the page tables. They have one entry for each page of 4 KB, but only one for a
+ * huge page of 2 MB, which is 512 pages. So a template turns its heap into huge pages before it is
+ * cloned (MADV_COLLAPSE).
+ *
+ * In the copies, huge pages are a disadvantage: the first write to a page copies that page, and 2
+ * MB would be too much for a small write. The huge pages of the template do no such harm, because
+ * the kernel splits them on a write. But the kernel could make new huge pages in the copies, so the
+ * copies forbid it (PR_SET_THP_DISABLE).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

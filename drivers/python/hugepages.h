@@ -1,12 +1,13 @@
 /*
- * Controls transparent huge pages of a driver and its clones. libc only.
+ * Control the transparent huge pages of a driver and its clones. Needs libc only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 /*
- * Collapse the aligned parts of the process's private anonymous memory into huge pages.
+ * Turn the private anonymous memory of this process into huge pages, except for parts that are not
+ * aligned to a huge page.
  */
 void hugepages_collapse(void);
 

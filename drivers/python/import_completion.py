@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion after `import` and `from`: module names, and names in modules. No module is loaded for this: names
-in a module that is not loaded are read from its source.
-"""
+"""Completion after `import` and `from`: names of modules, and names in modules.
+
+Nothing is loaded for this. If a module is not loaded, its names are read from its source."""
 
 import sys
 
@@ -17,7 +17,7 @@ FROM = re.compile(BEGIN + r"from[ \t]+([\w.]+)[ \t]+import[ \t]*(?:\((?:[\w\s]*,
 
 
 def complete(text):
-    """The candidates, or None when @text does not end in an import statement."""
+    """Return the candidates, or None if @text does not end in an import statement."""
     found = IMPORT.search(text)
     if found:
         above, dot, start = found[1].rpartition(".")
@@ -34,7 +34,7 @@ def loaded(name):
 
 
 def places(above=None):
-    """The directories with modules: those of sys.path or of a package."""
+    """Return the directories that contain modules: sys.path, or those of the package @above."""
     if above is None:
         return [place or "." for place in sys.path if type(place) is str]
     module = loaded(above)
@@ -47,7 +47,9 @@ def places(above=None):
 
 
 def modules():
-    """The names of all modules that can be imported: loaded, built in, or in sys.path."""
+    """
+    Return the names of all modules that can be imported: loaded ones, built-in ones, and those in sys.path.
+    """
     found = [name for name in list(sys.modules) if type(name) is str and "." not in name]
     found += [*sys.builtin_module_names, "IPython", "nest_asyncio"]
     for place in places():
@@ -79,14 +81,14 @@ def modules_in(place):
 def names_in(name):
     module = loaded(name)
     if module is None and name in sys.builtin_module_names:
-        module = __import__(name)  # a built-in module, which needs no file and runs no code of the program
+        module = __import__(name)  # importing a built-in module needs no file and runs no code of the program
     if module is not None:
         return type(module).__dir__(module)
     return names_in_source(name, 0)
 
 
 def source_of(name):
-    """(source of a module, whether it is a package)"""
+    """Return (source of a module, whether it is a package)."""
     above, dot, last = name.rpartition(".")
     for place in places(above if dot else None):
         for ending in ("/__init__.py", ".py"):
@@ -98,7 +100,10 @@ def source_of(name):
 
 
 def names_in_source(name, depth):
-    """The names that are assigned, defined or imported at the top level of a module, also under if and try."""
+    """
+    Return the names that are assigned, defined or imported at the top level of a module, also below if and
+    try.
+    """
     text, is_package = source_of(name)
     found, nodes = set(), list(driver.part("program").quietly(driver.part("program").translate_tree, text, "").body)
     import _ast

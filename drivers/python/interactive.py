@@ -9,7 +9,10 @@ state = driver.state
 
 
 class Nothing:
-    """Accepts any call and does nothing: stands for events, formatters and the like, which have no effect here."""
+    """
+    An object that accepts any call and does nothing. It replaces events, formatters and the like, which
+    have no effect here.
+    """
 
     def __getattr__(self, name):
         if name[:2] == "__":
@@ -31,13 +34,16 @@ class Result:
 
 
 class Shell:
-    """Stands in for a notebook's shell. It has no `kernel` attribute, by which programs recognize a notebook."""
+    """
+    The stand-in for a notebook's shell. It has no attribute `kernel`, by which programs recognize a
+    notebook.
+    """
 
     kernel = parent = formatter = None
     ast_node_interactivity = "last_expr"
     autoawait = True
     config = {}
-    ast_transformers = ()  # assigning one would have no effect
+    ast_transformers = ()  # a tuple, because appending a transformer would have no effect
 
     def __init__(self):
         self.display_pub = self.hooks = self.history_manager = Nothing()
@@ -50,7 +56,8 @@ class Shell:
     user_module = property(lambda self: state.main)
     execution_count = property(lambda self: len(driver.part("history").codes))
 
-    # Each method calls what a translated line would call, on behalf of the calling code.
+    # Each of these methods does what a translated line would do, in the namespace of the code that calls the
+    # method.
 
     def run_line_magic(self, name, line, _stack_depth=1):
         magic = driver.part("magic")
@@ -131,7 +138,7 @@ class Shell:
             import traceback
         driver.part("failure").complain(traceback.format_exc())
 
-    # Magics that the program defines.
+    # Magics that the program defines
 
     def register_magic_function(self, func, magic_kind="line", magic_name=None):
         name, theirs = magic_name or func.__name__, driver.part("magic").theirs
@@ -181,7 +188,7 @@ class Shell:
         return self.formatter
 
     def nothing(self, *args, **kwargs):
-        """For settings without a use in a box: editor hooks, custom error handlers."""
+        """Ignore settings that have no use in a box: editor hooks, custom error handlers."""
 
     set_custom_exc = set_hook = register_post_execute = nothing
 
@@ -204,8 +211,8 @@ class MagicsManager:
 
 def made_of(kind, shell):
     """
-    A stand-in for the base class of the program's magics. IPython's own base class requires IPython's shell
-    or None.
+    A stand-in for the base class of the program's magics. IPython's own base class accepts only IPython's
+    shell or None.
     """
     if kind.__mro__[-2].__module__[:10] != "traitlets.":
         return kind(shell)

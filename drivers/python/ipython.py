@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IPython and nest_asyncio when the user's code imports them.
+"""IPython and nest_asyncio for user code that imports them.
 
-If they are installed, they are loaded, and what they display goes to display(). If not, small modules stand
-in, but only for the user's code: a library that checks for IPython must see that it is absent and behave as
-in plain Python. For the same reason get_ipython() returns None to libraries: there is no notebook whose
-widgets and JavaScript they could use.
-"""
+If they are installed, they are loaded, and what they display is sent by display(). If not, small modules
+take their place, but only for the user's code. A library that checks for IPython must find that it is
+absent, and behave as in plain Python. For the same reason get_ipython() returns None to libraries: there
+is no notebook whose widgets and JavaScript they could use."""
 
 import sys
 
@@ -38,7 +37,7 @@ def plain_of_html(text):
 
 
 def plain_beside(data):
-    """A bundle whose text is informative: for text formats, the text itself."""
+    """Return a bundle with an informative text. For text formats, this is the text itself."""
     html_text = data.get("text/html")
     plain = plain_of_html(html_text) if type(html_text) is str else ""
     svg = data.get("image/svg+xml")
@@ -55,7 +54,7 @@ def plain_beside(data):
 
 
 def said(data):
-    """The text for a bundle without an informative one; None when an image is shown."""
+    """Return an informative text for a bundle that lacks one; None if the bundle shows an image."""
     found = plain_beside({mime: value for mime, value in data.items() if mime != "text/plain"}).get("text/plain")
     if found or "image/png" in data or "image/jpeg" in data:
         return found
@@ -100,7 +99,7 @@ def publish_display_data(data, metadata=None, source=None, *, transient=None, **
 
 
 def clear_output(wait=False):
-    """Does nothing: there is no page to clear."""
+    """Do nothing: there is no page that could be cleared."""
 
 
 for function in (update_display, publish_display_data, clear_output):
@@ -111,7 +110,10 @@ for function in (update_display, publish_display_data, clear_output):
 
 
 def patch_display(module):
-    """IPython.core.display_functions, or before 7.23 IPython.core.display."""
+    """
+    Make the displays of IPython's module go to display(). The module is IPython.core.display_functions, or
+    IPython.core.display before version 7.23.
+    """
     for function in (display, update_display, publish_display_data, clear_output):
         if hasattr(module, function.__name__):
             setattr(module, function.__name__, function)
@@ -126,7 +128,10 @@ def patch_capture(module):
 
 
 def patch_debugger(module):
-    """Use Python's own debugger: IPython's creates a shell with files and a thread to read commands."""
+    """
+    Use Python's own debugger instead of IPython's, which creates a shell with files and a thread that reads
+    commands.
+    """
     import pdb
 
     class Pdb(pdb.Pdb):
@@ -146,7 +151,7 @@ def patch_debugger(module):
 
 
 def patch_shell(module):
-    """Return our shell when a program asks for the existing one: an IPython shell has files and a thread."""
+    """Return our shell when a program asks for the existing one. IPython's own shell has files and a thread."""
     kind = module.InteractiveShell
     genuine = kind.instance.__func__
 
@@ -157,7 +162,7 @@ def patch_shell(module):
 
 
 def patch_pretty(module):
-    """Functions registered for a type also apply to displays."""
+    """Make functions that are registered for a type also apply to displays."""
     told = driver.part("pretty").ForTypes("text/plain")
 
     def telling(genuine, tell):
@@ -183,10 +188,10 @@ def patch_embed(module):
 
 
 def patch_nest_asyncio(module):
-    """Give apply() without a loop the session's loop: the main thread may have no current one."""
+    """Give apply() without a loop the session's loop, because the main thread may have no current loop."""
     genuine = getattr(module, "apply", None)
     if genuine is None:
-        return  # a user's module of that name
+        return  # nest_asyncio is a module of the user
 
     def apply(loop=None):
         import asyncio
@@ -224,7 +229,7 @@ HOOKS = {
 
 
 class StandIn:
-    """The loader of the stand-in modules."""
+    """The loader of the modules that take the place of IPython's."""
 
     @staticmethod
     def create_module(spec):
@@ -238,7 +243,8 @@ class StandIn:
 def find_spec(name, path, target):
     finder, top = driver.Finder, name.partition(".")[0]
     for other in sys.meta_path:
-        if other is finder or top == "matplotlib_inline":  # the backend of matplotlib_inline needs a kernel
+        # The backend in matplotlib_inline would need a kernel.
+        if other is finder or top == "matplotlib_inline":
             continue
         spec = other.find_spec(name, path, target)
         if spec is not None:
@@ -264,13 +270,13 @@ def find_spec(name, path, target):
 
 
 def offer():
-    """Add get_ipython() to builtins, for a process that has not run a session's step."""
+    """Add get_ipython() to the builtins of a process that has not run a step of a session."""
     if "get_ipython" not in vars(builtins):
         builtins.get_ipython = driver.get_ipython
 
 
 def importer():
-    """The frame that executes the import."""
+    """Return the frame that executes the import."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -285,7 +291,10 @@ def is_users(frame):
 
 
 def shell_for(frame):
-    """The shell for code of a step; None for libraries and for scripts, which do not expect a notebook."""
+    """
+    Return the shell to the code of a step. Return None to libraries, and to scripts, which do not expect a
+    notebook.
+    """
     step = state.step
     if step is not None and step.once and step.filename[:1] != "<":
         return None

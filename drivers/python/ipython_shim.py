@@ -38,7 +38,7 @@ class DisplayObject:
         if filename is None and url is None and self._names_file(data):
             data, filename = None, data
         if isinstance(url, str) and "://" not in url and filename is None:
-            url, filename = None, url  # a path, which the page of a notebook would load
+            url, filename = None, url  # a path to a file, which the page of a notebook would load
         self.data, self.url, self.filename = data, url, None if filename is None else str(filename)
         self.metadata = metadata or {}
         if self.filename is not None and self.data is None:
@@ -182,7 +182,7 @@ class Video(Audio):
 
 
 def wave_of(samples, rate, normalize):
-    """Samples from -1 to 1, one channel or a list of channels, as a WAV file."""
+    """Return samples from -1 to 1 as a WAV file. They are one channel or a list of channels."""
     from array import array
     from io import BytesIO
 
@@ -286,7 +286,10 @@ def shower(mime):
 
 
 def marker(kind, registers):
-    """@register_line_magic, and @line_magic within a class; with or without a name."""
+    """
+    Return the decorator @register_line_magic, or @line_magic for use within a class. It can be used with or
+    without a name.
+    """
 
     def decorate(given):
         def mark(function, name=None):
@@ -390,11 +393,14 @@ MODULES["matplotlib_inline.backend_inline"] = lambda: {
 PACKAGES = ("matplotlib_inline", "IPython", "IPython.core", "IPython.utils", "IPython.lib", "IPython.terminal")
 
 
-FILE = "<stand-in for IPython, which is not installed>"  # appears in ImportError
+FILE = "<stand-in for IPython, which is not installed>"  # the file name that an ImportError shows
 
 
 def fill(module):
-    """Fill in a module's names. A submodule that is accessed as an attribute is imported, as IPython does."""
+    """
+    Fill in the names of a module. A submodule is imported when it is accessed as an attribute, as in
+    IPython.
+    """
     name = module.__name__
     vars(module).update(MODULES[name]())
 

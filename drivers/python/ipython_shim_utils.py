@@ -22,7 +22,10 @@ class MagicArgumentParser(argparse.ArgumentParser):
 
 
 class argument:
-    """One argument of a magic, as for add_argument(). Decorators apply from the last to the first."""
+    """
+    An argument of a magic, with the parameters of add_argument(). Decorators apply from the last to the
+    first.
+    """
 
     def __init__(self, *args, **kwargs):
         self.given = args, kwargs
@@ -70,7 +73,7 @@ def arguments_module():
 
 
 class PlainTB:
-    """The tracebacks of ultratb, without colours and variables."""
+    """The tracebacks of ultratb, without colours and without values of variables."""
 
     def __init__(self, *args, ostream=None, **kwargs):
         self.ostream = ostream

@@ -1,12 +1,13 @@
 /*
- * Saves locks on open files before a clone, and takes them again in a resumed guard.
+ * Save the locks on open files before a clone, and take them again in a resumed guard.
  *
  * The kernel reports an open file's locks in its fdinfo, one line each:
  *
  * \tlock:	1: POSIX  ADVISORY  WRITE 1234 fe:01:5678 0 EOF
  *
- * A clone holds none of them: an fcntl() lock belongs to the process that took it, and an flock()
- * or OFD lock belongs to the open file, which the guard replaces by its own (handoff.c).
+ * A clone does not hold these locks: an fcntl() lock belongs to the process that took it, and an
+ * flock() or OFD lock belongs to the open file, which the guard replaces by another one
+ * (handoff.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

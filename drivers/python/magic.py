@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run time of translated lines: __notebook__, with a method for each form that notebook.py translates, and
-the tables of magics. Loaded when a step first uses one.
-"""
+"""The functions behind translated notebook lines.
+
+__notebook__ has a method for each form that notebook.py translates. Tables list the magics. This part is
+loaded when a step first uses one of them."""
 
 import sys
 
@@ -13,13 +14,13 @@ Genuine = driver.part("genuine").Genuine
 with Genuine():
     import os
 
-# Magics that set up a notebook's display or editor: nothing to do here.
+# Magics that only set up a notebook's display or editor. They do nothing here.
 PASSED_OVER = (
     "colors autosave automagic autocall autoawait autoindent doctest_mode gui page colab logstart "
     "logstop logon logoff logstate qtconsole connect_info rehashx watermark "
     "tensorflow_version clear cls"
 ).split()
-# Magics that are skipped, with what to use here instead.
+# Magics that are skipped, each with a hint on what to use here instead
 INSTEAD = {
     "store": "variables last as long as the session; to keep one longer, write a file: pickle.dump(x, open(NAME, 'wb'))",
     "bookmark": "a variable keeps a directory: here = %pwd, and %cd {here} later",
@@ -31,7 +32,7 @@ ALIASES = {
     "less": "cat", "more": "cat", "pycat": "cat", "touch": "touch", "head": "head", "tail": "tail",
     "du": "du", "df": "df", "wc": "wc", "grep": "grep", "find": "find", "tree": "tree",
 }
-PLACES_MAX = 1_000  # for %dhist
+PLACES_MAX = 1_000  # number of directories that %dhist lists
 PACKAGES = ("pip", "pip3", "conda", "mamba", "micromamba", "uv", "pipenv")
 SHOWN = {
     "html": "text/html", "HTML": "text/html", "markdown": "text/markdown", "latex": "text/latex",
@@ -43,10 +44,10 @@ OTHER_RUNTIMES = {"sql": "sql", "node": "javascript", "typescript": "javascript"
 
 
 class UsageError(Exception):
-    """An unknown magic, or one with wrong arguments."""
+    """An unknown magic, or a magic with wrong arguments."""
 
 
-UsageError.__module__ = "builtins"  # the name in a traceback that names no module
+UsageError.__module__ = "builtins"  # a traceback then shows the name without a module
 theirs = {"line": {}, "cell": {}}  # magics that the program has registered
 
 
@@ -55,8 +56,8 @@ theirs = {"line": {}, "cell": {}}  # magics that the program has registered
 
 class Notebook:
     """
-    The methods that translated lines call. They find the step's frame by counting, so the step must call them
-    directly.
+    The object whose methods translated lines call. The methods find the step's frame by counting frames, so
+    the step must call them directly.
     """
 
     def line(self, name, text):
@@ -92,7 +93,7 @@ class Notebook:
 
 
 class Space:
-    """The names that code sees: globals, and the locals of a running function."""
+    """The names that code can see: its globals, and the locals of a running function."""
 
     def __init__(self, names, inner, filename, line):
         self.names, self.inner, self.filename, self.line = names, inner, filename, line
@@ -108,7 +109,7 @@ def space_of(frame):
 
 
 def users_space():
-    """The namespace of the user's code that is running."""
+    """Return the namespace of the user's code that is running."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(driver.HERE + "/"):
         frame = frame.f_back
@@ -118,7 +119,7 @@ def users_space():
 
 
 def offer():
-    """Add __notebook__ to builtins, for translated code. It is not among the program's variables."""
+    """Add __notebook__ to the builtins, for translated code. So it is not one of the program's variables."""
     builtins.__notebook__ = Notebook()
 
 
@@ -171,7 +172,7 @@ def run_cell(name, text, body, space):
 
 
 def call(where):
-    """The function for "part.name"; without a part, one of this file."""
+    """Return the function for "part.name"; without a part, a function of this file."""
     place, _, name = where.rpartition(".")
     return vars(driver.part(place))[name] if place else globals()[name]
 
@@ -192,8 +193,9 @@ def unknown(name, mark, names):
 
 def words(text, flags="", last=""):
     """
-    Parse one-letter options: ({letter: value or True}, [words]). All text after the value of an option in
-    @last is words.
+    Parse options of one letter. Returns: ({letter: value or True}, [words]).
+
+    If an option is in @last, everything after its value is words.
     """
     with Genuine():
         import shlex
@@ -234,7 +236,7 @@ def cd(text, space):
     try:
         os.chdir(target)
     except OSError as error:
-        builtins.print(error, file=sys.stderr)  # IPython continues as well
+        builtins.print(error, file=sys.stderr)  # IPython also prints the error and continues
         return
     state.left = before
     been = vars(builtins).setdefault("_dh", [])
@@ -392,7 +394,7 @@ def script(text, body, space):
     return driver.part("shell").script(text, body, space)
 
 
-# The function for each magic, and whether $name and {expr} in its line are expanded.
+# Maps each magic to (its function, whether $name and {expr} in its line are expanded)
 LINES = {
     "cd": ("cd", True), "pwd": ("pwd", True), "env": ("env", True), "set_env": ("set_env", True),
     "run": ("timing.run_file", True), "time": ("timing.time", False), "timeit": ("timing.timeit", False),

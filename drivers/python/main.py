@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The script the interpreter starts with. It is a file, so that the outermost frame also belongs to the driver."""
+"""The script with which the interpreter starts. It is a file, so that the outermost frame also belongs to
+the driver."""
 
 import sys
 

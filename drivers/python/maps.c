@@ -1,15 +1,15 @@
 /*
  * The file mappings of a process, from /proc/PID/maps.
  *
- * A guard or branch needs all shared mappings, and the writable private ones, before it
- * copies the process. The text of /proc/PID/maps lists every mapping, and for a process with many
- * libraries it takes the kernel half a millisecond to write. From Linux 6.11 on, an ioctl on the
- * same file (PROCMAP_QUERY) finds the next mapping with given properties, so that only a few are
- * asked for (maps_ask()). On older kernels the ioctl gives ENOTTY, and the text is parsed
- * (maps_read()). maps_find() tries one after the other.
+ * Before a process is cloned, its shared mappings and its writable private mappings must be known.
+ * The text of /proc/PID/maps lists every mapping, and for a process with many libraries it takes
+ * the kernel half a millisecond to write. From Linux 6.11 on, an ioctl on the same file
+ * (PROCMAP_QUERY) finds the next mapping with given properties, so that only a few must be queried
+ * (maps_ask()). On older kernels the ioctl fails with ENOTTY, and the text must be parsed
+ * (maps_read()). maps_find() tries the ioctl first.
  *
  * The result is a list that a guard or branch inherits with the memory. It is built before the
- * clone, because the copy must not allocate.
+ * clone, because the copy must not allocate memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Decode "\012", the kernel's escape of a line feed in a path. */
+/* Replace each "\012" in a path by a line feed, which the kernel has escaped in this way. */
 static void unescape(char *path)
 {
 	for (char *at = path; (at = strstr(at, "\\012")); at++) {
@@ -39,8 +39,10 @@ static void unescape(char *path)
 	}
 }
 
-/* Parse a line of /proc/PID/maps. Source: proc_pid_maps(5): "start-end rwxs offset major:minor
- * inode path", in hexadecimal except for the inode. */
+/*
+ * Parse a line of /proc/PID/maps, "start-end rwxs offset major:minor inode path". All numbers but
+ * the inode are hexadecimal. Call @take if the mapping is of @kind. Source: proc_pid_maps(5).
+ */
 static int take_line(char *line, enum maps_kind kind, take_fn *take)
 {
 	struct mapping m = {.fd = -1, .copy = -1};
@@ -96,8 +98,8 @@ enum {
 };
 
 /*
- * Query the first mapping that contains @address or is above it. Returns: 0, or negative errno;
- * -ENOENT at the end.
+ * Query the first mapping that ends above @address and has the properties in @wanted. Returns: 0;
+ * -ENOENT if there is no such mapping; or another negative errno.
  */
 static int ask(int maps, uint64_t address, uint64_t wanted, struct query *q, char name[PATH_MAX])
 {
@@ -125,8 +127,8 @@ static int take_answer(const struct query *q, const char *name, take_fn *take)
 }
 
 /*
- * Query only mappings of @kind: printing all of them takes half a millisecond in a process that has
- * loaded pandas.
+ * Query only the mappings of @kind, because the text with all mappings takes half a millisecond in
+ * a process that has loaded pandas.
  */
 int maps_ask(const char *path, enum maps_kind kind, take_fn *take)
 {

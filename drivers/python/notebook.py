@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translate notebook syntax to Python: magics, shell commands, help, Markdown fences, prompts.
 
-This is tried only for a step that is not valid Python, so it cannot change the meaning of Python code.
-
-A cell is scanned by logical lines. The scanner knows strings, comments, brackets and line ends, so a line
-that begins inside a string or bracket is left alone. At the start of a logical line, one of the forms below
-is replaced by a call of a method of __notebook__, an object of magic.py. None of the forms is valid Python
-there. The number of lines stays the same, so that errors name the right line.
+This is tried only for a step that is not valid Python, so it cannot change the meaning of Python code. A
+cell is scanned by logical lines. The scanner knows strings, comments, brackets and line ends, so it
+leaves alone a line that begins inside a string or bracket. If a logical line begins with one of the
+forms below, it is replaced by a call of a method of __notebook__, an object of magic.py. None of the
+forms is valid Python there. The number of lines stays the same, so that errors name the right line.
 
   %name text      %%name text + body      target = %name text
   !command        !!command               target = !command
-  ?name           name?    name??         pip install name
-"""
+  ?name           name?    name??         pip install name"""
 
 import sys
 
@@ -21,19 +19,20 @@ with driver.part("genuine").Genuine():
     import re
 
 BODY_OF_CODE = ("time", "timeit", "capture", "prun")
-# Words that IPython accepts as magics without "%", where the line is not Python.
+# Magics that IPython accepts without "%", if the line is not valid Python
 BARE = (
     "cd|ls|ll|la|lf|lx|ldir|cat|less|more|man|mkdir|rm|rmdir|cp|mv|run|time|timeit|prun|who|whos|who_ls|env|set_env|history|hist|"
     "reset|xdel|matplotlib|load_ext|reload_ext|autoreload|pinfo2?|pdoc|psource|save"
 )
-# Those that may also be valid Python, as a name, a difference (ls -l) or a quotient (cd /tmp). They count as
-# magics where no variable of that name exists.
+# Magics that may also be valid Python: a name, a difference (ls -l) or a quotient (cd /tmp). They are taken
+# as magics if no variable of that name exists.
 ALONE = "ls|ll|la|lf|lx|ldir|pwd|cd|who|whos|who_ls|env|history|hist|lsmagic|reset(?= +-)"
 ALONE += "|(?:cat|less|more|man|mkdir|rm|rmdir|cp|mv|run)(?=[ \t]+[-/*])"
 INSTALL = r"(?:pip3?|conda|mamba|uv\s+pip|python3?\s+-m\s+pip)\s+(?:install|uninstall|list|show|freeze)\b"
 SHELLS = ("bash", "sh", "shell", "console", "zsh")
-PRINTED = ("text", "txt", "output", "out", "stdout", "plaintext")  # magics defined by the program
-FOREIGN = ("js", "javascript", "mjs", "node", "ts", "typescript", "sql", "sqlite")  # the names that magic.py has
+PRINTED = ("text", "txt", "output", "out", "stdout", "plaintext")  # fences that show output
+# Languages of fences with code for another runtime
+FOREIGN = ("js", "javascript", "mjs", "node", "ts", "typescript", "sql", "sqlite")
 
 TOKEN = re.compile(
     r"(?P<string>\b[rRbBuUfFtT]{1,2}(?=[\"'])|)(?P<quote>\"\"\"|'''|\"|')"
@@ -54,8 +53,8 @@ ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t
 BARE_MAGIC = re.compile(r"(%s)[ \t]+(?!=|,|:|\(|\[|\.\w)(\S.*)" % BARE, re.S)
 BARE_INSTALL = re.compile(INSTALL + r".*", re.S)
 STEP_ALONE = re.compile(r"\s*(%s)(?:[ \t]+([-/*]\S.*?)|\(\))?\s*$" % ALONE)
-# Fence, language and content; an unterminated fence extends to the end. The second pattern takes everything
-# from the first mark to the last.
+# A fence: indentation, mark, language, content. A fence that is not closed extends to the end.
+# FENCE_OF_FENCES matches everything from the first mark to the last.
 OPENED = r"^([ \t]*)(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n"
 FENCE = re.compile(OPENED + r"(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
 FENCE_OF_FENCES = re.compile(OPENED + r"(.*)^[ \t]*\2[ \t]*$", re.S | re.M)
@@ -64,7 +63,7 @@ PROMPTED = re.compile(r"[ \t]*(?:>>>|\.\.\.|In \[\d*\]:|\.\.\.+:)(?: (.*)|)$")
 
 
 def translate(source):
-    """The step as Python, or None when it contains no notebook syntax."""
+    """Return the step as Python, or None if it contains no notebook syntax."""
     plain = unwrapped(source)
     if plain is not None and driver.part("program").compiles(plain, "exec"):
         return plain
@@ -77,8 +76,8 @@ def translate(source):
 
 def alone(source):
     """
-    A step that is valid Python but consists of a magic's name, where no variable has that name: as a magic;
-    else None.
+    Translate a step that is valid Python but consists only of the name of a magic. Returns: None if it does
+    not, or if a variable has that name.
     """
     found = STEP_ALONE.match(source)
     if not found or found[1] in vars(driver.state.main) or hasattr(builtins, found[1]):
@@ -88,7 +87,7 @@ def alone(source):
 
 
 def awaits(body):
-    """Does code use await at its top level?"""
+    """Return whether code uses await at its top level."""
     if "await" not in body and "async" not in body:
         return False
     program = driver.part("program")
@@ -104,7 +103,7 @@ def awaits(body):
 
 
 def unwrapped(source):
-    """Remove fence, prompts and common indentation; None when there is none of these."""
+    """Remove fence, prompts and common indentation. Returns: None if the source has none of these."""
     text = without_fence(source)
     text = without_prompts(text)
     text = without_indent(text)
@@ -113,14 +112,15 @@ def unwrapped(source):
 
 def without_fence(text):
     """
-    The content of the fence, or of all fences if they have the same language. Lines keep their numbers. Other
-    text is prose and is removed, unless it might be code.
+    Return the content of the fence, or of all fences if they have the same language.
+
+    Lines keep their numbers. Text outside of the fences is prose and is removed, unless it might be code.
     """
     found, outside = fences(text if text.endswith("\n") else text + "\n")
     if len(found) > 1:
         found = [each for each in found if each[3].lower() not in PRINTED] or found
     if not found or outside.lstrip()[:2] == "%%" or "\"\"\"" in outside or "'''" in outside:
-        return text  # not a fence, or one within a string
+        return text  # either not a fence, or one within a string
     kinds = sorted({kind_of(each[3].lower()) for each in found})
     is_mixed = len({not each[3] for each in found}) > 1  # a fence without a language may contain output
     if len(kinds) > 1 or is_mixed:
@@ -141,8 +141,10 @@ def without_fence(text):
 
 def fences(text):
     """
-    The fences and the text outside of them. If a content is not valid by itself, a mark inside the content
-    was taken for its end: then there is one fence, from the first mark to the last.
+    Return the fences and the text outside of them.
+
+    If the content of a fence is not valid by itself, a mark inside the content was probably taken for its
+    end. The result is then one fence, from the first mark to the last.
     """
     found = list(FENCE.finditer(text))
     for each in found:
@@ -154,7 +156,7 @@ def fences(text):
 
 
 def kind_of(language):
-    """The runtime for a fence's language; "" for Python and for words without a meaning here."""
+    """Return the runtime for a fence's language; "" for Python and for words without a meaning here."""
     return "bash" if language in SHELLS else language if language in FOREIGN else ""
 
 
@@ -165,7 +167,7 @@ def without_prompts(text):
     lines = []
     for line in text.split("\n"):
         found = PROMPTED.match(line)
-        lines.append((found[1] or "") if found else "")  # lines without a prompt are output
+        lines.append((found[1] or "") if found else "")  # a line without a prompt is output
     return "\n".join(lines)
 
 
@@ -181,8 +183,8 @@ def without_indent(text):
 
 
 def spoken(source):
-    """The cell with each line of notebook syntax replaced by a call; None when there is no such line."""
-    out, at, found, is_head = [], 0, False, True  # head: comments and lines that do nothing
+    """Return the cell with each line of notebook syntax replaced by a call, or None if it has no such line."""
+    out, at, found, is_head = [], 0, False, True  # is_head: only comments and lines that do nothing so far
     while at < len(source):
         end, call = special(source, at)
         if call is None:
@@ -193,13 +195,13 @@ def spoken(source):
             found = True
             is_head = is_head and is_nothing(call)
             call = ("" if is_head else call) + "\n" * source.count("\n", at, end)
-        out.append(call)  # remove it completely: "from __future__ import" may follow
+        out.append(call)  # a line that does nothing is removed, because "from __future__ import" may follow
         at = end
     return "".join(out) if found else None
 
 
 def is_nothing(call):
-    """Does the translated line do nothing, as %matplotlib?"""
+    """Return whether a translated line does nothing, such as %matplotlib."""
     magic = driver.part("magic")
     found = re.match(r"__notebook__\.line\('(\w+)', '(--?l)?", call)
     is_nothing = bool(found) and (found[1] in magic.PASSED_OVER or found[1] == "matplotlib" and not found[2])
@@ -207,7 +209,7 @@ def is_nothing(call):
 
 
 def logical_end(source, at):
-    """The end of the logical line that begins at @at."""
+    """Return the end of the logical line that begins at @at."""
     depth = 0
     while True:
         found = TOKEN.search(source, at)
@@ -226,7 +228,7 @@ def logical_end(source, at):
 
 
 def special(source, at):
-    """(end, call) for the logical line that begins at @at; call is None for plain Python."""
+    """Return (end, call) for the logical line that begins at @at. The call is None for plain Python."""
     indent = INDENT.match(source, at)[0]
     start = at + len(indent)
     end = PHYSICAL.match(source, start).end()
@@ -255,7 +257,7 @@ def special(source, at):
 
 
 def percent(source, start, end, indent):
-    """%magic; %%magic with all following lines."""
+    """Translate %magic, or %%magic with all lines that follow."""
     text = source[start:end].replace("\\\n", " ").rstrip()
     mark, name, rest = MAGIC.match(text).groups()
     if mark == "%%" and not indent:
@@ -278,7 +280,9 @@ def line_call(name, text):
 
 
 def bare(text, end, indent):
-    """Magics without "%": only a line that is not valid Python by itself."""
+    """
+    Translate a magic without "%", if the line is not valid Python by itself. Returns: (end, call) or None.
+    """
     found = BARE_INSTALL.match(text) or BARE_MAGIC.match(text)
     if not found or driver.part("program").compiles(text + "\n", "exec"):
         return None

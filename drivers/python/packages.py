@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers to pip, conda and the like: nothing can be installed; which packages there are, and how to get more."""
+"""Answer pip, conda and the like: nothing can be installed. Say which packages there are, and how to get
+more."""
 
 import sys
 
@@ -17,7 +18,7 @@ INSTALL = re.compile(
     r"\s*(?:sudo\s+)?(?:(?:\S*python[\d.]*|uv)\s+(?:-m\s+)?)?(pip[\d.]*|conda|mamba|micromamba|pipenv|poetry|uv|apt|apt-get|apk|yum|dnf|brew)\s+(?:-\S+\s+)*"
     r"(install|uninstall|add|remove|download|update|upgrade|sync)\b(.*)", re.S,
 )
-# Commands that pip can execute itself, without a network.
+# Commands that pip can execute itself, because they need no network
 LOCAL = re.compile(r"(?:^|\s)(?:--no-index|--target|-t|--find-links|-f|--prefix|--root|--user\s+\S*/|-e|\.{0,2}/\S*|\.|\S+\.whl|\S+\.tar\.gz)(?=[\s=]|$)")
 SEPARATOR = re.compile(r"&&|\|\||;|\||\d?>+|&|\n")
 REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(?:(\(?\s*[=<>!~][^;]*)|)(?:;.*)?$")
@@ -45,7 +46,7 @@ HOW = (
 
 
 def installed():
-    """Normalized package name → version."""
+    """Return a dict that maps the normalized name of each package to its version."""
     with driver.part("genuine").Genuine():
         from importlib import metadata
     if driver.Finder.site_pending:
@@ -65,10 +66,10 @@ def spelled(name):
 
 def pip_of_session():
     """
-    A command for the pip of the session's interpreter, or "" where plain "pip" is that one already. In a
-    virtual environment without pip, the command lists packages only.
+    Return a command for the pip of the session's interpreter, or "" if plain "pip" is that one. In a
+    virtual environment without pip, the command can only list packages.
     """
-    installed()  # find out now which modules the interpreter itself has
+    installed()  # this adds the site directories, in which find_spec() looks for pip
     from importlib import util
 
     beside, python = shutil.which("pip"), shlex.quote(sys.executable)
@@ -81,8 +82,8 @@ def pip_of_session():
 
 def answer(command):
     """
-    The answer to a command that would install something. Returns: None for other commands; else (exit status,
-    the remaining command for the shell).
+    Answer a command that would install something. Returns: (exit status, the remaining command for the
+    shell); None for other commands.
     """
     found = INSTALL.match(command)
     if not found:
@@ -93,7 +94,7 @@ def answer(command):
         mark, rest = cut[0], text[cut.end() :].strip()
         text = text[: cut.start()]
         if mark not in ("&&", "||", ";", "\n"):
-            # Redirections and filters such as 2>/dev/null and | tail -1 only change the output
+            # Redirections and filters, such as `2>/dev/null` and `| tail -1`, only change the output.
             further = re.search(r"&&|\|\||;|\n", rest)
             mark, rest = (further[0], rest[further.end() :]) if further else ("", "")
     if LOCAL.search(text):
@@ -130,7 +131,7 @@ def listed(path):
 
 
 def module_of(name):
-    """A sentence saying that a module of the name exists although no package does; else ""."""
+    """Return a hint if a module of this name exists although no package does; otherwise ""."""
     from importlib import util
 
     module = MODULES.get(name, name.replace("-", "_"))
@@ -141,7 +142,7 @@ def module_of(name):
 
 
 def unsatisfied(tool, version, clauses):
-    """Why the installed version does not satisfy the requirement; "" if it does."""
+    """Return why the installed version does not satisfy the requirement; "" if it does."""
     if tool in CONDAS:
         clauses = re.sub(r"(^|,)\s*=\s*([^=,\s*]+)(?:\.?\*)?", r"\1==\2.*", clauses)
     try:
@@ -153,7 +154,7 @@ def unsatisfied(tool, version, clauses):
 
 
 def reply_programs(tool, words):
-    """For commands that install programs: the programs that exist."""
+    """Answer a command that installs programs: say which of the programs exist."""
     there = [word for word in words if shutil.which(word)]
     if there:
         builtins.print("%s: already there: %s" % (tool, " ".join(there)))

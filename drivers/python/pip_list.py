@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pip list`, `show`, `freeze` and `check` for an interpreter without pip: python -I pip_list.py VERB
-[ARGUMENTS]
+"""`pip list`, `show`, `freeze` and `check` for an interpreter without pip.
 
-A program of its own, since a command's output can be redirected to a pipe or file. It reads
-importlib.metadata.
-"""
+  usage: python -I pip_list.py VERB [ARGUMENTS]
+
+This is a program of its own, because the output of a command can be redirected to a pipe or file. It
+reads importlib.metadata."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def spelled(name):
 
 
 def installed():
-    """Normalized package name → distribution, sorted."""
+    """Return a dict that maps the normalized name of each package to its distribution, sorted."""
     found = {}
     for package in metadata.distributions():
         if package.metadata.get("Name"):
@@ -35,8 +35,8 @@ def installed():
 
 def required(package):
     """
-    (name, clauses) of a package's requirements. Those with a marker are skipped: they may apply to other
-    systems.
+    Return (name, clauses) for each requirement of a package. Requirements with a marker are skipped, because
+    they may apply only to other systems.
     """
     rows = [REQUIREMENT.match(line) for line in package.requires or [] if ";" not in line]
     return sorted([(row[1], row[2].strip()) for row in rows if row])
@@ -98,7 +98,7 @@ def check(packages, given):
                 else:
                     continue
             except ValueError:
-                continue  # a URL, or a version of unknown form
+                continue  # a URL, or a version of an unknown form
             broken = 1
     if not broken:
         print("No broken requirements found.")
@@ -120,7 +120,7 @@ def main(argv):
         status = VERBS[verb](installed(), argv[argv.index(verb) + 1 :])
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader has closed the pipe, as head does
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

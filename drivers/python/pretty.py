@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of objects with _repr_pretty_(), and of types for which the program has registered a function, also
-inside lists, tuples, sets and dicts. If a value contains no such object, its text is repr().
-"""
+"""The text of objects with _repr_pretty_(), and of types for which the program has registered a function.
+
+This also applies to such objects inside lists, tuples, sets and dicts. If a value contains no such
+object, its text is its repr()."""
 
 import sys
 
@@ -16,8 +17,8 @@ BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("f
 
 class ForTypes:
     """
-    A formatter of one MIME type: functions that the program registers for a type come before the methods of
-    objects.
+    A formatter of one MIME type. A function that the program has registered for a type takes precedence
+    over the object's own method.
     """
 
     enabled = True
@@ -55,7 +56,7 @@ class Formatters(dict):
 
 
 class Formatter:
-    """The display_formatter of the shell."""
+    """The attribute display_formatter of the shell."""
 
     def __init__(self):
         self.formatters = Formatters()
@@ -94,14 +95,16 @@ class Group:
 
 class PrettyPrinter:
     """
-    The printer that _repr_pretty_() receives: texts and groups of texts. A group that is too wide for the
-    line breaks at its breakables.
+    The printer that _repr_pretty_() receives.
+
+    It collects texts and groups of texts. A group that is too wide for the line is broken at its
+    breakables.
     """
 
     def __init__(self, output=None, verbose=False, max_width=WIDTH, newline="\n", max_seq_length=1_000):
         self.output, self.verbose, self.max_width, self.newline = output, verbose, max_width, newline
         self.max_seq_length, self.stack = max_seq_length, []
-        self.groups = [(0, [])]  # (indentation, parts); a part is a text, a break or a group
+        self.groups = [(0, [])]  # stack of (indentation, parts); a part is a text, a break or a group
 
     def text(self, obj):
         self.groups[-1][1].append(str(obj))
@@ -189,7 +192,7 @@ class PrettyPrinter:
 
 
 def width(part):
-    """The width on one line, or None if it contains a line break."""
+    """Return the width of a part on one line, or None if it contains a line break."""
     if type(part) is str:
         return len(part)
     if len(part) == 1:
@@ -204,7 +207,7 @@ def width(part):
 
 
 def write(group, indent, right, out, at=0):
-    """Returns: the column at the end."""
+    """Write a group to @out, which is at column @at. Returns: the column at the end."""
     size, indent = width(group), indent + group[0]
     is_flat = size is not None and at + size <= right
     for part in group[1]:
@@ -227,7 +230,7 @@ def is_pretty(kind):
 
 
 def is_wanted(value, depth=0, left=None):
-    """Do the first elements of @value include one whose text is not repr()?"""
+    """Return whether one of the first elements of @value has a text other than its repr()."""
     kind = type(value)
     if told("text/plain", kind) is not None:
         return True

@@ -1,16 +1,17 @@
 /*
- * Preserves private file mappings that a program has written to (MAP_PRIVATE, as numpy's mmap_mode
- * "c").
+ * Preserves private file mappings (MAP_PRIVATE) that a program has written to, such as arrays that
+ * numpy loads with mmap_mode "c".
  *
- * A written page of such a mapping belongs to the process, but only as long as the file reaches
- * that far: when the file is truncated, the kernel drops the mapping's pages beyond the new end,
- * written ones included. So a step that opens the file with "w" would destroy data of the guard,
- * which is the checkpoint before the step.
+ * A written page of such a mapping belongs to the process, but only while the file is long enough.
+ * When the file is truncated, the kernel drops all pages of the mapping beyond the new end,
+ * including the written ones. So a step that opens the file with "w" would destroy data of the
+ * guard, which is the checkpoint before the step.
  *
  * /proc/self/pagemap tells which pages the process has written: they are present or swapped and
- * not backed by a file. A guard copies each run of them into anonymous memory and moves the copy
- * with mremap() to the address of the original. If there is not enough room for all, the guard
- * counts the written bytes; a resumed guard counts again, and the difference is lost.
+ * not backed by a file. A guard copies each run of such pages into anonymous memory, and moves the
+ * copy with mremap() to the address of the original. There may not be room for all copies. So the
+ * guard counts the written bytes, and counts them again when it is resumed: what is missing then
+ * was lost.
  *
  * Pages that were not written still come from the file. After the engine has restored the file, its
  * name belongs to a new inode, and private_put_back() maps these pages from that inode.
@@ -45,8 +46,9 @@ void private_done(void)
 }
 
 /*
- * Can a program of the box truncate the file? System files are read-only, and the engine reports
- * changes in volumes.
+ * Return whether a program of the box may be able to truncate the file: the file is in a directory
+ * that each box has for itself, or has been deleted. Other files belong to the system and are
+ * read-only, or are in volumes, whose changes the engine reports.
  */
 static bool may_be_cut(const char *path)
 {
@@ -70,10 +72,16 @@ int private_find(void)
 
 /* ---- written and unwritten pages ---- */
 
-/* Called for each run of adjacent pages that the program has all written (@is_own), or all not. */
+/*
+ * A function to call for each run of adjacent pages: either the program has written all of them
+ * (@is_own), or none.
+ */
 typedef void run_fn(struct mapping *m, uintptr_t start, uintptr_t end, bool is_own, void *arg);
 
-/* Has the process written the page? Source: Documentation/admin-guide/mm/pagemap.rst */
+/*
+ * Return whether the process has written the page with this pagemap entry. Source:
+ * Documentation/admin-guide/mm/pagemap.rst
+ */
 static bool is_own_page(uint64_t entry)
 {
 	const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62,
@@ -106,13 +114,13 @@ static void for_runs(struct mapping *m, int pagemap, run_fn *fn, void *arg)
 		fn(m, from, at, is_own, arg);
 }
 
-/* Open the pagemap, unless no mapping is listed. Returns: a descriptor, or -1. */
+/* Open /proc/self/pagemap if any mapping is listed. Returns: a file descriptor, or -1. */
 static int open_pages(void)
 {
 	return found.n == 0 ? -1 : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 }
 
-/* Replace the pages by an anonymous copy. Returns: whether that succeeded. */
+/* Replace the pages by an anonymous copy at the same address. Returns: whether that succeeded. */
 static bool make_own(const struct mapping *m, uintptr_t start, size_t bytes)
 {
 	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -165,8 +173,8 @@ static void map_file(struct mapping *m, uintptr_t start, uintptr_t end, bool is_
 }
 
 /*
- * Does the file still cover the mapping? In a shorter one, pages that the program has seen would be
- * missing.
+ * Return whether the file still covers the whole mapping. If it is shorter, pages that the program
+ * has already seen would be missing.
  */
 static bool is_whole(const struct mapping *m, const struct stat *st)
 {
@@ -175,15 +183,19 @@ static bool is_whole(const struct mapping *m, const struct stat *st)
 }
 
 /*
- * Map the unwritten pages from the file that has the name now. Returns: whether the mapping stays
- * on a file that lost its name.
+ * If the mapping's name now belongs to another file, map the unwritten pages from that file.
+ * Returns: whether the mapping stays on a file that has lost its name.
  */
 static bool is_astray(struct mapping *m, int pagemap)
 {
 	struct stat st;
 	if (!m->path)
 		return false;
-	if (lstat(m->path, &st) < 0) /* handoff.c counts it if a descriptor is open */
+	/*
+	 * The file has lost its name. It is counted here only if no descriptor is open on it,
+	 * because otherwise handoff.c counts it.
+	 */
+	if (lstat(m->path, &st) < 0)
 		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
 	if (st.st_ino == m->ino)
 		return false;

@@ -1,7 +1,7 @@
 /*
- * Preserves private mappings of files that a program has written to: mmap.ACCESS_COPY, numpy's
- * mmap_mode "c". Their written pages are lost when the file is truncated, and the file's name may
- * later belong to another file. libc only.
+ * Preserves private file mappings that a program has written to, such as those of mmap.ACCESS_COPY
+ * or of numpy's mmap_mode "c". Their written pages are lost when the file is truncated, and the
+ * file's name may later belong to another file. Needs libc only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,13 +10,17 @@
 #include <stdint.h>
 
 /*
- * private_find(): before the clone: list the writable private mappings of the box's own files.
- * Returns: 0, or negative errno (-E2BIG: more than 4096).
- * private_keep(): in the clone: copy written pages to anonymous memory, at most @room bytes.
- * Neither allocates nor takes a lock.
- * private_put_back(): in a resumed guard or a branch: map the unwritten pages again if the name
- * belongs to another file now. Adds the bytes of lost written pages to @gone_bytes. Returns: the
- * number of mappings whose file lost its name.
+ * The functions are called in this order:
+ *
+ * private_find(), before the clone: list the writable private mappings of the box's own files.
+ * Returns: 0, or negative errno, which is -E2BIG for more than MAPPINGS_MAX.
+ *
+ * private_keep(), in a guard, or in a process before its first branch: copy written pages to
+ * anonymous memory, at most @room bytes. Allocates nothing by malloc() and takes no lock.
+ *
+ * private_put_back(), in a resumed guard or a branch: map the unwritten pages again if the file's
+ * name now belongs to another file. Adds the size of lost written pages to *@gone_bytes. Returns:
+ * the number of mappings whose file has lost its name.
  */
 enum { PRIVATE_KEPT_MAX = 16 << 20 };
 int private_find(void);

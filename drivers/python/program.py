@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From source to code objects. The last statement is compiled separately when it is an expression."""
+"""Turn source into code objects. The last statement is compiled separately if it is an expression."""
 
 import sys
 
 import _warnings
 
 AST_CHARS_MAX = 1 << 20
-TOP_LEVEL_AWAIT = 0x2000  # _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+TOP_LEVEL_AWAIT = 0x2000  # the flag _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 MODES = ("all", "last_expr_or_assign", "none")
-ONLY_AST = 0x400  # _ast.PyCF_ONLY_AST
+ONLY_AST = 0x400  # the flag _ast.PyCF_ONLY_AST
 FUTURES = 0x1FE0000  # the CO_FUTURE_… flags of a code object
 
-# A short step that begins like this may be a magic without "%": ask notebook.py.
+# A short step that begins with one of these words may be a magic without "%", so notebook.py is asked.
 WORDS = frozenset("ls ll la lf lx ldir pwd cd who whos who_ls env history hist lsmagic reset cat less more man mkdir rm rmdir cp mv run".split())
 LINE_CHARS = 256
 
@@ -37,11 +37,11 @@ def compiles(source, mode):
 
 def last_statement(source):
     """
-    Where the last statement begins and whether it is an expression: (offset, bool), or None when only the
-    syntax tree can tell.
+    Find where the last statement begins, and whether it is an expression. Returns: (offset, bool), or None
+    if only the syntax tree can tell.
 
-    The last statement is a block of whole lines that starts in column 0 and compiles by itself, where the
-    text before also compiles by itself. Trying that takes 0.05 ms; building the first syntax tree in a
+    The last statement is a block of whole lines that begins in column 0 and compiles by itself, and the
+    text before it also compiles by itself. Trying that takes 0.05 ms. Building the first syntax tree in a
     process takes 1.5 ms.
     """
     end = len(source.rstrip())
@@ -62,8 +62,9 @@ def last_statement(source):
 
 def split(source, filename):
     """
-    The code objects to run, and whether the last one's value is the step's value. A step that is not valid
-    Python may be notebook syntax; a file must be Python.
+    Return the code objects to run, and whether the value of the last one is the step's value.
+
+    A step that is not valid Python may be notebook syntax. A file must be Python.
     """
     if source[:1] == "\ufeff":
         source = source[1:]
@@ -73,7 +74,8 @@ def split(source, filename):
     if first and first[0] in WORDS:
         source = driver.part("notebook").alone(source) or source
     try:
-        if source[:4] != "In [":  # a prompt, which happens to parse as an annotation without effect
+        # A prompt such as "In [1]:" happens to be a valid annotation without effect.
+        if source[:4] != "In [":
             return split_python(source, filename, is_silent(source))
     except SyntaxError as error:
         failure = error
@@ -100,8 +102,8 @@ def show_original(error, source):
 
 def is_silent(source):
     """
-    Does a semicolon follow the last statement? Text after "#" is a comment if the text before compiles
-    without it.
+    Return whether a semicolon follows the last statement. Text after "#" is a comment if the text before it
+    compiles without it.
     """
     last = source.rstrip()
     while last:
@@ -142,7 +144,7 @@ def split_python(source, filename, silent):
 
 
 def quietly(function, *args):
-    """Call @function without warnings: trial compilations must not repeat them."""
+    """Call @function without warnings, because trial compilations would repeat them."""
     filters = _warnings.filters
     quiet = ("ignore", None, Warning, None, 0)
     filters.insert(0, quiet)
@@ -161,7 +163,9 @@ def touch_filters():
 
 
 def what_is_shown():
-    """Which expressions of a step the program wants shown: "" for the last one, or one of MODES."""
+    """
+    Return which expressions of a step the program wants to be shown: "" for the last one, or one of MODES.
+    """
     shells = [getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)]
     if "interactive" in state.parts:
         shells.append(driver.part("interactive").shell)
@@ -170,7 +174,7 @@ def what_is_shown():
 
 
 def show_each(body):
-    """Wrap expressions between other statements in calls that show them."""
+    """Wrap the expressions between other statements in calls that show them."""
     import _ast
 
     driver.part("magic").offer()
@@ -184,7 +188,7 @@ def show_each(body):
 
 
 def target_of(node):
-    """The name that a statement assigns to, as an expression."""
+    """Return the name to which a statement assigns, as an expression."""
     import _ast
 
     targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
@@ -197,7 +201,7 @@ def target_of(node):
 
 
 def split_tree(source, filename, silent=False, asked=""):
-    """As split(), by the syntax tree. Raises the errors in the source."""
+    """Split as split() does, but by the syntax tree. Raises the errors in the source."""
     if len(source) > AST_CHARS_MAX:
         return [translate(source, filename, "exec")], False
     import _ast

@@ -1,7 +1,7 @@
 /*
- * Replaces os.close() and os.closerange() by functions that skip the driver's own descriptors. A
- * program that becomes a daemon closes all descriptors, and would close the driver's channel. In a
- * child that the program has forked, the functions close everything.
+ * Replace os.close() and os.closerange() by functions that skip the driver's own descriptors. A
+ * program that becomes a daemon closes all descriptors, and would otherwise close the driver's
+ * channel. In a child that the program has forked, the functions close everything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +27,8 @@ static long number_of(const char *name)
 }
 
 /*
- * Get the driver's own descriptors in ascending order. Returns: their number; 0 in any process but
- * the driver.
+ * Store the driver's own descriptors in @out, in ascending order. Returns: their number; 0 if this
+ * process is not the driver but a child of it.
  */
 static int find_own(long out[OWN_MAX])
 {
@@ -87,7 +87,7 @@ static PyObject *kept_closerange(PyObject *self, PyObject *args)
 	(void)self;
 	if (!PyArg_ParseTuple(args, "ll", &low, &high)) {
 		PyErr_Clear();
-		/* the original raises the right exception */
+		/* The original function raises the right exception. */
 		return PyObject_CallObject(genuine_closerange, args);
 	}
 	n = find_own(own);

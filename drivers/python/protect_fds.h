@@ -1,5 +1,5 @@
 /*
- * Protects the driver's descriptors from os.close() and os.closerange().
+ * Protect the driver's descriptors from os.close() and os.closerange().
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,8 @@
 #include "ext.h"
 
 /*
- * protect_fds(state, posix): replace the functions of the module @posix that close descriptors. The
- * new ones skip the channel, out and err of @state while the process is state.home.
+ * protect_fds(state, posix): replace close() and closerange() in the module @posix. The new
+ * functions skip the descriptors @state.channel, @state.out and @state.err, as long as the process
+ * id is @state.home.
  */
 PyObject *protect_fds(PyObject *self, PyObject *args);

@@ -2,15 +2,15 @@
  * Provides memory for CPython's small-object allocator, pymalloc.
  *
  * By default pymalloc maps one arena at a time. The arenas lie scattered between libraries and
- * are too small for huge pages. A clone copies one page table entry for each small page, which is
- * most of a clone's time. In a template process the arenas are therefore allocated in a few
- * stretches of 16 MB, aligned so that hugepages_collapse() can turn them into huge pages when
- * everything is loaded.
+ * are too small for huge pages. A clone copies one page table entry for each small page, and spends
+ * most of its time on that. So in a template process, the arenas are allocated in a few stretches
+ * of 16 MB, aligned so that hugepages_collapse() can turn them into huge pages when everything is
+ * loaded.
  *
- * pymalloc_fill_holes() reduces copy-on-write. After the imports, pymalloc's pools have free
- * blocks all over the heap, and new objects would fill them: each write there copies a page in
- * each branch. So for each size class it allocates blocks until one lies at the start of a fresh
- * pool. The blocks are never freed; later objects are adjacent in fresh pools.
+ * pymalloc_fill_holes() reduces copy-on-write. After the imports, there are free blocks all over
+ * the heap. New objects would use them, and each write there would copy a page in each branch. So
+ * the function allocates blocks of each size until one lies at the start of a fresh pool. These
+ * blocks are never freed. Later objects are then adjacent in fresh pools.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,18 +24,19 @@
 
 enum { STRETCHES_MAX = 64, FREE_MAX = 256 };
 
-/* Source: Objects/obmalloc.c of CPython 3.10 to 3.13, on 64 bits. */
+/* Constants of CPython 3.10 to 3.13 on 64 bits. Source: Objects/obmalloc.c */
 enum {
 	POOL_BYTES = 16 << 10,
 	POOL_HEAD_BYTES = 48,
 	GRAIN_BYTES = 16,
 	BLOCK_BYTES_MAX = 512,
-	FILL_BYTES_MAX = 8 << 20 /* a process with all of pandas loaded has 300 KB of holes */
+	/* This is ample: a process with all of pandas loaded has 300 KB of free blocks. */
+	FILL_BYTES_MAX = 8 << 20
 };
 
 static const size_t huge_bytes = (size_t)2 << 20, stretch_bytes = (size_t)16 << 20;
 
-/* Source: Python's documentation, "Customize pymalloc Arena Allocator". */
+/* PyObjectArenaAllocator. Source: Python's documentation, "Customize pymalloc Arena Allocator". */
 struct allocator {
 	void *ctx;
 	void *(*alloc)(void *ctx, size_t bytes);
@@ -45,7 +46,7 @@ struct allocator {
 static struct {
 	char *stretches[STRETCHES_MAX];
 	unsigned n_stretches;
-	size_t used; /* bytes in use of the last stretch */
+	size_t used; /* number of bytes in use in the last stretch */
 	void *free[FREE_MAX];
 	size_t free_bytes; /* size of each piece in @free */
 	unsigned n_free;
@@ -98,7 +99,7 @@ static int is_ours(const char *piece)
 	return 0;
 }
 
-/* Return the memory to the kernel, but keep the address range for the next piece. */
+/* Return the memory of a piece to the kernel, but keep its addresses for the next piece. */
 static void put_piece(void *ctx, void *piece, size_t bytes)
 {
 	(void)ctx;

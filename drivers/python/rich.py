@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MIME bundle of a value or display: always text, and any other formats it offers."""
+"""The MIME bundle of a value or display. It always has a text, and any other formats that the value offers."""
 
 import sys
 
@@ -23,14 +23,14 @@ METHODS = (
 SIMPLE = (str, int, float, bool, bytes)
 CONTAINERS = (list, tuple, dict, set, frozenset)
 CANARY = "_ipython_canary_method_should_not_exist_"
-JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 values that the engine accepts
+JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # JSON_NODES_MAX: the engine accepts 250,000 values
 NAME_CHARS_MAX = 200
-MIMES_MAX, MIME_CHARS_MAX = 24, 128  # the engine accepts 32
-ROWS_MAX, CELLS_MAX = 10_000, 100_000  # a table cell counts as a value
+MIMES_MAX, MIME_CHARS_MAX = 24, 128  # MIMES_MAX: the engine accepts 32 types
+ROWS_MAX, CELLS_MAX = 10_000, 100_000  # a table cell counts as a JSON value
 
 
 def attempt(function, *args, **kwargs):
-    """The result of @function, or None when it raises anything but an interrupt."""
+    """Return the result of @function, or None if it raises anything but an interrupt."""
     try:
         return function(*args, **kwargs)
     except KeyboardInterrupt:
@@ -40,7 +40,10 @@ def attempt(function, *args, **kwargs):
 
 
 def asked(function, *args, **kwargs):
-    """As attempt(), for a display method of the program's: its exception is reported, and the step continues."""
+    """
+    Call a display method of the program as attempt() does. An exception that it raises is reported, and the
+    step continues.
+    """
     try:
         return function(*args, **kwargs)
     except (KeyboardInterrupt, NotImplementedError) as error:
@@ -53,7 +56,7 @@ def asked(function, *args, **kwargs):
 
 def tell(error):
     step = driver.state.step
-    if step is None or str(error) == step.told:  # several methods of one object may raise the same
+    if step is None or str(error) == step.told:  # several methods of one object may raise the same error
         return
     step.told = str(error)
     driver.with_sources()
@@ -63,7 +66,7 @@ def tell(error):
 
 
 def method(value, name):
-    """A display method that really exists, and is not made up by a __getattr__()."""
+    """Return a display method that really exists, and was not made up by a __getattr__()."""
     if issubclass(type(value), type) or attempt(getattr, value, CANARY, None) is not None:
         return None
     found = attempt(getattr, value, name, None)
@@ -71,9 +74,10 @@ def method(value, name):
 
 
 def text_of(value, limit):
-    """repr(value), or a substitute when that fails."""
+    """Return repr(value), or a substitute if that fails."""
     if type(value) is str and len(value) > 2 * limit:
-        # The repr of the whole text would be a second copy. Four bytes is the widest character.
+        # The repr of the whole text would be a second copy of it, so use only its start and its end. A
+        # character has at most four bytes.
         half = limit // 2 // (1 if value.isascii() else 4)
         head, tail = repr(value[:half])[:half], repr(value[-half:])[-half:]
         gone = len(value) - 2 * half
@@ -90,13 +94,15 @@ def text_of(value, limit):
 
 
 class NotJson(Exception):
-    """A value has no JSON form, or a too large one."""
+    """A value has no JSON form, or one that is too large."""
 
 
 def jsonable(value, budget, depth=0, strict=False):
     """
-    A copy of @value in plain JSON types. @budget: a list with the values and characters left. With strict,
-    only values that JSON can represent exactly.
+    Return a copy of @value in plain JSON types.
+
+    @budget is a list with the number of values and characters that are left. If @strict, only values are
+    allowed that JSON can represent exactly.
     """
     kind = type(value)
     budget[0] -= 1
@@ -149,8 +155,9 @@ def plain_dict(value):
 
 def bundle(value, limit, text=None):
     """
-    The MIME bundle of a value, each format within @limit bytes. @text makes the text of a value that offers
-    none. Raises only KeyboardInterrupt and what @text raises.
+    Return the MIME bundle of a value, each format within @limit bytes.
+
+    @text makes the text of a value that offers none. Raises only KeyboardInterrupt and what @text raises.
     """
     if is_figure(value):
         data = figure_data(value)
@@ -169,7 +176,10 @@ def bundle(value, limit, text=None):
 
 
 def pretty_text(value):
-    """The text by _repr_pretty_() or a registered function, of a value or of what it contains; or None."""
+    """
+    Return the text of a value that has _repr_pretty_() or a registered function, or that contains such a
+    value. Return None for other values.
+    """
     kind = type(value)
     if not driver.state.told and (kind in SIMPLE or (kind not in CONTAINERS and not hasattr(kind, "_repr_pretty_"))):
         return None
@@ -178,14 +188,15 @@ def pretty_text(value):
 
 
 def is_address(text):
-    """Does the text say no more than the object's address, as object.__repr__() does?"""
+    """Return whether the text says no more than the object's address, as object.__repr__() does."""
     return type(text) is str and len(text) < 500 and text[:1] == "<" and text[-1:] == ">" and " at 0x" in text
 
 
 def bundle_of_value(value, limit):
     """
-    The bundle of a step's value, or None when it has displayed itself. Raises what its __repr__() raises,
-    except a RecursionError: a deeply nested value is valid.
+    Return the bundle of a step's value, or None if the value has displayed itself.
+
+    Raises what its __repr__() raises, except a RecursionError: a deeply nested value is valid.
     """
     if displays_itself(value):
         return None
@@ -196,7 +207,7 @@ def bundle_of_value(value, limit):
 
 
 def displays_itself(value):
-    """Call _ipython_display_() if the value has it. Returns: whether it has."""
+    """Call _ipython_display_() if the value has it. Returns: whether the value has it."""
     show = None if type(value) in SIMPLE else method(value, "_ipython_display_")
     if not show:
         return False
@@ -208,7 +219,7 @@ def displays_itself(value):
 
 
 def answer(value, limit):
-    """The bundle of the answer to the task, marked as such."""
+    """Return the bundle of the answer to the task, which is marked as the answer."""
     data = bundle(value, limit)
     if type(value) is str:
         data["text/plain"] = value if len(value) <= limit // 4 else text_of(value, limit)
@@ -219,7 +230,7 @@ def answer(value, limit):
 
 
 def offered(value, limit):
-    """The formats that the object offers, and those known for its type."""
+    """Return the formats that the object offers, and those that are known for its type."""
     data = {}
     if driver.state.step is not None:
         driver.state.step.told = None
@@ -251,7 +262,7 @@ def offered(value, limit):
 
 
 def told_data(value):
-    """The formats by functions registered for the value's type."""
+    """Return the formats made by functions that were registered for the value's type."""
     data, pretty = {}, driver.part("pretty")
     for mime in list(driver.state.told):
         show = None if mime == "text/plain" else pretty.told(mime, type(value))
@@ -276,7 +287,7 @@ def is_mime(mime):
 
 
 def types_of(data, notes):
-    """The formats to show, text first; a note lists those that are left out."""
+    """Return the formats to show, with the text first. A note in @notes lists those that are left out."""
     all_types = [(mime, value) for mime, value in data.items() if type(mime) is str and value is not None]
     types = [item for item in all_types if is_mime(item[0])]
     types.sort(key=lambda item: item[0] != "text/plain")
@@ -288,9 +299,9 @@ def types_of(data, notes):
 
 
 def bounded(data, limit):
-    """The bundle as frames require it. Formats that are too large are cut, or dropped with a note."""
+    """Return the bundle as frames require it. A format that is too large is cut, or dropped with a note."""
     out, notes = {}, []
-    nodes = JSON_NODES_MAX  # for all formats together
+    nodes = JSON_NODES_MAX  # number of JSON values that are left for all formats together
     png = data.get("image/png")
     if type(png) is bytes and driver.wants_sixel():
         sixel = attempt(lambda: driver.part("sixel").from_png(png))
@@ -358,7 +369,7 @@ def frame_data(value, limit):
 
 
 def cell(item):
-    """A table cell as JSON: times as ISO text, missing values as null, other types as text."""
+    """Return a table cell as JSON: a time as ISO text, a missing value as null, other types as text."""
     kind = type(item)
     if kind in (str, bool):
         return item
@@ -386,7 +397,10 @@ def is_figure(value):
 
 
 def figure_data(figure):
-    """PNG and chart of a figure. A figure that cannot be drawn gives its text and an error report."""
+    """
+    Return PNG and chart of a figure. For a figure that cannot be drawn, return its text, and report the
+    error.
+    """
     from _io import BytesIO
 
     data = {"text/plain": attempt(repr, figure) or "<Figure>"}
@@ -409,7 +423,7 @@ def figure_data(figure):
 
 
 def is_empty(figure):
-    """Is the figure empty? tight_layout() or clf() without a figure creates one."""
+    """Return whether the figure is empty. tight_layout() or clf() creates an empty figure if there is none."""
     parts = ("axes", "lines", "images", "texts", "patches", "artists", "legends", "subfigs")
     return not any([attempt(getattr, figure, name, None) for name in parts])
 

@@ -1,7 +1,7 @@
 /*
- * Raises resource limits that a program has lowered for itself. Between steps, when none of its
- * code runs, the driver uses the soft limits of its start, as far as the hard limits allow: a
- * checkpoint or a branch may need more than the program's own limits.
+ * Raise resource limits that a program has lowered for itself. Between steps, when no code of the
+ * program runs, the driver uses the soft limits with which it was started, as far as the hard
+ * limits allow it: a checkpoint or a branch may need more than the program's own limits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,13 +13,15 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* ROOM_FILES: descriptors of a BRANCH frame and those that init opens, without the guard's socket.
+/*
+ * ROOM_FILES: how many descriptors must be free for a branch: one for each descriptor of a BRANCH
+ * frame, and one for each that init opens. The guard's socket is not counted.
  */
 enum { ROOM_FILES = 10, BAR_BYTES = 120 };
 
 /*
- * Minimum limits for a branch. The processes are init, the branch, the session that continues as
- * another branch, and some for the code that these run.
+ * Minimum limits for a branch. The twelve processes are init, the branch, the session that
+ * continues as another branch, and some for the code that these run.
  */
 static const struct {
 	int resource;
@@ -31,7 +33,10 @@ static const struct {
 static struct {
 	int resource;
 	bool is_known, is_raised;
-	/* soft limit at the driver's start; soft limit that the program has set */
+	/*
+	 * @first is the soft limit at the driver's start, @theirs the soft limit that the program
+	 * has set.
+	 */
 	rlim_t first, theirs;
 } limits[] = {{.resource = RLIMIT_NOFILE}, {.resource = RLIMIT_NPROC}, {.resource = RLIMIT_AS},
 	{.resource = RLIMIT_DATA}, {.resource = RLIMIT_STACK}, {.resource = RLIMIT_FSIZE},
@@ -83,7 +88,7 @@ PyObject *narrow(PyObject *self, PyObject *args)
 static long count_files(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	long n = dir ? -3 : 0; /* exclude ".", ".." and the descriptor of @dir */
+	long n = dir ? -3 : 0; /* do not count ".", ".." and the descriptor of @dir */
 
 	while (dir && readdir(dir))
 		n++;

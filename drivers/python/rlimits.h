@@ -1,18 +1,22 @@
-/* Resource limits of the driver, during and between steps. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The resource limits of the driver, during steps and between them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "ext.h"
 
 /*
- * widen(): raise the soft limits to at least those of the first widen(). narrow(): restore the
- * limits that the program has set.
+ * widen(): raise each soft limit to the value that it had at the first call of widen(). A limit
+ * that is already higher stays.
+ * narrow(): restore the limits that the program has set.
  */
 PyObject *widen(PyObject *self, PyObject *args);
 PyObject *narrow(PyObject *self, PyObject *args);
 
-/* limit_files() -> int: the soft limit of open files, one more than the highest descriptor number.
- */
+/* limit_files() -> int: the soft limit of open files. The highest descriptor number is one less. */
 PyObject *limit_files(PyObject *self, PyObject *args);
 
-/* barred() -> str: the reason why the process's limits prevent a branch, or "". */
+/* barred() -> str: why the limits of the process prevent a branch; "" if they do not. */
 PyObject *barred(PyObject *self, PyObject *args);

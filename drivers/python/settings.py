@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notebook settings of a program: extensions, %autoreload, %config, events before and after a step, aliases of
-magics.
-"""
+"""Settings of a notebook program: extensions, %autoreload, %config, events before and after a step, aliases
+of magics."""
 
 import sys
 
@@ -84,7 +83,7 @@ def shell():
 
 
 class Reloader:
-    """Modules from the program's files, reloaded before a step when the file has changed."""
+    """The modules from the program's files. A module is reloaded before a step if its file has changed."""
 
     def __init__(self):
         self.mode, self.seen, self.named, self.left_out = 0, {}, set(), set()
@@ -93,7 +92,7 @@ class Reloader:
         return name in self.named if self.mode < 2 else name not in self.left_out
 
     def look(self):
-        """[(module, status of its file)] for all modules from files of the program."""
+        """Return [(module, status of its file)] for all modules from files of the program."""
         out, is_user = [], driver.part("trace").is_user
         for name, module in list(sys.modules.items()):
             path = getattr(module, "__file__", None)
@@ -103,7 +102,7 @@ class Reloader:
                 found = posix.stat(path)
                 out.append((name, module, (found.st_mtime_ns, found.st_size, found.st_ino)))
             except OSError:
-                pass  # the file is gone: keep the loaded module
+                pass  # the file no longer exists, so keep the loaded module
         return out
 
     def note(self):
@@ -122,13 +121,15 @@ class Reloader:
 
 
 def again(module):
-    """Reload the module; variables of the session that hold its functions or classes get the new ones."""
+    """Reload a module. Variables of the session that hold its functions or classes get the new ones."""
     before = {id(value): name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
-    kept = list(vars(module).values())  # keep the old objects until then, so that no id is reused
+    kept = list(vars(module).values())  # keep the old objects alive until the end, so that no id is used again
     cached = getattr(module, "__cached__", None)
     if cached:
         try:
-            posix.unlink(cached)  # the compiled file is compared by time in seconds and size, which may be unchanged
+            # Python uses a compiled file if the source has the same size and time in seconds as before. A
+            # changed source may have both, so remove the compiled file.
+            posix.unlink(cached)
         except OSError:
             pass
     importlib.reload(module)
@@ -175,7 +176,7 @@ def aimport(text, space):
 
 
 class Info:
-    """What pre_run_cell receives, and what the result in post_run_cell contains."""
+    """The argument of pre_run_cell, and the member `info` of the result that post_run_cell gets."""
 
     store_history, silent, shell_futures, cell_id = True, False, True, None
 
@@ -355,7 +356,7 @@ def pushd(text, space):
     try:
         driver.part("magic").cd("-q " + text, space)
         if text.strip() and posix.getcwd() == stack[0]:
-            del stack[0]  # it does not exist, which cd has reported
+            del stack[0]  # the directory does not exist, which cd() has reported
     except BaseException:
         del stack[0]
         raise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SETUP: turn the driver into a template, or set the session's name or seed."""
+"""The SETUP frame: turn the driver into a template, or set the session's name or seed."""
 
 import sys
 
@@ -7,8 +7,8 @@ import builtins
 import gc
 import posix
 
-# After this many the interpreter has specialized the bytecode of a step, which would otherwise happen in each
-# branch.
+# After this many steps the interpreter has specialized the bytecode of a step. Otherwise that would happen in
+# each branch.
 WARM_STEPS = 20
 
 state = driver.state
@@ -16,7 +16,10 @@ native = driver.native
 
 
 def answer(request):
-    """Handle a SETUP and report the outcome. One without an id only sets a name and runs no user code."""
+    """
+    Handle a SETUP frame and report the outcome. A frame without an id only sets a name, and runs no user
+    code.
+    """
     if "id" not in request:
         obey(request)
         return
@@ -35,15 +38,16 @@ def answer(request):
         done["error"] = {"name": failure.safe_name(error), "message": message}
     driver.send(driver.DONE, done)
     if error is None and request.get("warm"):
-        driver.part("guard").warm()  # in any case: a seeded first step must find the same state every time
+        # Warm up in any case: a first step with a seed must find the same state every time.
+        driver.part("guard").warm()
 
 
 def obey(request):
-    """A name, and warming up for a step: nothing that can fail."""
+    """Set a name and warm up for a step. Neither can fail."""
     try:
         set_name(request.get("session"))
     except BaseException:
-        pass  # the program has changed what this uses
+        pass  # the program has changed what set_name() uses
     if request.get("warm"):
         driver.part("guard").warm()
 
@@ -61,22 +65,22 @@ def carry_out(request):
 
 
 def set_name(name):
-    """Set the session's name. A value that the program has given the variable stays."""
+    """Set the session's name. If the program has set the variable itself, its value stays."""
     if name and name != state.name:
         state.name = name
         set_variable("RETORT_SESSION", driver.join(name))
 
 
 def set_variable(name, value):
-    """Set an environment variable for C and for Python: os.environ reads posix.environ."""
+    """Set an environment variable both for C and for Python, since os.environ reads posix.environ."""
     posix.putenv(name.encode(), value.encode())
     posix.environ[name.encode()] = value.encode()
 
 
 def be_template():
     """
-    Load everything that branches would load, and move it out of reach of the garbage collector, which writes
-    to the objects it visits: each page that a branch writes is copied.
+    Load everything that branches would load. Move all objects out of reach of the garbage collector, which
+    writes to the objects that it visits: each page that a branch writes to is copied.
     """
     for name in ("program", "streams", "genuine", "hooks", "event_loop", "failure", "rich", "pretty",
                  "guard", "completion", "tools", "history"):

@@ -2,8 +2,8 @@
  * Separates shared mappings (MAP_SHARED files, anonymous shared memory, System V segments) in
  * branches and guards from those of the original process.
  *
- * A clone shares such memory with the original instead of copying it on write. A clone and its
- * original must not see each other's writes. Branches and guards solve this differently.
+ * A clone shares such memory with the original instead of copying it on write, but must not see the
+ * original's writes. Branches and guards solve this in different ways.
  *
  * A branch replaces each mapping before any Python code runs (shared_renew()): a file with a name
  * is mapped again, from the file of the same path in the branch's own workspace; a file without a
@@ -12,13 +12,13 @@
  *
  * A guard keeps the mapping, because other processes of the box may use it as well, and saves its
  * content (shared_keep(), at most SHARED_KEPT_MAX bytes for all). A resumed guard writes the
- * content back, page by page and only where it differs (shared_put_back()). This restores what
- * processes of the box see through the mapping. Mappings that only other processes have are
- * mapped by the guard for this purpose. mincore() tells which pages exist, so that sparse memory
- * is neither counted nor filled.
+ * content back, page by page and only where it differs (shared_put_back()). So all processes of the
+ * box see the old content again. Files that only other processes have mapped are mapped by the
+ * guard for this purpose. mincore() tells which pages exist, so that sparse memory is neither
+ * counted nor filled.
  *
- * Pages are copied through a pipe: where the file has become shorter than the mapping, read() and
- * write() fail with EFAULT, while a memory access would be a SIGBUS.
+ * Pages are copied through a pipe, because the file may have become shorter than the mapping.
+ * read() and write() then fail with EFAULT, while a memory access would raise SIGBUS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,9 +63,10 @@ bool shared_is_own_path(const char *path)
 }
 
 /*
- * Is @path in a volume, which is a mount of its own in one of these directories? A file that was
- * just removed is not: multiprocessing's resource trackers remove segments that they take for
- * leaked.
+ * Return whether @path is in a volume, which is a mount of its own in one of the directories that
+ * each box has for itself.
+ * A file that no longer exists counts as not in a volume. A resource tracker of multiprocessing may
+ * just have removed it, because the tracker believed that the segment was leaked.
  */
 static bool is_volume(const char *path)
 {
@@ -101,8 +102,8 @@ int shared_fd_of(const struct mapping *m)
 }
 
 /*
- * Does the list have a mapping of the same file that covers @m, so that its content is saved
- * already?
+ * Return whether the list has a mapping of the same file that covers @m. The content of @m is then
+ * already saved through that mapping.
  */
 static bool is_found(const struct mapping *m)
 {
@@ -117,7 +118,7 @@ static bool is_found(const struct mapping *m)
 	return false;
 }
 
-/* Does the path still lead to the mapped file? */
+/* Return whether the path still leads to the mapped file. */
 static bool is_named(const struct mapping *m, const char *path)
 {
 	struct stat st;
@@ -148,8 +149,8 @@ static int add(struct mapping *m, const char *path)
 }
 
 /*
- * List a mapping of another process that this process can write to. A guard maps the whole file if
- * it has a name, to save it; of other memory only the size is reported.
+ * List a mapping that another process has and can write to. If its file has a name, the guard will
+ * map and save the whole file. Of other memory, only the size is reported.
  */
 static int add_others(struct mapping *m, const char *path)
 {
@@ -177,8 +178,8 @@ int shared_find(void)
 }
 
 /*
- * List the mappings of process @pid. A process that has ended meanwhile, or that may not be
- * inspected (such as init), has none.
+ * List the mappings of process @pid. It is no error if the process has ended, or may not be
+ * inspected (such as init).
  */
 static int look_at(pid_t pid)
 {
@@ -222,8 +223,8 @@ static int map(const struct mapping *m, int fd)
 }
 
 /*
- * Map the file of the same path in the branch's workspace. Returns: 0, or negative errno if the
- * file is missing or cannot be opened for this access.
+ * Map the file that has the same path in the branch's workspace. Returns: 0, or negative errno if
+ * the file is missing or cannot be opened for this kind of access.
  */
 static int map_named(const struct mapping *m)
 {
@@ -244,7 +245,10 @@ static void make_readable(const struct mapping *m)
 		(void)mprotect((void *)m->start, m->end - m->start, PROT_READ);
 }
 
-/* Replace shared memory by an anonymous copy. A file would be subject to the file size limit. */
+/*
+ * Replace shared memory by an anonymous copy. A copy in a file would fall under the file size
+ * limit.
+ */
 static int map_memory(const struct mapping *m)
 {
 	const size_t bytes = m->end - m->start;
@@ -260,8 +264,8 @@ static int map_memory(const struct mapping *m)
 }
 
 /*
- * Copy the visible content of the mapping to a file. write() reads the memory, because an access
- * beyond the end of the mapped file would be a SIGBUS.
+ * Copy to a file what can be seen through the mapping. write() reads the memory, because an access
+ * of this process beyond the end of the mapped file would raise SIGBUS.
  */
 static int copy_shown(const struct mapping *m, int to)
 {
@@ -334,7 +338,7 @@ void shared_done(void)
 enum { VECTOR_PAGES = 4096, PIPE_BYTES = 4096, PAGE_BYTES_MAX = 1 << 16 };
 
 static struct {
-	char *memory; /* copies of all saved mappings, in order */
+	char *memory; /* copies of all saved mappings, one after the other */
 	size_t all_bytes;
 	int pipe[2];
 	uint64_t bytes, left_out;
@@ -362,8 +366,8 @@ uint64_t shared_left_out(void)
 }
 
 /*
- * Make the mapping writable in this process, if possible. Memory that is read-only now may become
- * writable later, but a segment that is attached read-only may not.
+ * Make the mapping writable in this process, if possible. Returns: whether it is. Memory that is
+ * read-only now may become writable later, but a segment that is attached read-only may not.
  */
 static bool make_writable(const struct mapping *m)
 {
@@ -384,8 +388,8 @@ bool shared_is_put_back(const char *path, struct stat *st)
 }
 
 /*
- * Is the mapping to be saved here? If a file without a name has a descriptor, handoff.c saves it
- * through that.
+ * Return whether the mapping must be saved here. A file without a name but with a descriptor is
+ * saved by handoff.c.
  */
 static bool is_kept_here(const struct mapping *m)
 {
@@ -393,8 +397,8 @@ static bool is_kept_here(const struct mapping *m)
 }
 
 /*
- * Does a page that is not resident prove that it was never written? Reading such a page would only
- * create it.
+ * Return whether a page that is not resident is known to be a hole, which was never written. Such
+ * pages are not read, because reading a page would create it.
  */
 static bool tells_holes(const struct mapping *m)
 {
@@ -402,7 +406,10 @@ static bool tells_holes(const struct mapping *m)
 	return m->is_memory || (m->path && statfs(m->path, &fs) == 0 && fs.f_type == TMPFS_MAGIC);
 }
 
-/* Copy by system calls, which fail beyond the end of the mapped file. */
+/*
+ * Copy pages by system calls. Beyond the end of the mapped file these fail, instead of raising
+ * SIGBUS.
+ */
 static void copy_run(char *to, char *from, size_t bytes)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -410,7 +417,7 @@ static void copy_run(char *to, char *from, size_t bytes)
 		size_t n = bytes - at < PIPE_BYTES ? bytes - at : PIPE_BYTES;
 		ssize_t written = write(kept.pipe[1], from + at, n);
 		ssize_t got = written > 0 ? read(kept.pipe[0], to + at, (size_t)written) : written;
-		/* discard the rest in the pipe, which could not be written to @to */
+		/* Discard what is left in the pipe, because it could not be written to @to. */
 		if (written > 0 && got != written) {
 			char rest[PIPE_BYTES];
 			(void)!read(kept.pipe[0], rest, (size_t)(written - (got > 0 ? got : 0)));
@@ -420,8 +427,8 @@ static void copy_run(char *to, char *from, size_t bytes)
 }
 
 /*
- * Set pages[] for @n pages from @at: 1 if the page is resident, now or in the saved copy. All are
- * set if mincore() cannot tell.
+ * Set pages[i] to 1 for each of the @n pages from @at that is resident in the mapping or in
+ * @shadow, the mapping's saved copy. If mincore() cannot tell, set all of them to 1.
  */
 static void look(const struct mapping *m, uintptr_t at, size_t n, const char *shadow)
 {
@@ -434,7 +441,7 @@ static void look(const struct mapping *m, uintptr_t at, size_t n, const char *sh
 			pages[i] |= more[i];
 }
 
-/* Write a page only if it differs: a write would change the file's time. */
+/* Write a page back only if it differs, because a write would change the file's time. */
 static void put_back_page(char *mine, char *shadow, size_t bytes)
 {
 	static char now[PAGE_BYTES_MAX];
@@ -448,8 +455,9 @@ static void put_back_page(char *mine, char *shadow, size_t bytes)
 }
 
 /*
- * Copy the pages that look() selects, from the mapping to @shadow, its saved copy, or back
- * (@is_back). @shadow NULL: only count. Returns: the bytes of those pages.
+ * Copy each page that look() selects. It is copied from the mapping to @shadow, the mapping's saved
+ * copy; or back from @shadow to the mapping, if @is_back. If @shadow is NULL, the pages are only
+ * counted. Returns: the size of the pages.
  */
 static uint64_t walk(const struct mapping *m, char *shadow, bool is_back)
 {
@@ -488,7 +496,7 @@ static void walk_all(bool is_back)
 	}
 }
 
-/* Map a file of another process into the guard. If that fails, report it as left out. */
+/* In the guard, map a file that another process has mapped. If that fails, count it as left out. */
 static void map_others(struct mapping *m)
 {
 	struct stat st;
@@ -538,8 +546,9 @@ void shared_keep(void)
 }
 
 /*
- * Map the file that has the name now. Returns: whether the mapping stays on a file that lost its
- * name. A file shorter than the mapping is not mapped, since access would be a SIGBUS.
+ * If the mapping's name now belongs to another file, map that file. A file shorter than the mapping
+ * is not mapped, because access would raise SIGBUS. Returns: whether the mapping stays on a file
+ * that has lost its name.
  */
 static bool is_astray(const struct mapping *m)
 {
@@ -547,7 +556,11 @@ static bool is_astray(const struct mapping *m)
 	struct stat st;
 	if (m->is_others || !m->path || !is_below(m->path, "/home/user") || is_volume(m->path))
 		return false;
-	if (lstat(m->path, &st) < 0) /* handoff.c counts it if a descriptor is open */
+	/*
+	 * The file has lost its name. It is counted here only if no descriptor is open on it,
+	 * because otherwise handoff.c counts it.
+	 */
+	if (lstat(m->path, &st) < 0)
 		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
 	return st.st_ino != m->ino &&
 		(!S_ISREG(st.st_mode) ||

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shell commands: !, %%bash and the like. How text is expanded, how commands run, and how pip is answered."""
+"""Shell commands: !, %%bash and the like. This part expands text, runs commands, and passes pip commands to
+packages.py."""
 
 import sys
 
@@ -19,8 +20,8 @@ with Genuine():
 
 DOLLAR = re.compile(r"(.*?)\$(\$?[\w.]+)(?=([^']*'[^']*')*[^']*$)", re.S)
 TRIES_AGAIN = {"npm": "NPM_CONFIG_FETCH_RETRIES", "npx": "NPM_CONFIG_FETCH_RETRIES", "pip": "PIP_RETRIES"}
-background = []  # processes that --bg has left running
-GRACE_S = 0.5  # from SIGINT to SIGKILL, within the second that an interrupted step has
+background = []  # processes that %%bash --bg has left running
+GRACE_S = 0.5  # time between SIGINT and SIGKILL; an interrupted step has one second
 
 
 # ---- $name and {expr} -------------------------------------------------------------------------------
@@ -28,9 +29,11 @@ GRACE_S = 0.5  # from SIGINT to SIGKILL, within the second that an interrupted s
 
 def expand(text, space):
     """
-    Expand as IPython does: {expr} and $name become Python values, $$ a dollar sign. A colon in {expr} belongs
-    to the expression (a slice) and never starts a format. If a brace contains no expression (awk, shell,
-    JSON), the whole text is left as it is; a $name that is unknown to Python is left to the shell.
+    Expand text as IPython does: {expr} and $name become Python values, and $$ a dollar sign.
+
+    A colon in {expr} belongs to the expression (a slice) and never begins a format. If a brace contains no
+    expression, as in awk, shell code or JSON, the whole text is left as it is. A $name that Python does not
+    know is left to the shell.
     """
     names, out = space.all(), []
     try:
@@ -58,7 +61,7 @@ def dollars(text, names):
         value = names[first]
         while rest and hasattr(value, rest[0]):
             value = getattr(value, rest.pop(0))
-        return before + ".".join([str(value), *rest])  # in $name.csv, what is not an attribute is text
+        return before + ".".join([str(value), *rest])  # in $name.csv, "csv" is text if it is not an attribute
 
     return DOLLAR.sub(replaced, text)
 
@@ -129,8 +132,10 @@ def is_ours(stream):
 
 def run(argv, stdin=None, captured=None, env=None):
     """
-    Run a program to its end. Its output goes directly to the step's output, or through the stream by which
-    the program has replaced sys.stdout. An interrupt is passed on. Returns: the exit status.
+    Run a program to its end.
+
+    Its output goes directly to the step's output, or through the stream by which the program has replaced
+    sys.stdout. An interrupt is passed on to it. Returns: the exit status.
     """
     flush()
     pipes = {}
@@ -142,7 +147,7 @@ def run(argv, stdin=None, captured=None, env=None):
                 pipes[name] = subprocess.PIPE
     streams = driver.part("streams")
     if stdin is None and state.has_stdin and streams.is_pipe():
-        streams.tell_waiting()  # it is unknown whether the command reads it
+        streams.tell_waiting()  # it is unknown whether the command reads its input
     process = subprocess.Popen(argv, stdin=stdin, env=env, start_new_session=True, **pipes)
     try:
         told = process.communicate()
@@ -159,7 +164,7 @@ def run(argv, stdin=None, captured=None, env=None):
 
 
 def end(process):
-    """End the command and its children, first as Ctrl-C does, then with SIGKILL."""
+    """End a command and its children, first as Ctrl-C does, then with SIGKILL."""
     for number in (signal.SIGINT, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -169,7 +174,7 @@ def end(process):
 
 
 def said(status):
-    """Store an exit status where IPython does: that of a signal is negative."""
+    """Store an exit status where IPython does. Death by a signal is stored as the negative signal number."""
     vars(state.main)["_exit_code"] = 128 - status if status > 128 else status
 
 
@@ -186,9 +191,10 @@ def system(command, space):
 
 def environment(text):
     """
-    The environment of a command. "python" and "pip" are those of the session where the box has none or
-    different ones; bash gets them as functions. Tools that would retry for a minute without a network try
-    once.
+    Return the environment of a command.
+
+    "python" and "pip" are those of the session if the box has none or different ones. bash gets them as
+    functions. Tools that would retry for a minute without a network try only once.
     """
     out = dict(os.environ)
     for name, variable in TRIES_AGAIN.items():
@@ -224,7 +230,7 @@ def lines_cell(text, body, space):
 
 
 def script(text, body, space):
-    """%%bash and the like: the body is the standard input of the program."""
+    """Run %%bash and the like. The body of the cell is the standard input of the program."""
     argv, kept, fails = [], {}, True
     given = shlex.split(text)
     while given:
@@ -254,7 +260,7 @@ def script(text, body, space):
 
 
 def run_script(argv, body, kept):
-    """Returns: the exit status, or None for a program that is left running."""
+    """Run a script. Returns: the exit status, or None for a program that is left running."""
     with Genuine():
         import tempfile
     flush()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PNG as sixels, for terminals that show those (DEC STD 070). The conversion happens in the box: the engine
-should not decode an image that a program wrote.
-"""
+"""Write a PNG image as sixels, for terminals that show those (DEC STD 070).
 
-LEVELS = (6, 7, 6)  # levels of red, green and blue: 252 colours; terminals have 256 registers
+The conversion happens in the box, because the engine should not decode an image that a program wrote."""
+
+LEVELS = (6, 7, 6)  # levels of red, green and blue; these 252 colours fit into a terminal's 256 registers
 WIDTH_MAX = 1600
 
 
 def pixels(png):
-    """Rows of RGB bytes on a white background, as a numpy array."""
+    """Return rows of RGB bytes on a white background, as a numpy array."""
     import numpy
     from _io import BytesIO
 
@@ -25,7 +25,7 @@ def pixels(png):
 
 
 def run_length(row):
-    """One colour of one band in sixels; repetitions become !COUNT."""
+    """Return one colour of one band in sixels. Repetitions become !COUNT."""
     import numpy
 
     edges = numpy.flatnonzero(numpy.diff(row)) + 1
@@ -39,7 +39,7 @@ def run_length(row):
 
 
 def from_png(png):
-    """The whole control sequence: printable ASCII except for two escape characters."""
+    """Return the whole control sequence. It is printable ASCII except for two escape characters."""
     import numpy
 
     rgb = pixels(png)

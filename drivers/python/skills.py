@@ -26,7 +26,10 @@ class Skills(driver.Module):
         return vars(self)[name]
 
     def __setattr__(self, name, value):
-        """Importing the module sets the module here; what the program wants is its function of the same name."""
+        """
+        Set an attribute. When a skill is imported, the import system sets its module here. The program wants
+        the skill's function, which has the same name, so that is set instead.
+        """
         if isinstance(value, PLAIN) and callable(vars(value).get(name)):
             value = vars(value)[name]
         super().__setattr__(name, value)
@@ -39,7 +42,7 @@ class Skills(driver.Module):
 
 
 def skills():
-    """The names of the skills that can be imported."""
+    """Return the names of the skills that can be imported."""
     files = []
     for place in driver.NEEDED["retort.skills"].__path__:
         try:
@@ -51,7 +54,7 @@ def skills():
 
 
 def source_of(thing, what):
-    """(source of a function, or the given text; name of the function or None)"""
+    """Return (source of a function, or the given text; name of the function or None)."""
     with driver.part("genuine").Genuine():
         import inspect
         import textwrap
@@ -69,7 +72,7 @@ def source_of(thing, what):
 
 
 def find_definition(source, name):
-    """(signature, doc) of the function @name in @source. None of the source runs."""
+    """Return (signature, doc) of the function @name in @source. None of the source runs."""
     with driver.part("genuine").Genuine():
         import ast
     try:

@@ -3,15 +3,15 @@
  *
  * Before the clone, sockets_find() looks for pipes and socketpairs with both ends in the process,
  * because only those can be created again in a branch. The ends of a pipe have the same inode
- * number. For a socketpair the kernel does not tell which socket is the peer of which. So each
- * unnamed Unix socket sends one byte, and the socket whose queue has grown by one is its peer; the
- * byte is removed again. On datagram sockets that works only while all queues are empty, since
- * FIONREAD gives the size of the first message alone.
+ * number. Of a socketpair, the kernel does not tell which sockets belong together. So each unnamed
+ * Unix socket sends one byte. The socket whose queue has grown by one byte is its peer, and the
+ * byte is removed again. With datagram sockets that works only while all queues are empty, because
+ * FIONREAD gives the size of the first message only.
  *
  * In a branch, sockets_renew() is called for each pipe or socket descriptor. On the first end of
  * a pair it creates both ends and copies the unread bytes: tee() for a pipe, MSG_PEEK for a
- * stream socket, so that the original keeps them for further branches. Sockets that listen or are
- * not connected are created again with the same options and address. All other sockets are
+ * stream socket, so that the original keeps these bytes for further branches. Sockets that listen
+ * or are not connected are created again with the same options and address. All other sockets are
  * connected to other processes and are not replaced here.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -38,12 +38,12 @@
 
 enum { PAIRS_MAX = 128, UNREAD_MAX = 4 << 20, BACKLOG = 4096 };
 
-/* Both ends of a pipe or socketpair. The first end of a pipe is the reading end. */
+/* The two ends of a pipe or socketpair. The first end of a pipe is the one for reading. */
 struct pair {
-	ino_t ino[2]; /* inode numbers; 0: not known */
+	ino_t ino[2]; /* inode numbers, 0 if unknown */
 	int fd[2];    /* descriptors in the process that is branched */
-	int now[2];   /* descriptors in a branch; -1: not created yet */
-	int type;     /* type of the sockets; 0: a pipe */
+	int now[2];   /* descriptors in a branch, -1 until they are created */
+	int type;     /* type of the sockets, 0 for a pipe */
 	bool is_tried;
 };
 
@@ -122,7 +122,7 @@ static bool has_no_name(int fd, int (*get)(int, struct sockaddr *, socklen_t *))
 	return get(fd, (struct sockaddr *)&name, &bytes) == 0 && bytes == sizeof name.sun_family;
 }
 
-/* Add a socket whose peer is not known yet. */
+/* Add a Unix socket without a name. Its peer is found later. */
 static void take_socket(int fd, const struct stat *st)
 {
 	if (find(st->st_ino, false) || option(fd, SOL_SOCKET, SO_DOMAIN) != AF_UNIX ||
@@ -133,8 +133,10 @@ static void take_socket(int fd, const struct stat *st)
 		p->fd[0] = fd;
 }
 
-/* Can a probe byte be recognised in the peer's queue? With datagrams only while all queues are
- * empty. */
+/*
+ * Return whether a probe byte can be recognized in the peer's queue. With datagrams this is
+ * possible only while all queues are empty.
+ */
 static bool can_be_asked(const struct pair *p)
 {
 	if (p->type == SOCK_STREAM)
@@ -145,8 +147,10 @@ static bool can_be_asked(const struct pair *p)
 	return true;
 }
 
-/* Remove the probe byte from the queue of @to: read everything, and send all but the last byte
- * again. */
+/*
+ * Remove the probe byte from the queue of @to: read everything, and send everything but the last
+ * byte again.
+ */
 static void take_out(const struct pair *from, const struct pair *to)
 {
 	int n = unread(to->fd[0]);
@@ -156,7 +160,7 @@ static void take_out(const struct pair *from, const struct pair *to)
 	free(data);
 }
 
-/* Send a probe byte through @p. Returns: the socket that received it, or NULL. */
+/* Send a probe byte through @p. Returns: the entry of the socket that received it, or NULL. */
 static struct pair *ask(const struct pair *p)
 {
 	int before[PAIRS_MAX];
@@ -182,7 +186,8 @@ static void join(void)
 			continue;
 		p->ino[1] = other->ino[0];
 		p->fd[1] = other->fd[0];
-		other->fd[0] = -1; /* merged into @p */
+		/* This entry is now part of @p. */
+		other->fd[0] = -1;
 		other->ino[0] = 0;
 	}
 }
@@ -215,8 +220,10 @@ static void set_flags(int fd, int old)
 		(void)fcntl(fd, F_SETFL, flags & (O_NONBLOCK | O_DIRECT));
 }
 
-/* Create a new pipe. tee() copies the unread bytes and leaves them in the old pipe, for further
- * branches. */
+/*
+ * Create the new pipe of @p. tee() copies the unread bytes, and leaves them in the old pipe for
+ * further branches.
+ */
 static bool make_pipe(struct pair *p)
 {
 	int n = unread(p->fd[0]), size = fcntl(p->fd[0], F_GETPIPE_SZ);
@@ -229,7 +236,10 @@ static bool make_pipe(struct pair *p)
 	return n == 0 || tee(p->fd[0], p->now[1], (size_t)n, SPLICE_F_NONBLOCK) == n;
 }
 
-/* Copy the unread bytes. Fails if descriptors travel with them. */
+/*
+ * Copy the unread bytes of a socket. Returns: whether that succeeded. It fails also if descriptors
+ * travel with the bytes.
+ */
 static bool copy_unread(int from, int to, int type)
 {
 	int n = unread(from);
@@ -276,8 +286,8 @@ static void close_pair(struct pair *p)
 }
 
 /*
- * Return a new descriptor for one end. Both ends are created on the first call, because later the
- * old descriptors have been replaced.
+ * Return a new descriptor for one end of a pair. The first call creates both new ends, because only
+ * then do both old ends still exist.
  */
 static int renew_pair(struct pair *p, int end)
 {
@@ -325,7 +335,8 @@ static void copy_options(int to, int from)
 }
 
 /*
- * Create a socket that listens or is not connected. Pending connections of the old socket are lost.
+ * Create again a socket that listens or is not connected. Pending connections of the old socket are
+ * lost. Returns: a file descriptor, or -1.
  */
 static int renew_alone(int fd)
 {
@@ -338,7 +349,8 @@ static int renew_alone(int fd)
 		return -1;
 	struct pollfd end = {.fd = fd, .events = POLLRDHUP};
 	if (poll(&end, 1, 0) == 1 && (end.revents & POLLRDHUP))
-		return -1; /* the peer has closed the connection */
+		/* The peer has closed the connection. */
+		return -1;
 	int now = socket(domain, type | SOCK_CLOEXEC, option(fd, SOL_SOCKET, SO_PROTOCOL));
 	if (now < 0)
 		return -1;
@@ -384,6 +396,7 @@ void sockets_done(void)
 {
 	for (size_t i = 0; i < n_pairs; i++)
 		close_pair(&pairs[i]);
-	if (n_pairs > 0) /* an empty list is not written to, because a write copies a page */
+	/* Do not write to an empty list, because that would copy a page. */
+	if (n_pairs > 0)
 		n_pairs = 0;
 }

@@ -1,8 +1,8 @@
 /*
- * Recreates pipes and sockets of a process in its branches. A branch gets new ones, with their
- * unread data, for those that have both ends in the process, listen, or are not connected; so event
- * loops continue to work. A connection to another process or to the engine cannot be recreated.
- * libc only.
+ * Create the pipes and sockets of a process again in its branches, with their unread data, so that
+ * event loops continue to work. This is possible for pipes and sockets with both ends in the
+ * process, and for sockets that listen or are not connected. It is not possible for a connection to
+ * another process or to the engine. Needs libc only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,25 +13,25 @@
 #include <sys/stat.h>
 
 /*
- * Before the clone, when no process of the box runs code: find the pairs of connected descriptors.
- * The kernel does not tell which socket is the peer of which, so a probe byte is sent and removed
- * again. @own: descriptors to the engine, which are skipped.
+ * Find the pairs of connected descriptors. The kernel does not tell which sockets belong together,
+ * so a probe byte is sent and removed again. Must be called before the clone, when no process of
+ * the box runs code. @own are descriptors to the engine, which are skipped.
  */
 void sockets_find(const int *own, size_t n_own);
 
 /*
- * In a branch: create the replacement of @fd, whose status is @st. Returns: a new descriptor, or -1
+ * In a branch, create the replacement of @fd, whose status is @st. Returns: a new descriptor, or -1
  * if @fd cannot be replaced.
  */
 int sockets_renew(int fd, const struct stat *st);
 
-/* In a branch: return the number of sockets that were created without their unread datagrams. */
+/* In a branch, return the number of sockets that were created without their unread datagrams. */
 unsigned sockets_dropped(void);
 
-/* Is the pipe or socket @fd without a peer and without unread data? False for other files. */
+/* Return whether @fd is a pipe or socket whose peer is gone and that has no unread data. */
 bool sockets_is_over(int fd, const struct stat *st);
 
-/* Is @fd a new descriptor that sockets_renew() keeps open until sockets_done()? */
+/* Return whether @fd is a new descriptor that sockets_renew() keeps open until sockets_done(). */
 bool sockets_has(int fd);
 
 void sockets_done(void);

@@ -16,7 +16,11 @@ struct number {
 };
 
 struct renumbered {
-	struct number now, then; /* @then: number that SQLite knows */
+	/*
+	 * @now identifies the file at present. @then is what SQLite knows, and must be reported to
+	 * it.
+	 */
+	struct number now, then;
 };
 
 struct table {
@@ -38,8 +42,10 @@ static int is_sqlite(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return strstr(info->dlpi_name, "/libsqlite3.so") != NULL;
 }
 
-/* Look at the loaded libraries before dlopen(), which would search the disk for a library that is
- * not loaded. */
+/*
+ * Return whether SQLite is loaded. The list of loaded libraries is searched first, because dlopen()
+ * would search the disk for a library that is not loaded.
+ */
 bool sqlite_is_loaded(void)
 {
 	void *lib = dl_iterate_phdr(is_sqlite, NULL) ? library() : NULL;
@@ -87,8 +93,8 @@ void sqlite_renumber(const struct stat *was, const struct stat *now)
 }
 
 /*
- * Replace SQLite's stat() and fstat(). All of its own VFS objects share one table of calls. Source:
- * https://www.sqlite.org/c3ref/vfs.html
+ * Replace stat() and fstat() in SQLite. It is enough to do this in one VFS, because all VFSes of
+ * SQLite itself share one table of system calls. Source: https://www.sqlite.org/c3ref/vfs.html
  */
 static void replace_calls(void *lib)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hide the driver's frames: hooks on modules that show the stack. Warnings need no hook, because they skip files
-of the driver's directory by name (src/runtime/python.c).
-"""
+"""Hide the driver's frames. This part has hooks for modules that show the stack.
+
+Warnings need no hook, because they skip files of the driver's directory by name (src/runtime/python.c)."""
 
 import sys
 
@@ -23,20 +23,20 @@ def like(function, genuine):
 
 
 def patch_traceback(traceback):
-    """print_stack() and logging's stack_info begin with the step's frame."""
+    """Make print_stack() and logging's stack_info begin with the step's frame."""
     walk = traceback.walk_stack
     if hasattr(walk, "__wrapped__"):
         return
 
     def walk_stack(f):
-        # Not a generator expression: without @f it would count its own frame
+        # Do not use a generator expression here. It would count its own frame, because @f is not given.
         return filterfalse(lambda pair: is_ours(pair[0]), walk(f))
 
     traceback.walk_stack = like(walk_stack, walk)
 
 
 def patch_inspect(inspect):
-    """The same for inspect.stack(). Also makes the source of classes of a step available."""
+    """Make inspect.stack() begin with the step's frame. Also make the source of classes of a step available."""
     find, outer = inspect.getfile, inspect.getouterframes
 
     def getfile(object):
@@ -57,10 +57,10 @@ def patch_inspect(inspect):
 
 
 def patch_logging(logging):
-    """A stacklevel beyond the stack means the program's outermost frame."""
+    """Make a stacklevel beyond the stack mean the program's outermost frame."""
     find = logging.Logger.findCaller
     if not hasattr(logging, "_is_internal_frame"):
-        return  # before 3.11 it also counts the wrapper's frame
+        return  # before 3.11, logging also counts the wrapper's frame
 
     def findCaller(self, stack_info=False, stacklevel=1):
         found = find(self, stack_info, stacklevel)
@@ -69,7 +69,7 @@ def patch_logging(logging):
             found = find(self, stack_info, stacklevel)
         return found
 
-    # Frames of this file are not counted
+    # logging then does not count the frames of this file
     findCaller.__code__ = findCaller.__code__.replace(co_filename=logging._srcfile)
     logging.Logger.findCaller = like(findCaller, find)
 
@@ -90,7 +90,7 @@ def patch_tracemalloc(tracemalloc):
 
 
 def patch_tasks(base_tasks):
-    """The stack of the running task would extend to the driver's frames."""
+    """End the stack of the running task before the driver's frames."""
     get = base_tasks._task_get_stack
     base_tasks._task_get_stack = lambda task, limit: [frame for frame in get(task, limit) if not is_ours(frame)]
 
@@ -111,16 +111,19 @@ def patch_bdb(bdb):
 
 
 def nobody_types():
-    """Without input (/dev/null) a debugger would read end-of-file at once. A script is left alone."""
+    """
+    Return whether input does not come from a person. Without input (/dev/null) a debugger would read
+    end-of-file at once. A script is left alone.
+    """
     step = driver.state.step
-    own = driver.state.stdin is sys.stdin  # and not lines that the program has put there
+    own = driver.state.stdin is sys.stdin  # False if the program supplies lines of its own
     return own and step is not None and step.filename[:1] == "<" and posix.fstat(0).st_rdev == posix.makedev(1, 3)
 
 
 def patch_pdb(pdb):
-    """When input does not come from a person, breakpoint() and the like continue."""
+    """Make breakpoint() and the like continue if input does not come from a person."""
     if not hasattr(pdb, "Pdb"):
-        return  # a user's module of that name
+        return  # pdb is a module of the user
     for name in "user_call", "user_return", "user_exception", "interaction":
         setattr(pdb.Pdb, name, passing(getattr(pdb.Pdb, name)))
 
@@ -136,7 +139,7 @@ def passing(genuine):
 
 
 def pass_over(what):
-    """Reported once per step: the call may be in a loop."""
+    """Report that a debugger is skipped. This is reported once per step, because the call may be in a loop."""
     step = driver.state.step
     if not step.passed_over:
         driver.part("failure").complain("%s: there is no input here: skipped\n" % what)
@@ -144,7 +147,10 @@ def pass_over(what):
 
 
 def patch_getpass(module):
-    """There is no terminal whose echo could be disabled: ask for a password as input() does."""
+    """
+    Make getpass() ask for a password as input() does, because there is no terminal whose echo could be
+    disabled.
+    """
     genuine = getattr(module, "unix_getpass", None)
     if genuine is None or module.getpass is not genuine:
         return
@@ -168,8 +174,8 @@ def has_terminal():
 
 def source_of_class(kind):
     """
-    The source name of the step that defines a class: that of its methods, else the last step with such a
-    line.
+    Return the source name of the step that defines a class. It is that of the class's methods, or else of
+    the last step with a line that defines such a class.
     """
     sources = driver.state.sources
     for member in vars(kind).values():

@@ -1,9 +1,9 @@
 /*
- * Runs a stem: a process after it has been branched for the first time.
+ * Run a stem, which is a process that has been branched at least once.
  *
- * branch() clones the process into the new box (branch.c). In the clone, the branch, the call
- * returns to Python. In the original it does not: the original becomes a *stem*, which reads
- * BRANCH frames from its channel in C, makes a branch for each, and exits at the end of the
+ * branch() clones the process into the new box (branch.c). In the clone, which is the branch, the
+ * call returns to Python. In the original it does not return: the original becomes a *stem*, which
+ * reads BRANCH frames from its channel in C, makes a branch for each, and exits at the end of the
  * channel.
  *
  * The reason is security. The stem's user id owns the user namespaces of its branches, and so it
@@ -48,11 +48,11 @@ enum {
 	WORDS_MAX = 4
 };
 
-static int has_sqlite; /* SQLite was loaded when this process became a stem */
+static int has_sqlite; /* whether SQLite was loaded when this process became a stem */
 
 /* The content of a BRANCH frame. */
 struct order {
-	char id[ID_BYTES]; /* JSON string, with its quotes */
+	char id[ID_BYTES]; /* id of the frame, a JSON string with its quotes */
 	int flags;
 	struct branch_fds fds;
 };
@@ -70,7 +70,10 @@ static const char *explain(int r)
 	return strerror(-r);
 }
 
-/* Report to the engine why a branch failed. A successful branch sends READY itself. */
+/*
+ * Report to the engine why a branch failed. After a success, the branch sends READY itself.
+ * Returns: as frame_write().
+ */
 static int refuse(int channel, const struct order *order, int r)
 {
 	char text[ANSWER_BYTES];
@@ -80,8 +83,8 @@ static int refuse(int channel, const struct order *order, int r)
 }
 
 /*
- * Find the id in a payload without parsing JSON: the engine always writes {"id": "…"}.
- * Returns: 0, or -1 without an id.
+ * Find the id in a payload without parsing JSON: the engine always writes {"id": "…"}. Returns: 0,
+ * or -1 if the id is missing.
  */
 static int find_id(const char *payload, char out[ID_BYTES])
 {
@@ -100,8 +103,8 @@ static int find_id(const char *payload, char out[ID_BYTES])
 }
 
 /*
- * Read the next BRANCH frame. Returns: 0; 1 if the frame was refused; -1 if the stem must exit, as
- * after any other frame.
+ * Read the next BRANCH frame. Returns: 0; 1 if the frame was refused; -1 if the stem must exit
+ * because of end-of-file or another frame.
  */
 static int next_order(int channel, struct order *order)
 {
@@ -127,7 +130,7 @@ static int next_order(int channel, struct order *order)
 	return refuse(channel, order, -EPROTO) < 0 ? -1 : 1;
 }
 
-/* Run the loop of a stem. Returns only in a branch. */
+/* Run the loop of a stem. The function returns only in a branch. */
 static void be_stem(int channel, struct order *order)
 {
 	for (;;) {
@@ -142,7 +145,7 @@ static void be_stem(int channel, struct order *order)
 			return;
 		if (r < 0 && refuse(channel, order, r) < 0)
 			_exit(0);
-		branch_fds_close(&order->fds); /* the warden notices that the socket is closed */
+		branch_fds_close(&order->fds); /* the warden notices that its socket is closed */
 	}
 }
 
@@ -150,15 +153,15 @@ static void be_stem(int channel, struct order *order)
 struct home {
 	int channel;
 	int keep[KEEP_MAX];
-	int n_keep; /* @keep begins with duplicates of stdout and stderr */
+	int n_keep; /* number of descriptors in @keep, which begins with stdout and stderr */
 	struct ext_words words[WORDS_MAX];
 	int n_words;
-	const char *ready; /* READY frame, up to the process id at its end */
+	const char *ready; /* start of the READY frame, up to the process id */
 };
 
 /*
  * Send READY as soon as the box is set up. The branch completes its setup while the engine and its
- * client react; a frame that arrives early waits in the socket.
+ * client react. A frame that arrives before the setup is complete waits in the socket.
  */
 static void send_ready(const struct home *home, const struct branch_report *report)
 {
@@ -171,10 +174,11 @@ static void send_ready(const struct home *home, const struct branch_report *repo
 	if (n < 0 || (size_t)n >= sizeof(text) ||
 		frame_write(home->channel, FRAME_READY, text, (size_t)n) < 0)
 		_exit(1);
-	(void)sched_yield(); /* the engine may need this CPU to read the frame */
+	/* The engine may need this CPU to read the frame. */
+	(void)sched_yield();
 }
 
-/* Set the branch's own streams and random numbers. */
+/* Give the branch its own standard streams and random numbers. */
 static int renew(const struct home *home, int flags)
 {
 	ext_new_box();
@@ -204,8 +208,8 @@ static PyObject *be_branch(struct order *order, const struct home *home, const s
 }
 
 /*
- * Run Python's fork hooks of a child once, before the first branch: all branches share the pages
- * that the hooks write, and no branch spends time on them.
+ * Run Python's fork hooks for a child once, before the first branch. So all branches share the
+ * pages that the hooks write, and no branch spends time on the hooks.
  */
 PyObject *be_forked(PyObject *self, PyObject *args)
 {
@@ -228,9 +232,12 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	if (n < 0)
 		return NULL;
 	r = shared_find();
-	/* private mappings are copied, since other processes could truncate the files */
+	/*
+	 * Copy the written pages of private mappings. Otherwise they would be lost when other
+	 * processes truncate the files.
+	 */
 	if (private_find() == 0)
-		private_keep(UINT64_MAX); /* the copies replace the mapped pages */
+		private_keep(UINT64_MAX);
 	sockets_find(own, (size_t)n);
 	has_sqlite = sqlite_is_loaded();
 	if (r < 0)
@@ -240,8 +247,8 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 }
 
 /*
- * Reap children that have ended, since they count for the limit of processes until then. A branch
- * has no children.
+ * Reap children that have ended, because they count for the limit of processes until they are
+ * reaped. A branch inherits no children, so it need not reap any.
  */
 static void forget_children(void)
 {

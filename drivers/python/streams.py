@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard streams, restored to their original state whatever a step has done to them."""
+"""The standard streams. They are restored to their original state, whatever a step has done to them."""
 
 import sys
 
@@ -20,7 +20,7 @@ def is_open(stream):
 
 
 def open_stream(fd, mode):
-    """A text stream on @fd as the interpreter would have created it, but always in UTF-8."""
+    """Return a text stream on @fd as the interpreter would have created it, but always in UTF-8."""
     from io import open as io_open
 
     stream = io_open(
@@ -39,7 +39,10 @@ def is_pipe():
 
 
 def tell_waiting():
-    """Tell the engine that the step waits for input, if it does. Returns: the poll object to wait with, or None."""
+    """
+    If the step waits for input, tell the engine. Returns: the poll object to wait with; None if it need not
+    wait.
+    """
     from select import poll
 
     look = poll()
@@ -52,14 +55,20 @@ def tell_waiting():
 
 
 def await_input():
-    """Wait in slices: a signal that arrives just before a blocking read would be handled only after the read."""
+    """
+    Wait for input in slices. Otherwise a signal that arrives just before a blocking read would be handled
+    only after the read.
+    """
     look = tell_waiting()
     while look is not None and not look.poll(LOOK_MS):
         pass
 
 
 def open_pipe():
-    """Standard input from a pipe; the engine is told when a read finds the pipe empty."""
+    """
+    Return a stream on the standard input, which is a pipe. The engine is told when a read finds the pipe
+    empty.
+    """
     from io import BufferedReader, FileIO, TextIOWrapper
 
     class Pipe(FileIO):
@@ -78,7 +87,9 @@ def open_pipe():
 
 
 def set_stdin(fds):
-    """Let the step read the descriptor that came with it, or nothing. Unread data is dropped."""
+    """
+    Set the standard input to the descriptor that came with the step, or to nothing. Unread data is dropped.
+    """
     null = posix.open("/dev/null", posix.O_RDONLY)
     posix.dup2(fds[0] if fds else null, 0)
     for fd in (null, *fds):

@@ -1,7 +1,7 @@
 /*
- * Ends the threads that C libraries keep idle for their next call: OpenBLAS and OpenMP (libgomp,
- * libomp, libiomp5). Each library has a function for programs that are about to fork: it ends the
- * idle threads, and the library starts new ones at its next call.
+ * End the threads that C libraries keep idle for their next call: OpenBLAS and OpenMP (libgomp,
+ * libomp, libiomp5). Each of these libraries has a function for programs that are about to fork. It
+ * ends the idle threads, and the library starts new ones at its next call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,13 +11,14 @@
 #include <link.h>
 #include <stdbool.h>
 
-enum { SEEN_MAX = 16, PAUSE_HARD = 2 }; /* omp_pause_hard; OpenMP 5.0, 3.2.44 */
+/* PAUSE_HARD is omp_pause_hard. Source: OpenMP 5.0, 3.2.44 */
+enum { SEEN_MAX = 16, PAUSE_HARD = 2 };
 
 typedef int end_fn(int);
 
 static const struct {
 	const char *name;
-	int argument; /* argument of functions that take one */
+	int argument; /* argument to pass; a function without parameters ignores it */
 } ends[] = {
 	{"omp_pause_resource_all", PAUSE_HARD},
 	{"blas_thread_shutdown_", 0},
@@ -36,8 +37,10 @@ static bool is_new(end_fn *seen[SEEN_MAX], end_fn *found)
 	return false;
 }
 
-/* Call each such function of the loaded libraries once; dlsym() also finds functions of a library's
- * dependencies. */
+/*
+ * Call the functions of @ends that the loaded libraries have, each function once. dlsym() also
+ * searches the dependencies of a library, so it may find the same function several times.
+ */
 PyObject *end_thread_pools(PyObject *self, PyObject *args)
 {
 	end_fn *seen[SEEN_MAX] = {NULL};

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """End the idle threads of libraries before the process is cloned.
 
-A clone has only the calling thread, so a process with others can be neither checkpointed nor branched. Many
-libraries keep idle threads for their next call. For each known kind (below) this file finds the owner, checks
-that the thread is idle, and shuts it down in the library's own way. Most pools start new threads when they
-get work again; those that would not are recorded in state.due and started again before the next step
-(go_on()).
+A clone has only the calling thread, so a process with other threads can be neither checkpointed nor
+branched. Many libraries keep idle threads for their next call. For each known kind of thread (KINDS),
+this file finds the owner, checks that the thread is idle, and shuts it down in the library's own way.
+Most pools start new threads when they get work again. Those that would not are recorded in state.due and
+started again before the next step (go_on()).
 
-All or nothing: when a single thread is busy or of an unknown kind, none is ended, because the clone could not
-be made anyway.
-"""
+If a single thread is busy or of an unknown kind, no thread is ended, because the clone could not be made
+anyway."""
 
 import sys
 
@@ -26,7 +25,10 @@ class Busy(Exception):
 
 
 def rest():
-    """End all idle threads if no others exist. Returns: whether a thread may still be about to end."""
+    """
+    End all idle threads, unless there are threads of another kind. Returns: whether that was done; some
+    threads may then still be about to end.
+    """
     try:
         owners = find_owners()
         for end, owner in owners:
@@ -44,24 +46,24 @@ def rest_processes():
         keep_made()
         end_trackers()
     except BaseException:
-        pass  # the processes stay, as the program's own
+        pass  # the processes stay, like the program's own
 
 
 def go_on():
-    """Start again what was ended and does not come back by itself."""
+    """Start again what was ended and does not start by itself."""
     due, state.due, state.made = state.due, [], []
     for make, owner, args in due:
         try:
             make(owner, *args)
             state.made.append((make, sys.modules["weakref"].ref(owner), args))
         except BaseException:
-            pass  # its next use will fail
+            pass  # the next use of it will fail
 
 
 def keep_made():
     """
-    A process pool that was started again but not used since has pipes that a clone would lose: note it for
-    another restart.
+    Find the process pools that were started again and not used since. They must be restarted once more,
+    because a clone would lose their pipes.
     """
     made, state.made = state.made, []
     for make, reference, args in made:
@@ -72,7 +74,7 @@ def keep_made():
 
 
 def others():
-    """Python's threads except the main thread."""
+    """Return Python's threads except the main thread."""
     threading = sys.modules.get("threading")
     if threading is None:
         return []
@@ -80,7 +82,7 @@ def others():
 
 
 def describe():
-    """Names of the remaining threads, in ASCII."""
+    """Return the names of the remaining threads, in ASCII."""
     names = []
     try:
         threads = others()
@@ -109,7 +111,7 @@ def describe_one(thread):
 
 
 def native_names():
-    """The names that C libraries give their threads, if any, such as polars-0 or jemalloc_bg_thd."""
+    """Return the names that C libraries give to their threads, such as polars-0 or jemalloc_bg_thd; or ""."""
     names = set()
     for thread in driver.posix.listdir("/proc/self/task"):
         with open("/proc/self/task/%s/comm" % thread, errors="replace") as file:
@@ -135,7 +137,7 @@ def make_numexpr(module, n_threads):
 
 
 def find_owners():
-    """The owners of all threads, each with the function that ends them. Raises Busy."""
+    """Return the owners of all threads, each with the function that ends it. Raises Busy."""
     found, frames = {}, sys._current_frames()
     for thread in others():
         for find, end in KINDS:
@@ -156,26 +158,26 @@ def wait_for(threads):
 
 
 def find_monitor(thread, _):
-    """tqdm's monitor, which refreshes progress bars that are not updated."""
+    """Find tqdm's monitor thread, which refreshes progress bars that are not updated."""
     kind = type(thread)
     return thread if kind.__name__ == "TMonitor" and kind.__module__.partition(".")[0] == "tqdm" else None
 
 
 def end_monitor(thread):
-    """The next progress bar starts another."""
+    """End the monitor. The next progress bar starts another."""
     thread.was_killed.set()
     wait_for([thread])
 
 
 def find_executor(thread, frame):
-    """A worker of a ThreadPoolExecutor, asyncio's included, that waits at its queue."""
+    """Find the ThreadPoolExecutor of a worker that waits at its queue. asyncio's executor is one too."""
     module = sys.modules.get("concurrent.futures.thread")
     worker = getattr(module, "_worker", None)
     if worker is None or getattr(thread, "_target", None) is not worker:
         return None
     executor = thread._args[0]()
     if executor is None:
-        return thread  # the executor was freed, and the worker is about to end
+        return thread  # the executor was freed, so the worker is about to end
     is_waiting = frame is None or (frame.f_code is worker.__code__ and frame.f_locals.get("work_item") is None)
     if not is_waiting or not executor._work_queue.empty() or executor._shutdown:
         raise Busy
@@ -201,7 +203,10 @@ def end_executor(executor):
 
 
 def find_pool(thread, _):
-    """A thread of multiprocessing.Pool or ThreadPool: one of its three managing threads, or a worker."""
+    """
+    Find the multiprocessing.Pool or ThreadPool of a thread, which is one of its three managing threads or a
+    worker.
+    """
     if getattr(getattr(thread, "_target", None), "__module__", "") != "multiprocessing.pool":
         return None
     for pool in pools():
@@ -231,7 +236,9 @@ def end_pool(pool):
 
 
 def find_processes(thread, _):
-    """The manager thread of a ProcessPoolExecutor (or loky's), or the thread that feeds its queue."""
+    """
+    Find the ProcessPoolExecutor (also loky's) of its manager thread or of the thread that feeds its queue.
+    """
     if type(thread).__name__ == "Thread" and thread.name.startswith("QueueFeederThread"):
         managers = [m for m in others() if getattr(getattr(m, "call_queue", None), "_thread", None) is thread]
         return find_processes(managers[0], None) if managers else None
@@ -247,15 +254,15 @@ def find_processes(thread, _):
 
 def end_processes(executor):
     """
-    joblib creates another executor when its own is shut down; for other holders the same one is started
-    again.
+    End an executor. If joblib's executor is shut down, joblib creates another one. Every other executor is
+    started again, because its owner keeps using the same object.
     """
     if isinstance(executor, sys.modules["threading"].Thread):
         return
     if hasattr(executor, "_submit_resize_lock"):
         executor.shutdown(wait=True)
         if hasattr(executor, "terminate"):
-            executor.terminate(kill_workers=True)  # close its files too
+            executor.terminate(kill_workers=True)  # close the files of the executor too
         for kind in type(executor).__mro__:
             space = vars(sys.modules[kind.__module__])
             if space.get("_executor") is executor:
@@ -285,8 +292,8 @@ KINDS = (
 
 def watch_tracker(module):
     """
-    Record what a resource tracker (of multiprocessing or loky) tracks. When it tracks nothing, its process
-    can be ended as well; it is started again for the next resource.
+    Record what a resource tracker (of multiprocessing or loky) tracks. If it tracks nothing, its process
+    can be ended as well. It is started again for the next resource.
     """
     kind = module.ResourceTracker
     tell = vars(kind).get("_send")
@@ -311,7 +318,7 @@ def end_trackers():
 
     trackers = [tracker for tracker in state.tracked if tracker._pid is not None]
     if trackers:
-        gc.collect()  # this drops what an executor has registered
+        gc.collect()  # this drops resources that an executor has registered
     for tracker in trackers:
         kept = state.tracked[tracker]
         if kept:
@@ -319,7 +326,8 @@ def end_trackers():
         fd, pid = tracker._fd, tracker._pid
         tracker._fd = tracker._pid = None
         driver.posix.close(fd)
-        for _ in range(JOIN_S * 1000):  # it ends with the last process that could send it something
+        # The tracker ends when no process is left that could send it something.
+        for _ in range(JOIN_S * 1000):
             if driver.posix.waitpid(pid, driver.posix.WNOHANG)[0]:
                 break
             time.sleep(0.001)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""%time, %timeit, %prun and %run: code that a magic runs."""
+"""The magics %time, %timeit, %prun and %run, which run code."""
 
 import sys
 
@@ -21,7 +21,7 @@ UNITS = ("s", "ms", "\xb5s", "ns")
 
 
 def codes_of(text, space, n_before):
-    """Code objects of @text, which begins @n_before lines after the magic's own line."""
+    """Return the code objects of @text, which begins @n_before lines after the magic's own line."""
     line = space.line - 1 + n_before
     return driver.part("program").split("\n" * line + text, space.filename)
 
@@ -38,7 +38,7 @@ def run_text(text, space, n_before):
 
 
 def span(seconds):
-    """A duration as IPython writes it."""
+    """Return a duration as IPython writes it."""
     if seconds >= 60:
         out, left = [], seconds
         for unit, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
@@ -53,7 +53,7 @@ def span(seconds):
 
 
 class Watch:
-    """The time and memory used since it was created."""
+    """Measures the time and memory used since it was created."""
 
     def __init__(self):
         self.used, self.wall = resource.getrusage(resource.RUSAGE_SELF), clock.perf_counter()
@@ -117,7 +117,7 @@ class TimeitResult:
 
 
 def options_of(text):
-    """The options at the beginning of @text, and the code after them, unchanged."""
+    """Return the options at the beginning of @text, and the code after them, unchanged."""
     options = {}
     while True:
         text = text.lstrip()
@@ -169,7 +169,7 @@ def timeit_cell(text, body, space):
 
 
 def options_of_prun(text):
-    """{letter: value or True; lists for -l and -s}, and the code after them."""
+    """Return {letter: value or True; lists for -l and -s}, and the code after the options."""
     options = {"l": [], "s": []}
     while True:
         found = OPTION_OF_PRUN.match(text)
@@ -234,7 +234,7 @@ def prun_cell(text, body, space):
 
 
 def run_file(text, space):
-    """Run a file as a separate program; the variables it has set become the session's."""
+    """Run a file as a separate program. The variables that it has set become variables of the session."""
     magic = driver.part("magic")
     options, rest = magic.words(text, flags="intdeG", last="m")
     main = vars(state.main)
@@ -265,8 +265,9 @@ def run_file(text, space):
 
 def is_other(path, text):
     """
-    Is the file another language, judging by its suffix or `#!` line? The rules are those of `retort run`
-    (src/runtime/runtime.c).
+    Return whether the file is in another language, judging by its suffix or its `#!` line.
+
+    The rules are those of `retort run` (src/runtime/runtime.c).
     """
     ending = path.rpartition("/")[2].rpartition(".")
     word = ending[2].lower() if ending[1] else ""

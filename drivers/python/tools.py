@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """retort.tools: servers and their tools as modules and functions, images as values, questions to a model.
 
-What a server says about itself is untrusted text. It is used as documentation and as names in tables, never
-as code: a tool is a closure over its table row.
-"""
+The text that a server gives about itself is untrusted. It is used as documentation and as names in
+tables, never as code. A tool is a closure over its row of the table."""
 
 import sys
 
@@ -14,23 +13,26 @@ calls = driver.part("calls")
 RetortError, ToolError, ToolDenied = calls.RetortError, calls.ToolError, calls.ToolDenied
 ToolArgumentError, ToolLost, ToolLimit = calls.ToolArgumentError, calls.ToolLost, calls.ToolLimit
 NAMES_SHOWN = 12
-OBJECTS = ("dict", "Dict", "Any")  # schema keywords that only objects have
+OBJECTS = ("dict", "Dict", "Any")  # types of a parameter that accept a dict
 PLAIN = type(sys)
 
 
 def get(row, name, kind, fallback):
-    """A member of a JSON object from the engine, if it has the expected type."""
+    """Return a member of a JSON object from the engine, or @fallback if it lacks the expected type."""
     value = row.get(name) if isinstance(row, dict) else None
     return value if type(value) is kind else fallback
 
 
 def is_word(name):
-    """Can the name be a module attribute? Modules give names with two underscores a meaning."""
+    """
+    Return whether the name can be a module's attribute. A name with two underscores has a meaning of its
+    own there.
+    """
     return name.isidentifier() and name[:2] != "__"
 
 
 def snake(name):
-    """Convert readFile to read_file."""
+    """Return a name in snake case: read_file for readFile."""
     out = ""
     for i, char in enumerate(name):
         if char.isupper() and i > 0 and name[i - 1] != "_":
@@ -51,7 +53,7 @@ def listing(names):
 
 
 class Parameter:
-    """A parameter: `name` is the tool's name for it, `id` the one in Python."""
+    """A parameter of a tool. `name` is the tool's name for it, `id` the name in Python."""
 
     def __init__(self, row):
         self.name = get(row, "name", str, "")
@@ -79,7 +81,7 @@ class Row:
         raise ToolArgumentError("%s: %s" % (self.name, why), tool=self.name)
 
     def bind(self, given, named):
-        """The arguments of a call as a dict with the tool's own names."""
+        """Return the arguments of a call as a dict with the tool's own names."""
         params = self.params or []
         if len(given) == 1 and not named and self.takes(given[0]):
             own = {param.id: param.name for param in params}
@@ -101,14 +103,17 @@ class Row:
         return self.without_nothing(out)
 
     def takes(self, value):
-        """Is a single dict meant as all arguments, as programs often write, and not as the first one?"""
+        """
+        Return whether @value, the only argument, is a dict of all arguments, as programs often write, and not
+        the value of the first parameter.
+        """
         if not isinstance(value, dict) or not self.params:
             return isinstance(value, dict)
         names = {name for param in self.params for name in (param.name, param.id)}
         return bool(names & value.keys()) or not any(word in self.params[0].type for word in OBJECTS)
 
     def without_nothing(self, out):
-        """For an optional parameter None means that it is not given."""
+        """Remove optional parameters that are None, which means that they are not given."""
         for param in self.params or ():
             if not param.is_needed and out.get(param.name, 0) is None:
                 del out[param.name]
@@ -133,7 +138,7 @@ def make_tool(row, server):
 
 
 class Shown:
-    """A type as shown in a signature: text that is never evaluated."""
+    """A type as shown in a signature. The text is never evaluated."""
 
     def __init__(self, text):
         self.text = text
@@ -143,7 +148,7 @@ class Shown:
 
 
 def sign(tool):
-    """For help() and inspect.signature(), if the modules that they need are loaded."""
+    """Make a signature for help() and inspect.signature(), if the modules that they need are loaded."""
     inspect, row = sys.modules["inspect"], tool.row
     try:
         kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
@@ -156,7 +161,7 @@ def sign(tool):
         result = row.signature.rpartition(") -> ")[2] or "Any"
         tool.__signature__ = inspect.Signature(params, return_annotation=Shown(result))
     except Exception:
-        pass  # keep (*arguments, **named)
+        pass  # the function keeps its general signature (*arguments, **named)
 
 
 def sign_all(*_):
@@ -173,8 +178,8 @@ class Server(driver.Module):
 
     def __init__(self, ident):
         super().__init__("retort.tools." + ident)
-        self.__tools__ = {}  # by the server's own name for it
-        self.__error__ = ""  # why the server has no tools
+        self.__tools__ = {}  # maps the server's own names of tools to their functions
+        self.__error__ = ""  # why the server has no tools, or ""
 
     def __getattr__(self, name):
         found = None if name[:2] == "__" else find_tool(self, name)
@@ -203,7 +208,7 @@ def title(server):
 
 
 def find_tool(server, name):
-    """Find a tool by its own name, by its Python name, or asThis by as_this."""
+    """Find a tool by its own name, by its Python name, or by its name in snake case."""
     tools = server.__tools__
     if name in tools:
         return tools[name]
@@ -212,7 +217,7 @@ def find_tool(server, name):
 
 
 def fill(server, row):
-    """Update the list. The function of a tool that has not changed is kept."""
+    """Update the tools of a server. A tool that has not changed keeps its function."""
     before, tools = server.__tools__, {}
     for one in get(row, "tools", list, []):
         found = Row(one)
@@ -235,10 +240,10 @@ def fill(server, row):
 class Catalog:
     """The engine's list of tools."""
 
-    servers = {}  # by the Python names
-    names = {}  # own names → Python names
+    servers = {}  # maps a Python name to its Server
+    names = {}  # maps a server's own name to its Python name
     is_known = False
-    step = failure = None  # the last step that asked the engine, and the failure if any
+    step = failure = None  # id of the last step that asked the engine, and the failure if it failed
 
 
 catalog = Catalog()
@@ -272,7 +277,7 @@ class Tools(driver.Module):
             try:
                 load()
             except ToolError:
-                pass  # a plain list of names needs no request
+                pass  # a name that is already known needs no request
         return [*catalog.servers, *OWN]
 
     def __repr__(self):
@@ -286,7 +291,7 @@ def find_server(name):
 
 
 def find_item(name):
-    """A server or one of its tools; both may have dots in their names."""
+    """Find a server or one of its tools. The names of both may contain dots."""
     found = find_server(name)
     at = name.find(".")
     while found is None and at >= 0:
@@ -298,8 +303,10 @@ def find_item(name):
 
 def load():
     """
-    Ask the engine for the list, once per step: code that walks over modules (such as pickle) asks each of
-    them for attributes. Returns: whether there may be new entries.
+    Ask the engine for the list, once per step. Code that walks over modules, such as pickle, asks each of
+    them for attributes.
+
+    Returns: whether there may be new entries.
     """
     if calls.is_over() and catalog.is_known:
         return False
@@ -322,7 +329,7 @@ def load():
 
 
 def load_for_attribute():
-    """The same for getattr(), whose failures must be AttributeErrors as well, so that hasattr() returns False."""
+    """Call load() for getattr(). A failure is also made an AttributeError, so that hasattr() returns False."""
     try:
         return load()
     except RetortError as failure:
@@ -354,7 +361,7 @@ def update(answer):
 
 
 class Loader:
-    """Makes `from retort.tools.SERVER import TOOL` work."""
+    """The loader that makes `from retort.tools.SERVER import TOOL` work."""
 
     @staticmethod
     def create_module(spec):
@@ -375,7 +382,7 @@ def find_spec(name):
 
 
 class Found(list):
-    """The tools found by tools.search(), one per line when shown."""
+    """The list of tools that tools.search() returns. Its repr() shows one tool per line."""
 
     def __repr__(self):
         return "\n".join(line(row) for row in self) or "nothing found"
@@ -474,7 +481,7 @@ class Content(dict):
 
 
 def as_image(value):
-    """The Image that a JSON object stands for, or None."""
+    """Return the Image that a JSON object describes, or None."""
     mime = get(value, "mimeType", str, None) if value.get("type") == "image" else None
     if mime is None and value.keys() == {"mime_type", "data"}:
         mime = get(value, "mime_type", str, None)
@@ -489,8 +496,9 @@ def as_image(value):
 
 def show_images(value):
     """
-    A copy of the value with Images in place of the objects that stand for them. Not recursive, so that deep
-    values do not exhaust the stack.
+    Return a copy of the value with Images in place of the objects that describe them.
+
+    There is no recursion, so that a deeply nested value does not exhaust the stack.
     """
     top = [value]
     left = [(top, 0, value)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracebacks with the user's frames and source lines, without those of the driver and of libraries."""
+"""Tracebacks with the user's frames and source lines, without frames of the driver and of libraries."""
 
 import sys
 
@@ -15,7 +15,7 @@ DEPTH_MAX = 50
 
 
 def is_user(filename):
-    """Does a frame of this file belong to the user?"""
+    """Return whether a frame of this file belongs to the user."""
     if filename.startswith(("<frozen ", "<__array_function__", driver.HERE + "/")):
         return False
     if filename in driver.state.sources:
@@ -28,14 +28,14 @@ def is_user(filename):
 
 
 class Frames(list):
-    """Formatted frames in place of a StackSummary."""
+    """The formatted frames, in place of a traceback's StackSummary."""
 
     def format(self, **_):
         return self
 
 
 def user_frames(stack):
-    """Formatted frames of the user, repeated ones collapsed, at most FRAMES_MAX."""
+    """Return the user's frames, formatted, at most FRAMES_MAX. Repeated frames are collapsed."""
     kept = type(stack)(frame for frame in stack if is_user(frame.filename))
     lines = kept.format()
     if len(lines) > FRAMES_MAX:
@@ -46,7 +46,9 @@ def user_frames(stack):
 
 
 def trim(report, depth=0):
-    """Reduce a TracebackException, and those chained to it, to the user's frames and a limited text."""
+    """
+    Reduce a TracebackException, and those that are chained to it, to the user's frames and a limited text.
+    """
     report.stack, kept = user_frames(report.stack)
     if not report.stack:
         report.stack = Frames() if sys.version_info < (3, 10) else None
@@ -69,16 +71,16 @@ def trim(report, depth=0):
 
 
 def give_line(error):
-    """Add the source line to a SyntaxError of the compiler, which unlike the parser does not."""
+    """Add the source line to a SyntaxError of the compiler. The parser adds it itself."""
     try:
         lines = driver.source_lines(driver.state.sources[error.filename])
         error.text = lines[error.lineno - 1]
     except Exception:
-        pass  # not the source of a step
+        pass  # the file is not the source of a step
 
 
 def format_error(error):
-    """Returns: (lines without newline, line number of the last user frame or None)"""
+    """Format an error. Returns: (lines without newline, line number of the last user frame or None)."""
     if isinstance(error, SyntaxError) and not error.text:
         give_line(error)
     compact = {"compact": True} if sys.version_info >= (3, 10) else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variables that a step has created or changed, with type and size."""
+"""Find the variables that a step has created or changed, with type and size."""
 
 import sys
 
@@ -14,7 +14,7 @@ MODULE_OF = type.__dict__["__module__"].__get__
 
 
 def size(value):
-    """The size of a value as text; "" where it cannot be determined without running user code."""
+    """Return the size of a value as text, or "" if it cannot be determined without running user code."""
     kind = type(value)
     if kind in SIZED:
         return str(len(value))
@@ -31,7 +31,7 @@ def size(value):
 
 
 def snapshot():
-    """Name → (identity, size). No value is kept alive by this."""
+    """Return a dict that maps a name to (identity, size). It keeps no value alive."""
     out = {}
     for name, value in list(vars(state.main).items())[-NAMES_MAX:]:
         if type(name) is str and name[:1] != "_" and type(value) is not MODULE:
@@ -40,7 +40,7 @@ def snapshot():
 
 
 def changes(before):
-    """The new or changed variables since the snapshot, up to a limit."""
+    """Return the variables that are new or changed since the snapshot, up to a limit."""
     found = []
     space = vars(state.main)
     for name, now in snapshot().items():

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which versions of a package satisfy "==1.2", "~=1.4, !=1.4.2" and the like, by PEP 440.
+"""Decide which versions of a package satisfy "==1.2", "~=1.4, !=1.4.2" and the like, by PEP 440.
 
-The library for this comes with pip, and neither may be installed. These functions only handle text, because
-pip_list.py uses them as well, in a process of its own.
-"""
+The library for this comes with pip, and either may be missing. These functions only handle text, because
+pip_list.py also uses them, in a process of its own."""
 
 import re
 
@@ -17,7 +16,7 @@ STAGES = {"a": 0, "b": 1}
 
 
 class Version:
-    """A version for comparisons: .key without the local part after "+", .release as written."""
+    """A version for comparisons. `key` lacks the local part after "+"; `release` is as written."""
 
     def __init__(self, text):
         found = VERSION.match(text)
@@ -44,7 +43,7 @@ def trimmed(numbers):
 
 
 def begins(there, wanted):
-    """Does a version match "1.2.*"?"""
+    """Return whether a version matches "1.2.*"."""
     padded = there.release + [0] * len(wanted.release)
     return there.epoch == wanted.epoch and padded[: len(wanted.release)] == wanted.release
 
@@ -67,13 +66,16 @@ def holds(there, operator, text):
         return there.key >= wanted.key and begins(there, stem)
     if operator in ("<=", ">="):
         return there.key <= wanted.key if operator == "<=" else there.key >= wanted.key
-    if operator == "<":  # 2.0rc1 does not count as a version before 2.0
+    if operator == "<":  # "<2.0" does not include 2.0rc1
         return there.key < wanted.key and (wanted.is_pre or not there.is_pre or there.base != wanted.base)
     return there.key > wanted.key and (wanted.is_post or not there.is_post or there.base != wanted.base)
 
 
 def satisfies(version, wanted):
-    """Does @version satisfy the comma-separated clauses @wanted? Raises: ValueError for invalid text."""
+    """
+    Return whether @version satisfies the comma-separated clauses @wanted. Raises: ValueError for invalid
+    text.
+    """
     answer = True
     for clause in wanted.strip().strip("()").split(","):
         found = CLAUSE.match(clause)

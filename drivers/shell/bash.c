@@ -30,12 +30,13 @@ enum {
 };
 
 /*
- * What each line ends with: put the shell into a neutral state and write a report of its state.
+ * The commands that each line ends with. They put the shell into a neutral state and write a report
+ * of its state.
  *
- * The user may have defined functions and aliases with the names of builtins. In POSIX mode
- * (setting POSIXLY_CORRECT), special builtins (unset, set, trap) take precedence over functions.
- * A function named builtin is then removed, `\builtin` reaches all other builtins, and the
- * backslash prevents alias expansion.
+ * The user may have defined functions and aliases with the names of builtins. So the first command
+ * sets POSIXLY_CORRECT: in POSIX mode, the special builtins (unset, set, trap) take precedence over
+ * functions. `unset` then removes a function named builtin, so that `\builtin` can reach all other
+ * builtins. The backslash prevents alias expansion.
  */
 #define COLLECT "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS;"
 #define REPORT                                                                                     \
@@ -51,7 +52,10 @@ enum {
 #define END_POSIX "\\unset -v POSIXLY_CORRECT;"
 #define HOOK_END  "\\eval \"\\unset -v POSIXLY_CORRECT;\\return ${POSIXLY_CORRECT%%:*}\"\n"
 
-/* Lines of code are numbered from 1 in each step, after a line of ours. */
+/*
+ * Each line of ours ends with this redirection, so that bash numbers the lines of the step's code
+ * from 1.
+ */
 #define FIRST_LINE BASH_NEXT_LINE("-1")
 
 static int report_script(const struct bash *b, struct buf *out, const char *params)
@@ -78,7 +82,9 @@ static int make_file(int *fd, const char *name, const char *text, size_t bytes)
 	return MIN(*fd, 0);
 }
 
-/* Create all files, unless they exist. hook_fd is created last. */
+/*
+ * Create the files that do not exist yet. hook_fd is created last: if it is set, all files exist.
+ */
 static int have_files(struct bash *b)
 {
 	cleanup_buf struct buf hook = BUF_INIT(LINE_BYTES_MAX);
@@ -93,8 +99,8 @@ static int have_files(struct bash *b)
 	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
 	r = r ? r : make_file(&b->hook_fd, "hook", buf_str(&hook), hook.bytes);
 	/*
-	 * $PPID instead of our process id: `trap` shows this text, and the id would differ in a
-	 * replay.
+	 * Name our process as $PPID, not by its id: `trap` shows this text to the user, and in a
+	 * replay the id would be a different one.
 	 */
 	snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. \"/proc/$PPID/fd/%d\";'",
 		b->hook_fd);
@@ -125,14 +131,21 @@ void bash_child(void)
 	sigset_t none;
 	(void)sigemptyset(&none);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Its jobs get no SIGHUP when the shell is killed: see kill_marked() of init */
+	/*
+	 * Give the shell a session of its own. Its process group is then orphaned from the start,
+	 * which means that the kernel sends no SIGHUP to background jobs when the shell is killed
+	 * (see kill_marked() of init).
+	 */
 	(void)setsid();
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* ---- interrupts ---- */
 
-/* Field @index (0: state) of a process's stat, counted from after its name. */
+/*
+ * Return a numeric field of /proc/PID/stat, or -1 if it cannot be read. @index counts the fields
+ * after the process's name: 0 is its state.
+ */
 static long stat_field(const char *pid, int index)
 {
 	char path[64], text[1024];
@@ -155,8 +168,9 @@ static bool is_newer(const char *pid, const struct moment *since)
 void bash_interrupt(pid_t group, const struct moment *since)
 {
 	/*
-	 * Interrupt the shell first. If it were waiting for one of these children, it would
-	 * otherwise handle SIGINT only later, while it writes its report.
+	 * Interrupt the shell before its children. If the shell waits for a child and the child got
+	 * SIGINT first, the shell would handle its own SIGINT only later, while it writes its
+	 * report.
 	 */
 	(void)kill(-group, SIGINT);
 	DIR *dir = opendir("/proc");
@@ -195,7 +209,10 @@ static void look(struct bash *b)
 	(void)process_limits(&b->limits, b->pid);
 }
 
-/* Returns: whether the shell has ended. */
+/*
+ * Handle the signals that have arrived: pass on SIGINT and reap the shell. Returns: whether the
+ * shell has ended.
+ */
 static bool take_signals(struct bash *b)
 {
 	struct signalfd_siginfo info;
@@ -209,7 +226,8 @@ static bool take_signals(struct bash *b)
 	int status;
 	if (b->pid > 0 && waitid(P_PID, (id_t)b->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 		end.si_pid == b->pid) {
-		look(b); /* while /proc still has the process */
+		/* Inspect the shell before waitpid(), while /proc still shows the process. */
+		look(b);
 		if (waitpid(b->pid, &status, WNOHANG) == b->pid) {
 			b->wait_status = status;
 			b->pid = 0;
@@ -230,7 +248,7 @@ static int read_file(int fd, struct buf *out, size_t max)
 	for (ssize_t n = 1; n > 0 && at < max; at += (size_t)MAX(n, 0)) {
 		off_t data = lseek(fd, (off_t)at, SEEK_DATA);
 		if (data != (off_t)at)
-			break; /* the rest was never written */
+			break; /* the rest of the file is a hole: nothing was written there */
 		char *to = buf_reserve(out, MIN(max - at, (size_t)(64 << 10)));
 		n = to ? pread(fd, to, MIN(max - at, (size_t)(64 << 10)), (off_t)at) : -1;
 		if (n > 0)
@@ -286,8 +304,8 @@ static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
 }
 
 /*
- * The pipe's single slot holds one write of at most a page, so the slot is free once bash has
- * read the last byte.
+ * Write one line into the pipe. The pipe's single slot holds one write of at most a page. It is
+ * free again only when bash has read the last byte.
  */
 static int write_line(struct bash *b, const char *line, size_t bytes)
 {
@@ -298,7 +316,7 @@ static int write_line(struct bash *b, const char *line, size_t bytes)
 
 /* ---- lines ---- */
 
-/* The result for a line that could not be started. */
+/* Convert the negative errno @r into the result of a line that could not be started. */
 static enum bash_end end_of(int r)
 {
 	return r == -ENOSPC ? BASH_FULL : BASH_LOST;
@@ -317,8 +335,8 @@ static enum bash_end run_line(struct bash *b, const char *begin, int limit_ms)
 }
 
 /*
- * Write the script that runs before the code: set the step's standard input, and restore what was
- * set aside between steps.
+ * Write the script that runs before the step's code. It sets the step's standard input and restores
+ * what was set aside between steps.
  */
 static int set_resume(struct bash *b)
 {
@@ -346,8 +364,8 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 		(int)getpid(), b->code_fd,
 		b->state.has_aliases ? "\\builtin shopt -s expand_aliases;" : "");
 	/*
-	 * On a line of its own, so that it has run, and does not appear in the error message,
-	 * when the first line of the code is a syntax error.
+	 * Put this command on a line before the code. When the first line of the code is a syntax
+	 * error, the command has then already run, and the error message does not show it.
 	 */
 	int r = buf_addf(&text, "\\. \"/proc/$PPID/fd/%d\" 2>/dev/null;", b->script_fd);
 	r = r ? r : buf_append(&text, buf_str(&b->state.prefix), b->state.prefix.bytes);
@@ -360,7 +378,8 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	b->is_step = r == 0;
 	enum bash_end end = r == 0 ? run_line(b, line, -1) : end_of(r);
 	b->is_step = false;
-	(void)memory_file_set(b->code_fd, "", 0); /* do not keep 10 MB of code */
+	/* Release the memory: the code may have been up to 10 MB. */
+	(void)memory_file_set(b->code_fd, "", 0);
 	return end;
 }
 
@@ -447,8 +466,8 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 	}
 	b->pid = MAX(pid, 0);
 	/*
-	 * Restoring a state ends in its directory; if that is gone, the shell stays in the first
-	 * one that exists.
+	 * Change to @home first. The script changes to the directory of the restored state, and if
+	 * that no longer exists, the shell stays in @home.
 	 */
 	r = buf_add(&line, "\\builtin cd -- ");
 	r = r ? r : state_quote(&line, b->home, strlen(b->home));

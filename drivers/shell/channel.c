@@ -65,7 +65,8 @@ int channel_receive(struct channel *ch, json_t **message)
 	}
 	buf_consume(&ch->in, (size_t)whole);
 	if (ch->in.bytes == 0)
-		buf_done(&ch->in); /* do not keep 10 MB of code */
+		/* Release the memory: the message may have been up to 10 MB. */
+		buf_done(&ch->in);
 	return type;
 }
 

@@ -1,4 +1,8 @@
-/* The driver's end of the channel: frames of JSON. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver's end of the channel to the engine, which carries frames with JSON in them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -10,30 +14,31 @@
 /* Frame types: docs/reference/protocol.md. */
 struct channel {
 	int fd;
-	int passed_fd; /* the descriptor that came with the last frame, or -1 */
+	int passed_fd; /* file descriptor that came with the last frame, or -1 */
 	struct buf in;
 };
 
 /*
- * Take over @fd: move it to a high number and make it close-on-exec. Returns: 0, or negative
- * errno.
+ * Take over @fd: duplicate it to a high number, close-on-exec, and close the original. Returns: 0,
+ * or negative errno.
  */
 int channel_open(struct channel *ch, int fd);
 
 /*
- * Wait for the next frame.
+ * Receive the next frame.
  *
- * Blocks:  until one is there, or the other end is closed.
- * Owns:    the caller owns *@message (NULL when the payload is empty or no JSON object).
- * Returns: its type, 0 at the end of the stream, or negative errno.
+ * Blocks:  until a frame has arrived, or the engine has closed its end.
+ * Owns:    the caller owns *@message, which is NULL if the payload is empty or is not a JSON
+ * object.
+ * Returns: the frame's type; 0 at the end of the stream; or negative errno.
  */
 int channel_receive(struct channel *ch, json_t **message);
 
-/* The descriptor that came with the last frame, or -1. Owns: the caller. */
+/* Return the file descriptor that came with the last frame, or -1. The caller owns it. */
 int channel_take_fd(struct channel *ch);
 
-/* Send @message and release it (NULL: out of memory). Returns: 0, or negative errno. */
+/* Send @message and release it. Returns: 0, or negative errno; -ENOMEM if @message is NULL. */
 int channel_send(struct channel *ch, enum frame_type type, json_t *message);
 
-/* A JSON string of @text, with invalid UTF-8 replaced. Returns: NULL when out of memory. */
+/* Return @text as a JSON string, with invalid UTF-8 replaced, or NULL when out of memory. */
 json_t *channel_text(const char *text, size_t bytes);

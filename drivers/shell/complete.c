@@ -1,11 +1,14 @@
 /*
- * Completions by bash's own compgen, in the live shell, so that its functions, aliases and
- * variables are known.
+ * Completions by bash's compgen. It runs in the live shell, and so it knows the shell's functions,
+ * aliases and variables.
  *
- * The last word of the text is found by characters that end a word. What is completed depends on
- * its place: a variable after `$`, a command where a command starts, otherwise a file. compgen
- * runs in a subshell, whose process id is the first line of the report; when it takes too long,
- * this child is killed, and only if the shell still does not answer, the shell itself.
+ * The last word of the text is completed. It begins after the last space, operator or quote. After
+ * `$` it is completed as a variable, at the start of a command as a command, and otherwise as a
+ * file.
+ *
+ * compgen runs in a subshell, which first writes its process id to the report. If compgen takes too
+ * long, the driver kills this subshell. If the shell itself does not answer after that, the driver
+ * kills the shell.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +35,7 @@ static bool is_in(const json_t *names, const json_t *name)
 static json_t *collect(const struct buf *report)
 {
 	json_t *names = json_array();
-	/* The first line is the process id of the child */
+	/* The report's first line is the process id of the subshell. */
 	const char *at = strchr(buf_str(report), '\n');
 	while (at && *++at && json_array_size(names) < COMPLETE_NAMES_MAX) {
 		size_t n = strcspn(at, "\n");
@@ -46,7 +49,7 @@ static json_t *collect(const struct buf *report)
 	return names;
 }
 
-/* Is the word at @word the first word of a command? */
+/* Return whether the word at @word is the first word of a command. */
 static bool is_command(const char *text, const char *word)
 {
 	while (word > text && strchr(" \t", word[-1]))
@@ -68,7 +71,7 @@ json_t *complete_names(struct bash *b, const char *text)
 	if (strlen(word) > COMPLETE_WORD_BYTES || b->pid == 0)
 		return json_array();
 	cleanup_buf struct buf line = BUF_INIT(4096), report = BUF_INIT(REPORT_BYTES_MAX + 65536);
-	/* In a child process, which can be killed when it takes too long. */
+	/* Run compgen in a subshell, which can be killed when it takes too long. */
 	int r = buf_addf(&line, "(\\builtin echo $BASHPID;\\builtin compgen %s -- ", actions);
 	r = r ? r : state_quote(&line, word + strlen(prefix), strlen(word + strlen(prefix)));
 	r = r ? r : buf_addf(&line, ") 2>/dev/null 1<>/proc/%d/fd/%d", (int)getpid(), b->report_fd);

@@ -1,11 +1,12 @@
 /*
- * retort-shell: runs the steps of a session in one live bash, and a script in a bash of its own.
+ * retort-shell: runs the steps of a session in one bash process that stays, and a script in a bash
+ * of its own.
  *
- * The user's view is in docs/languages/shell.md. This file talks to the engine: SETUP, STEP and
- * NAMES frames in; BEGIN, STATE and RESULT out. bash.c runs code, state.c turns the shell's
- * report into a script that restores its state. The engine gets that script (STATE) after each
- * step in which it has changed. When the shell exits or is lost, have_shell() starts another one
- * and restores the last state.
+ * The user's view is in docs/languages/shell.md. This file talks to the engine. It receives SETUP,
+ * STEP and NAMES frames, and sends BEGIN, STATE and RESULT frames. bash.c runs code. state.c turns
+ * the shell's report into a script that restores its state. After each step that has changed this
+ * script, the driver sends it to the engine in a STATE frame. When the shell exits or is lost,
+ * have_shell() starts another one and restores the last state.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,14 +35,14 @@ enum { CHANNEL_FD = 3, FD_MIN = 64, MESSAGE_BYTES = 512, ASK_MS = 1000 };
 struct driver {
 	struct channel channel;
 	struct bash bash;
-	struct buf sent; /* the state that the engine has */
-	/* Descriptors of which the engine was told that another shell would lack them */
+	struct buf sent; /* the script that was last sent to the engine */
+	/* Number of descriptors that a restored shell would lack, as last sent to the engine */
 	unsigned n_descriptors;
 	bool is_homeless;
-	bool is_large; /* the state is too large, so none is recorded */
-	json_t *due;   /* a SETUP that is postponed for lack of disk space, or NULL */
+	bool is_large; /* the shell's state is over 16 MiB, too large to be recorded */
+	json_t *due;   /* a SETUP that must be repeated when the disk has space again, or NULL */
 	int signal_fd;
-	const char *step; /* the running one */
+	const char *step; /* id of the running step */
 };
 
 static const char no_room[] =
@@ -50,9 +51,9 @@ static const char no_room[] =
 /* The outcome of a step. */
 struct outcome {
 	int exit_code, signal;
-	const char *name; /* name of the error, or NULL */
+	const char *name; /* name of the error, NULL if the step succeeded */
 	char message[MESSAGE_BYTES];
-	long line; /* 0: not known */
+	long line; /* line number of the error, 0 if unknown */
 	bool has_exited;
 };
 
@@ -67,7 +68,7 @@ static attr_noreturn void leave(struct driver *d, int status)
 	_exit(status);
 }
 
-/* bash's version, found as text in its binary, without starting it. */
+/* Find bash's version as text in its binary. Starting bash would take longer. */
 static void find_version(char out[32])
 {
 	static const char mark[] = "@(#)Bash version ";
@@ -150,7 +151,7 @@ static int send_result(struct driver *d, const char *id, const struct outcome *o
 	return channel_send(&d->channel, FRAME_RESULT, message);
 }
 
-/* Send the state if it differs from the one that the engine has. */
+/* Send the state to the engine if it differs from the one sent last. */
 static void send_state(struct driver *d, const char *id)
 {
 	const struct state *st = &d->bash.state;
@@ -163,7 +164,10 @@ static void send_state(struct driver *d, const char *id)
 		memcmp(buf_str(&st->text), buf_str(&d->sent), d->sent.bytes) == 0)
 		return;
 	int r = state_encode(&text, st, &n_omitted);
-	/* Tell the engine to drop its older state, which would bring back what no longer exists. */
+	/*
+	 * If the state cannot be kept, send an empty one all the same: the engine must drop its
+	 * older state, which would bring back variables that no longer exist.
+	 */
 	if (d->is_large) {
 		n_omitted = 1;
 	} else if (r < 0) {
@@ -196,7 +200,7 @@ static int status_of(enum bash_end end)
 	return end == BASH_RAN ? 0 : end == BASH_FULL ? -ENOSPC : -EIO;
 }
 
-/* Do a postponed SETUP. Returns: -ENOSPC while there is still no disk space. */
+/* Repeat a postponed SETUP. Returns: 0, or -ENOSPC while the disk still has no space for it. */
 static int catch_up(struct driver *d)
 {
 	json_t *due = take_ptr(d->due);
@@ -209,8 +213,9 @@ static int catch_up(struct driver *d)
 }
 
 /*
- * Make sure that a shell is ready for a step: the running one, or a new one with the last state.
- * Returns: -ENOSPC when there is no disk space for one; the state is kept.
+ * Make sure that a shell is running. If the last one has ended, start another and restore the last
+ * state. Returns: 0; -ENOSPC when the disk has no space for a shell, in which case the state is
+ * kept; or another negative errno.
  */
 static int have_shell(struct driver *d)
 {
@@ -230,7 +235,7 @@ static int have_shell(struct driver *d)
 	return status_of(bash_start(b, NULL));
 }
 
-/* Explain why a step was not run, or not to its end, for reasons outside of its code. */
+/* Report that a step was not run, or not to its end, for a reason other than its code. */
 static void judge_failed(struct outcome *out, const char *name, const char *message)
 {
 	out->exit_code = 1;
@@ -246,7 +251,8 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 	struct bash *b = &d->bash;
 	int r = have_shell(d);
 	enum bash_end end = r == -ENOSPC ? BASH_FULL : r < 0 ? BASH_LOST : BASH_RAN;
-	if (b->was_interrupted) { /* before the step began */
+	/* The interrupt arrived before the code was started. */
+	if (b->was_interrupted) {
 		judge_interrupt(out);
 		return;
 	}
@@ -291,7 +297,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 	judge_syntax(out, code, bytes);
 }
 
-/* Die by the same signal as the script, so that the parent sees it, also when out of memory. */
+/* Die by the signal @sig that killed the script, so that our parent sees the same wait status. */
 static attr_noreturn void die_of(struct driver *d, int sig)
 {
 	static const struct rlimit none = {0};
@@ -334,8 +340,8 @@ static void run_once(
 }
 
 /*
- * Tell the engine that this runtime has no guards. The frame names the shell: after a failed
- * step, the engine ends what the shell has started.
+ * Tell the engine that this runtime cannot make guards, and which process is the shell. After a
+ * failed step, the engine needs the process id to end what the shell has started.
  */
 static void send_guard(struct driver *d, const char *id)
 {
@@ -367,7 +373,10 @@ static void do_step(struct driver *d, const json_t *step)
 	d->bash.waits = on_waits;
 	d->bash.waits_arg = d;
 	d->step = id;
-	/* Interrupts from between two steps: too late for the last one, too early for this one */
+	/*
+	 * Forget interrupts that arrived between two steps: they are too late for the last step,
+	 * and not meant for this one.
+	 */
 	bash_drop_signals(&d->bash);
 	(void)channel_send(&d->channel, FRAME_BEGIN, json_pack("{s:s}", "id", id));
 	if (n < bytes) {
@@ -383,7 +392,10 @@ static void do_step(struct driver *d, const json_t *step)
 	else
 		run_once(d, step, code, bytes, &out);
 	bool has_checkpoint = json_is_true(json_object_get(step, "checkpoint"));
-	/* Without a RESULT the engine rolls the step back. */
+	/*
+	 * A signal has killed the shell. Die without sending a RESULT, so that the engine rolls the
+	 * step back.
+	 */
 	if (is_session && has_checkpoint && d->bash.pid == 0 && out.signal)
 		die_of(d, out.signal);
 	if (is_session)
@@ -427,8 +439,8 @@ static const char *set_up(struct driver *d, const json_t *setup)
 }
 
 /*
- * When there is no disk space for a shell, the session begins all the same, and each step reports
- * that until there is.
+ * Handle a SETUP frame. If the disk has no space for a shell, the session begins all the same. The
+ * SETUP is then repeated at each step, and the step reports the error until there is space.
  */
 static void do_setup(struct driver *d, json_t *setup)
 {
@@ -445,7 +457,10 @@ static void do_setup(struct driver *d, json_t *setup)
 	json_t *error =
 		wrong ? json_pack("{s:s, s:s}", "name", "SetupError", "message", wrong) : NULL;
 	if (!wrong)
-		/* Tell the engine which process is the shell, before it may branch the session */
+		/*
+		 * Name the shell to the engine before DONE, after which the engine may branch the
+		 * session.
+		 */
 		send_guard(d, id);
 	(void)channel_send(
 		&d->channel, FRAME_DONE, json_pack("{s:s, s:o*}", "id", id, "error", error));

@@ -12,8 +12,9 @@
 enum { FD_MIN = 64 };
 
 /*
- * Allocate space beyond the end of the file. Only for an unlinked file on a tmpfs, which reports
- * F_SEAL_SEAL alone; a memfd has a fixed size by its seals.
+ * If @fd is an unlinked file, reserve @bytes of disk space for it. A memfd needs no reservation.
+ * The seals tell which of the two @fd is: an unlinked file on a tmpfs has F_SEAL_SEAL and no other
+ * seal.
  */
 static void keep_room(int fd, size_t bytes)
 {
@@ -34,7 +35,8 @@ void memory_file_clear(int fd, size_t max_bytes, size_t room_bytes)
 	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 	if (ftruncate(fd, 0) == 0)
 		keep_room(fd, room_bytes);
-	else /* the file is sealed */
+	/* The file is sealed: its size cannot change, so punch a hole. */
+	else
 		(void)fallocate(fd, mode, 0, (off_t)max_bytes);
 }
 
@@ -50,7 +52,11 @@ int memory_file_new(const char *name, const char *text, size_t bytes)
 		r = memory_file_set(fd, text, bytes);
 	else if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
 		r = -errno;
-	/* Without seals, the box's limits apply, and reports are cut when read */
+	/*
+	 * Fix the file's size, so that user code cannot make it grow. A file on a disk cannot be
+	 * sealed: there the box's limits apply, and the driver reads only the start of a large
+	 * report.
+	 */
 	else if (r == 0)
 		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
 	return r < 0 ? r : take_fd(fd);

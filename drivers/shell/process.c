@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Resource limits as `ulimit` names them, and its units. */
+/* The resource limits, with the option letter of `ulimit` and the unit that `ulimit` counts in. */
 static const struct {
 	int resource;
 	char letter;

@@ -1,5 +1,5 @@
 /*
- * The kernel's view of a shell: what the shell's own report does not contain.
+ * Facts about a shell that the shell's own report lacks and that the kernel shows in /proc.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,15 +11,15 @@
 #include <sys/types.h>
 
 struct process {
-	unsigned n_descriptors; /* number of open descriptors */
-	bool is_homeless;	/* its current directory has been removed */
+	unsigned n_descriptors; /* number of open file descriptors */
+	bool is_homeless;	/* the shell's current directory has been removed */
 };
 
-/* Inspect the shell @pid. A shell that has ended but was not reaped has no descriptors. */
+/* Inspect the shell @pid. A shell that has ended but was not yet reaped has no descriptors. */
 void process_look(struct process *out, pid_t pid);
 
 /*
- * Append commands (`ulimit`) that give another shell the limits of @pid, where they differ from
- * this process's own. Returns: 0, or negative errno.
+ * Append `ulimit` commands that give another shell the resource limits of @pid. Limits that equal
+ * those of this process are left out. Returns: 0, or negative errno.
  */
 int process_limits(struct buf *out, pid_t pid);

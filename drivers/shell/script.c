@@ -20,10 +20,13 @@
 enum { CHECK_MS = 3000, PATH_BYTES = 64, FD_MIN = 64 };
 
 /*
- * Prefix the script with a line of ours. bash starts in the directory where the script's name
- * leads to it, and this line changes back to the right directory. Then it writes a byte, to say
- * that the script is open, and reads @gone_fd until the driver closes that, after it has removed
- * the name. The user's script follows as line 1.
+ * Make a file of the script, preceded by a line of ours.
+ *
+ * bash starts in a temporary directory in which the script has the right name (script_name.h). Our
+ * line first changes back to the current directory. Then it writes a byte to @ready_fd, by which
+ * the driver learns that bash has opened the script. Then it reads @gone_fd, and so waits until the
+ * driver has removed the temporary name and closed its end. The user's script follows, with lines
+ * numbered from 1.
  */
 static int make_script(const struct script *o, const char *name, int ready_fd, int gone_fd)
 {
@@ -125,7 +128,10 @@ int script_run(const struct script *o)
 	return status;
 }
 
-/* Parse "NAME: line 3: syntax error near …": the line number and the message. */
+/*
+ * Parse bash's message "NAME: line 3: syntax error near …". Returns: the line number, with the text
+ * after it in @message; 0 if @text has another form.
+ */
 static long parse_error(const char *text, char *message, size_t message_bytes)
 {
 	const char *at = strstr(text, ": line ");

@@ -1,7 +1,8 @@
 /*
- * A path for a script that is in memory. bash shows the path by which it opened a script in
- * $BASH_SOURCE and in messages. So, until bash has opened it, there must be a directory in which
- * the right relative path leads to the script.
+ * Give a path to a script that exists only in memory. bash shows the path by which it opened a
+ * script in $BASH_SOURCE and in its messages. So the driver makes a temporary directory in which
+ * that relative path is a symbolic link to the script. The directory is needed only until bash has
+ * opened the script.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,13 +11,14 @@
 #include <limits.h>
 
 struct script_name {
-	char dir[64];	     /* the directory in which to start bash */
+	char dir[64];	     /* temporary directory, in which bash must be started */
 	char path[PATH_MAX]; /* relative to @dir */
 };
 
 /*
- * Make @path lead to descriptor @fd of this process. An absolute path is reduced to its last
- * part. bash, started in @out->dir, opens @out->path. Returns: 0, or negative errno.
+ * Make a path that leads to file descriptor @fd of this process. @out->path is @path if that is
+ * relative and without "..", otherwise the last part of @path. A bash that was started in @out->dir
+ * can open it. Returns: 0, or negative errno.
  */
 int script_name_make(struct script_name *out, const char *path, int fd);
 

@@ -1,17 +1,18 @@
 /*
- * From a shell's report to a script that restores its state.
+ * Turn a shell's report into a script that restores the shell's state.
  *
- * A report is a sequence of parts, each ended by NUL: exit status and options, directory, umask,
- * variables (declare -p), functions, attributes of functions (declare -F), aliases, positional
- * parameters, and "end". A report without its end was truncated. Most parts are valid shell code
- * already, since bash prints its state in a form that bash can read. state_take() therefore
- * splits them into statements, drops what must not be restored, and concatenates the rest.
+ * A report is a sequence of parts, each of which ends with a NUL byte: exit status and options,
+ * directory, umask, variables (declare -p), functions, attributes of functions (declare -F),
+ * aliases, positional parameters, and "end". A report that lacks "end" was truncated. Most parts
+ * are valid shell code, because bash prints its state in a form that it can read again.
+ * state_take() therefore splits them into statements, drops what must not be restored, and
+ * concatenates the rest.
  *
- * Three things need care. Variables that bash sets itself, or that belong to one process, are
- * dropped by name. Some options and the traps DEBUG and RETURN would act on the driver's own
- * commands: they are set aside between steps and restored just before the user's code (@resume,
- * @prefix). The EXIT trap consists of the driver's hook, which writes a last report, followed by
- * the user's trap: the two are separated here.
+ * Three things need care. First, variables that bash sets itself, or that describe one process, are
+ * dropped by name. Second, some options and the traps DEBUG and RETURN would affect the driver's
+ * own commands. They are set aside between steps and restored just before the user's code (@resume,
+ * @prefix). Third, the EXIT trap consists of the driver's hook, which writes a last report, and of
+ * the user's trap. The two are separated here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@
 
 enum part { OPTIONS, CWD, UMASK, VARIABLES, FUNCTIONS, MARKS, ALIASES, PARAMS, END, N_PARTS };
 
-/* Variables that belong to a process or that bash sets itself: not restored. */
+/* Variables that are not restored: bash sets them itself, or they describe one process. */
 static const char *const own_variables[] = {"BASH", "BASHOPTS", "BASHPID", "BASH_ALIASES",
 	"BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_CMDS", "BASH_COMMAND",
 	"BASH_EXECUTION_STRING", "BASH_LINENO", "BASH_SOURCE", "BASH_SUBSHELL", "BASH_VERSINFO",
@@ -33,12 +34,12 @@ static const char *const own_variables[] = {"BASH", "BASHOPTS", "BASHPID", "BASH
 	"RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "_"};
 
 /*
- * Options of `set -o`, with their default in a new shell. onecmd and noexec are not restored:
+ * Options of `set -o`, with their default in a new shell. onecmd and noexec are not listed, because
  * they would end the script that restores them.
  */
 static const struct {
 	const char *name;
-	bool is_default, is_aside; /* aside: switched off between steps */
+	bool is_default, is_aside; /* is_aside: switched off between steps */
 } set_options[] = {{"allexport"}, {"braceexpand", true}, {"errexit", false, true},
 	{"errtrace", false, true}, {"functrace", false, true}, {"hashall", true}, {"ignoreeof"},
 	{"interactive-comments", true}, {"keyword"}, {"monitor"}, {"noclobber"}, {"noglob"},
@@ -76,7 +77,7 @@ void state_done(struct state *st)
 	buf_done(&st->on_exit);
 }
 
-/* The end of the statement at @at: after the first newline that is not quoted. */
+/* Return the end of the statement at @at, which is after the first newline outside of quotes. */
 static const char *statement_end(const char *at, const char *end)
 {
 	char quote = '\0';
@@ -96,7 +97,7 @@ static const char *statement_end(const char *at, const char *end)
 	return end;
 }
 
-/* The name in `declare -OPTS NAME[=VALUE]`. */
+/* Return the name in `declare -OPTS NAME[=VALUE]`, NULL if the statement has another form. */
 static const char *declared_name(const char *at, const char *end, size_t *bytes)
 {
 	static const char word[] = "declare -";
@@ -125,8 +126,8 @@ static int add_variables(struct buf *out, const char *at, const char *end)
 }
 
 /*
- * Keep `declare -f[rtx] NAME` only with attributes: without, the line just says that the function
- * exists.
+ * Append the statements `declare -f[rtx] NAME`, which give a function an attribute (r, t or x). A
+ * statement without such a letter only says that the function exists, and is dropped.
  */
 static int add_marks(struct buf *out, const char *at, const char *end)
 {
@@ -149,7 +150,7 @@ int state_quote(struct buf *out, const char *text, size_t bytes)
 
 /* ---- traps ---- */
 
-/* Is @name the signal at the end of `trap -- 'WORD' NAME`? */
+/* Return whether the statement from @at to @next is `trap -- 'WORD' @name`. */
 static bool is_trap_of(const char *at, const char *next, const char *name)
 {
 	size_t n = strlen(name);
@@ -157,7 +158,7 @@ static bool is_trap_of(const char *at, const char *next, const char *name)
 		memcmp(next - 1 - n, name, n) == 0;
 }
 
-/* Write a trap on one line: newlines within its quotes become $'\n'. */
+/* Append a `trap` statement in one line: each newline within its quotes becomes $'\n'. */
 static int add_one_line(struct buf *out, const char *at, const char *next)
 {
 	int r = buf_add(out, "\\builtin ");
@@ -166,7 +167,7 @@ static int add_one_line(struct buf *out, const char *at, const char *next)
 	return r ? r : buf_add(out, ";");
 }
 
-/* Extract the user's part of the EXIT trap. */
+/* Extract the user's part of the EXIT trap into @st->on_exit. */
 static int take_exit_trap(struct state *st, const char *at, const char *next, const char *hook)
 {
 	static const size_t head = sizeof "trap -- " - 1, tail = sizeof " EXIT\n" - 1;
@@ -220,8 +221,8 @@ static bool is_on(const char *options, size_t bytes, const char *name)
 }
 
 /*
- * Append the options of `set -o` that differ from a new shell's; those that were set aside go to
- * @st->resume.
+ * Append the options of `set -o` that differ from those of a new shell. Options that are set aside
+ * between steps are also appended to @st->resume or @st->prefix, which switch them on again.
  */
 static int add_set_options(struct state *st, const char *options, size_t bytes)
 {
@@ -234,8 +235,8 @@ static int add_set_options(struct state *st, const char *options, size_t bytes)
 		if (r < 0 || !on || !set_options[i].is_aside)
 			continue;
 		/*
-		 * These would print or end code of the driver: switch them on in the line before
-		 * the user's code.
+		 * These options would print or end commands of the driver. So @prefix switches them
+		 * on, right before the user's code.
 		 */
 		bool is_late = strcmp(name, "xtrace") == 0 || strcmp(name, "verbose") == 0 ||
 			strcmp(name, "errexit") == 0 || strcmp(name, "posix") == 0;
@@ -308,7 +309,10 @@ static int compose(struct state *st, const struct parts *p, const struct buf *tr
 	r = r ? r : add_exit_trap(&st->resume, st, hook);
 	if (r == 0 && st->on_exit.bytes > 0)
 		r = buf_addf(&st->text, "trap -- %s EXIT\n", buf_str(&st->on_exit));
-	/* Limits come last: with little memory, the shell could not run the commands before. */
+	/*
+	 * Append the limits last: under a low memory limit, the shell might fail to run the other
+	 * commands.
+	 */
 	r = r ? r : buf_append(&st->text, buf_str(limits), limits->bytes);
 	return r ? r : take_options(st, at[OPTIONS], bytes[OPTIONS]);
 }
@@ -327,7 +331,7 @@ static int split(struct parts *p, const struct buf *report)
 	return p->bytes[END] == 3 && memcmp(p->at[END], "end", 3) == 0 ? 0 : -EMSGSIZE;
 }
 
-/* The first part is "STATUS:options…". */
+/* Parse the exit status in the first part, which is "STATUS:OPTIONS". */
 static int take_status(struct state *st, struct parts *p)
 {
 	const char *at = p->at[OPTIONS];
@@ -374,8 +378,10 @@ static size_t encoded_bytes(const char *at, const char *end)
 }
 
 /*
- * The size of the largest variable smaller than @under, and the total size of all smaller ones.
- * Functions are kept as a whole: only a shell can parse their quoting.
+ * Return the size of the largest variable that is smaller than @under. Set *@left to the size of
+ * the script without this variable and all that are at least as large.
+ * Functions are never left out, because only a shell could tell where each of them ends. All sizes
+ * are those of the encoded text.
  */
 static size_t largest(const struct state *st, size_t under, size_t *left)
 {

@@ -13,7 +13,10 @@
 
 enum doing { OTHER, READS, WAITS };
 
-/* The system call in which process @pid sleeps. Source: proc_pid_syscall(5). */
+/*
+ * Return what process @pid is doing: it READS from @pipe, it WAITS for a child, or OTHER. Source:
+ * proc_pid_syscall(5).
+ */
 static enum doing doing_of(const char *pid, const struct stat *pipe)
 {
 	char path[64], text[64];

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pragmas that can harm neither the file nor the process. */
+/* The pragmas that code may use. None of them can harm the database file or this process. */
 static const struct {
 	const char *name;
-	bool is_query; /* its argument is a name to report about, not a value to set */
+	bool is_query; /* the pragma's argument names what to report on; it is not a value to set */
 } pragmas[] = {
 	{"application_id", false},
 	{"auto_vacuum", false},
@@ -74,7 +74,7 @@ static int check_pragma(struct db *db, const char *name, const char *argument)
 	for (size_t i = 0; i < ARRAY_LEN(pragmas); i++) {
 		if (sqlite3_stricmp(pragmas[i].name, name) != 0)
 			continue;
-		/* Setting this number would make other connections believe in an old schema. */
+		/* Setting schema_version would make other connections use an outdated schema. */
 		if (argument && strcmp(pragmas[i].name, "schema_version") == 0)
 			return refuse(db, "PRAGMA", name, "it can only be read here");
 		db->wants_file = db->wants_file || (argument && !pragmas[i].is_query);
@@ -83,7 +83,10 @@ static int check_pragma(struct db *db, const char *name, const char *argument)
 	return refuse(db, "PRAGMA", name, "it is not one that is allowed here");
 }
 
-/* Is @path, with links resolved, below the workspace? Its last component need not exist. */
+/*
+ * Return whether @path, with symbolic links resolved, is below the workspace. The last component of
+ * @path need not exist.
+ */
 static bool is_in_workspace(const struct db *db, const char *path)
 {
 	char real[PATH_MAX], dir[PATH_MAX];
@@ -93,7 +96,9 @@ static bool is_in_workspace(const struct db *db, const char *path)
 		const char *slash = strrchr(path, '/');
 		const char *name = slash ? slash + 1 : path;
 		size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
-		/* Refuse a dangling link: creating the file would follow it. */
+		/*
+		 * Refuse a dangling link: SQLite would follow it and create a file somewhere else.
+		 */
 		if (lstat(path, &st) == 0 || n >= sizeof dir || strcmp(name, "..") == 0)
 			return false;
 		snprintf(dir, sizeof dir, "%.*s", n > 0 ? (int)n : 1, n > 0 ? path : ".");
@@ -107,8 +112,8 @@ static bool is_in_workspace(const struct db *db, const char *path)
 static int check_attach(struct db *db, const char *path)
 {
 	/*
-	 * SQLite asks about ATTACH when the statement is prepared, but about that of VACUUM INTO
-	 * when it runs.
+	 * The authorizer is called for ATTACH while a statement is prepared. VACUUM INTO attaches
+	 * its target too, but only while it runs.
 	 */
 	const char *what = db->is_running ? "VACUUM INTO" : "ATTACH";
 	if (!path)
@@ -160,7 +165,10 @@ int access_check(void *arg, int action, const char *a, const char *b, const char
 	default:
 		break;
 	}
-	/* SQLite reports DROP TABLE as a change of the schema table. */
+	/*
+	 * For DROP TABLE, SQLite passes the schema table's name as @a, not the name of the dropped
+	 * table.
+	 */
 	bool is_schema = a && sqlite3_stricmp(a, "sqlite_master") == 0;
 	if (is_files(schema) && action != SQLITE_TRANSACTION && action != SQLITE_SAVEPOINT)
 		return refuse(db, "table", a && !is_schema ? a : "files",

@@ -18,8 +18,8 @@ const char *column_type_name(enum column_type type)
 }
 
 /*
- * Are digits, sign, point and exponent in the right places? Returns: the type the field could
- * have.
+ * Return the type that a field has by its form, that is, by the places of its digits, sign, point
+ * and exponent.
  */
 static enum column_type shape(const char *text)
 {
@@ -83,7 +83,10 @@ void columns_done(struct columns *c)
 	*c = (struct columns){0};
 }
 
-/* What the rows after the first say about each column, and what the first row itself would say. */
+/*
+ * What was learned from the first rows of a file. For each column: the type of its field in the
+ * first row (@first), and the common type of its other fields (@below).
+ */
 struct look {
 	size_t n;
 	bool has_value[CSV_FIELDS_MAX];
@@ -132,7 +135,10 @@ static bool has_header(const struct look *look)
 	return !is_any_number || is_above_numbers;
 }
 
-/* Returns: the name, made unique by a suffix _2, _3 …, or NULL. Owns: the caller frees. */
+/*
+ * Return a name for column @i, made unique by a suffix _2, _3 …, or NULL when out of memory. @field
+ * is the column's field in the header, NULL if the file has no header. Owns: the caller frees.
+ */
 static char *make_name(const struct columns *c, size_t i, const struct csv_field *field)
 {
 	char base[NAME_BYTES_MAX + 1], *name = NULL;
@@ -150,8 +156,8 @@ static char *make_name(const struct columns *c, size_t i, const struct csv_field
 		snprintf(base, sizeof base, "%.*s", (int)bytes, text);
 	for (size_t k = 1;; k++) {
 		/*
-		 * Remember the last suffix: a thousand equal names must not try a thousand
-		 * suffixes each.
+		 * After ten tries, use suffixes from @i on: otherwise a thousand equal names would
+		 * try up to a thousand suffixes each.
 		 */
 		size_t suffix = k <= 10 ? k : i + k;
 		bool is_taken = false;
@@ -188,7 +194,7 @@ static int fill_columns(struct columns *out, const struct look *look, const stru
 	return 0;
 }
 
-/* Look at the rows after the first, up to the end of the sample. */
+/* Look at the rows after the first one, up to the end of the sample. */
 static int look_at(struct columns *out, struct look *look, struct csv *c, uint64_t first_offset)
 {
 	uint64_t n_rows = 0;
@@ -201,7 +207,9 @@ static int look_at(struct columns *out, struct look *look, struct csv *c, uint64
 		if (n_rows >= LOOK_ROWS || c->row_offset > first_offset + CSV_SAMPLE_BYTES)
 			break;
 	}
-	/* Ignore a row that is too long; the reader reports that when it gets there. */
+	/*
+	 * Ignore a row that is too long here. A query that reads as far as that row will report it.
+	 */
 	if (r < 0 && r != -E2BIG)
 		return r;
 	out->row_bytes = (c->from + c->at - first_offset) / (n_rows + 1);

@@ -45,7 +45,10 @@ static void add_rows(struct list *l, struct db *db, const char *sql, const char 
 	db->is_own = false;
 }
 
-/* sales.csv can be written as `sales`; a name that is not a plain word needs quotes. */
+/*
+ * Add the files that a statement can name without quotes: sales.csv is offered as `sales`. Files
+ * whose name is not a plain word are left out.
+ */
 static void add_files(struct list *l)
 {
 	DIR *dir = opendir(".");
@@ -81,7 +84,7 @@ static void add_keywords(struct list *l)
 	}
 }
 
-/* After "table." complete the columns of the table. */
+/* Complete a word such as "sales.da" with the columns of the table before the point. */
 static void add_columns_of(struct list *l, struct db *db)
 {
 	char table[WORD_BYTES_MAX];

@@ -7,8 +7,8 @@
 enum { NAMES_MAX = 200 };
 
 /*
- * Append a JSON array of the completions of the last word of @text, as whole words: tables and
- * files, columns, functions, keywords, dot commands; after `table.` its columns, as table.column.
- * Returns: 0, -E2BIG, -ENOMEM.
+ * Append a JSON array with the completions of the last word of @text. They are whole words: tables,
+ * files, columns, functions, keywords and dot commands. After "TABLE." they are the columns of that
+ * table. Returns: 0, -E2BIG, or -ENOMEM.
  */
 int completion_write(struct db *db, const char *text, struct buf *out);

@@ -1,11 +1,11 @@
 /*
  * A streaming reader of delimited text.
  *
- * The reader holds one window of the source and one row. A row is read character by character:
- * outside of quotes a delimiter ends the field and a line break ends the row; a quote at the
- * start of a field switches to quoted text, in which a doubled quote stands for one. Field ends
- * are offsets into the row's buffer. csv_sniff() guesses the delimiter by reading a sample with
- * each candidate and comparing how many rows have as many fields as the first.
+ * The reader keeps one window of the source and one row in memory. Outside of quotes, a delimiter
+ * ends a field and a line break ends the row. A quote at the start of a field begins quoted text,
+ * in which two quotes stand for one. The fields of the row are in one buffer, and each field is
+ * known by the offset of its end. csv_sniff() guesses the delimiter by reading a sample with each
+ * candidate and comparing how many rows have as many fields as the first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,13 +41,16 @@ void csv_seek(struct csv *c, uint64_t offset)
 		c->at = (size_t)(offset - c->from);
 		return;
 	}
-	/* For reading single rows at scattered places: read little ahead. */
+	/* The caller probably reads single rows at scattered places. So read little ahead. */
 	c->want = FIRST_READ_BYTES;
 	c->from = offset;
 	c->at = c->n_in = 0;
 }
 
-/* Returns: 1 when there is a byte at c->at, 0 at the end, or negative errno. */
+/*
+ * Make sure that there is a byte at c->at. Returns: 1; 0 at the end of the source; or negative
+ * errno.
+ */
 static int fill(struct csv *c)
 {
 	if (c->at < c->n_in)
@@ -74,7 +77,9 @@ static int fill(struct csv *c)
 	return c->at < c->n_in ? 1 : fill(c);
 }
 
-/* Read up to the closing quote; a doubled quote stands for one. The opening quote has been read. */
+/*
+ * Read up to the closing quote. The opening quote has already been read. Two quotes stand for one.
+ */
 static int read_quoted(struct csv *c)
 {
 	for (;;) {
@@ -121,7 +126,10 @@ static int read_plain(struct csv *c)
 	}
 }
 
-/* Returns: 1 when another field follows, 0 at the end of the row, or negative errno. */
+/*
+ * Read one field. Returns: 1 when another field follows, 0 at the end of the row, or negative
+ * errno.
+ */
 static int read_field(struct csv *c)
 {
 	size_t start = c->row.bytes;
@@ -194,7 +202,10 @@ static ssize_t read_sample(void *arg, char *out, size_t bytes, uint64_t offset)
 	return (ssize_t)n;
 }
 
-/* A quote inside a field that does not start with one suggests a wrong delimiter. */
+/*
+ * Return whether a field contains a quote but does not begin with one. That suggests that the row
+ * was read with a wrong delimiter.
+ */
 static bool has_stray_quote(const struct csv *c)
 {
 	for (size_t i = 0; i < c->n_fields; i++) {
@@ -206,8 +217,8 @@ static bool has_stray_quote(const struct csv *c)
 }
 
 /*
- * In thousandths: the share of rows with as many fields as the first one, if that has more than
- * one.
+ * Return how well @delimiter fits the sample: the share of rows with as many fields as the first
+ * row, in thousandths; 0 if the first row has only one field.
  */
 static size_t score(struct sample *sample, char delimiter, bool is_whole, size_t *n_fields)
 {

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 enum {
-	LENGTH_MAX = 256 << 20, /* of a value */
+	LENGTH_MAX = 256 << 20, /* bytes of a value */
 	SQL_LENGTH_MAX = 16 << 20,
 	PROGRESS_STEPS = 5000,
 	BUSY_STEP_NS = 5000000,
-	BUSY_STEPS = 2000, /* ten seconds */
+	BUSY_STEPS = 2000, /* 2000 waits of 5 ms are ten seconds */
 };
 
 volatile sig_atomic_t db_stop;
@@ -81,8 +81,8 @@ static int configure(struct db *db)
 static int open_as(struct db *db, const char *name)
 {
 	/*
-	 * Do not follow a link: it could lead out of the workspace, to a file that a rollback
-	 * does not restore.
+	 * Do not follow a symbolic link: the link could lead out of the workspace, to a file that a
+	 * rollback of the workspace does not restore.
 	 */
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE |
 		SQLITE_OPEN_NOFOLLOW;
@@ -121,8 +121,8 @@ static bool is_same_time(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Does the connection have state that reopening would lose, such as temporary tables and attached
- * files?
+ * Return whether the connection has state that would be lost by opening the database again:
+ * temporary tables, attached files, or an open transaction.
  */
 static bool has_own_state(struct db *db)
 {
@@ -149,8 +149,8 @@ int db_begin(struct db *db)
 		if (is_same_time(&st, &db->seen))
 			return SQLITE_OK;
 		/*
-		 * The file was written by another program, or restored by a rollback: cached
-		 * pages may be outdated.
+		 * Another program has written the file, or a rollback has restored it. So the pages
+		 * in SQLite's cache may be outdated.
 		 */
 		if (has_own_state(db))
 			return sqlite3_file_control(db->h, "main", SQLITE_FCNTL_RESET_CACHE, NULL),
@@ -168,7 +168,10 @@ int db_use_file(struct db *db)
 
 bool db_has_point(struct db *db)
 {
-	/* A COMMIT, or an error that rolled back everything, has ended the savepoint. */
+	/*
+	 * A COMMIT, or an error that rolled back the whole transaction, has also ended the
+	 * savepoint.
+	 */
 	return db->has_point && !sqlite3_get_autocommit(db->h);
 }
 
@@ -185,14 +188,14 @@ int db_point(struct db *db)
 int db_release(struct db *db)
 {
 	int rc = db_has_point(db) ? db_own(db, release) : SQLITE_OK;
-	/* After a failure the savepoint still exists, to roll back to */
+	/* If the release failed, the savepoint still exists, and db_end() can roll back to it. */
 	db->has_point = rc != SQLITE_OK;
 	return rc;
 }
 
 /*
- * Roll back to the savepoint. If it was the outermost transaction, use ROLLBACK: RELEASE would
- * commit, which writes to the file.
+ * Roll back to the savepoint and remove it. If the savepoint began the transaction, use ROLLBACK:
+ * RELEASE would commit the transaction, which writes to the file.
  */
 static int take_back(struct db *db)
 {
@@ -210,7 +213,7 @@ int db_end(struct db *db, bool is_kept)
 	if (is_kept)
 		rc = db_release(db);
 	if (!is_kept || rc != SQLITE_OK) {
-		db_stop = 0; /* an interrupt must not stop the rollback */
+		db_stop = 0; /* An interrupt must not stop the rollback. */
 		int undone = db_has_point(db) ? take_back(db) : SQLITE_OK;
 		rc = rc == SQLITE_OK ? undone : rc;
 		db->has_point = false;

@@ -15,11 +15,11 @@ enum { ARGS_MAX = 8, SCHEMA_BYTES_MAX = 1 << 20, LISTED_MAX = 1000 };
 
 struct command {
 	const char *name, *usage, *help;
-	int n_min, n_max; /* arguments */
+	int n_min, n_max; /* least and greatest number of arguments */
 	int (*run)(struct step *s, const char *at, int argc, char **argv);
 };
 
-/* Run a statement of ours with one text argument, and show the result as the step's. */
+/* Run a statement of the driver with one text argument, and make its rows the step's result. */
 static int show(struct step *s, const char *at, const char *fmt, const char *text)
 {
 	char *sql = sqlite3_mprintf(fmt, text);
@@ -30,8 +30,8 @@ static int show(struct step *s, const char *at, const char *fmt, const char *tex
 }
 
 /*
- * The name by which a statement refers to a file: without its suffix, unless another file has
- * that name.
+ * Append a row for @file with the name by which a statement can refer to it. That is its name
+ * without the suffix, unless a table or another file has that name.
  */
 static void add_file_row(struct db *db, sqlite3_str *sql, const char *file)
 {
@@ -55,7 +55,8 @@ static int run_tables(struct step *s, const char *at, int argc, char **argv)
 	for (int n = 0; dir && n < LISTED_MAX && (entry = readdir(dir));)
 		if (files_is_table(entry->d_name) && entry->d_name[0] != '.') {
 			add_file_row(s->db, sql, entry->d_name);
-			if (++n % 400 == 0) /* a compound SELECT has at most 500 parts */
+			if (++n % 400 ==
+				0) /* SQLite allows at most 500 parts in a compound SELECT. */
 				sqlite3_str_appendall(
 					sql, ") UNION ALL SELECT * FROM (VALUES ('', '')");
 		}
@@ -70,7 +71,10 @@ static int run_tables(struct step *s, const char *at, int argc, char **argv)
 	return r;
 }
 
-/* Append a file's columns in the form of CREATE TABLE. Returns: 0, or -1 with an error. */
+/*
+ * Append the columns of the file @name as a CREATE TABLE statement. Returns: 0, or -1 with the
+ * step's error.
+ */
 static int add_file_schema(struct step *s, const char *at, const char *name, struct buf *out)
 {
 	struct db *db = s->db;
@@ -135,7 +139,10 @@ static int run_databases(struct step *s, const char *at, int argc, char **argv)
 	return show(s, at, "SELECT name, file FROM pragma_database_list WHERE name <> %Q", "files");
 }
 
-/* A CREATE TABLE statement for a file's columns. Owns: the caller frees with sqlite3_free(). */
+/*
+ * Return a CREATE TABLE statement for @table with the columns of the file behind @alias, or NULL.
+ * Owns: the caller frees with sqlite3_free().
+ */
 static char *import_schema(struct step *s, const char *alias, const char *table)
 {
 	cleanup_buf struct buf schema = BUF_INIT(SCHEMA_BYTES_MAX);
@@ -191,8 +198,8 @@ static int run_quit(struct step *s, const char *at, int argc, char **argv)
 }
 
 /*
- * The format of results is fixed; commands that set it are accepted, so that scripts with them
- * run.
+ * Accept a command that sets the format of results, and do nothing, because the format is fixed. So
+ * scripts that contain such commands still run.
  */
 static int run_look(struct step *s, const char *at, int argc, char **argv)
 {
@@ -235,7 +242,10 @@ static int run_help(struct step *s, const char *at, int argc, char **argv)
 	return step_text(s, buf_str(&out), out.bytes);
 }
 
-/* Split a line at blanks outside of quotes. Returns: the number of words, or -1. */
+/*
+ * Split a line into words at blanks outside of quotes. Returns: the number of words; -1 for too
+ * many words or an open quote.
+ */
 static int split(char *line, char **argv)
 {
 	int argc = 0;
@@ -250,7 +260,7 @@ static int split(char *line, char **argv)
 		if (*p)
 			*p++ = '\0';
 	}
-	/* Allow a final semicolon, as in `.tables;`: many write it from habit. */
+	/* Allow a final semicolon, as in `.tables;`, which many people write from habit. */
 	for (int i = 0; i < argc; i++)
 		if (i == argc - 1 && strlen(argv[i]) > 1 && argv[i][strlen(argv[i]) - 1] == ';')
 			argv[i][strlen(argv[i]) - 1] = '\0';

@@ -6,20 +6,22 @@
 #include <strings.h>
 
 /*
- * A value as SQL literal. For an infinity, SQLite's quote() writes text that SQL does not read as
- * a number.
+ * A query that returns a value as an SQL literal. SQLite's quote() alone does not suffice: for an
+ * infinity it writes a text that SQL does not read as a number.
  */
 #define VALUE                                                                                      \
 	"SELECT CASE ?1 WHEN 9e999 THEN '9.0e+999' WHEN -9e999 THEN '-9.0e+999' ELSE quote(?1) END"
 
 /*
- * The columns that can be inserted. table_info leaves out generated columns, which can only be
- * read.
+ * A query for the columns of a table that INSERT can set. Generated columns, which are read-only,
+ * are not listed in table_info.
  */
 #define COLUMNS                                                                                    \
 	"SELECT group_concat(printf('\"%%w\"', name), ',') FROM pragma_table_info(%Q, 'main')"
 
-/* @before: an additional column with a comma, or "". */
+/*
+ * Prepare a SELECT of all rows of @table. @before is "", or one more column with a comma after it.
+ */
 static int prepare_rows(struct db *db, const char *table, const char *before, sqlite3_stmt **out)
 {
 	sqlite3_stmt *columns = NULL;
@@ -37,8 +39,9 @@ static int prepare_rows(struct db *db, const char *table, const char *before, sq
 }
 
 /*
- * The column list after a table's name. For a full-text index, rowids are kept too: they may
- * refer to another table's.
+ * Write the part of INSERT between the table's name and the values. Without rowids, this part is
+ * only "VALUES(". For a full-text index, the rowids are kept and the columns listed, because other
+ * tables may refer to these rowids.
  */
 static void write_names(sqlite3_stmt *stmt, bool has_rowid)
 {
@@ -50,7 +53,7 @@ static void write_names(sqlite3_stmt *stmt, bool has_rowid)
 	fputs(has_rowid ? ") VALUES(" : " VALUES(", stdout);
 }
 
-/* Write each row as INSERT INTO. */
+/* Write each row of @table as an INSERT statement. */
 static int dump_rows(struct db *db, const char *table, bool has_rowid)
 {
 	sqlite3_stmt *stmt = NULL, *quote = NULL;
@@ -77,9 +80,10 @@ static int dump_rows(struct db *db, const char *table, bool has_rowid)
 }
 
 /*
- * A virtual table. It stores its rows in shadow tables that it creates itself, so only its
- * definition and rows are written, if rows can be inserted again: for full-text indexes and
- * R-trees. For a contentless index, and for other modules, only the definition is written.
+ * Write a virtual table. Its module stores the rows in shadow tables. These are not dumped, because
+ * the module will create them again. The rows are written only if INSERT can restore them: for
+ * full-text indexes and R-trees. For full-text indexes with the option content=, and for other
+ * modules, only the definition is written.
  */
 static int dump_virtual(struct db *db, const char *name, const char *text)
 {

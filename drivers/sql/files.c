@@ -66,7 +66,7 @@ int files_create(struct files *f, struct db *db, const char *name, const char *p
 	return rc;
 }
 
-/* The read_csv(…) call behind the name csvN. Returns: NULL for other names. */
+/* Return the read_csv(…) call that was replaced by the name csvN, or NULL for another name. */
 static const struct file_call *find_call(const struct files *f, const char *name)
 {
 	char *end;
@@ -107,10 +107,7 @@ void files_forget(struct files *f)
 void files_drop(struct files *f, struct db *db)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		/*
-		 * Ignore a failure: the table does not exist any more if its creation was rolled
-		 * back.
-		 */
+		/* Ignore a failure. The table no longer exists if its creation was rolled back. */
 		char *sql = sqlite3_mprintf("DROP TABLE IF EXISTS files.\"%w\"", f->names[i]);
 		if (sql)
 			(void)db_own(db, sql);
@@ -142,7 +139,7 @@ static bool read_bool(const char *text, bool *out)
 	return false;
 }
 
-/* Parse one option. Returns: NULL, or a description of the problem. */
+/* Parse one option of read_csv(). Returns: NULL, or a description of the problem. */
 static const char *set_option(struct dialect *d, const struct token *name, const char *value)
 {
 	bool yes = false;
@@ -169,8 +166,8 @@ static const char *set_option(struct dialect *d, const struct token *name, const
 }
 
 /*
- * Parse the arguments after `read_csv(`; *@text moves past `)`. Returns: NULL, or a description
- * of the problem.
+ * Parse the arguments of read_csv(). *@text is after the opening parenthesis, and moves past the
+ * closing one. Returns: NULL, or a description of the problem.
  */
 static const char *read_call(const char **text, struct file_call *call)
 {
@@ -195,7 +192,10 @@ static const char *read_call(const char **text, struct file_call *call)
 	return scan_is(&t, ")") ? NULL : "a parenthesis is missing";
 }
 
-/* Replace the call by the table's name, padded with blanks; line breaks stay. */
+/*
+ * Overwrite a read_csv(…) call with the name of its table, and the rest of the call with blanks.
+ * Line breaks in the rest stay, so that line numbers in messages remain right.
+ */
 static void put_name(char *start, const char *end, size_t number)
 {
 	char name[FILES_NAME_BYTES];
@@ -203,7 +203,10 @@ static void put_name(char *start, const char *end, size_t number)
 	for (char *p = start; p < end; p++)
 		if (*p != '\n')
 			*p = ' ';
-	/* read_csv('x') has at least 13 bytes, but the first ones may contain a line break */
+	/*
+	 * The name always fits, because even the shortest call, read_csv('x'), has 13 bytes. Line
+	 * breaks at the place of the name are lost.
+	 */
 	if (memchr(start, '\n', n))
 		memset(start, ' ', n);
 	memcpy(start, name, n);

@@ -67,7 +67,10 @@ static void median_end(sqlite3_context *ctx)
 
 /* ---- variance ---- */
 
-/* Source: Welford, Technometrics 4 (1962): one pass, no cancellation. */
+/*
+ * The state of Welford's algorithm, which computes a variance in one pass and loses no digits by
+ * cancellation. Source: Welford, Technometrics 4 (1962).
+ */
 struct spread {
 	double n, mean, squares;
 };
@@ -102,7 +105,7 @@ static void spread_end(sqlite3_context *ctx)
 
 /* ---- random ---- */
 
-/* Source: Steele, Lea, Flood, OOPSLA 2014 (SplitMix64). */
+/* Return the next number of a SplitMix64 generator. Source: Steele, Lea, Flood, OOPSLA 2014. */
 static uint64_t next_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;

@@ -1,6 +1,6 @@
 /*
- * SQL functions that SQLite lacks: median, standard deviation, REGEXP, series; and a seeded
- * random().
+ * SQL functions that SQLite lacks: median, standard deviation, REGEXP, generate_series, and
+ * random() with a seed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,9 +10,12 @@
 #include <stdint.h>
 
 /*
- * Register median(x); variance(x) and stddev(x) of a sample, var_pop(x) and stddev_pop(x) of a
- * population. They ignore NULL and non-numeric values; without values the result is NULL. median
- * stores all values, at most 16 million. With @random, a state that must outlive @db, random()
- * and randomblob(n) are replaced by seeded ones.
+ * Register the functions with a connection. variance(x) and stddev(x) are those of a sample,
+ * var_pop(x) and stddev_pop(x) those of a population. These and median(x) ignore NULL and values
+ * that are not numbers. Without any number, the result is NULL. median(x) stores all values, at
+ * most 16 million.
+ *
+ * If @random is not NULL, seeded versions replace random() and randomblob(n). @random is their
+ * state, which must outlive @db.
  */
 int function_register(sqlite3 *db, uint64_t *random);

@@ -40,7 +40,10 @@ int index_finish(struct index *x)
 	if (!x->heads)
 		return -ENOMEM;
 	x->n_heads = n_heads;
-	/* Insert from last to first, so that each chain has the order of the file. */
+	/*
+	 * Insert the entries from last to first, so that each chain lists its rows in the order of
+	 * the file.
+	 */
 	for (size_t i = x->n; i > 0; i--) {
 		uint32_t *head = &x->heads[x->entries[i - 1].hash & (n_heads - 1)];
 		x->entries[i - 1].next = *head;
@@ -66,7 +69,7 @@ uint32_t index_after(const struct index *x, uint32_t entry, uint32_t hash)
 	return skip(x, x->entries[entry - 1].next, hash);
 }
 
-/* FNV-1a with a final mix: the low bits choose the chain. */
+/* Hash by FNV-1a. The final step mixes the high bits into the low ones, which choose the chain. */
 static uint32_t hash_bytes(const void *data, size_t bytes)
 {
 	const unsigned char *p = data;
@@ -79,8 +82,8 @@ static uint32_t hash_bytes(const void *data, size_t bytes)
 uint32_t index_hash_real(double real)
 {
 	/*
-	 * Hash a float instead of the double: two conversions of one text may differ in the last
-	 * bit. And -0.0 equals 0.0.
+	 * Hash the value as a float: SQLite and strtod() may convert a text to doubles that differ
+	 * in the last bit. Adding 0.0f turns -0.0 into 0.0, which SQLite considers equal.
 	 */
 	float value = (float)real + 0.0f;
 	return hash_bytes(&value, sizeof value);

@@ -1,8 +1,9 @@
 /*
- * The SQL driver: SQLite behind the frames of docs/reference/protocol.md, on descriptor 3.
+ * The SQL driver: SQLite, controlled by the frames of docs/reference/protocol.md, which it reads on
+ * file descriptor 3.
  *
- * It has one connection. All state that matters is in a file of the workspace (db.h), so that a
- * new driver continues where the last one stopped.
+ * The driver has one connection. All state that matters is in a file of the workspace (db.h), so a
+ * new driver process can continue where the last one stopped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,18 +28,21 @@ enum { CHANNEL = 3, VALUE_BYTES_MIN = 4 << 10, VALUE_BYTES_MAX = 2 << 20, READ_B
 
 struct driver {
 	struct db db;
-	const char *id; /* of the running step */
+	const char *id; /* id of the running step */
 };
 
 static void on_interrupt(int signal)
 {
 	(void)signal;
-	db_stop = 1; /* read by the progress handler; no SQLite function may be called here */
+	/*
+	 * Only set a flag, which the progress handler reads: a signal handler may not call SQLite.
+	 */
+	db_stop = 1;
 }
 
 /* ---- frames ---- */
 
-/* Returns: 0, or -1 when the engine is gone. */
+/* Send a frame. Returns: 0, or -1 when the engine has closed the channel. */
 static int send_frame(enum frame_type type, const struct buf *payload)
 {
 	cleanup_buf struct buf frame = BUF_INIT(FRAME_MAX_BYTES + FRAME_HEAD_BYTES);
@@ -59,7 +63,7 @@ static void add_text(struct buf *out, const char *name, const char *text)
 	(void)utf8_quote(out, text, strlen(text));
 }
 
-/* A frame {"id": …, followed by @rest. */
+/* Send a frame with the JSON object {"id": @id @rest}. */
 static int send_with_id(enum frame_type type, const char *id, const char *rest)
 {
 	cleanup_buf struct buf out = BUF_INIT(FRAME_MAX_BYTES);
@@ -96,7 +100,10 @@ static void on_display(void *arg, const struct buf *mimes)
 	(void)send_frame(FRAME_DISPLAY, &out);
 }
 
-/* The traceback as lines. Owns: the caller frees the buffers. */
+/*
+ * Write the traceback as up to four lines. Returns: the number of lines. Owns: the caller frees the
+ * buffers.
+ */
 static size_t trace(const struct step_error *e, const char *filename, struct buf lines[4])
 {
 	size_t n = 0;
@@ -112,7 +119,7 @@ static size_t trace(const struct step_error *e, const char *filename, struct buf
 	return n + 1;
 }
 
-/* Write the error as a member of RESULT, and to stderr for people. */
+/* Append the error as a member of the RESULT frame, and print its traceback to stderr. */
 static void add_error(struct buf *out, const struct step_error *e, const char *filename)
 {
 	struct buf lines[4];
@@ -219,7 +226,10 @@ static int refuse(const char *what)
 	return -1;
 }
 
-/* Returns: 1 to continue, 0 to end, -1 for an invalid frame or when the engine is gone. */
+/*
+ * Handle one frame. Returns: 1 to continue, 0 to end; -1 if the frame is invalid or the engine has
+ * closed the channel.
+ */
 static int take(struct driver *d, const struct frame *frame)
 {
 	json_error_t error;
@@ -279,9 +289,12 @@ int main(void)
 	struct driver d;
 	(void)sigaction(SIGINT, &interrupt, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* A file that becomes too large is an error of the statement */
+	/*
+	 * Ignore SIGXFSZ: when a file becomes too large, write() then fails, and so does the
+	 * statement.
+	 */
 	(void)signal(SIGXFSZ, SIG_IGN);
-	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth() */
+	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* wcwidth() needs a UTF-8 locale */
 	db_setup(&d.db);
 	if (seed)
 		db_seed(&d.db, strtoull(seed, NULL, 10));

@@ -25,7 +25,11 @@ static void free_code(void *code)
 	pcre2_code_free(code);
 }
 
-/* Cache the compiled pattern when it is the same for all rows. */
+/*
+ * Return the compiled pattern, or NULL on an error. SQLite keeps a compiled pattern for the next
+ * row if the pattern is a constant. *@is_ours tells whether the pattern was compiled now. If so,
+ * the caller must give it to SQLite to keep.
+ */
 static pcre2_code *compile(sqlite3_context *ctx, sqlite3_value *pattern, bool *is_ours)
 {
 	int code;

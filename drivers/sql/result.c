@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the 250,000 values that the engine accepts: members, elements, containers. */
+/*
+ * JSON_PARTS_MAX: the engine accepts at most 250,000 members, elements and containers in a JSON
+ * text.
+ */
 enum { JSON_HEAD_MAX_BYTES = 1 << 20, JSON_PARTS_MAX = 240000 };
 
 void result_done(struct result *r)
@@ -117,11 +120,15 @@ static void put_value(struct result *r, sqlite3_stmt *stmt, int i)
 		(void)utf8_quote(&r->json, data, n);
 		return;
 	}
-	r->n_parts++; /* an object */
+	/* A blob is written as a JSON object, which is one more part. */
+	r->n_parts++;
 	put_blob(&r->json, data, n);
 }
 
-/* Add a whole row or nothing; after the first row that does not fit, no further rows. */
+/*
+ * Append a row as JSON, as a whole or not at all. After the first row that does not fit, no more
+ * rows are appended.
+ */
 static int put_row(struct result *r, sqlite3_stmt *stmt)
 {
 	size_t start = r->json.bytes;
@@ -138,7 +145,8 @@ static int put_row(struct result *r, sqlite3_stmt *stmt)
 	if (n < 0) {
 		buf_cut(&r->json, start);
 		r->is_cut = true;
-		r->json.max_bytes = start; /* full */
+		/* Let no later row fit. */
+		r->json.max_bytes = start;
 	}
 	return n == -ENOMEM ? n : 0;
 }
@@ -161,7 +169,7 @@ int result_row(struct result *r, sqlite3_stmt *stmt)
 	return put_row(r, stmt);
 }
 
-/* The declared type of a column, or the type that all its values have. */
+/* Return the declared type of a column, or, if it has none, the type that all its values have. */
 static const char *type_name(const struct result *r, size_t i)
 {
 	unsigned seen = r->seen[i] & ~(1u << CELL_NULL);
@@ -197,7 +205,10 @@ static void write_json(const struct result *r, struct buf *out)
 		r->is_cut ? "true" : "false");
 }
 
-/* Up to RESULT_ROWS rows are shown completely; of more, the last RESULT_TAIL replace as many. */
+/*
+ * List the rows to draw. Up to RESULT_ROWS rows are all drawn. Of more rows, only RESULT_ROWS are
+ * drawn: the last RESULT_TAIL of the result, and before them the first ones.
+ */
 static void list_rows(const struct result *r, const struct cell **rows, struct grid *grid)
 {
 	uint64_t n_ring = r->n_rows > RESULT_ROWS ? r->n_rows - RESULT_ROWS : 0;

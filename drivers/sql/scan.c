@@ -1,8 +1,8 @@
 /*
  * A scanner for SQL. It knows words, strings, quoted names, comments and single characters, which
  * is enough to tell where statements and dot commands begin and which words a statement contains.
- * SQLite's own parser decides what is valid: unterminated strings and comments simply extend to
- * the end.
+ * Whether SQL is valid is left to SQLite's parser: here, a string or comment that is not closed
+ * simply extends to the end of the text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,8 @@ static bool is_word(char c)
 }
 
 /*
- * Skip past the closing quote. A doubled quote does not close, except that "]" cannot be doubled.
+ * Skip past the closing quote @close. Two of them stand for a character within the quotes, except
+ * for "]", which cannot be doubled.
  */
 static const char *skip_quoted(const char *text, char close)
 {

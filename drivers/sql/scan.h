@@ -1,5 +1,5 @@
 /*
- * SQL as tokens: enough to find where statements begin. Pure.
+ * Split SQL into tokens, which is enough to find where statements begin. These are pure functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,19 +11,20 @@
 enum scan_kind { SCAN_END, SCAN_WORD, SCAN_STRING, SCAN_NAME, SCAN_SIGN };
 
 struct token {
-	enum scan_kind kind; /* word, 'string', "name" `name` [name], or one byte */
+	enum scan_kind
+		kind; /* a word, a 'string', a name ("name", `name`, [name]), or a single byte */
 	const char *text;
 	size_t bytes;
 };
 
-/* Skip blanks and comments; an unterminated comment extends to the end. */
+/* Skip blanks and comments. A comment that is not closed extends to the end. */
 const char *scan_blanks(const char *text);
 
-/* Read the next token; @text moves past it. */
+/* Read the next token. *@text moves past it. */
 struct token scan_token(const char **text);
 
-/* Is it this word, regardless of case? */
+/* Return whether the token is @word, regardless of case. */
 bool scan_is(const struct token *t, const char *word);
 
-/* Copy a token without its quotes. Returns: false when it is longer than @max. */
+/* Copy a token to @out, without its quotes. Returns: false when it does not fit into @max bytes. */
 bool scan_plain(const struct token *t, char *out, size_t max);

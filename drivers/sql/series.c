@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Columns: the value, and the arguments, which are hidden columns. */
+/* The columns of generate_series: the value, and three hidden columns, which are its arguments. */
 enum { VALUE, START, STOP, STEP, N_COLUMNS };
 enum { N_ARGUMENTS = N_COLUMNS - START };
 
@@ -39,8 +39,8 @@ static int series_disconnect(sqlite3_vtab *table)
 }
 
 /*
- * Pass the arguments that are constrained to series_filter(), in their order: bit i of idxNum
- * stands for the i-th.
+ * Tell SQLite which arguments it must pass to series_filter(): those that the query has given, in
+ * the order of the columns. Bit i of idxNum means that argument i is given.
  */
 static int series_best(sqlite3_vtab *table, sqlite3_index_info *info)
 {
@@ -52,7 +52,10 @@ static int series_best(sqlite3_vtab *table, sqlite3_index_info *info)
 			info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
 		if (!info->aConstraint[i].usable)
-			/* Not usable now: the planner will try another join order */
+			/*
+			 * The value of this argument is not yet known in this join order. Refuse,
+			 * so that SQLite's planner tries another order.
+			 */
 			return SQLITE_CONSTRAINT;
 		at[k] = i;
 	}
@@ -138,8 +141,10 @@ static int series_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 
 int series_register(sqlite3 *db)
 {
-	static const sqlite3_module module = {
-		/* No xCreate: the table exists under the module's name */
+	static const sqlite3_module module = {/*
+					       * Without xCreate, the module's name is itself a
+					       * table, which needs no CREATE statement.
+					       */
 		.xConnect = series_connect,
 		.xBestIndex = series_best,
 		.xDisconnect = series_disconnect,

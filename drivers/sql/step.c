@@ -1,22 +1,23 @@
 /*
- * One step: splitting the code into statements, running them, and describing failures.
+ * Run one step: split the code into statements, run them, and describe a failure.
  *
- * run_all() repeats: skip blanks, then run a dot command or a statement; SQLite tells where a
- * statement ends. Preparing a statement is a loop (prepare()). If SQLite does not know a table,
- * and a file of that name exists, a virtual table over the file is created and the statement is
- * prepared again. If the statement writes and main is still in memory, main becomes the file
- * first.
+ * run_all() skips blanks and runs a dot command or a statement, until the code ends. SQLite tells
+ * where a statement ends. prepare() may have to prepare a statement several times. If SQLite does
+ * not know a table, and a file of that name exists, a virtual table over the file is created and
+ * the statement is prepared again. If the statement writes and "main" is still a database in
+ * memory, the database file is opened first.
  *
  * Atomicity (run_prepared()). Before the first statement that writes, a savepoint is set, to
  * which the step rolls back if it fails. Some statements cannot run within a savepoint (VACUUM,
  * ATTACH, some PRAGMAs), and others handle transactions themselves (BEGIN, COMMIT, SAVEPOINT …).
- * Before these the savepoint is released, which keeps what the step has done so far (has_kept): a
- * later failure undoes only what follows. The result of a failed step says which it was: the
- * whole step, a part, or a transaction of earlier steps.
+ * Before such a statement the savepoint is released. That keeps what the step has done so far
+ * (has_kept), and a later failure undoes only what follows. The result of a failed step says what
+ * was undone: the whole step, a part of it, or a transaction that earlier steps had begun.
  *
  * Counting changed rows. "N rows changed" must not count rows that were rolled back. SQLite's
- * commit and rollback hooks report whole transactions; savepoints of the program have no hook, so
- * see_savepoint() recognizes SAVEPOINT and ROLLBACK TO and remembers the count at each.
+ * commit and rollback hooks report whole transactions. For the program's own savepoints SQLite has
+ * no hook. So see_savepoint() recognizes SAVEPOINT, at which it stores the count, and ROLLBACK TO,
+ * at which it restores the count.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -82,7 +83,10 @@ static const char *error_name(int rc)
 	return "SQLError";
 }
 
-/* Find the line of @at: its number and text, and with @is_exact a caret below the place. */
+/*
+ * Set the line number and text of the error at @at. If @is_exact, also mark the position with a
+ * caret below the line.
+ */
 static void locate(struct step *s, const char *at, bool is_exact)
 {
 	struct step_error *e = &s->error;
@@ -119,7 +123,7 @@ int step_fail(struct step *s, const char *at, const char *name, const char *fmt,
 	return -1;
 }
 
-/* The table that SQLite's message reports as unknown. Returns: NULL for other messages. */
+/* Return the table that SQLite's last message reports as unknown, or NULL for another message. */
 static const char *unknown_table(sqlite3 *h)
 {
 	static const char says[] = "no such table: ";
@@ -127,7 +131,10 @@ static const char *unknown_table(sqlite3 *h)
 	return strncmp(text, says, sizeof says - 1) == 0 ? text + sizeof says - 1 : NULL;
 }
 
-/* A hint for statements of other databases for which there is a dot command. */
+/*
+ * Return a hint for a statement of another database system, for which there is a dot command here;
+ * or "".
+ */
 static const char *foreign(const char *sql)
 {
 	static const struct {
@@ -142,7 +149,7 @@ static const char *foreign(const char *sql)
 	return t.bytes == 1 && *t.text == '\\' ? ": use .tables or .schema TABLE" : "";
 }
 
-/* A hint on SQLite's error in @sql, to append to the message; or "". */
+/* Return a hint to append to SQLite's error message for @sql, or "". */
 static const char *hint(struct db *db, int rc, const char *sql)
 {
 	char path[FILES_PATH_BYTES];
@@ -178,7 +185,7 @@ int step_fail_sql(struct step *s, const char *at, int rc)
 
 /* ---- results ---- */
 
-/* Send the previous result as a display: only the last one is the step's value. */
+/* Send the previous result as a display. Only the last result is the step's value. */
 static void flush_value(struct step *s)
 {
 	if (s->value.bytes > 0)
@@ -233,8 +240,8 @@ static int take_change(sqlite3_stmt *stmt)
 /* ---- statements ---- */
 
 /*
- * Does the statement have to run without our savepoint, since SQLite allows it only outside of
- * one or it handles transactions?
+ * Return whether the statement must run without the step's savepoint: either SQLite refuses it
+ * within a savepoint, or it handles transactions itself.
  */
 static bool is_outside(const char *sql)
 {
@@ -263,8 +270,8 @@ static void on_rollback(void *arg)
 }
 
 /*
- * Recognize SAVEPOINT a, and ROLLBACK [TRANSACTION] TO [SAVEPOINT] a, for which there are no
- * hooks.
+ * Recognize SAVEPOINT a and ROLLBACK [TRANSACTION] TO [SAVEPOINT] a, for which SQLite has no hooks,
+ * and adapt the count of changed rows.
  */
 static void see_savepoint(struct step *s, const char *sql)
 {
@@ -292,7 +299,10 @@ static void see_savepoint(struct step *s, const char *sql)
 		return;
 	while (s->n_marks > 0 && strcasecmp(s->marks[s->n_marks - 1].name, name) != 0)
 		s->n_marks--;
-	/* An unknown savepoint was set in an earlier step: this whole step is undone. */
+	/*
+	 * A savepoint that is not in the list was set by an earlier step. So all rows that this
+	 * step has changed are undone.
+	 */
 	s->n_changed = s->n_marks > 0 ? s->marks[s->n_marks - 1].n_changed : 0;
 }
 
@@ -306,7 +316,10 @@ static bool changes_rows(const char *sql)
 	return false;
 }
 
-/* PRAGMA table_info(orders) is silent about an unknown table; create it if there is such a file. */
+/*
+ * Create the table that PRAGMA table_info(NAME) asks for, if NAME is a file. SQLite would not
+ * report the unknown table, but return no rows.
+ */
 static int resolve_asked(struct db *db, const char *sql)
 {
 	char name[FILES_NAME_BYTES];
@@ -317,7 +330,7 @@ static int resolve_asked(struct db *db, const char *sql)
 	if (!scan_is(&t, "table_info") && !scan_is(&t, "table_xinfo"))
 		return SQLITE_OK;
 	t = scan_token(&sql);
-	t = scan_token(&sql); /* after the parenthesis or = */
+	t = scan_token(&sql); /* the token after the parenthesis or the equals sign */
 	if (t.kind == SCAN_END || !scan_plain(&t, name, sizeof name) ||
 		sqlite3_table_column_metadata(
 			db->h, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
@@ -327,7 +340,7 @@ static int resolve_asked(struct db *db, const char *sql)
 }
 
 /*
- * Prepare a statement, creating tables for the files it names, and the database file if it
+ * Prepare a statement. Create tables for the files that it names, and the database file if it
  * writes.
  */
 static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const char **tail)
@@ -353,8 +366,10 @@ static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const ch
 			int r = files_resolve(&db->files, db, name);
 			if (r < 0)
 				return -r;
-			/* Prepare again for the right message: the search may have overwritten
-			 * it */
+			/*
+			 * Prepare again to get SQLite's message, which files_resolve() may have
+			 * overwritten.
+			 */
 			if (r == 0)
 				return sqlite3_prepare_v2(db->h, sql, -1, out, tail);
 		} else {
@@ -365,8 +380,8 @@ static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const ch
 }
 
 /*
- * Release the savepoint before a statement that cannot run within one: what the step has done so
- * far stays.
+ * Release the savepoint before a statement that cannot run within one. What the step has done so
+ * far is then kept, even if the step fails later.
  */
 static int keep(struct step *s)
 {
@@ -377,8 +392,8 @@ static int keep(struct step *s)
 }
 
 /*
- * Does the statement have an effect that a failure does not undo? A PRAGMA that only answers a
- * question has none.
+ * Return whether the statement had an effect that a failure of the step does not undo. A PRAGMA
+ * that only answers a question had none.
  */
 static bool stays(sqlite3_stmt *stmt, const char *sql)
 {
@@ -412,7 +427,7 @@ static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 	return rc;
 }
 
-/* Run one statement; *@tail moves past it. */
+/* Run the first statement in @sql. *@tail is set to the text after it. */
 static int run_one(struct step *s, const char *sql, const char *at, const char **tail)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -12,16 +12,18 @@
 enum { NAME_BYTES = 256, ROWS_MAX = 1000, VALUE_BYTES = 64, NAMES_MAX = 64 };
 
 /*
- * Which columns are summed is guessed from the words of the statement: a name within the
- * parentheses of sum(…), avg(…) or total(…) that is a column of a table named anywhere in the
- * statement. A call inside, such as replace(), has probably converted the text already.
+ * Words of a statement, from which the summed columns are guessed.
+ * A name within the parentheses of sum(…), avg(…) or total(…) is taken for a column if a table that
+ * the statement names has such a column. If another call is within the parentheses, such as
+ * replace(), the names there are ignored, because that call has probably converted the text to a
+ * number.
  */
 struct words {
 	char names[NAMES_MAX][NAME_BYTES];
 	size_t n;
 };
 
-/* Is @text meant as a number, without being one? */
+/* Return whether @text is a number for people but not for SQLite, such as "1,234.50" or "$5". */
 static bool is_written_number(const char *text)
 {
 	char plain[VALUE_BYTES], *end;
@@ -41,15 +43,16 @@ static bool is_written_number(const char *text)
 }
 
 /*
- * Find a value of @column in @table for which is_written_number(). Returns: whether there is one.
+ * Find a value of @column in @table for which is_written_number() is true, and copy it to @out.
+ * Returns: whether there is such a value.
  */
 static bool find_value(struct db *db, const char *table, const char *column, char out[VALUE_BYTES])
 {
 	sqlite3_stmt *stmt = NULL;
 	bool is_found = false;
 	/*
-	 * Quote as [name]: an unknown column is then an error, while "name" would become a
-	 * string.
+	 * Quote names as [name]: an unknown column is then an error, while SQLite would take "name"
+	 * as a string.
 	 */
 	char *sql = sqlite3_mprintf(
 		"SELECT [%s] FROM [%s] WHERE typeof([%s]) = 'text' AND [%s] GLOB '*[0-9]*' LIMIT %d",
@@ -76,7 +79,10 @@ static void add_word(struct words *words, const struct token *t)
 		words->n++;
 }
 
-/* Read the names after "sum(". A call inside drops all of them. */
+/*
+ * Read the names between "sum(" and its closing parenthesis. If another call is between them, drop
+ * the names.
+ */
 static const char *take_sum(const char *at, const char *end, struct words *columns)
 {
 	size_t n_before = columns->n;

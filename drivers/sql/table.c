@@ -1,14 +1,14 @@
 /*
  * A delimited file as a read-only virtual table. Source: https://www.sqlite.org/vtab.html
  *
- * A scan reads the file from the first data row with a csv reader; a rowid is the number of the
- * row. Nothing is loaded: memory does not depend on the size of the file.
+ * A scan reads the file row by row, beginning with the first data row. The rowid is the number of
+ * the row. The file is not loaded, so memory does not grow with its size.
  *
- * A join by equality would read the whole file for each row of the other table. So best_index()
- * tells SQLite that an equality constraint on a column is cheap, and filter() gets its value.
- * When a column is asked for the second time, an index from the hash of each value to the offset
- * of its row is built (index.c), and later scans visit only the rows of one chain. SQLite still
- * compares the values, since different ones may have the same hash.
+ * A join by equality would read the whole file once for each row of the other table. So
+ * best_index() tells SQLite that an equality constraint on a column is cheap, and filter() is
+ * passed the value. On the second such scan of a column, an index is built from the hash of each
+ * value to the offset of its row (index.c). Later scans visit only the rows with the same hash.
+ * SQLite still compares the values, because different values may have the same hash.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,7 @@ struct cursor {
 	struct csv csv;
 	uint64_t row;
 	bool is_end;
-	int last_column; /* the column that was last asked for an equal value, or -1 */
+	int last_column; /* column of the last scan with an equality constraint, or -1 */
 	const struct index *index;
 	uint32_t entry, hash;
 };
@@ -53,7 +53,7 @@ struct cursor {
 int table_open(const char *path)
 {
 	struct stat st;
-	/* Do not block on a pipe without a writer. */
+	/* Do not wait for a writer if @path is a pipe. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
@@ -90,7 +90,10 @@ const char *table_problem(int r)
 
 /* ---- the table ---- */
 
-/* Unquote a module argument such as 'it''s'. Returns: NULL when out of memory. */
+/*
+ * Return a module argument without its quotes: 'it''s' becomes it's. Returns: NULL when out of
+ * memory.
+ */
 static char *unquote(const char *text)
 {
 	size_t n = strlen(text), at = 0;
@@ -182,8 +185,8 @@ static int connect_table(
 }
 
 /*
- * A function other than connect_table(): if they were equal, SQLite would offer the module itself
- * as a table, also in `FROM a.csv`.
+ * xCreate must differ from xConnect. Otherwise the module's name, csv, would itself be a table, and
+ * SQLite would find that table for `FROM a.csv`.
  */
 static int create_table(
 	sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out, char **error)
@@ -202,7 +205,10 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		if (!c->usable || c->op != SQLITE_INDEX_CONSTRAINT_EQ || c->iColumn < 0 ||
 			sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
 			continue;
-		/* SQLite still compares, since different values may have the same hash. */
+		/*
+		 * SQLite must still compare (omit is 0), because different values may have the same
+		 * hash.
+		 */
 		info->aConstraintUsage[i].argvIndex = 1;
 		info->idxNum = c->iColumn + 1;
 		info->estimatedRows = (sqlite3_int64)(n_rows / 100 + 1);
@@ -261,7 +267,7 @@ static int next(sqlite3_vtab_cursor *base)
 	return r < 0 ? fail(c, r) : SQLITE_OK;
 }
 
-/* An empty field without quotes is NULL, and so is an empty number. */
+/* Return whether a field is NULL: it is empty, and it has no quotes or its column is numeric. */
 static bool is_null(const struct table *t, const struct csv_field *field, size_t i)
 {
 	return field->bytes == 0 && (!field->is_quoted || t->columns.types[i] != COLUMN_TEXT);
@@ -294,8 +300,8 @@ static int build(struct table *t, struct table_index *x)
 }
 
 /*
- * The index of a column, built when the column is asked for the second time. Returns: NULL
- * without an index.
+ * Return the index of @column, or NULL if it has none. The index is built on the second scan of the
+ * column.
  */
 static const struct index *find_index(struct table *t, struct cursor *c, int column)
 {

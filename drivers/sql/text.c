@@ -1,10 +1,10 @@
 /*
- * Formatting of values: JSON numbers, cells, and tables as text and HTML. Pure functions.
+ * Format values as JSON numbers, table cells, and whole tables in text and HTML.
  *
- * A text table needs the display width of every cell, so cells are limited and escaped first
- * (text_cell()): control characters could move a terminal's cursor, and wide characters (CJK)
- * take two columns, as wcwidth() tells. Numbers are aligned to the right. When rows or columns
- * were left out, a line below the table says how many.
+ * A text table needs the display width of every cell. So text_cell() first truncates a cell and
+ * escapes its control characters, which could move a terminal's cursor. Wide characters, such as
+ * Chinese ones, take two columns, as wcwidth() tells. Numbers are aligned to the right. When rows
+ * or columns were left out, a line below the table says how many.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +62,7 @@ size_t text_width(const char *text)
 	return width;
 }
 
-/* Escape characters into @out that a terminal would interpret. */
+/* Append @text, with characters escaped that a terminal would interpret. */
 static void put_safe(struct buf *out, const char *text, size_t bytes)
 {
 	while (bytes > 0) {
@@ -78,7 +78,10 @@ static void put_safe(struct buf *out, const char *text, size_t bytes)
 	}
 }
 
-/* Append @text, truncated to @columns columns; @is_more: it was truncated before. */
+/*
+ * Append @text, truncated to @columns columns. @is_more: the text is already the start of a longer
+ * one, so it always gets a "…".
+ */
 static void put_cut(struct buf *out, const char *text, size_t columns, bool is_more)
 {
 	size_t width = text_width(text), bytes = strlen(text), at = 0, filled = 0;
@@ -98,7 +101,7 @@ static void put_cut(struct buf *out, const char *text, size_t columns, bool is_m
 	buf_add(out, "…");
 }
 
-/* The same for the text that was escaped into @safe, of a cell or a name. */
+/* Append the text in @safe, truncated as by put_cut(). An error of @safe becomes one of @out. */
 static void put_safe_cut(struct buf *out, const struct buf *safe, size_t columns, bool is_more)
 {
 	if (buf_error(safe) < 0)
@@ -157,7 +160,7 @@ void text_cell(struct buf *out, const struct cell *cell, size_t columns)
 
 struct layout {
 	size_t *widths;
-	size_t limit; /* of a cell */
+	size_t limit; /* greatest width of a cell */
 };
 
 static void put_name(struct buf *out, const char *name, size_t columns)
@@ -245,7 +248,7 @@ static void put_head(struct buf *out, const struct grid *grid, const struct layo
 	put_line(out, grid, l, below);
 }
 
-/* The line below the table, if the table does not show everything. */
+/* Write the lines below the table that say what the table does not show. */
 static void put_foot(struct buf *out, const struct grid *grid)
 {
 	uint64_t n_shown = grid->n_head + grid->n_tail;

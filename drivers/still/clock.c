@@ -3,10 +3,11 @@
  *
  * Each clock shows a base plus its own ticks. The base is the start time (wall clock) or a
  * constant (steady clock), plus the time that has passed on the clock that the box shares
- * (still_slept_ns()). That shared time moves only when a program sleeps or a wait reaches its
- * time limit (wait.c), and then by the time that the program asked for. Every reading of a clock
- * adds a tick of a microsecond, so that no time is seen twice and a loop that waits for a time
- * ends. When a step of a session begins, each clock moves on to its next tenth of a second.
+ * (still_slept_ns()). The shared time moves only when a program sleeps or a wait reaches its
+ * time limit (wait.c), and advances by exactly the time that the program asked for. Every reading
+ * of a clock adds a tick of one microsecond. So no program reads the same time twice, and a loop
+ * that reads the clock until a given time does end. When a step of a session begins, each clock
+ * moves on to its next tenth of a second.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,12 +60,16 @@ int clock_kind(clockid_t id)
 	case CLOCK_PROCESS_CPUTIME_ID:
 	case CLOCK_THREAD_CPUTIME_ID:
 		return CLOCK_KIND_CPU;
-	default: /* negative: the CPU clock of a process, or, when the low bits are 3, a device */
+	/*
+	 * A negative id is the CPU clock of a process or thread, unless the low two bits are 3:
+	 * these ids are clock devices, which are not replaced.
+	 */
+	default:
 		return id < 0 && (id & 3) != 3 ? CLOCK_KIND_CPU : -1;
 	}
 }
 
-/* The time of a clock without its ticks. */
+/* Return the time that a clock shows, without its ticks. */
 static int64_t base_ns(enum clock_kind kind)
 {
 	if (kind == CLOCK_KIND_CPU)
@@ -84,8 +89,9 @@ int64_t clock_read(enum clock_kind kind)
 }
 
 /*
- * A step of a session begins. How often the driver has read a clock since the last step varies
- * between runs; after moving each clock to its next tenth of a second, all runs agree again.
+ * Note that a step of a session begins. The number of clock readings since the last step varies
+ * between runs, and so do the ticks. Moving each clock on to its next tenth of a second makes all
+ * runs agree again.
  */
 void retort_still_step(void)
 {
@@ -173,7 +179,10 @@ STAND_IN int getrusage(__rusage_who_t who, struct rusage *out)
 
 /* ---- sleeping: sleep in reality, then advance the shared time by what was asked for ---- */
 
-/* Returns: 0, or an error number; *@left_ns is set when a signal ended it. */
+/*
+ * Sleep for @ns. Returns: 0, or an error number. When a signal ends the sleep early, *@left_ns is
+ * the time that was left.
+ */
 static int sleep_ns(int64_t ns, int64_t *left_ns)
 {
 	struct timespec want = timespec_of(ns), left = {0};

@@ -1,12 +1,13 @@
 /*
- * Directories sorted by name, byte by byte. The kernel's order depends on a hash, a disk or the
- * order of creation. Our DIR has a layout of its own, so every libc function that takes a DIR is
- * replaced here.
+ * Replacements for readdir() and its relatives that return entries sorted by name, byte by byte.
+ * The kernel's own order varies between runs: it depends on hashes, on the disk, or on the order of
+ * creation. Our DIR has a layout of its own, so every libc function that takes a DIR is replaced
+ * here.
  *
- * Sorting is done in windows of bounded size. A directory that does not fit in one window is read
- * once per window: while it is read, the window keeps the smallest names that are greater than
- * the last name returned (@floor). A full window drops its greater half to make room. So memory
- * is bounded, and time is linear in the size of the directory times the number of windows.
+ * A directory is sorted in windows of at most WINDOW_BYTES. If it does not fit in one window, it is
+ * read once for each window. On each reading, the window keeps the smallest names that are greater
+ * than the last name returned (@floor). A full window drops its greater half to make room. So
+ * memory is bounded, and the time grows with the number of entries times the number of windows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,11 +29,13 @@ _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one form of en
 struct directory {
 	int fd;
 	pthread_mutex_t lock;
-	bool is_read, has_more; /* more entries than fit in this window */
-	long first;		/* index of the window's first entry in the directory */
-	size_t n, at;		/* entries in the window; the next one to return */
-	char floor[256];	/* the last name of the window before */
-	char *records;		/* struct dirent64 as the kernel returned them */
+	bool is_read, has_more; /* has_more: there are names greater than those in this window */
+	long first; /* index, in the whole sorted directory, of this window's first entry */
+	/* @n is the number of entries in the window, @at the index of the entry to return next */
+	size_t n, at;
+	/* the window holds only names greater than this one; "" in the first window */
+	char floor[256];
+	char *records; /* the window's entries, as struct dirent64 */
 	size_t bytes, room_bytes;
 	uint32_t *order; /* offsets into @records, sorted by name */
 	size_t n_room;
@@ -57,7 +60,7 @@ static void sort(struct directory *d)
 		qsort_r(d->order, d->n, sizeof *d->order, compare, d->records);
 }
 
-/* Make room for one more entry. Returns: 1, 0 when the window is full, or -ENOMEM. */
+/* Make room for one more entry of @bytes. Returns: 1; 0 when the window is full; or -ENOMEM. */
 static int make_room(struct directory *d, size_t bytes)
 {
 	if (d->bytes + bytes > WINDOW_BYTES)
@@ -81,7 +84,7 @@ static int make_room(struct directory *d, size_t bytes)
 	return 1;
 }
 
-/* Drop the greater half of a full window; later windows will return it. */
+/* Drop the greater half of the names in a full window. A later window will hold them. */
 static int halve(struct directory *d)
 {
 	char *records = malloc(d->room_bytes);
@@ -125,7 +128,7 @@ static int add(struct directory *d, const struct dirent64 *entry, char ceiling[2
 	return 0;
 }
 
-/* Read the window of names above @floor. Returns: 0, or negative errno. */
+/* Fill the window with the smallest names greater than @floor. Returns: 0, or a negative errno. */
 static int load(struct directory *d)
 {
 	_Alignas(struct dirent64) char chunk[READ_BYTES];
@@ -141,7 +144,10 @@ static int load(struct directory *d)
 			r = add(d, entry, ceiling);
 			at += entry->d_reclen;
 		}
-	/* As in libc, a directory that was removed is empty */
+	/*
+	 * The kernel answers ENOENT for a directory that was removed. libc shows such a directory
+	 * as empty, and so does this function.
+	 */
 	if (r == 0 && n < 0 && errno != ENOENT)
 		r = -errno;
 	sort(d);
@@ -163,7 +169,10 @@ static void rewind_to_start(struct directory *d)
 	d->n = d->at = 0;
 }
 
-/* Returns: the next entry; NULL at the end and, with *@error set, on failure. */
+/*
+ * Return the next entry, or NULL at the end of the directory or on failure. *@error is an error
+ * number, 0 if there was no failure.
+ */
 static const struct dirent64 *next(struct directory *d, int *error)
 {
 	int r = d->is_read ? 0 : load(d);
@@ -325,7 +334,7 @@ STAND_IN void seekdir(DIR *dir, long place)
 	(void)pthread_mutex_unlock(&d->lock);
 }
 
-/* ---- scandir, which in libc does not call readdir() ---- */
+/* ---- scandir: libc's own does not call readdir(), so it is replaced too ---- */
 
 typedef int filter_fn(const struct dirent64 *entry);
 typedef int order_fn(const struct dirent64 **a, const struct dirent64 **b);
@@ -343,7 +352,7 @@ static int free_list(struct dirent64 **list, size_t n)
 static int append(struct dirent64 ***list, size_t n, const struct dirent64 *entry)
 {
 	size_t bytes = offsetof(struct dirent64, d_name) + strlen(entry->d_name) + 1;
-	if ((n & (n - 1)) == 0) { /* grow at each power of two */
+	if ((n & (n - 1)) == 0) { /* the list is full: double its size */
 		struct dirent64 **more = realloc(*list, (n ? n * 2 : 1) * sizeof **list);
 		if (!more)
 			return -1;

@@ -1,6 +1,6 @@
 /*
- * Random numbers: those of the kernel, of libc and of OpenSSL. With a seed they come from the
- * program's own random stream, and are not secret.
+ * Replacements for the sources of random numbers: of the kernel, of libc and of OpenSSL. In a run
+ * with --seed, the numbers come from the program's own random stream (still.c) and are predictable.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 enum { MEMORY_DEVICES = 1, RANDOM_MINOR = 8, URANDOM_MINOR = 9 };
 
-/* Not declared in the headers of every libc. */
+/* Some libcs do not declare these functions in their headers. */
 uint32_t arc4random(void);
 void arc4random_buf(void *out, size_t bytes);
 uint32_t arc4random_uniform(uint32_t bound);
@@ -62,8 +62,8 @@ STAND_IN uint32_t arc4random_uniform(uint32_t bound)
 	if (bound < 2)
 		return 0;
 	/*
-	 * Reject small words: the range of words would not be a multiple of @bound, and small
-	 * results would be likelier.
+	 * word % bound alone would favour small results when 2^32 is not a multiple of @bound.
+	 * Reject the first 2^32 % bound words to make all results equally likely.
 	 */
 	uint32_t least = -bound % bound;
 	uint32_t word = arc4random();
@@ -72,7 +72,7 @@ STAND_IN uint32_t arc4random_uniform(uint32_t bound)
 	return word % bound;
 }
 
-/* ---- OpenSSL, which also mixes in the processor's time stamp counter ---- */
+/* ---- OpenSSL: its numbers also depend on the processor's time stamp counter ---- */
 
 STAND_IN int RAND_bytes(unsigned char *out, int bytes)
 {
@@ -109,7 +109,8 @@ STAND_IN int RAND_priv_bytes_ex(void *context, unsigned char *out, size_t bytes,
 /* ---- /dev/random and /dev/urandom ---- */
 
 /*
- * Ask the descriptor each time instead of remembering open(): it may be inherited or a duplicate.
+ * Return whether @fd is /dev/random or /dev/urandom. The descriptor is examined on each call,
+ * because not every one was opened in this process: it may be inherited or a duplicate.
  */
 static bool is_random_device(int fd)
 {
@@ -125,7 +126,7 @@ static bool is_random_device(int fd)
 STAND_IN ssize_t read(int fd, void *out, size_t bytes)
 {
 	ssize_t n = REAL(read)(fd, out, bytes);
-	/* Let the kernel check descriptor and memory, then overwrite what it has stored. */
+	/* The kernel has checked @fd and @out. Now overwrite the random bytes it stored. */
 	if (n > 0 && is_random_device(fd))
 		still_fill(out, (size_t)n);
 	return n;
@@ -143,7 +144,10 @@ static ssize_t fill_file(void *cookie, char *out, size_t bytes)
 	return (ssize_t)bytes;
 }
 
-/* For a FILE, libc does not call read(). */
+/*
+ * Open /dev/random or /dev/urandom as a FILE that reads from our random stream: stdio reads without
+ * calling the read() above. Returns: NULL if @path or @mode asks for something else.
+ */
 static FILE *open_random_file(const char *path, const char *mode)
 {
 	bool is_random =

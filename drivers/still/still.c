@@ -30,18 +30,25 @@ static struct {
 	uint64_t key;
 	int64_t start_ns;
 	_Atomic uint64_t n_words; /* words drawn from the random stream so far */
-	/* Children so far: each has a random stream of its own, by its number */
+	/*
+	 * Number of children so far. The random stream of a child is derived from the child's
+	 * number
+	 */
 	_Atomic uint64_t n_children;
 	_Atomic int64_t own_slept_ns;
-	/* The clock that the box shares; if it cannot be created, this process's own */
+	/* The clock that the box shares, or &own_slept_ns if no memory could be shared */
 	_Atomic int64_t *slept_ns;
-	char variable[TEXT_BYTES];   /* string in environ: the settings for the next child */
-	char preload[PRELOAD_BYTES]; /* LD_PRELOAD=, with only this library */
+	/* the text "RETORT_STILL=…" in environ: the settings for the next child */
+	char variable[TEXT_BYTES];
+	char preload[PRELOAD_BYTES]; /* "LD_PRELOAD=PATH", where PATH is this library */
 } still;
 
 static void start(void);
 
-/* Constructors of other libraries may run before ours. */
+/*
+ * Constructors of other libraries may call this function before start(), which is the constructor
+ * of this library. So start() is called here.
+ */
 bool still_has_time(void)
 {
 	start();
@@ -71,8 +78,8 @@ static uint64_t mix(uint64_t x)
 }
 
 /*
- * A word is a function of its number in the stream, so no lock is needed and a fork cannot
- * interfere.
+ * Word number N depends only on the key and on N. So no lock is needed, and a fork in the middle
+ * does no harm.
  */
 void still_fill(void *out, size_t bytes)
 {
@@ -104,8 +111,9 @@ void still_advance_to(int64_t slept_ns)
 }
 
 /*
- * A segment of System V memory: it appears in no directory, no descriptor that a program could
- * close leads to it, and it ends with the box's IPC namespace.
+ * Map the box's clock in a System V memory segment. Such a segment has no name in a directory and
+ * no descriptor that a program could close, and the kernel removes it with the box's IPC namespace.
+ * Returns: NULL on failure.
  */
 static void *share_segment(void)
 {
@@ -114,12 +122,18 @@ static void *share_segment(void)
 	return page == (void *)-1 ? NULL : page;
 }
 
-/* Where no cgroup accounts for such segments, the box has none: use a file. */
+/*
+ * Map the box's clock in a file. On a host without a memory controller for cgroups, a box cannot
+ * create System V segments. Returns: NULL on failure.
+ */
 static void *share_file(void)
 {
 	size_t bytes = sizeof *still.slept_ns;
 	int fd = open(SHARED_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* Without an allocated block, a full disk would cause a SIGBUS. */
+	/*
+	 * Allocate the block now: otherwise writing to the page on a full disk would cause a
+	 * SIGBUS.
+	 */
 	void *page = fd < 0 || posix_fallocate(fd, 0, (off_t)bytes) != 0
 		? MAP_FAILED
 		: mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -136,7 +150,10 @@ static void share_clock(void)
 	still.slept_ns = page ? page : &still.own_slept_ns;
 }
 
-/* This process now runs in another box: continue with a clock of its own. */
+/*
+ * Give this process, which now runs in another box, the clock of that box. It continues at the time
+ * of the old clock.
+ */
 void retort_still_branch(void)
 {
 	int64_t slept_ns;
@@ -164,7 +181,7 @@ static void write_orders(char text[TEXT_BYTES])
 		still_slept_ns());
 }
 
-/* Returns: whether @text is KEY:START:SLEPT. */
+/* Parse @text, which has the form KEY:START:SLEPT. Returns: false if it has another form. */
 static bool read_orders(const char *text, int64_t *slept_ns)
 {
 	char *end = NULL;
@@ -186,7 +203,10 @@ static bool read_orders(const char *text, int64_t *slept_ns)
 static _Atomic bool is_started;
 static _Atomic uint64_t fork_number;
 
-/* Give the child a random stream of its own. Its number is taken here, before the fork. */
+/*
+ * Choose the number of the next child before the fork; in_child() derives the child's random stream
+ * from it.
+ */
 static void before_fork(void)
 {
 	atomic_store(&fork_number, atomic_fetch_add(&still.n_children, 1) + 1);
@@ -231,7 +251,8 @@ static void read_environment(void)
 }
 
 /*
- * Not pthread_once(): an allocator that reads a file on its first call would call it recursively.
+ * pthread_once() cannot be used here. An allocator that reads a file on its first call would call
+ * start() from within start(), and pthread_once() would then wait for itself.
  */
 __attribute__((constructor(101))) static void start(void)
 {
@@ -246,9 +267,10 @@ __attribute__((constructor(101))) static void start(void)
 /* ---- starting programs ---- */
 
 /*
- * Add the settings to @envp, using @room and @text on the caller's stack: between vfork() and
- * exec the memory belongs to the parent. A program whose environment lacks this library gets it
- * all the same; one whose LD_PRELOAD names other libraries does not.
+ * Return @envp with the settings added, built in @room and @text. Both are on the caller's stack,
+ * because between vfork() and exec the memory belongs to the parent. If @envp lacks LD_PRELOAD, it
+ * is added too, so that clearing the environment does not remove this library. An LD_PRELOAD that
+ * is already in @envp stays as it is.
  */
 static char *const *with_orders(char *const envp[], char *room[ENV_MAX + 3], char text[TEXT_BYTES])
 {
@@ -319,7 +341,7 @@ STAND_IN int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	return REAL(posix_spawnp)(pid, file, actions, attr, argv, WITH_ORDERS(envp));
 }
 
-/* These two pass on environ, which holds our variable. */
+/* system() and popen() pass environ on, so update our variable in it. */
 STAND_IN int system(const char *command)
 {
 	if (still_has_time())

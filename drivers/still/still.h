@@ -3,13 +3,13 @@
  * the declarations its parts share.
  *
  * The library is preloaded (LD_PRELOAD) into every program of such a run and replaces functions
- * of libc. Its settings come in the variable
+ * of libc. Its settings are in an environment variable:
  *
  *   RETORT_STILL=KEY:START:SLEPT
  *
- *   KEY    16 hexadecimal digits, the start of this program's random stream; "-": real random
- * numbers START  the initial time of the clock, nanoseconds since 1970 SLEPT  nanoseconds that have
- * passed on the clock of the box
+ *   KEY    key of this program's random stream, 16 hexadecimal digits; "-": real random numbers
+ *   START  initial time of the wall clock, in nanoseconds since 1970
+ *   SLEPT  time that has passed on the shared clock of the box, in nanoseconds
  *
  * Without the variable, or with an invalid value, everything is as in libc.
  *
@@ -26,7 +26,7 @@
 
 #define STAND_IN __attribute__((visibility("default")))
 
-/* The libc function that @name replaces; NULL if this libc lacks it. */
+/* Return the libc function that @name replaces, or NULL if this libc lacks it. */
 #define REAL(name)                                                                                 \
 	({                                                                                         \
 		static _Atomic(void *) real_;                                                      \
@@ -40,41 +40,45 @@
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
-/* Is the clock replaced? Are random numbers and the order of directories? */
+/*
+ * Return whether the clocks are replaced (_time), and whether random numbers and the order of
+ * directory entries are (_seed).
+ */
 bool still_has_time(void);
 bool still_has_seed(void);
 
-/* The initial time. Units: ns since 1970. */
+/* The initial time of the wall clock. Units: ns since 1970. */
 int64_t still_start_ns(void);
 
 /*
- * Drivers look these up by name. _step: a step of a session begins. _branch: this process now
- * runs in another box.
+ * Called by drivers, which find them with dlsym(). _step: a step of a session begins. _branch: this
+ * process now runs in another box.
  */
 STAND_IN void retort_still_step(void);
 STAND_IN void retort_still_branch(void);
 
-/* Fill @out from this process's random stream. Safe in threads and signal handlers. */
+/* Fill @out from this process's random stream. May be called in threads and in signal handlers. */
 void still_fill(void *out, size_t bytes);
 
 /*
- * The time that has passed on the clock that all programs of the box share, and advancing it. It
- * never moves back, so two programs that sleep at the same time do not add up. Units: ns.
+ * The shared clock of the box: the time that its programs have slept or waited so far. Units: ns.
+ * still_advance_to() never moves it back. So two programs that sleep for a second at the same time
+ * advance it by one second, not by two.
  */
 int64_t still_slept_ns(void);
 void still_advance_to(int64_t slept_ns);
 
-/* The clocks. Reading a clock makes it tick. */
+/* The kinds of clocks. Each keeps its own ticks. */
 enum clock_kind { CLOCK_KIND_WALL, CLOCK_KIND_STEADY, CLOCK_KIND_CPU, CLOCK_KIND_END_ };
 
-/* Returns: an enum clock_kind, or -1 for a clock that is not replaced. */
+/* Return the kind of clock @id as an enum clock_kind, or -1 if this clock is not replaced. */
 int clock_kind(clockid_t id);
 
-/* Units: ns. clock_peek() does not make the clock tick. */
+/* Return the time of a clock. clock_read() adds a tick to it, clock_peek() does not. Units: ns. */
 int64_t clock_read(enum clock_kind kind);
 int64_t clock_peek(enum clock_kind kind);
 
-/* The kernel's monotonic clock. Units: ns. */
+/* Return the kernel's monotonic clock. Units: ns. */
 int64_t clock_real_ns(void);
 
 int64_t ns_of(const struct timespec *t);

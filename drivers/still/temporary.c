@@ -1,6 +1,6 @@
 /*
- * Names of temporary files and directories. libc takes random bytes for them from the kernel
- * without calling getrandom(), so the functions are replaced.
+ * Replacements for mkstemp(), mkdtemp() and the like. libc takes the random letters of the names
+ * from the kernel without calling getrandom(), so replacing that would not be enough.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 enum { MARK_CHARS = 6, TRIES_MAX = 10000 };
 
-/* Returns: the place of the six X, or NULL. */
+/* Return the address of the six X in @name, or NULL if they are missing. */
 static char *find_mark(char *name, int suffix_chars)
 {
 	size_t chars = strlen(name);
@@ -35,7 +35,10 @@ static void fill_mark(char *mark)
 		mark[i] = letters[bytes[i] % (sizeof letters - 1)];
 }
 
-/* Returns: a descriptor, 0 for a directory, or -1 with errno. */
+/*
+ * Create the file or directory @name with random letters in place of the six X. Returns: the file's
+ * descriptor, 0 for a directory, or -1 with errno.
+ */
 static int make(char *name, int suffix_chars, bool is_directory, int flags)
 {
 	char *mark = find_mark(name, suffix_chars);

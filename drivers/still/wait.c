@@ -1,15 +1,15 @@
 /*
  * Waits with a time limit, such as poll(), futexes and timers.
  *
- * When a wait reaches its limit, the box's clock advances by the limit. A wait that ends earlier,
- * because of an event, takes no time on our clock: how long it really took varies between runs.
- * But then a program that waits for a deadline in a loop, with other events arriving all the
- * time, would never reach it. So the real time of all waits for the same deadline is added up
+ * When a wait reaches its limit, the box's clock advances by the limit. A wait that an event ends
+ * earlier takes no time on our clock, because its real duration varies between runs. But then a
+ * program that waits for a deadline in a loop, while other events arrive all the time, would never
+ * reach its deadline. So the real time of all waits for the same deadline is added up
  * (@debt), and when the sum reaches the limit, the clock advances to the deadline. As a result,
  * the clock only ever shows times that the program has asked for.
  *
- * Deadlines are given on our clocks, but the kernel knows only its own: they are converted to
- * durations.
+ * A program states its deadlines in the time of our clocks, which the kernel does not know. So each
+ * deadline is converted to a duration before the kernel is called.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,8 +30,9 @@
 #include <unistd.h>
 
 /*
- * Interpreters hand over their global lock by waits of a few milliseconds, and how often they do
- * varies between runs. Such short waits count only once they add up to a second.
+ * Waits shorter than SHORT_NS advance the clock only when they add up to a second: interpreters
+ * hand over their global lock by waits of a few milliseconds, and the number of these varies
+ * between runs. Deadlines that differ by less than SAME_NS count as the same deadline (@debt).
  */
 enum { SHORT_NS = 10 * NS_PER_MS, SAME_NS = 2 * NS_PER_MS };
 
@@ -44,7 +45,7 @@ struct wait {
 	int64_t timeout_ns, from_ns, real_ns;
 };
 
-/* The real time that this thread has waited for a deadline that has not been reached. */
+/* debt: how long this thread has really waited for the deadline that it waits for at present */
 static _Thread_local struct {
 	int64_t deadline_ns, waited_ns;
 } debt;
@@ -156,7 +157,10 @@ STAND_IN int epoll_pwait2(int fd, struct epoll_event *events, int n, const struc
 
 /* ---- deadlines ---- */
 
-/* When the caller does not name the clock, take the one that is closer to @ns. */
+/*
+ * Guess the clock of a deadline whose clock the caller did not name. It is the clock whose time is
+ * closer to @ns.
+ */
 static enum clock_kind nearer_clock(int64_t ns)
 {
 	int64_t wall = llabs(clock_peek(CLOCK_KIND_WALL) - ns);
@@ -164,7 +168,9 @@ static enum clock_kind nearer_clock(int64_t ns)
 	return steady < wall ? CLOCK_KIND_STEADY : CLOCK_KIND_WALL;
 }
 
-/* The time until @deadline. Returns: ns; 0 when it has passed. */
+/*
+ * Return the time left until @deadline, 0 when it has passed. Units: ns. @clock is -1 if unknown.
+ */
 static int64_t until(const struct timespec *deadline, int clock)
 {
 	int64_t ns = ns_of(deadline);
@@ -187,8 +193,9 @@ static void wait_end_short(const struct wait *w, bool is_over)
 }
 
 /*
- * Define both forms of a function that waits for an object until a deadline: the older form
- * without a clock is implemented by the form with one, on the kernel's monotonic clock.
+ * Define both forms of a function that waits for an object until a deadline. The newer form takes a
+ * clock, and here it always waits on the kernel's monotonic clock. The older form takes no clock,
+ * and calls the newer one.
  */
 #define UNTIL(timed, clocked, object, is_over)                                                     \
 	STAND_IN int clocked(                                                                      \
@@ -234,7 +241,10 @@ STAND_IN int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex
 				: REAL(pthread_cond_timedwait)(cond, mutex, deadline);
 }
 
-/* Convert a timer with an absolute time to one with a duration. 0 would disarm it. */
+/*
+ * Convert a timer with an absolute time to one with a duration. The duration is at least 1 ns,
+ * because 0 would disarm the timer.
+ */
 static struct itimerspec as_timer_for(const struct itimerspec *when)
 {
 	struct itimerspec out = *when;
@@ -267,9 +277,9 @@ STAND_IN int timer_settime(timer_t timer, int flags, const struct itimerspec *re
 	return REAL(timer_settime)(timer, 0, &relative, before);
 }
 
-/* ---- system calls by number, as some standard libraries make them ---- */
+/* ---- system calls by number: some standard libraries call syscall() instead of libc ---- */
 
-/* Rust's standard library: FUTEX_WAIT_BITSET with an absolute time. */
+/* FUTEX_WAIT_BITSET with an absolute time, as Rust's standard library waits */
 static long futex_until(const long *a)
 {
 	const struct timespec *deadline = (const struct timespec *)(uintptr_t)a[3];
@@ -294,7 +304,7 @@ STAND_IN long syscall(long number, ...)
 	long a[6];
 	va_list ap;
 	va_start(ap, number);
-	/* libc's syscall() also takes six arguments, however many are passed */
+	/* Read six arguments, however many the caller passed, as libc's syscall() does. */
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);

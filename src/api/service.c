@@ -59,7 +59,7 @@ static void on_signal(uv_signal_t *handle, int number)
 		s->n_interrupts++;
 	else
 		s->n_terms++;
-	/* SIGTERM cancels twice, because the process must end without waiting for a gentle stop. */
+	/* SIGTERM cancels twice, so that a step is stopped at once: the process must end soon. */
 	for (int i = 0; s->call && i < (number == SIGTERM ? 2 : 1); i++)
 		operation_cancel(s->call);
 }
@@ -214,9 +214,10 @@ int service_open(struct service **out, const struct service_config *config, stru
 	struct service *s = calloc(1, sizeof *s);
 	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for an engine");
-	/* Readers of our output may close it at any time: the write must fail, not the process end.
-	 * The same holds for a file that exceeds `ulimit -f`; but programs that we start must have
-	 * the default. */
+	/* The reader of our output may close it at any time. Then the write must fail, but the
+	 * process must not end, so SIGPIPE is ignored. A write beyond the file size limit,
+	 * `ulimit -f`, must not end the process either. For this, SIGXFSZ gets a handler:
+	 * programs that we start would inherit SIG_IGN, but do not inherit a handler. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, ignore);
 	int r = open_parts(s, config, err);
@@ -274,7 +275,7 @@ const struct operation_context *service_context(struct service *s)
 	return &s->context;
 }
 
-/* ---- a synchronous call ---- */
+/* ---- calling an operation, and waiting for its result ---- */
 
 struct waiting {
 	const struct operation_listener *events;
@@ -313,7 +314,7 @@ int service_call(struct service *s, const char *method, json_t *params,
 	json_decref(params);
 	while (!w.is_done)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
-	/* A SIGINT during the call has only cancelled the call. */
+	/* A SIGINT during the call has cancelled the call. It must not also end a later wait. */
 	s->n_interrupts = 0;
 	if (!w.result) {
 		*err = w.err;
@@ -323,7 +324,7 @@ int service_call(struct service *s, const char *method, json_t *params,
 	return 0;
 }
 
-/* ---- waiting ---- */
+/* ---- running the loop until something happens ---- */
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
@@ -338,7 +339,8 @@ static void on_poll_closed(uv_handle_t *handle)
 	handle->data = NULL;
 }
 
-/* Can the loop watch @fd? Files are always readable, and cannot be watched. */
+/* Return whether the loop can watch @fd. It cannot watch regular files and directories; they are
+ * always readable. */
 static bool is_watchable(int fd)
 {
 	struct stat st;
@@ -363,7 +365,8 @@ int service_wait(struct service *s, int fd)
 	uv_close((uv_handle_t *)&s->poll, on_poll_closed);
 	while (s->poll.data)
 		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
-	/* libuv has made @fd non-blocking, for all processes that share it: undo that. */
+	/* libuv has made @fd non-blocking. Other processes that share @fd would notice, so
+	 * restore its flags. */
 	(void)fcntl(fd, F_SETFL, flags);
 	if (s->n_terms)
 		return -ECANCELED;
@@ -379,8 +382,8 @@ static void on_linger(uv_timer_t *timer)
 	timer->data = NULL;
 }
 
-/* Run the loop for a moment after the warden has ended: its boxes end too, and each running step
- * gets its record and is answered. */
+/* The warden has ended, and its boxes end with it. Run the loop for a moment, so that each
+ * running step gets its record, and its caller an answer. */
 static void linger(struct service *s)
 {
 	uv_timer_t timer;

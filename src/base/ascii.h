@@ -13,19 +13,19 @@ static inline bool ascii_is_letter(int c)
 	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* Is @c allowed in an identifier after the first character: a letter, a digit, "_"? */
+/* Return whether @c may follow the first character of an identifier: a letter, a digit or "_". */
 static inline bool ascii_is_name(int c)
 {
 	return ascii_is_letter(c) || ascii_is_digit(c) || c == '_';
 }
 
-/* Is @c white space within a line: a space or a tab? */
+/* Return whether @c is white space within a line: a space or a tab. */
 static inline bool ascii_is_blank(int c)
 {
 	return c == ' ' || c == '\t';
 }
 
-/* Is @c any white space: a blank, "\n", "\v", "\f", "\r"? */
+/* Return whether @c is white space of any kind: a space, "\t", "\n", "\v", "\f" or "\r". */
 static inline bool ascii_is_space(int c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

@@ -15,7 +15,7 @@
 
 #define cleanup(fn) __attribute__((cleanup(fn)))
 
-/* Move the object out of an owning pointer, so that the cleanup attribute frees nothing. */
+/* Return the pointer @p and set it to NULL, so that its cleanup attribute frees nothing. */
 #define take_ptr(p)                                                                                \
 	({                                                                                         \
 		typeof(p) taken_ = (p);                                                            \
@@ -23,7 +23,7 @@
 		taken_;                                                                            \
 	})
 
-#ifndef MIN /* libuv's header includes <sys/param.h>, which defines them */
+#ifndef MIN /* <sys/param.h>, which libuv's header includes, defines MIN and MAX */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #endif

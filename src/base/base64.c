@@ -32,7 +32,7 @@ void base64_encode(char *out, const void *data, size_t bytes)
 int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err)
 {
 	size_t n = 0, max = bytes / 4 * 3 + 3;
-	/* libsodium 1.0.18 reads any byte from 0x80 on as a '+'. */
+	/* libsodium 1.0.18 decodes every byte from 0x80 on as a '+', so refuse these bytes here. */
 	for (size_t i = 0; i < bytes; i++)
 		if ((unsigned char)text[i] >= 0x80)
 			return err_set(err, ERR_USAGE, "byte %zu is not a base64 character", i);

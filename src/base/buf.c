@@ -48,7 +48,7 @@ void buf_fail(struct buf *b, int error)
 		b->error = error;
 }
 
-/* Reserve like buf_reserve(), but record a failure. */
+/* Reserve room like buf_reserve(), but also record a failure. */
 static char *need_room(struct buf *b, size_t bytes)
 {
 	char *at = buf_reserve(b, bytes);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Return milliseconds since an unspecified start: for deadlines. */
+/* Return milliseconds since an unspecified start, for deadlines and durations. */
 static inline int64_t clock_now_ms(void)
 {
 	struct timespec now;

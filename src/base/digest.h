@@ -10,17 +10,20 @@ struct digest_part {
 	size_t bytes;
 };
 
-/* Compute the digest of @bytes of @data; @data may be NULL when @bytes is 0. */
+/* Compute the SHA-256 digest of @bytes of @data; @data may be NULL when @bytes is 0. */
 void digest_raw(unsigned char raw[DIGEST_RAW_BYTES], const void *data, size_t bytes);
 
-/* Compute the digest as lower-case hexadecimal. */
+/* Compute the digest of @data as lower-case hexadecimal. */
 void digest_text(char out[DIGEST_BYTES], const void *data, size_t bytes);
 
-/* Compute the digest of @n parts, each preceded by its length (8 bytes, big-endian), so that
- * different lists of parts never hash the same bytes. */
+/* Compute one digest of @n parts. Each part is preceded by its length (8 bytes, big-endian), so
+ * that {"ab", "c"} and {"a", "bc"} have different digests. */
 void digest_parts(char out[DIGEST_BYTES], const struct digest_part *parts, size_t n);
 
-/* Convert to lower-case hexadecimal, and back from either case. Returns: 0; -EINVAL for anything
- * but 64 digits. */
+/*
+ * digest_write() converts a digest to lower-case hexadecimal. digest_read() converts back, and
+ * accepts upper case, too.
+ * Returns: digest_read(): 0; -EINVAL if @text is not 64 hexadecimal digits.
+ */
 void digest_write(char out[DIGEST_BYTES], const unsigned char raw[DIGEST_RAW_BYTES]);
 int digest_read(unsigned char raw[DIGEST_RAW_BYTES], const char *text);

@@ -31,7 +31,7 @@ static int err_result(const struct err *err)
 __attribute__((format(printf, 3, 0))) static int set(
 	struct err *err, struct err made, const char *fmt, va_list ap)
 {
-	char msg[ERR_MSG_BYTES]; /* the arguments may point into @err itself */
+	char msg[ERR_MSG_BYTES]; /* a copy, because the arguments may point into err->msg */
 	int n = vsnprintf(msg, sizeof msg, fmt, ap), sys = made.sys;
 	*err = made;
 	memcpy(err->msg, msg, n >= 0 ? sizeof msg : 0);

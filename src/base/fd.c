@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83 /* Linux 6.16, all architectures that retort runs on */
+#define SO_PASSRIGHTS 83 /* since Linux 6.16; the same on all architectures that retort runs on */
 #endif
 
-enum { TRIES_MAX = 8 }; /* a call that does not sleep is rarely interrupted */
+/* The maximum number of attempts of a call that a signal interrupts (EINTR). Such interrupts are
+ * rare, because the call does not sleep. */
+enum { TRIES_MAX = 8 };
 
 void fd_close(int *fd)
 {
@@ -71,7 +73,7 @@ int fd_open_regular(const char *path)
 	struct stat st;
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return errno == ENXIO ? -EINVAL : -errno; /* ENXIO: a socket */
+		return errno == ENXIO ? -EINVAL : -errno; /* ENXIO means that @path is a socket */
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	return S_ISREG(st.st_mode) ? take_fd(fd) : -EINVAL;
@@ -167,8 +169,8 @@ static ssize_t receive(int sock, struct msghdr *msg)
 	return n < 0 ? -errno : n;
 }
 
-/* Receive without room for descriptors: the kernel closes those of the message and sets
- * MSG_CTRUNC. */
+/* Receive a message without its descriptors. If the message has descriptors, the kernel closes
+ * them and sets MSG_CTRUNC. */
 static ssize_t receive_without(int sock, struct msghdr *msg)
 {
 	ssize_t n = receive(sock, msg);

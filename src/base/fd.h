@@ -1,5 +1,5 @@
-/* File descriptors: automatic closing, whole reads and writes, descriptors passed on sockets.
- * SPDX-License-Identifier: Apache-2.0 */
+/* File descriptors: automatic closing, complete reads and writes, passing of descriptors over
+ * sockets. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/attr.h"
@@ -13,26 +13,27 @@ enum { FD_PASS_MAX = 16 };
 void fd_close(int *fd);
 #define cleanup_fd cleanup(fd_close)
 
-/* Move a descriptor out of its variable, whose cleanup then closes nothing. */
+/* Return the descriptor in *@fd and set *@fd to -1, so that its cleanup attribute closes
+ * nothing. */
 int fd_take(int *fd);
 #define take_fd(fd) fd_take(&(fd))
 
 /*
- * Write all of @data; continue after signals and short writes.
- * Blocks: as the descriptor does.
+ * Write all of @data. After a signal or a short write, go on with the rest.
+ * Blocks: unless @fd is non-blocking.
  * Returns: 0, or negative errno.
  */
 int fd_write_all(int fd, const void *data, size_t bytes);
 
 /*
  * Read until end of file, at most @max_bytes.
- * Returns: bytes read, -E2BIG when there is more, or negative errno.
+ * Returns: the number of bytes read; -E2BIG when there is more; or negative errno.
  */
 ssize_t fd_read_all(int fd, void *out, size_t max_bytes);
 
 /*
- * Open for reading a file that an outsider may have made or replaced. Never blocks, even on a FIFO,
- * a terminal or a lease.
+ * Open @path for reading. An outsider may have made or replaced the file. Never blocks, even if the
+ * file is a FIFO or a terminal, or has a lease.
  * Returns: an owned, close-on-exec descriptor of a regular file; -EINVAL for another kind of file;
  * or another negative errno.
  */
@@ -41,34 +42,43 @@ int fd_open_regular(const char *path);
 /* Returns: 0, or negative errno. */
 int fd_set_nonblock(int fd, bool on);
 
-/* Messages and descriptors on unix sockets. fd_send() and fd_recv() never block, even without
- * O_NONBLOCK: that flag belongs to the open file description, which a hostile peer may share. A
- * caller that may wait calls fd_wait() after -EAGAIN. */
+/* Messages and descriptors on unix sockets. fd_send() and fd_recv() never block. They do not
+ * rely on O_NONBLOCK: the flag belongs to the open file description, so a hostile process that
+ * shares the description could clear it. A caller that wants to wait calls fd_wait() after
+ * -EAGAIN. */
 
-/* Wait until poll(2) reports one of @events. Returns: 0, or negative errno. */
+/* Wait until poll(2) reports one of @events, or until a signal. Returns: 0, or negative errno. */
 int fd_wait(int fd, short events);
 
-/* Make the kernel refuse descriptors that a peer sends to @sock (Linux 6.16). An older kernel
- * closes these descriptors while we receive; the syscall filter ensures that this never blocks. */
+/*
+ * Make the kernel refuse descriptors that a peer sends to @sock. A kernel before Linux 6.16 cannot
+ * refuse them; it discards them when the caller of fd_recv() passes no @fds.
+ * Discarding descriptors does not block. It could block only if one of them were a socket with
+ * SO_LINGER, and the syscall filter of a box does not let programs set that option.
+ */
 void fd_refuse_passed(int sock);
 
 /*
  * Send one message with up to FD_PASS_MAX descriptors on a unix socket.
  * Owns:    nothing; the caller still owns @fds.
- * Returns: bytes sent, or negative errno (-EAGAIN when the socket is full).
+ * Returns: the number of bytes sent; or negative errno, -EAGAIN when the socket is full.
  */
 ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds);
 
-/* Send like fd_send(), but wait instead of returning -EAGAIN: for clients, and for the warden,
- * since the engine never waits for the warden. */
+/* Send like fd_send(), but wait while the socket is full. Clients and the warden may call this,
+ * since the engine never waits for them: no two processes can wait for each other. */
 ssize_t fd_send_waiting(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds);
 
 /*
- * Receive one message. Descriptors are close-on-exec and owned by the caller. Descriptors beyond
- * @max_fds are closed; a message longer than @max_bytes is an error. With NULL for @fds descriptors
- * are refused.
- * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, -EMFILE (@out has the message,
- * but its descriptors are lost because our limit is reached), -EPROTO (descriptors were refused,
- * @out has the message), or another negative errno.
+ * Receive one message and up to @max_fds descriptors. The caller owns the descriptors, which are
+ * close-on-exec. Descriptors beyond @max_fds are closed. If @fds is NULL, a message must not have
+ * descriptors.
+ * Returns: the number of bytes received, 0 at the end of the stream;
+ * -EAGAIN if no message has arrived;
+ * -EMSGSIZE if the message is longer than @max_bytes, or has more than FD_PASS_MAX descriptors;
+ * -EMFILE if this process has too many descriptors (@out has the message, but its descriptors are
+ * lost);
+ * -EPROTO if @fds is NULL and the message had descriptors (@out has the message);
+ * or another negative errno.
  */
 ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);

@@ -37,8 +37,10 @@ enum err_code file_code(int sys)
 	}
 }
 
-/* Reserve room for the next part, which is smaller near the maximum. Returns: NULL when the
- * buffer is full, or without memory. */
+/*
+ * Reserve room for the next read: READ_BYTES, or less near the buffer's maximum.
+ * Returns: NULL if the buffer is full (then *@bytes is 0), or if memory is exhausted.
+ */
 static char *find_room(struct buf *out, size_t *bytes)
 {
 	*bytes = MIN((size_t)READ_BYTES, out->max_bytes - out->bytes);
@@ -88,7 +90,7 @@ static int make_dir(const char *path, mode_t mode)
 {
 	struct stat st;
 	int sys = mkdir(path, mode) < 0 ? errno : 0;
-	/* On a read-only file system mkdir(2) fails with EROFS even if the directory exists. */
+	/* On a read-only file system mkdir(2) may fail with EROFS although the directory exists. */
 	return sys && sys != EEXIST && stat(path, &st) < 0 ? -sys : 0;
 }
 
@@ -131,12 +133,12 @@ int file_put(int dir, const char *name, const void *data, size_t bytes, mode_t m
 	int r = write_aside(dir, aside, data, bytes, mode, flags);
 	if (r < 0)
 		return r;
-	if (flags & FILE_PUT_NEW) /* link(2) never replaces */
+	if (flags & FILE_PUT_NEW) /* link(2) never replaces a file */
 		r = linkat(dir, aside, dir, name, 0) < 0 ? -errno : 0;
 	else
 		r = renameat(dir, aside, dir, name) < 0 ? -errno : 0;
-	/* Remove the temporary name: it remains after link(2), after a failure, and when
-	 * rename(2) was given two names of one file. */
+	/* Remove the temporary name. It still exists after link(2), after a failure, and if both
+	 * names were links to one file, because rename(2) then does nothing. */
 	unlinkat(dir, aside, 0);
 	if (r == 0 && (flags & FILE_PUT_SYNC))
 		fsync(dir);

@@ -11,9 +11,9 @@
  * no randomness, which happens only while the host boots. */
 void id_random(void *out, size_t bytes);
 
-/* Write @prefix and random characters, @bytes in all, including the NUL. */
+/* Fill @out with @prefix, random ID_CHARACTERS and a NUL: @bytes in all. */
 void id_make(char *out, size_t bytes, const char *prefix);
 
-/* Does @text consist of @prefix and at least @min_random characters of an id, and fit into
- * @bytes? */
+/* Return whether @text is @prefix followed by at least @min_random ID_CHARACTERS and nothing
+ * else, and fits into @bytes with its NUL. */
 bool id_is_like(const char *text, size_t bytes, const char *prefix, size_t min_random);

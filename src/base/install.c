@@ -8,7 +8,7 @@
 
 int install_find(struct install *out, struct err *err)
 {
-	/* ORDER: the installed layout, then the build tree's. */
+	/* ORDER: the layout of an installation before that of the build tree. */
 	static const struct {
 		const char *libexec, *drivers;
 	} layouts[] = {

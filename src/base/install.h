@@ -6,11 +6,14 @@
 #include <limits.h>
 
 struct install {
-	char warden[PATH_MAX];	    /* path of the warden; init is in the same directory */
-	char planner[PATH_MAX];	    /* path of the planner, in the same directory */
-	char drivers_dir[PATH_MAX]; /* directory that contains python/ and so on */
+	char warden[PATH_MAX];	    /* path of the warden; retort-init is in the same directory */
+	char planner[PATH_MAX];	    /* path of retort-planner, in the same directory */
+	char drivers_dir[PATH_MAX]; /* directory of the drivers, with python/ and others in it */
 };
 
-/* Find the paths relative to this executable: in an installation (PREFIX/bin) or a build tree.
- * The environment is ignored. Errors: ERR_BOX with a hint. */
+/*
+ * Find the paths relative to this executable, which is in an installation (PREFIX/bin) or in a
+ * build tree. Environment variables are ignored.
+ * Errors: ERR_BOX with a hint.
+ */
 int install_find(struct install *out, struct err *err);

@@ -9,8 +9,8 @@ size_t json_parts(const char *data, size_t bytes)
 	bool in_string = false;
 	for (size_t i = 0; i < bytes; i++) {
 		char c = data[i];
-		/* Skip the four digits after \u. Without them the text is not JSON, and any count
-		 * will do. */
+		/* Skip the character after a backslash, and after "\u" the four digits. If the
+		 * digits are missing, the text is not JSON, and the count does not matter. */
 		if (in_string && c == '\\')
 			i += i + 1 < bytes && data[i + 1] == 'u' ? 5 : 1;
 		else if (c == '"')

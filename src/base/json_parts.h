@@ -4,6 +4,6 @@
 
 #include <stddef.h>
 
-/* Count the values that cost memory: members, elements, containers. Accepts any bytes; for a
- * text that is not JSON the number is arbitrary. */
+/* Count the values that need memory: containers, their members and elements. Accepts any bytes;
+ * for a text that is not JSON the count is meaningless. */
 size_t json_parts(const char *data, size_t bytes);

@@ -21,7 +21,8 @@ int library_load(const struct library *library, void *table, struct err *err)
 			return err_hint(err, "it is too old: %s", library->hint);
 		}
 	for (size_t i = 0; i < library->n_symbols; i++) {
-		/* POSIX lets dlsym() return functions; ISO C has no cast for that. */
+		/* Copy the bytes of the pointer: ISO C cannot cast dlsym()'s void * to a
+		 * function pointer. */
 		void *found = dlsym(handle, library->symbols[i].name);
 		memcpy((char *)table + library->symbols[i].offset, &found, sizeof found);
 	}

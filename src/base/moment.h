@@ -1,10 +1,11 @@
 /*
  * Moments in time that can be compared with the start times of processes.
  *
- * The kernel reports the start of a process in ticks, which are coarse. Within one tick pids
- * decide, because they increase. Source: proc_pid_stat(5), ns_last_pid in proc_sys_kernel(5).
- *
- * SPDX-License-Identifier: Apache-2.0
+ * The kernel reports the start of a process in clock ticks, and many processes can start in one
+ * tick. Of two processes that started in one tick, the one with the greater pid is taken as the
+ * newer: the kernel assigns increasing pids. This is wrong only if the pids wrapped around within
+ * that tick, which is rare.
+ * Source: proc_pid_stat(5), ns_last_pid in proc_sys_kernel(5). SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
@@ -19,8 +20,9 @@
 #include <unistd.h>
 
 struct moment {
-	uint64_t ticks; /* since the host booted */
-	pid_t pid;	/* last pid assigned before that moment; 0: unknown */
+	uint64_t ticks; /* clock ticks since the host booted */
+	/* The last pid that the kernel had assigned at this moment; 0 if unknown. */
+	pid_t pid;
 };
 
 /* Set @out to the current moment. */
@@ -37,7 +39,8 @@ static inline void moment_set(struct moment *out)
 	out->pid = (pid_t)strtol(text, NULL, 10);
 }
 
-/* Did process @pid, whose start time is @ticks, start after @than? */
+/* Return whether process @pid, which started at @ticks, started after @than. If than->pid is
+ * unknown, a process that started in the same tick counts as newer. */
 static inline bool moment_is_newer(uint64_t ticks, pid_t pid, const struct moment *than)
 {
 	return ticks != than->ticks ? ticks > than->ticks : pid > than->pid;

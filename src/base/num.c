@@ -18,11 +18,12 @@ struct unit {
 	uint64_t scale;
 };
 
-/* A kind of number: its units, its error message, and its formatter for bounds. */
+/* A kind of number, such as a size. `noun` and `hint` are texts for error messages. `format`
+ * formats the bound that a number exceeds. */
 struct kind {
 	const char *noun;
 	const char *hint;
-	const struct unit *units; /* ends with a NULL name */
+	const struct unit *units; /* array, ended by a NULL name */
 	bool any_case;
 	struct num_text (*format)(uint64_t value);
 };
@@ -71,11 +72,13 @@ struct decimal {
 	uint64_t whole;
 	uint64_t fraction; /* millionths */
 	bool has_fraction;
-	bool too_large; /* the whole part does not fit 64 bits */
+	bool too_large; /* the whole part does not fit into 64 bits */
 };
 
-/* Parse digits with at most one point. Returns: the text after the number, or NULL without a
- * number. */
+/*
+ * Parse digits with at most one point.
+ * Returns: the text after the number; NULL if @at does not begin with a number.
+ */
 static const char *read_decimal(const char *at, struct decimal *d)
 {
 	bool has_digit = ascii_is_digit(*at);
@@ -109,8 +112,8 @@ static int shown_bytes(const char *text)
 	return (int)utf8_cut(text, strlen(text), NUM_SHOWN_BYTES);
 }
 
-/* Report a text that is not such a number, with an example in the hint: a constant one for a
- * size or a time; for a count, one within @range. */
+/* Report that @text is not a number of this kind. The hint has an example. For a count, the
+ * example is within @range. */
 static int fail_kind(
 	const struct kind *kind, const char *text, struct num_range range, struct err *err)
 {
@@ -173,7 +176,8 @@ int num_parse_cpu_milli(const char *text, struct num_range range, uint64_t *mill
 	return parse(&cpu_kind, text, range, milli, err);
 }
 
-/* Format 12, 500000 with two digits as "12.5": without trailing zeros. */
+/* Format a number with at most @digits decimals and without trailing zeros: 12, 500000, 2
+ * becomes "12.5". */
 static struct num_text format_decimal(uint64_t whole, uint64_t millionths, int digits)
 {
 	struct num_text t;

@@ -224,13 +224,13 @@ enum opt_source opt_source(const struct opt_set *set, const char *name)
 	return opt ? (enum opt_source)set->source[opt - set->opts] : OPT_UNSET;
 }
 
-/* State of the parsing of argv. */
+/* The state of opt_parse(). */
 struct scan {
 	struct opt_set *set;
 	int argc;
 	char **argv;
 	int at;
-	bool ended; /* the remaining arguments are operands */
+	bool ended; /* all remaining arguments are operands */
 };
 
 static int fail_unknown(const struct opt_set *set, const char *name, size_t bytes, struct err *err)
@@ -246,7 +246,9 @@ static int fail_unknown(const struct opt_set *set, const char *name, size_t byte
 		"unknown option --%.*s", shown, name);
 }
 
-/* Take the value of @opt: @glued if it is not NULL, otherwise the next argument. */
+/* Apply the value of @opt. @glued is the value if the option's own argument contains it
+ * ("-m512m", "--memory=512m"). Without @glued, a flag becomes true, and any other option takes
+ * the next argument as its value. */
 static int take_value(struct scan *scan, const struct opt *opt, const char *glued, struct err *err)
 {
 	const char *value = glued;

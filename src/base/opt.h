@@ -10,32 +10,32 @@
 
 enum { OPT_MAX = 64, OPT_LIST_MAX = 256 };
 
-/* The kind of a value; the comment is the C type of its field. */
+/* The kind of a value. The comments give the C type of the field that it is stored in. */
 enum opt_type {
-	OPT_FLAG,      /* bool; no argument, or =true|false */
+	OPT_FLAG,      /* bool; written without a value, or with =true or =false */
 	OPT_TEXT,      /* const char * */
 	OPT_BYTES,     /* uint64_t */
 	OPT_MS,	       /* uint64_t */
 	OPT_COUNT,     /* uint64_t */
 	OPT_CPU_MILLI, /* uint64_t */
-	OPT_CHOICE,    /* int: the index in `choices` */
-	OPT_LIST,      /* struct opt_list: may be given several times */
+	OPT_CHOICE,    /* int: the index of the word in `choices` */
+	OPT_LIST,      /* struct opt_list; the option may be repeated */
 };
 
 enum opt_flag {
 	OPT_HIDDEN = 1,	   /* left out of help, completion, manual and hints */
-	OPT_ENDS = 2,	   /* everything after the value is operands, as with python's -c */
+	OPT_ENDS = 2,	   /* all arguments after the value are operands, as after python's -c */
 	OPT_NO_ENV = 4,	   /* allowed on the command line only */
-	OPT_NO_CONFIG = 8, /* the configuration key of the same name has another meaning */
-	/* for commands: a second use is an error instead of replacing the first */
+	OPT_NO_CONFIG = 8, /* not set from the configuration, where this key has another meaning */
+	/* a second use is an error, and does not replace the first */
 	OPT_ONCE = 16,
 };
 
-/* Completion of the value by the shell; the words of `choices` are always completed. */
+/* How the shell completes the value. (For OPT_CHOICE it always offers the words of `choices`.) */
 enum opt_complete { OPT_COMPLETE_NONE, OPT_COMPLETE_FILE, OPT_COMPLETE_DIR };
 
-/* Values of a list option. Texts are borrowed from argv, the environment or opt_apply()'s
- * caller. */
+/* The values of a list option. The texts are borrowed from argv, the environment or the caller
+ * of opt_apply(). */
 struct opt_list {
 	const char *item[OPT_LIST_MAX];
 	size_t n;
@@ -43,23 +43,25 @@ struct opt_list {
 
 struct opt {
 	const char *name; /* long option without dashes: "memory" */
-	char letter;	  /* short option: 'm', or 0 */
+	char letter;	  /* short option: 'm'; 0 if the option has only a name */
 	enum opt_type type;
 	unsigned flags;	      /* enum opt_flag */
-	size_t offset;	      /* offset of the field in the target */
-	const char *arg;      /* name of the value in help: "SIZE"; unused by a flag */
-	const char *group;    /* heading in help; rows of a group are adjacent */
+	size_t offset;	      /* offset of the field in opt_set.target */
+	const char *arg;      /* name of the value in help: "SIZE"; NULL for a flag */
+	const char *group;    /* heading in help; the rows of one group are adjacent */
 	const char *help;     /* help text, lower case, no final stop */
 	const char *fallback; /* default value as a user would write it, or NULL */
 	const char *choices;  /* OPT_CHOICE: "auto|always|never" */
 	enum opt_complete complete;
 	uint64_t min, max; /* bounds of numbers; max 0 means UINT64_MAX */
-	const char *param; /* the corresponding parameter of the API operation, or NULL */
+	const char *param; /* name of the same parameter in the API, or NULL */
 };
 
 /*
- * Type and field of a row in one, checked by the compiler:
- * `{"memory", 'm', OPT_INTO_BYTES(struct args, memory_bytes), .arg = "SIZE", …}`
+ * Set `type` and `offset` of a row, for the field @f of the struct @s. Each macro demands a certain
+ * type of the field; for example, OPT_INTO_BYTES demands uint64_t. If the field has another type
+ * than the demanded one, the code does not compile.
+ * Example: `{"memory", 'm', OPT_INTO_BYTES(struct args, memory_bytes), .arg = "SIZE", …}`
  */
 #define OPT_INTO_FLAG(s, f)	 OPT_INTO_(OPT_FLAG, s, f, bool)
 #define OPT_INTO_TEXT(s, f)	 OPT_INTO_(OPT_TEXT, s, f, const char *)
@@ -73,8 +75,8 @@ struct opt {
 	.type = (kind), .offset = offsetof(s, f) + OPT_SAME_(typeof(((s *)0)->f), want)
 #define OPT_SAME_(a, b) (0 * sizeof(char[__builtin_types_compatible_p(a, b) ? 1 : -1]))
 
-/* Sources in order of priority: a later source overrides an earlier one, in whatever order they
- * are applied. */
+/* Where a value came from, in order of priority. A value of higher priority replaces one of
+ * lower priority, in whatever order they are applied. */
 enum opt_source { OPT_UNSET, OPT_FROM_CONFIG, OPT_FROM_ENV, OPT_FROM_ARG };
 
 /* An option table, the struct that it fills, and the source of each value. */
@@ -82,7 +84,7 @@ struct opt_set {
 	const struct opt *opts;
 	size_t n_opts;
 	void *target;		       /* the struct to fill; initialised with the defaults */
-	bool stop_at_operand;	       /* `run FILE --x`: --x is the program's */
+	bool stop_at_operand;	       /* the first operand ends the options: run FILE --x */
 	unsigned char source[OPT_MAX]; /* enum opt_source */
 };
 
@@ -90,10 +92,13 @@ struct opt_set {
 	((struct opt_set){.opts = (rows), .n_opts = (n_rows), .target = (target_)})
 
 /*
- * Parse argv[1..argc-1]: -m512m, -m 512m, -qm512m, --memory=512m, --memory 512m, -- (the rest is
- * operands). The last of repeated options wins, except for OPT_ONCE; "-" is an operand. argv is
- * rearranged so that the operands are at its end. Parsing continues after a mistake, so that a
- * later --json takes effect; @err has the first mistake.
+ * Parse argv[1..argc-1].
+ *
+ * These are options: -m512m, -m 512m, -qm512m, --memory=512m, --memory 512m. All arguments after
+ * "--" are operands; "-" is an operand, too. If an option is repeated, the last value is used,
+ * unless the option has OPT_ONCE. argv is rearranged so that the operands are at its end. Parsing
+ * continues after a mistake, so that a later --json is respected when the mistake is printed. @err
+ * has the first mistake.
  *
  * Returns: the index in argv of the first operand (argc without operands), or negative errno.
  * Errors: ERR_USAGE with a hint; ERR_LIMIT for a list over OPT_LIST_MAX.
@@ -101,16 +106,16 @@ struct opt_set {
 int opt_parse(struct opt_set *set, int argc, char **argv, struct err *err);
 
 /*
- * Apply the variable RETORT_<NAME> of every row that allows it; an empty variable is ignored. A
- * list takes one item.
+ * Apply the environment variable RETORT_<NAME> of every row without OPT_NO_ENV. An empty variable
+ * is ignored. A variable for a list holds one item.
  * Returns: 0, or negative errno of the first mistake.
  */
 int opt_env(struct opt_set *set, struct err *err);
 
 /*
- * Apply one value to the row called @name, as text ("true" for a flag). The value is ignored when a
- * source of higher priority has set the row. A list grows by one item; a source of higher priority
- * replaces the list.
+ * Apply one value to the row called @name. @value is a text; "true" sets a flag. If a source of
+ * higher priority has set the row, nothing is changed. A list grows by one item, except that the
+ * first item from a source of higher priority replaces the whole list.
  *
  * Owns: @value must outlive the target.
  * Returns: 0, or negative errno.
@@ -118,14 +123,18 @@ int opt_env(struct opt_set *set, struct err *err);
 int opt_apply(struct opt_set *set, const char *name, const char *value, enum opt_source source,
 	struct err *err);
 
-/* Return the source that set the row called @name; OPT_UNSET also for an unknown name. */
+/* Return the source that set the row called @name; OPT_UNSET if nothing did, or for an unknown
+ * name. */
 enum opt_source opt_source(const struct opt_set *set, const char *name);
 
-/* Write "RETORT_FILE_SIZE" for "file-size". Limits: cut at @bytes. */
+/*
+ * Write the name of the row's environment variable: "RETORT_FILE_SIZE" for "file-size".
+ * Limits: cut at @bytes.
+ */
 void opt_env_name(const struct opt *opt, char *out, size_t bytes);
 
 /*
- * Iterate over the words of "a|b|c": begin with NULL, then pass the previous result.
- * Returns: the next word, not terminated, its length in *@bytes; NULL at the end.
+ * Iterate over the words of `choices`: @last is NULL for the first call, then the previous result.
+ * Returns: the next word, which is not terminated, with its length in *@bytes; NULL at the end.
  */
 const char *opt_choice_next(const struct opt *opt, const char *last, size_t *bytes);

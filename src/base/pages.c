@@ -13,7 +13,7 @@ void *pages_alloc(size_t bytes)
 		return malloc(bytes);
 	size_t whole = (bytes + LARGE_PAGE_BYTES - 1) & ~(size_t)(LARGE_PAGE_BYTES - 1);
 	void *p = aligned_alloc(LARGE_PAGE_BYTES, whole);
-	/* A kernel without huge pages ignores the advice. */
+	/* An error is ignored: a kernel without huge pages gives small pages. */
 	if (p)
 		(void)madvise(p, whole, MADV_HUGEPAGE);
 	return p;

@@ -6,8 +6,9 @@
 enum { PAGES_MIN_BYTES = 4 << 20 };
 
 /*
- * Allocate memory in huge pages where the kernel has them, so that first use costs one page fault
- * per 2 MiB instead of one per 4 KiB. Below PAGES_MIN_BYTES this is malloc().
+ * Allocate memory in huge pages if the kernel has them. The first use of the memory then costs one
+ * page fault per 2 MiB instead of one per 4 KiB. If @bytes is less than PAGES_MIN_BYTES, the
+ * function calls malloc() instead.
  * Owns: the caller frees.
  * Returns: NULL on failure.
  * Source: madvise(2), MADV_HUGEPAGE.

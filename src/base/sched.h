@@ -5,7 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* struct sched_attr of the kernel, which glibc declares since 2.41. Source: sched_setattr(2) */
+/* The kernel's struct sched_attr, which glibc does not declare before 2.41. Source:
+ * sched_setattr(2) */
 struct sched_turns {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -16,10 +17,13 @@ struct sched_turns {
 
 enum { SCHED_TURN_NS = 100000, SCHED_NOT_INHERITED = 1 };
 
-/* Request short time slices, for a thread that works only for a moment each time it is woken:
- * the scheduler then runs it before threads that compute (Linux 6.12; an older kernel ignores
- * this). Child processes get the default slices. A scheduling policy that the user set for the
- * process is kept. */
+/*
+ * Request short time slices for this thread. The scheduler then runs the thread, when it wakes,
+ * before threads that compute for long. So call this for a thread that works only a moment after
+ * each wake-up.
+ * Linux before 6.12 ignores the request. Child processes get slices of the default length. If the
+ * user has given the process a scheduling policy or a negative nice value, nothing is changed.
+ */
 static inline void sched_be_brief(void)
 {
 	struct sched_turns t = {0};

@@ -1,5 +1,5 @@
-/* Timers whose delay begins at the call, not at libuv's cached time. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Timers whose delay begins when they are started, not at libuv's cached time.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/attr.h"
@@ -8,22 +8,24 @@
 #include <stdint.h>
 #include <uv.h>
 
-/*
- * libuv caches the time at the beginning of a loop iteration. After waiting outside of the loop
- * (the client of `retort mcp` thinks for a minute), or after long work, a timer started from that
- * cached time would expire at once. So only the functions here call uv_timer_start() and
- * uv_now(); dev/check_layers.py checks that.
- */
+/* libuv caches the time at the beginning of a loop iteration. The cached time is old when the
+ * process has waited outside of the loop (`retort mcp` waits a minute for its client) or has
+ * worked for long. A timer started from the cached time would then expire at once. So only the
+ * functions here call uv_timer_start() and uv_now(); dev/check_layers.py checks that. */
 
-/* Return milliseconds on the clock of all loops. Source: libuv, uv_update_time() */
+/* Return milliseconds on the clock that all libuv loops use. Source: libuv, uv_update_time() */
 static inline uint64_t timer_now(void)
 {
 	return uv_hrtime() / 1000000;
 }
 
-/* Call @fn after @ms, measured from this call, and then every @repeat_ms, unless that is 0. The
- * loop's cached time is not updated, so a timer started in this iteration does not expire in the
- * same iteration, except with 0 ms. */
+/*
+ * Call @fn in @ms from now. If @repeat_ms is not 0, call it again every @repeat_ms.
+ * libuv counts the delay of a timer from the loop's cached time, which may be earlier than the
+ * present time. So the difference between these two times is added to @ms. The cached time itself
+ * is not updated. Therefore a timer that is started by a timer callback does not expire in the same
+ * round of callbacks, unless @ms is 0.
+ */
 static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, uint64_t repeat_ms)
 {
 	uint64_t now = timer_now(), turn = uv_now(timer->loop);
@@ -31,9 +33,9 @@ static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, u
 	(void)uv_timer_start(timer, fn, ms > 0 ? ms + late : 0, repeat_ms);
 }
 
-/* Has this iteration of the loop lasted so long that the caller should yield? @n_times is the
- * caller's number of consecutive yields, which is limited so that the caller's work is not
- * postponed forever. */
+/* Return whether the caller should yield, because this iteration of the loop has lasted too
+ * long. *@n_times counts the caller's successive yields. After TIMES_MAX of them the result is
+ * false, so that the caller's work is not postponed forever. */
 static inline bool timer_is_late(const uv_loop_t *loop, unsigned *n_times)
 {
 	enum { TURN_MS = 10, TIMES_MAX = 8 };

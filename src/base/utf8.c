@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lead bytes: the number of bytes that follow, and the range of the first of them (table 3-7). */
+/* The lead bytes from `first` to `last`. They are followed by `n_more` continuation bytes, of
+ * which the first is between `min` and `max` (table 3-7). */
 struct lead {
 	unsigned char first, last;
 	unsigned char n_more;
@@ -54,7 +55,8 @@ size_t utf8_decode(const void *data, size_t bytes, int32_t *character)
 	return (size_t)lead->n_more + 1;
 }
 
-/* Count the leading ASCII bytes, eight at a time: most texts are pure ASCII. */
+/* Count the ASCII bytes at the beginning, eight at a time, since most texts are pure ASCII.
+ * Returns: a multiple of eight; up to seven more bytes may be ASCII. */
 static size_t plain_bytes(const char *at, size_t bytes)
 {
 	size_t n = 0;
@@ -96,7 +98,8 @@ size_t utf8_count(const void *data, size_t bytes)
 	return n_characters;
 }
 
-/* Undo what was appended after @old_bytes if an append failed. Returns: buf_error(). */
+/* If an append to @out has failed, cut @out back to @old_bytes, but keep the error. Returns:
+ * buf_error(). */
 static int all_or_nothing(struct buf *out, size_t old_bytes)
 {
 	int r = buf_error(out);
@@ -135,7 +138,7 @@ int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_repla
 	return r;
 }
 
-/* Count the leading bytes that a JSON string may contain without an escape. */
+/* Count the bytes at the beginning that a JSON string may contain without an escape. */
 static size_t unquoted_bytes(const char *at, size_t bytes)
 {
 	size_t n = 0;
@@ -198,7 +201,8 @@ static bool is_layout(int32_t c)
 	return (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Source: Default_Ignorable_Code_Point, DerivedCoreProperties.txt of Unicode 15. */
+/* Return whether @c is invisible unless a font supports it specially. Source:
+ * Default_Ignorable_Code_Point in DerivedCoreProperties.txt of Unicode 15. */
 static bool is_invisible(int32_t c)
 {
 	static const struct {
@@ -219,8 +223,12 @@ static bool is_selector(int32_t c)
 	return c >= 0xfe00 && c <= 0xfe0f;
 }
 
-/* Is @c a joiner or a variation selector that belongs to the spelling of a word or an emoji? It
- * must follow a character beyond ASCII. */
+/*
+ * Return whether @c is a joiner or a variation selector that belongs to the spelling of a word or
+ * an emoji. @before is the character before @c.
+ * A joiner or variation selector belongs to the spelling if @before is visible and beyond ASCII. A
+ * joiner also belongs to the spelling if @before is a variation selector.
+ */
 static bool is_spelling(int32_t before, int32_t c)
 {
 	bool is_joiner = c == 0x200c || c == 0x200d;

@@ -31,7 +31,7 @@ static bool take_char(const char **at, char c)
 	return true;
 }
 
-/* Parse ".25", or nothing. */
+/* Parse a fraction such as ".25", or nothing. */
 static bool take_fraction(const char **at, int64_t *ns)
 {
 	int64_t scale = ns_per_s / 10;
@@ -87,7 +87,7 @@ static bool take_clock(const char **at, int64_t *seconds, int64_t *ns)
 	return is_good;
 }
 
-/* Parse Z, +HH:MM, +HHMM, +HH, or nothing. */
+/* Parse a zone: Z, +HH:MM, +HHMM, +HH, or nothing. */
 static bool take_zone(const char **at, int64_t *seconds)
 {
 	int64_t hours, minutes = 0;
@@ -124,7 +124,7 @@ static bool take_seconds(const char *at, int64_t *seconds, int64_t *ns)
 	while (n < 12 && ascii_is_digit(at[n]))
 		n++;
 	bool is_good = n > 0 && take_digits(&at, n, seconds) && take_fraction(&at, ns);
-	/* A year alone, such as "2026", is refused: as seconds it would be a time in 1970. */
+	/* Refuse a year alone, such as "2026": as seconds it would be a time in 1970. */
 	return is_good && *at == '\0' && !(n == 4 && *seconds >= 1970 && *seconds < 2200);
 }
 

@@ -8,17 +8,19 @@
 enum { WORD_MAX_BYTES = 64 };
 
 /*
- * Compute the edit distance: the number of letters that were added, left out, replaced or swapped
- * with their neighbour.
- * Limits: for a word over WORD_MAX_BYTES, the length of the longer word.
+ * Compute the edit distance: how many letters must be added, left out, replaced or swapped with
+ * their neighbour to get from @a to @b.
+ * Limits: if @a or @b is longer than WORD_MAX_BYTES, the result is 0 for equal words, and otherwise
+ * the length of the longer one.
  * Source: "optimal string alignment", Damerau 1964.
  */
 size_t word_distance(const char *a, const char *b);
 
 /*
- * A search for the nearest of several candidates: start with WORD_NEAR(word), call word_near_try()
- * for each candidate, then read `best`, which is NULL when no candidate is near enough. A candidate
- * that begins with the word is near. The first of equally near candidates wins.
+ * A search for the candidate nearest to a word: start with WORD_NEAR(word), call word_near_try()
+ * for each candidate, then read `best`, which is NULL if every candidate is too different. A
+ * candidate that begins with the word counts as near. Of equally near candidates the first is
+ * chosen.
  *
  * Owns: nothing; `best` is one of the candidates.
  */
@@ -26,14 +28,15 @@ struct word_near {
 	const char *word;
 	const char *best;
 	size_t distance;
-	const char *before, *after; /* text around the suggestion, as "--"; NULL: nothing */
+	/* Texts that are printed around the suggestion, such as "--"; NULL for no text. */
+	const char *before, *after;
 };
 
 #define WORD_NEAR(w) ((struct word_near){.word = (w)})
 
 void word_near_try(struct word_near *near, const char *candidate);
 
-/* Try the member @name of each of @n rows of a table; the member may be NULL. */
+/* Try the text @name of each of the @n rows of a table; the text may be NULL. */
 #define WORD_NEAR_ROWS(near, rows, n, name)                                                        \
 	do {                                                                                       \
 		for (size_t row_ = 0; row_ < (size_t)(n); row_++)                                  \
@@ -41,11 +44,11 @@ void word_near_try(struct word_near *near, const char *candidate);
 				word_near_try((near), (rows)[row_].name);                          \
 	} while (0)
 
-/* Write the hint "did you mean …?", or @otherwise when no candidate was near. */
+/* Write the hint "did you mean …?", or @otherwise if no candidate was near. */
 void word_near_hint(const struct word_near *near, const char *otherwise, char hint[ERR_HINT_BYTES]);
 
 /*
- * Record an unknown name as the failure, with the hint of word_near_hint(): `return
+ * Record the failure that a name is unknown, with the hint of word_near_hint(): `return
  * err_unknown(err, ERR_USAGE, &near, "--help lists them", "unknown option %s", name);`
  * Returns: the negative errno of @code.
  */

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* One of libuv's four threads is left free for work outside this queue. */
+/* Leave one of libuv's four threads free for work outside of this queue. */
 enum { AT_ONCE = 3 };
 
-/* One queue per process, because libuv has one thread pool per process. */
+/* The queue is static, because libuv has one thread pool per process. */
 static struct {
 	unsigned n_running;
 	struct work *first[WORK_KIND_END_];

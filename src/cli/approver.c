@@ -32,7 +32,7 @@ static void put_text(const struct approver *a, const char *text)
 	put(a, text, strlen(text));
 }
 
-/* Stop waiting for a decision, and restore the terminal. */
+/* Stop waiting for the person's answer, and restore the terminal. */
 static void let_go(struct approver *a)
 {
 	if (!a->ear)
@@ -63,8 +63,8 @@ static void on_typed(void *arg)
 	answer(a, n > 0 && (line[0] == 'y' || line[0] == 'Y'));
 }
 
-/* Prepare the terminal for a decision. Earlier input is dropped: it cannot be meant for this
- * question. */
+/* Put the terminal into line mode and wait for an answer. Drop what was typed before: it cannot
+ * be meant for this question. Returns: whether the terminal could be taken. */
 static bool take_terminal(struct approver *a)
 {
 	struct err err;
@@ -91,7 +91,8 @@ static void ask_next(struct approver *a)
 	put_text(a, " [y/N] ");
 }
 
-/* Remove an approval that was decided elsewhere, or is no longer needed. */
+/* Remove an approval that was decided elsewhere or is no longer needed. Then ask the next
+ * question. */
 static void drop(struct approver *a, const char *approval)
 {
 	size_t i;

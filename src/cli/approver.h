@@ -1,4 +1,4 @@
-/* Questions to a person at the terminal for the approval of tool calls. SPDX-License-Identifier:
+/* Asks a person at the terminal whether tool calls are approved. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -10,18 +10,19 @@
 
 struct approver {
 	struct service *service;
-	int fd; /* the terminal, even if stdin is another file; -1: no terminal */
+	int fd; /* descriptor of /dev/tty, even if stdin is another file; -1: no terminal */
 	struct termios before;
-	struct ear *ear; /* waits for the decision about the first of `waiting`; or NULL */
-	json_t *waiting; /* events of undecided approvals */
+	/* Watches the terminal for the answer about waiting[0]; NULL: no question is shown. */
+	struct ear *ear;
+	json_t *waiting; /* events of approvals that are not decided yet */
 };
 
 #define APPROVER_NONE ((struct approver){.fd = -1})
 
-/* Open the terminal. Owns: approver_close(), before the service is closed. Returns: whether a
- * terminal exists. */
+/* Open the terminal. Returns: whether that succeeded. Owns: the caller ends @a with
+ * approver_close(), before it closes @service. */
 bool approver_open(struct approver *a, struct service *service);
 void approver_close(struct approver *a);
 
-/* Handle an event of a step that was started with `approvals`; other events are ignored. */
+/* Handle an event of a step that was started with `approvals`. Other events are ignored. */
 void approver_event(struct approver *a, const json_t *event);

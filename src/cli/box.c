@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Mount SRC without DST under its own name. */
+/* Parse SRC without DST. In the workspace, the file gets the last component of SRC as its name. */
 static int take_alone(char *text, struct volume *out)
 {
 	size_t bytes = strlen(text);
@@ -23,7 +23,7 @@ static int take_alone(char *text, struct volume *out)
 	return 0;
 }
 
-/* Parse SRC[:DST[:ro|rw]]. As with docker, SRC and DST cannot contain a colon. */
+/* Parse SRC[:DST[:ro|rw]]. As in docker, SRC and DST cannot contain a colon. */
 static int parse_volume(char *text, struct volume *out, struct err *err)
 {
 	char *dst = strchr(text, ':');
@@ -56,7 +56,8 @@ static int take_volumes(
 	return 0;
 }
 
-/* Mount the skills, always read-only in boxes, even if new skills may be saved. */
+/* Add the directory of skills as a volume. It is always read-only in the box. With "DIR:rw", the
+ * engine saves new skills in DIR, but the program in the box cannot write there. */
 static int take_skills(
 	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err)
 {
@@ -74,7 +75,8 @@ static int take_skills(
 	return 0;
 }
 
-/* Pass on the variables: K=V unchanged; K with the host's value, or not at all if K is unset. */
+/* Copy the variables of --env. "K=V" is copied unchanged. "K" gets the value of the host's
+ * variable K; if that is not set, "K" is left out. */
 static int take_env(const struct box_args *args, char **out, size_t *n_out, struct err *err)
 {
 	for (size_t i = 0; i < args->env.n; i++) {
@@ -147,10 +149,10 @@ void box_pieces_done(struct box_pieces *p)
 		free(p->env[i]);
 }
 
-/* ---- parameters for an engine ---- */
+/* ---- options as parameters of session.create ---- */
 
-/* Return an absolute path. Links are not resolved, so that errors show the path that the user
- * wrote. */
+/* Return @path as an absolute path. Links are not resolved, so that error messages show the path
+ * that the user wrote. */
 static json_t *absolute(const char *path)
 {
 	char here[PATH_MAX];
@@ -212,7 +214,7 @@ static json_t *limits_json(const struct limits *limits)
 	return json;
 }
 
-/* Convert "a, b" to an array. */
+/* Convert a text such as "a, b" to a JSON list. */
 static json_t *preload_json(const char *text)
 {
 	json_t *list = json_array();

@@ -1,5 +1,5 @@
-/* Options of all commands that start a box: `run`, `repl`, `session new`. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Options of all commands that start a box, such as `run`, `repl` and `session new`.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/once/once.h"
@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The target of the rows of cli/box.def, initialized with BOX_ARGS_INIT. */
+/* Values of the options in cli/box.def. Initialize with BOX_ARGS_INIT. */
 struct box_args {
 	const char *runtime;
 	struct opt_list volumes, env;
@@ -26,7 +26,7 @@ struct box_args {
 		.limits = order_default_limits()                                                   \
 	}
 
-/* The row for --profile, among the general options. */
+/* The option --profile, for an option table. It is listed with the general options. */
 #define BOX_PROFILE_OPT(s)                                                                         \
 	{                                                                                          \
 		.name = "profile", OPT_INTO_TEXT(s, box.profile), .arg = "NAME",                   \
@@ -34,26 +34,28 @@ struct box_args {
 		.help = "apply the options of profile NAME in the configuration"                   \
 	}
 
-/* Check the options before anything is started. Errors: ERR_USAGE. */
+/* Check the values of options before anything is started. Errors: ERR_USAGE. */
 int box_check(const struct box_args *args, struct err *err);
 
-/* The parts of an order: volumes and variables, with room for the skills, the program's file, and
- * two variables about the terminal. Owns its parts: box_pieces_done(). */
+/* Memory for the volumes and variables of an order. The arrays have room for the volumes and
+ * variables of the options, the directory of skills, the program's file, and two variables about
+ * the terminal. Owns: the caller ends it with box_pieces_done(). */
 struct box_pieces {
 	struct volume volumes[OPT_LIST_MAX + 2];
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
 };
 
-/* Fill @order except for the program. @p, zeroed by the caller, must outlive @order. */
+/* Fill @order from the options, but without a program. @p must be zeroed before, and must
+ * outlive @order, which points to it. */
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
 	struct order *order, struct err *err);
 void box_pieces_done(struct box_pieces *p);
 
-/* Build the parameters of session.create. Paths are made absolute, because the engine has another
- * working directory. Owns: the caller decrefs. Returns: NULL and @err. */
+/* Build the parameters of session.create. Paths are made absolute, because the engine may have
+ * another working directory. Owns: the caller decrefs. Returns: NULL and @err on failure. */
 json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err);
 
-/* Set COLUMNS in @create to the width of the terminal on stdout, unless COLUMNS is set already.
- * @create: the result of box_params(). */
+/* Set the variable COLUMNS in @create to the width of the terminal on stdout, unless it is set
+ * already. @create: the result of box_params(). */
 void box_tell_columns(json_t *create);

@@ -119,8 +119,8 @@ int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc
 	return at;
 }
 
-/* Convert a text that may be invalid UTF-8: err_set() cuts within characters, and file names can be
- * any bytes. */
+/* Convert a text that may not be valid UTF-8: err_set() may cut a message within a character,
+ * and file names may contain any bytes. */
 static json_t *json_text(const char *text)
 {
 	struct buf b cleanup_buf = BUF_INIT(FAIL_LINE_BYTES);

@@ -1,4 +1,4 @@
-/* The command table and the dispatch. SPDX-License-Identifier: Apache-2.0 */
+/* The table of commands, and main(), which calls them. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
 #include "base/fd.h"
@@ -81,7 +81,7 @@ int cmd_unknown(const char *name, struct err *err)
 	return r;
 }
 
-/* Run a command without arguments. */
+/* Run a command as if it had been called without arguments. */
 static int run_bare(const struct cmd *cmd)
 {
 	char name[] = "retort";
@@ -103,7 +103,8 @@ static int dispatch(int argc, char **argv)
 		return cli_fail(&err, false);
 	if (at == 0)
 		return 0;
-	/* --color before the command sets the command's default. */
+	/* If --color is given before the name of the command, it is the default for the
+	 * command's own --color. */
 	if (opt_source(&set, "color") == OPT_FROM_ARG)
 		(void)setenv("RETORT_COLOR", colors[args.color], 1);
 	if (args.version)
@@ -117,8 +118,8 @@ static int dispatch(int argc, char **argv)
 	return cli_fail(&err, false);
 }
 
-/* Open /dev/null for each standard stream that the caller closed, so that other files do not get
- * these numbers. */
+/* Open /dev/null in place of each standard stream that the caller has closed. Otherwise the next
+ * file that is opened would become a standard stream. */
 static void hold_standard_streams(void)
 {
 	int fd;
@@ -128,7 +129,7 @@ static void hold_standard_streams(void)
 	fd_close(&fd);
 }
 
-/* Has the reader of stdout closed its end? */
+/* Return whether the reader of stdout has closed its end. */
 static bool is_unread(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO};
@@ -138,7 +139,8 @@ static bool is_unread(void)
 int main(int argc, char **argv)
 {
 	hold_standard_streams();
-	(void)signal(SIGPIPE, SIG_DFL); /* the parent may have ignored SIGPIPE */
+	/* A parent process may have ignored SIGPIPE, and an ignored signal is inherited. */
+	(void)signal(SIGPIPE, SIG_DFL);
 	int status = argc > 0 ? dispatch(argc, argv) : err_exit(ERR_USAGE);
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))

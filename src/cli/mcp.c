@@ -21,8 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* PLAN_TEXT_BYTES: the limit of plan.check. TOLD_BYTES: the limit of the text about packages, files
- * and limits. */
+/* PLAN_TEXT_BYTES: limit on the texts of a policy and of the plans' tools, as in plan.check.
+ * TOLD_BYTES: limit on each text that tells the model about packages, files or limits. */
 enum { PLAN_TEXT_BYTES = 4 << 20, TOLD_BYTES = 16 << 10 };
 
 struct mcp_args {
@@ -73,9 +73,10 @@ struct mcp {
 	struct mcp_args args;
 	struct opt_set set;
 	char state[PATH_MAX];
-	struct buf policy;	 /* text of the policy */
-	json_t *create;		 /* parameters of session.create for new sessions */
-	struct service *service; /* the engine; NULL until the first call that needs it */
+	struct buf policy; /* text of the file --policy */
+	json_t *create;	   /* parameters of session.create for each new session */
+	/* The engine. It is NULL until the first call that needs the engine has started it. */
+	struct service *service;
 };
 
 /* ---- the engine, started on demand ---- */
@@ -112,7 +113,7 @@ static bool is_ended(void *arg)
 	return m->service && service_is_ended(m->service);
 }
 
-/* ---- the command ---- */
+/* ---- checking the options, and serving ---- */
 
 static bool has_writable_volume(const struct mcp_args *args)
 {
@@ -156,13 +157,14 @@ static void serve(struct mcp *m)
 		.loop = engine_loop,
 		.is_ended = is_ended};
 	mcp_stdio_run(&stdio);
-	/* Close the engine, which ends running calls; their responses are dropped. */
+	/* Closing the engine ends running calls. Nobody gets their responses any more. */
 	service_close(take_ptr(m->service));
 	mcp_server_free(server);
 	mcp_tools_free(tools);
 }
 
-/* Check the options at the start, so that the user sees mistakes and not, later, the model. */
+/* Check the options of the box at the start. The user should see mistakes now, not the model
+ * later. */
 static int check_box(struct mcp *m, struct err *err)
 {
 	struct order order;
@@ -180,8 +182,8 @@ static int check_box(struct mcp *m, struct err *err)
 	return r;
 }
 
-/* Create a session as a test, if names of files do not show that boxes can be created.
- */
+/* Test whether a box works: create a session and close it. Skip the test if the files on the
+ * host show that a box will work (box_summary_is_complete()). */
 static int try_box(struct mcp *m, struct err *err)
 {
 	json_t *made = NULL, *closed = NULL;
@@ -207,7 +209,8 @@ static int check_plans(struct mcp *m, struct err *err)
 		r = plan_read(m->args.policy, &m->policy, err);
 	if (r == 0 && m->args.policy)
 		r = plan_policy_check(m->args.policy, &m->policy, err);
-	/* Check the file of tools; it is read again for each plan. */
+	/* Check the file of tools now, so that mistakes are reported at the start. The file is
+	 * read again for each plan. */
 	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
 	if (r == 0 && m->args.plan_tools)
 		r = plan_read(m->args.plan_tools, &tools, err);

@@ -58,7 +58,8 @@ static const struct opt plan_opts[] = {
 };
 /* clang-format on */
 
-/* Write output, which may contain results of tools and is therefore escaped for a terminal. */
+/* Write output of the plan to stdout. It may contain results of tools, so on a terminal its
+ * control characters are escaped. */
 static int print_out(void *arg, const char *text, size_t bytes)
 {
 	(void)arg;
@@ -71,7 +72,7 @@ static int print_out(void *arg, const char *text, size_t bytes)
 		: 0;
 }
 
-/* Ask for approval on the terminal, because stdin may be the plan. */
+/* Ask the user for approval. Open the terminal for that, because stdin may be the plan. */
 static int approve(void *arg, const char *text)
 {
 	const struct plan_args *args = arg;
@@ -133,14 +134,13 @@ static int run_plan(const struct plan_args *args, const char *path)
 	req.approve = approve;
 	req.can_see_each = !args->yes && !args->no_prompt;
 	int r = plan_perform(&req, &report, &err);
-	/* Flush the program's output before our messages. */
+	/* Flush the plan's output before our messages follow on stderr. */
 	(void)fflush(stdout);
 	fputs(buf_str(&report), stderr);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
-/* Check a plan. The findings are the output of `check`; for other verbs they are written to stderr.
- */
+/* Check a plan. The report goes to stdout for `explain` and with --json, otherwise to stderr. */
 static int judge_plan(const struct plan_args *args, const char *path, bool is_explained)
 {
 	struct err err = {0};
@@ -152,7 +152,8 @@ static int judge_plan(const struct plan_args *args, const char *path, bool is_ex
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
-/* Write a policy. The file of tools may be an operand: `retort plan policy tools.json`. */
+/* Write the draft of a policy to stdout. @path: the file of tools, as in `retort plan policy
+ * tools.json`; NULL: the file that --tools names. */
 static int write_policy(const struct plan_args *args, const char *path)
 {
 	struct err err = {0};

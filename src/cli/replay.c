@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* RECORD_MAX_BYTES: no larger record can be exported. */
+/* RECORD_MAX_BYTES: limit on a record; larger ones cannot be exported. SHOWN_BYTES: limit on a
+ * value that is shown. */
 enum { RECORD_MAX_BYTES = 256 << 20, SHOWN_BYTES = 400 };
 
 struct replay_args {
@@ -70,7 +71,7 @@ static int show(const json_t *result, bool is_json)
 	return is_same ? 0 : 1;
 }
 
-/* Prefix errors of a record with its file name. */
+/* If the error is about the record, put the name of its file in front. */
 static int wrap_name(const char *path, struct err *err)
 {
 	bool is_its_fault = err->code == ERR_USAGE || err->code == ERR_DAMAGED ||
@@ -105,7 +106,7 @@ static int replay(const struct buf *record, json_t **result, struct err *err)
 	return r;
 }
 
-/* Does the record belong to a plan? Its first event differs from that of a session's record. */
+/* Return whether the record is that of a plan, by its first event. */
 static bool is_plan(const struct buf *record)
 {
 	const char *end = memchr(buf_str(record), '\n', record->bytes);
@@ -160,7 +161,7 @@ static int replay_main(int argc, char **argv)
 	if (r == 0 && (r = replay(&record, &result, &err)) < 0)
 		r = wrap_name(argv[at], &err);
 	int status = r < 0 ? cli_fail(&err, args.json) : show(result, args.json);
-	/* Status 1 is reserved for a complete replay with another result. */
+	/* Exit status 1 means a complete replay with another result, so an error gets status 2. */
 	if (r < 0 && status == 1)
 		status = 2;
 	json_decref(result);

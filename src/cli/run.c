@@ -65,7 +65,7 @@ static bool has_variable(char *const *env, size_t n, const char *name)
 	return false;
 }
 
-/* Describe the terminal to the program: its width, and whether it can show sixels. */
+/* Add variables that tell the program the terminal's width, and whether it can show sixels. */
 static int take_terminal(const struct run_args *args, char **out, size_t *n_out, struct err *err)
 {
 	char columns[16];
@@ -78,7 +78,7 @@ static int take_terminal(const struct run_args *args, char **out, size_t *n_out,
 	return r;
 }
 
-/* ---- assembling the request ---- */
+/* ---- building the request of a run ---- */
 
 static int check_args(const struct run_args *args, struct err *err)
 {
@@ -108,7 +108,8 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 	return -EINVAL;
 }
 
-/* Explain that our stdin is not passed on, which may be why the program failed. */
+/* If a pipe on our stdin has data, explain that the program does not get it. That may be why the
+ * program failed. */
 static void tell_unread(const struct run_args *args, const char *program)
 {
 	const struct output_args *output = &args->output;
@@ -143,7 +144,7 @@ struct pieces {
 	struct buf code;
 };
 
-/* Make the program's file visible in the box, under the name in argv[0]. */
+/* Make the program's file visible in the box, and set argv[0] to its name there. */
 static void show_program(
 	const char *program, char **operands, struct pieces *p, struct order *order)
 {
@@ -195,7 +196,7 @@ static void pieces_free(struct pieces *p)
 	free(p);
 }
 
-/* Build sys.argv as python does: the program's name, or "-c", then the arguments. */
+/* Build sys.argv as Python does: the program's name, or "-c", and then the arguments. */
 static char **program_argv(const struct run_args *args, int argc, char **argv, int at)
 {
 	static char dash_c[] = "-c";
@@ -219,8 +220,8 @@ static bool is_option(const struct opt_set *set, const char *text)
 	return false;
 }
 
-/* Report options behind the code: as with python -c they belong to the program, but they look like
- * options of retort. */
+/* Warn if an option of retort follows the code of -c. It is an argument of the program there, as
+ * in `python -c`. */
 static void tell_behind(const struct run_args *args, const struct opt_set *set, const char *first)
 {
 	const struct output_args *output = &args->output;
@@ -252,7 +253,8 @@ static int run_main(int argc, char **argv)
 	}
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
 	tell_behind(&args, &set, argv[at]);
-	const char *program = args.code ? NULL : argv[at]; /* the name on the command line */
+	/* The program's name on the command line. show_program() replaces it in argv. */
+	const char *program = args.code ? NULL : argv[at];
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
 	int status =
 		r < 0 ? cli_fail(&err, args.output.json) : once_request(&args, &set, &req, program);

@@ -1,6 +1,6 @@
-/* Suppressions for LeakSanitizer. Texts of the configuration are never freed, because options
- * borrow them (cli/host/config.h); libedit leaks some memory. SPDX-License-Identifier: Apache-2.0
- */
+/* Suppressions for LeakSanitizer. Two leaks are accepted: texts of the configuration file, which
+ * live as long as the process because options point to them (cli/host/config.h), and memory of
+ * libedit. SPDX-License-Identifier: Apache-2.0 */
 #define HOOK __attribute__((visibility("default")))
 
 HOOK const char *__lsan_default_suppressions(void);

@@ -98,15 +98,17 @@ static const struct opt serve_opts[] = {
 };
 /* clang-format on */
 
-/* The addresses at which the engine listens, and the directory of its state. */
+/* The addresses at which the engine listens, and the directory of its journal. */
 struct places {
 	char socket[PATH_MAX], state[PATH_MAX];
 	bool has_socket, has_state;
-	int unix_fd; /* the socket inherited from a service manager, or -1 */
-	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening sockets; -1: taken */
+	int unix_fd; /* unix socket that a service manager has passed to us; -1: none */
+	/* TCP sockets that listen; -1: handed over to the HTTP server. */
+	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
 	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
-	size_t n_inet, n_given; /* n_given: number of sockets inherited from a service manager,
-				   which are the first */
+	/* n_inet: number of TCP sockets. n_given: how many of them a service manager has passed
+	 * to us; these come first. */
+	size_t n_inet, n_given;
 	json_t *prices;
 };
 
@@ -131,7 +133,8 @@ static int find_socket(const struct serve_args *args, struct places *p, struct e
 	return 0;
 }
 
-/* Refuse an address that other hosts can reach without tokens: everyone could run code here. */
+/* Without tokens, refuse an address that other hosts can reach: anyone there could run code
+ * here. */
 static int check_address(const struct serve_args *args, const struct address *a, struct err *err)
 {
 	if (args->token_file || address_is_loopback(a))
@@ -142,7 +145,7 @@ static int check_address(const struct serve_args *args, const struct address *a,
 		"%s is not a loopback address, and --token-file is not given", text.text);
 }
 
-/* Add a listening socket, and take ownership of @fd. */
+/* Add the listening socket @fd, and check its address. Owns: @fd is taken, also after an error. */
 static int add_address(const struct serve_args *args, struct places *p, int fd, struct err *err)
 {
 	struct address a;
@@ -169,7 +172,7 @@ static int take_given(const struct serve_args *args, struct places *p, struct no
 	return r;
 }
 
-/* Listen before anything is started, so that an error is reported at once. */
+/* Open the listening sockets before anything is started, so that an error is reported at once. */
 static int listen_to_addresses(const struct serve_args *args, struct places *p, struct err *err)
 {
 	struct address a;
@@ -219,7 +222,7 @@ static void places_close(struct places *p)
 		fd_close(&p->inet_fd[i]);
 }
 
-/* ---- the fronts ---- */
+/* ---- the fronts: unix socket, HTTP, MCP ---- */
 
 enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 3, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
 
@@ -229,8 +232,12 @@ struct fronts {
 	struct socket_server *socket;
 	struct http_server *http;
 	struct token_list *tokens;
-	struct principal *anyone;	  /* without tokens: the principal of all HTTP requests */
-	struct operation_context context; /* context of `anyone` */
+	/* The principal (caller) named "anyone". It makes the HTTP requests for which no token is
+	 * needed; if the engine has no tokens, these are all HTTP requests. */
+	struct principal *anyone;
+	/* Context for the operations of HTTP requests that need no token. The caller in it is
+	 * `anyone`. */
+	struct operation_context context;
 	struct http_log log;
 	struct health health;
 	struct mcp_front mcp;
@@ -257,8 +264,8 @@ static void on_hangup(void *arg)
 	}
 }
 
-/* Create a principal for callers without a token. They are not treated as the operator, because
- * every user of the host can connect to loopback. */
+/* Create the principal for HTTP requests without a token. It is not the operator, because every
+ * user of this host can connect to a loopback address. */
 static int open_anyone(struct fronts *f, struct err *err)
 {
 	const struct principal_limits limits = {
@@ -278,7 +285,7 @@ static int open_tokens(struct fronts *f, struct err *err)
 	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
 }
 
-/* Report the addresses, once all fronts are open. */
+/* Report the addresses on stderr. Called when the engine listens at all of them. */
 static void say_where(const struct fronts *f, const struct places *p)
 {
 	if (f->args->quiet)
@@ -335,7 +342,8 @@ static bool is_idle(void *arg)
 	return n_running(arg) == 0;
 }
 
-/* Wait for running steps, then interrupt them; another signal ends the engine at once. */
+/* Stop the engine in order. Wait at most --grace until running steps have ended, then interrupt
+ * the rest. A further signal ends the engine at once. */
 static void drain(struct fronts *f)
 {
 	notify_send("STOPPING=1");
@@ -355,7 +363,8 @@ static void drain(struct fronts *f)
 	(void)service_drain(f->service, is_idle, f, INTERRUPTED_MS);
 }
 
-/* Log a tool call in the form of a request: caller, session, call, and outcome. */
+/* Log a tool call in the form of an HTTP request, with the caller, the session, the tool and the
+ * outcome. */
 static void log_tool(void *arg, const struct gate_line *line)
 {
 	static const struct {

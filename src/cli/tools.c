@@ -60,7 +60,7 @@ static const struct opt call_opts[] = {
 };
 /* clang-format on */
 
-/* ---- callbacks of tools_perform ---- */
+/* ---- callbacks for tools_perform() ---- */
 
 static char *answer(void *arg, const char *prompt)
 {
@@ -105,9 +105,9 @@ static void progress(void *arg, const char *text)
 		fprintf(stderr, "retort: %s\n", text);
 }
 
-/* ---- the outcome ---- */
+/* ---- showing the outcome of tools_perform() ---- */
 
-/* Print the text of a server; for a terminal with control characters escaped. */
+/* Print a text of a server to stdout. On a terminal, escape its control characters. */
 static int print_text(const struct buf *text)
 {
 	cleanup_buf struct buf shown = BUF_INIT(SHOWN_BYTES);
@@ -117,7 +117,8 @@ static int print_text(const struct buf *text)
 	return fwrite(buf_str(&shown), 1, shown.bytes, stdout) != shown.bytes;
 }
 
-/* Report the error of a tool, which may be long, such as a traceback. */
+/* Report the error of @tool. It may have several lines, such as a traceback. Returns: the exit
+ * status. */
 static int tell_failed(const struct tools_outcome *out, const char *tool)
 {
 	cleanup_buf struct buf shown = BUF_INIT(SHOWN_BYTES);
@@ -147,7 +148,9 @@ static int show(const struct tools_args *args, const struct tools_request *q)
 	else if (is_whole && out.end != TOOLS_TOOL_ERROR)
 		status = print_text(&out.text);
 	if (out.end != TOOLS_DONE) {
-		/* Warnings were already shown. */
+		/* A verb other than `call` can have a result although some servers did not answer.
+		 * warn() has then reported the errors of these servers, so is_said is true, and
+		 * nothing more is reported. */
 		bool is_said = is_whole && !is_call;
 		int by_code = is_said ? 0
 			: is_whole    ? tell_failed(&out, q->what)
@@ -160,7 +163,7 @@ static int show(const struct tools_args *args, const struct tools_request *q)
 	return status;
 }
 
-/* ---- the commands ---- */
+/* ---- the commands tools list, search, stub and call ---- */
 
 struct tools_call {
 	struct tools_args args;
@@ -168,7 +171,7 @@ struct tools_call {
 	int n_operands;
 };
 
-/* The command line, and the allowed number of operands. */
+/* A command line, and how many operands are allowed. */
 struct typed {
 	int argc;
 	char **argv;
@@ -240,7 +243,7 @@ static int stub_main(int argc, char **argv)
 	return run_plain(&cmd_tools_stub, TOOLS_STUB, argc, argv, 0);
 }
 
-/* Read arguments in the forms "{…}", "@file" or "-". */
+/* Read the arguments of a call. @text: "{…}", "@FILE", or "-" for stdin. */
 static int read_arguments(const char *text, json_t **out, struct err *err)
 {
 	cleanup_buf struct buf data = BUF_INIT(PROGRAM_MAX_BYTES);

@@ -30,9 +30,9 @@ int output_check(const struct output_args *args, struct err *err)
 
 void view_init(struct view *view, const struct view_options *options)
 {
-	/* The output limit bounds a stream's text as JSON; displays and the record add to it. */
 	struct limits defaults = order_default_limits();
 	const struct limits *limits = options->limits ? options->limits : &defaults;
+	/* Leave room above the output limit: JSON makes text longer, and displays are added. */
 	size_t room = (size_t)limits->value[LIMIT_output_bytes] * 8 + SINK_EXTRA_BYTES;
 	*view = (struct view){.options = *options};
 	sink_init(&view->out, STDOUT_FILENO, room);
@@ -65,7 +65,7 @@ static void on_started(void *arg, const char *session)
 		put_event(view, event_started(session));
 }
 
-/* Send an event with a piece of text; an incomplete character at its end waits, unless @is_end. */
+/* Print output as an event. Unless @is_end, keep an incomplete last character for later. */
 static void put_text(struct view *view, int stream, const char *data, size_t bytes, bool is_end)
 {
 	put_event(view, event_text(&view->rest[stream], stream, data, bytes, is_end));
@@ -118,7 +118,7 @@ static void show_value(struct view *view, const json_t *record)
 {
 	const json_t *value = json_object_get(record, "value");
 	const json_t *text = json_object_get(value, "text/plain");
-	/* Show an image instead of its repr. */
+	/* An image is shown instead of the value's text. */
 	if (json_object_get(value, "image/png") && picture_show(&view->picture, value))
 		return;
 	if (!json_is_string(text))
@@ -127,7 +127,7 @@ static void show_value(struct view *view, const json_t *record)
 	sink_add(&view->out, "\n", 1);
 }
 
-/* Report limits that the user set but the host cannot enforce, also with --json. */
+/* Warn of limits that the user has set but the host cannot enforce. Done with --json too. */
 static void show_unenforced(const struct view *view, const json_t *record)
 {
 	static const struct {
@@ -147,7 +147,7 @@ static void show_unenforced(const struct view *view, const json_t *record)
 	}
 }
 
-/* Report an exit(), which the user may expect to end the session or the REPL. */
+/* Report that the code called exit(), which the user may expect to end the session or REPL. */
 static void show_exit(const struct view *view, const json_t *record)
 {
 	const json_t *state = json_object_get(record, "state");
@@ -155,7 +155,7 @@ static void show_exit(const struct view *view, const json_t *record)
 	const json_t *code = json_object_get(record, "exit_code");
 	const char *outcome = json_string_value(json_object_get(state, "outcome"));
 	const char *name = json_string_value(json_object_get(error, "name"));
-	/* An exception with such a name has a traceback. */
+	/* An error "Exit" or "SystemExit" comes from exit() only if it has no traceback. */
 	bool is_exit = name && (strcmp(name, "Exit") == 0 || strcmp(name, "SystemExit") == 0) &&
 		json_array_size(json_object_get(error, "traceback")) == 0;
 	bool is_gone =
@@ -175,7 +175,7 @@ static void show_end(const struct view *view, const json_t *record)
 	const json_t *error = json_object_get(record, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
 	static const struct {
-		const char *status, *part; /* part of the message, which distinguishes limits */
+		const char *status, *part; /* a message that contains `part` gets the hint */
 		const char *hint[PLACE_END_];
 	} hints[] = {
 		{"timeout", "CPU time, which follows",
@@ -215,7 +215,7 @@ static void show_end(const struct view *view, const json_t *record)
 		}
 }
 
-/* Is the file below the working directory or the home directory, and therefore the user's own? */
+/* Return whether @path is the user's own: relative, or below the working or home directory. */
 static bool is_own(const char *path)
 {
 	char here[PATH_MAX];
@@ -228,8 +228,8 @@ static bool is_own(const char *path)
 	return is_found;
 }
 
-/* Report that @path exists on the host but was not given to the box, where the program looks for
- * @name. */
+/* The program has tried to open @name. If the file @path exists on the host, report that the box
+ * does not see it, and how to pass the file to the box. Returns: whether that was reported. */
 static bool tell_here(const struct view *view, const char *path, const char *name)
 {
 	static const char *const give[PLACE_END_] = {
@@ -246,8 +246,9 @@ static bool tell_here(const struct view *view, const char *path, const char *nam
 	return true;
 }
 
-/* Find the file, or the module with @ending, which the error names; also beside the program.
- */
+/* @message names a missing file or module in quotes. Append @ending, such as ".py", to the name.
+ * If that file is in the working directory or beside the program, report that the box does not
+ * see it. Returns: whether that was reported. */
 static bool show_missing(const struct view *view, const char *message, const char *ending)
 {
 	const char *program = view->options.program,
@@ -333,8 +334,9 @@ static void add_kept(struct buf *b, const json_t *record)
 	add_because(b, record);
 }
 
-/* Should the step be rolled back, by request or because of how it ended? A step that ended by
- * itself after an interrupt should not. */
+/* Return whether the step should have been rolled back. With --atomic, this is so if the step
+ * failed in any way. Without --atomic, it is so only if the step was ended from outside, for
+ * example at a limit; an error of the program or an interrupt is no reason then. */
 static bool is_for_rollback(const struct view *view, const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
@@ -365,7 +367,7 @@ static void show_state(const struct view *view, const json_t *record)
 		if (strcmp(outcome, rows[i].outcome) == 0 &&
 			(i > 0 || is_for_rollback(view, record)))
 			view_tell(rows[i].head, rows[i].add, record);
-	/* Skip this for a failed SQL step, which never changes anything. */
+	/* A failed SQL step that undid only its own changes ("step") need not be reported. */
 	if (undone && strcmp(undone, "step") != 0)
 		view_tell("undone", outcome_add_taken_back, record);
 	const char *notice = state_text(record, "notice");
@@ -444,7 +446,7 @@ int view_run(struct view *view, const struct once_request *req)
 	return status;
 }
 
-/* ---- a step in an engine ---- */
+/* ---- showing a step that an engine runs ---- */
 
 static void show_text(struct view *view, int stream, const char *text, size_t bytes)
 {
@@ -467,8 +469,7 @@ static void show_display(struct view *view, const json_t *display)
 		(void)picture_show(&view->picture, display);
 }
 
-/* Report that the state is being rebuilt, possibly since before our call; at most one report per
- * REBUILDING_MS. */
+/* Report that the state is being rebuilt, at most once per REBUILDING_MS. */
 static void show_rebuilding(struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
@@ -503,7 +504,7 @@ void view_event(void *arg, const json_t *event)
 	const json_t *text = json_object_get(event, "text");
 	const char *name = json_string_value(json_object_get(event, "event"));
 	int stream = name ? stream_of(name) : -1;
-	/* Ignore the last event: its record is in the response. */
+	/* Ignore the last event, because the response contains the same record. */
 	if (!name || strcmp(name, "step.finished") == 0)
 		return;
 	if (view->options.output.jsonl) {
@@ -521,8 +522,7 @@ void view_event(void *arg, const json_t *event)
 		show_queued(view, event);
 }
 
-/* Show output that is in the record but in no event: the tail of long output, or output that came
- * too fast. */
+/* Show output of the record that was in no event: the tail of long output, or fast output. */
 static void show_rest(struct view *view, int stream, const json_t *record)
 {
 	const json_t *text = json_object_get(record, stream ? "stderr" : "stdout");

@@ -1,4 +1,4 @@
-/* The display of a run: as plain text, as one JSON object, or as events. SPDX-License-Identifier:
+/* Shows a run: as plain text, as one JSON object, or as events. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -11,26 +11,31 @@
 
 #include <stdbool.h>
 
-/* The target of the rows of output.def. */
+/* Values of the options in output.def. */
 struct output_args {
-	const char *dir; /* directory for --out, or NULL */
+	const char *dir; /* directory of --out, or NULL */
 	bool json, jsonl, quiet;
-	int images; /* an enum picture_mode */
+	int images; /* how plots are shown: an enum picture_mode */
 };
 
-/* Check the options. Errors: ERR_USAGE: two options exclude each other. */
+/* Check whether the options in @args can be used together. Errors: ERR_USAGE if two of them
+ * exclude each other, as --json and --jsonl do. */
 int output_check(const struct output_args *args, struct err *err);
 
-/* Options of the display. Borrowed. */
+/* How a run is shown. All pointers are borrowed. */
 struct view_options {
 	struct output_args output;
-	const struct limits *limits;  /* limits of the run; NULL: the defaults */
-	const struct opt_set *set;    /* the options that were given; NULL: unknown */
-	bool error_color;	      /* show stderr in red */
-	bool is_atomic;		      /* the step is rolled back after an error */
-	bool is_typed;		      /* the code is typed by a person, who knows of an interrupt */
-	enum observation_place place; /* the command whose options appear in hints */
-	const char *program;	      /* file of the program, or NULL */
+	const struct limits *limits; /* limits of the run; NULL: the defaults */
+	/* The options, with the sources of their values; NULL if unknown. The sources show which
+	 * limits the user has set. */
+	const struct opt_set *set;
+	bool error_color; /* stderr is shown in red */
+	bool is_atomic;	  /* --atomic: the step is rolled back after an error */
+	/* The code is typed in the REPL. The user causes the interrupts, so they are not
+	 * reported. */
+	bool is_typed;
+	enum observation_place place; /* the command for which hints are worded */
+	const char *program;	      /* path of the program's file, or NULL */
 };
 
 struct view {
@@ -38,37 +43,39 @@ struct view {
 	struct sink out, err;
 	struct picture picture;
 	struct event_rest rest[2];
-	size_t n_told_bytes[2]; /* bytes of stdout and stderr that events have reported */
+	/* Number of bytes of stdout and of stderr that were in events. */
+	size_t n_told_bytes[2];
 	size_t n_told_displays;
-	uint64_t told_ms; /* time of the last report of rebuilding; 0: never */
+	/* timer_now() when a rebuild was last reported; 0: never. */
+	uint64_t told_ms;
 };
 
 void view_init(struct view *view, const struct view_options *options);
 void view_done(struct view *view);
 
 /*
- * Run @req, and show its events and its end.
- * Blocks:  as once_run() does, and until the reader has accepted the output.
+ * Run @req. Show its output, and how it ended.
+ * Blocks: as once_run() does, and until the reader has accepted the output.
  * Returns: the exit status of the command.
  */
 int view_run(struct view *view, const struct once_request *req);
 
-/* Report that not all files were copied. */
+/* Report on stderr that not all files were copied. */
 void view_tell_not_all(void);
 
-/* Show an event of a step that runs in an engine; @view is a struct view. */
+/* Show an event of a step that an engine runs. @view: a struct view. */
 void view_event(void *view, const json_t *event);
 
-/* Show the end of a step that runs in an engine: output that was in no event, and surprising
- * changes of the session's state. Returns: the exit status of the command. */
+/* Show the end of a step that an engine has run: output that was in no event, how the step
+ * ended, and surprising changes of the session's state. Returns: the exit status of the command. */
 int view_record(struct view *view, const json_t *record);
 
 /* Return the exit status of `retort run` for the record of a step. */
 int view_status(const json_t *record);
 
-/* Write "@head: " to stderr, followed by the text that @add appends for @json. */
+/* Write "retort: @head: " to stderr, and then the text that @add makes of @json. */
 void view_tell(
 	const char *head, void (*add)(struct buf *b, const json_t *json), const json_t *json);
 
-/* Print @json for programs. Returns: 0 or 1. */
+/* Print @json to stdout with indentation. Returns: 0; 1 if writing fails. */
 int view_json(const json_t *json);

@@ -1,13 +1,19 @@
 /*
- * A dynamic monitor that looks only at the branch that runs is unsound: a branch that was *not*
- * taken reveals information too (an implicit flow). So when a region ends, the machine also labels
- * what the other branch might have written. The machine only knows the names in the other branch,
- * not whether these names alias this value or whether a call there can happen. So such a label is a
- * presumption, kept apart in `presumed`: enforcing all presumptions would refuse harmless plans.
+ * Presumptions, and how they are settled.
  *
- * The check evaluates every branch on abstract values and is more exact there, but joins all
- * possible runs into one. Run and check are both upper bounds of the real flow. So at a call the
- * presumption is settled: its label is reduced to what the check also found possible at that call.
+ * A branch that was *not* taken reveals information, too (an implicit flow). After "if x: y = 1",
+ * for example, a y that has not changed reveals that x is false. A monitor that looks only at the
+ * branch that runs would miss this flow. So when a region ends, the machine also labels what the
+ * other branch might have written. But it only knows the names in the other branch. It does not
+ * know whether these names are aliases of a given value, or whether a call in that branch can
+ * happen. So such a label is only a presumption. The member `presumed` keeps it apart from the rest
+ * of the label, because enforcing all presumptions would refuse harmless plans.
+ *
+ * The check knows more about the other branch, because it evaluates every branch on abstract
+ * values. But it knows less about this run, because it joins all possible runs into one. The labels
+ * of the run and of the check are both upper bounds of the real flow, so what only one of them
+ * contains cannot happen. So at each call the presumption is settled: only what the check found
+ * possible at this call remains of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +30,8 @@ static bool has_atom(const struct labels *all, uint32_t set, uint32_t atom)
 	return set == LABEL_ALL;
 }
 
-/* Does "tool:mail#*" in the set stand for @one, "tool:mail#ann"? */
+/* Return whether @set contains the origin of all items of the tool that @one belongs to. For the
+ * item @one = "tool:mail#ann" this is the origin "tool:mail#*". */
 static bool has_items(const struct labels *all, uint32_t set, const char *one)
 {
 	const char *of = strchr(one, '#');
@@ -43,7 +50,12 @@ static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t
 	return has_atom(all, set, atom) || has_items(all, set, label_text(all, atom));
 }
 
-/* Is the origin only a chooser in @l? "mail#ann" is one if "mail#*" is. */
+/*
+ * An origin is a chooser of a value if its data is not in the value, but selected the value, for
+ * example as an index. Return whether the label @l says that the origin @atom is only a chooser.
+ * If @atom is the origin of an item, such as "tool:mail#ann", and @l does not contain @atom itself,
+ * then look for "tool:mail#*" in its place. This origin stands for the items of all owners.
+ */
 static bool only_chooses(const struct labels *all, const struct label *l, uint32_t atom)
 {
 	return has_atom(all, l->choosers, atom) ||
@@ -51,7 +63,9 @@ static bool only_chooses(const struct labels *all, const struct label *l, uint32
 			has_items(all, l->choosers, label_text(all, atom)));
 }
 
-/* Is each giver of @x that @y contains a giver there as well? */
+/* An origin is a giver of a value if its data is in the value, and a chooser if its data only
+ * selected the value. Return false if some origin is a giver according to the label @x, but only
+ * a chooser according to the label @y. Otherwise return true. */
 static bool are_givers_foreseen(
 	const struct labels *all, const struct label *x, const struct label *y)
 {
@@ -62,7 +76,7 @@ static bool are_givers_foreseen(
 	return true;
 }
 
-/* Return the label without its presumption. */
+/* Return the label @id without its presumption. */
 static uint32_t plain(struct labels *all, uint32_t id)
 {
 	struct label l = label_get(all, id);
@@ -81,7 +95,9 @@ uint32_t label_presumed(struct labels *all, uint32_t id)
 	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-/* Compute the greatest lower bound: what both labels allow. */
+/* Return the greatest lower bound of the labels @run and @check. Both labels are upper bounds of
+ * the same flow, so the result keeps only what both of them contain. An origin of @run is kept,
+ * for example, only if the check found this origin, too. */
 static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
 {
 	struct label l = label_get(all, run), upper = label_get(all, check);
@@ -97,8 +113,9 @@ static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
 		if (only_chooses(all, &upper, atom))
 			l.choosers = label_union(all, l.choosers, label_set(all, atom));
 	l.readers = label_union(all, l.readers, upper.readers);
-	/* Two types of handles or names are not comparable: the highest kind below both is a date.
-	 */
+	/* If neither kind is below the other, each of them is a KIND_HANDLE or KIND_NAME, and
+	 * their types differ: one may be a file, the other an e-mail address. KIND_DATE is the
+	 * highest kind without a type that is below both. */
 	if (kind_is_below(upper.kind, l.kind))
 		l.kind = upper.kind;
 	else if (!kind_is_below(l.kind, upper.kind))

@@ -1,24 +1,30 @@
 /*
- * The lattice of labels. A label says four things about a value: its origins (taint: who supplied
- * or chose data in it), its readers (confidentiality), its kind (an upper bound on how much an
- * attacker could choose) and its endorsements. The program counter has a label as well, its guard.
+ * The lattice of labels. A label says four things about a value:
+ *	origins       who supplied the data in the value, or selected the value (taint)
+ *	readers       who may read the value (confidentiality)
+ *	kind          how much of the value an attacker could choose at most
+ *	endorsements  what speaks for the value, such as the approval of a person
+ * The label of the program counter is called a guard.
  *
- * Bottom (id 0) is a trusted public constant: no origin, every reader, kind const, every
- * endorsement. The join of two labels is their least upper bound, so it never claims more trust
- * than either:
+ * Each origin is either a giver or a chooser:
+ * - The data of a giver is in the value. Computing on a value makes every origin of the value a
+ *   giver (label_made()).
+ * - The data of a chooser is not in the value. It only selected the value, by a condition, an index
+ *   or a filter. In x[i], for example, every origin of i becomes a chooser (label_choice()).
  *
- *	origins       union           readers       intersection
- *	kind          maximum         endorsements  intersection
- *	choosers      those that are choosers wherever they occur
+ * Bottom (id 0) is the label of a trusted public constant: no origin, every reader, kind const,
+ * every endorsement. The join of two labels is their least upper bound, so the join never claims
+ * more trust than either label:
+ *	origins       the union of both
+ *	choosers      all origins except those that are a giver in one of the labels
+ *	readers       the intersection of both
+ *	kind          the maximum of both
+ *	endorsements  the intersection of both
  *
- * Each origin is a giver or a chooser. A giver's data is in the value. A chooser only selected
- * among data of others: by a condition, an index, a filter. Computing on a value makes every origin
- * a giver (label_made()); selecting makes every origin of the selector a chooser (label_choice()).
- *
- * The check and the machine join labels at every step, so labels are cheap: atoms (names), sets of
- * atoms and labels are interned, equal ones have one 32-bit id, and joins are memoised by the pair
- * of ids. Ids live until labels_free(). Whatever runs out of memory answers LABEL_FAILED, which
- * stands for the top of the lattice, and labels_has_failed() is true from then on.
+ * The check and the machine join labels at every step, so labels and joins must be cheap. Atoms
+ * (names), sets of atoms and labels are interned: equal ones have the same 32-bit id, which is
+ * valid until labels_free(). Joins are cached by the pair of ids. A function that runs out of
+ * memory returns LABEL_FAILED, the top of the lattice; from then on labels_has_failed() is true.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,15 +35,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A set of atoms, sorted. Two sets are compared atom by atom only when their hashes are equal. */
+/* A set of atoms in ascending order. Two sets are compared atom by atom only if their hashes are
+ * equal. */
 struct set {
 	uint64_t hash;
 	uint32_t n;
 	uint32_t *atom;
 };
 
-/* A hash table with open addressing. Each slot holds an index into an array, plus 1; 0 is a free
- * slot. The size is a power of two, and at most two thirds of the slots are in use. */
+/* A hash table with open addressing. A slot contains 1 plus an index into an array of items; a
+ * free slot contains 0. The size is a power of two, and at most two thirds of the slots are in
+ * use. */
 struct index {
 	uint32_t *at;
 	uint32_t n, room;
@@ -50,7 +58,7 @@ struct memo {
 struct labels {
 	size_t used_bytes, max_bytes;
 	bool has_failed;
-	char **text; /* text of each atom; atom 0 is not used */
+	char **text; /* text of each atom; index 0 is not an atom */
 	uint32_t n_atoms, atom_room;
 	struct set *set;
 	uint32_t n_sets, set_room;
@@ -100,7 +108,8 @@ static void add_index(struct index *index, uint64_t hash, uint32_t place)
 	index->n++;
 }
 
-/* Make room for one more item. @hash_of computes the hash of an item that is in the table. */
+/* Enlarge @index if it has no room for one more item. @hash_of returns the hash of the item with
+ * index @i. */
 static bool make_room(struct labels *all, struct index *index,
 	uint64_t (*hash_of)(const struct labels *all, uint32_t i))
 {
@@ -154,7 +163,8 @@ static uint64_t hash_join(const struct labels *all, uint32_t i)
 	return mix(mix(2, all->join[i].a), all->join[i].b);
 }
 
-/* Id 0 is the empty set, the bottom label, and an atom that is never returned. */
+/* Create the items with id 0: the empty set, the bottom label, and an atom that label_atom()
+ * never returns. */
 static bool begin(struct labels *all)
 {
 	const struct label bottom = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
@@ -238,7 +248,8 @@ const char *label_text(const struct labels *all, uint32_t atom)
 	return atom > 0 && atom < all->n_atoms ? all->text[atom] : NULL;
 }
 
-/* Return the id of the sorted set @atom. Consumes the array. */
+/* Return the id of the set that consists of the @n sorted atoms in @atom. Owns: this function
+ * takes over the array @atom. */
 static uint32_t intern_set(struct labels *all, uint32_t *atom, uint32_t n)
 {
 	uint64_t hash = 0;
@@ -280,7 +291,7 @@ uint32_t label_set(struct labels *all, uint32_t atom)
 	return intern_set(all, one, 1);
 }
 
-/* Compute the intersection, or with @is_union the union. */
+/* Return the union of two sets if @is_union is true, else their intersection. */
 static uint32_t merge(struct labels *all, uint32_t a, uint32_t b, bool is_union)
 {
 	const struct set *x = &all->set[a], *y = &all->set[b];
@@ -319,7 +330,8 @@ uint32_t label_intersection(struct labels *all, uint32_t a, uint32_t b)
 	return a == LABEL_ALL ? b : merge(all, a, b, false);
 }
 
-/* Compute the difference: the atoms of @a that are not in @b. LABEL_ALL stays LABEL_ALL. */
+/* Return the difference of two sets: the atoms of @a that are not in @b. If @a is LABEL_ALL, the
+ * result is LABEL_ALL, because no set can represent all atoms except some. */
 static uint32_t without(struct labels *all, uint32_t a, uint32_t b)
 {
 	if (b == 0 || a == 0 || a == LABEL_ALL)
@@ -380,7 +392,9 @@ bool kind_is_below(struct kind a, struct kind b)
 	return a.rank < KIND_HANDLE || b.rank > KIND_NAME || b.type == 0 || a.type == b.type;
 }
 
-/* Clear the fields that a kind of this rank does not use: labels are compared as bytes. */
+/* Set to 0 the members of @k that have no meaning for its rank: `size` if the rank is not
+ * KIND_ENUM, `type` if the rank is neither KIND_HANDLE nor KIND_NAME. The reason: label_intern()
+ * compares labels byte by byte, so equal kinds must have equal bytes. */
 static struct kind tidy(struct kind k)
 {
 	k.size = k.rank == KIND_ENUM ? MAX(k.size, 2u) : 0;
@@ -392,7 +406,7 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 {
 	struct label l = *label;
 	l.kind = tidy(l.kind);
-	/* If any source may be an origin, no origin is known to be only a chooser. */
+	/* LABEL_ALL contains every possible origin, and each of them may be a giver. */
 	l.choosers = l.origins == LABEL_ALL ? 0 : label_intersection(all, l.choosers, l.origins);
 	bool says_more = l.kind.rank == KIND_TEXT && l.choosers == 0;
 	l.is_composed = l.is_composed && l.kind.rank != KIND_CONST && !says_more;
@@ -487,8 +501,9 @@ uint32_t label_choice(struct labels *all, uint32_t id)
 	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-/* Does a text composed of such values reveal no more than the values do? Two handles in one text
- * may name something that neither of them names. */
+/* Return whether a text composed of values of the kind @k reveals no more than the values do.
+ * This does not hold for handles: two handles in one text may name something that neither of
+ * them names alone. */
 static bool is_small(struct kind k)
 {
 	return k.rank <= KIND_NUMBER;

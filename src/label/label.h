@@ -1,64 +1,80 @@
-/* Security labels (taint): where a value comes from, who may read it, how much an attacker could
- * choose. label.c explains the lattice.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Security labels (taint). A label says where a value comes from, who may read it, and how much of
+ * it an attacker could choose. label.c explains the lattice.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* How much of a value an attacker could choose (channel capacity), from nothing to any text. */
+/* How much of a value an attacker could choose (channel capacity): from KIND_CONST, nothing, to
+ * KIND_TEXT, any text. */
 enum label_kind {
 	KIND_CONST,
 	KIND_BOOL,
-	KIND_ENUM, /* one of `size` words */
+	KIND_ENUM, /* one of `size` given words */
 	KIND_NUMBER,
 	KIND_DATE,
-	KIND_HANDLE, /* the name of an existing thing of the type `type` */
+	KIND_HANDLE, /* the name of an existing thing, such as a file; `type` says of which sort */
 	KIND_NAME,   /* a text in the format `type`, such as an e-mail address */
 	KIND_TEXT,
 };
 
 struct kind {
 	enum label_kind rank;
-	uint32_t size; /* KIND_ENUM: at least 2 */
-	uint32_t type; /* KIND_HANDLE, KIND_NAME: an atom; 0: any type */
+	uint32_t size; /* KIND_ENUM: number of possible words, at least 2 */
+	uint32_t type; /* KIND_HANDLE, KIND_NAME: atom of the type; 0 for any type */
 };
 
-/* Sets of atoms are interned: 0 is the empty set, LABEL_ALL contains every possible atom. */
+/* An atom is the id of an interned text. A set of atoms has an id, too: 0 is the empty set, and
+ * LABEL_ALL the set of all possible atoms. LABEL_BOTTOM is the id of the least label.
+ * LABEL_FAILED, in place of a label or set, means that memory is exhausted. */
 enum { LABEL_ALL = UINT32_MAX, LABEL_FAILED = UINT32_MAX, LABEL_BOTTOM = 0 };
 enum { LABEL_ATOMS_MAX = 1 << 16, LABEL_LABELS_MAX = 1 << 20, LABEL_ATOM_MAX_BYTES = 1024 };
 
-/* Label 0, the bottom, is a trusted public constant: no origin, readers and endorsements LABEL_ALL.
- * Sets are ids of sets. */
+/* A label. All sets are given by their ids. The least label, label 0, belongs to trusted public
+ * constants: its `origins` are empty, its `readers` and `endorsements` are LABEL_ALL. */
 struct label {
-	uint32_t origins;  /* "user", "tool:mail.search#ann@example.com" */
-	uint32_t choosers; /* the origins that only selected among data of others */
+	uint32_t origins; /* set of atoms such as "user", "tool:mail.search#ann" */
+	/* Subset of `origins`: the origins whose data is not in the value, but only selected the
+	 * value, for example as an index. */
+	uint32_t choosers;
 	uint32_t readers;
 	struct kind kind;
-	uint32_t is_composed;  /* 1: a text composed of pieces, see label_composed() */
-	uint32_t endorsements; /* "approved#3", "matched:date" */
-	uint32_t presumed;     /* the id of a label, or 0: see label_presumed() */
+	uint32_t is_composed;  /* 1 if the value is a composed text, see label_composed() */
+	uint32_t endorsements; /* set of atoms such as "approved#3", "matched:date" */
+	/* Id of the presumption, a label that may or may not apply, see foreseen.h; 0 if the
+	 * value has none. */
+	uint32_t presumed;
 };
 
-/* Limits: @max_bytes for all atoms, sets and labels together. Returns: NULL without memory. */
+/*
+ * Create an empty store of labels.
+ * Limits: @max_bytes for all atoms, sets and labels together.
+ * Returns: NULL if memory is exhausted.
+ */
 struct labels *labels_new(size_t max_bytes);
 void labels_free(struct labels *all);
-/* Has memory run out? Then the labels made since are not reliable. */
+/* Return whether memory was ever exhausted. If so, labels made since then are not reliable. */
 bool labels_has_failed(const struct labels *all);
 
 /*
- * label_atom(): return the atom of a text, which is created if necessary. Returns: 0 without
- * memory.
+ * label_atom(): return the atom of a text; create the atom if it does not exist. Returns: 0 if
+ * memory is exhausted, or if the text is empty, too long or contains a NUL byte.
  * label_text(): return the text of an atom. Returns: NULL for an invalid atom.
  */
 uint32_t label_atom(struct labels *all, const char *text, size_t bytes);
 const char *label_text(const struct labels *all, uint32_t atom);
 
 /*
- * Sets of atoms: the set of one atom; union; intersection; is @a a subset of @b?; the n-th atom (0
- * after the last).
- * Returns: LABEL_FAILED without memory; it equals LABEL_ALL, so ask labels_has_failed().
+ * label_set(): return the set that contains only @atom.
+ * label_is_subset(): return whether each atom of @a is also in @b.
+ * label_nth(): return the atom of @set at index @n; 0 after the last atom, and always for
+ * LABEL_ALL.
+ * Returns: LABEL_FAILED if memory is exhausted. This value equals LABEL_ALL, so call
+ * labels_has_failed() to tell them apart.
  */
 uint32_t label_set(struct labels *all, uint32_t atom);
 uint32_t label_union(struct labels *all, uint32_t a, uint32_t b);
@@ -66,24 +82,38 @@ uint32_t label_intersection(struct labels *all, uint32_t a, uint32_t b);
 bool label_is_subset(const struct labels *all, uint32_t a, uint32_t b);
 uint32_t label_nth(const struct labels *all, uint32_t set, size_t n);
 
-/* label_intern(): return the id of a label. Returns: LABEL_FAILED, the top of the lattice,
- * without memory. label_get(): return the label of an id. */
+/*
+ * label_intern(): return the id of a label. Returns: LABEL_FAILED if memory is exhausted.
+ * label_get(): return the label with the id @id. For LABEL_FAILED this is the top of the lattice.
+ */
 uint32_t label_intern(struct labels *all, const struct label *label);
 struct label label_get(const struct labels *all, uint32_t id);
 
-/* Compute the least upper bound, memoised. Returns: LABEL_FAILED without memory. */
+/* Return the least upper bound of two labels. Results are cached. Returns: LABEL_FAILED if
+ * memory is exhausted. */
 uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
-/* Compute the label of a value computed from one labelled @id: without its endorsements, and
- * with each origin as a giver. */
+/* Return the label of a result that is computed from a value with the label @id. Each origin
+ * becomes a giver, because the result may contain data of each origin. The endorsements are
+ * removed, unless they are LABEL_ALL. */
 uint32_t label_made(struct labels *all, uint32_t id);
-/* Compute the label of a selection made by a value labelled @id: each origin is only a chooser. */
+/* Return the label that a selection adds to the selected value. @id is the label of the value
+ * that selects, such as the label of i in x[i]. Each origin of @id becomes a chooser: its data
+ * decides which element is selected, but is not in the element. */
 uint32_t label_choice(struct labels *all, uint32_t id);
-/* Compute the label of a text composed of pieces, such as an f-string; @id is the join of the
- * pieces. After one composition, choosers of a piece remain choosers of the text, and the kind
- * of small pieces is kept. A text composed of composed texts may contain any information: each
- * origin is a giver, and the kind is text. */
+/*
+ * Return the label of a text composed of pieces, such as an f-string. @id is the join of the labels
+ * of the pieces. There are three cases:
+ * - All pieces are constants (KIND_CONST). The result is label_made(@id).
+ * - No piece is a composed text itself. An origin whose data only selected a piece (a chooser)
+ *   remains a chooser. A kind up to KIND_NUMBER remains; a higher kind becomes KIND_TEXT.
+ * - A piece is a composed text itself. The new text may then contain any information, so each
+ *   origin becomes a giver, and the kind becomes KIND_TEXT.
+ */
 uint32_t label_composed(struct labels *all, uint32_t id);
-uint32_t label_givers(struct labels *all, uint32_t id); /* the origins that are not choosers */
-/* The lattice of kinds: the least upper bound, and the order. */
+/* Return the givers of the label @id: the set of its origins without its choosers. Data of a
+ * giver is in the value, data of a chooser only selected the value. */
+uint32_t label_givers(struct labels *all, uint32_t id);
+/* kind_join(): return the least upper bound of two kinds. kind_is_below(): return whether @a is
+ * below or equal to @b. */
 struct kind kind_join(struct kind a, struct kind b);
 bool kind_is_below(struct kind a, struct kind b);

@@ -1,6 +1,6 @@
 /*
- * Sets of tools. A set is an array sorted by name, so a tool is found by binary search, and all
- * tools of one server ("mail.send", "mail.search") are neighbours: a prefix is a range.
+ * Sets of tools. A set is an array that is sorted by name. So a tool is found by binary search, and
+ * tools whose names have the same prefix ("mail.send", "mail.search") are neighbours.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ int tool_sort(struct tool *tool, size_t n)
 	return 0;
 }
 
-/* Binary search: the index of the first tool whose name is not less than @name. */
+/* Find the index of the first tool whose name is not less than @name, by binary search. */
 static size_t lower(const struct tool_set *set, const char *name)
 {
 	size_t from = 0, to = set->n;

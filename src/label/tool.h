@@ -17,47 +17,50 @@ enum tool_shape {
 	TOOL_DICT,
 };
 
-/* The type of a value, from its JSON Schema. `name` is the format of a KIND_NAME or the type of
- * a KIND_HANDLE, NULL: any; `kind.type` is not used. */
+/* The type of a value, converted from a JSON Schema. `name` is the format of a KIND_NAME or the
+ * type of a KIND_HANDLE; NULL means any. The member `kind.type`, an atom, is not used: code that
+ * needs it calls label_atom() with `name`. */
 struct tool_type {
 	enum tool_shape shape;
 	struct kind kind;
 	const char *name;
-	const struct tool_type *item; /* TOOL_LIST: type of the elements; NULL: any */
+	const struct tool_type *item; /* TOOL_LIST: type of the elements; NULL for any */
 	const struct tool_field *field;
 	uint32_t n_fields; /* TOOL_DICT: number of fields */
 };
 
 struct tool_field {
 	const char *name;
-	const struct tool_type *type; /* NULL: any type */
+	const struct tool_type *type; /* declared type; NULL if it may be any type */
 	bool is_required;
 };
 
-/* The is_… hints are the tool's own annotations; a missing hint has the more dangerous value. */
+/* A tool. The three hints at the end come from the tool's own annotations. A missing hint has
+ * the more dangerous value, such as is_read_only = false. */
 struct tool {
-	const char *name; /* name: words of letters, digits and _, joined by dots */
+	const char *name; /* words of letters, digits and _, joined by dots: "mail.send" */
 	const char *text; /* description for people and models, or NULL */
 	const struct tool_field *param;
 	uint32_t n_params;
-	const struct tool_type *result; /* NULL: any type */
+	/* Declared type of the result. NULL if it may be any type. */
+	const struct tool_type *result;
 	bool is_read_only, is_destructive, is_open_world;
 };
 
-/* A set of tools. Invariant: sorted by name, see tool_sort(). */
+/* A set of tools. The array is always sorted by name, see tool_sort(). */
 struct tool_set {
 	const struct tool *tool;
 	size_t n;
 };
 
-/* Sort by name. Returns: 0, or -1: two tools have the same name. */
+/* Sort tools by name. Returns: 0; -1 if two tools have the same name. */
 int tool_sort(struct tool *tool, size_t n);
 
-/* Find the tool called @name. Returns: NULL when the set does not contain it. */
+/* Find the tool called @name. Returns: NULL if the set does not contain it. */
 const struct tool *tool_find(const struct tool_set *set, const char *name);
 
-/* Does a name of the set begin with @prefix and a dot? */
+/* Return whether the set contains a tool whose name begins with @prefix and a dot. */
 bool tool_is_prefix(const struct tool_set *set, const char *prefix);
 
-/* Find the index of the parameter @name. Returns: -1 when the tool lacks it. */
+/* Return the index of the parameter @name. Returns: -1 if the tool has no such parameter. */
 int tool_param(const struct tool *tool, const char *name);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Translate libcurl's codes for the caller; a code without a row means that the connection broke.
- */
+/* The outcome for each code of libcurl. For any other code the outcome is NET_CUT with
+ * ERR_UNREACHABLE. */
 static const struct {
 	CURLcode code;
 	enum net_end end;
@@ -31,7 +31,7 @@ static const struct {
 	{CURLE_OPERATION_TIMEDOUT, NET_TIMEOUT, ERR_UNREACHABLE},
 };
 
-/* Characters of a token. Source: RFC 9110, 5.6.2. */
+/* Return whether @name is a token, as the name of a header must be. Source: RFC 9110, 5.6.2. */
 static bool is_header_name(const char *name)
 {
 	for (const char *p = name; *p; p++)
@@ -48,7 +48,8 @@ static bool is_header_value(const char *value)
 	return true;
 }
 
-/* The host and port of @url, for messages: the rest may contain secrets. */
+/* Check @url, and copy its host and port to @host. Messages show only these, because the rest of
+ * a URL may contain secrets. */
 static int check_url(const char *url, char *host, size_t host_bytes, struct err *err)
 {
 	bool is_http = strncasecmp(url, "http://", 7) == 0;
@@ -80,7 +81,7 @@ static int add_header(struct net_call *c, const char *name, const char *value, s
 	if (!is_header_name(name) || !is_header_value(value))
 		return err_set(err, ERR_USAGE, "the header %.40s: not what a header may hold",
 			is_header_name(name) ? name : "?");
-	/* libcurl wants "Name;" for a header without a value. */
+	/* For a header with an empty value libcurl expects "Name;". */
 	buf_addf(&line, *value ? "%s: %s" : "%s;", name, value);
 	struct curl_slist *more =
 		buf_error(&line) < 0 ? NULL : c->net->curl.slist_append(c->headers, line.data);
@@ -98,8 +99,8 @@ static int add_headers(struct net_call *c, const struct net_request *q, struct e
 	int r = 0;
 	for (size_t i = 0; i < q->n_headers && r == 0; i++)
 		r = add_header(c, q->headers[i].name, q->headers[i].value, err);
-	/* An empty "Expect:" header: otherwise libcurl waits a second for the server's "100
-	 * Continue" before it sends a large body. */
+	/* The line "Expect:" makes libcurl leave that header out. With the header, libcurl would
+	 * wait a second for the server's "100 Continue" before it sends a large body. */
 	struct curl_slist *more = r < 0 ? NULL : c->net->curl.slist_append(c->headers, "Expect:");
 	if (r == 0 && !more)
 		r = err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
@@ -125,8 +126,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-/* An empty line ends the headers. Trailers after the body and headers of an interim response do
- * not count. */
+/* Handle an empty line: the headers are complete, so call on_headers(). The empty lines after an
+ * interim response, such as "100 Continue", and after the trailers of a body are ignored. */
 static void end_headers(struct net_call *c)
 {
 	if (c->is_headed || c->is_cancelled || net_status(c) < 200)
@@ -140,7 +141,8 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
 	struct net_call *c = arg;
 	size_t bytes = size * n;
-	/* The response of a proxy, or "100 Continue", came before: start over. */
+	/* A status line begins a new response. Drop the headers of an earlier one, such as "100
+	 * Continue". */
 	if (bytes > 5 && strncasecmp(data, "HTTP/", 5) == 0)
 		buf_clear(&c->answer_headers);
 	if (buf_append(&c->answer_headers, data, bytes) == 0) {
@@ -166,8 +168,8 @@ static int on_progress(
 	return c->is_cancelled;
 }
 
-/* The file of CA certificates. The library ignores these variables; only the curl tool reads
- * them. */
+/* Return the file of CA certificates that the environment names, or NULL. The curl tool reads
+ * these variables, but libcurl does not. */
 static const char *find_authorities(void)
 {
 	const char *file = getenv("CURL_CA_BUNDLE");

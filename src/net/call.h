@@ -1,4 +1,4 @@
-/* One request and its answer, as libcurl sees it. What net/client.c and net/call.c share.
+/* A request and its response, in terms of libcurl. Shared by net/client.c and net/call.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -10,7 +10,7 @@ struct net {
 	uv_loop_t *loop;
 	CURLM *multi;
 	uv_timer_t timer, kick;
-	struct net_call *calls; /* a list */
+	struct net_call *calls; /* linked list */
 	int n_handles;
 	bool is_closing;
 };
@@ -18,25 +18,29 @@ struct net {
 struct net_call {
 	struct net_call *next;
 	struct net *net;
-	struct net_request request; /* numbers and callbacks only; the texts are libcurl's */
-	char host[256];		    /* for messages */
+	/* The numbers and callbacks of the request. Its texts are NULL here, because libcurl has
+	 * copied them. */
+	struct net_request request;
+	char host[256]; /* host and port, for messages */
 	CURL *easy;
 	struct curl_slist *headers;
 	struct buf answer_headers;
 	uint64_t answer_bytes;
-	uint64_t last_ms; /* time of the last byte received or sent */
+	uint64_t last_ms; /* time of the last byte received or sent, on timer_now()'s clock */
 	curl_off_t moved_bytes;
 	uv_timer_t idle;
-	struct err err; /* why we ended the call; code ERR_NONE: we did not */
+	/* Why we ended the call, for example because the response exceeded a limit. Otherwise
+	 * ERR_NONE. */
+	struct err err;
 	bool is_added, is_cancelled, is_headed;
-	char said[CURL_ERROR_SIZE]; /* by libcurl */
+	char said[CURL_ERROR_SIZE]; /* libcurl's error message, or "" */
 };
 
-/* Check @request and prepare it. Errors: as net_start(). */
+/* Check @request and prepare it for libcurl. Errors: as net_start(). */
 int call_new(
 	struct net_call **out, struct net *n, const struct net_request *request, struct err *err);
 
-/* Fill in the result of the call from libcurl's @code. */
+/* Fill in the result of the call: from libcurl's @code, or from c->err if we ended the call. */
 void call_judge(const struct net_call *c, CURLcode code, struct net_result *out);
 
 /* Free libcurl's objects. */

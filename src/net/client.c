@@ -1,8 +1,10 @@
 /*
- * Theory of operation: libcurl tells which descriptors and which timeout it waits for, and the
- * loop watches those. libcurl must not be called from its own callbacks, so a request made there
- * (a new call, a cancellation) is only noted, and carried out by `kick`, a timer of 0 ms.
+ * Theory of operation: libcurl reports which descriptors it waits for, and for how long. The loop
+ * watches these descriptors and runs a timer.
  *
+ * libcurl must not be called from its own callbacks, but a user's callback may start or cancel a
+ * call. So net_start() and net_cancel() only mark the call and start the timer `kick` with 0 ms.
+ * When it expires, libcurl is in no callback, so the call can be added or removed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "net/client.h"
@@ -16,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One descriptor that libcurl watches. */
+/* A descriptor of libcurl that the loop watches. */
 struct net_socket {
 	uv_poll_t poll;
 	struct net *net;
@@ -51,7 +53,7 @@ static void call_closed(uv_handle_t *h)
 	handle_closed(n);
 }
 
-/* Remove the call from the list and from libcurl. Its memory is freed later. */
+/* Remove the call from the list and from libcurl. Its memory is freed when its timer is closed. */
 static void drop(struct net_call *c)
 {
 	struct net *n = c->net;
@@ -131,7 +133,7 @@ static struct net_socket *watch(struct net *n, curl_socket_t fd)
 	return s;
 }
 
-/* libcurl's callback: what to watch on a descriptor. */
+/* Watch @fd for the events @what. Called by libcurl. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
 	struct net *n = arg;
@@ -151,7 +153,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *kn
 	return uv_poll_start(&s->poll, events, on_poll) < 0 ? -1 : 0;
 }
 
-/* libcurl's callback: when it wants to be called. */
+/* Start the timer that calls libcurl after @ms. If @ms is -1, stop the timer. Called by libcurl. */
 static int on_timeout(CURLM *multi, long ms, void *arg)
 {
 	struct net *n = arg;
@@ -200,7 +202,7 @@ static void close_all(struct net *n)
 	uv_close((uv_handle_t *)&n->kick, timer_closed);
 }
 
-/* Find the next call that is to be added or cancelled. */
+/* Find the next call that is to be added to libcurl or that was cancelled. */
 static struct net_call *find_noted(struct net *n)
 {
 	struct net_call *c = n->calls;
@@ -249,7 +251,7 @@ int net_open(struct net **out, uv_loop_t *loop, struct err *err)
 		free(n);
 		return r;
 	}
-	/* These cannot fail. */
+	/* uv_timer_init() always succeeds. */
 	(void)uv_timer_init(loop, &n->timer);
 	(void)uv_timer_init(loop, &n->kick);
 	n->timer.data = n->kick.data = n;

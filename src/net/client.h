@@ -1,5 +1,5 @@
-/* An HTTP client on the loop: requests are sent whole, responses arrive in pieces.
- * SPDX-License-Identifier: Apache-2.0 */
+/* An HTTP client on the loop: a request is sent from one text in memory, and a response arrives
+ * in pieces. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +10,7 @@
 #include <uv.h>
 
 struct net;
-struct net_call; /* one request and its answer */
+struct net_call; /* one request and its response */
 
 enum { NET_HEADERS_MAX = 64, NET_HEADER_BYTES = 64 << 10, NET_URL_BYTES = 8192 };
 
@@ -24,60 +24,71 @@ enum net_end {
 	NET_UNTRUSTED, /* the server's certificate was not accepted */
 	NET_CUT,       /* the connection ended before the response did */
 	NET_TIMEOUT,
-	NET_STOPPED, /* ended by on_data, or by a limit of ours */
+	/* This side ended the call: on_data refused data, the response exceeded a limit, the URL
+	 * is malformed, or memory is exhausted. */
+	NET_STOPPED,
 };
 
 struct net_result {
 	enum net_end end;
-	int status;	/* HTTP status; 0: there was no response */
-	struct err err; /* set unless the outcome is NET_ANSWER */
+	int status;	/* HTTP status; 0 if no response began */
+	struct err err; /* set unless `end` is NET_ANSWER */
 };
 
 struct net_request {
-	const char *method; /* NULL: GET, or POST with a body */
+	const char *method; /* NULL means POST if there is a body, otherwise GET */
 	const char *url;    /* http or https */
 	const struct net_header *headers;
 	size_t n_headers;
-	const char *body; /* NULL: the request has no body */
+	const char *body; /* NULL if the request has no body */
 	size_t body_bytes;
-	uint64_t answer_max_bytes;		/* the most of the response's body */
+	uint64_t answer_max_bytes;		/* maximum size of the response's body */
 	uint64_t connect_ms, idle_ms, whole_ms; /* 0: no limit */
 	void *arg;
-	void (*on_headers)(void *arg); /* called once, before the body; or NULL */
-	/* Called with a piece of the response's body. Returns: 0; otherwise the call ends with
-	 * ERR_INTERRUPTED. */
+	void (*on_headers)(void *arg); /* called once, before the body; may be NULL */
+	/* Called with each piece of the response's body. Returns: 0; any other value ends the
+	 * call with ERR_INTERRUPTED. */
 	int (*on_data)(void *arg, const char *data, size_t bytes);
-	/* Called once, at the end, unless the call was cancelled. */
+	/* Called once, when the call has ended, unless it was cancelled. */
 	void (*on_done)(void *arg, const struct net_result *result);
 };
 
-/* Owns: net_close(). Errors: ERR_NOT_FOUND with a hint, without libcurl; ERR_NO_MEMORY. */
+/*
+ * Open a client.
+ * Owns: the caller ends *@out with net_close().
+ * Errors: ERR_NOT_FOUND with a hint, if libcurl is missing; ERR_NO_MEMORY.
+ */
 int net_open(struct net **out, uv_loop_t *loop, struct err *err);
 
-/* Cancel all calls. The memory is freed when the loop has closed the handles. */
+/* Cancel all calls and close the client. Its memory is freed later, when the loop has closed its
+ * handles. */
 void net_close(struct net *n);
 
 /*
  * Start a request. All of @request is copied.
  *
- * Certificates are always verified; SSL_CERT_FILE or CURL_CA_BUNDLE name other authorities.
- * Proxies are those of the environment (HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY).
- * Redirections are not followed: a request may carry secrets for the server that it names.
+ * Certificates of servers are always verified. The environment variable CURL_CA_BUNDLE or
+ * SSL_CERT_FILE may name a file of certificate authorities, which then replaces the host's file.
+ * Proxies are taken from the environment (HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY).
+ * Redirections are not followed, because a request may carry secrets that are meant for the named
+ * server only.
  *
- * Limits:  NET_HEADERS_MAX headers, URLs of NET_URL_BYTES; of the answer, headers of
- *          NET_HEADER_BYTES and @answer_max_bytes.
- * Owns:    the client; *@out is valid until on_done has returned or it was cancelled.
- * Errors:  ERR_USAGE: a header or the URL is malformed; ERR_NO_MEMORY. In the result:
- *          ERR_UNREACHABLE, ERR_LIMIT, ERR_INTERRUPTED, ERR_NO_MEMORY.
+ * Limits:  NET_HEADERS_MAX headers, URLs of NET_URL_BYTES. In the response: NET_HEADER_BYTES of
+ *          headers, and @answer_max_bytes of body.
+ * Owns:    the client owns *@out. *@out is valid until on_done has returned or the call is
+ *          cancelled.
+ * Errors:  ERR_USAGE if a header or the URL is malformed; ERR_NO_MEMORY. The net_result may also
+ *          have ERR_UNREACHABLE, ERR_USAGE, ERR_LIMIT, ERR_INTERRUPTED, ERR_NO_MEMORY.
  */
 int net_start(
 	struct net *n, const struct net_request *request, struct net_call **out, struct err *err);
 
-/* Cancel a call: its callbacks are not called any more. May be called in callbacks, also those of
- * the same call. */
+/* Cancel a call. Its callbacks are not called any more. A callback may cancel any call, also its
+ * own. */
 void net_cancel(struct net_call *call);
 
-/* The response, for callbacks: its status. */
+/* Return the HTTP status of the response; for use in callbacks. */
 int net_status(const struct net_call *call);
-/* Copy the first header of that name. Returns: false when it is missing or @out is too small. */
+/* Copy the value of the response's first header @name. Returns: false when it is missing or @out
+ * is too small. */
 bool net_header(const struct net_call *call, const char *name, char *out, size_t out_bytes);

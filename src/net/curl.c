@@ -6,7 +6,7 @@
 
 int curl_load(struct curl *c, struct err *err)
 {
-	/* The same interface, with OpenSSL and with GnuTLS. */
+	/* Both files have the same interface: one uses OpenSSL, the other GnuTLS. */
 	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
 	static const struct library_symbol symbols[] = {
 #define X(symbol) {"curl_" #symbol, offsetof(struct curl, symbol)},

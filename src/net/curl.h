@@ -3,11 +3,11 @@
 
 #include "base/err.h"
 
-/* libcurl's macros that check argument types work for direct calls only. */
+/* Disable libcurl's macros that check argument types: they do not work with function pointers. */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
-/* The functions of libcurl that are used: one row per symbol. */
+/* The functions of libcurl that are used, without the prefix "curl_". */
 #define CURL_SYMBOLS(X)                                                                            \
 	X(easy_cleanup)                                                                            \
 	X(easy_getinfo)                                                                            \
@@ -34,11 +34,12 @@ struct curl {
 };
 
 /*
- * Load the library and find its symbols. It is not linked in, because the thirty libraries that
- * it needs would add 5 to 15 ms to every start of retort, and most runs do not need the network.
+ * Load the library and find its functions. retort is not linked with libcurl, because the thirty
+ * libraries that libcurl needs would add 5 to 15 ms to every start, and most runs do not need the
+ * network.
  *
- * Owns:    curl_unload(). The library stays in the process.
- * Errors:  ERR_NOT_FOUND with a hint, when libcurl is missing or too old.
+ * Owns:    the caller, until curl_unload(). The library itself stays in the process.
+ * Errors:  ERR_NOT_FOUND with a hint, when libcurl is missing or too old; ERR_NO_MEMORY.
  */
 int curl_load(struct curl *c, struct err *err);
 void curl_unload(struct curl *c);

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Find the end of the line. Returns: its offset, or @bytes. */
+/* Find the end of the line that begins at @data. Returns: its offset; @bytes if the line goes
+ * on. */
 static size_t find_end(const struct lines *l, const char *data, size_t bytes)
 {
 	const char *lf = memchr(data, '\n', bytes);
@@ -38,7 +39,7 @@ int lines_feed(
 	struct lines *l, const char *data, size_t bytes, lines_fn *line, void *arg, struct err *err)
 {
 	while (bytes > 0) {
-		/* Skip the second half of a "\r\n" that was split between two pieces. */
+		/* If "\r\n" was split between two pieces, skip the "\n" in the second one. */
 		if (l->was_cr && *data == '\n') {
 			l->was_cr = false;
 			data++, bytes--;

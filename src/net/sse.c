@@ -64,7 +64,7 @@ static int set_data(struct sse *s, const char *value, size_t bytes)
 static int set_name(struct sse *s, const char *value, size_t bytes)
 {
 	buf_clear(&s->name);
-	/* Ignore a name that contains a NUL: texts end in NUL here. */
+	/* Ignore a name that contains a NUL, because a C string cannot hold it. */
 	return memchr(value, '\0', bytes) ? 0 : add(s, &s->name, value, bytes);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Runs a plan for `retort plan run`, and reads files for all verbs.
+ * Run a plan for `retort plan run`, and read files for all subcommands of `retort plan`.
  *
- * A plan without tools is run here, a plan with tools in plan_run.c. plan_case.c prepares both.
+ * This file runs plans without tools; plan_run.c runs plans with tools. plan_case.c prepares both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -75,7 +75,7 @@ int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)
 	return r < 0 ? err_set(err, ERR_LIMIT, "plan: a text of %zu bytes", strlen(what)) : 0;
 }
 
-/* Append the stack trace of a failure within functions. */
+/* Append the stack trace of a failure that happened inside functions. */
 static int report_trace(const struct program *p, struct buf *report)
 {
 	int r = 0;
@@ -88,7 +88,7 @@ static int report_trace(const struct program *p, struct buf *report)
 	return r;
 }
 
-/* Run a plan without tools, whose flows need no check. */
+/* Run a plan without tools. Its flows need no check, because it calls no tools. */
 static int perform(struct plan_case *c, const struct plan_request *req, struct err *err)
 {
 	struct vm_host host = {.ctx = req->arg, .print = req->print};

@@ -1,5 +1,5 @@
-/* The operations behind `retort plan`: reads, checks and runs a plan.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Read, check and run plans: the operations behind `retort plan`. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -22,53 +22,66 @@ enum plan_status {
 	PLAN_DENIED = 6
 };
 
-/* The request of any verb. All pointers are borrowed. A limit of 0 means the default. */
+/* The request of any subcommand of `retort plan`. All pointers are borrowed. A limit of 0 means the
+ * default. */
 struct plan_request {
-	const char *path; /* file of the plan; "-": standard input */
+	const char *path; /* file of the plan; "-" for standard input */
 	enum plan_dialect dialect;
-	bool has_while, has_recursion; /* allow while loops; allow functions that call themselves */
+	/* has_while: allow while loops. has_recursion: allow recursive functions. */
+	bool has_while, has_recursion;
 	uint64_t fuel, memory_bytes;
 	void *arg;
-	/* Write output of the plan as it is printed. Returns: 0, or -1: it cannot be written. */
+	/* Write output of the plan as it is printed. Returns: 0, or -1 if it cannot be written. */
 	int (*print)(void *arg, const char *text, size_t bytes);
-	/* For plans with tools, see plan_run.h; NULL: not given. Without a policy, the annotations
-	 * of the tools decide. @request: the user's request as text. */
+	/*
+	 * These members are only for plans with tools, see plan_run.h. A member that is not given
+	 * is NULL. If policy_path is NULL, the annotations of the tools decide. `request` is the
+	 * text of the user's request.
+	 */
 	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
-	const char *tools_name; /* name of a text of tools in messages, or NULL */
-	const char *model,
-		*key_file; /* model and key for ask(), see agent/wire/model.h; NULL: the tools */
-	bool may_start;	   /* start servers listed in a text of tools; servers in a file are always
-			      started */
-	bool is_again;	   /* repeat a call whose outcome is missing at the end of the record */
-	bool has_signals;  /* SIGINT and SIGTERM end a wait, with ERR_INTERRUPTED */
-	struct plan_stop *stop; /* cancels the plan from another thread, or NULL */
+	/* How messages refer to the text of tools. If NULL, messages name the file that contains
+	 * the text, or "tools" if the text is not from a file. */
+	const char *tools_name;
+	/* The model that answers ask(), and the file of its key; see agent/wire/model.h. If `model`
+	 * is NULL, the file of tools answers ask(). */
+	const char *model, *key_file;
+	/* Whether servers that the text of tools lists may be started, and whether the model may
+	 * be asked. If @is_text is not set, this member is ignored, and both are allowed. */
+	bool may_start;
+	bool is_again;	  /* if the record ends within a call, make this call again */
+	bool has_signals; /* SIGINT and SIGTERM end a wait, which then fails with ERR_INTERRUPTED */
+	struct plan_stop *stop; /* lets another thread cancel the plan; or NULL */
 	bool is_json;		/* write diagnostics as JSON */
 	bool is_explained;	/* report every label and policy answer of a check */
-	bool is_text;		/* path, tools_path and policy_path are the texts themselves */
-	/* Ask a person to approve @text. Returns: 1 yes; 0 no; -1 no person can be asked; 2, only
-	 * before the run and with @can_see_each: yes, but ask again at each call. */
+	bool is_text;		/* path, tools_path and policy_path contain the texts themselves */
+	/* Ask a person to approve @text. Returns: 1 for yes; 0 for no; -1 if nobody can be asked.
+	 * If @can_see_each is set, the question before the run may also be answered with 2: yes,
+	 * but ask again at each call. */
 	int (*approve)(void *arg, const char *text);
 	bool can_see_each;
-	/* Has the caller approved @tool in advance, where the policy asks? Called before `approve`;
-	 * or NULL. */
+	/* Return whether the caller has approved @tool in advance. Called when the policy demands
+	 * approval, before `approve` is called. May be NULL. */
 	bool (*may_call)(void *arg, const char *tool);
 };
 
 /*
- * Run the plan; with tools, check every flow first. *report gets the diagnostics.
+ * Run the plan. If it has tools, every flow is checked first. *report gets the diagnostics.
  *
  * Owns:    the caller frees *report with buf_done().
- * Blocks:  as long as the plan runs, at most until its fuel is used up.
+ * Blocks:  until the plan has ended, at the latest when its fuel is used up.
  * Returns: enum plan_status, or negative errno if a file cannot be read.
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
  */
 int plan_perform(const struct plan_request *req, struct buf *report, struct err *err);
 
-/* Take @what as the text, or without @is_text read the file of that name. */
+/* Copy the text @what to @out. If @is_text is false, @what is the name of a file, whose text is
+ * read. */
 int plan_take(const char *what, bool is_text, struct buf *out, struct err *err);
 
-/* Read a whole file; "-" is standard input. Returns: 0, or negative errno as plan_perform(). */
+/* Read a whole file, or standard input if @path is "-". Returns: 0, or negative errno as
+ * plan_perform(). */
 int plan_read(const char *path, struct buf *out, struct err *err);
 
-/* Read a whole regular file. Other kinds are refused, so that the engine never waits for a FIFO. */
+/* Read a whole regular file. Other kinds of files are refused, because the engine would wait for a
+ * FIFO. */
 int plan_read_regular(const char *path, struct buf *out, struct err *err);

@@ -1,12 +1,13 @@
 /*
- * Makes one call of a running plan: decides, calls, records, and resumes the plan with the result.
+ * Make one call of a running plan: decide, record, make the call, and resume the plan with the
+ * result.
  *
- * The order matters. First the policy decides with the call's values (rule_on()); if the policy
- * says "ask", a person is asked. The decision is recorded before the call is made, and the outcome
- * before the plan gets it, so a record that ends early tells whether a call may have been made.
+ * The order matters. First the policy decides about the values of the call (rule_on()). If it says
+ * "ask", a person is asked. The decision is recorded before the call is made, and the outcome
+ * before the plan gets it, so a record that ends early shows which call may have been made.
  *
- * In a replay or resumed run, recorded outcomes replace calls (known()), and each line that this
- * run writes is compared with the next line of the record.
+ * In a replay or resumed run, an outcome from the record replaces the call (known()). Each line
+ * that the run would write is compared with the next line of the record.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_NO_MEMORY, "plan: no memory for the run");
 }
 
-/* Convert a set of atoms to JSON, in the format of a record. */
+/* Convert a set of atoms to JSON, as in the record. LABEL_ALL becomes null. */
 static json_t *set_json(const struct labels *all, uint32_t set)
 {
 	uint32_t atom;
@@ -64,16 +65,17 @@ static json_t *event(struct run *r, const char *what, const struct plan_call *ca
 		(int)line, "column", (int)column, "guard", label_json(r->c.labels, call->guard));
 }
 
-/* ---- outcomes of calls ---- */
+/* ---- getting the outcome of a call, and recording it ---- */
 
 static const char *const outcomes[] = {[TOOL_RESULT] = "result",
 	[TOOL_ERROR] = "error",
 	[TOOL_UNSENT] = "unsent",
 	[TOOL_LOST] = "lost"};
-enum { NOTHING = ARRAY_LEN(outcomes) }; /* the record has no further outcome */
+/* returned by known() if the next line of the record is not an outcome */
+enum { NOTHING = ARRAY_LEN(outcomes) };
 
-/* Take the outcome and its text from the record's next line. Returns: enum tool_outcome; NOTHING;
- * negative errno. */
+/* Read an outcome and its text from the next line of the record. Returns: enum tool_outcome;
+ * NOTHING; negative errno. */
 static int known(struct run *r, struct buf *out, struct err *err)
 {
 	json_t *next = run_record_next(&r->record);
@@ -122,7 +124,7 @@ static int record_outcome(struct run *r, int outcome, const struct buf *out, str
 	return rc ? (json_decref(line), rc) : run_record_line(&r->record, line, err);
 }
 
-/* Add the usage of the model's last response to @tokens. */
+/* Add the usage of the model's last response to r->tokens. */
 static void count_tokens(struct run *r)
 {
 	json_t *last = plan_tools_tokens(r->c.opened), *all = r->tokens;
@@ -137,8 +139,8 @@ static void count_tokens(struct run *r)
 	r->tokens = last;
 }
 
-/* Ask the model; if its response does not fit the schema, ask once more. Without a model, ask the
- * list of tools. */
+/* Ask the model. If its answer does not fit the schema, ask once more. Without a model, the file of
+ * tools answers. */
 static int ask(struct run *r, const struct plan_call *call, struct tool_question *q,
 	struct buf *out, struct err *err)
 {
@@ -172,8 +174,9 @@ static bool has_effect(const struct plan_call *call)
 	return call->kind == CALL_TOOL && !call->tool->is_read_only;
 }
 
-/* Refuse to repeat a call whose outcome is missing at the end of the record, since it may have been
- * made. */
+/* Refuse to make @call. An earlier run recorded that it was about to make this call, but the
+ * record ends before a result. So the call may have been made already, and making it again could
+ * do its effect twice. Set @err. Returns: the error, which ends the run. */
 static int refuse_unknown(const struct run *r, const struct plan_call *call, struct err *err)
 {
 	(void)err_set(err, ERR_DAMAGED,
@@ -182,16 +185,19 @@ static int refuse_unknown(const struct run *r, const struct plan_call *call, str
 	return err_hint(err, "see whether it did; --again does it once more");
 }
 
-/* A call to be made, or to be looked up in the record. */
+/* A call whose outcome is wanted. The outcome comes from the record or, if the record has none,
+ * from making the call. */
 struct wanted {
 	const struct plan_call *call;
-	const char *arguments; /* arguments as JSON, for CALL_TOOL */
+	const char *arguments; /* CALL_TOOL: the arguments as JSON */
 	struct tool_question question;
 };
 static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err *err)
 {
 	int last = TOOL_LOST, rc, done = 0;
-	/* Skip outcomes of earlier runs of this record in which the call got no result. */
+	/* The record may contain outcomes of earlier attempts to make this call: the call was
+	 * not sent, or its response was lost. Each such outcome ended a run, and the next run
+	 * resumed the plan at the same call. Skip these outcomes. */
 	while ((rc = known(r, out, err)) == TOOL_UNSENT || rc == TOOL_LOST) {
 		last = rc;
 		done = record_outcome(r, rc, out, err);
@@ -210,9 +216,13 @@ static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err 
 }
 
 /*
- * Handle a call without a result. If the call certainly had no effect, try_call() gets an error.
- * Otherwise the plan stops here, and its record can be resumed. Returns: TOOL_ERROR; TOOL_LOST: the
- * plan fails; negative errno.
+ * Handle a call that got no result, because it was not sent or its response was lost.
+ * The plan gets an error and continues if all three conditions hold:
+ * - The plan made the call with try_call().
+ * - The call certainly had no effect.
+ * - The call did not end because of an interruption (SIGINT, SIGTERM or a cancellation).
+ * Otherwise the plan stops here, and its record can be resumed.
+ * Returns: TOOL_ERROR if the plan gets an error; TOOL_LOST if the plan stops; negative errno.
  */
 static int lose(
 	struct run *r, const struct plan_call *call, int how, struct buf *out, struct err *err)
@@ -245,7 +255,8 @@ static int lose(
 	return TOOL_LOST;
 }
 
-/* Store the result for greatest(…) and least(…) of the policy, before the plan gets it. */
+/* Store the result of a tool if the policy uses it for greatest(…) or least(…). This happens before
+ * the plan gets the result. */
 static int keep_listed(struct run *r, const struct plan_call *call, const struct buf *out)
 {
 	const struct policy_call asked = {.tool = call->tool, .arg = call->arg};
@@ -265,8 +276,8 @@ static int give(struct run *r, const struct plan_call *call, const struct buf *o
 			: call_answer(&r->c.p, call, &r->c.policy, buf_str(out), out->bytes);
 }
 
-/* Get the outcome, record it and give it to the plan. Returns: 0; 1: the plan fails; negative
- * errno. */
+/* Get the outcome of a call, record it and give it to the plan. Returns: 0; 1 if the plan fails;
+ * negative errno. */
 static int finish(struct run *r, struct wanted *w, struct err *err)
 {
 	cleanup_buf struct buf out = BUF_INIT(ANSWER_MAX_BYTES);
@@ -280,8 +291,10 @@ static int finish(struct run *r, struct wanted *w, struct err *err)
 	return rc < 0 ? rc : give(r, w->call, &out, is_error) < 0;
 }
 
-/* Ask a person, or take the answer from the record. Returns: 1 yes, 0 no, -1 no person can be
- * asked. */
+/* ---- deciding about a call, and asking a person ---- */
+
+/* Ask a person, or take the answer from the record. Returns: 1 for yes; 0 for no; -1 if nobody can
+ * be asked. */
 static int person(struct run *r, const char *text)
 {
 	json_t *next = run_record_next(&r->record);
@@ -315,8 +328,9 @@ static json_t *arguments_json(struct run *r, const struct plan_call *call, struc
 	return all;
 }
 
-/* Fail the plan with the first policy answer that is not proved. Values are shown to people only,
- * in @refused. */
+/* Let the plan fail. The message of the failure names the first policy answer that is not
+ * proved, and contains no values. r->refused gets an explanation with values, which only people
+ * see. */
 static void refuse(
 	struct run *r, const struct plan_call *call, const struct policy_answer *answer, size_t n)
 {
@@ -341,12 +355,13 @@ static void refuse(
 	snprintf(r->refused, sizeof r->refused, "%s", buf_str(&why));
 }
 
-/* Ask a person about a call. Returns: POLICY_ALLOW; POLICY_DENY, after failing the plan. */
+/* Ask a person about a call. Returns: POLICY_ALLOW; POLICY_DENY, with the failure of the plan
+ * set. */
 static int ask_about(struct run *r, const struct plan_call *call,
 	const struct policy_answer *answer, size_t n, json_t *line)
 {
 	cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX_BYTES);
-	/* A person is asked only if the question can show the whole call. */
+	/* If the call is too large to be shown as a whole, nobody is asked. */
 	bool is_shown = run_prompt_call(r, call, answer, n, &text) == 0;
 	bool is_named = r->is_approved ||
 		(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name));
@@ -362,8 +377,8 @@ static int ask_about(struct run *r, const struct plan_call *call,
 	return POLICY_DENY;
 }
 
-/* Decide about a call, ask a person if the policy says so, and record the decision; a denied call
- * fails the plan. Returns: the ruling, or negative errno. */
+/* Decide about a call, ask a person if the policy says so, and record the decision. If the call is
+ * denied, the plan fails. Returns: POLICY_ALLOW or POLICY_DENY; negative errno. */
 static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct policy_answer answer[POLICY_ANSWERS_MAX];
@@ -398,10 +413,12 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 	return rc < 0 ? rc : ruling;
 }
 
+/* ---- the three kinds of calls: a tool, ask(), approve() ---- */
+
 static int call_tool(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct text arguments;
-	/* A value that JSON cannot express, such as a set, is the plan's error. */
+	/* If JSON cannot express a value, such as a set, the plan fails. */
 	if (call_arguments(&r->c.p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
 		return 1;
 	int rc = rule_on(r, call, err);

@@ -47,7 +47,7 @@ int case_read(struct plan_case *c, const struct plan_request *req, struct err *e
 int case_open(struct plan_case *c, struct err *err)
 {
 	const struct plan_request *req = c->req;
-	/* Only servers that the plan or the policy names are started. */
+	/* Only servers that the text of the plan or the policy names are started. */
 	const struct plan_tools_config config = {.text = c->tools_source,
 		.name = req->tools_name			   ? req->tools_name
 			: req->is_text || !req->tools_path ? "tools"
@@ -77,7 +77,8 @@ static uint32_t of_literal(void *ctx, struct val literal)
 	return ground_label(ctx, literal);
 }
 
-/* Return the set of the plan's own origins: a condition on such data makes no implicit flow. */
+/* Return the set of the plan's own origins. A condition on data with only these origins causes no
+ * implicit flow. */
 static uint32_t quiet(struct labels *all)
 {
 	static const char *const own[] = {"plan", "user", "policy"};
@@ -88,7 +89,8 @@ static uint32_t quiet(struct labels *all)
 	return set;
 }
 
-/* Add a hint to calls of undefined names in a plan without tools: each may be meant as a tool. */
+/* In a plan without tools, an undefined name that is called may be meant as a tool. Add a hint to
+ * such diagnostics. */
 static void hint_tools(struct diags *all, const struct source *src, bool is_text)
 {
 	for (size_t i = 0; i < all->n; i++)
@@ -115,14 +117,15 @@ static int set_up(struct plan_case *c, struct program_setup *setup)
 int case_load(struct plan_case *c, struct err *err)
 {
 	const struct plan_request *req = c->req;
-	/* plans in the Starlark dialect have no tools */
+	/* The Starlark dialect is only for plans without tools. */
 	struct dialect dialect = req->dialect == PLAN_DIALECT_STARLARK && !c->tools
 		? DIALECT_STARLARK
 		: DIALECT_PLAN;
 	struct heap_limits limits = PROGRAM_LIMITS;
 	struct program_setup setup = {0};
 	uint64_t seed[2] = {0};
-	/* Early at boot the kernel may have no randomness yet; then hashes are predictable. */
+	/* Early at boot the kernel may have no randomness yet. In that case hashes are
+	 * predictable. */
 	(void)!getrandom(seed, sizeof seed, GRND_NONBLOCK);
 	dialect.while_loops |= req->has_while;
 	dialect.recursion |= req->has_recursion;

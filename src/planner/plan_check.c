@@ -8,7 +8,7 @@
 
 enum { REPORT_MAX_BYTES = 16 << 20, LABELS_MAX_BYTES = 64 << 20 };
 
-/* Write one JSON object with the findings, or with the diagnostics if the check could not begin. */
+/* Append one JSON object: the findings, or the diagnostics if the check could not begin. */
 static int report_json(const struct plan_case *c, struct buf *report, int status)
 {
 	bool is_policy = c->policy_diags.n > 0;
@@ -21,7 +21,8 @@ static int report_json(const struct plan_case *c, struct buf *report, int status
 	return r == 0 ? buf_add(report, "}\n") : r;
 }
 
-/* Append a summary for the person who approves: the number of calls, of proved and of open ones. */
+/* Append a summary for the person who approves the plan: how many calls it has, how many are proved
+ * and how many are open. */
 static int add_summary(const struct check *c, struct buf *out)
 {
 	uint32_t n_open = 0, n_proved = 0, n_asked = 0;
@@ -29,7 +30,10 @@ static int add_summary(const struct check *c, struct buf *out)
 		bool is_proved = true;
 		for (uint32_t k = 0; k < c->calls[i]->n_findings; k++) {
 			const struct policy_answer *a = &c->calls[i]->finding[k].answer;
-			/* a limit is always checked at the call, so it is not open */
+			/* A call is open if the check could not prove that the policy allows it.
+			 * But whether a limit of the policy is kept, such as a number of calls
+			 * per run, is only known during the run. So for a limit, the answer
+			 * POLICY_DEPENDS does not make the call open. */
 			bool is_open = a->proof == POLICY_REFUTED ||
 				(a->proof == POLICY_DEPENDS && a->check != CHECK_LIMIT);
 			n_asked += is_open && a->otherwise == POLICY_ASK;
@@ -68,7 +72,8 @@ static int needs_tools(struct err *err)
 	return err_hint(err, "--tools FILE: their names, parameters and schemas");
 }
 
-/* Does the request need the tools, that is, more than checking the syntax? */
+/* Return whether the request needs the tools, because it asks for more than a check of syntax and
+ * names. */
 static bool has_flows(const struct plan_request *req)
 {
 	return case_has_flows(req) || req->request || req->is_json || req->is_explained;

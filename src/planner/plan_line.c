@@ -95,8 +95,8 @@ static void begin(struct plan_turn *turn)
 	line->n_running++;
 }
 
-/* Find the next plan to start: the oldest one of the caller with the fewest running plans. NULL:
- * all plans have to wait. */
+/* Find the next plan to start: the oldest one of the caller with the fewest running plans. Returns:
+ * NULL if all waiting plans have to wait longer. */
 static struct plan_turn *find_next(const struct plan_line *line)
 {
 	struct plan_turn *found = NULL;

@@ -1,4 +1,4 @@
-/* Writes the questions to a person about a call or a value, with all values and their origins.
+/* Write the questions to a person about a call or a value, with all values and their origins.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/inside.h"
 
@@ -50,7 +50,7 @@ int run_prompt_call(struct run *r, const struct plan_call *call, const struct po
 			rc = buf_add(out, "\n  ! that it is called was decided by data");
 			rc = rc ? rc : add_from(r, out, call->guard);
 		}
-	/* mark the arguments that the policy asks about */
+	/* Put "!" before the arguments about which the policy asks. */
 	for (uint32_t i = 0; i < call->tool->n_params && rc == 0; i++) {
 		if (!call->arg[i].is_given)
 			continue;

@@ -67,7 +67,7 @@ static int damaged(struct err *err, size_t line, const char *what)
 	return err_set(err, ERR_DAMAGED, "plan: the record at line %zu %s", line, what);
 }
 
-/* Split @text into lines, and check that each has the digest of the previous line. */
+/* Split @text into lines, and check that each line has the digest of the line before. */
 static int read_lines(struct plan_record *r, char *text, size_t bytes, struct err *err)
 {
 	size_t n = 0;
@@ -114,7 +114,7 @@ static int read_values(struct plan_record *r, const char *path, struct err *err)
 		json_t *one =
 			stop ? json_loadb(at, (size_t)(stop - at), JSON_DECODE_ANY, NULL) : NULL;
 		if (!stop)
-			break; /* the last line was cut off while it was written */
+			break; /* the run was killed while it wrote this line */
 		if (!json_is_string(one)) {
 			json_decref(one);
 			return damaged(err, n, "of its values is not text");
@@ -147,7 +147,7 @@ int run_record_load(struct plan_record *r, const char *path, bool is_resumed, st
 	if (!r->values)
 		return err_set(err, ERR_NO_MEMORY, "plan: no memory for the record");
 	int rc = read_all(path, &text, err);
-	/* Drop the last line if it was cut off because the run was killed. */
+	/* If the run was killed, its last line may be incomplete. Drop such a line. */
 	size_t bytes = text.bytes;
 	while (rc == 0 && is_resumed && bytes > 0 && text.data[bytes - 1] != '\n')
 		bytes--;
@@ -226,7 +226,9 @@ int run_record_line(struct plan_record *r, json_t *line, struct err *err)
 	}
 	if (rc == 0 && !is_known)
 		rc = write_line(r->fd, text, err);
-	/* In a replay, the next line has the digest of the recorded line, not of the new one. */
+	/* In a replay with another policy, the new line may differ from the recorded line. But
+	 * the recorded line after it contains the digest of the recorded line. So put the digest
+	 * of the recorded line, not of the new line, into the next line. */
 	const char *kept = is_known && rc == 0 ? r->known[r->n_lines] : text;
 	digest_text(r->before, kept, strlen(kept));
 	r->n_lines++;

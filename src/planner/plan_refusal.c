@@ -1,5 +1,5 @@
-/* Explains a refused call: the argument, the origins of its data, and the condition.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Explain a refused call: which argument, the origins of its data, and the condition that led to
+ * the call. SPDX-License-Identifier: Apache-2.0 */
 #include "planner/inside.h"
 
 #include "base/utf8.h"
@@ -23,7 +23,7 @@ static const char *param_name(const struct refusal *f)
 	return f->answer->param < tool->n_params ? tool->param[f->answer->param].name : "calls";
 }
 
-/* Append the recipient that @v names, unless they may read the data. */
+/* Append the recipient @v, unless this recipient may read the data. */
 static int add_stranger(const struct refusal *f, struct val v, size_t *n, struct buf *out)
 {
 	struct labels *all = f->r->c.labels;
@@ -107,7 +107,9 @@ static int add_reason(const struct refusal *f, struct buf *out)
 	}
 }
 
-/* Find what the check said about the same question and call; or NULL. */
+/* Before the run, the check answered the questions of the policy about each call of the plan
+ * (struct finding). Return the answer of the check to the same question as f->answer, about the
+ * call f->call. Returns: NULL if the check has no answer to it. */
 static const struct finding *found(const struct refusal *f)
 {
 	const struct check_call *of = call_checked(&f->r->c.p, f->call);
@@ -118,7 +120,8 @@ static const struct finding *found(const struct refusal *f)
 	return NULL;
 }
 
-/* Did the check foresee the origin @text? Its "tool:t#*" includes every item of a result. */
+/* Return whether the check foresaw the origin @text. An origin "tool:t#*" of the check covers all
+ * items of a result, such as "tool:t#ann". */
 static bool is_foreseen(const struct labels *all, uint32_t foreseen, const char *text)
 {
 	uint32_t atom;
@@ -144,7 +147,8 @@ static int add_foreseen(const struct refusal *f, uint32_t label, uint32_t check,
 	return print_atoms(out, all, seen ? seen : foreseen, "anything");
 }
 
-/* Append the condition that decided about the call, and the origins of the data that it tests. */
+/* Append the condition on which the call depends, and the origins of the data that the condition
+ * tests. */
 static int add_branch(const struct refusal *f, struct buf *out)
 {
 	const struct finding *of = found(f);

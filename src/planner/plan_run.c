@@ -1,14 +1,14 @@
 /*
- * Runs and replays a plan with tools.
+ * Run a plan with tools, or replay its record.
  *
- * prepare() reads and compiles (plan_case.c), check() checks every flow and asks a person once
- * about all open findings, then execute() runs the machine. Whenever the machine waits for a call,
- * run_answer() (plan_call.c) makes it. The record has a begin line with the digests of all inputs,
- * lines for each call, and an end line with the verdict. A record without an end line can be
- * resumed.
+ * prepare() opens the tools and compiles the plan (plan_case.c). check() checks every flow and asks
+ * a person once about all open findings. execute() runs the machine; run_answer() (plan_call.c)
+ * makes each call for which the machine waits. The record has a begin line with the digests of all
+ * inputs, lines for each call, and an end line with the verdict. A record without an end line can
+ * be resumed.
  *
  * plan_replay() takes plan, policy, tools and request from a record instead of files. With a new
- * policy it tells what that policy would have changed.
+ * policy, it reports whether the run would have differed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ static int print_out(void *ctx, const char *text, size_t bytes)
 }
 
 /* End a run in which a call got no result. The record gets no end line, so that the run can be
- * resumed. */
+ * resumed later. */
 static int cut(struct run *r, struct err *err)
 {
 	struct diags *all = &r->c.p.diags;
@@ -97,7 +97,7 @@ static int execute(struct run *r, struct err *err)
 	const struct vm_host host = {.ctx = r, .print = print_out};
 	struct val result;
 	int rc = 0;
-	/* Create the record only now, so that a refused plan leaves no record. */
+	/* Create the record only after the check, so that a refused plan leaves no record. */
 	if (r->record_path) {
 		run_record_done(&r->record);
 		rc = run_record_open(&r->record, r->record_path, err);
@@ -115,7 +115,7 @@ static int execute(struct run *r, struct err *err)
 	return r->lost.code == ERR_NONE ? end(r, state, err) : cut(r, err);
 }
 
-/* Open the tools and compile the plan. Returns: 0, PLAN_INVALID, negative errno. */
+/* Open the tools and compile the plan. Returns: 0; PLAN_INVALID; negative errno. */
 static int prepare(struct run *r, struct err *err)
 {
 	int rc = case_open(&r->c, err);
@@ -129,7 +129,7 @@ static int prepare(struct run *r, struct err *err)
 	return r->spent ? 0 : no_memory(err);
 }
 
-/* Show a person the open findings and ask for approval. Returns: as check(). */
+/* Show the open findings to a person and ask for approval. Returns: as check(). */
 static int ask_person(struct run *r, struct check *c, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(1 << 20);
@@ -148,8 +148,8 @@ static int ask_person(struct run *r, struct check *c, struct err *err)
 										: PLAN_DENIED;
 }
 
-/* Check the flows before the run. Returns: 0: the plan may run; PLAN_DENIED; PLAN_INVALID; negative
- * errno. */
+/* Check the flows before the run. Returns: 0 if the plan may run; PLAN_DENIED; PLAN_INVALID;
+ * negative errno. */
 static int check(struct run *r, struct err *err)
 {
 	struct check *c = &r->c.check;
@@ -184,7 +184,7 @@ static int perform(struct run *r, struct err *err)
 	return rc;
 }
 
-/* Append the total usage of the model. */
+/* Append how much the run has used the model in total. */
 static int report_spent(const struct run *r)
 {
 	const struct plan_spent *s = &r->asked;
@@ -261,7 +261,7 @@ int plan_replay(const struct plan_request *req, struct buf *report, struct err *
 	again.has_recursion = json_is_true(json_object_get(head, "recursion"));
 	again.fuel = (uint64_t)json_integer_value(json_object_get(head, "fuel"));
 	again.memory_bytes = (uint64_t)json_integer_value(json_object_get(head, "memory"));
-	/* take everything from the record except a new policy */
+	/* Only a new policy is read from a file. Everything else comes from the record. */
 	policy.path = policy.tools_path = NULL;
 	if (rc == 0)
 		rc = case_read(&r->c, &policy, err);

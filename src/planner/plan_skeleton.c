@@ -1,4 +1,4 @@
-/* Writes a policy to fill in, with a rule for every tool: `retort plan policy`.
+/* Write a policy to be filled in, with a rule for every tool: `retort plan policy`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan_check.h"
 

@@ -6,7 +6,7 @@
 void plan_stop_init(struct plan_stop *s)
 {
 	*s = (struct plan_stop){.channel = -1};
-	/* never fails: a mutex of the default kind allocates no memory */
+	/* This cannot fail, because a mutex of the default kind allocates no memory. */
 	(void)uv_mutex_init(&s->lock);
 }
 

@@ -23,12 +23,12 @@ struct plan_tools {
 	uv_loop_t loop;
 	uv_signal_t signals[N_SIGNALS];
 	uv_async_t async;
-	uv_poll_t planner; /* watches for the end of the planner process */
+	uv_poll_t planner; /* detects the end of the planner process */
 	struct plan_stop *stop;
-	struct sigaction before; /* previous handler of SIGPIPE */
+	struct sigaction before; /* how SIGPIPE was handled before open_loop() */
 };
 
-/* ---- the loop ---- */
+/* ---- the event loop, and the events that end a wait ---- */
 
 static void on_signal(uv_signal_t *s, int number)
 {
@@ -69,8 +69,8 @@ void plan_tools_unwatch(struct plan_tools *t)
 	(void)uv_run(&t->loop, UV_RUN_NOWAIT);
 }
 
-/* Handle SIGINT and SIGTERM only while waiting for servers or the model; while the plan computes
- * they have the default action. */
+/* Handle SIGINT and SIGTERM only while waiting for servers or the model. At other times, they have
+ * their default action. */
 static void watch_signals(struct plan_tools *t, bool is_waiting)
 {
 	static const int numbers[N_SIGNALS] = {SIGINT, SIGTERM};
@@ -97,7 +97,7 @@ static int open_loop(struct plan_tools *t, const struct plan_tools_config *confi
 	t->stop = config->stop;
 	if (t->stop)
 		plan_stop_watch(t->stop, &t->async);
-	/* Writing to a server that has ended must not kill this process. */
+	/* A write to a server that has ended must not kill this process. */
 	if (t->has_signals)
 		(void)sigaction(SIGPIPE, &ignore, &t->before);
 	return 0;
@@ -118,7 +118,7 @@ static void close_loop(struct plan_tools *t)
 		(void)sigaction(SIGPIPE, &t->before, NULL);
 }
 
-/* ---- calls ---- */
+/* ---- calls of tools, and questions to the model ---- */
 
 static int call(
 	void *ctx, const struct tool *tool, const char *arguments, struct buf *out, struct err *err)
@@ -149,14 +149,15 @@ static int ask(void *ctx, const struct tool_question *q, struct buf *out, struct
 	return r;
 }
 
-/* ---- the file of tools ---- */
+/* ---- reading the file of tools, and starting its servers ---- */
 
 static const char *variable(const char *name)
 {
 	return getenv(name);
 }
 
-/* Refuse a server with the name of a built-in, since a name must mean one thing. */
+/* Refuse a server that has the name of a built-in, because a name in a plan must have one
+ * meaning. */
 static int check_names(const struct plan_tools *t, struct err *err)
 {
 	static const struct heap_limits limits = {

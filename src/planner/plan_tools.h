@@ -1,4 +1,4 @@
-/* The tools of a plan, with results from a file or from servers, and the model for ask().
+/* The tools of a plan, from servers or from a file with prepared answers, and the model for ask().
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -9,58 +9,66 @@
 
 struct plan_tools;
 
-/* Parameters of plan_tools_open(), borrowed; `text` and `stop` must outlive the tools. */
+/* Parameters of plan_tools_open(). They are borrowed; `text` and `stop` must outlive the tools. */
 struct plan_tools_config {
-	const char *text, *name;      /* text of the file of tools; its name in messages */
-	bool may_start;		      /* false: a list of servers is refused */
-	bool has_signals;	      /* SIGINT and SIGTERM end a wait */
-	const char *plan, *policy;    /* texts; only servers that they name are started */
-	bool needs_all;		      /* start all servers */
-	const char *model, *key_file; /* NULL: the file of tools answers ask() */
-	struct plan_stop *stop;	      /* cancels waits from another thread, or NULL */
+	/* `text` is the content of the file of tools, `name` its name in messages */
+	const char *text, *name;
+	/* Whether servers may be started. If false, plan_tools_open() fails if `text` is a list
+	 * of servers. */
+	bool may_start;
+	bool has_signals; /* SIGINT and SIGTERM end a wait */
+	/* texts of the plan and of the policy; only servers that one of them names are started */
+	const char *plan, *policy;
+	bool needs_all; /* start all servers */
+	/* the model that answers ask(), and the file of its key; if `model` is NULL, the file of
+	 * tools answers ask() */
+	const char *model, *key_file;
+	struct plan_stop *stop; /* cancels waits from another thread, or NULL */
 };
 
 /*
- * Read the file, which has tools with results (tool/fixture.h) or servers (tool/servers.h). Start
- * the servers that the plan or the policy names, and get their tools.
+ * Read a file of tools, which contains either tools with prepared answers (tool/fixture.h) or a
+ * list of servers (tool/servers.h). Start the servers that the plan or the policy names, and get
+ * their tools.
  *
  * Blocks: until servers have responded.
- * Owns:   plan_tools_close(), which waits until servers have ended.
- * Errors: ERR_USAGE: malformed; those of mcp_provider_open(), asker_open().
+ * Owns:   the caller calls plan_tools_close(), which waits until the servers have ended.
+ * Errors: ERR_USAGE if the file is malformed; those of mcp_provider_open(), asker_open().
  */
 int plan_tools_open(
 	struct plan_tools **out, const struct plan_tools_config *config, struct err *err);
 void plan_tools_close(struct plan_tools *t);
 
-/*
- * For implementations without servers: tell whether @text lists servers; refuse such a list; read
- * tools with results.
- */
+/* Helpers that both implementations of this interface share. plan_tools_lists_servers(): return
+ * whether @text is a list of servers. plan_tools_refuse_servers(): refuse such a list.
+ * plan_tools_read(): read tools with prepared answers. */
 bool plan_tools_lists_servers(const char *text);
 int plan_tools_refuse_servers(const char *name, struct err *err);
 int plan_tools_read(const char *text, const char *name, struct fixture **out, struct err *err);
 
-/* Check whether @text is a valid file of tools, without starting a server. Errors: as
+/* Check that @text is a valid file of tools, without starting a server. Errors: as
  * plan_tools_open(). */
 int plan_tools_check(const char *text, const char *name, struct err *err);
 
-/* Return the tools, valid until plan_tools_close(). Calls and questions block. */
+/* Return the tools, which are valid until plan_tools_close(). Calls and questions block. */
 const struct tool_provider *plan_tools_provider(const struct plan_tools *t);
 
-/* Return the tools in the form for a record: a file that plan_tools_open() reads. */
+/* Return the tools as a text for the record, which plan_tools_open() can read again. */
 const char *plan_tools_text(const struct plan_tools *t);
 
-/* Cancel a pending call when the other end of @channel closes, because the planner process has
- * ended. Call plan_tools_unwatch() before closing the channel. */
+/* Watch @channel, which leads to a planner process. If the process ends, the call that is being
+ * made for it is cancelled. Call plan_tools_unwatch() before closing the channel. */
 void plan_tools_watch(struct plan_tools *t, int channel);
 void plan_tools_unwatch(struct plan_tools *t);
 
-/* Was a call cancelled? Then later failures follow from that. */
+/* Return whether a signal, a cancellation of the plan or the end of the planner process has
+ * ended a wait. If so, later failures are only a consequence of that. */
 bool plan_tools_is_given_up(const struct plan_tools *t);
 
-/* Does a model answer ask()? If its response does not fit the schema, it can be asked again. */
+/* Return whether a model answers ask(). A model can be asked again if its answer does not fit the
+ * schema. */
 bool plan_tools_has_model(const struct plan_tools *t);
 
-/* Return {"model", "input", "output", "is_estimated"?}, the usage of the model's last response.
- * Owns: the caller; NULL without memory. */
+/* Return the usage of the model's last response: {"model", "input", "output", "is_estimated"?}.
+ * NULL if memory is exhausted. Owns: the caller releases the object. */
 json_t *plan_tools_tokens(const struct plan_tools *t);

@@ -1,4 +1,4 @@
-/* Recognises and reads a file of tools, for the engine, the command line and the planner.
+/* Recognise and read a file of tools, for the engine, the command line and the planner process.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "planner/plan_tools.h"
 
@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Recognise a list of servers by its members. */
+/* Return whether @text is a list of servers. Such a list has a member or table with one of the
+ * `names`, and no member "tools". */
 bool plan_tools_lists_servers(const char *text)
 {
 	static const char *const names[] = {"mcpServers", "servers", "mcp_servers"};

@@ -1,14 +1,14 @@
 /*
- * Runs a plan in a planner process: the engine's side.
+ * Run a plan in a planner process: the engine's side.
  *
  * A plan from a front end processes untrusted data in a large interpreter. So it is checked and run
  * in its own process (process/main.c), which has dropped all privileges and has only one channel.
  * This file starts the process, sends the request, makes the calls that the process requests, and
- * ends it.
+ * finally ends the process.
  *
  * The process is not trusted: messages are validated, only tools whose names occur in the plan may
- * be called, and a result is reduced to known fields. The process's time is limited, except for the
- * duration of calls.
+ * be called, and a result is reduced to known fields. The time of the process is limited; the
+ * duration of calls is not counted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,8 +34,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Limits of a planner process. Its own time excludes calls; the kernel limits its CPU time further.
- */
+/* Limits of a planner process. TIME_MS does not include the duration of calls. In addition, the
+ * kernel limits the CPU time of the process (process/lock.c). */
 enum {
 	TIME_MS = 300000,
 	CALLS_MAX = 100000,
@@ -52,7 +52,7 @@ struct planner {
 	uint32_t n_calls;
 };
 
-/* ---- the process ---- */
+/* ---- starting and ending the planner process ---- */
 
 static int spawn(struct planner *p, int theirs, struct err *err)
 {
@@ -70,7 +70,8 @@ static int spawn(struct planner *p, int theirs, struct err *err)
 	(void)sigemptyset(&none);
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawnattr_init(&attr);
-	/* ORDER: the channel first, because @theirs may be 0, 1 or 2. */
+	/* ORDER: duplicate the channel first: @theirs may be 0, 1 or 2, and the loop replaces
+	 * these. */
 	r = posix_spawn_file_actions_adddup2(&actions, theirs, CHANNEL_FD);
 	for (int fd = 0; fd < CHANNEL_FD && r == 0; fd++)
 		r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
@@ -94,7 +95,7 @@ static int open_channel(struct planner *p, struct err *err)
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, ERR_IO, errno, "plan: a channel");
-	/* a process that does not read its channel must not block the engine */
+	/* If the process does not read its channel, the engine must not block for ever. */
 	const struct timeval send = {.tv_sec = SEND_S};
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
 	int r = spawn(p, pair[1], err);
@@ -103,7 +104,7 @@ static int open_channel(struct planner *p, struct err *err)
 	return r;
 }
 
-/* Describe in @err how the process has ended. */
+/* Set @err to a description of how the process ended. */
 static void say_end(const struct planner *p, int status, struct err *err)
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -122,7 +123,7 @@ static void say_end(const struct planner *p, int status, struct err *err)
 		(void)err_hint(err, "nothing was called");
 }
 
-/* Kill the process. Returns: its status from waitpid(), which is its own if it had ended before. */
+/* Kill the process if it is still running. Returns: its status from waitpid(). */
 static int end_process(struct planner *p)
 {
 	int status = 0;
@@ -135,9 +136,10 @@ static int end_process(struct planner *p)
 	return status;
 }
 
-/* ---- messages from the process ---- */
+/* ---- receiving frames from the planner process ---- */
 
-/* Read @bytes from the channel. Returns: 0; -EPIPE: the channel has ended; -ETIME. */
+/* Read exactly @bytes from the channel. Returns: 0; -EPIPE if the channel is closed; -ETIME if the
+ * time of the process is used up. */
 static int read_some(struct planner *p, void *out, size_t bytes)
 {
 	for (size_t n = 0; n < bytes;) {
@@ -159,7 +161,7 @@ static int read_some(struct planner *p, void *out, size_t bytes)
 	return 0;
 }
 
-/* Receive a frame. Returns: 0, -EPIPE, -ETIME, -EPROTO: malformed frame, -ENOMEM. */
+/* Receive a frame. Returns: 0; -EPIPE; -ETIME; -EPROTO if the frame is malformed; -ENOMEM. */
 static int receive(struct planner *p, struct planner_head *head, json_t **body)
 {
 	int r = read_some(p, head, sizeof *head);
@@ -174,15 +176,15 @@ static int receive(struct planner *p, struct planner_head *head, json_t **body)
 	return r ? r : *body ? 0 : -EPROTO;
 }
 
-/* ---- calls for the process ---- */
+/* ---- making the calls that the planner process requests ---- */
 
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Does the plan contain the tool's name? Untrusted data may have compromised the planner process,
- * so it may call no other tools. */
+/* Return whether the plan contains the name of the tool. Untrusted data may have taken over the
+ * planner process, so the process may call no other tools. */
 static bool is_named(const char *plan, const char *tool)
 {
 	const char *dot = strrchr(tool, '.'), *word = dot ? dot + 1 : tool;
@@ -211,8 +213,8 @@ static const struct tool *wanted(const struct planner *p, const json_t *body)
 	return is_good ? tool : NULL;
 }
 
-/* Make a requested call. Returns: enum tool_outcome; negative errno with @err; -EPROTO without
- * @err: the request is not allowed. */
+/* Make a call that the process requests. Returns: enum tool_outcome; negative errno with @err set;
+ * -EPROTO without @err set if the request is not allowed. */
 static int make_call(
 	struct planner *p, uint32_t kind, const json_t *body, struct buf *out, struct err *err)
 {
@@ -248,7 +250,7 @@ static int answer(struct planner *p, uint32_t kind, const json_t *body, struct e
 	return planner_send(p->fd, PLANNER_ANSWER, said, PLANNER_TAKES_BYTES);
 }
 
-/* ---- the conversation ---- */
+/* ---- sending the request, and answering frames until the result arrives ---- */
 
 static int ask_for(struct planner *p)
 {
@@ -286,8 +288,8 @@ json_t *planner_result(const json_t *said, bool is_run)
 	return out;
 }
 
-/* Send the request and make calls until the result arrives. Returns: 0 with *result; negative
- * errno, without @err if the process has ended. */
+/* Send the request, and make calls until the result arrives. Returns: 0 with *result; negative
+ * errno. Some errors leave @err unset: planner_perform() then sets it. */
 static int converse(struct planner *p, json_t **result, struct err *err)
 {
 	int r = ask_for(p);

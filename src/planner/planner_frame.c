@@ -24,8 +24,8 @@ json_t *planner_body(const char *text, size_t bytes)
 	return body;
 }
 
-/* Send @data. Returns: 0, negative errno; -EAGAIN: the other side did not read within the socket's
- * time limit. */
+/* Send @data. Returns: 0, or negative errno, which is -EAGAIN if the other side did not read within
+ * the socket's time limit. */
 static int send_all(int fd, const char *data, size_t bytes)
 {
 	while (bytes > 0) {

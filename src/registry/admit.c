@@ -3,16 +3,17 @@
  *
  * A request for a session, a step or a place in a queue is refused at once when a quota is
  * exhausted. Each check computes its sums anew from the live entries of the engine (count(),
- * add_line()), at most some thousands, because a stored counter could leak.
+ * add_line()). This is cheap, because there are at most some thousand entries. It is also safe: a
+ * stored counter would stay wrong for ever after one missed decrement.
  *
  *     admit_session()   sessions and their memory, of the owner and of the engine
- *     admit_steps()     steps under way at the same time, and steps per minute
+ *     admit_steps()     steps that wait or run, and steps per minute
  *     admit_job()       operations and bytes that wait in queues
  *     admit_kept()      bytes in the journal, and the free space of its disk
  *
- * The disk has a reserve of RESERVE_BYTES, for owners who have kept little: one owner cannot fill
- * the disk for all. An owner whose queues are empty is never refused because the queues of other
- * owners are long.
+ * RESERVE_BYTES of the disk are reserved for owners with little data, so one owner cannot fill the
+ * disk for all others. Long queues of other owners never cause a refusal for an owner whose own
+ * queues are empty.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,8 @@
 
 #include <string.h>
 
-/* Sums over the live sessions of one owner or of all, with branches that are still being made. */
+/* The number of live sessions of one owner or of all owners, and sums over these sessions. A queued
+ * job that makes a branch counts as a session until the branch has an entry. */
 struct tally {
 	uint64_t n_live, n_unkept, n_steps, memory_bytes;
 };
@@ -41,7 +43,8 @@ static void count_jobs(struct tally *t, const struct entry *e)
 	}
 }
 
-/* Return the sums over the live sessions of @owner; NULL: of all owners. */
+/* Count the live sessions of @owner, and add up their steps and memory. If @owner is NULL, do so
+ * for the sessions of all owners. */
 static struct tally count(const struct session_table *table, const char *owner)
 {
 	struct tally t = {0};
@@ -50,7 +53,9 @@ static struct tally count(const struct session_table *table, const char *owner)
 			continue;
 		t.n_live++;
 		t.n_unkept += !e->is_kept;
-		t.n_steps += e->is_unkept; /* the replay of a record is counted as one step */
+		/* A session that only checks a record (recheck.c) has no jobs. But it runs the
+		 * steps of the record, one after the other, so it counts as one step. */
+		t.n_steps += e->is_unkept;
 		t.memory_bytes += e->memory_bytes;
 		count_jobs(&t, e);
 	}
@@ -143,15 +148,16 @@ uint64_t admit_memory(const struct limits *limits)
 		(output_bytes > usual_bytes ? 3 * (output_bytes - usual_bytes) : 0);
 }
 
-/* RESERVE_BYTES, or 1/RESERVE_PART of a small disk, stay free. An owner whose data takes less than
- * 1/LITTLE_PART of this reserve may still use it. SQLite writes each page to its log and then to
- * its place, so a write needs WRITES times its length. */
+/* RESERVE_BYTES of the disk stay free, or 1/RESERVE_PART of a small disk. Only owners whose data
+ * takes no more than 1/LITTLE_PART of this reserve may still write into it. SQLite writes each page
+ * twice, first to its log and then to the database, so a write needs WRITES times its length. */
 enum { RESERVE_BYTES = 256 << 20, RESERVE_PART = 4, LITTLE_PART = 16, WRITES = 2 };
 
 static bool has_room(struct session_table *table, uint64_t kept_bytes, uint64_t bytes)
 {
 	struct journal_room room;
-	struct err ignored; /* free space unknown: admitted; a write to a full disk fails */
+	struct err ignored;
+	/* If the free space is unknown, admit the write: on a full disk it fails later. */
 	if (journal_room(table->journal, &room, &ignored) < 0)
 		return true;
 	uint64_t reserve = MIN(room.all_bytes / RESERVE_PART, (uint64_t)RESERVE_BYTES);
@@ -273,7 +279,7 @@ int admit_steps(struct registry *r, uint64_t n, struct err *err)
 	return admit_rate(r, n, err);
 }
 
-/* ---- waiting jobs that are withdrawn or refused ---- */
+/* ---- withdrawing and refusing jobs that wait ---- */
 
 bool registry_withdraw(struct registry *r, const char *session, const void *whose)
 {
@@ -313,7 +319,8 @@ void registry_refuse_waiting(struct registry *r, const char *session, const stru
 	struct job *job;
 	if (!e)
 		return;
-	entry_hold(e); /* a job's callback may end the session */
+	/* A job's callback may end the session, so keep the entry alive. */
+	entry_hold(e);
 	while ((job = refusable(e)))
 		entry_answer_job(job, NULL, why);
 	entry_release(e);

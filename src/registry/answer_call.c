@@ -1,16 +1,17 @@
 /*
  * Tool calls that code in a session's box makes.
  *
- * A step's call is passed to the gate (api/gate/gate.c), which answers it asynchronously. The
- * answer is written to the journal before the box gets it (entry_on_keep()); if an untrusted source
- * has written it, the session is tainted from then on, in the journal too.
+ * A call of a step goes to the gate (api/gate/gate.c), which answers it asynchronously. The answer
+ * is written to the journal before the box gets it (entry_on_keep()). An answer from an untrusted
+ * source taints the session, in the journal too.
  *
- * A call of a step that is replayed is never passed to the gate, because its effects would happen
- * twice. The call gets the answer of the same call in the step's record. "The same" is a call of
- * the same name with the same arguments (by digest); if the record has several, the first one that
- * is still unused, since threads may call in another order. A call that the record does not have is
- * answered with ToolLost and reported as a difference; so is a recorded call that the replay does
- * not make.
+ * When a step is replayed, its calls never go to the gate, because their effects would happen
+ * twice. Each call gets the answer that the step's record has for it. A recorded call matches if it
+ * has the same name and the same arguments (by digest). If several match, the first unused one is
+ * taken. The order of calls is not compared, since threads may call in another order.
+ *
+ * A call that the record does not have is answered with ToolLost and reported as a difference. A
+ * recorded and answered call that the replay does not make is reported too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +29,7 @@
 
 enum { WORD_BYTES = 150, DIFFERENCE_BYTES = TOOL_NAME_MAX + 32 };
 
-/* ---- the gate ---- */
+/* ---- calls of a step, which the gate answers ---- */
 
 void entry_on_call(void *arg, struct tool_call *call)
 {
@@ -69,7 +70,7 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 	return admit_blob(e, text, bytes, digest, err);
 }
 
-/* ---- recorded calls ---- */
+/* ---- calls of a replay, which are answered from the record ---- */
 
 static const char *word(const json_t *call, const char *member)
 {
@@ -88,7 +89,8 @@ static void differ(struct replay *r, size_t number, const char *was, const char 
 	snprintf(r->is, sizeof r->is, "%.*s", (int)utf8_cut(is, strlen(is), WORD_BYTES), is);
 }
 
-/* Remove the first recorded call that equals @call from @r->calls, and return it, or NULL. */
+/* Find the first recorded call with the name and arguments of @call, and remove it from
+ * @r->calls. Owns: the caller decrefs. Returns: NULL if no recorded call matches. */
 static json_t *take_kept(struct replay *r, const struct tool_call *call)
 {
 	char digest[TOOL_DIGEST_BYTES];
@@ -106,8 +108,9 @@ static json_t *take_kept(struct replay *r, const struct tool_call *call)
 	return NULL;
 }
 
-/* Return the recorded answer of the call @kept. For a recording, it is read from the recording
- * itself, never from the journal, because a recording may contain the digest of any blob. */
+/* Return the recorded answer to the call @kept. If a recording is replayed, the answer is read
+ * from the recording, never from the journal. A recording may come from anywhere and may contain
+ * the digest of any blob. Its replay could then read the data of other owners from the journal. */
 static json_t *answer_of(const struct session_table *table, const struct replay *r,
 	const json_t *kept, struct err *err)
 {
@@ -132,7 +135,13 @@ static json_t *not_again(void)
 		"a step that runs again makes no new calls");
 }
 
-/* Write the name of the next recorded call that was not made again to @out. */
+/*
+ * The replay has made a call of @name that the record does not have. Write to @out what the record
+ * has next, the first call that the replay has not made yet:
+ * - "web.get" if that is the name of this call;
+ * - "web.get with other arguments" if @name is "web.get", too;
+ * - "absent" if there is no such call.
+ */
 static void say_next(const struct replay *r, const char *name, char *out, size_t room)
 {
 	const char *next = word(json_array_get(r->calls, 0), "name");
@@ -154,7 +163,7 @@ void replay_call(struct entry *e, struct tool_call *call)
 	} else if (*word(kept, "answer")) {
 		json_t *answer = answer_of(e->table, r, kept, &r->err);
 		tool_call_answer(call, answer, false);
-	} /* a recorded call that was never answered is not answered now either */
+	} /* the record has no answer to this call, so it stays unanswered */
 	json_decref(kept);
 }
 

@@ -1,15 +1,15 @@
 /*
  * Branches: new sessions that continue from the present state of another session.
  *
- * A branch is made in three steps. The session becomes a stem (session_make_stem()): its processes
- * are frozen, with its files, and the session continues as a branch of this stem. Then a branch is
- * made of the stem (pool.c), or one that was made ahead is taken (standby.c). Last, the new entry
- * gets the same order, head and number of steps, its parent's id and the step where they parted
- * (`fork`).
+ * A branch is made in three steps. First the session becomes a stem (session_make_stem()): its
+ * processes and files are frozen, and the session itself continues as a branch of this stem. Then
+ * an entry is made for the new session. It gets the order, the head and the number of steps of its
+ * parent, the parent's id, and the step where the two parted (`fork`). Last, the entry gets a
+ * branch of the stem: a new one (pool.c), or one that was made ahead (standby.c).
  *
- * Several branches of one session are made at the same time: as soon as one job has its stem,
- * entry_branch_on() starts the next job if that is a branch too. State that languages keep as text
- * is copied when the branch is open (session_inherit()).
+ * Several branches of one session can be made at the same time: as soon as one job has its stem,
+ * entry_branch_on() starts the next job if that makes a branch too. Some languages keep their state
+ * as text. When the branch is open, session_inherit() copies this text to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static void on_open(void *arg, const json_t *result, const struct err *err)
 	json_decref(out);
 }
 
-/* Let @child reference the order of @e, and its template. */
+/* Give @child references to the order and the template of @e. */
 static void share_order(struct entry *child, const struct entry *e)
 {
 	child->order = e->order;
@@ -93,7 +93,8 @@ static void take_branch(struct entry *e, struct stem *stem, struct entry *child)
 	pool_take(pool, on_branch, child);
 	if (!is_own)
 		pool_close(pool);
-	else if (e->pool == pool && !pool_has_any(pool)) /* a callback may have ended @e */
+	/* A callback in pool_take() may have ended @e, and thereby closed its pool. */
+	else if (e->pool == pool && !pool_has_any(pool))
 		pool_close(take_ptr(e->pool));
 }
 
@@ -110,7 +111,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	e->branched_ns = uv_hrtime();
 	entry_hold(e);
 	take_branch(e, stem, child);
-	/* The job may be freed by now. */
+	/* @job may be freed by now. */
 	entry_branch_on(e);
 	entry_release(e);
 }
@@ -124,8 +125,8 @@ static void make_stem(void *arg, const struct err *err)
 		session_make_stem(job->entry->session, job->is_forced, on_stem, job);
 }
 
-/* Start a branch. A session that was undone to its root and has no template needs a new box first.
- */
+/* Start to make a branch. If the session has no box, make a box first. An undo to the state
+ * before the first step can leave a session without a box. */
 void job_start_branch(struct job *job)
 {
 	struct session *s = job->entry->session;

@@ -5,15 +5,16 @@
  * establishes this state before it does the job itself:
  *
  * 1. If the state is lost (a process or the box has ended, and no checkpoint is left), mend() runs
- * the session's steps again in a new box: replay_anew().
+ * the session's steps again in a new box (replay_anew()).
  *
- * 2. A step of a language whose state cannot be copied (CARRY_REPLAY) needs that state in a live
- * driver. If no live driver has it, start_step() runs the steps of this language again in the live
- * box: session_rebuild(), then replay_start(). If a replay fails, the files are put back and the
- * job fails.
+ * 2. The state of some languages cannot be copied (CARRY_REPLAY), so only a live driver has it. If
+ * the job is a step of such a language and its driver has ended, start_step() runs the earlier
+ * steps of this language again in the live box (session_rebuild(), replay_start()). If this replay
+ * fails, the files that it has changed are put back, and the job fails.
  *
- * 3. Then the job is done by start(). A session can lose its state even then, before a step has
- * begun; it then calls entry_on_unbegun(), and the job starts over.
+ * 3. start() does the job. Even after start() has passed a step to the session, the state can be
+ * lost before the step begins. The session then calls entry_on_unbegun(), which rebuilds the state
+ * and starts the job again.
  *
  * A step's record is passed to entry_on_done(). During a replay, replay_step_done() gets the
  * record. Otherwise commit() writes it into the journal, and only then is the caller answered. A
@@ -79,7 +80,7 @@ bool job_may_wait(const struct entry *e, struct job *job)
 	return false;
 }
 
-/* ---- steps ---- */
+/* ---- running a step, and writing its record ---- */
 
 static void on_taken_back(void *arg, const json_t *lost, const struct err *err)
 {
@@ -148,8 +149,8 @@ static void on_caught_up(struct entry *e, const struct replay *result)
 	session_rebuilt(e->session, result->runtime, on_put_back, job);
 }
 
-/* Run a step. If the runtime's state cannot be copied and no live driver has it, run the runtime's
- * earlier steps again first. */
+/* Run a step. If the state of its runtime cannot be copied and no live driver has the state, run
+ * the runtime's earlier steps again first. */
 static void start_step(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -195,7 +196,8 @@ static int commit(
 		.extra = extra,
 		.extra_bytes = strlen(extra)};
 	bool has_moved = record->outcome == RECORD_COMMITTED;
-	/* record_name() has computed the digest from the same texts */
+	/* record_name() has computed the digest of this step from the step's parent. The digest
+	 * is valid only if that parent is still the head. */
 	node.name = strcmp(record->parent, e->head) == 0 ? &record->name : NULL;
 	snprintf(node.parent, sizeof node.parent, "%s", e->head);
 	snprintf(node.session, sizeof node.session, "%s", e->id);
@@ -215,7 +217,7 @@ static int commit(
 	return r < 0 ? r : 0;
 }
 
-/* Report in the first committed record after a rebuild that the state was rebuilt. */
+/* In the first committed record after a rebuild, report that the state was rebuilt. */
 static void tell_rebuilt(struct entry *e, struct record *record)
 {
 	if (e->rebuilt == RECORD_COMMITTED || e->is_rebuilt_told ||
@@ -231,7 +233,8 @@ static void tell_rebuilt(struct entry *e, struct record *record)
 void entry_on_done(void *arg, const struct record *told)
 {
 	struct entry *e = arg;
-	struct record *record = (struct record *)(uintptr_t)told; /* our session owns it */
+	/* The record belongs to our session, so it may be changed. */
+	struct record *record = (struct record *)(uintptr_t)told;
 	struct err err;
 	if (e->replay) {
 		replay_step_done(e, record);
@@ -303,7 +306,7 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 	return 0;
 }
 
-/* ---- names ---- */
+/* ---- completing names ---- */
 
 static void on_names(void *arg, const json_t *names, const struct err *err)
 {
@@ -332,7 +335,7 @@ void registry_names(struct registry *r, const char *session, const char *runtime
 	entry_add_job(e, job);
 }
 
-/* ---- the session's box ---- */
+/* ---- waiting until the session has a box ---- */
 
 static void on_box(void *arg, const struct err *err)
 {
@@ -366,7 +369,7 @@ void registry_await_box(struct registry *r, const char *session, registry_done_f
 	json_decref(out);
 }
 
-/* ---- a state that was lost between steps ---- */
+/* ---- rebuilding a lost state, and starting a job ---- */
 
 static void start(struct job *job);
 
@@ -392,7 +395,8 @@ static void mend(struct job *job)
 	struct entry *e = job->entry;
 	struct replay *replay;
 	struct err err;
-	if (!e->head[0]) { /* the session has not run any step */
+	/* No step has run, so a branch of the template or a new box has the right state. */
+	if (!e->head[0]) {
 		session_renew(e->session, e->template ? template_stem(e->template) : NULL);
 		start(job);
 	} else if (replay_load(e->table, e->head, NULL, &replay, &err) < 0) {
@@ -412,7 +416,8 @@ void entry_on_unbegun(void *arg)
 void job_start(struct job *job)
 {
 	session_notice(job->entry->session);
-	/* Undo and adoption replace the state, so they do not need the present state. */
+	/* If the session's state is lost, rebuild the state before the job starts. Undo and
+	 * adoption need no rebuild, because they replace the state by another one. */
 	bool is_needed = job->kind != JOB_UNDO && job->kind != JOB_ADOPT;
 	if (session_is_lost(job->entry->session) && is_needed)
 		mend(job);

@@ -1,13 +1,17 @@
 /*
- * Internal declarations of the registry, for its own files only:
+ * Internal declarations of the registry, for its own files only. What each file does:
  *
- *   registry.c         creates sessions; their queues
- *   session_table.c    finds, reopens and ends sessions
- *   entry.c            jobs of a session: steps, completions; branch.c, standby.c: branches
- *   answer_call.c      tool calls of steps; undo.c: undo; trial.c: adoption of a branch
- *   replay.c           steps run again, to rebuild a session or to check a record
- *   put_file.c         files that a client writes and removes; history.c: logs, graphs
- *   admit.c            quotas; lifetime.c: sessions that end by themselves
+ *   registry.c         create sessions, run their queues
+ *   session_table.c    find, reopen and end sessions
+ *   entry.c            run the jobs of a queue: steps, completions
+ *   branch.c           make branches; standby.c: make branches ahead
+ *   answer_call.c      answer the tool calls of steps
+ *   undo.c, trial.c    return to an earlier step; adopt a trial
+ *   replay.c           run steps again, to rebuild a session or to check a record
+ *   put_file.c         write and remove files for a client
+ *   history.c          make logs and graphs
+ *   admit.c            check quotas
+ *   lifetime.c         end sessions that are too old or unused
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,48 +41,72 @@ struct entry {
 	char head[DIGEST_BYTES], fork[DIGEST_BYTES];
 	int64_t created_ms;
 	uint64_t n_steps;
-	uint64_t memory_bytes;	       /* memory it is accounted with: admit_memory() */
-	int64_t ttl_ms, idle_ms;       /* maximum age and idle time; 0: unlimited */
-	uint64_t used_ns, branched_ns; /* uv_hrtime() of last use, last branch; 0: never */
+	/* The bytes of memory that the session is charged for: admit_memory(). */
+	uint64_t memory_bytes;
+	int64_t ttl_ms, idle_ms; /* maximum age and maximum idle time; 0: unlimited */
+	/* uv_hrtime() when the session was last used, and when it was last branched. branched_ns
+	 * is 0 if the session was never branched, or if standby.c could not make a branch ahead. */
+	uint64_t used_ns, branched_ns;
 	char *order_text;
-	struct shared_order *shared; /* order, also of its branches; a reference */
-	struct template *template;   /* the template it was branched from, or NULL; a reference */
+	/* The order, which the session shares with its branches. The entry holds a reference. */
+	struct shared_order *shared;
+	/* The template that the session was branched from (counted reference), or NULL. */
+	struct template *template;
 	const struct order_checked *order;
-	struct session *session;   /* NULL before it opens and after it is closed */
-	struct pool *pool;	   /* branches made ahead (standby.c), or NULL */
-	struct job *first, **last; /* queue; if WORKING, its first job (or branches) runs */
+	struct session *session; /* NULL: the session is not made yet, or is closed */
+	struct pool *pool;	 /* ready branches of this session (standby.c), or NULL */
+	/* The queue. While the state is ENTRY_WORKING, the first job runs, or the first few if
+	 * they make branches. */
+	struct job *first, **last;
 	struct replay *replay;
-	enum record_outcome rebuilt; /* how the state was rebuilt; COMMITTED: it was not */
-	bool is_rebuilt_told;	     /* a step's record has already reported `rebuilt` */
-	json_t *rewritten;	     /* paths that replayed steps may have changed, or NULL */
+	/* RECORD_REPLAYED or RECORD_DIVERGED after a rebuild, else RECORD_COMMITTED. */
+	enum record_outcome rebuilt;
+	/* `rebuilt` was reported already, in the record of a step. */
+	bool is_rebuilt_told;
+	/* Paths of files that a replay may have changed, to be reported by the next step; or
+	 * NULL. */
+	json_t *rewritten;
 	char difference[384];
-	registry_done_fn *done; /* of the caller who waits for the opening, or NULL */
+	/* Callback of the caller who waits until the session is open, or NULL. */
+	registry_done_fn *done;
 	void *arg;
-	bool is_kept, is_waiting;  /* is in the journal; waits for a branch from a pool */
-	bool is_unkept;		   /* temporary session of a record check; never in the journal */
-	bool is_tainted, is_mixed; /* has read untrusted data; has run a CARRY_REPLAY runtime */
-	bool is_live_branch; /* branched from a live session: no replay is needed to open it */
-	bool is_trial;	     /* programs see the parent's id: see registry/trial.h */
-	unsigned n_holds;    /* reference count: of the session, and of callers on the stack */
+	/* is_kept: the session is in the journal. is_waiting: the session waits for a branch
+	 * from a pool. */
+	bool is_kept, is_waiting;
+	/* A temporary session that checks a record. It is never written to the journal. */
+	bool is_unkept;
+	/* is_tainted: the session has read untrusted data. is_mixed: the session has run a step
+	 * of a runtime whose state cannot be copied (CARRY_REPLAY). */
+	bool is_tainted, is_mixed;
+	/* The session was branched from a live session. It opens with the state of that session,
+	 * so no replay is needed. */
+	bool is_live_branch;
+	/* A trial (trial.h): programs in its box see the parent's id instead of its own. */
+	bool is_trial;
+	/* Reference count: one of the session, and one of each caller on the stack that needs
+	 * the entry. */
+	unsigned n_holds;
 };
 
-/* Create an entry in the table, with one reference: that of its session. */
+/* Create an entry in the table. It has one reference, which the session holds until it is
+ * closed. */
 struct entry *entry_new(struct session_table *table, const char *owner, const char *id,
 	const char *name, const char *text);
-/* Open the session: as a branch of a template, or in a box of its own. */
+/* Begin to open the session, as a branch of a template or in a box of its own. */
 void entry_begin(struct entry *e);
-/* Give @e the branch @s that it waited for; or fail the opening with @err. */
+/* Give @e the branch @s that it waited for. If @s is NULL, the opening fails with @err. */
 void entry_take_branch(struct entry *e, struct session *s, const struct err *err);
 void entry_opened(struct entry *e, const struct err *err);
 void entry_end(struct entry *e);
-/* End the entry, and answer its jobs and everybody who waits for it with @why. */
+/* End the entry. Its jobs and the caller who waits for its opening get the error @why. */
 void entry_end_because(struct entry *e, const struct err *why);
 void entry_hold(struct entry *e), entry_release(struct entry *e);
 void entry_add_job(struct entry *e, struct job *job);
-/* Answer the first job. */
+/* Answer the first job of the queue and remove it; then start the next job. */
 void entry_answer(struct entry *e, const json_t *result, const struct err *err);
 void entry_answer_job(struct job *job, const json_t *result, const struct err *err);
-void entry_branch_on(struct entry *e); /* start the next job too, if it is a branch */
+/* Start the next waiting job at once if this job and all running jobs make branches. */
+void entry_branch_on(struct entry *e);
 json_t *entry_json(const struct entry *e);
 
 /* ---- the queue of a session ---- */
@@ -90,23 +118,32 @@ struct job {
 	struct job *next;
 	struct entry *entry;
 	enum job_kind kind;
-	char *text; /* name, path, text to complete, or id of a step or trial */
+	/* Argument of the job: name, path, text to complete, or id of a step or trial. */
+	char *text;
 	size_t bytes;
-	struct step_order *order; /* JOB_RUN; a reference */
+	struct step_order *order; /* JOB_RUN: the step to run, a counted reference */
 	const struct step_listener *listener;
-	const struct runtime *runtime; /* JOB_NAMES */
+	/* JOB_NAMES: the language of `text`; NULL stands for the session's default language. */
+	const struct runtime *runtime;
 	bool is_forced, is_removal;
-	bool is_trial; /* JOB_BRANCH: make a trial, which ends after ttl_ms */
+	/* JOB_BRANCH: the branch is a trial, which ends after ttl_ms. */
+	bool is_trial;
 	uint64_t ttl_ms;
-	int fd; /* JOB_FILE: the content to write, or -1 */
+	/* JOB_FILE: descriptor of the content to write; -1 for a removal. */
+	int fd;
 	unsigned count;
-	size_t fd_bytes;	 /* JOB_FILE: length of the content */
-	char step[DIGEST_BYTES]; /* JOB_UNDO: target step; JOB_FILE: digest of the content */
+	size_t fd_bytes; /* JOB_FILE: length of the content */
+	/* JOB_UNDO: the step to return to ("": before the first). JOB_FILE: digest of the
+	 * content. */
+	char step[DIGEST_BYTES];
 	uint64_t asked_ns;
-	struct err why; /* error to report once the previous state is restored */
+	/* The error that the job is answered with, after the previous state was restored. */
+	struct err why;
 	bool is_started;
-	struct put_file_sum *sum; /* hash computation in a thread (put_file.c), or NULL */
-	struct entry *child;	  /* JOB_BRANCH: the branch that is being made, or NULL */
+	/* JOB_FILE: the digest that a thread is computing (put_file.c), or NULL. */
+	struct put_file_sum *sum;
+	/* JOB_BRANCH: entry of the branch that is being made, or NULL. */
+	struct entry *child;
 	registry_done_fn *done;
 	void *arg;
 };
@@ -119,22 +156,25 @@ struct job *job_new(
 void job_free(struct job *job);
 /* Answer the job with @err, and free it. */
 void job_fail(struct job *job, const struct err *err);
-/* Undo what the job did, then answer it with @why. */
+/* Undo what the job did, then answer the job with the error @why. */
 void job_take_back(struct job *job, const struct err *why);
-/* May the job be queued (admit_job())? If not, the job is answered and freed. */
+/* Return whether @job may be queued (admit_job()). If not, answer it with the error and free it. */
 bool job_may_wait(const struct entry *e, struct job *job);
-/* branch.c, undo.c, trial.c */
+/* Start a job of one kind: JOB_BRANCH (in branch.c), JOB_UNDO (in undo.c), JOB_ADOPT (in
+ * trial.c). */
 void job_start_branch(struct job *job);
 void job_start_undo(struct job *job);
 void job_start_adopt(struct job *job);
 
-/* Callbacks of a session for its entry (struct session_events). */
+/* Callbacks by which a session tells its entry about a step, as struct session_events describes
+ * them. */
 void entry_on_unbegun(void *arg);
 void entry_on_begin(void *arg);
-/* answer_call.c */
+/* Callbacks by which a session tells its entry that a step calls a tool or cancels such a call.
+ * They are in answer_call.c. */
 void entry_on_call(void *arg, struct tool_call *call);
 void entry_on_cancel(void *arg, struct tool_call *call);
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
 void entry_on_done(void *arg, const struct record *record);
-/* Make @s, until now the session of another entry, the session of @e. */
+/* Let @e take over @s, which was the session of another entry. */
 void entry_take_session(struct entry *e, struct session *s);

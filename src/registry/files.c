@@ -2,8 +2,9 @@
  * Files of a workspace, listed and read from outside the box.
  *
  * A program in the box may replace any part of a path by a symbolic link at any time. So paths are
- * opened below the workspace's directory, without following a link (sys_open_beneath()), and only
- * regular files and directories are read. Long reads are done by a thread.
+ * opened relative to the workspace's directory, and no link in them is followed
+ * (sys_open_beneath()). Only regular files and directories are read. Long reads are done by a
+ * thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,13 +34,13 @@ enum {
 	OPEN_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 };
 
-/* A list of files that is being built; `room`: number of files of volumes that may still be added.
- */
+/* A list of files that is being built. It may contain at most VOLUME_FILES_MAX files that are in
+ * volumes. */
 struct file_listing {
 	int top_fd;
 	json_t *rows, *dirs;
-	size_t room;
-	bool is_cut;
+	size_t room; /* how many more files in volumes the list may contain */
+	bool is_cut; /* files are missing in the list, for example because they are too many */
 };
 
 static int workspace_of(struct registry *r, const char *session, struct err *err)
@@ -102,8 +103,9 @@ static void add_inside(struct file_listing *l, const char *path, const struct wo
 	}
 }
 
-/* Add the volume at @path (relative to the workspace), a file or a directory. Volumes nested deeper
- * than VOLUMES_DEEP are left out. */
+/* Add the files of a volume, which is a file or a directory at @path in the workspace. @depth is
+ * 1 for a volume that is directly in the listed directory, 2 for a volume in that volume, and so
+ * on. A volume deeper than VOLUMES_DEEP is left out, and the list is marked as cut. */
 static void add_volume(struct file_listing *l, const char *path, int depth)
 {
 	struct workspace inside;
@@ -131,8 +133,8 @@ static int by_path(const void *a, const void *b)
 		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
 }
 
-/* Complete a list that was cut: add files directly in the directory @fd that are not in @seen, and
- * the names of its subdirectories, which may contain more files. */
+/* Complete a list that was cut off: add all files directly in the directory @fd that are not in
+ * @seen. Also add the names of its subdirectories, so that the client can list them one by one. */
 static void add_level(struct file_listing *l, const char *path, int fd,
 	const struct workspace *seen, bool is_volume)
 {
@@ -176,7 +178,7 @@ static json_t *list_dir(
 	return out;
 }
 
-/* Is @path the workspace itself, such as "", "." or "/home/user/"? */
+/* Return whether @path is the workspace itself, such as "", "." or "/home/user/". */
 static bool is_top(const char *path)
 {
 	static const char home[] = "/home/user";
@@ -233,9 +235,9 @@ json_t *registry_file_list(
 	return json_pack("{s:o}", "files", l.rows);
 }
 
-/* ---- the content of a file ---- */
+/* ---- reading the content of a file ---- */
 
-/* The reading and encoding of a file's content, in a thread if the content is long. */
+/* A file whose content is being read and encoded, in a thread if the content is long. */
 struct reading {
 	struct work work;
 	registry_done_fn *done;
@@ -264,7 +266,8 @@ static json_t *content_json(
 					content, "encoding", is_text ? "utf-8" : "base64", "size",
 					(json_int_t)st->st_size, "offset", (json_int_t)offset)
 			      : NULL;
-	/* Clients that copy files out use it to recreate hard links. */
+	/* Files with the same "inode" are hard links of one file. A client that copies files out
+	 * of the box links the copies in the same way. */
 	if (out && st->st_nlink > 1)
 		(void)json_object_set_new(out, "inode",
 			json_sprintf("%llx-%llx", (unsigned long long)st->st_dev,
@@ -294,8 +297,8 @@ static void give_content(struct work *work)
 	free(f);
 }
 
-/* Open the regular file @path below @dir. Returns: a descriptor. Errors: ERR_NOT_FOUND, ERR_ACCESS.
- */
+/* Open the regular file @path, relative to @dir. Returns: a descriptor. Errors: ERR_NOT_FOUND,
+ * ERR_ACCESS. */
 static int open_file(int dir, const char *path, struct stat *st, struct err *err)
 {
 	cleanup_fd int fd =

@@ -2,12 +2,12 @@
  * Queries about sessions, answered from the table and the journal: descriptions, logs, graphs.
  *
  * A journal stores each step once, under its digest. So one step can be in the past of several
- * sessions, and, where the same code gave the same result, of several owners. Such a step is shown
- * to an owner as if nobody else had made it: with the session, time and outcome of its first run in
- * one of the owner's own sessions (struct telling).
+ * sessions. They may even belong to several owners, if the same code gave the same result. Such a
+ * step is shown to an owner as if nobody else had made it: with the session, time and outcome of
+ * its first run in one of the owner's own sessions (struct telling).
  *
- * Long logs are read in slices (sliced_work.c), because thousands of rows take longer than other
- * clients of the engine should wait.
+ * Long logs are read in slices (sliced_work.c), because reading thousands of rows at once would
+ * block other clients of the engine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@
 
 enum { LOG_MAX = 10000, LOG_BYTES_MAX = 32 << 20 };
 
-/* ---- sessions ---- */
+/* ---- descriptions of sessions, and rows of steps ---- */
 
 static int stored(
 	struct registry *r, const char *session, struct journal_session *out, struct err *err)
@@ -82,17 +82,18 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 	return out;
 }
 
-/* The rows of steps that an owner sees. The journal stores a step once, with the session, time and
- * outcome of its first run, even if sessions of several owners have run it. If that session is
- * another owner's, the row shows session, time and outcome of the first run in one of the owner's
- * own sessions, so that nothing reveals that anybody else has run the step. */
+/* Rows for the steps that an owner sees. The journal stores a step once, with the session, time
+ * and outcome of its first run, even if sessions of several owners have run it. If the first run
+ * was in another owner's session, the row shows the first run in one of the owner's own sessions
+ * instead. So nothing reveals that anybody else has run the step. */
 struct telling {
 	const struct registry *registry;
-	const char *session; /* session whose steps are listed */
+	const char *session; /* the session whose steps are listed */
 	json_t *rows;
-	size_t code_bytes;	      /* length of the code in all rows */
-	char first[JOURNAL_ID_BYTES]; /* session is_own() last checked, with result `is_own` */
-	bool is_own;
+	size_t code_bytes; /* total length of the code of the steps in `rows` */
+	/* Id of the session that is_own() checked last. */
+	char first[JOURNAL_ID_BYTES];
+	bool is_own; /* whether the session `first` belongs to the owner */
 };
 
 static bool is_own(struct telling *t, const struct journal_node *node)
@@ -148,8 +149,8 @@ static bool is_full(const struct telling *t)
 	return json_array_size(t->rows) >= LOG_MAX || t->code_bytes >= LOG_BYTES_MAX;
 }
 
-/* Add a step on the path to a head. The step is part of the state, so its outcome is shown as
- * committed, even if its first run was rolled back. */
+/* Add a row for a step on the path from a session's head to its first step. Such a step is part
+ * of the state, so it is shown as committed, even if its first run was rolled back. */
 static int add_kept(void *user, const struct journal_node *node, struct err *err)
 {
 	const struct telling *t = user;
@@ -164,11 +165,23 @@ static int add_kept(void *user, const struct journal_node *node, struct err *err
 
 struct attempts {
 	struct telling *telling;
-	json_t *path; /* by digest: rows of steps on the path whose attempt was not read yet */
+	/* Rows of the log for steps on the path from the session's head to its first step. The key
+	 * of a row is the digest of the step. An attempt is one run of a step. When add_attempt()
+	 * reads the attempt that made a step, it removes the step's row from `path`. */
+	json_t *path;
 };
 
-/* Add an attempt. Of several attempts with the same digest, the newest committed one is the step on
- * the path. */
+/*
+ * Add one attempt to the log. An attempt is one run of a step. This is called for the newest
+ * attempt first, and for the oldest last.
+ *
+ * If a->path has a row with the digest of the attempt, and the attempt was not rolled back, then
+ * this attempt made the step in that row. So the row gets the time and the number of the attempt,
+ * and is removed from a->path.
+ *
+ * Any other attempt gets a row of its own. One example is an attempt that was rolled back. Another
+ * is an older attempt with the same digest: its row in a->path was removed already.
+ */
 static int add_attempt(void *user, const struct journal_node *node, struct err *err)
 {
 	struct attempts *a = user;
@@ -200,8 +213,9 @@ static int newest_first(const void *a, const void *b)
 	return (x->second < y->second) - (x->second > y->second);
 }
 
-/* Return @rows sorted by the member @by (NULL: they are sorted already), then by "seq". For owners
- * "seq" is removed, because it counts the steps of all owners. */
+/* Return @rows sorted by the member @by (newest first), then by "seq". If @by is NULL, @rows are
+ * in this order already. For an owner, remove "seq" from the rows, because it reveals how many
+ * steps all owners have run. */
 static json_t *sorted(const struct registry *r, const json_t *rows, const char *by)
 {
 	size_t n = json_array_size(rows);
@@ -243,8 +257,18 @@ static struct logging *logging_of(struct sliced_work *work)
 	return container_of(work, struct logging, work);
 }
 
-/* Prepare to add attempts that were rolled back or undone. Steps on the path from before the
- * session was branched keep numbers below 1, so that they are sorted as older than its own. */
+/*
+ * Begin to read the attempts of the session. An attempt is one run of a step. The steps on the path
+ * from the head have rows already, so rows are added only for other attempts, which were rolled
+ * back or undone.
+ *
+ * In the end, all rows are sorted by the number "at", the largest first. Numbers of attempts are
+ * above 0. Here each row of the path gets a provisional "at": 0 for the newest step, -1 for the
+ * step before it, and so on.
+ * - If the step was run in this session, add_attempt() replaces "at" by the number of the attempt.
+ * - If the step was inherited from the parent session, this session has no attempt of it. The row
+ *   keeps its "at", so it is sorted behind all attempts, as older.
+ */
 static void begin_others(struct logging *l)
 {
 	struct telling *t = &l->telling;
@@ -323,7 +347,7 @@ void registry_log(
 struct graph {
 	struct sliced_work work;
 	struct telling telling;
-	struct journal_session row; /* the session whose steps are being added */
+	struct journal_session row; /* session whose steps are being added */
 	struct journal_way way;
 	json_t *seen; /* digests of the steps added so far */
 	json_t *heads;
@@ -335,7 +359,7 @@ static int add_new_step(void *user, const struct journal_node *node, struct err 
 {
 	struct graph *g = user;
 	if (json_object_get(g->seen, node->digest))
-		return 1; /* this step and all before it are in the list already */
+		return 1; /* this step and all its ancestors are in the list already */
 	json_put_bool(g->seen, node->digest, true);
 	return add_kept(&g->telling, node, err);
 }
@@ -347,7 +371,7 @@ static int next_head(struct graph *g, struct err *err)
 	if (g->at == g->n_numbers || g->at == LOG_MAX)
 		return 0;
 	int n = journal_session_at(r->table->journal, g->numbers[g->at++], &g->row, err);
-	if (n <= 0) /* the session was closed meanwhile */
+	if (n <= 0) /* the session was closed since its number was read */
 		return n < 0 ? n : 1;
 	memcpy(g->way.at, g->row.head, sizeof g->way.at);
 	g->way.before = 0;
@@ -415,7 +439,7 @@ json_t *registry_templates(struct registry *r, struct err *err)
 	return templates_json(r->table->templates, r->owner ? registry_owner(r) : NULL);
 }
 
-/* ---- statistics ---- */
+/* ---- statistics of all sessions ---- */
 
 static void add_entry(struct stats *out, const struct entry *e)
 {
@@ -469,12 +493,12 @@ static int export_part(struct sliced_work *work, struct err *err)
 	return journal_export_part(exporting_of(work)->export, err);
 }
 
-/* Make the answer from the exported text; called in a thread if the record is long. */
+/* Make the answer from the exported text. If the record is long, this runs in a thread. */
 static void make_answer(struct exporting *x)
 {
 	size_t bytes;
 	char *text = journal_export_take(x->export, &bytes);
-	/* The text is JSON that was just written, so it need not be checked for UTF-8. */
+	/* The text is JSON that export.c has just written, so it is valid UTF-8. */
 	if (text)
 		x->answer = json_pack("{s:o*}", "record", json_stringn_nocheck(text, bytes));
 	free(text);

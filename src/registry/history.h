@@ -1,14 +1,12 @@
-/* Queries about sessions: lists, logs, graphs, records; also pruning and the replay of records.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Queries about sessions: lists, logs, graphs and records. Also pruning, and the replay of
+ * exported records. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "registry/registry.h"
 
-/*
- * {"sessions": [{session, name?, parent?, runtime, state, head, steps, created_ms, …}],
- * "truncated"?}: open sessions, newest first. @before: only sessions that were made before this
- * one; NULL: all.
- */
+/* List the open sessions, newest first. Result: {"sessions": [{session, name?, parent?, runtime,
+ * state, head, steps, created_ms, …}], "truncated"?}. @before: list only sessions that were made
+ * before this one; NULL: all. */
 struct registry_listing {
 	const char *before;
 	uint64_t limit;
@@ -25,29 +23,25 @@ struct registry_identity {
 };
 int registry_identify(
 	struct registry *r, const char *session, struct registry_identity *out, struct err *err);
-/* Describe a session, without waiting in its queue. Owns: the caller decrefs. Returns: NULL and
- * @err on failure. */
+/* Describe a session without waiting in its queue. Owns: the caller decrefs. Returns: the
+ * description, or NULL and @err. */
 json_t *registry_get(struct registry *r, const char *session, struct err *err);
-/*
- * {"session", "head", "steps": [{step, parent, session, runtime, status, outcome, code, …} newest
- * first], "truncated"?}: the path from the head to the first step. @is_all: also steps of the
- * session that are not on the path, because they were rolled back or undone; steps on the path then
- * have "on_path".
- */
+/* List the steps on the path from the session's head to its first step, newest first. Result:
+ * {"session", "head", "steps": [{step, parent, session, runtime, status, outcome, code, …}],
+ * "truncated"?}. @is_all: list also steps of the session that were rolled back or undone; then
+ * each step on the path has "on_path". */
 void registry_log(
 	struct registry *r, const char *session, bool is_all, registry_done_fn *done, void *arg);
-/* Result: {"steps": [… of open sessions, newest first], "heads": [{session, name?, head}],
- * "truncated"?} */
+/* List the steps of all open sessions, newest first, and the heads of these sessions. Result:
+ * {"steps": […], "heads": [{session, name?, head}], "truncated"?} */
 void registry_graph(struct registry *r, registry_done_fn *done, void *arg);
-/* Return the templates that the owner of @r sees: templates_json(). Owns: the caller decrefs.
- * Returns: NULL and @err. */
+/* Return the templates of the owner of @r, as templates_json() does. Owns: the caller decrefs. */
 json_t *registry_templates(struct registry *r, struct err *err);
 
-/*
- * Remove sessions that were closed at least @older_ms ago from the journal, except the @keep newest
- * of them, with the steps and blobs that no other session has. {"sessions", "steps", "blobs",
- * "bytes": size of the journal then}; @is_dry: only count the {"sessions"}.
- */
+/* Remove from the journal the sessions that were closed at least @older_ms ago, except the @keep
+ * newest of them. Their steps and blobs are removed too, unless another session has them.
+ * Result: {"sessions", "steps", "blobs": how many were removed, "bytes": size of the journal
+ * afterwards}. @is_dry: remove nothing, and only count: {"sessions"}. */
 struct registry_prune {
 	uint64_t older_ms, keep;
 	bool is_dry;
@@ -55,19 +49,20 @@ struct registry_prune {
 void registry_prune(
 	struct registry *r, const struct registry_prune *which, registry_done_fn *done, void *arg);
 
-/* Wait until the session has a box, so that its files can be read; make one if necessary. */
+/* Wait until the session has a box, so that its files can be read. Make a box if necessary. */
 void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
-/*
- * Run the steps of an exported record again in a fresh session and compare: {"outcome": "replayed"
- * or "diverged", "steps": n, "first_difference"?: {step, number, field, place, was, is}}.
- */
+/* Run the steps of an exported record again in a fresh session and compare the results. Result:
+ * {"outcome": "replayed" or "diverged", "steps": n, "first_difference"?: {step, number, field,
+ * place, was, is}}. */
 void registry_replay(
 	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg);
-/* Stop the registry_replay() whose `arg` is @whose: call its `done` with ERR_INTERRUPTED now. */
+/* Stop the registry_replay() that was called with `arg` @whose. Its `done` is called with
+ * ERR_INTERRUPTED at once. */
 void registry_stop_replay(struct registry *r, const void *whose);
-/* {"record"}: the session from its first step to its head as text, for registry_replay(). */
+/* Export the session's steps, from the first to the head, as text for registry_replay(). Result:
+ * {"record"}. */
 void registry_export(struct registry *r, const char *session, registry_done_fn *done, void *arg);
-/* Return the session's last step: {step, parent, runtime, code, record}, without waiting in its
- * queue. Owns: the caller decrefs. */
+/* Return the session's last step, without waiting in the session's queue: {step, parent,
+ * runtime, code, record}. Owns: the caller decrefs. */
 json_t *registry_head(struct registry *r, const char *session, struct err *err);

@@ -1,14 +1,14 @@
 /*
  * Sessions that end by themselves: after a time to live, or after a time without use.
  *
- * One timer serves all sessions. It is set to the earliest end that is known. An event that moves
- * an end to a later time (somebody uses the session) does not touch the timer: when the timer
- * expires, each end is computed anew, expired sessions are closed, and the timer is set to the next
- * end. An event that makes an end earlier sets the timer at once (ring_at()).
+ * One timer serves all sessions. It is set to the earliest known time at which a session ends. When
+ * the timer expires, the end of each session is computed anew, expired sessions are closed, and the
+ * timer is set to the next end. If the use of a session moves its end to a later time, the timer
+ * stays as it is. If a new end is earlier than the timer's time, ring_at() sets the timer at once.
  *
  * Sessions that are only in the journal expire too, without being opened. Their rows are read
- * STORED_EACH at a time, so that a long journal does not block the loop; the earliest end of
- * those that were read is kept in the table (stored_end_ms).
+ * STORED_EACH at a time, so that a long journal does not block the loop. The table stores the
+ * earliest end of these sessions (stored_end_ms).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,9 @@
 #include <string.h>
 #include <time.h>
 
-/* RING_MAX_MS: longest time until the timer expires. AGAIN_MS: delay before another attempt when
- * the journal could not be written. */
+/* RING_MAX_MS, RING_MIN_MS: longest and shortest time that the timer is set to. AGAIN_MS: delay
+ * before another attempt when the journal could not be written. STORED_EACH: rows of the journal
+ * that are checked at a time. */
 enum { RING_MAX_MS = 3600 * 1000, RING_MIN_MS = 10, AGAIN_MS = 1000, STORED_EACH = 32 };
 
 static const int64_t never = INT64_MAX;
@@ -34,7 +35,7 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* ---- the end of a session ---- */
+/* ---- computing when a session ends ---- */
 
 struct end {
 	int64_t at_ms; /* milliseconds since 1970 */
@@ -52,8 +53,8 @@ static int64_t after(int64_t from_ms, int64_t ms)
 	return ms > 0 && from_ms < never - ms ? from_ms + ms : never;
 }
 
-/* Return the time of the last use, by a monotonic clock: setting the host's clock must not make a
- * session look unused. */
+/* Return the time of the last use, in ms since 1970. It is computed from a monotonic clock:
+ * setting the host's clock must not make a session look unused. */
 static int64_t used_ms(const struct entry *e, int64_t now)
 {
 	return now - (int64_t)((uv_hrtime() - e->used_ns) / 1000000);
@@ -71,7 +72,7 @@ static struct end end_of_stored(const struct session_table *table, const struct 
 	return earlier(after(s->created_ms, s->ttl_ms), after(table->opened_ms, s->idle_ms));
 }
 
-/* ---- the timer ---- */
+/* ---- the timer, and closing expired sessions ---- */
 
 static void on_ring(uv_timer_t *timer);
 
@@ -102,7 +103,7 @@ int lifetime_why(const struct journal_session *s, struct err *err)
 	return err_hint(err, "its steps are kept: `session.log %s`", s->id);
 }
 
-/* Close @e if it has expired. Returns: when to check it again. */
+/* Close @e if it has expired. Returns: the time to check it again, or `never`. */
 static int64_t end_live(struct entry *e, int64_t now)
 {
 	struct err err;
@@ -132,8 +133,8 @@ static int64_t end_all_live(struct session_table *table, int64_t now)
 	return next;
 }
 
-/* Check the next STORED_EACH sessions of the journal, and close those that have expired. Returns:
- * when to continue. */
+/* Check the next STORED_EACH sessions of the journal, and close those that have expired.
+ * Returns: the time to call this again. */
 static int64_t end_all_stored(struct session_table *table, int64_t now)
 {
 	struct journal_session s;
@@ -156,7 +157,8 @@ static int64_t end_all_stored(struct session_table *table, int64_t now)
 	}
 	table->stored_next_ms = next;
 	if (r > 0)
-		return now; /* continue with the remaining sessions at once */
+		/* More sessions are left, so continue at once. */
+		return now;
 	table->stored_row = 0;
 	return r < 0 ? MIN(next, after(now, AGAIN_MS)) : next;
 }
@@ -172,14 +174,15 @@ static void on_ring(uv_timer_t *timer)
 	ring_at(table, MIN(next, table->stored_end_ms));
 }
 
-/* ---- called by other files ---- */
+/* ---- setting up the timer; setting and describing the lifetime of a session ---- */
 
 void lifetime_open(struct session_table *table)
 {
 	(void)uv_timer_init(table->engine->loop, &table->lifetimes);
 	table->lifetimes.data = table;
 	table->opened_ms = now_ms();
-	table->stored_end_ms = table->opened_ms; /* stored sessions are checked first */
+	/* stored_end_ms is now, so on_ring() checks the stored sessions at once. */
+	table->stored_end_ms = table->opened_ms;
 	ring_at(table, table->stored_end_ms);
 	prune_open(table);
 }

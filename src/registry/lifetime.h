@@ -1,34 +1,37 @@
-/* Lifetimes of sessions: maximum age, and maximum time without use. SPDX-License-Identifier:
+/* Lifetimes of sessions: a maximum age, and a maximum time without use. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
 #include "registry/session_table.h"
 
 /*
- * A session with a time to live ends at that age, whatever runs in it. A session with an idle limit
- * ends after that time without a job or request. Its steps stay in the journal, and later requests
- * for it get an error that says why it ended.
+ * A session with a time to live (ttl_ms) ends at that age, whatever runs in it. A session with an
+ * idle limit (idle_ms) ends when it had no job or request for that time. Its steps stay in the
+ * journal, and later requests for it get an error that says why it ended.
  *
  * The idle time of a session that is only in the journal begins when the journal is opened.
  */
 
-/* Reasons of an end, as the journal stores them. */
+/* Reasons why a session ended, as the journal stores them. */
 #define LIFETIME_TTL  "ttl"
 #define LIFETIME_IDLE "idle"
 
-/* Initialize the timer, which registry_close() closes, and begin to check lifetimes. */
+/* Initialize the timers of lifetimes and pruning, and begin to check lifetimes. registry_close()
+ * ends them. */
 void lifetime_open(struct session_table *table);
 
-/* Set the lifetimes of @e, made through @r with @ttl_ms and @idle_ms (0: the default). For an owner
- * the default is also the maximum. */
+/* Set the lifetimes of the new session @e to @ttl_ms and @idle_ms; 0 stands for the engine's
+ * default. For sessions of an owner, the default is also the maximum; the operator may choose
+ * more. */
 void lifetime_choose(const struct registry *r, struct entry *e, uint64_t ttl_ms, uint64_t idle_ms);
 
-/* Schedule the end of @e, which is in the journal now; or, when @e is ENDING, the end of its row in
- * the journal. */
+/* Set the timer for the end of @e. Call this when @e was written to the journal or opened from
+ * it. Call it also when @e becomes ENDING, because its row may stay open in the journal. The
+ * timer then closes the session in the journal. */
 void lifetime_watch(struct entry *e);
-/* Note that @e is used: its idle time begins again. */
+/* Note that @e is used, so that its idle time begins again. */
 void lifetime_use(struct entry *e);
-/* Add ttl_ms, idle_ms and expires_ms, if they apply, to the description @row. */
+/* Add ttl_ms, idle_ms and expires_ms to the description @row, each only if it applies. */
 void lifetime_tell(const struct entry *e, json_t *row);
 void lifetime_tell_stored(
 	const struct session_table *table, const struct journal_session *s, json_t *row);

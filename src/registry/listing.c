@@ -1,8 +1,8 @@
 /*
- * Lists of sessions: those of the journal, in slices (sliced_work.c), the newest first.
+ * Lists of sessions, newest first, made in slices (sliced_work.c).
  *
- * A live session is described by its entry, any other by its row in the journal. Sessions that are
- * live and not written to the journal yet are the newest, and come first.
+ * A live session is described by its entry, any other by its row in the journal. Live sessions that
+ * are not written to the journal yet are the newest, so they come first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,7 @@ json_t *listing_owned(const struct registry *r, const char *owner, json_t *row)
 	return row;
 }
 
-/* Is @e to be listed although the journal does not have it yet? */
+/* Return whether @e belongs in a list although it is not in the journal yet. */
 static bool is_new(const struct registry *r, const struct entry *e)
 {
 	return e->state != ENTRY_ENDING && !e->is_kept && !e->is_unkept &&
@@ -69,7 +69,7 @@ static int add_one(struct sliced_work *work, struct err *err)
 	if (l->n_left == 0 || json_array_size(l->rows) >= l->limit)
 		return 0;
 	int bad = journal_session_at(table->journal, l->numbers[--l->n_left], &s, err);
-	if (bad <= 0) /* the session was closed meanwhile */
+	if (bad <= 0) /* the session was closed since its number was read */
 		return bad < 0 ? bad : 1;
 	const struct entry *live = session_table_live(table, s.id);
 	json_t *row = live ? entry_json(live) : listing_row(table, &s, "stored");
@@ -90,8 +90,9 @@ static json_t *end_list(struct sliced_work *work, bool is_good)
 	return out;
 }
 
-/* Add sessions that are not in the journal yet, which are the newest, and find the rows of all
- * others. Returns: 0, or negative errno. */
+/* Add sessions that are not in the journal yet. They are the newest, so they come first. Then
+ * find the row numbers of all others that were made before the session @before. Returns: 0, or
+ * negative errno. */
 static int begin(struct listing *l, const char *before, struct err *err)
 {
 	struct registry *r = l->work.registry;

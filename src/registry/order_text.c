@@ -1,9 +1,10 @@
 /*
- * An order as text: what a session was made with, as JSON with sorted keys.
+ * An order as text. An order says how a session is made: volumes, limits, modules to import. Its
+ * text is JSON with sorted keys.
  *
- * The text is stored in the journal, to reopen the session as it was made: it contains every limit,
- * and paths of the host as they were resolved then. The text also identifies templates: sessions
- * whose orders have the same text can be branches of one template.
+ * The text is stored in the journal, so that the session can be reopened as it was made. It
+ * contains every limit, and paths of the host as they were resolved at that time. The text also
+ * identifies templates: sessions whose orders have the same text can be branches of one template.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,10 +24,10 @@ static const char *const limit_names[LIMIT_END_] = {
 #undef X
 };
 
-/* ---- to text ---- */
+/* ---- writing an order as text ---- */
 
-/* Set @key to the real path of @path, unless @path is NULL. Returns: 0, or -1 when the path is not
- * UTF-8. */
+/* Set @key to the real path of @path, unless @path is NULL. Returns: 0, or -1 when the path is
+ * not UTF-8. */
 static int set_path(json_t *out, const char *key, const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL;
@@ -104,10 +105,10 @@ char *order_text_with(
 	return text;
 }
 
-/* ---- from text ---- */
+/* ---- reading an order from its text ---- */
 
-/* Convert a list of strings to a NULL-terminated array. Returns: NULL when @array is not a list of
- * strings. */
+/* Convert a JSON list of strings to an array of *@n strings with a NULL at the end. The strings
+ * stay owned by @array. Returns: NULL when @array is not a list of strings. */
 static const char **parse_strings(const json_t *array, size_t *n)
 {
 	*n = json_array_size(array);
@@ -140,8 +141,8 @@ static int parse_volumes(struct order_kept *k, const json_t *array)
 	return k->volumes ? 0 : -1;
 }
 
-/* Read the limits. A limit that is missing in the text is newer than the text, and gets its
- * default. */
+/* Read the limits. If a limit is missing, the text is older than that limit, and the limit gets
+ * its default. */
 static int parse_limits(struct order *o, const json_t *limits)
 {
 	o->limits = order_default_limits();
@@ -155,7 +156,8 @@ static int parse_limits(struct order *o, const json_t *limits)
 	return json_is_object(limits) ? 0 : -1;
 }
 
-/* Has every member that exists the right type? */
+/* Return whether @json is an object, and whether those of its members that are in `kinds` have
+ * the right types. */
 static bool has_kinds(const json_t *json)
 {
 	static const struct {

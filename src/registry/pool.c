@@ -1,18 +1,18 @@
 /*
  * A pool of branches.
  *
- * A branch of a stem takes some milliseconds to make: the warden makes a box, and the stem's
- * process forks into it. A request should not wait for that, so the owner of a pool (a template or
- * a session) has branches made ahead. Each branch is a `struct pooled` from when its session begins
- * to open:
+ * It takes some milliseconds to make a branch of a stem: the warden makes a box, and the stem's
+ * process forks into it. A request should not wait for that. So the owner of a pool (a template or
+ * a session) has branches made ahead. A `struct pooled` stands for one branch, from the time when
+ * the session of the branch begins to open:
  *
- *     asked for:    opening ── opened ──> given to who asked
- *     made ahead:   opening ── opened ──> ready ── pool_take() ──> given
+ *     requested:    opening ── opened ──> handed to the requester
+ *     made ahead:   opening ── opened ──> ready ── pool_take() ──> handed to the requester
  *
- * A branch that is given is removed from the pool. A branch that fails, or is no longer wanted, is
- * closed, and freed when its session is closed. Closing takes a while, and until then the session
- * needs its order and its stem. So each branch has a reference to the pool, and the pool has
- * references to order and stem.
+ * A branch that was handed out is removed from the pool. A branch that failed, or is no longer
+ * wanted, is closed. It is freed when its session is closed. Closing takes a while, and until then
+ * the session needs its order and its stem. So each branch has a reference to the pool, and the
+ * pool has references to the order and the stem.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,22 +26,23 @@
 
 struct pooled {
 	struct pooled *next;
-	struct pool *pool; /* a reference */
+	struct pool *pool; /* counted reference */
 	struct session *session;
-	pool_done_fn *done; /* callback of who asked for it; NULL: it is made ahead */
+	pool_done_fn *done; /* callback of the requester; NULL: the branch is made ahead */
 	void *arg;
 	bool is_ready;
 };
 
 struct pool {
-	unsigned n_refs; /* one of the owner, one of each branch */
+	unsigned n_refs; /* one reference of the owner, and one of each branch */
 	struct engine *engine;
-	struct shared_order *order; /* a reference */
-	struct stem *stem;	    /* a reference */
+	struct shared_order *order; /* counted reference */
+	struct stem *stem;	    /* counted reference */
 	char id[ORDER_ID_BYTES];
 	unsigned n_checkpoints, n_making;
-	struct pooled *first, **last; /* branches made ahead, oldest first */
-	pool_made_fn *made;	      /* callback of the owner; NULL once the pool is closed */
+	/* Branches that are ready or being made ahead, oldest first. */
+	struct pooled *first, **last;
+	pool_made_fn *made; /* callback of the owner; NULL once the pool is closed */
 	void *owner;
 	bool is_closed;
 };
@@ -72,7 +73,7 @@ static void let_go(struct pool *p)
 	free(p);
 }
 
-/* ---- one branch ---- */
+/* ---- making, handing out and closing one branch ---- */
 
 static void take_out(struct pooled *b)
 {
@@ -80,7 +81,9 @@ static void take_out(struct pooled *b)
 	while (*at && *at != b)
 		at = &(*at)->next;
 	if (!*at)
-		return; /* the branch was asked for, or is removed already */
+		/* A requested branch is never in the list. Any other branch may have left it
+		 * already. */
+		return;
 	*at = b->next;
 	if (b->pool->last == &b->next)
 		b->pool->last = at;
@@ -126,7 +129,8 @@ static void on_opened(void *arg, const struct err *err)
 	pool_done_fn *done = b->done;
 	void *asker = b->arg;
 	struct session *s = NULL;
-	p->n_refs++; /* a callback may close the pool */
+	/* A callback may close the pool, so keep it alive. */
+	p->n_refs++;
 	if (err) {
 		drop(b);
 	} else {
@@ -170,10 +174,10 @@ static void make(struct pool *p, pool_done_fn *done, void *arg)
 		on_opened(b, &err);
 }
 
-/* ---- the pool ---- */
+/* ---- taking branches from the pool, and closing it ---- */
 
-/* Close branches that have lost their state, and find the oldest ready branch. Returns: NULL if
- * there is no ready branch. */
+/* Close ready branches that have lost their state, and find the oldest of the others. Returns:
+ * NULL if no branch is ready. */
 static struct pooled *find_ready(struct pool *p)
 {
 	struct pooled *ready = NULL;

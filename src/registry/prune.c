@@ -3,9 +3,9 @@
  * (retain_ms).
  *
  * store/prune.c removes them from the journal part by part, together with steps and blobs that no
- * other session has. A timer calls it for one part at a time, so that other clients have their turn
- * in between. Expired sessions are searched for ten times within retain_ms, and at least once an
- * hour.
+ * other session has. A timer calls it for one part at a time, so that requests of clients are
+ * answered between the parts. The search for expired sessions is repeated ten times within
+ * retain_ms, and at least once an hour.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,18 +18,19 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* PAUSE_MS: pause between two parts, for other work. Expired sessions are searched for LOOKS times
- * within retain_ms, and at least every LOOK_MAX_MS. */
+/* PAUSE_MS: pause between two parts, for other work. The search for expired sessions is repeated
+ * LOOKS times within retain_ms, but not more often than every LOOK_MIN_MS, and not less often
+ * than every LOOK_MAX_MS. */
 enum { PAUSE_MS = 1, LOOKS = 10, LOOK_MAX_MS = 3600 * 1000, LOOK_MIN_MS = 100 };
 
 struct pruning {
 	struct session_table *table;
 	uv_timer_t timer;
-	struct journal_prune *run; /* removal of steps and blobs; NULL: not running */
+	struct journal_prune *run; /* removal of steps and blobs; NULL: it is not running */
 	struct prune_which which;
-	bool is_forgetting; /* more sessions may match `which` */
+	bool is_forgetting; /* true while more sessions may match `which` */
 	int64_t n_sessions;
-	registry_done_fn *done; /* NULL: the timer has started it */
+	registry_done_fn *done; /* callback of the request; NULL: the timer began this pruning */
 	void *arg;
 };
 
@@ -65,8 +66,9 @@ static void finish(struct pruning *p, const struct err *err)
 	look_later(p);
 }
 
-/* Remove up to PRUNE_FORGET_MAX sessions, and after the last begin to remove their steps and blobs.
- * Returns: 1 when pruning continues, 0 when no session matched, or negative errno. */
+/* Remove up to PRUNE_FORGET_MAX sessions. If these were the last that match, begin to remove
+ * steps and blobs that no session needs any more. Returns: 1 when pruning continues, 0 when no
+ * session matched, or negative errno. */
 static int forget(struct pruning *p, struct err *err)
 {
 	int64_t n = journal_forget(p->table->journal, &p->which, false, err);
@@ -103,8 +105,9 @@ static void on_timer(uv_timer_t *timer)
 	if (!p->run) {
 		const struct prune_which which = {
 			.before_ms = now_ms() - (int64_t)p->table->retain_ms};
-		if (begin(p, &which, &err) <=
-			0) /* a failure is not reported here; the next request reports it */
+		/* If the search for expired sessions fails, do not report the error:
+		 * look_later() has the search repeated. */
+		if (begin(p, &which, &err) <= 0)
 			look_later(p);
 		return;
 	}

@@ -7,11 +7,11 @@
  *
  *     job_start_file()   hash the content, in a thread if it is long
  *     keep_content()     store it in the journal as a blob
- *     make_change()      let the box's init write it, so that the box owns the file
+ *     make_change()      let the box's init write it, so that the box's user owns the file
  *     on_changed()       commit the step, then answer; if that fails, undo the change
  *
- * While a step runs, the change is made at once (change_aside()), since a program may wait for it.
- * The change is then attributed to that step, and the journal gets no node for it.
+ * While a step runs, the change is made at once (change_aside()), since a program may wait for the
+ * file. Such a change belongs to the running step, and the journal gets no node for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,8 +69,8 @@ int put_file_clean_path(const char *path, char out[WIRE_PATH_BYTES], struct err 
 		"\"%.100s\" is not a path in the workspace", path);
 }
 
-/* Clean a path of a file to write or remove. A path that ends in "/" names a directory, which can
- * be removed but not written. */
+/* Clean the path of a file to write or remove. Refuse to write to a path that ends in "/": it
+ * names a directory, which can only be removed. */
 static int clean_written(
 	const char *path, bool is_removal, char out[WIRE_PATH_BYTES], struct err *err)
 {
@@ -97,9 +97,10 @@ static json_t *done_json(const char *path, const char *step)
 	return json_pack("{s:s, s:s*}", "path", path, "step", step);
 }
 
-/* ---- while a step runs ---- */
+/* ---- changes that are made while a step runs ---- */
 
-/* The id of a change during a step; the ids of restored files begin at 0. */
+/* Id of a change that a client makes while a step runs. Requests to init that restore files have
+ * ids that count up from 0, so they never have this id. */
 static const uint64_t CHANGE_ID = UINT64_MAX;
 
 struct aside {
@@ -159,14 +160,14 @@ static bool is_running(const struct entry *e)
 	return e->state == ENTRY_WORKING && e->first->kind == JOB_RUN && !e->replay;
 }
 
-/* ---- as a step ---- */
+/* ---- changes that become steps of their own ---- */
 
-/* The digest of a file's content, on its way to the journal; computed in a thread if the content is
- * long. */
+/* A computation of the digest of a file's content. It runs in a thread if the content is long.
+ * Afterwards the content is stored in the journal. */
 struct put_file_sum {
 	struct work work;
-	struct job *job; /* NULL: the job has ended */
-	void *data;	 /* the mapped content; NULL if it is empty */
+	struct job *job; /* NULL if the job has ended before the thread */
+	void *data;	 /* the content, mapped; NULL if it is empty */
 	size_t bytes;
 	char digest[DIGEST_BYTES];
 };
@@ -298,7 +299,7 @@ void job_start_file(struct job *job)
 	keep_content(&now);
 }
 
-/* Write the content of @fd to a file (@fd is consumed), or remove the file if @fd is -1. */
+/* Write the content of @fd to a file, or remove the file if @fd is -1. Owns: @fd is taken over. */
 static void change(struct registry *r, const struct registry_file *what, int fd,
 	registry_done_fn *done, void *arg)
 {
@@ -351,7 +352,8 @@ void registry_file_remove(
 
 /* ---- the replay of a change ---- */
 
-/* Get the content for a replayed change: a recording has it in the step, the journal as a blob. */
+/* Get the content that a replayed step wrote. A recording has it in the step itself; the journal
+ * has it as a blob. */
 static int content_of(struct entry *e, const struct journal_node *node,
 	const struct file_step *file, int *fd, struct err *err)
 {
@@ -382,7 +384,10 @@ int put_file_redo(
 		r = content_of(e, node, &step, &fd, err);
 	if (r < 0)
 		return r;
-	/* A recorded removal has succeeded, so it can be repeated as a recursive one. */
+	/* The record does not say whether the client asked for a recursive removal. But only
+	 * removals that succeeded are recorded. So if @path was a directory, the client did ask
+	 * for a recursive removal. If @path was a file, a recursive removal removes just the
+	 * file. So a recursive removal is right in both cases. */
 	const struct init_file file = file_of(act_of(step.is_removal, true), path, fd);
 	return session_change(e->session, &file, done, e, err);
 }

@@ -1,10 +1,11 @@
 /*
  * The check of a recording: its steps are run again in a fresh session and compared.
  *
- * The recording (store/recording.c) says with which order its session was made; registry_replay()
- * makes a session with the same order. This session is never written to the journal (is_unkept) and
- * ends with the check. A recording may come from anywhere. So its order is subject to the same
- * quotas as any client's, and is refused if it lets the session write to the host.
+ * The recording (store/recording.c) contains the order that its session was made with.
+ * registry_replay() makes a new session with the same order. This session is never written to the
+ * journal (is_unkept) and ends with the check. A recording may come from anywhere. So its order
+ * must pass the same quotas as the order of any client, and is refused if it lets the session write
+ * to the host.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,7 +70,8 @@ static void on_fresh(void *arg, const json_t *result, const struct err *err)
 	struct replay *r = xnew(struct replay);
 	r->nodes = c->recording.steps;
 	r->n = c->recording.n_steps;
-	r->is_borrowed = true; /* the steps are freed with the recording, after the replay */
+	/* The steps belong to the recording, which is freed after the replay. */
+	r->is_borrowed = true;
 	c->entry->arg = c;
 	replay_start(c->entry, r, on_checked);
 }
@@ -90,7 +92,8 @@ void registry_stop_replay(struct registry *r, const void *whose)
 	}
 }
 
-/* Refuse an order that lets the session write to the host: a recording may come from anywhere. */
+/* Refuse an order that lets the session write to files of the host, because a recording may come
+ * from anywhere. */
 static int check_writes(const struct order *order, struct err *err)
 {
 	const char *path = order->workspace;
@@ -104,8 +107,8 @@ static int check_writes(const struct order *order, struct err *err)
 		"the record's session could write to %.120s of the host", path);
 }
 
-/* Check the quotas for the replay of a recording. Returns: the memory of its session, or negative
- * errno. */
+/* Check whether the quotas allow the replay of @recording. Returns: the bytes of memory that its
+ * session is charged for, or negative errno. */
 static int64_t admit(struct registry *r, const struct recording *recording, struct err *err)
 {
 	struct order_kept kept;

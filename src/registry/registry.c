@@ -7,22 +7,22 @@
  *     OPENING   its box is being made, or its state is being rebuilt
  *     IDLE      the queue is empty
  *     WORKING   the first job is under way
- *     ENDING    it is being closed; every job was answered ERR_GONE
+ *     ENDING    it is being closed; every job was answered with an error
  *
  * registry_create() makes an entry. A session that begins in Python is a branch of a template,
  * whose imports are done already (templates_get()); any other opens a box of its own
  * (open_fresh()). When its session is open, entry_opened() writes it into the journal, and only
- * then is the caller answered. So a session that was promised to a caller survives the engine.
+ * then is the caller answered. So a session that a caller knows of survives a crash of the engine.
  *
- * A session that is only in the journal (session_table.c) is opened in the same way. But it has a
- * head, so its steps are run again first (replay.c), and their new records are compared with the
- * old ones.
+ * A session that is only in the journal (session_table.c) is opened in the same way. But if it has
+ * run steps, these are run again first (replay.c), and their new records are compared with the old
+ * ones.
  *
  * Jobs run one after the other, in the order in which they were asked for, with one exception:
  * branches of one session are made side by side, up to BRANCHES_AT_ONCE, because each only waits
- * for its own box. entry_add_job() appends, next_job() starts, entry_answer() answers the first job
- * and starts the next. A callback may close the session or add jobs, so a reference to the entry is
- * held (entry_hold()) during each answer.
+ * for its own box. entry_add_job() appends a job, next_job() starts one, entry_answer() answers the
+ * first one and starts the next. A callback may close the session or add jobs, so a reference to
+ * the entry is held (entry_hold()) during each answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,11 +50,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* IDLE_MS: longest pause before idle work. BRANCHES_AT_ONCE: a stem makes one branch after the
- * other, but meanwhile the engine can finish earlier ones. */
+/* IDLE_MS: longest delay of idle work, such as syncing the journal. BRANCHES_AT_ONCE: how many
+ * branches of a session are made at once; while the stem forks one, the engine finishes others. */
 enum { IDLE_MS = 100, BRANCHES_AT_ONCE = 4 };
 
-/* ---- entries ---- */
+/* ---- making, freeing and describing an entry ---- */
 
 struct entry *entry_new(struct session_table *table, const char *owner, const char *id,
 	const char *name, const char *text)
@@ -83,8 +83,8 @@ void entry_hold(struct entry *e)
 	e->n_holds++;
 }
 
-/* Release a reference; the last one frees the entry. One reference is the session's, and is
- * released when the session is closed. */
+/* Release a reference; the last one frees the entry. The session has one reference, and releases
+ * it when it is closed. */
 void entry_release(struct entry *e)
 {
 	struct session_table *table = e->table;
@@ -125,7 +125,7 @@ json_t *entry_json(const struct entry *e)
 	return out;
 }
 
-/* ---- the queue ---- */
+/* ---- the queue of an entry ---- */
 
 static void begin(struct job *job)
 {
@@ -133,8 +133,8 @@ static void begin(struct job *job)
 	job_start(job);
 }
 
-/* Start the next job if it is a branch: only branches may run at the same time. Running jobs are at
- * the head of the queue. */
+/* Start the next waiting job at once if this job and all running jobs make branches: only such jobs
+ * may run at the same time. Running jobs come first in the queue. */
 void entry_branch_on(struct entry *e)
 {
 	struct job *job = e->first;
@@ -192,8 +192,8 @@ void entry_answer_job(struct job *job, const json_t *result, const struct err *e
 	entry_hold(e);
 	job->done(job->arg, result, err);
 	job_free(job);
-	/* The fuller the journal's log, the sooner idle work begins. Requests that arrive meanwhile
-	 * are answered first. */
+	/* Set the timer of the idle work, which syncs the journal. The fuller the journal's log
+	 * is, the sooner the work begins. Requests that arrive before that are answered first. */
 	uint64_t pause_ms = 1 + IDLE_MS * (100 - journal_fill(e->table->journal)) / 100;
 	e->table->is_idle_next = false;
 	if (!e->table->is_closing)
@@ -212,7 +212,7 @@ static void fail_jobs(struct entry *e, const struct err *err)
 	while (e->first) {
 		struct job *job = e->first;
 		take_out(job);
-		/* End a branch that is still being made: its caller is answered here. */
+		/* End the unfinished branch without an answer: its job is answered below. */
 		if (job->child && job->child->done) {
 			job->child->done = NULL;
 			entry_end(job->child);
@@ -222,7 +222,7 @@ static void fail_jobs(struct entry *e, const struct err *err)
 	}
 }
 
-/* ---- opening ---- */
+/* ---- opening and ending a session ---- */
 
 static void on_closed(void *arg)
 {
@@ -231,8 +231,8 @@ static void on_closed(void *arg)
 	entry_release(e);
 }
 
-/* End an entry. The session is closed first: it then makes no more callbacks, so that the data they
- * use can be freed. */
+/* End an entry. Close its session first: a closed session makes no more callbacks, so the data
+ * that its callbacks use can be freed. */
 void entry_end_because(struct entry *e, const struct err *why)
 {
 	if (e->state == ENTRY_ENDING)
@@ -251,9 +251,10 @@ void entry_end_because(struct entry *e, const struct err *why)
 	fail_jobs(e, why);
 	if (e->table->ended)
 		e->table->ended(e->table->ended_arg, e->id);
+	/* Release the session's reference, unless on_closed() or entry_take_branch() will. */
 	if (!e->session && !e->is_waiting)
-		entry_release(e); /* not the last reference: see entry_hold() above */
-	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
+		entry_release(e);
+	entry_release(e); /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
 void entry_end(struct entry *e)
@@ -306,7 +307,8 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 {
 	if (e->state != ENTRY_OPENING)
 		return;
-	if (result->err.code == ERR_INTERRUPTED) { /* the next request reopens the session */
+	/* The rebuild was interrupted, so close the session. The next request reopens it. */
+	if (result->err.code == ERR_INTERRUPTED) {
 		const struct err why = result->err;
 		entry_end_because(e, &why);
 		return;
@@ -417,16 +419,16 @@ static void open_fresh(struct entry *e)
 		entry_opened(e, &err);
 }
 
-/* Is the session a branch of a template? Sessions that begin in Python are, unless a fresh one is
- * asked for. */
+/* Return whether the session is a branch of a template. A session that begins in Python is one,
+ * unless its order asks for a fresh one. */
 static bool is_of_template(const struct order_kept *kept)
 {
 	const char *runtime = kept->order.runtime;
 	return !kept->is_fresh && (!runtime || strcmp(runtime, "python") == 0);
 }
 
-/* Parse the entry's order. Without a template, the order is checked here; otherwise the template's
- * checked order is used. */
+/* Parse the order of @e. Check the order, too, unless @e is to be a branch of a template: then
+ * template.c checks the order when it makes the template. */
 static int read_order(struct entry *e, struct err *err)
 {
 	int r = shared_order_parse(&e->shared, e->order_text, err);
@@ -510,7 +512,7 @@ void registry_warm(
 	free(text);
 }
 
-/* ---- the registry ---- */
+/* ---- opening and closing the registry ---- */
 
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
 {

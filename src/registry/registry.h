@@ -1,5 +1,5 @@
-/* Operations on the sessions of an engine (create, find, branch, undo, close), by id or name; and
- * their journal. SPDX-License-Identifier: Apache-2.0 */
+/* The registry: all sessions of an engine, and their journal. Operations to create, find,
+ * branch, undo and close sessions by id or name. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "session/start/engine.h"
@@ -12,57 +12,60 @@ struct registry;
 struct tool_gate;
 struct owner;
 
-/* The configuration, borrowed for registry_open(); but engine, gate and skills must outlive the
- * registry. */
+/* Configuration for registry_open(). It is borrowed for the call, but `engine`, `gate` and
+ * `skills` must outlive the registry. */
 struct registry_config {
 	struct engine *engine;
-	const char *state_dir;	/* of the journal; NULL: a temporary journal */
-	unsigned n_standby;	/* branches kept ready for each template */
-	unsigned n_checkpoints; /* checkpoints per session; 0: the default of 4 */
+	const char *state_dir; /* directory of the journal; NULL: a temporary journal */
+	/* Number of branches that are kept ready for each template. Also the number of sessions
+	 * for which one branch is kept ready. */
+	unsigned n_standby;
+	unsigned n_checkpoints; /* checkpoints kept per session; 0: the default of 4 */
 	/* Limits on the live sessions of all owners together; 0: unlimited. */
 	uint64_t max_sessions, max_memory_bytes;
-	/* Default maximum age and idle time of a session, and the maximum that an owner may ask
-	 * for; 0: unlimited. */
+	/* Default maximum age and idle time of a session; 0: unlimited. An owner may choose less
+	 * for a session, but not more. */
 	uint64_t ttl_ms, idle_ms;
-	uint64_t retain_ms; /* closed sessions are pruned after this time; 0: never */
-	void (*ended)(void *arg, const char *session); /* a session has ended; or NULL */
+	/* A session is pruned when it has been closed for this time; 0: never. */
+	uint64_t retain_ms;
+	/* Called when a session has ended; may be NULL. */
+	void (*ended)(void *arg, const char *session);
 	void *arg;
-	/* Handler of tool calls from code in a box; must outlive the registry. NULL: all calls are
-	 * denied. */
+	/* Handler of tool calls from code in a box. NULL: all calls are denied. */
 	const struct tool_gate *gate;
-	/* Directory of the host that sessions see read-only at SKILLS_DIR, unless they have a
-	 * volume there; must outlive the registry; or NULL. */
+	/* Path of a host directory, or NULL. Sessions see it read-only at SKILLS_DIR, unless
+	 * they have a volume at that place. */
 	const char *skills;
 };
 
-/* Open a registry with its journal. Errors: as journal_open(); ERR_BUSY: another engine has the
+/* Open a registry with its journal. Errors: as journal_open(); ERR_BUSY: another engine uses the
  * state directory. */
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err);
 
 /*
- * Return the registry as @owner sees it: only the owner's sessions. Sessions of others are not
- * found, listed or counted; names and starts of ids need to be unique among the owner's sessions
- * only.
+ * Return the view of @owner: functions that get it find, list and count only sessions of this
+ * owner. A name or the start of an id needs to be unique only among these sessions.
  *
- * Owns: the registry; later calls return the same view. @owner must outlive it.
- * Returns: NULL without memory.
+ * Owns: the registry owns the view; later calls return the same one. @owner must outlive the
+ * registry.
+ * Returns: NULL if memory is exhausted.
  */
 struct registry *registry_view(struct registry *r, struct owner *owner);
 
-/* Find the owner called @name among those that have a view. Returns: the owner, or NULL. */
+/* Find the owner with the name @name among the owners that have a view. Returns: NULL if not
+ * found. */
 const struct owner *registry_find_owner(const struct registry *r, const char *name);
 
-/* End all sessions; they stay in the journal. `closed` is called from the loop when everything is
- * freed. */
+/* End all sessions. They stay in the journal. `closed` is called from the loop when everything
+ * is freed. */
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
 
-/*
- * Called once with the answer to an operation, possibly before the operation's function returns:
- * @result (borrowed) as docs/reference/api.md says, or NULL and @err.
- */
+/* Called once with the answer to an operation. This may happen before the function that begins
+ * the operation returns. @result: an object as docs/reference/api.md describes it, borrowed; or
+ * NULL, and @err is the error. */
 typedef void registry_done_fn(void *arg, const json_t *result, const struct err *err);
 
-/* The reasons of refusals. */
+/* Reasons for refusing a request, which are counted for statistics. */
 enum admit_reason {
 	ADMIT_SESSIONS,
 	ADMIT_MEMORY,
@@ -75,53 +78,55 @@ enum admit_reason {
 	ADMIT_END_
 };
 
-/*
- * All arguments are borrowed for the call. A session is named by its id, a unique start of its id,
- * or its name. Operations on one session are done one after the other.
- */
+/* For all operations below: The arguments are borrowed for the call. A session is named by its
+ * id, by a unique start of its id, or by its name. Operations on one session are done one after
+ * the other. */
 struct registry_create {
-	struct order order;	    /* its code and filename are NULL */
+	struct order order;	    /* `code` and `filename` are NULL */
 	const char *name;	    /* or NULL */
 	const char *const *preload; /* modules to import, NULL-terminated; or NULL */
-	bool is_fresh;		    /* do not use a template */
+	bool is_fresh;		    /* make a new box instead of a branch of a template */
 	uint64_t ttl_ms, idle_ms;   /* 0: the default of registry_config */
 };
 void registry_create(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
-/* Make the template that such a session would be branched from: {template, ready, standby,
- * preload?}. */
+/* Make a template before it is needed. Sessions that are created with the same @req will be
+ * branches of it. Result: {template, ready, standby, preload?}. */
 void registry_warm(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
-/* Branch a session. @is_forced: end processes that the session itself has started, which a branch
- * cannot copy. */
+/* Branch a session. @is_forced: end processes that the session's programs have started, because
+ * a branch cannot copy them; if @is_forced is false, the call fails if there are such processes. */
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
 	registry_done_fn *done, void *arg);
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
-/* Go back to an earlier step: {session, head, outcome, "files_lost"?, "difference"?}. */
+/* Go back to an earlier step. Result: {session, head, outcome, "files_lost"?, "difference"?}. */
 struct registry_undo {
-	const char *session, *to_step; /* to_step NULL: @count steps back */
+	const char *session, *to_step; /* `to_step` NULL: go @count steps back */
 	unsigned count;
-	const struct step_listener *listener; /* for `rebuilding`; or NULL; lives until done */
+	/* Listener for the steps of a rebuild (`rebuilding`), or NULL. It must live until `done`
+	 * is called. */
+	const struct step_listener *listener;
 };
 void registry_undo(
 	struct registry *r, const struct registry_undo *req, registry_done_fn *done, void *arg);
-/* Run a step; the result is its record. Until then a reference to @order is held, and @listener,
- * which may be NULL, must live. If @order is NULL, the answer is ERR_NO_MEMORY. */
+/* Run a step. Result: the step's record. Until `done` is called, the registry has a reference to
+ * @order, and @listener (may be NULL) must live. If @order is NULL, the answer is ERR_NO_MEMORY. */
 void registry_run(struct registry *r, const char *session, struct step_order *order,
 	const struct step_listener *listener, registry_done_fn *done, void *arg);
-/* Interrupt the running step; a second call stops it at once. Without a running step, nothing is
- * done. Errors: ERR_NOT_FOUND. */
+/* Interrupt the running step. A second call kills it at once. If the session is rebuilding its
+ * state, the rebuild is stopped. Without a running step, nothing is done. Errors: ERR_NOT_FOUND. */
 int registry_interrupt(struct registry *r, const char *session, struct err *err);
-/* Withdraw the operation with the listener or `arg` @whose if it has not begun. Its `done` is
- * called with ERR_INTERRUPTED now; or, if its state is being rebuilt, when the rebuild has stopped.
- * Returns: was such an operation found? */
+/* Withdraw the operation whose listener or `arg` is @whose, if the operation has not begun. Its
+ * `done` is called with ERR_INTERRUPTED at once. A step whose state is still being rebuilt can
+ * be withdrawn too; its `done` is called when the rebuild has stopped. Returns: whether such an
+ * operation was found. */
 bool registry_withdraw(struct registry *r, const char *session, const void *whose);
 
-/* Answer waiting branches, undos and completions with @err, because the running step may never end.
- */
+/* Answer all waiting branches, undos and completions of the session with @err. Used when the
+ * running step waits for input and so may never end. */
 void registry_refuse_waiting(struct registry *r, const char *session, const struct err *err);
 
-/* Complete the end of @text in the live session: {"names": [...]}. */
+/* Complete the name at the end of @text in the live session. Result: {"names": [...]}. */
 void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
 	registry_done_fn *done, void *arg);

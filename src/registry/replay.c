@@ -3,20 +3,22 @@
  *
  * A replay is a list of steps, from the first one to a head. Each step is run in the session with
  * the inputs that its record has: file name, time limit, standard input, and the answers to its
- * tool calls, which are never made again (answer_call.c). A step that changed a file from outside
- * is repeated too (put_file.c). Each new record is compared with the old one. The first difference
- * is noted with its place ("files[1].size"), and the replay continues: a state that is nearly right
- * is of more use than none, as long as the session's next record reports the difference.
+ * tool calls. The calls themselves are never made again (answer_call.c). If a step is a client's
+ * change of a file, the change is repeated (put_file.c).
  *
- * There are three kinds:
+ * Each new record is compared with the old one. The first difference is noted with its place
+ * ("files[1].size"). The replay continues after a difference, because a state that is nearly right
+ * is more useful than none. The session's next record reports the difference.
  *
- *     replay_anew()     all steps, in a new box, from a template's state or from nothing
- *     with `runtime`    only the steps of this runtime, whose process has ended, in the live box;
- *                       the files exist already and are not compared
- *     is_borrowed       all steps of a recording, not of the journal
+ * There are three kinds of replay:
+ *
+ *     in a new box      replay_anew(): run all steps; the box has a template's state or is empty
+ *     in the live box   `runtime` is set: run only the steps of this runtime, whose process has
+ *                       ended; changed files are not compared, since they exist already
+ *     of a recording    `is_borrowed` is set: run all steps of a recording, not of the journal
  *
  * A step that was stopped by its caller or its limit is stopped again after the same time. It may
- * have come less far or further by then, so it is always reported as a difference.
+ * have come less far or further by then, so a stopped step is always reported as a difference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +53,7 @@ void replay_free(struct replay *replay)
 	free(replay);
 }
 
-/* ---- the list of steps ---- */
+/* ---- loading the list of steps ---- */
 
 struct loading {
 	struct replay *replay;
@@ -60,7 +62,8 @@ struct loading {
 	size_t room;
 };
 
-/* Is the step needed? If only one runtime's state is rebuilt, steps of other runtimes are not. */
+/* Return whether the step is part of the replay. If only one runtime's state is rebuilt, steps
+ * of other runtimes are left out. */
 static bool is_needed(const struct loading *l, const struct journal_node *node)
 {
 	return !l->runtime || strcmp(node->runtime, l->runtime->name) == 0;
@@ -98,7 +101,8 @@ int replay_load(struct session_table *table, const char *head, const struct runt
 		replay_free(r);
 		return (int)n;
 	}
-	for (size_t i = 0; i < r->n / 2; i++) { /* reverse the list: oldest first */
+	/* The journal lists the newest step first, so reverse the list. */
+	for (size_t i = 0; i < r->n / 2; i++) {
 		struct journal_node node = r->nodes[i];
 		r->nodes[i] = r->nodes[r->n - 1 - i];
 		r->nodes[r->n - 1 - i] = node;
@@ -131,7 +135,7 @@ void replay_tell_due(const struct entry *e, json_t *out)
 	}
 }
 
-/* ---- the result of a replay ---- */
+/* ---- noting the result of a replay in its entry ---- */
 
 void entry_note_rebuilt(struct entry *e, const struct replay *result)
 {
@@ -163,8 +167,8 @@ static bool has_path(const json_t *list, const json_t *path)
 	return false;
 }
 
-/* Note paths that a replay may have changed, even a failed one: the next step that succeeds reports
- * them. */
+/* Note paths of files that a replay may have changed, even if it failed. The record of the next
+ * successful step reports them. */
 void entry_note_rewritten(struct entry *e, const json_t *lost)
 {
 	for (size_t i = 0; i < json_array_size(lost); i++) {
@@ -176,15 +180,20 @@ void entry_note_rewritten(struct entry *e, const json_t *lost)
 	}
 }
 
-/* ---- comparing ---- */
+/* ---- comparing new records with old ones ---- */
 
 static char *text_of(const json_t *value)
 {
 	return value ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
 }
 
-/* Copy @text, shortened: most of the @n_common bytes with which both texts begin are left out, and
- * the end is cut. */
+/*
+ * Copy @text to @out, which has @room bytes. @text is one of two texts that were compared; both
+ * begin with the same @n_common bytes. "…" stands for each part of @text that is left out:
+ * - most of the first @n_common bytes, if these are many;
+ * - the end of @text, if it does not fit.
+ * If @text is NULL, write "absent".
+ */
 static void say(char *out, size_t room, const char *text, size_t n_common)
 {
 	enum { CONTEXT_BYTES = 24 };
@@ -216,7 +225,8 @@ static bool is_same(const json_t *a, const json_t *b)
 	return (!a && !b) || json_equal(a, b);
 }
 
-/* Find the first member of @a that differs in @b. Returns: its name, or NULL. */
+/* Find the first member of @a that @b lacks or has with another value. Returns: its name, or
+ * NULL. */
 static const char *member_of(json_t *a, const json_t *b)
 {
 	for (void *at = json_object_iter(a); at; at = json_object_iter_next(a, at)) {
@@ -227,8 +237,8 @@ static const char *member_of(json_t *a, const json_t *b)
 	return NULL;
 }
 
-/* Find the first member that differs. Returns: its name; NULL if one of the two is not an object.
- */
+/* Find the first member in which two objects differ. Returns: its name; NULL if @was or @is is
+ * not an object, or they are equal. */
 static const char *differing_member(json_t *was, json_t *is)
 {
 	if (!json_is_object(was) || !json_is_object(is))
@@ -245,7 +255,7 @@ static int add_name(char *out, size_t room, const char *name)
 		(int)utf8_cut(name, strlen(name), NAME_BYTES), name);
 }
 
-/* Find the first place in which @was and @is differ, and note it: `files[1].size`. */
+/* Find the first place in which @was and @is differ, such as files[1].size, and note it in @r. */
 static void find_place(struct replay *r, json_t *was, json_t *is)
 {
 	enum { PART_BYTES = 48 };
@@ -275,7 +285,9 @@ const char *replay_place(const struct replay *r)
 	return r->place[0] ? r->place : r->field;
 }
 
-/* Note as a difference that the step was stopped: it may have come less far, or further. */
+/* Note in @r as a difference that the step was stopped after @ms. The replay has stopped the step
+ * after the same time. But by then the step may have done less work than in the first run, or more,
+ * so its state may differ from the recorded state. */
 static void say_stopped(struct replay *r, uint64_t ms)
 {
 	const struct num_text after = num_format_ms(ms);
@@ -297,15 +309,16 @@ void replay_tell(const struct replay *r, char *out, size_t room)
 			replay_place(r), is, was);
 }
 
-/* Find the first difference of two records. Returns: was one found? */
+/* Find the first difference between the records @was and @is, and note it in @r. Returns:
+ * whether they differ. */
 static bool find_difference(struct replay *r, const char *was, const char *is)
 {
 	json_t *old = json_loads(was, JSON_ALLOW_NUL, NULL);
 	json_t *new = json_loads(is, JSON_ALLOW_NUL, NULL);
 	const char *const fields[] = {"status", "error", "value", "stdout", "stderr", "displays",
 		"exit_code", "signal", "truncated", "files"};
-	/* In a live session the files exist already, so the step's list of changed files is not
-	 * compared. */
+	/* If only one runtime's state is rebuilt in a live box, the files that its steps made
+	 * exist already. So do not compare "files", the last field. */
 	size_t n_fields = ARRAY_LEN(fields) - (r->runtime != NULL);
 	bool is_found = false;
 	snprintf(r->field, sizeof r->field, "record");
@@ -322,6 +335,8 @@ static bool find_difference(struct replay *r, const char *was, const char *is)
 	return is_found;
 }
 
+/* ---- running the steps ---- */
+
 static void finish(struct entry *e)
 {
 	struct replay *r = take_ptr(e->replay);
@@ -337,9 +352,9 @@ void replay_abort(struct entry *e, const struct err *why)
 	finish(e);
 }
 
-/* Find out when a step was stopped. What it had done until then is part of the state, so a replay
- * must stop it after the same time. Returns: how long it had run, at least 1; 0 if it was not
- * stopped. */
+/* Find out after what time a step was stopped. The work that it had done by then is part of the
+ * state, so a replay must stop it after the same time. Returns: the time in ms, at least 1; 0 if
+ * the step was not stopped. */
 static uint64_t stopped_after_ms(const struct journal_node *node)
 {
 	bool is_stopped = strcmp(node->status, record_status_word(RECORD_KILLED)) == 0 ||
@@ -352,7 +367,8 @@ static uint64_t stopped_after_ms(const struct journal_node *node)
 	return is_stopped ? MAX((uint64_t)MAX(ms, 0), UINT64_C(1)) : 0;
 }
 
-/* Set the inputs of a step from its record: see step_order_note_inputs(). */
+/* Set the inputs of a step to those in its record: file name, time limit, standard input and
+ * tool calls. step_order_note_inputs() has written them there. */
 static void take_inputs(struct entry *e, struct step_order *like)
 {
 	struct replay *r = e->replay;
@@ -381,7 +397,8 @@ static void take_inputs(struct entry *e, struct step_order *like)
 			r->nodes[r->at].digest);
 }
 
-/* Has the process of a CARRY_REPLAY runtime ended after the replay ran steps in it? */
+/* Return whether one of the earlier steps of this replay ran in a process that has ended since.
+ * Check only runtimes whose state cannot be copied (CARRY_REPLAY). */
 static bool has_lost_process(struct entry *e)
 {
 	const struct replay *r = e->replay;
@@ -394,7 +411,8 @@ static bool has_lost_process(struct entry *e)
 	return false;
 }
 
-/* Fail the replay if a process that it needs was killed between two steps. */
+/* Fail the replay if the state that its earlier steps have made is lost. It is lost if a process
+ * was killed between two steps. */
 static void check_process(struct entry *e)
 {
 	struct replay *r = e->replay;
@@ -485,6 +503,7 @@ void replay_step_done(struct entry *e, const struct record *record)
 	}
 	r->at++;
 	if (!r->runtime)
-		session_set_head(e->session, node->digest); /* names the new checkpoint */
+		/* This digest becomes the name of the new checkpoint. */
+		session_set_head(e->session, node->digest);
 	run_next(e);
 }

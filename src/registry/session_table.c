@@ -1,13 +1,13 @@
 /*
  * Finding sessions: by id, by the start of an id, by name.
  *
- * The table has the live entries of an engine; the journal has those and all others. Every
- * operation of a front comes with a `struct registry`, the view of one owner, and finds its session
- * with registry_look_up(). A session that this owner may not see is not found, which hides owners
- * from one another: no other function checks this again.
+ * The table contains the entries of an engine's live sessions. The journal contains all sessions. A
+ * front end passes a `struct registry`, the view of one owner, to every operation, and the
+ * operation finds its session with registry_look_up(). A session that this owner may not see is not
+ * found. This alone hides owners from one another: no other function checks it again.
  *
- * registry_find() is for operations that need the session itself: it reopens a session that is only
- * in the journal (reopen()), and the caller's job waits in the session's queue until the state is
+ * registry_find() is for operations that need a live session. It reopens a session that is only in
+ * the journal (reopen()). The caller's job then waits in the session's queue until the state is
  * rebuilt.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -38,10 +38,11 @@ bool registry_sees(const struct registry *r, const char *owner)
 	return !r->owner || strcmp(r->owner->name, owner) == 0;
 }
 
-/* ---- names ---- */
+/* ---- checking the name of a session ---- */
 
-/* Is the character at @at forbidden in names: a space, a slash, or a control character (U+0080 to
- * U+009F take two bytes in UTF-8)? */
+/* Return whether the character at @at is forbidden in names: a space, a slash, or a control
+ * character. In UTF-8, the control characters from U+0080 to U+009F are 0xc2 and a second byte
+ * below 0xa0. */
 static bool is_odd(const char *at)
 {
 	unsigned char c = (unsigned char)*at, next = (unsigned char)(c ? at[1] : 0);
@@ -87,7 +88,7 @@ int session_table_check_name(
 	return 0;
 }
 
-/* ---- finding ---- */
+/* ---- finding and reopening sessions ---- */
 
 static bool is_there(const struct entry *e)
 {
@@ -102,7 +103,7 @@ struct entry *session_table_live(struct session_table *table, const char *id)
 	return NULL;
 }
 
-/* Find a live session by its id, or by its name. */
+/* Find a live session by its whole id or its name. */
 static struct entry *find_live(struct registry *r, const char *session)
 {
 	for (struct entry *e = r->table->first; e; e = e->next)
@@ -114,8 +115,8 @@ static struct entry *find_live(struct registry *r, const char *session)
 	return NULL;
 }
 
-/* Find sessions that are not in the journal yet and whose id begins with @start; @id becomes the
- * first id. Returns: their number. */
+/* Count the sessions that are not in the journal yet and whose id begins with @start. @id: set
+ * to the id of the first one, if any. */
 static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID_BYTES])
 {
 	int n = 0;
@@ -126,14 +127,13 @@ static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID
 	return n;
 }
 
-/* Return the owner as functions of the journal expect it: NULL for all owners. */
+/* Return the owner as functions of the journal expect it: NULL means all owners. */
 static const char *seen(const struct registry *r)
 {
 	return r->owner ? r->owner->name : NULL;
 }
 
-/* Fail with ERR_NOT_FOUND. If @session was the name of a session that is closed, the error names
- * that session. */
+/* Fail with ERR_NOT_FOUND. If a closed session had the name @session, the error names its id. */
 static int not_found(struct registry *r, const char *session, struct err *err)
 {
 	char id[JOURNAL_ID_BYTES];
@@ -194,10 +194,11 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 	return bad;
 }
 
-/* The result of opening a session, which may fail before entry_begin() returns. */
+/* The result of entry_begin() for reopen(), which opens a session of the journal again. If the
+ * opening fails before entry_begin() returns, on_reopened() stores the failure here. */
 struct reopening {
-	struct entry *entry; /* NULL: opening failed */
-	struct err err;
+	struct entry *entry; /* the entry of the session; NULL: the opening failed */
+	struct err err;	     /* why the opening failed */
 };
 
 static void on_reopened(void *arg, const json_t *result, const struct err *err)
@@ -225,8 +226,8 @@ static int take_row(struct entry *e, const struct journal_session *row, struct e
 	return (int)MIN(n, 0);
 }
 
-/* Check that the session's order is still allowed. Returns: the session's memory, or negative
- * errno. */
+/* Check that the session's order and its memory are still allowed. Returns: the bytes of memory
+ * that the session is charged for, or negative errno. */
 static int64_t admit_row(struct registry *r, const struct journal_session *row, struct err *err)
 {
 	struct order_kept kept;
@@ -266,7 +267,8 @@ static struct entry *reopen(struct registry *r, const struct journal_session *ro
 		*err = o.err;
 		return NULL;
 	}
-	e->done = NULL; /* later failures are reported to the jobs */
+	/* If the opening fails later, the jobs in the session's queue get the error. */
+	e->done = NULL;
 	return e;
 }
 
@@ -299,7 +301,7 @@ const struct owner *registry_find_owner(const struct registry *r, const char *na
 	return view ? view->owner : NULL;
 }
 
-/* ---- ending ---- */
+/* ---- ending a session; owners' views; idle work ---- */
 
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
 {
@@ -335,14 +337,16 @@ void session_table_on_idle(uv_timer_t *timer)
 {
 	struct session_table *r = timer->data;
 	struct err err;
-	/* libuv runs timers before it reads sockets, and the work before this may have taken long.
-	 * So wait one more turn of the loop, in which requests that arrived meanwhile are answered.
-	 */
+	/* libuv runs timers before it reads sockets. If the work before this took long, requests
+	 * have arrived that are not read yet. So wait for one more turn of the loop, which
+	 * answers these requests. */
 	r->is_idle_next = !r->is_idle_next;
 	if (r->is_idle_next) {
 		timer_start(&r->idle, r->on_idle, 1, 0);
 		return;
 	}
-	(void)journal_idle(r->journal, &err); /* after a failure, the next idle time tries again */
+	/* If the journal cannot be synced now, ignore the error: when the engine is idle the next
+	 * time, this function syncs the journal again. */
+	(void)journal_idle(r->journal, &err);
 	standby_tend(r);
 }

@@ -2,16 +2,18 @@
  * Cooperative scheduling of long reads.
  *
  * The engine has one loop. A list of ten thousand steps blocks it for 100 ms, in which no other
- * client is served. So such work is a `struct sliced_work`, whose part() does a small piece and is
- * called again and again, for SLICE_NS at most. Then the loop gets a turn of at least PAUSE_MS, or
- * of as long as the slice took, if one part took long.
+ * client is served. So such work is a `struct sliced_work`. Its part() does a small piece and is
+ * called again and again, for SLICE_NS at most. Then other work in the loop gets PAUSE_MS at least.
+ * If one part took very long, other work gets as much time as the slice took.
  *
- * Fairness: works of one owner are done in order. Between owners, the one who was served least
- * recently is next, by a counter that each view of the registry has (n_slice). A client who asks
- * for a hundred lists delays his own hundredth list, and the first of another client by one slice.
+ * Fairness: works of one owner are done in order. The next slice goes to the owner who has waited
+ * longest for one; each view of the registry stores when it had its last slice (n_slice). So a
+ * client who asks for a hundred lists waits long for the hundredth, but delays the first list of
+ * another client by only one slice.
  *
  * A part that is slow in itself, such as writing out a large text, may be done by a thread
- * (SLICED_WORK_AWAY); the work is removed from the queue meanwhile, and appended afterwards.
+ * (SLICED_WORK_AWAY). Meanwhile the work is not in the queue; when the thread is done, the work is
+ * appended to the queue.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,15 +24,15 @@
 
 #include <stdlib.h>
 
-/* WORKS_MAX: limit on unfinished works of one owner. LONG_MS: after a longer slice, the pause is as
- * long as the slice. */
+/* WORKS_MAX: limit on unfinished works of one owner. PAUSE_MS: pause after a slice. LONG_MS: if
+ * a slice took longer than this, the pause is as long as the slice. */
 enum { WORKS_MAX = 256, PAUSE_MS = 1, LONG_MS = 10 };
 static const uint64_t SLICE_NS = 5000000;
 
 struct sliced_works {
 	uv_timer_t timer;
 	struct sliced_work *first; /* the queue */
-	struct sliced_work *away;  /* works that a thread is doing */
+	struct sliced_work *away;  /* list of works that threads are doing */
 	uint64_t n_served;
 };
 
@@ -75,8 +77,10 @@ static void do_away(uv_work_t *thread)
 static void on_back(uv_work_t *thread, int status)
 {
 	struct sliced_work *work = thread->data;
-	(void)status;	   /* works are never cancelled */
-	if (!work->done) { /* sliced_work_stop() has answered it */
+	(void)status; /* works are never cancelled */
+	/* If `done` is NULL, sliced_work_stop() has answered the work while the thread did its
+	 * part, so only free the work. */
+	if (!work->done) {
 		json_decref(work->end(work, false));
 		return;
 	}
@@ -97,8 +101,8 @@ static int send_away(struct sliced_work *work)
 	return r;
 }
 
-/* Do parts of @work for at most SLICE_NS. Returns: 1 when parts are left, SLICED_WORK_AWAY, or 0 or
- * less when the work was answered. */
+/* Do parts of @work for at most SLICE_NS. Returns: 1 when parts are left; SLICED_WORK_AWAY when a
+ * thread does the next part; 0 or less when @work was answered and freed. */
 static int do_slice(struct sliced_works *s, struct sliced_work *work)
 {
 	uint64_t began_ns = uv_hrtime();
@@ -132,13 +136,16 @@ static void on_turn(uv_timer_t *timer)
 		if (w->registry->n_slice < next->registry->n_slice)
 			next = w;
 	if (next) {
-		/* First, since an answer may start other work, or close the registry. */
+		/* Take the work out of the queue before it is answered: the answer may begin
+		 * other work, or close the registry. */
 		take_out(&s->first, next);
 		if (do_slice(s, next) == 1)
 			put_back(s, next);
 	}
-	/* If one part took long, because a step is large, pause for as long as it took: a request
-	 * of another client needs several turns of the loop. */
+	/* A slice takes long if one of its parts is large, such as a large step. After a long
+	 * slice, pause for as long as the slice took. A request of another client needs several
+	 * turns of the loop until it is answered. After a shorter pause, a slice would come in
+	 * between these turns, and would delay the answer once more. */
 	pause_ms = timer_now() - began_ms;
 	if (s->first)
 		timer_start(&s->timer, on_turn, pause_ms > LONG_MS ? pause_ms : PAUSE_MS, 0);
@@ -197,7 +204,8 @@ void sliced_work_stop(struct session_table *table)
 		s->first = work->next;
 		answer(work, &err);
 	}
-	/* Works in a thread are answered now, and freed when the thread is done. */
+	/* Answer the works that threads are doing, without waiting for the threads. When a
+	 * thread is done, on_back() frees its work. */
 	while (s->away) {
 		struct sliced_work *work = s->away;
 		s->away = work->next;

@@ -1,13 +1,12 @@
 /*
- * Branches of sessions that are made ahead.
+ * Branches of sessions that are made ahead, which means before a client asks for them.
  *
- * A session that was branched is likely to be branched again in the same state. So in idle time the
- * sessions that were branched last, and have run nothing since, get a pool with one ready branch:
- * at most n_standby sessions (registry_config). A session that is branched later replaces the
- * session whose last branch is the oldest.
+ * A session that was branched is likely to be branched again in the same state. So when the engine
+ * is idle, a session that was branched and has run no step since then gets a pool with one ready
+ * branch. At most n_standby sessions (registry_config) have a pool: those that were branched last.
  *
- * A pool belongs to one stem. When its session runs a step, the session leaves that stem, and the
- * pool is closed.
+ * A pool belongs to one stem. When its session runs a step, the session's state no longer equals
+ * that of the stem, and the pool is closed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,10 +28,14 @@ static void on_made(void *owner, const struct err *err)
 	struct entry *e = owner;
 	struct session_table *table = e->table;
 	if (err) {
-		e->branched_ns = 0; /* do not try again until the session is branched again */
+		/* Make no branch of this session ahead until a client has branched the session
+		 * again. */
+		e->branched_ns = 0;
 		pool_close(take_ptr(e->pool));
 	} else if (!table->is_closing) {
-		timer_start(&table->idle, table->on_idle, 0, 0); /* for other sessions */
+		/* Have standby_tend() called again, because another session may need a branch,
+		 * too. */
+		timer_start(&table->idle, table->on_idle, 0, 0);
 	}
 }
 
@@ -48,16 +51,17 @@ static void make(struct entry *e)
 	pool_fill(e->pool);
 }
 
-/* Should a branch of @e be made ahead? Not if @e has files of the host: they may change before the
- * branch is asked for, and the branch must see that. */
+/* Return whether a branch of @e should be made before a client asks for it. It should not if the
+ * session can write to files of the host: these files may change before a client asks. */
 static bool is_wanted(const struct entry *e)
 {
 	return !e->pool && e->branched_ns && e->state == ENTRY_IDLE && session_box(e->session) &&
 		session_stem(e->session) && !order_host_bind(e->order);
 }
 
-/* Close outdated pools, and make one branch ahead: only one at a time, since requested branches
- * come first. */
+/* Close the pools that are outdated, because their session has run a step. Then begin to make one
+ * branch that no client has asked for yet. A call makes no more than one such branch, so that it
+ * does not delay the branches that clients have asked for. */
 void standby_tend(struct session_table *table)
 {
 	struct entry *wanted = NULL, *oldest = NULL;

@@ -1,8 +1,9 @@
-/* Branches of sessions that are made before they are asked for. SPDX-License-Identifier: Apache-2.0
- */
+/* Makes branches of sessions before a client asks for the branches.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "registry/entry.h"
 
-/* Close pools whose session has run a step, and make the next branch ahead. */
+/* Close the pools of sessions that have run a step since their pool was made. Then begin to make
+ * one branch that no client has asked for yet, if a session should have one. */
 void standby_tend(struct session_table *table);

@@ -10,7 +10,8 @@
 const double stats_bounds[STATS_BUCKETS] = {
 	0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
 
-/* ORDER enum entry_state, then sessions that are only in the journal. */
+/* Names of the states of sessions. ORDER: the first four are those of enum entry_state, in the same
+ * order. The last, "stored", is for sessions that are only in the journal. */
 const char *const stats_states[STATS_STATES] = {"opening", "idle", "working", "closing", "stored"};
 
 const char *const stats_reasons[ADMIT_END_] = {[ADMIT_SESSIONS] = "sessions",

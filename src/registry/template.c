@@ -1,23 +1,26 @@
 /*
- * Templates: sessions that have imported their modules, to be branched from.
+ * Templates: sessions that have imported their modules. Other sessions branch from them.
  *
- * Starting Python and importing takes some hundred milliseconds; a branch of a process that has
- * done so takes a few. So a template is a session that imports and then becomes a stem:
+ * It takes some hundred milliseconds to start Python and import modules. To branch a process that
+ * has done so takes only a few milliseconds. So a template is a session that imports and then
+ * becomes a stem:
  *
- *     MAKING   it opens and imports; requests wait in `waiting`
- *     READY    it is a stem; its pool (pool.c) gives branches
- *     OVER     it failed, its stem died, or it made room for another
+ *     MAKING   the session opens and imports; requests wait in `waiting`
+ *     READY    the session is a stem; a pool (pool.c) makes branches of it
+ *     OVER     the template failed, its stem died, or it made room for another template
  *
- * One template serves all sessions of the same order and owner (struct template_key). There are at
- * most TEMPLATES_MAX, and TEMPLATES_OWNER_MAX of an owner; the least recently used one makes room.
+ * One template serves all sessions that have the same order and owner (struct template_key). There
+ * are at most TEMPLATES_MAX templates, and at most TEMPLATES_OWNER_MAX of one owner. To make
+ * another, the least recently used one is ended.
  *
- * One timer refills the pools of all templates, one branch at a time: REFILL_MS after a branch was
- * taken if a pool is empty, otherwise after REFILL_STOCKED_MS, when the client that took the branch
- * probably has its first answer.
+ * One timer refills the pools of all templates, one branch at a time. After a branch was taken, the
+ * timer is set: to REFILL_MS if any pool is empty, otherwise to REFILL_STOCKED_MS. After this
+ * longer time, the client that took the branch has probably got its first answer, so the refill
+ * does not delay this answer.
  *
- * A stem can die, for example for lack of memory. Then its template ends, and requests that wait
- * for a branch get one of a new template; but only once, because what kills two stems in a row
- * would kill a third.
+ * A stem can die, for example for lack of memory. Then its template ends. A request that waits for
+ * a branch gets one of a new template. This is done only once per request, because what kills two
+ * stems in a row would kill a third.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,17 +35,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* REFILL_MS: delay when a pool is empty. REFILL_STOCKED_MS: delay otherwise, until the client that
- * took a branch probably has its first answer. */
+/* Delays before the pools are refilled. REFILL_MS: if any pool is empty. REFILL_STOCKED_MS:
+ * otherwise; after this time, the client that took a branch has probably got its first answer. */
 enum { REFILL_MS = 2, REFILL_STOCKED_MS = 20 };
 
-/* A request for a session of a template. */
+/* A request for a session that is a branch of a template. */
 struct request {
 	struct request *next;
-	struct template *template; /* a reference */
+	struct template *template; /* counted reference */
 	template_done_fn *done;
 	void *arg;
-	bool is_second; /* repeated, because the first template died */
+	bool is_second; /* the request is repeated, because its first template died */
 };
 
 enum template_state { TEMPLATE_MAKING, TEMPLATE_READY, TEMPLATE_OVER };
@@ -50,14 +53,14 @@ enum template_state { TEMPLATE_MAKING, TEMPLATE_READY, TEMPLATE_OVER };
 struct template
 {
 	struct template *next;
-	struct templates *all; /* a reference */
+	struct templates *all; /* counted reference */
 	unsigned n_refs;
 	enum template_state state;
 	char *owner, *text;
-	struct shared_order *order; /* a reference; NULL when `text` cannot be parsed */
-	struct session *session;    /* the session that has done the imports */
-	struct pool *pool;	    /* branches of the template; NULL while MAKING */
-	struct request *waiting;    /* requests that wait while MAKING */
+	struct shared_order *order; /* counted reference; NULL when `text` cannot be parsed */
+	struct session *session;    /* the session that imports the modules and becomes the stem */
+	struct pool *pool;	    /* branches of the stem; NULL in the state MAKING */
+	struct request *waiting;    /* requests that wait in the state MAKING */
 	uint64_t used_ns;
 };
 
@@ -117,7 +120,8 @@ static void close_own(struct template *t, struct session *s)
 	session_close(s);
 }
 
-/* End a template: remove it from the list, and answer its waiting requests with @err. */
+/* End a template: remove it from the list of templates, and answer its waiting requests with
+ * @err. */
 static void end_template(struct template *t, const struct err *err)
 {
 	struct template **at = &t->all->first;
@@ -130,7 +134,9 @@ static void end_template(struct template *t, const struct err *err)
 		t->waiting = q->next;
 		q->done(q->arg, NULL, NULL, err);
 		free(q);
-		t->n_refs--; /* the request's reference; the template's own is released below */
+		/* Release the request's reference. This is never the last one, because the
+		 * template's own reference is released below. */
+		t->n_refs--;
 	}
 	pool_close(take_ptr(t->pool));
 	if (t->session)
@@ -155,7 +161,9 @@ static void on_refill(uv_timer_t *timer)
 			pool_n_ready(t->pool) >= all->n_standby)
 			continue;
 		pool_fill(t->pool);
-		return; /* one at a time: requested sessions come first */
+		/* Make only one branch each time the timer expires, because the branches
+		 * that clients wait for come first. */
+		return;
 	}
 }
 
@@ -174,14 +182,15 @@ static void want_refill(struct templates *all)
 			is_any_empty(all) ? REFILL_MS : REFILL_STOCKED_MS, 0);
 }
 
-/* Is the template over? It is if its stem has died; an ERR_GONE of a branch may be the first sign
- * of that. */
+/* Return whether the template can make no more branches. @err is the error with which a branch
+ * has failed: ERR_GONE may be the first sign that the stem has died. */
 static bool is_over(const struct template *t, const struct err *err)
 {
 	return err->code == ERR_GONE || t->state == TEMPLATE_OVER || is_dead(t);
 }
 
-/* Called when a branch was made ahead, or failed with @err. */
+/* Called by the pool of a template when it has made a branch ahead of any request, or has failed to
+ * make it. @err is NULL if the branch is ready. */
 static void on_made(void *owner, const struct err *err)
 {
 	struct template *t = owner;
@@ -191,8 +200,9 @@ static void on_made(void *owner, const struct err *err)
 		end_template(t, err);
 }
 
-/* Answer a request with its branch. If the template has died, repeat the request with a new
- * template, but only once, so that the cause of repeated deaths is reported in the end. */
+/* Answer a request with its branch @s. If the template has died, repeat the request with a new
+ * template instead. It is repeated only once, so that after a second death the client gets the
+ * error. */
 static void on_branch(void *arg, struct session *s, const struct err *err)
 {
 	struct request *q = arg;
@@ -205,7 +215,8 @@ static void on_branch(void *arg, struct session *s, const struct err *err)
 	if (s)
 		want_refill(t->all);
 	free(q);
-	if (is_end && t->state != TEMPLATE_OVER) /* the callback may have ended the template */
+	/* done() may have ended the template already. */
+	if (is_end && t->state != TEMPLATE_OVER)
 		end_template(t, err);
 	if (is_again)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the request holds a reference */
@@ -225,7 +236,7 @@ static void branch(struct request *q)
 	on_branch(q, NULL, &err);
 }
 
-/* ---- the template itself ---- */
+/* ---- making and finding templates ---- */
 
 static void on_stem(void *arg, struct stem *stem, const struct err *err)
 {
@@ -244,7 +255,9 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	t->state = TEMPLATE_READY;
 	for (struct request *q = take_ptr(t->waiting), *next; q; q = next) {
 		next = q->next;
-		branch(q); /* @t may end here, but the remaining requests have references to it */
+		/* branch() may end @t. But @t is not freed yet, because each remaining request
+		 * has a reference to it. */
+		branch(q);
 	}
 }
 
@@ -281,7 +294,7 @@ static int open_template(struct template *t, struct err *err)
 	return session_open(&t->session, &config, &events, err);
 }
 
-/* If the owner or the engine has the maximum of templates, end the least recently used one. */
+/* If the owner or the engine has as many templates as allowed, end the least recently used one. */
 static void make_room(struct templates *all, const char *owner)
 {
 	struct template *oldest = NULL, *own = NULL;
@@ -322,7 +335,7 @@ static struct template *new_template(
 	return NULL;
 }
 
-/* End templates whose stem has died, with their ready branches. */
+/* End templates whose stem has died. Their ready branches are closed. */
 static void drop_dead(struct templates *all)
 {
 	struct err err;
@@ -374,7 +387,7 @@ void templates_get(
 	get(all, key, &(struct request){.done = done, .arg = arg});
 }
 
-/* ---- all of them ---- */
+/* ---- the set of all templates ---- */
 
 struct templates *templates_open(struct engine *engine, unsigned n_standby, unsigned n_checkpoints)
 {
@@ -435,14 +448,14 @@ json_t *templates_json(const struct templates *all, const char *owner)
 	return json_pack("{s:o}", "templates", rows);
 }
 
-/* ---- a template made ahead ---- */
+/* ---- making a template before it is needed ---- */
 
 struct warming {
 	template_warm_fn *done;
 	void *arg;
 };
 
-/* Put the new session into the pool, for the next request. */
+/* Put the new session into the template's pool, for the next request. */
 static void on_warm(void *arg, struct session *s, struct template *t, const struct err *err)
 {
 	struct warming *w = arg;

@@ -1,14 +1,16 @@
 /*
- * Trials: branches to try something in, one of which may be kept.
+ * Trials: branches to try something in, of which one may be adopted.
  *
- * A trial is a branch that differs in three ways. Its programs see the id of its parent, so that
- * what they write down is still right if the trial is kept. It has a time to live. And
- * registry_adopt() lets the parent continue from the trial's state: the two entries exchange their
- * sessions, the journal moves the parent's head to that of the trial, and the trial, which now has
- * the parent's former box, is closed. Nothing is run again.
+ * A trial is a branch that differs from other branches in three ways. Its programs see the id of
+ * the parent, so that files in which they store the id are right if the trial is adopted. It has a
+ * time to live. And the parent can adopt it:
  *
- * That is possible only if the parent's head is still the step that the trial was branched from,
- * and if no job waits or runs in the trial.
+ * registry_adopt() lets the parent continue from the trial's state. The two entries exchange their
+ * sessions. The journal moves the parent's head to that of the trial. Then the trial, which now has
+ * the parent's former box, is closed. No step is run again.
+ *
+ * A trial can be adopted only if the parent's head is still the step that the trial was branched
+ * from, and if no job waits or runs in the trial.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +22,9 @@
 
 #include <string.h>
 
-/* Refuse a trial of a session that can write to files of the host. A branch does not copy these
- * files: trials would overwrite each other's, and the changes would stay. */
+/* Refuse to make a trial of a session that can write to files of the host. A branch does not
+ * copy these files, so trials would overwrite each other's changes, and changes of discarded
+ * trials would stay. */
 static int check_shared(const struct entry *e, struct err *err)
 {
 	const struct warden_bind *bind = e->order ? order_host_bind(e->order) : NULL;
@@ -50,7 +53,7 @@ void registry_try(
 	entry_add_job(e, job);
 }
 
-/* Find the trial that @job adopts. Returns: NULL when it cannot be adopted. */
+/* Find the trial that @job adopts. Returns: NULL and @err when it cannot be adopted. */
 static struct entry *find_trial(const struct job *job, struct err *err)
 {
 	const struct entry *e = job->entry;
@@ -71,7 +74,8 @@ static struct entry *find_trial(const struct job *job, struct err *err)
 	return trial;
 }
 
-/* Exchange the sessions of the two entries, which have the same order. */
+/* Exchange the sessions of the two entries, which have the same order. @e also takes over the
+ * head of @trial, and what is known of the last rebuild of @trial. */
 static void change_places(struct entry *e, struct entry *trial)
 {
 	struct session *own = e->session;
@@ -85,7 +89,7 @@ static void change_places(struct entry *e, struct entry *trial)
 	e->is_mixed |= trial->is_mixed;
 }
 
-/* Taint the session if the trial is tainted. */
+/* Taint the parent @e if @trial is tainted. */
 static int take_taint(struct entry *e, const struct entry *trial, struct err *err)
 {
 	if (!trial->is_tainted || e->is_tainted)
@@ -106,7 +110,8 @@ void job_start_adopt(struct job *job)
 		return;
 	}
 	change_places(e, trial);
-	/* If the journal cannot be written now, the trial's row will expire by its time to live. */
+	/* If this fails, the trial's row stays open in the journal until its time to live has
+	 * passed. */
 	(void)journal_session_close(e->table->journal, trial->id, "", &err);
 	entry_end(trial);
 	json_t *out = entry_json(e);

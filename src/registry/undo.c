@@ -1,15 +1,17 @@
 /*
- * Undo: the return to an earlier step.
+ * Undo: the return to an earlier step, the target.
  *
- *     find the step     by the start of its id among the session's past, or by a count of steps
- *     move the head     in the journal, first: if that fails, nothing has changed
- *     restore           session_undo() puts back the checkpoint of that step, if there is one: some
- *                       milliseconds; else its past is run again in a new box (undo_by_replay())
- *     answer            with the outcome: rolled_back, replayed or diverged
+ *     1. Find the target in the session's past, by the start of its id or by a count of steps.
+ *     2. Move the head in the journal. This comes first: if it fails, nothing has changed.
+ *     3. Restore the state. session_undo() puts back the checkpoint of the target, which takes some
+ *        milliseconds. Without a checkpoint, all steps up to the target are run again in a new box
+ *        (undo_by_replay()).
+ *     4. Answer with the outcome: rolled_back, replayed or diverged.
  *
  * If the rebuild fails half-way, the previous state is rebuilt (undo_failed()), and the head is
- * moved back (stay()). If the journal cannot be written for that, the session takes the head that
- * the journal has, and its state is marked as lost, to be rebuilt by the next job.
+ * moved back (stay()). If the head in the journal cannot be moved back, it becomes the session's
+ * head, too. The session's state is then marked as lost, so that the next job rebuilds the state of
+ * this head.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,8 +69,12 @@ static int is_step(void *user, const struct journal_node *node, struct err *err)
 	return ++m->n == 2;
 }
 
-/* Explain why @job's text does not name a step of the session's past. An owner must not learn
- * whether another session has such a step. */
+/*
+ * Fail because the text of @job does not name a step of the session's past.
+ * The operator learns whether the journal has such a step at all: if not, the error is that of
+ * journal_node_get(). An owner must not learn what other owners have run, so it gets the same error
+ * in both cases.
+ */
 static int not_there(const struct job *job, struct err *err)
 {
 	struct journal_node node;
@@ -82,13 +88,14 @@ static int not_there(const struct job *job, struct err *err)
 		"step %.12s is not in the session's past", job->text);
 }
 
-/* Find the step that @job names, among the session's own steps only: steps of other sessions do not
- * make the start of an id ambiguous. */
+/* Find the step that @job names by the start of its id. Only the session's own past is searched,
+ * so steps of other sessions do not make the start of an id ambiguous. */
 static int find_step(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
 	struct match m = {.job = job};
-	if (strcmp(job->text, "root") == 0) /* "root" is the checkpoint before the first step */
+	/* "root" names the state before the first step. Its digest is "". */
+	if (strcmp(job->text, "root") == 0)
 		return 0;
 	int r = journal_start_check(job->text, err);
 	if (r < 0)
@@ -130,8 +137,12 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 	json_decref(out);
 }
 
-/* Answer @job with @why; the session keeps its head. If the journal cannot be written, the session
- * takes the head that the journal has, and its state is rebuilt later. */
+/*
+ * The undo @job has failed: answer it with the error @why. The session keeps its head. The head in
+ * the journal was moved to the target before, so move the journal's head back. If that fails:
+ * - The target, which is the head in the journal, becomes the head of the session, too.
+ * - The session's state is marked as lost, so that the next job rebuilds the state of this head.
+ */
 static void stay(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -151,8 +162,8 @@ static void on_back_again(struct entry *e, const struct replay *result)
 	stay(job, &job->why);
 }
 
-/* Rebuild the state of the session's old head, because the rebuild of the new one failed half-way.
- */
+/* After the rebuild of the target state failed half-way, rebuild the state of the old head. Then
+ * answer @job with @why. */
 static void undo_failed(struct job *job, const struct err *why)
 {
 	struct entry *e = job->entry;
@@ -192,8 +203,14 @@ static void undo_by_replay(struct job *job)
 	replay_anew(e, replay, on_undo_replayed);
 }
 
-/* Finish an undo. ERR_GONE: the checkpoint's process was being killed when it still looked alive,
- * and its box has ended by now, so the state is rebuilt. */
+/*
+ * Called when session_undo() has ended.
+ * - Without an error, the checkpoint of the target was restored, so the undo succeeded.
+ * - With ERR_GONE, the checkpoint could not be restored. For example, the checkpoint's process
+ *   looked alive when the undo began, but was already being killed. If the session has lost its
+ *   state by now, run the steps up to the target again, in a new box.
+ * - With any other error, or if the state is not lost, the undo fails.
+ */
 static void on_undone(void *arg, const json_t *lost, const struct err *err)
 {
 	struct job *job = arg;
@@ -205,7 +222,7 @@ static void on_undone(void *arg, const json_t *lost, const struct err *err)
 		stay(job, err);
 }
 
-/* Undo. The journal is written first: if that fails, nothing has changed. */
+/* Start an undo. The journal is written first: if that fails, nothing has changed. */
 void job_start_undo(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -227,7 +244,7 @@ void registry_undo(
 	struct entry *e = registry_find(r, req->session, &err);
 	const char *to_step = req->to_step;
 	if (to_step && strncmp(to_step, "c-", 2) == 0)
-		to_step += 2; /* checkpoint "c-ID" has the state of step ID */
+		to_step += 2; /* A checkpoint has the id "c-X" if its step has the id "X". */
 	if (!e) {
 		done(arg, NULL, &err);
 		return;

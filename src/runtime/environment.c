@@ -1,4 +1,5 @@
-/* The environment variables of every runtime's processes. SPDX-License-Identifier: Apache-2.0 */
+/* Set the environment variables with which drivers are started. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "runtime/installation.h"
 #include "runtime/start.h"
 #include "runtime/still.h"
@@ -14,7 +15,8 @@ unsigned runtime_seed(const struct runtime_request *req)
 	return (unsigned)(req->seed % UINT32_MAX);
 }
 
-/* Add NAME=VALUE unless NAME is there already: the caller's come first and win. */
+/* Add @variable, NAME=VALUE, unless a variable of that name was added before. So the variables
+ * of highest precedence are added first. */
 static int add_variable(struct runtime_start *out, struct err *err, const char *variable)
 {
 	size_t name_bytes = strcspn(variable, "=") + 1;
@@ -24,7 +26,8 @@ static int add_variable(struct runtime_start *out, struct err *err, const char *
 	return runtime_add(out->envp, RUNTIME_ENV_MAX, err, "%s", variable);
 }
 
-/* The directory of the chosen environment comes first in PATH. */
+/* Write PATH. The directory of the interpreter @chosen comes first, unless it is one of the
+ * usual directories. */
 static void write_path(const char *chosen, char *out, size_t max)
 {
 	static const char *const usual[] = {"/usr/local/bin", "/usr/bin", "/bin"};
@@ -44,7 +47,7 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 {
 	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user",
 		"TMPDIR=/tmp", "LANG=C.UTF-8",
-		/* Caches are not results: keep them out of the workspace. */
+		/* New files in the workspace are reported as results, so keep caches elsewhere. */
 		"XDG_CACHE_HOME=/tmp/.cache"};
 	char computed[2][96] = {""};
 	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_USUAL];
@@ -53,7 +56,8 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 	if (req->has_seed)
 		snprintf(computed[1], sizeof computed[1], "RETORT_SEED=%u", runtime_seed(req));
 	int r = still_add(req, out, err);
-	/* when a name occurs twice, the last one counts */
+	/* If the caller sets a variable twice, the last value counts. add_variable() keeps the
+	 * first value that it gets, so begin at the end. */
 	for (size_t i = req->n_env; r == 0 && i > 0; i--)
 		r = add_variable(out, err, req->env[i - 1]);
 	write_path(req->chosen, path, sizeof path);

@@ -1,5 +1,5 @@
-/* Frames between engine and driver: bytes ⇄ frames, no input or output. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Frames, the messages between engine and driver: parse and build them, without any input or
+ * output. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Longest frame: enough for a few full-size plots. A longer frame does not come from our driver. */
+/* Our drivers never send a frame longer than FRAME_MAX_BYTES, which is enough for a few
+ * full-size plots. */
 enum { FRAME_MAX_BYTES = 32 << 20, FRAME_HEAD_BYTES = 5 };
 
 enum frame_type {
@@ -40,9 +41,9 @@ struct frame {
 };
 
 /*
- * Look at the first frame of @in.
+ * Parse the first frame of @in, without consuming it.
  *
- * Shape:   u32 length, big-endian, counts type and payload; u8 type; payload.
+ * Shape:   u32 length of type and payload together, big-endian; u8 type; payload.
  * Limits:  FRAME_MAX_BYTES.
  * Owns:    nothing; @out->data borrows from @in until the next buf_consume().
  * Returns: bytes to consume (> 0), 0 when no whole frame has arrived, or negative errno.
@@ -51,5 +52,6 @@ struct frame {
  */
 ssize_t frame_parse(const struct buf *in, struct frame *out, struct err *err);
 
-/* Append one frame to @out. Returns: 0, -E2BIG above FRAME_MAX_BYTES or @out's maximum, -ENOMEM. */
+/* Append one frame to @out. Returns: 0; -E2BIG if the frame is longer than FRAME_MAX_BYTES or
+ * @out would exceed its maximum; -ENOMEM. */
 int frame_write(struct buf *out, enum frame_type type, const void *data, size_t bytes);

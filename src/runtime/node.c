@@ -1,8 +1,9 @@
 /*
- * Node: which installation, what the box needs of the host, how the driver is started.
+ * The runtime for Node: find its installation, bind it into the box, and build the driver's command
+ * line.
  *
- * The version is not determined here, since that would start node twice: the driver reports it in
- * its first frame, and refuses a version that is too old.
+ * The version of Node is not checked here, because that would start Node twice. Instead the driver
+ * reports the version in its first frame, and refuses a version that is too old.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,11 +53,11 @@ static int add_arguments(const struct runtime_request *req, const char *node,
 {
 	unsigned long long mib = req->memory_bytes >> 20;
 	int r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", node);
-	/* V8 sizes its heap by the machine's memory, but the box has less. Make V8 collect
-	 * garbage in time; the limit itself is enforced by the kernel. */
+	/* V8 sizes its heap by the memory of the machine, but the box has less. With this option
+	 * V8 collects garbage before the box's limit, which the kernel enforces, is reached. */
 	if (r == 0 && mib > 0)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--max-old-space-size=%llu", mib);
-	/* 0 would mean a random seed. */
+	/* Node takes the seed 0 for a random seed, so add 1. */
 	if (r == 0 && req->has_seed)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--random-seed=%u",
 			runtime_seed(req) % INT32_MAX + 1);

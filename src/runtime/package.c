@@ -15,7 +15,8 @@
 
 enum { VERSION_BYTES = 24, NAME_BYTES = 64 };
 
-/* Names of distributions, and import names where they differ. */
+/* Distributions that matter for work with data. `name` is the name to import; NULL: the
+ * distribution has the same name. */
 static const struct {
 	const char *distribution, *name;
 } known[] = {{"numpy", NULL}, {"pandas", NULL}, {"matplotlib", NULL}, {"scipy", NULL},
@@ -30,7 +31,8 @@ struct found {
 	char version[ARRAY_LEN(known)][VERSION_BYTES];
 };
 
-/* Compare names as pip does: "scikit-learn" equals "Scikit_Learn". */
+/* Return whether two names of distributions are equal, as for pip: "scikit-learn" equals
+ * "Scikit_Learn". @ours is in lower case and has underscores. */
 static bool is_same(const char *ours, const char *theirs, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) {
@@ -43,7 +45,8 @@ static bool is_same(const char *ours, const char *theirs, size_t bytes)
 	return ours[bytes] == '\0';
 }
 
-/* "numpy-1.24.2.dist-info", "lz4-4.0.2-py3.11.egg-info" */
+/* Note the version of a known distribution. @name is the name of a directory in site-packages:
+ * "numpy-1.24.2.dist-info", "lz4-4.0.2-py3.11.egg-info". */
 static void take_name(struct found *found, const char *name)
 {
 	const char *end = strstr(name, ".dist-info"), *dash = name;
@@ -72,8 +75,9 @@ static void take_directory(struct found *found, const char *path)
 
 enum { PLACES = 7, PLACES_OF_PACKAGES = 4, PLACE_BYTES = PATH_MAX + 2 * NAME_BYTES };
 
-/* List the directories in the driver's search order: packages first, then the standard library.
- * Returns: how many. */
+/* List the directories in which the driver looks for modules, in the order of the search. The
+ * first PLACES_OF_PACKAGES contain packages. Returns: their number; 0 if the interpreter is not
+ * found. */
 static size_t find_places(const char *interpreter, char (*out)[PLACE_BYTES])
 {
 	char python[PATH_MAX], real[PATH_MAX], version[NAME_BYTES];

@@ -1,9 +1,10 @@
 /*
- * CPython: which interpreter, what the box needs of the host, how the driver is started.
+ * The runtime for CPython: find its installation, bind it into the box, and build the driver's
+ * command line.
  *
- * The environment of a box holds only what we put there, so Python's own isolation (-I), which
- * would ignore PYTHONHASHSEED, is not needed. -s and -S keep Python from searching the user's and
- * the site's packages; the driver does that itself, faster (drivers/python).
+ * Python's option for isolation, -I, would ignore PYTHONHASHSEED. It is not needed, because the
+ * environment of a box contains only what we put there. The options -s and -S keep Python from
+ * adding directories of packages to sys.path; the driver does that itself, faster (drivers/python).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,10 +23,8 @@
 
 enum { CONFIG_BYTES = 64 << 10 };
 
-/*
- * Python's `warnings` skips frames of files whose path ends in these two words, so that a
- * program's warning never names a file of the driver (drivers/python/main.py).
- */
+/* Python's `warnings` skips frames of files whose path contains "importlib" and "_bootstrap". So
+ * the warning of a program never names a file of the driver (drivers/python/main.py). */
 #define DRIVER_PLACE "/retort/python.importlib._bootstrap"
 
 static const struct runtime_kind kind = {
@@ -57,8 +56,8 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	return 0;
 }
 
-/* Read the base of a virtual environment from `home = …` in its pyvenv.cfg; empty when the line
- * is missing. */
+/* Read the line `home = DIR` in pyvenv.cfg of a virtual environment. DIR contains the
+ * interpreter on which the environment is based. @home becomes "" if the line is missing. */
 static void read_venv_home(const char *executable, char home[PATH_MAX])
 {
 	char path[PATH_MAX + 16], text[CONFIG_BYTES + 1];
@@ -100,8 +99,8 @@ static int bind_venv_base(struct runtime_start *out, const char *python, struct 
 static int add_environment(
 	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
-	/* More threads than CPUs only cost time, and a thread pool must not exist when a driver
-	 * forks. */
+	/* More threads than CPUs only cost time, and the driver has to end all idle threads before
+	 * it forks. */
 	unsigned n_threads = (unsigned)((req->cpu_milli + 999) / 1000);
 	char computed[3][96] = {""};
 	snprintf(computed[0], sizeof computed[0], "OPENBLAS_NUM_THREADS=%u", n_threads);

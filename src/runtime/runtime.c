@@ -29,7 +29,7 @@ const struct runtime *runtime_at(unsigned index)
 	return index < ARRAY_LEN(runtimes) ? runtimes[index] : NULL;
 }
 
-/* Is the word in a list such as "|py|pyw|"? Case is ignored. */
+/* Return whether @list, such as "|py|pyw|", contains the word. Case is ignored. */
 static bool has_word(const char *list, const char *word, size_t bytes)
 {
 	if (memchr(word, '|', bytes))
@@ -51,8 +51,8 @@ const struct runtime *runtime_by_name(const char *name)
 	return NULL;
 }
 
-/* Take the next word of a line at *@at, before @end, and of that the last path component.
- * Returns: NULL at the end. */
+/* Return the next word of a line, without its directories: "python" for "/usr/bin/python". *@at
+ * moves behind the word. Returns: NULL at @end. */
 static const char *next_word(const char **at, const char *end, size_t *bytes)
 {
 	while (*at < end && (**at == ' ' || **at == '\t'))
@@ -65,8 +65,9 @@ static const char *next_word(const char **at, const char *end, size_t *bytes)
 	return *bytes > 0 ? from : NULL;
 }
 
-/* The interpreter of a `#!` line, without its directory; behind `env`, its options and variables.
- */
+/* Return the interpreter in a `#!` line, without its directory. `#!/usr/bin/env -S A=1 python`
+ * gives "python": options and variables behind `env` are skipped. Returns: NULL without such a
+ * line. */
 static const char *shebang_word(const char *code, size_t bytes, size_t *word_bytes)
 {
 	if (bytes < 2 || code[0] != '#' || code[1] != '!')
@@ -82,7 +83,7 @@ static const char *shebang_word(const char *code, size_t bytes, size_t *word_byt
 	return word;
 }
 
-/* The length of "python3.12" without its version. */
+/* Return the length of the word without a version at its end: 6 for "python3.12". */
 static size_t without_version(const char *word, size_t bytes)
 {
 	while (bytes > 0 && strchr("0123456789.", word[bytes - 1]))
@@ -90,17 +91,16 @@ static size_t without_version(const char *word, size_t bytes)
 	return bytes;
 }
 
-/*
- * Does a file name end like source code of some language? "x.rb" does; a version or a generated
- * suffix ("job.2024", "tmp.hT5xPq0aZk") does not.
- */
+/* Return whether @dot, the text behind the last dot of a file name, looks like the ending of
+ * source code: "rb" does; a version ("2024") or a generated suffix ("hT5xPq0aZk") does not. */
 static bool has_ending(const char *dot)
 {
 	size_t n = strspn(dot, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 	return n > 0 && n <= ENDING_BYTES_MAX && !dot[n] && strspn(dot, "0123456789") < n;
 }
 
-/* Languages that retort does not run, by their file endings and the words of their `#!` lines. */
+/* Languages that retort does not run. `words`: their file name endings, and the interpreters in
+ * their `#!` lines. */
 static const struct {
 	const char *language, *words;
 } others[] = {
@@ -134,7 +134,6 @@ static const struct {
 	{"Tcl", "|tcl|tclsh|wish|expect|"},
 };
 
-/* Endings of data files. */
 static const char data_endings[] =
 	"|arrow|avro|bmp|bz2|cfg|conf|csv|dat|db|doc|docx|feather|geojson|gif|gz|h5|hdf5|htm|html|"
 	"ini|jpeg|jpg|json|jsonl|log|md|mp3|mp4|ndjson|npy|npz|odp|ods|odt|orc|parquet|pdf|pickle|"
@@ -155,7 +154,8 @@ bool runtime_is_data(const char *filename)
 	return dot && has_word(data_endings, dot + 1, strlen(dot + 1));
 }
 
-/* @what: ".rb", or the word of a `#!` line. */
+/* Report that no runtime exists for @what: a file name ending, such as ".rb", or the interpreter
+ * of a `#!` line. */
 static int fail_unknown(const char *filename, const char *what, size_t bytes, struct err *err)
 {
 	bool is_ending = what[0] == '.';
@@ -173,8 +173,8 @@ static int fail_unknown(const char *filename, const char *what, size_t bytes, st
 	return err_hint(err, "name its language: `runtime`, with one of %s", runtime_names());
 }
 
-/* Find the runtime by a file ending or the word of a `#!` line. Returns: NULL when there is no
- * such runtime. */
+/* Find a runtime by a file name ending, or by the interpreter of a `#!` line. Returns: NULL if
+ * no runtime has that word. */
 static const struct runtime *find_by(bool by_ending, const char *word, size_t bytes)
 {
 	const struct runtime *one = NULL;

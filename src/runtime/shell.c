@@ -1,5 +1,5 @@
 /*
- * bash: the box's own, below /usr; our driver is beside it and starts it.
+ * The runtime for shell scripts: /bin/bash of the box, started by our driver, retort-shell.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,8 @@ static int check_shell(const struct runtime_request *req, struct err *err)
 	if (req->interpreter)
 		return err_fail(err, ERR_USAGE, "leave it out: the shell is /bin/bash",
 			"the shell runtime has no interpreter to choose: %s", req->interpreter);
-	/* In another root it may be an absolute link, which leads elsewhere from here. */
+	/* In @rootfs, /bin/bash may be an absolute link. On the host it would lead to another
+	 * file, so only check that the link exists. */
 	int n = snprintf(path, sizeof path, "%s/bin/bash", root);
 	if (n < 0 || (size_t)n >= sizeof path)
 		return err_set(err, ERR_LIMIT, "path is too long: %.100s…", root);

@@ -1,6 +1,6 @@
 /*
- * SQL: SQLite, in a driver of our own. It needs libsqlite3 and libc of the host, which every box
- * sees below /usr; with --rootfs those of that root.
+ * The runtime for SQL: SQLite, in a driver of our own. The driver needs libsqlite3 and libc. A box
+ * has both from /usr of the host or, with --rootfs, from that root file system.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Without this check, a root file system that lacks the library would only give the dynamic
- * loader's message. */
+/* Check that the root file system has the library. Without it the user would only see a message
+ * of the dynamic loader. */
 static int check_rootfs(const char *rootfs, struct err *err)
 {
 	static const char *const places[] = {"usr/lib/libsqlite3.so.0", "usr/lib64/libsqlite3.so.0",

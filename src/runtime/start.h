@@ -1,4 +1,4 @@
-/* How to start a driver: which binds its box needs, which program to execute.
+/* How to start a driver: the files that its box needs, and its command line.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -6,30 +6,36 @@
 #include "runtime/runtime.h"
 #include "sandbox/wire.h"
 
-/* How to start a driver: what to bind, what to execute. Strings are owned; runtime_start_done()
- * frees. */
+/* The binds, command line and environment of a driver. Owns: the caller calls runtime_start_done(),
+ * which frees all of them. */
 struct runtime_start {
 	struct warden_bind *binds;
 	size_t n_binds;
 	char *argv[RUNTIME_ARGS_MAX + 1];
 	char *envp[RUNTIME_ENV_MAX + 1];
-	bool is_fixed; /* the same addresses in every run: no ASLR */
+	bool is_fixed; /* without ASLR: the same addresses in every run */
 };
 
 void runtime_start_done(struct runtime_start *start);
 
-/* Is @path of the host in every box under the same name (/usr and the like)? */
+/* Return whether every box has the host's @path under the same name. All boxes have /usr, /bin,
+ * /sbin, /lib and /lib64. */
 bool runtime_is_in_box(const char *path);
 
 /*
- * Add a read-only bind of an installation at @path to the same path inside (not needed below
- * /usr), or of one of our own directories to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.
+ * Bind @path of the host, read-only.
+ * For a directory of retort's own, @dst is its path in the box.
+ * For an installation of an interpreter, @dst is NULL, and the box sees it at the same path.
+ * Nothing is bound if every box has this path anyway (runtime_is_in_box()).
+ * Errors: ERR_NOT_FOUND, ERR_LIMIT.
  */
 int runtime_bind(struct runtime_start *start, const char *path, const char *dst, struct err *err);
 
-/* The same of what retort has installed as @name, to @dst; a failure says to install it again. */
+/* Bind the directory @name of @req->drivers_dir to @dst. The hint of an error says to install
+ * retort again. Errors: those of runtime_bind(). */
 int runtime_bind_driver(const struct runtime_request *req, struct runtime_start *start,
 	const char *name, const char *dst, struct err *err);
 
-/* Append to argv or envp (@max entries of @list). Errors: ERR_LIMIT, ERR_NO_MEMORY. */
+/* Append a formatted text to @list, which is argv or envp and has room for @max texts. Errors:
+ * ERR_LIMIT, ERR_NO_MEMORY. */
 int runtime_add(char **list, size_t max, struct err *err, const char *fmt, ...) attr_printf(4, 5);

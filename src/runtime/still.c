@@ -13,8 +13,8 @@
 
 static const char preload[] = "LD_PRELOAD=";
 
-/* The caller's own LD_PRELOAD comes after ours; when the caller sets the variable twice, the last
- * one counts. */
+/* Return the caller's own LD_PRELOAD, or "". Our library is loaded before it. If the caller sets
+ * the variable twice, the last value counts. */
 static const char *their_preload(const struct runtime_request *req)
 {
 	for (size_t i = req->n_env; i > 0; i--)
@@ -23,8 +23,8 @@ static const char *their_preload(const struct runtime_request *req)
 	return "";
 }
 
-/* A missing preload library would not stop programs from starting, and they would see real time
- * and chance. */
+/* Check that the library exists. Programs start even without a preloaded library, but they would
+ * get real times and random numbers. */
 static int check_library(const char *dir, struct err *err)
 {
 	char path[PATH_MAX + sizeof "/still.so"];

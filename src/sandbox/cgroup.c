@@ -15,10 +15,13 @@
 #include <unistd.h>
 
 enum {
-	QUOTA_MIN_US = 1000,	   /* the kernel takes no less */
-	PIDS_MAX = 4194304,	   /* PID_MAX_LIMIT; the kernel takes no more */
-	CLOSE_WAIT_MAX_MS = 64,	   /* the last of doubling waits: 127 ms in all */
-	CPU_MILLI_MAX = 100000000, /* keeps the quota in the kernel's range */
+	QUOTA_MIN_US = 1000, /* the kernel refuses a smaller CPU quota */
+	/* PID_MAX_LIMIT of the kernel, which refuses a larger pids.max */
+	PIDS_MAX = 4194304,
+	/* the longest pause of cgroup_leaf_close(), which pauses for 1, 2, 4, … ms: at most
+	 * 127 ms in total */
+	CLOSE_WAIT_MAX_MS = 64,
+	CPU_MILLI_MAX = 100000000, /* 100,000 CPUs: the quota stays in the kernel's range */
 };
 
 static const struct cgroup_ops *const ops_of[] = {
@@ -90,7 +93,8 @@ uint64_t cgroup_quota_us(const struct limits *limits)
 	return MAX(milli * CGROUP_PERIOD_US / 1000, (uint64_t)QUOTA_MIN_US);
 }
 
-/* Make @kind the host's kind when it can be used. Returns: as cgroup_ops.find. */
+/* Use @kind as the host's kind if the host has it; otherwise clear host->base. Returns: as
+ * cgroup_ops.find. */
 static int try_kind(struct cgroup_host *host, enum cgroup_kind kind, const struct cgroup_self *self)
 {
 	host->why[0] = '\0';
@@ -123,7 +127,8 @@ static void host_open(struct cgroup_host *host, const char *root, int force)
 		return;
 	char why[sizeof host->why];
 	memcpy(why, host->why, sizeof why);
-	/* Two kinds failed: keep the reason of the kind that this host mounts. */
+	/* If v1 is not mounted at all, keep only the reason why v2 cannot be used, since this
+	 * host does not use v1. */
 	if (try_kind(host, CGROUP_V1, &self) == -ENOENT)
 		memcpy(host->why, why, sizeof why);
 }
@@ -160,7 +165,8 @@ static int leaf_dir(char out[CGROUP_FILE_BYTES], const struct cgroup_leaf *leaf,
 	return cgroup_file_path(out, CGROUP_FILE_BYTES, "%s/%s", leaf->host->base[row], leaf->name);
 }
 
-/* Remove the leaf's directories in the first @n_rows rows. Returns: whether all are gone. */
+/* Remove the leaf's directories for the first @n_rows controllers. Returns: whether all of them are
+ * gone. */
 static bool remove_dirs(const struct cgroup_leaf *leaf, size_t n_rows)
 {
 	bool all = true;
@@ -247,7 +253,7 @@ int cgroup_leaf_join_fds(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS
 	return ops_of[leaf->host->kind]->join_fds(leaf, fds);
 }
 
-/* Returns: 0 with @field set, or negative errno. */
+/* Read one number of the leaf into @field. Returns: 0, or negative errno. */
 static int read_one(
 	const struct cgroup_leaf *leaf, const struct cgroup_reading *reading, uint64_t *field)
 {
@@ -359,7 +365,7 @@ bool cgroup_leaf_counts_all(const struct cgroup_leaf *leaf)
 	return true;
 }
 
-/* Kill what is in one directory of the leaf. */
+/* Kill all processes in @dir, a directory of the leaf. */
 static void kill_dir(const char *dir)
 {
 	struct cgroup_lines lines;
@@ -367,8 +373,8 @@ static void kill_dir(const char *dir)
 	if (cgroup_file_path(path, sizeof path, "%s/cgroup.kill", dir) < 0 ||
 		cgroup_file_write(path, "1", 0) == 0)
 		return;
-	/* No cgroup.kill: signal the processes one by one. Where pids are counted, forks are
-	 * blocked meanwhile. */
+	/* This kernel lacks cgroup.kill, so signal the processes one by one. Meanwhile a
+	 * pids.max of 0 keeps them from forking, if the directory has the pids controller. */
 	if (cgroup_file_path(path, sizeof path, "%s/pids.max", dir) == 0)
 		(void)cgroup_file_write(path, "0", 0);
 	if (cgroup_file_path(path, sizeof path, "%s/cgroup.procs", dir) < 0 ||
@@ -376,8 +382,8 @@ static void kill_dir(const char *dir)
 		return;
 	for (char *line; (line = cgroup_lines_next(&lines));) {
 		uint64_t pid;
-		/* cgroup.procs lists a process of another pid namespace as 0, which kill() takes
-		 * as our own process group. */
+		/* cgroup.procs shows a process outside our pid namespace as 0, and kill(0, …) would
+		 * signal our own process group. */
 		if (cgroup_file_number(line, NULL, &pid) == 0 && pid > 1 && pid <= PIDS_MAX &&
 			pid != (uint64_t)getpid())
 			(void)kill((pid_t)pid, SIGKILL);
@@ -410,12 +416,13 @@ void cgroup_leaf_close(struct cgroup_leaf *leaf)
 	*leaf = (struct cgroup_leaf){0};
 }
 
-/* Parse the warden's pid from the name of a leaf. Returns: 0 when the name is not a leaf's. */
+/* Parse the pid of a warden from the name of its cgroup: 1234 from "retort-1234-7.4026531836".
+ * Returns: 0 if wardens do not give such a name to a cgroup. */
 static uint64_t name_pid(const char *name)
 {
 	static const struct {
 		const char *prefix;
-		char after; /* the pid */
+		char after; /* the character that follows the pid */
 	} kinds[] = {{"retort-engine-", '\0'}, {"retort-hold-", '.'}, {"retort-", '-'}};
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		size_t bytes = strlen(kinds[i].prefix);
@@ -429,7 +436,7 @@ static uint64_t name_pid(const char *name)
 	return 0;
 }
 
-/* When in doubt, assume that the warden lives. */
+/* Return whether @pid may be a living warden: yes unless /proc proves the opposite. */
 static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 {
 	char path[CGROUP_FILE_BYTES], stat[CGROUP_LINE_BYTES];
@@ -440,7 +447,7 @@ static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 	ssize_t n = cgroup_file_read(AT_FDCWD, path, stat, sizeof stat);
 	if (n < 0)
 		return n != -ENOENT && n != -ESRCH;
-	/* A zombie counts as dead. */
+	/* A zombie is dead, although its pid still exists. */
 	const char *state = strstr(stat, "(retort-warden) ");
 	return state && state[strlen("(retort-warden) ")] != 'Z';
 }
@@ -451,8 +458,10 @@ void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number)
 		cgroup_own_namespace());
 }
 
-/* The leaf belongs to another container that shares the hierarchy: we cannot see whether its
- * warden lives. */
+/* Return whether the cgroup name @name contains the number of a pid namespace that is not our
+ * own. A warden in that other pid namespace has made the cgroup; for example, a warden in a
+ * container that shares the cgroup hierarchy with us. Our /proc does not show whether that
+ * warden still lives. */
 static bool is_foreign(const char *name)
 {
 	const char *dot = strrchr(name, '.');

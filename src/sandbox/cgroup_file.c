@@ -115,7 +115,8 @@ void cgroup_lines_close(struct cgroup_lines *lines)
 	fd_close(&lines->fd);
 }
 
-/* Returns: false at the end of the file. */
+/* Read more of the file into the buffer. A line that fills the whole buffer is dropped. Returns:
+ * false at the end of the file. */
 static bool fill(struct cgroup_lines *lines)
 {
 	if (lines->start == 0 && lines->end == sizeof lines->data) {

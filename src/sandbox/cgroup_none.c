@@ -1,4 +1,4 @@
-/* No cgroup: nothing to join, nothing enforced; proc_usage.h counts what boxes use.
+/* CGROUP_NONE: processes join nothing, and no limit is enforced. proc_usage.h counts the usage.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/cgroup_ops.h"
 

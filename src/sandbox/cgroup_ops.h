@@ -1,38 +1,47 @@
-/* What differs between the three kinds of cgroup host: how each is found, and two tables of
- * files. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions and tables in which cgroup v1, cgroup v2 and CGROUP_NONE differ, and what they
+ * share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "sandbox/cgroup.h"
 #include "sandbox/cgroup_file.h"
 
-/* How much it matters that a setting is refused. */
+/* What happens if the kernel refuses a setting. */
 enum cgroup_need {
-	CGROUP_MUST, /* the leaf cannot be made */
-	CGROUP_MAY,  /* optional: an older kernel lacks the file */
-	/* EINVAL: the row's limit is not enforced; any other error as CGROUP_MUST */
+	CGROUP_MUST, /* making the leaf fails */
+	CGROUP_MAY,  /* the setting is skipped, since older kernels lack the file */
+	/* after EINVAL the setting's limit is not enforced; after other errors making the leaf
+	 * fails */
 	CGROUP_DEGRADE,
 };
 
-/* One file of a new leaf; rows are written in order. */
+/* A file to write in a new leaf. The settings are written in the order of their table. */
 struct cgroup_setting {
 	enum cgroup_controller controller;
 	const char *file;
 	void (*text)(const struct limits *limits, char *out, size_t room);
-	enum limit limit; /* enforced once this row is written, or LIMIT_END_ */
+	/* the limit that the kernel enforces by this file; LIMIT_END_ if the file only
+	 * supplements another setting */
+	enum limit limit;
 	enum cgroup_need need;
 };
 
-/* One number of a leaf: where it stands and which field of struct box_usage it is. */
+/* A number to read from a file of the leaf into a field of struct box_usage. */
 struct cgroup_reading {
 	enum cgroup_controller controller;
 	const char *file;
-	const char *key; /* NULL: the file is the number */
-	size_t field;	 /* offset in struct box_usage */
-	uint64_t divide; /* factor from the file's unit to the field's */
+	const char *key; /* the word before the number; NULL if the file is only a number */
+	size_t field;	 /* offset of the field in struct box_usage */
+	uint64_t divide; /* the number is divided by this to get the field's unit */
 	bool is_optional;
 };
 
-/* The cgroup of this process in each hierarchy; empty: it is in none, or the path is too long. */
+/*
+ * The path of this process's cgroup in each hierarchy. "" if it has none or the path is too long.
+ */
 struct cgroup_self {
 	char v2[CGROUP_PATH_BYTES];
 	char v1[CGROUP_CONTROLLER_END_][CGROUP_PATH_BYTES];
@@ -40,14 +49,12 @@ struct cgroup_self {
 
 struct cgroup_ops {
 	enum limit_by by;
-	/*
-	 * Fill the bases. Returns: 1; -ENOENT when the host lacks this kind, -EPERM when we may
-	 * not use it, each with the reason in `why`.
-	 */
+	/* Fill host->base. Returns: 1; -ENOENT when the host lacks this kind; -EPERM when we may
+	 * not use it. After an error host->why has the reason. */
 	int (*find)(struct cgroup_host *host, const struct cgroup_self *self);
-	/* Undo what find() made, or NULL. */
+	/* Undo what find() changed. NULL if there is nothing to undo. */
 	void (*leave)(struct cgroup_host *host);
-	/* Open what a process needs to join, as cgroup_leaf_join_fds() says. */
+	/* Implements cgroup_leaf_join_fds(). */
 	int (*join_fds)(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS]);
 	const struct cgroup_setting *settings;
 	size_t n_settings;
@@ -58,48 +65,55 @@ struct cgroup_ops {
 extern const struct cgroup_ops cgroup_ops_none, cgroup_ops_v1, cgroup_ops_v2;
 extern const char *const cgroup_controller_names[CGROUP_CONTROLLER_END_];
 
-/* A cgroup line of mountinfo, unescaped. */
+/* A cgroup mount: a line of /proc/self/mountinfo without its escapes. */
 struct cgroup_mount {
 	bool is_v2;
-	char root[CGROUP_PATH_BYTES];  /* the cgroup that the mount shows */
-	char point[CGROUP_PATH_BYTES]; /* where it shows it */
+	char root[CGROUP_PATH_BYTES];  /* the cgroup that is visible at the mount point */
+	char point[CGROUP_PATH_BYTES]; /* the mount point */
 	char options[CGROUP_PATH_BYTES];
 };
 
 void cgroup_self_read(struct cgroup_self *self, const char *root);
 
-/* Lines of mountinfo: open, then go through those that are cgroup mounts. */
+/* Iterate over the cgroup mounts in mountinfo: open, then call cgroup_mounts_next() until it
+ * returns false. */
 int cgroup_mounts_open(struct cgroup_lines *lines, const char *root);
 bool cgroup_mounts_next(struct cgroup_lines *lines, struct cgroup_mount *mount);
 
 /*
- * The directory of the cgroup @own in @mount.
- * Returns: 0, -ENOENT when the mount does not show it, -ENAMETOOLONG.
+ * Find the directory in which @mount shows the cgroup @own. @root is that of cgroup_host_open().
+ * Returns: 0; -ENOENT when the mount does not show that cgroup; -ENAMETOOLONG.
  */
 int cgroup_mount_dir(char out[CGROUP_PATH_BYTES], const char *root,
 	const struct cgroup_mount *mount, const char *own);
 
-/* May we make a leaf in @dir? Only checks permissions. Returns: 0, or negative errno. */
+/* Check whether permissions let us make a leaf in @dir. Returns: 0, or negative errno. */
 int cgroup_probe(const char *dir);
 
-/* Add a reason to `why`, after "; " when there is one; cut at its end. */
+/* Append a reason to host->why, after "; " unless it is the first. What does not fit is cut off. */
 void cgroup_why(struct cgroup_host *host, const char *fmt, ...) attr_printf(2, 3);
 
-/* Is @row the first row with its base? Rows may share a hierarchy, and a base may be empty. */
+/* Return whether the controller @row has a base that no earlier controller has. Controllers that
+ * share a hierarchy share a base, and a loop over the controllers must handle each base once. */
 bool cgroup_is_first(const struct cgroup_host *host, size_t row);
 
-/* A pid means something only within its pid namespace, so names contain the namespace's number. */
+/* Return the number of our pid namespace, or 0. The names of leaves contain it, since a pid is
+ * unique only within its namespace. */
 uint64_t cgroup_own_namespace(void);
 
-/* Is "/" a directory of plain files (tests)? Then files are created, as the kernel would create
- * them. */
+/* Return whether a test's directory of plain files is used in place of "/". We then create the
+ * files that the kernel creates in a cgroup. */
 bool cgroup_is_fake(const struct cgroup_host *host);
 
-/* Write @text into @dir/@file in one piece. Returns: 0, or negative errno. */
+/* Write @text to the file @dir/@file at once. Returns: 0, or negative errno. */
 int cgroup_write(
 	const struct cgroup_host *host, const char *dir, const char *file, const char *text);
 
-/* The texts that v1 and v2 share. */
+/*
+ * The cgroup_text_ functions are values of cgroup_setting.text that v1 and v2 share.
+ * cgroup_quota_us() returns how many µs of CPU time a box may use in each period of
+ * CGROUP_PERIOD_US.
+ */
 void cgroup_text_memory(const struct limits *limits, char *out, size_t room);
 void cgroup_text_pids(const struct limits *limits, char *out, size_t room);
 void cgroup_text_zero(const struct limits *limits, char *out, size_t room);

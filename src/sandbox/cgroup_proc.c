@@ -1,4 +1,4 @@
-/* What /proc/self says about cgroups. SPDX-License-Identifier: Apache-2.0 */
+/* Parsing of /proc/self/cgroup and /proc/self/mountinfo. SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/cgroup_ops.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@ const char *const cgroup_controller_names[CGROUP_CONTROLLER_END_] = {
 	[CGROUP_CPUACCT] = "cpuacct",
 };
 
-/* Source: cgroups(7): "hierarchy-ID:controller-list:cgroup-path", the path as it is. */
+/* Parse a line "hierarchy-ID:controller-list:cgroup-path"; its path has no escapes. Source:
+ * cgroups(7). */
 static void self_line(struct cgroup_self *self, char *line)
 {
 	char *list = strchr(line, ':');
@@ -53,7 +54,8 @@ static bool is_octal(const char *at)
 		at[2] <= '7';
 }
 
-/* Source: proc_pid_mountinfo(5): space, tab, newline and backslash are written as \ooo. */
+/* Decode mountinfo's octal escapes \ooo of space, tab, newline and backslash. Source:
+ * proc_pid_mountinfo(5). */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -74,7 +76,8 @@ static bool take_field(char out[CGROUP_PATH_BYTES], char **rest)
 	return field && *field && cgroup_file_path(out, CGROUP_PATH_BYTES, "%s", field) == 0;
 }
 
-/* "id parent major:minor root point options [tag…] - type source options" */
+/* Parse a line of mountinfo: "id parent major:minor root point options [tag…] - type source
+ * options". Returns: false if it is not a cgroup mount. */
 static bool mount_line(struct cgroup_mount *mount, char *line)
 {
 	char *rest = strstr(line, " - ");
@@ -106,7 +109,8 @@ bool cgroup_mounts_next(struct cgroup_lines *lines, struct cgroup_mount *mount)
 	return false;
 }
 
-/* "/.." in a path means: outside the cgroup namespace, so the names on the way are unknown. */
+/* Return whether @path begins with "/..": it is outside our cgroup namespace, so we do not know the
+ * names of the cgroups that lead to it. */
 static bool leaves_namespace(const char *path)
 {
 	return strcmp(path, "/..") == 0 || strncmp(path, "/../", 4) == 0;

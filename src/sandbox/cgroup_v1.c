@@ -1,4 +1,4 @@
-/* cgroup v1: a hierarchy per controller, each of which may be missing.
+/* cgroup v1: each controller has its own hierarchy, and any of them may be missing.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/cgroup_ops.h"
 
@@ -22,14 +22,15 @@ static void text_quota(const struct limits *limits, char *out, size_t room)
 	snprintf(out, room, "%" PRIu64, cgroup_quota_us(limits));
 }
 
-/* memsw must not be below the limit on memory, so it comes after; without it, do not swap at all.
- */
+/* The kernel refuses a memory.memsw limit below the one in memory.limit_in_bytes, so memsw comes
+ * later. Kernels without memsw are kept from swapping by swappiness 0. */
 static const struct cgroup_setting settings[] = {
 	{CGROUP_MEMORY, "memory.limit_in_bytes", cgroup_text_memory, LIMIT_memory_bytes,
 		CGROUP_MUST},
 	{CGROUP_MEMORY, "memory.memsw.limit_in_bytes", cgroup_text_memory, LIMIT_END_, CGROUP_MAY},
+	/* the kernel counts TCP buffers separately, so they need a limit of their own */
 	{CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", cgroup_text_memory, LIMIT_END_,
-		CGROUP_MAY}, /* counted separately */
+		CGROUP_MAY},
 	{CGROUP_MEMORY, "memory.swappiness", cgroup_text_zero, LIMIT_END_, CGROUP_MAY},
 	{CGROUP_PIDS, "pids.max", cgroup_text_pids, LIMIT_pids, CGROUP_MUST},
 	{CGROUP_CPU, "cpu.cfs_period_us", text_period, LIMIT_END_, CGROUP_DEGRADE},
@@ -45,7 +46,11 @@ static const struct cgroup_reading readings[] = {
 	{CGROUP_PIDS, "pids.current", NULL, FIELD(n_pids), 1, false},
 };
 
-/* Returns: 0 with the base filled, -ENOENT when it is not mounted, or why it cannot be used. */
+/*
+ * Find our cgroup in the hierarchy of controller @c and store its directory in host->base.
+ * Returns: 0; -ENOENT when the controller is not mounted; -EXDEV when its mount does not show our
+ * cgroup; or another negative errno.
+ */
 static int find_controller(
 	struct cgroup_host *host, const struct cgroup_self *self, enum cgroup_controller c)
 {

@@ -1,7 +1,7 @@
 /*
- * cgroup v2: one hierarchy. A cgroup whose children have controllers may not hold processes
- * itself (except the root cgroup). So leaves need a parent that we can empty, or an ancestor
- * whose processes are elsewhere.
+ * cgroup v2: one hierarchy for all controllers. A cgroup that enables controllers for its children
+ * must not contain processes itself; only the root cgroup may. So the parent of the leaves must be
+ * a cgroup that we can empty, or an ancestor that has no processes of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,8 @@ static const struct cgroup_reading readings[] = {
 	{CGROUP_PIDS, "pids.current", NULL, FIELD(n_pids), 1, false},
 };
 
-/* Does the word list in @dir/@file name the controllers that every leaf needs? And cpu? */
+/* Return whether the list of words in @dir/@file contains "memory" and "pids", which every leaf
+ * needs. *@has_cpu tells whether it contains "cpu". */
 static bool has_controllers(const char *dir, const char *file, bool *has_cpu)
 {
 	char path[CGROUP_FILE_BYTES], text[CGROUP_FILE_BYTES];
@@ -77,9 +78,12 @@ static int switch_controllers(
 }
 
 /*
- * A controller cannot be disabled in @dir while a child has it enabled for its own children.
- * systemd disables a controller in a slice when none of its units asks for it, even if other
- * cgroups there use it.
+ * Make a cgroup "retort-hold-PID.NAMESPACE" in @dir, and enable the controllers for the children of
+ * the new cgroup. The new cgroup keeps the controllers enabled in @dir: the kernel refuses to
+ * disable a controller in a cgroup while a child of this cgroup has it enabled.
+ * Without the new cgroup, systemd could disable a controller in @dir. If @dir is a slice, systemd
+ * does so when no unit of the slice asks for the controller, even if other cgroups in the slice use
+ * it.
  */
 static int hold(const struct cgroup_host *host, const char *dir, bool has_cpu)
 {
@@ -95,7 +99,7 @@ static int hold(const struct cgroup_host *host, const char *dir, bool has_cpu)
 	return r;
 }
 
-/* Returns: 1, or negative errno. */
+/* Make @dir the parent of the leaves. Returns: 1, or negative errno. */
 static int take_base(struct cgroup_host *host, const char *dir, bool has_cpu)
 {
 	int r = host->is_looking ? 0 : hold(host, dir, has_cpu);
@@ -111,9 +115,14 @@ static int take_base(struct cgroup_host *host, const char *dir, bool has_cpu)
 }
 
 /*
- * From @own up to the mount @top: the first cgroup that gives its children controllers and lets
- * us make one. To join a leaf, a process needs write access to cgroup.procs of the common
- * ancestor, and that cgroup is the common ancestor.
+ * Search upwards, from @own to the mount point @top, for the first cgroup that meets three
+ * conditions:
+ * - It has the controllers enabled.
+ * - We may make a child in it.
+ * - We may write its cgroup.procs. The kernel demands this right when a process is moved from one
+ *   cgroup below it to another, for example from @own to a leaf.
+ * Make this cgroup the parent of the leaves.
+ * Returns: as take_base(), or -EPERM if no cgroup meets the conditions.
  */
 static int find_delegated(struct cgroup_host *host, const char *own, const char *top)
 {
@@ -132,8 +141,8 @@ static int find_delegated(struct cgroup_host *host, const char *own, const char 
 	return -EPERM;
 }
 
-/* Collect the pids in @own that we may move. Returns: how many, or -EPERM when other processes
- * are there. */
+/* Collect the pids in @own: this process and its parent, which we may move. Returns: how many, or
+ * -EPERM when other processes are there. */
 static int list_movable(const char *own, pid_t pids[2])
 {
 	struct cgroup_lines lines;
@@ -167,7 +176,8 @@ static int move_all(struct cgroup_host *host, const char *dir, const pid_t *pids
 	return worst;
 }
 
-/* cpu is enabled separately: the kernel refuses only cpu when real-time processes exist. */
+/* Enable the controllers for @dir's children. The kernel refuses cpu when real-time processes
+ * exist, so cpu is enabled by a write of its own. Returns: as take_base(). */
 static int enable(struct cgroup_host *host, const char *dir)
 {
 	int r = cgroup_write(host, dir, "cgroup.subtree_control", "+memory +pids\n");
@@ -177,7 +187,11 @@ static int enable(struct cgroup_host *host, const char *dir)
 	return take_base(host, dir, has_cpu);
 }
 
-/* Move the own cgroup's processes into a leaf, so that its children may have controllers. */
+/*
+ * Move the processes of our own cgroup to a child of it: the kernel lets a cgroup enable
+ * controllers for its children only if it contains no processes itself.
+ * Returns: as take_base(), or -EPERM if other processes than ours are there.
+ */
 static int make_room(struct cgroup_host *host, const char *own)
 {
 	char leaf[CGROUP_PATH_BYTES];
@@ -203,14 +217,14 @@ static int make_room(struct cgroup_host *host, const char *own)
 	return r;
 }
 
-/* Only the root cgroup lacks cgroup.type, and only the root cgroup may hold processes beside its
- * children. */
+/* Return whether @own is the root cgroup. Only the root cgroup lacks cgroup.type, and only it may
+ * contain processes beside its children. */
 static bool is_top(const char *own)
 {
 	return !has_file(own, "cgroup.type", F_OK);
 }
 
-/* Has another engine already moved the processes of the cgroup above? */
+/* Return whether @own is a "retort-engine-PID", which another engine has made for its processes. */
 static bool is_engine(const char *own)
 {
 	static const char prefix[] = "/retort-engine-";
@@ -219,8 +233,12 @@ static bool is_engine(const char *own)
 }
 
 /*
- * Has systemd delegated @own to us? The system manager marks a delegated cgroup. A user manager
- * cannot, but enables every controller for it, whereas few other units get cpu.
+ * Return whether systemd delegated @own to us.
+ * systemd marks a cgroup that it delegates with an extended attribute. But a user manager of
+ * systemd may be unable to set the attribute, because a name that begins with "trusted." needs
+ * privileges. So a cgroup below a user manager also counts as delegated if the cpu controller is
+ * available in it (@has_cpu): a user manager enables the cpu controller in hardly any cgroup that
+ * is not delegated.
  */
 static bool is_delegated(const char *own, bool has_cpu)
 {
@@ -234,9 +252,14 @@ static bool is_delegated(const char *own, bool has_cpu)
 }
 
 /*
- * A delegated cgroup comes first: the limits of a unit should bind its boxes as well. One that
- * was not delegated comes last: systemd stops such a unit when a process in it was killed for
- * memory, and cannot start a process beside those that we moved.
+ * Choose the parent of the leaves.
+ * If systemd delegated our own cgroup to us, our own cgroup is tried first, so that the limits of
+ * its unit bind the boxes too.
+ * If our own cgroup was not delegated, it is tried last, because using it would harm its unit:
+ * - If the kernel kills a process of the unit for lack of memory, such as a process of a box,
+ *   systemd stops the whole unit.
+ * - After we have moved the unit's processes to a child cgroup, systemd cannot start another
+ *   process in the unit.
  */
 static int find_base(struct cgroup_host *host, const char *own, const char *top)
 {
@@ -267,7 +290,7 @@ static void v2_leave(struct cgroup_host *host)
 		cgroup_file_path(path, sizeof path, "%s/retort-engine-%d", base, getpid()) < 0)
 		return;
 	int n = list_movable(path, pids);
-	/* The kernel refuses while another warden uses the controllers. */
+	/* The kernel refuses to disable controllers that another warden still uses. */
 	if (n <= 0 || switch_controllers(host, base, '-', host->base[CGROUP_CPU][0]) < 0)
 		return;
 	(void)move_all(host, base, pids, n);

@@ -1,10 +1,11 @@
 /*
- * The syscall filter of everything that runs in a box: an allow-list with one row per syscall.
+ * The syscall filter of everything that runs in a box: an allow-list with one or more rows per
+ * syscall.
  *
- * Theory of operation. filter.def is the table; filter_table.c makes it an array; at build time
- * filter_gen compiles the array, once per variant, into a BPF program that the generated file
- * holds as a constant. So a box is locked without a library, a cache or a parser. A call without
- * a row answers ENOSYS, so that libc and programs fall back as on an older kernel; a call through
+ * Theory of operation. filter.def is the table, which filter_table.c turns into an array. At build
+ * time filter_gen compiles the array into one BPF program per variant, and writes the programs as
+ * constants to a C file. So locking a box takes no library, cache or parser. A call without a row
+ * fails with ENOSYS, so that libc and programs fall back as on an older kernel. A call through
  * another architecture's table (i386, x32) kills the process.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,11 +18,12 @@
 
 enum filter_variant {
 	FILTER_DEFAULT,
-	FILTER_PINNED, /* CPU share is enforced by affinity, so affinity cannot be changed */
-	/* As before; besides, the engine measures memory, so memory that it cannot see is
-	 * refused */
+	FILTER_PINNED, /* processes cannot change the CPU affinity: it enforces the CPU limit */
+	/* As FILTER_PINNED, for boxes whose memory limit the engine enforces. It also refuses
+	 * the calls that make memory which the engine could not measure. */
 	FILTER_UNCOUNTED,
-	/* The same filters with one kind of clone() that the warden decides on. */
+	/* The three filters above for boxes that can be branched: the warden decides on each
+	 * clone() with FILTER_BRANCH_FLAGS, and netlink sockets are refused. */
 	FILTER_DEFAULT_NOTIFY,
 	FILTER_PINNED_NOTIFY,
 	FILTER_UNCOUNTED_NOTIFY,
@@ -29,34 +31,41 @@ enum filter_variant {
 	FILTER_NOTIFY_OFFSET = FILTER_DEFAULT_NOTIFY - FILTER_DEFAULT
 };
 
-/* The clone that makes a branch: VM, VFORK, PARENT, SIGCHLD, and NEW NS, UTS, IPC, USER, PID, NET.
- */
+/* The flags of the clone() that makes a branch: CLONE_VM, CLONE_VFORK, CLONE_PARENT, SIGCHLD, and
+ * CLONE_NEW… for the mount, UTS, IPC, user, pid and network namespaces. */
 #define FILTER_BRANCH_FLAGS UINT32_C(0x7c02c111)
 
-/* What prctl(PR_SET_SECCOMP) and seccomp(2) take: a `struct sock_fprog`, but constant. */
+/* The argument of prctl(PR_SET_SECCOMP) and seccomp(2): a `struct sock_fprog` with
+ * constant code. */
 struct filter_program {
 	const struct sock_filter *code;
 	unsigned short n;
 };
 
-/* In the generated file. Owns: static. Returns: NULL out of range. */
+/* Return the compiled filter, or NULL if @variant is out of range. Defined in the generated file.
+ * Owns: static. */
 const struct filter_program *filter_program(enum filter_variant variant);
 
 /*
- * The rows of one syscall are tried in the order of the table. ALLOW and REFUSE end the search.
- * ONLY and EXCEPT are guards: they refuse, or let the next row decide. NOTIFY asks the warden, or
- * lets the next row decide. Guards look at the low 32 bits of one argument, because every
- * argument named in the table is a 32-bit one for the kernel, or at the upper half of pointer N:
- * argument FILTER_HIGH + N. A guard may hold only when another argument has a value:
- * (args[when_arg] & when_mask) == when_value.
+ * The kinds of rows. The rows of one syscall are tried in the order of the table. A row of the kind
+ * ALLOW or REFUSE decides the call. Rows of the kinds ONLY, EXCEPT and NOTIFY are guards: a guard
+ * either answers the call or leaves it to the next row.
+ *
+ * A guard compares the argument with the number `arg`, from 0 to 5. It compares the low 32 bits,
+ * since the kernel takes every argument that is named in the table as 32 bits. There is one
+ * exception: if `arg` is FILTER_HIGH + N, argument N is a pointer, and the guard compares its upper
+ * 32 bits.
+ *
+ * If when_mask is not 0, the guard has a condition: it applies only to calls with (args[when_arg] &
+ * when_mask) == when_value, and leaves all other calls to the next row.
  */
 enum { FILTER_HIGH = 6 };
 enum filter_kind {
 	FILTER_ALLOW,
-	FILTER_REFUSE, /* with `error`; 0: the call does nothing and returns 0 */
+	FILTER_REFUSE, /* fail with `error`; with error 0, return 0 without doing anything */
 	FILTER_ONLY,   /* refuse with `error` unless (arg & mask) is one of `values` */
 	FILTER_EXCEPT, /* refuse with `error` when (arg & mask) is one of `values` */
-	FILTER_NOTIFY, /* the warden answers when (arg & mask) is one of `values` */
+	FILTER_NOTIFY, /* let the warden decide when (arg & mask) is one of `values` */
 };
 
 struct filter_row {
@@ -69,15 +78,18 @@ struct filter_row {
 	int error;
 	unsigned arg;
 	unsigned when_arg;
-	uint32_t when_mask, when_value; /* mask 0: always */
+	/* condition on another argument; always true if when_mask is 0 */
+	uint32_t when_mask, when_value;
 };
 
-/* The table, and rows that a variant tries before it, if any. Owns: static. */
+/* filter_rows() returns the table. filter_variant_rows() returns the rows that a variant tries
+ * before the table, or NULL if the variant has none. Owns: static. */
 const struct filter_row *filter_rows(size_t *n);
 const struct filter_row *filter_variant_rows(enum filter_variant variant, size_t *n);
 
-/* "default", "pinned_notify". Owns: static. Returns: NULL out of range. */
+/* Return the variant's name, such as "pinned_notify", or NULL out of range. Owns: static. */
 const char *filter_variant_name(enum filter_variant variant);
 
-/* One word for documentation: "allow", "refuse", "only", "except", "notify". Owns: static. */
+/* Return the kind's word in the documentation: "allow", "refuse", "only", "except" or "notify".
+ * Owns: static. */
 const char *filter_kind_word(enum filter_kind kind);

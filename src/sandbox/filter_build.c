@@ -14,8 +14,8 @@
 
 static const uint32_t answer_absent = SECCOMP_RET_ERRNO | ENOSYS;
 
-/* All syscall numbers from `first` up to the next segment's `first` get the same answer, after
- * their guards. */
+/* The syscall numbers from `first` up to the next segment's `first`. A call gets `answer` unless
+ * one of `guards` decides on it before. */
 struct segment {
 	uint32_t first;
 	uint32_t answer;
@@ -28,8 +28,8 @@ struct segments {
 	size_t n;
 };
 
-/* Syscalls newer than libseccomp 2.5.4. From 424 on, a syscall has the same number on all
- * architectures. */
+/* Syscalls that libseccomp 2.5.4 does not know. From number 424 on, a syscall has the same number
+ * on all architectures. */
 static const struct {
 	const char *name;
 	int number;
@@ -70,7 +70,8 @@ static bool is_final(const struct filter_row *row)
 	return row->kind == FILTER_ALLOW || row->kind == FILTER_REFUSE;
 }
 
-/* Every name ends in exactly one final row, its last. */
+/* Check that each syscall has exactly one final row (ALLOW or REFUSE), and that no row of the
+ * same syscall comes after the final row. */
 static int check_table(const struct filter_row *rows, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -89,7 +90,12 @@ static int check_table(const struct filter_row *rows, size_t n, struct err *err)
 	return 0;
 }
 
-/* Let @rows decide on seg->first. Returns: 1 when decided, 0 when not, or negative errno. */
+/*
+ * Fill @seg from the rows of the syscall whose number is seg->first. The rows before the final row
+ * (ALLOW or REFUSE) become seg->guards. The final row determines seg->answer.
+ * Returns: 1; 0 if @rows has no final row of this syscall, and seg->answer is therefore unchanged;
+ * or negative errno.
+ */
 static int decide(struct segment *seg, uint32_t arch, const struct filter_row *rows, size_t n,
 	struct err *err)
 {
@@ -110,7 +116,9 @@ static int decide(struct segment *seg, uint32_t arch, const struct filter_row *r
 	return 0;
 }
 
-/* A segment with the same answer as the one before is merged into it. */
+/* Append @seg to @segs, unless the last segment in @segs can stand for the syscall numbers of
+ * @seg too. This is so if the two segments have the same answer and no guards: a segment reaches
+ * up to the beginning of the next one. */
 static void add_segment(struct segments *segs, const struct segment *seg)
 {
 	const struct segment *last = segs->n > 0 ? &segs->v[segs->n - 1] : NULL;
@@ -139,7 +147,8 @@ static int fill_segments(
 	if (arch != AUDIT_ARCH_X86_64)
 		return 0;
 	add_segment(segs, &(struct segment){.first = X32_BIT, .answer = SECCOMP_RET_KILL_PROCESS});
-	/* A tracer writes -1 to skip a call. */
+	/* A tracer skips a call by replacing its number with -1. Such a call must not kill the
+	 * process. */
 	add_segment(segs, &(struct segment){.first = UINT32_MAX, .answer = answer_absent});
 	return 0;
 }
@@ -164,7 +173,8 @@ static int emit_load(struct filter_code *out, unsigned arg, uint32_t mask, struc
 	return r;
 }
 
-/* Jump over what follows, @n instructions, when the row's condition does not hold. */
+/* Emit a jump over the next @n instructions, for calls that do not meet the row's when_
+ * condition. */
 static int emit_when(
 	struct filter_code *out, const struct filter_row *row, size_t n, struct err *err)
 {
@@ -198,8 +208,8 @@ static int emit_segment(struct filter_code *out, const struct segment *seg, stru
 	return r < 0 ? r : emit(out, BPF_RET | BPF_K, 0, 0, seg->answer, err);
 }
 
-/* Jumps are relative and stay inside a subtree, so one may be moved. Depth: log2 of the segments.
- */
+/* Emit a binary search for the segment that contains the syscall's number. Jumps are relative and
+ * stay inside a subtree, so a finished subtree can be moved. The recursion is log2(@n) deep. */
 static int emit_search(
 	struct filter_code *out, const struct segment *segs, size_t n, struct err *err)
 {

@@ -18,7 +18,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* Constants that the headers of Debian 12, or of another architecture, lack. */
+/* Constants that the headers of Debian 12 lack, or that only the headers of another architecture
+ * have. */
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
 #define PR_GET_MDWE 66
@@ -50,7 +51,12 @@ enum {
 
 #define ANY UINT32_C(0xffffffff)
 
-/* CLONE_NEWTIME lies among the bits of clone's exit signal; no signal has that number. */
+/*
+ * The flags of clone() that make new namespaces.
+ * CLONE_NEWTIME (0x80) is not a flag of clone(), but a bit of the low byte, which is the number of
+ * the exit signal. Signal numbers are at most 64 and never set this bit. So a test for
+ * CLONE_NEWTIME refuses no valid clone().
+ */
 #define NEW_NAMESPACES                                                                             \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 		CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
@@ -78,12 +84,18 @@ enum {
 		.values = VALUES(__VA_ARGS__),                                                     \
 		.n_values = ARRAY_LEN(VALUES(__VA_ARGS__))},
 #define ONLY(...) GUARD(FILTER_ONLY, __VA_ARGS__)
-/* Mounts are nosuid inside the box, but in a directory of the host the file would be setuid for
- * its owner. */
-/* {IP,ARP,IP6,EB}T_SO_{SET,GET}_… of linux/netfilter*: tables of rules, and IPsec policies. */
+/*
+ * NO_SETUID: inside the box setuid has no effect, because all mounts are nosuid. But a program
+ * could make a setuid file in a bound directory of the host. On the host, such a file would run
+ * with the rights of the user who owns it there.
+ */
+/* NETFILTER: the socket options {IP,ARP,IP6,EB}T_SO_{SET,GET}_… of linux/netfilter*, which change
+ * tables of rules, and the socket options for IPsec policies. */
+/* BOX_IDS: the values that are allowed where a call such as setreuid() takes an id. They are
+ * IDMAP_BOX_ID, which is the only id in a box, and -1, which leaves the id as it is. */
 #define NETFILTER	 "packet filters in the kernel: a history of bugs behind one capability"
 #define NO_OTHER_ID	 "as for a user without privileges, in place of the kernel's EINVAL"
-#define BOX_IDS		 1000, UINT32_MAX /* IDMAP_BOX_ID; -1: leave it as it is */
+#define BOX_IDS		 1000, UINT32_MAX
 #define HIGH(a)		 (FILTER_HIGH + (a))
 #define NO_SETUID	 "no setuid or setgid files: outside the box others could run them"
 #define EXCEPT(...)	 GUARD(FILTER_EXCEPT, __VA_ARGS__)
@@ -102,7 +114,8 @@ static const struct filter_row table[] = {
 		AF_NETLINK)
 #define PINNED	    DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
 #define NOT_COUNTED "memory that the engine cannot count"
-/* Only a memory cgroup can count memory that is not mapped by a process. */
+/* Memory that no process has mapped can be counted only by a memory cgroup. In a box without
+ * such a cgroup, refuse the calls that make such memory. */
 #define UNCOUNTED                                                                                  \
 	PINNED ABSENT(memfd_create, NOT_COUNTED) ABSENT(vmsplice, NOT_COUNTED)                     \
 		DENY(shmget, NOT_COUNTED) DENY(semget, NOT_COUNTED) DENY(msgget, NOT_COUNTED)

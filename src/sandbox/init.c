@@ -77,7 +77,8 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 	return r;
 }
 
-/* The size without `text`, which these requests lack. */
+/* The fields of a request that has no `text`. Only the bytes of struct init_request before
+ * `text` are sent. */
 struct init_head {
 	uint32_t op;
 	uint64_t id;

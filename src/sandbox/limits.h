@@ -1,13 +1,12 @@
-/* What one box may use, and what of it this host enforces. SPDX-License-Identifier: Apache-2.0 */
+/* The limits of a box, who enforces them on this host, and what a box has used.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdint.h>
 
-/*
- * Every limit, once: field (its name ends in the unit), default, JSON name, meaning. A limit
- * always has a value: 0 never means "no limit". CPU time 0 means "not given"; limits_settle()
- * then computes it.
- */
+/* All limits. A row has the limit's name, default and meaning. The name is used in C and JSON,
+ * and ends in the unit. The value 0 never means "unlimited". Only cpu_ms may be 0, which means
+ * "not given": limits_settle() then computes it. */
 #define LIMITS(X)                                                                                  \
 	X(memory_bytes, UINT64_C(1) << 30, "memory of all processes and in-memory files")          \
 	X(cpu_milli, 1000, "thousandths of one CPU that all processes share")                      \
@@ -31,8 +30,7 @@ struct limits {
 	uint64_t value[LIMIT_END_];
 };
 
-/* Fill in a CPU time limit that was not given: the CPU time that the allowed CPUs can spend
- * within the wall time. */
+/* Compute a CPU time limit that was not given: the wall time limit times the number of CPUs. */
 static inline void limits_settle(struct limits *limits)
 {
 	const uint64_t most = UINT64_C(1) << 40;
@@ -43,24 +41,26 @@ static inline void limits_settle(struct limits *limits)
 	v[LIMIT_cpu_ms] = ms < 1 ? 1 : ms < most ? ms : most;
 }
 
-/* Who enforces a limit; LIMIT_BY_NONE is reported to the user as `enforced: false`. */
+/* Who enforces a limit. Users see LIMIT_BY_NONE as `enforced: false`. */
 enum limit_by {
 	LIMIT_BY_NONE,
 	LIMIT_BY_CGROUP_V2,
 	LIMIT_BY_CGROUP_V1,
-	LIMIT_BY_RLIMIT,   /* the kernel, per process */
-	LIMIT_BY_ENGINE,   /* measured by the engine, which ends the step */
-	LIMIT_BY_AFFINITY, /* pinned to that many CPUs */
-	LIMIT_BY_MOUNT,	   /* the size of the box's own file system */
+	LIMIT_BY_RLIMIT,   /* the kernel, for each process separately */
+	LIMIT_BY_ENGINE,   /* the engine, which measures the usage and ends the step */
+	LIMIT_BY_AFFINITY, /* the kernel, by running the box only on some of the CPUs */
+	LIMIT_BY_MOUNT,	   /* the kernel: the box's own file system has this size */
 	LIMIT_BY_END_
 };
 
-/* What a box has used so far, as the kernel counts it. */
+/* What a box has used so far, measured by the kernel or, without a cgroup, by the warden and the
+ * engine. */
 struct box_usage {
 	uint64_t memory_bytes;
 	uint64_t memory_peak_bytes;
 	uint64_t cpu_us;
 	uint64_t n_oom_kills;
 	uint64_t n_pids;
-	uint64_t is_uncounted; /* 1: the box may use more memory than memory_bytes says */
+	/* 1: the box may hold memory that memory_bytes does not include */
+	uint64_t is_uncounted;
 };

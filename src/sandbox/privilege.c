@@ -14,8 +14,10 @@ int privilege_drop(struct err *err)
 	const uint32_t keep = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {0};
-	const struct rlimit no_core = {1, 1}; /* neither file nor handler: see lock.c */
-	/* Ends with EINVAL past the kernel's last; EPERM means there is nothing to drop. */
+	/* 1 means neither a core file nor a crash handler; see lock.c */
+	const struct rlimit no_core = {1, 1};
+	/* The loop ends with EINVAL after the kernel's last capability. Without CAP_SETPCAP it ends
+	 * at once with EPERM; then there is nothing to drop. */
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
 		;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

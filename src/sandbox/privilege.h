@@ -5,11 +5,11 @@
 #include "base/err.h"
 
 /*
- * Give up, for good: every capability but two, gaining new ones, and core dumps. The two are
- * CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which only a process started by root has: root
- * expects `-o DIR` to work for any DIR, and the files of a box belong to another id. An ordinary
- * user's engine has none at all.
+ * Give up core dumps, all capabilities but two, and the chance to gain new ones, all for good. The
+ * two capabilities are CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH. Only an engine that root started
+ * keeps them: root expects `-o DIR` to work for any DIR, and the files of a box belong to another
+ * id. An ordinary user's engine keeps no capability.
  *
- * Call it after the warden was started. Errors: ERR_INTERNAL. Source: capabilities(7).
+ * Call this after the warden was started. Errors: ERR_INTERNAL. Source: capabilities(7).
  */
 int privilege_drop(struct err *err);

@@ -25,9 +25,11 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
 }
 
 /*
- * After the name, which may hold anything and ends at the last ')': state, ppid, …, starttime. The
- * state and the flags are those of the first thread, which may have ended, as a zombie, long before
- * the others. Where no thread is counted the kernel could not tell, and we do not know.
+ * Parse the fields of `stat` after the process's name: state, ppid, …, starttime. The name may
+ * contain anything and ends at the last ')'.
+ * State and flags are those of the first thread, which may have ended long before the others and is
+ * then shown as a zombie. So is_over is set only if exactly one thread is left. If the kernel
+ * cannot count the threads, it reports 0, and is_over is false.
  */
 static bool parse_stat(struct proc_entry *out, const char *text)
 {

@@ -1,4 +1,4 @@
-/* The processes that a /proc shows. SPDX-License-Identifier: Apache-2.0 */
+/* Listing the processes that a /proc shows. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
@@ -7,28 +7,28 @@
 
 struct proc_entry {
 	pid_t pid, ppid;
-	char state;	  /* as in stat: R, S, D, T, Z… */
-	bool is_nested;	  /* the process is in a pid namespace below that of this /proc */
-	bool is_child_ns; /* in one right below */
+	char state;	  /* from `stat`: R, S, D, T, Z… */
+	bool is_nested;	  /* in a pid namespace below that of this /proc */
+	bool is_child_ns; /* in a pid namespace directly below that of this /proc */
 	bool is_first;	  /* process 1 of its own pid namespace */
-	/* its last thread has ended or is ending: it runs none of its code any more */
+	/* the last thread has ended or is ending, so the process runs no more code of its own */
 	bool is_over;
-	uint64_t start_ticks; /* since the host started */
+	uint64_t start_ticks; /* start time in clock ticks since the host booted */
 };
 
-/* Parse NSpid in a `status` file: the number of pids and the last one. Returns: false without
- * such a line. */
+/* Parse the line NSpid of a `status` file. It lists the pids of the process: one for each pid
+ * namespace, from this /proc's down to the process's own. *@n becomes the number of pids, and
+ * *@last the last one. Returns: false if the line is missing. */
 bool proc_nspid(const char *status, unsigned *n, uint64_t *last);
 
 /*
- * Look at one process of the /proc at @proc_fd.
- * Returns: 0, or negative errno: it is gone. Source: proc_pid_stat(5), proc_pid_status(5).
+ * Read the entry of process @pid in the /proc at @proc_fd.
+ * Returns: 0, or negative errno if the process is gone.
+ * Source: proc_pid_stat(5), proc_pid_status(5).
  */
 int proc_entry_read(struct proc_entry *out, int proc_fd, pid_t pid);
 
-/*
- * Call @visit for each process but process 1 until it returns false. One that comes or goes
- * meanwhile may be missed. Returns: 0, or negative errno.
- */
+/* Call @visit for each process except process 1, until @visit returns false. Processes that start
+ * or end meanwhile may be missed. Returns: 0, or negative errno. */
 typedef bool proc_visit_fn(void *arg, const struct proc_entry *entry);
 int proc_list(int proc_fd, proc_visit_fn *visit, void *arg);

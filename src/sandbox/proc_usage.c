@@ -11,26 +11,28 @@
 #include <string.h>
 #include <unistd.h>
 
-/* smaps_rollup is read under a lock that a forking process holds even while it is not scheduled. */
+/* For how long proc_usage_read() reads smaps_rollup files. Reading one takes a lock that a
+ * forking process holds even while it is not scheduled, so one file can take long. */
 enum { SHARES_MS = 500 };
 
-/*
- * The most a socket can hold, sent and received: twice the greatest SO_SNDBUF or SO_RCVBUF, which
- * bounds TCP as well. Source: socket(7), net.core.wmem_max.
- */
+/* The most memory that the buffers of one socket hold. Each of the two directions takes at most
+ * twice the greatest SO_SNDBUF or SO_RCVBUF. TCP stays within this, too. Source: socket(7),
+ * net.core.wmem_max. */
 enum { SOCKET_BYTES = 4 * 212992 };
 enum { MAPS_LOOKS = 8, MAPS_TURN_MS = 20 };
 
 struct totals {
 	int proc_fd;
-	/* memory as the process's proportional share of its pages; 0: as `status` reports it */
+	/* Until this time, count for each process its proportional share of its pages. After
+	 * this time (or if it is 0), count the memory that `status` reports. */
 	int64_t shares_until_ms;
 	uint64_t pids_max;
 	int n_seen, n_processes;
 	uint64_t memory_bytes, cpu_ticks, n_threads;
 };
 
-/* Scan the mappings of some processes; each turn scans others. */
+/* A search for anonymous shared memory in the mappings of every @stride-th process. Each search
+ * begins at another process. */
 struct looking {
 	int proc_fd;
 	uint64_t at, stride;
@@ -57,7 +59,8 @@ static ssize_t read_entry(
 	return r < 0 ? r : cgroup_file_read(t->proc_fd, path, out, room);
 }
 
-/* The fields of stat after the name, which may hold anything, so they start at the last ')'. */
+/* Numbers of fields in `stat`, counted from the one after the process's name. The name may contain
+ * anything and ends at the last ')'. */
 enum { STAT_UTIME = 11, STAT_CSTIME = 14, STAT_THREADS = 17 };
 
 static bool count_stat(struct totals *t, const char *text)
@@ -80,12 +83,13 @@ static bool count_stat(struct totals *t, const char *text)
 		at += strcspn(at, " ");
 	}
 	t->cpu_ticks = add(t->cpu_ticks, ticks);
-	/* A zombie has no thread and still uses up a pid. */
+	/* A zombie has 0 threads but still uses up a pid. */
 	t->n_threads = add(t->n_threads, MAX(n_threads, UINT64_C(1)));
 	return true;
 }
 
-/* NSpid has a number for each pid namespace from this /proc's down to the process's own. */
+/* Return whether the process is in a nested pid namespace. NSpid lists one pid for each namespace,
+ * from this /proc's to the process's own. */
 static bool is_nested(const char *status)
 {
 	const char *at = strstr(status, "\nNSpid:");
@@ -98,7 +102,7 @@ static bool is_nested(const char *status)
 	return *at >= '0' && *at <= '9';
 }
 
-/* Anonymous, shared and swapped-out memory under their three names in @text. */
+/* Return the sum, in bytes, of the three sizes that @text lists in KiB under @keys. */
 static uint64_t kib_sum(const char *text, const char *const keys[3])
 {
 	uint64_t sum = 0;
@@ -129,7 +133,7 @@ static uint64_t memory_of(const struct totals *t, const char *pid, const char *s
 	return add(kib_sum(status, whole), tables_of(status));
 }
 
-/* A process that ends meanwhile is not counted. */
+/* Add one process to the totals. A process that ends meanwhile is left out. */
 static bool count_entry(void *arg, const char *name)
 {
 	struct totals *t = arg;
@@ -152,8 +156,11 @@ static int add_up(struct totals *t)
 	return cgroup_file_each(t->proc_fd, ".", count_entry, t);
 }
 
-/* Anonymous shared memory: as long as any part of it is mapped, its other pages stay even after
- * munmap(), and the kernel does not report how many they are. */
+/*
+ * Return whether a line of `maps` is anonymous shared memory. Such memory may hold more than is
+ * counted. If one part of it was unmapped by munmap() and another is still mapped, the pages of the
+ * unmapped part still exist, and the kernel does not report how many they are.
+ */
 static bool is_nameless_shared(const char *line)
 {
 	static const char name[] = " /dev/zero (deleted)";
@@ -191,7 +198,8 @@ uint64_t proc_kernel_bytes(int proc_fd)
 	return mul(kib, 1024);
 }
 
-/* Can more memory than allowed be held by objects that are not counted? */
+/* Return whether the box may hold more memory than allowed in ways that are not counted: in socket
+ * buffers, kernel objects or anonymous shared memory. */
 static bool may_hold_more(int proc_fd, const struct proc_bounds *bounds, uint64_t n_processes)
 {
 	char text[CGROUP_LINE_BYTES];

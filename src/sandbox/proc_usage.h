@@ -1,22 +1,31 @@
 /*
  * What a box uses, added up from its own /proc, for hosts without cgroups.
  *
- * CPU: the time of a process is in its own utime and stime while it exists (also as a zombie),
- * and afterwards in the cutime and cstime of the process that reaped it, together with the time
- * of the children that it had reaped itself. So the sum of all four over every process counts
- * each process exactly once. The kernel itself loses the time of a child whose parent ignores
- * SIGCHLD; for that the wall limit and RLIMIT_CPU remain. A child that is reaped while /proc is
- * read may be missed until the next reading; entries come in ascending order, parents first, so
- * that the child is not counted twice.
+ * CPU time. /proc has four values for each process. utime and stime are the time that the process
+ * itself has used; they can be read until the process is reaped. cutime and cstime are the time of
+ * its reaped children: when a process is reaped, the kernel adds its utime and cutime to cutime of
+ * the reaper, and its stime and cstime to cstime of the reaper. So the sum of all four values over
+ * all processes counts each process exactly once, with two exceptions:
+ * - The kernel loses the time of a child whose parent ignores SIGCHLD. The wall limit and
+ *   RLIMIT_CPU still bound such a child.
+ * - A child that is reaped while /proc is read may be missed until the next reading. But it is
+ *   never counted twice, because /proc lists processes in ascending order, parents first.
  *
- * Memory: anonymous and shared pages, page tables, and swap. Not counted: memory that is not
- * mapped by a process, such as files in memory (the warden adds those of the box's own file
- * system) and memfds (which such boxes may not create). Three kinds of memory cannot be counted:
- * anonymous shared memory that was unmapped in part, the buffers of sockets, and small kernel
- * objects (locks, watches, mappings). is_uncounted is set when there is any of the first, many of
- * the second, or when the memory of the host's kernel has grown by as much as the box may use. A
- * page that several processes share is counted for each of them, until the sum is so large that
- * the slower reading of proportional shares is worth it.
+ * Memory. The sum contains anonymous and shared pages, page tables, and swap. It does not contain
+ * memory that no process has mapped:
+ * - Files in memory: the warden adds the files of the box's own file system to the sum. A box
+ *   without cgroups may not create memfds.
+ * - Three kinds of memory cannot be counted at all: the unmapped pages of anonymous shared memory
+ *   that is still mapped in part; the buffers of sockets; and small kernel objects (locks, watches,
+ *   mappings).
+ *
+ * is_uncounted is set if a box may have much memory of these three kinds, in any of these cases:
+ * - A process has anonymous shared memory.
+ * - There are so many sockets that their buffers could exceed the box's limit.
+ * - The host's kernel has grown by more than the box's limit.
+ *
+ * Shared pages. A page that several processes share is at first counted for each of them. Only if
+ * the sum exceeds the box's limit, the proportional shares are read instead, which takes longer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,26 +37,31 @@
 
 enum { PROC_USAGE_ENTRIES_MAX = 4096 };
 
-/* Above `memory` shared pages count once. With more processes than the given number, only the
- * number matters. The kernel's memory before the box started, by proc_kernel_bytes(); 0: unknown.
+/*
+ * Bounds for proc_usage_read(). If the sum of the memory is greater than memory_bytes, the sum is
+ * computed again from the processes' proportional shares. When more than `pids` processes and
+ * threads are found, no more are read. kernel_bytes is what proc_kernel_bytes() returned when the
+ * box was made, or 0 if unknown.
  */
 struct proc_bounds {
 	uint64_t memory_bytes, pids, kernel_bytes;
 };
 
-/* The memory that the host's kernel uses itself and cannot reclaim, by the /proc at @proc_fd, or
- * 0. */
+/* Return the memory that the host's kernel uses itself and cannot reclaim, from the /proc at
+ * @proc_fd; 0 if unknown. */
 uint64_t proc_kernel_bytes(int proc_fd);
 
 /*
- * Add up the processes of the /proc at @proc_fd that are in its own pid namespace; those of
- * branches, which are in a nested one, are not the box's. Above @bounds' memory look at each
- * process's share (smaps_rollup) where that may be read, for half a second. With more processes
- * than @bounds has, the others are not looked at, and no more memory than @bounds' is told. Of
- * @usage, n_oom_kills is left alone; cpu_us and memory_peak_bytes never go down, so pass the same
- * struct each time. Limits: the first PROC_USAGE_ENTRIES_MAX processes. Blocks: some 20 µs for each
- * process; with the slower look some ms for each GB. Returns: how many processes were counted, or
- * negative errno with @usage untouched. Source: proc_pid_stat(5), proc_pid_status(5),
- * proc_pid_smaps_rollup in proc_pid_smaps(5).
+ * Add up what the processes of the /proc at @proc_fd use. Processes in nested pid namespaces are
+ * left out, since they belong to branches. If the memory exceeds bounds->memory_bytes, the
+ * processes' proportional shares (smaps_rollup) are added up instead, for at most half a second. If
+ * there are more than bounds->pids processes and threads, the rest is not read and at most
+ * bounds->memory_bytes is reported.
+ * @usage->n_oom_kills is untouched. Pass the same @usage each time, since cpu_us and
+ * memory_peak_bytes are only ever raised.
+ * Limits: the first PROC_USAGE_ENTRIES_MAX processes.
+ * Blocks: some 20 µs for each process; with smaps_rollup some ms for each GB.
+ * Returns: how many processes were counted, or negative errno with @usage untouched.
+ * Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_smaps_rollup in proc_pid_smaps(5).
  */
 int proc_usage_read(int proc_fd, const struct proc_bounds *bounds, struct box_usage *usage);

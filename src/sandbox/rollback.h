@@ -1,28 +1,36 @@
-/* Requests to init: return the processes of a box to an earlier moment. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Requests to init that return the processes of a box to an earlier moment.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "sandbox/init.h"
 
 /*
- * Roll back. Every process of the box stops. Killed are the process @id (which may have ended
- * already), the processes in @pids, and all processes newer than @mark (0 or forgotten: newer
- * than the guard or, without a guard, newer than the newest mark), unless an older process that
- * stays has started them. The guard then becomes the process known as @id. Pids are as the box
- * sees them; the guard is a child of init that the driver forked before. Answered by
- * INIT_ROLLED_BACK, or INIT_FAILED with the same id, when nothing was done or some process would
- * not end.
+ * A rollback of the processes of a box to an earlier moment. If init remembers a mark with the name
+ * @mark, the moment is that of the mark. If @mark is 0 or init has forgotten it, the moment is the
+ * start of the guard or, without a guard, the newest mark.
+ *
+ * Init stops all processes of the box and then kills these:
+ * - the driver, which is the process @id and may have ended already;
+ * - the processes in @pids;
+ * - all processes that started after the moment. However, such a process stays if it descends from
+ *   an older process that stays, such as a server.
+ *
+ * The guard is a copy that the driver forked earlier; it is a child of init. After the rollback,
+ * the guard is the new driver and has the id @id. All pids are those inside the box.
+ *
+ * Init answers with INIT_ROLLED_BACK. It answers with INIT_FAILED and the same id if it has done
+ * nothing, or if a killed process did not end.
  */
 struct init_back {
 	uint64_t id;
-	/* the guard's pid; 0: there is no guard, and the process @id stays dead */
+	/* the guard's pid; 0: there is no guard, and nothing replaces the process @id */
 	int32_t guard_pid;
 	uint32_t mark;
-	const int32_t *pids; /* at most WIRE_PIDS_MAX */
+	const int32_t *pids; /* more processes to kill; at most WIRE_PIDS_MAX */
 	size_t n_pids;
 };
 void init_rollback(struct init_link *link, const struct init_back *back);
 
-/* Name this moment @mark (not 0), to roll back to. Answered by INIT_MARKED. The last 64 marks are
- * known. */
+/* Remember this moment under the name @mark (not 0), for a later rollback. Init keeps the last
+ * 64 marks. Answered by INIT_MARKED. */
 void init_mark(struct init_link *link, uint32_t mark);

@@ -18,10 +18,10 @@ struct warden {
 	pid_t pid;
 	bool is_attached, is_dead;
 	uint64_t last_id;
-	struct warden_call *calls; /* unordered: there are few at a time */
+	struct warden_call *calls; /* calls that wait for an answer; a list, since they are few */
 	uv_poll_t poll;
-	struct warden_request req;    /* too large for a stack */
-	struct unsent *first, **last; /* requests that the socket has not taken yet, in order */
+	struct warden_request req;    /* a member, because it is too large for the stack */
+	struct unsent *first, **last; /* requests that wait until the socket has room */
 };
 
 struct unsent {
@@ -47,15 +47,15 @@ static void drop_unsent(struct warden *w)
 	w->last = &w->first;
 }
 
-/* Every call is completed, if only with ERR_GONE. */
+/* Complete every call with ERR_GONE. */
 static void fail_all(struct warden *w)
 {
 	struct warden_reply reply = {.version = WIRE_VERSION};
 	reply.status = err_set(&reply.err, ERR_GONE, "the warden is gone");
 	w->is_dead = true;
 	drop_unsent(w);
-	/* The callback may forget other calls, or make new ones: those are answered another time.
-	 */
+	/* A callback may forget calls, and it may start new ones. This loop leaves out the new
+	 * calls, which have greater ids; a later fail_all() completes them. */
 	for (uint64_t last_id = w->last_id;;) {
 		struct warden_call **at = &w->calls;
 		while (*at && (*at)->id > last_id)
@@ -184,7 +184,8 @@ static void watch(struct warden *w)
 			&w->poll, UV_READABLE | (w->first ? UV_WRITABLE : 0), on_socket);
 }
 
-/* Other errors show when the socket closes. */
+/* Send the queued requests until the socket is full. Errors other than EAGAIN need no handling:
+ * the connection has then ended, and on_socket() notices this. */
 static void flush(struct warden *w)
 {
 	while (w->first) {
@@ -198,9 +199,8 @@ static void flush(struct warden *w)
 	}
 }
 
-/*
- * Never block on the warden: it may be waiting for us to read its replies.
- */
+/* Send w->req, or queue it if the socket is full. Do not block: the warden may be waiting for us to
+ * read its replies. */
 static void send_request(struct warden *w)
 {
 	if (!w->first && fd_send(w->fd, &w->req, sizeof w->req, NULL, 0) != -EAGAIN)
@@ -220,8 +220,8 @@ static void start_call(struct warden *w, struct warden_call *call)
 	w->req.version = WIRE_VERSION;
 	w->req.id = call->id;
 	w->req.flags = 0;
-	/* The closed socket of a dead warden becomes readable again, which completes this call as
-	 * it did the others. */
+	/* The socket of a dead warden is always readable. Watch the socket again, so that
+	 * on_socket() runs and lets fail_all() complete this call, too. */
 	if (w->is_dead)
 		watch(w);
 }
@@ -292,8 +292,8 @@ static void closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-/* A killed warden could not remove the cgroups of its boxes. The boxes died with it; that takes a
- * moment. */
+/* Remove the cgroups that a killed warden has left. The processes of its boxes die with the
+ * warden, but that takes a moment, so try repeatedly. */
 static void sweep_after(void)
 {
 	enum { TRIES = 20, PAUSE_NS = 10000000 };

@@ -11,69 +11,84 @@ struct warden;
 struct warden_call;
 
 /*
- * The answer to a call. @reply's status is 0 or negative errno with its `err` filled; @fds are the
- * descriptors of a create or branch that went well (else NULL), WARDEN_FD_END_ and those of the
- * reply's books: the callee owns them. After a branch, WARDEN_FD_INIT is -1: init's end came with
- * `prepared`.
+ * Called with the answer to a call. reply->status is 0, or negative errno with the reason in
+ * reply->err.
+ *
+ * @fds depends on the call:
+ * - After a successful warden_create(), @fds has WARDEN_FD_END_ descriptors in the order of
+ *   WARDEN_FD_…, followed by the usage files of reply->books.
+ * - After a successful warden_branch(), @fds has the same elements, but @fds[WARDEN_FD_INIT] is -1.
+ *   The socket to init was passed to the call's other callback, `prepared`, before.
+ * - After all other calls and after failures, @fds is NULL.
+ *
+ * Owns: the callee takes @fds.
  */
 typedef void warden_done_fn(
 	struct warden_call *call, const struct warden_reply *reply, const int *fds);
 
 /*
- * In the middle of a warden_branch(): hand @fds to the driver of the box. They are in the order of
- * WARDEN_PREPARED_…, WARDEN_PREPARED_END_ of them: the callee owns them.
+ * Called in the middle of a warden_branch(). @fds are WARDEN_PREPARED_END_ descriptors in the order
+ * of WARDEN_PREPARED_…. The callee keeps the first descriptor and sends the others to the parent's
+ * driver.
+ * Owns: the callee takes @fds.
  */
 typedef void warden_prepared_fn(struct warden_call *call, const int *fds, size_t n_fds);
 
-/* A call under way: embedded in what waits for it, which must live until `done` has run. */
+/* A call that waits for its answer. It is a member of the caller's struct, which must live until
+ * `done` has run. */
 struct warden_call {
 	warden_done_fn *done;
-	warden_prepared_fn *prepared; /* for warden_branch(); runs at most once, before `done` */
+	warden_prepared_fn *prepared; /* for warden_branch(): runs at most once, before `done` */
 	uint64_t id;
 	struct warden_call *next;
 };
 
 /*
- * Start the warden at @path. Its socket is read on @loop from warden_attach() on; calls may be made
- * before. Owns:    the caller ends with warden_stop(). Errors:  ERR_BOX when it cannot be started.
+ * Start the warden, whose program is at @path. The caller may make calls at once; their answers
+ * arrive from @loop once warden_attach() was called.
+ * Owns: the caller ends the warden with warden_stop().
+ * Errors:  ERR_BOX when it cannot be started.
  */
 int warden_start(struct warden **out, const char *path, struct err *err);
 int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
 
-/*
- * Make a call; its `done` runs once, from the loop: with the reply, or with ERR_GONE when the
- * warden is gone. @flags are WARDEN_BRANCHABLE or 0.
- */
+/* Make a box. @flags are WARDEN_BRANCHABLE or 0. In this call and all calls below, `done` runs
+ * once, from the loop: with the reply, or with ERR_GONE if the warden is gone. */
 void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
 void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
 
 /*
- * Make a box from the driver of box @parent, which must be branchable or a branch. @limits may
- * differ from the parent's; those that rlimits enforce may not be greater. @binds: a workspace of
- * the host (without one, the parent's is copied), and again the volumes below /home/user and
- * /tmp, since both directories are new. One branch of one box at a time.
- * Errors: ERR_LIMIT (too deep, too many boxes, one under way), ERR_NO_SPACE (the workspace does not
- *         fit), ERR_GONE (the parent), ERR_BOX.
+ * Make a branch: a box whose driver is a copy of box @parent's driver. @parent must be branchable
+ * or itself a branch. @limits may differ from the parent's, but a limit that an rlimit enforces
+ * cannot be raised. @binds may contain a workspace on the host; without it, the parent's workspace
+ * is copied. @binds must repeat the parent's volumes below /home/user and /tmp, because both
+ * directories are new in the branch.
+ * At most WIRE_AHEAD_MAX branches of one box can be under way.
+ * Errors: ERR_LIMIT (too deep, too many boxes, too many under way), ERR_NO_SPACE (the workspace
+ * does not fit), ERR_GONE (the parent), ERR_BOX.
  */
 void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
 
-/* Destroy a box. While it has branches, its first process and its number remain. */
+/* Destroy a box. If it has branches, its first process and its number remain until the last branch
+ * is destroyed. */
 void warden_destroy(struct warden *w, struct warden_call *call, uint32_t box);
 
-/* Forget a call: its `done` will not run. A box that it makes lives until warden_stop(). */
+/* Forget a call, so that its `done` will not run. A box that the call makes lives until
+ * warden_stop(). */
 void warden_forget(struct warden *w, struct warden_call *call);
 
-/* Has the warden ended by itself, and all boxes with it? Then every call fails. */
+/* Return whether the warden has ended by itself. Its boxes have ended then, and every call
+ * fails. */
 bool warden_is_dead(const struct warden *w);
 
-/* End the requests: the warden destroys all boxes at once and ends. Every pending or later call
- * is completed with ERR_GONE. */
+/* Send no more requests. The warden then destroys all boxes and ends, and every pending or later
+ * call is completed with ERR_GONE. */
 void warden_end(struct warden *w);
 
 /*
- * Close the connection; the warden destroys the boxes that it has. Waits for that.
- * Blocks: some milliseconds; the loop must run once more to let its handle go.
+ * Close the connection and wait until the warden has destroyed its boxes and ended. @w is freed.
+ * Blocks: some milliseconds. The loop must run once more, to close the handle of the socket.
  */
 void warden_stop(struct warden *w);

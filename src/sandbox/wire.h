@@ -1,8 +1,8 @@
 /*
  * Messages between engine, warden and init: fixed sizes, one message per packet, no pointers.
  *
- * The sockets are SOCK_SEQPACKET pairs, so a message arrives whole or not at all. The engine
- * talks to the warden and to each box's init; warden and init parse nothing else.
+ * The sockets are SOCK_SEQPACKET pairs, so a message arrives whole or not at all. The engine sends
+ * such messages to the warden and to the init of each box, and these two parse nothing else.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,25 +16,32 @@
 enum {
 	WIRE_VERSION = 1,
 	WIRE_PATH_BYTES = 4096,	  /* PATH_MAX of Linux */
-	WIRE_BINDS_MAX = 64,	  /* bounds the warden's table of volumes */
+	WIRE_BINDS_MAX = 64,	  /* binds of one box */
 	WIRE_BOXES_MAX = 4096,	  /* boxes of one warden */
-	WIRE_BRANCHINGS_MAX = 32, /* branches that the warden makes at once */
-	/* branches of one box at once: the second waits until C1 of the first exists */
+	WIRE_BRANCHINGS_MAX = 32, /* branches that the warden makes at the same time */
+	/* Branches of one box that can be under way at the same time. While process 1 of the
+	 * first branch does not exist yet, the second branch waits. */
 	WIRE_AHEAD_MAX = 2,
-	WIRE_DEPTH_MAX = 28,	    /* branches of branches; the kernel nests 32 namespaces */
-	WIRE_DIRS_MAX = 128,	    /* depth of the directories that are copied for a branch */
-	WIRE_TEXT_BYTES = 96 << 10, /* argv and environment of one spawn, NUL-separated */
-	WIRE_SOCK_FD = 3,	    /* descriptor of the socket of warden and init */
-	/* descriptor on which the init of a branch is told that its root is complete */
+	/* how deep branches of branches may nest; the kernel nests 32 namespaces */
+	WIRE_DEPTH_MAX = 28,
+	WIRE_DIRS_MAX = 128,	    /* depth of a directory tree that is copied for a branch */
+	WIRE_TEXT_BYTES = 96 << 10, /* arguments and environment of one spawn, NUL-separated */
+	WIRE_SOCK_FD = 3,	    /* in the warden and in init: the descriptor of its socket */
+	/* in a branch's init: the descriptor on which it learns that its root is complete */
 	WIRE_SYNC_FD = 4,
 	WIRE_PIDS_MAX = 24,
-	WIRE_SPAWN_FDS = 4, /* stdin, stdout, stderr, channel */
+	WIRE_SPAWN_FDS = 4, /* stdin, stdout, stderr, and the channel to the engine */
 };
 
 /*
- * What a bind is for. The destination of the first two is fixed by the warden. Files of a volume
- * that belong to the owner of its top directory appear to belong to the box's user; a driver's
- * files are world-readable.
+ * What a bind is for. A bind is a file or directory of the host that is mounted in a box.
+ *
+ * The warden itself chooses where in the box a BIND_WORKSPACE or BIND_ROOTFS is mounted; the other
+ * kinds name the place in `dst`.
+ *
+ * In a bind of any kind but BIND_DRIVER, files that belong to the owner of the bind's top directory
+ * appear in the box as files of the box's user. BIND_DRIVER needs no such mapping of owners, since
+ * every user may read the files of a driver.
  */
 enum bind_kind {
 	BIND_WORKSPACE,
@@ -48,46 +55,52 @@ enum bind_kind {
 struct warden_bind {
 	uint32_t kind;
 	uint32_t reserved;
-	/* device and inode that the engine saw there: the warden refuses any other */
+	/* device and inode of `src` when the engine checked it; the warden refuses any
+	 * other file */
 	uint64_t dev, ino;
 	char src[WIRE_PATH_BYTES];
-	char dst[WIRE_PATH_BYTES]; /* absolute, normalised; empty for workspace and rootfs */
+	/* absolute and normalised; "" for BIND_WORKSPACE and BIND_ROOTFS */
+	char dst[WIRE_PATH_BYTES];
 };
 
-/* Of WARDEN_CREATE. A branch of a box can always be branched. */
+/* The flags of WARDEN_CREATE. A box that is made with WARDEN_BRANCHABLE can be branched. A
+ * branch can always be branched, without a flag. */
 enum warden_flag { WARDEN_BRANCHABLE = 1, WARDEN_FLAGS_ALL = WARDEN_BRANCHABLE };
 
 enum warden_op {
-	WARDEN_BIND = 1, /* add a bind to the next box; no reply, see WARDEN_CREATE */
-	WARDEN_CREATE,	 /* make a box of the binds so far; reply carries init, workspace, books */
-	WARDEN_USAGE,	 /* what a box has used so far */
-	WARDEN_DESTROY,	 /* kill a box and free its resources; the reply carries the last usage */
-	/* make a box from the driver of a box; this reply carries WARDEN_PREPARED_… */
+	/* Add a bind to the box that is made next. There is no reply: if the bind has an error, the
+	 * request to make the box fails. */
+	WARDEN_BIND = 1,
+	/* make a box with the binds sent so far; the reply has the descriptors WARDEN_FD_… */
+	WARDEN_CREATE,
+	WARDEN_USAGE,	/* tell what a box has used so far */
+	WARDEN_DESTROY, /* kill a box and free its resources; the reply carries the last usage */
+	/* make a branch: a box whose driver is a copy of another box's driver. The first reply has
+	 * the WARDEN_PREPARED_… descriptors. */
 	WARDEN_BRANCH,
-	WARDEN_BRANCHED, /* only in the second reply: the branch is made, or the error */
+	/* Not a request: the `op` of the second reply to WARDEN_BRANCH. This reply has the finished
+	 * branch or the error. */
+	WARDEN_BRANCHED,
 	WARDEN_OP_END_
 };
 
 struct warden_request {
 	uint32_t version;
 	uint32_t op;
-	uint64_t id;	/* echoed in the reply */
-	uint32_t box;	/* for usage, destroy and branch */
-	uint32_t flags; /* enum warden_flag, for create */
+	uint64_t id;	/* chosen by the engine; the reply repeats it */
+	uint32_t box;	/* WARDEN_USAGE, WARDEN_DESTROY: the box; WARDEN_BRANCH: its parent */
+	uint32_t flags; /* WARDEN_CREATE: enum warden_flag */
 	struct limits limits;
 	struct warden_bind bind;
 };
 
-/*
- * Order of the descriptors that come with the reply to WARDEN_CREATE; WARDEN_BRANCHED has no
- * init. From WARDEN_FD_END_ on follow the cgroup files from which usage is read, if the box has a
- * cgroup that counts everything.
- */
+/* The descriptors that come with the reply to WARDEN_CREATE, in this order. WARDEN_BRANCHED lacks
+ * the first. If the box has a cgroup that counts everything, the cgroup's usage files follow. */
 enum { WARDEN_FD_INIT, WARDEN_FD_WORKSPACE, WARDEN_FD_END_ };
 
 /*
- * Order of the descriptors in the reply to WARDEN_BRANCH: the engine keeps the first, its end of
- * the connection to the branch's init, and sends the others to the driver.
+ * The descriptors that come with the first reply to WARDEN_BRANCH, in this order. The engine keeps
+ * the first one, its end of the connection to the branch's init. It sends the others to the driver.
  */
 enum {
 	WARDEN_PREPARED_CONTROL,
@@ -97,82 +110,102 @@ enum {
 	WARDEN_PREPARED_END_
 };
 
-enum { WARDEN_FDS_MAX = 8 }; /* with any reply */
+enum { WARDEN_FDS_MAX = 8 }; /* the most descriptors that one reply carries */
 
 struct warden_reply {
 	uint32_t version;
 	uint32_t op;
 	uint64_t id;
 	uint32_t box;
-	int32_t status;		 /* 0, or negative errno and `err` says why */
-	int32_t pid;		 /* of init, in the warden's pid namespace */
-	uint32_t by[LIMIT_END_]; /* enum limit_by */
-	/* Enum cgroup_kind of the usage files that come with the reply; 0: there are no such
-	 * files */
+	int32_t status;		 /* 0, or negative errno with the reason in `err` */
+	int32_t pid;		 /* pid of the box's init in the warden's pid namespace */
+	uint32_t by[LIMIT_END_]; /* enum limit_by: who enforces each limit */
+	/* enum cgroup_kind of the usage files that come with the reply; 0 if none come */
 	uint32_t books;
 	struct box_usage usage;
 	struct err err;
 };
 
 enum init_op {
-	INIT_SPAWN = 1, /* with WIRE_SPAWN_FDS descriptors */
-	INIT_SIGNAL,	/* one process that init spawned */
-	/* SIGKILL to every process of the box except init; its branches are spared */
+	INIT_SPAWN = 1, /* start a process; WIRE_SPAWN_FDS descriptors come along */
+	INIT_SIGNAL,	/* send a signal to a process that init spawned */
+	/* kill every process of the box except init; the processes of branches go on running */
 	INIT_KILL_ALL,
-	INIT_ROLLBACK, /* end the process `id`, those in `guards`, and all that came later */
-	INIT_MARK,     /* name this moment `mark` */
-	/* change a file of the workspace; with a descriptor if a file is written */
+	/* Return the processes of the box to an earlier moment: kill the process `id`, the
+	 * processes in `guards`, and all processes that are newer than the moment. */
+	INIT_ROLLBACK,
+	/* Remember the present moment under the name `mark`. INIT_ROLLBACK can then return the
+	 * processes of the box to this moment. */
+	INIT_MARK,
+	/* change a file in the box; if it is written, a descriptor with the content comes along */
 	INIT_FILE,
-	/* Kill all processes except `id`; refused when there are others than drivers and
-	 * guards */
+	/* Kill all processes of the box except the driver `id`. But if `is_forced` is 0 and
+	 * there are processes that are neither drivers nor guards, kill nothing. */
 	INIT_CLEAR,
-	INIT_SWEEP, /* kill all processes except drivers and guards; no event follows */
+	INIT_SWEEP, /* kill all processes except drivers and guards; init does not answer */
 	INIT_OP_END_
 };
 
 struct init_request {
 	uint32_t version;
 	uint32_t op;
-	uint64_t id; /* chosen by the engine for INIT_SPAWN; names the process from then on */
+	/* Chosen by the engine. INIT_SPAWN and later requests: the name of the process. INIT_FILE:
+	 * the name of the request. */
+	uint64_t id;
 	int32_t signal;
 	uint32_t argc;
 	uint32_t envc;
 	uint32_t text_bytes;
-	uint64_t memory_bytes; /* RLIMIT_DATA, or 0 where a cgroup does it */
-	/* RLIMIT_CPU: the kernel's limit in case the engine's does not act */
+	uint64_t memory_bytes; /* for RLIMIT_DATA; 0 if a cgroup limits the memory */
+	/* for RLIMIT_CPU, by which the kernel ends a process that the engine failed to end */
 	uint64_t cpu_ms;
 	uint64_t pids, file_bytes, open_files;
-	uint32_t
-		/* 1: no RLIMIT_CPU; 2: a template, whose RLIMIT_NPROC covers its branches too */
-		is_session;
-	int32_t guard_pid; /* INIT_ROLLBACK: pid in the box of the guard that becomes process `id`;
-			      0: no guard */
+	/*
+	 * 0: the process runs one step. 1: it is the driver of a session. 2: it is the driver of a
+	 * template. Drivers have no RLIMIT_CPU, and their RLIMIT_NPROC is raised for branches; see
+	 * SPAWN_FAMILY.
+	 */
+	uint32_t is_session;
+	/* INIT_ROLLBACK: the pid, inside the box, of the guard that becomes process `id`. 0:
+	 * there is no guard, and process `id` is killed without a replacement. */
+	int32_t guard_pid;
 
-	uint32_t is_fixed;	  /* 1: the same addresses in every run, no ASLR; else 0 */
-	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a target */
-	/* Of INIT_FILE: whether to set the modification time, and the time. */
+	/* 1: start without ASLR, so that addresses are the same in every run; else 0 */
+	uint32_t is_fixed;
+	/* INIT_FILE: `act` is an enum init_file_act, `root` an enum init_file_root, and `mode` the
+	 * mode of the file. `text` contains the path and a target. */
+	uint32_t act, root, mode;
+	/* INIT_FILE: is_timed is 1 if the modification time is to be set. modified_s and
+	 * modified_ns are this time. */
 	uint32_t is_timed, modified_ns;
 	int64_t modified_s;
-	uint32_t is_forced; /* of INIT_CLEAR: kill whatever processes there are */
+	/* INIT_CLEAR: 1: kill even if the box has processes that are neither drivers nor guards */
+	uint32_t is_forced;
 	uint32_t n_guards;
-	/* Pids as the box sees them. INIT_CLEAR, INIT_SWEEP: the guards. INIT_ROLLBACK: processes
-	 * that belong to drivers. */
+	/* Pids inside the box. For INIT_CLEAR and INIT_SWEEP, they are the guards. For
+	 * INIT_ROLLBACK, they are further processes to kill. */
 	int32_t guards[WIRE_PIDS_MAX];
-	/* INIT_MARK: the mark's name. INIT_ROLLBACK: the mark to roll back to; 0: the guard's
-	 * start */
+	/* The name of a moment, chosen by the engine and not 0. INIT_MARK: the name to give to
+	 * the present moment. INIT_ROLLBACK: the name of the moment to return to. In
+	 * INIT_ROLLBACK, 0 means the start of the guard or, without a guard, the newest mark. */
 	uint32_t mark;
-	char text[WIRE_TEXT_BYTES]; /* argc then envc strings; only text_bytes are sent */
+	/* `argc` strings, then `envc` strings; only text_bytes bytes are sent */
+	char text[WIRE_TEXT_BYTES];
 };
 
 /*
- * The kernel counts the processes of a user namespace together with those of the namespaces below
- * it. All sessions of a template are below it, so its RLIMIT_NPROC is this many times the box's
- * own limit. A session runs a user's code, so its RLIMIT_NPROC leaves room only for guards and a
- * few branches.
+ * How far the RLIMIT_NPROC of a driver is raised above the box's own limit on processes.
+ * The kernel counts the processes of a user namespace together with those of the user namespaces
+ * below it. A branch's user namespace is below its parent's. So the processes of a branch count for
+ * the parent, too.
+ * - Template: all sessions that are made from a template are branches of it. So the limit of a
+ *   template's driver is multiplied by SPAWN_FAMILY.
+ * - Session: a session runs a user's code. So the limit of its driver is raised only by SPAWN_ROOM,
+ *   which suffices for guards and a few branches.
  */
 enum { SPAWN_FAMILY = 32, SPAWN_ROOM = 128 };
 
-/* The most processes that a box has beside its program's own: init, drivers, guards. */
+/* The most processes that retort itself has in a box: init, drivers, guards. */
 enum { SPAWN_OWN = 25 };
 
 enum init_file_act {
@@ -181,30 +214,35 @@ enum init_file_act {
 	INIT_FILE_WRITE,
 	INIT_FILE_LINK,
 	INIT_FILE_MODE,
-	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but no directory */
-	/* as INIT_FILE_WRITE, but the existing file is replaced, not written to */
+	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but a directory is an error */
+	/* as INIT_FILE_WRITE, but an existing file is replaced instead of written to */
 	INIT_FILE_ANEW,
-	INIT_FILE_MOVE, /* exchange the names of the target and of the existing file */
-	INIT_FILE_NAME, /* make this name a link to the target, in place of the existing file */
+	/* rename the file `target` to this path; if a file exists there, exchange the two */
+	INIT_FILE_MOVE,
+	/* make this path a hard link to the file `target`; an existing file is replaced */
+	INIT_FILE_NAME,
 	INIT_FILE_TIME, /* set only the modification time */
 };
 
-/* Mode flag of INIT_FILE_WRITE: an existing file keeps its mode. */
+/* Flag in the mode of INIT_FILE_WRITE and INIT_FILE_ANEW: an existing file keeps its mode. */
 enum { INIT_FILE_KEEP_MODE = 01000 };
 
 enum init_file_root { INIT_FILE_HOME, INIT_FILE_TMP, INIT_FILE_SHM, INIT_FILE_ROOT_END_ };
 
-/* The id of the driver of a branch, which was not started by INIT_SPAWN. */
+/* The id of a branch's driver. INIT_SPAWN did not start it: it is a copy of the parent's driver. */
 enum { INIT_BRANCH_ID = 1 };
 
 enum init_event_kind {
 	INIT_READY = 1,
 	INIT_FAILED,
 	INIT_EXITED,
-	INIT_ROLLED_BACK, /* status: how many processes were killed */
+	INIT_ROLLED_BACK, /* status: the number of killed processes */
 	INIT_FILE_DONE,	  /* status: 0, or negative errno */
-	INIT_CLEARED,	  /* status: 0, how many are in the way, or negative errno */
-	INIT_MARKED,	  /* id: the mark */
+	/* status: 0 if the processes were killed; negative errno after a failure. If nothing was
+	 * killed because the box has processes that are neither drivers nor guards: the number
+	 * of these processes. */
+	INIT_CLEARED,
+	INIT_MARKED, /* id: the mark */
 	INIT_EVENT_END_
 };
 
@@ -212,7 +250,7 @@ struct init_event {
 	uint32_t version;
 	uint32_t kind;
 	uint64_t id;
-	int32_t status; /* as wait(2) gives it */
+	int32_t status; /* INIT_EXITED: as from wait(2); other events: see enum init_event_kind */
 	uint32_t reserved;
 	struct err err;
 };

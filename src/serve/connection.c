@@ -19,19 +19,22 @@
 
 enum { READ_BYTES = 64 << 10 };
 
-/* The longest time that one client may occupy the loop before other clients are served. */
+/* The time for which one client may occupy the event loop before the other clients are served: 10
+ * ms. */
 static const uint64_t TURN_NS = 10000000;
 
-/* A request. It may outlive its client. */
+/* One request. It may outlive its connection. */
 struct request {
 	const struct operation *op;
-	struct connection *connection; /* NULL: the client has disconnected */
+	struct connection *connection; /* NULL if the client has disconnected */
 	struct request *next, **link;
 	struct operation_call *call;
-	json_t *id; /* id of the request; NULL: a notification */
+	json_t *id; /* the id that the client chose; NULL for a notification */
 	bool is_streaming, is_detached, is_cancelled;
-	bool is_cut; /* the client is too slow: its output is no longer sent */
-	/* Writes a long response in another thread. */
+	/* the client reads too slowly, so it gets no more events */
+	bool is_cut;
+	/* This and the following members are for a long response, which another thread
+	 * serializes. */
 	struct work work;
 	json_t *result;
 	struct buf text;
@@ -39,8 +42,8 @@ struct request {
 	int status;
 };
 
-/* A long line at the front of the input, which another thread parses. The lines behind it wait, so
- * that requests keep their order. */
+/* State of the thread that parses a line of more than WORK_BYTES at the front of the input. The
+ * lines after it wait meanwhile, so that requests are handled in order. */
 struct parsing {
 	struct work work;
 	struct rpc_request request;
@@ -54,18 +57,20 @@ struct connection {
 	struct connection_config config;
 	int fd;
 	uv_poll_t poll;
-	int events; /* events for which the descriptor is watched */
+	int events; /* the events that `poll` watches for */
 	struct buf in, out;
-	struct outstanding_part owed; /* bytes of long responses in `out`, which count towards the
-					 limits of the engine */
+	/* The unsent bytes of long responses in `out`, as counted against the caller's limit
+	 * (outstanding.h). */
+	struct outstanding_part owed;
 	size_t in_seen, out_at;
 	struct request *requests;
 	unsigned n_requests;
 	struct parsing parsing;
-	bool is_ended;	 /* the client has shut down its side */
-	bool is_failing; /* read no more input, and close once all output is written */
+	bool is_ended; /* the client will send no more input, or the server is draining */
+	/* Read no more input, and close the connection once all output is sent. */
+	bool is_failing;
 	bool is_pumping, is_closing, is_closed;
-	bool is_put_off; /* some lines wait for the next turn */
+	bool is_put_off; /* `in` has more lines, which wait for the next turn of the loop */
 };
 
 static void update(struct connection *c);
@@ -75,7 +80,7 @@ static size_t owed_bytes(const struct connection *c)
 	return c->out.bytes - c->out_at;
 }
 
-/* ---- requests ---- */
+/* ---- handling requests ---- */
 
 static void request_free(struct request *q)
 {
@@ -104,7 +109,8 @@ static void on_event(void *arg, const json_t *event)
 	update(c);
 }
 
-/* Finish @q after its response was written; @r: an error if the response was too long. */
+/* Finish request @q. If @r is 0, its response was appended to the output. If @r is negative, the
+ * response did not fit, so append an error instead. */
 static void answered(struct request *q, int r)
 {
 	struct connection *c = q->connection;
@@ -124,7 +130,8 @@ static void write_text(struct work *work)
 {
 	struct request *q = container_of(work, struct request, work);
 	q->status = rpc_put_result(&q->text, q->id, q->result);
-	json_decref(take_ptr(q->result)); /* freeing takes long, too */
+	/* Freeing a large value takes long, so this worker thread does it. */
+	json_decref(take_ptr(q->result));
 }
 
 static void on_written(struct work *work)
@@ -135,7 +142,8 @@ static void on_written(struct work *work)
 	if (c && r == 0)
 		outstanding_set(&c->owed, q->owed.of, c->owed.bytes + q->text.bytes);
 	if (c && r == 0 && owed_bytes(c) > 0) {
-		/* If it does not fit, an error has to. */
+		/* An earlier response still waits in `out`, so copy this one behind it. That may
+		 * exceed the limit of `out`; answered() then sends an error. */
 		r = buf_try(&c->out, q->text.data, q->text.bytes);
 	} else if (c && r == 0) {
 		buf_done(&c->out);
@@ -153,8 +161,9 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	int r = 0;
 	if (c && q->id && json_is_long(result, WORK_BYTES)) {
 		struct outstanding *of = outstanding_of(c->config.context);
-		/* Refuse the response only to a client that has unread output: clients that read
-		 * theirs must not suffer from others that do not. */
+		/* Refuse a long response only if this client itself has unread output. All
+		 * clients of one caller share a limit, but a client that reads its responses
+		 * must not suffer from one that does not. */
 		if (owed_bytes(c) > 0 && outstanding_is_full(of)) {
 			answered(q, -E2BIG);
 			return;
@@ -171,8 +180,8 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	answered(q, r);
 }
 
-/* Handle "$/cancel" {id}, which concerns only this connection and is therefore not in the table of
- * operations. */
+/* Handle the request "$/cancel" {"id"}. It concerns only this connection, so it is not in the table
+ * of operations. */
 static void cancel(struct connection *c, const struct rpc_request *r)
 {
 	const json_t *id = json_object_get(r->params, "id");
@@ -180,7 +189,9 @@ static void cancel(struct connection *c, const struct rpc_request *r)
 	struct request *q = c->requests;
 	while (q && !(q->id && q->call && json_equal(q->id, id)))
 		q = q->next;
-	if (q) /* the newest request with that id; cancelling may free this request and others */
+	/* If several requests have that id, cancel the newest. This may free the request, and
+	 * others. */
+	if (q)
 		operation_cancel(q->call);
 	if (r->id)
 		(void)rpc_put_result(&c->out, r->id, result);
@@ -219,14 +230,15 @@ static void start(struct connection *c, const struct rpc_request *r)
 
 enum { BLANK = 1 };
 
-/* Read a line. Returns: BLANK for a blank line, which is skipped; otherwise as rpc_parse(). */
+/* Parse one line. Returns: BLANK for a line of blanks, which needs no response; otherwise as
+ * rpc_parse(). */
 static int read_line(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
 {
 	*out = (struct rpc_request){0};
 	return strspn(line, " \t\r") >= bytes ? BLANK : rpc_parse(line, bytes, out, err);
 }
 
-/* Handle a parsed line: start the operation, or respond with an error. @r: the result of
+/* Handle a parsed line: start its operation, or send an error. @r is the return value of
  * read_line(). */
 static void take(struct connection *c, struct rpc_request *request, size_t bytes, int r,
 	const struct err *err)
@@ -291,8 +303,8 @@ static void take_lines(struct connection *c)
 	size_t at = 0;
 	uint64_t began_ns = uv_hrtime();
 	c->is_put_off = false;
-	/* Drop all handled lines from the buffer at once: each removal moves the rest of the input.
-	 */
+	/* Remove the handled lines from the buffer once, after the loop, because each removal moves
+	 * the rest of the input. */
 	while (may_take(c)) {
 		c->is_put_off = at > 0 && uv_hrtime() - began_ns > TURN_NS;
 		if (c->is_put_off)
@@ -315,7 +327,8 @@ static void take_lines(struct connection *c)
 		return;
 	buf_consume(&c->in, at);
 	if (c->is_ended && c->in.bytes > 0 && may_take(c) && !c->is_put_off) {
-		/* The last line may have no newline. */
+		/* No more input is read. So the rest of the input is the last line, although it
+		 * does not end with a newline. */
 		if (c->in.bytes > WORK_BYTES) {
 			take_long_line(c, c->in.bytes);
 			return;
@@ -334,7 +347,7 @@ static void take_lines(struct connection *c)
 	}
 }
 
-/* ---- the socket ---- */
+/* ---- sending and receiving, opening and closing ---- */
 
 static void write_owed(struct connection *c)
 {
@@ -351,7 +364,8 @@ static void write_owed(struct connection *c)
 	}
 	if (c->owed.bytes > owed_bytes(c))
 		outstanding_set(&c->owed, c->owed.of, owed_bytes(c));
-	/* Moving the rest is expensive: do it only after at least as many bytes were written. */
+	/* buf_consume() moves the unsent bytes to the front. Call it only if more bytes were sent
+	 * than are left, so that moving never costs more than sending. */
 	if (owed_bytes(c) == 0 && c->out.room > CONNECTION_SOFT_BYTES)
 		buf_done(&c->out);
 	else if (owed_bytes(c) == 0)
@@ -386,12 +400,13 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 static void watch(struct connection *c)
 {
-	/* Watch for UV_WRITABLE: the socket is nearly always writable, so that on_poll() is called
-	 * again after other clients were served. */
+	/* If lines are put off until the next turn of the loop, on_poll() must be called again even
+	 * if no input arrives. So watch for UV_WRITABLE, too: the socket is nearly always writable,
+	 * and libuv calls on_poll() as soon as it has served the other clients. */
 	int events = owed_bytes(c) > 0 || c->is_put_off ? UV_WRITABLE : 0;
 	if (!c->is_ended && may_take(c))
 		events |= UV_READABLE;
-	/* Restarting a watch takes two system calls even if nothing changes. */
+	/* Avoid uv_poll_start() if nothing changes, because it costs two system calls. */
 	if (events == c->events)
 		return;
 	c->events = events;
@@ -401,7 +416,8 @@ static void watch(struct connection *c)
 		(void)uv_poll_stop(&c->poll);
 }
 
-/* Do everything that is possible now: write, take requests, close, watch. */
+/* Do all work that is possible now: send output, handle input lines, close the connection if it is
+ * over, and set the events to watch. */
 static void update(struct connection *c)
 {
 	if (c->is_closing || c->is_pumping)
@@ -443,7 +459,9 @@ void connection_close(struct connection *c)
 	if (c->is_closing)
 		return;
 	c->is_closing = true;
-	while (c->requests) { /* detach first: cancelling one request may end others */
+	/* Detach each request before cancelling it, because cancelling one request may end
+	 * others. */
+	while (c->requests) {
 		struct request *q = c->requests;
 		c->requests = q->next;
 		if (q->next)
@@ -469,7 +487,8 @@ unsigned connection_n_running(const struct connection *c)
 
 void connection_interrupt(struct connection *c)
 {
-	for (;;) { /* start over each time: cancelling one request may end others */
+	/* Search from the beginning each time, because cancelling one request may end others. */
+	for (;;) {
 		struct request *q = c->requests;
 		while (q && (q->is_cancelled || !q->call))
 			q = q->next;
@@ -483,7 +502,8 @@ void connection_interrupt(struct connection *c)
 void connection_check(struct connection *c)
 {
 	struct pollfd p = {.fd = c->fd};
-	/* Requests that a client has sent are started even if the client has disconnected. */
+	/* Requests that have arrived are started even if the client has already disconnected. So do
+	 * not close while more input can be read. */
 	if (!c->is_closing && !c->parsing.is_on && poll(&p, 1, 0) == 1 &&
 		(p.revents & (POLLHUP | POLLERR)) && (c->is_ended || !may_take(c)))
 		connection_close(c);

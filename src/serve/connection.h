@@ -1,14 +1,16 @@
-/* A client of the engine on a unix socket: its requests and its responses. SPDX-License-Identifier:
- * Apache-2.0 */
+/* One client of the engine on a unix socket, with its JSON-RPC requests and responses.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation/operation.h"
 
 #include <uv.h>
 
-/* Limits of the output that one client has not read yet. Above SOFT, requests of the client are not
- * read, and output of its steps is not sent (their results contain the output). Above HARD, a
- * response is replaced by an error; if not even the error fits, the connection is closed. */
+/* Limits for one client. CALLS_MAX limits the requests that are not answered yet. SOFT and HARD
+ * limit the bytes of output that the client has not read yet. Above SOFT, the engine reads no more
+ * requests of the client, and drops the events of its steps. Nothing is lost, because the result of
+ * a step repeats its output. A response that would exceed HARD is replaced by an error. If even the
+ * error does not fit, the connection is closed. */
 enum {
 	CONNECTION_CALLS_MAX = 64,
 	CONNECTION_SOFT_BYTES = 1 << 20,
@@ -20,31 +22,35 @@ struct connection;
 struct connection_config {
 	uv_loop_t *loop;
 	const struct operation_context *context;
-	size_t hard_bytes; /* 0: CONNECTION_HARD_BYTES */
+	size_t hard_bytes; /* 0 stands for CONNECTION_HARD_BYTES */
 	void *arg;
-	void (*closed)(void *arg, struct connection *c); /* the last callback */
+	/* Called once, when the connection is closed. No other callback follows. */
+	void (*closed)(void *arg, struct connection *c);
 };
 
 /*
- * Serve a client at @fd. The connection owns @fd, also on failure. Responses are sent when their
- * operations end, in any order. A client that shuts down its side still receives its responses;
- * when a client disconnects, its steps are interrupted, except those with `detach`. "$/cancel"
- * {"id"} cancels the request with that id.
+ * Serve the client at the socket @fd. The connection owns @fd, also on failure.
+ * Each response is sent when its operation ends, so responses may come in any order. A client that
+ * only shuts down its sending side still receives its responses. When a client disconnects, its
+ * steps are interrupted, except steps with the parameter `detach`. The request "$/cancel" {"id"}
+ * cancels the request with that id.
  *
- * Returns: NULL without memory.
+ * Returns: NULL if memory is exhausted.
  */
 struct connection *connection_open(int fd, const struct connection_config *config);
 
-/* Close the connection now; `closed` is called later. Unfinished calls lose their listener. */
+/* Close the connection. Its requests are cancelled, except steps with the parameter `detach`,
+ * and nobody gets their responses. `closed` is called later, from the loop. */
 void connection_close(struct connection *c);
 
-/* Take no more requests, and close once the running requests have their responses. */
+/* Read no more input, and close the connection after the requests received so far were answered. */
 void connection_drain(struct connection *c);
-/* Return the number of requests without a response, plus one if output is not written yet. */
+/* Return the number of unanswered requests, plus one if output is unsent. */
 unsigned connection_n_running(const struct connection *c);
-/* Interrupt the client's steps; their responses are still sent. */
+/* Cancel the running requests: their steps are interrupted. Each request still receives a
+ * response. */
 void connection_interrupt(struct connection *c);
 
-/* Close the connection if a client that has shut down its side has also closed the other. To be
- * called periodically. */
+/* Close the connection if the client has disconnected completely, not only shut down its sending
+ * side. To be called periodically. */
 void connection_check(struct connection *c);

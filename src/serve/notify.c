@@ -15,7 +15,7 @@
 
 enum { FIRST_FD = 3, SOCKETS_MAX = 64 };
 
-/* Read a variable as a number. Returns: the number, or 0. */
+/* Parse an environment variable as a number. Returns: the number; 0 if it is unset or invalid. */
 static uint64_t number(const char *name)
 {
 	uint64_t n = 0;
@@ -74,7 +74,8 @@ void notify_send(const char *state)
 	if (fd < 0)
 		return;
 	memcpy(address.sun_path, path, bytes);
-	if (path[0] == '@') /* an abstract address */
+	/* A leading "@" stands for the NUL byte of an abstract address. */
+	if (path[0] == '@')
 		address.sun_path[0] = '\0';
 	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes));

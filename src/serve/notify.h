@@ -1,5 +1,5 @@
-/* The protocol of service managers: inherited sockets, readiness, watchdog.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The protocol between services and a service manager such as systemd: inherited sockets,
+ * readiness, and the watchdog. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -10,30 +10,33 @@
 
 enum { NOTIFY_SOCKETS_MAX = 16 };
 
-/* Inherited listening sockets: at most one unix socket, and several for HTTP. */
+/* The listening sockets that the service manager passed: at most one unix socket for JSON-RPC, and
+ * several TCP sockets for HTTP. */
 struct notify_sockets {
-	int unix_fd; /* the unix socket, or -1 */
+	int unix_fd; /* -1 if the service manager passed no unix socket */
 	int inet_fd[NOTIFY_SOCKETS_MAX];
 	size_t n_inet;
 };
 
 /*
- * Take the sockets of LISTEN_FDS, if the variable is meant for this process, and unset the
- * variables. Must be called before any process is started.
+ * Take the sockets that LISTEN_FDS announces, if LISTEN_PID is this process, and unset the
+ * variables. Must be called before any process is started, which would inherit the sockets.
  * Source:  sd_listen_fds(3).
- * Owns:    the caller closes them.
- * Errors:  ERR_USAGE: a descriptor is not a listening stream socket.
+ * Owns:    the caller closes the sockets.
+ * Errors:  ERR_USAGE if a descriptor is not a listening stream socket, or if there are too many.
  */
 int notify_take_sockets(struct notify_sockets *out, struct err *err);
 
-/* Send @state ("READY=1") to NOTIFY_SOCKET, if it is set. Source: sd_notify(3). */
+/* Send @state, such as "READY=1", to the socket that NOTIFY_SOCKET names. Do nothing if the
+ * variable is unset. Source: sd_notify(3). */
 void notify_send(const char *state);
 
-/* Timer that sends "WATCHDOG=1" from @loop, twice per WATCHDOG_USEC; never without the variable. */
+/* A timer that sends "WATCHDOG=1" from the loop, twice per period of WATCHDOG_USEC. Without that
+ * variable it does not run. */
 struct notify_watchdog {
 	uv_timer_t timer;
 	bool is_on;
 };
 void notify_watchdog_start(struct notify_watchdog *w, uv_loop_t *loop);
-/* Stop the timer; the loop has to run afterwards. */
+/* Stop the timer. The loop must run afterwards, to close its handle. */
 void notify_watchdog_stop(struct notify_watchdog *w);

@@ -85,7 +85,7 @@ int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct er
 	return r < 0 ? r : rpc_judge(root, out, err);
 }
 
-/* Append @message as one line, or nothing on failure. Takes the reference. */
+/* Append @message as one line. On failure @out is unchanged. Owns: takes @message. */
 static int put(struct buf *out, json_t *message)
 {
 	size_t before = out->bytes;
@@ -116,7 +116,8 @@ int rpc_put_result(struct buf *out, const json_t *id, const json_t *result)
 
 json_t *rpc_error(const json_t *id, int rpc, const struct err *err)
 {
-	/* Repair the text: err_set() cuts within characters, and file names can be any bytes. */
+	/* Make the text valid UTF-8: err_set() may cut it inside a character, and file names may
+	 * contain any bytes. */
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	json_t *data = json_pack("{s:s}", "code", err_word(err->code));
 	if (err->hint[0])

@@ -26,7 +26,7 @@ struct socket_server {
 	uv_loop_t *loop;
 	const struct operation_context *context;
 	struct sockaddr_un address;
-	struct stat made; /* identifies our socket at the path */
+	struct stat made; /* identity of our socket file, to recognize it before unlinking */
 	int fd;
 	uv_poll_t poll;
 	uv_timer_t timer;
@@ -38,7 +38,7 @@ struct socket_server {
 	void *arg;
 };
 
-/* ---- the listening socket ---- */
+/* ---- creating the listening socket ---- */
 
 static int check_path(const char *path, struct sockaddr_un *address, struct err *err)
 {
@@ -53,8 +53,8 @@ static int check_path(const char *path, struct sockaddr_un *address, struct err 
 	return 0;
 }
 
-/* Lock the directory, so that engines that start at the same time take turns. Returns: the lock, or
- * negative errno. */
+/* Lock the directory of the socket, so that two engines cannot replace the socket file at the same
+ * time. Returns: the descriptor that holds the lock, or negative errno. */
 static int lock_directory(const char *path, struct err *err)
 {
 	char copy[PATH_MAX];
@@ -75,7 +75,8 @@ static int lock_directory(const char *path, struct err *err)
 		"the directory of the socket %s is locked", path);
 }
 
-/* Remove a socket without a listener. Errors: ERR_LIMIT: an engine listens there. */
+/* Remove the socket file at the path, if no process listens on it. Errors: ERR_LIMIT if an engine
+ * listens there. */
 static int clear_path(const struct sockaddr_un *address, struct err *err)
 {
 	const char *path = address->sun_path;
@@ -104,7 +105,8 @@ static int bind_here(struct socket_server *s, struct err *err)
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return err_sys(err, ERR_IO, errno, "socket");
-	/* Bind with the right mode, so that no other user can ever connect. */
+	/* Set the mode before bind(), not after it, so that there is no moment in which other users
+	 * can connect. */
 	mode_t before = umask(0177);
 	int r = bind(s->fd, (const struct sockaddr *)&s->address, sizeof s->address);
 	int sys = errno;
@@ -118,7 +120,7 @@ static int bind_here(struct socket_server *s, struct err *err)
 	return 0;
 }
 
-/* ---- clients ---- */
+/* ---- accepting clients ---- */
 
 static void watch(struct socket_server *s);
 
@@ -174,7 +176,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	while (s->n_clients < SOCKET_CLIENTS_MAX) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-			/* For example, no descriptor is free: the timer tries again. */
+			/* The process may have run out of file descriptors. Stop watching, and let
+			 * on_timer() try again. */
 			(void)uv_poll_stop(&s->poll);
 			return;
 		}
@@ -201,7 +204,7 @@ static void on_timer(uv_timer_t *timer)
 	watch(s);
 }
 
-/* ---- opening and closing ---- */
+/* ---- opening and closing the server ---- */
 
 static int prepare(struct socket_server *s, const char *path, struct err *err)
 {
@@ -225,7 +228,7 @@ static struct socket_server *make(uv_loop_t *loop, const struct operation_contex
 	return s;
 }
 
-/* Watch the listening socket. */
+/* Start to watch the listening socket, and start the timer. */
 static int start(struct socket_server *s, struct err *err)
 {
 	int r = uv_poll_init(s->loop, &s->poll, s->fd);

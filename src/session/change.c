@@ -3,9 +3,9 @@
  *
  * Init writes or removes the file, so that it belongs to the box's user. First the session must
  * have a box (session_get_box()), and its files must be saved (save_files_idle()). Both may take a
- * while; change_proceed() continues afterwards. Then change.c sends init a request, and init's
- * reply is the caller's result. If a rollback begins meanwhile, the rollback receives init's
- * replies instead, and the change fails, because the rollback undoes it.
+ * while; change_proceed() continues afterwards. Then change.c sends a request to init, and init's
+ * reply is the caller's result. If a rollback begins meanwhile, it undoes the change and receives
+ * init's replies, so the change fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,17 +23,20 @@
 #include <string.h>
 
 struct change {
-	struct init_file file; /* NULL path: session_await_box(), which changes nothing */
+	/* Request to init. Its path is NULL if the caller only waits for a box. */
+	struct init_file file;
 	char path[WIRE_PATH_BYTES];
 	int fd;
-	struct box *box; /* box whose init got the request, counted; NULL: not sent yet */
+	struct box *box; /* counted reference to the box whose init has the request, or NULL */
 	session_changed_fn *done;
 	void *arg;
 };
 
-enum { CHANGE_MS = 10000, BOX_MS = 120000 /* longer than the deadlines of making a box */ };
+/* CHANGE_MS: deadline for init's reply. BOX_MS: deadline for the box. It is longer than all
+ * deadlines of making a box, so that those expire first. */
+enum { CHANGE_MS = 10000, BOX_MS = 120000 };
 
-/* Differs from all ids of restore.c, which begin at 0. */
+/* Id of the request. It differs from all ids of restore.c, which begin at 0. */
 static const uint64_t CHANGE_ID = UINT64_MAX;
 
 int change_judge(int status, const char *path, struct err *err)
@@ -92,7 +95,7 @@ static void on_filed(void *arg, uint64_t id, int status)
 	finish(s, r < 0 ? &err : NULL);
 }
 
-/* Give up a box that does not exist or whose init does not reply in time. */
+/* Give up the box, because it was not made in time or its init does not reply. */
 static void on_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -112,7 +115,8 @@ static int ask_init(struct session *s, struct err *err)
 	if (box->filed)
 		return err_fail(err, ERR_BUSY, "ask again in a moment",
 			"another change of a file is under way");
-	if (!save_files_idle(s)) /* save the files before the change */
+	/* If files are being saved, wait: change_proceed() is called again afterwards. */
+	if (!save_files_idle(s))
 		return 0;
 	session_touch(s);
 	int r = box_file(box, &c->file);
@@ -125,7 +129,8 @@ static int ask_init(struct session *s, struct err *err)
 	return 0;
 }
 
-/* Send the request to init, if a box exists. @why: fail the change, since there will be no box. */
+/* Send the pending change to init, if a box exists. If there will be no box, @why tells the
+ * reason, and the change fails. */
 void change_proceed(struct session *s, const char *why)
 {
 	struct err err;
@@ -214,8 +219,9 @@ void session_changed(struct session *s, const char *step)
 
 void session_files_changed(struct session *s)
 {
+	/* If a step is running, its record will list the change. */
 	if (!session_is_idle(s) || !look(s))
-		return; /* the running step's record will list the change */
+		return;
 	for (unsigned i = 0; i < s->points.n; i++)
 		if (strcmp(s->points.v[i]->step, s->head) == 0)
 			shadow_let_go(take_ptr(s->points.v[i]->files));

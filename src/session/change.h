@@ -1,4 +1,4 @@
-/* Changes to a session's files by a client, between two steps.
+/* Changes that a client makes to a session's files, between two steps.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -6,23 +6,27 @@
 #include "session/session.h"
 
 /*
- * Have init write or remove a file, so that the box's user owns it; a missing box is made first.
- * The session must be idle. @file is borrowed for the call. @done follows from the loop, unless the
- * session is closed first. Errors, at once or by @done: ERR_GONE, ERR_BUSY, ERR_NOT_FOUND,
- * ERR_NO_SPACE, ERR_ACCESS.
+ * Have init write or remove a file, so that the file belongs to the box's user. If the session has
+ * no box, one is made first. The session must be idle. @file is borrowed for the call. @done is
+ * called from the loop, unless the session is closed first. Errors, returned or passed to @done:
+ * ERR_GONE, ERR_BUSY, ERR_NOT_FOUND, ERR_NO_SPACE, ERR_ACCESS.
  */
 typedef void session_changed_fn(void *arg, const struct err *err);
 int session_change(struct session *s, const struct init_file *file, session_changed_fn *done,
 	void *arg, struct err *err);
 
-/* Make a box if the session has none. @done follows, possibly during the call. Errors: as above. */
+/* Make a box if the session has none. Then @done is called, possibly during this call. Errors:
+ * as session_change(). */
 int session_await_box(struct session *s, session_changed_fn *done, void *arg, struct err *err);
 
-/* Treat the change as a step named @step, with a checkpoint of its own. */
+/* Treat the client's last change as a step with the name @step, and make a checkpoint of the
+ * state after it. */
 void session_changed(struct session *s, const char *step);
 
-/* Add the change to the state after the last step, so that a rollback of the next step keeps it. */
+/* Treat the client's last change as part of the state after the last step, so that a rollback of
+ * the next step keeps it. */
 void session_files_changed(struct session *s);
 
-/* Convert init's @status for @path to an error. Returns: 0, or negative errno. */
+/* Convert the @status with which init replied for @path to an error. Returns: 0, or negative
+ * errno. */
 int change_judge(int status, const char *path, struct err *err);

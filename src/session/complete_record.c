@@ -3,9 +3,10 @@
  *
  * The output of a step is made valid UTF-8, written as JSON and hashed, which takes half a second
  * for 20 MiB. Listing ten thousand files and comparing them with the previous list takes 30 ms. If
- * there is much to do, a thread of the pool does it, so that other callers do not wait. Meanwhile
- * only that thread uses the record: output and frames from the box are ignored (STEP_NAMING), and
- * the caller's data (code, inputs) is copied or referenced.
+ * there is much to do, a thread of the pool does it, so that other callers do not wait.
+ *
+ * Meanwhile only that thread uses the record. Output and frames from the box are ignored
+ * (STEP_NAMING), and the caller's data (code, inputs) is copied or referenced.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,16 +25,16 @@ enum { NAMING_INLINE_BYTES = 256 << 10, NAMING_INLINE_FILES = 1000, FILE_ROW_BYT
 struct completion {
 	uv_work_t work;
 	struct session *session;
-	struct box *box; /* box whose files are to be listed, counted; or NULL */
+	struct box *box; /* counted reference to the box whose files the thread lists, or NULL */
 	const struct workspace *then;
 	struct workspace after;
 	unsigned n_put_off;
 };
 
-/* ---- files ---- */
+/* ---- list of the workspace's files ---- */
 
-/* Has the file only been rewritten with its old content? SQLite does that in a rollback whose data
- * did not fit into its memory. */
+/* Return whether the file was only rewritten with its old content. SQLite does that when it
+ * rolls back a transaction that did not fit into its cache. */
 static bool is_undone(
 	const struct session *s, enum workspace_change change, const struct workspace_file *file)
 {
@@ -73,7 +74,8 @@ static void take_files(struct session *s, struct workspace *after)
 	s->is_shadow_due = true;
 }
 
-/* List the files, unless there are more than @max. Returns: whether there are more. */
+/* List the workspace's files and add the changes to the record, unless there are more than @max
+ * files. Returns: whether there are more than @max files. */
 static bool list_few(struct session *s, size_t max)
 {
 	struct err err;
@@ -103,7 +105,7 @@ static void list_all(struct completion *n)
 		tell_changes(n->session, n->then, &n->after);
 }
 
-/* ---- the name ---- */
+/* ---- completing the record: at once, or on a thread if that takes long ---- */
 
 static size_t record_bytes(const struct session *s)
 {
@@ -123,7 +125,7 @@ static void name(struct session *s)
 	record_name(
 		&s->record, s->head, order->code, order->code_bytes, order->argv, order->inputs);
 	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
-		capture_done(&s->record.out[i]); /* `outputs` has the text now */
+		capture_done(&s->record.out[i]); /* the record's `outputs` has the text now */
 }
 
 static void work(uv_work_t *work)
@@ -151,12 +153,12 @@ static void done(uv_work_t *work, int status)
 {
 	struct completion *n = work->data;
 	struct session *s = n->session;
-	/* A long record takes long: handle those of several sessions in different turns of the
-	 * loop. */
+	/* It takes long to pass on a long record. If this turn of the loop has already taken
+	 * long, put the record off to a later turn. */
 	if (timer_is_late(s->engine->loop, &n->n_put_off) &&
 		uv_queue_work(s->engine->loop, work, wait, done) == 0)
 		return;
-	(void)status; /* the work is never cancelled */
+	(void)status; /* always 0, because the work is never cancelled */
 	if (n->box && n->then)
 		take_files(s, &n->after);
 	free_naming(n);
@@ -186,7 +188,8 @@ static bool start_work(struct session *s, bool is_listing)
 
 void complete_record(struct session *s)
 {
-	/* With is_once the engine has no other callers, and the caller owns the arguments. */
+	/* In `once` mode all work is done here. No other caller waits, so no thread is needed.
+	 * And a thread could not use the step's arguments, because they belong to the caller. */
 	bool is_listing = list_few(s, s->is_once ? WORKSPACE_FILES_MAX : NAMING_INLINE_FILES);
 	bool is_long = is_listing || record_bytes(s) > NAMING_INLINE_BYTES;
 	if (!s->is_once && is_long && start_work(s, is_listing))

@@ -5,8 +5,9 @@
 struct session;
 
 /*
- * List the files that the step changed, and compute the step's name with record_name(). STEP_NAMED
- * follows: at once or, if there is much output or there are many files, after a thread has done the
- * work. Until then only that thread uses the record, and a closed session is freed only afterwards.
+ * List the files that the step changed, and compute the step's name with record_name(). The event
+ * STEP_NAMED follows: at once or, if there is much output or there are many files, when a thread
+ * has done the work. Until then only that thread uses the record. If the session is closed
+ * meanwhile, it is freed when the thread has ended.
  */
 void complete_record(struct session *s);

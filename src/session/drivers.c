@@ -1,20 +1,25 @@
 /*
  * Drivers of a session, one per runtime in use.
  *
- * A driver is started when the first step of its runtime comes, or when the session opens. It sends
+ * A driver is started when the session opens, or before the first step of its runtime. It sends
  * READY. Except in `once` mode, it also gets SETUP: the session's name, the modules to import, and,
  * for a runtime whose state is a text, the state that the last driver sent. The driver responds
  * with DONE.
  *
  * After a committed step, session_driver_ask_guard() sends CHECKPOINT, and the driver responds with
- * GUARD. Python has then cloned itself; GUARD has the clone's process id. Other runtimes send STATE
- * instead, a text from which a new driver can continue.
+ * GUARD. A Python driver has then cloned itself, and GUARD has the clone's process id. Other
+ * runtimes send STATE before RESULT if their state has changed: a text from which a new driver can
+ * continue.
  *
- * A driver can end at any time. During its step, its end is an event of the step. During a rollback
- * that replaces it, its end is expected. Between two steps, a copy replaces it
- * (transaction_revive()); without a copy the session's state is lost. While its step is being
- * settled, the end is ignored until session_notice(): the state after that step has no name yet, so
- * the session cannot go back to it.
+ * A driver can end at any time. The session handles the end as follows:
+ *
+ * - While the driver runs a step, its end is an event of the step (STEP_EXITED).
+ * - During a rollback that replaces the driver, its end is expected.
+ * - Between two steps, the driver's guard replaces it (transaction_revive()). If there is no guard,
+ *   the session's state is lost.
+ * - After a step of the driver, while the session commits the step or rolls it back, the end is
+ *   ignored at first. The state after the step has no name yet, so the session could not go back to
+ *   it. session_notice() handles the end later.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,13 +54,14 @@ static struct session_driver *session_driver_of(struct session *s, const struct 
 	return p;
 }
 
-/* Return the largest process size of which a copy still fits into the memory limit. */
+/* Return the largest size of a process that may be cloned. Process and clone together must fit
+ * into the memory limit. */
 static uint64_t guard_bytes(const struct session *s)
 {
 	return s->limits.value[LIMIT_memory_bytes] / 2;
 }
 
-/* ---- frames from a driver ---- */
+/* ---- frames from a driver, and its end ---- */
 
 static json_t *parse(const struct frame *frame, struct err *err)
 {
@@ -115,7 +121,7 @@ static void take_names(struct session *s, const json_t *said)
 	named(s->named_arg, is_good ? names : NULL, is_good ? NULL : &err);
 }
 
-/* Handle the response to a SETUP. The first one opens the session. */
+/* Handle the response to SETUP. The first response opens the session. */
 static void take_setup(struct session_driver *p, const json_t *said)
 {
 	struct session *s = p->session;
@@ -130,7 +136,9 @@ static void take_setup(struct session_driver *p, const json_t *said)
 			"%.60s: %.180s", name[0] ? name : "setup failed", message);
 	}
 	session_opened(s, error ? &err : NULL);
-	session_count(s); /* session_make_stem() may have waited for this */
+	/* session_make_stem() may be waiting until the driver has responded to SETUP. If so,
+	 * session_count() continues it now. */
+	session_count(s);
 }
 
 static int take_done(struct session_driver *p, const struct frame *frame, struct err *err)
@@ -162,7 +170,8 @@ static int take_step_frame(struct session_driver *p, const struct frame *frame, 
 		r = tool_calls_take(p, frame, err);
 		break;
 	case FRAME_WAITING:
-		driver_drain(p->driver); /* read the prompt before the listener hears of WAITING */
+		/* Read the prompt before the listener is told that the step waits. */
+		driver_drain(p->driver);
 		if (s->step_driver == p)
 			tool_calls_read(s);
 		break;
@@ -225,7 +234,7 @@ static void on_output(void *arg, struct driver *d, int stream, const char *data,
 	step_take_output(p->session, stream, data, bytes);
 }
 
-/* Handle the end of a driver, outside of its own step. */
+/* Handle the end of a driver that was not running a step. */
 static void driver_gone(struct session_driver *p, const struct err *err)
 {
 	struct session *s = p->session;
@@ -251,15 +260,18 @@ static void driver_gone(struct session_driver *p, const struct err *err)
 		checkpoints_cut(&s->points, 0);
 	}
 	if (s->box && !s->box->is_over)
-		session_count(s); /* a branch or a step may have waited for its guard */
+		/* session_make_stem() may be waiting for a guard of this driver, which will not
+		 * come any more. If so, session_count() continues it now. */
+		session_count(s);
 	if (s->is_lost && s->step_state == STEP_ASKED)
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	else
 		step_proceed(s);
 }
 
-/* Is the driver's step being settled? The state after the step has no name yet, so the session
- * cannot go back to it. */
+/* Return whether the driver's last step is over but not finished: the session is committing it,
+ * rolling it back or computing its name. The state after the step has no name yet, so the
+ * session cannot go back to that state if the driver ends now. */
 static bool is_settled(const struct session_driver *p)
 {
 	const struct session *s = p->session;
@@ -284,11 +296,15 @@ static void on_exited(void *arg, struct driver *d, int status)
 	struct session *s = p->session;
 	struct err err;
 	(void)d;
-	if (is_rolling_back(s)) { /* init killed the driver, or something killed its guard */
+	/* During a rollback, either init has killed the driver, or a program has killed the
+	 * resumed guard. */
+	if (is_rolling_back(s)) {
 		rollback_exited(p);
 		return;
 	}
-	if (is_settled(p)) /* session_notice() handles it later */
+	/* If the driver ended while the session commits its step or rolls it back, ignore the
+	 * end. session_notice() will handle the end of the driver when the step is finished. */
+	if (is_settled(p))
 		return;
 	if (s->step_driver == p && s->step_state != STEP_NONE) {
 		s->end.has_exited = true;
@@ -343,10 +359,10 @@ const struct driver_events session_driver_events = {.frame = on_frame,
 	.broken = on_broken,
 	.rolled_back = on_rolled_back};
 
-/* ---- start and setup ---- */
+/* ---- start and setup of drivers ---- */
 
-/* Copy the environment of @shared, with the name of this session. A session with a seed keeps the
- * shared one. */
+/* Copy @shared, but with the name of this session in the environment. A session with a seed
+ * keeps the shared name, since its results must not depend on the name. */
 static void own_environment(const struct session *s, const struct runtime_start *shared,
 	struct runtime_start *own, char *name)
 {
@@ -398,9 +414,11 @@ struct session_driver *session_driver_adopt(struct session *s, struct driver *d)
 	return p;
 }
 
-/* Make the guard's socket pair and return the box's end. The engine makes it, because a socket made
- * in the box could be shared with another process there. Without a socket the driver responds that
- * it has no guard. */
+/*
+ * Make a socket pair for a new guard, and return the box's end. The engine makes the pair, because
+ * a socket that was made in the box could be shared with another process there. Returns: -1 if
+ * there is no socket; the driver then responds that it has no guard.
+ */
 static int make_guard_socket(struct session_driver *p)
 {
 	int pair[2];
@@ -434,7 +452,8 @@ bool session_driver_is_waiting(const struct session_driver *p)
 		!p->is_interrupted;
 }
 
-/* Add the members of a SETUP that needs a response. */
+/* Add an id to the SETUP frame, so that the driver responds to it. Also add the members
+ * "template" and "preload", which only a SETUP with an id has. */
 static void ask_setup(struct session_driver *p, json_t *setup)
 {
 	struct session *s = p->session;
@@ -450,8 +469,16 @@ static void ask_setup(struct session_driver *p, json_t *setup)
 	json_put_new(setup, "preload", preload);
 }
 
-/* Send SETUP. Without @err, failures are ignored, because the driver has ended then. Without @err,
- * a Python driver gets only the name (it has loaded everything already) and sends no response. */
+/*
+ * Send SETUP to the driver. Whether the driver must respond depends on @err and on the runtime:
+ *
+ * - If @err is not NULL, the driver must respond, and SETUP names the modules to import.
+ * - If @err is NULL, a Python driver does not respond. SETUP does not name the modules, because the
+ *   driver has already imported them.
+ * - The driver of another runtime always responds.
+ *
+ * If @err is NULL, errors of sending are ignored, because they mean that the driver has ended.
+ */
 int session_driver_setup(struct session_driver *p, enum setup what, struct err *err)
 {
 	struct session *s = p->session;
@@ -515,7 +542,7 @@ int session_driver_ensure(struct session *s, const struct runtime *runtime,
 	return r == 0 && is_new && !s->is_once ? session_driver_setup(*out, SETUP_NAME, err) : r;
 }
 
-/* ---- completion ---- */
+/* ---- completion of names ---- */
 
 static int ask_names(
 	struct session *s, const struct runtime *runtime, const char *text, struct err *err)

@@ -1,11 +1,22 @@
 /*
- * Finds the Markdown fence around the code of a step: models often write code as Markdown.
+ * Finds the Markdown fence around the code of a step. Models often write code as Markdown:
  *
- * The first and the last line decide whether there is a fence, since fence marks elsewhere may
- * belong to a string in the code. Within a fence all marks are checked once more. If one closes the
- * fence early, the lines after it would be prose that runs as code, so the step is refused. An
- * opening mark that names a language and the closing mark after it belong to a string in the code.
- * The driver of Python finds more forms of fences, see notebook.py.
+ *   ```sql
+ *   SELECT 1;
+ *   ```
+ *
+ * A line that begins with three or more backquotes or tildes is called a mark. The first and the
+ * last line of the code decide whether there is a fence. Marks on other lines do not, since they
+ * may belong to a string in the code.
+ *
+ * The lines within the fence are checked for marks, too:
+ *
+ * - A mark without a language would close the fence before its last line. The lines after this mark
+ *   would be prose that runs as code, so the step is refused.
+ * - A mark with a language, such as ```json, opens an inner fence. The inner fence belongs to a
+ *   string in the code. The next mark without a language closes only the inner fence.
+ *
+ * For Python nothing is done here: its driver finds more forms of fences, see notebook.py.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,14 +31,16 @@ enum { MARK_MIN = 3, WORD_BYTES = 24 };
 static const char spaces[] = " \t\r\f\v";
 
 struct line {
-	size_t at, end, next; /* next: start of the next line */
+	/* Offsets in the code: start and end of the line, start of the next line. */
+	size_t at, end, next;
 };
 
-/* A line that begins or ends a fence, with the language named on it. */
+/* A line that opens or closes a fence: three or more backquotes or tildes, and possibly the name
+ * of a language. */
 struct mark {
 	char of;
 	size_t n;
-	char word[WORD_BYTES]; /* language; "" on a closing mark or an unnamed opening one */
+	char word[WORD_BYTES]; /* name of the language, or "" */
 	bool is_bare;
 };
 
@@ -53,8 +66,7 @@ static bool read_mark(const char *code, const struct line *line, struct mark *ou
 		return false;
 	at = skip(code, at, line->end, out->of == '`' ? "`" : "~");
 	out->n = at - from;
-	/* Three or more characters of `inline code`, with its end on the same line, are no mark. So
-	 * is ~~~x without an end, an expression in JavaScript. */
+	/* A mark such as ```x``` that also ends on this line is inline code and no fence. */
 	if (out->n < MARK_MIN || memchr(code + at, '`', line->end - at))
 		return false;
 	at = skip(code, at, line->end, " \t\r\f\v{.");
@@ -70,8 +82,17 @@ static bool closes(const struct mark *mark, const struct mark *open)
 	return mark->is_bare && mark->of == open->of && mark->n >= open->n;
 }
 
-/* Does a mark between @from and @to close the fence early? An opening mark with a language and its
- * closing mark belong to a string in the code. */
+/*
+ * Return whether the fence that begins with the mark @open is closed too early or is not balanced.
+ * The marks between @from and @to, which are the lines within the fence, are read one by one. A
+ * mark that is shorter than @open or has the other character is skipped.
+ *
+ * - A mark with a language opens an inner fence, which belongs to a string in the code.
+ * - A mark without a language closes the last inner fence that is open. If no inner fence is open,
+ *   the mark closes the outer fence before its last line: the result is true.
+ *
+ * If an inner fence is still open at the end, the result is true as well.
+ */
 static bool is_closed_between(const char *code, size_t from, size_t to, const struct mark *open)
 {
 	size_t depth = 0;
@@ -116,7 +137,9 @@ int fence_find(const struct step_order *order, const struct runtime *runtime, st
 	if (!read_mark(code, &head, &open))
 		return has_tail ? refuse(err, "there is text in front of the fence") : 0;
 	if (last <= first || !closes(&close, &open) || !has_tail) {
-		if (open.of == '~') /* the line may be code of JavaScript */
+		/* The first line may be JavaScript, which has an operator ~: ~~~x is an
+		 * expression. */
+		if (open.of == '~')
 			return 0;
 		return refuse(err,
 			memmem(code + head.end, end - head.end, "\n```", 4)

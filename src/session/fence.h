@@ -1,4 +1,5 @@
-/* Finds code in a Markdown fence, as models write it. SPDX-License-Identifier: Apache-2.0 */
+/* Finds the code in a Markdown fence, as models write it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,9 +10,10 @@
 #include <stddef.h>
 
 /*
- * The part of a step's code to run: @from is the first byte after the line that opens the fence,
- * @to the first byte of the line that closes it. The part is all of the code if there is no fence,
- * if the step is a file, or if the runtime itself handles fences.
+ * The part of a step's code that is to run. @from is the first byte after the line that opens the
+ * fence; @to is the first byte of the line that closes it.
+ * All of the code is to run if there is no fence, if the code is a file, or if it is Python, whose
+ * driver handles fences itself.
  *
  * Errors: ERR_USAGE for a fence of another runtime, a fence that is not closed, and text beside a
  * fence.
@@ -23,6 +25,6 @@ struct fence {
 int fence_find(const struct step_order *order, const struct runtime *runtime, struct fence *out,
 	struct err *err);
 
-/* Return the code with its fence blanked out, so that lines keep their numbers. NULL: no memory, or
- * not UTF-8. */
+/* Return the code in the fence. Lines before it become blank, so that all lines keep their
+ * numbers. Returns: NULL if memory is exhausted or the code is not UTF-8. */
 json_t *fence_taken_off(const struct step_order *order, const struct fence *fence);

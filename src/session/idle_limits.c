@@ -1,12 +1,15 @@
 /*
  * Enforces limits on leftover processes between two steps.
  *
- * Processes that a step has started may run on after it. A cgroup limits their memory but not their
- * total CPU time; without a cgroup the engine enforces both limits. So the engine measures usage
- * after a step as well, at growing intervals while nothing happens. If a limit is exceeded, it
- * kills the processes that are neither drivers nor guards. If a limit is exceeded again, by the
- * driver or by a process that passes for a guard, it kills everything in the box. The record of the
- * next step reports that.
+ * Processes that a step has started may run on after it. A cgroup limits their memory, but only the
+ * engine can limit their total CPU time. Without a cgroup, the engine enforces the limit of memory
+ * as well. So the engine goes on measuring their usage after a step. The intervals grow while no
+ * CPU time is used.
+ *
+ * If a limit is exceeded, the engine kills the processes that are neither drivers nor guards. If a
+ * limit is exceeded again, the cause must be a driver, or a process that a driver falsely reported
+ * as its guard. So the engine then kills everything in the box. The record of the next step reports
+ * that processes were killed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,9 +18,12 @@
 
 enum {
 	FIRST_MS = 250,
-	MEMORY_MAX_MS = 1000, /* longest time for which excess memory stays undetected */
+	/* Longest interval between two measurements of the box's usage if the engine enforces
+	 * the limit of memory. */
+	MEMORY_MAX_MS = 1000,
 	CPU_MAX_MS = 4000,
-	AGAIN_MS = 50, /* delay until the next measurement after a kill */
+	/* Interval until the next measurement of the box's usage after processes were killed. */
+	AGAIN_MS = 50,
 };
 
 static void on_look(uv_timer_t *timer);
@@ -27,7 +33,7 @@ static bool is_measured(const struct session *s, enum limit limit)
 	return s->box->by[limit] == LIMIT_BY_ENGINE;
 }
 
-/* Find an exceeded limit. Returns: a notice for the record; NULL: all limits are kept. */
+/* Return a notice that a limit is exceeded, or NULL. */
 static const char *find_excess(struct session *s, const struct box_usage *u)
 {
 	const uint64_t *limit = s->box->limits.value;
@@ -57,7 +63,8 @@ static void on_seen(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
 	struct idle_limits *l = &s->idle_limits;
-	if (s->step_state != STEP_NONE) { /* a step has begun meanwhile */
+	/* If a step has begun meanwhile, the measurement is for the step. */
+	if (s->step_state != STEP_NONE) {
 		step_measured(s, u);
 		return;
 	}
@@ -97,7 +104,9 @@ void idle_limits_watch(struct session *s)
 void idle_limits_tell(struct session *s)
 {
 	s->idle_limits.said_now = NULL;
-	if (s->step->is_again) /* nobody reads the record of a step that runs again */
+	/* Nobody reads the record of a step that runs again. So keep the notice for a
+	 * later step. */
+	if (s->step->is_again)
 		return;
 	s->idle_limits.said_now = s->idle_limits.said;
 	s->idle_limits.said = NULL;

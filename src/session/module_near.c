@@ -18,11 +18,13 @@ enum { NAME_BYTES = 256, VOLUMES_MAX = 8, VOLUME_FILES_MAX = 300, LIST_BYTES = 4
 
 struct missing {
 	char name[NAME_BYTES];
-	bool is_table; /* any table file with this name fits, or any database */
+	/* @name is the name of an SQL table, not of a file. The search then looks for the files
+	 * NAME.csv and NAME.tsv, and for any database file, such as "x.sqlite". */
+	bool is_table;
 };
 
-/* Read the missing name: the last component of the path in "…: 'data/a.csv'" or "…, open
- * '/x/a.csv'", or the table in "no such table: a". */
+/* Read the name of what is missing: "a.csv" from "…: 'data/a.csv'" or "…, open '/x/a.csv'", or
+ * "a" from "no such table: a". */
 static bool read_message(const char *message, struct missing *out)
 {
 	static const char table[] = "no such table: ";
@@ -70,7 +72,8 @@ static bool fits(const struct missing *m, const char *path)
 		(strcmp(name, "retort.db") != 0 && is_one_of(dot, databases, ARRAY_LEN(databases)));
 }
 
-/* Search the volume on the host, since the box of a `retort run` has ended. */
+/* Search the volume for the missing file. Open the volume by its path on the host, because the
+ * box of a `retort run` has already ended. */
 static bool find_in_volume(
 	const struct missing *m, const struct warden_bind *volume, struct buf *out)
 {
@@ -119,7 +122,8 @@ static bool is_about_a_file(const json_t *error, const char *message)
 		strncmp(message, "no such table: ", 15) == 0;
 }
 
-/* Read NAME from "No module named 'NAME'". False for 'NAME.sub', because NAME exists then. */
+/* Read NAME from "No module named 'NAME'". False for 'NAME.sub', since the package NAME exists
+ * then. */
 static bool read_module(const char *message, char out[NAME_BYTES])
 {
 	static const char begin[] = "No module named '";
@@ -132,7 +136,8 @@ static bool read_module(const char *message, char out[NAME_BYTES])
 	return true;
 }
 
-/* Search the packages of the session's interpreter. A session with a root of its own has others. */
+/* Search the packages of the session's interpreter for a name like the missing module's. With
+ * --rootfs nothing is searched, because the packages are in that file system. */
 static bool find_module(const struct session *s, const char *message, struct buf *out)
 {
 	const struct order_checked *order = s->order;
@@ -166,8 +171,8 @@ void module_near_tell(struct session *s)
 	cleanup_buf struct buf meant = BUF_INIT(2 * 4096), shown = BUF_INIT(8 * 4096);
 	if (!find_meant(s, &meant) || utf8_repair(&shown, buf_str(&meant), meant.bytes, NULL) < 0)
 		return;
-	/* Add "near" to a copy: the step's name covers the original error, and other files must not
-	 * change it. */
+	/* Add "near" to a copy of the error. The step's name was computed from the original, and
+	 * must not depend on which similar names exist. */
 	json_t *error = json_copy(s->record.error);
 	(void)json_object_set_new(error, "near", json_string(buf_str(&shown)));
 	json_decref(s->record.error);

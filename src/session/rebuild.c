@@ -1,11 +1,13 @@
 /*
  * Rebuilds the state of one runtime by running its steps again in a new driver.
  *
- * The registry does so when a driver was lost and its runtime has no checkpoint: it calls
+ * The registry asks for this when a driver was lost and its runtime has no checkpoint. It calls
  * session_rebuild(), runs the runtime's steps from the journal in order, and calls
- * session_rebuilt(). Those steps change files that later steps, perhaps of other runtimes, have
- * changed since. So the files are saved before and restored afterwards; only the driver's memory
- * keeps the result of the steps.
+ * session_rebuilt().
+ *
+ * The steps change files that later steps, perhaps of other runtimes, have changed since. So the
+ * files are saved before the rebuild and restored afterwards. Only the driver's memory keeps the
+ * result of the steps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +65,7 @@ static void on_kept(struct session *s, json_t *lost)
 
 enum { BACK_MS = 30000 };
 
-/* Give up the box, because init does not reply. The registry then finds the session lost. */
+/* Give up the session's state, because init does not reply. */
 static void on_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -71,7 +73,8 @@ static void on_late(uv_timer_t *timer)
 	restore_cancel(s);
 	session_spoil(s);
 	end_rebuilding(s);
-	rebuilt(s->rebuilt_arg, NULL); /* the next box is rebuilt from all steps */
+	/* The registry will find the session lost, and run all of its steps again in a new box. */
+	rebuilt(s->rebuilt_arg, NULL);
 }
 
 static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)

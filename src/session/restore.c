@@ -1,20 +1,20 @@
 /*
- * Restores the workspace's files, by init: as the box's user, whatever user the engine runs as.
+ * Restores the workspace's files. Init does it as the box's user, whatever user the engine runs as.
  *
  * First the workspace is listed and compared with the earlier list (shadow_diff()). The result is a
  * list of actions: remove, make, write, exchange names, set modes and times. Init performs them, at
  * most UNDER_WAY_MAX at once. The path of an action that fails is added to the list of lost files.
  * At the end the workspace is listed again, for the next step.
  *
- * Some work takes several rounds. A directory that the step made unreadable must be opened before
- * it can be listed; renamed files must get their old names back before others are compared; and if
- * there are more files than can be listed, new ones are removed first. In these cases is_partial is
- * set, and after the actions the workspace is listed and compared again.
+ * Some work takes several rounds. A directory that the step made inaccessible must be made
+ * accessible before it can be listed. Renamed files must get their old names back before others are
+ * compared. If there are more files than can be listed, new ones are removed first. In these cases
+ * is_partial is set, and after the actions the workspace is listed and compared again.
  *
- * Files in /tmp and /dev/shm are not saved, but those directories share the workspace's disk, and
- * files that a failed step left there would take the room of the next step. So between steps the
- * names in them are noted, and after a failed step all new files are removed. Changed files there
- * are listed as lost, and so are changed files of volumes.
+ * Files in /tmp and /dev/shm are not saved. But those directories share the workspace's disk, and
+ * files that a failed step left there would take disk space from the next step. So between steps
+ * the names in them are noted, and after a failed step all new files are removed. Changed files
+ * there are listed as lost, and so are changed files of volumes.
  *
  * Listing and comparing ten thousand files takes time, so a thread does it. While the thread works,
  * only it uses `struct restore`.
@@ -37,7 +37,8 @@
 
 enum { UNDER_WAY_MAX = 16 };
 
-/* Directories besides the workspace, with paths from /home/user, where the workspace is mounted. */
+/* The directories that are cleaned after a failed step. Their paths are relative to the
+ * workspace, which is mounted on /home/user. */
 static const struct {
 	enum init_file_root root;
 	const char *from_workspace, *prefix;
@@ -54,30 +55,43 @@ struct act {
 struct restore {
 	uv_work_t work;
 	struct session *session;
-	struct box *box;     /* held */
-	struct shadow *then; /* counted reference: the actions point into it */
-	struct workspace now, scratch[RESTORE_SCRATCH]; /* the actions point into these as well */
-	struct workspace noted[RESTORE_SCRATCH];	/* lists from restore_note() */
-	bool has_noted; /* @noted is set: files in @scratch that are not in it are removed */
-	enum init_file_root root; /* root for the actions that are being added */
+	struct box *box; /* counted reference */
+	/* Counted reference to the saved files that are to be restored. The actions point into
+	 * them. */
+	struct shadow *then;
+	/* Lists of the files that exist now. Like @then, these lists own the paths to which
+	 * @actions point. */
+	struct workspace now, scratch[RESTORE_SCRATCH];
+	struct workspace noted[RESTORE_SCRATCH]; /* lists from restore_note() */
+	/* @noted is set, so files that are in @scratch but not in @noted will be removed. */
+	bool has_noted;
+	enum init_file_root root; /* root directory of the actions that are being added */
 	struct act *actions;
 	size_t n, room, n_sent, n_answered, n_good;
 	bool is_at_work;   /* a thread is using this struct */
-	bool is_cancelled; /* restore_cancel() was called: free this after the thread */
-	bool is_planned;   /* the workspace was listed */
-	bool has_begun;	   /* init's replies are directed to on_filed() */
-	const struct order_checked *order; /* order whose volumes are compared, or NULL */
+	bool is_cancelled; /* restore_cancel() was called; free this after the thread's work */
+	bool is_planned;   /* the last attempt to list the workspace has succeeded */
+	/* This restoration has taken over init's replies: they are sent to on_filed(). */
+	bool has_begun;
+	/* Changes in the volumes of this order are listed as lost. NULL: do not look for such
+	 * changes. */
+	const struct order_checked *order;
 	int64_t since_ns;
 	struct workspace after;
-	bool is_partial; /* another round follows these actions */
-	bool is_short;	 /* some actions failed for lack of disk space */
-	bool is_again;	 /* such actions were tried a second time */
+	/* After the present actions, the workspace must be listed and compared once more, and
+	 * further actions follow. */
+	bool is_partial;
+	bool is_short; /* some actions failed because there was no disk space */
+	bool is_again; /* actions that lacked disk space were already tried again */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
 };
 
-/* Is the file whose path is the first @bytes of @path among the lost ones? Actions from @first to
- * @end are sorted by path. */
+/*
+ * Return whether there is an action that reports a file as lost (SHADOW_LOST). The file's path is
+ * the first @bytes bytes of @path. The actions from @first up to, but not including, @end are
+ * sorted by path, and only these are searched.
+ */
 static bool is_lost(
 	const struct restore *r, size_t first, size_t end, const char *path, size_t bytes)
 {
@@ -96,8 +110,12 @@ static bool is_lost(
 	return false;
 }
 
-/* Drop removals of journals whose database cannot be restored: SQLite needs the journal to roll the
- * database back. Removals are first in the list. */
+/*
+ * Drop the actions that would remove the journal of a database file that cannot be restored. Such a
+ * database file stays as the step left it, so SQLite may need the journal in order to roll the
+ * database back. For example, if "a.db" cannot be restored, "a.db-journal" is kept.
+ * All removals are at the start of the list of actions.
+ */
 static void keep_journals(struct restore *r)
 {
 	static const char *const endings[] = {"-journal", "-wal", "-shm"};
@@ -152,7 +170,8 @@ static int memory_file(const void *data, size_t bytes)
 	return fd_take(&fd);
 }
 
-/* Send action @i to init. Returns: whether a reply will arrive. */
+/* Send action @i to init. If that is not possible, list its path as lost. Returns: whether a
+ * reply will arrive. */
 static bool send_one(struct restore *r, size_t i)
 {
 	const struct shadow_action *a = &r->actions[i].action;
@@ -229,8 +248,8 @@ static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
 	return fd < 0 ? -errno : workspace_scan(out, fd, &err);
 }
 
-/* Note the names in /tmp and /dev/shm. A list that fails is marked as cut, so that nothing is
- * removed there. */
+/* List the files in /tmp and /dev/shm. If one of the two cannot be listed, mark its list as cut,
+ * so that no file is removed there. */
 void restore_note(struct workspace noted[RESTORE_SCRATCH], const struct box *box)
 {
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -254,8 +273,10 @@ static void clear_scratch(struct restore *r)
 	}
 }
 
-/* Add an action that gives the box's user access to a directory which the step made inaccessible.
- * Returns: whether that is needed before the directory can be listed. */
+/*
+ * If the step made a directory inaccessible, add an action that gives the box's user access.
+ * Returns: whether an action was added, which must be performed before the directory can be listed.
+ */
 static bool open_closed(struct restore *r, enum init_file_root root, const struct workspace *then,
 	const char *from_workspace)
 {
@@ -280,10 +301,18 @@ static bool open_all_closed(struct restore *r)
 }
 
 /*
- * Plan the actions in the workspace. A renamed file first gets its old name back: so it is not
- * removed under its new name, and a program that has it open sees the restored content. If there
- * are more files than can be listed, new ones are removed first, in rounds, as long as a round
- * succeeds.
+ * Plan the actions in the workspace for the next round. There are three kinds of rounds:
+ *
+ * - Renames: if files were renamed since the list @then, they only get their old names back. So
+ *   they are not removed under their new names, and programs that have them open see the restored
+ *   content.
+ * - Removals: if the workspace has more files than can be listed, only new files are removed.
+ * - Rest: in all other cases, all other actions are planned.
+ *
+ * A round of renames or removals is followed by another round, since is_partial is set. A round of
+ * the rest is usually the last one.
+ * @is_stuck: no action of the previous round has succeeded. Then another round of its kind would
+ * fail as well, so the next round is one of the rest.
  */
 static void plan_home(struct restore *r, bool is_stuck)
 {
@@ -301,12 +330,14 @@ static void plan_home(struct restore *r, bool is_stuck)
 		return;
 	}
 	if (then->is_cut || r->now.is_cut)
-		add_lost(r, "."); /* some files are not listed */
+		/* One of the lists @then and @now is not complete. A file that is missing in a
+		 * list is not restored, so list the workspace itself as lost. */
+		add_lost(r, ".");
 	shadow_diff(r->then, &r->now, add_action, r);
 	keep_journals(r);
 }
 
-/* Plan the next round. Returns: false if the workspace cannot be listed. */
+/* Plan the actions of the next round. Returns: false if the workspace cannot be listed. */
 static bool plan(struct restore *r)
 {
 	struct err err;
@@ -352,7 +383,8 @@ static void start(struct restore *r, uv_work_cb work, uv_after_work_cb done)
 	done(&r->work, 0);
 }
 
-/* Take @r back from the thread. Returns: whether the restoration was not cancelled. */
+/* Take @r back from the thread. If it was cancelled, free it. Returns: false if it was
+ * cancelled. */
 static bool take_back(struct restore *r)
 {
 	struct session *s = r->session;
@@ -367,7 +399,7 @@ static bool take_back(struct restore *r)
 	return is_awaited;
 }
 
-/* End a restoration whose init does not reply any more. */
+/* End the restoration, because init does not reply any more. The box has ended. */
 static void give_up(struct restore *r)
 {
 	struct session *s = r->session;
@@ -384,7 +416,7 @@ static void give_up(struct restore *r)
 static void on_looked(uv_work_t *work, int status)
 {
 	struct restore *r = work->data;
-	(void)status; /* the work is never cancelled */
+	(void)status; /* always 0, because the work is never cancelled */
 	if (!take_back(r))
 		return;
 	if (r->box->is_over)
@@ -406,7 +438,8 @@ static void look(struct restore *r)
 
 static void on_planned(uv_work_t *work, int status);
 
-/* Should the actions that lacked disk space be tried again? Others may have freed some. */
+/* Return whether to try those actions again that failed for lack of disk space. This
+ * is done once, and only if other actions have succeeded, since these may have freed space. */
 static bool may_fit_now(struct restore *r)
 {
 	bool is_worth_it = r->is_short && r->n_good > 0 && !r->is_again;
@@ -431,13 +464,18 @@ static void on_filed(void *arg, uint64_t id, int status)
 {
 	struct restore *r = arg;
 	if (r->is_at_work)
-		return; /* take_back()'s caller will notice that the box is over */
+		/* While the thread works, no reply to an action is due. If this call reports the
+		 * end of the box, on_planned() or on_looked() will handle the end after the
+		 * thread's work. */
+		return;
 	if (r->box->is_over) {
 		give_up(r);
 		return;
 	}
 	if (id >= r->n_sent)
-		return; /* a late reply to the client's change that take_init() failed */
+		/* This is init's late reply to a client's change of a file. take_init() has
+		 * already told the client that the change has failed. */
+		return;
 	const struct act *a = id < r->n ? &r->actions[id] : NULL;
 	bool is_so = a &&
 		((a->action.act == SHADOW_REMOVE && status == -ENOENT) ||
@@ -450,13 +488,14 @@ static void on_filed(void *arg, uint64_t id, int status)
 	go_on(r);
 }
 
-/* Direct init's replies to this restoration. */
+/* Have init's replies sent to this restoration. */
 static void take_init(struct restore *r)
 {
 	if (r->has_begun)
 		return;
 	r->has_begun = true;
-	if (r->box->filed) /* fail a client's pending change: it is undone with the step */
+	/* This restoration would undo a client's pending change of a file, so fail the change. */
+	if (r->box->filed)
 		r->box->filed(r->box->filed_arg, 0, -ECANCELED);
 	r->box->filed = on_filed;
 	r->box->filed_arg = r;
@@ -465,7 +504,7 @@ static void take_init(struct restore *r)
 static void on_planned(uv_work_t *work, int status)
 {
 	struct restore *r = work->data;
-	(void)status; /* the work is never cancelled */
+	(void)status; /* always 0, because the work is never cancelled */
 	if (!take_back(r))
 		return;
 	if (r->box->is_over) {
@@ -482,8 +521,14 @@ static void on_planned(uv_work_t *work, int status)
 static void begin(struct restore *r)
 {
 	struct session *s = r->session;
-	/* Clean /tmp and /dev/shm after a failed step only: with an undo, earlier steps were meant
-	 * to leave files there, and a box that is given up takes the directories along. */
+	/*
+	 * Decide whether to clean /tmp and /dev/shm.
+	 * After a failed step or a rebuild, they are cleaned.
+	 * For an undo, they are not cleaned, because the files that earlier steps left there must
+	 * be kept.
+	 * If the box is to be given up (ROLLBACK_HOST_FILES), they are not cleaned, because both
+	 * directories end with the box.
+	 */
 	r->has_noted =
 		!is_rolling_back_for(s, ROLLBACK_UNDO) && s->rollback.state != ROLLBACK_HOST_FILES;
 	for (size_t i = 0; i < RESTORE_SCRATCH && r->has_noted; i++) {

@@ -1,14 +1,15 @@
 /*
  * Restores the state before a step: the actions of the table in step/rollback.c.
  *
- * After each step the driver clones itself. The frozen clone is the checkpoint of the state after
- * that step, and the driver continues. For a rollback, init stops all processes of the box, kills
- * the driver and every process that is newer than the checkpoint, and lets the others continue.
- * Then the files are restored, and the frozen clone becomes the driver. A clone of that is the new
- * checkpoint.
+ * After each step the Python driver clones itself. The clone is frozen and keeps the state after
+ * that step; the driver continues. For a rollback, init stops all processes of the box, kills the
+ * driver and every process that is newer than the checkpoint, and lets the others continue. Then
+ * the files are restored, and the frozen clone becomes the driver. It clones itself again, since
+ * the checkpoint may be needed again.
  *
- * Init decides which processes are newer: by the age of the frozen clone, if that was made right
- * after the step, else by a mark that init was told to set between two steps.
+ * Init decides which processes are newer. If the clone was made right after the step, its age
+ * decides. Otherwise init was told to set a mark between two steps, and processes that started
+ * after the mark are newer.
  *
  * If the checkpoint has a stem but no clone, the session changes to another box: a new branch of
  * that stem.
@@ -31,7 +32,7 @@ enum { ROLLBACK_MS = 30000, GUARD_TEXT_BYTES = 60 };
 
 /* ---- choice of the checkpoint and of the box ---- */
 
-/* Must the driver of @p end for a return to the state of @c? */
+/* Return whether the driver of @p must end so that the session can return to the state of @c. */
 static bool is_changed(const struct session_driver *p, const struct session_driver *failed,
 	const struct checkpoint *c)
 {
@@ -45,8 +46,9 @@ static bool is_python_changed(
 	return python->runtime && is_changed(python, failed, c);
 }
 
-/* Must a guard become the Python driver? Without a guard, a new Python starts from the state of @c.
- */
+/* Return whether the guard of @c must become the Python driver when the session returns to the
+ * state of @c. This is not needed if the present driver has this state already. It is also not
+ * needed if @c has no guard, because then a new Python driver has the state. */
 static bool must_resume(
 	struct session *s, const struct session_driver *failed, const struct checkpoint *c)
 {
@@ -59,7 +61,7 @@ bool rollback_must_leave(
 	return c->stem && !c->guard && is_python_changed(s, failed, c);
 }
 
-/* Is the guard's process alive? Another process of the box may have killed it. */
+/* Return whether the guard's process is alive. Another process of the box may have killed it. */
 static bool is_guard_alive(int fd)
 {
 	char byte;
@@ -82,7 +84,7 @@ bool rollback_can_resume(struct session *s, const struct checkpoint *c)
 	return !must_resume(s, NULL, c) || is_guard_alive(c->guard->fd);
 }
 
-/* ---- actions ---- */
+/* ---- actions of the rollback table ---- */
 
 static void end(struct session *s)
 {
@@ -100,8 +102,17 @@ static void on_stuck(uv_timer_t *timer)
 	rollback_event(timer->data, ROLLBACK_FAILED, &err);
 }
 
-/* Choose the drivers to end and list their processes. Returns: the driver whose id init uses in its
- * reply, and for the guard; NULL: there is no process to end. */
+/*
+ * Choose the drivers that must end, and list their processes in @pids. One of the chosen drivers is
+ * called the lead: init will kill it and name it in its reply. The other chosen drivers are killed
+ * here.
+ *
+ * - If a guard is to become the Python driver, the lead is the present Python driver, which the
+ *   guard replaces.
+ * - Otherwise the lead is the first driver that was chosen.
+ *
+ * Returns: the lead; NULL if no driver has to end.
+ */
 static struct session_driver *choose(struct session *s, int32_t *pids, size_t *n)
 {
 	const struct rollback *r = &s->rollback;
@@ -136,7 +147,10 @@ static void end_processes(struct session *s)
 		return;
 	}
 	deadline_start(&s->back, on_stuck, ROLLBACK_MS);
-	/* A guard that was made right after its step serves as the mark. */
+	/* Tell init which processes are newer than the checkpoint. If the guard is to be resumed
+	 * and was made right after its step, they are the processes that started after the
+	 * guard: mark 0 says so. Otherwise they are the processes that started after init set
+	 * the checkpoint's mark. */
 	const struct init_back back = {.id = r->lead->driver->id,
 		.guard_pid = r->resumed ? to->guard->pid : 0,
 		.mark = to && !(r->resumed && to->is_guard_own) ? to->mark : 0,
@@ -145,7 +159,8 @@ static void end_processes(struct session *s)
 	init_rollback(&s->box->init, &back);
 }
 
-/* Drop the drivers that init has ended: the chosen ones, and ones started after the checkpoint. */
+/* Drop the drivers that init has ended: those that were chosen, and those that started after the
+ * checkpoint. */
 static void drop_drivers(struct session *s)
 {
 	const struct rollback *r = &s->rollback;
@@ -180,14 +195,17 @@ static void put_files(struct session *s)
 		restore_files(s, files, on_restored);
 		return;
 	}
-	/* a revival has no failed step, so the files are right */
+	/* Either no files are saved, or a driver died between two steps, so that no step has
+	 * changed files. So do not restore files, but only list the present files again. */
 	workspace_done(&s->before);
 	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
 	s->is_shadow_due = true;
 	on_restored(s, NULL);
 }
 
-/* List as lost the files in directories of the host: they cannot be restored without the box. */
+/* List as lost what may have changed in directories of the host. The files of the box itself end
+ * with the box, and the next box has its own. But files in directories of the host remain as
+ * they are, and without the box they cannot be restored. */
 static void name_files(struct session *s)
 {
 	int fd = s->box ? s->box->workspace_fd : -1;
@@ -200,7 +218,7 @@ static void name_files(struct session *s)
 	lost_files_volumes(&s->lost, s->order, -1, 0);
 }
 
-/* Restore the text states of the runtimes from the checkpoint, and drop all later checkpoints. */
+/* Restore the runtimes' text states from the checkpoint, and drop all later checkpoints. */
 static void put_states(struct session *s)
 {
 	const struct checkpoint *to = s->rollback.target;
@@ -214,7 +232,9 @@ static void put_states(struct session *s)
 	for (unsigned i = 0; to && i < s->points.n; i++)
 		if (s->points.v[i] == to)
 			checkpoints_cut(&s->points, i + 1);
-	/* A newer guard of Python has ended with the newer processes. */
+	/* If the checkpoint has another guard than Python has now, the present guard was made
+	 * after the checkpoint, and init has ended it like all newer processes. So Python's
+	 * guard becomes the checkpoint's guard again. */
 	struct session_driver *python = python_driver(s);
 	if (to && !s->rollback.resumed && python->guard != to->guard) {
 		guard_let_go(python->guard);
@@ -223,8 +243,8 @@ static void put_states(struct session *s)
 	}
 }
 
-/* Add to the notice how many files, beyond the saved ones, may have changed: only their number is
- * known. */
+/* If the saved list of files was cut, files that are not in it may be missing now. Add the
+ * number of such files to the notice; their names are not known. */
 static void tell_unkept(struct session *s)
 {
 	const struct shadow *files = files_of(s);
@@ -254,13 +274,16 @@ static void resume(struct session *s)
 	p->guard = guard_hold(guard);
 	loss_say(s->notice, &p->guard->loss);
 	tell_unkept(s);
-	p->last_call = 0; /* the resumed driver numbers its calls as at the checkpoint */
+	/* The resumed driver numbers its tool calls as at the time of the checkpoint, so accept
+	 * lower numbers than the last one. */
+	p->last_call = 0;
 	if (driver_resume(p->driver, fd_take(&p->guard->fd), &err) < 0)
 		rollback_event(s, ROLLBACK_FAILED, &err);
 }
 
-/* Add to the notice what the drivers that ended have lost. Without a step, the next driver's start
- * does that. */
+/* Add to the notice what the states of the ended drivers will lack in the next drivers of the
+ * same runtimes. This is done only while a step is in progress, since its record reports the
+ * notice. Otherwise session_driver_setup() adds the losses when the next driver is started. */
 static void tell_losses(struct session *s)
 {
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
@@ -275,7 +298,7 @@ static void finish(struct session *s)
 	end(s);
 }
 
-/* Give up the box. The next one will be a branch of the checkpoint's stem. */
+/* Give up the box. The next box will be a branch of the checkpoint's stem. */
 static void change_box(struct session *s)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no row of rollback.c ends first */
@@ -308,7 +331,8 @@ static void lose(struct session *s, const struct err *err)
 			err->msg);
 }
 
-/* Report the end of the rollback. @err: reason why the state is lost; NULL: it is restored. */
+/* Report the end of the rollback to the step or the caller that waits. @err is NULL if the state
+ * is restored, otherwise the reason why it is lost. */
 static void tell(struct session *s, const struct err *err)
 {
 	enum rollback_cause cause = s->rollback.cause;
@@ -377,7 +401,8 @@ static void act(struct session *s, enum rollback_action action, const struct err
 	}
 }
 
-/* Fail the rollback after an unexpected event from init or a driver. */
+/* Fail the rollback, because init or a driver has caused an event for which the table in
+ * step/rollback.c has no row in the present state. */
 static void fail_order(struct session *s, enum rollback_event event)
 {
 	struct err err;
@@ -387,8 +412,9 @@ static void fail_order(struct session *s, enum rollback_event event)
 		rollback_event(s, ROLLBACK_FAILED, &err);
 }
 
-/* Advance the rollback. The last action of a row may send the next event, and a listener that gets
- * output may close the session. */
+/* Perform the actions that the table in step/rollback.c lists for @event. The last action of a
+ * row may cause the next event. If a callback closes the session meanwhile, the remaining
+ * actions are skipped. */
 void rollback_event(struct session *s, enum rollback_event event, const struct err *err)
 {
 	struct rollback *r = &s->rollback;
@@ -398,8 +424,9 @@ void rollback_event(struct session *s, enum rollback_event event, const struct e
 		fail_order(s, event);
 		return;
 	}
+	/* Copy the error, because an action may free the memory that it is in. */
 	if (err)
-		why = *err; /* an action may free what @err points into */
+		why = *err;
 	r->state = move.next;
 	for (size_t i = 0; i < ARRAY_LEN(move.actions) && s->state != SESSION_CLOSING; i++)
 		act(s, move.actions[i], err ? &why : NULL);
@@ -438,7 +465,11 @@ void rollback_lose(struct session *s, const struct err *err)
 
 /* ---- events from init and the drivers ---- */
 
-/* Handle READY of the guard that became the driver, with its list of losses. */
+/*
+ * Handle the READY frame of a guard that was resumed and is the Python driver now.
+ * First add to the notice what the program has lost by the rollback, such as locks; READY lists it.
+ * Then have the driver make a new guard, since the checkpoint may be needed again.
+ */
 static int take_ready(
 	struct session *s, struct session_driver *p, const json_t *said, struct err *err)
 {
@@ -451,8 +482,17 @@ static int take_ready(
 		loss_say(s->notice, &p->guard->loss);
 	}
 	unsigned python = runtime_index(p->runtime);
-	/* The driver's next guard will be newer than the marks of older checkpoints; version 0
-	 * makes a rollback to them resume it all the same. */
+	/*
+	 * Older checkpoints may share the guard that was resumed. Without the following change, a
+	 * rollback to such a checkpoint would go wrong:
+	 *
+	 * - Python's version equals the checkpoint's version, so the driver would stay.
+	 * - But init would end the driver's new guard, because the guard is newer than the
+	 *   checkpoint's mark.
+	 *
+	 * So set Python's version in these checkpoints to 0. Then a rollback finds that the driver
+	 * has changed, and resumes the new guard instead of ending it.
+	 */
 	for (unsigned i = 0; i + 1 < s->points.n; i++)
 		if (s->points.v[i]->guard == p->guard)
 			s->points.v[i]->versions[python] = 0;

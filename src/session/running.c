@@ -3,15 +3,16 @@
  *
  * session_run() requests a step. The step waits until the session has a box, no rollback is in
  * progress and the files are saved (try_send()). Then its code is sent to the driver in a STEP
- * frame. The driver responds with BEGIN when the code is about to run; if the driver is certainly
+ * frame. The driver responds with BEGIN when the code is about to run. If the driver is certainly
  * waiting for a frame, the step counts as begun when STEP is sent. Everything that happens
  * afterwards is an event for step_advance(), and step_event() performs the action that the table
  * returns.
  *
- * Three clocks end a step. The wall clock starts at BEGIN and pauses while the step waits for a
- * tool or for stdin, for up to ten times the limit in total. CPU time and, without a cgroup, memory
- * and the number of processes are measured: set_meter() chooses the interval such that a limit is
- * exceeded by little at most. At a limit, the step gets SIGINT and a second of grace.
+ * Three clocks end a step. The wall clock starts at BEGIN. It pauses while the step waits for a
+ * tool or for stdin; with the pauses, a step may take up to ten times the limit. CPU time is
+ * measured and, without a cgroup, so are memory and the number of processes. set_meter() chooses
+ * the interval so that a limit cannot be exceeded by much. When time has run out, the step gets
+ * SIGINT and a second of grace.
  *
  * The end has three parts. do_settle() stops the clocks and has transaction.c commit or roll back.
  * do_name() judges how the step ended, and has complete_record.c list files and compute the name.
@@ -36,14 +37,21 @@
 #include <unistd.h>
 
 enum {
-	GRACE_MS = 1000, /* from SIGINT to SIGKILL */
-	REFUSE_MS = 100, /* part of GRACE_MS before pending calls get an error as response; SIGINT
-			    ends most of them earlier */
-	MEMORY_WATCH_MS = 20, /* interval of measuring memory */
+	GRACE_MS = 1000, /* time from SIGINT until the step is killed */
+	/* Time from SIGINT until the tool calls that are still pending get an error as response.
+	 * SIGINT itself makes most calls end before that. */
+	REFUSE_MS = 100,
+	/* Interval between two measurements of the box's usage if the engine enforces the limit
+	 * of memory. */
+	MEMORY_WATCH_MS = 20,
 	CPU_WATCH_MIN_MS = 10,
-	CPU_SLACK_US = 200000, /* two periods of a CPU quota: the wall clock ends the step first */
+	/* A step may exceed a CPU limit that was derived from the wall limit by this much, so
+	 * that the wall clock ends the step first. It is two periods of a CPU quota. */
+	CPU_SLACK_US = 200000,
 	STDIN_CHUNK_BYTES = 64 << 10,
-	GUARD_WATCH_MS = 50, /* interval of measuring while checkpoints exist */
+	/* Interval between two measurements of the box's usage while the session has earlier
+	 * checkpoints, because old checkpoints must be dropped before memory runs out. */
+	GUARD_WATCH_MS = 50,
 };
 _Static_assert(1 + 2 * RUNTIMES_MAX + CHECKPOINTS_MAX <= SPAWN_OWN, "init, drivers, guards");
 
@@ -86,14 +94,19 @@ static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
 		deadline_start_limit(&s->wall, on_wall, ms);
 }
 
-/* Start the wall clock with the step's own limit. A step that runs again and was stopped the first
- * time (stop_ms) is stopped after the same time. */
+/*
+ * Start the wall clock, which stops the step after @ms.
+ * The cause of the stop is the limit of wall time. It is different if the step has a `stop_ms`:
+ * then a caller stopped the step when it ran for the first time, and now it runs again. So the step
+ * is stopped after the same time, and the cause is again an interrupt by a caller.
+ */
 static void start_own_wall(struct session *s, uint64_t ms)
 {
 	start_wall(s, ms, s->step->stop_ms ? STEP_CAUSE_CALLER : STEP_CAUSE_WALL);
 }
 
-/* Return the rest of the time that the step may take including all pauses. */
+/* Return how many milliseconds remain of the longest time that a step may take if its pauses are
+ * counted, too. That time is WALL_TIMES its limit of wall time. */
 static uint64_t left_ms(const struct session *s)
 {
 	uint64_t limit_ms = s->record.limits.value[LIMIT_timeout_ms];
@@ -133,13 +146,15 @@ void step_interrupt_again(struct session *s)
 		send_interrupt(s);
 }
 
-/* Measure the usage before the step. The start of an interpreter and processes of earlier steps are
- * not charged to the step. */
+/* Measure the usage of the box before the step begins. The step is not charged for this usage:
+ * it is of the start of an interpreter, and of processes of earlier steps. */
 static void take_base(struct session *s)
 {
 	s->is_base_due = true;
+	/* If another measurement is pending, box_ask_usage() does not begin a second one. Then
+	 * the pending measurement sets base_cpu_us. */
 	if (s->box)
-		(void)box_ask_usage(s->box, step_measured, s); /* a pending one sets it as well */
+		(void)box_ask_usage(s->box, step_measured, s);
 }
 
 void step_began(struct session *s)
@@ -148,15 +163,15 @@ void step_began(struct session *s)
 		return;
 	uint64_t limit_ms = s->record.limits.value[LIMIT_timeout_ms];
 	s->began_ns = uv_hrtime();
-	/* Until now the limit was for the interpreter's start; from now on the step gets all of it.
-	 */
+	/* Until now, the wall clock was for the start of the interpreter. Start it again, so
+	 * that the step gets its full limit. */
 	if (s->step_state == STEP_RUNNING)
 		start_own_wall(s, s->step->stop_ms ? MIN(s->step->stop_ms, limit_ms) : limit_ms);
 	else if (!s->is_once)
 		send_interrupt(s);
 	if (s->is_once)
 		take_base(s);
-	/* Prepare the record's limits while the driver works. */
+	/* Make the JSON of the record's limits while the driver works. */
 	record_say_limits(&s->record);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
@@ -166,14 +181,17 @@ static void do_interrupt(struct session *s)
 {
 	bool is_waiting = tool_calls_stop(s);
 	if (!s->step_driver || !s->step_driver->driver)
-		step_event(s, STEP_GRACE); /* the driver has not received the code */
+		step_event(s, STEP_GRACE); /* no driver has the code, so end the step at once */
 	else if (s->began_ns || s->is_once)
-		send_interrupt(s); /* before BEGIN, step_began() does */
+		/* The code has begun, or the session is in `once` mode, so send SIGINT now. In
+		 * other cases step_began() will send SIGINT when the code begins. */
+		send_interrupt(s);
 	if (s->step_state == STEP_STOPPING)
 		deadline_start_limit(&s->wall, on_wall, is_waiting ? REFUSE_MS : GRACE_MS);
 }
 
-/* Note the times measured so far, which exclude the end of the step, and settle the step. */
+/* Record the times of the step first, because to settle the step takes time. Then settle it:
+ * stop its clocks, and have transaction.c commit the step or roll it back. */
 static void do_settle(struct session *s)
 {
 	uint64_t now = uv_hrtime();
@@ -185,7 +203,9 @@ static void do_settle(struct session *s)
 	transaction_settle(s);
 }
 
-/* Move the notices into the record. Before the first step there is no state to lose. */
+/* Move two notices into the record: the one that leftover processes were killed, and the one
+ * about what the state has lost. Before the first step no state can be lost, so then the second
+ * notice is dropped. */
 static void say_notice(struct session *s)
 {
 	const char *said = s->idle_limits.said_now ? s->idle_limits.said_now : "";
@@ -233,14 +253,14 @@ static void do_finish(struct session *s)
 	/* `done` may have started the next step or closed the session. */
 	if (s->step_state != STEP_NONE || s->state != SESSION_OPEN)
 		return;
-	record_renew(&s->record, &s->limits); /* free the output while the session is idle */
+	record_renew(&s->record, &s->limits); /* free the output, which can be large */
 	timer_start(&s->idle, session_on_idle, 0, 0);
 }
 
 void step_event(struct session *s, enum step_event event)
 {
 	struct step_move move = step_advance(s->step_state, event);
-	/* Output that is still in the pipes belongs to the step. */
+	/* Output that is still in the pipes belongs to the step, so read it first. */
 	if (move.action == STEP_NAME && s->step_driver && s->step_driver->driver)
 		driver_drain(s->step_driver->driver);
 	s->step_state = move.next;
@@ -283,7 +303,7 @@ void step_note_uncounted(struct session *s, const struct box_usage *u)
 
 static void on_meter(uv_timer_t *timer);
 
-/* Schedule the next measurement early enough that a limit is exceeded by little at most. */
+/* Schedule the next measurement so early that a limit cannot be exceeded by much until then. */
 static void set_meter(struct session *s, uint64_t cpu_us)
 {
 	uint64_t limit_us = s->record.limits.value[LIMIT_cpu_ms] * 1000;
@@ -313,10 +333,11 @@ void step_measured(void *arg, const struct box_usage *u)
 		return;
 	uint64_t cpu_us = u->cpu_us - MIN(u->cpu_us, s->base_cpu_us);
 	uint64_t slack_us = s->end.is_cpu_following ? CPU_SLACK_US : 0;
-	/* Drop old checkpoints: the step needs their memory more. */
+	/* Drop old checkpoints, because the step needs their memory more. */
 	if (u->memory_bytes > limit / 4 * 3)
 		checkpoints_evict(&s->points, 1);
-	/* With too many processes memory is not measured, see proc_usage_read(). */
+	/* If there are too many processes, memory is not measured (see proc_usage_read()), so
+	 * check their number first. */
 	if (s->box->by[LIMIT_pids] == LIMIT_BY_ENGINE &&
 		u->n_pids > s->limits.value[LIMIT_pids] + SPAWN_OWN)
 		step_stop(s, STEP_CAUSE_PIDS, STEP_MEMORY, NULL);
@@ -335,7 +356,7 @@ static void on_meter(uv_timer_t *timer)
 		(void)box_ask_usage(s->box, step_measured, s);
 }
 
-/* ---- running ---- */
+/* ---- requesting a step, and sending it ---- */
 
 static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 {
@@ -360,8 +381,8 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 	return step;
 }
 
-/* Give the step its stdin: as a descriptor sent with the frame or, for a runtime that does not
- * support that, as text in the frame. */
+/* Add the step's stdin to the STEP frame @step. Usually, the frame says that a descriptor comes
+ * with it. If the runtime does not support that, the frame has the whole input as text. */
 static int add_stdin(
 	struct session *s, const struct runtime *runtime, json_t *step, struct err *err)
 {
@@ -419,7 +440,9 @@ static int send_step(struct session *s, struct session_driver *p, struct err *er
 	return r;
 }
 
-/* Is another driver making a guard? The guard's process would be taken for one of this step. */
+/* Return whether the driver of another runtime is making a guard. If so, the step must wait. A
+ * rollback ends all processes that started during the step, so it would also end a guard that
+ * was made during the step. */
 static bool has_other_due(const struct session *s, const struct runtime *runtime)
 {
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
@@ -428,7 +451,7 @@ static bool has_other_due(const struct session *s, const struct runtime *runtime
 	return false;
 }
 
-/* Send the requested step. Returns: 1 if the step has to wait, 0, or negative errno. */
+/* Send the requested step. Returns: 0; 1 if the step has to wait; negative errno. */
 static int try_send(struct session *s, struct err *err)
 {
 	const struct runtime *runtime = s->step->runtime ? s->step->runtime : s->order->runtime;
@@ -440,7 +463,8 @@ static int try_send(struct session *s, struct err *err)
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
-	if (!save_files_before(s)) /* save the files before the step can change them */
+	/* Save the files before the step can change them. */
+	if (!save_files_before(s))
 		return 1;
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	step_event(s, STEP_SENT);
@@ -466,7 +490,6 @@ void step_proceed(struct session *s)
 	step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err.msg);
 }
 
-/* Withdraw the requested step. */
 static void withdraw(struct session *s)
 {
 	deadline_stop(&s->wall);
@@ -536,7 +559,7 @@ int session_run(struct session *s, struct step_order *order, const struct step_l
 
 void session_interrupt(struct session *s)
 {
-	/* a second interrupt ends the grace */
+	/* A second interrupt ends the grace at once. */
 	if (s->step_state == STEP_STOPPING && s->end.cause == STEP_CAUSE_CALLER)
 		step_event(s, STEP_GRACE);
 	else

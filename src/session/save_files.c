@@ -1,10 +1,10 @@
 /*
  * Saves the workspace's files between two steps, for checkpoints.
  *
- * Unchanged files are taken from the previous save, so usually only a few are read. Reading many
- * takes longer than other callers of the engine should wait, so a thread does it. While the thread
- * works, only it uses the list of files and their blobs. A step, a client's change and a
- * restoration wait for it.
+ * Unchanged files are taken from the previous save, so usually only a few files are read. Reading
+ * many files takes longer than other callers of the engine should wait, so a thread does it. While
+ * the thread works, only the thread uses the list of files and their blobs. A step, a client's
+ * change or a restoration has to wait for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,9 +26,9 @@ struct files_saving {
 	struct shadow *now;
 	struct workspace scratch[RESTORE_SCRATCH];
 	char head[DIGEST_BYTES];
-	bool is_newer;	/* replace the files of the head's checkpoint, if it has any */
-	bool is_behind; /* a file changed after this pass began: `now` must not be stored in a
-			   checkpoint */
+	bool is_newer; /* @now replaces the files that the head's checkpoint already has */
+	/* A file changed after this pass began, so @now must not be stored in a checkpoint. */
+	bool is_behind;
 };
 
 struct shadow *save_files_newest(const struct session *s)
@@ -91,7 +91,7 @@ static void done(uv_work_t *work, int status)
 {
 	struct files_saving *k = work->data;
 	struct session *s = k->session;
-	(void)status; /* the work is never cancelled */
+	(void)status; /* always 0, because the work is never cancelled */
 	s->saving = NULL;
 	if (s->state == SESSION_CLOSING) {
 		free_saving(k);

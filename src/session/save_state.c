@@ -2,20 +2,22 @@
  * Makes checkpoints: the saved state after each step.
  *
  * A checkpoint has three parts. The memory of Python is saved as a guard, a frozen clone of its
- * process. The state of other runtimes is saved as texts that their drivers have sent. save_files.c
- * saves the workspace's files. A checkpoint costs little: guard and driver share memory until one
- * of them writes to it, all checkpoints share unchanged files, and a runtime that did not run keeps
- * its previous guard or text.
+ * process. The state of each other runtime is saved as a text that its driver has sent.
+ * save_files.c saves the workspace's files.
+ *
+ * A checkpoint costs little. Guard and driver share memory until one of them writes to it, all
+ * checkpoints share unchanged files, and a runtime that did not run keeps its previous guard or
+ * text.
  *
  * In a box that was just branched, Python needs no guard until it runs a step: the stem has the
  * same state, and another branch of the stem restores it.
  *
  * A rollback has to end every process that is newer than a checkpoint. If the guard was made right
- * after its step, its age tells which ones are newer. For all other checkpoints, init is told to
- * set a mark before the next step begins, and the step waits for init's confirmation
+ * after its step, these are the processes newer than the guard. For all other checkpoints, init is
+ * told to set a mark before the next step begins, and the step waits for init's confirmation
  * (save_state_is_marked()).
  *
- * Most of the work is done after the result was sent: the checkpoint is added when the step is
+ * Most of the work is done after the result was sent. The checkpoint is added when the step is
  * committed, it gets its name when the record has one, and the clone is requested when no caller
  * waits.
  *
@@ -37,17 +39,21 @@ static struct checkpoint *newest(const struct session *s)
 	return s->points.n ? s->points.v[s->points.n - 1] : NULL;
 }
 
-/* Return the name of the checkpoint of the state before the step, or NULL if that state is not
- * saved. A driver sends GUARD before it reads the next step, so the answer is known when that step
- * ends. */
+/*
+ * Return the name of the checkpoint of the state before the step, or NULL if that state is not
+ * saved. A driver sends GUARD before it reads the next step. So when a step ends, it is known
+ * whether the state before it is saved.
+ */
 const char *save_state_checkpoint(struct session *s)
 {
 	const struct checkpoint *c = checkpoints_find(&s->points, s->head);
 	const struct session_driver *python = python_driver(s);
-	/* after a rollback, the guard of the resumed process is made again */
+	/* After a rollback, the driver that was resumed still has to make its new guard. Until
+	 * then, the checkpoint counts as saved. */
 	bool is_due = c && python->due_id && c->guard == python->guard;
 	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || is_due);
-	if (!c && !s->box && s->stem) /* a rollback has just given up the box for the stem */
+	/* If a rollback has just given up the box, the stem has the state. */
+	if (!c && !s->box && s->stem)
 		is_kept = !stem_is_dead(s->stem);
 	if (!is_kept || s->is_once)
 		return NULL;
@@ -58,12 +64,14 @@ const char *save_state_checkpoint(struct session *s)
 static void on_marked(void *arg, uint32_t mark)
 {
 	struct session *s = arg;
-	/* in a box that has ended no mark will be set; the step will notice that */
+	/* If the box has ended, init will never set the mark for which the step waits. So
+	 * pretend that the mark is set. The step will then notice that the box has ended. */
 	s->marked = s->box && s->box->is_over ? s->last_mark : mark;
 	step_proceed(s);
 }
 
-/* Have init set a mark: processes that start afterwards are newer than the newest checkpoint. */
+/* Have init set a mark. Then init knows that processes that start later are newer than the
+ * newest checkpoint. */
 static void mark(struct session *s)
 {
 	struct checkpoint *c = newest(s);
@@ -75,15 +83,27 @@ static void mark(struct session *s)
 	init_mark(&s->box->init, c->mark);
 }
 
-/* Are the newer processes known without a mark? They are newer than the guard or, in an unchanged
- * branch, all processes of the box. */
+/*
+ * Return whether init needs no mark to find the processes that are newer than @c. There are two
+ * such cases:
+ *
+ * - The guard of @c was made right after the step. The newer processes are those that started after
+ *   the guard.
+ * - @c has a stem and no guard. The session would return to @c in a new branch of the stem, so no
+ *   process of the present box is kept.
+ */
 static bool tells_itself(const struct checkpoint *c)
 {
 	return c->is_guard_own || (c->stem && !c->guard);
 }
 
-/* Can init tell earlier processes from those of the next step? Without a mark it can if the step
- * runs in Python and the guard's age tells. */
+/*
+ * Return whether init can already distinguish the processes that exist now from those that the next
+ * step will start. A rollback of that step ends only the latter.
+ * Usually init needs a mark for that: the number of a moment that it remembers. Have
+ * init set the mark if there is none. Until init has confirmed the mark, the result is false.
+ * Init needs no mark if the step runs in Python and tells_itself() is true.
+ */
 bool save_state_is_marked(struct session *s, const struct runtime *runtime)
 {
 	const struct checkpoint *c = newest(s);
@@ -102,7 +122,8 @@ static bool has_due(const struct session *s)
 	return false;
 }
 
-/* Set the mark early, so that the next step need not wait for init's confirmation. */
+/* If the newest checkpoint needs a mark, have init set the mark now. Then the next step need not
+ * wait until init has confirmed the mark. */
 static void mark_early(struct session *s)
 {
 	const struct checkpoint *c = newest(s);
@@ -141,7 +162,9 @@ static void want_guard(struct session_driver *p, uint64_t id)
 	p->is_due_said = false;
 }
 
-/* The stem lacks the client's change, so a Python branched from it needs a guard of its own now. */
+/* Make a checkpoint after a client has changed a file. If the Python driver has no guard, a
+ * rollback to the checkpoint would need a branch of the session's stem. But the stem lacks the
+ * change. So have the Python driver make a guard. */
 void save_state_changed(struct session *s)
 {
 	struct session_driver *python = python_driver(s);
@@ -150,7 +173,8 @@ void save_state_changed(struct session *s)
 	save_state_begin(s);
 }
 
-/* Make a checkpoint of the step. Its guard and its name follow later, after the result. */
+/* Make a checkpoint of the state after the step. Its guard and its name are added later, after
+ * the result. */
 void save_state_step(struct session *s)
 {
 	struct session_driver *p = s->step_driver;
@@ -160,15 +184,17 @@ void save_state_step(struct session *s)
 	p->version = s->step_id;
 	p->due_id = s->step_id;
 	p->is_due_said = false;
-	/* The stem lacks the files that a step of another runtime left, so Python needs a guard. */
+	/* If the Python driver has no guard, a rollback to the new checkpoint would need a
+	 * branch of the session's stem. But the stem lacks the files that this step has left. So
+	 * have the Python driver make a guard, even if another runtime ran the step. */
 	struct session_driver *python = python_driver(s);
 	if (p == python || (python->driver && !python->guard))
 		want_guard(python, s->step_id);
 	add(s, "?", s->step_id);
 }
 
-/* Evict checkpoints and ask for guards, after the result was sent: cloning and ending a clone take
- * more CPU time than a short step. */
+/* Evict checkpoints and ask for guards. This is done after the result was sent, because to make
+ * a clone or to end one takes more CPU time than a short step. */
 void save_state_done(struct session *s)
 {
 	if (s->is_once)
@@ -178,7 +204,7 @@ void save_state_done(struct session *s)
 		session_driver_ask_guard(&s->drivers[i]);
 }
 
-/* Note why the driver cannot be branched: what prevents a clone prevents a branch too, except a
+/* Note why the driver cannot be branched. What prevents a clone also prevents a branch, except a
  * lack of memory or processes. */
 static void take_barred(struct session_driver *p, const json_t *guard)
 {
@@ -205,7 +231,7 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 	uint64_t due_id = p->due_id;
 	p->due_id = 0;
 	if (p->runtime->carry != CARRY_MEMORY)
-		return; /* the state of such a runtime is a text */
+		return; /* this runtime sends its state as text */
 	int fd = p->guard ? fd_take(&p->guard->due_fd) : -1;
 	const json_t *pid = json_object_get(guard, "pid");
 	if (!pid)
@@ -219,7 +245,8 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 				snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s", reasons[i].text,
 					has_detail ? ": " : "", has_detail ? detail : "");
 		struct session *s = p->session;
-		/* the next step has begun already, without a checkpoint */
+		/* If the driver's next step is already running, the record of that step reports
+		 * why the state before the step has no checkpoint. */
 		if (s->step_driver == p && s->step_state != STEP_NONE && due_id != s->step_id)
 			memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
 		return;
@@ -231,7 +258,10 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 	loss_parse(&p->guard->loss, guard);
 	if (c && c->guard == p->guard) {
 		c->is_guard_own = true;
-		c->mark = 0; /* drop the mark: it is older than the guard */
+		/* Delete the mark of the checkpoint. The guard started after init set the mark,
+		 * so a rollback with the mark would end the guard. Without a mark, init ends the
+		 * processes that started after the guard. */
+		c->mark = 0;
 	}
 }
 
@@ -245,7 +275,7 @@ void save_state_guard(struct session_driver *p, json_t *guard)
 	step_proceed(s);
 }
 
-/* Name the step's checkpoint like the step. */
+/* Give the step's checkpoint the name of the step, which is known now. */
 void save_state_committed(struct session *s)
 {
 	for (unsigned i = 0; i < s->points.n; i++)

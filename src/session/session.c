@@ -1,16 +1,18 @@
 /*
  * Opens and closes a session, and gets and gives up its box.
  *
- * A session gets its box in one of two ways: the warden makes it, and init starts a driver in it;
- * or it is a branch of a stem, with a running driver. While a step runs, four sources of events are
- * watched: the driver's channel (frames), its two output pipes, init (the driver's end), and
- * clocks: wall time, CPU time and, without a cgroup, memory, measured by the warden. The table in
- * step/step.c decides about each event. transaction.c decides about the session's state.
+ * A session gets its box in one of two ways. Either the warden makes the box, and init starts a
+ * driver in it; or the box is a branch of a stem and has a running driver.
+ *
+ * While a step runs, four sources of events are watched: the driver's channel (frames), its two
+ * output pipes, init (which reports the driver's end), and timers. The timers limit the wall time
+ * and start measurements of CPU time and, without a cgroup, of memory. The table in step/step.c
+ * decides about each event. transaction.c decides about the session's state.
  *
  * After a session became a stem, it has that stem instead of a box. It gets a branch of the stem as
  * its new box, as soon as the engine has time or a step is to run.
  *
- * A session for one step (is_once) ends with its box: the box is destroyed first, so that no
+ * A session for one step (is_once) ends with its box. The box is destroyed first, so that no
  * process can write any more. Then the pipes are read to their end, and the record is made.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -30,9 +32,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REFUSALS_MAX = 2 }; /* failures in a row after which the stem is given up */
+/* After so many consecutive failures to branch the stem, the session does not try again. */
+enum { REFUSALS_MAX = 2 };
 /* AGAIN_MS: interval at which an idle session checks whether the engine has time. PATIENCE_NS:
- * longest time for which it yields to urgent work of others. */
+ * longest time for which the session yields to urgent work of others. */
 enum {
 	AGAIN_MS = 4,
 	PATIENCE_NS = 200000000,
@@ -42,7 +45,7 @@ enum {
 };
 
 enum {
-	OPEN_MS = 120000, /* time limit of opening, imports included */
+	OPEN_MS = 120000, /* time limit of opening a session, including imports */
 };
 
 static void handle_closed(uv_handle_t *handle)
@@ -59,9 +62,10 @@ static void close_handle(struct session *s, void *handle)
 	uv_close(h, handle_closed);
 }
 
-/* ---- opening ---- */
+/* ---- opening a session, and getting its box ---- */
 
-/* Report the result of opening, once. Records report later errors. */
+/* Report to the owner whether the session could be opened. The first call decides. Later calls
+ * do nothing, since errors that happen after the opening are reported in the records of steps. */
 void session_opened(struct session *s, const struct err *err)
 {
 	if (s->state != SESSION_MAKING)
@@ -84,8 +88,8 @@ static void stdin_copy_closed(struct stdin_copy *f)
 	session_handle_gone(container_of(f, struct session, stdin_copy));
 }
 
-/* Make the driver's stdin: @theirs becomes a pipe's reading end, or -1 without input. The box never
- * gets the caller's own descriptor. */
+/* Make the driver's stdin. *@theirs becomes the reading end of a pipe, or -1 if there is no
+ * input. The box never gets the caller's own descriptor. */
 int session_open_stdin(struct session *s, int *theirs, struct err *err)
 {
 	int ends[2];
@@ -134,14 +138,24 @@ static void on_made(void *arg, const struct err *err)
 		session_lose_box(s);
 		session_opened(s, &why);
 	} else if (s->is_once) {
-		session_opened(s, NULL); /* the pipe keeps STEP until the driver has started */
+		/* Do not wait for READY: the socket keeps the STEP frame until the driver reads
+		 * it. */
+		session_opened(s, NULL);
 	} else if (s->state == SESSION_OPEN) {
 		step_proceed(s);
 	}
 }
 
-/* Begin with a branched box. Its driver needs no message before the first step. With a seed, SETUP
- * was sent: the step must not depend on the time of preparation. */
+/*
+ * Begin to use a box that was branched from a stem. Its driver can run a step at once:
+ *
+ * - If the session is not open yet, open it.
+ * - If the session is open, let the step that waits for the box proceed.
+ *
+ * If the session has a seed, it is not opened here. The effect of a step must then not depend on
+ * whether the driver has prepared for the step. So on_branched() has sent SETUP, which makes the
+ * driver prepare, and the driver's response to SETUP will open the session.
+ */
 static void begin_as_branch(struct session *s)
 {
 	s->idle_ns = uv_hrtime();
@@ -152,9 +166,11 @@ static void begin_as_branch(struct session *s)
 		session_opened(s, NULL);
 }
 
-/* Handle a failure to branch the next box. If the driver or the stem has died, or if the files
- * cannot be copied, another attempt is useless: then the state is lost, and its steps can be run
- * again. */
+/*
+ * Handle a failure to branch the next box. Another attempt would fail as well if the driver or the
+ * stem has died, if the files cannot be copied, or after REFUSALS_MAX failures. Then the state is
+ * lost, and the registry can run the session's steps again.
+ */
 static void not_branched(struct session *s, const struct err *err)
 {
 	bool is_of_files = err->sys == ENAMETOOLONG || err->code == ERR_NO_SPACE;
@@ -179,8 +195,8 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		s->box = box_hold(d->box);
 		struct session_driver *p = session_driver_adopt(s, d);
 		loss_say(s->notice, &d->loss);
-		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms =
-			0; /* a new box starts at 0 */
+		/* The usage counters of a new box start at 0. */
+		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms = 0;
 		workspace_done(&s->before);
 		r = workspace_scan(&s->before, s->box->workspace_fd, &error);
 		s->is_shadow_due = true;
@@ -212,8 +228,8 @@ static int fail_stem(struct err *err)
 static int get_box(struct session *s, struct err *err)
 {
 	const struct order_checked *o = s->order;
-	if (s->stem &&
-		stem_is_dead(s->stem)) { /* only this call fails; the next one makes a new box */
+	/* If the stem is dead, only this call fails. The next call makes a new box. */
+	if (s->stem && stem_is_dead(s->stem)) {
 		stem_let_go(take_ptr(s->stem));
 		return fail_stem(err);
 	}
@@ -224,7 +240,12 @@ static int get_box(struct session *s, struct err *err)
 			o->binds, s->is_template ? o->n_template : o->n_binds, on_made, s);
 		return 0;
 	}
-	/* If other sessions wait for a box, prepare the driver later. With a seed, SETUP does it.
+	/*
+	 * The new driver prepares for its first step at one of three times:
+	 *
+	 * - If the session has a seed, the driver prepares when it gets SETUP from on_branched().
+	 * - If the engine has urgent work, the driver prepares later, in warm().
+	 * - In all other cases, the driver prepares as soon as it is branched (is_warm).
 	 */
 	s->is_warm_due = !o->has_seed && s->engine->n_urgent > 0;
 	const struct branch_order order = {.limits = s->limits,
@@ -245,7 +266,8 @@ void session_set_urgent(struct session *s, bool is_urgent)
 	s->is_urgent = is_urgent;
 }
 
-/* Does this session yield to urgent work of others? Only for PATIENCE_NS. */
+/* Return whether the session yields to urgent work of others, and if so, start a timer to check
+ * again. A session yields for at most PATIENCE_NS. */
 static bool must_wait(struct session *s)
 {
 	if (s->engine->n_urgent == 0 || s->state != SESSION_OPEN ||
@@ -255,7 +277,7 @@ static bool must_wait(struct session *s)
 	return true;
 }
 
-/* Have the driver prepare for its first step, if the engine has no urgent work. */
+/* Have the driver prepare for its first step, unless the engine has urgent work. */
 static void warm(struct session *s)
 {
 	struct session_driver *python = python_driver(s);
@@ -265,8 +287,8 @@ static void warm(struct session *s)
 	}
 }
 
-/* Use idle time: branch a box for a session without one, or prepare the driver, make guards and
- * save files. */
+/* Use idle time. If the session has a stem instead of a box, branch its next box. If it has a
+ * box, prepare the driver, make guards, save files, and replace drivers that have ended. */
 void session_on_idle(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -274,7 +296,7 @@ void session_on_idle(uv_timer_t *timer)
 	if (must_wait(s))
 		return;
 	if (s->state == SESSION_OPEN && s->stem && !s->box)
-		(void)session_get_box(s, &err); /* a step will try again */
+		(void)session_get_box(s, &err); /* ignore errors: the next step will try again */
 	else if (session_is_idle(s)) {
 		warm(s);
 		save_state_done(s);
@@ -331,8 +353,15 @@ void session_take(struct session *s, const char *id, const struct session_events
 {
 	s->events = *events;
 	snprintf(s->id, sizeof s->id, "%s", id);
-	/* Tell drivers that have idled for long the name now, so that they are awake when the first
-	 * step arrives. With a seed they get no name. */
+	/*
+	 * Tell the drivers the session's new name (its id):
+	 *
+	 * - If the session was idle for long, send SETUP with the name now. This wakes the
+	 *   drivers before the first step arrives.
+	 * - Otherwise the first step tells the driver the name (is_unnamed).
+	 *
+	 * If the session has a seed, the drivers never get the name.
+	 */
 	bool is_told = !s->order->has_seed && uv_hrtime() - s->idle_ns > WAITED_NS;
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
 		if (s->drivers[i].driver && is_told)
@@ -352,15 +381,16 @@ void session_let_go_box(struct session *s)
 	box_let_go(box);
 }
 
-/* Give up the box and all that is in it, but read the step's output first. The next step gets
- * another box. */
+/* Give up the box with its drivers and checkpoints. The step's output is read before. The next
+ * step gets another box. */
 void session_lose_box(struct session *s)
 {
 	if (s->step_driver && s->step_driver->driver)
 		driver_drain(s->step_driver->driver);
 	session_drivers_lose(s);
 	checkpoints_cut(&s->points, 0);
-	if (s->box) { /* stop callbacks: other holders may keep the box */
+	/* Other holders may keep the box, so stop its callbacks to this session. */
+	if (s->box) {
 		box_forget(s->box);
 		s->box->ended = NULL;
 	}
@@ -373,7 +403,8 @@ void session_set_head(struct session *s, const char *step)
 	save_state_committed(s);
 }
 
-/* Is the state lost, because Python or the box ended between two steps, or a step destroyed it? */
+/* Return whether the state is lost: Python or the box ended between two steps, or a step
+ * destroyed it. */
 bool session_is_lost(const struct session *s)
 {
 	const struct driver *python = s->drivers[runtime_index(runtime_by_name("python"))].driver;
@@ -401,7 +432,8 @@ struct box *session_box(const struct session *s)
 
 void session_renew(struct session *s, struct stem *stem)
 {
-	if (s->branching) /* the pending branch has the state that is to be dropped */
+	/* A pending branch has the state that is being dropped, so cancel it. */
+	if (s->branching)
 		branching_forget(take_ptr(s->branching));
 	session_lose_box(s);
 	shadow_let_go(take_ptr(s->shadow));
@@ -417,10 +449,12 @@ void session_renew(struct session *s, struct stem *stem)
 	s->is_continuation = false;
 	s->n_refused = 0;
 	s->is_lost = false;
-	s->head[0] = '\0'; /* the first checkpoint is the state before all steps */
+	/* The first checkpoint in the next box is of the state before all steps. */
+	s->head[0] = '\0';
 }
 
-/* Copy the text states; memory and files were branched with the box. */
+/* Copy the states that are saved as text from the session @of, of which @s is a new branch. The
+ * memory of Python and the files came with the branched box, so they are not copied here. */
 void session_inherit(struct session *s, const struct session *of)
 {
 	struct checkpoint *c = s->points.n ? s->points.v[s->points.n - 1] : NULL;
@@ -438,13 +472,13 @@ int session_workspace_fd(const struct session *s)
 	return s->box ? s->box->workspace_fd : -1;
 }
 
-/* Request a box, unless the session has one or one is pending. */
+/* Request a box, unless the session has a box or a branch is already being made. */
 int session_get_box(struct session *s, struct err *err)
 {
 	return s->box || s->branching ? 0 : get_box(s, err);
 }
 
-/* ---- closing ---- */
+/* ---- closing a session ---- */
 
 static void free_session(struct session *s)
 {

@@ -15,19 +15,20 @@
 struct session;
 
 /*
- * Callbacks to the owner of a session, from its loop; a step's events go to its step_listener.
+ * Callbacks to the owner of a session, from its loop. Events of a step go to its step_listener.
  * Every callback but `opened` and `done` may be NULL.
  *
  * opened   The box is made and the driver started (@err NULL), or opening failed.
  * unbegun  The step was withdrawn before it began, because the session's state is lost. Run it
  *          again after rebuilding the state.
  * begin    The code is about to run.
- * call     The code calls a tool: respond with tool_call_answer(). NULL: every call is denied.
+ * call     The code calls a tool: respond with tool_call_answer(). If this callback is NULL, every
+ *          call is denied.
  * cancel   The response to the call is not needed any more. The call is invalid afterwards.
- * keep     Store a tool's response before the box gets it. A negative return (with @err) means that
- *          it could not be stored; the box then gets an error instead.
- * done     The step's record, borrowed. The callee may close the session.
- * closed   The session and everything that it owned is freed.
+ * keep     Store a tool's response before the box gets it. If that fails, return a negative errno,
+ *          with @err; the box then gets an error instead.
+ * done     The step is over. Its record is borrowed. The callee may close the session.
+ * closed   The session and everything that it owned are freed.
  */
 struct session_events {
 	void *arg;
@@ -41,117 +42,124 @@ struct session_events {
 	void (*closed)(void *arg);
 };
 
-/* Borrowed until session_open() returns, except engine, order and preload, which the session keeps
- * using. */
+/* Parameters of session_open(), borrowed until it returns. Only engine, order and preload are
+ * used longer, as long as the session lives. */
 struct session_config {
 	struct engine *engine;
 	const struct order_checked *order; /* must outlive the session */
 	const char *id;
-	bool is_once;		    /* runs one step in `once` mode; the box ends with it */
-	struct stem *stem;	    /* stem to branch the box from; NULL: the warden makes one */
-	bool is_template;	    /* imports the modules of `preload` and then becomes a stem */
+	bool is_once; /* for one step in `once` mode; the box ends with the step */
+	/* The box will be a branch of this stem. NULL: the warden makes a new box. */
+	struct stem *stem;
+	bool is_template; /* the session imports the modules of `preload` and becomes a stem */
 	const char *const *preload; /* NULL-terminated, or NULL */
-	unsigned n_checkpoints;	    /* at most CHECKPOINTS_MAX; 0: the default */
+	unsigned n_checkpoints;	    /* at most CHECKPOINTS_MAX - 1; 0 means the default */
 	int stdin_fd;		    /* -1: /dev/null */
 };
 
-/* Open a session. Errors: ERR_GONE, ERR_IO; later errors arrive by `opened`. */
+/* Open a session. Errors: ERR_GONE, ERR_IO. Later errors are reported by `opened`. */
 int session_open(struct session **out, const struct session_config *config,
 	const struct session_events *events, struct err *err);
 
-/* Assign the prepared session to a user: set its id to @id and its callbacks to @events. */
+/* Assign a prepared session to a user: set its id to @id and its callbacks to @events. */
 void session_take(struct session *s, const char *id, const struct session_events *events);
 
 /* Replace the session's callbacks by @events. */
 void session_silence(struct session *s, const struct session_events *events);
 
 /*
- * Run one step; no other step may be running. The session references @order until the step is done.
- * @listener may be NULL. A missing box or driver is made first. Errors: ERR_LIMIT, ERR_GONE; later
- * errors are in the record.
+ * Run one step. No other step may be running. A missing box or driver is made first. The session
+ * references @order until the step is done. @listener may be NULL.
+ * Errors: ERR_USAGE, ERR_RUNTIME, ERR_LIMIT, ERR_GONE, ERR_IO, ERR_NO_MEMORY. Later errors are in
+ * the record.
  */
 int session_run(struct session *s, struct step_order *order, const struct step_listener *listener,
 	struct err *err);
 bool session_is_idle(const struct session *s);
 
-/* Stop the running step as a limit would: SIGINT, a second of grace, SIGKILL. A second call kills
- * at once. Without a running step the call does nothing. */
+/* Stop the running step as a limit would: SIGINT, one second of grace, SIGKILL. A second call
+ * kills at once. Without a running step, nothing happens. */
 void session_interrupt(struct session *s);
 
-/* Does a driver have the state of @runtime? */
+/* Return whether a running driver has the state of @runtime. */
 bool session_is_live(const struct session *s, const struct runtime *runtime);
-/* Handle drivers that ended while their step was being settled: a copy replaces each, if one
- * exists. */
+/* Handle drivers that ended while their step was being settled. Each is replaced by its
+ * guard, if it has one. */
 void session_notice(struct session *s);
-/* Return the time of the last session_run(), by uv_hrtime(). */
+/* Return when session_run() was last called, by uv_hrtime(). */
 uint64_t session_asked_ns(const struct session *s);
 
-/* Complete the name at the end of @text. @done gets an array of strings, or NULL and @err. */
+/* Find completions of the name at the end of @text. @done gets an array of strings, or NULL and
+ * @err. */
 typedef void session_names_fn(void *arg, const json_t *names, const struct err *err);
 void session_names(struct session *s, const struct runtime *runtime, const char *text,
 	session_names_fn *done, void *arg);
 
-/* Return the box, borrowed, or NULL. */
+/* Return the session's box, borrowed; NULL if there is no box yet. */
 struct box *session_box(const struct session *s);
-/* Return the workspace's directory, or -1 without a box. Valid until the loop runs again. */
+/* Return a descriptor of the workspace, valid until the loop runs again; -1 without a box. */
 int session_workspace_fd(const struct session *s);
 
-/* End the session in any state; `closed` follows. */
+/* Close the session in any state. The event `closed` follows. */
 void session_close(struct session *s);
 
 /* ---- undo, rebuild and branch the state ---- */
 
-/* Does the session's state differ from that of its head? If so, call session_renew() and run its
- * steps again. */
+/* Return whether the session has lost its state, that is, whether its state is not that after
+ * the step `head` any more. If so, call session_renew() and run the session's steps again. */
 bool session_is_lost(const struct session *s);
 void session_spoil(struct session *s);
 /*
- * Rebuild the state of @runtime in a new driver: call session_rebuild(), run the runtime's steps
- * with `is_rebuild`, then call session_rebuilt(). That undoes the changes of those steps in the
- * workspace, removes the files that they made in /tmp and /dev/shm, and calls @done. @lost: paths
- * of their other changes there and in volumes, or NULL.
+ * Rebuild the state of @runtime in a new driver, in three parts:
+ *
+ * 1. session_rebuild() saves the files and ends the present driver.
+ * 2. The caller runs the runtime's steps again, with `is_rebuild`.
+ * 3. session_rebuilt() restores the workspace and removes the files that the steps made in /tmp and
+ *    /dev/shm. Then it calls @done. Other changes in these two directories and all changes in
+ *    volumes remain: @lost has their paths, or is NULL.
  */
 typedef void session_rebuilt_fn(void *arg, const json_t *lost);
 void session_rebuild(struct session *s, const struct runtime *runtime);
 void session_rebuilt(
 	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg);
-/* End a rebuild that failed: kill the driver and restore the files. */
+/* End a rebuild that has failed: kill the driver and restore the files. */
 void session_unbuilt(
 	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg);
 
-/* Give up the box. The next step gets a new one: a branch of @stem, or (NULL) one from the warden.
- */
+/* Give up the box. The next step gets a new box: a branch of @stem or, if @stem is NULL, one
+ * from the warden. */
 void session_renew(struct session *s, struct stem *stem);
 
-/*
- * Set the head to @step ("": before the first step). Call it between `done` of a committed step and
- * the next step.
- */
+/* Set the head to @step, the step that was committed ("": none), and give this name to its
+ * checkpoint. Call this between `done` of the step and the next step. */
 void session_set_head(struct session *s, const char *step);
-/* Set the head without naming a checkpoint after it. */
+/* Set the head to @step, like session_set_head(). But do not give the name @step to a
+ * checkpoint: this is for a head that the session reached without running a step, for example by
+ * an undo. */
 void session_move_head(struct session *s, const char *step);
 
-/* Note that the box has changed and differs from its stem now. */
+/* Note that the box has changed, so its state is not the stem's any more. */
 void session_touch(struct session *s);
 
 /*
- * Turn the session into a stem, from which others can branch; the session continues as a branch of
- * it. The stem is borrowed. @done follows, from the loop or at once.
- * Errors, by @done: ERR_BUSY (a step runs; the program has threads or processes), ERR_GONE,
+ * Turn the session into a stem, from which others can branch. The session continues as a branch of
+ * the stem. @done gets the stem, borrowed. It is called from the loop or during this call.
+ * Errors, passed to @done: ERR_BUSY (a step runs; the program has threads or processes), ERR_GONE,
  * ERR_LIMIT, ERR_NO_SPACE.
  */
 typedef void session_stem_fn(void *arg, struct stem *stem, const struct err *err);
 void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg);
 
-/* Return a stem whose state equals the session's, borrowed; or NULL. */
+/* Return a stem whose state equals the session's state, borrowed; or NULL. */
 struct stem *session_stem(const struct session *s);
 
-/* Copy the text states of runtimes from @of to @s, which was just branched from it. */
+/* Copy the states of runtimes that are saved as text (struct state_text) from the session @of to
+ * the session @s, which is a new branch of @of. */
 void session_inherit(struct session *s, const struct session *of);
 
 /*
- * Go back to the state after @step, if there is a checkpoint of it. @done: @lost is a list of paths
- * that could not be restored, or NULL. Returns: false if there is no such checkpoint: run the steps
+ * Go back to the state after @step, if there is a checkpoint of it. @done gets the paths that could
+ * not be restored (@lost), or NULL. Returns: false if there is no such checkpoint; run the steps
  * again instead.
  */
 typedef void session_undone_fn(void *arg, const json_t *lost, const struct err *err);

@@ -2,12 +2,12 @@
  * Turns the session into a stem, from which others branch.
  *
  * A stem is a driver that runs no more code, alone in its box. First the session waits until no
- * guard is being made. It checks whether it can be branched: whether the program has no threads,
- * and whether its files can be copied. Then init ends all processes of the box but the Python
- * driver, which becomes the stem. Without `force`, init refuses if the program has processes of its
- * own, that is, other than drivers and guards.
+ * guard is being made. Then it checks that the program has no threads and that the session's files
+ * can be copied. Then init ends all processes of the box but the Python driver, which becomes the
+ * stem. Without `force`, init refuses if the program has processes of its own, that is, other than
+ * drivers and guards.
  *
- * The session itself continues as a branch of the stem: it gives up its box, and gets another one
+ * The session itself continues as a branch of the stem. It gives up its box, and gets another one
  * when the engine has time or a step needs it.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,12 +21,12 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* CONTINUE_MS: delay of the session's own next box, so that branches for which a caller waits are
- * made first. */
+/* CONTINUE_MS: delay before the session gets its own next box, so that branches for which a
+ * caller waits are made first. */
 enum {
 	CONTINUE_MS = 2,
-	GUARD_MS = 10000, /* time limit of a guard that is being made */
-	CLEAR_MS = 10000, /* time limit of clearing the box */
+	GUARD_MS = 10000, /* time limit for a guard that is being made */
+	CLEAR_MS = 10000, /* time limit for ending the processes of the box */
 };
 
 static void tell_stem(struct session *s, const struct err *err)
@@ -38,35 +38,47 @@ static void tell_stem(struct session *s, const struct err *err)
 		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
 }
 
-/* Report that the driver, which was to become the stem, has died. */
+/* Tell the caller of session_make_stem() that the driver has died. */
 void session_no_stem(struct session *s, const struct err *err)
 {
 	struct err why = *err;
-	if (!why.hint[0]) /* the program's at-fork hooks run in guards and stems */
+	/* The program's at-fork hooks run in guards and stems, and may have ended the driver. */
+	if (!why.hint[0])
 		err_hint(&why, STEM_DEATH_HINT);
 	tell_stem(s, &why);
 }
 
-/* Refuse to branch: the program has @n processes of its own. */
+/* Refuse to make a stem, because the program has @n processes of its own. */
 static void refuse(struct session *s, int n)
 {
 	struct err err;
 	struct driver *d = python_driver(s)->driver;
+	/* The driver may have prepared to be a stem (driver_be_stem()), and its next step undoes
+	 * the preparation. So clear is_stem. Otherwise the driver could not be told again to
+	 * prepare after that step. */
 	if (d)
-		d->is_stem = false; /* the driver ends its preparation with its next step */
+		d->is_stem = false;
 	err_fail(&err, ERR_BUSY, "end them first, or ask with `force`",
 		"the session has %d process%s of its own, which a branch would end", n,
 		n == 1 ? "" : "es");
 	tell_stem(s, &err);
 }
 
-/* Handle init's reply: the box is cleared (@n 0), the program has @n processes, or (negative) the
- * box has ended. */
+/*
+ * Handle init's reply to box_clear():
+ *
+ * - @n is 0: init has ended the processes of the box.
+ * - @n is positive: init has refused, because the program has @n processes of its own.
+ * - @n is negative: some processes did not end, or the box has ended.
+ */
 static void on_cleared(void *arg, int n)
 {
 	struct session *s = arg;
 	struct err err;
-	if (!s->stemmed) /* the driver died meanwhile; a new one is not to become a stem */
+	/* @stemmed is NULL if the driver has died meanwhile and session_no_stem() has told the
+	 * caller. A new driver may have been started since, but it must not become the stem. So
+	 * do nothing. */
+	if (!s->stemmed)
 		return;
 	if (n > 0) {
 		refuse(s, n);
@@ -110,8 +122,9 @@ size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MA
 	return n;
 }
 
-/* Does the box have only init, drivers and known processes? Then the branch will not be refused,
- * and the driver can prepare while the box is being cleared. */
+/* Return whether the box has only init, drivers and known processes, that is, no processes of
+ * the program's own. Then init will not refuse to clear the box. So the driver can prepare to be
+ * a stem at the same time. */
 static bool is_tidy(struct session *s, size_t n_known)
 {
 	uint64_t n = 1 + n_known;
@@ -129,8 +142,8 @@ static void clear_box(struct session *s)
 	box_clear(s->box, python_driver(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 
-/* Can the session's files be copied? The session continues as a branch itself, so a failure later
- * would cost it its state. */
+/* Check that the session's files can be copied. The session itself continues as a branch, so if
+ * copying failed later, its state would be lost. */
 static int check_copy(struct session *s, struct err *err)
 {
 	const struct workspace *all[1 + RESTORE_SCRATCH];
@@ -138,7 +151,9 @@ static int check_copy(struct session *s, struct err *err)
 	struct statvfs st;
 	uint64_t again_bytes = 0;
 	size_t n = 0;
-	save_files_idle(s); /* make the lists current */
+	/* Save the files, so that the list of the workspace's files and the lists in @scratch
+	 * are up to date. They are checked below. */
+	save_files_idle(s);
 	if (!order_has_host_workspace(s->order))
 		all[n++] = session_files(s);
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -170,7 +185,7 @@ static int check_stem(struct session *s, struct err *err)
 			"a step of the session is running");
 	if (!session_box(s))
 		return err_set(err, ERR_GONE, "the session has no box");
-	/* The session's own next box will be one level deeper too, and must be possible. */
+	/* The session's own next box must be possible too, and it will be one level deeper. */
 	if (s->box->depth >= WIRE_DEPTH_MAX)
 		return err_fail(err, ERR_LIMIT,
 			"branch one that is less deep, or make a new session",
@@ -178,7 +193,7 @@ static int check_stem(struct session *s, struct err *err)
 	int r = check_copy(s, err);
 	if (r < 0)
 		return r;
-	/* Branches are of the Python driver, whatever the session's own runtime is. */
+	/* Only Python drivers are branched, whatever the session's own runtime is. */
 	return session_driver_start(s, runtime_by_name("python"), &p, err);
 }
 
@@ -220,17 +235,21 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	session_set_urgent(s, true);
 	save_state_done(s);
 	deadline_start(&s->wall, on_guard_late, GUARD_MS);
-	/* The driver could not be branched when its last step ended, for example because of
-	 * threads. Have it make another guard, which tells whether that is still so. */
+	/*
+	 * If the driver could not be branched when its last step ended, for example because of
+	 * threads, have it make another guard: its response tells whether it can be branched now.
+	 */
 	struct session_driver *p = python_driver(s);
 	if (!p->due_id && p->barred[0])
 		(void)session_driver_setup(p, SETUP_GUARD, &err);
-	/* The pending guard must be known before processes are counted, or it would be taken for
-	 * one of the program. */
+	/* session_count() continues with clearing the box. While a guard is being made, its
+	 * process would be counted as one of the program's own processes, and init would refuse.
+	 * So if a guard is being made, session_count() does nothing now, and save_state_guard()
+	 * calls it again when the guard is made. */
 	session_count(s);
 }
 
-/* Give up a box whose init does not reply. */
+/* Give up the box, because its init does not reply. */
 static void on_clear_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
@@ -242,14 +261,14 @@ static void on_clear_late(uv_timer_t *timer)
 	tell_stem(s, &err);
 }
 
-/* Is the driver about to tell the process id of its interpreter? It does so before it responds to
- * SETUP. */
+/* Return whether the driver will still tell the process id of its interpreter, which it does
+ * before its response to SETUP. */
 static bool is_arm_due(const struct session_driver *p)
 {
 	return p->setup_id && p->runtime->carry != CARRY_MEMORY;
 }
 
-/* Continue session_make_stem(), once no guard is pending. */
+/* Continue session_make_stem(), unless a guard is still being made. */
 void session_count(struct session *s)
 {
 	struct err err;

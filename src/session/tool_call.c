@@ -2,15 +2,17 @@
  * Handles tool calls of code in a box, to tools and to retort's own functions.
  *
  * A TOOL frame of the driver becomes a call. The session keeps the call until the response, or
- * until the step is stopped. The event `call` asks the session's owner for the response: the owner
- * passes the call to a gate or, when a step runs again, takes the response from the journal. The
- * step's log lists each call that got this far, with a digest of the response that the box got.
- * When the step runs again, the responses must have the same digests, so the bytes are stored
- * before the box gets them.
+ * until the step is stopped. The event `call` asks the session's owner for the response. The owner
+ * passes the call to a gate or, when a step runs again, takes the response from the journal.
+ *
+ * The step's log lists each call, with a digest of the response that the box got. When the step
+ * runs again, the responses must have the same digests, so the bytes of a response are stored
+ * before the box gets it.
  *
  * A call gets one response, a value or an error, by tool_call_answer(). If the step ends first, the
- * call is cancelled instead, and the event `cancel` is the last one about it. Both events may close
- * the session or respond to other calls, so lists are searched again after each event.
+ * call is cancelled instead, and the event `cancel` is the last one about it. The owner may close
+ * the session or respond to other calls during `call` and `cancel`, so lists are searched again
+ * after each event.
  *
  * While calls are pending, the wall clock of the step is paused (step_pause(), step_resume()).
  *
@@ -30,14 +32,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_BYTES = 4096 }; /* reserve for an error response, so that one always fits */
+enum { SMALL_BYTES = 4096 }; /* space that is kept free, so that an error response always fits */
 
 struct waiting {
 	struct tool_call call;
 	struct waiting *next;
 	struct session *session;
 	struct tool_frame frame;
-	int64_t place; /* index in the step's log */
+	int64_t place; /* index of the call in the step's log */
 	uint64_t asked_ns;
 	bool is_held;	   /* the call pauses the wall clock */
 	bool is_told;	   /* the listener gets events about the call */
@@ -72,7 +74,8 @@ static bool is_error(const json_t *error)
 	return false;
 }
 
-/* Convert @answer to text and drop its reference. An answer of the wrong shape becomes an error. */
+/* Convert the response @answer to text and drop its reference. If it has the wrong shape, the
+ * text is an error. */
 static char *text_of(json_t *answer)
 {
 	bool is_good = json_object_size(answer) == 1 &&
@@ -96,7 +99,7 @@ static bool is_error_text(const char *text)
 	return strncmp(text, "{\"error\"", strlen("{\"error\"")) == 0;
 }
 
-/* Return how many bytes of @text belong to the value. */
+/* Return the size of the value in the response @text; 0 for an error. */
 static size_t value_bytes(const char *text)
 {
 	return is_error_text(text) ? 0 : strlen(text) - strlen("{\"value\":}");
@@ -122,8 +125,8 @@ static char *fit(const struct session *s, char *text)
 	return text;
 }
 
-/* Send {"call": @number, and the member of @text}. After a failure the code waits until its time
- * limit. */
+/* Send the response @text to the box, with the member "call": @number. If that fails, the code
+ * in the box waits for the response until the step's time limit. */
 static void send_answer(struct session *s, uint64_t number, const char *text)
 {
 	struct err none;
@@ -139,7 +142,8 @@ static void send_answer(struct session *s, uint64_t number, const char *text)
 	free(both);
 }
 
-/* Respond with @error (reference taken) to a call that was not passed on. Nothing is stored. */
+/* Respond with @error (reference taken) to a call for which no `struct waiting` was made.
+ * Nothing is stored. */
 static void send_refusal(struct session *s, uint64_t number, json_t *error)
 {
 	char *text = text_of(error);
@@ -183,8 +187,11 @@ static bool is_kept(const struct session *s, const char *text, bool is_untrusted
 		s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err) >= 0;
 }
 
-/* Store the response before the box gets it. The log's responses must be available when the step
- * runs again. The box is not told why storing failed. */
+/*
+ * Store the response before the box gets it, because the responses of the log must be available
+ * when the step runs again. If storing fails, the response becomes an error that does not tell the
+ * reason. Returns: the response's text.
+ */
 static char *keep(struct waiting *w, char *text, bool is_untrusted)
 {
 	struct session *s = w->session;
@@ -213,7 +220,7 @@ static json_t *event_of(const struct waiting *w, const char *state)
 	return event;
 }
 
-/* Send @event (reference taken) to the listener, which may end the session. */
+/* Pass @event (reference taken) to the listener, which may close the session. */
 static void tell(const struct session *s, json_t *event)
 {
 	if (s->listener && s->listener->tool && event)
@@ -290,7 +297,7 @@ static void link_waiting(struct waiting *w)
 	c->parts += w->frame.parts;
 }
 
-/* Make a pending call that takes over the contents of @f. Returns: NULL without memory. */
+/* Make a pending call that takes over the contents of @f. Returns: NULL if memory is exhausted. */
 static struct waiting *hold(struct session *s, struct tool_frame *f)
 {
 	size_t bytes;
@@ -309,7 +316,8 @@ static struct waiting *hold(struct session *s, struct tool_frame *f)
 	return w;
 }
 
-/* Is @w still pending? A listener may have ended the session and the call. */
+/* Return whether @w is still pending. A listener may have closed the session, which ends the
+ * call. */
 static bool is_waiting(const struct session *s, const struct waiting *w)
 {
 	const struct waiting *at = s->calls.first;
@@ -363,7 +371,7 @@ int tool_calls_take(struct session_driver *p, const struct frame *frame, struct 
 	}
 	p->last_call = f.number;
 	if (f.step != s->step_id || !s->began_ns)
-		; /* ignore a call of a step that is over */
+		; /* ignore a call of another step */
 	else if (++s->calls.n_made > CALLS_STEP_MAX)
 		send_refusal(s, f.number,
 			tool_call_error("ToolLimit", "the step has made 10000 calls already",
@@ -376,7 +384,7 @@ int tool_calls_take(struct session_driver *p, const struct frame *frame, struct 
 	return 0;
 }
 
-/* ---- cancelled calls ---- */
+/* ---- cancelled calls, and waiting for stdin ---- */
 
 static void cancel(struct waiting *w)
 {
@@ -387,8 +395,8 @@ static void cancel(struct waiting *w)
 		s->events.cancel(s->events.arg, &w->call);
 }
 
-/* Return the first call that was not cancelled. Called after each `cancel`, since the owner may
- * respond to others then. */
+/* Return the first call that was not cancelled. Search again after each event `cancel`, because
+ * the owner may respond to other calls during this event. */
 static struct waiting *first_asked(const struct session *s)
 {
 	struct waiting *w = s->calls.first;
@@ -411,7 +419,9 @@ static void on_written(void *arg)
 	go_on(arg);
 }
 
-/* Can a client write stdin, and be told that the step waits for it? */
+/* Return whether the step can wait for a client to write stdin. This is so if the client can
+ * still write to the stdin, all text written so far was read, and a listener can tell the client
+ * that the step waits. */
 static bool can_be_written(const struct session *s)
 {
 	const struct stdin_queue *in = s->step->stdin_queue;
@@ -425,7 +435,9 @@ void tool_calls_read(struct session *s)
 		step_interrupt_again(s);
 	if (s->calls.is_reading || s->step_state != STEP_RUNNING || !can_be_written(s))
 		return;
-	s->calls.is_reading = true; /* before `waiting`: the listener may write at once */
+	/* Set is_reading before the listener is called, because the listener may write text at
+	 * once. on_written() then ends the pause only if is_reading is set. */
+	s->calls.is_reading = true;
 	if (s->calls.n_held++ == 0)
 		step_pause(s);
 	stdin_queue_watch(s->step->stdin_queue, on_written, s);

@@ -19,8 +19,8 @@ void tool_frame_done(struct tool_frame *f)
 	*f = (struct tool_frame){0};
 }
 
-/* Skip @words, each after optional white space. Returns: the text after them; NULL on a mismatch.
- */
+/* Skip @words, each of which may come after white space. Returns: the text after the last word;
+ * NULL if @at is NULL or a word is missing. */
 static const char *after(const char *at, const char *const *words)
 {
 	for (; at && *words; words++) {
@@ -40,7 +40,8 @@ static const char *number_at(const char *at, uint64_t *out)
 	return at + n;
 }
 
-/* Read step and number from the frame's first members, before the rest is parsed. */
+/* Read the step's id and the call's number, the first two members of the frame. An error can
+ * then be sent even if the rest is invalid. */
 static int read_head(struct tool_frame *out, const char *data, size_t bytes, struct err *err)
 {
 	static const char *const before_id[] = {"{", "\"id\"", ":", "\"", NULL};
@@ -57,7 +58,7 @@ static int read_head(struct tool_frame *out, const char *data, size_t bytes, str
 		: err_set(err, ERR_PROTOCOL, "a call that does not say first which one it is");
 }
 
-/* Set the error that becomes the response, since the call cannot be made. */
+/* Set the error that the box gets as response, because the call cannot be made. */
 static int refuse(struct tool_frame *out, const char *name, const char *message, const char *hint)
 {
 	out->error = tool_call_error(name, message, hint);
@@ -75,7 +76,8 @@ static bool is_printable(const char *name, size_t bytes)
 	return true;
 }
 
-/* Does the parsed frame have the right shape and the step and number that read_head() has read? */
+/* Return whether the parsed frame has exactly the right members, with the step and number that
+ * read_head() has read. */
 static bool is_whole(const struct tool_frame *f, const json_t *json)
 {
 	char id[24];
@@ -88,7 +90,7 @@ static bool is_whole(const struct tool_frame *f, const json_t *json)
 		json_is_object(json_object_get(json, "arguments"));
 }
 
-/* Take name and arguments from the parsed frame, whose reference is taken over. */
+/* Check the parsed frame @whole (reference taken over), and take name and arguments from it. */
 static int take(struct tool_frame *out, json_t *whole, struct err *err)
 {
 	cleanup_json json_t *json = whole;

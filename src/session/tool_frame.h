@@ -7,17 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limit of values, members and containers in the arguments: a call costs about 250 bytes of memory
- * for each. */
+/* Limit of the number of JSON values and member names in the arguments of a call. Each of them
+ * costs about 250 bytes of memory while the call is pending. */
 enum { TOOL_PARTS_MAX = 100000 };
 
 struct tool_frame {
 	uint64_t step, number;
-	json_t *json;  /* owned: name and arguments point into it; NULL if @error is set */
-	json_t *error; /* response to a call that cannot be made, owned; or NULL */
+	/* The parsed frame, owned. @name and @arguments point into it. NULL if @error is set. */
+	json_t *json;
+	/* Error response, owned. It is set if the call cannot be made, and is NULL otherwise. */
+	json_t *error;
 	const char *name;
 	const json_t *arguments;
-	size_t bytes, parts; /* size of the payload; number of its JSON parts */
+	/* @bytes: size of the payload. @parts: number of its JSON values and member names. */
+	size_t bytes, parts;
 };
 
 /*
@@ -25,7 +28,7 @@ struct tool_frame {
  *
  * Shape:   {"id": "step", "call": number > 0, "name": text, "arguments": object}, no other members;
  *          `id` and `call` first, so that an error can be sent even if the rest is invalid.
- * Returns: 0, *out filled; tool_frame_done() frees it.
+ * Returns: 0, and fills *@out, which tool_frame_done() frees.
  * Errors:  ERR_PROTOCOL: `id` and `call` are not first, or members have wrong types.
  * Source:  docs/reference/protocol.md.
  */

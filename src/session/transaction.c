@@ -4,20 +4,20 @@
  * When a step is over, transaction_settle() decides about the state that it left. A step that ended
  * by itself is committed: the driver makes a checkpoint (save_state.c). A step is rolled back
  * (rolling_back.c) if it was stopped, if its driver died, or if it is atomic and failed. A rollback
- * needs a checkpoint of the state before the step. Without one, a step with a result is committed
- * all the same, and without a result the state is lost.
+ * needs a checkpoint of the state before the step. Without a checkpoint, a step with a result is
+ * committed all the same; without a result, the state is lost.
  *
  * In each case the record has the resource usage of the step. So the usage of the box is measured
  * last, and the step is settled when the measurement arrives.
  *
- * A session is also rolled back without a step: an undo names an earlier step; and when a driver
- * died between two steps, a copy replaces it.
+ * Two rollbacks happen between steps: session_undo() goes back to an earlier step, and
+ * transaction_revive() puts the guard in the place of a driver that died.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "session/inside.h"
 
-/* ---- resource usage ---- */
+/* ---- resource usage for the step's record ---- */
 
 static void on_ended(void *arg, const struct box_usage *usage)
 {
@@ -53,11 +53,15 @@ static void on_books(void *arg, const struct box_usage *u)
 	counted(s);
 }
 
-/* Handle a measurement that was requested before the step's end: request another one. */
+/* Handle a measurement that was requested before the step's end. It is too old for the step's
+ * record, so request another one. */
 static void on_stale_books(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
-	if (u && s->is_base_due) /* the first measurement is the base of the step */
+	/* If is_base_due is set, this measurement was requested when the step began. So it tells
+	 * how much CPU time the box had used before the step, and the step is not charged for
+	 * it. */
+	if (u && s->is_base_due)
 		s->base_cpu_us = u->cpu_us;
 	if (!u || !box_ask_usage(s->box, on_books, s))
 		on_books(s, u);
@@ -75,7 +79,7 @@ void transaction_read_books(struct session *s)
 	}
 }
 
-/* ---- the end of a step ---- */
+/* ---- commit or rollback at the end of a step ---- */
 
 static bool must_roll_back(const struct session *s)
 {
@@ -92,8 +96,9 @@ static void commit(struct session *s)
 	transaction_read_books(s);
 }
 
-/* If only another branch of the stem has the state before @failed died, begin to change to one.
- * Returns: whether a rollback has begun. */
+/* If only a new branch of a stem has the state to which the session must return, begin a
+ * rollback that gives up the box for such a branch. @failed: the runtime whose driver died or
+ * ran the failed step. Returns: whether a rollback was begun. */
 static bool leave(struct session *s, enum rollback_cause cause, struct session_driver *failed)
 {
 	struct checkpoint *to = rollback_point(s, failed, s->head);
@@ -110,7 +115,7 @@ static void roll_back(struct session *s)
 	struct session_driver *p = s->step_driver;
 	if (!is_rolling_back(s) && leave(s, ROLLBACK_STEP, p))
 		return;
-	if (!p || !p->driver) { /* the step had no driver yet */
+	if (!p || !p->driver) { /* the step had no driver yet, so no code has run */
 		s->end.outcome = RECORD_ROLLED_BACK;
 		transaction_read_books(s);
 		return;
@@ -131,7 +136,9 @@ void transaction_settle(struct session *s)
 	json_decref(take_ptr(s->lost));
 	if (s->is_once && s->box) {
 		box_end(s->box, on_ended, s);
-	} else if (!s->box && s->stem) { /* the new box is not made yet; the stem has the state */
+	} else if (!s->box && s->stem) {
+		/* The session has no box, because the box was given up. The stem has the state
+		 * before the step, and the next box will be a branch of the stem. */
 		s->end.outcome = s->is_lost ? RECORD_LOST : RECORD_ROLLED_BACK;
 		step_event(s, STEP_SETTLED);
 	} else if (!s->box || s->box->is_over) {
@@ -146,7 +153,7 @@ void transaction_settle(struct session *s)
 	}
 }
 
-/* ---- rollbacks without a step ---- */
+/* ---- rollbacks between two steps ---- */
 
 bool transaction_revive(struct session_driver *p)
 {
@@ -165,7 +172,7 @@ bool transaction_revive(struct session_driver *p)
 
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)
 {
-	/* Idle time since the last step may not have been enough for this. */
+	/* save_state_done() may not have run since the last step, so evict old checkpoints now. */
 	checkpoints_evict(&s->points, s->points.max + 1);
 	bool has_box = session_is_idle(s) && s->box && !s->box->is_over;
 	struct checkpoint *to = has_box ? rollback_point(s, NULL, step) : NULL;

@@ -24,8 +24,8 @@ static bool is_call(const json_t *call)
 
 json_t *call_step_calls(const struct journal_node *node)
 {
-	/* The member in the spelling of canonical JSON. A record without these bytes need not be
-	 * parsed. */
+	/* The bytes with which the member "calls" begins in canonical JSON. A record without
+	 * these bytes need not be parsed. */
 	static const char member[] = "\"calls\":[";
 	if (!memmem(node->record, node->record_bytes, member, sizeof member - 1))
 		return NULL;

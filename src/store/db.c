@@ -65,7 +65,7 @@ int db_fail(struct journal *j, const char *what, struct err *err)
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 	case SQLITE_FORMAT:
-	case SQLITE_ERROR: /* our own statements fail to compile: the tables are not ours */
+	case SQLITE_ERROR: /* SQL error: the tables do not fit our statements */
 		return fail_damaged(j, what, why, err);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
@@ -102,7 +102,7 @@ void stmt_reset(sqlite3_stmt **s)
 	if (!*s)
 		return;
 	(void)sqlite3_reset(*s);
-	(void)sqlite3_clear_bindings(*s); /* the bindings may point to freed memory */
+	(void)sqlite3_clear_bindings(*s); /* the caller may free what the bindings point to */
 }
 
 int db_step(struct journal *j, sqlite3_stmt *s, const char *what, struct err *err)
@@ -187,7 +187,8 @@ void db_note_size(struct journal *j)
 
 static int log_gone(struct journal *j, struct err *err)
 {
-	/* We still have the deleted file open: copy its pages to journal.db, which survives us. */
+	/* The log was removed or replaced. This process still has the old log open, but its
+	 * pages are lost when it is closed, so copy them to journal.db now. */
 	int r = db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
 	if (r < 0)
 		return r;
@@ -201,8 +202,8 @@ static int log_cut(struct journal *j, struct err *err)
 		"%.150s/journal.db-wal: another program truncated it", j->dir);
 }
 
-/* Is journal.db shorter than our last write left it? Only we write to it, and we never truncate
- * it. */
+/* Fail if journal.db is shorter than after our last write. Somebody else has then truncated it,
+ * because we never do. */
 static int check_size(struct journal *j, struct err *err)
 {
 	int64_t bytes;
@@ -212,8 +213,9 @@ static int check_size(struct journal *j, struct err *err)
 		"%.150s/journal.db: another program truncated it", j->dir);
 }
 
-/* Refuse to write when another process has moved, removed or truncated the files. Data written
- * to a removed file is lost when we close it; data behind a gap in the log is lost at once. */
+/* Refuse to write when another process has moved, removed or truncated the files. What is
+ * written to a removed file is lost when we close the file. What is written to a truncated log
+ * lies behind a hole, and is lost at once. */
 static int check_place(struct journal *j, struct err *err)
 {
 	int has_moved = 0;
@@ -245,7 +247,8 @@ int db_commit(struct journal *j, int so_far, struct err *err)
 	struct err ignored;
 	int r = so_far < 0 ? so_far : run(j, STMT_COMMIT, err);
 	if (r < 0) {
-		/* SQLite rolls back by itself after some failures. */
+		/* After some failures, SQLite has already rolled back, so no transaction is
+		 * open. */
 		if (!sqlite3_get_autocommit(j->db))
 			(void)run(j, STMT_ROLLBACK, &ignored);
 		return r;

@@ -28,10 +28,11 @@ struct session_row {
 	unsigned char order_digest[DIGEST_RAW_BYTES];
 };
 
-/* What journal_commit() needs to know before it writes a step. It stays valid until the next
- * change, so it can be read while the step still runs. */
+/* What journal_commit() needs to know before it writes a step. journal_prepare() reads it while
+ * the step still runs. The struct is valid until the next change of the journal. */
 struct ahead {
-	int64_t change; /* number of the last change when this was read; -1: invalid */
+	/* Number of the last change when this struct was filled; -1 if the struct is not valid. */
+	int64_t change;
 	struct session_row row;
 	char parent[DIGEST_BYTES];
 	int64_t parent_seq, seq; /* row numbers of the parent and of the new step */
@@ -47,20 +48,30 @@ struct journal {
 	sqlite3 *db;
 	struct page_vfs vfs;
 	bool has_vfs;
-	bool is_open;		      /* all checks of journal_open() have passed */
-	bool is_nameless, is_pruning; /* files without names; see store/prune.h */
+	bool is_open; /* all checks of journal_open() have passed */
+	/* is_nameless: the journal was opened by journal_open_nameless(). is_pruning: a pruning
+	 * is under way. */
+	bool is_nameless, is_pruning;
 	sqlite3_stmt *stmts[STMT_END_];
 	char dir[PATH_MAX - 32];
-	struct chain_end last, next; /* committed; in the running transaction */
+	/* `last` is the end of the committed log of changes. `next` is the end that the log will
+	 * have after the commit of the running transaction. */
+	struct chain_end last, next;
 	struct ahead ahead;
-	struct digest_list noted; /* blobs stored without a step; while pruning, all blobs stored */
+	/*
+	 * Digests of blobs that a pruning must not delete, although perhaps no stored step refers
+	 * to them yet. A digest is added in two cases:
+	 * - A blob is stored before the step that refers to it.
+	 * - blob_add() is called, with any blob, while a pruning is under way.
+	 */
+	struct digest_list noted;
 	int64_t synced_seq, n_lost, wal_ino;
 	int64_t db_bytes; /* size of journal.db after its pages were last written */
 	int wal_pages, lock_fd, head_fd;
 	char boot[40]; /* boot id of the kernel, or "-" when it is unknown */
 };
 
-/* The bytes of a column, borrowed until the next db_step() of the statement. */
+/* The bytes of a column. Borrowed until the next db_step() of the statement. */
 struct cell {
 	const void *data;
 	size_t bytes;
@@ -69,29 +80,33 @@ struct cell {
 /* Turn the last error of SQLite into an error message about @what. Returns: negative errno. */
 int db_fail(struct journal *j, const char *what, struct err *err);
 
-/* Prepare a statement when it is first used. Returns: the statement, ready for binding, or NULL.
- * Declare the variable as cleanup_stmt: a statement that is not reset prevents checkpoints. */
+/* Return a statement, ready for binding; when it is first used, prepare it. Declare the variable
+ * that holds the statement with cleanup_stmt, which resets the statement at the end of the
+ * block: a statement that is not reset prevents checkpoints. Returns: NULL with @err set on a
+ * failure. */
 sqlite3_stmt *db_stmt(struct journal *j, enum stmt which, struct err *err);
 void stmt_reset(sqlite3_stmt **s);
 #define cleanup_stmt cleanup(stmt_reset)
 
-/* Step a statement. Returns: 1 with a row, 0 at the end, negative errno. */
+/* Step a statement. Returns: 1 with a row, 0 at the end, or negative errno. */
 int db_step(struct journal *j, sqlite3_stmt *s, const char *what, struct err *err);
 
-/* Step a statement whose first column must be greater than @after. In a damaged B-tree SQLite
- * may return to an earlier row; the result is then ERR_DAMAGED, so that a loop ends. */
+/* Step a statement, and check that its first column is greater than @after. In a damaged B-tree
+ * SQLite may return to an earlier row; the result is then ERR_DAMAGED, so that a loop ends. */
 int db_step_on(
 	struct journal *j, sqlite3_stmt *s, int64_t after, const char *what, struct err *err);
 void db_bind(sqlite3_stmt *s, int place, const void *data, size_t bytes);
 struct cell db_cell(sqlite3_stmt *s, int column);
 
-/* Copy a column into a buffer. Returns: false when a blob has another size than @bytes, or a
- * text with its NUL is longer than @room. */
+/*
+ * Copy a column into a buffer. db_copy() copies a blob of exactly @bytes. db_text() copies a text
+ * that has no NUL in it and fits into @room with its final NUL. Returns: false for any other value.
+ */
 bool db_copy(sqlite3_stmt *s, int column, unsigned char *out, size_t bytes);
 bool db_text(sqlite3_stmt *s, int column, char *out, size_t room);
 
-/* Begin and commit one transaction. When @so_far is negative, db_commit() rolls back and returns
- * @so_far. */
+/* Begin and commit one transaction. When @so_far is negative, db_commit() rolls back instead and
+ * returns @so_far. */
 int db_begin(struct journal *j, struct err *err);
 int db_commit(struct journal *j, int so_far, struct err *err);
 int db_checkpoint(struct journal *j, int mode, struct err *err);

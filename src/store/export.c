@@ -14,12 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The states of an export. WAY walks from the last step to the first and collects their digests.
- * Then for each step, the first one first: LOAD reads it; CHECK compares it with its digest and,
- * if it called no tools, writes it; otherwise ANSWERS reads the responses of the tools, and
- * WRITE writes the step. END writes the first line again, whose version number depends on the
- * steps and always has one digit. CHECK, WRITE and END take long for a large step, and do not
- * use the journal. */
+/*
+ * The states of an export. It begins with this state:
+ * WAY: walk from the last step to the first, and collect the digests of the steps.
+ *
+ * Then it goes through these states for each step, beginning with the first step:
+ * LOAD: read the step from the journal.
+ * CHECK: compare the step with its digest. If the step called no tools, also write it to the
+ * recording.
+ * ANSWERS: only if the step called tools, read the responses of the tools from the journal.
+ * WRITE: only if the step called tools, write it to the recording.
+ *
+ * After the last step:
+ * END: write the first line of the recording again, because its version number depends on the
+ * steps. The length of the line stays the same, because the number always has one digit.
+ * WHOLE: the export is complete.
+ *
+ * CHECK, WRITE and END do not use the journal, so another thread may do them. They take long for a
+ * large step.
+ */
 enum state {
 	STATE_WAY,
 	STATE_LOAD,
@@ -42,7 +55,7 @@ struct journal_export {
 	size_t n_left; /* number of steps that have not been loaded */
 	int version;   /* version of the recording */
 	size_t left;   /* bytes that may still be written */
-	/* the step that is being exported */
+	/* The step that is being exported. */
 	struct journal_node node;
 	struct file_step file;
 	char *content;
@@ -159,8 +172,9 @@ static int write_step(struct journal_export *x, struct err *err)
 			"runtime", node->runtime, "code", text_json(node->code, node->code_bytes),
 			"record", text_json(node->record, node->record_bytes));
 	json_t *content = x->file.is_removal ? NULL : text_json(x->content, x->content_bytes);
+	/* If there is no memory for the content, drop the line, so that write_line() fails. */
 	if (!content && !x->file.is_removal)
-		json_decref(take_ptr(line)); /* no memory for the content */
+		json_decref(take_ptr(line));
 	json_put_new(line, "content", content);
 	json_put_shared(line, "answers", x->answers);
 	int r = write_line(x->to, line, &x->left, err);

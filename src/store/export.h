@@ -3,24 +3,31 @@
 
 #include "store/node.h"
 
-/* An export writes the steps from the first to @digest (NULL: the session's head) in the format
- * of store/recording.h. For large steps, the journal's thread only reads the bytes; any thread
- * may compare them with their digests and format them. */
+/*
+ * An export writes a recording (store/recording.h) of all steps from the first one to the step
+ * @digest. If @digest is NULL, the export ends with the session's head.
+ * The journal's thread only reads the bytes of a large step. Another thread may compare the bytes
+ * with their digests, and format the step.
+ */
 struct journal_export;
 
-/* Begin an export. Owns: the caller; @j must outlive it. Errors: ERR_NOT_FOUND, ERR_DAMAGED,
- * ERR_NO_MEMORY. */
+/* Begin an export. @j must outlive it. Owns: the caller ends the export with
+ * journal_export_done(). Errors: ERR_NOT_FOUND, ERR_DAMAGED, ERR_NO_MEMORY. */
 int journal_export_begin(struct journal_export **out, struct journal *j, const char *session,
 	const char *digest, struct err *err);
 
-/* Do the next part. Returns: 0 when the export is complete; EXPORT_MORE: call this again;
- * EXPORT_AWAY: call journal_export_away() first, in any thread; or negative errno. Errors: also
- * ERR_LIMIT. */
+/*
+ * Do the next part of an export.
+ * Returns: 0 when the export is complete; EXPORT_MORE if the caller must call this function again;
+ * EXPORT_AWAY if the caller must first call journal_export_away(), in any thread, and then this
+ * function again; or negative errno.
+ * Errors: also ERR_LIMIT.
+ */
 enum { EXPORT_MORE = 1, EXPORT_AWAY = 2 };
 int journal_export_part(struct journal_export *x, struct err *err);
 void journal_export_away(struct journal_export *x);
 
-/* Is the export complete? Then it needs nothing more from the journal. */
+/* Return whether the export is complete. If so, it needs nothing more from the journal. */
 bool journal_export_is_whole(const struct journal_export *x);
 /* Take the text of a complete export. Owns: the caller frees. */
 char *journal_export_take(struct journal_export *x, size_t *bytes);

@@ -30,8 +30,9 @@ static int set_gap(
 	return db_step(j, s, "log of changes", err);
 }
 
-/* Turn change @seq into a gap. Adjacent gaps become one row, which has the number of the last
- * one. */
+/* Replace change @seq by a gap: a row that stands for pruned changes. If there is a gap directly
+ * before or after the change, merge the gaps into one. The merged gap has the number of its last
+ * change. */
 static int make_gap(struct journal *j, int64_t seq, struct err *err)
 {
 	int64_t first = seq;
@@ -67,7 +68,7 @@ static int make_gap(struct journal *j, int64_t seq, struct err *err)
 	return r > 0 ? set_gap(j, seq, first, db_cell(here, 3), err) : r;
 }
 
-/* Turn every change whose number @s returns into a gap. */
+/* Replace changes by gaps. The statement @s returns the numbers of the changes to replace. */
 static int make_gaps(struct journal *j, sqlite3_stmt **s, struct err *err)
 {
 	int64_t seqs[GAP_ROWS];

@@ -14,32 +14,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With synchronous=NORMAL a commit is a write to the page cache, which survives the death of the
- * process. The write-ahead log is synced before its pages are copied to the database, so a power
- * failure may lose the last commits but never mixes old pages with new ones. */
+/*
+ * With synchronous=NORMAL a commit only writes to the page cache, which survives the death of the
+ * process. The write-ahead log is synced before its pages are copied to the database. So a power
+ * failure may lose the last commits, but never mixes old pages with new ones.
+ */
 enum {
 	JOURNAL_APPLICATION = 0x72657472, /* "retr" */
-	/* Versions. 1: the first. 2: file steps. 3: sessions have owners and lifetimes. 4:
+	/*
+	 * Versions. 1: the first. 2: adds file steps. 3: sessions have owners and lifetimes. 4:
 	 * sessions may be tainted; steps may have tool calls. 5: owners have accounts; pruning
-	 * leaves gaps in the log of changes. An older journal is upgraded when it is opened. */
+	 * leaves gaps in the log of changes. An older journal is upgraded when it is opened.
+	 */
 	JOURNAL_VERSION = 5,
 	VERSION_OWNERS = 3,
 	VERSION_TAINTS = 4,
 	HEADER_BYTES = 100,
-	/* At this size of the write-ahead log (16 MiB) the engine should call journal_idle()
-	 * without waiting for an idle moment. At WAL_LATE_PAGES the commit itself runs the
-	 * checkpoint, since no idle moment has come. */
+	/*
+	 * Sizes of the write-ahead log, in pages. From WAL_MAX_PAGES (16 MiB) on, the engine should
+	 * call journal_idle() without waiting for an idle moment. From WAL_LATE_PAGES on, the
+	 * commit itself runs the checkpoint.
+	 */
 	WAL_MAX_PAGES = 4096,
 	WAL_LATE_PAGES = 4 * WAL_MAX_PAGES,
-	/* Below this size (1 MiB) journal_idle() syncs the log without a checkpoint: after a
-	 * checkpoint the log restarts, and the first commit to a restarted log waits for the
-	 * disk. */
+	/* Below this size (1 MiB) journal_idle() syncs the log but runs no checkpoint. A checkpoint
+	 * would restart the log, and the first commit to a restarted log waits for the disk. */
 	WAL_MIN_PAGES = 256,
 };
 
-static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;" /* no shared memory */
+/* with an exclusive lock, SQLite uses no shared memory */
+static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			       "PRAGMA synchronous = NORMAL;"
-			       "PRAGMA wal_autocheckpoint = 0;" /* journal_idle() checkpoints */
+			       /* journal_idle() runs checkpoints */
+			       "PRAGMA wal_autocheckpoint = 0;"
 			       "PRAGMA journal_size_limit = 4194304;"
 			       "PRAGMA cell_size_check = ON;"
 			       "PRAGMA trusted_schema = OFF;"
@@ -75,9 +82,11 @@ static const char schema[] =
 	" at_ms INTEGER, seal BLOB, chain BLOB);"
 	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;" PRUNING "COMMIT;";
 
-/* Upgrades: from version 1 or 2 to 3, from 3 to 4, from 4 to 5. Each is one transaction.
+/*
+ * Upgrades from version 1 or 2 to 3, from 3 to 4, and from 4 to 5. Each is one transaction.
  * Existing rows keep their seals, because a seal leaves out new fields that have their default
- * values. */
+ * values.
+ */
 static const char owners[] = "BEGIN IMMEDIATE;"
 			     "ALTER TABLE session ADD COLUMN owner TEXT DEFAULT '';"
 			     "ALTER TABLE session ADD COLUMN ttl_ms INTEGER DEFAULT 0;"
@@ -117,8 +126,8 @@ static int open_file(struct journal *j, const char *name, int flags, struct err 
 	return fd < 0 ? fail_file(j, "open", name, errno, err) : fd;
 }
 
-/* Does /proc/locks list @pid as the owner of the lock? The pid in the lock file may be that of
- * an earlier process. */
+/* Return whether /proc/locks lists @pid as the owner of the journal's lock. @pid comes from the
+ * lock file, where an earlier process may have written it. */
 static bool is_listed(struct journal *j, long pid)
 {
 	char *line = NULL;
@@ -138,8 +147,8 @@ static bool is_listed(struct journal *j, long pid)
 	return is;
 }
 
-/* Is @pid the owner of the lock? The kernel writes /proc/locks page by page, so locks that other
- * processes take or release meanwhile can hide an entry: read it several times. */
+/* Return whether @pid owns the lock. Read /proc/locks several times: the kernel writes it page by
+ * page, so locks that other processes take or release meanwhile can hide an entry. */
 static bool is_holder(struct journal *j, long pid)
 {
 	enum { LOOKS = 3 };
@@ -156,7 +165,7 @@ static int lock(struct journal *j, struct err *err)
 	if (j->lock_fd < 0)
 		return j->lock_fd;
 	if (flock(j->lock_fd, LOCK_EX | LOCK_NB) == 0) {
-		/* On a full disk the pid is not written, but the lock is valid. */
+		/* On a full disk the pid cannot be written, but the lock is valid. */
 		int n = snprintf(pid, sizeof pid, "%d\n", getpid());
 		ssize_t wrote = pwrite(j->lock_fd, pid, (size_t)n, 0);
 		if (wrote == n && ftruncate(j->lock_fd, n) < 0)
@@ -259,8 +268,8 @@ static int find_version(struct journal *j, struct err *err)
 	return r > 0 ? sqlite3_column_int(s, 0) : r;
 }
 
-/* Upgrade an older journal. The version comes from SQLite, since the write-ahead log may have a
- * newer version than the header in the file. */
+/* Upgrade an older journal. Ask SQLite for the version of the journal: if an upgrade is still
+ * only in the write-ahead log, the header of journal.db has an older version. */
 static int renew(struct journal *j, struct err *err)
 {
 	int version = find_version(j, err);

@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Theory: SQLite's write-ahead log has checksums, but SQLite takes a wrong checksum for the
- * place where a crash ended the log, and ignores the rest without an error. So each change has a
- * number and a chain value, a hash over all changes before it; the last number and chain value
- * are written to journal.head before a commit returns. When the database ends before the change
- * in journal.head, changes were lost. They were lost by damage if they had been synced, or if
- * the host has not been restarted since (same boot id). Otherwise a power failure took them,
- * which may take what was not synced. */
+/* Theory: SQLite's write-ahead log has checksums. But if a checksum is wrong, SQLite assumes
+ * that a crash ended the log there, and ignores the rest without an error. So each change has a
+ * number and a chain value, which is a hash over all changes before it. The last number and
+ * chain value are written to journal.head before a commit returns. If the database ends before
+ * the change in journal.head, changes were lost. The cause is damage if the changes had been
+ * synced, or if the host has not been restarted since then (same boot id). Otherwise, the cause
+ * is a power failure, which destroyed changes that were not synced yet. */
 enum { HEAD_BYTES = 192, SUM_BYTES = 2 * SEAL_BYTES };
 
 struct head {
@@ -48,7 +48,7 @@ void log_mark(struct journal *j)
 	head_sum(sum, text, body);
 	snprintf(text + body, sizeof text - body, "%s\n", sum);
 	ssize_t wrote = pwrite(j->head_fd, text, strlen(text), 0);
-	(void)wrote; /* after a failure, the older content is still valid */
+	(void)wrote; /* after a failure the older content is still valid */
 }
 
 static int head_damaged(struct journal *j, struct err *err)
@@ -111,7 +111,9 @@ static int missing(struct journal *j, const struct head *h, struct err *err)
 		j->dir, (long long)last);
 }
 
-/* Was change @seq pruned after journal.head was written? Then a gap covers it. */
+/* Return whether change @seq is part of a gap, which means that it was pruned. @seq is the last
+ * change that journal.head knows. If it is in a gap, it was pruned after journal.head was
+ * written. */
 static bool is_in_gap(struct journal *j, int64_t seq)
 {
 	struct err ignored;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text over STEP_INLINE_MAX is a blob: bit i of `large` is set for text i, whose column then
- * has the digest. */
+/* A text over STEP_INLINE_MAX is stored as a blob: bit i of `large` is set for text i, and its
+ * column contains the blob's digest. */
 enum { NODE_TEXTS = 3, TEXT_RECORD = 1, PREFIX_MIN = 4 };
 
 struct texts {
@@ -18,7 +18,7 @@ struct texts {
 	size_t bytes[NODE_TEXTS];
 };
 
-/* The columns of STMT_NODE_GET: those of the table `node` in its order, and the session's id. */
+/* The columns of STMT_NODE_GET: those of the table `node` in their order, then the session's id. */
 enum column {
 	COL_SEQ,
 	COL_DIGEST,
@@ -29,7 +29,9 @@ enum column {
 	COL_OUTCOME,
 	COL_CREATED,
 	COL_LARGE,
-	COL_CODE, /* followed by the columns of record and extra */
+	/* The column of the text `code`. The next two columns are those of the texts `record`
+	 * (COL_CODE + 1) and `extra` (COL_CODE + 2). */
+	COL_CODE,
 	COL_PARENT = COL_CODE + NODE_TEXTS,
 	COL_SEAL,
 	COL_SESSION_ID,
@@ -44,8 +46,8 @@ void journal_digest(char out[DIGEST_BYTES], const struct journal_node *node)
 	step_digest(out, &texts);
 }
 
-/* Compute the seal of a row: a checksum over what the digest leaves out, which is the numbers,
- * the words and `extra`. */
+/* Compute the seal of a row: a checksum over the columns that the digest leaves out, namely
+ * numbers, words and `extra`. */
 static void node_seal(
 	unsigned char out[SEAL_BYTES], const struct journal_node *node, const int64_t numbers[3])
 {
@@ -84,8 +86,13 @@ static int read_texts(
 	struct journal *j, sqlite3_stmt *s, enum journal_read how, struct texts *t, struct err *err)
 {
 	int64_t large = sqlite3_column_int64(s, COL_LARGE);
-	/* When the record is read, the step's digest covers code and record, and the seal covers
-	 * the rest. So blobs need a check of their own only when the record is left out. */
+	/*
+	 * Decide whether to compare each blob with its own digest.
+	 * - If the record is read, this is not necessary: the step's digest covers code and record,
+	 *   and the row's seal covers `extra` and the other columns.
+	 * - If a long record is left out (JOURNAL_BRIEF), the step's digest cannot be verified.
+	 *   Then compare each blob that is read with its own digest.
+	 */
 	bool is_checked = how == JOURNAL_BRIEF && (large >> TEXT_RECORD & 1);
 	for (int i = 0; i < NODE_TEXTS; i++) {
 		struct cell c = db_cell(s, COL_CODE + i);
@@ -147,7 +154,8 @@ int journal_node_check(const struct journal_node *node, struct err *err)
 		: err_set(err, ERR_DAMAGED, "its contents have another digest");
 }
 
-/* Verify the digest and the seal of a row, and that the parent's row number leads to its parent. */
+/* Verify the digest and the seal of a row, and that the row of its parent has the parent's
+ * digest. */
 static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 	const struct journal_node *node, struct err *err)
 {

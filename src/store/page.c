@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A file as SQLite sees it. The file object of the real file system follows it in memory. */
+/* A file as SQLite sees it. The real file system's file object is stored right behind it. */
 struct page_file {
 	sqlite3_file file;
 	struct page_vfs *owner;
@@ -49,8 +49,8 @@ static int refuse(struct page_vfs *v, int64_t number)
 	return v->is_tolerant ? SQLITE_OK : SQLITE_IOERR_DATA;
 }
 
-/* SQLite reads fewer than 512 bytes only for the header, before it knows the page size; it reads
- * the whole of page 1 again later. */
+/* A read of fewer than 512 bytes is not verified. SQLite makes such a read only for the header,
+ * before it knows the page size; later it reads the whole of page 1. */
 static int do_read(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at)
 {
 	struct page_file *f = of(file);
@@ -60,8 +60,8 @@ static int do_read(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at)
 	if (!f->has_pages || bytes < 512)
 		return r;
 	if (r == SQLITE_IOERR_SHORT_READ) {
-		/* A page beyond the end of the file is new; a page with only some bytes was
-		 * truncated. */
+		/* A page beyond the end of the file is new. A page of which only some bytes exist
+		 * was truncated. */
 		if (f->real->pMethods->xFileSize(f->real, &size) == SQLITE_OK && size > at)
 			return refuse(f->owner, number) ? SQLITE_IOERR_DATA : r;
 		return r;
@@ -72,7 +72,7 @@ static int do_read(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at)
 	return is_page && page_is_whole(out, number) ? r : refuse(f->owner, number);
 }
 
-/* Record the errno of a failed write, truncation or sync: SQLite loses it in some failures. */
+/* Record the errno of a failed write, truncation or sync, because SQLite sometimes loses it. */
 static int noted(struct page_file *f, int r)
 {
 	int sys = 0;
@@ -150,7 +150,7 @@ static int do_characteristics(sqlite3_file *file)
 	return real->pMethods->xDeviceCharacteristics(real);
 }
 
-/* Version 1 of the interface has neither shared memory nor mapped reads, which would bypass the
+/* Version 1 of the interface has no shared memory and no mapped reads; these would bypass the
  * checksums. */
 static const sqlite3_io_methods methods = {.iVersion = 1,
 	.xClose = do_close,
@@ -187,8 +187,9 @@ int page_vfs_init(struct page_vfs *v)
 	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
 	if (!real)
 		return -ENOMEM;
-	/* One VFS per journal, so that each journal knows its own damaged page. The name
-	 * contains the address to be unique. */
+	/* Each journal has a VFS of its own. So if a process has several journals open,
+	 * v->bad_page always belongs to the journal of @v. The name of a VFS must be unique, so
+	 * it contains the address of @v. */
 	*v = (struct page_vfs){.vfs = *real, .real = real};
 	snprintf(v->name, sizeof v->name, "retort-%p", (void *)v);
 	v->vfs.pNext = NULL;

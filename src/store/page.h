@@ -14,23 +14,24 @@ enum { PAGE_BYTES = 4096, PAGE_CHECK_BYTES = 16 };
 
 /* A virtual file system (VFS) for SQLite. It writes a checksum into each page of a database, and
  * fails to read a page whose checksum is wrong (SQLITE_IOERR_DATA). It leaves the write-ahead
- * log unchanged: the frames of the log have checksums already, and a page gets this one when it
- * is copied to the database. It has no shared memory, so it needs locking_mode=EXCLUSIVE. */
+ * log unchanged, because the frames of the log have checksums already. A page in the log gets
+ * its own checksum when it is copied to the database. The VFS has no shared memory, so it needs
+ * locking_mode=EXCLUSIVE. */
 struct page_vfs {
 	sqlite3_vfs vfs;
 	sqlite3_vfs *real;
 	char name[48];
-	bool is_tolerant; /* read damaged pages, too */
-	int64_t bad_page; /* number of the last damaged page, from 1; 0: no page */
+	bool is_tolerant; /* read damaged pages without an error */
+	int64_t bad_page; /* number of the last damaged page, from 1; 0 if all were good */
 	int sys;	  /* errno of the last failed write or sync, or 0 */
 };
 
 /*
- * Register the VFS with SQLite under vfs->name until page_vfs_done(). The struct must not move.
- * Returns: 0, -ENOMEM.
+ * Register the VFS with SQLite as v->name, until page_vfs_done(). The struct must not move.
+ * Returns: 0, or -ENOMEM.
  */
 int page_vfs_init(struct page_vfs *v);
 void page_vfs_done(struct page_vfs *v);
 
-/* Is the checksum of this page right for page @number (from 1)? */
+/* Return whether the checksum in @page is right for page number @number (from 1). */
 bool page_is_whole(const void *page, int64_t number);

@@ -12,27 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits of one part: rows examined, bytes of blobs removed. */
+/*
+ * ROWS_EACH and BYTES_EACH limit the work of one call of journal_prune_part(): ROWS_EACH is the
+ * number of rows that the call examines, BYTES_EACH the number of bytes of blobs that it deletes.
+ * NOTED_MAX is the number of digests that the journal's list `noted` has at most when a pruning
+ * begins.
+ * PREFIX_BYTES is the number of bytes that STMT_BLOB_PREFIX reads of a blob.
+ */
 enum { ROWS_EACH = 64, BYTES_EACH = 1 << 20, NOTED_MAX = 1 << 16, PREFIX_BYTES = 9 };
 
 enum phase { PHASE_STEPS, PHASE_NODES, PHASE_ORDERS, PHASE_BLOBS, PHASE_ROOM, PHASE_END_ };
 
-/* Theory: steps are examined from the newest to the oldest. A step is deleted when it has no
- * child, when no session that is kept ran it, and when no such session was branched from it.
- * Then all references to blobs are collected, and the blobs without a reference are deleted.
- * blob_add() notes the blobs that are referenced meanwhile. */
+/*
+ * Theory: steps are examined from the newest to the oldest. A step is deleted if it has no child,
+ * if no session that is kept ran it, and if no session that is kept was branched from it. Then all
+ * references to blobs are collected, and the blobs without a reference are deleted. Meanwhile,
+ * blob_add() notes the blobs that become referenced.
+ */
 struct journal_prune {
 	struct journal *j;
 	enum phase phase;
 	int64_t session; /* number of the current forgotten session; 0: find the next one */
-	int64_t before;	 /* the next session has a lower number than this */
-	int64_t change;	 /* number of the session's change that was examined last */
+	/* sessions with this number or a higher one have been examined in this pass */
+	int64_t before;
+	int64_t change; /* number of the change that was examined last in this session */
 	char owner[JOURNAL_OWNER_BYTES];
 	unsigned char order[DIGEST_RAW_BYTES];
-	bool has_gone_on; /* a step or a session was deleted in this pass */
-	int64_t at, last; /* the row examined last; the last row to examine */
+	bool has_gone_on; /* this pass has deleted a step or a session */
+	/* Row numbers: of the row that was examined last, and of the last row to examine. */
+	int64_t at, last;
 	struct digest_list used;
-	size_t n_noted; /* how many digests of the journal's list `noted` are in `used` */
+	/* Number of digests of j->noted that were already copied to `used`. */
+	size_t n_noted;
 	int64_t n_free;
 	struct journal_pruned done;
 };
@@ -93,7 +104,7 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, DIGEST_RAW_BYTES);
 }
 
-/* ---- forgetting sessions ---- */
+/* ---- marking sessions as forgotten ---- */
 
 int64_t journal_forget(
 	struct journal *j, const struct prune_which *which, bool is_dry, struct err *err)
@@ -125,7 +136,7 @@ int64_t journal_forget(
 	return r < 0 ? r : n;
 }
 
-/* ---- steps and sessions ---- */
+/* ---- deletion of steps and sessions ---- */
 
 static int drop_row(struct journal *j, enum stmt how, int64_t number, struct err *err)
 {
@@ -162,8 +173,8 @@ static int64_t blob_bytes(struct journal *j, const char *digest)
 	return db_step(j, s, "blob", &ignored) > 0 ? sqlite3_column_int64(s, 0) : 0;
 }
 
-/* Compute what a step was charged: when it was committed, and when its file and its responses
- * were stored. */
+/* Compute all that was charged for a step: for the step itself when it was committed, and for
+ * its file or the responses of its tools when these were stored. */
 static int64_t whole_weight(struct journal *j, const struct journal_node *node)
 {
 	struct file_step file;
@@ -198,7 +209,7 @@ static int credit(struct journal *j, const struct journal_node *node, struct err
 	return account_add(j, owner, -whole_weight(j, node), err);
 }
 
-/* Delete a step unless it is needed. Returns: 1: deleted, 0: kept, negative errno. */
+/* Delete a step unless it is needed. Returns: 1 if deleted, 0 if kept, or negative errno. */
 static int prune_step(struct journal_prune *p, int64_t seq,
 	const unsigned char digest[DIGEST_RAW_BYTES], struct err *err)
 {
@@ -243,7 +254,7 @@ static int prune_session(struct journal_prune *p, struct err *err)
 	return r;
 }
 
-/* Find the next forgotten session. Returns: 1, 0 after the last one, negative errno. */
+/* Find the next forgotten session. Returns: 1, 0 after the last one, or negative errno. */
 static int next_session(struct journal_prune *p, struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(p->j, STMT_FORGOTTEN_NEXT, err);
@@ -261,8 +272,10 @@ static int next_session(struct journal_prune *p, struct err *err)
 	return 1;
 }
 
-/* Delete one step of the current session, or the session when it has no more steps. Returns: 1,
- * 0 after the last session, negative errno. */
+/* Do a small piece of the work. If there is no current session, find the next forgotten session.
+ * Otherwise, delete the next step of the current session unless it is needed; after the last
+ * step, delete the session unless some of its steps remain. Returns: 1; 0 after the last
+ * session; or negative errno. */
 static int prune_one(struct journal_prune *p, struct err *err)
 {
 	unsigned char digest[DIGEST_RAW_BYTES];
@@ -296,8 +309,8 @@ static int part_steps(struct journal_prune *p, struct err *err)
 		r = prune_one(p, err);
 	if (r != 0)
 		return r;
-	/* A step may have lost its last child, in a newer or an older session, after it was
-	 * examined: repeat until a pass deletes nothing. */
+	/* A step that was kept may have lost its last child since it was examined, because the
+	 * child is in a session that was examined later. So repeat until a pass deletes nothing. */
 	p->before = INT64_MAX;
 	p->session = 0;
 	if (!p->has_gone_on)
@@ -306,7 +319,7 @@ static int part_steps(struct journal_prune *p, struct err *err)
 	return 1;
 }
 
-/* ---- blobs ---- */
+/* ---- finding referenced blobs, and deletion of all others ---- */
 
 static void note_hex(struct journal_prune *p, const char *digest)
 {
@@ -315,8 +328,12 @@ static void note_hex(struct journal_prune *p, const char *digest)
 		digest_note(&p->used, raw);
 }
 
-/* Note the blobs that a record refers to. The keys of canonical JSON are sorted, so the first
- * bytes of a long record show whether it may have calls. */
+/*
+ * Note the blobs to which a record refers.
+ * Reading a long record takes time, so look at its first bytes before. The keys of canonical JSON
+ * are sorted. So a record with tool calls begins with "calls", or with "argv" if it has that key,
+ * too. A long record that begins with another key has no calls, and is not read.
+ */
 static int note_record(struct journal_prune *p, const char *runtime, struct cell record,
 	bool is_large, struct err *err)
 {
@@ -352,7 +369,7 @@ static int note_record(struct journal_prune *p, const char *runtime, struct cell
 	return 0;
 }
 
-/* Note the blobs of the next step. Returns: 1, 0 after the last step, negative errno. */
+/* Note the blobs of the next step. Returns: 1, 0 after the last step, or negative errno. */
 static int note_node(struct journal_prune *p, struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(p->j, STMT_NODE_TEXTS, err);
@@ -419,8 +436,8 @@ static int begin_blobs(struct journal_prune *p, struct err *err)
 	return MIN(r, 0);
 }
 
-/* Delete the next blob unless it is referenced. Returns: a measure of the work in bytes, 0 after
- * the last blob, negative errno. */
+/* Delete the next blob unless it is referenced. Returns: the work done, measured in bytes; 0 after
+ * the last blob; or negative errno. */
 static int64_t prune_blob(struct journal_prune *p, struct err *err)
 {
 	unsigned char digest[DIGEST_RAW_BYTES];
@@ -467,7 +484,7 @@ static int part_notes(
 	return r;
 }
 
-/* ---- free pages ---- */
+/* ---- return of free pages to the file system ---- */
 
 static int64_t free_pages(struct journal *j, struct err *err)
 {
@@ -479,7 +496,7 @@ static int64_t free_pages(struct journal *j, struct err *err)
 static int part_room(struct journal_prune *p, struct err *err)
 {
 	int64_t n = free_pages(p->j, err);
-	if (n <= 0 || n == p->n_free) { /* all were freed, or none can be */
+	if (n <= 0 || n == p->n_free) { /* no free page is left, or the last vacuum released none */
 		p->phase = PHASE_END_;
 		return n < 0 ? (int)n : db_checkpoint(p->j, SQLITE_CHECKPOINT_PASSIVE, err);
 	}
@@ -491,7 +508,7 @@ static int part_room(struct journal_prune *p, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-/* ---- the phases of a pruning ---- */
+/* ---- beginning, phases and end of a pruning ---- */
 
 int journal_prune_begin(struct journal_prune **out, struct journal *j, struct err *err)
 {
@@ -501,7 +518,9 @@ int journal_prune_begin(struct journal_prune **out, struct journal *j, struct er
 	p->j = j;
 	p->before = INT64_MAX;
 	p->n_free = -1;
-	/* The oldest digests are dropped: their steps were committed long ago or never will be. */
+	/* Keep only the newest digests in `noted`. A digest is in the list until a step that
+	 * refers to its blob is stored. For a digest that is older than the newest NOTED_MAX
+	 * ones, no such step is expected any more. */
 	struct digest_list *noted = &j->noted;
 	if (noted->n > NOTED_MAX) {
 		memmove(noted->at, noted->at + (noted->n - NOTED_MAX),

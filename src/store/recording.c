@@ -29,7 +29,7 @@ struct line {
 	json_int_t version;
 	size_t number; /* line number, from 1 */
 	const char *at;
-	size_t left; /* bytes from @at on */
+	size_t left; /* bytes from `at` to the end of the file */
 };
 
 static int damaged(const struct line *l, const char *why, struct err *err)
@@ -56,7 +56,8 @@ static int next_line(struct line *l, struct err *err)
 	return 0;
 }
 
-/* Copy a text member that contains no NUL and fits into @room with its own. */
+/* Copy the text member @name to @out. Returns: false if it is not a text, contains a NUL, or does
+ * not fit into @room with its final NUL. */
 static bool take_word(const json_t *json, const char *name, char *out, size_t room)
 {
 	const json_t *value = json_object_get(json, name);
@@ -68,8 +69,8 @@ static bool take_word(const json_t *json, const char *name, char *out, size_t ro
 	return true;
 }
 
-/* Copy a member that is a text or {"base64": text}. Owns: the caller frees. Returns: NULL when
- * it is neither. */
+/* Copy the member @name, which is a text or {"base64": text}. Owns: the caller frees. Returns: NULL
+ * when it is neither. */
 static char *take_text(const json_t *json, const char *name, size_t *out_bytes)
 {
 	const json_t *value = json_object_get(json, name);
@@ -124,7 +125,7 @@ static int read_head(
 	return (int)n;
 }
 
-/* Read the content of a file step and verify it against the digest in the step's record. */
+/* Read the content of a file step, and compare it with the digest in the step's record. */
 static int read_content(struct journal_node *step, const struct line *l, struct err *err)
 {
 	struct file_step file;
@@ -143,7 +144,7 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 	return 0;
 }
 
-/* Read the responses of the step's tool calls and verify them against the digests in the record. */
+/* Read the responses of the step's tool calls, and compare them with the digests in the record. */
 static int read_answers(struct journal_node *step, const struct line *l, struct err *err)
 {
 	json_t *calls = call_step_calls(step);
@@ -197,8 +198,8 @@ static int parse(struct recording *out, struct line *l, struct err *err)
 	if (n < 0)
 		return n;
 	for (int i = 0; i < n; i++) {
-		/* The array grows with the lines that are read: a false number in the first line
-		 * must not allocate memory. */
+		/* The array grows with the lines that are read. A wrong number of steps in the
+		 * first line must not make us allocate much memory. */
 		if ((i & (i - 1)) == 0) {
 			size_t room = i ? 2 * (size_t)i : 1;
 			void *more = realloc(out->steps, room * sizeof *out->steps);

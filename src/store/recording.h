@@ -7,11 +7,12 @@
 #include <stddef.h>
 
 /*
- * Shape: JSON, one object per line. The first line is {"retort_record": 1, "order", "steps": n,
- * "head": digest of the last step, "check": recording_check() of these members}. n lines follow,
- * the first step first: {"step": digest, "parent", "runtime", "code", "record"}. With a file step
- * (store/file_step.h) the version is 2 or more, and its line has "content". With tool calls
- * (store/call_step.h) the version is 3, and the line has the responses: "answers".
+ * Format: JSON, one object per line. The first line is {"retort_record": version, "order", "steps":
+ * n, "head": digest of the last step, "check": recording_check() of order, steps and head}. Then n
+ * lines follow, the first step first: {"step": digest, "parent", "runtime", "code", "record"}. The
+ * version is 1 to 3. File steps (store/file_step.h) need version 2, and their lines also have
+ * "content". Tool calls (store/call_step.h) need version 3, and the line also has their responses,
+ * as "answers".
  * code, record and content are texts; one that is not UTF-8 is {"base64": text}. A recording
  * contains no times and no names of sessions, so the same steps with the same results give the same
  * bytes.
@@ -26,12 +27,13 @@ enum {
 };
 
 /*
- * A recording that was read. A step has digest, parent, runtime, code and record. Its extra is the
- * content of the file it wrote, or the responses as JSON; its seq is its line number.
- * Owns: everything; recording_done() frees.
+ * A recording that was read. Each step has digest, parent, runtime, code and record. Its `extra` is
+ * the content of the file that it wrote, or the responses of its tools as JSON. Its `seq` is its
+ * line number.
+ * Owns: its texts and steps; the caller frees them with recording_done().
  */
 struct recording {
-	char *order; /* order of the recorded session */
+	char *order; /* the options with which the recorded session was created */
 	size_t order_bytes;
 	struct journal_node *steps;
 	size_t n_steps;
@@ -48,7 +50,7 @@ int recording_parse(struct recording *out, const char *data, size_t bytes, struc
 int recording_load(struct recording *out, const char *path, struct err *err);
 void recording_done(struct recording *r);
 
-/* Compute the "check" of the first line: digest_parts() of "retort.recording.1", order, the
- * number of steps (decimal) and head. */
+/* Compute the "check" of the first line: digest_parts() of "retort.recording.1", the order, the
+ * number of steps in decimal, and the head. */
 void recording_check(char out[DIGEST_BYTES], const char *order, size_t order_bytes, size_t n_steps,
 	const char *head);

@@ -7,7 +7,7 @@
 
 enum { SEAL_BYTES = 16, CHAIN_BYTES = 32 };
 
-/* BLAKE2b over a list of parts. Each part is preceded by its length, so that different lists
+/* A BLAKE2b hash over a list of parts. Each part is preceded by its length, so that different lists
  * never hash the same bytes. */
 struct seal {
 	crypto_generichash_state state;

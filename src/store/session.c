@@ -36,8 +36,8 @@ int head_check(struct journal *j, const char *head, struct err *err)
 	return seq < 0 ? (int)seq : 0;
 }
 
-/* Does the row have only defaults in the fields of version 3? Then its seal leaves them out, as
- * the seals of older journals do. */
+/* Return whether the fields that version 3 added all have their defaults. If so, the seal leaves
+ * them out, like the seals of older journals. */
 static bool is_plain(const struct session_row *row)
 {
 	return !row->owner[0] && !row->ended[0] && row->ttl_ms == 0 && row->idle_ms == 0;
@@ -66,8 +66,8 @@ static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *ro
 	seal_end(&s, out);
 }
 
-/* Columns: n, id, name, parent, fork, head, created_ms, closed_ms, order_digest, change, seal,
- * owner, ttl_ms, idle_ms, ended, tainted, forgotten. */
+/* The columns of @s: n, id, name, parent, fork, head, created_ms, closed_ms, order_digest, change,
+ * seal, owner, ttl_ms, idle_ms, ended, tainted, forgotten. */
 int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 {
 	unsigned char seal[SEAL_BYTES], stored[SEAL_BYTES];
@@ -101,7 +101,7 @@ static int row_check(const char *text, const char *is, struct err *err)
 		: err_set(err, ERR_DAMAGED, "session %s: the index leads to another", text);
 }
 
-/* Find a session by its id. Returns: 1 when it exists, 0 when it does not, negative errno. */
+/* Find a session by its id. Returns: 1 when it exists, 0 when it does not, or negative errno. */
 static int find_id(struct journal *j, const char *id, struct session_row *row, struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_ID, err);
@@ -114,7 +114,7 @@ static int find_id(struct journal *j, const char *id, struct session_row *row, s
 	return r > 0 ? row_check(id, row->id, err) : r;
 }
 
-/* Find an open session by its name. @owner: NULL for any owner. Returns: as find_id(). */
+/* Find an open session of @owner (NULL: any owner) by its name. Returns: as find_id(). */
 static int find_name(struct journal *j, const char *owner, const char *name,
 	struct session_row *row, struct err *err)
 {
@@ -167,8 +167,8 @@ static int write_row(struct journal *j, enum stmt how, const struct session_row 
 	return db_step(j, s, "session", err);
 }
 
-/* Write only the columns that a step changes. SQLite writes each assigned column that is indexed
- * to its index, even when the value is the same. */
+/* Write only the columns that a step changes. When a column with an index is assigned, SQLite
+ * writes the index, too, even if the value of the column stays the same. */
 static int write_head(struct journal *j, const struct session_row *row,
 	const unsigned char seal[SEAL_BYTES], struct err *err)
 {
@@ -388,7 +388,8 @@ void journal_session_done(struct journal_session *s)
 	*s = (struct journal_session){0};
 }
 
-/* Read the next row. Returns: 1, 0 after the last one, negative errno. */
+/* Read the next row of @which after row number @after. Returns: 1, 0 after the last row, or
+ * negative errno. */
 static int next(
 	struct journal *j, enum stmt which, int64_t after, struct session_row *row, struct err *err)
 {

@@ -8,85 +8,103 @@
 
 enum { JOURNAL_NAME_BYTES = 64, JOURNAL_OWNER_BYTES = 64 };
 
-/* A session as the journal stores it. Owns: as struct journal_node; journal_session_done()
- * frees. */
+/* A session as the journal stores it. Owns: a session that was read owns its texts, and
+ * journal_session_done() frees them. A session that is given to journal_session_add() owns
+ * nothing. */
 struct journal_session {
 	char id[JOURNAL_ID_BYTES];
-	char owner[JOURNAL_OWNER_BYTES]; /* "": the operator who runs the engine */
-	char name[JOURNAL_NAME_BYTES];	 /* unique among the owner's open sessions; "": unnamed */
-	char parent[JOURNAL_ID_BYTES];	 /* id of the session that it was branched from, or "" */
-	char fork[DIGEST_BYTES];	 /* digest of the step where it begins, or "" */
-	char head[DIGEST_BYTES];	 /* digest of the step whose state it has, or "" */
-	int64_t created_ms;		 /* 0 in journal_session_add(): now */
-	int64_t closed_ms;		 /* 0: open */
-	int64_t ttl_ms, idle_ms;	 /* maximal lifetime and idle time; 0: unlimited */
-	char ended[JOURNAL_WORD_BYTES];	 /* limit that closed it: "ttl", "idle"; or "" */
-	bool is_tainted;		 /* it has read data of an untrusted tool */
-	bool is_forgotten;		 /* see store/prune.h: its steps may be deleted */
-	const char *order;		 /* options that it was created with: opaque text */
+	/* name of the owner; "": the operator, who runs the engine */
+	char owner[JOURNAL_OWNER_BYTES];
+	char name[JOURNAL_NAME_BYTES]; /* unique among the owner's open sessions; "": unnamed */
+	/* id of the session from which this session was branched, or "" */
+	char parent[JOURNAL_ID_BYTES];
+	/* digest of the step at which this session begins; "": it begins without a step */
+	char fork[DIGEST_BYTES];
+	/* digest of the step whose state this session has; "": the state before the first step */
+	char head[DIGEST_BYTES];
+	/* ms since 1970; journal_session_add() replaces 0 by the present time */
+	int64_t created_ms;
+	/* when the session was closed, in ms since 1970; 0: the session is open */
+	int64_t closed_ms;
+	/* ttl_ms: maximal lifetime. idle_ms: maximal idle time. 0: unlimited. */
+	int64_t ttl_ms, idle_ms;
+	/* the lifetime limit that closed the session: "ttl" or "idle"; "" if no limit did */
+	char ended[JOURNAL_WORD_BYTES];
+	/* a step of the session has read data from an untrusted tool */
+	bool is_tainted;
+	/* the steps of the session may be deleted; see store/prune.h */
+	bool is_forgotten;
+	/* the options with which the session was created, as opaque text */
+	const char *order;
 	size_t order_bytes;
 	void *owned;
 };
 
 /*
- * Create a session; its head is s->fork. Fills created_ms and head.
- * Errors: ERR_USAGE (id empty or in use, or name in use: the message says by which session),
- * ERR_NOT_FOUND (parent, fork), ERR_LIMIT, ERR_NO_SPACE, ERR_DAMAGED, ERR_IO.
+ * Create a session whose head is s->fork. Fills created_ms and head.
+ * Errors: ERR_USAGE (the id is empty or in use, or the name is in use: the message says by which
+ * session), ERR_NOT_FOUND (parent, fork), ERR_LIMIT, ERR_NO_SPACE, ERR_DAMAGED, ERR_IO.
  */
 int journal_session_add(struct journal *j, struct journal_session *s, struct err *err);
 
 /*
- * Find a session by its id, or an open one by its name. An id has precedence over a name.
- * @owner: the sessions of others do not exist for this owner. NULL: any owner; a session without
- * owner then has precedence.
+ * Find a session by its id, or an open session by its name. An id has precedence over a name. Only
+ * sessions of @owner are found. If @owner is NULL, those of any owner are found, and a session
+ * without owner has precedence.
  * Returns: 0, or negative errno with @out empty: ERR_NOT_FOUND, ERR_DAMAGED, ERR_USAGE (several
  * owners have a session of that name).
  */
 int journal_session_of(struct journal *j, const char *owner, const char *id_or_name,
 	struct journal_session *out, struct err *err);
-/* Find a session of any owner. */
+/* As journal_session_of(), among the sessions of all owners. */
 int journal_session_get(
 	struct journal *j, const char *id_or_name, struct journal_session *out, struct err *err);
 void journal_session_done(struct journal_session *s);
 
 /*
- * Find the session of @owner (NULL: any owner) whose id begins with @start. An open session has
- * precedence over closed ones.
- * Returns: how many match: 0, 1, or 2 for two and more; @id is filled when it is not 0.
+ * Find the sessions of @owner whose id begins with @start. If @owner is NULL, find those of any
+ * owner.
+ * Open and closed sessions count. But if exactly one of the sessions is open, only the open one
+ * counts.
+ * Returns: 0 if there is no such session; 1 if there is one; 2 if there are several; or negative
+ * errno. If it returns 1 or 2, @id is the id of one of the sessions.
  */
 int journal_session_begins(struct journal *j, const char *owner, const char *start,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
-/* Callback for each session. Returns: 0 to continue, 1 to stop, negative errno (@err set) to
- * fail. It may read the journal, but not write to it. */
+/* Called for each session. It may read the journal, but not write to it. Returns: 0 to continue, 1
+ * to stop, or negative errno (with @err set) to fail. */
 typedef int journal_session_fn(void *user, const struct journal_session *s, struct err *err);
 
 /* Call @fn for all sessions, oldest first. Returns: the number of calls, or negative errno. */
 int64_t journal_sessions(struct journal *j, journal_session_fn *fn, void *user, struct err *err);
 
 /*
- * Move the head to any step ("" for before the first). No step is deleted. @id is an id, not a
- * name.
+ * Move the session's head to any step; if @head is "", to the state before the first step. No step
+ * is deleted. @id is an id, not a name.
  * Errors: ERR_NOT_FOUND, ERR_USAGE (closed), ERR_NO_SPACE, ERR_DAMAGED, ERR_IO.
  */
 int journal_session_move(struct journal *j, const char *id, const char *head, struct err *err);
 int journal_session_rename(struct journal *j, const char *id, const char *name, struct err *err);
 
-/* Taint the session permanently, wherever its head moves. A tainted session stays unchanged. */
+/* Taint the session permanently, wherever its head moves later. A session that is tainted already
+ * stays as it is. */
 int journal_session_taint(struct journal *j, const char *id, struct err *err);
 
-/* Close the session: its name becomes free, its steps are kept. A closed session stays
- * unchanged. @ended: as in struct journal_session. */
+/* Close the session. Its name becomes free, and its steps are kept. A session that is closed
+ * already stays as it is. @ended: as in struct journal_session. */
 int journal_session_close(struct journal *j, const char *id, const char *ended, struct err *err);
 
 /*
- * Find the session called @name of @owner (NULL: any owner) that a lifetime limit closed last.
+ * Among the sessions of @owner (NULL: any owner) called @name, find the one that a lifetime limit
+ * closed last.
  * Returns: 1 with @id filled, 0 when no session matches, or negative errno.
  */
 int journal_session_ended(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
-/* Search like journal_session_ended(), but among all closed sessions of the newest 1000. */
+/* As journal_session_ended(), but find a session that was closed for any reason. Only the 1000
+ * newest sessions are searched. */
 int journal_session_closed(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
@@ -95,22 +113,26 @@ int journal_session_closed(struct journal *j, const char *owner, const char *nam
 int64_t journal_session_count(struct journal *j, const char *owner, struct err *err);
 
 /*
- * Find the next open session after row *@after (0: the first) that has ttl_ms or idle_ms. @out
- * lacks the order, so nothing has to be freed. Sessions may be closed between two calls.
- * Returns: 1, 0 after the last one, or negative errno.
+ * Find the next open session that has a limit ttl_ms or idle_ms, and set *@after to its row number.
+ * The search begins after row number *@after. For the first call, *@after is 0.
+ * The function does not read the member `order` of @out, so the caller need not call
+ * journal_session_done().
+ * Sessions may be closed between two calls.
+ * Returns: 1; 0 after the last session; or negative errno.
  */
 int journal_session_mortal(
 	struct journal *j, int64_t *after, struct journal_session *out, struct err *err);
 
 /*
- * List the row numbers of the open sessions of @owner (NULL: any owner), oldest first; a newer
+ * List the row numbers of the open sessions of @owner (NULL: any owner), oldest first. A newer
  * session has a higher number.
- * Owns: the caller frees *@out. Returns: how many, or negative errno.
+ * Owns: the caller frees *@out.
+ * Returns: how many, or negative errno.
  */
 int64_t journal_session_numbers(
 	struct journal *j, const char *owner, int64_t **out, struct err *err);
-/* Read the session with that row number. Owns: as journal_session_get(). Returns: 1; 0 when it
- * is no longer open; negative errno. */
+/* Read the session with row number @number. Owns: as journal_session_get(). Returns: 1; 0 when it
+ * is no longer open; or negative errno. */
 int journal_session_at(
 	struct journal *j, int64_t number, struct journal_session *out, struct err *err);
 /* Return the row number of the session @id. Errors: ERR_NOT_FOUND. */

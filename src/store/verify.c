@@ -10,8 +10,9 @@ struct check {
 	journal_damage_fn *fn;
 	void *user;
 	int64_t n_damaged;
-	int64_t n_nodes, n_blobs, n_sessions; /* numbers according to the log of changes */
-	struct err err;			      /* error of the row being examined */
+	/* How many steps, blobs and sessions exist according to the log of changes. */
+	int64_t n_nodes, n_blobs, n_sessions;
+	struct err err; /* error of the row being examined */
 };
 
 static void tell(struct check *c, const char *what, const char *why)
@@ -118,7 +119,7 @@ static void check_nodes(struct check *c)
 		tell_error(c);
 }
 
-/* Check that a step or blob of the log of changes can be found by its digest. */
+/* Check that the step or blob of change @seq can be found by its digest. */
 static void check_noted(
 	struct check *c, int64_t seq, enum change_kind kind, const unsigned char *digest)
 {
@@ -135,7 +136,9 @@ static void check_noted(
 		stmt_reset(&b);
 		c->n_blobs++;
 	} else if (kind == CHANGE_MOVE) {
-		return; /* the target of an undo in a forgotten session may be deleted */
+		/* An undo may have moved the head to a step that was pruned later, so the step
+		 * may be missing. */
+		return;
 	} else {
 		r = node_seq(c->j, hex, &c->err);
 		c->n_nodes += kind == CHANGE_STEP;
@@ -148,7 +151,8 @@ static void check_noted(
 	}
 }
 
-/* Verify a gap: its checksum, and that it follows the change before it. */
+/* Verify a gap: its checksum, and that it follows the change before it. Returns: the number of its
+ * last change. */
 static int64_t check_gap(struct check *c, struct chain_end *end, sqlite3_stmt *s)
 {
 	unsigned char seal[SEAL_BYTES];
@@ -163,7 +167,7 @@ static int64_t check_gap(struct check *c, struct chain_end *end, sqlite3_stmt *s
 	return end->seq = seq;
 }
 
-/* Verify the next change. Returns: its number, 0 after the last one, negative errno. */
+/* Verify the next change. Returns: its number, 0 after the last one, or negative errno. */
 static int64_t check_change(struct check *c, struct chain_end *end)
 {
 	unsigned char chain[CHAIN_BYTES], digest[DIGEST_RAW_BYTES];
@@ -256,7 +260,8 @@ static void check_counts(struct check *c)
 int64_t journal_verify(struct journal *j, journal_damage_fn *fn, void *user, struct err *err)
 {
 	struct check c = {.j = j, .fn = fn, .user = user};
-	/* Copy the write-ahead log to the database and free the cache, so that the file is read. */
+	/* Copy the write-ahead log to journal.db and empty SQLite's cache, so that the checks
+	 * below read journal.db itself. */
 	if (db_checkpoint(j, SQLITE_CHECKPOINT_TRUNCATE, &c.err) < 0) {
 		if (c.err.code != ERR_DAMAGED) {
 			*err = c.err;

@@ -17,10 +17,10 @@ struct walk {
 	enum journal_read how;
 	journal_node_fn *fn;
 	void *user;
-	const char *want;	       /* the digest that the step must have, or NULL */
-	const char *parent;	       /* the parent that the step must have, or NULL */
-	const struct attempt *attempt; /* or NULL */
-	char next[DIGEST_BYTES];       /* the parent that the step has */
+	const char *want;	       /* digest that the step must have; NULL: any */
+	const char *parent;	       /* digest that the step's parent must have; NULL: any */
+	const struct attempt *attempt; /* the run of the step to report; NULL: the first run */
+	char next[DIGEST_BYTES];       /* digest of the step's parent */
 };
 
 static void tell_attempt(struct journal_node *node, const struct attempt *a)
@@ -36,7 +36,7 @@ static void tell_attempt(struct journal_node *node, const struct attempt *a)
 			a->kind == CHANGE_AGAIN ? "committed" : "rolled_back");
 }
 
-/* Read a step and call the callback. No statement is open meanwhile, so the callback may use the
+/* Read a step and call the callback. No statement is in use meanwhile, so the callback may use the
  * journal. */
 static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
 {
@@ -70,7 +70,7 @@ int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
 			return err_set(err, ERR_DAMAGED, "step %s: it is missing", way->at);
 		if (seq < 0)
 			return seq;
-		/* A parent has a lower row number than its child, so this loop ends. */
+		/* A parent must have a lower row number than its child, so this loop ends. */
 		if (!is_first && seq >= way->before)
 			return err_set(
 				err, ERR_DAMAGED, "step %s: it is its own ancestor", way->at);
@@ -170,7 +170,7 @@ int64_t journal_depth(struct journal *j, const char *digest, struct err *err)
 	if (digest_read(name, digest) < 0)
 		return digest_check(digest, "step", err);
 	int64_t n = get_depth(j, name, err);
-	/* Walk step by step to name the damaged step in the error message. */
+	/* Walk step by step, so that the error message names the damaged step. */
 	if (n < 0 && err->code == ERR_DAMAGED &&
 		journal_ancestors(j, digest, 0, pass, NULL, &named) < 0)
 		*err = named;
@@ -198,8 +198,11 @@ int journal_again(struct journal *j, const char *owner, const char *digest,
 	return 1;
 }
 
-/* Find the change before @a that ran a step of the session. Returns: 1, 0 before the first,
- * negative errno. */
+/*
+ * Go back in the log of changes: find the last change that is older than change a->seq and by which
+ * session number @session ran a step. Fill @a with the change that was found.
+ * Returns: 1; 0 if there is no such change; or negative errno.
+ */
 static int next_attempt(struct journal *j, int64_t session, struct attempt *a, struct err *err)
 {
 	unsigned char name[DIGEST_RAW_BYTES];

@@ -12,8 +12,8 @@ bool approval_is_needed(const struct catalog_tool *tool, bool is_tainted)
 	return is_tainted || !servers_is_among(&s->approve, tool->tool);
 }
 
-/* Append @text with "?" for all but printable ASCII: the name of a server may contain any
- * characters, also those that reverse the direction of text. */
+/* Append @text. Everything except printable ASCII becomes "?": the name of a server may contain any
+ * characters, even some that reverse the direction of text. */
 static void add_plain(struct buf *out, const char *text)
 {
 	for (; *text; text++) {

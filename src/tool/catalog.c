@@ -19,18 +19,19 @@ struct entry {
 	struct catalog *catalog;
 	struct mcp_client *client;
 	struct tool_shelf shelf;
-	json_t *json; /* the whole list; the schemas of tools are parts of it */
+	json_t *json; /* the list as the server sent it; the schemas of the tools point into it */
 	struct loading *loading;
 };
 
-/* A gathering's wait for one list of tools. */
+/* A catalog_load() that waits for the list of one server. All that wait for the same list are in
+ * one queue. */
 struct loading {
 	struct gathering *gathering;
-	struct loading *next; /* the next wait for the same list */
+	struct loading *next; /* next in the queue for the same list */
 };
 
-/* A catalog_load() in progress. Its timer calls done(), so that done() never runs inside another
- * function of the catalog. */
+/* A catalog_load() that is not finished. When the last list has arrived, a timer calls done(),
+ * so that done() never runs inside another function of the catalog. */
 struct gathering {
 	struct gathering *next;
 	struct catalog *catalog;
@@ -43,7 +44,7 @@ struct gathering {
 struct catalog {
 	struct catalog_config config;
 	struct catalog_server *server;
-	struct entry *entry; /* one for each server */
+	struct entry *entry; /* entry[i] belongs to server[i] */
 	size_t n;
 	struct gathering *gatherings;
 	struct catalog_call *calls; /* calls in progress */
@@ -53,13 +54,14 @@ struct catalog_call {
 	struct catalog_call *next;
 	struct catalog *catalog;
 	const struct catalog_server *server;
-	char tool[CATALOG_NAME_BYTES + 1]; /* a copy: the list of tools may change meanwhile */
+	/* A copy of the tool's name, because the list may be read again during the call. */
+	char tool[CATALOG_NAME_BYTES + 1];
 	struct mcp_call *call;
 	void (*done)(void *arg, const struct catalog_answer *answer);
 	void *arg;
 };
 
-/* ---- lists of tools ---- */
+/* ---- reading a server's list of tools ---- */
 
 static bool is_hidden(int32_t c)
 {
@@ -104,7 +106,7 @@ static bool is_name(const char *name)
 	return n > 0 && n <= CATALOG_NAME_BYTES;
 }
 
-/* Make an identifier that differs from those of the @n tools before it. */
+/* Make an identifier from @name that differs from those of the @n tools in @before. */
 static const char *make_id(struct entry *e, const struct catalog_tool *before, size_t n,
 	enum identifier_language language, const char *name)
 {
@@ -122,15 +124,16 @@ static const char *make_id(struct entry *e, const struct catalog_tool *before, s
 	return shelf_text(&e->shelf, id);
 }
 
-/* Are the x-mcp-header declarations of @schema valid? A tool of an HTTP server with invalid ones
- * is left out. */
+/* Return whether the x-mcp-header declarations in @schema are valid. If they are not, the tool
+ * is left out, provided that its server uses HTTP. */
 static bool has_headers(const json_t *schema)
 {
 	cleanup_json json_t *headers = param_headers(schema, NULL);
 	return headers != NULL;
 }
 
-/* Read one tool into all[n]. Returns: 1, 0 when the tool is unusable, negative errno. */
+/* Read one tool of the list into all[n]. Returns: 1; 0 if the tool cannot be used; negative
+ * errno. */
 static int read_tool(const struct catalog_server *s, struct entry *e, const json_t *json,
 	struct catalog_tool *all, size_t n)
 {
@@ -207,7 +210,7 @@ static int read_tools(struct catalog_server *s, struct entry *e, const json_t *l
 	return 0;
 }
 
-/* ---- loading ---- */
+/* ---- loading lists of tools from the servers ---- */
 
 static void on_gathering_closed(uv_handle_t *h)
 {
@@ -215,8 +218,8 @@ static void on_gathering_closed(uv_handle_t *h)
 	free(g);
 }
 
-/* Remove the gathering, so that its timer cannot call done(). The gathering is freed when its
- * timer is closed. */
+/* Remove the gathering from the list and close its timer, so that the timer cannot call done() any
+ * more. The memory is freed when the timer is closed. */
 static void end_gathering(struct gathering *g)
 {
 	struct gathering **at = &g->catalog->gatherings;
@@ -256,7 +259,8 @@ static void on_listed(void *arg, const struct mcp_answer *answer)
 	}
 }
 
-/* Wait for one list. The first wait requests it; later ones join the queue for the same list. */
+/* Make the gathering @g wait for the list of one server. If @g is the first to wait for this
+ * list, request the list; otherwise join the queue. */
 static int load_one(struct entry *e, struct gathering *g, struct err *err)
 {
 	struct loading *l = xnew(struct loading), **last = &e->loading;
@@ -306,7 +310,7 @@ int catalog_load(
 	return 0;
 }
 
-/* ---- servers ---- */
+/* ---- opening and closing the catalog, and callbacks of its clients ---- */
 
 static void on_changed(void *arg, const struct tool_server *server)
 {
@@ -375,8 +379,8 @@ static void free_call(struct catalog_call *call)
 	free(call);
 }
 
-/* A closed client calls no callback, so the entries and calls, which are arguments of callbacks,
- * can be freed at once. */
+/* The clients are closed first. A closed client calls no callback, so the entries and calls can be
+ * freed at once, although they are arguments of callbacks. */
 void catalog_close(struct catalog *r)
 {
 	if (!r)
@@ -404,9 +408,9 @@ const struct catalog_server *catalog_servers(const struct catalog *r, size_t *n)
 	return r->server;
 }
 
-/* ---- names ---- */
+/* ---- finding servers and tools by name ---- */
 
-/* Return the part of @name behind "@server.", or NULL when @name does not begin so. */
+/* If @name begins with "@server.", return the text after it. Returns: NULL otherwise. */
 static const char *behind(const char *name, const char *server)
 {
 	size_t n = strlen(server);
@@ -452,9 +456,10 @@ const struct catalog_tool *catalog_find(const struct catalog *r, const char *nam
 	return found;
 }
 
-/* ---- calls ---- */
+/* ---- calling a tool ---- */
 
-/* Check the result against the outputSchema of the tool, because callers rely on it. */
+/* Check structuredContent against the outputSchema of the tool, because the tool's users rely on
+ * that schema. */
 static int check_output(
 	const struct catalog_call *call, const json_t *result, struct catalog_answer *out)
 {

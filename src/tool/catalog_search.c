@@ -6,7 +6,7 @@
 
 enum { QUERY_WORDS_MAX = 16 };
 
-/* Does @text contain @word (@bytes long), ignoring case? */
+/* Return whether @text contains @word, which has @bytes, ignoring case. */
 static bool has_word(const char *text, const char *word, size_t bytes)
 {
 	for (; *text; text++)
@@ -15,8 +15,7 @@ static bool has_word(const char *text, const char *word, size_t bytes)
 	return false;
 }
 
-/* A match in the tool's name ranks higher than one in the server's name, and that one higher
- * than one in the description. */
+/* A word counts most in the tool's name, less in the server's name, least in the description. */
 int catalog_rank(const struct catalog_tool *tool, const char *query)
 {
 	static const char blanks[] = " \t\n.,_-/";

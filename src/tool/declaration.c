@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* State of the reduction of one schema. */
+/*
+ * The state of reduce() for one schema.
+ * root: the whole schema, to which each $ref refers.
+ * is_trusted: whether the server of the schema is trusted.
+ * steps: how many more schemas and references may be visited; counted down.
+ */
 struct reduction {
 	const json_t *root;
 	bool is_trusted;
@@ -19,7 +24,9 @@ static const char *const types[] = {
 
 static json_t *reduce(const struct reduction *r, const json_t *schema, int depth);
 
-/* Follow $ref until a schema without it. The limit of steps ends a cycle. */
+/* Follow the $ref of @schema to a schema without $ref. Each reference that is followed counts as
+ * one step. A cycle of references has no end: when no steps are left, a schema with a $ref is
+ * returned. Returns: NULL if a $ref refers to nothing. */
 static const json_t *resolved(const struct reduction *r, const json_t *schema)
 {
 	const char *ref;
@@ -69,8 +76,9 @@ static void reduce_fields(const struct reduction *r, const json_t *schema, int d
 		json_put_shared(out, "required", required);
 }
 
-/* Reduce a schema to the keywords that a check can verify. Returns: {}, which allows any value,
- * for a schema that is not understood. */
+/* Copy the keywords of a schema that a check of values can verify. If the server is trusted,
+ * also copy "format" and "x-handle" of a string. Returns: {}, which allows any value, if the
+ * schema has no known type or exceeds a limit. */
 static json_t *reduce(const struct reduction *r, const json_t *schema, int depth)
 {
 	json_t *out = json_need(json_object());
@@ -85,16 +93,16 @@ static json_t *reduce(const struct reduction *r, const json_t *schema, int depth
 		reduce_text(r, schema, out);
 	else if (strcmp(type, "object") == 0)
 		reduce_fields(r, schema, depth, out);
-	/* The first elements, which prefixItems describes, have other types than "items". */
+	/* With prefixItems, "items" is not the type of the first elements. */
 	else if (strcmp(type, "array") == 0 && json_is_object(json_object_get(schema, "items")) &&
 		!json_object_get(schema, "prefixItems"))
 		json_put_new(out, "items", reduce(r, json_object_get(schema, "items"), depth + 1));
 	return out;
 }
 
-/* ---- parameters ---- */
+/* ---- the parameters of a tool ---- */
 
-/* Make an identifier that no parameter before it has. */
+/* Make an identifier from @name that differs from all values in @ids. */
 static void make_id(const json_t *ids, const char *name, char out[IDENTIFIER_BYTES])
 {
 	const char *key;
@@ -120,7 +128,7 @@ static const json_t *parameters(const struct catalog_tool *tool, int *steps)
 	return json_object_get(resolved(&r, tool->schema), "properties");
 }
 
-/* Map the tool's own name of each parameter to its identifier. */
+/* Return {name of the parameter at the server: its identifier}. */
 static json_t *parameter_ids(const struct catalog_tool *tool, int *steps)
 {
 	json_t *ids = json_need(json_object()), *one;
@@ -161,7 +169,7 @@ static json_t *input(const struct catalog_tool *tool, int *steps)
 		"{s:s, s:o, s:o}", "type", "object", "properties", fields, "required", required);
 }
 
-/* ---- a tool ---- */
+/* ---- the declaration of a tool ---- */
 
 json_t *declaration_make(const struct catalog_tool *tool, int *steps)
 {

@@ -1,5 +1,5 @@
-/* Declarations of tools for plans: with identifiers as names, and with types that can be
- * checked. SPDX-License-Identifier: Apache-2.0 */
+/* Declarations of tools for plans. Their names are identifiers, and their types can be checked.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "label/tool.h"
@@ -8,21 +8,24 @@
 enum { DECLARATION_DEPTH_MAX = 8, DECLARATION_STEPS_MAX = 20000 };
 
 /*
- * Make the entry of a tool for a file of tools (tool/fixture.h) without "answers": "inputSchema",
- * "outputSchema", "annotations". Parameters are named by identifier_make(). Of a schema, only
- * keywords that a check of values can verify are kept: type, enum, const, properties, required,
- * items. Formats and handles are kept for trusted servers only, because no check can verify them.
+ * Make the declaration of a tool, {"inputSchema", "outputSchema", "annotations"}: its entry in a
+ * file of tools (tool/fixture.h), but without "answers". Parameters get the names that
+ * identifier_make() makes.
+ * Of a schema, only keywords that a check of values can verify are kept: type, enum, const,
+ * properties, required, items. The keywords "format" and "x-handle" cannot be verified, so they are
+ * kept for trusted servers only.
  *
- * Limits: DECLARATION_DEPTH_MAX; *@steps for a whole list of tools, counted down. Beyond the
- * limits a schema allows any value.
- * Owns: the caller. Returns: NULL when the tool has over TOOL_PARAMS_MAX parameters, or without
- * memory.
+ * Limits:  DECLARATION_DEPTH_MAX levels of a schema, and *@steps steps. *@steps is counted down,
+ *          and all tools of a list may share it. A schema beyond a limit allows any value.
+ * Owns:    the caller decrefs the result.
+ * Returns: NULL if the tool has more than TOOL_PARAMS_MAX parameters, or if memory is exhausted.
  */
 json_t *declaration_make(const struct catalog_tool *tool, int *steps);
 
-/* Rename arguments from the declared identifiers to the tool's own names. An undeclared name is
- * kept. Owns: the caller. Returns: NULL without memory. */
+/* Rename arguments from the identifiers of a declaration to the names at the server. An unknown
+ * name is kept. Owns: the caller decrefs the result. */
 json_t *declaration_arguments(const struct catalog_tool *tool, const json_t *arguments);
 
-/* Write the name "server.tool" as a plan spells it. Returns: false when the name is too long. */
+/* Write the name "server.tool" of a tool in the form that plans use, with identifiers. Returns:
+ * false if the name is too long. */
 bool declaration_name(const struct catalog_tool *tool, char out[TOOL_NAME_MAX_BYTES + 1]);

@@ -50,7 +50,7 @@ const json_t *fit_resolve(const json_t *root, const char *ref)
 	return *ref ? NULL : at;
 }
 
-/* ---- one function per keyword ---- */
+/* ---- checking the keywords of a schema: one function for each ---- */
 
 typedef int keyword_fn(struct fit *f, const json_t *word, const json_t *value, int depth);
 
@@ -110,7 +110,7 @@ static int on_enum(struct fit *f, const json_t *word, const json_t *value, int d
 		size_t before = all.bytes;
 		if (text)
 			buf_addf(&all, "%s%s", before > 0 ? ", " : "", text);
-		/* A value that is too long is left out; the others are still named. */
+		/* Leave out a value that is too long, but still name the others. */
 		if (buf_error(&all) < 0 || all.bytes > SHOWN_BYTES) {
 			buf_cut(&all, before);
 			is_cut = true;
@@ -128,7 +128,7 @@ static int on_const(struct fit *f, const json_t *word, const json_t *value, int 
 	return is_same(word, value) ? 0 : bad(f, "it is not the only allowed value", "");
 }
 
-/* Check a member or an element, with its key or index appended to the path. */
+/* Check a member or an element of @value. During the check, its key or index is part of f->path. */
 static int below(struct fit *f, const json_t *schema, const json_t *value, int depth,
 	const char *key, size_t index)
 {
@@ -274,12 +274,12 @@ static const struct {
 	{"not", on_not},
 };
 
-/* The keywords that bound a number or a length. is_least: a lower bound; is_open: the bound
- * itself does not fit. */
+/* The keywords that limit a number or a length. is_least: the keyword sets a lower limit,
+ * otherwise an upper limit. is_open: a value equal to the limit does not fit. */
 static const struct {
 	const char *word;
 	bool is_least, is_open;
-	int of; /* 'n'umber, 's'tring, 'a'rray */
+	int of; /* what the keyword applies to: 'n'umber, 's'tring or 'a'rray */
 } bounds[] = {
 	{"minimum", true, false, 'n'},
 	{"maximum", false, false, 'n'},

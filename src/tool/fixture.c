@@ -26,7 +26,7 @@ static int bad(struct err *err, const char *where, const char *what)
 	return err_set(err, ERR_USAGE, "tools: %.140s: %.100s", where, what);
 }
 
-/* Refuse unknown members, so that a misspelled one is an error. */
+/* Refuse members that are not in @known, so that a misspelled name is an error. */
 static int only(struct err *err, const char *where, const json_t *object, const char *known)
 {
 	const char *name;
@@ -120,7 +120,7 @@ static int read_tool(
 	return answers(out, json, err);
 }
 
-/* Is each member of @part also in @whole, with an equal value? */
+/* Return whether @whole has each member of @part, with an equal value. */
 static bool is_part(const json_t *part, const json_t *whole)
 {
 	const char *name;
@@ -133,7 +133,8 @@ static bool is_part(const json_t *part, const json_t *whole)
 	return true;
 }
 
-/* Parse JSON with large integers hidden (tool/number.h). Returns: NULL on an error. */
+/* Parse JSON. Integers beyond 64 bits are replaced as in tool/number.h. Returns: NULL and @wrong on
+ * failure. */
 static json_t *load(const char *text, size_t bytes, json_error_t *wrong)
 {
 	cleanup_buf struct buf hidden = BUF_INIT(TEXT_MAX_BYTES);
@@ -143,7 +144,7 @@ static json_t *load(const char *text, size_t bytes, json_error_t *wrong)
 	return json_loadb(buf_str(&hidden), hidden.bytes, JSON_REJECT_DUPLICATES, wrong);
 }
 
-/* Return @outcome, or an error when @out has failed. */
+/* Return @outcome; or an error if writing to @out has failed. */
 static int given(const struct buf *out, int outcome, struct err *err)
 {
 	return buf_error(out) < 0 ? err_set(err, ERR_NO_MEMORY, "tools: no memory for a result")

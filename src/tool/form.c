@@ -23,7 +23,7 @@ const json_t *form_fields(const json_t *params)
 	return is_form ? fields : NULL;
 }
 
-/* ---- asking ---- */
+/* ---- writing the texts that a person is shown ---- */
 
 static void add_clean(struct buf *out, const char *text)
 {
@@ -70,7 +70,7 @@ int form_ask_field(struct buf *out, const char *name, const json_t *field)
 	return buf_error(out);
 }
 
-/* ---- answers ---- */
+/* ---- reading what a person has entered ---- */
 
 int form_read(const json_t *field, const char *text, json_t **out, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Forms of a few fields that a server asks a person to fill in (elicitation).
+/* Forms with a few fields that a server asks a person to fill in (elicitation).
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -10,22 +10,24 @@
 enum { FORM_FIELDS_MAX = 50, FORM_TEXT_BYTES = 2000 };
 
 /*
- * Return the fields of an elicitation's params: {name: schema}, borrowed.
- * Returns: NULL unless it is a form of at most FORM_FIELDS_MAX fields.
+ * Return the fields of a form, {name: schema}. @params are the parameters of the request
+ * "elicitation/create", by which a server sends a form. The result is borrowed from @params.
+ * Returns: NULL if @params contain no form, or a form with more than FORM_FIELDS_MAX fields.
  */
 const json_t *form_fields(const json_t *params);
 
-/* Append the server's message; append the prompt for one field. Each is one line that is safe to
- * show. */
+/* form_ask() appends the server's message; form_ask_field() appends the prompt for one field. Each
+ * is one line without characters that control a terminal. */
 int form_ask(struct buf *out, const char *server, const json_t *params);
 int form_ask_field(struct buf *out, const char *name, const json_t *field);
 
 /*
- * Parse what a person wrote for a field. "" stands for the default value, if the field has one.
- * Returns: 1 and *@out, whose reference the caller owns; 0: no value; -EINVAL: invalid.
+ * Parse the text that a person entered for a field. "" selects the field's default value.
+ * Returns: 1 with the value in *@out, which the caller decrefs; 0 if the text is "" and the field
+ *          has no default value; -EINVAL if the value does not fit the field.
  */
 int form_read(const json_t *field, const char *text, json_t **out, struct err *err);
 
-/* Fill in the default values of missing fields, and validate. Returns: 0; -EINVAL: a field is
- * missing or invalid. */
+/* Add the default values of fields that @content lacks, and check @content. Returns: 0; -EINVAL if
+ * a field is missing or does not fit. */
 int form_complete(const json_t *params, json_t *content, struct err *err);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each word is surrounded by spaces, so that strstr() finds whole words only. */
+/* Reserved words. A space before and after each word lets strstr() find whole words only. */
 static const char *const reserved[] = {
 	[IDENTIFIER_PYTHON] =
 		" False None True and as assert async await break class continue def del elif else "

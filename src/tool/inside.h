@@ -9,9 +9,9 @@
 #define MCP_META   "io.modelcontextprotocol/"
 
 enum client_state {
-	CLIENT_IDLE,	 /* without a link, or its link ended */
-	CLIENT_PROBING,	 /* server/discover was sent */
-	CLIENT_GREETING, /* initialize was sent */
+	CLIENT_IDLE,	 /* not connected: there is no link */
+	CLIENT_PROBING,	 /* the request server/discover was sent */
+	CLIENT_GREETING, /* the request initialize was sent */
 	CLIENT_READY,
 };
 
@@ -22,54 +22,57 @@ struct mcp_client {
 	char version[32];
 	bool is_modern, is_closed;
 	int64_t last_id;
-	struct mcp_call *calls; /* linked list, in the order of creation */
+	struct mcp_call *calls; /* all calls, in the order of creation */
 	size_t n_calls;
-	uv_timer_t timer; /* set for the nearest deadline */
+	uv_timer_t timer; /* set to the nearest deadline of a call */
 	struct rate starts;
 };
 
 struct mcp_call {
 	struct mcp_call *next;
 	struct mcp_client *client;
-	int64_t id; /* id of the request; MCP_NOTICE: not sent yet */
+	int64_t id; /* id of the request; MCP_NOTICE before it is sent */
 	const char *method;
 	json_t *params, *headers;
 	uint64_t began_ms, heard_ms;
 	int rounds;
-	bool is_own, is_again; /* part of the handshake; sent a second time */
+	/* is_own: the call is part of the handshake. is_again: the call was sent again after the
+	 * session was lost. */
+	bool is_own, is_again;
 	mcp_done_fn *done;
 	void *arg;
 	struct mcp_listing *listing;
 };
 
-/* Send @message with "jsonrpc": "2.0" added. @call: the call of that request, or NULL. Consumes
- * @message. */
+/* Add "jsonrpc": "2.0" to @message and send it. If @message is the request of a call, @call is
+ * this call, otherwise NULL. Owns: the function takes over @message. */
 int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, struct err *err);
 
-/* Send a waiting call under a new id. */
+/* Send the request of a call, with a new id. */
 int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err);
 
-/* Create a call and append it to the list. Consumes @params. */
+/* Create a call and append it to the list. Owns: takes @params. */
 struct mcp_call *client_add(
 	struct mcp_client *c, const char *method, json_t *params, mcp_done_fn *done, void *arg);
-/* Remove a call from the list and free it, without calling done(). */
+/* Remove a call from the list and free it. done() is not called. */
 void client_drop(struct mcp_call *call);
 
-/* Remove a call from the list, call done() with @answer, or with MCP_LOST and @err, and free it. */
+/* Remove a call from the list, call done(), and free the call. client_end() passes @answer to
+ * done(), client_lose() passes MCP_LOST and @err. */
 void client_end(struct mcp_call *call, const struct mcp_answer *answer);
 void client_lose(struct mcp_call *call, const struct err *err);
 
-/* Handle a notification or a request of the server. */
+/* Handle a notification or a request that the server has sent. */
 void client_hear(struct mcp_client *c, const json_t *message);
 
-/* Answer the requests of an "input_required" result and send the call again. Returns: 0, or
- * negative errno. */
+/* Handle a result "input_required": answer the requests in it, and send the call again with the
+ * answers. Returns: 0, or negative errno. */
 int client_ask(struct mcp_call *call, const json_t *result, struct err *err);
 
-/* Begin the handshake on a new link. */
+/* Start the handshake on a new link. */
 int client_greet(struct mcp_client *c, struct err *err);
 
-/* client_ready(): the handshake succeeded: send all waiting calls. client_fail(): close the
- * link, and end every call with @err. */
+/* client_ready() notes that the handshake has succeeded, and sends all waiting calls. client_fail()
+ * closes the link, and ends all calls with @err. */
 void client_ready(struct mcp_client *c);
 void client_fail(struct mcp_client *c, const struct err *err);

@@ -1,8 +1,11 @@
 /*
- * Theory of operation: a call is in one list from its creation to its end. The first call starts a
- * link and the handshake (mcp_greeting.c); when the handshake is done, all waiting calls are sent.
- * When a link ends, the calls that were sent are lost, and the next call starts a new link. The
- * client's memory is freed when its timer is closed, so a callback may close the client.
+ * Theory of operation: one list contains all calls, from their creation to their end. The first
+ * call opens a link to the server and starts the handshake (mcp_greeting.c). When the handshake has
+ * succeeded, all waiting calls are sent. When the link ends, all calls end with an error, and the
+ * next call opens a new link.
+ *
+ * A callback may close the client. The memory of the client is therefore kept until its timer is
+ * closed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +23,7 @@
 
 enum { HTTP_NOT_FOUND = 404, ANSWER_TEXT_BYTES = 120 };
 
-/* A list of tools in progress: the tools of the pages received so far. */
+/* A mcp_client_list() that is not finished, with the tools of the pages received so far. */
 struct mcp_listing {
 	struct mcp_client *client;
 	json_t *tools;
@@ -30,7 +33,7 @@ struct mcp_listing {
 	void *arg;
 };
 
-/* ---- calls ---- */
+/* ---- the list of calls, and how a call ends ---- */
 
 static uint64_t timeout_of(const struct mcp_client *c)
 {
@@ -120,7 +123,7 @@ void client_lose(struct mcp_call *call, const struct err *err)
 	client_end(call, &answer);
 }
 
-/* Free a call without calling done(). */
+/* Free a call, and the listing to which it belongs, without calling done(). */
 static void abandon(struct mcp_call *call)
 {
 	struct mcp_listing *l = call->listing;
@@ -132,7 +135,8 @@ static void abandon(struct mcp_call *call)
 	call_free(call);
 }
 
-/* A done() may make new calls: these are in the new list and belong to the next link. */
+/* Empty the list before ending the calls, because a done() may make new calls, which belong to the
+ * next link. */
 void client_fail(struct mcp_client *c, const struct err *err)
 {
 	struct err why = *err;
@@ -188,7 +192,8 @@ static void on_deadline(uv_timer_t *t)
 	}
 	tell_cancelled(c, call->id, "timeout");
 	client_lose(call, &err);
-	/* client_lose() has set the timer again, for other calls that have expired. */
+	/* More calls may have expired. client_lose() has set the timer again, so the next run of
+	 * this function ends them. */
 }
 
 void mcp_client_cancel(struct mcp_call *call)
@@ -197,7 +202,7 @@ void mcp_client_cancel(struct mcp_call *call)
 	client_drop(call);
 }
 
-/* ---- sending ---- */
+/* ---- sending messages to the server ---- */
 
 int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, struct err *err)
 {
@@ -252,7 +257,7 @@ int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err)
 		err);
 }
 
-/* ---- receiving ---- */
+/* ---- handling responses, and reports that no response will arrive ---- */
 
 static struct mcp_call *find_call(const struct mcp_client *c, int64_t id)
 {
@@ -308,7 +313,7 @@ static void on_one(struct mcp_client *c, const json_t *message)
 		client_hear(c, message);
 		return;
 	}
-	/* Ignore a late, unsolicited or malformed response. */
+	/* Ignore a response that is late, unexpected or malformed. */
 	struct mcp_call *call = json_is_integer(id) ? find_call(c, json_integer_value(id)) : NULL;
 	if (call)
 		answered(call, message);
@@ -328,12 +333,13 @@ static void on_message(void *arg, const json_t *message)
 	}
 }
 
-/* Has the server dropped the session, and may the call be sent again after a new handshake? */
+/* Return whether the server has ended the session, and @call can be sent again after a new
+ * handshake. */
 static bool is_session_over(
 	const struct mcp_client *c, const struct mcp_call *call, const struct mcp_loss *loss)
 {
-	/* Other calls in progress would be lost with the session. They may have been executed,
-	 * so they must not be sent again. */
+	/* If another call was sent, make no new handshake: the response to that call would be
+	 * lost, and the call must not be sent again, because the server may have executed it. */
 	for (const struct mcp_call *one = c->calls; one; one = one->next)
 		if (one != call && one->id != MCP_NOTICE)
 			return false;
@@ -378,7 +384,7 @@ static void on_loss(void *arg, const struct mcp_loss *loss)
 	client_end(call, &answer);
 }
 
-/* ---- lifecycle ---- */
+/* ---- opening the link, creating and closing a client, making calls ---- */
 
 static int begin(struct mcp_client *c, struct err *err)
 {
@@ -446,7 +452,7 @@ const char *mcp_client_version(const struct mcp_client *c)
 	return c->state == CLIENT_READY ? c->version : NULL;
 }
 
-/* The arguments of make_call(), which consumes @params. */
+/* The arguments of make_call(). Owns: make_call() takes `params`. */
 struct wanted {
 	const char *method;
 	json_t *params;
@@ -495,7 +501,7 @@ int mcp_client_call(struct mcp_client *c, const char *tool, const json_t *argume
 		out, err);
 }
 
-/* ---- the tools of all pages ---- */
+/* ---- listing the tools of all pages ---- */
 
 static void listing_end(struct mcp_listing *l, const struct mcp_answer *answer)
 {

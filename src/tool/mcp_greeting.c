@@ -1,4 +1,5 @@
-/* The handshake, which selects the version of the protocol. SPDX-License-Identifier: Apache-2.0 */
+/* The handshake with a server, which selects the version of the protocol. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "base/json.h"
 #include "tool/inside.h"
 
@@ -36,7 +37,7 @@ static bool has_text(const json_t *list, const char *text)
 	return false;
 }
 
-/* ---- initialize ---- */
+/* ---- the handshake of the legacy era: the request initialize ---- */
 
 static void fail(struct mcp_client *c, const char *what, const char *which)
 {
@@ -45,7 +46,8 @@ static void fail(struct mcp_client *c, const char *what, const char *which)
 	client_fail(c, &err);
 }
 
-/* client_fail() adds the server's name again: remove it from the message here. */
+/* End all calls with the error of @answer. Remove the server's name from the message of the
+ * error, because client_fail() adds the name again. */
 static void fail_as(struct mcp_client *c, const struct mcp_answer *answer)
 {
 	struct err err = answer->err;
@@ -97,7 +99,7 @@ static int initialize(struct mcp_client *c, struct err *err)
 	return r;
 }
 
-/* ---- server/discover ---- */
+/* ---- the handshake of the modern era: the request server/discover ---- */
 
 static bool is_modern_code(const json_t *error)
 {
@@ -112,7 +114,7 @@ static void go_legacy(struct mcp_client *c)
 		client_fail(c, &err);
 }
 
-/* Does the failure of server/discover indicate a server of the older era? */
+/* Return whether the failure of server/discover means that the server belongs to the legacy era. */
 static bool is_legacy_sign(const struct mcp_client *c, const struct mcp_answer *answer)
 {
 	const json_t *supported =
@@ -158,8 +160,9 @@ static int discover(struct mcp_client *c, struct err *err)
 	return r;
 }
 
-/* Try server/discover first with HTTP servers only: a program of the older era may not respond,
- * which costs a whole timeout, or may exit. "protocol" in the configuration overrides this. */
+/* Unless "protocol" is configured, try server/discover with HTTP servers only. A program of the
+ * legacy era may exit because of this request, or may not respond to it, which would cost a
+ * whole timeout. */
 int client_greet(struct mcp_client *c, struct err *err)
 {
 	enum server_protocol p = c->config.server->protocol;

@@ -1,4 +1,5 @@
-/* Notifications and requests that a server sends. SPDX-License-Identifier: Apache-2.0 */
+/* Handling of notifications and requests that a server sends. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "base/json.h"
 #include "base/timer.h"
 #include "tool/inside.h"
@@ -8,7 +9,7 @@
 
 enum { RPC_NO_METHOD = -32601, QUESTIONS_MAX = 16 };
 
-/* ---- notifications ---- */
+/* ---- notifications from the server ---- */
 
 static void on_progress(struct mcp_client *c, const json_t *params)
 {
@@ -28,7 +29,8 @@ static void on_progress(struct mcp_client *c, const json_t *params)
 static void on_changed(struct mcp_client *c, const json_t *params)
 {
 	(void)params;
-	/* Before the handshake is done, no list of tools has been requested. */
+	/* Before the handshake has succeeded, no list of tools was requested, so nobody needs
+	 * the news. */
 	if (c->config.on_tools_changed && c->state == CLIENT_READY)
 		c->config.on_tools_changed(c->config.arg, c->config.server);
 }
@@ -41,9 +43,9 @@ static const struct {
 	{"notifications/tools/list_changed", on_changed},
 };
 
-/* ---- requests ---- */
+/* ---- requests from the server ---- */
 
-/* Returns: the result; NULL: the request is not supported. */
+/* Handles a request. Returns: the result; NULL if the request is not supported. */
 typedef json_t *request_fn(struct mcp_client *c, const json_t *params);
 
 static json_t *on_ping(struct mcp_client *c, const json_t *params)
@@ -98,7 +100,7 @@ void client_hear(struct mcp_client *c, const json_t *message)
 		return;
 	}
 	json_t *result = answer_to(c, message);
-	/* The ask() callback may have closed the client. */
+	/* The callback ask() may have closed the client. */
 	if (c->is_closed || !c->link) {
 		json_decref(result);
 		return;
@@ -110,13 +112,14 @@ void client_hear(struct mcp_client *c, const json_t *message)
 		client_fail(c, &err);
 }
 
-/* ---- requests before a result (input_required) ---- */
+/* ---- requests inside a result "input_required" ---- */
 
 static json_t *answer_all(struct mcp_client *c, const json_t *questions)
 {
 	json_t *answers = json_need(json_object()), *question;
 	const char *key;
-	/* A request of an unsupported type gets no response; we did not declare that capability. */
+	/* A request of an unsupported kind is left without an answer: we have not declared that
+	 * capability. */
 	json_object_foreach(json_unconst(questions), key, question)
 	{
 		json_put_new(answers, key, answer_to(c, question));
@@ -136,7 +139,7 @@ int client_ask(struct mcp_call *call, const json_t *result, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "its question is malformed");
 	json_t *answers = answer_all(c, questions);
 	if (c->is_closed || !c->link) {
-		/* The call was freed with the link. */
+		/* The link was closed during answer_all(), and @call was freed with it. */
 		json_decref(answers);
 		return 0;
 	}

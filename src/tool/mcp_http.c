@@ -1,12 +1,14 @@
 /*
- * Theory of operation: each message is a POST of its own; the response, one JSON text or an event
- * stream, contains the answer. A finished post is only marked, and freed by sweep() when none of
- * our callbacks is running.
+ * Theory of operation: each message to the server is one POST. Its response, a JSON text or an
+ * event stream, contains the answer. When a post is finished, it is only marked; sweep() frees it
+ * when none of our callbacks is running.
  *
- * The older era has more: a session id in every request, ended by a DELETE; event streams that
- * can be resumed by a GET when they break off; and the standing stream, also a GET, on which the
- * server sends messages of its own. The standing stream is requested before the first call, which
- * waits until the stream is open or refused.
+ * Servers of the legacy era need more:
+ * - A session id is sent with every request. A DELETE ends the session.
+ * - An event stream that breaks off is resumed with a GET.
+ * - The standing stream, also a GET, carries messages that the server sends on its own. It is
+ * requested at the end of the handshake. The first requests after the handshake wait until the
+ * stream is open or refused, but at most STAND_MS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,33 +33,37 @@ enum {
 	ID_BYTES = 1024,
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 30000,
-	STAND_MS = 1000, /* longest wait of the first call for the standing stream */
+	/* After the handshake, the first requests wait at most this long until the standing
+	 * stream is open. The standing stream carries messages that the server sends on its own. */
+	STAND_MS = 1000,
 	RESUMED_MAX = 10,
 	HTTP_ACCEPTED = 202,
 	HTTP_UNAUTHORIZED = 401,
 	HTTP_FORBIDDEN = 403,
-	HEADERS_MAX = 32, /* our headers and those of arguments */
+	HEADERS_MAX = 32, /* room for our own headers and for those of arguments */
 };
 
 struct http {
 	struct mcp_link link;
 	struct net *net;
 	struct post *posts; /* linked list */
-	uv_timer_t timer;   /* set for the nearest wake_at_ms */
+	uv_timer_t timer;   /* set to the nearest wake_at_ms of all posts */
 	char session[SESSION_BYTES];
-	int n_inside; /* number of running callbacks */
+	int n_inside; /* number of callbacks that are running */
 	bool is_closing;
 };
 
 struct post {
 	struct post *next;
 	struct http *http;
-	struct net_call *call; /* NULL: finished, or waiting to be resumed */
+	struct net_call *call; /* NULL if the post is finished, or waits to be resumed */
 	int64_t id;
 	struct sse sse;
 	struct buf body;
 	char version[32], last_event[ID_BYTES];
-	uint64_t whole_ms, wake_at_ms; /* wake_at_ms 0: no timer */
+	/* whole_ms: see struct mcp_message. wake_at_ms: when on_wake() handles this post; 0 if
+	 * it need not. */
+	uint64_t whole_ms, wake_at_ms;
 	int n_resumed;
 	bool is_stream, is_answered, is_modern, is_standing, is_done;
 };
@@ -91,7 +97,7 @@ static void sweep(struct http *h)
 	}
 	if (!h->is_closing || h->posts || uv_is_closing((uv_handle_t *)&h->timer))
 		return;
-	/* Close later: sweep() may run inside a callback of the HTTP client. */
+	/* Close the HTTP client later, because sweep() may run inside one of its callbacks. */
 	timer_start(&h->timer, on_over, 0, 0);
 }
 
@@ -115,7 +121,7 @@ static void end_post(struct post *p)
 	p->is_done = true;
 }
 
-/* ---- a response ---- */
+/* ---- reading the headers and the data of a response ---- */
 
 static void hand_on(struct post *p, const char *text, size_t bytes)
 {
@@ -149,13 +155,15 @@ static int on_event(void *arg, const struct sse_event *event)
 			is_token(event->id) ? event->id : "");
 	if (p->is_standing)
 		p->n_resumed = 0;
-	/* A stream may begin with an event without data, whose id is the place to resume from. */
+	/* A stream may begin with an event that has no data. The id of this event only tells
+	 * from where to resume the stream, so there is no message to hand on. */
 	if (event->data_bytes > 0)
 		hand_on(p, event->data, event->data_bytes);
 	return p->is_done;
 }
 
-/* Report the end of the handshake: the standing stream is open or refused. */
+/* Report that the handshake is over: the standing stream is open or refused, or STAND_MS have
+ * passed. */
 static void tell_greeted(struct post *p)
 {
 	const struct mcp_link_user *user = &p->http->link.user;
@@ -210,7 +218,7 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	return is_done ? -1 : 0;
 }
 
-/* ---- resumed streams ---- */
+/* ---- resuming an event stream that has broken off ---- */
 
 static int go(struct http *h, struct post *p, const struct mcp_message *m, const char *method,
 	struct err *err);
@@ -228,7 +236,9 @@ static void on_wake(uv_timer_t *t)
 			continue;
 		p->wake_at_ms = 0;
 		if (p->call)
-			tell_greeted(p); /* the stream may still open later */
+			/* STAND_MS have passed. Stop waiting for the standing stream, which may
+			 * still open later. */
+			tell_greeted(p);
 		if (p->is_done || p->call || go(h, p, NULL, "GET", &loss.err) == 0)
 			continue;
 		p->is_done = true;
@@ -255,8 +265,12 @@ static bool is_good(const struct net_result *r)
 	return r->end == NET_ANSWER && r->status >= 200 && r->status < 300;
 }
 
-/* Can the stream be resumed? It ended before the answer, and had an event id. The standing stream
- * is resumed unless the server refused it. */
+/*
+ * Return whether the stream of @p can be resumed after it has ended with @result.
+ * - The response to a request can be resumed if it is an event stream of the legacy era that broke
+ *   off before the answer, and had an event id.
+ * - The standing stream is resumed, unless the server has refused it or this side has ended it.
+ */
 static bool can_resume(const struct post *p, const struct net_result *result)
 {
 	if (p->is_done || p->http->is_closing)
@@ -272,7 +286,7 @@ static void resume(struct post *p)
 {
 	struct http *h = p->http;
 	int64_t retry_ms = p->sse.retry_ms, wait = retry_ms >= 0 ? retry_ms : RETRY_MS;
-	/* A server that ends the standing stream again and again is asked at growing intervals. */
+	/* If a server ends the standing stream again and again, wait longer each time. */
 	for (int i = 0; p->is_standing && i < p->n_resumed && wait < RETRY_MAX_MS; i++)
 		wait = MAX(2 * wait, RETRY_MS);
 	p->n_resumed++;
@@ -284,9 +298,10 @@ static void resume(struct post *p)
 	set_timer(h);
 }
 
-/* ---- the standing stream ---- */
+/* ---- requesting the standing stream ---- */
 
-/* Request the standing stream after the handshake. tell_greeted() reports when it is open. */
+/* Request the standing stream at the end of the handshake. tell_greeted() is called when it is open
+ * or refused. Returns: false if it cannot be requested. */
 static bool stand(struct http *h, const struct post *greeting)
 {
 	struct err err = {0};
@@ -356,7 +371,7 @@ out:
 	sweep(h);
 }
 
-/* ---- a message ---- */
+/* ---- sending messages, starting and closing the link ---- */
 
 struct headers {
 	struct net_header list[NET_HEADERS_MAX];
@@ -438,7 +453,7 @@ static void forget(struct mcp_link *link, int64_t id)
 	sweep(h);
 }
 
-/* End the session at the server. Failures are ignored. */
+/* Ask the server to end the session. A failure is ignored. */
 static void say_goodbye(struct http *h)
 {
 	struct err err = {0};

@@ -1,5 +1,5 @@
-/* Links: the transports that carry messages of the Model Context Protocol to a server and back.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Links: the transports for messages between the client and an MCP server. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "tool/servers.h"
@@ -7,35 +7,39 @@
 #include <uv.h>
 
 enum {
-	MCP_MESSAGE_BYTES = 64 << 20, /* size of one message, in both directions */
-	MCP_MESSAGE_PARTS = 2 << 20,  /* number of JSON values in a message */
-	MCP_NOTICE = -1,	      /* id of a message without a response */
+	MCP_MESSAGE_BYTES = 64 << 20, /* maximum size of a message, in both directions */
+	MCP_MESSAGE_PARTS = 2 << 20,  /* maximum number of JSON values in a message */
+	MCP_NOTICE = -1,	      /* id of a message that gets no response */
 	MCP_GREETING = -2,	      /* id of the notification that ends the handshake */
 };
 
-/* An outgoing message. Borrowed. */
+/* A message to the server. All pointers are borrowed. */
 struct mcp_message {
 	const char *text;
 	size_t bytes;
-	int64_t id;	       /* id of the request, MCP_NOTICE or MCP_GREETING */
-	const char *method;    /* NULL: a response */
-	const char *name;      /* name of the called tool, or NULL */
-	const json_t *headers; /* {name: text}, modern era only, or NULL */
-	const char *version;   /* protocol version; NULL before it is known */
+	int64_t id;	    /* id of the request; or MCP_NOTICE or MCP_GREETING */
+	const char *method; /* NULL if the message is a response */
+	const char *name;   /* name of the called tool; or NULL */
+	/* Additional HTTP headers {name: value}, for the modern era; or NULL. */
+	const json_t *headers;
+	const char *version; /* version of the protocol; NULL before it is known */
 	bool is_modern;
-	uint64_t whole_ms; /* maximal time until the response is complete */
+	uint64_t whole_ms; /* maximum time until the response is complete */
 };
 
-/* A response that will not arrive. MCP_GREETING: the notification was delivered when the status
- * is 2xx, and failed otherwise. */
+/*
+ * The report that a response will not arrive.
+ * A notification with the id MCP_GREETING never gets a response. The report for it says whether the
+ * server has received the notification: yes if the status is 2xx.
+ */
 struct mcp_loss {
-	int64_t id;	    /* id of the request; MCP_NOTICE: the whole link ended */
-	int status;	    /* HTTP status, or 0 */
-	const json_t *body; /* JSON body of the response, or NULL */
+	int64_t id;	    /* id of the request; MCP_NOTICE if the whole link has ended */
+	int status;	    /* HTTP status; 0 if there is none */
+	const json_t *body; /* body of the HTTP response, if it is JSON; or NULL */
 	struct err err;
 };
 
-/* The user of a link. Both callbacks may close the link. */
+/* The user of a link. Each of the two callbacks may close the link. */
 struct mcp_link_user {
 	void *arg;
 	void (*on_message)(void *arg, const json_t *message);
@@ -44,18 +48,18 @@ struct mcp_link_user {
 
 struct mcp_link;
 
-/* A transport. After close() no callback is called; the memory is freed when the loop has closed
+/* A transport. After close(), no callback is called. The memory is freed when the loop has closed
  * the handles. */
 struct mcp_link_kind {
 	int (*start)(struct mcp_link **out, uv_loop_t *loop, const struct tool_server *server,
 		const struct mcp_link_user *user, struct err *err);
 	int (*send)(struct mcp_link *link, const struct mcp_message *m, struct err *err);
-	/* Ignore the response to @id, which is no longer needed. */
+	/* Ignore the response to the request @id, which nobody needs any more. */
 	void (*forget)(struct mcp_link *link, int64_t id);
 	void (*close)(struct mcp_link *link);
 };
 
-/* The first member of each transport's own struct. */
+/* The common part of all links. Each transport has a struct that begins with it. */
 struct mcp_link {
 	const struct mcp_link_kind *kind;
 	const struct tool_server *server;
@@ -63,14 +67,15 @@ struct mcp_link {
 	uv_loop_t *loop;
 };
 
-/* A program with one message per line on stdin and stdout. Its environment has PATH, HOME, LANG
- * and the configured variables. It leads a process group, which is ended with it: end of input,
- * then SIGTERM, then SIGKILL. */
+/* The transport for a server that is a program, with one message per line on its stdin and
+ * stdout. The environment of the program has PATH, HOME, LANG and the configured variables. The
+ * program leads a process group. When the link is closed, the stdin of the program is closed. If
+ * the program does not exit then, its group gets SIGTERM, and later SIGKILL. */
 extern const struct mcp_link_kind mcp_stdio;
 
-/* Streamable HTTP, both eras. */
+/* The transport for a server over Streamable HTTP, of either era. */
 extern const struct mcp_link_kind mcp_http;
 
-/* Parse a message. Owns: the caller decrefs. Returns: NULL with @err when it is not JSON, or too
- * large. */
+/* Parse a message. Owns: the caller decrefs. Returns: NULL and @err if the text is not JSON or is
+ * too large. */
 json_t *mcp_message_read(const char *text, size_t bytes, struct err *err);

@@ -18,9 +18,9 @@ enum { ERROR_BYTES = 64 << 10 };
 struct mcp_provider {
 	struct mcp_provider_config config;
 	struct catalog *catalog;
-	json_t *declared; /* {name: declaration}, as in `text` */
-	char *text;
-	struct fixture *fixture; /* `text`, parsed */
+	json_t *declared; /* the declarations of all tools: {name of the tool: declaration} */
+	char *text;	  /* JSON text of {"tools": `declared`} */
+	struct fixture *fixture; /* result of parsing `text` */
 	struct tool_provider tools;
 	size_t n_loading;
 };
@@ -40,9 +40,9 @@ static int interrupted(struct err *err)
 	return err_set(err, ERR_INTERRUPTED, "tools: nothing is waited for any more");
 }
 
-/* ---- servers ---- */
+/* ---- starting the servers that are named in a text ---- */
 
-/* Does @text contain @word as a whole word? */
+/* Return whether @text contains @word as a whole word. */
 static bool has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
@@ -68,7 +68,8 @@ static void on_loaded(void *arg)
 	p->n_loading--;
 }
 
-/* Start all named servers at the same time, because each takes a while, and wait for them. */
+/* Start all servers that are named, and wait until their tools are known. They start at the same
+ * time, because each start takes a while. */
 static int load(struct mcp_provider *p, struct err *err)
 {
 	size_t n;
@@ -92,7 +93,7 @@ static int load(struct mcp_provider *p, struct err *err)
 	return r;
 }
 
-/* ---- declarations ---- */
+/* ---- declaring the servers' tools ---- */
 
 static void declare_server(struct mcp_provider *p, const struct catalog_server *s, int *steps)
 {
@@ -136,7 +137,7 @@ static const struct catalog_tool *find(const struct mcp_provider *p, const char 
 	return NULL;
 }
 
-/* ---- a call ---- */
+/* ---- calling a tool ---- */
 
 struct calling {
 	struct mcp_provider *p;
@@ -160,7 +161,8 @@ static int fail(struct buf *out, const char *why, struct err *err)
 	return fail_with(out, "", why, err);
 }
 
-/* Check the result against the outputSchema and against the declaration: labels rely on them. */
+/* Check the result against the server's outputSchema and against the outputSchema of the
+ * declaration, because the labels of plans rely on both. */
 static int take_value(struct calling *c, const json_t *value)
 {
 	const json_t *schema =
@@ -229,7 +231,7 @@ static int call(
 	return r < 0 ? TOOL_UNSENT : wait(&c);
 }
 
-/* ---- begin and end ---- */
+/* ---- opening and closing a provider ---- */
 
 int mcp_provider_open(
 	struct mcp_provider **out, const struct mcp_provider_config *config, struct err *err)
@@ -241,7 +243,7 @@ int mcp_provider_open(
 	int r = load(p, err);
 	if (r == 0)
 		r = declare(p, err);
-	/* The texts are only borrowed during this call. */
+	/* The texts in `config` are borrowed only until this function returns. */
 	p->config.texts = NULL;
 	if (r < 0) {
 		mcp_provider_close(p);

@@ -20,10 +20,10 @@ enum {
 	CHUNK_BYTES = 64 << 10,
 	SAID_BYTES = 2048,
 	SHOWN_BYTES = 120,
-	UNSENT_BYTES = 80 << 20, /* limit of bytes that the server has not read */
+	UNSENT_BYTES = 80 << 20, /* maximum number of bytes that wait until the server reads them */
 	RUBBISH_LINES = 1000,
 	LINGER_MS = 500,
-	PATIENCE_MS = 1500, /* delay between end of input, SIGTERM and SIGKILL */
+	PATIENCE_MS = 1500, /* time from the end of input to SIGTERM, and from there to SIGKILL */
 };
 
 struct program {
@@ -32,9 +32,10 @@ struct program {
 	uv_pipe_t in, out, err;
 	uv_timer_t timer;
 	struct lines lines;
-	struct buf said; /* the end of the stderr output */
+	struct buf said; /* the last part of what the program wrote to stderr */
 	struct err why;
-	char rubbish[SHOWN_BYTES + 1]; /* the first output line that is not a message */
+	/* The beginning of the first output line that is not a message. */
+	char rubbish[SHOWN_BYTES + 1];
 	int n_rubbish, n_handles, n_signals;
 	int64_t status;
 	int signal;
@@ -73,7 +74,7 @@ static void close_one(void *handle)
 		uv_close(h, on_closed);
 }
 
-/* Close all handles; on_closed() frees the program. */
+/* Close all handles. on_closed() frees the program when the last one is closed. */
 static void finish(struct program *p)
 {
 	close_one(&p->in);
@@ -84,7 +85,8 @@ static void finish(struct program *p)
 		close_one(&p->process);
 }
 
-/* Describe why the link ended. The last line on stderr may say more than the exit status. */
+/* Describe in @err why the link has ended. Add the last line of stderr, which may say more than the
+ * exit status. */
 static void describe(struct program *p, struct err *err)
 {
 	cleanup_buf struct buf said = BUF_INIT((size_t)8 * SAID_BYTES);
@@ -123,7 +125,8 @@ static void on_linger(uv_timer_t *t)
 	tell(t->data);
 }
 
-/* Wait a moment for the exit status and the last output before reporting the end. */
+/* Before reporting that the link has ended, wait up to LINGER_MS for the exit status and the
+ * last output. */
 static void linger(struct program *p)
 {
 	if (p->is_closing || p->is_told)
@@ -137,7 +140,7 @@ static void linger(struct program *p)
 static void on_exit_of(uv_process_t *process, int64_t status, int signal)
 {
 	struct program *p = process->data;
-	/* Kill the remaining processes of its group. */
+	/* Kill processes that are left in the program's group. */
 	(void)kill(-process->pid, SIGKILL);
 	p->is_exited = true;
 	p->status = status;
@@ -165,8 +168,8 @@ static void close_program(struct mcp_link *link)
 		finish(p);
 		return;
 	}
-	/* Closing its stdin asks the program to exit. Its output is still read, so that it does
-	 * not block. */
+	/* Closing its stdin asks the program to exit. The output of the program is still read,
+	 * so that the program does not block. */
 	close_one(&p->in);
 	if (p->why.code != ERR_NONE)
 		p->n_signals = 1;
@@ -280,7 +283,7 @@ static int write_message(struct mcp_link *link, const struct mcp_message *m, str
 	return err_sys(err, ERR_UNREACHABLE, -r, "it does not accept the message");
 }
 
-/* Build the environment: some variables of ours, and the configured ones. */
+/* Build the environment of a server: a few of our own variables, and the configured ones. */
 static char **make_env(struct tool_shelf *shelf, const struct tool_server *s)
 {
 	static const char *const ours[] = {"PATH", "HOME", "LANG"};
@@ -332,8 +335,8 @@ static int spawn(struct program *p, const struct tool_server *s)
 	return r;
 }
 
-/* Find the real error: exec gives EACCES for a missing command when a directory of PATH is not
- * searchable. */
+/* Return the real reason for a failed exec. If a directory of PATH is not searchable, exec reports
+ * EACCES even if no directory contains the command. */
 static int why_not(const char *command, int error)
 {
 	char path[PATH_MAX];

@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The mark of a hidden number, in JSON text and as the parser returns it. */
+/*
+ * The parser has no type for an integer beyond 64 bits. Therefore number_hide() writes the integer
+ * 123456789012345678901 as the string "\u0002int 123456789012345678901".
+ * mark: the beginning of such a string in JSON text.
+ * parsed: the beginning of such a string after the parser has read it.
+ */
 static const char mark[] = "\"\\u0002int ", parsed[] = "\002int ";
 
-/* Find the end of the string that begins at @at: behind its closing quote, or the end of the
- * text. */
+/* Return the index after the string that begins at @at: after its closing quote, or at the end of
+ * the text if the quote is missing. */
 static size_t string_end(const char *text, size_t at, size_t bytes)
 {
 	for (at++; at < bytes && text[at] != '"'; at++)
@@ -26,7 +31,8 @@ static size_t number_end(const char *text, size_t at, size_t bytes)
 	return at;
 }
 
-/* Is this an integer beyond 64 bits? Malformed numbers are left to the parser. */
+/* Return whether the number is an integer beyond 64 bits. Return false for a malformed number:
+ * the parser reports it. */
 static bool is_big(const char *text, size_t bytes)
 {
 	enum { ALWAYS_FITS = 18, FITS = 20 };
@@ -68,7 +74,8 @@ int number_hide(const char *text, size_t bytes, struct buf *out)
 	return buf_error(out);
 }
 
-/* Find the number hidden in the string from @at to @end. Returns: its length; 0: another string. */
+/* If number_hide() wrote the string from @at to @end in place of an integer, return the length
+ * of the integer in this string. For any other string, return 0. */
 static size_t hidden(const char *text, size_t at, size_t end)
 {
 	size_t first = at + sizeof mark - 1;

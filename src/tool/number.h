@@ -1,4 +1,4 @@
-/* Integers of JSON beyond 64 bits, which the parser has no type for. SPDX-License-Identifier:
+/* JSON integers beyond 64 bits, for which the parser has no type. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -8,12 +8,14 @@
 #include <stdbool.h>
 
 /*
- * Append @text with each such integer replaced by a string that begins with a mark (hide), or with
- * the integers restored (show). Malformed JSON is copied; the parser reports it.
- * Returns: 0, -E2BIG, -ENOMEM.
+ * number_hide() appends @text, but replaces each integer beyond 64 bits by a string that begins
+ * with a mark. number_show() replaces these strings by the integers again. Malformed JSON is only
+ * copied: the parser reports it later.
+ *
+ * Returns: 0, -E2BIG or -ENOMEM.
  */
 int number_hide(const char *text, size_t bytes, struct buf *out);
 int number_show(const char *text, size_t bytes, struct buf *out);
 
-/* Is @v an integer that number_hide() replaced? */
+/* Return whether @v is a string by which number_hide() has replaced an integer. */
 bool number_is_hidden(const json_t *v);

@@ -13,8 +13,8 @@
 enum { NAME_BYTES = 128, VALUE_BYTES = 4096 };
 
 struct scan {
-	json_t *out;  /* full header name → value */
-	json_t *seen; /* header names in lower case */
+	json_t *out;  /* {name of the header: value} */
+	json_t *seen; /* {name of the header in lower case: true} */
 };
 
 static bool is_token(const char *text)
@@ -34,13 +34,13 @@ static bool is_plain(const char *text, size_t bytes)
 	for (size_t i = 0; i < bytes; i++)
 		if (text[i] < ' ' || text[i] > '~')
 			return false;
-	/* An empty header would not be sent, so an empty text is encoded. */
+	/* An empty value is encoded, because an empty header would not be sent. */
 	return bytes > 0 &&
 		(text[0] != ' ' && text[bytes - 1] != ' ' &&
 			strncmp(text, mark, sizeof mark - 1) != 0);
 }
 
-/* Encode a value. Returns: NULL when no header is sent for it. */
+/* Make the text of a header. Returns: NULL if the value gets no header. */
 static json_t *header_value(const json_t *value)
 {
 	cleanup_buf struct buf out = BUF_INIT(2 * VALUE_BYTES);
@@ -88,8 +88,9 @@ static int take(struct scan *s, const json_t *schema, const json_t *asked, const
 	return 0;
 }
 
-/* Collect the headers of a schema. x-mcp-header is allowed only on properties that are reached
- * through "properties" alone (@is_reached). */
+/* Collect the headers of a schema and of the schemas inside it. @is_reached: only the keyword
+ * "properties" leads from the root to this schema. A schema that is reached through another
+ * keyword may not have x-mcp-header. */
 static int look(
 	struct scan *s, const json_t *schema, const json_t *value, bool is_reached, int depth)
 {

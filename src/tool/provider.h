@@ -6,26 +6,26 @@
 #include "base/err.h"
 #include "label/tool.h"
 
-/* The outcome of a call. For the last two, @err has the reason. */
+/* The outcome of a call. For TOOL_UNSENT and TOOL_LOST, @err has the reason. */
 enum tool_outcome {
 	TOOL_RESULT,
-	TOOL_ERROR,  /* the tool failed; the result is its plain-text message */
+	TOOL_ERROR,  /* the tool has failed; the result is its message, as plain text */
 	TOOL_UNSENT, /* the call was not sent, so it had no effect */
-	TOOL_LOST,   /* the call was sent, but no response arrives: its effect is unknown */
+	/* The call was sent, but no response arrived. Whether it had an effect is unknown. */
+	TOOL_LOST,
 };
 
-/* A question to the model that sees data and has no tools. `question` is text; the others are
- * JSON. */
+/* A question to a model that sees data but has no tools. `question` is text, `data` and `schema`
+ * are JSON. */
 struct tool_question {
 	const char *question, *data, *schema;
-	const char *wrong; /* error in the model's previous answer; NULL: first attempt */
+	/* What was wrong with the model's previous answer; NULL at the first attempt. */
+	const char *wrong;
 };
 
-/*
- * A provider. Arguments and results are JSON; the result of a TOOL_ERROR is plain text.
- * call() and ask(): Returns: enum tool_outcome, or negative errno on an internal failure, such as
- * no memory.
- */
+/* A provider of tools. Arguments and results are JSON texts; the result of a TOOL_ERROR is plain
+ * text. call() and ask() return an enum tool_outcome; or negative errno after an internal failure,
+ * such as lack of memory. */
 struct tool_provider {
 	void *ctx;
 	const struct tool_set *tools;

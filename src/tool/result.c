@@ -9,7 +9,8 @@
 
 enum { TEXT_BYTES = 64 << 20, PARTS_MAX = 2 << 20 };
 
-/* Return the text of a block, or of the resource in it. Returns: NULL without a text. */
+/* Return the text of a content block, or of the resource in the block. Returns: NULL if there is no
+ * text. */
 static const json_t *text_of(const json_t *block)
 {
 	if (strcmp(json_get_text(block, "type"), "resource") == 0)

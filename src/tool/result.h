@@ -1,4 +1,4 @@
-/* Conversion of a tool's result to one JSON value. SPDX-License-Identifier: Apache-2.0 */
+/* Conversion of the result of a tool call to one JSON value. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,12 +9,14 @@
 enum { RESULT_BLOCKS_MAX = 1000 };
 
 /*
- * Convert a result of tools/call to a value: its structuredContent, if present; otherwise its
- * texts, parsed when they are a JSON object or array, or as a string; with images or links,
- * {"text", "images", "links"}, where an image is {"type", "mimeType", "data"}. A single image
- * without anything else is that image.
+ * Convert the result of a tools/call request to a value:
+ * - the result's structuredContent, if it has one;
+ * - otherwise its texts: parsed if they are a JSON object or array, else as a string;
+ * - if there are images or links: {"text", "images", "links"}, where an image is {"type",
+ * "mimeType", "data"}; but a single image without text and links is the value itself.
  *
- * Owns: the caller decrefs *@value, which is a string when *@is_error is set.
- * Returns: 0, -EPROTO when @result is malformed, -ENOMEM.
+ * If the result reports an error, *@is_error is set, and the value is a string with the texts.
+ * Owns:    the caller decrefs *@value.
+ * Returns: 0; -EPROTO if @result is malformed; -ENOMEM.
  */
 int result_read(const json_t *result, json_t **value, bool *is_error, struct err *err);

@@ -65,7 +65,8 @@ static const struct {
 	{"object", TOOL_DICT, KIND_TEXT},
 };
 
-/* Read the kind of a string type: how much information its values can carry. */
+/* Set the kind of a string type. The kind says how much information a value of the type can
+ * carry. */
 static int text_kind(
 	struct tool_shelf *shelf, const json_t *schema, struct tool_type *out, struct err *err)
 {
@@ -101,7 +102,7 @@ static bool is_required(const json_t *schema, const char *name)
 	return false;
 }
 
-/* A place in a schema: its path for messages, which may be cut, and its depth. */
+/* The place of a schema inside the whole schema: the path, for messages, and the depth. */
 struct place {
 	const char *text;
 	uint32_t depth;
@@ -156,7 +157,8 @@ static int typed(struct tool_shelf *shelf, const json_t *schema, struct place wh
 	return type->shape == TOOL_DICT ? fields(shelf, schema, where, type, err) : 0;
 }
 
-/* Read a type. Beyond TOOL_TYPE_DEPTH_MAX any value is allowed. */
+/* Convert a schema to a type. At more than TOOL_TYPE_DEPTH_MAX levels of nesting, any value is
+ * allowed. */
 static int read_type(struct tool_shelf *shelf, const json_t *schema, struct place where,
 	const struct tool_type **out, struct err *err)
 {

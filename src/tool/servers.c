@@ -16,7 +16,7 @@
 enum { WHERE_BYTES = 160, TIMEOUT_MAX_MS = 24 * 3600 * 1000, RATE_MAX = 1000000 };
 
 struct reader {
-	const char *name; /* name of the file */
+	const char *name; /* the name of the file */
 	const char *server;
 	struct tool_shelf *shelf;
 	servers_env *env;
@@ -34,9 +34,9 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_NO_MEMORY, "tools: no memory for servers");
 }
 
-/* ---- ${VAR} ---- */
+/* ---- expanding ${VAR} in texts ---- */
 
-/* Append the value of the variable that the text between the braces names. */
+/* Append the value of a variable. @text is what stands between the braces of ${…}. */
 static int put_variable(
 	const struct reader *r, const char *member, const char *text, size_t bytes, struct buf *out)
 {
@@ -90,7 +90,7 @@ static int expand(const struct reader *r, const char *member, const json_t *valu
 	return *out ? 0 : no_memory(r->err);
 }
 
-/* ---- one function per kind of member ---- */
+/* ---- reading the members of a server: one function for each kind of value ---- */
 
 typedef int take_fn(const struct reader *r, const char *member, const json_t *value, void *field);
 
@@ -126,7 +126,7 @@ static int take_texts(const struct reader *r, const char *member, const json_t *
 	return done;
 }
 
-/* Read {name: text}, for environment variables or headers. */
+/* Read {name: text}: environment variables or headers. */
 static int take_pairs(const struct reader *r, const char *member, const json_t *value, void *field)
 {
 	struct server_pairs *out = field;
@@ -206,7 +206,8 @@ static int take_bool(const struct reader *r, const char *member, const json_t *v
 	return 0;
 }
 
-/* Accept the known transports, which url and command imply anyway; explain that "sse" is gone. */
+/* Check the member "type", which is not needed: url and command imply the transport. For the
+ * transport "sse", explain that it no longer exists. */
 static int take_type(const struct reader *r, const char *member, const json_t *value, void *field)
 {
 	static const char *const words[] = {"stdio", "http", "streamable-http", "streamableHttp"};
@@ -259,8 +260,8 @@ static const struct {
 	{"enabled", take_bool, offsetof(struct draft, is_enabled)},
 };
 
-/* Read one member. Unknown members are ignored, since other programs use the same file; a likely
- * misspelling of a known one is an error. */
+/* Read one member. Ignore unknown members, because other programs use the same file. But a name
+ * that resembles a known one is an error, because it is probably misspelled. */
 static int take_member(
 	const struct reader *r, struct draft *d, const char *name, const json_t *value)
 {

@@ -29,10 +29,11 @@ static void put(const struct writer *w, const char *text)
 	buf_add(w->out, text);
 }
 
-/* ---- values ---- */
+/* ---- writing values as literals ---- */
 
-/* Write a literal. JSON literals are also literals of JavaScript, and of Python except for three
- * words. The output is ASCII, so it contains no characters that control a terminal. */
+/* Write a value as a literal of the language. A literal of JSON is also a literal of JavaScript.
+ * Only for true, false and null, Python has other words. The output is ASCII without characters
+ * that control a terminal. */
 static void put_literal(const struct writer *w, const json_t *value)
 {
 	if (is_python(w) && (json_is_boolean(value) || json_is_null(value))) {
@@ -44,7 +45,7 @@ static void put_literal(const struct writer *w, const json_t *value)
 		buf_fail(w->out, -ENOMEM);
 		return;
 	}
-	/* jansson does not escape DEL, a control character in ASCII. */
+	/* The library jansson does not escape DEL, which is a control character of ASCII. */
 	for (char *del; (del = strchr(at, 0x7f)); at = del + 1) {
 		buf_append(w->out, at, (size_t)(del - at));
 		put(w, "\\u007f");
@@ -59,7 +60,7 @@ static bool is_plain(const json_t *value)
 				     : !json_is_object(value) && !json_is_array(value);
 }
 
-/* ---- types ---- */
+/* ---- writing schemas as types ---- */
 
 static void put_type(const struct writer *w, const json_t *schema, int depth);
 
@@ -125,7 +126,7 @@ static bool is_required(const json_t *schema, const char *name)
 	return false;
 }
 
-/* Write {"name": T, …}. */
+/* Write the type of an object: {"name": T, …}. */
 static void put_fields(const struct writer *w, const json_t *schema, int depth)
 {
 	const char *name;
@@ -149,7 +150,7 @@ static void put_fields(const struct writer *w, const json_t *schema, int depth)
 	put(w, is_python(w) ? "})" : " }");
 }
 
-/* Write the type of a schema that may be missing or a boolean. */
+/* Write the type of a schema that may be missing, or may be true or false. */
 static void put_inner(const struct writer *w, const json_t *schema, int depth)
 {
 	if (json_is_object(schema))
@@ -211,7 +212,7 @@ static const json_t *find_union(const json_t *schema)
 	return NULL;
 }
 
-/* Write the type of a schema. A $ref may recurse, so writing stops when the buffer is full. */
+/* Write the type of a schema. A $ref may be recursive, so stop when the buffer is full. */
 static void put_type(const struct writer *w, const json_t *schema, int depth)
 {
 	const json_t *ref = json_object_get(schema, "$ref");
@@ -239,7 +240,7 @@ static void put_type(const struct writer *w, const json_t *schema, int depth)
 		put_any(w);
 }
 
-/* ---- one tool ---- */
+/* ---- writing the declaration of a tool ---- */
 
 struct param {
 	const char *name;
@@ -248,7 +249,7 @@ struct param {
 	bool is_needed;
 };
 
-/* Read the parameters, required ones first. Returns: how many. */
+/* Get the parameters of the tool, required ones first. Returns: their number. */
 static size_t read_params(const struct writer *w, struct param all[STUB_PARAMS_MAX])
 {
 	const json_t *properties = json_object_get(w->root, "properties");
@@ -350,7 +351,7 @@ int stub_signature(
 	return buf_error(out);
 }
 
-/* Write text inside a docstring or a comment, so that no character of the text can end it. */
+/* Write @text into a docstring or comment. Escape what would end the docstring or comment. */
 static void put_doc(const struct writer *w, const char *text, size_t max_bytes, const char *indent)
 {
 	size_t bytes = utf8_cut(text, strlen(text), max_bytes);
@@ -368,7 +369,7 @@ static void put_doc(const struct writer *w, const char *text, size_t max_bytes, 
 	put(w, bytes < strlen(text) ? "…" : "");
 }
 
-/* Write a text of a schema without invisible characters. */
+/* Write a text from a schema without its invisible characters. */
 static void put_text(const struct writer *w, const json_t *text, const char *indent)
 {
 	cleanup_buf struct buf shown = BUF_INIT(DOC_BYTES);
@@ -378,7 +379,8 @@ static void put_text(const struct writer *w, const json_t *text, const char *ind
 	put_doc(w, buf_str(&shown), shown.bytes, indent);
 }
 
-/* Write the tool's own name of a parameter when the identifier differs from it. */
+/* Write the name that a parameter has at the server. This is for parameters whose identifier
+ * differs from that name. */
 static void put_own_name(const struct writer *w, const char *own, const char *indent)
 {
 	cleanup_json json_t *name = json_need(json_string(own));

@@ -17,7 +17,9 @@ enum { DEPTH_MAX = 16, KEY_BYTES = 256, BARE_BYTES = 64 };
 struct toml {
 	const char *at, *end, *name;
 	int line;
-	json_t *root, *table; /* borrowed; table: the current table, for new keys */
+	/* The parsed document, and the table in it to which new keys are added. Both are
+	 * borrowed. */
+	json_t *root, *table;
 	struct err *err;
 };
 
@@ -44,7 +46,7 @@ static void skip_blanks(struct toml *t)
 		t->at++;
 }
 
-/* Skip blanks, comments and line ends. */
+/* Skip blanks, comments and ends of lines. */
 static void skip_lines(struct toml *t)
 {
 	for (;;) {
@@ -97,7 +99,7 @@ static int put_escape(struct toml *t, struct buf *out)
 	return bad(t, "an unknown escape");
 }
 
-/* Read a quoted string of one line. */
+/* Read a quoted string, which may not contain a newline. */
 static int read_string(struct toml *t, struct buf *out)
 {
 	char quote = *t->at++;
@@ -145,7 +147,8 @@ static int read_key(struct toml *t, struct buf *out)
 	return r == 0 && buf_error(out) < 0 ? bad(t, "too long a key") : r;
 }
 
-/* Enter the table @key of @*table, or create it. In an array of tables, enter the last one. */
+/* Set *@table to the table @key inside *@table. Create this table if it is missing. If @key is
+ * an array of tables, set *@table to the last table of the array. */
 static int enter(struct toml *t, json_t **table, const char *key)
 {
 	json_t *below = json_object_get(*table, key);
@@ -161,7 +164,7 @@ static int enter(struct toml *t, json_t **table, const char *key)
 	return 0;
 }
 
-/* Read a dotted key a.b.c: enter the tables of all but the last part, which is left in @out. */
+/* Read a dotted key such as a.b.c. *@table becomes the table a.b, and @out the last part, "c". */
 static int read_path(struct toml *t, json_t **table, struct buf *out)
 {
 	int r = read_key(t, out);
@@ -231,7 +234,7 @@ static int read_inline(struct toml *t, int depth, json_t *table)
 	}
 }
 
-/* Read a value without quotes: a boolean, a number or a date. */
+/* Read a value that has no quotes: a boolean, a number or a date. */
 static json_t *read_bare(struct toml *t)
 {
 	char text[BARE_BYTES], *rest;
@@ -253,7 +256,7 @@ static json_t *read_bare(struct toml *t)
 		return json_need(json_integer(whole));
 	double real = strtod(text, &rest);
 	if (!*rest)
-		return json_real(real); /* NULL for an infinite number */
+		return json_real(real); /* json_real() returns NULL if the number is infinite */
 	return ascii_is_digit(text[0]) && strchr(text, '-') ? json_need(json_string(text)) : NULL;
 }
 
@@ -283,7 +286,8 @@ static int read_value(struct toml *t, int depth, json_t **out)
 	return r;
 }
 
-/* Read a header [a.b] or [[a.b]]. */
+/* Read the header of a table, [a.b], or of a table in an array, [[a.b]]. The first "[" has
+ * already been read. */
 static int read_header(struct toml *t)
 {
 	cleanup_buf struct buf key = BUF_INIT(KEY_BYTES);

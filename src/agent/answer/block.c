@@ -13,7 +13,8 @@
 
 enum { NAME_BYTES = 40, PARTS_MAX = 10000 };
 
-/* Names of tools that run code, and the language of the code if the arguments do not name one. */
+/* Names of tools that run code. `runtime` is the language of the code if the arguments of the
+ * call do not name one. */
 static const struct {
 	const char *name, *runtime;
 } tools[] = {
@@ -50,7 +51,7 @@ static bool find_tool(const char *name, size_t bytes, const char **runtime)
 	return false;
 }
 
-/* Return the first of @names that is a member with a text. */
+/* Return the first text among the members @names of @object, or NULL. */
 static const char *first(const json_t *object, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -61,7 +62,7 @@ static const char *first(const json_t *object, const char *const *names, size_t 
 	return NULL;
 }
 
-/* Read the arguments of a call. Returns: as block_read(). */
+/* Find the code and its language in the arguments of a call. Returns: as block_read(). */
 static int take(struct block_call *out, const json_t *arguments, const char *runtime)
 {
 	static const char *const codes[] = {
@@ -97,10 +98,10 @@ int block_read(struct block_call *out, const char *name, const char *arguments, 
 	return r;
 }
 
-/* ---- calls in a text ---- */
+/* ---- tool calls that are written in a text ---- */
 
-/* Read "functions.run_code(" at @text: set the language, and return where the arguments begin; 0 if
- * @text has no such name. */
+/* Read the head of a call, such as "functions.run_code(", at @text, and set *@runtime. Returns:
+ * the offset of the arguments; 0 if @text does not begin with a call of a tool that runs code. */
 static size_t read_head(const char *text, size_t bytes, const char **runtime)
 {
 	static const char prefix[] = "functions.";
@@ -123,8 +124,9 @@ static size_t read_head(const char *text, size_t bytes, const char **runtime)
 	return n < bytes && text[n] == '{' ? n : 0;
 }
 
-/* Read a JSON object that no name precedes. It is code only if its members say so: it could be the
- * answer. */
+/* Take the code from a JSON object in front of which no tool is named. Such an object may also
+ * be the model's answer. So it counts as a call only if it has "name" and "arguments" (or
+ * "parameters"), "code" and "language", or "code" and "thought". */
 static int take_alone(struct block_call *out, const json_t *object)
 {
 	const char *name = json_string_value(json_object_get(object, "name"));
@@ -179,9 +181,9 @@ int block_find(struct block_call *out, const char *text, size_t bytes, size_t *a
 	return 0;
 }
 
-/* ---- writing a block ---- */
+/* ---- rewriting a tool call as a block of code ---- */
 
-/* Return the length of a fence: one more backtick than any run of backticks in the code. */
+/* Return the length of a fence around the code: longer than every run of backticks in it. */
 static size_t fence_length(const char *code)
 {
 	size_t longest = 2, n = 0;
@@ -208,7 +210,8 @@ static int add_block(struct buf *out, const struct block_call *call)
 	return r;
 }
 
-/* Find the first tool call that runs code. Returns: as block_read(). */
+/* Find the first tool call of @reply that runs code. Set *@is_other if the search passed a tool
+ * call that runs no code. Returns: as block_read(). */
 static int find_part(struct block_call *out, const struct reply *reply, bool *is_other)
 {
 	for (size_t i = 0; i < reply->n_parts; i++) {
@@ -223,7 +226,7 @@ static int find_part(struct block_call *out, const struct reply *reply, bool *is
 	return 0;
 }
 
-/* Does the text contain a block of code in the form that the prompt requires? */
+/* Return whether the text contains code in a fence or tag, as the prompt requires. */
 static bool has_block(const char *text)
 {
 	struct extract e;
@@ -231,8 +234,16 @@ static bool has_block(const char *text)
 	return e.kind == EXTRACT_CODE && !e.is_bare;
 }
 
-/* Return the text in front of the call, followed by the call as a block. Without a call, return
- * @said unchanged. */
+/*
+ * Return @said, the text of @reply, with a block of code at its end:
+ * - If a tool call of @reply runs code, the block has the code of the first such call.
+ * - Otherwise, if a call is written in @said, such as "run_code({…})", the block has the code of
+ * this call. The call itself and all text behind it are cut off.
+ * - Otherwise there is no block. If @said ends in an incomplete call, the call is cut off.
+ *
+ * *@is_other becomes true if @reply has tool calls, but no code was found.
+ * Owns: takes @said; the caller frees the result, which is NULL if memory is exhausted.
+ */
 static char *rewrite(char *said, const struct reply *reply, bool *is_other)
 {
 	struct block_call call = {0};

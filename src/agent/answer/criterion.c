@@ -72,16 +72,18 @@ void criterion_done(struct criterion *c)
 	*c = (struct criterion){0};
 }
 
-/* Write a string literal of Python. The text is UTF-8 and not ASCII: a JSON string in ASCII has two
- * escapes for characters beyond U+FFFF, which Python reads as two characters. */
+/* Return @text as a string literal of Python, which is a JSON string in UTF-8. A JSON string in
+ * ASCII would be wrong: it writes a character beyond U+FFFF as two escapes, which Python reads
+ * as two characters. */
 static char *literal(const char *text)
 {
 	cleanup_json json_t *string = json_string(text);
 	return string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
 }
 
-/* The code calls functions through their module, because the session may have redefined the names.
- */
+/* Write Python code that evaluates the expression and fails if the result is false. The session
+ * may have redefined the names of builtin functions, so the code takes these functions from the
+ * module "builtins". */
 static int write_python(
 	const struct criterion *c, const char *answer, const json_t *value, struct buf *code)
 {

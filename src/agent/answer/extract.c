@@ -1,16 +1,15 @@
 /*
  * Extraction of the code from a reply, which is Markdown in the styles of many models.
  *
- * The text is read line by line. A fence (CommonMark) or a tag (<execute> and its like) begins a
- * block, which extends to its closing line. The first block whose language is known, or that looks
- * like Python, is the code. Blocks that are not code (tables, output) are skipped as a whole, so
- * that text quoted in them is not run. If there is no block, the whole text may still be a bare
- * program: then every line has to look like Python.
+ * The text is read line by line. A fence (CommonMark) or a tag such as <execute> begins a block,
+ * which extends to its closing line. The first block whose language is known, or that looks like
+ * Python, is the code. Other blocks, such as tables and output, are skipped as a whole, so that
+ * code that they quote is not run. If no block is found, the whole text may be a program without a
+ * fence: this is assumed if every line looks like Python.
  *
- * Models often continue after their code with invented output. A block without a closing
- * line is cut at the first line that can only be such output (made_up), and a half-written closing
- * tag at its end is dropped.
- *
+ * Models often go on after their code and invent its output. If a block has no closing line, it
+ * ends before the first line that begins like invented output (see `made_up`). If the text breaks
+ * off within the closing tag, the first characters of this tag are dropped.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/answer/extract.h"
@@ -29,7 +28,7 @@ struct markdown {
 	size_t bytes;
 };
 
-/* A block: its content, and the place behind it. */
+/* A block: its content is from `at` to `end`, and `next` is the offset behind its closing line. */
 struct block {
 	const char *runtime;
 	size_t at, end, next;
@@ -75,12 +74,13 @@ static const struct {
 	{"<code>", "</code>", NULL},
 };
 
-/* The beginnings of output that models invent. */
+/* A line behind the code that begins with one of these texts is output that the model has
+ * invented. */
 static const char *const made_up[] = {"observation:", "<observation>",
 	"execution logs:", "execution result:", "```output", "[step ", "<end_code>", "</s>",
 	"user:", "human:"};
 
-/* ---- pieces of text ---- */
+/* ---- lines and white space ---- */
 
 static bool is_name(char c)
 {
@@ -88,7 +88,8 @@ static bool is_name(char c)
 	return (low >= 'a' && low <= 'z') || (u >= '0' && u <= '9') || u == '_' || u >= 0x80;
 }
 
-/* Return the end of the line at @at; next_line() returns the beginning of the next line. */
+/* line_end() returns the offset of the end of the line at @at; next_line() returns the offset of
+ * the line that follows. */
 static size_t line_end(const struct markdown *t, size_t at)
 {
 	const char *end = memchr(t->data + at, '\n', t->bytes - at);
@@ -129,7 +130,7 @@ static size_t trim_end(const struct markdown *t, size_t at, size_t end)
 
 /* ---- recognizing Python ---- */
 
-/* Is this the rest of an import statement: "a.b, c as d"? */
+/* Return whether @line may follow "import " or "from ": names, commas, "as", "import". */
 static bool is_import_list(const char *line, size_t bytes)
 {
 	size_t n_words = 0;
@@ -158,7 +159,7 @@ static bool is_import_list(const char *line, size_t bytes)
 	return n_words > 0;
 }
 
-/* Does the line consist of names only, separated by commas: "a, b.c"? */
+/* Return whether the line consists only of names and commas: "a, b.c". */
 static bool are_names(const char *line, size_t bytes)
 {
 	bool has_name = false, is_over = false;
@@ -174,7 +175,8 @@ static bool are_names(const char *line, size_t bytes)
 	return has_name;
 }
 
-/* Is this an assignment, a call or an index: names up to "=", "(" or "["? */
+/* Return whether the line begins like an assignment, a call or an index: names, and then "=",
+ * "(", "[" or an operator such as "+=". */
 static bool is_action(const char *line, size_t bytes)
 {
 	size_t i = 0;
@@ -188,13 +190,18 @@ static bool is_action(const char *line, size_t bytes)
 		(strchr("+-*/%&|", line[i]) && i + 1 < bytes && line[i + 1] == '=');
 }
 
-/* Is this the head of a compound statement? The head ends in a colon, and has a mark that
- * distinguishes it from a sentence like "if you like:". */
+/* Return whether the line is the head of a compound statement of Python, such as "if x > 1:".
+ * The line must end in a colon. It must also contain a text that an English sentence such as "if
+ * you like:" lacks. */
 static bool is_compound(const char *line, size_t bytes)
 {
 	static const struct {
 		const char *word;
-		const char *needs[6]; /* one of these must occur; empty: no condition */
+		/* A line that begins with `word` is code only if it contains at least one of
+		 * these texts: "if x > 1:" contains ">" and is code, "if you like:" is prose. No
+		 * text is needed if the list is empty, or if the line has no space behind
+		 * `word`, as in "if ready:". */
+		const char *needs[6];
 	} words[] = {
 		{"def ", {"("}},
 		{"class ", {NULL}},
@@ -253,9 +260,10 @@ static bool looks_like_code(const struct markdown *t, size_t at, size_t end)
 	return has_code;
 }
 
-/* ---- blocks ---- */
+/* ---- blocks: fences and tags ---- */
 
-/* Return the end of the block without an incomplete closing tag. */
+/* If [@at, @end) ends with the first characters of the closing tag @close, return where they
+ * begin; otherwise return @end. */
 static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, const char *close)
 {
 	for (size_t n = MIN(strlen(close) - 1, end - at); n > 0; n--)
@@ -264,7 +272,8 @@ static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, 
 	return end;
 }
 
-/* Find the first line of [@at, @end) that must be invented output; @end if no line is. */
+/* Find the first line of [@at, @end) that begins like invented output. Returns: its offset, or
+ * @end. */
 static size_t find_made_up(const struct markdown *t, size_t at, size_t end)
 {
 	for (; at < end; at = next_line(t, at)) {
@@ -303,7 +312,7 @@ static bool read_fence(const struct markdown *t, size_t at, struct fence *f)
 		.info_end = trim_end(t, from + n, end),
 		.inside = MIN(end + 1, t->bytes)};
 	f->info_end = MAX(f->info_at, f->info_end);
-	/* a line with `code` between backticks is not a fence */
+	/* A line such as "```code```" is not a fence but code within a line. */
 	return f->mark != '`' || !memchr(t->data + f->info_at, '`', f->info_end - f->info_at);
 }
 
@@ -314,7 +323,7 @@ static bool closes(const struct markdown *t, size_t at, const struct fence *open
 		(f.info_at == f.info_end || t->data[f.info_at] == '<'); /* "```<end_code>" */
 }
 
-/* Read the word behind the fence, in lower case: "python", "{python}", "Python title=x". */
+/* Read the word behind the fence in lower case: "python" from "{python}" or "Python title=x". */
 static void fence_word(const struct markdown *t, const struct fence *f, char out[TAG_BYTES])
 {
 	size_t at = f->info_at, n = 0;
@@ -367,7 +376,7 @@ static size_t find(const struct markdown *t, size_t at, const char *word)
 	return found ? (size_t)(found - t->data) : t->bytes;
 }
 
-/* Remove a fence around the code inside a tag. */
+/* If the code inside a tag has a fence around it, remove the fence. */
 static void unwrap(const struct markdown *t, struct block *b)
 {
 	struct block inner;
@@ -407,10 +416,10 @@ static bool take_tag(const struct markdown *t, size_t at, struct block *b)
 	return false;
 }
 
-/* ---- the whole reply ---- */
+/* ---- the code of a whole reply ---- */
 
-/* Skip the thoughts at the beginning. Returns: the place behind them; the end if nothing follows.
- */
+/* Skip thoughts at the beginning of the text. Returns: the offset behind them; the end of the
+ * text if they are not closed; 0 without thoughts. */
 static size_t skip_thoughts(const struct markdown *t)
 {
 	static const char *const thoughts[][2] = {
@@ -428,7 +437,7 @@ static size_t skip_thoughts(const struct markdown *t)
 static void take(const struct markdown *t, const struct block *b, struct extract *out)
 {
 	size_t at = b->at;
-	/* Drop empty lines in front, but keep the indentation of the first line. */
+	/* Drop empty lines in front of the code, but keep the indentation of its first line. */
 	while (at < b->end && skip_blanks(t, at, b->end) < b->end &&
 		strchr("\r\n", t->data[skip_blanks(t, at, b->end)]))
 		at = MIN(next_line(t, at), b->end);
@@ -489,7 +498,8 @@ bool extract_is_whole(const char *text, size_t bytes)
 {
 	struct extract found;
 	extract_code(text, bytes, &found);
-	/* "```" may become "```python" until the line ends. */
+	/* A closing tag is complete with its ">". A closing fence is complete only with its
+	 * newline, because "```" may still become "```python". */
 	return found.kind == EXTRACT_CODE && found.is_closed && found.end > 0 &&
 		strchr("\n>", text[found.end - 1]);
 }

@@ -1,17 +1,16 @@
 /*
  * Grounding: do the numbers of an answer come from the output of the run, or from the task?
  *
- * Every number that the run prints is remembered as a value, sorted by size. A number of the answer
- * is read with its precision: half a unit of its last digit, the largest change by rounding. The
- * number is grounded if a remembered value lies within that range: 12.34567 grounds "12.3".
+ * Every number that the run prints is remembered as a value. A number of the answer is read with
+ * its precision: rounding may have changed it by up to half a unit of its last digit. The number is
+ * grounded if a remembered value lies within that range: 12.34567 grounds "12.3".
  *
- * A number is tried in each of its readings, one of which has to be grounded: "12 %" as 12 and
- * 0.12, "1 MiB" as 10^6 and 2^20, "91.473,02" with a decimal comma, "about 1,200" rounded at its
- * last digit that is not zero. The sign is ignored: a fall by 3 is a change of -3. Integers beyond
- * 2^53 are no exact doubles, so the hash of their digits is remembered instead. Numbers that are
- * names are not checked: dates, versions, ordinals, list items, digits within words, and code.
- *
- * SPDX-License-Identifier: Apache-2.0
+ * A number may have several readings, of which one must be grounded: "12 %" is 12 or 0.12, "1 MB"
+ * is 10^6 or 2^20 bytes, "91.473,02" may have a decimal comma, "about 1,200" may be rounded at its
+ * last digit that is not zero. The sign is ignored: a fall by 3 is a change of -3. A double cannot
+ * represent every integer beyond 2^53, so for long integers the hashes of their digits are compared
+ * instead. Numbers that are names are not checked: dates, versions, ordinals, list items, digits
+ * within words, and code. SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/answer/grounding.h"
 
@@ -28,13 +27,13 @@
 
 enum { DIGITS_MAX = 400, EXPONENT_MAX = 400, GROUP = 3, LIST_MAX = 99, EXACT_DIGITS = 15 };
 
-/* Maximum relative error of a sum of doubles. */
+/* The check tolerates this relative error in numbers of the run, which may be sums of doubles. */
 #define NOISE 1e-12
 
 struct grounding {
-	double *v; /* the remembered numbers as absolute values */
+	double *v; /* absolute values of the numbers in the task and in the output of the run */
 	size_t n, room;
-	uint64_t *exact; /* hashes of the digits of integers that a double cannot represent */
+	uint64_t *exact; /* hashes of long integers, which a double may not represent exactly */
 	size_t n_exact, exact_room;
 	bool is_sorted, is_full;
 };
@@ -48,15 +47,15 @@ struct text {
 struct number {
 	size_t at, end;
 	double value;	   /* absolute value */
-	double half_unit;  /* half a unit of the last digit */
-	double half_round; /* half a unit of the last digit that is not zero */
-	uint64_t exact;	   /* hash of the digits if a double cannot represent the number; or 0 */
-	size_t group_end;  /* end of the first group if commas separate groups; or 0 */
+	double half_unit;  /* half a unit of the last digit: 0.05 for "12.3" */
+	double half_round; /* half a unit of the last digit that is not zero: 50 for "1,200" */
+	uint64_t exact;	   /* hash of the digits; 0 if a double represents the number */
+	size_t group_end;  /* end of the first group if commas separate groups; otherwise 0 */
 	bool is_percent, is_decimal;
 	bool is_part; /* the number is part of a date, a time, a version, or a word */
 };
 
-/* ---- letters ---- */
+/* ---- characters and words ---- */
 
 static char at(const struct text *t, size_t i)
 {
@@ -77,7 +76,7 @@ static bool has_word(const struct text *t, size_t i, const char *word)
 
 /* ---- reading a number ---- */
 
-/* Return the length of a no-break or narrow space at @i; 0: no such space. */
+/* Return the length of the no-break or narrow space at @i, or 0 if there is another character. */
 static size_t wide_space(const struct text *t, size_t i)
 {
 	static const char *const spaces[] = {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
@@ -95,7 +94,7 @@ static size_t n_digits(const struct text *t, size_t i)
 	return n;
 }
 
-/* Return the length of a separator followed by exactly three digits; 0: no such group. */
+/* Return the length of @separator and exactly three digits at @i; 0 if they are not there. */
 static size_t group(const struct text *t, size_t i, char separator)
 {
 	size_t n = separator == ' ' ? wide_space(t, i) : at(t, i) == separator;
@@ -104,7 +103,8 @@ static size_t group(const struct text *t, size_t i, char separator)
 	return n > 0 && n_digits(t, i + n) == GROUP ? n + GROUP : 0;
 }
 
-/* Return the end of a number with groups; a list of such groups looks the same: "1,234,567". */
+/* Return the end of the number at @i, which may have groups of digits. Set *@first_end to the
+ * end of the first group if commas separate the groups, as in "100,200", otherwise to 0. */
 static size_t read_groups(const struct text *t, size_t i, size_t *first_end)
 {
 	size_t n = n_digits(t, i), more = 0;
@@ -122,7 +122,7 @@ static size_t read_groups(const struct text *t, size_t i, size_t *first_end)
 	return i + n + more;
 }
 
-/* Return the place behind " x 10^" or a similar power; @i if none follows. */
+/* Return the offset behind " x 10^" or a similar sign of a power, or @i if none is there. */
 static size_t behind_power(const struct text *t, size_t i)
 {
 	static const char *const times[] = {"\xc3\x97", "\xc2\xb7", "*", "x"};
@@ -152,7 +152,7 @@ static size_t read_exponent(const struct text *t, size_t i, int *exponent)
 	return from + n;
 }
 
-/* Return the FNV-1a hash of the digits, never 0. */
+/* Return the FNV-1a hash of the digits, with the lowest bit set so that it is never 0. */
 static uint64_t hash_of(const char *digits, size_t n)
 {
 	uint64_t hash = UINT64_C(14695981039346656037);
@@ -161,7 +161,8 @@ static uint64_t hash_of(const char *digits, size_t n)
 	return hash | 1;
 }
 
-/* Read the digits of [i, end) without separators of groups, by strtod(). */
+/* Return the value of the number in [@i, @end). Set *@n_zeros to the number of zeros at its end.
+ * Set *@exact to a hash if it is an integer of more than EXACT_DIGITS digits, otherwise to 0. */
 static double digits_value(
 	const struct text *t, size_t i, size_t end, int *n_zeros, uint64_t *exact)
 {
@@ -180,7 +181,7 @@ static double digits_value(
 	return strtod(digits, NULL);
 }
 
-/* ---- the context of a number ---- */
+/* ---- the context of a number: units, dates, labels ---- */
 
 static const struct {
 	const char *word;
@@ -199,8 +200,8 @@ static const struct {
 	{"b", 1e9},
 };
 
-/* Return the factor of a scale word: "1.2 million", "3k". A single letter must follow the number
- * directly. Returns: 1 without a scale. */
+/* Return the factor of a word such as "million" or "k" at @i, or 1. A single letter must follow
+ * the number directly. */
 static double scale_of(const struct text *t, size_t i, size_t *end)
 {
 	size_t from = at(t, i) == ' ' ? i + 1 : i;
@@ -221,8 +222,8 @@ static bool is_percent(const struct text *t, size_t i)
 	return at(t, i) == '%' || has_word(t, i, "percent") || has_word(t, i, "per cent");
 }
 
-/* Is the number part of a larger word: 2024-05-13, 12:30, 3.11.2, 10.0.0.1, a/b, x2, H2O? "5-7" is
- * two numbers, and 5kg is one. */
+/* Return whether the number is part of something larger, as in 2024-05-13, 12:30, 3.11.2,
+ * 10.0.0.1, 3/4, x2, H2O and 1st. But "5-7" is two numbers, and 5kg is one. */
 static bool is_part(const struct text *t, const struct number *n)
 {
 	char before = n->at > 0 ? t->data[n->at - 1] : '\0';
@@ -233,7 +234,7 @@ static bool is_part(const struct text *t, const struct number *n)
 		return true;
 	if ((after | 0x20) == 'x' && n->end - n->at == 1 &&
 		(is_letter(beyond) || ascii_is_digit(beyond)))
-		return true; /* "0x1f" */
+		return true; /* as in "0x1f" */
 	for (size_t i = 0; i < ARRAY_LEN(ordinals); i++)
 		if (has_word(t, n->end, ordinals[i]) && !is_letter(at(t, n->end + 2)))
 			return true;
@@ -241,14 +242,14 @@ static bool is_part(const struct text *t, const struct number *n)
 		return true;
 	if (after && strchr(".:/", after) && ascii_is_digit(beyond))
 		return true;
-	/* year-month-day: four digits, then twice two digits */
+	/* the year of a date such as 2024-05-13, or its month or day */
 	bool is_year = n->end - n->at == 4 && after == '-' && n_digits(t, n->end + 1) == 2 &&
 		at(t, n->end + 3) == '-';
 	bool is_rest = before == '-' && ascii_is_digit(two) && n->end - n->at == 2;
 	return is_year || is_rest;
 }
 
-/* Is the word at @i the name of a month? */
+/* Return whether the word at @i is the name of a month. */
 static bool is_month(const struct text *t, size_t i)
 {
 	static const char *const months[] = {"january", "february", "march", "april", "may", "june",
@@ -271,7 +272,7 @@ static bool has_month(const struct text *t, const struct number *n)
 	size_t word = n->at;
 	while (word > 0 && strchr(" ,.", t->data[word - 1]))
 		word--;
-	/* skip the day of "13, 2024" */
+	/* In "May 13, 2024", skip the day. */
 	if (word > 0 && ascii_is_digit(t->data[word - 1]) && word < n->at) {
 		while (word > 0 && (ascii_is_digit(t->data[word - 1]) || t->data[word - 1] == ' '))
 			word--;
@@ -282,7 +283,7 @@ static bool has_month(const struct text *t, const struct number *n)
 	return (word < n->at && is_month(t, word)) || is_month(t, next);
 }
 
-/* Does one of @words, which end in a blank or a mark, directly precede @i? */
+/* Return whether one of @words, which end in a space or a mark, is directly before @i. */
 static bool is_behind(const struct text *t, size_t i, const char *const *words, size_t n_words)
 {
 	for (size_t k = 0; k < n_words; k++) {
@@ -296,7 +297,7 @@ static bool is_behind(const struct text *t, size_t i, const char *const *words, 
 	return false;
 }
 
-/* Is the number a year: "in 2024", "since 1999"? */
+/* Return whether the number is a year: "in 2024", "since 1999". */
 static bool is_year(const struct text *t, const struct number *n)
 {
 	static const char *const words[] = {"in ", "since ", "from ", "until ", "till ", "by ",
@@ -306,7 +307,8 @@ static bool is_year(const struct text *t, const struct number *n)
 		is_behind(t, n->at, words, ARRAY_LEN(words));
 }
 
-/* Is the number the label of a list item ("1. First", "2) Second") or of a heading ("Step 3")? */
+/* Return whether the number is the label of a list item ("1. First", "2) Second"), of a heading
+ * ("Step 3") or of a version ("Python 3"). */
 static bool is_label(const struct text *t, const struct number *n)
 {
 	static const char *const words[] = {"step ", "section ", "figure ", "fig. ", "table ",
@@ -338,7 +340,7 @@ static bool is_about(const struct text *t, const struct number *n)
 	return is_behind(t, from, words, ARRAY_LEN(words));
 }
 
-/* Find the factors that a unit of bytes may mean: "1.05 MB". Returns: how many are in @out. */
+/* Find the factors that a unit of bytes may mean: "MB" is 1024^2 or 1000^2. Returns: how many. */
 static size_t unit_factors(const struct text *t, size_t i, double out[2])
 {
 	static const char letters[] = "kmgtp";
@@ -356,7 +358,7 @@ static size_t unit_factors(const struct text *t, size_t i, double out[2])
 	return is_binary ? 1 : 2;
 }
 
-/* Read the next number, at @i or behind it. Returns: whether a number was found. */
+/* Read the first number at or after @i. Returns: whether a number was found. */
 static bool next_number(const struct text *t, size_t i, struct number *out)
 {
 	while (i < t->bytes && !ascii_is_digit(t->data[i]) &&
@@ -484,7 +486,7 @@ int grounding_add(struct grounding *g, const char *text, size_t bytes)
 	return 0;
 }
 
-/* ---- the check ---- */
+/* ---- the check of a text ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -492,7 +494,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Is a remembered value within @slack of @value? */
+/* Return whether a remembered value differs from @value by at most @slack. */
 static bool is_shown(const struct grounding *g, double value, double slack)
 {
 	double reach = slack * (1 + 1e-9) + value * NOISE, low = value - reach;
@@ -515,8 +517,8 @@ static bool is_exact(const struct grounding *g, uint64_t hash)
 	return false;
 }
 
-/* Read a number with a decimal comma: "91.473,02", "383,33". Returns: the number's end if such a
- * value was remembered, otherwise 0. */
+/* Read a number with a decimal comma, such as "91.473,02" or "383,33". Returns: the end of the
+ * number if the number is grounded when it is read like this; otherwise 0. */
 static size_t comma_decimal(const struct grounding *g, const struct text *t, size_t i)
 {
 	char digits[DIGITS_MAX + 1];
@@ -556,7 +558,7 @@ static bool is_grounded(const struct grounding *g, const struct text *t, const s
 	return false;
 }
 
-/* Return the end of the fenced code that begins at the line of @i; @i if no code begins there. */
+/* If a fenced block of code begins at @i, return the offset behind it, otherwise @i. */
 static size_t skip_code(const struct text *t, size_t i)
 {
 	bool is_line = i == 0 || t->data[i - 1] == '\n';
@@ -566,7 +568,7 @@ static size_t skip_code(const struct text *t, size_t i)
 	return end ? (size_t)(end - t->data) + 4 : t->bytes;
 }
 
-/* Return the first fence of [i, end), or @end. */
+/* Return the offset of the first fence in [@i, @end), or @end. */
 static size_t next_code(const struct text *t, size_t i, size_t end)
 {
 	for (; i < end; i++)

@@ -1,5 +1,5 @@
-/* The check that the numbers of a text are grounded: that they occur in earlier output. No system
- * call. SPDX-License-Identifier: Apache-2.0 */
+/* The check that the numbers of a text are grounded: that they occur in earlier output. Makes no
+ * system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
@@ -11,43 +11,50 @@ enum { GROUNDING_NUMBERS_MAX = 1000000 };
 
 struct grounding;
 
-/* Create an empty set of numbers. Owns: the caller ends it with grounding_free(). Returns: NULL
- * without memory. */
+/* Create an empty set of numbers. Owns: the caller, until grounding_free(). */
 struct grounding *grounding_new(void);
 void grounding_free(struct grounding *g);
 
 /*
- * Remember every number of @text: a value, an output, the task itself. Numbers in dates are
- * remembered, too.
- * Limits:  the first GROUNDING_NUMBERS_MAX; is_full() from then on.
+ * Remember every number of @text, also those in dates. @text is the task, or a value or an output
+ * of the run.
+ * Limits:  only GROUNDING_NUMBERS_MAX numbers are remembered; then grounding_is_full() returns
+ * true.
  * Returns: 0, -ENOMEM.
  */
 int grounding_add(struct grounding *g, const char *text, size_t bytes);
 bool grounding_is_full(const struct grounding *g);
 
-/* Return the remembered values, without sign; return the hashes of long integers. Borrowed until
- * the next number is added. */
+/* grounding_values() returns the remembered absolute values, grounding_exact() the hashes of
+ * long integers. Both arrays are borrowed until the next number is added. */
 const double *grounding_values(const struct grounding *g, size_t *n);
 const uint64_t *grounding_exact(const struct grounding *g, size_t *n);
-/* Remember a value or a hash that another grounding returned. Returns: 0, -ENOMEM. */
+/* Restore a set of numbers: grounding_remember() adds a value that grounding_values() returned,
+ * grounding_remember_exact() a hash that grounding_exact() returned. Returns: 0, -ENOMEM. */
 int grounding_remember(struct grounding *g, double value);
 int grounding_remember_exact(struct grounding *g, uint64_t exact);
 
-/* The place of an ungrounded number in the text. */
+/* The place of a number that is not grounded. */
 struct grounding_miss {
 	size_t at, bytes;
 };
 
 /*
- * Find the numbers of @text that are not grounded: no remembered number is equal or rounds to them.
+ * Find the numbers of @text that are not grounded. A number is grounded if a remembered number is
+ * equal to it or rounds to it.
  *
- * Shape:   digits in groups of three ("1,234.5", "1 234.5", "1'234.5"), decimals, exponents, a
- *          sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k",
- *          "$4.5bn" with their scale; "about 1,200" is rounded at its last digit that is not zero.
- *          The sign is ignored: a fall by 3 is a change of -3. "1.23 x 10^6", "91.473,02", and
- *          units of bytes ("1 MiB"). Integers that a double cannot hold must be equal in every
- *          digit. Not checked: dates, years, times, versions, digits within words, ordinals, code
- *          in fences, numbers of lists and of headings ("1. First", "Step 2").
+ * Shape: a number may have
+ * - groups of three digits: "1,234.5", "1 234.5", "1'234.5";
+ * - decimals, also behind a decimal comma: "91.473,02";
+ * - an exponent: "1e6", "1.23 x 10^6";
+ * - a sign, which is ignored;
+ * - a currency or a unit;
+ * - a percent sign: "12 %" is 12 or 0.12;
+ * - a scale ("1.2 million", "3k", "$4.5bn") or a unit of bytes ("1 MiB");
+ * - a word such as "about": "about 1,200" is rounded at its last digit that is not zero.
+ * A long integer, which a double may not represent, must be equal in every digit.
+ * Not checked: dates, years, times, versions, digits within words, ordinals, code in fences,
+ * numbers of list items and headings ("1. First", "Step 2").
  * Returns: how many; the first @n_max of them are in @out.
  */
 size_t grounding_check(struct grounding *g, const char *text, size_t bytes,

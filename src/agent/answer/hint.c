@@ -6,8 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* Texts that depend on the reader. "%s" stands for the installed packages and the package that was
- * probably meant. */
+/* Indexes into `texts`, which has one text for each kind of reader. In the texts for PACKAGES,
+ * "%s" is replaced by the packages that are installed and the name of the one that was probably
+ * meant. */
 enum hint_text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
 
 enum { MODULE_BYTES = 128 };
@@ -58,9 +59,19 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 	"Is it spelled as where it was defined? Each language has variables of its own; share "    \
 	"data through files."
 
-/* Rows of hints. The first row that fits the status, the error's name and a part of its message is
- * used. The part may also occur in stderr if the program reports errors only there: commands of the
- * shell, child processes. Only models in our own loop see `agent`. */
+/*
+ * The hints. If several rows fit the record of a step, the first of these rows is used. A row fits
+ * if
+ * - `status` is the status of the step, or NULL;
+ * - `name` is the name of the step's error, or NULL;
+ * - `part` occurs in the message of the step's error, or is "".
+ * If `name` is NULL, `part` may also occur outside the message, because some programs do not report
+ * their errors in the message:
+ * - in stderr, if the step is a shell command or a child process failed;
+ * - in the traceback, if the step is JavaScript.
+ * A row has either `text`, an index into `texts`, or `agent`, a text for models in our own loop
+ * only. A row with neither `text` nor `agent` means that no hint is given.
+ */
 static const struct {
 	const char *status, *name, *part;
 	enum hint_text text;
@@ -111,7 +122,9 @@ static const struct {
 		"Do less at a time: try it on a small part first, or find a cheaper way."},
 	{"oom", NULL, "", 0, "Read the data in parts, and keep only what you need."},
 	{"killed", NULL, "", 0, "The process ended. Do it in another way."},
-	/* Rows for any status of the step. */
+	/* The rows below have no `status`, so they fit a step with any status. Their `part`,
+	 * such as ": python: not found", may occur in the message of the step's error, in stdout
+	 * or in stderr. */
 	{NULL, NULL, "externally-managed-environment", PACKAGES},
 	{NULL, NULL, ": python: not found", PYTHON},
 	{NULL, NULL, ": python: command not found", PYTHON},
@@ -124,8 +137,8 @@ static bool has(const json_t *object, const char *name, const char *part)
 		memmem(json_string_value(text), json_string_length(text), part, strlen(part));
 }
 
-/* Does the traceback contain @part? Node wraps the cause of an error, which only the traceback
- * shows. */
+/* Return whether the traceback contains @part. Node wraps the cause of an error in another
+ * error, so only the traceback shows the cause. */
 static bool is_in_trace(const json_t *error, const char *part)
 {
 	size_t i;
@@ -165,7 +178,7 @@ static bool fits(const json_t *record, size_t row)
 	return is_said(record, row);
 }
 
-/* Append the installed packages, and the package that was probably meant. */
+/* Append which packages are installed, and which one was probably meant. */
 static void add_packages(struct buf *out, const char *packages, const char *near)
 {
 	if (packages && packages[0])
@@ -174,7 +187,8 @@ static void add_packages(struct buf *out, const char *packages, const char *near
 		buf_addf(out, " Did you mean %s?", near);
 }
 
-/* For "No module named 'PIL.Imag'", say that PIL exists: Python imports the package first. */
+/* For the error "No module named 'PIL.Imag'", write that PIL exists but has no submodule Imag.
+ * PIL must exist, because Python imports it before it looks for PIL.Imag. */
 static bool add_submodule(struct buf *out, const json_t *error)
 {
 	static const char begin[] = "No module named '";
@@ -206,7 +220,7 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 	return buf_add(out, gap + 2) == 0;
 }
 
-/* Say where a file of that name exists. */
+/* Write that the file @near exists, which may be the one that the step was looking for. */
 static bool add_near(struct buf *out, const json_t *record, const char *near)
 {
 	const char *dot = strrchr(near, '.');
@@ -233,7 +247,9 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	bool is_module = strcmp(name, "ModuleNotFoundError") == 0;
 	if (is_module && add_submodule(out, json_object_get(record, "error")))
 		return true;
-	buf_cut(out, out->bytes); /* clear an overflow error */
+	/* If the text of add_submodule() did not fit, it has left an error in the buffer. Clear
+	 * the error, because another hint may fit. */
+	buf_cut(out, out->bytes);
 	if (*near && !is_module)
 		return add_near(out, record, near);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

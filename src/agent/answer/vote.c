@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger or more deeply nested values are compared in their printed form. */
+/*
+ * PARTS_MAX: a JSON value with more parts is compared as text.
+ * DEPTH_MAX: numbers that are nested deeper are compared as they are written.
+ * SUBSTITUTE: the character that is written in place of NUL.
+ */
 enum { PARTS_MAX = 100000, DEPTH_MAX = 64, SUBSTITUTE = 0x1a };
 
 /* ---- the value of a candidate ---- */
@@ -25,7 +29,8 @@ static json_t *plain_number(const json_t *v)
 	return is_whole ? json_integer((json_int_t)x) : json_incref(json_unconst(v));
 }
 
-/* Convert whole numbers to integers: 42.0 becomes 42. Returns: a reference; NULL without memory. */
+/* Return a copy of @v in which real numbers without a fraction are integers: 42.0 becomes 42.
+ * Returns: a new reference; NULL if memory is exhausted. */
 static json_t *plain(const json_t *v, int depth)
 {
 	const char *key;
@@ -49,7 +54,8 @@ static json_t *plain(const json_t *v, int depth)
 	return NULL;
 }
 
-/* Write the canonical JSON. Reals have 15 digits: further digits depend on the order of a sum. */
+/* Return @v as canonical JSON. Reals have only 15 digits, because further digits depend on the
+ * order in which a program adds numbers. */
 static char *canonical(const json_t *v)
 {
 	static const size_t flags =
@@ -83,8 +89,8 @@ char *vote_text(const char *text)
 	return json ? canonical(json) : words(text);
 }
 
-/* Return the canonical form of an output. Another character replaces NUL, which a program may
- * print. */
+/* Return the canonical form of an output. Each NUL in the output is replaced by SUBSTITUTE,
+ * because a C string would end there. */
 static char *text_says(const json_t *text)
 {
 	size_t bytes = json_string_length(text);

@@ -37,7 +37,7 @@ enum budget_kind budget_warning(struct budget *b)
 {
 	for (int i = 0; i < BUDGET_KINDS; i++) {
 		uint64_t limit = b->limit[i];
-		/* The model is told of each failure with its cause, so failures need no warning. */
+		/* Failures need no warning, because the model sees each error. */
 		if (i == BUDGET_FAILURES || limit == 0 || b->is_warned[i] ||
 			b->used[i] < limit / 100 * BUDGET_WARNING_PCT +
 					limit % 100 * BUDGET_WARNING_PCT / 100)

@@ -58,12 +58,13 @@ uint64_t dialog_tokens(const struct dialog *d)
 void dialog_counted(struct dialog *d, uint64_t tokens)
 {
 	uint64_t n = estimate(d);
-	/* The scale is at least 100 %: a server may not count the tokens in its cache. */
+	/* A server may leave out tokens that it has cached, so a low count does not mean that
+	 * our estimate is too high. Therefore the scale is at least 100 %. */
 	if (n > 0 && tokens < UINT64_MAX / 100)
 		d->scale_pct = MIN(MAX(tokens * 100 / n, UINT64_C(100)), UINT64_C(1000));
 }
 
-/* Return the index at which the last DIALOG_WHOLE exchanges begin. */
+/* Return the index of the first entry of the last DIALOG_WHOLE exchanges. */
 static size_t whole_from(const struct dialog *d)
 {
 	size_t at = d->n, n_left = DIALOG_WHOLE;
@@ -123,7 +124,7 @@ int dialog_drop_images(struct dialog *d)
 	return n_all;
 }
 
-/* ---- the saved form ---- */
+/* ---- saving and restoring a dialog ---- */
 
 static const char *const kinds[] = {[DIALOG_SYSTEM] = "system",
 	[DIALOG_TASK] = "task",
@@ -143,7 +144,7 @@ json_t *dialog_json(const struct dialog *d, size_t images_max)
 {
 	json_t *out = json_array();
 	size_t left = images_max;
-	/* Keep the newest images: the model's next request is most likely about them. */
+	/* Start with the newest images: the model's next request is most likely about them. */
 	for (size_t i = d->n; i > 0; i--) {
 		const struct dialog_entry *e = &d->entries[i - 1];
 		size_t bytes = images_bytes(e->images);
@@ -202,7 +203,7 @@ int dialog_read(struct dialog *d, const json_t *rows)
 	return r == 0 && !is_begun ? -EINVAL : r;
 }
 
-/* ---- the request to the model ---- */
+/* ---- converting a dialog to a request ---- */
 
 static size_t fill(const struct dialog_entry *e, struct part *parts)
 {
@@ -228,13 +229,15 @@ int dialog_question(const struct dialog *d, struct wire_request *out)
 		free(parts);
 		return -ENOMEM;
 	}
-	messages[0].parts = parts; /* set also if there are no parts, because dialog_question_done()
-				      frees this pointer */
+	/* Set this pointer even if no message will be added, because dialog_question_done()
+	 * frees it. */
+	messages[0].parts = parts;
 	size_t n = 0;
 	for (size_t i = 0; i < d->n; i++) {
 		enum role role = roles[d->entries[i].kind];
 		size_t n_filled = fill(&d->entries[i], parts + at);
-		/* Some servers require that roles alternate: join messages of the same role. */
+		/* Some servers require that roles alternate, so join successive messages of one
+		 * role. */
 		if (n > 0 && messages[n - 1].role == role)
 			messages[n - 1].n_parts += n_filled;
 		else

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names that an input cannot have: keywords of Python or JavaScript, and names that exist in every
- * session of an agent. */
+/* Names that an input cannot have: keywords of Python and JavaScript, and names that an agent's
+ * session already has. */
 static const char *const taken[] = {"False", "Infinity", "NaN", "None", "True", "and", "arguments",
 	"as", "assert", "async", "await", "break", "case", "catch", "class", "const", "continue",
 	"debugger", "def", "default", "del", "delete", "display", "do", "elif", "else", "enum",
@@ -74,9 +74,10 @@ const char *inputs_runtime(const char *runtime)
 	return strcmp(runtime, "javascript") == 0 ? "javascript" : "python";
 }
 
-/* ---- the code ---- */
+/* ---- writing the code that reads the inputs into variables ---- */
 
-/* Write a string literal that is valid in Python and in JavaScript. Owns: the caller frees. */
+/* Return @text as a string literal that is valid in Python and in JavaScript. Owns: the caller
+ * frees. */
 static char *quote(const char *text)
 {
 	cleanup_json json_t *json = json_string(text);
@@ -139,7 +140,7 @@ int inputs_code(const struct inputs *in, const char *runtime, struct buf *out)
 	return buf_error(out);
 }
 
-/* ---- the result of the code ---- */
+/* ---- taking the lengths of the inputs from the record of a step ---- */
 
 static int explain(const json_t *record, struct err *err)
 {

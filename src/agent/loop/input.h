@@ -1,5 +1,6 @@
-/* Long inputs: files of a box that become variables. The model sees only their lengths. No system
- * call. SPDX-License-Identifier: Apache-2.0 */
+/* Long inputs of a task. Each is a file in the box, whose content becomes a variable in the
+ * session. The model is told only how long the inputs are. Makes no system call.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -17,7 +18,8 @@ enum {
 };
 
 struct input {
-	const char *name, *path; /* the variable's name; the file's path in the box. Borrowed */
+	/* The name of the variable, and the path of the file in the box. Borrowed. */
+	const char *name, *path;
 	uint64_t characters, lines, bytes;
 };
 
@@ -26,27 +28,33 @@ struct inputs {
 	size_t n;
 };
 
-/* Is @name valid as a variable both in Python and in JavaScript? Keywords and names that retort
- * uses itself are not. */
+/* Return whether @name can be a variable in Python and in JavaScript, and is not used by retort
+ * itself. */
 bool input_is_name(const char *name);
 
 /*
- * Read [{"name", "path"}]; NULL is an empty list. The texts in @out are borrowed from @array.
- * Errors:  ERR_USAGE: an invalid name, or the same name twice; ERR_LIMIT: over INPUTS_MAX.
+ * Read [{"name", "path"}]; NULL means an empty list. The texts in @out are borrowed from @array.
+ * Errors:  ERR_USAGE: a name is invalid or occurs twice; ERR_LIMIT: more than INPUTS_MAX inputs, or
+ * a path is too long.
  */
 int inputs_read(struct inputs *out, const json_t *array, struct err *err);
 
-/* Return the language whose variables hold the inputs: "javascript" if @runtime is "javascript",
- * otherwise "python". */
+/* Return the language in which the inputs are variables: "javascript" if @runtime is
+ * "javascript", otherwise "python". */
 const char *inputs_runtime(const char *runtime);
 
-/* Append code in inputs_runtime() that sets the variables; the code's value is their lengths.
- * Returns: 0, -E2BIG, -ENOMEM. */
+/*
+ * Append code in the language inputs_runtime() that reads the files into variables. The value of
+ * this code is an array with one element for each input: [bytes, characters, lines].
+ * Returns: 0, -E2BIG, -ENOMEM.
+ */
 int inputs_code(const struct inputs *in, const char *runtime, struct buf *out);
 
 /*
- * Read the lengths from the record of the code that inputs_code() wrote.
- * Errors:  ERR_USAGE: a file cannot be read; ERR_LIMIT: it does not fit; ERR_BOX.
+ * Set the members `characters`, `lines` and `bytes` of each input in @in. @record is the record of
+ * the step that ran the code of inputs_code().
+ * Errors:  ERR_USAGE: a file cannot be read, or the code failed for another reason; ERR_LIMIT: the
+ * box has not enough memory; ERR_BOX: the record does not have the lengths of all inputs.
  */
 int inputs_take(struct inputs *in, const json_t *record, struct err *err);
 
@@ -54,6 +62,6 @@ int inputs_take(struct inputs *in, const json_t *record, struct err *err);
  * caller. */
 json_t *input_event(const struct input *in);
 
-/* Append the paragraph that describes the inputs to the model; nothing without inputs. Returns: 0,
- * -E2BIG, -ENOMEM. */
+/* Append a paragraph that describes the inputs to the model. If @in is empty, append nothing.
+ * Returns: 0, -E2BIG, -ENOMEM. */
 int inputs_show(const struct inputs *in, const char *runtime, struct buf *out);

@@ -46,7 +46,7 @@ uint64_t loop_wall_ms(const struct loop *l)
 	return l->earlier_ms + timer_now() - l->started_ms;
 }
 
-/* ---- the end of the loop ---- */
+/* ---- the result and the end of the loop ---- */
 
 static json_t *usage_json(const struct loop *l)
 {
@@ -102,7 +102,8 @@ void loop_finish(struct loop *l, enum loop_end end)
 	l->end = end;
 	l->ended = result_of(l, end);
 	loop_save(l);
-	/* Call `done` from the event loop: it may free @l, which our caller still uses. */
+	/* `done` may free @l, which the caller still uses. So call it later, from the event
+	 * loop. */
 	(void)uv_timer_stop(&l->timer);
 	timer_start(&l->timer, on_timer, 0, 0);
 }
@@ -199,7 +200,7 @@ int loop_flush(struct loop *l)
 	return r;
 }
 
-/* Return the number of candidates for a step: at most the number of steps left. */
+/* Return the number of candidates for the next step, which is at most the number of steps left. */
 static unsigned count_candidates(const struct loop *l)
 {
 	uint64_t used = l->budget.used[BUDGET_STEPS], limit = l->budget.limit[BUDGET_STEPS];
@@ -231,8 +232,9 @@ void loop_ask(struct loop *l)
 	struct err err;
 	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
-	buf_cut(&l->next,
-		l->next.bytes); /* clear an overflow error: an over-long text is left out */
+	/* A text that did not fit into `next` was left out, but its error makes the buffer
+	 * refuse all further texts. Clear the error, because shorter texts may still fit. */
+	buf_cut(&l->next, l->next.bytes);
 	l->state = LOOP_ASKING;
 	l->verdict = VERDICT_NONE;
 	if (l->is_last) {
@@ -257,7 +259,7 @@ void loop_ask(struct loop *l)
 		loop_fail(l, &err);
 }
 
-/* ---- calls of the owner ---- */
+/* ---- the timer, for the time limit and for the end of the loop ---- */
 
 static void stop_running(struct loop *l)
 {
@@ -288,7 +290,10 @@ static void on_timer(uv_timer_t *timer)
 	}
 }
 
-/* Add the cost of the tokens. Estimated tokens are charged like counted ones. */
+/* ---- counting costs and tokens ---- */
+
+/* Add the cost of @u at @price, which is NULL if unknown. Estimated tokens cost the same as
+ * counted ones. */
 static void spend_money(struct loop *l, const struct wire_usage *u, const struct price *price)
 {
 	double usd = price ? price_of(price, u) : 0;
@@ -314,6 +319,8 @@ uint64_t loop_tokens_left(const struct loop *l)
 	return limit == 0 ? UINT64_MAX : used < limit ? limit - used : 0;
 }
 
+/* ---- interrupting the running step ---- */
+
 void loop_interrupt(struct loop *l, bool is_end)
 {
 	if (l->state == LOOP_OVER)
@@ -331,6 +338,8 @@ void loop_interrupt(struct loop *l, bool is_end)
 	else
 		stop_running(l);
 }
+
+/* ---- closing and opening a loop ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -380,8 +389,8 @@ static int begin(struct loop *l)
 		return -ENOMEM;
 	cleanup_buf struct buf task = BUF_INIT(2 * NEXT_BYTES);
 	int r = buf_add(&task, l->task);
-	/* The schema of the answer is part of the task. Other checks stay hidden, or the model
-	 * would work towards the check instead of the task. */
+	/* A schema is part of the task, so the model is shown it. The model is not shown other
+	 * checks: it would work towards passing the check instead of solving the task. */
 	if (r == 0 && l->check.kind == CRITERION_SCHEMA)
 		r = buf_addf(
 			&task, "\n\nThe answer has to fit this JSON Schema: %s\n", l->check.text);
@@ -399,7 +408,7 @@ static int start(struct loop *l, const struct loop_config *config, struct err *e
 	return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 }
 
-/* Clear the pointers that were borrowed for loop_open() only. */
+/* Clear the pointers to texts that were borrowed only during loop_open(). */
 static void let_go(struct loop_config *c, const struct price *price)
 {
 	c->task = c->runtime = c->check = c->limits = c->servers = NULL;

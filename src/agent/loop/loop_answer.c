@@ -1,4 +1,4 @@
-/* Judgement of an answer: are its numbers grounded, and does it pass the check?
+/* Judgement of an answer: are its numbers grounded, and does it pass the user's check?
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/inside.h"
 #include "base/json.h"
@@ -17,8 +17,8 @@ static void tell_answer(struct loop *l)
 	loop_tell(l, event);
 }
 
-/* Send an answer with ungrounded numbers back to the model. This happens once: if the model repeats
- * its answer, the answer is accepted and marked as not grounded. */
+/* Send an answer with ungrounded numbers back to the model. This is done only once: a second
+ * answer is accepted and marked as not grounded. */
 static void send_back(struct loop *l)
 {
 	size_t i;
@@ -47,7 +47,8 @@ static enum loop_end good_end(const struct loop *l)
 	return of[l->spent];
 }
 
-/* Conclude the check. @said: the check's output after a failure. */
+/* Act on the result of a check: end the loop with a good answer, or send a bad one back to the
+ * model. @said is what the check of a bad answer printed; the model is shown it. */
 static void conclude(struct loop *l, bool is_good, const char *said)
 {
 	l->is_check_failed = !is_good;
@@ -103,8 +104,9 @@ void loop_check(struct loop *l)
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code)
 {
 	char *answer = text ? strdup(text) : NULL;
-	/* If the run printed more numbers than can be remembered, no answer is checked for
-	 * grounding. */
+	/* Numbers beyond GROUNDING_NUMBERS_MAX are not remembered. If the run printed more
+	 * numbers than that, a number of the answer may come from the run although the loop does
+	 * not know it. So do not check the answer then. */
 	bool is_checked = l->config.is_grounded && !grounding_is_full(l->grounding);
 	json_t *misses = is_checked && answer ? answer_misses(l->grounding, text, code) : NULL;
 	free(l->answer);

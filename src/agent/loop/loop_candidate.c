@@ -1,4 +1,4 @@
-/* One of several candidates for a step: its reply, its branch, its record, and its rank.
+/* One of several candidates for a step: its reply, its branch, its record and its rank.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/loop_round.h"
 
@@ -18,7 +18,7 @@ static struct candidate *candidate_at(const struct loop *l, unsigned place)
 	return l->round && place > 0 && place <= l->round->n ? &l->round->v[place - 1] : NULL;
 }
 
-/* ---- a reply, a branch, a step, a check ---- */
+/* ---- running a candidate: reply, branch, step, check ---- */
 
 bool candidate_is_code(const struct candidate *c)
 {
@@ -75,7 +75,8 @@ static void run(struct loop *l, struct candidate *c)
 		refuse(l, c, &err);
 }
 
-/* Run the check of @answer; @bundle is the argument of final_answer(), or NULL. */
+/* Run the user's check of @answer in the candidate's branch. @bundle is the argument of
+ * final_answer(), or NULL. */
 static void check(struct loop *l, struct candidate *c, const char *answer, const json_t *bundle)
 {
 	struct err err;
@@ -92,15 +93,15 @@ static void check(struct loop *l, struct candidate *c, const char *answer, const
 		refuse(l, c, &err);
 }
 
-/* Does a check of this kind run code? A command checks the workspace, so it runs after every step;
- * an expression needs an answer. */
+/* Return whether the user's check runs code. A command checks the workspace, so it is run after
+ * every step. A Python expression checks an answer, so it is run only if there is one. */
 static bool is_checked_by_running(const struct loop *l, bool is_answer)
 {
 	return l->check.kind == CRITERION_COMMAND ||
 		(l->check.kind == CRITERION_PYTHON && is_answer);
 }
 
-/* Continue in the candidate's branch: run its code, or check its answer. */
+/* Continue with a candidate that now has its branch: run its code there, or check its answer. */
 static void go_on(struct loop *l, struct candidate *c)
 {
 	if (c->is_stopped)
@@ -175,7 +176,7 @@ void loop_round_ran(struct loop *l, unsigned place, const json_t *record, const 
 	loop_round_settle(l);
 }
 
-/* Find code and answer in the candidate's reply. Returns: 0, -ENOMEM. */
+/* Find the code or the answer in the candidate's reply. Returns: 0, -ENOMEM. */
 static int read_reply(struct candidate *c)
 {
 	extract_code(c->text, strlen(c->text), &c->found);
@@ -200,9 +201,11 @@ void candidate_replied(void *arg, struct reply *reply, const struct failure *why
 	bool is_other = false;
 	c->text = why ? NULL : block_text(reply, &is_other);
 	if (c->text && is_other)
-		c->text[0] = '\0'; /* a call of an unknown tool counts as an empty reply */
+		c->text[0] = '\0'; /* treat a call of an unknown tool like an empty reply */
 	if (why && why->class == FAILURE_REPLAY) {
-		loop_fail(l, &why->err); /* the recording does not belong to this run */
+		/* The model is a recording, and the recording does not fit this run. So end the
+		 * loop. */
+		loop_fail(l, &why->err);
 		return;
 	}
 	if (why) {
@@ -224,14 +227,14 @@ void candidate_replied(void *arg, struct reply *reply, const struct failure *why
 	loop_round_settle(l);
 }
 
-/* ---- the rank in the vote ---- */
+/* ---- rank and description of a candidate ---- */
 
 bool candidate_is_answer(const struct candidate *c)
 {
 	return candidate_is_text(c) || bundle_of(c);
 }
 
-/* Does the candidate's answer have ungrounded numbers, or violate the schema? */
+/* Return whether the candidate's answer has ungrounded numbers or violates the schema. */
 static bool is_bad_answer(struct loop *l, const struct candidate *c)
 {
 	struct err err;
@@ -263,7 +266,7 @@ enum vote_rank candidate_rank(struct loop *l, const struct candidate *c)
 	return c->verdict == VERDICT_PASSED || fits ? VOTE_PASSED : VOTE_GOOD;
 }
 
-/* Return a word for the candidate's end: the status of its record, or "refused" and the like. */
+/* Return how the candidate ended: the status of its record, or else a word such as "refused". */
 static const char *word_of(const struct candidate *c)
 {
 	if (c->record)

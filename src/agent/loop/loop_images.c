@@ -1,9 +1,10 @@
-/* Detection of models that cannot read images. SPDX-License-Identifier: Apache-2.0 */
+/* Recognition of models that cannot read images. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop/inside.h"
 
 #include <string.h>
 
-/* Is the server's message about images? The status alone is not enough: servers differ. */
+/* Return whether the server's message is about images. The HTTP status is not a sign of this,
+ * because servers use different ones. */
 static bool is_about_images(const struct failure *why)
 {
 	static const char *const words[] = {
@@ -32,9 +33,10 @@ int loop_drop_images(struct loop *l)
 }
 
 /*
- * If a server rejects the first request that has images, the images may be the reason even when the
- * server's message does not mention them. If the server has accepted images before, its message has
- * to mention them.
+ * Images may be the reason for a failure in two cases:
+ * - The server's message mentions them.
+ * - The server rejects the request without mentioning images, but it has not accepted any images
+ * before.
  */
 bool loop_ask_without_images(struct loop *l, const struct failure *why)
 {

@@ -1,16 +1,17 @@
 /*
- * A reply of the model, from its first byte to the action of the loop.
+ * A reply of the model, from its first byte to the action that the loop takes.
  *
- * The reply streams in. After each piece the last line is examined: a line that may close a block
- * of code (a fence, or "</" of a tag) makes the text be parsed, and if its first block is whole,
- * the reply is cut there and the request is cancelled: text behind the code would be made up, since
- * the model has not seen the result. Parsing is bounded by LOOKS_MAX, so that a reply full of
+ * While the reply streams in, its last line is examined. If the line may end a block of code (a
+ * fence, or "</" of a tag), the text is parsed. If its first block is complete, the reply is cut
+ * there and the request is cancelled. The model would only invent text behind the code, because it
+ * has not seen the result. A reply is parsed at most LOOKS_MAX times, so that a reply full of
  * fences does not cost quadratic time.
  *
- * Then one of four things happens: code is run; text is judged as the answer; an empty, cut or
- * misdirected reply is sent back with a remark; an error of the model is met with a shorter dialog,
- * or one without images, or ends the loop.
- *
+ * Then the loop takes one of these actions:
+ * - It runs the code of the reply.
+ * - It judges a text without code as the answer.
+ * - It sends back, with a remark, a reply that is empty, cut, or calls an unknown tool.
+ * - After an error of the server, it asks with a shorter dialog or without images, or it ends.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/answer/block.h"
@@ -22,8 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOOKS_MAX: how often one reply is parsed for a complete block. OVERFLOWS_MAX: how often the
- * dialog is shortened because it does not fit into the model's context. */
+/*
+ * LOOKS_MAX: how often one reply is parsed for a complete block.
+ * OVERFLOWS_MAX: how often a loop shortens the dialog because a server reports that it is too long
+ * for the context.
+ */
 enum { LOOKS_MAX = 500, OVERFLOWS_MAX = 3 };
 
 void reply_stream_reset(struct reply_stream *s)
@@ -33,9 +37,10 @@ void reply_stream_reset(struct reply_stream *s)
 	s->has_tag = false;
 }
 
-/* ---- while the reply arrives ---- */
+/* ---- examining a reply while it arrives ---- */
 
-/* Return how many bytes can be shown now: an incomplete UTF-8 character at the end is held back. */
+/* Return the number of bytes that can be shown now: without an incomplete UTF-8 character at the
+ * end. */
 static size_t whole(const char *text, size_t bytes)
 {
 	size_t n = bytes;
@@ -66,7 +71,7 @@ void reply_stream_flush(struct reply_stream *s)
 	s->n_told += n;
 }
 
-/* Is the line a fence, which may close a block? */
+/* Return whether the line begins with a fence, which may close a block. */
 static bool is_fence(const char *line, size_t bytes)
 {
 	size_t n = 0;
@@ -76,12 +81,14 @@ static bool is_fence(const char *line, size_t bytes)
 		line[n + 2] == line[n];
 }
 
-/* Is the first block of code complete? If so, drop the text behind it. */
+/* Return whether the first block of code is complete. If so, drop the text behind it. */
 static bool is_enough(struct reply_stream *s)
 {
 	const char *text = buf_str(&s->text);
 	while (s->line_at < s->text.bytes) {
-		/* A long line may arrive byte by byte: examine each byte once. */
+		/* A long line may arrive byte by byte, so each byte is searched only once for a
+		 * newline. The search for "</" begins one byte earlier, because "<" may have
+		 * arrived before "/". */
 		size_t from = MAX(s->line_at, s->seen), back = from > s->line_at ? from - 1 : from;
 		const char *newline = memchr(text + from, '\n', s->text.bytes - from);
 		size_t end = newline ? (size_t)(newline + 1 - text) : s->text.bytes;
@@ -122,7 +129,8 @@ static int on_delta(void *arg, struct delta *d)
 	return is_over || s->text.bytes > LOOP_REPLY_BYTES;
 }
 
-/* The request is retried. The text so far had no effect, so it is discarded. */
+/* Allow the request to be repeated. The part of the reply that arrived had no effect, so drop
+ * it. */
 static int on_restart(void *arg, const struct failure *why)
 {
 	struct reply_stream *s = arg;
@@ -141,7 +149,7 @@ static void on_wait(void *arg, const struct failure *why, int64_t ms)
 			(json_int_t)ms));
 }
 
-/* ---- the complete reply ---- */
+/* ---- acting on a complete reply, or on a failed request ---- */
 
 void loop_count_usage(struct loop *l, const struct reply *reply)
 {
@@ -190,7 +198,7 @@ static void run(struct loop *l, const char *text, const struct extract *e)
 	buf_done(&code);
 }
 
-/* Reject a reply that calls a tool that does not exist. */
+/* Send back a reply that calls a tool that does not exist. */
 static void refuse_call(struct loop *l, const char *text)
 {
 	if (text[0] && dialog_add(&l->dialog, DIALOG_SAID, text, strlen(text), NULL) < 0)
@@ -237,8 +245,8 @@ void loop_act(struct loop *l, const struct whole_reply *said)
 		run(l, text, &e);
 }
 
-/* Shorten a dialog that is longer than the model's context, and ask again. Returns: whether the
- * model was asked. */
+/* If the server says that the dialog does not fit into the model's context, shorten it and ask
+ * again. Returns: whether the model was asked. */
 static bool ask_shorter(struct loop *l, const struct failure *why)
 {
 	uint64_t tokens = dialog_tokens(&l->dialog);

@@ -15,8 +15,9 @@ void loop_save(struct loop *l)
 		l->config.hooks.save(l->config.hooks.arg, state);
 }
 
-/* Keep the saved use of each limit, but restart it at 0 if the caller sets the limit again, or if
- * the limit ended the loop. */
+/* Set the budget of a resumed loop. The used amount of a limit starts again at 0 if the caller
+ * sets the limit anew, or if this limit ended the loop. All other used amounts stay as they
+ * were. */
 static void renew_budget(struct loop *l, const struct budget *given, const struct loop_past *past)
 {
 	struct budget *b = &l->budget;
@@ -52,7 +53,7 @@ static int add_remarks(struct loop *l, const struct loop_past *past)
 	return r;
 }
 
-/* Start a new task with the user's next message: forget the last answer. */
+/* Make the user's next message the task, and forget the last answer. */
 static int add_task(struct loop *l, const char *task)
 {
 	int r = loop_flush(l);

@@ -1,17 +1,17 @@
 /*
- * Best of N: several candidates for one step, asked for at once, each run in a branch of its own.
+ * Best of N: the model is asked for several candidates for one step, and each is run in a branch of
+ * its own.
  *
- * Theory of operation. The model is asked the same question N times. Each candidate passes through
- * ASKING, BRANCHING, RUNNING and CHECKING independently of the others, or stops early: an empty
- * reply, a branch that is refused, code that is stopped. When all are DONE, they vote
- * (agent/answer/vote.h): the candidates of the best rank that agree on a value win, and the first
- * of them is chosen. Then the session adopts the chosen branch, and the chosen reply and record
- * enter the dialog as if that candidate had been the only one. The other candidates leave no trace
- * in the dialog; the user sees them in events that name the candidate.
+ * Theory of operation. The model is asked the same question N times. Each candidate goes through
+ * ASKING, BRANCHING, RUNNING and CHECKING independently of the others. It is DONE early if its
+ * reply is empty, its branch is refused or its code is stopped. When all are DONE, they vote
+ * (agent/answer/vote.h): among the candidates of the best rank, the most frequent value wins, and
+ * the first candidate with this value is chosen. Then the session adopts the branch of that
+ * candidate. Its reply and record enter the dialog as if it had been the only one. The dialog has
+ * no trace of the other candidates; the user sees them in events that name the candidate.
  *
- * If no branch can be made, the first candidate's code runs in the session itself, and the steps
- * after it have one candidate each.
- *
+ * If no branch can be made, the first candidate's code runs in the session itself, and all later
+ * steps have one candidate.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/loop/loop_round.h"
@@ -114,7 +114,7 @@ void loop_round_free(struct round *r)
 	free(r);
 }
 
-/* ---- the vote ---- */
+/* ---- the vote, and going on with the chosen candidate ---- */
 
 static bool count_votes(struct loop *l, struct ballot *ballots)
 {
@@ -156,7 +156,8 @@ static void tell_chosen(struct loop *l, const char *why)
 	loop_tell(l, event);
 }
 
-/* After a refused branch, reduce the number of candidates to those that had a branch. */
+/* If a branch was refused, limit the number of candidates of later steps to the number of
+ * branches that could be made. */
 static void note_refusals(struct loop *l)
 {
 	const struct round *r = l->round;
@@ -199,8 +200,9 @@ static void conclude(struct loop *l)
 		l->config.hooks.arg, c && candidate_has_moved(c) ? c->stream.place : 0);
 }
 
-/* Return the record as the model sees it. If the session did not adopt the candidate's state, that
- * state is lost with the branch and is reported as rolled back. */
+/* Return the record of the candidate's step as the model is shown it. If the session does not
+ * adopt the candidate's branch, the state of the branch is lost. The record then says that the
+ * step was rolled back. */
 static json_t *told_record(const struct candidate *c)
 {
 	json_t *out = json_copy(c->record);
@@ -214,7 +216,7 @@ static json_t *told_record(const struct candidate *c)
 	return out;
 }
 
-/* Send the candidate's events again as those of the step. */
+/* Send the events of the chosen candidate's step once more, now as events of the loop's step. */
 static void tell_step(struct loop *l, json_t *record)
 {
 	static const char *const streams[] = {"stdout", "stderr"};
@@ -238,7 +240,8 @@ static void take_step(struct loop *l, const struct candidate *c)
 	free(l->code);
 	l->code = strndup(code.code, code.bytes);
 	l->number = c->number;
-	/* run() already counted this step. */
+	/* run() in loop_candidate.c has already counted this step, and loop_stepped() will count
+	 * it once more. So subtract it once. */
 	l->budget.used[BUDGET_STEPS]--;
 	if (!l->code || !record) {
 		loop_fail_memory(l);
@@ -269,7 +272,8 @@ static void take(struct loop *l, const struct round *r, const struct candidate *
 		loop_judge(l, c->answer, NULL, NULL);
 }
 
-/* Act on the first reply as if the model had been asked for only one: no candidate was chosen. */
+/* Continue after a round in which no candidate was chosen: act on the first reply as if the
+ * model had been asked only once. */
 static void take_none(struct loop *l, const struct round *r)
 {
 	const struct candidate *c = NULL;

@@ -17,20 +17,21 @@ enum candidate_state {
 struct candidate {
 	struct reply_stream stream;
 	enum candidate_state state;
-	char *text; /* the model's reply; NULL: the model could not be asked */
+	char *text; /* the model's reply; NULL until it arrives, or if the request failed */
 	enum reply_stop stop;
 	bool is_cut;
 	struct extract found;
-	const char *answer; /* the answer in a reply without code: a pointer into `text` */
+	const char *answer; /* the reply without thoughts: a pointer into `text` */
 	struct buf code;
 	bool is_stopped, is_refused, has_branch;
-	unsigned number; /* number of the step, from its place; 0: it did not run */
+	unsigned number; /* number of the step; 0 if the code did not run */
 	json_t *record, *checked;
 	enum verdict verdict;
-	struct failure why; /* failure of the model: there is no reply */
-	struct err err;	    /* error that refused the branch or the step */
+	/* Why the request failed. The class is FAILURE_NONE if it did not fail. */
+	struct failure why;
+	struct err err; /* if is_refused: why the branch or the step was refused */
 	enum vote_rank rank;
-	char *value; /* the text by which the vote compares candidates */
+	char *value; /* the value that the vote compares, or NULL */
 };
 
 struct round {
@@ -38,32 +39,35 @@ struct round {
 	unsigned n, n_ran, n_branches;
 	bool is_stopped, is_concluded;
 	struct wire_usage usage;
-	int winner; /* index of the winner, or -1 */
+	int winner; /* index of the chosen candidate, or -1 */
 	struct vote vote;
 };
 
-/* Receive the reply for a candidate, as wire_watch's `done`: @arg is the candidate's reply_stream.
- */
+/* Receive the reply for a candidate. This function is the member `done` of the candidate's
+ * wire_watch; @arg is the candidate's reply_stream. */
 void candidate_replied(void *arg, struct reply *reply, const struct failure *why);
 
-/* Did the model write code? Did it write text that may be an answer? */
+/* candidate_is_code() returns whether the reply has code. candidate_is_text() returns whether
+ * the reply is a text without code, which may be an answer. */
 bool candidate_is_code(const struct candidate *c);
 bool candidate_is_text(const struct candidate *c);
 
-/* Does the candidate have an answer, as text or by final_answer()? */
+/* Return whether the candidate has an answer, as text or by final_answer(). */
 bool candidate_is_answer(const struct candidate *c);
 
 /* Return the candidate's rank in the vote. */
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c);
 
-/* Does the state of the candidate's branch differ from the session's state? */
+/* Return whether the candidate's branch has a state that the session can adopt. It has none if
+ * no step ran there, if the step was rolled back, or if the state was lost. */
 bool candidate_has_moved(const struct candidate *c);
 
-/* Return the beginning of the candidate's value; NULL: no value. Owns: the caller. */
+/* Return the value of the candidate that the vote compares, for use in an event. A long value is
+ * cut. Owns: the caller. Returns: NULL if the candidate has no such value. */
 json_t *candidate_shown(const struct candidate *c);
 
-/* Return the candidate's description for events. Owns: the caller. */
+/* Return a description of the candidate, for use in an event. Owns: the caller. */
 json_t *candidate_json(const struct candidate *c);
 
-/* Choose a candidate once all candidates are done. */
+/* If all candidates are done, hold the vote, and have the session adopt the winner's branch. */
 void loop_round_settle(struct loop *l);

@@ -12,7 +12,8 @@
 
 enum { NUMBER_BYTES = 32 };
 
-/* TRYING is saved as ASKING: candidates are not saved; a resumed loop requests new ones. */
+/* The word for each state of a loop in a saved state. Candidates are not saved, so LOOP_TRYING
+ * and LOOP_ADOPTING are saved as "asking": a resumed loop asks for new candidates. */
 static const char *const states[] = {[LOOP_ASKING] = "asking",
 	[LOOP_RUNNING] = "running",
 	[LOOP_CHECKING] = "checking",
@@ -20,7 +21,7 @@ static const char *const states[] = {[LOOP_ASKING] = "asking",
 	[LOOP_ADOPTING] = "asking",
 	[LOOP_OVER] = "over"};
 
-/* The flags of a loop that are saved. */
+/* The flags of struct loop that are part of a saved state, with their names in the saved state. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -35,7 +36,8 @@ static const struct {
 	{"is_usage_estimated", offsetof(struct loop, usage.is_estimated)},
 };
 
-/* The counters of a loop that are saved. */
+/* The counters of struct loop that are part of a saved state, with their names in the saved
+ * state. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -59,7 +61,7 @@ static uint64_t *count_of(struct loop *l, size_t i)
 	return (void *)((char *)l + counts[i].offset);
 }
 
-/* ---- writing ---- */
+/* ---- writing a state ---- */
 
 static json_t *budget_json(const struct budget *b)
 {
@@ -81,7 +83,7 @@ static json_t *hash_json(uint64_t hash)
 static json_t *stuck_json(const struct stuck *s)
 {
 	json_t *out = json_array();
-	/* Write the oldest entry first, so that reading in this order restores the ring. */
+	/* Write the oldest entry first, because read_stuck() fills the ring in this order. */
 	for (size_t i = 0; i < s->n; i++) {
 		size_t at = (s->next + STUCK_SEEN_MAX - s->n + i) % STUCK_SEEN_MAX;
 		json_add_new(out,
@@ -91,7 +93,8 @@ static json_t *stuck_json(const struct stuck *s)
 	return out;
 }
 
-/* Return the remembered numbers as one text, which takes a fifth of the memory of JSON numbers. */
+/* Return the numbers that @g remembers from the task and the output of the run, as one text. An
+ * array of numbers would need five times the memory. */
 static json_t *numbers_json(const struct grounding *g)
 {
 	size_t n;
@@ -153,7 +156,7 @@ json_t *loop_state(struct loop *l)
 	return out;
 }
 
-/* ---- reading ---- */
+/* ---- reading a saved state ---- */
 
 static int bad(struct err *err, const char *what)
 {
@@ -234,8 +237,8 @@ static int read_numbers(struct grounding *g, const json_t *text, const json_t *e
 	return r;
 }
 
-/* Read the number of the last step. States of earlier versions lack the member: the number of steps
- * replaces it. */
+/* Read the number of the last step. A state that an earlier version saved does not have this
+ * number; then @n_steps is used. */
 static int read_last_number(uint64_t *out, uint64_t n_steps, const json_t *state)
 {
 	const json_t *last = json_object_get(state, "last_number");
@@ -267,7 +270,7 @@ static int read_flags(struct loop *l, const json_t *state)
 	return 0;
 }
 
-/* Copy the text @name, if the state has it. */
+/* Copy the text member @name of @state to *@out. If it is missing, do nothing. */
 static int read_text(char **out, const json_t *state, const char *name)
 {
 	const json_t *text = json_object_get(state, name);

@@ -1,4 +1,5 @@
-/* Run a step, and describe its result to the model. SPDX-License-Identifier: Apache-2.0 */
+/* Running of a step, and description of its result to the model. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "agent/loop/inside.h"
 
 #include "agent/answer/hint.h"
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { END_BYTES = 64 << 10, MESSAGE_BYTES = 16 << 10, SUBSTITUTE = 0x1a /* for NUL */ };
+/* SUBSTITUTE: the character that is written in place of NUL. */
+enum { END_BYTES = 64 << 10, MESSAGE_BYTES = 16 << 10, SUBSTITUTE = 0x1a };
 
 void loop_tell_code(struct loop *l, unsigned place, unsigned number, const struct loop_code *code)
 {
@@ -43,7 +45,7 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 		loop_fail(l, &err);
 }
 
-/* Write the end of the step as a text that stuck_note() compares. */
+/* Write how the step ended, for comparison with other steps by stuck_note(). */
 static void sum_up(const json_t *record, struct buf *out)
 {
 	const json_t *error = json_object_get(record, "error");
@@ -60,8 +62,8 @@ static void sum_up(const json_t *record, struct buf *out)
 		out->data[i] = out->data[i] ? out->data[i] : SUBSTITUTE;
 }
 
-/* Count repetitions of this step, and warn the model or end the loop. Returns: whether the loop
- * continues. */
+/* Warn the model if the same step has occurred STUCK_HINT times or more. End the loop if it has
+ * occurred STUCK_STOP times. Returns: whether the loop continues. */
 static bool look_for_circle(struct loop *l, const json_t *record)
 {
 	cleanup_buf struct buf end = BUF_INIT(END_BYTES);
@@ -88,11 +90,13 @@ static bool look_for_circle(struct loop *l, const json_t *record)
 static void note_state(struct loop *l, const json_t *record)
 {
 	const char *outcome = json_get_text(json_object_get(record, "state"), "outcome");
-	if (strcmp(outcome, "diverged") == 0) /* a "lost" state is rebuilt before the next step */
+	/* The outcome "diverged" means that the state was rebuilt and may differ. After the
+	 * outcome "lost", the state is yet to be rebuilt. */
+	if (strcmp(outcome, "diverged") == 0)
 		l->was_lost = true;
 }
 
-/* Append the result, a hint and the rest of the budget to the next message. */
+/* Append the result of the step and a hint to the next message to the model. */
 static void observe(struct loop *l, const json_t *record)
 {
 	cleanup_json json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
@@ -102,8 +106,9 @@ static void observe(struct loop *l, const json_t *record)
 	size_t at = l->next.bytes;
 	l->is_untold = false;
 	buf_addf(&l->next, "[step %u] %s\n", l->number, text);
-	buf_cut(&l->next, l->next.bytes); /* clear an overflow error: an over-long text is left out;
-					     the next text still fits */
+	/* A text that did not fit into `next` was left out, but its error makes the buffer
+	 * refuse all further texts. Clear the error, because shorter texts may still fit. */
+	buf_cut(&l->next, l->next.bytes);
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_drop_images(l);
@@ -142,7 +147,8 @@ void loop_stepped(struct loop *l, const json_t *record)
 		loop_ask(l);
 }
 
-/* Interrupt the loop after a step: keep the step's number, so that a resumed loop reports it. */
+/* End the loop after an interrupted step. The next message keeps the result of the step, so that
+ * the model sees it when the loop is resumed. */
 static void give_up(struct loop *l, const json_t *record)
 {
 	if (l->state == LOOP_RUNNING && answer_remember(l->grounding, record) == 0)

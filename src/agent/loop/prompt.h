@@ -1,4 +1,4 @@
-/* The system prompt of the loop. No system call. SPDX-License-Identifier: Apache-2.0 */
+/* The system prompt of the loop. Makes no system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -9,17 +9,20 @@
 enum { PROMPT_TOKENS_MAX = 1200, PROMPT_BYTES_MAX = 4 * PROMPT_TOKENS_MAX };
 
 struct prompt {
-	const char *runtime; /* runtime of the session: the language of code without a tag */
-	const char *limits;  /* limits of the session: "30 s per step, 1 GiB of memory"; or NULL */
+	const char *runtime; /* runtime of the session, for code without a tag */
+	/* The session's limits, such as "30 s per step, 1 GiB of memory"; or NULL. */
+	const char *limits;
 	bool is_grounded;
-	const char *servers; /* servers of tools, by their names in code: "crm, files"; NULL: no
-				servers */
-	uint64_t n_queries, query_bytes; /* limits of queries from code: count, and bytes of one
-					    prompt; 0: no queries */
+	/* The names of tool servers, as they are written in code: "crm, files"; or NULL. */
+	const char *servers;
+	/* n_queries: how many queries the code may make; 0 if queries are not possible.
+	 * query_bytes: maximum length of one prompt. */
+	uint64_t n_queries, query_bytes;
 };
 
 /*
- * Limits:  PROMPT_BYTES_MAX, which is four bytes for each of PROMPT_TOKENS_MAX.
+ * Append the prompt to @out.
+ * Limits:  PROMPT_BYTES_MAX bytes, which are about PROMPT_TOKENS_MAX tokens.
  * Returns: 0, -E2BIG, -ENOMEM.
  */
 int prompt_write(const struct prompt *p, struct buf *out);

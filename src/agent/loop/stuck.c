@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* FNV-1a is enough: with a collision the model could only harm itself. */
+/* FNV-1a is good enough: a model that found a collision would only harm itself. */
 static uint64_t add(uint64_t hash, char c)
 {
 	return (hash ^ (unsigned char)c) * UINT64_C(1099511628211);
 }
 
-/* Hash code without white space and comments ("#" and "//" outside of quotes, to the end of the
- * line). */
+/* Extend @hash by the code without its white space and comments. A comment begins with "#", or
+ * with "//" behind white space. There are no comments within quotes. */
 static uint64_t hash_code(uint64_t hash, const char *code, size_t bytes)
 {
 	char quote = 0;

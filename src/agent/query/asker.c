@@ -19,7 +19,7 @@ static const char told[] =
 struct asker {
 	struct asker_config config;
 	struct wire *wire;
-	char *said; /* the model's last answer */
+	char *said; /* the model's last answer, or NULL */
 	struct wire_usage usage;
 };
 
@@ -55,10 +55,10 @@ const char *asker_name(const struct asker *a)
 	return wire_name(a->wire);
 }
 
-/* ---- the request ---- */
+/* ---- asking the model ---- */
 
-/* Return the schema in the strict form that servers require: an object at the top, no additional
- * members in any object, and no `format`, which some servers reject. */
+/* Return a copy of @schema in the strict form that servers require: objects have no additional
+ * members. The format "uri" is removed, because some servers reject it. */
 static json_t *strict(const json_t *schema)
 {
 	json_t *out = json_copy((json_t *)schema), *fields = json_object_get(out, "properties"),
@@ -91,7 +91,7 @@ static json_t *wrapped(const char *schema)
 	return out;
 }
 
-/* The parts of a request. */
+/* A request that is being made: its texts and its outcome. */
 struct asking {
 	struct asker *a;
 	json_t *schema;
@@ -150,7 +150,7 @@ static int converse(struct asking *q, struct err *err)
 	return err_set(err, ERR_INTERRUPTED, "%s is not waited for any more", asker_name(a));
 }
 
-/* ---- the response ---- */
+/* ---- reading the model's answer ---- */
 
 static json_t *load(const char *text, size_t bytes, size_t flags)
 {
@@ -161,7 +161,8 @@ static json_t *load(const char *text, size_t bytes, size_t flags)
 	return json_loadb(buf_str(&hidden), hidden.bytes, flags | JSON_REJECT_DUPLICATES, &wrong);
 }
 
-/* Find the JSON in a reply: alone, in a fence, or behind thoughts. */
+/* Find the JSON in a reply, which may also have thoughts, a fence or words around it. From
+ * {"answer": …} return the inner value. */
 static json_t *find(const char *text)
 {
 	const char *thought = strstr(text, "</think>"), *brace;

@@ -20,24 +20,25 @@ static const char rules[] =
 struct query {
 	struct query *next;
 	struct queries *all;
-	struct wire_call *call; /* call of a running query; NULL while the query waits */
+	/* The request to the model; NULL while the query waits for its turn. */
+	struct wire_call *call;
 	query_done *done;
 	void *arg;
 	char *system, *text;
 	json_t *schema;
-	uint64_t number, n_tokens; /* n_tokens: an estimate until the server counts them */
+	uint64_t number, n_tokens; /* n_tokens: estimated tokens of the prompt */
 	uint64_t heard_bytes, said_bytes;
 };
 
 struct queries {
 	struct queries_config config;
-	struct query *first; /* list of queries, in the order of their requests */
+	struct query *first; /* all queries, in the order in which they were asked */
 	size_t n_running, n_waiting;
 	uint64_t n_asked, n_failed, n_refused;
 	struct wire_usage usage;
 };
 
-/* ---- events and errors ---- */
+/* ---- events, errors and usage ---- */
 
 static attr_printf(3, 4) json_t *error_json(
 	const char *name, const char *hint, const char *fmt, ...)
@@ -71,8 +72,9 @@ static void tell_started(struct queries *q, const struct query *query)
 			(json_int_t)strlen(query->text)));
 }
 
-/* Send the event of a finished query. @why: an explanation for the user that the box does not
- * receive; or NULL. */
+/* Send the event of a finished query. @why explains a failure to the user, and may be NULL. @why
+ * may contain the address of the model. So it is part of the event, which only the user sees,
+ * but not of @answer, which the box sees. */
 static void tell_finished(struct queries *q, uint64_t number, const json_t *answer,
 	const struct wire_usage *u, const char *why)
 {
@@ -104,7 +106,7 @@ static uint64_t tokens_left(const struct queries *q)
 					   : UINT64_MAX;
 }
 
-/* ---- the end of a query ---- */
+/* ---- the answer and the end of a query ---- */
 
 static void query_free(struct query *query)
 {
@@ -131,7 +133,7 @@ static void unlink_query(struct queries *q, const struct query *query)
 
 static void start_waiting(struct queries *q);
 
-/* End a query, and take the reference of @answer. */
+/* End a query, and pass @answer to its callback. Owns: takes the reference to @answer. */
 static void finish(
 	struct query *query, json_t *answer, const struct wire_usage *usage, const char *why)
 {
@@ -147,7 +149,7 @@ static void finish(
 	done(arg, answer);
 }
 
-/* Find the JSON in a reply: some models put words or a fence around it. */
+/* Find the JSON in a reply. Some models put words or a fence around it. */
 static json_t *find_json(const char *text)
 {
 	json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -173,7 +175,7 @@ static json_t *fit(const json_t *schema, const char *text)
 		"the model's answer does not fit the schema: %s", err.msg);
 }
 
-/* Return the error for a reply that was stopped because it was too long. */
+/* Return the error for a reply that on_delta() stopped. */
 static json_t *stopped(const struct query *query)
 {
 	if (query->said_bytes > QUERY_REPLY_BYTES)
@@ -183,7 +185,7 @@ static json_t *stopped(const struct query *query)
 		"ToolLimit", "answer the task with what there is", "the task's tokens are used up");
 }
 
-/* Convert a complete reply into the answer of the query. */
+/* Convert a complete reply into the answer to the query. */
 static json_t *judge(const struct query *query, const struct reply *reply, const char *text)
 {
 	if (reply->stop == REPLY_STOPPED)
@@ -213,7 +215,7 @@ static json_t *failure_answer(const struct failure *why)
 		"the model cannot be asked: %s", what);
 }
 
-/* ---- callbacks of the wire ---- */
+/* ---- sending a query to the model ---- */
 
 static int on_delta(void *arg, struct delta *d)
 {
@@ -225,7 +227,8 @@ static int on_delta(void *arg, struct delta *d)
 		query->heard_bytes / QUERY_TOKEN_BYTES > tokens_left(query->all);
 }
 
-/* Allow the request to be repeated: the text so far was only counted. */
+/* Allow the request to be repeated. The part of the reply that arrived was only counted, so
+ * reset the counts. */
 static int on_restart(void *arg, const struct failure *why)
 {
 	struct query *query = arg;
@@ -256,7 +259,8 @@ static void on_done(void *arg, struct reply *reply, const struct failure *why)
 	free(text);
 }
 
-/* Send the query to the model. Returns: 0; -1: the query failed and is finished. */
+/* Send a waiting query to the model. Returns: 0; -1 if it could not be sent, and the query is
+ * ended. */
 static int start(struct query *query)
 {
 	struct queries *q = query->all;
@@ -264,8 +268,8 @@ static int start(struct query *query)
 	const struct part parts[] = {{.kind = PART_TEXT, .text = query->system},
 		{.kind = PART_TEXT, .text = query->text}};
 	const struct message messages[] = {{ROLE_SYSTEM, &parts[0], 1}, {ROLE_USER, &parts[1], 1}};
-	/* The schema is sent as text, because servers differ in the parts of JSON Schema that they
-	 * support. */
+	/* The schema is part of the text and not of `options`, because servers support different
+	 * parts of JSON Schema. */
 	const struct wire_request request = {
 		.messages = messages, .n_messages = ARRAY_LEN(messages)};
 	const struct wire_watch watch = {
@@ -292,14 +296,15 @@ static struct query *next_waiting(const struct queries *q)
 
 static void start_waiting(struct queries *q)
 {
-	/* When start() fails, finish() has already called start_waiting() for the queries behind
-	 * it. */
+	/* If start() cannot send a query, it calls finish() to end the query. finish() then
+	 * calls start_waiting() for the queries that still wait. So when start() returns -1,
+	 * nothing is left to do here. */
 	while (q->n_running < QUERY_AT_ONCE && q->n_waiting > 0)
 		if (start(next_waiting(q)) < 0)
 			return;
 }
 
-/* ---- starting a query ---- */
+/* ---- accepting and cancelling a query ---- */
 
 static json_t *check_arguments(const struct queries *q, const json_t *arguments)
 {
@@ -336,8 +341,8 @@ static bool has_nul(const json_t *text)
 	return strlen(json_string_value(text)) != json_string_length(text);
 }
 
-/* Build the prompt. Returns: NULL without memory, or when the prompt is longer than @max_bytes:
- * *@bytes is then its approximate length. */
+/* Write the prompt. Set *@bytes to its approximate length. Returns: NULL if *@bytes is over
+ * @max_bytes, or if memory is exhausted. */
 static char *write_text(const json_t *arguments, uint64_t max_bytes, uint64_t *bytes)
 {
 	const json_t *prompt = json_object_get(arguments, "prompt");
@@ -370,7 +375,8 @@ static char *write_system(const json_t *schema)
 	return text;
 }
 
-/* Prepare a query. Returns: NULL, or the error that refuses the query. */
+/* Prepare a query. Returns: NULL if the query can be asked; otherwise the error that is its
+ * answer. */
 static json_t *fill(struct query *query, const json_t *arguments)
 {
 	const struct queries *q = query->all;
@@ -438,7 +444,7 @@ void queries_cancel(struct queries *q, const void *arg)
 	if (!query)
 		return;
 	bool was_running = query->call != NULL;
-	/* Estimate the cost: only the server knows the real cost of a cancelled query. */
+	/* Only the server knows what a cancelled query has cost, so charge an estimate. */
 	const struct wire_usage usage = {
 		.input = query->n_tokens,
 		.output = query->heard_bytes / QUERY_TOKEN_BYTES,
@@ -458,7 +464,7 @@ void queries_cancel(struct queries *q, const void *arg)
 	start_waiting(q);
 }
 
-/* ---- the set of queries ---- */
+/* ---- opening, closing and report ---- */
 
 struct queries *queries_open(const struct queries_config *config)
 {

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* A shorter key is a placeholder: hiding it would replace parts of ordinary words. */
+/* SECRET_BYTES_MIN: a key shorter than this is not hidden. Such a key is only a placeholder, and
+ * may occur in ordinary words. */
 enum { JSON_PARTS_MAX = 10000, DAY_MS = 86400000, SECRET_BYTES_MIN = 4 };
 
 static const struct {
@@ -22,7 +23,8 @@ static const struct {
 #undef X
 };
 
-/* The words that servers send as `code` or `type` of an error. */
+/* Words that servers send as `code` or `type` of an error, each with the class of failures that
+ * the word stands for. */
 static const struct {
 	const char *word;
 	enum failure_class class;
@@ -48,7 +50,9 @@ static const struct {
 	{"timeout_error", FAILURE_TIMEOUT},
 };
 
-/* Phrases in error messages, for servers that send no such word. */
+/* Phrases in the messages of errors, each with the class of failures that the phrase stands for.
+ * A message is searched for them only if neither `code` nor `type` of the error is one of
+ * `words`. */
 static const struct {
 	const char *phrase;
 	enum failure_class class;
@@ -114,7 +118,7 @@ bool failure_is_retried(const struct failure *f)
 	return f->should_retry >= 0 ? f->should_retry > 0 : classes[f->class].is_retried;
 }
 
-/* Append @text with every @secret replaced. */
+/* Append @text with "[key]" in place of every @secret. */
 static int hide(struct buf *out, const char *text, size_t bytes, const char *secret)
 {
 	size_t n = secret ? strlen(secret) : 0;
@@ -158,8 +162,8 @@ int failure_set(struct failure *out, enum failure_class class, const char *fmt, 
 	return hints[class] ? err_hint(&out->err, "%s", hints[class]) : r;
 }
 
-/* Return the error object without its wrapper. Gemini wraps the error in an array; some versions of
- * vLLM send it without a wrapper. */
+/* Return the error object of a response. Gemini wraps the response in an array. Some versions of
+ * vLLM send the error object alone. */
 static const json_t *unwrap(const json_t *root)
 {
 	if (json_is_array(root))
@@ -204,15 +208,16 @@ static enum failure_class find_status(int status)
 	return FAILURE_NONE;
 }
 
-/* Classify an error. @status 0: an error inside a stream; llama.cpp and vLLM then send the status
- * as `code`. */
+/* Find the class of an error. @status is the HTTP status, or 0 if the error came within a
+ * stream. In a stream, llama.cpp and vLLM send the status as the member `code` of the error. */
 static enum failure_class classify(const json_t *error, const char *text, int status)
 {
 	if (status == 0)
 		status = (int)json_integer_value(json_object_get(error, "code"));
 	enum failure_class class = find_word(error);
-	/* An error with status 429 may mention tokens because of a limit per minute, so its text is
-	 * not searched. */
+	/* An error with status 429 is about a limit per minute. Its message may mention tokens,
+	 * and so resemble an error about the context. Therefore the message is not searched for
+	 * phrases. */
 	if (class == FAILURE_NONE && status != 429)
 		class = find_phrase(text);
 	if (class == FAILURE_NONE)
@@ -238,8 +243,9 @@ static void put(struct failure *out, const json_t *error, const char *raw, size_
 	out->status = status;
 }
 
-/* Return the milliseconds to wait, from "1.5" or from a date; -1 if the header is neither, or a
- * date in the past. */
+/* Return the wait that the server asks for, in milliseconds. The header gives it as a number
+ * such as "1.5", or as a date. Returns: -1 if the server asks for none, or if it is not between
+ * 0 and one day. */
 static int64_t read_wait(const struct failure_headers *h)
 {
 	char *end;

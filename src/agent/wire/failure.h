@@ -1,5 +1,5 @@
-/* Failures of requests to models, in classes that differ in what can be done about them. No system
- * call. SPDX-License-Identifier: Apache-2.0 */
+/* Failures of requests to models, in classes that need different actions. Makes no system call.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -17,52 +17,64 @@ enum failure_class {
 	FAILURE_END_
 };
 
-/* SECRET_BYTES_MAX: the maximum length of a key, on which failure_read() relies. */
+/* SECRET_BYTES_MAX: maximum length of a key. failure_read() needs it to be much smaller than
+ * FAILURE_BODY_BYTES. */
 enum { FAILURE_BODY_BYTES = 64 << 10, SECRET_BYTES_MAX = 1024, FAILURE_SAID_BYTES = 181 };
 
 struct failure {
 	enum failure_class class;
-	int status;		/* HTTP status, or 0 */
-	int8_t should_retry;	/* the server's advice: 1: retry, 0: do not; -1: no advice */
-	int64_t wait_ms;	/* the wait that the server asked for; -1: none given */
-	int64_t context_tokens; /* the context length that the server reported; or 0 */
+	int status;		/* HTTP status, or 0 if there was no response */
+	int8_t should_retry;	/* advice of the server: 1: retry; 0: do not; -1: no advice */
+	int64_t wait_ms;	/* wait that the server asked for; -1 if it asked for none */
+	int64_t context_tokens; /* context length that the server reported, or 0 */
 	char request_id[FAILURE_SAID_BYTES];
-	struct err err; /* error in one sentence, safe to show: it contains no key */
+	struct err err; /* the error as a sentence, without the key, so it can be shown */
 };
 
-/* The headers of an error response; "" for one that is missing. */
+/* The headers of an error response. A header that is missing is "". */
 struct failure_headers {
 	char should_retry[8], retry_after[64], retry_after_ms[24], request_id[128];
-	time_t now; /* the current time, to interpret dates */
+	time_t now; /* the current time; dates in headers are relative to it */
 };
 
 const char *failure_word(enum failure_class class);
-/* Return the description of a class, without names of servers or paths: "the connection failed". */
+/* Return the description of a class, such as "the connection failed". The description names no
+ * server and no path. */
 const char *failure_what(enum failure_class class);
-/* Find a class by its word. Returns: -1 for an unknown word. */
+/* Return the class of failures with the name @word: FAILURE_RATE for "rate". Returns: -1 if no
+ * class has this name. */
 int failure_find(const char *word);
 
-/* Should the request be retried? The server's advice outweighs the class. */
+/* Return whether the request should be retried. The server's advice decides; if the server gave
+ * none, the class of the failure does. */
 bool failure_is_retried(const struct failure *f);
 
 /*
- * Read an error response. @body may have any content. @secret (may be NULL) is replaced by "[key]"
- * wherever the server repeats it.
- * Limits:  only FAILURE_BODY_BYTES are read: enough to fill the message before the place where a
- *          secret may have been cut.
+ * Read an error response of a server into @out. @body is the body of the response, and may contain
+ * any bytes. @secret is the API key, or NULL. In the texts of @out, "[key]" stands in place of each
+ * @secret.
+ * Limits:  only the first FAILURE_BODY_BYTES of @body are read. The end of this part may cut a key
+ * in two. Such a half key is not recognized, but no part of it is shown:
+ * - A message shows fewer than FAILURE_SAID_BYTES from the beginning of the text.
+ * - The text in front of the half key is longer than that, even if it consists of keys, each
+ * replaced by "[key]".
  * Shape:   {"error": {"message", "type", "code"}}, {"error": text}, {"message"}, [{"error": …}]
  * Source:  error responses of OpenAI, Anthropic, Ollama, llama.cpp, vLLM and Gemini.
  */
 void failure_read(struct failure *out, int status, const struct failure_headers *headers,
 	const char *body, size_t bytes, const char *secret);
 
-/* Read an error inside a stream, which has no status. */
+/* Read an error that the server sent within a stream, and which has no HTTP status. */
 void failure_read_json(struct failure *out, const json_t *error, const char *secret);
 
-/* Set a failure that the server did not report: the message is "DESCRIPTION OF THE CLASS: …".
- * Returns: the error's negative errno. */
+/*
+ * Set a failure that the server did not report. Its message is the description of the class, then
+ * ": " and the formatted text.
+ * Returns: the negative errno of the error.
+ */
 int failure_set(struct failure *out, enum failure_class class, const char *fmt, ...)
 	attr_printf(3, 4);
 
-/* Shorten and escape a text from outside for use in a message. */
+/* Make a text that comes from outside suitable for a message: hide @secret, shorten the text,
+ * and escape what a terminal would interpret. */
 void failure_said(char out[FAILURE_SAID_BYTES], const char *text, size_t bytes, const char *secret);

@@ -16,8 +16,8 @@ void key_done(struct key *k)
 	explicit_bzero(k, sizeof *k);
 }
 
-/* Copy a key. It may have only characters that are valid in a header; white space around the key is
- * dropped. */
+/* Copy a key without the white space around it. It must consist of characters that are valid in
+ * a header. */
 static int set_key(
 	struct key *out, const char *text, size_t bytes, const char *from, struct err *err)
 {
@@ -86,7 +86,8 @@ bool key_is_here(const char *base)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (whole == strlen(names[i]) && strncasecmp(host, names[i], whole) == 0)
 			return true;
-	/* All characters must be digits or dots: "127.evil.example" is a name. */
+	/* A name such as "127.evil.example" also begins with "127.", so only digits and dots are
+	 * accepted. */
 	return n >= 9 && strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == whole;
 }
 

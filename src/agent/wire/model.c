@@ -76,7 +76,8 @@ static const struct provider providers[] = {
 	{.name = "replay", .kind = MODEL_REPLAY},
 };
 
-/* The provider of a model that is named by its URL. Keys of known providers are not sent to it. */
+/* The provider for a model that is named by a URL. It has a variable of its own for the key, so
+ * no key of another provider is sent to this URL. */
 static const struct provider by_url = {.name = "url",
 	.format = &wire_chat,
 	.key_variables = {"RETORT_MODEL_KEY"},
@@ -103,7 +104,7 @@ static void cut_end(char *text, const char *end)
 		text[n - k] = '\0';
 }
 
-/* Read OLLAMA_HOST as ollama does: "host", "host:port" or "0.0.0.0". */
+/* Read OLLAMA_HOST as ollama does: "host", "host:port" or "0.0.0.0", which means 127.0.0.1. */
 static int read_host(struct model *m, const char *host, struct err *err)
 {
 	char text[MODEL_BASE_BYTES];
@@ -114,8 +115,8 @@ static int read_host(struct model *m, const char *host, struct err *err)
 	return put(m->base, sizeof m->base, text, (size_t)n, err);
 }
 
-/* Normalize the base to the form that this wire needs: users write it with or without "/" and
- * "/v1". */
+/* Bring the base URL into the form that the wire format needs. Users write it with or without
+ * "/", "/v1" or "/api" at its end. */
 static int normalize(struct model *m, struct err *err)
 {
 	const struct wire_format *format = m->provider->format;
@@ -137,7 +138,7 @@ static int normalize(struct model *m, struct err *err)
 	return 0;
 }
 
-/* Check the host of @base, which has a scheme. */
+/* Check that @base, which begins with a scheme, has a host and no password. */
 static int check_host(const char *base, struct err *err)
 {
 	const char *host = strstr(base, "://") + 3;
@@ -179,8 +180,8 @@ static int read_url(struct model *m, const char *spec, struct err *err)
 	return r < 0 ? r : set_base(m, spec, strcspn(spec, "#"), err);
 }
 
-/* Find the "@" before a base. Names of models may contain "@" and ":", so only a URL behind "@"
- * counts. */
+/* Find the "@" in front of a base URL. The name of a model may also contain "@", so only an "@"
+ * that is followed by a URL counts. */
 static const char *find_base(const char *name)
 {
 	for (const char *at = strchr(name, '@'); at; at = strchr(at + 1, '@'))
@@ -217,7 +218,8 @@ static const struct provider *find_provider(const char *name, size_t bytes)
 	return NULL;
 }
 
-/* Find the provider whose models have names with the prefix that @spec has. */
+/* Find the provider of a model that is named without one, such as "gpt-5.5", by the beginning of
+ * the name. */
 static const struct provider *find_maker(const char *spec)
 {
 	for (size_t i = 0; i < ARRAY_LEN(providers); i++)

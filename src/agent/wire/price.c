@@ -63,7 +63,8 @@ int price_check(const json_t *table, struct err *err)
 	return 0;
 }
 
-/* Find the longest key of the form "PREFIX*" that matches @model. */
+/* Find the longest pattern in @table, such as "ollama:*", that matches @model. Returns: the
+ * price that belongs to the pattern; NULL if none matches. */
 static const json_t *find_pattern(const json_t *table, const char *model)
 {
 	const json_t *found = NULL;

@@ -178,7 +178,7 @@ int recorded_parse(struct recording *out, const char *text, size_t bytes, struct
 	return n;
 }
 
-/* Return the next line; NULL when all lines are used up. */
+/* Return the line for the next request; NULL when all lines are used up. */
 static const json_t *next_line(struct recording *rec)
 {
 	const json_t *line = json_array_get(rec->lines, rec->at);

@@ -16,8 +16,7 @@ static int fail(struct reduction *r, enum failure_class class, const char *what)
 	return -1;
 }
 
-/* Return the UTF-16 code unit of the escape "\\uXXXX" at @text; -1 if @text does not begin with
- * such an escape. */
+/* Return the UTF-16 code unit of the escape at @text, such as "\u00e9"; -1 for another text. */
 static long read_unit(const char *text, size_t bytes)
 {
 	if (bytes < 6 || text[0] != '\\' || text[1] != 'u')
@@ -33,8 +32,9 @@ static long read_unit(const char *text, size_t bytes)
 	return unit;
 }
 
-/* Replace each half of a surrogate pair by U+FFFD, whose escape has the same length: some servers
- * cut a text inside a pair, and strict JSON readers reject a half. */
+/* Replace each half of a surrogate pair that stands alone, such as "\ud83d", by "\ufffd", which
+ * has the same length. Some servers cut a text inside a pair, and strict readers of JSON reject
+ * a half. */
 static void mend_halves(char *text, size_t bytes)
 {
 	for (size_t i = 0; i + 1 < bytes;) {
@@ -132,8 +132,8 @@ static void estimate(struct reduction *r, size_t asked_bytes)
 		u->input = asked;
 		u->is_estimated = true;
 	}
-	/* Compare with half the estimate: code and numbers may have more tokens than one per four
-	 * bytes, but a real count is never below half. */
+	/* A correct count may be lower than the estimate, but not below half of it. If the
+	 * server's count is below half, the server has dropped a part of the request. */
 	if (!u->is_estimated && asked_bytes >= ASKED_BYTES_MIN && u->input < asked / 2)
 		r->reply.is_truncated = true;
 	if (!r->reply.has_usage || (u->output == 0 && said > 0)) {
@@ -147,8 +147,8 @@ int reduction_finish(struct reduction *r, size_t asked_bytes)
 	if (!r->is_stopped && !r->is_over && r->format && r->format->is_lines &&
 		lines_finish(&r->lines, on_line, r) < 0)
 		return -1;
-	/* If the server gave a reason for the end, the reply is complete even without a last event.
-	 */
+	/* If the server sent a reason for the end, the reply is complete even without the last
+	 * event. */
 	if (!r->is_stopped && !r->is_over && !r->has_stop)
 		return fail(r, FAILURE_STREAM, "the connection ended in the middle");
 	if (r->is_stopped)
@@ -201,7 +201,8 @@ static int append(struct reduction *r, int part, const char *text, size_t bytes)
 	return n < 0 ? keep_failed(r, n) : r->is_stopped;
 }
 
-/* Append any text. A NUL inside becomes U+FFFD, because texts end in NUL. */
+/* Append a text that may contain NUL. The parts of a reply are C strings, which cannot contain
+ * NUL, so each NUL is replaced by U+FFFD. */
 static int append_any(struct reduction *r, int part, const char *text, size_t bytes)
 {
 	int n = 0;
@@ -268,7 +269,7 @@ void reduction_stop(
 	if (!json_is_string(word))
 		return;
 	r->has_stop = true;
-	/* A refusal found in the text outweighs the reason that the server gives for the end. */
+	/* A refusal in the text has priority over the reason for the end that the server sent. */
 	if (r->reply.stop == REPLY_REFUSAL)
 		return;
 	r->reply.stop = REPLY_END;

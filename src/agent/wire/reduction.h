@@ -1,5 +1,5 @@
-/* Reduction of the bytes of a response to a reply. No system call. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Reduction: it turns the bytes of a response into a reply. Makes no system call.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "agent/wire/failure.h"
@@ -7,67 +7,77 @@
 #include "agent/wire/reply.h"
 #include "net/sse.h"
 
-enum delta_kind { DELTA_TEXT, DELTA_REASONING, DELTA_TOOL /* JSON of arguments */ };
+/* DELTA_TOOL: a piece of the arguments of a tool call. */
+enum delta_kind { DELTA_TEXT, DELTA_REASONING, DELTA_TOOL };
 
 struct delta {
 	enum delta_kind kind;
 	const char *text; /* text of the piece, borrowed */
 	size_t bytes;
-	size_t keep_bytes; /* length of the part that the reply keeps; a callback that stops the
-			      reply may lower it */
+	/* How many bytes of the piece are added to the reply. A callback that stops the reply
+	 * may lower this. */
+	size_t keep_bytes;
 };
 
-/* Receive a piece of the reply. Returns: 0; not 0: stop, the rest is not needed. */
+/* Receive a piece of a reply. Returns: 0; any other value means that the rest is not needed. */
 typedef int delta_fn(void *arg, struct delta *d);
 
 struct reduction {
-	const struct wire_format *format; /* NULL: plain text, see reduction_say() */
+	/* NULL if the response is plain text, which is passed to reduction_say(). */
+	const struct wire_format *format;
 	struct reply reply;
-	struct failure failure; /* the failure, valid after -1 */
-	const char *secret;	/* key to hide in messages of the server; or NULL */
-	delta_fn *on_delta;	/* receives the pieces of the reply; or NULL */
+	struct failure failure; /* the failure; valid after a function has returned -1 */
+	const char *secret;	/* key to hide in the server's messages, or NULL */
+	delta_fn *on_delta;	/* receives the pieces of the reply; may be NULL */
 	void *arg;
-	bool is_over;	 /* the response has ended */
-	bool has_stop;	 /* the server gave a reason for the end */
-	bool is_stopped; /* on_delta stopped it */
+	bool is_over;	 /* the last event has arrived */
+	bool has_stop;	 /* the server sent a reason for the end */
+	bool is_stopped; /* on_delta has stopped the reply */
 	bool has_delta;	 /* on_delta was called */
 	struct sse sse;
 	struct lines lines;
-	int64_t keys[REPLY_PARTS_MAX]; /* the format's own key of each part */
+	/* keys[i] is a number, such as the "index" of a content block. When a further piece of
+	 * reply.parts[i] arrives, the wire format finds the part by this number. */
+	int64_t keys[REPLY_PARTS_MAX];
 };
 
-/* Start a reduction. Owns: reduction_done(). */
+/* Start the reduction of one response. Owns: the caller, until reduction_done(). */
 void reduction_init(struct reduction *r, const struct wire_format *format, const char *secret,
 	delta_fn *on_delta, void *arg);
 void reduction_done(struct reduction *r);
 
 /*
- * Process more bytes of the response.
+ * Process the next bytes of the response.
  * Limits:  REPLY_TEXT_BYTES for one event and for the reply.
- * Returns: 0; 1: the rest is not needed; -1: `failure` says why.
+ * Returns: 0; 1 if the rest is not needed; -1 after a failure, which is in `failure`.
  */
 int reduction_feed(struct reduction *r, const char *data, size_t bytes);
 
-/* Conclude a response that ended or was stopped. Token counts that the server did not send are
- * estimated; @asked_bytes is the length of the request. Returns: 0; -1: the response is incomplete,
- * see `failure`. */
+/* Conclude a response that has ended or was stopped. If the server did not count the tokens,
+ * estimate them; @asked_bytes is the length of the request. Returns: 0; -1 if the response is
+ * incomplete, with the reason in `failure`. */
 int reduction_finish(struct reduction *r, size_t asked_bytes);
 
-/* Functions for formats. All return 0; 1: the rest is not needed; -1: failure. */
+/* Functions for the wire formats. Unless their comment says otherwise, those that return int
+ * return 0; 1 if the rest of the response is not needed; -1 after a failure. */
 
-/* Find or create the part with this key. Returns: its index, or -1. */
+/* Find the part of the reply with the kind @kind and the key @key. If there is none, append an
+ * empty part. Returns: the index of the part, or -1. */
 int reduction_part(struct reduction *r, enum part_kind kind, int64_t key);
 int reduction_rename(struct reduction *r, int part, const json_t *id, const json_t *name);
-/* Append text to a part, and pass it to on_delta. */
+/* Append text to a part, and pass the text to on_delta. */
 int reduction_append(struct reduction *r, int part, const json_t *text);
-/* Append text to the last part if that has the kind @kind, otherwise to a new part. */
+/* Append text to the last part if it has the kind @kind, otherwise to a new part. */
 int reduction_text(struct reduction *r, enum part_kind kind, const json_t *text);
 int reduction_say(struct reduction *r, enum part_kind kind, const char *text, size_t bytes);
-/* Append the rest of @text, whose beginning the part already has. */
+/* If @text begins with the text that the part already has, append the rest of @text. Otherwise
+ * do nothing. */
 int reduction_complete(struct reduction *r, int part, const json_t *text);
-/* Fail with the error that the server reported. */
+/* Record @error, which the server reported in its response, as the member `failure` of @r.
+ * Returns: -1, always. */
 int reduction_refuse(struct reduction *r, const json_t *error);
-/* The words of a wire for the reason of the end; a word that is not in the table is REPLY_END. */
+/* A server's word for the reason why a reply ended, and what it means. A word that is not in the
+ * table of a format means REPLY_END. */
 struct stop_word {
 	const char *word;
 	enum reply_stop stop;

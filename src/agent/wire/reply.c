@@ -44,7 +44,7 @@ void reply_done(struct reply *r)
 	*r = (struct reply){0};
 }
 
-/* Set the id or name of a part; @slot is its index in `words`. */
+/* Set an id or a name; @slot is its index in `words`. */
 static int set_word(struct reply *r, size_t slot, const char *word)
 {
 	if (!word || !*word)

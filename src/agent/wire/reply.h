@@ -1,4 +1,5 @@
-/* A model's reply, built piece by piece. No system call. SPDX-License-Identifier: Apache-2.0 */
+/* A model's reply, which is built piece by piece. Makes no system call. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "agent/wire/message.h"
@@ -12,37 +13,38 @@ enum reply_stop {
 	REPLY_LENGTH,	/* the maximum number of tokens is reached */
 	REPLY_SEQUENCE, /* one of the stop texts occurred */
 	REPLY_TOOL,	/* the model waits for the results of its tool calls */
-	REPLY_REFUSAL,	/* the model declined, or was not allowed to answer */
+	REPLY_REFUSAL,	/* the model declined to answer, or its server prevented it */
 	REPLY_CONTEXT,	/* the model's context is full */
-	REPLY_STOPPED,	/* on_delta stopped it */
+	REPLY_STOPPED,	/* on_delta has stopped the reply */
 	REPLY_STOP_END_
 };
 
 struct wire_usage {
-	uint64_t input, output; /* tokens, including cached tokens and reasoning */
+	/* Numbers of tokens. `input` includes `cached`, and `output` includes `reasoning`. */
+	uint64_t input, output;
 	uint64_t cached, reasoning;
-	bool is_estimated; /* the counts are estimates, a token per four bytes, because the server
-			      sent none */
+	bool is_estimated; /* the server sent no counts; one token per four bytes is assumed */
 };
 
 struct reply {
-	struct part *parts; /* the parts; `texts` has the text of each at the same index */
+	struct part *parts; /* the parts; texts[i] has the text of parts[i] */
 	struct buf *texts;
-	char **words; /* id and name of each part, owned */
+	char **words; /* words[2 * i] is the id of parts[i], words[2 * i + 1] its name */
 	size_t n_parts;
 	uint64_t text_bytes; /* total length of all texts */
 	enum reply_stop stop;
 	struct wire_usage usage;
-	bool has_usage;	   /* the server sent token counts */
+	bool has_usage;	   /* the server counted the tokens */
 	bool is_truncated; /* the server seems to have dropped much of the request */
 	char request_id[128];
 };
 
 void reply_done(struct reply *r);
 
-/* Return the word for a stop in records: "end", "length", … */
+/* Return the word for the reason why a reply ended, as records have it: "end", "length", … */
 const char *reply_stop_word(enum reply_stop stop);
-/* Find a stop by its word. Returns: -1 for an unknown word. */
+/* Return the reason why a reply ended, given its word: REPLY_LENGTH for "length". Returns: -1 if
+ * no reason has the word @word. */
 int reply_stop_find(const char *word);
 
 /*
@@ -51,8 +53,8 @@ int reply_stop_find(const char *word);
  * Returns: its index; or negative errno: -E2BIG, -ENOMEM.
  */
 int reply_add(struct reply *r, enum part_kind kind, const char *id, const char *name);
-/* Set the id or name of a part if the server sent it late; NULL or "" changes nothing. Returns: 0,
- * -ENOMEM. */
+/* Set the id and the name of a part. If @id or @name is NULL or "", the old value is kept.
+ * Returns: 0, -ENOMEM. */
 int reply_rename(struct reply *r, size_t part, const char *id, const char *name);
 
 /*
@@ -62,19 +64,20 @@ int reply_rename(struct reply *r, size_t part, const char *id, const char *name)
  */
 int reply_append(struct reply *r, size_t part, const char *text, size_t bytes);
 
-/* Set data to be sent back unchanged. The reply owns @opaque_take, also on failure. */
+/* Set data that is sent back to the server unchanged. The reply takes the reference
+ * @opaque_take. */
 void reply_set_opaque(struct reply *r, size_t part, json_t *opaque_take, const char *wire);
 
-/* Return all text parts, concatenated. Owns: the caller frees; NULL without memory. */
+/* Return the texts of all PART_TEXT parts, concatenated. Owns: the caller frees; NULL if memory
+ * is exhausted. */
 char *reply_text(const struct reply *r);
 
-/* Find the beginning of the answer, behind thoughts that some models leave in the text. */
+/* Return where the answer begins: after the thoughts that some models leave in the text. */
 const char *reply_behind_thoughts(const char *text);
 
 /*
- * Convert the reply to JSON for records. reply_read() restores the reply from the JSON, without the
- * opaque data.
+ * Convert the reply to JSON, for records. Opaque data is left out.
  * Shape:   {"text"?, "reasoning"?, "tool_calls"?: [{"id", "name", "arguments"}], "stop", "usage"}
- * Owns:    the caller; NULL without memory.
+ * Owns:    the caller; NULL if memory is exhausted.
  */
 json_t *reply_json(const struct reply *r);

@@ -50,7 +50,7 @@ static void set_defaults(struct wire_config *c)
 	c->idle_ms = c->idle_ms ? c->idle_ms : WIRE_IDLE_MS;
 	c->whole_ms = c->whole_ms ? c->whole_ms : WIRE_WHOLE_MS;
 	c->tries_max = c->tries_max ? MAX(c->tries_max, 0) : RETRY_TRIES_MAX;
-	/* Weak randomness is enough: it only spreads the retries of clients over time. */
+	/* Weak randomness is good enough: it only keeps clients from retrying at the same time. */
 	if (c->random == 0 && getrandom(&c->random, sizeof c->random, GRND_NONBLOCK) < 0)
 		c->random = 1;
 }
@@ -63,7 +63,7 @@ int wire_open(struct wire **out, uv_loop_t *loop, const struct wire_config *conf
 	w->config = *config;
 	set_defaults(&w->config);
 	int r = open_parts(w, err);
-	/* Forget the config's texts: the caller may free them. */
+	/* The caller may free the config's texts now. */
 	w->config.spec = w->config.key_file = NULL;
 	if (r < 0)
 		wire_let_go(w);
@@ -107,7 +107,8 @@ static void timer_closed(uv_handle_t *h)
 	call_let_go(h->data);
 }
 
-/* End a call: remove it from the list; its memory is freed with its last handle. */
+/* End a call: remove it from the list and close its timer. The call is freed when the last of
+ * its handles is closed. */
 static void end(struct wire_call *c)
 {
 	struct wire_call **p = &c->wire->calls;
@@ -164,7 +165,8 @@ static void tell(struct wire_call *c, const struct failure *why)
 		end(c);
 }
 
-/* May the request be repeated, although the caller has already received part of a reply? */
+/* Return whether the request may be repeated. If the caller has received a part of the reply,
+ * on_restart decides. */
 static bool may_restart(struct wire_call *c, const struct failure *why)
 {
 	if (!c->reduction.has_delta || !c->watch.on_delta)

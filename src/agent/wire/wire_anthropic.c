@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The API requires a maximum; every model allows this one. */
+/* The API requires a maximum number of tokens. All models of the API allow this number. */
 enum { MAX_TOKENS_DEFAULT = 8192 };
 
-/* Writing */
+/* ---- writing a request ---- */
 
 static json_t *write_image(const struct part *p)
 {
@@ -26,8 +26,8 @@ static json_t *write_result(const struct part *p)
 	return out;
 }
 
-/* Return a reasoning block, or NULL if it was cut: the API would reject it without its signature.
- */
+/* Return a reasoning block to send back, or NULL if the API would reject it: if its stream was
+ * cut, so that it has no signature, or if another wire format made it. */
 static json_t *write_reasoning(const struct part *p)
 {
 	bool is_whole = p->wire == wire_anthropic.name &&
@@ -36,8 +36,8 @@ static json_t *write_reasoning(const struct part *p)
 	return is_whole ? json_deep_copy(p->opaque) : NULL;
 }
 
-/* Return a part as a content block, or NULL if the part is not sent; the API rejects empty text
- * blocks. */
+/* Return a part as a content block, or NULL if the part is not sent. An empty text is not sent,
+ * because the API rejects an empty text block. */
 static json_t *write_block(const struct part *p)
 {
 	switch (p->kind) {
@@ -62,7 +62,7 @@ static json_t *write_block(const struct part *p)
 static void write_message(json_t *out, const struct message *m)
 {
 	cleanup_json json_t *content = json_array();
-	/* Write the results of tools first. */
+	/* The API requires that the results of tools come first. */
 	for (int is_result = 1; is_result >= 0; is_result--)
 		for (size_t i = 0; i < m->n_parts; i++) {
 			if ((m->parts[i].kind == PART_TOOL_RESULT) != is_result)
@@ -111,7 +111,7 @@ static json_t *build(const struct wire_request *q)
 	return root;
 }
 
-/* Reading */
+/* ---- reading a response ---- */
 
 static const struct stop_word stops[] = {
 	{"end_turn", REPLY_END},
@@ -122,7 +122,8 @@ static const struct stop_word stops[] = {
 	{"model_context_window_exceeded", REPLY_CONTEXT},
 };
 
-/* Read token counts. Cached tokens are counted as input, as in the other APIs. */
+/* Read the numbers of tokens. In this API, the number of input tokens does not include cached
+ * tokens. Add the cached tokens, because other APIs include them. */
 static void read_usage(struct reduction *r, const json_t *usage)
 {
 	struct wire_usage *u = &r->reply.usage;
@@ -148,7 +149,8 @@ static int64_t block_key(const json_t *data)
 	return json_integer_value(json_object_get(data, "index"));
 }
 
-/* Find the part of a block, of any kind; -1: not found. */
+/* Find the part of the reply that belongs to the content block with the "index" in @data.
+ * Returns: the index of the part, or -1 if there is none. */
 static int find_block(const struct reduction *r, const json_t *data)
 {
 	for (size_t i = r->reply.n_parts; i-- > 0;)
@@ -188,7 +190,7 @@ static int on_block(struct reduction *r, const json_t *data)
 	return 0;
 }
 
-/* Append a piece of the signature, which is not shown. */
+/* Append a piece of the signature, which is kept but not shown. */
 static int add_signature(struct reduction *r, int part, const json_t *text)
 {
 	json_t *block = (json_t *)(uintptr_t)r->reply.parts[part].opaque;
@@ -234,8 +236,7 @@ static int on_block_end(struct reduction *r, const json_t *data)
 	const struct part *p = &r->reply.parts[part];
 	if (p->kind == PART_TOOL_CALL)
 		return p->opaque ? finish_call(r, part) : 0;
-	/* Store the whole text in the block: it is sent back together with its signature, not in
-	 * pieces. */
+	/* A reasoning block is sent back with its signature, so it must contain the whole text. */
 	if (p->kind == PART_REASONING && json_object_get(p->opaque, "thinking"))
 		json_object_set_new(json_unconst(p->opaque), "thinking", format_text(p->text));
 	return 0;

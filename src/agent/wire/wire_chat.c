@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Writing */
+/* ---- writing a request ---- */
 
 static json_t *write_call(const struct part *p)
 {
@@ -49,7 +49,8 @@ static json_t *write_content(const struct message *m)
 	}
 	if (has_image)
 		return out;
-	/* Send a list only with images: servers that cannot read images often reject lists, too. */
+	/* Send the content as a list only if it has images, and otherwise as a text. Servers
+	 * that cannot read images often reject lists. */
 	json_t *text = json_array_size(out) > 0 ? format_joined(m) : NULL;
 	json_decref(out);
 	return text;
@@ -109,7 +110,7 @@ static json_t *build(const struct wire_request *q)
 	return root;
 }
 
-/* Reading */
+/* ---- reading a response ---- */
 
 static const struct stop_word stops[] = {
 	{"stop", REPLY_END},
@@ -119,8 +120,8 @@ static const struct stop_word stops[] = {
 	{"content_filter", REPLY_REFUSAL},
 };
 
-/* Find the part of a call. Most servers number their calls; some send only the id, and some send a
- * whole call without number and id. */
+/* Find the part of a call, or append one. Most servers send the index of the call with each
+ * piece; some send only its id. */
 static int find_call(struct reduction *r, const json_t *index, const char *id)
 {
 	for (size_t i = r->reply.n_parts; i-- > 0;) {
@@ -161,7 +162,7 @@ static int read_call(struct reduction *r, const json_t *call)
 	return 0;
 }
 
-/* Read the content of a message: a text, or a list of parts with text. */
+/* Read the content of a message: a text, or a list of parts with texts. */
 static int read_content(struct reduction *r, const json_t *content)
 {
 	int n = reduction_text(r, PART_TEXT, content);

@@ -1,5 +1,5 @@
-/* A program as the model: it reads the request as JSON from stdin and writes the reply as text to
- * stdout. SPDX-License-Identifier: Apache-2.0 */
+/* A program as the model. It reads the request as JSON from stdin, and writes the reply as text
+ * to stdout. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
 #include "agent/wire/question.h"
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LINGER_MS: time to wait for output after the program's end; a process that the program left
- * behind may keep the pipe open for longer. */
+/* LINGER_MS: how long to wait for the end of the output after the program has ended. A process
+ * that the program has started may keep the pipe open. */
 enum { CHUNK_BYTES = 64 << 10, SAID_BYTES = 4096, LINGER_MS = 1000, STATUS_NOT_FOUND = 127 };
 
 struct program {
@@ -21,10 +21,10 @@ struct program {
 	uv_process_t process;
 	uv_pipe_t in, out, err;
 	uv_write_t write;
-	struct buf said; /* last bytes of the program's stderr */
-	struct buf half; /* incomplete UTF-8 character at the end of the output */
+	struct buf said; /* the end of the program's stderr */
+	struct buf half; /* the beginning of a UTF-8 character whose end has not arrived */
 	char chunk[CHUNK_BYTES];
-	int n_open; /* number of open output pipes: stdout, stderr */
+	int n_open; /* how many of the pipes from stdout and stderr are open */
 	int64_t status;
 	int signal;
 	bool is_spawned, is_exited, is_over;
@@ -40,7 +40,7 @@ static int prepare(struct wire_call *c, const struct wire_request *q, struct err
 	if (!c->body)
 		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 	c->body_bytes = strlen(c->body);
-	/* Make the body a line: the newline replaces the NUL. */
+	/* Let the body end in a newline, which replaces the NUL. */
 	c->body[c->body_bytes++] = '\n';
 	p->call = c;
 	p->said = BUF_INIT((size_t)2 * SAID_BYTES);
@@ -60,7 +60,7 @@ static void close_one(void *handle)
 		uv_close(h, on_closed);
 }
 
-/* Kill the program and the processes it started; the program leads its own session. */
+/* Kill the program and all processes in its process group, of which it is the leader. */
 static void end_program(struct program *p)
 {
 	if (p->is_over)
@@ -72,7 +72,7 @@ static void end_program(struct program *p)
 	close_one(&p->in);
 	close_one(&p->out);
 	close_one(&p->err);
-	/* on_exit() closes the process handle of a program that is still running. */
+	/* If the program is running, on_exit_of() closes its process handle later. */
 	if (!p->is_spawned || p->is_exited)
 		close_one(&p->process);
 }
@@ -97,7 +97,7 @@ static void judge(struct program *p)
 	if (p->status == STATUS_NOT_FOUND)
 		(void)err_hint(&f.err, "see that the program is there and can be executed");
 	bool is_good = p->status == 0 && p->signal == 0;
-	/* Replace an incomplete character at the end by U+FFFD. */
+	/* The output ended inside a character: append U+FFFD. */
 	if (is_good && p->half.bytes > 0)
 		(void)reduction_say(&c->reduction, PART_TEXT, "\xef\xbf\xbd", 3);
 	c->reduction.has_stop = is_good;
@@ -140,14 +140,15 @@ static void on_timeout(uv_timer_t *t)
 	call_over(c, &f);
 }
 
-/* Pass complete characters to the reduction; invalid bytes are replaced. */
+/* Append the complete characters of the output to the reply, with U+FFFD in place of invalid
+ * bytes. */
 static int say(struct program *p, const char *data, size_t bytes)
 {
 	cleanup_buf struct buf text = BUF_INIT((size_t)4 * CHUNK_BYTES);
 	if (buf_append(&p->half, data, bytes) < 0)
 		return -1;
 	size_t n = p->half.bytes, back = 0;
-	/* Find an incomplete character in the last three bytes. */
+	/* Look for an incomplete character in the last three bytes. */
 	while (back < UTF8_MAX_BYTES - 1 && back < n) {
 		unsigned char byte = (unsigned char)p->half.data[n - 1 - back++];
 		if ((byte & 0xc0) == 0x80)
@@ -162,7 +163,8 @@ static int say(struct program *p, const char *data, size_t bytes)
 	return reduction_say(&p->call->reduction, PART_TEXT, buf_str(&text), text.bytes);
 }
 
-/* Does @data have bytes to process? Close @stream at its end. */
+/* Return whether a read gave bytes to process. After the end of the stream or an error, close
+ * the stream. */
 static bool has_data(struct program *p, uv_stream_t *stream, ssize_t n)
 {
 	if (n < 0 && !p->is_over) {
@@ -210,7 +212,7 @@ static void on_written(uv_write_t *write, int status)
 {
 	struct program *p = container_of(write, struct program, write);
 	(void)status;
-	/* Ignore a write error: a program need not read its stdin. */
+	/* Ignore an error, because the program need not read its stdin. */
 	close_one(&p->in);
 }
 

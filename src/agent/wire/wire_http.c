@@ -13,10 +13,11 @@
 #include <strings.h>
 #include <time.h>
 
-/* LINGER_MS: time for the connection to end by itself after the last event. */
+/* LINGER_MS: how long the server may take to end the response after the last event. */
 enum { LINGER_MS = 250, ANSWER_BYTES_MAX = 256 << 20, CUSTOM_BYTES_MAX = 8192, HEADERS_MAX = 32 };
 
-/* The state of the current try. */
+/* The state of one HTTP request for a reply of the model. If the HTTP request fails, another may
+ * follow for the same struct wire_call: the next try. */
 struct
 try {
 	struct wire_call *call;
@@ -39,7 +40,7 @@ static void add(struct headers *h, const char *name, const char *value)
 		h->list[h->n++] = (struct net_header){name, value};
 }
 
-/* Add headers from lines of the form "Name: value". net_start() checks that they are valid. */
+/* Add headers from lines of the form "Name: value". net_start() checks whether they are valid. */
 static void add_custom(struct headers *h, const char *text)
 {
 	if (!text || strlen(text) >= sizeof h->custom)
@@ -87,7 +88,7 @@ static int prepare(struct wire_call *c, const struct wire_request *q, struct err
 	return c->body ? 0 : err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
 }
 
-/* Determine whether the response is a stream, or one document with an error. */
+/* Find out whether the response is a stream, or a single document with an error. */
 static void look(struct try *t)
 {
 	char type[64] = "";
@@ -161,8 +162,8 @@ static void read_error(const struct try *t, struct failure *out)
 	out->status = status;
 }
 
-/* Read the failure of a missing or incomplete response. Returns: false when the response is
- * complete enough. */
+/* Find out why a response is missing or incomplete. Returns: true, and the failure is in @out;
+ * false if the reply is complete nevertheless. */
 static bool read_end(const struct try *t, const struct net_result *result, struct failure *out)
 {
 	static const enum failure_class classes[] = {
@@ -186,7 +187,7 @@ static bool read_end(const struct try *t, const struct net_result *result, struc
 	if (result->err.hint[0])
 		(void)err_hint(&out->err, "%s", result->err.hint);
 	out->status = result->status;
-	/* If no server listens on this host, a retry will not help. */
+	/* If no server listens on this host now, none will a moment later, so do not retry. */
 	if (result->end == NET_NO_SERVER && key_is_here(t->call->wire->model.base))
 		out->should_retry = 0;
 	return true;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writing */
+/* ---- writing a request ---- */
 
 static void write_calls(json_t *one, const struct message *m)
 {
@@ -96,12 +96,11 @@ static json_t *build(const struct wire_request *q)
 	return root;
 }
 
-/* Reading */
+/* ---- reading a response ---- */
 
 static const struct stop_word stops[] = {{"stop", REPLY_END}, {"length", REPLY_LENGTH}};
 
-/* Read a tool call. Calls arrive complete, with their arguments as an object, and mostly without an
- * id. */
+/* Read a tool call. Calls arrive complete. Their arguments are an object, and most have no id. */
 static int read_call(struct reduction *r, const json_t *call)
 {
 	const json_t *function = json_object_get(call, "function");

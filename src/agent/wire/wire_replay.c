@@ -1,4 +1,5 @@
-/* A recording as the model. SPDX-License-Identifier: Apache-2.0 */
+/* The wire for a recording: the replies are read from a file, and no model is asked.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/inside.h"
 #include "agent/wire/question.h"
 
@@ -14,7 +15,8 @@ int replay_open(struct wire *w, struct err *err)
 	return r < 0 ? r : recorded_parse(&w->recording, buf_str(&text), text.bytes, err);
 }
 
-/* Prepare a request: `body` is the text of all messages, `own` the text of the last one. */
+/* Prepare a request. The member `body` of @c gets the texts of all messages, the member `own`
+ * the text of the last message. */
 static int prepare(struct wire_call *c, const struct wire_request *q, struct err *err)
 {
 	c->body = question_text(q, 0);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Writing */
+/* ---- writing a request ---- */
 
 static json_t *write_content(const struct message *m)
 {
@@ -24,7 +24,8 @@ static json_t *write_content(const struct message *m)
 	return out;
 }
 
-/* Return a part that is an item outside of messages; NULL for other parts. */
+/* Some parts are sent as items of their own and not as pieces of a message. Return the item of
+ * such a part; for other parts, return NULL. */
 static json_t *write_item(const struct part *p)
 {
 	if (p->kind == PART_TOOL_CALL)
@@ -34,8 +35,8 @@ static json_t *write_item(const struct part *p)
 	if (p->kind == PART_TOOL_RESULT)
 		return json_pack("{s:s, s:o, s:o}", "type", "function_call_output", "call_id",
 			format_text(p->id), "output", format_text(p->text));
-	/* Reasoning is sent back only with its encrypted content, because the server stores
-	 * nothing. */
+	/* The server stores no reasoning (`store` is false), so it can be sent back only with
+	 * its encrypted content. */
 	if (p->kind == PART_REASONING && p->opaque && p->wire == wire_responses.name &&
 		json_is_string(json_object_get(p->opaque, "encrypted_content")))
 		return json_deep_copy(p->opaque);
@@ -48,7 +49,8 @@ static void write_message(json_t *out, const struct message *m)
 	cleanup_json json_t *calls = json_array();
 	for (size_t i = 0; i < m->n_parts; i++) {
 		json_t *item = write_item(&m->parts[i]);
-		/* Write reasoning first, then the text, then calls. */
+		/* The order of the items is: reasoning and results, then the message, then
+		 * calls. */
 		if (item && m->parts[i].kind == PART_TOOL_CALL)
 			json_array_append_new(calls, item);
 		else if (item)
@@ -104,7 +106,7 @@ static json_t *build(const struct wire_request *q)
 	return root;
 }
 
-/* Reading */
+/* ---- reading a response ---- */
 
 static int64_t item_key(const json_t *data)
 {
@@ -135,7 +137,7 @@ static int on_arguments(struct reduction *r, const json_t *data)
 	return part < 0 ? -1 : reduction_append(r, part, json_object_get(data, "delta"));
 }
 
-/* Find or create the part of a call, and set its id and name. */
+/* Find or append the part of a call, and set its id and name. Returns: its index, or -1. */
 static int find_call(struct reduction *r, const json_t *data, const json_t *item)
 {
 	int part = reduction_part(r, PART_TOOL_CALL, item_key(data));
@@ -159,7 +161,7 @@ static int on_added(struct reduction *r, const json_t *data)
 	return 0;
 }
 
-/* Concatenate all texts of a message. */
+/* Concatenate the texts of a message. */
 static json_t *join_texts(const json_t *item)
 {
 	json_t *out = json_string("");
@@ -207,7 +209,8 @@ static int complete_reasoning(struct reduction *r, const json_t *data, const jso
 	return 0;
 }
 
-/* Read the final form of an item: deltas are only for display, and some servers send none. */
+/* Read a complete item. Some servers send no deltas; then the text of the item arrives only
+ * here. */
 static int on_item(struct reduction *r, const json_t *data)
 {
 	const json_t *item = json_object_get(data, "item");

@@ -1,12 +1,16 @@
-/* The budget of an agent, and the prices of its models. SPDX-License-Identifier: Apache-2.0 */
+/* Read the budget of an agent, and find the prices of its models. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "api/agent/agent_call.h"
 
 #include "api/agent/models.h"
 
 #include <stdio.h>
 
-/* Find the price of the model of @wire. A limit on money cannot be enforced without a price, so it
- * is refused. Returns: 1 if it was found, 0 if not, or negative errno. */
+/*
+ * Find the price of the model of @wire.
+ * Returns: 1 if the price is known, 0 if not.
+ * Errors: ERR_USAGE: the price is unknown, but the call has a limit on cost (max_cost_usd).
+ */
 static int find_price(
 	const struct agent_call *a, const struct wire *wire, struct price *out, struct err *err)
 {

@@ -1,4 +1,5 @@
-/* One call of agent.run; for the files that implement it. SPDX-License-Identifier: Apache-2.0 */
+/* The data of one call of agent.run, shared by the files that implement it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "agent/loop/input.h"
@@ -12,62 +13,74 @@ enum { AGENT_REMARK_BYTES = 400, AGENT_STATE_BYTES = 16 };
 
 struct agent_call {
 	struct operation_call *call;
-	json_t *params; /* parameters of the call; if it resumes an agent, with saved defaults */
+	json_t *params; /* parameters of the call and, when an agent resumes, of its first call */
 	struct wire *wire;
 	struct loop *loop;
 	char *session, *runtime;
-	json_t *about; /* the description of the session when the call began */
+	json_t *about; /* description of the session at the beginning of this call */
 	struct inputs inputs;
 	struct agent_query query;
-	struct gate_handler handler; /* answers llm_query of the session */
+	struct gate_handler handler; /* answers `retort.llm_query` for code of the session */
 	struct waiter waiter;
-	struct trials *trials; /* branches for candidates; NULL: one candidate for each step */
-	bool is_own;	       /* the session was made for this call */
-	bool is_running;       /* a step is running */
+	struct trials *trials; /* branches in which candidates run; NULL: no candidates */
+	bool is_own;	       /* the session was made for the agent */
+	bool is_running;       /* a step is running in the session itself, not in a branch */
 	bool is_unwanted;      /* the call was cancelled before the loop began */
-	json_t *result;	       /* set when the loop has ended */
+	json_t *result;	       /* result of the loop; NULL until the loop has ended */
 	struct err err;
 
 	struct price price, query_price;
 	bool has_price, has_query_price;
 
 	struct stored_agent stored;
-	bool is_kept;	/* the agent is saved after every turn */
-	json_t *agent;	/* content of the agent's file; NULL: not saved */
-	json_t *record; /* record of the step that ran when the agent was saved, or NULL */
-	char was[AGENT_STATE_BYTES]; /* if the call resumes an agent: state of the session before */
-	char remark[AGENT_REMARK_BYTES]; /* note to the model about the session, or "" */
+	bool is_kept;	/* the agent is saved; false after a failure to save it */
+	json_t *agent;	/* content of agent.json; NULL: the agent is not saved */
+	json_t *record; /* record of a step that ended after the agent was last saved, or NULL */
+	/* State of a resumed session before this call, such as "stored" or "idle". "" if no
+	 * session is resumed. */
+	char was[AGENT_STATE_BYTES];
+	char remark[AGENT_REMARK_BYTES]; /* note for the model about a resumed session, or "" */
 };
 
-/* ---- agent_call.c ---- */
+/* ---- agent_call.c: prices and budget ---- */
 
-/* Find the prices of the agent's models. Errors: ERR_USAGE: a limit on money without a price. */
+/* Find the prices of the agent's models. Errors: ERR_USAGE: the call limits the cost, but a
+ * price is unknown. */
 int agent_find_prices(struct agent_call *a, struct err *err);
-/* Read the budget from `params`, and note in @past which limits this call sets. */
+/* Read the budget from `params`. Set past->is_given for each limit that is a parameter of this
+ * call itself. The other limits come from the saved agent, or are defaults. */
 void agent_take_budget(const struct agent_call *a, struct budget *out, struct loop_past *past);
 
 /* ---- agent_saved.c: an agent on disk ---- */
 
-/* Return the owner whose agents the caller may see. */
+/* Return the owner whose agents the caller may see: the name of its principal, or "". */
 const char *agent_owner(const struct operation_call *call);
 
 /*
- * Create a new agent in the store, or open the agent named by `resume`, with the parameters of its
- * first call as defaults: sets `params`, `agent`.
- * Errors: those of agent_store_open(), agent_store_read(); ERR_USAGE: neither task nor resume.
+ * If the parameter `resume` names a saved agent, open that agent, and add the parameters of its
+ * first call to `params`. Otherwise create a new agent, if there is a store. Set `agent`, `stored`
+ * and `is_kept`.
+ * Errors: those of agent_store_find(), agent_store_open(), agent_store_create() and
+ * agent_store_read(); ERR_USAGE: the call has neither `task` nor `resume`, or it has both `resume`
+ * and `session`.
  */
 int agent_saved_open(struct agent_call *a, struct err *err);
 void agent_saved_close(struct agent_call *a);
 
-/* Save the agent with the state of its loop; for loop_hooks.save. */
+/* Save the agent with @state, the state of its loop. This is loop_hooks.save. */
 void agent_save(void *arg, const json_t *state);
 
-/* Return the saved loop and session of an agent that resumes; NULL for a new agent. */
+/* agent_saved_loop() returns the saved state of the loop, agent_saved_session() the id of the
+ * saved session. Both return NULL for a new agent. */
 const json_t *agent_saved_loop(const struct agent_call *a);
 const char *agent_saved_session(const struct agent_call *a);
-/* Can the agent be resumed later, so that its session must be kept? */
+/* Return whether the agent can be resumed later; its session must then be kept. */
 bool agent_is_unfinished(const struct agent_call *a);
 
-/* Note that the session is open again, or (NULL) lost and replaced by a new one: set `remark`, and
- * notify the user. */
+/*
+ * Called when a resumed agent has a session again. Set `remark` and `record`, and send the event
+ * agent.resumed.
+ * @session: the agent's own session; NULL if it is gone, and a new one replaces it.
+ * @was: the state of the session before this call.
+ */
 void agent_session_resumed(struct agent_call *a, const json_t *session, const char *was);

@@ -1,11 +1,12 @@
 /*
- * An agent is saved after every turn: its loop, the parameters of its first call, and the name of
- * its session, which is in the journal. Keys are not saved; a call that resumes the agent looks
+ * An agent is saved before each request to the model, before each step, and at the end. What is
+ * saved is the state of its loop, the parameters of its first call, and the id of its session. The
+ * session itself is in the journal. API keys are not saved; a call that resumes the agent looks
  * them up again.
  *
- * A saved agent may say that a step is running although the step has ended since: the process may
- * have died before it saved the agent again. Then the journal has the record of the step, and
- * find_record() gives it to the loop, which sees the step as finished.
+ * A saved agent may say that a step is running although the step has ended: the process may have
+ * died before it could save the agent again. Then the record of the step is in the journal.
+ * find_record() passes it to the loop, as if the step had just ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,14 +36,15 @@ static json_int_t now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* ---- parameters ---- */
+/* ---- opening and closing a new or saved agent ---- */
 
-/* Parameters that concern only one call, and are not saved. */
+/* Parameters that are not saved with the others: each of them concerns only one call, or has its
+ * own member in the file. */
 static const char *const not_kept[] = {
 	"task", "resume", "model", "session", "stream", "detach", "approvals"};
 
-/* May the model's name be saved? Arguments of a program and the query of a URL may contain a key.
- */
+/* Return whether a model's name may be saved. The arguments of a program ("exec:…") and the
+ * query of a URL may contain a key. */
 static bool is_public(const char *model)
 {
 	return strncmp(model, "exec:", 5) != 0 && !strchr(model, '?');
@@ -95,13 +97,14 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 		r = agent_store_open(&a->stored, place->dir, whole, err);
 	if (r == 0 && !(a->agent = agent_store_read(&a->stored, err)))
 		r = -err_errno(err->code);
-	/* An agent of another owner is reported as not found. */
+	/* Do not reveal that an agent of another owner exists. */
 	if (r == 0 && strcmp(json_get_text(a->agent, "owner"), agent_owner(a->call)) != 0)
 		r = err_set(err, ERR_NOT_FOUND, "no agent %.40s is kept here", id);
 	return r;
 }
 
-/* Merge the parameters: those of this call override those of the first call. */
+/* Add the saved parameters of the agent's first call to those of this call. If both calls have a
+ * parameter, the value of this call is used. */
 static int take_params(struct agent_call *a, struct err *err)
 {
 	json_t *now = a->params, *params = json_deep_copy(json_object_get(a->agent, "params"));
@@ -139,8 +142,10 @@ void agent_saved_close(struct agent_call *a)
 {
 	const struct agent_store *place = a->call->context->agents;
 	agent_store_close(&a->stored);
-	/* With a fixed id, the directory also contains the journal of this process, which removes
-	 * the directory itself. */
+	/* Remove the directory of an agent that was never saved; agent_store_remove() keeps the
+	 * directory of a saved agent. With a fixed id (place->id), do not remove the directory
+	 * here, because it also contains the journal of this process, which is still open. The
+	 * process removes such a directory after it has closed the journal. */
 	if (a->stored.id[0] && !place->id)
 		agent_store_remove(place->dir, a->stored.id);
 	json_decref(a->agent);
@@ -164,7 +169,7 @@ bool agent_is_unfinished(const struct agent_call *a)
 		strcmp(json_get_text(a->agent, "status"), "ok") != 0;
 }
 
-/* ---- after every turn ---- */
+/* ---- saving an agent ---- */
 
 static const char *end_of(const json_t *state)
 {
@@ -180,7 +185,7 @@ static json_t *head_of(struct agent_call *a)
 	return head;
 }
 
-/* Report once that the agent cannot be saved; the task continues unsaved. */
+/* Report, once, that the agent cannot be saved. The task continues. */
 static void tell_unkept(struct agent_call *a, const struct err *why)
 {
 	a->is_kept = false;
@@ -203,10 +208,10 @@ void agent_save(void *arg, const json_t *state)
 		tell_unkept(a, &err);
 }
 
-/* ---- a resumed session ---- */
+/* ---- the session of a resumed agent ---- */
 
-/* If the step that was running when the agent was saved has ended since, take its record from the
- * journal. Its cost is unknown. */
+/* The agent may have been saved while a step was running. If that step has ended since, set
+ * `record` to the step's record in the journal. */
 static void find_record(struct agent_call *a, const json_t *session)
 {
 	const json_t *loop = agent_saved_loop(a);

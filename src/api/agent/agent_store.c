@@ -1,10 +1,10 @@
 /*
- * DIR/ID/agent.json is one agent, and DIR/ID/agent.lock is locked by the process that works with
- * it. Other files in DIR/ID belong to that process: `retort agent` has the journal of its engine
- * there.
+ * Each agent has a directory, DIR/ID. The file agent.json is the saved agent. The file agent.lock
+ * is locked by the process that works with the agent. Other files in the directory belong to that
+ * process: `retort agent` stores the journal of its engine there.
  *
- * Nobody deletes an agent while it is in use: both prune() and agent_store_remove() take the lock
- * first. Reading for a list needs no lock, because a file is replaced as a whole.
+ * An agent in use is never deleted, because prune() and agent_store_remove() take the lock first.
+ * Listing needs no lock, because agent.json is always replaced as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,14 +33,14 @@ enum { ID_BYTES = sizeof "a-" + 10, FILE_VERSION = 1, PARTS_MAX = 4 << 20 };
 
 static const char file_name[] = "agent.json", lock_name[] = "agent.lock";
 
-/* ---- names ---- */
+/* ---- the ids of agents ---- */
 
 void agent_store_new_id(char id[AGENT_ID_BYTES])
 {
 	id_make(id, ID_BYTES, "a-");
 }
 
-/* Is @text an id, or the beginning of one? False for all other file names. */
+/* Return whether @text is the id of an agent, or the beginning of one, such as "a-7k2". */
 static bool is_id(const char *text)
 {
 	return id_is_like(text, AGENT_ID_BYTES, "a-", 1);
@@ -57,7 +57,7 @@ static int fail(const char *what, const char *id, int sys, struct err *err)
 	return err_sys(err, file_code(sys), sys, "%s agent %s", what, id);
 }
 
-/* ---- directories ---- */
+/* ---- the directories of agents ---- */
 
 static int open_lock(int at, int flags)
 {
@@ -65,8 +65,9 @@ static int open_lock(int at, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Open and lock an agent's directory. Returns: the directory's descriptor, and that of its lock in
- * @lock; -EWOULDBLOCK if it is locked, or negative errno. */
+/* Open and lock an agent's directory. @lock: set to the descriptor of the lock file. Returns:
+ * the descriptor of the directory; -EWOULDBLOCK: another process has the lock; or negative
+ * errno. */
 static int lock_dir(int at, const char *id, int *lock)
 {
 	struct flock whole = {.l_type = F_WRLCK};
@@ -82,8 +83,8 @@ static int lock_dir(int at, const char *id, int *lock)
 	return fd_take(&fd);
 }
 
-/* Is the agent in use? The lock is only queried, not taken, so that no other process is refused it
- * meanwhile. */
+/* Return whether a process has locked the agent. Only query the lock. If this function took it,
+ * even for a moment, another process might fail to open the agent. */
 static bool is_locked(int at)
 {
 	struct flock whole = {.l_type = F_WRLCK};
@@ -121,7 +122,7 @@ int agent_store_open(struct stored_agent *out, const char *dir, const char *id, 
 	return 0;
 }
 
-/* Remove an agent's directory, which contains only files. */
+/* Remove an agent's directory and the files in it. */
 static void remove_all(int at, const char *id, int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -148,7 +149,8 @@ static int by_time(const void *a, const void *b)
 	return (x->changed_ns < y->changed_ns) - (x->changed_ns > y->changed_ns);
 }
 
-/* List all agents, newest first. Owns: the caller frees. */
+/* List the directories of all agents, the most recently changed first. Owns: the caller frees
+ * the array. */
 static struct agent_dir *scan(const char *dir, size_t *n)
 {
 	struct agent_dir *all = NULL;
@@ -223,7 +225,7 @@ void agent_store_remove(const char *dir, const char *id)
 		remove_all(at, id, fd);
 }
 
-/* ---- the file ---- */
+/* ---- the file agent.json ---- */
 
 int agent_store_write(const struct stored_agent *k, const json_t *agent, struct err *err)
 {
@@ -301,9 +303,11 @@ json_t *agent_store_read(const struct stored_agent *k, struct err *err)
 	return NULL;
 }
 
-/* ---- lists ---- */
+/* ---- listing and finding agents ---- */
 
-/* Describe an agent for a list. Returns: NULL also for a new agent, or one of another owner. */
+/* Describe an agent for a list. An agent whose file cannot be read is described as "damaged".
+ * Returns: NULL if the agent was not saved yet, if its file names another owner, or if memory is
+ * exhausted. */
 static json_t *row_of(int at, const struct agent_dir *found, const char *owner)
 {
 	struct err err = {0};
@@ -315,7 +319,7 @@ static json_t *row_of(int at, const struct agent_dir *found, const char *owner)
 	bool is_running = k.fd >= 0 && is_locked(k.fd);
 	agent_store_close(&k);
 	if (!agent && err.code == ERR_NOT_FOUND)
-		return NULL; /* the agent was created a moment ago */
+		return NULL; /* created, but not saved yet */
 	if (!agent)
 		return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:I}", "agent", found->id, "task",
 			"", "status", "damaged", "model", "", "session", "", "steps", 0,

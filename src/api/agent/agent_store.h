@@ -1,4 +1,4 @@
-/* Saved agents: a directory for each, locked by the process that works with it.
+/* Saved agents. Each has a directory, which the process that works with the agent locks.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -9,28 +9,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* STORE_MAX: the newest agents are kept, besides all that are in use. STORE_BYTES_MAX: larger files
- * are not read. */
+/*
+ * AGENT_STORE_MAX: how many agents are kept. Beyond it, the oldest that are not in use are removed.
+ * AGENT_STORE_BYTES_MAX: maximum size of an agent's file.
+ * AGENT_TASK_BYTES: maximum length of the task of an agent in a list. Longer texts are cut.
+ */
 enum {
 	AGENT_ID_BYTES = 16,
 	AGENT_STORE_MAX = 100,
 	AGENT_STORE_BYTES_MAX = 256 << 20,
 	AGENT_TASK_BYTES = 300
 };
-/* The default limit of idle time for sessions of agents. */
+/* Default idle time after which the session of an agent is closed. It is not used if the engine
+ * was started with limits on the lifetime of sessions. */
 enum { AGENT_IDLE_MS = 24 * 3600 * 1000 };
 
-/* Where agents are stored. All members are borrowed. */
+/* The store of agents, and options for new agents. All pointers are borrowed. */
 struct agent_store {
-	const char *dir; /* directory of the store; NULL: agents are not saved */
-	const char *id;	 /* id of the only agent of this process; NULL: each agent gets a new id */
-	const char *directory; /* working directory, by which --continue finds an agent; or NULL */
-	uint64_t idle_ms;      /* limit of idle time for sessions made for agents; 0: the default */
+	const char *dir;       /* directory of the store; NULL: agents are not saved */
+	const char *id;	       /* id for the only agent of this process; NULL: random ids */
+	const char *directory; /* the user's working directory, for --continue; or NULL */
+	/* Idle time after which the session of an agent is closed. 0: the same time as for other
+	 * sessions. */
+	uint64_t idle_ms;
 };
 
-/* An open agent, locked until agent_store_close(). Starts as STORED_AGENT_INIT. */
+/* A saved agent that this process has opened and locked, until agent_store_close(). Initialize
+ * with STORED_AGENT_INIT. */
 struct stored_agent {
-	int fd, lock_fd; /* the agent's directory, and its lock file */
+	int fd, lock_fd; /* descriptors of the agent's directory and lock file */
 	char id[AGENT_ID_BYTES];
 };
 #define STORED_AGENT_INIT ((struct stored_agent){.fd = -1, .lock_fd = -1})
@@ -38,40 +45,41 @@ struct stored_agent {
 /* Make a random id, such as "a-7k2mq4x5ta". */
 void agent_store_new_id(char id[AGENT_ID_BYTES]);
 
-/*
- * Make the directory DIR/ID, mode 0700, with its parents, and lock it. Beyond AGENT_STORE_MAX
- * agents the oldest are removed. Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
- */
+/* Create the directory DIR/ID with mode 0700, and its parents; open and lock it. If there are
+ * more than AGENT_STORE_MAX agents, remove the oldest that are not in use. Errors: ERR_ACCESS,
+ * ERR_NO_SPACE, ERR_IO. */
 int agent_store_create(struct stored_agent *out, const char *dir, const char *id, struct err *err);
 
 /*
- * Open an agent.
- * Errors: ERR_NOT_FOUND; ERR_BUSY: it is in use; ERR_ACCESS: the directory belongs to another user,
- * or others may enter it.
+ * Open and lock a saved agent.
+ * Errors: ERR_NOT_FOUND; ERR_BUSY: another process uses the agent; ERR_ACCESS: the directory
+ * belongs to another user, or has a mode that lets others in.
  */
 int agent_store_open(struct stored_agent *out, const char *dir, const char *id, struct err *err);
 void agent_store_close(struct stored_agent *k);
-/* Remove the directory of an agent that was created but never written. */
+/* Remove the directory of an agent that was created but never saved. */
 void agent_store_remove(const char *dir, const char *id);
 
 /*
- * Write and read the file of an agent: {"version", "agent", "owner", "task", "changed_ms",
- * "session", "params", "loop", …}, mode 0600. Replaced atomically: a reader sees the old file or
- * the new one, also after a kill -9 or a power failure. Errors: ERR_NO_SPACE, ERR_ACCESS, ERR_IO.
- * Reading: also ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT, ERR_USAGE: written by a newer version.
+ * Write or read the file of an agent: {"version", "agent", "owner", "task", "changed_ms",
+ * "session", "params", "loop", …}. The file has mode 0600. Writing replaces the file atomically: a
+ * reader sees either the old file or the new one, even after a kill -9 or a power failure.
+ * Errors: ERR_NO_SPACE, ERR_ACCESS, ERR_IO. agent_store_read() also has ERR_NOT_FOUND, ERR_DAMAGED
+ * and ERR_LIMIT, and ERR_USAGE if a newer version of retort wrote the file.
  */
 int agent_store_write(const struct stored_agent *k, const json_t *agent, struct err *err);
 json_t *agent_store_read(const struct stored_agent *k, struct err *err);
 
 /*
- * [{"agent", "task", "status", "model", "session", "directory"?, "steps", "changed_ms"}], the
- * newest first; "status" is "running" for an agent in use, "interrupted" for one that ended without
- * a result, "damaged" for one that cannot be read. Contains only agents of @owner. Owns: the
- * caller; NULL without memory.
+ * List the agents of @owner, the newest first: [{"agent", "task", "status", "model", "session",
+ * "directory"?, "steps", "changed_ms"}].
+ * "status" is "running" if the agent is in use, and "interrupted" if it ended without a result. It
+ * is "damaged" if its file cannot be read; such agents are in the lists of all owners.
+ * Owns: the caller decrefs the result. Returns: NULL if memory is exhausted.
  */
 json_t *agent_store_list(const char *dir, const char *owner);
 
-/* Find the only agent whose id begins with @start, or (@start NULL) the newest one that was run in
- * @directory. Errors: ERR_NOT_FOUND; ERR_USAGE: several begin so. */
+/* Find the agent whose id begins with @start. @start NULL: find the operator's newest agent that
+ * was run in @directory. Errors: ERR_NOT_FOUND; ERR_USAGE: several ids begin with @start. */
 int agent_store_find(char id[AGENT_ID_BYTES], const char *dir, const char *start,
 	const char *directory, struct err *err);

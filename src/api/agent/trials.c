@@ -13,7 +13,7 @@ enum { ID_BYTES = 64 };
 
 struct trial {
 	struct trials *trials;
-	char id[ID_BYTES]; /* id of the branch; "": not branched */
+	char id[ID_BYTES]; /* id of the branch; "" while the trial has no branch */
 	bool is_running;
 	struct waiter waiter;
 };
@@ -23,8 +23,9 @@ struct trials {
 	struct runs *runs;
 	struct trials_hooks hooks;
 	bool is_over;
-	unsigned n, place;  /* place: of the trial to adopt */
-	unsigned n_pending; /* number of requests that the registry has not answered yet */
+	/* n: number of trials. place: number of the trial to adopt, from 1; 0: adopt none. */
+	unsigned n, place;
+	unsigned n_pending; /* requests that the registry has not answered yet */
 	struct trial v[];
 };
 
@@ -46,7 +47,7 @@ struct trials *trials_new(
 	return t;
 }
 
-/* ---- branching ---- */
+/* ---- making and ending branches ---- */
 
 static void on_ended(void *arg, const json_t *result, const struct err *err)
 {
@@ -55,7 +56,7 @@ static void on_ended(void *arg, const json_t *result, const struct err *err)
 	(void)err;
 }
 
-/* End the branch of a trial; a step that runs in it ends with an error at once. */
+/* End the branch of a trial. A step that runs in it ends with an error. */
 static void end(struct trial *trial)
 {
 	char id[ID_BYTES];
@@ -71,8 +72,13 @@ static void end_all(struct trials *t)
 		end(&t->v[i]);
 }
 
-/* Take note of an answer of the registry. Returns: true after trials_end(), when the answer must be
- * ignored; the last answer then frees @t. */
+/*
+ * Called for each answer of the registry to a request of the trials. Counts the answer.
+ * Returns: false if trials_end() has not been called. Otherwise true: the caller must ignore the
+ * answer, and must not use @t any more.
+ * After trials_end(), this function also ends the branch that the answer may have brought. With the
+ * last answer, it frees @t and calls `gone`.
+ */
 static bool is_over(struct trials *t)
 {
 	t->n_pending--;
@@ -104,7 +110,7 @@ void trials_branch(struct trials *t, unsigned place, const char *session, uint64
 	registry_try(t->registry, session, ttl_ms, on_branched, trial);
 }
 
-/* ---- running ---- */
+/* ---- running steps in branches ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
@@ -143,13 +149,15 @@ void trials_interrupt(struct trials *t)
 			run_interrupt(t->v[i].waiter.run, false);
 }
 
-/* ---- adoption and end ---- */
+/* ---- adopting a branch, and ending all trials ---- */
 
 static void on_adopted(void *arg, const json_t *session, const struct err *err)
 {
 	struct trials *t = arg;
 	if (session)
-		t->v[t->place - 1].id[0] = '\0'; /* the branch is now the session itself */
+		/* The session has adopted the branch. The id is cleared so that end_all() does not
+		 * end this branch. */
+		t->v[t->place - 1].id[0] = '\0';
 	if (is_over(t))
 		return;
 	end_all(t);

@@ -1,7 +1,6 @@
 /*
- * The agent loop on a session: a model writes code, the session's box runs it.
- *
- * The engine calls the model, with its own keys, which never enter a box.
+ * The operations agent.run and agent.list. A model writes code, and the box of a session runs it.
+ * The engine calls the model with its own API keys, which never enter a box.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,13 +24,13 @@ enum {
 	QUERIES_MAX = 100000,
 	LIMITS_BYTES = 200,
 	SERVERS_BYTES = 400,
-	TRIAL_MS = 300000, /* lifetime of candidates' branches beyond the time of the task */
+	TRIAL_MS = 300000, /* how long a candidate's branch may outlive the task's time limit */
 	SEEN_BYTES = 1 << 20
 };
 
-/* ---- the end: stop the running step, close the session, answer ---- */
+/* ---- ending an agent: stop the running step, close the session, answer ---- */
 
-/* Is the session no longer needed? */
+/* Return whether the session was made for the agent, and is not needed any more. */
 static bool is_over(const struct agent_call *a)
 {
 	return a->is_own && !agent_is_unfinished(a);
@@ -73,7 +72,7 @@ static void end(struct agent_call *a)
 {
 	a->call->cancel = NULL;
 	if (trials_end(take_ptr(a->trials)))
-		return; /* on_gone() calls this again */
+		return; /* on_gone() will call end() again */
 	if (a->is_running)
 		run_interrupt(a->waiter.run, true);
 	else if (is_over(a) && a->session)
@@ -120,7 +119,7 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 		loop_ran(a->loop, 0, record, err);
 }
 
-/* Start a step in the session; a->waiter gets its events and its record. */
+/* Start a step in the session itself. a->waiter gets its events and its record. */
 static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
 {
 	const struct operation_context *context = a->call->context;
@@ -254,7 +253,7 @@ static void on_cancel(struct operation_call *call)
 	}
 }
 
-/* ---- the beginning: the model, the session, the loop ---- */
+/* ---- starting an agent: connect to the model, make the session, start the loop ---- */
 
 static int open_wire(struct agent_call *a, struct err *err)
 {
@@ -291,7 +290,7 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 			ms / 1000, bytes >> 20);
 }
 
-/* Write the task, and the sizes of its inputs. */
+/* Write the task, and a description of its inputs. */
 static int write_task(const struct agent_call *a, struct buf *out)
 {
 	int r = buf_add(out, param_text(a->params, "task", ""));
@@ -299,7 +298,7 @@ static int write_task(const struct agent_call *a, struct buf *out)
 	return r < 0 || agent_saved_loop(a) ? r : inputs_show(&a->inputs, a->runtime, out);
 }
 
-/* Write the names of tool servers for the prompt. */
+/* Write the names of the tool servers, for the prompt. */
 static void write_servers(const struct agent_call *a, struct buf *out)
 {
 	const struct operation_context *context = a->call->context;
@@ -399,7 +398,7 @@ static void on_inputs(void *arg, const json_t *record, const struct err *err)
 	}
 }
 
-/* Run a step that makes variables of the inputs, before the first model request. */
+/* Before the first request to the model, run a step that stores the inputs in variables. */
 static int load_inputs(struct agent_call *a, struct err *err)
 {
 	cleanup_buf struct buf code = BUF_INIT(INPUTS_TEXT_BYTES);
@@ -453,9 +452,9 @@ static void make_session(struct agent_call *a)
 	json_decref(params);
 }
 
-/* ---- resuming ---- */
+/* ---- resuming an agent; starting agent.run and agent.list ---- */
 
-/* Called when the session of a resumed agent has a box again, or cannot get one. */
+/* Called when the session of a resumed agent has a box again, or could not get one (@err). */
 static void on_awaited(void *arg, const json_t *result, const struct err *err)
 {
 	struct agent_call *a = arg;
@@ -469,7 +468,7 @@ static void on_awaited(void *arg, const json_t *result, const struct err *err)
 	json_decref(session);
 }
 
-/* Resume in the agent's session or, if that is gone, in a new one. */
+/* Resume the agent in its own session. If that session has ended, make a new one. */
 static void find_session(struct agent_call *a)
 {
 	struct registry *registry = a->call->context->registry;
@@ -545,7 +544,7 @@ static void start_list(struct operation_call *call)
 	call_give(call, out, &err);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 #include "api/call/call_agent.def"
 

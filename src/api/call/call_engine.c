@@ -54,7 +54,9 @@ static void on_created(void *arg, const json_t *result, const struct err *err)
 {
 	struct operation_call *call = arg;
 	const char *code = doctor_code();
-	struct err ignored; /* registry_run() reports it */
+	/* Not read: if step_order_new() fails, `order` is NULL, and registry_run() reports the
+	 * error. */
+	struct err ignored;
 	call->session = strdup(param_text(result, "session", ""));
 	if (!result || !call->session) {
 		doctor_judge(call->kept, NULL, err);
@@ -95,7 +97,7 @@ static void start_operations(struct operation_call *call)
 	call_give(call, all, &err);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 static const struct param info_rows[] = {
 	GIVES("name", PARAM_TEXT, "retort"),

@@ -80,7 +80,7 @@ static void start_remove(struct operation_call *call)
 	registry_file_remove(call->context->registry, &file, call_done, call);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 #define FILE_PATH                                                                                  \
 	{                                                                                          \

@@ -72,7 +72,7 @@ static struct limits limits_of(const json_t *given)
 	return limits;
 }
 
-/* Refuse names of variables that are empty or contain "=". */
+/* Refuse environment variables whose name is empty or contains "=". */
 static int check_env(const json_t *env, struct err *err)
 {
 	const char *name;
@@ -127,8 +127,9 @@ const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
 		.help = "read-only or read-write"},
 };
 
-/* The same bounds as those of the command line's options, which use human units. Only output_bytes
- * has a lower maximum, because an engine keeps the output of many callers. */
+/* Rows of the limits. The bounds equal the bounds of the command line's options for limits,
+ * which use human units. Only output_bytes has a lower maximum here, because an engine keeps the
+ * output of many callers. */
 const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
 	{"memory_bytes", PARAM_COUNT, false, 16 << 20, INT64_C(1) << 50,
 		.help = "memory of all processes and in-memory files"},

@@ -1,11 +1,13 @@
-/* The request to create a box, read from the parameters of session.create and template.create.
+/* The description of a box, read from the parameters of session.create or template.create.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/call/inside.h"
 #include "registry/registry.h"
 
-/* `create` refers to the parameters, which are borrowed, and to the other members. */
+/* The description of a box is in `create`. The other members own the arrays and texts to which
+ * `create` points. `create` also points to texts in the JSON parameters, which are borrowed and
+ * must outlive the description. */
 struct call_order {
 	struct registry_create create;
 	struct volume *volumes;
@@ -15,22 +17,25 @@ struct call_order {
 	const char **preload;
 };
 
-/* Read an order from @params, which have been checked. Owns: call_order_done(), in any case.
- * Errors: ERR_USAGE, ERR_NO_MEMORY. */
+/*
+ * Read the description of a box from @params, which param_check() has accepted.
+ * Owns: the caller calls call_order_done(), also after an error.
+ * Errors: ERR_USAGE, ERR_NO_MEMORY.
+ */
 int call_order_read(struct call_order *out, const json_t *params, struct err *err);
 void call_order_done(struct call_order *order);
 
 enum {
 	ORDER_N_VOLUME_ROWS = 3,
 	ORDER_N_LIMIT_ROWS = 10,
-	/* Maximum of a stream's output that an engine keeps. Two streams, each 2.25 times as long
-	 * in JSON (see capture_settle()), leave room for the rest of a record: see
-	 * JOURNAL_BLOB_MAX and RPC_LINE_BYTES. */
+	/* Maximum of the limit output_bytes, which is for one stream. A record contains two
+	 * streams, each up to 2.25 times as long in JSON (see capture_settle()). With this
+	 * maximum a record fits into JOURNAL_BLOB_MAX and RPC_LINE_BYTES. */
 	ORDER_OUTPUT_BYTES_MAX = 12 << 20,
 };
 extern const struct param order_volume_rows[ORDER_N_VOLUME_ROWS];
 extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
-/* Rows of results: how each limit is enforced. */
+/* Rows of a result that says how each limit is enforced. */
 extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 
 #define ORDER_ROWS                                                                                 \

@@ -1,7 +1,8 @@
 /*
- * Operations on plans. Their parameters are texts, not paths. Each plan is checked and run in a
- * process of its own (planner/planner.h), for which a thread waits (planner/plan_line.h). If a plan
- * uses tool servers, that thread makes its calls, with a loop and servers of its own.
+ * Operations on plans. Plans, policies and tools are passed as texts, not as names of files. Each
+ * plan is checked and run in a process of its own (planner/planner.h), and a thread waits for that
+ * process (planner/plan_line.h). If the plan uses tool servers, the thread makes the calls, with a
+ * loop and servers of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +32,8 @@ enum {
 
 static const char no_tools[] = "{\"tools\": {}}";
 
-/* The data of a thread that performs a plan. Only the parameters are shared with other threads, and
- * nobody changes them. */
+/* A plan that a thread checks or runs. The thread does not change `params`, because other
+ * threads may read them meanwhile. */
 struct plan_work {
 	struct plan_turn turn;
 	struct operation_call *call;
@@ -43,8 +44,8 @@ struct plan_work {
 	struct err err;
 };
 
-/* Does the plan use the engine's own tools? Only the operator's plans do, if they do not bring
- * tools. */
+/* Return whether the plan uses the engine's own tools. It does if the engine has tools for
+ * plans, the caller is the operator, and the parameters of the plan contain no tools. */
 static bool has_own_tools(const struct plan_work *w)
 {
 	const struct operation_context *c = w->call->context;
@@ -66,7 +67,8 @@ static struct planner_job job_of(struct plan_work *w)
 		.stop = &w->stop};
 }
 
-/* Perform the plan with the engine's tools: servers are started for this plan, and end with it. */
+/* Perform the plan with the engine's own tools. Their servers are started for this plan, and end
+ * with it. */
 static int perform_own(struct plan_work *w, struct planner_job *job)
 {
 	const struct operation_context *context = w->call->context;
@@ -127,7 +129,7 @@ static void done(struct plan_turn *turn, const struct err *why)
 	free(w);
 }
 
-/* Cancel a plan: stop its waits, and end its process. */
+/* Cancel a plan: take it out of the queue, or end its process if it runs. */
 static void cancel(struct operation_call *call)
 {
 	struct plan_work *w = call->waiter.arg;
@@ -175,7 +177,7 @@ static void start_run(struct operation_call *call)
 	start(call, true);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 #define PLAN_ROWS                                                                                  \
 	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                   \

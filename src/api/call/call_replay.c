@@ -1,4 +1,4 @@
-/* The operation on records. SPDX-License-Identifier: Apache-2.0 */
+/* The operation replay.run. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/inside.h"
 #include "api/operation/calls.h"
 
@@ -15,7 +15,7 @@ static void start_run(struct operation_call *call)
 		json_string_length(record), call_done, call);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 static const struct param run_rows[] = {
 	{"record", PARAM_DATA, NEEDED, 1, .help = "record from session.export"},

@@ -10,8 +10,8 @@
 
 enum { LIST_MAX = 1000 };
 
-/* Estimated sizes of answers while they are made. A caller has room for only one export at a time.
- */
+/* Estimates of the sizes of long answers (outstanding.h). EXPORT_BYTES is more than half of
+ * OUTSTANDING_BYTES, so a caller gets only one export at a time. */
 enum { LIST_BYTES = 64 << 20, EXPORT_BYTES = 128 << 20 };
 
 static const char *session_of(const struct operation_call *call)
@@ -116,7 +116,7 @@ static void start_prune(struct operation_call *call)
 	registry_prune(call->context->registry, &which, call_done, call);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
 	{"fresh", PARAM_FLAG, .fallback = "false",

@@ -1,4 +1,4 @@
-/* Help texts of session operations that the command line uses too. SPDX-License-Identifier:
+/* Help texts of session operations. The command line uses them too. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 

@@ -16,7 +16,7 @@ enum {
 	INPUT_BYTES = 1 << 20
 };
 
-/* ---- runs ---- */
+/* ---- the operations on runs, such as step.run ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
@@ -50,7 +50,7 @@ static void start_run(struct operation_call *call)
 		call_fail(call, &err);
 }
 
-/* Check that either `run` or the parameter @other is given, but not both. */
+/* Check that the caller has given either `run` or the parameter @other, but not both. */
 static int check_names(const json_t *params, const char *other, struct err *err)
 {
 	bool has_run = param_get(params, "run") != NULL;
@@ -104,7 +104,8 @@ static json_t *part_json(
 	return out;
 }
 
-/* Read the requested part of @text. Returns: NULL and @err on failure. */
+/* Make the result of step.output: the part of @text that the parameters ask for. @text: the
+ * output, value or code of @run. Returns: NULL and @err on failure. */
 static json_t *read_part(const json_t *params, const struct run *run, const char *text,
 	size_t bytes, struct err *err)
 {
@@ -187,7 +188,7 @@ static void start_interrupt(struct operation_call *call)
 	call_give(call, r < 0 ? NULL : json_object(), &err);
 }
 
-/* ---- completion ---- */
+/* ---- the operation step.complete ---- */
 
 static void start_complete(struct operation_call *call)
 {
@@ -198,7 +199,7 @@ static void start_complete(struct operation_call *call)
 		call_done, call);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 enum { STDIN_BYTES = 16 << 20 };
 

@@ -20,7 +20,7 @@ static void start_list(struct operation_call *call)
 	call_give(call, registry_templates(call->context->registry, &err), &err);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 static const struct param create_rows[] = {ORDER_ROWS};
 #define ABOUT_TEMPLATE                                                                             \

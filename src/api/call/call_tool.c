@@ -1,4 +1,4 @@
-/* Operations on tools of configured servers. SPDX-License-Identifier: Apache-2.0 */
+/* Operations on the tools of configured servers. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/inside.h"
 #include "api/gate/gate.h"
 #include "api/operation/calls.h"
@@ -8,7 +8,7 @@
 
 enum { QUERY_BYTES = 1000, APPROVAL_BYTES = 64 };
 
-/* ---- answers of the gate ---- */
+/* ---- handling the answers of the gate ---- */
 
 static void take_error(const json_t *error, struct err *err)
 {
@@ -26,8 +26,8 @@ static void take_error(const json_t *error, struct err *err)
 	(void)err_hint(err, "%s", param_text(error, "hint", ""));
 }
 
-/* Convert an answer of the gate to a result. For tool.call, an error that the tool itself reported
- * is a result too. */
+/* Convert an answer of the gate to the result of the operation. If a tool reports that it
+ * failed, tool.call gives this as a result, not as an error. */
 static json_t *result_of(const struct operation_call *call, json_t *answer, struct err *err)
 {
 	const json_t *error = json_object_get(answer, "error");
@@ -65,7 +65,7 @@ static void on_cancel(struct operation_call *call)
 	call_fail(call, &err);
 }
 
-/* ---- tool.list, tool.call ---- */
+/* ---- the operations tool.list and tool.call ---- */
 
 static void pass(struct operation_call *call, const char *name, const json_t *arguments)
 {
@@ -85,7 +85,7 @@ static void pass(struct operation_call *call, const char *name, const json_t *ar
 		.arg = call,
 		.answer = on_answer};
 	struct gate_call *started = gate_start(context->gate, &request);
-	/* NULL: the call was answered already, and is freed */
+	/* If gate_start() returns NULL, it has answered the call already, and @call is freed. */
 	if (!started)
 		return;
 	call->gate_call = started;
@@ -99,7 +99,7 @@ static void start_list(struct operation_call *call)
 	json_decref(none);
 }
 
-/* Is the name reserved for the gate, so that tool.call may not use it? */
+/* Return whether the name is reserved for calls from boxes, so that tool.call may not use it. */
 static bool is_ours(const char *name)
 {
 	return strncmp(name, "retort.", 7) == 0;
@@ -121,7 +121,7 @@ static void start_call(struct operation_call *call)
 	json_decref(none);
 }
 
-/* ---- tool.approve ---- */
+/* ---- the operation tool.approve ---- */
 
 static struct gate_call *find_asking(const struct operation_call *call, struct err *err)
 {
@@ -151,7 +151,7 @@ static void start_approve(struct operation_call *call)
 	call_give(call, result, &err);
 }
 
-/* ---- the rows ---- */
+/* ---- rows of the table of operations ---- */
 
 static const struct param list_rows[] = {
 	{"query", PARAM_TEXT, false, 1, QUERY_BYTES,

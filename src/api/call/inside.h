@@ -5,7 +5,7 @@
 #include "api/operation/operation.h"
 
 enum {
-	SESSION_BYTES = 128, /* maximum of a name, an id or a digest */
+	SESSION_BYTES = 128, /* maximum length of a session's name or id, or of a step's digest */
 	NAME_BYTES = 64,
 	SESSION_NAME_BYTES = 63, /* as in session_table_check_name() */
 	RUN_BYTES = 64,
@@ -18,7 +18,7 @@ enum {
 };
 #define TIME_MS (INT64_C(1) << 40)
 
-/* Members for an array of rows and its length. */
+/* Initializers for an array of rows and its length. */
 #define ROWS(rows)   .params = (rows), .n_params = ARRAY_LEN(rows)
 #define RESULT(rows) .result = (rows), .n_result = ARRAY_LEN(rows)
 #define FIELDS(rows) .fields = (rows), .n_fields = ARRAY_LEN(rows)
@@ -45,7 +45,7 @@ enum {
 		.help = (help_), PARAM_OF_LANGUAGE                                                 \
 	}
 
-/* Rows for members of results. */
+/* Rows for members of a result: GIVES, always present; MAY_GIVE, optional. */
 #define GIVES(name_, type_, help_)                                                                 \
 	{                                                                                          \
 		.name = (name_), .type = (type_), NEEDED, .help = (help_)                          \

@@ -1,5 +1,6 @@
 /*
- * The gate: every tool call passes it, from code in a box and from clients (tool.call).
+ * The gate. Every tool call passes through it, whether code in a box makes the call or a client
+ * does (tool.call).
  *
  * The states of a call (inside.h):
  *
@@ -8,19 +9,19 @@
  *
  * gate_start() checks the limits of calls per minute.
  *
- * LOADING: the gate asks the server that the name belongs to for its list of tools, unless the list
- * is known.
+ * LOADING: the gate waits for the list of tools of the server that is called, unless it has the
+ * list already.
  *
- * gate_decide() decides whether the tool may be called. A tool that only reads may be called. For
- * other tools, the server's configuration says whether a person must approve the call; this may
- * depend on whether the session is tainted, that is, has read untrusted data. Then the gate asks a
- * handler (gate_handler.c), for example the client that started the step.
+ * gate_decide() decides whether the tool may be called. A tool that only reads needs no approval.
+ * For other tools, the server's configuration says whether a person must approve the call. This may
+ * depend on whether the session is tainted, that is, has read untrusted data. To get an approval,
+ * the gate asks a handler (gate_handler.c), for example the client that started the step.
  *
- * CALLING: the server has the call. If the answer may contain data of others, it is marked as
- * untrusted, which taints the session.
+ * CALLING: the server has the call. If its answer may contain data that others wrote, the answer is
+ * marked as untrusted, which taints the session.
  *
- * The tool is looked up by its name each time that the call changes its state, and so is the taint
- * of its session: while a call waits, lists of tools change, and the session may read something.
+ * While a call waits, lists of tools may change, and the session may become tainted. So whenever a
+ * call changes its state, its tool is looked up again by name, and the taint is read again.
  *
  * A callback that gets an answer may end sessions, detach handlers and make new calls. So a call is
  * removed from all lists before it is answered, and code that uses the call afterwards holds a
@@ -45,7 +46,7 @@
 
 enum { SWEEP_MS = 500, MESSAGE_BYTES = 16 << 10, NS_PER_MS = 1000000 };
 
-/* ---- the server of a call ---- */
+/* ---- finding the server that a call names ---- */
 
 bool gate_is_shown(const struct catalog_server *s)
 {
@@ -61,7 +62,7 @@ static const struct catalog_server *server_of(const struct gate_call *call)
 	return s && gate_is_shown(s) ? s : NULL;
 }
 
-/* ---- the end of a call ---- */
+/* ---- ending a call: answer, error, cancellation ---- */
 
 static void call_free(struct gate_call *call)
 {
@@ -69,7 +70,8 @@ static void call_free(struct gate_call *call)
 	free(call);
 }
 
-/* Mark a call as over; remove and free it unless it is still in use. */
+/* Mark a call as over. If nobody uses it any more, remove and free it. Otherwise its last user
+ * calls finish() again later. */
 static void finish(struct gate_call *call)
 {
 	call->state = GATE_OVER;
@@ -101,8 +103,6 @@ static void log_end(const struct gate_call *call, const json_t *answer)
 	config->log.write(config->log.arg, &line);
 }
 
-/* Detach the call from its handler, which is notified. Returns: false if the handler has cancelled
- * the call meanwhile, so that it is over. */
 bool gate_leave(struct gate_call *call, bool is_allowed)
 {
 	struct gate_handler *h = call->handler;
@@ -143,7 +143,7 @@ void gate_fail(struct gate_call *call, const char *name, const char *hint, const
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	/* vsnprintf() may have cut a character in two. */
+	/* vsnprintf() may have cut the text within a character. */
 	(void)utf8_repair(&clean, text, strlen(text), NULL);
 	if (hint)
 		(void)utf8_repair(&clean_hint, hint, strlen(hint), NULL);
@@ -170,7 +170,7 @@ void gate_cancel(struct gate_call *call)
 	finish(call);
 }
 
-/* ---- the tool of a call ---- */
+/* ---- finding the tool that a call names ---- */
 
 static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 {
@@ -187,7 +187,6 @@ static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 		gate_fail(call, "ToolArgumentError", hint, "no tool %.100s", call->name);
 }
 
-/* Find the tool of a call, and check the arguments. Returns: the tool; NULL: the call is over. */
 const struct catalog_tool *gate_find_tool(struct gate_call *call)
 {
 	const struct catalog_server *s = server_of(call);
@@ -220,7 +219,7 @@ bool gate_call_is_trial(const struct gate_call *call)
 	return call->is_trial;
 }
 
-/* ---- calling ---- */
+/* ---- CALLING: a server performs the call ---- */
 
 static void on_answer(void *arg, const struct catalog_answer *answer)
 {
@@ -255,7 +254,7 @@ void gate_perform(struct gate_call *call, const struct catalog_tool *t)
 		&err);
 }
 
-/* ---- deciding ---- */
+/* ---- deciding whether a call is allowed ---- */
 
 void gate_decide(struct gate_call *call)
 {
@@ -283,7 +282,7 @@ void gate_decide(struct gate_call *call)
 		gate_call_is_tainted(call) ? ", the session has read data that others wrote" : "");
 }
 
-/* ---- loading ---- */
+/* ---- LOADING: calls that wait for servers' lists of tools ---- */
 
 static void answer_own(struct gate_call *call)
 {
@@ -312,7 +311,8 @@ static void on_loaded(void *arg)
 
 static void set_timer(struct gate *g);
 
-/* Answer calls that wait for lists of tools which servers have not sent in time. */
+/* Answer calls that have waited too long for the lists of tools of all servers. Their answers
+ * lack the servers that have not sent their lists. */
 static void on_sweep(uv_timer_t *timer)
 {
 	struct gate *g = timer->data;
@@ -325,7 +325,7 @@ static void on_sweep(uv_timer_t *timer)
 			now - call->began_ns < (uint64_t)GATE_LIST_MS * NS_PER_MS)
 			continue;
 		answer_own(call);
-		/* The callback may have ended other calls. */
+		/* The callback may have ended other calls, so start again. */
 		next = g->calls;
 	}
 	set_timer(g);
@@ -344,7 +344,8 @@ static void set_timer(struct gate *g)
 		(void)uv_timer_stop(&g->timer);
 }
 
-/* Load the list of tools of @server; NULL: of all servers. */
+/* Wait for the list of tools of @server, or of all servers if @server is NULL. on_loaded()
+ * continues the call when the list has arrived, or when the server has failed. */
 static void load(struct gate_call *call, const char *server)
 {
 	struct gate *g = call->gate;
@@ -359,7 +360,7 @@ static void load(struct gate_call *call, const char *server)
 	set_timer(g);
 }
 
-/* ---- the beginning ---- */
+/* ---- starting a call ---- */
 
 static struct gate_session *session_of(struct gate *g, const char *id)
 {
@@ -375,8 +376,8 @@ static struct gate_session *session_of(struct gate *g, const char *id)
 	return s;
 }
 
-/* Count the call against the limits of calls per minute. Returns: false if a limit is exceeded; the
- * call is then answered. */
+/* Count the call against the limits of its session and its server. Returns: false if a limit is
+ * exceeded; the call has then been answered with an error. */
 static bool take_rate(struct gate_call *call, const struct catalog_server *s)
 {
 	struct gate *g = call->gate;
@@ -463,7 +464,7 @@ struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
 	return NULL;
 }
 
-/* ---- sessions ---- */
+/* ---- calls that code in boxes makes ---- */
 
 static void on_box_answer(void *arg, json_t *answer, bool is_untrusted)
 {
@@ -481,7 +482,7 @@ static void on_box_call(void *arg, struct tool_call *call)
 		.arg = call,
 		.answer = on_box_answer};
 	struct gate_call *started = gate_start(arg, &request);
-	/* NULL: the call was answered already, and is freed */
+	/* If gate_start() returns NULL, it has answered the call already, and @call is freed. */
 	if (started)
 		call->user = started;
 }
@@ -508,7 +509,7 @@ void gate_forget(struct gate *g, const char *session)
 		}
 }
 
-/* ---- the gate ---- */
+/* ---- opening and closing the gate ---- */
 
 static const char *variable(const char *name)
 {

@@ -1,4 +1,4 @@
-/* Counters of how calls ended; arguments and answers are not recorded. SPDX-License-Identifier:
+/* Count how calls have ended. Arguments and answers are not recorded. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "api/gate/gate_count.h"
 

@@ -1,5 +1,5 @@
-/* Counters of how the calls of a gate have ended since it was opened. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Counters of a gate: how its calls have ended, and what approvals it asked for and got.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -11,24 +11,30 @@ struct gate;
 struct tool_server;
 
 enum { GATE_ENDS = 7 };
-/* Requests for approval, and decisions. */
+/* What the gate counts about approvals: how often it asked for one, and how often the call was
+ * then allowed or refused. */
 enum gate_approval { GATE_ASKED, GATE_ALLOWED, GATE_REFUSED, GATE_APPROVALS };
 
-/* How a call ended, as in the log: "ok", the name of its error, "cancelled". */
+/* How a call ended, in the words of the log and of the metrics: "ok", the name of an error, or
+ * "cancelled". */
 extern const char *const gate_ends[GATE_ENDS];
-/* ORDER enum gate_approval, as events say it. */
+/* ORDER enum gate_approval: the words for its values in metrics: "asked", "allowed", "refused". */
 extern const char *const gate_approvals[GATE_APPROVALS];
 
 /*
- * Get the numbers of calls of server @i, by how they ended. The index behind the last server, with
- * the name "", is for calls that the engine answers itself, and for calls with unknown names.
- * Returns: the server's name, borrowed; NULL when @i is too large; @n is then unchanged.
+ * Get the counts of the calls of one server.
+ * @i: the index of the server. The number of servers, as an index, stands for all calls that belong
+ * to no server: calls that the engine answers itself, and calls with unknown names.
+ * @n: n[k] becomes the number of calls that ended with the word gate_ends[k].
+ * Returns: the name of the server, borrowed. "" for the calls that belong to no server. NULL if @i
+ * is too large; @n is then unchanged.
  */
 const char *gate_counted(const struct gate *g, size_t i, uint64_t n[GATE_ENDS]);
 void gate_counted_approvals(const struct gate *g, uint64_t n[GATE_APPROVALS]);
 
-/* Open the counters of a gate whose servers are known. Errors: ERR_NO_MEMORY. */
+/* Create the counters, after the servers of the gate are known. Errors: ERR_NO_MEMORY. */
 int gate_count_open(struct gate *g, struct err *err);
-/* Count a call. @server: NULL for a name without a server; @end: one of gate_ends. */
+/* Count a call that has ended. @server: the server that the call names; NULL if there is no such
+ * server. @end: one of gate_ends. */
 void gate_count_end(struct gate *g, const struct tool_server *server, const char *end);
 void gate_count_approval(struct gate *g, enum gate_approval what);

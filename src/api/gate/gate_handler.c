@@ -1,10 +1,11 @@
 /*
- * Handlers of a session's calls: they ask for approvals, and answer calls that are not for a tool.
+ * Handlers of a session's calls. A handler can ask a person to approve calls, and can answer calls
+ * that are not for a tool, such as retort.llm_query.
  *
- * A handler is attached to a session, or to all: a run whose caller answers approvals, the agent
- * loop that answers `llm_query`, the store of skills. gate_ask() and gate_give() offer a call to
- * each handler, the newest first, until one takes it. A handler that is detached has its calls
- * refused.
+ * A handler is attached to one session or to all sessions. Examples are a run whose caller decides
+ * about approvals, the agent loop, which answers `llm_query`, and the store of skills. gate_ask()
+ * and gate_give() offer a call to the handlers of its session, the newest first, until one takes
+ * it. When a handler is detached, the calls that it has taken fail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +44,7 @@ const json_t *gate_call_arguments(const struct gate_call *call)
 	return call->arguments;
 }
 
-/* ---- asking ---- */
+/* ---- asking handlers to approve a call ---- */
 
 static bool is_of(const struct gate_handler *h, const struct gate_call *call)
 {
@@ -98,8 +99,8 @@ void gate_approve(struct gate_call *call, bool is_allowed)
 		gate_fail(call, "ToolDenied", NULL, "%.100s: the call was not allowed", call->name);
 		return;
 	}
-	/* The session was tainted since the question was asked, possibly by the reason for this
-	 * call: ask again. */
+	/* The session was tainted after the question was asked. The person who answered did not
+	 * know that, so decide again. */
 	if (gate_call_is_tainted(call) && !call->was_tainted) {
 		gate_decide(call);
 		return;
@@ -109,7 +110,7 @@ void gate_approve(struct gate_call *call, bool is_allowed)
 		gate_perform(call, t);
 }
 
-/* ---- handlers ---- */
+/* ---- attaching handlers, and giving them calls to answer ---- */
 
 void gate_attach(struct gate *g, const char *session, struct gate_handler *h)
 {

@@ -1,5 +1,5 @@
-/* Handlers of a session's calls: they ask for approvals, and answer calls that are not for a tool.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Handlers of a session's calls. A handler asks for approvals, or answers calls that are not for
+ * a tool. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "session/tool_call.h"
@@ -12,21 +12,22 @@ struct gate_call; /* a call in progress */
 
 enum { GATE_SESSION_BYTES = 80 };
 
-/* A handler must stay at its address until gate_detach(). If a session has several handlers, the
- * newest one that takes a call gets it. Missing functions are NULL. */
+/* A handler must stay at its address until gate_detach(). If a session has several handlers, a
+ * call is offered to the newest first. Functions that a handler does not need are NULL. */
 struct gate_handler {
 	void *arg;
-	/* Ask whether @call may be made; gate_approve() gives the answer later. Returns: false if
-	 * nobody can be asked. */
+	/* Ask somebody whether @call may be made. gate_approve() gives the decision later.
+	 * Returns: false if nobody can be asked. */
 	bool (*ask)(void *arg, struct gate_call *call);
-	/* Called when the question about @call is decided, or has become pointless. */
+	/* Called when the question about @call is decided, or the call has ended without a
+	 * decision. */
 	void (*asked)(void *arg, const struct gate_call *call, bool is_allowed);
-	/* Called for a name such as "retort.llm_query", which is not a tool's. Returns: true if the
-	 * handler takes the call; it then calls gate_answer() once, possibly before this returns.
-	 */
+	/* Called for a name that is not a tool's, such as "retort.llm_query". Returns: true if
+	 * the handler takes the call. It then calls gate_answer() once, possibly before this
+	 * function returns. */
 	bool (*call)(void *arg, struct gate_call *call);
-	/* Called when a call that the handler took is cancelled; the call is freed when this
-	 * returns. */
+	/* Called when a call that the handler took is cancelled. The gate frees the call
+	 * afterwards. */
 	void (*cancel)(void *arg, struct gate_call *call);
 
 	/* Internal to the gate. */
@@ -36,30 +37,32 @@ struct gate_handler {
 };
 /* Attach a handler to @session; "": to all sessions. */
 void gate_attach(struct gate *g, const char *session, struct gate_handler *handler);
-/* Detach a handler. Calls that it has not answered are refused. Does nothing if it is not attached.
- */
+/* Detach a handler, if it is attached. Calls that the handler has taken, but not answered, fail. */
 void gate_detach(struct gate_handler *handler);
 
-/* Answer a call with {"value": any} or tool_call_error(), whose reference is taken; NULL: no memory
- * for an answer. The call is freed. */
+/* Answer a call, and free it. @answer: {"value": any} or tool_call_error(); the reference is
+ * taken. @answer NULL: memory is exhausted, so answer with an error. */
 void gate_answer(struct gate_call *call, json_t *answer);
 
 /* Return the question about a call: {"approval": id, "session", "tool", "text", "destructive",
- * "tainted"}; texts are safe to show. Owns: the caller. Returns: NULL without memory. */
+ * "tainted"}. Texts are safe to show. Owns: the caller decrefs the result. Returns: NULL if memory
+ * is exhausted. */
 json_t *gate_question(const struct gate_call *call);
 
-/* Find the call whose pending question has this id. Returns: NULL when the id is unknown, or the
- * question is decided. */
+/* Find the call whose pending question has the id @approval. Returns: NULL if no question is
+ * pending with that id. */
 struct gate_call *gate_asking(struct gate *g, const char *approval);
-/* Decide the question about a call: the call continues or is refused, and may be freed. */
+/* Decide the question about a call: let the call continue, or refuse it. Afterwards the call may
+ * be over and freed. */
 void gate_approve(struct gate_call *call, bool is_allowed);
 
-/* Members of a call. Borrowed. The arguments are an object. */
+/* These functions return members of a call. Texts are borrowed. gate_call_arguments() returns a
+ * JSON object, also borrowed. */
 const char *gate_call_name(const struct gate_call *call);
 const char *gate_call_owner(const struct gate_call *call);
-/* Has the session read untrusted data? */
+/* Return whether the session of the call has read untrusted data. */
 bool gate_call_is_tainted(const struct gate_call *call);
-/* Is the call part of a trial, whose effects may be discarded? */
+/* Return whether the step that makes the call is a candidate, which may be discarded. */
 bool gate_call_is_trial(const struct gate_call *call);
 const json_t *gate_call_arguments(const struct gate_call *call);
 const char *gate_call_session(const struct gate_call *call);

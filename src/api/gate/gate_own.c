@@ -1,5 +1,5 @@
-/* Calls that the gate answers itself: lists of tools, from servers' descriptions, cleaned and cut.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Calls that the gate answers itself. They list, search and describe tools. The descriptions
+ * come from servers, so they are cleaned and cut. SPDX-License-Identifier: Apache-2.0 */
 #include "api/gate/inside.h"
 #include "base/json.h"
 #include "api/row/param.h"
@@ -12,8 +12,11 @@
 enum {
 	QUERY_BYTES = 1000,
 	FOUND = 10,
-	WHOLE_BYTES = 4 << 20, /* above this, descriptions are cut to a line */
-	ALL_BYTES = 12 << 20,  /* above this, tools are left out */
+	/* If a list is longer than this, the descriptions of all further tools are cut to the
+	 * first line. */
+	WHOLE_BYTES = 4 << 20,
+	/* If a list is longer than this, all further tools are left out. */
+	ALL_BYTES = 12 << 20,
 };
 
 static const struct catalog_server *servers_of(const struct gate *g, size_t *n)
@@ -22,7 +25,7 @@ static const struct catalog_server *servers_of(const struct gate *g, size_t *n)
 	return g->catalog ? catalog_servers(g->catalog, n) : NULL;
 }
 
-/* ---- retort.tools ---- */
+/* ---- the call retort.tools ---- */
 
 struct listing {
 	size_t bytes;
@@ -83,7 +86,7 @@ int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out
 	return r == -E2BIG ? 0 : r;
 }
 
-/* ---- retort.search ---- */
+/* ---- the call retort.search ---- */
 
 static const struct param search_rows[] = {
 	{"query", PARAM_TEXT, true, 1, QUERY_BYTES},
@@ -111,7 +114,7 @@ static json_t *search(const struct gate *g, const json_t *arguments, struct err 
 	return out;
 }
 
-/* ---- retort.describe ---- */
+/* ---- the call retort.describe ---- */
 
 static const struct param describe_rows[] = {
 	{"name", PARAM_TEXT, true, 1, TOOL_NAME_MAX},
@@ -136,7 +139,7 @@ static json_t *describe(const struct gate *g, const json_t *arguments, struct er
 	return out;
 }
 
-/* ---- tool.list ---- */
+/* ---- the call retort.list, for the operation tool.list ---- */
 
 static const struct param list_all_rows[] = {
 	{"query", PARAM_TEXT, false, 1, QUERY_BYTES},
@@ -152,7 +155,7 @@ static void add_whole(struct listing *l, json_t *tools, const struct catalog_too
 	json_decref(one);
 }
 
-/* List tools and servers with all details, for tool.list. */
+/* List tools with all details, and their servers, for tool.list. */
 static json_t *list_all(const struct gate *g, const json_t *arguments, struct err *err)
 {
 	if (param_check(list_all_rows, ARRAY_LEN(list_all_rows), arguments, err) < 0)

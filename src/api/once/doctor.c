@@ -1,8 +1,7 @@
 /*
- * `retort doctor`: what this host can enforce, tried out with a box.
- *
- * doctor_look() checks the host. Then a program in a box (self_test) checks the box from inside and
- * prints a result for each key of self_rows.
+ * `retort doctor`: find out what this host can enforce. doctor_look() checks the host. Then a
+ * program in a box, self_test, checks the box from inside, and gives a result for each key of
+ * self_rows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The Python program that checks a box from inside; self_rows has its keys. */
+/* The Python program that checks a box from inside. Its value is an object with the keys of
+ * self_rows. */
 static const char self_test[] =
 	"import os, socket\n"
 	"def status():\n"
@@ -70,7 +70,7 @@ static void add_check(json_t *checks, const char *name, enum host_state state, c
 	(void)json_array_append_new(checks, row);
 }
 
-/* Add the checks of a box. Returns: did all succeed? */
+/* Add the results of the program in the box. Returns: whether all checks succeeded. */
 static bool judge_box(json_t *checks, const json_t *record)
 {
 	const json_t *seen = json_object_get(json_object_get(record, "value"), "application/json");

@@ -1,5 +1,5 @@
-/* The operation behind `retort doctor`: what this host can enforce. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The operation behind `retort doctor`: find out what this host can enforce.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -8,21 +8,23 @@
 #include <stdbool.h>
 
 /*
- * Check every mechanism, then make a real box and check it from inside.
+ * Check the host, then make a box and check it from inside.
  *
  * Shape:   {"ok", "checks": [{"name", "state": "ok|weak|missing", "what", "instead"?, "hint"?}],
  *          "limits": {name: {"value", "enforced", "by"?}}?}
  * Blocks:  about as long as a run.
  * Owns:    the caller decrefs *out.
- * Returns: 1 when a box can be made and is tight, 0 when not, negative errno without memory.
+ * Returns: 1 if no check has the state "missing", 0 if one has; -ENOMEM.
  */
 int doctor_check(json_t **out, struct err *err);
 
 /*
- * The same in parts, for a running engine. doctor_look() checks the host: {"ok", "checks"}.
- * doctor_code() is the Python program to run in a box. doctor_judge() adds the checks from the
- * program's record (or NULL and @err) to @found.
- * Owns: doctor_look(): the caller decrefs. Returns: NULL without memory.
+ * The parts of doctor_check(), for a running engine:
+ * - doctor_look() checks the host, and returns {"ok", "checks"}.
+ * - doctor_code() returns the Python program to run in a box.
+ * - doctor_judge() adds the results from that program's record to @found. If the program did not
+ *   run, @record is NULL, and @err says why.
+ * Owns: the caller decrefs the result of doctor_look(), which is NULL if memory is exhausted.
  */
 json_t *doctor_look(void);
 const char *doctor_code(void);

@@ -1,9 +1,10 @@
 /*
- * `retort run`: one program, once, without a registry or a journal.
+ * `retort run`: run one program, without a registry or a journal.
  *
- * The program gets an engine, a loop and a session of its own, with one step: on_opened() runs the
- * step, on_done() takes the record and copies files out, session_close() ends the box, and when the
- * session is freed (on_emptied()) the loop ends. SIGINT and SIGTERM interrupt the step.
+ * The program gets an engine, a loop and a session of its own. on_opened() runs the program as the
+ * session's only step. on_done() takes the record and copies files out, and session_close() ends
+ * the box. When the session has been freed, on_emptied() lets the loop end. SIGINT and SIGTERM
+ * interrupt the step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,8 +35,8 @@ struct once {
 	uv_signal_t signals[2];
 	struct session *session;
 	bool is_interrupted;
-	bool is_tainted; /* the program has read from an untrusted tool */
-	struct err err;	 /* failure of the start, or of the copying of files */
+	bool is_tainted; /* the program has got data from an untrusted tool */
+	struct err err;	 /* first failure to start the program or to copy a file */
 };
 
 static int open_out_dir(struct once *once, struct err *err)
@@ -52,7 +53,7 @@ static int open_out_dir(struct once *once, struct err *err)
 	return err_hint(err, "choose a directory that you may write to"), r;
 }
 
-/* Called when the session is freed: let the loop end. */
+/* Called when the session has been freed: let the loop end. */
 static void on_emptied(struct engine *engine)
 {
 	struct once *once = engine->arg;
@@ -105,7 +106,7 @@ static void on_cancel(void *arg, struct tool_call *call)
 	once->req->gate->cancel(once->req->gate->arg, call);
 }
 
-/* Note whether an answer taints the program; the answer itself is not stored. */
+/* Note that an untrusted answer taints the program. The answer itself need not be stored. */
 static int on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err)
 {
 	struct once *once = arg;
@@ -123,8 +124,8 @@ static void tell_tail(struct once *once, const struct record *record, int stream
 			tail.bytes);
 }
 
-/* Copy the files that the record lists. The first failure is reported; the other files are still
- * copied. */
+/* Copy the files that the record lists out of the box. If a file cannot be copied, continue with
+ * the others, and report the first failure. */
 static void copy_files(struct once *once, const struct record *record)
 {
 	struct copy_out copying = {.fd = session_workspace_fd(once->session),

@@ -1,4 +1,4 @@
-/* A call of an operation, for the files that implement operations. SPDX-License-Identifier:
+/* One call of an operation. For the files that implement operations. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -11,7 +11,8 @@
 struct gate_call;
 
 struct operation_call {
-	/* The context as the caller sees it: its registry hides sessions of other principals. */
+	/* The context in which the operation works. It points to `seen`, whose registry hides the
+	 * sessions of other principals from the caller. */
 	const struct operation_context *context;
 	struct operation_context seen;
 	const struct operation *op;
@@ -19,34 +20,40 @@ struct operation_call {
 	struct operation_listener listener;
 	struct operation_call **slot;
 
-	/* Cancels the call, which is answered then or later; NULL: the call cannot be cancelled. */
+	/* Cancel the call. It is answered at once or later. NULL: the call cannot be cancelled. */
 	void (*cancel)(struct operation_call *call);
-	struct outstanding_turn turn; /* place in the queue for long answers */
+	struct outstanding_turn turn; /* place in the queue, if the operation has long answers */
 	struct outstanding_part owed;
 	struct waiter waiter;
-	struct step_listener listener_of_steps; /* session.undo: notified of replayed steps */
-	char *session;				/* engine.doctor: id of the test session */
-	json_t *kept;				/* engine.doctor: results so far */
-	struct gate_call *gate_call;		/* tool.list, tool.call: the call of the gate */
+	/* For session.undo: listener for the steps that run again, to rebuild the state. */
+	struct step_listener listener_of_steps;
+	/* For engine.doctor: id of the session whose box is tested. */
+	char *session;
+	/* For engine.doctor: the results so far. */
+	json_t *kept;
+	/* For tool.list and tool.call: the call in the gate. */
+	struct gate_call *gate_call;
 };
 
-/* Answer the call, once, and free it. A registry_done_fn. */
+/* Answer the call, and free it. Can be passed to the registry as a registry_done_fn. */
 void call_done(void *call, const json_t *result, const struct err *err);
 
-/* Answer the call with @err, or with @result, whose reference is taken. */
+/* Answer the call and free it. call_fail() answers with @err. call_give() answers with @result
+ * and takes its reference; if @result is NULL, it answers with @err. */
 void call_fail(struct operation_call *call, const struct err *err);
 void call_give(struct operation_call *call, json_t *result, const struct err *err);
 
-/* Refuse the call if it would wait behind a run that waits for input. Returns: was it refused? */
+/* Refuse the call if it would have to wait for a run that waits for input. Returns: whether the
+ * call was refused and freed. */
 bool call_is_behind_reader(struct operation_call *call);
 
-/* For `cancel`: withdraw an operation that waits in its session's queue; one that has begun
- * continues. */
+/* Withdraw the operation if it still waits in its session's queue; otherwise let it continue.
+ * Operations use this function as their `cancel`. */
 void call_withdraw(struct operation_call *call);
 
-/* Send an event, whose reference is taken; NULL: does nothing. */
+/* Send an event to the caller; the reference is taken. NULL: do nothing. */
 void call_event(struct operation_call *call, json_t *event);
 
-/* The rows of operations, defined beside their handlers. */
+/* Tables of operations. Each is defined in the file that has their handlers. */
 extern const struct operation_family session_family, step_family, file_family, template_family,
 	plan_family, replay_family, tool_family, agent_family, engine_family;

@@ -17,7 +17,7 @@
 struct metrics {
 	int64_t fronts[METRICS_END_];
 	size_t n_operations;
-	uint64_t answers[][ERR_END_]; /* by operation and error code */
+	uint64_t answers[][ERR_END_]; /* numbers of answers, by operation and error code */
 };
 
 /* ORDER enum metrics_of. */
@@ -63,14 +63,14 @@ void metrics_answer(struct metrics *m, const struct operation *op, enum err_code
 		m->answers[i][code]++;
 }
 
-/* ---- writing ---- */
+/* ---- writing one metric ---- */
 
 static void head(struct buf *out, const char *name, const char *type, const char *help)
 {
 	buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* Append a label with the value @text, escaped. */
+/* Append a label of a metric. @before: "{" or ",". The value @text is escaped. */
 static void label(struct buf *out, const char *before, const char *name, const char *text)
 {
 	buf_addf(out, "%s%s=\"", before, name);
@@ -100,7 +100,7 @@ static void plain(
 	value(out, number);
 }
 
-/* Append a line with one label. */
+/* Append the line of a metric that has one label. */
 static void row(struct buf *out, const char *name, const char *key, const char *text, double number)
 {
 	buf_add(out, name);
@@ -123,7 +123,7 @@ static void histogram(
 		(unsigned long long)t->n_all, name, t->sum_s, name, (unsigned long long)t->n_all);
 }
 
-/* ---- the metrics ---- */
+/* ---- writing each group of metrics ---- */
 
 static void put_sessions(struct buf *out, const struct stats *s)
 {
@@ -197,8 +197,8 @@ static void put_answers(struct buf *out, const struct metrics *m)
 					(double)m->answers[i][k]);
 }
 
-/* Append the numbers of tool calls, by server. The operator lists the servers in a file, so they
- * are few. */
+/* Append the counts of tool calls, one for each server and each way to end. The number of
+ * servers is bounded, because the operator lists them in a file. */
 static void put_calls(struct buf *out, const struct gate *gate)
 {
 	uint64_t n[GATE_ENDS], approvals[GATE_APPROVALS];

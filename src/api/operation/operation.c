@@ -1,12 +1,12 @@
 /*
- * Operations: what fronts (socket, HTTP, MCP, command line) can ask of an engine.
+ * Operations: what the fronts (socket, HTTP, MCP, command line) can request from an engine.
  *
  * Each operation is a row (api/row/row.h) with its name, parameters, result and handler.
- * operation_start() checks that the caller may use it (principal.c), checks the parameters by the
- * row and fills in defaults, waits for room if the answer may be long (outstanding.c), and calls
- * the handler. The handler answers once, now or later, by call_done(), call_give() or call_fail(),
- * which frees the call. A front that loses its client cancels its calls with operation_cancel();
- * what that does is up to the handler.
+ * operation_start() checks that the caller may use the operation, and checks the parameters by the
+ * row. If the answer may be long, the call waits until the caller has read earlier answers
+ * (outstanding.c). Then the handler is called. It answers the call once, now or later, by
+ * call_done(), call_give() or call_fail(), which free the call. A front that loses its client
+ * cancels the client's calls with operation_cancel(). The effect depends on the handler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The families, in the order of the documentation. */
+/* Families of operations, in the order of the documentation. */
 static const struct operation_family *const families[] = {&session_family, &step_family,
 	&file_family, &template_family, &plan_family, &replay_family, &tool_family, &agent_family,
 	&engine_family};
@@ -98,7 +98,8 @@ void call_done(void *arg, const json_t *result, const struct err *err)
 	struct operation_call *call = arg;
 	*call->slot = NULL;
 	metrics_answer(call->context->metrics, call->op, result ? ERR_NONE : err->code);
-	outstanding_set(&call->owed, NULL, 0); /* the listener counts the answer from now on */
+	/* From now on the listener counts the bytes of the answer. */
+	outstanding_set(&call->owed, NULL, 0);
 	call->listener.done(call->listener.arg, result, result ? NULL : err);
 	json_decref(call->params);
 	json_decref(call->kept);
@@ -141,8 +142,9 @@ void call_event(struct operation_call *call, json_t *event)
 	json_decref(event);
 }
 
-/* Make the context as the caller sees it. Operations find everything in its registry, so that
- * sessions of other principals are hidden here, from every operation. */
+/* Make @seen, the context of an operation for its caller. The registry in it hides the sessions
+ * of other principals. All operations find sessions through this registry, so none of them shows
+ * a hidden session. Errors: ERR_DENIED: @op is only for the operator. */
 static int see(const struct operation_context *context, const struct operation *op,
 	struct operation_context *seen, struct err *err)
 {

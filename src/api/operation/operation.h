@@ -1,5 +1,5 @@
-/* The table of operations: everything that clients can ask of retort. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The table of operations: everything that clients can request from retort.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/row/row.h"
@@ -18,45 +18,47 @@ struct principal;
 struct registry;
 struct runs;
 
-/* Return the number of operations; the operation at index @i (NULL behind the last); the index of
- * an operation. */
+/* operation_count() returns the number of operations. operation_at() returns the operation at an
+ * index, or NULL if the index is too large. operation_index() returns the index of an operation. */
 size_t operation_count(void);
 const struct operation *operation_at(size_t i);
 size_t operation_index(const struct operation *op);
-/* The word of a label ("engine", "caller", "program"), and its meaning as a sentence. */
+/* operation_label_word() returns the word of a label: "engine", "caller" or "program".
+ * operation_label_meaning() returns a sentence that explains the label. */
 const char *operation_label_word(enum operation_label label);
 const char *operation_label_meaning(enum operation_label label);
 
-/* Does @event repeat the answer, so that a client that gets both can ignore it? */
+/* Return whether @event repeats the answer, so that a client that gets both can ignore the
+ * event. */
 bool operation_is_last(const struct operation *op, const json_t *event);
 /* Find an operation by its name. Returns: the operation, or NULL. */
 const struct operation *operation_find(const char *name);
-/* Report that operation @name does not exist, with a similar name as hint. Returns: negative errno.
- */
+/* Report that no operation has that name. A similar name is the hint. Returns: negative errno. */
 int operation_unknown(const char *name, struct err *err);
 
-/* What operations work on. Borrowed; must outlive every call. */
+/* The objects that operations work on. All pointers are borrowed, and must outlive every call. */
 struct operation_context {
 	struct registry *registry;
-	struct runs *runs;		       /* runs of the registry's steps */
-	struct metrics *metrics;	       /* counters of answers, or NULL */
-	struct outstanding_queue *outstanding; /* queue of long answers; NULL: unlimited */
-	uv_loop_t *loop;		       /* loop that threads report to; NULL: no threads */
-	const char *version;		       /* "0.1.0" */
-	struct principal *principal;	       /* the caller; NULL: the operator of the engine */
-	const struct models *models;	       /* models that agents may use, or NULL */
-	const struct agent_store *agents;      /* store of agents; NULL: agents are not saved */
-	struct gate *gate;		       /* gate of tools, or NULL */
-	struct plan_line *plans;	       /* queue of plans; NULL: plans run at once */
-	const char *plan_tools; /* file of tools for plans that do not bring their own, or NULL */
+	struct runs *runs;	 /* the runs of steps in the sessions of `registry` */
+	struct metrics *metrics; /* counters of answers; NULL: answers are not counted */
+	struct outstanding_queue *outstanding; /* queue of long answers; NULL: no limit */
+	uv_loop_t *loop;	     /* loop to which threads report; NULL: work without threads */
+	const char *version;	     /* "0.1.0" */
+	struct principal *principal; /* the caller; NULL: the operator of the engine */
+	const struct models *models; /* models that agents may use, or NULL */
+	const struct agent_store *agents; /* store of agents; NULL: agents are not saved */
+	struct gate *gate;		  /* gate for tool calls, or NULL */
+	struct plan_line *plans;	  /* queue of plans; NULL: plans run at once */
+	/* File that lists tools, for plans whose parameters contain no tools; or NULL. */
+	const char *plan_tools;
 };
 
 /*
- * The callbacks of a call, from the loop. A @result that is kept must not be changed, because
- * threads read it.
+ * The callbacks of a call, called from the loop. A callback may keep @result, but must not change
+ * it, because other threads read it.
  *
- * event  {"event": …} as api/text/event.h has them, borrowed; may be NULL.
- * done   once, possibly before operation_start() returns: @result, borrowed, or NULL and @err.
+ * event  @event: {"event": …}, as in api/text/event.h; borrowed. `event` may be NULL.
+ * done   called once, possibly before operation_start() returns. @result: borrowed; NULL: see @err.
  */
 struct operation_listener {
 	void *arg;
@@ -65,20 +67,26 @@ struct operation_listener {
 };
 
 /*
- * Check @params (an object, or NULL) by the rows of @op and start it.
+ * Check the parameters of @op, and start the operation. @params: an object, or NULL.
  *
- * Owns:    keeps a reference of @params. *@slot is the call until `done` is called, then NULL;
- * @slot must stay valid until then.
+ * Owns:    keeps a reference of @params. *@slot points to the call until `done` is called, and is
+ * then NULL. @slot must stay valid until then.
  */
 void operation_start(const struct operation_context *context, const struct operation *op,
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot);
 
-/* Start an operation that answers at once, and ignore its answer. Owns: takes @params. */
+/* Start an operation that answers at once, and ignore its answer. Owns: takes the reference of
+ * @params. */
 void operation_tell(const struct operation_context *context, const char *name, json_t *params);
 
 /*
- * Cancel a call. A step whose end the call waits for is interrupted; a second cancel stops it at
- * once. An operation that waits in a queue is withdrawn. A call that only waits for a run is
- * answered now. All other operations continue to their end. `done` follows.
+ * Cancel a call; `done` follows. The effect depends on the operation:
+ * - Any call that waits until earlier answers are read (outstanding.h) is withdrawn.
+ * - session.branch and session.undo are withdrawn if they still wait in the session's queue.
+ * - step.run interrupts its step. A second cancel stops the step at once.
+ * - step.get is answered with the record so far.
+ * - agent.run ends. With `cancel_step`, the first cancel only interrupts a running step.
+ * - plan.check, plan.run, replay.run, tool.list and tool.call are stopped.
+ * All other operations continue to their end.
  */
 void operation_cancel(struct operation_call *call);

@@ -1,14 +1,15 @@
 /*
  * Back pressure for long answers.
  *
- * A client may ask for many long answers and read none of them. Each answer would stay in memory.
- * So for each caller, the bytes of answers that were begun and not yet read are counted: first the
- * operation's estimate, then the real size, which the front reduces to zero while it writes. An
- * operation that would exceed OUTSTANDING_BYTES waits in the caller's queue until earlier answers
- * have been read; if nothing is read for OUTSTANDING_WAIT_MS, it is refused.
+ * A client could request many long answers and read none of them, and all would stay in memory. So
+ * for each caller, the bytes of unread answers are counted. While an operation makes its answer, an
+ * estimate of the size is counted. When the answer exists, the front counts the real size instead,
+ * and reduces it to zero while it writes the answer. An operation whose answer would exceed
+ * OUTSTANDING_BYTES waits until the caller has read earlier answers. If no answer of the caller is
+ * begun or read for OUTSTANDING_WAIT_MS, the operation is refused.
  *
- * The queue contains operations of all callers, oldest first. One timer checks it: soon after an
- * answer was read, and every LOOK_MS for operations that have waited too long.
+ * The waiting operations of all callers are in one queue, oldest first. One timer checks the queue:
+ * soon after an answer was read, and every LOOK_MS to find operations that have waited too long.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ enum { SOON_MS = 1, LOOK_MS = 1000 };
 
 struct outstanding_queue {
 	uv_timer_t timer;
-	struct outstanding_turn *first; /* queue of all callers, oldest first */
+	struct outstanding_turn *first; /* waiting operations of all callers, oldest first */
 	struct outstanding operator;	/* unread answers of the operator */
 	bool is_closed;
 };
@@ -95,7 +96,7 @@ static void begin(struct outstanding_turn *turn)
 	turn->begin(turn, NULL);
 }
 
-/* Is @turn the oldest of its caller, and is there room for it? */
+/* Return whether @turn is the oldest of its caller in the queue, and the caller has room for it. */
 static bool is_next(const struct outstanding_queue *line, const struct outstanding_turn *turn)
 {
 	const struct outstanding_turn *t = line->first;
@@ -118,8 +119,8 @@ static void refuse(struct outstanding_turn *turn)
 	turn->begin(turn, &err);
 }
 
-/* Begin or refuse operations. Each search starts at the head of the queue, because an operation
- * that begins may end at once, and end others. */
+/* Begin or refuse operations in the queue. Search from the head each time, because an operation
+ * that begins may end at once, and may end others. */
 static void on_turn(uv_timer_t *timer)
 {
 	struct outstanding_queue *line = timer->data;
@@ -174,7 +175,7 @@ void outstanding_leave(struct outstanding_turn *turn)
 {
 	struct outstanding_queue *line = turn->of->line;
 	take_out(line, turn);
-	look(line, SOON_MS); /* others may have waited behind this one */
+	look(line, SOON_MS); /* later operations of the caller may now begin */
 }
 
 struct outstanding_queue *outstanding_open(uv_loop_t *loop)

@@ -1,4 +1,5 @@
-/* Long answers that callers have not read yet. SPDX-License-Identifier: Apache-2.0 */
+/* Limit the bytes of long answers that callers have not read yet. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -8,62 +9,72 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* A long answer takes memory from when it begins to be made until the caller has read it, which may
- * never happen. So these bytes are counted for each caller. The row of an operation with long
- * answers has an estimate of the bytes (answer_bytes). The operation begins when the caller has
- * room for them; other operations of the caller wait behind it. One that has waited for
- * OUTSTANDING_WAIT_MS, while no answer was begun or read, is refused. When the answer exists, the
- * front counts its real size until it has been written. */
+/*
+ * A long answer takes memory from the moment when it is begun until the caller has read it, which
+ * may never happen. So the bytes of unread answers are counted for each caller.
+ *
+ * An operation with long answers has an estimate of their size in `answer_bytes`. The operation
+ * begins when the caller has room for the estimate. Until then it waits in a queue, and later
+ * operations of the same caller wait behind it. It is refused if, for OUTSTANDING_WAIT_MS, no
+ * answer of the caller was begun or read.
+ *
+ * When the answer exists, the front counts its real size instead of the estimate, until the answer
+ * has been written.
+ */
 enum {
 	OUTSTANDING_BYTES = 192 << 20,
-	OUTSTANDING_IN_LINE = 256 /* waiting operations of one caller */,
+	OUTSTANDING_IN_LINE = 256 /* maximum of waiting operations of a caller */,
 	OUTSTANDING_WAIT_MS = 60000
 };
 
 struct operation_context;
 struct outstanding_queue;
 
-/* The unread answers of one caller; all zeros at first. */
+/* The unread answers of one caller. Initialize with zeros. */
 struct outstanding {
 	struct outstanding_queue *line;
 	size_t bytes;
 	uint64_t moved_ms; /* when an answer was last begun or read */
 };
 
-/* The bytes of one answer, embedded in the data of that answer; zeros: no bytes. */
+/* The unread bytes of one answer. Embedded in the data of the answer. Initialize with zeros. */
 struct outstanding_part {
 	struct outstanding *of;
 	size_t bytes;
 };
 
-/* A place in the queue, embedded in the data of a waiting operation. */
+/* A place in the queue. Embedded in the data of the waiting operation. */
 struct outstanding_turn {
 	struct outstanding_turn *next;
 	struct outstanding *of;
 	size_t bytes;
 	uint64_t since_ms;
-	/* Called once: there is room for `bytes`, which are not counted yet; or (@why) the
-	 * operation is refused. */
+	/* Called once, when the wait of the operation ends. @why NULL: the operation begins,
+	 * because its caller has room for `bytes` more unread bytes; `begin` must then count these
+	 * bytes with outstanding_set(). @why not NULL: the operation is refused, for the reason in
+	 * @why. */
 	void (*begin)(struct outstanding_turn *turn, const struct err *why);
 };
 
-/* Return the counter of the caller; NULL: answers are not counted. */
+/* Return the count of the caller's unread answers; NULL if they are not limited. */
 struct outstanding *outstanding_of(const struct operation_context *context);
 
-/* Has the caller more than OUTSTANDING_BYTES? Then another long answer is an error. */
+/* Return whether unread answers of the caller exceed OUTSTANDING_BYTES. Another long answer must
+ * then be refused. */
 bool outstanding_is_full(const struct outstanding *of);
 
-/* Set the size of the answer @owed to @bytes in the counter @of (may be NULL), in place of its
- * earlier size. @bytes 0: the caller has read the answer. */
+/* Change the number of unread bytes of one answer. The number that was counted for @owed before is
+ * subtracted, and @bytes is added to the count of the caller, @of. @bytes 0: the caller has read
+ * the answer. @of NULL: @bytes are not counted for any caller. */
 void outstanding_set(struct outstanding_part *owed, struct outstanding *of, size_t bytes);
 
-/* Wait for room: `begin` is called, possibly before this returns. outstanding_leave() ends the
- * wait, so that `begin` is not called. */
+/* outstanding_wait() waits until the caller has room for @bytes. It may call `begin` before it
+ * returns. outstanding_leave() ends the wait without a call of `begin`. */
 void outstanding_wait(struct outstanding *of, struct outstanding_turn *turn, size_t bytes);
 void outstanding_leave(struct outstanding_turn *turn);
 
-/* The queue of an engine. outstanding_close() answers waiting operations with ERR_GONE;
- * outstanding_free() must follow when the loop has ended. */
+/* Open and close the queue of an engine. outstanding_close() refuses all waiting operations with
+ * ERR_GONE. Call outstanding_free() after the loop has ended. */
 struct outstanding_queue *outstanding_open(uv_loop_t *loop);
 void outstanding_close(struct outstanding_queue *line),
 	outstanding_free(struct outstanding_queue *line);

@@ -12,7 +12,7 @@
 
 enum { PATH_MAX_BYTES = 256, BOUND_BYTES = 64 };
 
-/* Errors that every operation may be answered with, besides its own. */
+/* Errors that every operation can have, in addition to its own. */
 static const char common_errors[] = "usage|no_memory|internal";
 
 /* Return the JSON Schema word for a type; NULL: any type. */
@@ -33,7 +33,7 @@ static const char *type_word(enum param_type type)
 	return words[type];
 }
 
-/* Convert "a|b" to ["a", "b"]. */
+/* Convert "a|b" to the array ["a", "b"]. */
 static json_t *words_json(const char *text)
 {
 	const struct opt words = {.choices = text};
@@ -65,7 +65,7 @@ static void set_range(json_t *out, const struct param *row)
 	(void)json_object_set_new(out, "maximum", max);
 }
 
-/* Return the default as JSON of the row's type. */
+/* Return the default of a parameter as JSON of its type. */
 static json_t *fallback_json(const struct param *row)
 {
 	if (row->type == PARAM_FLAG)
@@ -127,7 +127,7 @@ json_t *operation_param_schema(const struct operation *op, const char *name)
 	return NULL;
 }
 
-/* Parse JSON that is written with ' instead of ". */
+/* Parse JSON in which strings are written with ' instead of ". */
 static json_t *sample(const char *text)
 {
 	char *copy = strdup(text ? text : "{}");
@@ -138,8 +138,8 @@ static json_t *sample(const char *text)
 	return out;
 }
 
-/* Add the limits on texts and lists, by path: "volumes[].src": "1 to 4095 bytes". They are not in
- * the schema, because JSON Schema counts characters, not bytes. */
+/* Add the maximum lengths of texts and lists, by path: "volumes[].src": "1 to 4095 bytes". They
+ * are not in the schema, because JSON Schema counts characters, not bytes. */
 static void add_bounds(json_t *out, const char *prefix, const struct param *rows, size_t n_rows)
 {
 	char path[PATH_MAX_BYTES], text[BOUND_BYTES], inner[PATH_MAX_BYTES];

@@ -1,26 +1,26 @@
-/* Rows of operations as JSON Schema, and the whole table as JSON. SPDX-License-Identifier:
- * Apache-2.0
- */
+/* Describe operations as JSON Schema, for clients. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation/operation.h"
 
 /*
- * All functions: the caller decrefs the result; NULL without memory.
+ * Describe one parameter, or one member of a result: {"type", "description", "enum"?, "default"?,
+ * "minimum"?, "maximum"?, …}. "type" is one word, or two for a member that may be null.
  *
- * Describe one parameter or member: {"type", "description", "enum"?, "default"?, "minimum"?,
- * "maximum"?, …}. A row has one type, but a member that may be null has two.
+ * For all functions of this file: the caller decrefs the result, which is NULL if memory is
+ * exhausted.
  */
 json_t *schema_row(const struct param *row);
 
-/* Describe an object of rows: "properties", "required"?, and "additionalProperties": false. */
+/* Describe an object whose members are @rows: {"type", "properties", "required"?,
+ * "additionalProperties": false}. */
 json_t *schema_rows(const struct param *rows, size_t n_rows);
 
-/* Describe the parameters of an operation; or one of them: NULL also if the operation does not have
- * it. */
+/* operation_schema() describes all parameters of an operation. operation_param_schema()
+ * describes the parameter @name, and returns NULL if there is no such parameter. */
 json_t *operation_schema(const struct operation *op);
 json_t *operation_param_schema(const struct operation *op, const char *name);
 
-/* Describe all operations: {"operations": [{name, summary, params, result, label, limits?, bounds,
- * errors, events, example, answer}]} */
+/* Describe all operations: {"operations": [{"name", "summary", "params", "result", "label",
+ * "limits"?, "bounds", "errors", "events", "example", "answer"}]}. */
 json_t *schema_operations(void);

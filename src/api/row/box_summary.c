@@ -23,7 +23,7 @@ static void add_name(struct buf *out, const char *name, const struct stat *st)
 		buf_addf(out, " (%s)", num_format_bytes((uint64_t)st->st_size).text);
 }
 
-/* Is the file to be listed? Hidden files are not. */
+/* Return whether the file is shown, for scandir(). Hidden files are not. */
 static int is_listed(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
@@ -106,7 +106,8 @@ bool box_summary_is_complete(const json_t *create)
 	json_t *module;
 	if (!is_python)
 		return true;
-	/* If `python` names a directory, it is a virtual environment. */
+	/* A path counts as a Python if the file name begins with "python", or if it is a
+	 * directory, which is then that of a virtual environment. */
 	if (python && strncmp(slash ? slash + 1 : python, "python", 6) != 0 &&
 		!(stat(python, &st) == 0 && S_ISDIR(st.st_mode)))
 		return false;

@@ -1,4 +1,4 @@
-/* The files and limits of a box in words, for a model, before the box exists.
+/* Describe the files and limits of a box for a model, before the box exists.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,22 +8,22 @@
 #include <stdbool.h>
 
 /*
- * Append the volumes and the workspace of @create, parameters of session.create, with the first
- * names in them: "data/ (read-only): orders.csv (3.1 KiB), 4 more; notes.txt (read-only)". Reads
- * directories of the host; those that cannot be read are still named.
- * Limits:  some volumes, some
- * names of each, and the number of the others.
+ * Append the workspace and the volumes of a box, each with the first names in it: "data/
+ * (read-only): orders.csv (3.1 KiB), 4 more; notes.txt (read-only)". @create: parameters of
+ * session.create. The function reads directories of the host; if one cannot be read, only its own
+ * name is appended.
+ * Limits:  VOLUMES_SHOWN volumes and NAMES_SHOWN names of each, then the number of the others.
  */
 void box_summary_files(struct buf *out, const json_t *create);
 
-/* Append the limits: "1.0 GiB of memory, 30 s a step". */
+/* Append the limits of a box: "1.0 GiB of memory, 30 s a step". */
 void box_summary_limits(struct buf *out, const json_t *create);
 
-/*
- * Is the interpreter a Python, and are the modules of `preload` installed, as far as file names
- * show? False: only a real box can tell.
- */
+/* Return whether the box can be expected to work: the interpreter is a Python, and the modules
+ * of `preload` are installed. Only names of files are examined. So if the result is false, only
+ * a real box can tell whether it works. For other runtimes than Python, return true. */
 bool box_summary_is_complete(const json_t *create);
 
-/* Append the packages of the interpreter: "numpy 1.24.2, …", or nothing. */
+/* Append the packages that the interpreter has: "numpy 1.24.2, …". If they are unknown, append
+ * nothing. */
 void box_summary_packages(struct buf *out, const json_t *create);

@@ -239,7 +239,8 @@ static const struct param *find(const struct param *rows, size_t n_rows, const c
 	return NULL;
 }
 
-/* Suggest a field with a similar name: "memory" may mean limits.memory_bytes. */
+/* Suggest a field of an object parameter whose name is similar to the unknown @name:
+ * limits.memory_bytes for "memory". */
 static void hint_inside(const struct param *rows, size_t n_rows, const char *name, struct err *err)
 {
 	for (size_t i = 0; i < n_rows; i++) {

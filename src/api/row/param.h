@@ -1,5 +1,5 @@
-/* Parameters and results of operations: the rows from which checks, help and documents are made.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Parameters and results of operations, described by rows. Checks, help and documents are made
+ * from the rows. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -15,11 +15,11 @@ enum param_type {
 	PARAM_CHOICE,  /* one of the words in `choices` */
 	PARAM_FLAG,    /* true or false */
 	PARAM_COUNT,   /* a whole number */
-	PARAM_NUMBER,  /* any number; min and max are in thousandths */
+	PARAM_NUMBER,  /* any number; `min` and `max` are in thousandths */
 	PARAM_TEXTS,   /* an array of texts */
-	PARAM_MAP,     /* an object of texts by name */
-	PARAM_OBJECT,  /* an object of `fields` */
-	PARAM_OBJECTS, /* an array of such objects */
+	PARAM_MAP,     /* an object whose members are all texts */
+	PARAM_OBJECT,  /* an object with the members in `fields` */
+	PARAM_OBJECTS, /* an array of objects with the members in `fields` */
 	PARAM_ANY,     /* any JSON */
 };
 
@@ -27,46 +27,52 @@ struct param {
 	const char *name;
 	enum param_type type;
 	bool is_required;
-	uint64_t min, max; /* bounds of a number, or of the length of a text (bytes), array or map;
-			      max 0: unlimited */
-	const char *choices;	    /* words of PARAM_CHOICE: "utf-8|base64" */
+	/* Bounds of a number, of the bytes of a text, or of the members of an array or map.
+	 * max 0: unlimited. */
+	uint64_t min, max;
+	const char *choices;	    /* the words of PARAM_CHOICE: "utf-8|base64" */
 	const char *fallback;	    /* the default as text, or NULL */
-	const char *help;	    /* lower case, no final stop */
-	const struct param *fields; /* rows of an object's members; NULL: any members */
+	const char *help;	    /* help text; begins in lower case, without a full stop */
+	const struct param *fields; /* members of an object; NULL: any members */
 	size_t n_fields;
-	bool is_nullable; /* may be null (in results only) */
-	const char *also; /* another name that is accepted, or NULL */
-	/* Translates a synonym to a word of `choices`; NULL for other words. The result is static.
-	 */
+	bool is_nullable; /* may be null; only for results */
+	const char *also; /* another accepted name of the parameter, or NULL */
+	/* NULL if the values of the parameter have no synonyms. Otherwise a function that returns
+	 * the usual word for @text: "python" for "python" and for its synonym "py". The function
+	 * returns NULL if @text is neither a usual word nor a synonym. The result is static. */
 	const char *(*word)(const char *text);
 };
 
-/* Parameters named "runtime" are also accepted as "language", with usual names of languages. */
+/* Members of the row of the parameter "runtime", which callers may also call "language". Its
+ * value may be a synonym of a language, such as "py" for "python". */
 #define PARAM_OF_LANGUAGE .also = "language", .word = param_language
 const char *param_language(const char *word);
 
 /*
- * Check @params by the rows. NULL is an empty object; a member that is null is treated as missing.
+ * Check @params by the rows. @params NULL: an empty object. A member that is null counts as
+ * missing.
  *
- * Errors: ERR_USAGE that names the parameter ("limits.pids: …"), with a hint; the first in the
- *         order of the object.
+ * Errors: ERR_USAGE, whose message begins with the name of the parameter ("limits.pids: …"), with a
+ * hint. If several parameters are wrong, the first one in the order of the object is reported.
  */
 int param_check(const struct param *rows, size_t n_rows, const json_t *params, struct err *err);
 
 /*
- * Replace synonyms of names and words in @params, which param_check() has accepted.
- * Owns:    the caller releases the result; it is @params itself if there is nothing to replace.
- *          NULL: no memory, or @params is NULL.
+ * Replace other names of parameters, and synonyms of their values, by the usual ones: {"language":
+ * "py"} becomes {"runtime": "python"}. param_check() must have accepted @params.
+ * Owns:    the caller decrefs the result, which may be @params itself.
+ * Returns: NULL if memory is exhausted, or if @params is NULL.
  */
 json_t *param_usual(const struct param *rows, size_t n_rows, json_t *params);
 
-/* Return the type in words: "text", "whole number", … */
+/* Return the name of the type for messages: "text", "whole number". */
 const char *param_type_name(enum param_type type);
 
-/* Return a member of a checked object, or @fallback. Borrowed. */
+/* Return a member of an object that was checked, or @fallback if the member is missing.
+ * Borrowed. */
 const char *param_text(const json_t *params, const char *name, const char *fallback);
 uint64_t param_count(const json_t *params, const char *name, uint64_t fallback);
 bool param_flag(const json_t *params, const char *name);
 
-/* Return the member @name; NULL if it is missing or null. */
+/* Return a member of an object; NULL if the member is missing or null. */
 const json_t *param_get(const json_t *params, const char *name);

@@ -1,4 +1,4 @@
-/* A row of the table of operations. SPDX-License-Identifier: Apache-2.0 */
+/* A row of the table of operations: one operation. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/row/param.h"
@@ -8,31 +8,38 @@
 
 struct operation_call;
 
-/* Whose data a result may contain, which decides how far the result can be trusted. Plans derive
- * their labels from this. */
+/* Who may have written the data in a result. This label decides how far the result can be
+ * trusted; plans derive the labels of their values from it. */
 enum operation_label {
-	OPERATION_ENGINE,  /* only retort's own data: ids, times, counts, words of its tables */
-	OPERATION_CALLER,  /* also data of callers: names, code */
-	OPERATION_PROGRAM, /* also data of programs in boxes: output, values, files; untrusted */
+	/* Retort itself wrote all data in the result, such as ids, times and counts. */
+	OPERATION_ENGINE,
+	/* Callers may have written some data in the result, such as names and code. Retort itself
+	 * wrote the rest. */
+	OPERATION_CALLER,
+	/* Programs in boxes may have written some data in the result, such as output, values and
+	 * files. So the result is untrusted. */
+	OPERATION_PROGRAM,
 	OPERATION_LABEL_END_
 };
 
 struct operation {
-	const char *name;    /* "session.create"; must not change, because clients use it */
-	const char *summary; /* upper case, no final stop */
+	const char *name;    /* such as "session.create"; never changes, because clients use it */
+	const char *summary; /* a sentence that begins with a capital, without a full stop */
 	const struct param *params, *result;
 	size_t n_params, n_result;
 	enum operation_label label;
-	const char *limits; /* a sentence on limits that the rows do not contain, or NULL */
-	const char *errors; /* codes of its own errors: "not_found|gone"; or NULL */
-	/* An example of a call, and a part of its answer, as JSON with ' instead of ". A text that
-	 * ends in "…" is only a beginning; ids are placeholders. Documents show the example, and
-	 * tests run it. */
+	const char *limits; /* a sentence about limits that `params` cannot express, or NULL */
+	const char *errors; /* codes of the operation's own errors, "not_found|gone"; or NULL */
+	/* An example of a call, and a part of its answer: JSON with ' instead of ". A text that
+	 * ends in "…" is cut off, and ids are invented. Documents show the example, and tests
+	 * run it. */
 	const char *example, *answer;
-	size_t answer_bytes;  /* estimated size of a long answer (outstanding.h), or 0 */
-	bool has_events;      /* sends events while it runs */
-	const char *last;     /* name of the event that repeats the answer, or NULL */
-	bool is_for_operator; /* principals may not use it: it reveals or changes the host */
+	size_t answer_bytes; /* estimated size of a long answer (outstanding.h); 0: not long */
+	bool has_events;     /* the operation sends events while it runs */
+	const char *last;    /* name of the event that repeats the answer, or NULL */
+	/* Only the operator may use the operation, and principals may not, because the operation
+	 * reveals or changes something of the host. */
+	bool is_for_operator;
 	void (*start)(struct operation_call *call);
 };
 

@@ -5,11 +5,11 @@
  *   run_step.c    one run: its start, events and output
  *   waiter.c      callers that wait for a run
  *   run_ask.c     approvals of a run's tool calls
- *   run_behind.c  runs that wait behind one that reads its input
+ *   run_behind.c  runs that wait behind a run that waits for input
  *
- * The registry has a reference to a run while its step runs, and so has the list of its session.
- * Code that notifies a run's waiters holds a reference meanwhile, because a waiter may end the
- * session.
+ * Runs are reference-counted. The list of a session holds a reference to each of its runs. The
+ * registry holds one while the step of the run runs. Code that notifies the waiters of a run holds
+ * one meanwhile, because a waiter may end the session.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,34 +23,34 @@
 #include "registry/history.h"
 
 struct run {
-	struct run *next, *prev; /* in the list of its session, if is_listed */
+	struct run *next, *prev; /* links in the list of its session, if is_listed */
 	struct runs *runs;
-	struct registry *registry; /* the owner's view */
+	struct registry *registry; /* the registry as the run's owner sees it */
 	unsigned n_holds;
 	bool is_listed, is_done, is_dropped, has_started;
-	bool is_told,
-		is_reading; /* is_told: a client knows its id; is_reading: it waits for input */
-	unsigned n_cancels; /* interrupts before the step began */
+	/* is_told: a client knows the id of the run. is_reading: the step waits for input. */
+	bool is_told, is_reading;
+	unsigned n_cancels; /* number of interrupts before the step began */
 	char id[RUN_ID_BYTES];
 	char session[REGISTRY_ID_BYTES];
 	char runtime[16];
 	uint64_t number, started_ns;
-	struct step_order *order; /* a reference, until the run is dropped */
-	json_t *record;		  /* record of the step when it is done; NULL: see `err` */
+	struct step_order *order; /* reference to the step's order; NULL: the run was dropped */
+	json_t *record;		  /* record of the step, once it is done; NULL: see `err` */
 	struct err err;
 	struct step_listener listener;
 	struct event_rest rest[2];
 	struct buf out[2];
 	json_t *displays;
-	size_t bytes; /* memory that run_count() has counted */
+	size_t bytes; /* memory of the run, as last given to run_count() */
 	struct waiter *waiters;
-	struct waiter *starter; /* the waiter that gets events, or NULL */
+	struct waiter *starter; /* the waiter that started the run, if it still waits; or NULL */
 	struct run_asking asking;
 };
 
 struct runs {
 	uv_loop_t *loop;
-	struct session_runs *sessions; /* one for each session */
+	struct session_runs *sessions; /* an element for each session */
 	size_t n, max;
 	size_t bytes;
 	uint64_t last_number;
@@ -59,22 +59,24 @@ struct runs {
 /* runs.c */
 void run_hold(struct run *run);
 void run_release(struct run *run);
-/* Add a run to the list of its session. */
+/* Append a run to the list of its session. */
 void run_list(struct run *run);
 void run_unlist(struct run *run);
-/* Count @bytes as the run's memory; older runs are dropped if this exceeds a limit. */
+/* Set the run's memory to @bytes. If it has grown beyond a limit, drop older runs. */
 void run_count(struct run *run, size_t bytes);
 size_t run_json_bytes(const json_t *json);
 size_t run_bytes(const struct run *run);
 
-/* run_step.c: send @event, whose reference is taken, to the waiter that started the run. */
+/* run_step.c: send @event to the waiter that started the run. The reference is taken. */
 void run_tell(struct run *run, json_t *event);
-const struct run *run_ahead(
-	const struct run *run); /* returns the run behind which @run waits to begin, or NULL */
+/* Return the run for which @run waits: the oldest run of its session that was started before
+ * @run and has not ended. Return NULL if @run does not wait. */
+const struct run *run_ahead(const struct run *run);
 
 /* waiter.c */
 json_t *run_record(const struct run *run);
 int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
 /* Answer all waiters. */
 void waiters_tell(struct run *run);
-void waiters_wake(struct run *run); /* if @run is stuck: those with a time limit */
+/* If @run cannot continue by itself, answer the waiters that have a time limit. */
+void waiters_wake(struct run *run);

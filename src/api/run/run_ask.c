@@ -1,4 +1,4 @@
-/* Approvals of a run's tool calls, which the client that started it with `approvals` decides.
+/* Ask a client to approve a run's tool calls: the client that started the run with `approvals`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/run/inside.h"
 
@@ -20,7 +20,7 @@ static bool on_ask(void *arg, struct gate_call *call)
 		json_decref(question);
 		return false;
 	}
-	run_hold(run); /* a callback may end the run */
+	run_hold(run); /* a callback may end the run and free it */
 	tell(run, question, "asked");
 	waiters_wake(run);
 	run_release(run);

@@ -1,10 +1,10 @@
 /*
- * Runs that wait behind a run that reads its input.
+ * Runs that wait behind a run that waits for input.
  *
- * One step of a session runs at a time. If it waits for input that a client may never give, the
- * steps behind it may never begin. So their callers get an event "queued" with the run in front,
- * and operations without events, such as `session.branch`, are refused with ERR_BUSY and a hint how
- * to end the wait.
+ * The steps of a session run one at a time. If a step waits for input, which a client may never
+ * give, the steps behind it may never begin. So the callers of those steps get an event "queued",
+ * which names the run that waits for input. Operations that cannot send events, such as
+ * `session.branch`, are refused with ERR_BUSY, and a hint says how to end the wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

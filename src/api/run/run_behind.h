@@ -1,5 +1,5 @@
-/* Runs and operations behind a run that waits for input, possibly for ever.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Runs and operations that cannot begin because an earlier run of their session waits for input,
+ * which a client may never send. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -10,15 +10,17 @@ struct registry;
 struct run;
 struct runs;
 
-/* Does the run wait for input? */
+/* Return whether the run waits for input. */
 bool run_is_reading(const struct run *run);
-/* Return the run behind which @run waits to begin, if that run waits for input; or NULL. */
+/* Return the run that waits for input and so keeps @run, a later run of the same session, from
+ * starting. Returns: NULL if @run does not wait for such a run. */
 const struct run *run_reader(const struct run *run);
 
-/* Handle that @run has begun to wait for input: notify callers of runs behind it, and refuse other
- * operations that wait in the session's queue. */
+/* Called when @run has begun to wait for input. Notify the callers of the runs that wait behind
+ * @run, and refuse the other operations that wait in the queue of the session. */
 void run_tell_behind(struct run *run);
 
-/* Check that no run of @session waits for input. Errors: ERR_BUSY, with the run's id and a hint. */
+/* Check that no run of @session waits for input. Errors: ERR_BUSY: a run waits for input; the
+ * message names the run. */
 int runs_check_reading(
 	struct runs *r, struct registry *registry, const char *session, struct err *err);

@@ -1,14 +1,15 @@
 /*
- * One run: from the parameters of `step.run` to its record.
+ * One run, from the parameters of `step.run` to its record.
  *
- * runs_start() makes the order of the step (parse_step()) and the run, makes the caller a waiter of
- * the run, and passes order and listener to the registry. While the step runs, on_output() and the
- * others below store the output, within limits, for later requests, and send it to the waiter that
- * started the run, if that wants events. on_done() replaces the stored output by the record, and
+ * runs_start() makes the run and the order of its step (parse_step()), adds the caller to the run's
+ * waiters, and passes the order to the registry. While the step runs, callbacks such as on_output()
+ * store its output, within limits, for later requests. They also send events to the waiter that
+ * started the run, if it wants events. on_done() replaces the stored output by the record, and
  * answers all waiters.
  *
- * A run that is interrupted before its step has begun is withdrawn from the session's queue; if
- * that is too late, the interrupts are counted (n_cancels) and sent as soon as the step begins.
+ * If a run is interrupted before its step has begun, the step is withdrawn from the session's
+ * queue. If the step has left the queue already, n_cancels counts the interrupts, and on_started()
+ * sends them to the step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of an id: "r-", 26 random characters, and NUL. */
+/* Size of an id: "r-", 26 random characters, and NUL. */
 enum { ID_BYTES = 29 };
 
 static bool is_heard(const struct run *run)
@@ -40,7 +41,7 @@ void run_tell(struct run *run, json_t *event)
 	json_decref(event);
 }
 
-/* ---- events of the step ---- */
+/* ---- handling the events of the step ---- */
 
 static void on_started(void *arg, const char *session)
 {
@@ -51,7 +52,7 @@ static void on_started(void *arg, const char *session)
 	run_ask_begin(run);
 	run->started_ns = uv_hrtime();
 	json_put_text(event, "run", run->id);
-	run_hold(run); /* a callback may end the run */
+	run_hold(run); /* a callback may end the run and free it */
 	run->is_told = true;
 	run_tell(run, event);
 	for (unsigned i = 0; i < run->n_cancels && !run->is_done; i++)
@@ -142,7 +143,7 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 	run_release(run);
 }
 
-/* ---- starting ---- */
+/* ---- starting and interrupting a run ---- */
 
 static struct run *run_new(struct runs *r, struct registry *registry,
 	const struct registry_identity *session, struct step_order *step)
@@ -181,7 +182,9 @@ struct stdin_queue *run_stdin_queue(struct run *run, struct err *err)
 	return NULL;
 }
 
-/* Choose the runtime: the parameter `runtime`, else that of the file; NULL: the session's. */
+/* Choose the runtime of a step: that of the parameter `runtime` or, if it is missing, that of
+ * the file `filename`. If both are missing, set *@out to NULL: the step then uses the session's
+ * runtime. */
 static int choose_runtime(const json_t *params, const struct runtime **out, struct err *err)
 {
 	const json_t *code = param_get(params, "code");
@@ -197,7 +200,8 @@ static int choose_runtime(const json_t *params, const struct runtime **out, stru
 	return err_hint(err, "there is: %s", runtime_names());
 }
 
-/* Open the step's input. @text is read first. */
+/* Open a queue for the standard input of the step, and put @text into it. @text NULL: the queue
+ * is empty at first. */
 static int open_stdin_queue(
 	struct step_order *step, uv_loop_t *loop, const json_t *text, struct err *err)
 {
@@ -212,7 +216,7 @@ static int open_stdin_queue(
 		    : 0;
 }
 
-/* Make the order of a step from the parameters of `step.run`. Owns: the caller releases it. */
+/* Make the order for a step from the parameters of `step.run`. Owns: the caller releases it. */
 static struct step_order *parse_step(const struct runs *r, const json_t *params, struct err *err)
 {
 	const json_t *code = param_get(params, "code"), *text = param_get(params, "stdin");
@@ -239,7 +243,7 @@ static struct step_order *parse_step(const struct runs *r, const json_t *params,
 	return NULL;
 }
 
-/* Pass the step to the registry, and notify the client if the step waits behind another run. */
+/* Pass the step to the registry. Notify the client if the step has to wait for another run. */
 static void begin(struct run *run, struct registry *registry, struct waiter *waiter)
 {
 	run->starter = waiter;
@@ -290,7 +294,7 @@ void run_interrupt(struct run *run, bool is_kill)
 	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->listener))
 		n = 0;
 	run->n_cancels += n;
-	run->is_reading = false; /* if the step waits again, a new event is sent */
+	run->is_reading = false; /* if the step waits for input again, it sends a new event */
 	for (unsigned i = 0; i < n && run->has_started && !run->is_done; i++)
 		(void)registry_interrupt(run->registry, run->session, &err);
 	run_release(run);
@@ -305,7 +309,7 @@ const struct run *run_ahead(const struct run *run)
 	return ahead;
 }
 
-/* ---- output and value ---- */
+/* ---- the texts of a run: output, value, code ---- */
 
 static const json_t *done_text(const struct run *run, const char *stream)
 {

@@ -1,16 +1,18 @@
 /*
  * The runs that an engine remembers.
  *
- * Each step that a client starts is a run. The runs of a session are a list, the newest last, so
- * that a client which went away can ask for the record, and read the output in parts. That costs
- * memory, so three bounds hold, checked whenever a run has grown (make_room()):
+ * Each step that a client starts is a run. The runs of a session are in a list, the newest last. So
+ * a client that lost its connection can later get the record, and read the output in parts. This
+ * takes memory, so there are three limits. Whenever a run has grown, make_room() enforces them:
  *
- *   a session has at most RUNS_PER_SESSION runs:      the oldest done one is forgotten
- *   its runs hold at most RUNS_SESSION_BYTES:         the oldest done one is dropped
- *   all runs together hold at most RUNS_TOTAL_BYTES:  likewise; first one of the same caller
+ *   RUNS_PER_SESSION    runs of a session: the oldest that is done is removed
+ *   RUNS_SESSION_BYTES  memory of a session's runs: the oldest that is done is dropped
+ *   RUNS_TOTAL_BYTES    memory of all runs: the oldest that is done is dropped
  *
- * "Dropped" means that output, value and code are deleted; only how the run ended is kept.
- * A run that has not ended is never dropped; it is bounded by RUN_LIVE_BYTES of each stream.
+ * The last limit affects all callers. So runs of the caller whose run has grown are dropped before
+ * runs of other callers. To drop a run means to delete its output, value and code, and to keep only
+ * how it ended. A run that has not ended is never dropped; each of its streams has at most
+ * RUN_LIVE_BYTES.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +34,7 @@ struct session_runs {
 	size_t bytes;
 };
 
-/* ---- runs ---- */
+/* ---- references to a run, and its state ---- */
 
 void run_hold(struct run *run)
 {
@@ -61,7 +63,7 @@ const char *run_id(const struct run *run)
 	return run->id;
 }
 
-/* ---- the runs of a session ---- */
+/* ---- the list of runs of each session ---- */
 
 static struct session_runs *find_session(struct runs *r, const char *session)
 {
@@ -158,14 +160,14 @@ void runs_close(struct runs *r)
 {
 	if (!r)
 		return;
-	r->loop = NULL; /* the loop may be closed already */
+	r->loop = NULL; /* do not use threads: the loop may be closed already */
 	while (r->n > 0)
 		runs_forget(r, r->sessions[0].session);
 	free(r->sessions);
 	free(r);
 }
 
-/* ---- room ---- */
+/* ---- limits of memory: dropping old runs ---- */
 
 /* Estimate the memory of @json. */
 size_t run_json_bytes(const json_t *json)
@@ -192,7 +194,7 @@ size_t run_bytes(const struct run *run)
 	return run->displays ? n + run_json_bytes(run->displays) : n;
 }
 
-/* Drop output, value and code of a run; only how it ended is kept. */
+/* Drop a run that is done: delete its output, value and code, and keep only how it ended. */
 static void drop(struct run *run)
 {
 	static const char *const kept[] = {"schema", "step", "parent", "session", "runtime",
@@ -221,7 +223,9 @@ static void drop(struct run *run)
 	count(run, run_bytes(run));
 }
 
-/* Find the oldest run that is done and not dropped yet; a run of @owner, if there is any. */
+/* Choose the next run to drop. Only a run that is done, and not dropped yet, can be chosen. Return
+ * the oldest such run of @owner. If @owner has no such run, return the oldest of all owners, or
+ * NULL. */
 static struct run *oldest(struct runs *r, const struct registry *owner)
 {
 	struct run *own = NULL, *any = NULL;
@@ -266,9 +270,10 @@ void run_count(struct run *run, size_t bytes)
 		make_room(run);
 }
 
-/* ---- finding ---- */
+/* ---- finding a run ---- */
 
-/* Is the run visible to the caller? It is if its session is visible in the caller's registry. */
+/* Return whether a caller may see the run. It may if @registry, the registry as the caller sees
+ * it, shows the session of the run. */
 static bool is_visible(const struct run *run, struct registry *registry)
 {
 	struct registry_identity identity;

@@ -1,10 +1,10 @@
 /*
  * Waiting for a run.
  *
- * Several callers can wait for one run, each with a limit of time or without. All are answered when
- * the run is done. A waiter with a limit is answered earlier, with a record of status "running",
- * when its time is up, or when waiting is of no use (is_stuck()): the run waits for an approval or
- * for input, or behind another run that waits for input.
+ * Several callers can wait for the same run, with or without a time limit. All are answered when
+ * the run is done. A waiter with a time limit is answered earlier, with a record whose status is
+ * "running", in two cases: when its time is up, and when the run cannot continue by itself
+ * (is_stuck()).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +18,8 @@
 
 #include <stdlib.h>
 
-/* Is waiting of no use? The run waits for an approval or for input, or behind a run that waits for
- * input. */
+/* Return whether the run can only continue after a client has acted: the run waits for an
+ * approval or for input, or behind a run that waits for input. */
 static bool is_stuck(const struct run *run)
 {
 	return json_array_size(run->asking.open) > 0 || run_is_reading(run) || run_reader(run);
@@ -77,7 +77,7 @@ static void unhang(struct waiter *waiter)
 	waiter->run = NULL;
 }
 
-/* Answer @waiter, which has been removed from the run's list. */
+/* Answer @waiter, which is not in the run's list any more. */
 static void answer(struct run *run, const struct waiter *waiter)
 {
 	json_t *record = NULL;
@@ -153,7 +153,7 @@ void waiters_wake(struct run *run)
 		struct waiter *next = waiter->next;
 		if (waiter->timer) {
 			waiter_leave(waiter);
-			/* The callback may have changed the list. */
+			/* The callback may have changed the list, so start again. */
 			next = run->waiters;
 		}
 		waiter = next;

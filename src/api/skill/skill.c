@@ -1,9 +1,12 @@
 /*
  * A proposed skill is tested in a session of its own, which runs the code and its test as one step.
- * If the test passes, the code is stored unchanged, with its origin in NAME.json.
+ * If the test passes, the code is stored unchanged, and its origin is stored in NAME.json.
  *
- *   MAKING → TESTING → ENDING        the call is answered before ENDING; if it is cancelled
- *                                    earlier, nothing is stored.
+ *   MAKING → TESTING → ENDING
+ *
+ * MAKING: the session of the test is made. TESTING: the test runs. ENDING: the session ends. The
+ * call that proposed the skill is answered before ENDING. If the call is cancelled earlier, nothing
+ * is stored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,10 +32,12 @@ enum {
 	SESSION_BYTES = 80,
 	STEP_BYTES = 80,
 	TIME_BYTES = 32,
-	SKILL_RANK_MAX = 64, /* higher ranks are treated as equal */
+	/* Rank of a good match. skills_find() treats all higher ranks like this one. */
+	SKILL_RANK_MAX = 64,
 };
 
-/* The value of a step that ran to its end: a test that exits early has not passed. */
+/* The value of the step if the test has passed. This value is the last line of the step's code,
+ * which is not reached if the test exits early. */
 #define PASSED "retort: the test passed"
 
 #define TAINTED "the session has read data that others wrote"
@@ -43,10 +48,12 @@ struct proposal {
 	struct proposal *next, **link;
 	struct skills *skills;
 	enum proposal_state state;
-	struct gate_call *call; /* NULL: answered or cancelled */
+	struct gate_call *call; /* the call that proposes the skill; NULL: answered or cancelled */
 	json_t *arguments;
-	char from[SESSION_BYTES], after[STEP_BYTES]; /* the proposing session, and its head */
-	char session[SESSION_BYTES];		     /* session of the test */
+	/* from: id of the session that proposes the skill. after: the head of that session when
+	 * the skill was proposed. */
+	char from[SESSION_BYTES], after[STEP_BYTES];
+	char session[SESSION_BYTES]; /* id of the session of the test */
 };
 
 struct skills {
@@ -75,7 +82,7 @@ static const char *runtime_of(const struct proposal *p)
 	return param_text(p->arguments, "runtime", "python");
 }
 
-/* ---- answers ---- */
+/* ---- refusing a proposed skill ---- */
 
 static void refuse(struct gate_call *call, const char *name, const char *message, const char *hint)
 {
@@ -125,9 +132,9 @@ static void fail(struct proposal *p, const char *name, const struct err *err)
 	end(p);
 }
 
-/* ---- keeping ---- */
+/* ---- storing a skill that has passed its test ---- */
 
-/* Describe the origin of a skill, for NAME.json. Owns: the caller. */
+/* Describe where a skill comes from, for NAME.json. Owns: the caller decrefs the result. */
 static json_t *describe(const struct proposal *p, const char *test_step)
 {
 	char digest[DIGEST_BYTES], when[TIME_BYTES];
@@ -145,7 +152,7 @@ static json_t *describe(const struct proposal *p, const char *test_step)
 static void keep(struct proposal *p, const char *test_step)
 {
 	struct err err;
-	if (gate_call_is_tainted(p->call)) { /* tainted during the test */
+	if (gate_call_is_tainted(p->call)) { /* the session was tainted during the test */
 		(void)err_set(&err, ERR_DENIED, TAINTED);
 		fail(p, "ToolDenied", &err);
 		return;
@@ -168,7 +175,7 @@ static void keep(struct proposal *p, const char *test_step)
 	json_decref(about);
 }
 
-/* ---- the test ---- */
+/* ---- testing a proposed skill ---- */
 
 static bool has_passed(const json_t *record)
 {
@@ -259,7 +266,7 @@ static void make_session(struct proposal *p)
 	registry_create(p->skills->registry, &create, on_made, p);
 }
 
-/* ---- a call ---- */
+/* ---- the call that proposes a skill ---- */
 
 static bool is_of_test(const struct skills *s, const char *session)
 {
@@ -269,7 +276,8 @@ static bool is_of_test(const struct skills *s, const char *session)
 	return false;
 }
 
-/* May the session of @call propose skills? Returns: false if the call was refused. */
+/* Check that the session of @call may propose skills. Returns: false if it may not; the call has
+ * then been refused. */
 static bool may_propose(struct skills *s, struct gate_call *call)
 {
 	const char *why = !s->store.is_writable ? "retort.skills.save: skills are read-only here"
@@ -290,7 +298,7 @@ static bool may_propose(struct skills *s, struct gate_call *call)
 	return false;
 }
 
-/* Does the test use the skill's name? */
+/* Return whether the test uses the skill's name. */
 static bool is_named(const char *test, const char *name)
 {
 	size_t n = strlen(name);
@@ -369,8 +377,8 @@ static bool on_call(void *arg, struct gate_call *call)
 	return true;
 }
 
-/* Called when the step that proposed a skill is over. A running test is stopped, and the skill is
- * not stored. */
+/* Called when @call, by which a step proposes a skill, is cancelled because the step has ended
+ * before the answer. Stop the test of the skill. The skill is not stored. */
 static void on_cancel(void *arg, struct gate_call *call)
 {
 	struct skills *s = arg;
@@ -385,7 +393,7 @@ static void on_cancel(void *arg, struct gate_call *call)
 		}
 }
 
-/* ---- the set of skills ---- */
+/* ---- opening, searching and closing the skills ---- */
 
 int skills_open(struct skills **out, const char *spec, struct err *err)
 {

@@ -1,10 +1,11 @@
 /*
- * Skills on the disk: a directory with NAME.py or NAME.mjs, and NAME.json about it.
+ * Skills on the disk. NAME.py or NAME.mjs is the code of a skill; NAME.json describes it.
  *
- * A skill is stored completely or not at all. Each file is written under another name and then
- * linked to its own, which fails if that exists: files are never replaced. NAME.json is linked
- * first, which reserves the name; the code is linked last, since NAME.json alone is not a skill.
- * The list is read again when the directory's modification time has changed.
+ * A skill is stored completely or not at all. Each file is written under a temporary name and then
+ * linked to its own name, which fails if that name exists. So files are never replaced. NAME.json
+ * is linked first, which reserves the name. The code is linked last, because NAME.json alone is not
+ * a skill. The list of skills is read again when the modification time of the directory has
+ * changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +30,7 @@
 enum {
 	FILE_BYTES = SKILL_STORE_NAME_BYTES + 32,
 	ABOUT_BYTES = 4 * SKILL_STORE_CODE_BYTES,
-	MODE = 0644, /* boxes read the files as another user */
+	MODE = 0644, /* readable for all, because boxes have another user */
 };
 
 static const struct {
@@ -38,7 +39,7 @@ static const struct {
 
 static const char about_ending[] = ".json";
 
-/* ---- the directory ---- */
+/* ---- opening and closing the directory ---- */
 
 int skill_store_open(struct skill_store *s, const char *spec, struct err *err)
 {
@@ -74,7 +75,7 @@ void skill_store_close(struct skill_store *s)
 	*s = (struct skill_store){.dir_fd = -1};
 }
 
-/* ---- names ---- */
+/* ---- names of skills and of their files ---- */
 
 static bool is_word(const char *name)
 {
@@ -127,7 +128,7 @@ static const char *ending_of(const char *runtime)
 	return codes[0].ending;
 }
 
-/* ---- writing ---- */
+/* ---- storing a skill ---- */
 
 /* Write a new file, completely or not at all. */
 static int put_file(const struct skill_store *s, const char *file, const char *text)
@@ -157,8 +158,8 @@ int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill,
 		return err_set(err, ERR_NO_MEMORY, "no memory for a skill");
 	file_name(code_file, skill->name, ending_of(skill->runtime));
 	file_name(about_file, skill->name, about_ending);
-	/* The code is written last: without code there is no skill. Creating NAME.json reserves the
-	 * name. */
+	/* NAME.json is written first, which reserves the name. The code is written last, because
+	 * a skill exists as soon as its code does. */
 	int r = put_file(s, about_file, text);
 	free(text);
 	if (r == 0 && (r = put_file(s, code_file, skill->code)) < 0)
@@ -166,7 +167,7 @@ int skill_store_keep(struct skill_store *s, const struct skill_store_row *skill,
 	return r == 0 ? 0 : explain(r, skill->name, err);
 }
 
-/* ---- reading ---- */
+/* ---- listing the skills ---- */
 
 static json_t *read_about(const struct skill_store *s, const char *name)
 {
@@ -181,7 +182,7 @@ static json_t *read_about(const struct skill_store *s, const char *name)
 		: NULL;
 }
 
-/* Return the text of @key in @about, cleaned for display. */
+/* Return the text of @key in @about, or else @fallback. Clean it for display. */
 static json_t *shown(const json_t *about, const char *key, const char *fallback)
 {
 	cleanup_buf struct buf text = BUF_INIT(SKILL_STORE_DOC_BYTES);
@@ -206,7 +207,7 @@ static json_t *make_row(const struct skill_store *s, const struct found *found)
 	return row;
 }
 
-/* Find the skill whose code is in @file. Returns: false if @file is not the name of such a file. */
+/* If @file is the name of a file with code, set @out to the skill and return true. */
 static bool find_skill(const char *file, struct found *out)
 {
 	struct err err;

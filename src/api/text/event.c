@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Return the number of bytes at the end that are an incomplete character. */
+/* Return the number of bytes at the end of @data that are the beginning of an incomplete
+ * character. */
 static size_t unfinished_bytes(const char *data, size_t bytes)
 {
 	for (size_t n = 1; n < UTF8_MAX_BYTES && n <= bytes; n++) {

@@ -1,4 +1,4 @@
-/* Events of a running step: one JSON object each, the same for every front.
+/* Events of a running step. Each is a JSON object, the same for every front.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -7,39 +7,45 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The first bytes of an incomplete character; one for each stream of a step. Starts as zeros. */
+/* The bytes of an incomplete character at the end of what a stream has sent so far. One for each
+ * stream of a step. Initialize with zeros. */
 struct event_rest {
 	char data[UTF8_MAX_BYTES];
 	size_t bytes;
 };
 
-/* Make {"event": "step.started", "session"}. For all functions below too: Owns: the caller decrefs.
- * Returns: NULL without memory. */
+/*
+ * Make {"event": "step.started", "session"}.
+ * For all functions of this file: the caller decrefs the result, which is NULL if memory is
+ * exhausted.
+ */
 json_t *event_started(const char *session);
 
 /*
- * {"event": "stdout" | "stderr", "text"}: @stream is 0 or 1. Invalid UTF-8 becomes U+FFFD; an
- * incomplete character at the end is kept in @rest, unless @is_end. Returns: NULL also when all of
- * @data is kept in @rest.
+ * Make {"event": "stdout", "text"}, or with "stderr" if @stream is 1, from the bytes in @rest and
+ * @data. Invalid UTF-8 becomes U+FFFD. Bytes of an incomplete character at the end are kept in
+ * @rest for the next call, unless @is_end.
+ * Returns: NULL also if there is nothing to send yet.
  */
 json_t *event_text(
 	struct event_rest *rest, int stream, const char *data, size_t bytes, bool is_end);
 
-/* {"event": "display", "data": {mime: value}}. */
+/* Make {"event": "display", "data": {mime: value}}. */
 json_t *event_display(const json_t *display);
 
-/* {"event": "tool", and the members that step_listener gets: "tool", "call", "state", …}. */
+/* Make {"event": "tool", "tool", "call", "state", …}. @about: the object without its member
+ * "event", as the callback `tool` of struct step_listener gets it. */
 json_t *event_tool(const json_t *about);
 
-/* {"event": "rebuilding", "step", "of"}: the state is being rebuilt, and this step is run again for
- * it. */
+/* Make {"event": "rebuilding", "step", "of"}: to rebuild a lost state, step @at of @n runs
+ * again. */
 json_t *event_rebuilding(size_t at, size_t n);
-/* {"event": "queued", "run", "behind", "waiting": "stdin"?}: the run waits behind another run of
- * the session; "waiting": that other run waits for input. */
+/* Make {"event": "queued", "run", "behind", "waiting": "stdin"?}: the run waits behind another
+ * run of its session. @is_reading: that other run waits for input. */
 json_t *event_queued(const char *run, const char *behind, bool is_reading);
 
-/* {"event": "stdin", "run"}: the program waits for input, which step.input gives it. */
+/* Make {"event": "stdin", "run"}: the program waits for input, which clients send by step.input. */
 json_t *event_stdin(const char *run);
 
-/* {"event": "step.finished", "result": the record}. */
+/* Make {"event": "step.finished", "result": @record}. */
 json_t *event_finished(const json_t *record);

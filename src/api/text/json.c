@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each value adds to the estimate of a size. */
+/* The estimated size of a JSON value is this number plus the length of its text. */
 enum { NODE_BYTES = 64 };
 
 enum { NUMBER_BYTES_MAX = 40, EXACT_DIGITS = 17, SHORT_DIGITS = 15 };
@@ -20,8 +20,8 @@ static size_t number_bytes(const char *at)
 	return strspn(at, "0123456789+-.eE");
 }
 
-/* Write the number at @from, which has @bytes, to @to, with the fewest digits that keep its value.
- * Returns: the number of bytes written. */
+/* Write a real number to @to with fewer digits, if that keeps its value; otherwise copy it.
+ * @from has @bytes. Returns: the number of bytes written. */
 static size_t shorten(char *to, const char *from, size_t bytes)
 {
 	char text[NUMBER_BYTES_MAX], shorter[NUMBER_BYTES_MAX];
@@ -30,7 +30,7 @@ static size_t shorten(char *to, const char *from, size_t bytes)
 	double value = strtod(text, NULL);
 	for (int digits = SHORT_DIGITS; digits < EXACT_DIGITS; digits++) {
 		int n = snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-		/* Keep it a real: "2" would be read back as an integer. */
+		/* Without ".0", the real 2.0 would be read back as an integer. */
 		if (n > 0 && !strpbrk(shorter, ".e"))
 			n = snprintf(shorter, sizeof shorter, "%.*g.0", digits, value);
 		if (n > 0 && (size_t)n < bytes && strtod(shorter, NULL) == value) {
@@ -42,7 +42,7 @@ static size_t shorten(char *to, const char *from, size_t bytes)
 	return bytes;
 }
 
-/* Shorten all reals in @text, in place, because the result is never longer. */
+/* Shorten all reals in @text. This works in place, because no real gets longer. */
 static void shorten_reals(char *text)
 {
 	char *to = text;
@@ -90,7 +90,8 @@ int json_put(struct buf *out, const json_t *json)
 	return r;
 }
 
-/* Subtract the size of @json from @left. Returns: is something left? */
+/* Subtract the sizes of @json and of the values in it from @left, until nothing is left.
+ * Returns: whether something is left. */
 static bool spend(const json_t *json, size_t *left)
 {
 	const char *name;

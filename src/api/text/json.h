@@ -1,4 +1,4 @@
-/* JSON as text: writing it, and estimating its size. SPDX-License-Identifier: Apache-2.0 */
+/* Write JSON as text, and estimate its size. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -7,21 +7,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Dump like json_dumps(), but write a real with as few digits as keep its value: 0.3, not
- * 0.29999999999999999. Owns: the caller frees. Returns: NULL without memory. */
+/* Dump JSON like json_dumps(), but write a real number with fewer digits if that keeps its
+ * value: 0.3, not 0.29999999999999999. Owns: the caller frees the result. Returns: NULL if memory
+ * is exhausted. */
 char *json_text(const json_t *json, size_t flags);
 
-/* Append the same text, with JSON_COMPACT, to @out. Returns: 0; or -E2BIG, -ENOMEM, -EILSEQ, and
- * @out is unchanged. */
+/* Append to @out what json_text() returns with JSON_COMPACT. Returns: 0; or -E2BIG, -ENOMEM or
+ * -EILSEQ, and @out is unchanged. */
 int json_put(struct buf *out, const json_t *json);
 
-/* Is @json larger than @bytes? The size is an estimate: the text of each value plus NODE_BYTES.
- * Counting stops at @bytes. */
+/* Return whether json_bytes() of @json is at least @bytes. Counting ends when that size is
+ * reached. */
 bool json_is_long(const json_t *json, size_t bytes);
 
-/* Return that estimate of the size. */
+/* Estimate the size of @json: for each value, the length of its text plus NODE_BYTES. */
 size_t json_bytes(const json_t *json);
 
-/* Convert a text from outside to JSON: cut at @max_bytes; invalid UTF-8 becomes U+FFFD. Returns:
- * NULL without memory. */
+/* Make a JSON string of a text that may contain invalid UTF-8, which becomes U+FFFD. The text is
+ * cut at @max_bytes. Returns: NULL if memory is exhausted. */
 json_t *json_safe_text(const char *text, size_t max_bytes);

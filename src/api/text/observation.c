@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OVERHEAD_CHARACTERS: reserved for headings and notes. */
+/* OVERHEAD_CHARACTERS: room that is reserved for headings and notes. */
 enum {
 	OVERHEAD_CHARACTERS = 1600,
 	RUNNING_CHARACTERS = 4000,
@@ -30,17 +30,18 @@ enum {
 	TEXT_MAX = 1 << 20,
 };
 
-/* Prefix of the types of values that only the engine uses. */
+/* Prefix of the MIME types that only the engine uses. */
 static const char OWN_TYPES[] = "application/vnd.retort.";
 
 enum section_kind { VALUE, DISPLAY, OUT, ERR, FAILURE, SECTIONS };
 
 struct section {
-	const char *title, *stream; /* stream: name of the section in read_output, or NULL */
+	/* stream: name of this text in the tool read_output; NULL: the tool cannot read it. */
+	const char *title, *stream;
 	struct buf text;
 	size_t n; /* length in characters */
 	size_t share;
-	uint64_t lost_bytes; /* bytes dropped, over the output limit */
+	uint64_t lost_bytes; /* bytes that were lost because of the output limit */
 };
 
 struct rendering {
@@ -81,7 +82,7 @@ static bool has_exited(const json_t *record)
 	return json_is_true(json_object_get(record, "exited"));
 }
 
-/* ---- the first line ---- */
+/* ---- the first line of the observation ---- */
 
 static void add_time(struct buf *b, double ms)
 {
@@ -91,7 +92,7 @@ static void add_time(struct buf *b, double ms)
 		buf_addf(b, ", %.1f s", ms / 1000);
 }
 
-/* Append the first line of @text. */
+/* Append the first line of @text, but at most @max_bytes. */
 static void add_line(struct buf *b, struct text text, size_t max_bytes)
 {
 	cleanup_buf struct buf plain = BUF_INIT(PLAIN_MAX);
@@ -123,7 +124,7 @@ static void add_failure(struct buf *b, const json_t *record)
 		buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
 }
 
-/* Append the state of the session after the step, unless it is the usual one. */
+/* Append what has become of the state of the session, unless the step ended as usual. */
 static void add_state(struct buf *b, const json_t *record)
 {
 	static const struct {
@@ -158,7 +159,7 @@ static void add_state(struct buf *b, const json_t *record)
 		buf_addf(b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
 }
 
-/* Append how long the step waited for another step of its session. */
+/* Append how long the step had to wait for other steps of its session. */
 static void add_queued(struct buf *b, const json_t *record)
 {
 	double ms = number(record, "usage", "queued_ms");
@@ -166,8 +167,10 @@ static void add_queued(struct buf *b, const json_t *record)
 		buf_addf(b, ", queued %.1f s before", ms / 1000);
 }
 
-/* Append what a running step does. If it waits for input, or behind a run that waits for input, the
- * model can only give input to that run, or interrupt it. */
+/* Append what a running step waits for, and how the model continues with run_wait. If the step
+ * waits for input, the model can send input to @run, the run of the step. If the step waits behind
+ * an earlier step that waits for input, the model can send input to @behind, the run of that
+ * earlier step, or interrupt @behind; afterwards it can wait for @run. */
 static void add_running(struct rendering *r, const char *run, const char *behind)
 {
 	bool is_reading = strcmp(json_get_text(r->record, "waiting"), "stdin") == 0;
@@ -211,7 +214,7 @@ static void add_verdict(struct rendering *r)
 	buf_add(b, "\n");
 }
 
-/* ---- the sections ---- */
+/* ---- the sections: value, displays, stdout, stderr, error ---- */
 
 static void take_text(struct section *s, struct text text)
 {
@@ -222,7 +225,8 @@ static void take_text(struct section *s, struct text text)
 	(void)printable_add(&s->text, text.data, text.bytes);
 }
 
-/* Show a bundle without text/plain or JSON: its other texts, and the types of the rest. */
+/* Show a bundle that has neither text/plain nor text/markdown nor JSON. Of a member with another
+ * kind of text, show the text; of any other member, only the MIME type. */
 static void take_others(struct section *s, const json_t *bundle)
 {
 	const char *mime;
@@ -259,8 +263,7 @@ static void take_bundle(struct section *s, const json_t *bundle)
 	free(dump);
 }
 
-/* Does the first line already contain the whole error? Python also prints the message of an exit.
- */
+/* Return whether the first line of the observation contains the whole error. */
 static bool is_told(const json_t *error)
 {
 	struct text message = text_of(json_object_get(error, "message"));
@@ -275,7 +278,7 @@ static void take_traceback(struct section *s, const json_t *error)
 	json_array_foreach(json_object_get(error, "traceback"), i, line)
 	{
 		if (json_string_length(line) == 0)
-			buf_add(&s->text, "\n\n"); /* end the line before, and add an empty line */
+			buf_add(&s->text, "\n\n"); /* end the line, add an empty one */
 		take_text(s, text_of(line));
 	}
 	if (s->text.bytes > 0 || !error)
@@ -284,7 +287,7 @@ static void take_traceback(struct section *s, const json_t *error)
 	take_text(s, text_of(json_object_get(error, "message")));
 }
 
-/* Remove @told, which is shown elsewhere, from the end of stderr. */
+/* Remove @told from the end of stderr, because another section shows it. */
 static void drop_twin(struct rendering *r, const struct buf *told)
 {
 	struct buf *printed = &r->sections[ERR].text;
@@ -300,8 +303,8 @@ static void drop_twin(struct rendering *r, const struct buf *told)
 	printed->data[printed->bytes] = '\0';
 }
 
-/* Show the error, but only once: Python has also printed the traceback, or the reason of
- * sys.exit("why"), to stderr. */
+/* Show the error. Python has also printed it to stderr, as a traceback or as the reason of
+ * sys.exit("why"), so remove it from stderr. */
 static void take_failure(struct rendering *r)
 {
 	const json_t *error = json_object_get(r->record, "error");
@@ -326,7 +329,7 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 			continue;
 		r->n_seen++;
 		if (r->n_images >= OBSERVATION_IMAGES_MAX)
-			return true; /* tell_hidden() reports it */
+			return true; /* tell_hidden() will report the image */
 		if (bytes > OBSERVATION_IMAGE_BYTES) {
 			buf_addf(&r->notes,
 				"[image %u, an %s of %zu KiB, is not shown: too large, draw it "
@@ -372,7 +375,8 @@ static void collect(struct rendering *r)
 	tell_hidden(r);
 }
 
-/* Divide @room: short sections are shown completely, and long sections share the rest equally. */
+/* Divide @room between the sections. Short sections are shown completely, and long sections
+ * share the rest equally. */
 static void share(struct section *sections, size_t room)
 {
 	bool is_settled[SECTIONS] = {false};
@@ -416,7 +420,7 @@ static void add_section(struct rendering *r, const struct section *s)
 			s->lost_bytes);
 }
 
-/* ---- files ---- */
+/* ---- the files that the step changed ---- */
 
 static void add_file(struct rendering *r, const json_t *file)
 {
@@ -432,7 +436,8 @@ static void add_file(struct rendering *r, const json_t *file)
 	buf_done(&path);
 }
 
-/* Append the number of files that are not shown. list_files does not show deleted files. */
+/* Append the number of files that are not shown. The model can list them with list_files, except
+ * those that were deleted. */
 static void add_files_left(struct rendering *r, size_t n, size_t n_gone)
 {
 	buf_addf(&r->text, "  … and %zu more", n);
@@ -466,7 +471,7 @@ static void add_files(struct rendering *r)
 		buf_addf(&r->text, "  [there are more files than were checked]\n");
 }
 
-/* ---- variables ---- */
+/* ---- the variables that the step set ---- */
 
 static void add_variables(struct rendering *r)
 {
@@ -492,9 +497,10 @@ static void add_variables(struct rendering *r)
 	buf_addf(&r->text, "%s\n", n_shown < json_array_size(rows) ? ", …" : "");
 }
 
-/* ---- hints ---- */
+/* ---- hints for people, models and programs ---- */
 
-/* Append a hint for clients of MCP. Our own agent loop adds hints itself. */
+/* Append a hint for clients of MCP only, because it names tools that other readers do not have.
+ * Our own agent loop adds its hints itself. */
 static void add_hint(struct rendering *r)
 {
 	const struct hint_about about = {.reader = HINT_MCP, .packages = r->options->packages};
@@ -522,7 +528,7 @@ void observation_add_hint(json_t *record)
 	json_put_new(record, "error", error);
 }
 
-/* ---- the whole text ---- */
+/* ---- the whole observation ---- */
 
 static void render_text(struct rendering *r)
 {
@@ -541,7 +547,7 @@ static void render_text(struct rendering *r)
 	add_variables(r);
 	buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
-	/* A running step is observed repeatedly, so its output gets less room. */
+	/* A running step is observed again and again, so each observation is shorter. */
 	bool is_running = strcmp(json_get_text(r->record, "status"), "running") == 0;
 	size_t room = is_running ? RUNNING_CHARACTERS : OBSERVATION_CHARACTERS;
 	share(r->sections, used < room ? room - used : 0);

@@ -52,7 +52,9 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 	return true;
 }
 
-/* Append that a checkpoint has restored variables and files, with exceptions. */
+/* Append that variables and files are in the state @when, such as "as before this step". Name the
+ * exceptions, too: before the sentence, the languages whose variables must be rebuilt by running
+ * steps again; after the sentence, the files that are lost. */
 static void add_kept(struct buf *b, const json_t *result, const char *when)
 {
 	bool is_again = outcome_add_again(b, result);

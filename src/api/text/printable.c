@@ -7,7 +7,7 @@
 
 enum { ESC = 0x1b, BEL = 0x07, BACKSPACE = 0x08, DEL = 0x7f, HEAD_PCT = 60 };
 
-/* Return the length of the escape sequence at @at. Source: ECMA-48. */
+/* Return the length of the escape sequence at the beginning of @at. Source: ECMA-48. */
 static size_t escape_bytes(const char *at, size_t bytes)
 {
 	size_t n = 2;
@@ -33,8 +33,8 @@ static bool is_shown(char c)
 	return (unsigned char)c >= 0x20 ? c != DEL : c == '\n' || c == '\t';
 }
 
-/* Append the picture of a control character (U+2400 and on). BEL, backspace and CR, which terminals
- * execute, are left out. */
+/* Append the picture of a control character, such as U+2400 for NUL. BEL, backspace and CR are
+ * left out, because terminals execute them. */
 static int add_picture(struct buf *out, unsigned char c)
 {
 	const char picture[] = {'\xe2', '\x90', (char)(0x80 + (c == DEL ? 0x21 : c))};
@@ -44,7 +44,7 @@ static int add_picture(struct buf *out, unsigned char c)
 
 int printable_add(struct buf *out, const char *text, size_t bytes)
 {
-	size_t line = out->bytes; /* offset of the current line in @out */
+	size_t line = out->bytes; /* offset in @out at which the current line begins */
 	int r = 0;
 	for (size_t at = 0; at < bytes && r == 0;) {
 		size_t n = 0;
@@ -61,8 +61,8 @@ int printable_add(struct buf *out, const char *text, size_t bytes)
 		} else if (text[at] == ESC) {
 			at += escape_bytes(text + at, bytes - at);
 		} else {
-			/* A CR before other characters overwrites the line; a CR at the end of a
-			 * line or of the text does not. */
+			/* After a CR, the next characters overwrite the line. But a CR at the
+			 * end of a line or of the text overwrites nothing. */
 			if (text[at] == '\r' && at + 1 < bytes && text[at + 1] != '\n' &&
 				text[at + 1] != '\r' && out->data) {
 				out->bytes = line;
@@ -92,7 +92,7 @@ int printable_cut(struct buf *out, const char *text, size_t bytes, size_t max, c
 		return buf_append(out, text, bytes);
 	size_t n_head = max * HEAD_PCT / 100, head = head_bytes(text, bytes, n_head);
 	size_t tail = head_bytes(text, bytes, n - (max - n_head));
-	/* Move the cuts to ends of lines, if little is lost by that. */
+	/* Move the cuts to ends of lines, if that removes little more. */
 	const char *line = memrchr(text, '\n', head);
 	if (line && head - (size_t)(line - text) < head / 4)
 		head = (size_t)(line - text);

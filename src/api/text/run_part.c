@@ -11,7 +11,7 @@ static bool is_inside(const char *text, size_t bytes, size_t at)
 	return at < bytes && ((unsigned char)text[at] & 0xc0) == 0x80;
 }
 
-/* Return the start of the character that contains the byte @at. */
+/* Return the offset of the character that contains the byte at offset @at. */
 static size_t floor_of(const char *text, size_t bytes, size_t at)
 {
 	at = MIN(at, bytes);
@@ -50,7 +50,7 @@ static size_t count_ends(const char *text, size_t bytes)
 	return n;
 }
 
-/* Append one line; of a long line, only the part around @hit. */
+/* Append a line with its number. Of a long line, append only the part around the offset @hit. */
 static int add_line(struct buf *out, size_t number, const char *line, size_t bytes, size_t hit)
 {
 	size_t from = 0, to = bytes;

@@ -32,7 +32,7 @@ static void wrong(struct tools_outcome *out, enum tools_end end, const struct er
 	out->err = *err;
 }
 
-/* Close the handles that keep the loop running, so that it ends. */
+/* Close the catalog and the signal handles. Then the loop has nothing to wait for, and ends. */
 static void finish(struct performance *p)
 {
 	catalog_close(p->catalog);
@@ -51,7 +51,7 @@ static void on_signal(uv_signal_t *s, int number)
 	finish(p);
 }
 
-/* ---- lists and stubs ---- */
+/* ---- showing tools: lists, search results, stubs ---- */
 
 static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
 {
@@ -131,7 +131,7 @@ static void on_loaded(void *arg)
 	finish(p);
 }
 
-/* ---- a call ---- */
+/* ---- calling a tool ---- */
 
 static void show_value(struct tools_outcome *out, const json_t *value)
 {
@@ -182,7 +182,7 @@ static bool is_allowed(struct performance *p, const struct catalog_tool *t, stru
 	return false;
 }
 
-/* Add the hint how to list the tools of @server, or (NULL) of all servers. */
+/* Add a hint that says how to list the tools of @server; NULL: of all servers. */
 static int hint_list(const struct performance *p, const char *server, struct err *err)
 {
 	return err_hint(err, "`retort tools list --mcp-config %.200s%s%.64s` lists them",
@@ -201,7 +201,8 @@ static int fail_no_tool(
 			 : hint_list(p, server, err);
 }
 
-/* Report an unknown server. The request names "server", or for a call "server.tool". */
+/* Report that no server has the requested name. The request names "server" or, for a call,
+ * "server.tool". */
 static int fail_no_server(const struct performance *p, struct err *err)
 {
 	const char *name = p->request->what;
@@ -249,7 +250,7 @@ static void on_known(void *arg)
 	finish(p);
 }
 
-/* ---- begin and end ---- */
+/* ---- checking the configuration, and reporting progress ---- */
 
 static const char *variable(const char *name)
 {
@@ -281,9 +282,10 @@ static void on_progress(void *arg, const struct tool_server *server, const json_
 		p->request->progress(p->request->arg, buf_str(&shown));
 }
 
-/* ---- forms ---- */
+/* ---- asking a person for input of a server, and performing the request ---- */
 
-/* Ask for one field. Returns: 1: *@value is set; 0: empty input; -1: the person does not answer. */
+/* Ask for the value of one field. Returns: 1 if *@value was set; 0 if the input was empty; -1 if
+ * nobody answered. */
 static int ask_field(
 	const struct tools_request *q, const char *name, const json_t *field, json_t **value)
 {
@@ -302,7 +304,9 @@ static int ask_field(
 	return r < 0 ? -1 : r;
 }
 
-/* Ask for all fields of a form. Returns: was @content filled in? */
+/* Ask a person whether to fill in the form that a server has sent. If the person agrees, ask for
+ * the value of each field. Returns: true if @content has the values that the person gave; false if
+ * the person refused, or if nobody answered. */
 static bool ask_fields(const struct performance *p, const struct tool_server *server,
 	const json_t *params, json_t *content)
 {
@@ -329,7 +333,7 @@ static bool ask_fields(const struct performance *p, const struct tool_server *se
 	return true;
 }
 
-/* Answer a server that asks for input during a call. */
+/* Called when a server asks for input during a call. Returns: the answer; NULL: refuse. */
 static json_t *on_ask(void *arg, const struct tool_server *server, const json_t *params)
 {
 	const struct performance *p = arg;
@@ -392,7 +396,8 @@ void tools_perform(const struct tools_request *request, struct tools_outcome *ou
 		json_put_new(out->json, "tools", json_array());
 	else if (request->verb == TOOLS_CALL)
 		json_put_text(out->json, "tool", request->what);
-	/* A write to a server that does not read its stdin must fail, not end this process. */
+	/* If a server does not read its input, a write to it must fail, but not end this
+	 * process. */
 	(void)sigaction(SIGPIPE, &ignore, &before);
 	if (servers_load(&p.servers, request->config_path, variable, &err) < 0) {
 		wrong(out, TOOLS_WRONG, &err);

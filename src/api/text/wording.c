@@ -7,8 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The name of an operation or a parameter for each kind of reader; NULL: its own name. `named`: the
- * name with an argument, if the argument does not simply follow the name. */
+/*
+ * How each kind of reader knows an operation or parameter. Messages contain the names of JSON-RPC
+ * in backquotes, and an argument may follow the name: "`session.log s-1234` shows it".
+ *
+ * operation  The name in JSON-RPC, such as "session.log".
+ * name       The reader's name, such as "%log" in the repl. NULL: the reader gets the text in the
+ *            backquotes unchanged.
+ * named      The text that replaces name and argument if there is an argument; "%s" in this text
+ *            stands for the argument. NULL: the reader gets `name` and then the argument. A reader
+ *            in the repl gets `name` only.
+ */
 static const struct {
 	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
 } rows[] = {
@@ -38,7 +47,14 @@ static const struct {
 		{[WORDING_MCP] = "search_tools {\"query\": \"%s\"}"}},
 };
 
-/* Append the name with the text behind the operation, such as " s-1234". */
+/*
+ * Append the reader's text for an operation or parameter:
+ * - without an argument: @name;
+ * - with an argument, and @named NULL: @name and the argument;
+ * - with an argument otherwise: @named, in which the argument replaces "%s".
+ * @behind: the argument with the space before it, such as " s-1234". @bytes: the length of @behind;
+ * 0 if there is no argument.
+ */
 static void add_named(
 	struct buf *out, const char *name, const char *named, const char *behind, int bytes)
 {
@@ -52,7 +68,9 @@ static void add_named(
 		buf_add(out, named);
 }
 
-/* Append the name that @reader knows. In the repl, commands are not quoted: "%log lists them". */
+/* Append what @reader gets for one text in backquotes. @at, @bytes: the text without the
+ * backquotes, such as "session.log s-1234". What replaces the text is put in backquotes again, but
+ * not in the repl: "%log all". A text that has no row for @reader stays unchanged. */
 static void add_name(struct buf *out, const char *at, size_t bytes, enum wording reader)
 {
 	const char *quote = reader == WORDING_REPL ? "" : "`";

@@ -49,9 +49,11 @@ static const struct opt agent_opts[] = {
 	CMD_COMMON_OPTS(struct agent_args),
 };
 
-/* ---- the task ---- */
+/* ---- reading the task ---- */
 
-/* Does stdin have input? A terminal, or another kind of inherited descriptor, is not read. */
+/* Return whether stdin contains input for the task: it is a pipe, a regular file or a socket. A
+ * terminal is not read. Neither is another device, which the parent process may have left as
+ * stdin. */
 static bool has_input(void)
 {
 	struct stat st;
@@ -89,9 +91,10 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 	return r;
 }
 
-/* ---- the check ---- */
+/* ---- reading --check, and checking --best-of ---- */
 
-/* Read the check. Text behind "schema:" is a schema, or the name of a file with a schema. */
+/* Append the value of --check to @out. If it is "schema:FILE", the content of FILE replaces the
+ * name. A schema that is written inline, "schema:{…}", is appended as it is. */
 static int read_check(const char *check, struct buf *out, struct err *err)
 {
 	static const char word[] = "schema:";
@@ -112,7 +115,8 @@ static int read_check(const char *check, struct buf *out, struct err *err)
 		: 0;
 }
 
-/* Refuse writable files of the host with --best-of: all branches would write to them. */
+/* Refuse --best-of if the session could write to files of the host, because all candidates would
+ * write to the same files. */
 static int check_shared(const struct agent_args *args, const json_t *create, struct err *err)
 {
 	size_t i;
@@ -130,7 +134,7 @@ static int check_shared(const struct agent_args *args, const json_t *create, str
 		"--best-of and %s exclude each other", what);
 }
 
-/* ---- the call ---- */
+/* ---- calling agent.run ---- */
 
 struct agent {
 	struct agent_args args;
@@ -143,17 +147,18 @@ struct agent {
 	struct approver approver;
 	bool can_ask;
 	struct buf task, check;
-	json_t *inputs; /* inputs of the agent; NULL: no inputs */
+	json_t *inputs; /* the agent's inputs (--context), or NULL */
 };
 
-/* Is the option to be passed on? A resumed agent has saved settings, which only options on the
- * command line override. */
+/* Return whether the option @name is passed to agent.run. A new agent gets all options. A
+ * resumed agent has saved its settings, so it gets only options on the command line, which
+ * override the saved ones. */
 static bool is_said(const struct agent *agent, const char *name)
 {
 	return !agent->past.is_resumed || opt_source(&agent->set, name) == OPT_FROM_ARG;
 }
 
-/* Add all options that are numbers. */
+/* Add to @params all options whose value is a number or a time. */
 static void put_counts(const struct agent *agent, json_t *params)
 {
 	for (size_t i = 0; i < ARRAY_LEN(agent_opts); i++) {
@@ -175,7 +180,8 @@ static void on_event(void *arg, const json_t *event)
 	approver_event(&agent->approver, event);
 }
 
-/* Build the parameters of agent.run. @session NULL: the agent resumes in its own session. */
+/* Build the parameters of agent.run. @session: the session of the new agent. NULL: the agent is
+ * resumed, so the parameter "resume" names the agent instead. */
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
@@ -219,7 +225,8 @@ static int open_service(struct agent *agent, struct err *err)
 	return service_open(&agent->service, &config, err);
 }
 
-/* Replace the parameter, with which an error of the operation begins, by the option's name. */
+/* If an error message begins with the name of a parameter, replace it by the name of its option:
+ * "max_steps: …" becomes "--max-steps: …". */
 static int name_option(struct err *err)
 {
 	const struct err was = *err;
@@ -252,9 +259,14 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 		&listener, result, err);
 }
 
-/* ---- the end of the agent ---- */
+/* ---- reporting how the agent ended ---- */
 
-/* Return the exit status for an error: the usual one, except for codes in the table. */
+/*
+ * Return the exit status for the error in @result:
+ * - If the table `rows` contains the error's code, the status in that row: 6 for ERR_DENIED.
+ * - Otherwise the status that all commands have for the code: err_exit().
+ * - If the code is unknown, 1.
+ */
 static int exit_of_error(const json_t *result)
 {
 	static const struct {
@@ -271,8 +283,8 @@ static int exit_of_error(const json_t *result)
 	return 1;
 }
 
-/* The explanations of the result's statuses; the manual shows the same texts for the exit statuses.
- */
+/* Texts that explain why an agent ended. They are shown in messages, and in the manual's list of
+ * exit statuses. */
 #define SAYS_STEPS  "the steps are used up"
 #define SAYS_BUDGET "the time, the tokens or the money are used up"
 #define SAYS_STUCK  "the model repeats itself, or its steps fail again and again"
@@ -291,7 +303,7 @@ static const struct {
 	{"interrupted", 130, "the work ended before it was done"},
 };
 
-/* Report the end. Returns: the exit status. */
+/* Report on stderr how the agent ended. Returns: the exit status. */
 static int tell_end(const json_t *result)
 {
 	const char *status = session_text(result, "status");
@@ -335,6 +347,8 @@ static int finish(struct agent *agent, const json_t *result)
 	return exit_status;
 }
 
+/* ---- checking the options, and running the agent ---- */
+
 static int open_record(struct agent *agent, struct err *err)
 {
 	const char *path = agent->args.record;
@@ -374,7 +388,7 @@ static int check_args(const struct agent *agent, struct err *err)
 				      : box_check(&args->box, err);
 }
 
-/* Choose a place in which to save the agent, or find the agent to resume. */
+/* Choose the directory in which to save a new agent, or find the saved agent to resume. */
 static int find_past(struct agent *agent, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -392,7 +406,8 @@ static int find_past(struct agent *agent, struct err *err)
 	return r;
 }
 
-/* Build the session's parameters. A resumed agent already has its session. */
+/* Build the parameters of session.create in *@create, unless the agent is resumed. A resumed
+ * agent has a session already. */
 static int prepare_box(struct agent *agent, json_t **create, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -404,7 +419,7 @@ static int prepare_box(struct agent *agent, json_t **create, struct err *err)
 	return r < 0 ? r : agent_context_add(&args->contexts, *create, &agent->inputs, err);
 }
 
-/* Check and read all input before anything is started. */
+/* Check all options and read all input, before the engine is started. */
 static int prepare(struct agent *agent, const char *operand, json_t **create, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
@@ -424,8 +439,8 @@ static int prepare(struct agent *agent, const char *operand, json_t **create, st
 	return r < 0 ? r : prepare_box(agent, create, err);
 }
 
-/* Find the task, which must be one operand: without quotes the shell splits it, and most of it
- * would be lost. */
+/* Find the task among the operands. Refuse more than one operand: without quotes the shell
+ * splits the task into words, and all words but the first would be lost. */
 static int find_task(char **operands, const char **out, struct err *err)
 {
 	*out = operands[0];

@@ -10,7 +10,8 @@
 
 enum { NAME_BYTES_MAX = 63 };
 
-/* Return the length of the name in NAME=FILE; 0 without a name. */
+/* Return the length of NAME in an item NAME=FILE; 0 if the item does not begin with a valid name
+ * and "=". */
 static int name_bytes(const char *item)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -1,4 +1,5 @@
-/* Files that an agent receives as variables: `--context`. SPDX-License-Identifier: Apache-2.0 */
+/* The option --context: files that the agent gets as variables. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,16 +7,18 @@
 
 #include <jansson.h>
 
-/* The directory of the context files in the box. */
+/* Directory in the box that contains the files. */
 #define AGENT_CONTEXT_DIR "/context/"
 
 /*
- * Read FILE or NAME=FILE of each item; the name of FILE alone is "context". The text before the
- * first "=" is a name if it is a valid name: ./a=b is a file.
+ * Read the items of --context. An item is NAME=FILE or FILE; without NAME, the variable is called
+ * "context". If the text before the first "=" is not a valid name, the whole item is FILE, as in
+ * "./a=b".
  *
- * @create: the parameters of session.create, to which a volume for each file is added.
- * Owns:    *@out, the "context" of agent.run, is the caller's; NULL without items.
- * Errors:  ERR_USAGE: an invalid name, a name used twice, or not a regular file; ERR_ACCESS,
- *          ERR_NOT_FOUND, ERR_LIMIT, ERR_NO_MEMORY.
+ * @create: the parameters of session.create. A volume is added to them for each file.
+ * @out: gets the parameter "context" of agent.run, or NULL if there are no items.
+ * Owns: the caller decrefs *@out.
+ * Errors: ERR_USAGE: a name is used twice, the file is not a regular file, or its name is not
+ * UTF-8; ERR_ACCESS, ERR_NOT_FOUND, ERR_NO_MEMORY.
  */
 int agent_context_add(const struct opt_list *items, json_t *create, json_t **out, struct err *err);

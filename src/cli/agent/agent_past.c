@@ -54,7 +54,7 @@ int agent_past_new(struct agent_past *p, struct err *err)
 	return set_state(p, err);
 }
 
-/* ---- the list of agents ---- */
+/* ---- printing the list of saved agents ---- */
 
 static void show_time(char out[TIME_BYTES], const json_t *ms)
 {
@@ -108,9 +108,10 @@ int agent_past_list(bool is_json, struct err *err)
 	return !all ? 1 : is_json ? view_json(all) : print_rows(stdout, rows) < 0;
 }
 
-/* ---- one agent ---- */
+/* ---- choosing a saved agent to resume ---- */
 
-/* Check that the agent is not in use and is readable, before anything is started for it. */
+/* Check, before anything is started, that the saved agent can be read and that no other process
+ * works with it. Also learn whether the saved agent names its model. */
 static int look_at(struct agent_past *p, struct err *err)
 {
 	struct stored_agent kept;

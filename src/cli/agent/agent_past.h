@@ -1,4 +1,4 @@
-/* The saved agents of this user: `--continue`, `--resume`, `--list`. SPDX-License-Identifier:
+/* The saved agents of this user, for --continue, --resume and --list. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -9,24 +9,29 @@
 #include <limits.h>
 
 struct agent_past {
-	char dir[PATH_MAX];	  /* directory of all agents; "": agents cannot be saved */
-	char state[PATH_MAX];	  /* directory of this agent's journal */
+	char dir[PATH_MAX];	  /* directory of all saved agents; "": agents cannot be saved */
+	char state[PATH_MAX];	  /* directory of the journal with this agent's session */
 	char directory[PATH_MAX]; /* the user's working directory */
 	char id[AGENT_ID_BYTES];
-	bool is_resumed, has_model; /* has_model: the agent's model is known */
-	struct err why;		    /* the reason why agents cannot be saved */
+	/* `is_resumed`: this is a saved agent, not a new one. `has_model`: the saved agent names
+	 * its model. */
+	bool is_resumed, has_model;
+	struct err why; /* why agents cannot be saved */
 };
 
-/* Choose an id and a directory for a new agent. If agents cannot be saved, `dir` is "", `why` has
- * the reason, and 0 is returned. Errors: ERR_INTERNAL. */
+/* Choose an id and a directory for a new agent. If agents cannot be saved, `dir` becomes "" and
+ * `why` the reason; that is not an error. Errors: ERR_USAGE: a path is too long. */
 int agent_past_new(struct agent_past *p, struct err *err);
 
-/* Find the agent whose id begins with @id, or (@id NULL) the agent that ran last in this directory.
- * Errors: ERR_NOT_FOUND, with a list of agents on stderr; those of agent_store_find(). */
+/* Find the saved agent whose id begins with @id. If @id is NULL, find the agent that ran last in
+ * the working directory. Errors: ERR_NOT_FOUND, after a list of agents was printed to stderr;
+ * errors of the agent store. */
 int agent_past_find(struct agent_past *p, const char *id, struct err *err);
 
-/* Refuse options of the box for a resumed agent, which already has its box. Errors: ERR_USAGE. */
+/* Refuse options of the box for a resumed agent, because its box exists already. Errors:
+ * ERR_USAGE. */
 int agent_past_check(const struct opt_set *set, struct err *err);
 
-/* Print a table of the agents, or with @is_json {"agents": […]}. Returns: the exit status. */
+/* Print the saved agents as a table, or as {"agents": […]} if @is_json. Returns: the exit
+ * status, or negative errno. */
 int agent_past_list(bool is_json, struct err *err);

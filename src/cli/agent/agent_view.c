@@ -40,7 +40,8 @@ static void put(struct agent_view *view, const char *text)
 	sink_add(&view->err, text, strlen(text));
 }
 
-/* Append a text from outside, with terminal control characters escaped. */
+/* Append a text of the model or the box to stderr. Terminal control characters in it are
+ * escaped. */
 static void put_text(struct agent_view *view, const char *text, size_t bytes)
 {
 	struct buf safe = BUF_INIT(SHOWN_BYTES);
@@ -58,7 +59,7 @@ static void end_line(struct agent_view *view)
 	view->is_inside = false;
 }
 
-/* Append a line from retort itself, in the colour @code. */
+/* Append a line of retort itself to stderr. @code: the escape sequence of its colour. */
 static attr_printf(3, 4) void note(struct agent_view *view, const char *code, const char *fmt, ...)
 {
 	char text[NOTE_BYTES];
@@ -81,14 +82,15 @@ static attr_printf(3, 4) void note(struct agent_view *view, const char *code, co
 #define HEAD   "\033[1;36m"
 #define YELLOW "\033[33m"
 
-/* ---- events ---- */
+/* ---- showing events ---- */
 
 static json_int_t count(const json_t *event, const char *name)
 {
 	return json_integer_value(json_object_get(event, name));
 }
 
-/* Show a line while the model is asked; the next output replaces the line. */
+/* Show a line that says which model is asked. If colours are on, the next output replaces this
+ * line. */
 static void show_asked(struct agent_view *view, const json_t *event)
 {
 	buf_clear(&view->said);
@@ -110,7 +112,7 @@ static void show_restart(struct agent_view *view, const json_t *event)
 		json_get_text(event, "why"));
 }
 
-/* Show a piece of the reply, and remember it, so that the answer is not shown twice. */
+/* Show a piece of the model's reply. Store it in `said`, so that the answer is not shown twice. */
 static void show_delta(struct agent_view *view, const json_t *event)
 {
 	const json_t *text = json_object_get(event, "text");
@@ -173,7 +175,8 @@ static void show_stuck(struct agent_view *view, const json_t *event)
 		count(event, "times"));
 }
 
-/* Append numbers as "93,000 and 4"; long lists are shortened. */
+/* Append the numbers as in "12, 93 and 4". Numbers after the first NUMBERS_SHOWN are only
+ * counted: "12, 93, 4 and 2 more". */
 static int list(struct buf *out, const json_t *numbers)
 {
 	size_t n = json_array_size(numbers), n_shown = MIN(n, NUMBERS_SHOWN);
@@ -223,7 +226,8 @@ static void show_check(struct agent_view *view, const json_t *event)
 		json_is_true(json_object_get(event, "passed")) ? "passed" : "failed");
 }
 
-/* Show a query only if it failed or is retried. */
+/* Show a query that failed. Queries that succeeded are not shown one by one. Instead, a line
+ * with the number of queries is shown after every QUERIES_SHOWN of them. */
 static void show_query(struct agent_view *view, const json_t *event)
 {
 	const char *error = json_get_text(event, "error");
@@ -245,7 +249,7 @@ static void show_message(struct agent_view *view, const json_t *event)
 	end_line(view);
 }
 
-/* ---- candidates ---- */
+/* ---- events about candidates, and the table of all events ---- */
 
 static void show_candidate(struct agent_view *view, const json_t *event)
 {
@@ -265,7 +269,7 @@ static void show_candidate(struct agent_view *view, const json_t *event)
 		show_wait(view, of);
 }
 
-/* Show why the candidate won, in a sentence. */
+/* Show which candidate was chosen, and why, in a sentence. */
 static void show_chosen(struct agent_view *view, const json_t *event)
 {
 	static const char *const reasons[][2] = {{"only", "no other came to anything"},
@@ -347,7 +351,8 @@ static void put_json(struct agent_view *view, const json_t *event)
 	free(line);
 }
 
-/* Report a wait even if stderr is a pipe: its reader has to wait, too. */
+/* Report on stderr that the agent waits. Do so even if stderr is a pipe, because its reader has
+ * to wait too. */
 static void tell_wait(const json_t *event)
 {
 	cleanup_buf struct buf safe = BUF_INIT(4 * NOTE_BYTES);
@@ -373,9 +378,10 @@ void agent_view_event(void *arg, const json_t *event)
 		}
 }
 
-/* ---- the end of the agent ---- */
+/* ---- showing the result of the agent ---- */
 
-/* Report, even without details, that fewer candidates were tried than the user requested. */
+/* Warn that fewer candidates were tried than the user asked for. This is shown even if progress
+ * is not. */
 static void warn_of_refusal(const json_t *result)
 {
 	const json_t *refused = json_object_get(json_object_get(result, "candidates"), "refused");
@@ -422,7 +428,8 @@ static void show_cost(struct agent_view *view, const json_t *result)
 			count(queries, "count"), count(part, "input"), count(part, "output"));
 }
 
-/* Write the answer: unchanged for a program; for a terminal with control characters escaped. */
+/* Write the answer to stdout. A program gets it unchanged; on a terminal its control characters
+ * are escaped. */
 static void put_answer(struct agent_view *view, const char *answer, size_t bytes)
 {
 	struct buf safe = BUF_INIT(SHOWN_BYTES);
@@ -444,7 +451,8 @@ static size_t trimmed(const char *text, size_t bytes)
 	return bytes;
 }
 
-/* Does the terminal already show the answer, as the model's last text? */
+/* Return whether the answer is on the terminal already, because the model's last text ended with
+ * it. */
 static bool is_shown(const struct agent_view *view, const char *answer, size_t bytes)
 {
 	size_t said = trimmed(buf_str(&view->said), view->said.bytes);

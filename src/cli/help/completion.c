@@ -1,10 +1,11 @@
-/* Generates completion scripts for three shells from the command table. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Print completion scripts for bash, zsh and fish, made from the command table.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
 #include <string.h>
 
-/* Write text for single quotes in bash and zsh; fish also requires doubled backslashes. */
+/* Write @text for use within single quotes in zsh. Write a backslash before each of its
+ * characters that is in @escaped. */
 static void put_inside(const char *text, const char *escaped)
 {
 	for (; *text; text++) {
@@ -42,9 +43,10 @@ static bool is_shown(const struct opt *opt)
 	return !(opt->flags & OPT_HIDDEN);
 }
 
-/* ---- bash ---- */
+/* ---- the script for bash ---- */
 
-/* Completes session names, which may contain any characters: `compgen -W` would expand them. */
+/* The bash function that completes names of sessions. It does not use `compgen -W`, which would
+ * expand special characters in the names. */
 static const char bash_sessions[] =
 	"_retort_sessions() {\n"
 	"\tlocal name program=${COMP_WORDS[0]/#\\~/$HOME}\n"
@@ -53,7 +55,8 @@ static const char bash_sessions[] =
 	"\tdone < <(\"$program\" session ls --quiet 2>/dev/null)\n"
 	"}\n\n";
 
-/* Parses the words before the cursor as retort does, then completes the last word. */
+/* The main function for bash. It parses the words before the cursor as retort does, and
+ * completes the word at the cursor. */
 static const char bash_body[] =
 	"_retort() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=retort operand='' only='' i=1 w kind=''\n"
@@ -224,7 +227,7 @@ static void print_bash(void)
 	printf("\tesac\n}\n\n%s%s", bash_sessions, bash_body);
 }
 
-/* ---- zsh ---- */
+/* ---- the script for zsh ---- */
 
 static void zsh_action(const struct opt *opt)
 {
@@ -294,7 +297,7 @@ static void zsh_operand(const struct cmd *cmd)
 	}
 }
 
-/* Write the name of a command's function: "session new" becomes _retort_session_new. */
+/* Write a command's name with underscores: "session_new" for "session new". */
 static void zsh_name(const struct cmd *cmd)
 {
 	for (const char *at = cmd->name; *at; at++)
@@ -359,9 +362,9 @@ static void print_zsh(void)
 	       "\tcompdef _retort retort\nfi\n");
 }
 
-/* ---- fish ---- */
+/* ---- the script for fish ---- */
 
-/* Write the condition under which completions of @cmd apply. */
+/* Write the beginning of a rule that applies when @cmd is on the command line. */
 static void fish_when(const struct cmd *cmd)
 {
 	const char *space = strchr(cmd->name, ' ');
@@ -375,7 +378,7 @@ static void fish_when(const struct cmd *cmd)
 		printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
 }
 
-/* Write text in single quotes, in which fish knows only the escapes \' and \\. */
+/* Write text in single quotes. In them fish knows only the escapes \' and \\. */
 static void fish_text(const char *text)
 {
 	putchar('\'');
@@ -426,7 +429,8 @@ static void fish_operand(const struct cmd *cmd)
 	printf("\n");
 }
 
-/* Complete subcommands until the command line has one. */
+/* Write rules that complete the subcommands of @cmd. They apply until the command line contains
+ * a subcommand. */
 static void fish_subs(const struct cmd *cmd)
 {
 	for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {
@@ -462,7 +466,7 @@ static void print_fish(void)
 	each_command(fish_rows);
 }
 
-/* ---- command ---- */
+/* ---- the command `retort completion` ---- */
 
 struct completion_args {
 	bool help;

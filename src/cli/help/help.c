@@ -11,7 +11,7 @@
 
 enum { HELP_LEFT_MAX = 28, HELP_COLUMNS_MAX = 100, HELP_TEXT_MIN = 20, HELP_TEXT_BYTES = 4096 };
 
-/* The output of help, and its layout. */
+/* Where help is written, and how wide. */
 struct page {
 	FILE *out;
 	size_t columns;
@@ -33,7 +33,8 @@ static void heading(const struct page *p, const char *text)
 	fprintf(p->out, p->color ? "\n\033[1m%s:\033[0m\n" : "\n%s:\n", text);
 }
 
-/* Write the words of @text from column @at on; further lines are indented by @indent. */
+/* Write the words of @text from column @at on. When the text reaches the right margin, it
+ * continues on a new line, indented by @indent. */
 static void wrap(const struct page *p, const char *text, size_t at, size_t indent)
 {
 	bool is_first = true;
@@ -56,7 +57,8 @@ static void wrap(const struct page *p, const char *text, size_t at, size_t inden
 	fputc('\n', p->out);
 }
 
-/* Write a row of two columns; a left side that is too long for its column has a line of its own. */
+/* Write a row of two columns. If @left is too long for the left column, @text begins on the next
+ * line. */
 static void row(const struct page *p, const char *left, const char *text, size_t column)
 {
 	size_t n = 2 + width(left);
@@ -223,7 +225,7 @@ static const struct opt help_opts[] = {
 };
 /* clang-format on */
 
-/* Is @word one of the choices, as in "run|check"? */
+/* Return whether @word is one of @choices: "run" is one of "run|check". */
 static bool is_choice(const char *choices, const char *word)
 {
 	size_t bytes = strlen(word);

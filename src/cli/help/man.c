@@ -1,4 +1,5 @@
-/* Generates manual pages from the command table. SPDX-License-Identifier: Apache-2.0 */
+/* Print manual pages, in the mdoc language of roff, made from the command table.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
 #include "base/buf.h"
@@ -9,7 +10,7 @@
 
 enum { MAN_COLUMNS = 72, MAN_TEXT_BYTES = 4096 };
 
-/* The meaning of "-": a hyphen in prose, or a minus sign in text to be typed. */
+/* What "-" becomes: a hyphen in prose, a minus sign in text that users type. */
 enum man_dash { MAN_PROSE, MAN_LITERAL };
 
 /* Write text, escaped for roff. Source: mandoc_char(7). */
@@ -39,7 +40,7 @@ static void put(FILE *out, const char *text, size_t bytes, enum man_dash dash)
 	}
 }
 
-/* Write an argument of a macro, protected from being read as a request or another macro. */
+/* Write an argument of a macro. "\&" keeps roff from taking the argument for a macro. */
 static void put_arg(FILE *out, const char *text)
 {
 	fputs("\"\\&", out);
@@ -52,7 +53,8 @@ static bool ends_sentence(const char *word, size_t bytes)
 	return bytes > 1 && strchr(".!?", word[bytes - 1]) && word[0] != '#';
 }
 
-/* Write wrapped text: each sentence begins a line, and no line resembles a request. */
+/* Write text, wrapped to MAN_COLUMNS. Each sentence begins on a new line. A "." at the beginning
+ * of a line is escaped, because the line would be a request to roff. */
 static void put_text(FILE *out, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
@@ -85,7 +87,7 @@ static void put_text(FILE *out, const char *text, size_t bytes)
 		fputc('\n', out);
 }
 
-/* Write a phrase of the table as a sentence. */
+/* Write a phrase as a sentence: with a capital and a full stop. */
 static void put_sentence(FILE *out, const char *text)
 {
 	struct buf b cleanup_buf = BUF_INIT(MAN_TEXT_BYTES);
@@ -232,7 +234,8 @@ static void print_examples(FILE *out, const struct cmd *cmd)
 	}
 }
 
-/* Write the name of a page: "session-new" for "session new". */
+/* Write a command's name with hyphens, as the name of its page: "session-new". @change: converts
+ * each character, as toupper() does; NULL: the characters are unchanged. */
 static void put_dashed(FILE *out, const char *name, int (*change)(int c))
 {
 	for (; *name; name++)
@@ -252,7 +255,8 @@ static void find_next(const struct cmd *cmd, void *arg)
 		next->found = cmd->name;
 }
 
-/* Return the next name in alphabetical order, which mdoc requires for references. */
+/* Return the command name that follows @last in alphabetical order. If @last is NULL, return the
+ * first name. mdoc requires this order for references. Returns: NULL after the last name. */
 static const char *name_after(const char *last)
 {
 	struct next next = {.last = last};

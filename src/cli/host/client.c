@@ -77,7 +77,8 @@ static int fail_gone(struct err *err)
 		"the engine is gone");
 }
 
-/* Send all bytes. MSG_NOSIGNAL: SIGPIPE may end us for stdout, but not for this socket. */
+/* Send all bytes. fd_send_waiting() uses MSG_NOSIGNAL, so a broken socket does not end this
+ * process by SIGPIPE, as a broken stdout does. */
 static int send_all(const struct client *c, const char *data, size_t bytes)
 {
 	while (bytes > 0) {
@@ -102,13 +103,15 @@ static int send_request(struct client *c, const char *method, const json_t *para
 	if (r == 0)
 		r = send_all(c, "\n", 1);
 	free(text);
-	/* Ignore that the engine closed: it may have sent an error before, which is read next. */
+	/* If the engine has closed the connection, do not fail here. It may have sent an error
+	 * before it closed the connection, and the caller reads that error next. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return err_sys(err, ERR_IO, -r, "write to the engine");
 	return 0;
 }
 
-/* Append the available input. Returns: 0; 1 after a SIGINT; or negative errno and @err. */
+/* Wait for input from the engine, and append it to c->in. Returns: 0; 1 after a SIGINT; or
+ * negative errno and @err. */
 static int receive(struct client *c, int signal_fd, struct err *err)
 {
 	struct pollfd p[] = {{.fd = c->fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
@@ -132,7 +135,7 @@ static int receive(struct client *c, int signal_fd, struct err *err)
 	return 0;
 }
 
-/* Convert the engine's error response to @err. */
+/* Convert the error response of the engine to @err. */
 static int take_error(const json_t *error, struct err *err)
 {
 	const json_t *data = json_object_get(error, "data");
@@ -154,7 +157,8 @@ struct call {
 	bool is_step;
 };
 
-/* Does the method wait for other runs of the session, and can it be cancelled meanwhile? */
+/* Return whether a call of @method may wait for other work in the session. Such a call can be
+ * cancelled with Ctrl-C. */
 static bool waits_in_line(const char *method)
 {
 	static const char *const methods[] = {"step.run", "session.branch", "session.undo"};
@@ -176,7 +180,7 @@ static int take_message(const struct call *call, const json_t *message, struct e
 			call->events->event(call->events->arg, params);
 		return 0;
 	}
-	/* An error without an id concerns the whole connection. */
+	/* An error whose id is null concerns the whole connection. */
 	if (error && (json_is_null(id) || json_integer_value(id) == call->id))
 		return take_error(error, err);
 	if (json_integer_value(id) != call->id)
@@ -191,8 +195,12 @@ static int cancel(struct client *c, json_int_t id, struct err *err)
 	return send_request(c, "$/cancel", params, err);
 }
 
-/* Handle a SIGINT: the first cancels the call; the second stops the wait, but for a step kills the
- * step. */
+/*
+ * Handle a SIGINT during a call. @n: how many SIGINTs have come, with this one.
+ * The first SIGINT cancels the call. The effect of a second one depends on the call:
+ * - If the call runs a step, the call is cancelled again, and the engine then kills the step.
+ * - For any other call, waiting for the response ends with ERR_INTERRUPTED.
+ */
 static int on_interrupt(struct client *c, const struct call *call, unsigned n, struct err *err)
 {
 	if (call->is_step || n == 1)

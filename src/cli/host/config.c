@@ -32,8 +32,8 @@ static bool is_known(const struct opt_set *set, const char *name)
 	return false;
 }
 
-/* Return the value in the form of the command line. The text is never freed, because options borrow
- * it. */
+/* Return a value as the command line would contain it: true becomes "true". The text is never
+ * freed, because options point to it. */
 static const char *as_text(const json_t *value)
 {
 	char text[32];
@@ -103,7 +103,7 @@ static int apply_config(
 	return json_is_object(found) ? apply_object(set, found, err) : no_profile(profile, err);
 }
 
-/* Load the configuration file. Returns: 1; 0 without a file; or negative errno. */
+/* Load the configuration file. Returns: 1; 0 if the file does not exist; or negative errno. */
 static int load(char path[PATH_MAX], json_t **out, struct err *err)
 {
 	json_error_t error;

@@ -1,4 +1,4 @@
-/* The configuration file $XDG_CONFIG_HOME/retort/config.json: defaults for options.
+/* The configuration file $XDG_CONFIG_HOME/retort/config.json. It contains defaults for options.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,21 +8,25 @@
 #include <jansson.h>
 
 /*
- * Apply the file to @set, if the file exists. The environment and the command line override it. The
- * file contains one object; the names of its members are the long names of options, the values
- * texts, numbers, true or false, or arrays of texts for options that may be repeated. Members that
- * this command does not know are ignored: they belong to other commands. The member "profiles"
- * contains such objects by name; the object of @profile (or NULL) overrides the rest.
+ * Set options from the configuration file, if it exists. Options in the environment or on the
+ * command line override those in the file.
  *
- * Owns:    texts live until the process ends.
- * Errors:  ERR_USAGE with the file's name and the line; ERR_NOT_FOUND if the profile does not
+ * The file contains one object. The names of its members are long names of options. A value is a
+ * text, a number, true or false; an option that may be repeated can have a list of texts. Members
+ * that are not options of this command are ignored, since another command may have them. The member
+ * "profiles" contains further objects of this kind by name. @profile: the name of the profile whose
+ * members override the other members of the file; NULL: no profile.
+ *
+ * Owns: the texts live until the process ends.
+ * Errors: ERR_USAGE, with the name of the file and the line; ERR_NOT_FOUND: the profile does not
  * exist.
  */
 int config_apply(struct opt_set *set, const char *profile, struct err *err);
 
 /*
- * Read a member that is not an option; *@out is unchanged if the member is missing.
- * Owns:    the caller decrefs.
- * Errors:  ERR_USAGE: the file is not a JSON object.
+ * Read the member @name of the configuration file. It is not an option. If the file does not exist,
+ * *@out is unchanged. If only the member does not exist, *@out is NULL.
+ * Owns: the caller decrefs.
+ * Errors: ERR_USAGE: the file does not contain a JSON object.
  */
 int config_member(const char *name, json_t **out, struct err *err);

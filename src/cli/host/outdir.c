@@ -36,8 +36,8 @@ static int refuse(const char *path, int sys, struct err *err)
 	return err_hint(err, "choose another --out"), r;
 }
 
-/* Open the directory of the last component, and create missing directories. Returns: a descriptor,
- * or negative errno. */
+/* Open the directory that contains the last component of @path. Missing directories are created.
+ * @name: set to the last component, within @path. Returns: a descriptor, or negative errno. */
 static int open_parent(int dir_fd, char *path, char **name)
 {
 	cleanup_fd int at = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
@@ -60,8 +60,8 @@ static int open_parent(int dir_fd, char *path, char **name)
 	return at < 0 ? -errno : take_fd(at);
 }
 
-/* Rename a file, possibly without replacing. Some file systems do not support that in one step: the
- * check is then a step of its own. */
+/* Rename a file. If @is_new, do not replace an existing file. If the file system cannot refuse
+ * that during the rename, check before the rename whether @to exists. */
 static int move(int dir, const char *from, const char *to, bool is_new)
 {
 	struct stat st;
@@ -73,7 +73,7 @@ static int move(int dir, const char *from, const char *to, bool is_new)
 	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
 }
 
-/* The name of a temporary file beside the target. */
+/* The name of a temporary file in the directory of the target. */
 struct temporary {
 	char name[64];
 };
@@ -106,8 +106,9 @@ static int write_with_holes(int to, const char *data, size_t bytes)
 	return r;
 }
 
-/* Write to a temporary file and rename it; a replaced file's mode is kept. @file: identifies the
- * new file; may be NULL. */
+/* Write a file under a temporary name, then rename it to @name with move(). If @name is a
+ * regular file already, the new file gets its mode. @file: filled with the identity of the new
+ * file; may be NULL. */
 static int put(int dir, const char *name, const void *data, size_t bytes, bool is_new,
 	struct outdir_file *file)
 {
@@ -161,14 +162,14 @@ int outdir_link(int dir_fd, const char *first, const struct outdir_file *file, c
 		r = -ESTALE;
 	if (r == 0 && renameat(dir, temporary.name, dir, name) < 0)
 		r = -errno;
-	/* Remove the temporary name even after success: rename(2) keeps both names if they are
-	 * links to the same file. */
+	/* If the temporary name and @path are links to the same file, rename(2) succeeds but
+	 * does nothing. So remove the temporary name even after success. */
 	(void)unlinkat(dir, temporary.name, 0);
 	return r;
 }
 
-/* Open the directory of @path, and set *@name to the last component. Returns: the descriptor, or
- * negative errno. */
+/* Open the directory that contains the last component of @path, and set *@name to this
+ * component. Returns: a descriptor, or negative errno. */
 static int open_place(char path[PATH_MAX], const char **name)
 {
 	char *slash = strrchr(path, '/');

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fail, and suggest a file in the directory that may have been meant. */
+/* Fail because @name is a directory. If it contains a file with a usual name, such as main.py,
+ * suggest that file. */
 static int fail_directory(int fd, const char *name, struct err *err)
 {
 	static const char *const usual[] = {
@@ -70,7 +71,8 @@ const char *program_name(const char *path)
 	return !path ? "<string>" : strcmp(path, "-") == 0 ? "<stdin>" : path;
 }
 
-/* Return the part of @path below the directory @dir, or NULL; both are resolved paths. */
+/* Return the part of @path after the directory @dir, or NULL if @path is not below @dir.
+ * Symbolic links in both must be resolved already. */
 static const char *below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
@@ -111,7 +113,8 @@ void program_place(const char *path, const struct order *order, struct program_p
 		snprintf(out->dst, sizeof out->dst, "%s%s", where, name);
 		name = out->dst;
 	}
-	/* Keep a name like "./x.py", which means the same file. */
+	/* If the user wrote "./x.py" and the file is "x.py" in the box, keep "./x.py": both
+	 * names mean the same file. */
 	if (strncmp(path, "./", 2) != 0 || strcmp(path + 2, name) != 0)
 		snprintf(out->name, sizeof out->name, "%s", name);
 }

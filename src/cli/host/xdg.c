@@ -18,8 +18,8 @@ int xdg_make_dir(const char *path, struct err *err)
 		return err_sys(err, ERR_ACCESS, -r, "make the directory %s", path);
 	if (lstat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
-	/* Follow a link of root or ours, as service managers create them, but no link that another
-	 * user put into /tmp. */
+	/* Follow a symbolic link only if it belongs to root or to us. Service managers create
+	 * such links. But in /tmp, another user may have created the link. */
 	if (S_ISLNK(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
 		stat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
@@ -37,7 +37,7 @@ int xdg_make_dir(const char *path, struct err *err)
 	return 0;
 }
 
-/* Join "@base/@rest". Errors: ERR_USAGE: too long. */
+/* Write "@base/@rest" to @out. Errors: ERR_USAGE: it is too long. */
 static int join(char out[PATH_MAX], const char *base, const char *rest, struct err *err)
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s", base, rest);

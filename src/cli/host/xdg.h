@@ -1,4 +1,5 @@
-/* The directories of retort's files for one user. SPDX-License-Identifier: Apache-2.0 */
+/* Finds the directories in which retort stores the files of a user. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,20 +7,21 @@
 #include <limits.h>
 
 /*
- * Return $XDG_STATE_HOME/retort, else ~/.local/state/retort; created with mode 0700 if necessary.
- * Source:  XDG Base Directory Specification: relative paths are ignored.
- * Errors:  ERR_ACCESS: the directory belongs to another user, or others may enter it;
- * ERR_NOT_FOUND: HOME is not set.
+ * Write the directory for lasting data to @out: $XDG_STATE_HOME/retort, or else
+ * ~/.local/state/retort. It is created with mode 0700 if necessary.
+ * Source: XDG Base Directory Specification, by which relative paths are ignored.
+ * Errors: ERR_ACCESS: the directory belongs to another user, or others may enter it. ERR_NOT_FOUND:
+ * HOME is not set.
  */
 int xdg_state_dir(char out[PATH_MAX], struct err *err);
 
 /*
- * Return $XDG_RUNTIME_DIR/retort, else /run/user/UID/retort, else /tmp/retort-UID; created with
- * mode 0700.
- * Errors:  as xdg_state_dir().
+ * Write the directory for sockets to @out: $XDG_RUNTIME_DIR/retort, or else /run/user/UID/retort,
+ * or else /tmp/retort-UID. It is created with mode 0700 if necessary.
+ * Errors: as xdg_state_dir().
  */
 int xdg_runtime_dir(char out[PATH_MAX], struct err *err);
 
-/* Create @path with its parents, and check that @path is a directory which only this user may
- * enter. */
+/* Create the directory @path and its parents. Then check that it is a directory, belongs to this
+ * user, and that nobody else may enter it. */
 int xdg_make_dir(const char *path, struct err *err);

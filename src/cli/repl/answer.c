@@ -19,11 +19,14 @@ void answer_end(struct answer *a)
 
 static void put(struct answer *a, json_t *params)
 {
-	ear_close(take_ptr(a->ear)); /* if the program needs another line, it sends another event */
+	/* Stop watching the terminal. If the program wants another line, answer_event() gets
+	 * another event and watches the terminal again. */
+	ear_close(take_ptr(a->ear));
 	operation_tell(service_context(a->service), "step.input", params);
 }
 
-/* Send the first complete line that was typed. Returns: false if no line is complete. */
+/* Send the first complete line in `typed` to the program. Returns: false if no complete line was
+ * typed, or it is not UTF-8. */
 static bool give_line(struct answer *a)
 {
 	const char *data = buf_str(&a->typed);
@@ -43,7 +46,8 @@ static bool give_line(struct answer *a)
 	return text != NULL;
 }
 
-/* Read keys that were typed in raw mode: CR ends a line, and Ctrl-D is 0 here. */
+/* Read what was typed. A CR, which ends a line in raw mode, becomes "\n". Ctrl-D arrives as a
+ * NUL byte or as the end of the input, and becomes CTRL_D. */
 static void on_typed(void *arg)
 {
 	struct answer *a = arg;

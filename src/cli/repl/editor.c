@@ -30,16 +30,20 @@ enum {
 
 struct editor {
 	struct editor_config config;
-	EditLine *el; /* NULL: stdin or stdout is not a terminal */
+	EditLine *el; /* state of libedit; NULL: stdin or stdout is not a terminal */
 	History *history;
 	const char *prompt;
-	int failure; /* error of `wait` or read() during a call of libedit */
-	int n_early; /* number of unread bytes that were typed before we took the terminal */
+	/* Error of `wait` or read() while libedit waited for a character; 0: none. */
+	int failure;
+	/* Number of unread bytes that were typed before we took the terminal. */
+	int n_early;
 	bool is_reading, is_ended;
 	bool has_ahead;
-	char ahead;    /* first byte of the next character, already read */
-	struct buf in; /* input before a complete line; for a terminal, input that was meant for a
-			  program */
+	/* First byte of the next character. It was read already if `has_ahead`. */
+	char ahead;
+	/* From a pipe: input that is not a complete line yet. From a terminal: input that was
+	 * typed for a program, but not read by it. */
+	struct buf in;
 	size_t n_lines;
 };
 
@@ -69,22 +73,24 @@ static int next_byte(struct editor *e, char *out)
 			return -1;
 		n = read(STDIN_FILENO, out, 1);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	/* The terminal is closed: in raw mode Ctrl-D is a byte. */
+	/* In raw mode, Ctrl-D is read as a byte. So if the input is at its end, the terminal was
+	 * closed. */
 	if (n <= 0)
 		e->failure = n < 0 ? -errno : -EIO;
-	/* A terminal in line mode stores Ctrl-D as a NUL. */
+	/* A Ctrl-D that was typed in line mode, before we took the terminal, is read as a NUL. */
 	if (n == 1 && e->n_early > 0 && e->n_early-- > 0 && *out == '\0')
 		*out = CTRL_D;
 	return (int)n;
 }
 
-/* Return the length of the character that begins with @first; 1 for an invalid byte. */
+/* Return the number of bytes in the UTF-8 character that begins with @first; 1 for an invalid
+ * byte. */
 static size_t char_bytes(unsigned char first)
 {
 	return first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* Read one character for libedit, while the event loop runs. */
+/* Read one character for libedit. The event loop runs until the character is there. */
 static int next_char(EditLine *el, wchar_t *out)
 {
 	struct editor *e = NULL;
@@ -95,7 +101,8 @@ static int next_char(EditLine *el, wchar_t *out)
 		int r = next_byte(e, &bytes[n]);
 		if (r <= 0)
 			return r;
-		/* If a character is incomplete, the next byte begins another character. */
+		/* The character is incomplete, so this byte begins the next one: keep it for the
+		 * next call. */
 		if (n > 0 && ((unsigned char)bytes[n] & 0xc0) != 0x80) {
 			e->has_ahead = true;
 			e->ahead = bytes[n];
@@ -107,7 +114,7 @@ static int next_char(EditLine *el, wchar_t *out)
 	return 1;
 }
 
-/* ---- completion ---- */
+/* ---- completing names with Tab ---- */
 
 static bool is_part(char c)
 {
@@ -119,16 +126,20 @@ const char *editor_addition(const char *text, const char *name)
 	size_t n_text = strlen(text), n_name = strlen(name);
 	for (size_t n = MIN(n_text, n_name); n > 0; n--) {
 		const char *at = text + n_text - n;
-		/* A name may begin with `$`; in a shell the name follows the `$`. */
+		/* A name can begin at the start of @text or after a character that is not part
+		 * of names. It can also begin after a "$": in a shell, "$" is not part of the
+		 * name. */
 		bool is_start = n == n_text || !is_part(at[-1]) || at[-1] == '$';
 		if (is_start && strncmp(at, name, n) == 0)
 			return name + n;
 	}
-	/* Any name may follow a dot or the start of a word. */
+	/* After a dot, a blank or another character that is not part of a name, any name may
+	 * follow. */
 	return n_text > 0 && !is_part(text[n_text - 1]) ? name : NULL;
 }
 
-/* Return the length of the common beginning of all additions. */
+/* Return how many bytes all additions to @text have in common at their beginning. *@first: set
+ * to the first addition; NULL if no name adds to @text. */
 static size_t common_bytes(const char *text, const json_t *names, const char **first)
 {
 	size_t n = 0;
@@ -150,7 +161,7 @@ static size_t common_bytes(const char *text, const json_t *names, const char **f
 	return *first ? utf8_cut(*first, n, n) : 0;
 }
 
-/* Show all completions of @text, in columns. */
+/* Show the completions of @text in columns, at most SHOWN_NAMES of them. */
 static void show_names(const char *text, const json_t *names)
 {
 	const char *cells[SHOWN_NAMES];
@@ -192,7 +203,7 @@ static unsigned char on_tab(EditLine *el, int c)
 	char *text = strndup(info->buffer, bytes);
 	unsigned char result = CC_ERROR;
 	const char *more;
-	/* At the start of a line, Tab indents. */
+	/* At the start of a line, Tab indents instead of completing. */
 	if (text && strspn(text, " \t") == bytes)
 		result = insert(el, "    ", 4);
 	else if (text) {
@@ -211,14 +222,16 @@ static unsigned char on_tab(EditLine *el, int c)
 	return result;
 }
 
-/* ---- pasting ---- */
+/* ---- pasted text ---- */
 
-/* Bracketed paste: the terminal marks pasted text. Its lines then become one statement, whatever
- * they contain, and its tabs do not complete. Source: xterm's ctlseqs, "Bracketed Paste Mode". */
+/* Bracketed paste: the terminal sends marks around pasted text. All pasted lines become one
+ * statement, and a pasted tab does not complete. Source: xterm's ctlseqs, "Bracketed Paste
+ * Mode". */
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
 static const char paste_begin[] = "\\e[200~", paste_end[] = "\033[201~";
 
-/* Convert line ends to "\n", without one at the end: the user's key ends the last line. */
+/* Convert pasted line ends to "\n", and NULs to spaces. Remove line ends at the end of the text,
+ * so that the user's own Enter ends the statement. */
 static void plain_paste(struct buf *text)
 {
 	char *at = text->data;
@@ -245,11 +258,11 @@ static unsigned char on_paste(EditLine *el, int c)
 	return text.bytes > 0 && el_insertstr(el, buf_str(&text)) == 0 ? CC_REFRESH : CC_ERROR;
 }
 
-/* ---- opening and closing ---- */
+/* ---- opening and closing the editor ---- */
 
-/* Keep the terminal raw between two lines, when a person may type ahead. Raw mode preserves the
- * bytes for the next line: in line mode the kernel would turn Ctrl-D into a NUL, and handle
- * backspace and Tab itself. The bytes are echoed once, when they are read. */
+/* Keep the terminal raw between two lines, because the user may type ahead. In line mode, the
+ * kernel would turn Ctrl-D into a NUL, and would handle backspace and Tab itself. Raw mode
+ * stores these bytes unchanged for the next line. They are echoed only when they are read. */
 static void hold_terminal(struct editor *e)
 {
 	(void)el_set(e->el, EL_SETTY, "-x", "-icanon", "-echo", NULL);
@@ -264,7 +277,8 @@ static void count_early(struct editor *e)
 static int open_terminal(struct editor *e, struct err *err)
 {
 	HistEvent event;
-	/* libedit requires a multibyte locale; other categories are unchanged. */
+	/* libedit requires a locale with multibyte characters. Set only LC_CTYPE; the other
+	 * categories keep their values. */
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		(void)setlocale(LC_CTYPE, "");
 	e->el = el_init("retort", stdin, stdout, stderr);
@@ -337,7 +351,7 @@ void editor_resume(struct editor *e)
 		hold_terminal(e);
 		return;
 	}
-	/* Make libedit set up the terminal again: it assumes that the terminal is unchanged. */
+	/* libedit believes that the terminal is unchanged, so make it set up the terminal again. */
 	(void)el_set(e->el, EL_PREP_TERM, 0);
 	(void)el_set(e->el, EL_PREP_TERM, 1);
 	el_resize(e->el);
@@ -368,7 +382,7 @@ void editor_remember(struct editor *e, const char *text)
 		(void)history(e->history, &event, H_ENTER, text);
 }
 
-/* ---- reading ---- */
+/* ---- reading a line ---- */
 
 static int read_terminal(struct editor *e, const char *prompt, char **line)
 {
@@ -384,7 +398,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	(void)fflush(stdout);
 	e->is_reading = false;
 	if (e->failure < 0) {
-		/* Drop the input, and start the next line at the left. */
+		/* Drop the typed line, and start the next one at the left margin. */
 		el_reset(e->el);
 		fputs(e->failure == -EINTR ? "^C\n" : "\n", stdout);
 		(void)fflush(stdout);
@@ -394,8 +408,8 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 		fputs("\n", stdout);
 		return 0;
 	}
-	/* A statement from the history may have several lines, so only the line ends behind it are
-	 * removed. */
+	/* A statement from the history may have several lines, so remove only the line ends at
+	 * its end. */
 	size_t bytes = strlen(text);
 	while (bytes > 0 && strchr("\r\n", text[bytes - 1]))
 		bytes--;
@@ -403,7 +417,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	return *line ? 1 : -ENOMEM;
 }
 
-/* Remove the first @bytes of the input, and return them as a line. */
+/* Remove the first @bytes of the input and the line end after them. Return them as a line. */
 static int take_line(struct editor *e, size_t bytes, char **line)
 {
 	const char *data = buf_str(&e->in);

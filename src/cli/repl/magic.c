@@ -28,7 +28,8 @@ const struct magic_row magic_rows[MAGIC_END_] = {
 	{"quit", "", "leave, as Ctrl-D does"},
 };
 
-/* Find the command whose name is similar to @name. @word: @name, shortened. */
+/* Find the command whose name is most similar to @name. @word: gets a copy of @name, cut to fit.
+ * The result points to @word. */
 static struct word_near find_near(const char *name, size_t bytes, char word[WORD_BYTES])
 {
 	memset(word, 0, WORD_BYTES);
@@ -55,8 +56,8 @@ static void take_force(struct magic *m)
 		m->arg = after + strspn(after, " \t");
 }
 
-/* Remove a word from *@at; a word in quotes may contain blanks. Returns: the word; NULL at the end,
- * or for an open quote. */
+/* Take the next word from *@at. A word in quotes may contain blanks. Returns: the word; NULL if
+ * no word is left, or a quote is not closed. */
 static char *take_word(char **at)
 {
 	char *word = *at + strspn(*at, " \t"), *end;
@@ -73,7 +74,7 @@ static char *take_word(char **at)
 	return word;
 }
 
-/* Parse the arguments "FILE [DEST]". */
+/* Parse the arguments FILE [DEST] of %get and %put. */
 static int take_files(struct magic *m, struct err *err)
 {
 	const struct magic_row *row = &magic_rows[m->kind];
@@ -119,8 +120,8 @@ static int check_arg(struct magic *m, struct err *err)
 	return 0;
 }
 
-/* Set @line to the command's name, and *@bytes to its length. Returns: the command's kind, or
- * MAGIC_END_. */
+/* Find the command in *@line. Set *@line to the start of its name, and *@bytes to the length.
+ * Returns: its kind; MAGIC_END_ if it is unknown. */
 static enum magic_kind find(const char **line, size_t *bytes)
 {
 	size_t kind = 0;
@@ -134,8 +135,8 @@ static enum magic_kind find(const char **line, size_t *bytes)
 	return (enum magic_kind)kind;
 }
 
-/* Is the name a magic of notebooks that the Python driver knows? Such names are not treated as
- * misspelt commands. */
+/* Return whether the Python driver knows a notebook magic with this name. Such a name is not
+ * treated as a misspelt command. */
 static bool is_known_to_python(const char *name, size_t bytes)
 {
 	static const char *const names[] = {"run", "timeit", "file"};
@@ -188,9 +189,9 @@ int magic_parse(const char *line, struct magic *out, struct err *err)
 	return r;
 }
 
-/* ---- completion ---- */
+/* ---- completing commands and their arguments ---- */
 
-/* Return the next word of a list such as "python, sql", or NULL. */
+/* Return the next word of a list such as "python, sql", or NULL at its end. *@bytes: its length. */
 static const char *next_word(const char **at, size_t *bytes)
 {
 	const char *word = *at + strspn(*at, ", ");
@@ -215,7 +216,7 @@ static const char *path_of(const json_t *rows, size_t i)
 	return path ? path : "";
 }
 
-/* Add paths in the form that take_word() reads: with quotes around blanks. */
+/* Add the paths to @out. A path with blanks gets quotes, as take_word() expects it. */
 static void add_paths(const json_t *rows, json_t *out)
 {
 	for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -226,7 +227,14 @@ static void add_paths(const json_t *rows, json_t *out)
 	}
 }
 
-/* Add the directories of the files; the list is sorted, so equal directories are adjacent. */
+/*
+ * Add to @out the directories of the files, for example "a/" for the file "a/x". The list of files
+ * is sorted. A file adds its directory, unless the file before it is in the same directory or in
+ * one of its subdirectories:
+ * - After "a/x", the file "a/y" adds nothing, because "a/x" has added "a/".
+ * - After "a/b/x", the file "a/y" adds nothing either. If no file directly in "a/" comes before
+ *   "a/b/x", "a/" is left out.
+ */
 static void add_directories(const json_t *rows, json_t *out)
 {
 	const char *last = "";

@@ -1,4 +1,5 @@
-/* The commands of the REPL: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
+/* The commands of the REPL. They are lines that begin with %. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -26,37 +27,41 @@ enum magic_kind {
 
 struct magic {
 	enum magic_kind kind;
-	const char *arg;    /* the argument, trimmed, within `text`; "" without an argument */
-	uint64_t count;	    /* number of steps for MAGIC_UNDO */
-	const char *second; /* the second argument of MAGIC_GET and MAGIC_PUT, or NULL */
-	bool is_forced;	    /* MAGIC_BRANCH: despite running processes; MAGIC_GET: overwrite */
-	char *text;	    /* the command line. Owns: free() */
+	/* The argument without blanks around it, as a part of `text`; "" without an argument. */
+	const char *arg;
+	uint64_t count;	    /* number of steps to undo (MAGIC_UNDO) */
+	const char *second; /* second argument of MAGIC_GET or MAGIC_PUT; or NULL */
+	/* --force. MAGIC_BRANCH: end running processes. MAGIC_GET: overwrite the file. */
+	bool is_forced;
+	char *text; /* the text after the command's name. Owns: free() */
 };
 
-/* A row of the table: "undo", "[N]", "go back …". */
+/* A command for the help: its name, its arguments, and what it does. */
 struct magic_row {
 	const char *name, *arg, *help;
 };
 extern const struct magic_row magic_rows[MAGIC_END_];
 
-/* Is @line a command of the REPL, or a misspelt one? In Python the driver handles the magics of
- * notebooks: whole cells such as %%bash, and names that are not similar to a command. */
+/* Return whether @line is a command of the REPL, perhaps a misspelt one. In Python, a line that
+ * begins with % may also be a notebook magic, which is left to the driver: a whole cell such as
+ * %%bash, or a name that is not similar to a command. */
 bool magic_is(const char *line, const char *runtime);
 
-/* Return the command whose argument is to be completed at the end of @line. MAGIC_END_: @line
- * ends inside the command's name, or the command is unknown. */
+/* Return the command whose argument is being typed at the end of @line. MAGIC_END_: the
+ * command's name itself is being typed, or is unknown. */
 enum magic_kind magic_at(const char *line);
 
 /*
- * Return completions for the argument of @kind; for MAGIC_END_, the commands. @known: the result of
- * session.list, engine.info or file.list, for MAGIC_SWITCH, MAGIC_RUNTIME, MAGIC_GET and
- * MAGIC_FILES.
- * Owns:    the caller decrefs.
+ * Return completions for the argument of @kind. For MAGIC_END_, return the names of the commands.
+ * @known: the result of engine.info for MAGIC_RUNTIME, of session.list for MAGIC_SWITCH, of
+ * file.list for MAGIC_GET and MAGIC_FILES; otherwise NULL.
+ * Owns: the caller decrefs.
  */
 json_t *magic_names(enum magic_kind kind, const json_t *known);
 
-/* Is @name one of the words of a list such as "python, sql"? */
+/* Return whether @name is a word of the list @names, such as "python, sql". */
 bool magic_is_listed(const char *names, const char *name);
 
-/* Parse a command. Errors: ERR_USAGE with a hint, also for an unknown command; ERR_NO_MEMORY. */
+/* Parse a command. Errors: ERR_USAGE with a hint, for example if the command is unknown;
+ * ERR_NO_MEMORY. */
 int magic_parse(const char *line, struct magic *out, struct err *err);

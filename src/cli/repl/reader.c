@@ -16,7 +16,9 @@ static int read_line(struct reader *reader, const char *prompt, char **line)
 	return editor_read(reader->editor, prompt, line);
 }
 
-/* Is @text complete before @line? In input from a pipe, a line without indentation ends a block. */
+/* Return whether the block in @text ends before @line. At a terminal, and in a notebook cell, a
+ * blank line ends it. In input from a pipe, a line without indentation ends it. *@is_next: set
+ * to whether @line is the beginning of the next statement. */
 static bool is_over(struct reader *reader, const char *runtime, const struct buf *text,
 	const char *line, bool *is_next)
 {
@@ -33,7 +35,8 @@ static bool is_over(struct reader *reader, const char *runtime, const struct buf
 	return *is_next;
 }
 
-/* Is a statement in this state complete? @is_whole: its last input contained several lines. */
+/* Return whether a statement in the state @state is complete. @is_whole: the last input had
+ * several lines, as pasted text has. A block then needs no blank line at its end. */
 static bool is_all(enum statement_state state, bool is_whole)
 {
 	return state == STATEMENT_COMPLETE || (is_whole && state == STATEMENT_BLOCK);
@@ -57,8 +60,8 @@ int reader_statement(
 				free(line);
 			return 1;
 		}
-		/* Pasted text, and a statement from the history, is complete with its blank lines.
-		 */
+		/* An input of several lines was pasted, or comes from the history. It may have
+		 * blank lines inside, and a block needs no blank line at its end. */
 		bool is_whole = strchr(line, '\n') != NULL;
 		r = buf_addf(text, "%s%s", text->bytes > 0 ? "\n" : "", line);
 		free(line);

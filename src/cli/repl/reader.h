@@ -1,4 +1,4 @@
-/* Input of statements, which may have several lines. SPDX-License-Identifier: Apache-2.0 */
+/* Reads statements, which may have several lines. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -6,14 +6,16 @@
 
 struct reader {
 	struct editor *editor;
-	char *ahead; /* a line that was read but belongs to the next statement. Owns: free() */
+	/* A line that was read already, but begins the next statement; or NULL. Owns: free() */
+	char *ahead;
 };
 
 /*
- * Read all lines of a statement of @runtime into @text. The end of the input ends the statement.
+ * Read all lines of a statement in the language @runtime into @text. The end of the input ends the
+ * statement too.
  *
  * @prompt: shown before the first line.
- * Returns: as editor_read(), or -E2BIG if @text is full.
+ * Returns: as editor_read(); -E2BIG if @text is full.
  */
 int reader_statement(
 	struct reader *reader, const char *runtime, const char *prompt, struct buf *text);

@@ -44,7 +44,7 @@ static json_t *here(const struct repl *repl)
 	return json_pack("{s:s}", "session", repl->session);
 }
 
-/* ---- a step ---- */
+/* ---- running a step ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
@@ -60,8 +60,9 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 	json_t *text = json_string(code);
 	if (!text)
 		return err_fail(err, ERR_USAGE, "type it again", "the statement is not UTF-8");
-	/* Programs cannot read the lines of a pipe, which are statements. Only steps with
-	 * stdin_open report that they wait for input. */
+	/* A program may read lines only if the REPL is used at a terminal: if the input is a
+	 * pipe, its lines are statements. With "stdin_open", the step reports by an event that
+	 * it waits for input. */
 	bool can_answer = editor_is_terminal(repl->reader.editor) &&
 		(strcmp(repl->runtime, "python") == 0 || strcmp(repl->runtime, "shell") == 0);
 	json_t *params = json_pack("{s:s, s:o, s:s, s:s, s:b, s:b}", "session", repl->session,
@@ -92,7 +93,7 @@ void repl_step(struct repl *repl, const char *code, bool with_time)
 		if (copy_changed(&from, record, repl->out_fd, &err) < 0)
 			(void)cli_fail(&err, false);
 	}
-	repl->is_leaving = repl->view.out.error == EPIPE; /* the reader of our output has closed */
+	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads our output any more */
 	if (with_time) {
 		const json_t *usage = json_object_get(record, "usage");
 		fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
@@ -102,7 +103,7 @@ void repl_step(struct repl *repl, const char *code, bool with_time)
 	json_decref(record);
 }
 
-/* ---- statements ---- */
+/* ---- reading and running statements ---- */
 
 static void make_prompt(const struct repl *repl, char out[PROMPT_BYTES])
 {
@@ -114,7 +115,8 @@ static void make_prompt(const struct repl *repl, char out[PROMPT_BYTES])
 		is_python ? "" : repl->runtime, is_python ? ">>> " : "> ");
 }
 
-/* Read and run a statement. Returns: 1 to continue; 0 at the end; negative errno. */
+/* Read and run one statement. Returns: 1 to continue; 0 at the end of the REPL; or negative
+ * errno. */
 static int do_statement(struct repl *repl)
 {
 	cleanup_buf struct buf text = BUF_INIT(STATEMENT_MAX_BYTES);
@@ -132,7 +134,7 @@ static int do_statement(struct repl *repl)
 	if (statement_leaves(repl->runtime, code))
 		return 0;
 	if (service_is_over(repl->service))
-		repl->is_gone = true; /* further steps would fail */
+		repl->is_gone = true; /* the engine has ended, so no step can run */
 	else if (magic_is(code, repl->runtime))
 		repl_command(repl, code);
 	else
@@ -141,7 +143,7 @@ static int do_statement(struct repl *repl)
 	return !repl->is_leaving && !repl->is_gone;
 }
 
-/* ---- completion ---- */
+/* ---- completing names ---- */
 
 static json_t *on_complete(void *arg, const char *text)
 {
@@ -150,7 +152,8 @@ static json_t *on_complete(void *arg, const char *text)
 	struct err err;
 	if (magic_is(text, repl->runtime) && magic_at(text) != MAGIC_TIME)
 		return repl_complete_command(repl, text);
-	/* In Python, keys and file names may be completed within strings. */
+	/* In Python, names are completed in strings too, because keys and file names are written
+	 * there. */
 	if (strcmp(repl->runtime, "python") != 0 && statement_is_in_string(repl->runtime, text))
 		return NULL;
 	json_t *params = here(repl);
@@ -159,7 +162,7 @@ static json_t *on_complete(void *arg, const char *text)
 	return repl_call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
 }
 
-/* ---- the whole REPL ---- */
+/* ---- starting and ending the REPL ---- */
 
 static int on_wait(void *arg, int fd)
 {
@@ -181,7 +184,8 @@ static void on_resized(void *arg)
 		editor_resize(repl->reader.editor);
 }
 
-/* End because of a signal, after restoring the terminal and saving the history. */
+/* End the REPL because of the signal @number. Raise SIGTERM: the service then ends the input,
+ * and the REPL restores the terminal and saves the history. */
 static void end_by(struct repl *repl, int number)
 {
 	repl->ended_by = number;
@@ -205,7 +209,8 @@ static int watch_terminal(struct repl *repl, struct err *err)
 		void (*told)(void *arg);
 	} rows[] = {{SIGCONT, on_continued}, {SIGWINCH, on_resized}, {SIGHUP, on_hung_up},
 		{SIGQUIT, on_quit}};
-	enum { N_ALWAYS = 2 }; /* the other signals are handled only with a terminal */
+	/* SIGCONT and SIGWINCH are handled even if the input is not a terminal. */
+	enum { N_ALWAYS = 2 };
 	size_t n_rows = editor_is_terminal(repl->reader.editor) ? ARRAY_LEN(rows) : N_ALWAYS;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n_rows; i++)
@@ -240,8 +245,8 @@ static int prepare(struct repl *repl, struct err *err)
 	picture_ask(repl->args.images, repl->create);
 	box_tell_columns(repl->create);
 	view_init(&repl->view, &options);
-	/* Take the terminal before the box is created: text typed meanwhile belongs to the first
-	 * line. */
+	/* Open the editor, which takes the terminal, before the box is created. What the user
+	 * types while the box is created then becomes the first line. */
 	int r = service_open(&repl->service, &config, err);
 	repl->answer = ANSWER_INIT(repl->service);
 	r = r < 0 ? r : editor_open(&repl->reader.editor, &editor, err);
@@ -263,26 +268,27 @@ static int find_history(struct repl *repl, struct err *err)
 	return r;
 }
 
-/* Report that the engine ended: without the warden no box can be created, and the session existed
- * only in this process. */
+/* Report that the engine has ended. The REPL cannot go on: boxes cannot be made without the
+ * warden, and the session existed only in this process. */
 static int fail_gone(const struct repl *repl, struct err *err)
 {
 	if (!service_is_over(repl->service))
-		return err_exit(ERR_GONE); /* the error was shown already */
+		return err_exit(ERR_GONE); /* repl_step() has shown the error */
 	(void)err_set(err, ERR_GONE, "the warden was ended, and every box with it");
 	(void)err_hint(err, "start `retort repl` again%s",
 		repl->history[0] ? ": its history has what was typed" : "");
 	return cli_fail(err, false);
 }
 
-/* Fail at a NUL byte, and run nothing more: later statements may depend on this one. */
+/* Report a NUL byte in the input. Run nothing more, because later statements may depend on this
+ * one. */
 static void fail_nul(size_t line, struct err *err)
 {
 	err_fail(err, ERR_USAGE, "take it out: neither its statement nor what follows was run",
 		"standard input: line %zu has a NUL byte", line);
 }
 
-/* Was the terminal closed? Its signal may not have arrived yet. */
+/* Return whether the terminal was closed. The SIGHUP that this causes may come later. */
 static bool is_hung_up(void)
 {
 	struct pollfd p = {.fd = STDIN_FILENO};
@@ -305,7 +311,8 @@ static int repl_loop(struct repl *repl, struct err *err)
 	if (repl->is_gone)
 		return fail_gone(repl, err);
 	if (is_terminal && !repl->ended_by && is_hung_up())
-		repl->ended_by = SIGHUP; /* the terminal was closed; the signal may follow later */
+		/* The terminal was closed, but its SIGHUP has not come yet. */
+		repl->ended_by = SIGHUP;
 	if (r == -ECANCELED && !repl->ended_by)
 		repl->ended_by = SIGTERM;
 	if (repl->ended_by)

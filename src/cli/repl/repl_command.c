@@ -40,8 +40,8 @@ int repl_create(struct repl *repl, struct err *err)
 	int r = repl_call(repl, "session.create", json_incref(repl->create), &session, err);
 	if (r == 0)
 		take_session(repl, session);
-	/* Set the language only once: later only %runtime changes it, not a change of the session.
-	 */
+	/* The first session sets the language of the REPL. Later, only %runtime changes the
+	 * language; a new session does not. */
 	if (r == 0 && is_first)
 		snprintf(repl->runtime, sizeof repl->runtime, "%s",
 			session_text(session, "runtime"));
@@ -144,7 +144,9 @@ struct copy_from repl_copy(struct repl *repl)
 	return (struct copy_from){.call = call_of, .arg = repl, .session = repl->session};
 }
 
-/* Find the target of a file called @path: @dest, or a file in it if @dest is a directory. */
+/* Find the path on the host to which the workspace file @path is copied: @dest, or the file's
+ * own name in @dest if @dest is a directory. If @dest is NULL, it is the file's own name in the
+ * working directory. */
 static int find_place(const char *path, const char *dest, struct buf *out)
 {
 	const char *slash = strrchr(path, '/'), *home = getenv("HOME");
@@ -220,7 +222,7 @@ static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *result = NULL;
 	(void)m;
-	/* Ignore an error: after a failed %reset no session exists. */
+	/* Ignore an error: after an earlier %reset that failed, no session exists. */
 	(void)repl_call(repl, "session.close", here(repl), &result, err);
 	json_decref(result);
 	json_put_text(repl->create, "name", repl->name);
@@ -270,7 +272,7 @@ void repl_command(struct repl *repl, const char *line)
 	}
 }
 
-/* Return files of the host that complete the last word of @text. */
+/* Return paths of the host that complete the last word of @text. */
 static json_t *complete_host(const char *text)
 {
 	json_t *names = json_array();

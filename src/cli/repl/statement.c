@@ -8,17 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rules by which a scanner skips strings and comments, for each language. */
+/* The rules by which the scanner skips the strings and comments of a language. */
 struct syntax {
 	const char *name;
-	const char *quotes;    /* quotation marks that begin a string */
-	bool has_triples;      /* a triple quote begins a string that may span lines */
-	bool has_line_strings; /* a string ends with its line, unless the line ends in a backslash
-				*/
-	const char *line_comment; /* the mark of a comment until the end of the line: "#" */
+	const char *quotes; /* quotation marks; each begins a string */
+	/* Three quotation marks begin a string that may have several lines. */
+	bool has_triples;
+	/* A string ends at the end of its line, unless a backslash comes before. */
+	bool has_line_strings;
+	const char *line_comment; /* what begins a comment that ends with its line, such as "#" */
 	bool has_block_comments;  /* comments as in C */
-	bool has_backslash;	  /* a backslash escapes the next character within strings */
-	const char *open, *close; /* opening and closing brackets */
+	bool has_backslash;	  /* within a string, a backslash escapes the next character */
+	/* `open` has the characters that open a bracket, `close` the characters that close one. */
+	const char *open, *close;
 };
 
 static const struct syntax syntaxes[] = {
@@ -28,14 +30,17 @@ static const struct syntax syntaxes[] = {
 	{"shell", "\"'", false, false, "#", false, true, "", ""},
 };
 
-/* The state of the scanner at the end of a text. */
+/* The result of scanning a text: which brackets, strings and comments are not closed at its end,
+ * and how the text ends. */
 struct scan {
-	int depth;	  /* nesting depth of brackets */
-	bool is_open;	  /* the text ends within a string or comment */
-	char quote;	  /* the quotation mark of an open string, or 0 */
-	bool ends_joined; /* the text ends in a backslash outside of strings and comments */
-	char last;	  /* the last character that is not a blank or in a comment */
-	bool opens_block; /* python: a line at depth 0 ends in a colon */
+	int depth;    /* number of brackets that are not closed */
+	bool is_open; /* a string or comment is not closed */
+	char quote;   /* quotation mark of the string that is not closed; 0: none */
+	/* The text ends with a backslash that is not in a string or comment. */
+	bool ends_joined;
+	/* The last character that is not blank and not in a comment. */
+	char last;
+	bool opens_block; /* Python: a line ends with a colon outside of brackets */
 };
 
 static const struct syntax *syntax_of(const char *runtime)
@@ -46,7 +51,8 @@ static const struct syntax *syntax_of(const char *runtime)
 	return &syntaxes[0];
 }
 
-/* Skip a string that begins at @at. Returns: its end; the end of the text if the string is open. */
+/* Skip the string that begins at @at. Returns: the end of the string; the end of the text if the
+ * string is not closed. */
 static const char *skip_string(const struct syntax *syntax, const char *at, struct scan *scan)
 {
 	char quote = *at;
@@ -58,8 +64,8 @@ static const char *skip_string(const struct syntax *syntax, const char *at, stru
 			at += at[1] != '\0';
 			continue;
 		}
-		/* The string is not closed: the runtime will report that, so the scan continues
-		 * behind the line. */
+		/* The string is not closed in its line. Continue after the line; the runtime
+		 * will report the error. */
 		if (*at == '\n' && !is_triple && syntax->has_line_strings)
 			return at;
 		if (*at != quote)
@@ -71,7 +77,7 @@ static const char *skip_string(const struct syntax *syntax, const char *at, stru
 	}
 	scan->quote = quote;
 	scan->is_open = is_triple || !syntax->has_line_strings;
-	/* A backslash at the end of the line continues the string. */
+	/* A backslash at the end of the text continues the string in the next line. */
 	scan->is_open |= at[-1] == '\\';
 	return at;
 }
@@ -92,7 +98,7 @@ static bool begins_comment(const struct syntax *syntax, const char *text, const 
 		return true;
 	if (strncmp(at, syntax->line_comment, strlen(syntax->line_comment)) != 0)
 		return false;
-	/* In a shell, "#" within a word does not begin a comment. */
+	/* In a shell, "#" begins a comment only at the start of a word. */
 	return strcmp(syntax->name, "shell") != 0 || at == text || isspace((unsigned char)at[-1]);
 }
 
@@ -125,7 +131,7 @@ static struct scan scan_text(const struct syntax *syntax, const char *text)
 	return scan;
 }
 
-/* ---- shell: words where a command begins ---- */
+/* ---- shell: counting open "if", "while", "case", "{" and the like ---- */
 
 static int word_weight(const char *word, size_t bytes)
 {
@@ -185,13 +191,15 @@ static bool ends_with_operator(const char *text)
 
 enum { HERE_MAX = 4, HERE_WORD_BYTES = 64 };
 
-/* A here-document: its delimiter is WORD of <<WORD. */
+/* A here-document of a shell. It is written as <<WORD with any word, for example <<EOF. Its body
+ * is the lines that follow, up to a line that contains only this word. */
 struct here {
 	char word[HERE_WORD_BYTES];
-	bool is_indented; /* <<-WORD: tabs may precede the delimiter */
+	bool is_indented; /* <<-WORD: tabs may precede the WORD that ends the body */
 };
 
-/* Read <<WORD at *@at, and move behind it. Returns: false if *@at has no delimiter. */
+/* Read <<WORD, the start of a here-document such as <<EOF, at *@at, and move *@at behind WORD.
+ * Returns: false if no usable WORD follows the <<. */
 static bool take_here(const char **at, struct here *here)
 {
 	const char *p = *at + 2;
@@ -209,8 +217,9 @@ static bool take_here(const char **at, struct here *here)
 	return true;
 }
 
-/* Replace lines from *@at on by blanks, up to the line that ends @here. Returns: whether such a
- * line exists. */
+/* Replace the body of the here-document @here by blanks. The body begins at *@at. It ends with the
+ * line that contains only here->word: for <<EOF, the line "EOF". Move *@at to the line after this
+ * last line. Returns: false if the text ends before the last line is found. */
 static bool blank_body(char **at, const struct here *here)
 {
 	while (**at) {
@@ -235,7 +244,7 @@ static bool is_arithmetic(const char *text, const char *at)
 	return false;
 }
 
-/* Replace here-documents by blanks. Returns: whether all are closed. */
+/* Replace the bodies of all here-documents by blanks. Returns: whether all of them are complete. */
 static bool blank_bodies(const struct syntax *syntax, char *text)
 {
 	struct scan unused = {0};
@@ -284,7 +293,7 @@ static enum statement_state look_shell(const struct syntax *syntax, const char *
 	return is_whole ? STATEMENT_COMPLETE : STATEMENT_MORE;
 }
 
-/* ---- the state of a statement ---- */
+/* ---- deciding whether a statement is complete ---- */
 
 static bool is_blank(const char *text)
 {
@@ -297,7 +306,8 @@ bool statement_is_cell(const char *runtime, const char *text)
 	return strcmp(runtime, "python") == 0 && strncmp(text, "%%", 2) == 0;
 }
 
-/* Is the line meant for another language, as in notebooks: "!ls"? */
+/* Return whether the text is a command for a notebook (IPython) and not Python code: "!ls",
+ * "%time f()", "?f". */
 static bool is_spoken(const char *text)
 {
 	text += strspn(text, " \t\r\n");

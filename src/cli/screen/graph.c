@@ -13,7 +13,7 @@
 
 enum { NONE = -1 };
 
-/* A line of the drawing. A column is two characters wide. */
+/* A line of the drawing. Each column of the graph is two characters wide. */
 struct line {
 	char text[2 * GRAPH_COLUMNS_MAX + 2];
 	int bytes;
@@ -23,15 +23,17 @@ struct graph {
 	struct buf *out;
 	const struct graph_node *nodes;
 	int n_nodes;
-	int *parents;	 /* index of each node's parent, or NONE */
-	int *n_children; /* number of each node's children that are not drawn yet */
+	int *parents;	 /* for each node the index of its parent, or NONE */
+	int *n_children; /* for each node the number of its children that were not sorted yet */
 	int *order;
-	int columns[GRAPH_COLUMNS_MAX]; /* node at the lower end of each column */
+	int columns[GRAPH_COLUMNS_MAX]; /* for each column the node that comes next in it */
 	int n_columns;
-	struct line last; /* the last line if it joined columns; otherwise empty */
+	/* The last line of the drawing so far, if it shows how columns join, end or move. If the
+	 * last line shows a node, `last` is empty. */
+	struct line last;
 };
 
-/* ---- the order of the nodes ---- */
+/* ---- sorting the nodes ---- */
 
 static int link_parents(struct graph *g)
 {
@@ -51,8 +53,8 @@ static int link_parents(struct graph *g)
 	return r;
 }
 
-/* Add a node to the heap of ready nodes, from which the first in the order of @nodes is drawn next.
- */
+/* Add a node to the heap. The heap contains the nodes whose children are all in `order` already.
+ * heap_pop() takes the node that comes first in `nodes`. */
 static void heap_push(int *heap, int *n, int value)
 {
 	int i = (*n)++;
@@ -75,7 +77,8 @@ static int heap_pop(int *heap, int *n)
 	return top;
 }
 
-/* Sort nodes so that children precede parents. Returns: how many nodes are sorted; -ENOMEM. */
+/* Sort the nodes into `order`, children before their parents. Returns: the number of sorted
+ * nodes (nodes in cycles are left out), or -ENOMEM. */
 static int sort(struct graph *g)
 {
 	int *heap = calloc((size_t)g->n_nodes + 1, sizeof *heap);
@@ -95,7 +98,7 @@ static int sort(struct graph *g)
 	return n;
 }
 
-/* ---- the lines ---- */
+/* ---- drawing the lines ---- */
 
 static void mark(struct line *line, int at, char c)
 {
@@ -118,8 +121,9 @@ static void remove_column(struct graph *g, int column)
 		(size_t)(g->n_columns - column) * sizeof g->columns[0]);
 }
 
-/* Draw the line that joins column @from into column @to at its left; the columns behind @from move
- * to the left. */
+/* Draw column @from joining column @to, which is to the left of @from. Column @from ends. All
+ * columns to the right of @from move one place to the left. This takes one line if the two columns
+ * are neighbours, and otherwise two. */
 static int draw_join(struct graph *g, int from, int to)
 {
 	struct line line = {.bytes = 0};
@@ -140,7 +144,9 @@ static int draw_join(struct graph *g, int from, int to)
 	return put(g, &line);
 }
 
-/* Draw the line below a root: its column ends, and the columns behind it move to the left. */
+/* End @column below its last node, a root (a node without a parent). All columns to the right of
+ * @column move one place to the left, and a line is drawn that shows this. If no columns are to the
+ * right of @column, no line is drawn. */
 static int draw_end(struct graph *g, int column)
 {
 	struct line line = {.bytes = 0};
@@ -161,8 +167,14 @@ static int find_column(const struct graph *g, int node)
 	return NONE;
 }
 
-/* Return the character of a column in a node's line: "/" if the column continues a "/" of the line
- * above and moves to the left below this line; otherwise "|". */
+/*
+ * Return the character for @column in a line that shows a node of another column:
+ * - "/" if @column comes from the right in the line above, and goes on to the left in the line
+ *   below. So a diagonal edge stays straight.
+ * - Otherwise "|".
+ * @removed: the column that ends in the line below, or NONE. Only this column and those to its
+ * right go to the left there.
+ */
 static char edge(const struct graph *g, int column, int removed)
 {
 	int at = 2 * column + 1;
@@ -170,7 +182,8 @@ static char edge(const struct graph *g, int column, int removed)
 	return has_come && removed != NONE && column >= removed ? '/' : '|';
 }
 
-/* Draw the line of a node. @removed: the column that ends below it, or NONE. */
+/* Draw the line that shows @node, which is in @column. @removed: the column that ends in the next
+ * line, or NONE. */
 static int draw_columns(struct graph *g, int node, int column, int removed)
 {
 	for (int i = 0; i < g->n_columns; i++) {

@@ -1,4 +1,4 @@
-/* A drawing of a tree of steps as text, like `git log --graph --all --date-order`.
+/* Draws a tree of steps as text, as `git log --graph --all --date-order` does.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,17 +8,18 @@
 
 struct graph_node {
 	const char *id;
-	const char *parent; /* id of the parent; NULL, or an unknown id: no parent */
-	const char *text;   /* text behind the star, written unchanged */
+	/* Id of the parent; a node without a parent has NULL or an unknown id. */
+	const char *parent;
+	const char *text; /* the text after the star, which is written unchanged */
 };
 
 enum { GRAPH_NODES_MAX = 1 << 20, GRAPH_COLUMNS_MAX = 1000 };
 
 /*
- * Append the lines of the drawing. Children are above their parents, whatever the order of @nodes;
- * among nodes that may come next, the first in @nodes does.
+ * Append the drawing to @out. A node is always below its children, whatever the order of @nodes. If
+ * several nodes could come next, the one that is first in @nodes does.
  *
- * Limits:  GRAPH_NODES_MAX, GRAPH_COLUMNS_MAX side by side. Nodes in cycles are omitted.
- * Returns: 0, -E2BIG, -ENOMEM.
+ * Limits: GRAPH_NODES_MAX; GRAPH_COLUMNS_MAX columns side by side. Nodes in cycles are left out.
+ * Returns: 0, -E2BIG or -ENOMEM.
  */
 int graph_write(struct buf *out, const struct graph_node *nodes, size_t n_nodes);

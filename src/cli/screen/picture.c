@@ -49,8 +49,8 @@ static void put(struct picture *p, const char *text)
 	sink_add(p->out, text, strlen(text));
 }
 
-/* Write an image by kitty's protocol. Source: kitty's graphics protocol, "Transferring pixel data"
- * (f=100: PNG). */
+/* Write a PNG image to the terminal in kitty's protocol. Source: kitty's graphics protocol,
+ * "Transferring pixel data" (f=100: PNG). */
 static void show_kitty(struct picture *p, const char *base64, size_t bytes)
 {
 	for (size_t at = 0; at < bytes; at += KITTY_CHUNK_BYTES) {
@@ -65,7 +65,7 @@ static void show_kitty(struct picture *p, const char *base64, size_t bytes)
 	put(p, "\n");
 }
 
-/* Write an image by iTerm2's protocol. Source: iTerm2's inline images protocol. */
+/* Write an image to the terminal in iTerm2's protocol. Source: iTerm2's inline images protocol. */
 static void show_iterm(struct picture *p, const char *base64, size_t bytes)
 {
 	put(p, "\033]1337;File=inline=1:");
@@ -73,8 +73,8 @@ static void show_iterm(struct picture *p, const char *base64, size_t bytes)
 	put(p, "\a\n");
 }
 
-/* Is the text exactly one sixel sequence? No other escape sequence of a box may reach the terminal.
- */
+/* Return whether @text is exactly one sixel sequence. It comes from a box, which must not send
+ * any other escape sequence to the terminal. */
 static bool is_sixel(const char *text, size_t bytes)
 {
 	static const char head[] = "\033Pq", tail[] = "\033\\";
@@ -106,7 +106,8 @@ static bool save(struct picture *p, const char *png, size_t bytes)
 	if (!p->dir && !(p->dir = mkdtemp(strcpy(p->made_dir, "/tmp/retort-XXXXXX"))))
 		return false;
 	snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
-	/* Open with care: a box may have created any kind of file with this name. */
+	/* The directory may contain files that a box has created, so do not follow a link, and
+	 * do not wait for a pipe. */
 	cleanup_fd int fd = open(
 		path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
 	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
@@ -126,7 +127,7 @@ static bool show_image(struct picture *p, const char *base64, size_t bytes)
 	cleanup_buf struct buf png = BUF_INIT(bytes + 1);
 	struct err err;
 	bool is_shown = true;
-	/* Decode the base64, which also ensures that nothing but base64 reaches the terminal. */
+	/* Decoding also ensures that nothing but base64 reaches the terminal. */
 	if (base64_read(&png, base64, bytes, &err) < 0)
 		return false;
 	if (p->mode == PICTURE_KITTY)

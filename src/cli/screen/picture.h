@@ -1,4 +1,4 @@
-/* The display of plots on a terminal. SPDX-License-Identifier: Apache-2.0 */
+/* Shows plots on a terminal. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "cli/screen/sink.h"
@@ -20,22 +20,28 @@ enum picture_mode {
 
 struct picture {
 	enum picture_mode mode; /* never PICTURE_AUTO */
-	const char *dir;	/* directory for PICTURE_PATH; NULL: a temporary directory */
-	char made_dir[24];	/* path of the temporary directory, once created */
+	/* Where PICTURE_PATH saves images; NULL: in a temporary directory. */
+	const char *dir;
+	/* Path of the temporary directory in which images are saved. "": it is not created yet. */
+	char made_dir[24];
 	struct sink *out;
 	unsigned n_shown;
-	bool is_dropped; /* images are hidden although the user did not choose NONE: report that
-			    once */
+	/* Images are left out because stdout is not a terminal, not because the user chose
+	 * PICTURE_NONE. This becomes false when the user has been told. */
+	bool is_dropped;
 	bool is_quiet;
 };
 
-/* Resolve PICTURE_AUTO to the best mode that the terminal on stdout supports: kitty's or iTerm's
- * protocol, else PATH; or NONE if stdout is not a terminal and @dir is NULL. */
+/* Initialize @p. If @mode is PICTURE_AUTO, choose the best mode for stdout: the protocol of
+ * kitty or iTerm2 on these terminals, otherwise PICTURE_PATH. If stdout is not a terminal and
+ * @dir is NULL, choose PICTURE_NONE. */
 void picture_init(struct picture *p, int mode, const char *dir, struct sink *out);
 
-/* Request in @create that drivers make images in the format that @mode needs (sixels). */
+/* If @mode is PICTURE_SIXEL, set a variable in @create that asks drivers for images in sixel
+ * format. */
 void picture_ask(int mode, json_t *create);
 
-/* Show the image in @mimes, or else its text/plain. The data come from a box: only well-formed
- * base64 reaches the terminal. Returns: whether an image was shown or saved. */
+/* Show the image in @mimes. If this is impossible, show the text of "text/plain" instead. @mimes
+ * comes from a box, so only a valid sixel sequence or valid base64 reaches the terminal.
+ * Returns: whether @mimes has an image and something was shown for it. */
 bool picture_show(struct picture *p, const json_t *mimes);

@@ -22,8 +22,8 @@ static bool can_write(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Write as much as possible without waiting. A writable pipe, terminal or file accepts PIPE_BUF
- * bytes without blocking. */
+/* Write as much as possible without waiting. When poll() reports a pipe, terminal or file as
+ * writable, a write of up to PIPE_BUF bytes does not block. */
 static size_t write_now(struct sink *s, const char *data, size_t bytes)
 {
 	size_t at = 0;
@@ -51,8 +51,8 @@ void sink_add(struct sink *s, const void *data, size_t bytes)
 		s->error = ENOBUFS;
 }
 
-/* Write the rest, and wait for the reader. The descriptor may be non-blocking, because we share it
- * with our parent. */
+/* Write what is kept in memory, and block until the reader accepts it. The descriptor may be
+ * non-blocking, because we share it with our parent process, so wait with poll(). */
 static int write_waiting(struct sink *s)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLOUT};

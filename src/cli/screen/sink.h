@@ -5,25 +5,25 @@
 
 #include <stdbool.h>
 
-/* An output. It must not block, because the engine enforces a program's limits while the program's
- * output is passed on. Bytes that a slow or stopped reader has not accepted yet wait in memory, up
- * to the size that the record keeps. */
+/* An output that does not block. The engine must enforce the limits of a program even while a
+ * reader of the output is slow or stopped. So bytes that the reader does not accept yet are kept
+ * in memory, up to a maximum. */
 struct sink {
 	int fd;
 	struct buf waiting;
-	int error; /* errno of a failed write, after which output is dropped */
+	int error; /* errno of a failed write; after that, output is dropped */
 };
 
 void sink_init(struct sink *s, int fd, size_t max_bytes);
 void sink_done(struct sink *s);
 
-/* Write as much as possible without waiting. */
+/* Write as much as possible without waiting, and keep the rest in memory. */
 void sink_add(struct sink *s, const void *data, size_t bytes);
 
 /*
- * Write the rest.
- * Blocks:  until the reader has accepted it.
- * Returns: 0, or negative errno of this or an earlier write (-EPIPE if the reader has closed its
- *          end).
+ * Write what was kept in memory.
+ * Blocks: until the reader has accepted it.
+ * Returns: 0, or negative errno of this write or an earlier one. It is -EPIPE if the reader has
+ * closed its end.
  */
 int sink_flush(struct sink *s);

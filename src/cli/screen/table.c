@@ -8,7 +8,7 @@
 
 enum { COLUMNS_MAX = 16, CELL_BYTES = 1 << 16 };
 
-/* Write the text of a cell, escaped for the terminal. */
+/* Write the text of a cell to @cell, with terminal control characters escaped. */
 static int write_cell(struct buf *cell, const char *text)
 {
 	buf_clear(cell);
@@ -17,7 +17,7 @@ static int write_cell(struct buf *cell, const char *text)
 		cell, text, MIN(strlen(text), (size_t)CELL_BYTES / 8), UTF8_ONE_LINE);
 }
 
-/* Cut the cell to at most @width characters. */
+/* If the cell has more than @width characters, cut it and append "…". */
 static int cut(struct buf *cell, size_t width)
 {
 	size_t at = 0;

@@ -14,10 +14,14 @@
 
 enum {
 	COPY_MAX_BYTES = 1 << 30,
-	FIRST_BYTES = 64 << 10, /* first read of a file that may be another name of a copied file */
+	/* Size of the first read of a file. Its response shows whether the file was copied
+	 * already under another name. */
+	FIRST_BYTES = 64 << 10,
 	CHUNK_BYTES = 8 << 20,
 	PUT_MAX_BYTES = 40 << 20,
-	AGAIN_MAX_BYTES = 1 << 30, /* total for files with several names that are copied again */
+	/* Limit on the total size of files that are copied again under a further name, because
+	 * no link could be made. */
+	AGAIN_MAX_BYTES = 1 << 30,
 	INODE_BYTES = 48
 };
 
@@ -27,8 +31,8 @@ struct copied {
 	char *path;
 };
 
-/* The state of a copy of many files: a file with several names is copied once, and its other names
- * become links. */
+/* The state of a copy of many files. A file with several names is copied once, and a link is
+ * made for each further name. */
 struct copying {
 	const struct copy_from *from;
 	int out_fd;
@@ -37,15 +41,16 @@ struct copying {
 	size_t n_copied, room;
 };
 
-/* A file that is being read, with the data of the last response. */
+/* A file that is being read, with what the last response said about it. */
 struct reading {
 	const char *path;
 	json_int_t size, at;
-	char inode[INODE_BYTES]; /* identifies a file with several names; "": the file has only one
-				    name */
+	/* Identifies a file that has several names; "": it has one name. */
+	char inode[INODE_BYTES];
 };
 
-/* Append the content in the result of file.read. Returns: bytes, or negative errno. */
+/* Append the content that the result of file.read contains. Returns: the number of bytes, or
+ * negative errno. */
 static ssize_t take_content(const json_t *result, struct buf *out, struct err *err)
 {
 	const json_t *content = json_object_get(result, "content");
@@ -62,8 +67,8 @@ static ssize_t take_content(const json_t *result, struct buf *out, struct err *e
 	return (ssize_t)(out->bytes - before);
 }
 
-/* Read the next part of a file. Returns: 1 if more parts follow; 0 at the end; or negative errno.
- */
+/* Read the next part of a file. Returns: 1 if more parts follow; 0 at the end; or negative
+ * errno. */
 static int read_part(const struct copy_from *from, struct reading *reading, int limit,
 	struct buf *out, struct err *err)
 {
@@ -104,7 +109,8 @@ static const struct copied *find_copied(const struct copying *c, const char *ino
 	return NULL;
 }
 
-/* Remember a copied file. Without memory, each further name becomes a copy. */
+/* Remember a copied file. If memory is short, each further name becomes a copy instead of a
+ * link. */
 static void note_copied(struct copying *c, const struct reading *of, const struct outdir_file *file)
 {
 	if (c->n_copied == c->room) {

@@ -1,5 +1,5 @@
-/* The subcommands of `retort session`, except `exec` and `files`. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The subcommands of `retort session`, except `exec`, `files` and `prune`.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session/session.h"
 
 #include "api/call/call_session.h"
@@ -23,7 +23,7 @@ static int check_word(const char *what, const char *text, struct err *err)
 	return err_set(err, ERR_USAGE, "%s %.100s: not UTF-8", what, text);
 }
 
-/* Check that arguments are UTF-8, because JSON cannot represent other bytes. */
+/* Check that the arguments are UTF-8. They are sent as JSON, which cannot represent other bytes. */
 static int check_words(
 	const struct session_run *run, const struct session_argv *argv, struct err *err)
 {
@@ -96,7 +96,11 @@ static json_t *one_session(const struct session_run *run)
 	return json_pack("{s:s}", "session", run->operands[0]);
 }
 
-/* Print @result: all of it with --json, otherwise only its member @name. Takes the reference. */
+/*
+ * Print @result. With --json, print the whole object. Otherwise print the text of its member @name,
+ * or nothing if @name is NULL.
+ * Owns: the reference to @result is taken. Returns: the exit status.
+ */
 static int show(const struct session_run *run, json_t *result, const char *name)
 {
 	int status = 0;
@@ -150,7 +154,7 @@ static int new_main(int argc, char **argv)
 	return session_end(&run, r, &err, status);
 }
 
-/* ---- ls, rm, branch, undo, export ---- */
+/* ---- session ls, rm, branch, undo, export ---- */
 
 static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 
@@ -175,7 +179,7 @@ static int print_names(const json_t *list)
 	return r < 0;
 }
 
-/* List all sessions, page by page. */
+/* List all sessions. Each call of session.list returns a part of them. */
 static int list_all(struct session_run *run, json_t **out, struct err *err)
 {
 	json_t *rows = json_array(), *page = NULL;
@@ -224,7 +228,7 @@ static int rm_main(int argc, char **argv)
 		&run, &cmd_session_rm, &(struct session_argv){argc, argv, 1, -1}, &err);
 	if (r <= 0)
 		return r == 0 ? 0 : session_end(&run, r, &err, 0);
-	/* Continue after an error; each error is reported. */
+	/* After an error, report it and continue with the other sessions. */
 	for (int i = 0; i < run.n_operands; i++) {
 		json_t *result = NULL, *params = json_pack("{s:s}", "session", run.operands[i]);
 		r = session_call(&run, "session.close", params, &result, &err);
@@ -370,7 +374,7 @@ static int export_main(int argc, char **argv)
 	return session_end(&run, r, &err, 0);
 }
 
-/* ---- log ---- */
+/* ---- session log ---- */
 
 /* clang-format off */
 static const struct opt log_opts[] = {
@@ -421,7 +425,7 @@ static int log_main(int argc, char **argv)
 	return session_end(&run, r, &err, status);
 }
 
-/* ---- the rows ---- */
+/* ---- the table rows of the subcommands ---- */
 
 const struct cmd_exit session_exits[SESSION_EXITS] = {
 	{"0", "done"},

@@ -1,5 +1,5 @@
-/* Declarations shared by the subcommands of `retort session …`. SPDX-License-Identifier: Apache-2.0
- */
+/* Declarations that the subcommands of `retort session` share. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "cli/box.h"
@@ -21,7 +21,7 @@ struct session_args {
 	int color;
 };
 
-/* The row of --socket, which every subcommand has. */
+/* The option --socket, which every subcommand has. */
 #define SESSION_SOCKET_OPT                                                                         \
 	{                                                                                          \
 		.name = "socket", OPT_INTO_TEXT(struct session_args, socket), .arg = "PATH",       \
@@ -30,7 +30,8 @@ struct session_args {
 			"XDG_RUNTIME_DIR)"                                                         \
 	}
 
-/* A running subcommand, with its options and operands; it is connected if `is_open`. */
+/* A subcommand that is running, with its options and operands. `is_open`: session_end() has to
+ * close `client`. */
 struct session_run {
 	const struct cmd *cmd;
 	struct session_args args;
@@ -41,8 +42,9 @@ struct session_run {
 	bool is_open;
 };
 
-/* The command line, and the allowed number of operands; max -1: any number. Operands must be UTF-8,
- * except for the second if it is a file of the host. */
+/* A command line, and how many operands are allowed: at least `min`, and at most `max`, or any
+ * number if `max` is -1. Operands must be UTF-8. `is_second_file`: the second operand is a file
+ * of the host, whose name may have any bytes. */
 struct session_argv {
 	int argc;
 	char **argv;
@@ -51,25 +53,26 @@ struct session_argv {
 };
 
 /*
- * Parse the options, check the number of operands, and connect.
- * Returns: 1, 0 when help was printed, or negative errno.
+ * Parse the options, check the operands, and connect to the engine.
+ * Returns: 1; 0 when help was printed; or negative errno.
  */
 int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
 	struct err *err);
 
-/* Disconnect. If @r is negative, report @err. Returns: the exit status: @status, or the status of
- * @err. */
+/* Disconnect. If @r is negative, report @err. Returns: the exit status for @err if @r is
+ * negative, otherwise @status. */
 int session_end(struct session_run *run, int r, const struct err *err, int status);
 
-/* Call an operation, as client_call() does; the caller decrefs *@result. */
+/* Call an operation of the engine with client_call(). Owns: the reference to @params is taken;
+ * the caller decrefs *@result. */
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
 	struct err *err);
 
-/* Return the functions that copy files between the host and the session of the first operand.
- * Borrows @run. */
+/* Return the functions for copying files between the host and the session that the first operand
+ * names. They borrow @run. */
 struct copy_from session_copy(struct session_run *run);
 
-/* The exit statuses of all subcommands except `exec`. */
+/* The exit statuses of the subcommands, for the help. `exec` and `prune` have others. */
 enum { SESSION_EXITS = 7 };
 extern const struct cmd_exit session_exits[SESSION_EXITS];
 

@@ -1,4 +1,4 @@
-/* The command `retort session exec`: a step in a session of a running engine.
+/* The command `retort session exec`: runs a step in a session of a running engine.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session/session.h"
 
@@ -128,7 +128,9 @@ static int exec_main(int argc, char **argv)
 	const struct view_options options = {
 		.output = args->output, .place = PLACE_SESSION, .is_atomic = args->atomic};
 	const struct client_events events = {.arg = &view, .event = view_event};
-	(void)signal(SIGPIPE, SIG_IGN); /* if our reader closes its end, the step is ended first */
+	/* If the reader of our stdout closes its end, do not die at once: the step must be ended
+	 * first. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	view_init(&view, &options);
 	r = client_call(&run.client, "step.run", params, &events, &record, &err);
 	if (r == 0)

@@ -1,5 +1,5 @@
-/* The command `retort session files`: lists and copies files of a workspace.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The command `retort session files`: lists, prints, copies, writes and removes files of a
+ * workspace. SPDX-License-Identifier: Apache-2.0 */
 #include "base/fd.h"
 #include "cli/session/copy.h"
 #include "cli/host/outdir.h"
@@ -75,7 +75,7 @@ static int list_files(struct session_run *run, const char *path, struct err *err
 	return r;
 }
 
-/* Print a file, or list a directory. */
+/* Print the file @path to stdout. If @path is a directory, list it instead. */
 static int print_file(struct session_run *run, const char *path, struct err *err)
 {
 	struct err ignored;

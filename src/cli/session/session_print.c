@@ -1,4 +1,4 @@
-/* The output of sessions, steps and files as tables and as a tree. SPDX-License-Identifier:
+/* Prints sessions, steps and files as tables, and steps as a tree. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "cli/session/session.h"
 
@@ -31,7 +31,7 @@ static size_t columns(void)
 	return term_is(STDOUT_FILENO) ? (size_t)term_columns(STDOUT_FILENO) : 0;
 }
 
-/* The cells of a table, each a copy. */
+/* The cells of a table, row after row. Each is a copy, which cells_done() frees. */
 struct cells {
 	char **cell;
 	size_t n, n_columns;
@@ -59,7 +59,7 @@ static void add(struct cells *c, const char *text, size_t bytes)
 		c->cell[c->n - 1] = NULL;
 }
 
-/* Add a time in readable form, in UTC. */
+/* Add the time @ms (milliseconds since 1970) in the form "2026-01-31T12:00:00Z". */
 static void add_time(struct cells *c, const json_t *ms)
 {
 	char text[32] = "";
@@ -85,14 +85,15 @@ static int print_cells(struct cells *c, size_t n_columns_max)
 	return r < 0 ? 1 : print(&out);
 }
 
-/* Find the first line of @code that is not empty. Returns: the line's length. */
+/* Move *@code to the first line that is not empty. Returns: the length of that line. */
 static size_t first_line(const char **code)
 {
 	*code += strspn(*code, " \t\r\n");
 	return strcspn(*code, "\r\n");
 }
 
-/* Report on stderr, where programs do not read it as a row, that a list is incomplete. */
+/* If a list is not complete, report that on stderr: on stdout, a program would read the message
+ * as a row. Returns: @status. */
 static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
 {
 	if (json_is_true(json_object_get(list, "truncated")))
@@ -159,10 +160,10 @@ int session_print_files(const json_t *files)
 		"name a directory to list it, or list them with a step");
 }
 
-/* ---- the tree ---- */
+/* ---- steps as a tree ---- */
 
-/* Append the sessions whose last step is this one: "(main, s-2) "; count them when there are many.
- */
+/* Append the names of the sessions whose last step is @step: "(main, s-2) ". If the names are
+ * too long, append the number of the remaining sessions: "(main, s-2 and 7 more) ". */
 static void add_heads(struct buf *label, const json_t *heads, const char *step, bool color)
 {
 	const char *before = "(";

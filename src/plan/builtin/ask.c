@@ -1,5 +1,5 @@
-/* Convert the schemas of ask(), and check answers against them. SPDX-License-Identifier: Apache-2.0
- */
+/* Convert the schemas of ask() to JSON Schema, and check answers against them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/ask.h"
 
 #include "plan/builtin/inside.h"
@@ -18,7 +18,7 @@ static const struct ask_type *type_of(struct val v)
 		return ask_type_format(v.str->data);
 	if (v.type == T_NATIVE)
 		return ask_type_named(v.native->name);
-	/* The module `date` itself is the type of its values. */
+	/* In a schema, the module `date` stands for the type of a date. */
 	return v.type == T_STRUCT && str_is(v.record->constructor, "date") ? ask_type_named("date")
 									   : NULL;
 }
@@ -28,7 +28,7 @@ RAW(is_no_function)
 	return heap_fail(vm->h, "a type of ask() is not a function: ask(question, data, Email)");
 }
 
-/* Model enum("a", "b") as a list of texts, which is an equivalent schema. */
+/* enum("a", "b"): return the list ["a", "b"], which is an equivalent schema. */
 RAW(b_enum)
 {
 	if (args->n_named > 0 || args->n == 0)
@@ -126,7 +126,7 @@ int ask_schema(struct vm *vm, struct val v, struct val *out, struct kind *most)
 	return r;
 }
 
-/* Is @s one word of plain characters? */
+/* Return whether @s is a single word of printable ASCII characters without delimiters. */
 static bool is_word(const struct str *s, size_t max_bytes)
 {
 	for (size_t i = 0; i < s->n_bytes; i++) {
@@ -181,7 +181,7 @@ static int fits_list(struct vm *vm, const struct list *schema, struct val v)
 	return 0;
 }
 
-/* Does @v have exactly the fields of the schema? */
+/* Check whether @v is a dict with exactly the fields of the schema. Returns: 1, 0, or -1. */
 static int fits_dict(struct vm *vm, const struct table *schema, struct val v)
 {
 	const struct entry *e;

@@ -254,7 +254,8 @@ FN(b_hasattr)
 	return 0;
 }
 
-/* Compute a hash that is the same in every run: that of Java for strings, FNV-1a for bytes. */
+/* Return a hash that is the same in every run: the hash that Java computes for a string, or
+ * FNV-1a for bytes. */
 FN(b_hash)
 {
 	if (arg[0].type == T_BYTES) {

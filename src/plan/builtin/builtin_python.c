@@ -25,7 +25,8 @@ FN(b_sum)
 	return r;
 }
 
-/* Round half to even, decided on the decimal digits, as CPython does. */
+/* Round as CPython does, with ties to even. To round to digits behind the point, use snprintf(),
+ * which rounds the exact decimal value of the float. */
 FN(b_round)
 {
 	int64_t digits = 0;

@@ -1,4 +1,4 @@
-/* The table of built-ins, which is built from builtin.def, and look-ups in it.
+/* The table of built-ins, which is generated from builtin.def, and look-ups in the table.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/inside.h"
 
@@ -29,7 +29,8 @@ static bool is_module(const struct native *b)
 	return b->of == OF_JSON || b->of == OF_DATE;
 }
 
-/* Create a struct of the functions of the module that begins at @first. Returns: 0 or -1. */
+/* Create a struct with the functions of one module; @first is the first row of the module. Returns:
+ * 0 or -1. */
 static int module_new(struct heap *h, const struct native *first, struct val *out)
 {
 	struct record *r = heap_zero(h, sizeof *r);
@@ -106,7 +107,8 @@ const struct native *builtin_method(const char *name)
 	return NULL;
 }
 
-/* Return the owner of the methods of @type; OF_FUNCTION if the type has no methods. */
+/* Return the value of `of` that the methods of @type have in the table of built-ins, such as
+ * OF_STRING for the type T_STRING. If the type has no methods, return OF_FUNCTION. */
 static enum native_of methods_of(uint32_t type)
 {
 	static const uint8_t of[N_TYPES] = {[T_STRING] = OF_STRING,

@@ -10,10 +10,10 @@
 
 enum { DAYS_MAX = 3652059, DAY_S = 86400, FORMAT_MAX_BYTES = 4096 };
 
-/* A point in time; without a time of day, it is midnight. */
+/* A point in time. A date without a time of day is midnight. */
 struct moment {
 	int64_t day;
-	int64_t second; /* second of the day */
+	int64_t second; /* seconds since midnight */
 	bool has_time;
 };
 
@@ -101,7 +101,7 @@ static bool read_time(const char **at, struct moment *out)
 	return h < 24 && m < 60 && s < 60;
 }
 
-/* Read a zone, such as "Z" or "+01:00", and convert the moment to UTC. */
+/* Read an optional zone, such as "Z" or "+01:00", and convert the moment to UTC. */
 static bool read_zone(const char **at, struct moment *m)
 {
 	int64_t h, min, sign = **at == '-' ? 1 : -1;
@@ -187,7 +187,8 @@ static int read_two(
 	return read_moment(vm, what, arg[0], a) < 0 ? -1 : read_moment(vm, what, arg[1], b);
 }
 
-/* Compute the whole days from the second date to the first, rounded down as in timedelta.days. */
+/* Return the number of whole days from the second date to the first, rounded down as in Python's
+ * timedelta.days. */
 FN(date_diff)
 {
 	struct moment a, b;
@@ -207,7 +208,7 @@ FN(date_compare)
 	return 0;
 }
 
-/* Return the day of the week. Monday is 0, and day 0 is a Monday. */
+/* Return the day of the week; Monday is 0. Day 0 of the calendar is a Monday. */
 FN(date_weekday)
 {
 	struct moment m;
@@ -217,8 +218,8 @@ FN(date_weekday)
 	return 0;
 }
 
-/* Write one directive of strftime, always in English. Returns: the number of bytes in @out; 0 if
- * the directive is unknown. */
+/* Write one directive of strftime, such as %Y or %B, always in English. Returns: the number of
+ * bytes in @out; 0 if the directive is unknown. */
 static int directive(char c, const struct moment *m, char *out, size_t room)
 {
 	static const char *const days[] = {

@@ -1,4 +1,4 @@
-/* The endorsements approve(), matches() and member() in the run. SPDX-License-Identifier:
+/* Apply the endorsements approve(), matches() and member() in a run. SPDX-License-Identifier:
  * Apache-2.0 */
 #include "plan/builtin/endorse.h"
 
@@ -102,7 +102,8 @@ int endorse(struct vm *vm, struct val v, const char *word, struct val *out)
 	return 0;
 }
 
-/* Check that the list or pattern is the plan's own, because data must not endorse itself. */
+/* Check that the plan itself wrote @by, the list or pattern with which a value is compared. If
+ * data from a tool could be @by, the data could endorse itself. */
 static int is_own(struct vm *vm, const char *what, struct val by)
 {
 	uint32_t label = vm->flow.all ? flow_whole(vm, by) : 0;

@@ -1,4 +1,4 @@
-/* Endorsements: approve(), matches() and member() mark the labels of a value.
+/* Endorsements: approve(), matches() and member() add a mark to the labels of a value.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 

@@ -4,7 +4,8 @@
 
 #include "plan/builtin/builtin.h"
 
-/* The head of a built-in: FN gets its arguments sorted, RAW as the call passes them. */
+/* The heads of the C functions of built-ins. An FN gets its arguments sorted by the parameter list,
+ * a RAW gets them as the caller passed them. */
 #define FN(name)                                                                                   \
 	int name(struct vm *vm attr_unused, struct val self attr_unused,                           \
 		const struct val *arg attr_unused, struct val *out attr_unused)
@@ -12,7 +13,8 @@
 	int name(struct vm *vm attr_unused, struct val self attr_unused,                           \
 		const struct args *args attr_unused, struct val *out attr_unused)
 
-/* A function that two types share is declared twice. */
+/* If a function implements a method of two types, the table below declares it twice. The
+ * compiler would warn about this. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 #define BUILTIN(of, name, params, fn, in, flow, change, model) FN(fn);
@@ -24,21 +26,23 @@
 #undef BUILTIN_HOST
 #pragma GCC diagnostic pop
 
-/* Read an optional int; if @v is T_UNSET or None, *out is unchanged. Returns: 0 or -1. */
+/* Read an optional argument of type int. If @v is T_UNSET or None, *out remains unchanged. Returns:
+ * 0 or -1. */
 int arg_int(struct vm *vm, const char *what, struct val v, int64_t *out);
 
-/* List the names of all attributes, sorted. Returns: 0 or -1. */
+/* List the names of all attributes of @x, sorted. Returns: 0 or -1. */
 int native_dir(struct vm *vm, struct val x, struct val *out);
 
-/* Sort a list in place by a key function (T_UNSET: by the elements). Returns: 0 or -1. */
+/* Sort a list in place by the results of the function @key, or by the elements if @key is T_UNSET.
+ * Returns: 0 or -1. */
 int list_sort(struct vm *vm, struct list *list, struct val key, bool is_reversed);
 
-/* Update a dict as dict(…) and d.update(…) do, from pairs or a mapping, and from named arguments.
- * Returns: 0 or -1. */
+/* Update a dict as dict(…) and d.update(…) do: from a mapping or pairs, and from the named
+ * arguments. Returns: 0 or -1. */
 int dict_update(struct vm *vm, const char *what, struct table *to, const struct args *args);
 
 /* Return the character at *at, and advance *at past it. */
 int32_t char_next(const struct str *s, size_t *at);
 
-/* Is @c white space as Unicode defines it? */
+/* Return whether @c is white space according to Unicode. */
 bool char_is_space(int32_t c);

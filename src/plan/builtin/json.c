@@ -185,7 +185,8 @@ static int read_word(struct reader *r, struct val *out)
 
 static int read_value(struct reader *r, struct val *out);
 
-/* Is there another element after an element? Returns: 1; 0 at @end; -1. */
+/* Read the separator after an element. Returns: 1 for ","; 0 for the closing bracket @end; -1 for
+ * anything else. */
 static int is_more(struct reader *r, int end)
 {
 	int c = next_token(r);

@@ -1,4 +1,4 @@
-/* JSON: arguments and results of tools, and the module `json` of the language.
+/* JSON, for the arguments and results of tools and for the module `json` of the language.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -6,8 +6,8 @@
 #include "plan/value/str.h"
 
 /*
- * Read a JSON text: ints remain ints of any size, objects become dicts, and of duplicate names the
- * last one is used.
+ * Read a JSON text. Ints may have any size, objects become dicts, and the last of duplicate names
+ * is used.
  *
  * Limits:  memory, fuel and depth of @h.
  * Source:  RFC 8259; a lone surrogate and invalid UTF-8 are errors.
@@ -15,11 +15,12 @@
  */
 int json_read(struct heap *h, const char *data, size_t bytes, struct val *out);
 
-/* The style of the output: as CPython writes by default, or short with sorted names (canonical). */
+/* The style of JSON output: separators, order of names, escapes, indentation. JSON_CANONICAL is the
+ * shortest style, with sorted names. */
 struct json_style {
 	const char *comma, *colon;
 	bool is_sorted, is_ascii;
-	int64_t indent; /* spaces per level; -1: all on one line */
+	int64_t indent; /* spaces per level of nesting; -1 to write all on one line */
 };
 #define JSON_CANONICAL ((struct json_style){",", ":", true, false, -1})
 

@@ -1,4 +1,5 @@
-/* Write values as JSON, and the module `json`. SPDX-License-Identifier: Apache-2.0 */
+/* Write values as JSON texts. This file also implements the functions of the module `json`, such
+ * as json.encode() and json.decode(). SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/json.h"
 
 #include "plan/builtin/inside.h"
@@ -84,7 +85,7 @@ static int by_name(const void *a, const void *b)
 	return r ? r : (x->n_bytes > y->n_bytes) - (x->n_bytes < y->n_bytes);
 }
 
-/* Write an object. @pairs: name, value, name, value… */
+/* Write an object. @pairs has 2 * @n values: name, value, name, value, … */
 static int write_pairs(struct writer *w, struct val *pairs, size_t n)
 {
 	int r = text_puts(w->t, "{");

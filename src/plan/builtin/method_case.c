@@ -55,8 +55,8 @@ int32_t char_lower(int32_t c)
 	return c == 0x178 ? 0xff : c;
 }
 
-/* Convert to title case: of a character that is two letters, only the first letter is upper case.
- */
+/* Convert to title case. A character that consists of two letters, such as "dž", becomes the form
+ * in which only the first letter is upper case. */
 static int32_t title(int32_t c)
 {
 	return c >= 0x1c4 && c <= 0x1cc ? 0x1c5 + (c - 0x1c4) / 3 * 3 : upper(c);
@@ -82,7 +82,6 @@ static bool is_digit(int32_t c)
 	return (c >= '0' && c <= '9') || (c >= 0x660 && c <= 0x669) || (c >= 0xff10 && c <= 0xff19);
 }
 
-/* Return the character at *at, and advance *at past it. */
 int32_t char_next(const struct str *s, size_t *at)
 {
 	int32_t c;
@@ -92,8 +91,8 @@ int32_t char_next(const struct str *s, size_t *at)
 
 enum change { UPPER, LOWER, CAPITALIZE, TITLE, SWAP };
 
-/* Convert eight ASCII characters at once: change the case of the 26 letters from @first on. No
- * addition overflows its byte. */
+/* Change the case of eight ASCII characters at once. Only the 26 letters from @first on are
+ * changed. Each byte is below 0x80, so no addition carries into the next byte. */
 static uint64_t change_eight(uint64_t word, unsigned char first)
 {
 	const uint64_t each = 0x0101010101010101u;
@@ -101,7 +100,7 @@ static uint64_t change_eight(uint64_t word, unsigned char first)
 	return word ^ (is_from & ~is_past & each * 0x80) >> 2;
 }
 
-/* Convert a string of only ASCII characters. */
+/* Convert a string of ASCII characters to upper case, or to lower case if @is_up is false. */
 static int change_plain(struct vm *vm, struct val self, bool is_up, struct val *out)
 {
 	char *to;
@@ -172,7 +171,7 @@ FN(s_swapcase)
 	return change_case(vm, self, SWAP, out);
 }
 
-/* Is the string not empty, and does the test hold for every character? */
+/* Set *out to whether the string is not empty and the test @is holds for all characters. */
 static int every(struct vm *vm, struct val self, bool (*is)(int32_t c), struct val *out)
 {
 	bool all = self.str->n_bytes > 0;
@@ -207,7 +206,8 @@ FN(s_isspace)
 	return every(vm, self, char_is_space, out);
 }
 
-/* Does the string contain cased characters, all of one case? */
+/* Set *out to whether the string contains cased letters, and all of them have the case to which
+ * @same converts. */
 static int is_case(struct vm *vm, struct val self, int32_t (*same)(int32_t c), struct val *out)
 {
 	bool has = false, all = true;

@@ -93,7 +93,7 @@ FN(l_remove)
 	return heap_fail(vm->h, "remove: element not found");
 }
 
-/* Methods of Python's lists, which Starlark lacks. */
+/* The next methods of lists exist in Python but not in Starlark. */
 FN(l_copy)
 {
 	return list_new(vm->h, 0, out) < 0 ? -1 : list_extend(vm, out->list, self);
@@ -132,7 +132,7 @@ static int order_of(struct heap *h, struct val a, struct val b, int *order)
 	return 0;
 }
 
-/* Merge sort: it is stable, and it stops at the first failure. */
+/* Sort by merging: the order of equal elements is kept. Stop at the first comparison that fails. */
 static int merge(struct heap *h, struct keyed *item, struct keyed *spare, size_t n, int sign)
 {
 	size_t half = n / 2, a = 0, b = half, to = 0;
@@ -350,7 +350,8 @@ FN(t_copy)
 	return copy_table(vm, self, out);
 }
 
-/* Adding to a set that is frozen or being iterated is an error even if nothing would change. */
+/* Add an element. This is an error if the set is frozen or being iterated, even if the element
+ * already exists. */
 FN(set_add)
 {
 	if (table_check(vm->h, self.table, T_SET) < 0)
@@ -392,7 +393,7 @@ FN(set_pop)
 	return heap_pay(vm->h, at / 4);
 }
 
-/* Convert any iterable to a set. */
+/* Convert any iterable to a set. A set is returned itself, without a copy. */
 static int as_set(struct vm *vm, struct val x, struct val *out)
 {
 	struct iter it;
@@ -448,7 +449,7 @@ static int replace(struct vm *vm, struct val self, struct val now)
 		return 0;
 	if (table_check(vm->h, self.table, T_SET) < 0)
 		return -1;
-	/* The entries are replaced; the labels of the set are kept. */
+	/* Replace the entries, but keep the labels of the set. */
 	const struct table was = *self.table;
 	*self.table = *now.table;
 	self.table->label = was.label;

@@ -1,4 +1,4 @@
-/* Methods of strings that cut and join. SPDX-License-Identifier: Apache-2.0 */
+/* Methods of strings that split, trim, join and replace. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
@@ -82,7 +82,8 @@ static int split_space(struct vm *vm, struct val self, int64_t max, struct val *
 		size_t from = at;
 		for (next = at; at < n && !char_is_space(char_next(self.str, &next)); at = next)
 			;
-		/* As in Python, the last part keeps the space at its end. */
+		/* When the maximum number of splits is reached, the rest of the string is the
+		 * last part. As in Python, the white space at its end is kept. */
 		if (max >= 0 && out->list->n >= max)
 			return add_part(vm, *out, self, from, n);
 		if (add_part(vm, *out, self, from, at) < 0)

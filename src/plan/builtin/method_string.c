@@ -1,4 +1,5 @@
-/* Methods of strings; int() of a string. SPDX-License-Identifier: Apache-2.0 */
+/* Methods of strings, and the conversion of a string by int(). SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
@@ -9,7 +10,8 @@
 
 #include <string.h>
 
-/* Convert the arguments start and end from characters to byte offsets. Returns: 0 or -1. */
+/* Convert the arguments start and end, which count characters, to byte offsets. Returns: 0 or
+ * -1. */
 static int span(struct vm *vm, struct val self, const struct val *arg, size_t *from, size_t *to)
 {
 	*from = 0;
@@ -227,7 +229,7 @@ FN(s_zfill)
 	return text_take(&t, T_STRING, out);
 }
 
-/* Parse the text of int("…", base): sign, prefix and digits. */
+/* Parse the first argument of int("0x1f", 16): sign, prefix and digits. */
 static int parse_int(struct vm *vm, struct val s, int base, struct val *out)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* Call built-ins and bind arguments, with messages for wrong arguments. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Call built-ins, and match arguments to parameters, with messages for wrong arguments.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/inside.h"
 
 #include "base/utf8.h"
@@ -83,7 +83,7 @@ static int sort_args(
 	return 0;
 }
 
-/* This function is not inlined, because the compiler clears `params` at each call. */
+/* If this function were inlined, the compiler would clear `params` at each call of a built-in. */
 static attr_noinline void read_arity(const struct native *native, struct arity *known)
 {
 	struct param params[PARAMS_MAX];
@@ -108,7 +108,8 @@ static attr_noinline int call_sorted(struct vm *vm, const struct native *native,
 
 enum { FEW = 4 };
 
-/* Call a built-in with fewer arguments than parameters; the missing ones are optional. */
+/* Call a built-in with fewer arguments than parameters. The missing parameters are optional and are
+ * passed as T_UNSET. */
 static attr_noinline int call_few(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out)
 {
@@ -118,8 +119,8 @@ static attr_noinline int call_few(struct vm *vm, const struct native *native, st
 	return native->fn(vm, self, few, out);
 }
 
-/* This function runs at every call of a built-in. All calls in it are tail calls, so that it needs
- * no stack frame. */
+/* This function runs at every call of a built-in. It makes only tail calls, so that it needs no
+ * stack frame. */
 int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
 	struct val *out)
 {

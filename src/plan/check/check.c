@@ -1,11 +1,11 @@
 /*
  * Check all flows of a plan before it runs.
  *
- * The check is an abstract interpretation of the resolved syntax tree: it evaluates the plan once
- * on abstract values, each of which stands for the values of all runs. The result is an
- * over-approximation: the check finds every flow that is possible in some run, but a flow that it
- * finds need not happen. A plan that passes is non-interferent, except for termination and timing:
- * data of an origin reaches a parameter only as the policy allows.
+ * The check is an abstract interpretation of the resolved syntax tree: it evaluates the plan once,
+ * on abstract values. An abstract value stands for all values that an expression has in all runs.
+ * The result is an over-approximation: every flow that is possible in some run is found, but a flow
+ * that is found need not happen. In a plan that passes, data reaches a parameter only if the policy
+ * allows its origins (non-interference). Flows through termination and timing are not checked.
  *
  * An abstract value (struct av) is a label with its provenance (struct mark), a set of abstract
  * objects that the value may point to, a type and, if it is the same in every run, the constant. An
@@ -19,13 +19,13 @@
  *
  * Implicit flows: c->pc is the label of the program counter. A condition raises c->pc for both
  * branches, and every cell that either branch writes gets the condition's label (control
- * dependence). The guards of break, continue and return stay in force until the target of the jump.
+ * dependence). After a conditional break, continue or return, the condition's label is also added
+ * to every write up to the target of the jump.
  *
  * At each call of a tool the checker asks the policy about the abstract arguments (check_tool.c).
- * An answer is "proved", "depends" (decidable only at the call) or "refuted". If several contexts
- * reach a call, the worst answer is kept. For "depends" and "refuted" the checker finds a witness:
- * every mark names the event that created it, the events form a graph back to the sources, and
- * find_path() searches this graph breadth-first.
+ * The answer is "proved", "depends" (decidable only at the call) or "refuted"; of several calling
+ * contexts, the worst answer is kept. For the last two, find_path() searches a witness: every mark
+ * names the event that created it, and every event the events before it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,8 +36,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The goal of a search, most informative first: WANT_DATA, a tool's data that violates the rule;
- * WANT_OFFENDER, any data that violates the rule; WANT_ANY, any source. WANT_BRANCH: a condition.
+/*
+ * What search_back() looks for. find_path() tries the first three in this order until a search
+ * succeeds; they go from the most to the least informative.
+ * WANT_DATA: a tool whose data violates the rule.
+ * WANT_OFFENDER: any source whose data violates the rule.
+ * WANT_ANY: any source.
+ * WANT_BRANCH: a condition on data that violates the rule.
  */
 enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS, WANT_BRANCH };
 
@@ -57,13 +62,18 @@ static bool is_wanted(
 	return want == WANT_ANY || is_offender(c, f, e);
 }
 
-/* A breadth-first search. `from[e]` is 1 plus the event from which the search reached event e. */
+/* The state of a breadth-first search. `from[e]` is 1 plus the event from which the search
+ * reached event e. It is 0 if e was not reached, and UINT32_MAX for the event at which the
+ * search begins. */
 struct search {
 	uint32_t *level, *next, *from;
 };
 
-/* Search from the sink back to the nearest event that matches @want. A join adds no distance: the
- * events that it joins are on its own level. Returns: the event; 0 if no event matches. */
+/*
+ * Search from the sink back to the nearest event that matches @want. An EVENT_JOIN adds no
+ * distance: the search visits its predecessors on the same level.
+ * Returns: the id of the event; 0 if no event matches.
+ */
 static uint32_t search_back(
 	struct checker *c, const struct finding *f, struct search *s, enum want want)
 {
@@ -104,13 +114,16 @@ static void add_step(struct finding *f, const struct event *e)
 		[EVENT_JOIN] = STEP_THROUGH};
 	if (e->kind == EVENT_JOIN || f->n_path == CHECK_PATH_MAX - 1)
 		return;
-	/* Only the first tool on the path is the source; the others pass the data on. */
+	/* A witness begins at a source, so its first step is shown as STEP_SOURCE. Each call of
+	 * a tool is an EVENT_SOURCE, but a call further on in the witness is shown as
+	 * STEP_THROUGH: data flows from the arguments of this tool to its result. */
 	bool is_through = e->kind == EVENT_SOURCE && f->n_path > 0;
 	f->path[f->n_path++] = (struct witness_step){is_through ? STEP_THROUGH : kinds[e->kind],
 		e->node->start, e->node->end, e->label, e->tool ? e->tool->name : NULL};
 }
 
-/* Find the witness: the shortest path to the sink from a source that violates the rule. */
+/* Find the witness of @f: the shortest path to the sink from a source whose data violates the
+ * rule. */
 void find_path(struct checker *c, struct check_call *call, struct finding *f)
 {
 	size_t bytes = (c->n_events + 1) * sizeof(uint32_t);
@@ -185,7 +198,7 @@ static int check_within(struct check *out)
 	struct abstract_frame file = {.scope = scope};
 	static const char plan[] = "plan";
 	c.plan = label_set(c.labels, label_atom(c.labels, plan, sizeof plan - 1));
-	/* Cell 0 is reserved. */
+	/* Reserve cell 0, because number 0 means that cells_add() failed. */
 	(void)cells_add(&c, 1);
 	file.first = cells_add(&c, scope->n_slots + 1);
 	c.file = c.frame = &file;

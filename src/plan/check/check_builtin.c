@@ -2,13 +2,13 @@
  * Model the effect of each built-in function and method on labels and abstract objects.
  *
  * The table builtin/builtin.def names a model for each built-in (enum native_model); this file
- * implements the models. Several built-ins share a model: all that build a text from their
- * arguments, all that copy elements into a new list, and so on. The model of a method is looked up
- * by the method's name alone, since the type of the receiver may be unknown; so all methods of one
- * name share one model.
+ * implements the models. Several built-ins may share a model. For example, all built-ins that build
+ * a text from their arguments share MODEL_TEXT. The model of a method is looked up by the method's
+ * name alone, since the type of the receiver may be unknown; so all methods of one name share one
+ * model.
  *
- * The checker refuses a built-in that has no model, and a call with * where positions matter,
- * because guessing would be unsound.
+ * The checker refuses a built-in that has no model. It also refuses a call with *x or **x if the
+ * model must know each single argument. Guessing would be unsound.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,8 @@ bool method_is_known(const char *name)
 	return has_rule(builtin_method(name));
 }
 
-/* Return the join of all arguments and of the receiver @self, if @self is set. */
+/* Return the join of the marks of all arguments and, in the call of a method, of its receiver
+ * @self. */
 static struct mark all_of(
 	struct checker *c, struct av self, const struct call_args *args, bool has_constants)
 {
@@ -45,7 +46,8 @@ static struct mark all_of(
 		args_whole(c, args, has_constants));
 }
 
-/* Create a container whose elements have unknown indexes. */
+/* Create a container whose elements have unknown indexes. @structure is the mark of the length
+ * and order of its elements. */
 struct av new_object(
 	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
 {
@@ -57,7 +59,8 @@ struct av new_object(
 	return obj_value(c, o, public);
 }
 
-/* Create a list, tuple or set of the elements of all arguments. */
+/* Create a list, tuple or set of the elements of all arguments. @is_ordered is true if the order
+ * or choice of elements depends on the elements, as in sorted(). */
 static struct av collect(struct checker *c, enum obj_kind kind, const struct call_args *args,
 	struct av self, bool is_ordered)
 {
@@ -94,7 +97,7 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	struct obj *o = obj_nth(c, v, 0);
 	if (!pair || !o)
 		return v;
-	/* The indexes that enumerate() yields reveal the length. */
+	/* The indexes that enumerate() yields reveal the length of its argument. */
 	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
 	if (!is_zip)
 		cell_add(c, number ? number->cell : pair->rest,
@@ -111,7 +114,7 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	return v;
 }
 
-/* Model d.items(): a list of pairs of a key and a value. */
+/* Model d.items(), which returns a list of pairs of a key and a value. */
 static struct av items(struct checker *c, const struct node *node, struct av self)
 {
 	struct obj *pair = obj_new(c, OBJ_TUPLE, node, 101);
@@ -127,8 +130,9 @@ static struct av items(struct checker *c, const struct node *node, struct av sel
 	return v;
 }
 
-/* Model dict(…) and d.update(…), both without *: the source is a mapping, pairs, or named
- * arguments. */
+/* Model dict(…), d.update(…) and x.extend(…). The elements to add come from a mapping, from a
+ * list of elements or of pairs, or from named arguments. The callers refuse a call that has an
+ * argument *x. */
 static void update(struct checker *c, struct av v, const struct call_args *args)
 {
 	for (uint32_t i = 0; i < args->n; i++) {
@@ -181,11 +185,16 @@ static struct av make_enum(struct checker *c, const struct call_args *args)
 	return v;
 }
 
-/* Apply a model that functions and methods share. */
+/* Evaluate a call of a built-in function or method. @model is one of the models that treat
+ * functions and methods alike. @self is the object whose method is called; for a function, the
+ * type of @self is T_UNSET. */
 static struct av plain(
 	struct checker *c, enum native_model model, struct av self, const struct call_args *args)
 {
-	/* Constant arguments of a method only select from its receiver. */
+	/* For most methods, an argument only selects a part of the object @self, as "," does in
+	 * s.split(","). Such an argument adds nothing to @m if it is a constant of the plan. For
+	 * a function, and for a method that builds a text (MODEL_TEXT), the result may contain
+	 * each argument, so the mark of each argument is joined to @m. */
 	struct mark m =
 		mark_made(c, all_of(c, self, args, model == MODEL_TEXT || self.type == T_UNSET));
 	struct av v;
@@ -228,7 +237,8 @@ static struct av plain(
 	}
 }
 
-/* Does the function use a named argument as a key function, or as an element? */
+/* Return whether the names of arguments matter to a built-in with the model @model. For example,
+ * sorted(x, key = f) calls f, and enumerate(iterable = x) takes its elements from x. */
 static bool takes_names(enum native_model model)
 {
 	return model == MODEL_ORDERED || model == MODEL_EXTREME || model == MODEL_PAIRS;
@@ -312,7 +322,8 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	}
 }
 
-/* Model a method that changes its receiver. call_method() refuses such a method with *. */
+/* Model a method that changes its receiver. call_method() refuses calls of such methods with *
+ * or **. */
 static struct av change(
 	struct checker *c, enum native_model model, struct av self, const struct call_args *args)
 {
@@ -328,14 +339,16 @@ static struct av change(
 		update(c, self, args);
 		return av_constant(c, args->node, VAL_NONE);
 	case MODEL_SETDEFAULT:
-		/* The value depends on whether the key existed. */
+		/* The result depends on whether the key existed, so it gets the mark of the
+		 * structure. */
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
 		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
 		return item_of(c, self, x);
 	case MODEL_POP:
 		v = args->n ? item_of(c, self, x) : v;
-		/* An index that the plan itself wrote causes no flow. */
+		/* An index that the plan itself wrote causes no flow, so the origin "plan" is
+		 * removed. */
 		places_lost(c, self, mark_unplanned(c, order));
 		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
 	case MODEL_POPITEM:
@@ -388,7 +401,8 @@ struct av call_method(
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
 				args, self, row->model == MODEL_UNION);
-		/* @self may be a text or unknown, so the result counts as computed. */
+		/* The type of @self is unknown, so each element of the result may contain data
+		 * of @self and of every argument. */
 		m = mark_anyones(all_of(c, self, args, true));
 		v = any_value(c, args->node, 0, m);
 		element_add(c, v, element_of(c, self));

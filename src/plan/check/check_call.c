@@ -1,15 +1,15 @@
 /*
  * Check calls of functions.
  *
- * The analysis is context-sensitive: a function body is evaluated at each call, in a frame that
- * belongs to the chain of call sites that leads to the call (a call string of unlimited length,
- * which is finite because the checker refuses recursion). So a call with data of others does not
- * taint the results of another call. CHECK_CONTEXTS_MAX bounds the number of frames.
+ * The analysis is context-sensitive: a function body is evaluated at each call, in a frame of its
+ * own for each chain of call sites that leads to the call (a call string). A chain may have any
+ * length; it is finite because the checker refuses recursion. So a call with untrusted data does
+ * not taint the results of another call. CHECK_CONTEXTS_MAX bounds the number of frames.
  *
- * Arguments are bound as in the machine. A call through a variable that may refer to several
- * functions is a branch: each function is evaluated from the same state, and the results are joined
- * with the label of the choice. All returns of a body are joined at its end, with the guards that
- * led to each return.
+ * Arguments are bound to parameters as in the machine. A call through a variable that may refer to
+ * several functions is a branch: each function is evaluated from the same state, and the results
+ * are joined with the label of the choice. All returns of a body are joined at its end, with the
+ * guards that led to each return.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,9 @@ static uint32_t first_param(const struct node *node)
 	return node->kind == NODE_DEF ? 1 : 0;
 }
 
-/* Create the abstract function of a def or lambda: one per place and context. The defaults of its
- * parameters are joined over all evaluations. */
+/* Return the value of a def or lambda: an abstract function. Each def or lambda has one abstract
+ * function per calling context. If it is evaluated several times in one context, the defaults of
+ * its parameters are joined. */
 struct av function_value(struct checker *c, const struct node *node)
 {
 	struct obj *o = obj_new(c, OBJ_FUNCTION, node, 0);
@@ -48,8 +49,11 @@ struct av function_value(struct checker *c, const struct node *node)
 	return obj_value(c, o, public);
 }
 
-/* Find or create the frame of a function in a calling context; the frame has its own cells.
- * Returns: NULL if the context is refused or memory is exhausted. */
+/*
+ * Find or create the frame of the function @o for the call at @call in the current context. Each
+ * frame has its own cells.
+ * Returns: NULL if the plan is refused or memory is exhausted.
+ */
 static struct abstract_frame *frame_of(
 	struct checker *c, const struct obj *o, const struct node *call)
 {
@@ -115,7 +119,7 @@ static bool is_param_named(const struct node *node, struct val name)
 	return false;
 }
 
-/* Bind *args or **kwargs. */
+/* Bind the parameter *args or **kwargs to all arguments that have no parameter of their own. */
 static void bind_rest(struct binding *b, const struct node *param)
 {
 	struct checker *c = b->c;
@@ -179,7 +183,8 @@ static void bind_params(struct binding *b)
 	}
 }
 
-/* Join the states of all exits of a body: its end and each return. */
+/* Join the states at all exits of a function's body: at its end, if control reaches it, and at
+ * each return. */
 static void join_returns(struct checker *c, struct activation *a, struct changes *end, bool is_end)
 {
 	if (!a->returns.is_used) {
@@ -226,8 +231,10 @@ static struct av call_function(struct checker *c, const struct obj *o, const str
 	struct mark pc = c->pc, broken = c->broken, returned = c->returned;
 	struct exits *breaks = c->breaks, *continues = c->continues;
 	struct binding b = {.c = c, .function = o, .args = args, .frame = frame};
-	/* The body runs only if the caller did not jump before: the guards of the caller's jumps
-	 * also apply inside the body. */
+	/* If the caller had taken an earlier break, continue or return, the run would not reach
+	 * this call. So each write in the body reveals that these jumps were not taken, and gets
+	 * the guards of the jumps. For this purpose c->pc and c->broken contain these guards
+	 * while the body is evaluated. */
 	c->pc = mark_now(c);
 	c->broken = mark_join(c, broken, returned);
 	c->returned = public;
@@ -265,8 +272,8 @@ static struct av call_object(struct checker *c, const struct obj *o, const struc
 	}
 }
 
-/* Call one of several functions. If data chose the function, the effects of the call depend on that
- * data. */
+/* Call the function that @fn refers to; if it may refer to several, call each and join the
+ * results. If data chose the function, the effects of the call depend on that data. */
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args)
 {
 	struct obj *o = obj_nth(c, fn, 0);
@@ -292,8 +299,9 @@ struct av call_value(struct checker *c, struct av fn, const struct call_args *ar
 	return v;
 }
 
-/* Refuse @name inside a built-in that calls functions: such a built-in cannot suspend, so its
- * functions must not call @name. Returns: true if refused. */
+/* Refuse a call of @name if it is made by a function that a built-in such as sorted() calls. The
+ * reason: at a call of @name the run waits for an answer, and a built-in cannot be suspended.
+ * Returns: true if the call was refused. */
 bool is_suspended(struct checker *c, const struct call_args *args, const char *name)
 {
 	if (c->n_built_in == 0)
@@ -316,14 +324,23 @@ struct av args_named(const struct call_args *args, const char *name)
 	return AV_NONE;
 }
 
-/* Return the argument at position @i, or else the argument named @name. */
+/* Return the argument at the position @i or, if the call has fewer positional arguments, the one
+ * named @name. */
 struct av args_get(const struct call_args *args, uint32_t i, const char *name)
 {
 	return i < args->n ? args->positional[i] : args_named(args, name);
 }
 
-/* Return the join of everything reachable from all arguments. Without @has_constants, constants add
- * nothing, because they only select. */
+/*
+ * Return the join of the marks of all arguments of a call, and of everything that can be reached
+ * from the arguments.
+ * @has_constants is true: the result of the call may contain the arguments, so the mark of each
+ * argument is joined as it is.
+ * @has_constants is false: the arguments only select, as an index does. Then each origin becomes a
+ * chooser: an origin whose data selected the result, but is not in the result. A constant argument
+ * of the plan adds nothing, see chosen().
+ * The marks of arguments in *x and **x are always joined as they are.
+ */
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants)
 {
 	struct mark m = public;
@@ -382,8 +399,8 @@ static void args_done(struct checker *c, struct call_args *args)
 		heap_release(c->h, args->named_at, room * sizeof *args->named_at);
 }
 
-/* May the attribute of @v be a field of a struct or a part of a tool's name, rather than a method?
- */
+/* Return whether an attribute of @v may be a field of a struct or a part of a tool's name.
+ * Otherwise the attribute is a method. */
 static bool is_field(struct checker *c, struct av v)
 {
 	struct obj *o;

@@ -1,10 +1,10 @@
 /*
  * Model the built-ins that change trust: approve, ask, try_call, matches, member.
  *
- * approve() and the two tests are endorsements (the integrity side of declassification): the result
- * has the label of the value and an endorsement that a policy can require. The list or pattern of a
- * test must come from the plan itself: a list or pattern from a tool would let the tool endorse its
- * own data.
+ * approve(), matches() and member() endorse a value (the integrity side of declassification): their
+ * result has the label of the value and, in a run, also an endorsement. A policy can require the
+ * endorsement of approve(). The list of member() and the pattern of matches() must come from the
+ * plan itself, because a list or pattern from a tool would let the tool endorse its own data.
  *
  * ask() calls the quarantined model, which sees untrusted data, has no tools, and must answer
  * within a schema. The answer has the origins of the data, the origin "model", and a kind that the
@@ -62,11 +62,11 @@ static const struct ask_type *asked_type(struct checker *c, struct av schema)
 		: NULL;
 }
 
-/* The possible answers of the quarantined model: the kind and type of the answer, or of each
- * element if the answer is a list. */
+/* What the schema of ask() allows as an answer. If the answer is a list, `kind` and `type` are
+ * those of its elements. */
 struct asked {
 	struct kind kind;
-	uint32_t type; /* enum type; N_TYPES: unknown */
+	uint32_t type; /* an enum type; N_TYPES if unknown */
 	bool is_list;
 };
 
@@ -76,7 +76,7 @@ static struct asked asked_of(struct checker *c, struct av schema)
 	struct val all = schema.type == T_LIST ? concrete(c, schema, 0) : VAL_UNSET;
 	const struct obj *o = obj_nth(c, schema, 0);
 	const struct ask_type *type;
-	/* The schema ["a", "b"] means: one of these texts. */
+	/* The schema ["a", "b"] means that the answer is one of these texts. */
 	if (all.type == T_TUPLE && all.tuple->n > 1) {
 		a.kind = (struct kind){.rank = KIND_ENUM, .size = all.tuple->n};
 		a.type = T_STRING;
@@ -101,7 +101,7 @@ static struct asked asked_of(struct checker *c, struct av schema)
 	return a;
 }
 
-/* Create a list of values like @x. The model also chooses the length of the list. */
+/* Create a list whose elements are @x. The model also chooses the length of the list. */
 static struct av list_of(struct checker *c, const struct node *node, struct av x)
 {
 	struct obj *o = obj_new(c, OBJ_LIST, node, 0);
@@ -126,7 +126,8 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	l.origins = label_union(c->labels, l.origins, in.origins);
 	l.readers = in.readers;
 	struct asked a = asked_of(c, schema);
-	/* The schema may be one of the * arguments. */
+	/* The schema may be among the arguments of * or **, so the type of the answer is
+	 * unknown. */
 	if (schema.type == T_UNSET && (args->has_star || args->has_starstar))
 		a.type = N_TYPES;
 	l.kind = a.kind;
@@ -138,8 +139,8 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	return a.type == N_TYPES ? any_value(c, args->node, 0, m) : av_of(m, a.type);
 }
 
-/* Model try_call(), which returns struct(ok, value, error). The text of an error may contain the
- * arguments. */
+/* Model try_call(), which returns struct(ok, value, error). The mark of `error` includes the
+ * marks of the arguments, because the text of an error may contain the arguments. */
 struct av model_try(struct checker *c, const struct call_args *args)
 {
 	struct call_args rest = *args;
@@ -182,7 +183,7 @@ static bool is_scalar(struct val v)
 	return v.type == T_STRING || v.type == T_INT || v.type == T_FLOAT || v.type == T_BOOL;
 }
 
-/* Is @v in @list? Returns: 1 yes, 0 no, -1 unknown before the run. */
+/* Return 1 if @list contains @v, 0 if it does not, -1 if this is unknown before the run. */
 static int is_member(struct checker *c, struct val v, struct val list)
 {
 	if (list.type != T_TUPLE || !is_scalar(v))
@@ -196,8 +197,8 @@ static int is_member(struct checker *c, struct val v, struct val list)
 	return 0;
 }
 
-/* Does @v match @pattern? Returns: as is_member(). A malformed pattern is reported by the run, with
- * its own message. */
+/* Return 1 if @v matches @pattern, 0 if it does not, -1 if this is unknown before the run. A
+ * malformed pattern also returns -1, because the run reports it with its own message. */
 static int is_match(struct checker *c, struct val v, struct val pattern)
 {
 	bool is_failed = c->h->kind != FAIL_NONE;
@@ -211,9 +212,10 @@ static int is_match(struct checker *c, struct val v, struct val pattern)
 }
 
 /*
- * Evaluate matches() or member() of a constant. If the constant passes the test, the result is the
- * value itself; if it fails, the run would fail at this call, so the checker refuses the plan.
- * Returns: was the outcome known before the run?
+ * Evaluate matches() or member() if its arguments are constants. If the value passes the test, *out
+ * is the value itself. If it fails, the run would fail at this call, so the checker refuses the
+ * plan.
+ * Returns: false if the outcome is unknown before the run; *out is then not set.
  */
 bool model_endorse(
 	struct checker *c, const char *name, const struct call_args *args, struct av *out)

@@ -1,5 +1,8 @@
-/* `retort plan explain`: print the plan with the label of each line in the margin, its calls, and
- * the policy's answer to each call. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `retort plan explain`: print the plan with the label of each line in the margin, then its calls
+ * with the policy's answers.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/check/check_print.h"
 
 #include "base/utf8.h"
@@ -8,7 +11,8 @@
 
 enum { CODE_COLUMNS = 56, SHOWN_BYTES = 160 };
 
-/* Return the join of the labels that a line assigns; LABEL_FAILED if the line assigns nothing. */
+/* Return the join of the labels of all values that a line assigns. Returns: LABEL_FAILED if the
+ * line assigns nothing. */
 static uint32_t label_of_line(const struct check *c, size_t start, size_t end)
 {
 	uint32_t label = LABEL_FAILED;
@@ -87,7 +91,7 @@ static int explain_answers(
 	return r;
 }
 
-/* Print the tools among the origins of @label. */
+/* Print the tools whose results a call needs. They are the tools among the origins of @label. */
 static int explain_needs(const struct check *c, struct buf *out, uint32_t label)
 {
 	const struct labels *labels = c->policy->labels;
@@ -140,7 +144,8 @@ static int explain_call(
 	return r == 0 ? buf_add(out, "\n") : r;
 }
 
-/* Print all approvals that the run may need, so that a person can be asked once. */
+/* Print all approvals that the run may need, so that a person can be asked for all of them at
+ * once. */
 static int explain_approvals(const struct check *c, struct buf *out)
 {
 	uint32_t n = 0, line, column;

@@ -1,16 +1,12 @@
-/*
- * Evaluate expressions: the abstract transfer function of each kind of node.
- *
- * Constants are folded, so that only one side of a branch on a constant condition is evaluated, and
- * literals that the request contains keep the user's origin. Otherwise the label is the join of the
- * operands' labels, as in the run (flow_op.c): by structure, whole or choice. For the same value,
- * the label in a run must not be above the label in the check; tests compare them.
- *
- * `and`, `or`, conditional expressions and comprehensions use the regions, guards and fixpoints of
- * statements.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* Evaluate expressions: compute the abstract value of each kind of node.
+ * - An operation on constants is computed. Of a constant condition, only one branch is evaluated.
+ *   A constant that the request contains has the user's origin.
+ * - Any other result gets the labels of all data that it reveals, as in a run (flow_op.c). `not x`
+ *   reveals, for example, whether the list x is empty, and x + y reveals data of both operands.
+ * - `and`, `or`, conditional expressions and comprehensions use regions and guards like statements.
+ * The label that a value has in a run must be below or equal to its label in the check. Tests
+ * compare the two labels.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/check/inside.h"
 
 #include "base/word.h"
@@ -35,7 +31,7 @@ bool const_truth(struct av v, bool *out)
 	return true;
 }
 
-/* Evaluate an expression that runs only if @guard holds, such as the right side of `and`. */
+/* Evaluate an expression that runs only if a condition holds, such as the right side of `and`. */
 static struct av eval_guarded(struct checker *c, const struct node *node, struct mark guard)
 {
 	struct mark pc = c->pc;
@@ -83,7 +79,7 @@ static struct av eval_if_else(struct checker *c, const struct node *node)
 	return av_decided(c, av_choice(c, a, b, guard), guard);
 }
 
-/* Fold the constants @a and @b. Returns: false if the result cannot be computed here. */
+/* Compute @a @op @b for two constants. Returns: false if the result cannot be computed here. */
 static bool fold(struct checker *c, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	static const uint8_t ops[N_TOKENS] = {[TOK_PLUS] = NUM_ADD + 1,
@@ -122,7 +118,7 @@ static struct av joined_sequence(
 	return v;
 }
 
-/* Is it list + list, tuple + tuple or list * n? The result has the elements of both operands. */
+/* Return whether @op joins lists or tuples: list + list, tuple + tuple or list * n. */
 static bool is_joined(uint32_t op, struct av a, struct av b)
 {
 	if (op == TOK_PLUS)
@@ -164,7 +160,7 @@ struct av eval_operation(
 static struct av eval_unary(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
-	/* For an operand that is not a number, the run fails. */
+	/* The kind is number, because the run fails here if the operand is not a number. */
 	struct av out = av_of(computed_mark(c, v.m, node, VAL_UNSET, KIND_NUMBER), v.type);
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
 		/* -5 is a literal of its own: the request may contain 5 but not -5. */
@@ -209,7 +205,7 @@ static struct av eval_not(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
 	bool truth, is_const = const_truth(v, &truth);
-	/* A constant condition causes no implicit flow; as a value it keeps its origin. */
+	/* For a constant truth_of() returns an empty mark, but `not x` keeps the origins of x. */
 	struct av out = told(c, is_const ? v.m : truth_of(c, v));
 	if (is_const)
 		out.konst = VAL_BOOL(!truth);
@@ -217,7 +213,8 @@ static struct av eval_not(struct checker *c, const struct node *node)
 }
 
 /* Return the mark of the literal parts of an f-string. The origin is the user if the request
- * contains the text with any word in place of each value. */
+ * contains these parts and has one word, whatever it is, where the f-string has a value: the parts
+ * of f"Dear {name}!" match "Dear Ann!" in the request. */
 static struct mark form_mark(struct checker *c, const struct node *node)
 {
 	struct val form;
@@ -231,8 +228,9 @@ static struct mark form_mark(struct checker *c, const struct node *node)
 	return av_constant(c, node, form).m;
 }
 
-/* Evaluate an f-string. Its pieces are composed once, see label_composed(). A container as a piece
- * is treated as many pieces. */
+/* Evaluate an f-string. An origin whose data only selected a value (a chooser) is usually a chooser
+ * of the text, too, see label_composed(). But a container, such as a list, counts as many values:
+ * if a value is a container, the data of each origin counts as contained in the text. */
 static struct av eval_f_string(struct checker *c, const struct node *node)
 {
 	struct mark m = form_mark(c, node);
@@ -255,7 +253,7 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 		m.is_others ? composed : mark_join(c, composed, text_mark(c, m, node)), T_STRING);
 }
 
-/* Add all elements of @from to @v, and join the structure of @from into the structure of @v. */
+/* Add all elements of @from to @v, and join the mark of the structure of @from to that of @v. */
 void contents_add(struct checker *c, struct av v, struct av from)
 {
 	struct mark which = is_sure(c, v) ? public : v.m;
@@ -412,7 +410,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
 		return av_of(part_mark(c, mark_join(c, v.m, m)), v.type);
-	/* @v may be a text: then the slice is a part of that text. */
+	/* @v may be a text. The slice is then a part of that text. */
 	struct mark whole = mark_join(c, m, v.m);
 	struct av out =
 		any_value(c, node, 0, whole.is_others ? mark_made(c, whole) : part_mark(c, whole));
@@ -459,7 +457,7 @@ static struct av eval_name(struct checker *c, const struct node *node)
 		return eval_predeclared(c, node);
 	uint32_t cell = variable_of(c, node->symbol);
 	struct av v = cell ? c->cells[cell].v : AV_NONE;
-	/* Reading an unassigned variable ends the run. */
+	/* Reading an unassigned variable ends the run, so any value may be returned. */
 	return v.type == T_UNSET ? av_of(public, N_TYPES) : v;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Append @s as a JSON string. Only for names and codes, which contain no data of a run. */
+/* Append @s as a JSON string. Use it only for names and codes, which contain no data of a run. */
 static int text(struct buf *out, const char *s)
 {
 	int r = buf_add(out, "\"");
@@ -56,7 +56,8 @@ static int atoms(struct buf *out, const struct labels *labels, uint32_t set)
 	return r == 0 ? buf_add(out, "]") : r;
 }
 
-/* Append a label. JSON null means everybody as readers, and all endorsements as endorsements. */
+/* Append a label as a JSON object. A set that is LABEL_ALL becomes null; so does an unknown
+ * label. */
 static int label(struct buf *out, const struct check *c, uint32_t id)
 {
 	const struct labels *labels = c->policy->labels;

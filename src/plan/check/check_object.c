@@ -5,12 +5,14 @@
  * objects is finite. An object that is created in a loop, or created twice, stands for many objects
  * (is_many) and gets only weak updates.
  *
- * Each object has three cells and one more cell for each constant key: `structure` (the label of
- * length, order and presence of keys), `keys` (the join of all keys), and `rest` (the join of all
- * elements whose key is unknown). A write with an unknown key is joined into `rest`; a read with an
- * unknown key joins `rest` and every field, and a read with a constant key joins its field and
- * `rest`. When indexes move (insert, sort, pop), the object becomes fuzzy: the indexes of its
- * elements are no longer known, and a read joins all elements.
+ * Each object has a cell for each constant key, and three more:
+ * `structure`: the label of the length, order and presence of keys.
+ * `keys`: the join of all keys.
+ * `rest`: the join of all elements whose key is unknown.
+ * A write with an unknown key is joined into `rest`. A read with an unknown key joins `rest` and
+ * the cells of all keys. A read with a constant key joins `rest` and the cell of this key. When
+ * indexes move (insert, sort, pop), the object becomes fuzzy: the indexes of its elements are no
+ * longer known, and a read joins all elements.
  *
  * An unknown value (OBJ_ANY) is one object that contains itself, so that every element of a tool's
  * result, at any depth, has the same mark.
@@ -39,7 +41,7 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 			return NULL;
 		c->objs = objs;
 		c->obj_room = room;
-		c->n_objs += c->n_objs == 0; /* object 0 is reserved */
+		c->n_objs += c->n_objs == 0; /* id 0 means "no object" */
 	}
 	if (!o || cells == 0)
 		return NULL;
@@ -57,8 +59,8 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 	return o;
 }
 
-/* Find or create the abstract object that @node creates in this context; @tag distinguishes several
- * objects of one node. Returns: NULL if memory is exhausted. */
+/* Find or create the abstract object that @node creates in the current calling context. @tag
+ * distinguishes several objects of one node. Returns: NULL if memory is exhausted. */
 struct obj *obj_new(struct checker *c, enum obj_kind kind, const struct node *node, uint32_t tag)
 {
 	uint32_t context = c->frame ? c->frame->context : 0;
@@ -106,7 +108,7 @@ struct obj *obj_nth(struct checker *c, struct av v, size_t n)
 	return id && id < c->n_objs ? c->objs[id] : NULL;
 }
 
-/* Create a value of which only the mark is known. The value contains itself as every element. */
+/* Create a value of which only the mark is known. Each element of the value is the value itself. */
 struct av any_value(struct checker *c, const struct node *node, uint32_t tag, struct mark m)
 {
 	struct obj *o = obj_new(c, OBJ_ANY, node, tag);
@@ -122,7 +124,9 @@ static struct mark cell_mark(const struct checker *c, uint32_t cell)
 	return mark_anyones(c->cells[cell].v.m);
 }
 
-/* Return the mark of the length, order and keys of @v, and of the choice of the object. */
+/* Return the mark of the structure of @v: of the length, order and keys of each object that @v
+ * may refer to. The mark of @v itself is joined, too, because data that decided which object @v
+ * refers to also decided which length the plan sees. */
 struct mark structure_of(struct checker *c, struct av v)
 {
 	struct mark m = v.m;
@@ -132,7 +136,8 @@ struct mark structure_of(struct checker *c, struct av v)
 	return m;
 }
 
-/* Return the mark of the truth value of @v. The truth of a constant reveals nothing. */
+/* Return the mark of the truth value of @v. For a constant the mark is empty, because its truth
+ * value reveals nothing. */
 struct mark truth_of(struct checker *c, struct av v)
 {
 	if (v.konst.type != T_UNSET)
@@ -157,7 +162,7 @@ static void walk_add(struct checker *c, struct object_walk *w, struct av v)
 		}
 }
 
-/* Collect all objects reachable from @v, and join their marks. */
+/* Collect all objects that can be reached from @v, and join the marks of everything in them. */
 static struct object_walk walk_all(struct checker *c, struct av v)
 {
 	if (c->walk_room < c->n_objs) {
@@ -166,7 +171,7 @@ static struct object_walk walk_all(struct checker *c, struct av v)
 	}
 	struct object_walk w = {.item = c->walk, .stamp = ++c->n_walks, .m = v.m};
 	if (!w.item)
-		return w; /* out of memory: the checker refuses the plan */
+		return w; /* memory is exhausted, so the checker will refuse the plan */
 	walk_add(c, &w, v);
 	for (uint32_t i = 0; i < w.n; i++) {
 		const struct obj *o = w.item[i];
@@ -188,8 +193,8 @@ struct mark whole(struct checker *c, struct av v)
 	return v.refs ? walk_all(c, v).m : v.m;
 }
 
-/* Return the mark of a value that only selects. A constant of the plan's own selects the same
- * element in every run. */
+/* Return the mark of a value that only selects, such as an index. A constant whose origins are
+ * the plan's own selects the same element in every run, so its mark is empty. */
 struct mark chosen(struct checker *c, struct av v)
 {
 	struct mark m = whole(c, v);
@@ -198,7 +203,7 @@ struct mark chosen(struct checker *c, struct av v)
 	return is_own ? (struct mark){0} : mark_choice(c, mark_unplanned(c, m));
 }
 
-/* Does @v contain only data, that is, no function and no value with attributes? */
+/* Return whether @v contains only data, at any depth: no struct, function, tool or module. */
 bool is_data(struct checker *c, struct av v)
 {
 	struct object_walk w = walk_all(c, v);
@@ -216,18 +221,31 @@ static struct av all_fields(struct checker *c, const struct obj *o)
 	return v;
 }
 
-/* Return @v, or a placeholder if all objects of @from are still empty: then taking an element would
- * end the run. */
+/*
+ * Return @v, which was read from @from. If @v is unset, return a placeholder with the mark @m.
+ * There are two reasons why @v may be unset:
+ * - No object of @from is known. The type of the placeholder is then unknown.
+ * - The objects of @from have no elements. A run then never uses the placeholder: the read of an
+ *   element fails, and a loop over @from has no iteration. The placeholder is None.
+ */
 static struct av known(struct av v, struct av from, struct mark m)
 {
 	return v.type == T_UNSET ? av_of(m, from.refs ? T_NONE : N_TYPES) : v;
 }
 
-/* Return the mark of an element of @v, joined with @m. If @v may be a text, the element may be a
- * part of that text. */
+/*
+ * Return the mark of an element that was taken from @v. @m is the join of the mark of @v and the
+ * mark of the selection, such as an index.
+ * If the type of @v is known, the result is @m.
+ * If the type of @v is unknown, @v may be a text and the element a piece of this text. The piece
+ * counts as a computed value: each origin becomes a giver, an origin whose data is in the value. If
+ * @v may be a literal of the plan, the piece also gets the origin "plan", because the planner chose
+ * the piece.
+ */
 static struct mark taken(struct checker *c, struct av v, struct mark m)
 {
-	/* Only a text has parts. */
+	/* If the type of @v is known here, @v is not a text. For a text, element_of(),
+	 * iterated() and item_of() return part_mark() and do not call taken(). */
 	if (v.type != N_TYPES || v.m.label == LABEL_BOTTOM)
 		return m;
 	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);
@@ -247,7 +265,7 @@ struct av element_of(struct checker *c, struct av v)
 	return av_with(c, known(all, v, m), m);
 }
 
-/* Return the join of all values that a loop over @v yields. */
+/* Return the join of all values that a loop over @v yields: the elements, or the keys of a dict. */
 struct av iterated(struct checker *c, struct av v)
 {
 	struct av all = AV_NONE;
@@ -270,14 +288,20 @@ static bool key_equal(struct val a, struct val b)
 	return a.type == b.type && a.i == b.i;
 }
 
-/* May @key have a cell of its own? Only some types may, because 1, 1.0 and True are one key. */
+/* Return whether @key may have a cell of its own. Only strings and ints may. A float or bool may
+ * not, because 1.0 and True are the same key as 1. */
 static bool is_plain_key(struct val key)
 {
 	return key.type == T_STRING || key.type == T_INT;
 }
 
-/* Find the field of a constant key, and with @is_made create it. Returns: NULL if the key has no
- * cell of its own; `rest` then has its value. */
+/*
+ * Find the field of @o for the constant key @key. If there is none and @is_made is true, create the
+ * field.
+ * Returns: NULL if @key has no field and none was created: because @is_made is false, because @o
+ * already has OBJ_FIELDS_MAX fields, or because memory is exhausted. A value that is stored under
+ * @key then belongs in the cell o->rest, which joins all elements without a field.
+ */
 struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is_made)
 {
 	for (uint32_t i = 0; i < o->n_fields; i++)
@@ -302,8 +326,9 @@ struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is
 	return &o->field[o->n_fields++];
 }
 
-/* Return the element of @o under a constant key; if the key is unknown, the join of all elements.
- */
+/* Return the element of @o with the key @key. If the check cannot tell which element this is,
+ * return the join of all elements. This is so, for example, if @key is not a constant, or if
+ * @key is an index and @o is a list whose indexes are unknown (is_fuzzy). */
 static struct av item_in(struct checker *c, struct obj *o, struct val key)
 {
 	bool is_place = o->kind == OBJ_LIST || o->kind == OBJ_TUPLE;
@@ -324,9 +349,8 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	m = mark_join(c, m, mark_capped(c, chosen(c, key), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
-		/* A missing key ends the run, so the presence of a key reveals nothing. An element
-		 * at an index depends on the order.
-		 */
+		/* x[0] depends on the order of the elements, so it gets the mark of the
+		 * structure. x["name"] does not: if the key is missing, the run ends. */
 		bool is_named = (o->kind == OBJ_DICT || o->kind == OBJ_STRUCT) &&
 			key.konst.type == T_STRING;
 		if (!is_named)
@@ -341,8 +365,9 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 
 static void touch(struct checker *c, uint32_t cell)
 {
-	/* Joining an empty mark counts as a write: the join of the branches then adds the guard to
-	 * the cell. */
+	/* Record that the cell is written, although its mark does not change. Later
+	 * join_branches() needs the record: after an `if`, it adds the guard of the condition to
+	 * each cell that a branch has written, and only to these cells. */
 	cell_add(c, cell, av_of((struct mark){0}, N_TYPES));
 }
 
@@ -363,7 +388,8 @@ static void set_in(struct checker *c, struct obj *o, struct av key, struct av x,
 	cell_add(c, o->structure, av_of(mark_capped(c, chosen(c, key), KIND_NUMBER), N_TYPES));
 }
 
-/* Does @v refer to the same single object in every run? Then updates are strong. */
+/* Return whether @v refers to the same single object in every run. Updates of the object are
+ * then strong. */
 bool is_sure(struct checker *c, struct av v)
 {
 	const struct obj *o = obj_nth(c, v, 0);
@@ -375,7 +401,7 @@ void item_set(struct checker *c, struct av v, struct av key, struct av x)
 	bool is_only = is_sure(c, v);
 	struct obj *o;
 	x = av_with(c, x, mark_capped(c, chosen(c, key), KIND_NUMBER));
-	/* Every object that may get the element reveals which object was chosen. */
+	/* If @v may refer to several objects, the element reveals which of them was chosen. */
 	if (!is_only)
 		x = av_with(c, x, v.m);
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
@@ -385,7 +411,7 @@ void item_set(struct checker *c, struct av v, struct av key, struct av x)
 	}
 }
 
-/* Add an element at an unknown index. */
+/* Add the element @x to the objects of @v, at an unknown index. */
 void element_add(struct checker *c, struct av v, struct av x)
 {
 	bool is_only = is_sure(c, v);
@@ -403,8 +429,8 @@ void element_add(struct checker *c, struct av v, struct av x)
 	}
 }
 
-/* Record that the positions of the elements of @v are unknown, because elements were moved or
- * removed. @why, the label of the cause, is joined into the label of the structure of @v. */
+/* Record that the indexes of the elements of @v are no longer known, because elements were moved
+ * or removed. @why is the mark of the cause; it is joined to the mark of the structure of @v. */
 void places_lost(struct checker *c, struct av v, struct mark why)
 {
 	struct obj *o;
@@ -417,14 +443,15 @@ void places_lost(struct checker *c, struct av v, struct mark why)
 	}
 }
 
-/* Find the concrete value of @v, if it is the same in every run. Returns: T_UNSET if it is not. */
+/* Return the concrete value of @v if it is the same in every run; otherwise return a value of
+ * type T_UNSET. A list becomes a tuple. */
 struct val concrete(struct checker *c, struct av v, uint32_t depth)
 {
 	const struct obj *o = obj_nth(c, v, 0);
 	struct val all;
 	if (v.konst.type != T_UNSET)
 		return v.konst;
-	/* If obj_nth(c, v, 1) exists, @v may also refer to another object. */
+	/* If obj_nth(c, v, 1) exists, @v may refer to more than one object. */
 	if ((v.type != T_LIST && v.type != T_TUPLE) || !o || obj_nth(c, v, 1) ||
 		depth == CONCRETE_DEPTH_MAX || o->is_many || o->is_fuzzy ||
 		(o->kind != OBJ_LIST && o->kind != OBJ_TUPLE) || o->n_fields > CONCRETE_MAX ||

@@ -1,10 +1,14 @@
 /*
- * Model the built-ins that compare or add elements: key functions, max(), min(), sum().
+ * Model max(), min() and sum(), and the key functions of all built-ins that compare elements.
  *
- * The result of max() is one of the elements. The choice depends on all elements, so their labels
- * are joined into the label of the result, but only as choosers: the other elements merely
- * influenced the selection. A key function is a function of the plan that runs once per element, in
- * a loop like any other.
+ * The result of max() is one of the elements. The check does not know which one, so it joins all
+ * elements. In addition, max() compares all its arguments, and the results of a key function, to
+ * choose the result. The label of this data is joined to the label of the result, too, but each of
+ * its origins becomes a chooser: an origin whose data only selected the result and need not be in
+ * the result.
+ *
+ * A key function is a function of the plan. A built-in calls it once per element, so the calls are
+ * evaluated like a loop of the plan.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +16,8 @@
 
 static const struct mark public = {0};
 
-/* A key function, which a built-in calls once per element, so it is modelled as a loop. */
+/* The calls of a key function. A built-in calls it once per element, so the calls are modelled
+ * as a loop. */
 struct keying {
 	const struct call_args *args;
 	struct av fn, from, result;
@@ -23,12 +28,13 @@ static void key_round(struct checker *c, struct abstract_loop *loop)
 	struct keying *k = loop->arg;
 	struct av x = iterated(c, k->from);
 	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
-	/* At the fixpoint, the last iteration covers all earlier iterations. */
+	/* Each iteration replaces the result of the one before. The last iteration begins at the
+	 * fixpoint, so its result covers the results of all earlier iterations. */
 	k->result = call_value(c, k->fn, &one);
 }
 
-/* Return the mark of the results of the key function; the public mark if the call has no key
- * function. */
+/* Evaluate the key function (the argument `key`) on the elements of @from. Return the mark of
+ * the results; the mark is empty if the call has no key function. */
 struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
 {
 	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
@@ -51,7 +57,9 @@ struct av model_extreme(struct checker *c, const struct call_args *args)
 		for (uint32_t i = 0; i < args->n; i++)
 			element_add(c, from, args->positional[i]);
 	}
-	/* max(*x) with a single element in x compares the elements of that element. */
+	/* max() compares its arguments, but if there is only one, it compares the elements of
+	 * that argument. With *x the number of arguments is unknown, so add both: the arguments,
+	 * and the elements of an argument that may be the only one. */
 	if (args->has_star) {
 		contents_add(c, from, args->star);
 		contents_add(c, from, args->n ? args_nth(args, 0) : iterated(c, args->star));
@@ -80,6 +88,6 @@ struct av model_sum(struct checker *c, const struct call_args *args)
 	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
 	element_add(c, v, element_of(c, x));
 	element_add(c, v, element_of(c, start));
-	/* The sum of an empty list is the start value. */
+	/* The sum of an empty list is `start`. */
 	return av_join(c, v, start);
 }

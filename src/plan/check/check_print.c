@@ -66,7 +66,7 @@ static int print_step(struct buf *out, const struct check *c, const struct witne
 		[STEP_THROUGH] = "through ",
 		[STEP_GUARD] = "condition: ",
 		[STEP_SINK] = "sink: "};
-	/* The sink is underlined with ^, every other step with -. */
+	/* Underline the sink with ^, and every other step with -. */
 	int r = source_show(out, &c->src, s->start, s->end, s->kind == STEP_SINK ? '^' : '-');
 	if (r == 0)
 		r = buf_addf(out, " %s", texts[s->kind]);
@@ -113,7 +113,8 @@ static const struct rule *rule_of(const struct check *c, const struct check_call
 	return c->policy->rule[call->tool - c->policy->tools->tool];
 }
 
-/* Append the clauses as the policy wrote them; "trusted" if it wrote none. */
+/* Append the clauses as they are written in the policy. If they are not written there, append
+ * "trusted", the default. */
 int print_clauses(struct buf *out, const struct policy *p, const struct clauses *all)
 {
 	const struct source *src = &p->src;
@@ -220,8 +221,10 @@ int check_text(const struct check *c, struct buf *out)
 	for (uint32_t i = 0; i < c->n_calls; i++)
 		for (uint32_t k = 0; k < c->calls[i]->n_findings && r == 0; k++) {
 			const struct finding *f = &c->calls[i]->finding[k];
-			/* Whether a limit is exceeded is known only at the call, so "depends" is
-			 * not reported. */
+			/* CHECK_LIMIT asks whether a limit on the whole run is respected. Before
+			 * the run, the sums of the run are unknown, so the answer is "depends"
+			 * for every plan that is not refuted. Such an answer is not reported,
+			 * because it says nothing about this plan. */
 			if (f->answer.proof == POLICY_REFUTED ||
 				(f->answer.proof == POLICY_DEPENDS &&
 					f->answer.check != CHECK_LIMIT))

@@ -2,20 +2,27 @@
  * The abstract store: cells, and regions whose changes can be undone and joined.
  *
  * Both branches of a condition must be evaluated from the same state. Copying the store would take
- * quadratic time, so the store is changed in place, and a trail (as in a Prolog machine) records
- * the cells that each region changed, with their old values. state_begin() opens a region;
- * state_end() undoes the region's changes and returns them. An `if` is then
+ * quadratic time, so the store is changed in place. A trail (as in a Prolog machine) records the
+ * cells that each region changed, with their old values.
+ *
+ * state_begin() opens a region. state_end() undoes the changes of the region and returns them. With
+ * these functions, an `if` with the branches A and B is evaluated like this:
  *
  *	begin; evaluate A; a = end;  begin; evaluate B; b = end;  join_branches(a, b, guard)
  *
- * join_branches() joins cell by cell and adds the guard to every cell that either branch changed:
- * this is how the check covers the implicit flow through the branch that a run does not take. Cells
- * that neither branch changed keep their labels.
+ * join_branches() joins the two values of each cell, and adds the guard of the condition to every
+ * cell that A or B changed. In this way the check covers the implicit flow through the branch
+ * that a run does not take. Cells that neither branch changed keep their labels.
  *
- * Variables get strong updates (the old value is replaced). Cells that stand for several places at
- * run time get weak updates (the new value is joined to the old one): fields of objects with
- * is_many, and variables that closures share. Maps give each site, context and call a number; their
- * key is three words.
+ * There are two kinds of updates:
+ * - A strong update replaces the old value. Variables get strong updates.
+ * - A weak update joins the new value to the old one. It is needed for a cell that stands for
+ *   several places at run time: a field of an object with is_many, or a variable that closures
+ *   share.
+ *
+ * The file also contains struct map, a hash table from a key of three integers to a number. The
+ * checker uses it to find again what it has created: for example, the object that belongs to an
+ * allocation site, a calling context and a tag.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,8 +62,10 @@ static int map_grow(struct checker *c, struct map *map)
 }
 
 /*
- * Find the number of a key of three words; a new key is inserted with the number UINT32_MAX. The
- * pointer is valid until the next call. Returns: NULL if memory is exhausted.
+ * Find the number that belongs to the key (@a, @b, @d). A new key is inserted with the number
+ * UINT32_MAX.
+ * Returns: a pointer to the number, which is valid until the next call; NULL if memory is
+ * exhausted.
  */
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d)
 {
@@ -73,8 +82,8 @@ uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uin
 	return &map->entry[at].value;
 }
 
-/* Create @n cells without a value. Returns: the first cell; 0 if memory is exhausted (cell 0 is
- * reserved). */
+/* Create @n cells without a value. Returns: the number of the first cell; 0 if memory is
+ * exhausted. */
 uint32_t cells_add(struct checker *c, uint32_t n)
 {
 	while (c->n_cells + n > c->cell_room) {
@@ -126,8 +135,13 @@ static void cell_put(struct checker *c, uint32_t cell, struct av v)
 }
 
 /*
- * Replace the value of a cell. A write reveals that no earlier break or return was taken, so the
- * value gets their guards. The guards of open branches are added when the branches are joined.
+ * Replace the value of a cell by @v (a strong update). If the cell is shared, join @v to the old
+ * value instead.
+ * In both cases @v first gets the guards of all earlier breaks, continues and returns (c->broken
+ * and c->returned). The reason: if one of these jumps had been taken, the run would not reach this
+ * write, so the write reveals the conditions of the jumps.
+ * The guards of the branches that are still open are not added here. join_branches() adds them at
+ * the end of each branch.
  */
 void cell_write(struct checker *c, uint32_t cell, struct av v)
 {
@@ -138,8 +152,8 @@ void cell_write(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, c->cells[cell].is_shared ? av_join(c, c->cells[cell].v, v) : v);
 }
 
-/* Join @v to the value of a cell (a weak update): the cell stands for many places, of which one
- * changes. */
+/* Join @v to the value of a cell (a weak update). The cell stands for several places of a run,
+ * and only one of them changes. */
 void cell_add(struct checker *c, uint32_t cell, struct av v)
 {
 	if (cell == 0 || v.type == T_UNSET)
@@ -148,7 +162,7 @@ void cell_add(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, av_join(c, c->cells[cell].v, v));
 }
 
-/* Begin a region. Returns: the enclosing region, which state_end() needs. */
+/* Begin a region. Returns: the enclosing region, which the caller must pass to state_end(). */
 uint32_t state_begin(struct checker *c)
 {
 	uint32_t before = c->region;
@@ -158,7 +172,8 @@ uint32_t state_begin(struct checker *c)
 	return before;
 }
 
-/* End a region and undo its changes. Returns: the changes. Owns: changes_done(). */
+/* End the current region and undo its changes. Returns: the changes. Owns: the caller must call
+ * changes_done(). */
 struct changes state_end(struct checker *c, uint32_t before)
 {
 	struct changes all = {0};
@@ -182,10 +197,13 @@ void apply_changes(struct checker *c, const struct changes *all)
 }
 
 /*
- * Find the cells that have no value on the other branch, because the variable is unassigned or the
- * object does not exist there. Reading such a cell on that branch would end the run, so the guard
- * is not joined to such a cell. A new field of an existing object is different: its absence can be
- * observed.
+ * Set the member is_new of each changed cell that had no value before the branch. A cell has no
+ * value if its variable was unassigned, or if the object to which the cell belongs did not exist.
+ * joined() uses is_new: if a cell is new, and if the other branch does not set the cell, the guard
+ * is not added to the cell. This is sound, because a run that took the other branch would end at
+ * the first read of the cell.
+ * A new field of an older object is not marked as new. The plan can observe that the field is
+ * missing, so the guard must be added.
  */
 static void find_new(const struct checker *c, struct changes *all)
 {
@@ -203,7 +221,8 @@ static struct av joined(
 						     : av_choice(c, old, change->v, guard);
 }
 
-/* Return the value of a cell after two branches are joined. */
+/* Return the value that a cell has after two branches are joined. @change is the change of the
+ * cell in one branch, @old is the value of the cell in the other branch. */
 static struct av decided(
 	struct checker *c, struct av old, const struct cell_change *change, struct mark guard)
 {
@@ -212,13 +231,15 @@ static struct av decided(
 	return is_variable ? av_decided(c, v, guard) : v;
 }
 
-/* Join the changes of two branches. Control does not reach the join from a branch that is dead. */
+/* Join the changes of two branches into the state. A branch that ended with a jump is dead:
+ * control does not reach the join from it, so its changes are ignored. */
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard)
 {
 	if (is_a_dead || is_b_dead) {
 		const struct changes *live = is_a_dead ? b : a;
-		/* Reaching the join reveals that the live branch was taken. */
+		/* Control reaches the join only from the live branch, so every write of that
+		 * branch reveals that the branch was taken. */
 		for (uint32_t i = 0; !(is_a_dead && is_b_dead) && i < live->n; i++)
 			cell_put(c, live->item[i].cell, av_with(c, live->item[i].v, guard));
 		return;
@@ -243,7 +264,8 @@ void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct 
 		c->cells[b->item[i].cell].other = 0;
 }
 
-/* Join the changes of another path into the state. Returns: did a value change? */
+/* Join the changes of another path, such as an iteration of a loop, into the state. Returns:
+ * true if a value changed. */
 bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 {
 	bool is_changed = false;
@@ -253,13 +275,17 @@ bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 		struct av old = c->cells[cell].v;
 		struct av now = joined(c, old, &all->item[i], guard);
 		is_changed |= !av_equal(old, now);
-		/* Even if the value is the same, the enclosing region must record the write. */
+		/* Write the cell even if its value stays the same, so that the enclosing region
+		 * records the write. For example, if these changes come from a loop in a branch
+		 * of an `if`, join_branches() later adds the guard of the `if` to each cell that
+		 * was written in the branch. */
 		cell_put(c, cell, now);
 	}
 	return is_changed;
 }
 
-/* Join the current state to the state of a jump's target, at a break, continue or return. */
+/* At a break, continue or return, join the current state into @exits, the state at the target of
+ * the jump. */
 void exits_add(struct checker *c, struct exits *exits)
 {
 	exits->is_used = true;

@@ -23,8 +23,8 @@
 
 static const struct mark public = {0};
 
-/* Refuse the plan, because something in it cannot be checked. Each code is reported once per place.
- */
+/* Add a diagnostic: the plan cannot be checked, so it must not run. At each place the same code
+ * is reported only once. Returns: a value with which the evaluation can continue. */
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...)
 {
@@ -34,7 +34,8 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
 	snprintf(d.hint, sizeof d.hint, "%s", hint);
-	/* After a limit is exceeded, the check stops: one report is enough. */
+	/* After a limit was exceeded, any further error may be only a consequence of that, so it
+	 * is not reported. */
 	bool is_known = c->is_over || c->h->kind != FAIL_NONE || labels_has_failed(c->labels);
 	c->is_over |= code == P_TOO_MUCH;
 	for (size_t i = 0; i < c->out->diags->n && !is_known; i++)
@@ -45,8 +46,8 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	return av_of(public, T_NONE);
 }
 
-/* Find the cell of a variable, in the frame of the function that owns it. Returns: 0 if no open
- * frame owns it. */
+/* Find the cell of a variable, in the frame of the function that owns the variable. Returns: 0
+ * if neither the current frame nor an enclosing one belongs to that function. */
 uint32_t variable_of(struct checker *c, const struct symbol *symbol)
 {
 	const struct abstract_frame *f = symbol->kind == SYMBOL_GLOBAL ? c->file : c->frame;
@@ -136,8 +137,9 @@ static bool is_container(struct av v)
 	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
 }
 
-/* Evaluate an augmented assignment. list += x, set |= set and dict |= dict change the object in
- * place, visible through every alias; all others create a new value. */
+/* Evaluate an augmented assignment and return the new value. list += x, set |= set and dict |=
+ * dict change the object in place, so every alias sees the change. All others create a new
+ * value. */
 static struct av augmented(struct checker *c, const struct node *node, struct av old, struct av x)
 {
 	bool is_in_place =
@@ -163,8 +165,9 @@ static void exec_augmented(struct checker *c, const struct node *node)
 	item_set(c, to, key, augmented(c, node, old, eval(c, node->kid[1])));
 }
 
-/* Evaluate if, elif and else from the condition at index @at: both branches from the same state,
- * then join them. */
+/* Evaluate an `if` statement from the condition at index @at on. Both branches are evaluated
+ * from the same state, then joined. All later conditions (`elif`) belong to the branch for
+ * "false". */
 static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 {
 	if (at == node->n)
@@ -201,14 +204,15 @@ static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 	changes_done(c, &b);
 }
 
-/* Return the guard of a loop: the number of iterations may reveal as much as a number does. */
+/* Return the guard of a loop whose condition has the mark @m. The kind of the guard is raised to
+ * KIND_NUMBER, because the plan can learn the number of iterations. */
 static struct mark counted(struct checker *c, struct mark m, const struct node *node)
 {
 	return m.label == LABEL_BOTTOM ? m : mark_raised(c, mark_guard(c, m, node), KIND_NUMBER);
 }
 
-/* Evaluate one iteration from the state at the loop head. Returns: did the state at the head
- * change? */
+/* Evaluate one iteration from the state at the head of the loop. Returns: true if the state at
+ * the head changed. */
 static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark pc)
 {
 	uint32_t before = state_begin(c), facts = c->n_facts;
@@ -223,7 +227,9 @@ static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark
 	c->continues = outer;
 	struct changes all = state_end(c, before);
 	bool is_changed = !is_dead && join_changes(c, &all, loop->guard);
-	/* c->broken contains the guards of `continue`, see leave(). */
+	/* A `continue` jumps to the head of the loop, so the states at all continues (ends.all)
+	 * are joined to the state at the head. The guard is c->broken, to which leave() has
+	 * added the conditions that led to each `continue`. */
 	if (ends.is_used)
 		is_changed |= join_changes(c, &ends.all, c->broken);
 	changes_done(c, &all);
@@ -232,12 +238,10 @@ static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark
 		returned.label != c->returned.label || guard.label != loop->guard.label;
 }
 
-/*
- * Iterate to the fixpoint. The fixpoint exists and is reached without a limit on iterations: the
- * numbers of labels, objects and fields are finite, and an iteration only adds. An iteration is
- * joined to the state before the loop and never replaces it, so the case without any iteration is
- * included.
- */
+/* Evaluate a loop until the state at its head no longer changes (the fixpoint). This needs no
+ * limit on iterations: the numbers of labels, objects and fields are finite, and an iteration
+ * only adds to the state. The state after an iteration is joined to the state before the loop
+ * and never replaces it. So the result also covers a run without any iteration. */
 void run_loop(struct checker *c, struct abstract_loop *loop)
 {
 	struct mark pc = c->pc, broken = c->broken;
@@ -277,7 +281,8 @@ static void while_round(struct checker *c, struct abstract_loop *loop)
 	} else if (!truth) {
 		return;
 	}
-	/* The loop may end here, if the condition was false. */
+	/* The condition may be false here, so the current state is also a state at the end of
+	 * the loop. */
 	exits_add(c, c->breaks);
 	exec(c, node->kid[1]);
 }
@@ -295,8 +300,8 @@ static void exec_loop(struct checker *c, const struct node *node)
 	run_loop(c, &loop);
 }
 
-/* Evaluate break or continue. Code that runs later reveals that the jump was not taken, so the
- * guards of the jump stay in c->broken. */
+/* Evaluate break or continue. @to is the state at the target of the jump. Code between here and
+ * the target runs only if the jump was not taken, so the guards of the jump stay in c->broken. */
 static void leave(struct checker *c, struct exits *to)
 {
 	struct mark now = mark_now(c);
@@ -324,7 +329,7 @@ static void exec_return(struct checker *c, const struct node *node)
 
 static void exec_block(struct checker *c, const struct node *node)
 {
-	/* Code after a jump is dead. */
+	/* Statements after a jump are unreachable. */
 	for (uint32_t i = 0; i < node->n && !c->is_dead && !c->is_over; i++)
 		exec(c, node->kid[i]);
 }

@@ -1,15 +1,16 @@
 /*
  * Check calls of tools, which are the sinks and the sources of the analysis.
  *
- * For a call as a sink, the checker asks the policy (policy_decide()) about the labels of the
- * arguments and of the program counter. Several contexts may reach one place in a plan; for each
- * place and question the checker keeps the worst answer: "refuted" is worse than "depends", which
- * is worse than "proved".
+ * A call is a sink: the checker asks the policy (policy_decide()) about the labels of the arguments
+ * and of the program counter. Several contexts may reach one place in a plan; for each place and
+ * question the checker keeps the worst answer: "refuted" is worse than "depends", which is worse
+ * than "proved".
  *
- * As a source, a call returns a value built from the declared result type of the tool, so that each
- * field has its own cell and the kind that its schema allows. Its labels come from the policy's
- * rule for the tool; the label of an item whose owner is only known in the run is "tool:NAME#*",
- * and the policy's answer about such items is "depends".
+ * A call is also a source: it returns an abstract value that is built from the declared result type
+ * of the tool, so that each field has its own cell and the kind that its schema allows. The labels
+ * of the result come from the policy's rule for the tool. If the rule labels each item by its
+ * owner, the owner is known only in the run. Before the run, the items have the origin
+ * "tool:NAME#*", and the policy may answer "depends" about them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@
 static const struct mark public = {0};
 
 struct given {
-	struct av *value; /* value of each parameter */
+	struct av *value; /* values of the arguments, by parameter */
 	const struct node **at;
 };
 
@@ -53,7 +54,8 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 	struct given *given)
 {
 	const struct node *node = args->node;
-	/* The first argument of try_call is the tool; @args no longer contains it. */
+	/* In a call of try_call(), @node still has the tool as its first argument, but @args
+	 * does not. */
 	uint32_t n_plain = 0;
 	for (uint32_t i = 1; i < node->n; i++)
 		n_plain += node->kid[i]->kind != NODE_ARG_NAMED;
@@ -74,7 +76,8 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 		int at = tool_param(tool, args->named_at[i]->value.str->data);
 		if (at < 0)
 			return wrong_name(c, tool, args->named_at[i]);
-		given->value[at] = args->named[i]; /* a parameter given twice makes the run fail */
+		/* If a parameter is given twice, the run fails, so the value does not matter. */
+		given->value[at] = args->named[i];
 		given->at[at] = args->named_at[i]->kid[0];
 	}
 	return 0;
@@ -123,7 +126,8 @@ static struct finding *finding_of(struct check_call *call, const struct policy_a
 	return f;
 }
 
-/* Ask the policy, and keep the worst answer per place and question. */
+/* Ask the policy about a call. For each question, keep the worst answer over all calling
+ * contexts. */
 static void judge(struct checker *c, struct check_call *call, const struct given *given,
 	const struct mark *marks, const struct policy_arg *arg, struct mark guard)
 {
@@ -144,23 +148,27 @@ static void judge(struct checker *c, struct check_call *call, const struct given
 	}
 }
 
-/* An abstract result under construction. A tag distinguishes the objects of one call. */
+/* The result of a tool while it is being built. `tag` distinguishes the objects that one call
+ * creates. */
 struct making {
 	const struct node *node;
 	struct mark m;
 	uint32_t tag, depth;
-	const struct tool *tool; /* tool whose result has this item; NULL inside nested values */
-	struct mark said;	 /* mark of the fields that the owner of the item wrote */
+	/* The tool whose result is built. shape_dict() asks the policy which fields of an item
+	 * the item's owner wrote, and gives these fields the mark `said`. While a value inside a
+	 * field is built, this is NULL: `said` is only for the fields of the item itself. */
+	const struct tool *tool;
+	struct mark said; /* mark of the fields that the owner of the item wrote */
 };
 
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type);
 
-/* Set the kind that the type declares, with the type's name as an atom. */
+/* Return @m with the kind that @type declares. */
 static struct mark typed(struct checker *c, struct mark m, const struct tool_type *type)
 {
 	struct label l = label_get(c->labels, m.label);
 	if (l.kind.rank != KIND_TEXT)
-		return m; /* the rule already declares a kind */
+		return m; /* the policy's rule has already set a lower kind */
 	l.kind = type->kind;
 	if (type->name)
 		l.kind.type = label_atom(c->labels, type->name, strlen(type->name));
@@ -232,11 +240,10 @@ static struct av shape(struct checker *c, struct making *made, const struct tool
 	return v;
 }
 
-/*
- * Create the result of a tool. Its label is the one that the policy declares, joined with the
- * labels of all arguments, unless the rule says that the result does not depend on the arguments.
- * With a rule by item, each element of the list has its own label.
- */
+/* Create the result of a tool. It has the label that the policy declares, joined with the labels
+ * of all arguments. But if the rule says that the result does not depend on the arguments, their
+ * labels are left out. If the rule labels each item, the list and its elements have different
+ * labels. */
 static struct av result_of(
 	struct checker *c, const struct tool *tool, const struct node *node, struct mark inputs)
 {

@@ -1,18 +1,23 @@
 /*
  * Marks and abstract values: the lattice operations of the check.
  *
- * A mark is a label and the event that created it. Joining marks joins the labels; if neither label
- * contains the other, a new EVENT_JOIN refers to both provenances, so that every source can be
- * reached from the mark of a finding. Labels of the check never use the member `presumed`, because
- * the check evaluates all branches.
+ * A mark is a label and the event that created it. Joining two marks joins their labels. If neither
+ * label contains the other, the result refers to a new EVENT_JOIN, which refers to the events of
+ * both marks. So every source can be reached from the mark of a finding.
  *
- * Three origins are the plan's own: "plan" (a literal or computation of the planner), the user's (a
- * literal that occurs in the request) and the policy's. A condition with only these origins causes
- * no implicit flow (mark_unplanned()); a value keeps them. A value that the plan computes has the
- * origin "plan" beside those of its inputs, since the planner chose the computation.
+ * A label of a run may have a presumption: a label for what a branch that did not run might have
+ * written. Labels of the check never have one, because the check evaluates all branches.
  *
- * Abstract values are joined pointwise: labels and points-to sets are united; the type and the
- * constant are kept only if both values agree.
+ * Some data does not come from a tool or model. Its origin is one of these three (mark_is_own()):
+ * - "plan": a literal that the planner invented, or a computation in the plan.
+ * - "user": a literal that occurs in the user's request.
+ * - "policy": a literal that the policy names.
+ * A value that the plan computes has the origins of its inputs and also the origin "plan", because
+ * the planner chose the computation. The guard of a condition loses the origin "plan"
+ * (mark_unplanned()), because the planner wrote the condition and its branches anyway.
+ *
+ * Abstract values are joined member by member: the marks are joined, and the sets of objects are
+ * united. The type and the constant are kept only if they are equal in both values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +37,7 @@ uint32_t event_new(struct checker *c, const struct event *event)
 			return 0;
 		c->events = events;
 		c->event_room = room;
-		c->n_events += c->n_events == 0; /* event 0 is reserved */
+		c->n_events += c->n_events == 0; /* event 0 means "no event" */
 	}
 	c->events[c->n_events] = *event;
 	return c->n_events++;
@@ -49,14 +54,16 @@ static struct mark above(struct checker *c, struct mark a, struct mark b, bool i
 	return (struct mark){label, event_new(c, &join), is_others};
 }
 
-/* Return the mark of a value that contains both. */
+/* Return the mark of a value that contains data of two values with the marks @a and @b. */
 struct mark mark_join(struct checker *c, struct mark a, struct mark b)
 {
 	return above(c, a, b, a.is_others || b.is_others);
 }
 
-/* Return the mark of an element of a value: others supplied the value, but perhaps not this
- * element. */
+/* Return @m with is_others set to false. Call this function for the mark of a part before it is
+ * joined to the mark of the whole. For example, one element of a list may come from a tool in
+ * every run (is_others is true), while another element is a literal of the plan. So the list is
+ * not data of the tool in every run. */
 struct mark mark_anyones(struct mark m)
 {
 	m.is_others = false;
@@ -75,33 +82,39 @@ static struct mark of_rank(struct checker *c, struct mark m, enum label_kind ran
 	return m;
 }
 
-/* Return the mark of a value computed from another: it has no endorsements. */
+/* Return the mark of a result that is computed from a value with the mark @m. Each origin
+ * becomes a giver, because the result may contain data of each origin. The endorsements are
+ * removed. */
 struct mark mark_made(struct checker *c, struct mark m)
 {
 	m.label = label_made(c->labels, m.label);
 	return m;
 }
 
-/* Lower the kind to @rank at most. */
+/* Lower the kind of @m to @rank if the kind is higher. */
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank)
 {
 	return of_rank(c, m, rank, false);
 }
 
-/* Return the mark of a selection: its origins are only choosers. */
+/* Return the mark that a selection adds to the selected value. @m is the mark of the value that
+ * selects, such as an index. Each origin becomes a chooser: its data decides which value is
+ * selected, but is not in the selected value. */
 struct mark mark_choice(struct checker *c, struct mark m)
 {
 	m.label = label_choice(c->labels, m.label);
 	return m;
 }
 
-/* Raise the kind to @rank at least, except for the bottom, which is a trusted constant. */
+/* Raise the kind of @m to @rank if the kind is lower. The bottom label stays as it is, because
+ * it stands for a trusted constant. */
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank)
 {
 	return of_rank(c, m, rank, true);
 }
 
-/* Remove the origin "plan": a condition on only the plan's own values causes no implicit flow. */
+/* Remove the origin "plan" from the mark of a condition. A condition on values of the plan alone
+ * causes no implicit flow, because the planner wrote both branches anyway. */
 struct mark mark_unplanned(struct checker *c, struct mark m)
 {
 	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED)
@@ -120,21 +133,22 @@ struct mark mark_unplanned(struct checker *c, struct mark m)
 	return m;
 }
 
-/* Return the guard that a condition imposes on its branches. */
+/* Return the guard of the branches of a condition. @m is the mark of the condition's value. */
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node)
 {
 	m = mark_unplanned(c, m);
 	if (m.label == LABEL_BOTTOM)
 		return m;
-	/* One bit per iteration can add up to a number. */
+	/* A condition reveals one bit. In a loop, the bits of all iterations can add up to a
+	 * number. */
 	m = mark_capped(c, m, c->n_loops ? KIND_NUMBER : KIND_BOOL);
 	m = mark_choice(c, m);
 	const struct event guard = {EVENT_GUARD, m.event, 0, m.label, node, NULL};
 	return (struct mark){m.label, event_new(c, &guard), m.is_others};
 }
 
-/* Return the label of the program counter: the join of all conditions on which control here
- * depends. */
+/* Return the mark of the program counter: the join of the guards of all conditions that decide
+ * whether control reaches this point. */
 struct mark mark_now(struct checker *c)
 {
 	return mark_join(c, c->pc, mark_join(c, c->broken, c->returned));
@@ -166,7 +180,8 @@ bool av_equal(struct av a, struct av b)
 		a.type == b.type && const_equal(a.konst, b.konst);
 }
 
-/* Lower the kind to the one that the type can express. */
+/* Lower the kind of @v to what a value of its type can express: to KIND_BOOL, one bit, for a
+ * bool, and to KIND_NUMBER for an int or float. A lower kind stays as it is. */
 static struct av capped(struct checker *c, struct av v)
 {
 	if (v.type == T_BOOL)
@@ -202,8 +217,8 @@ static enum label_kind rank_of(struct checker *c, struct mark m)
 	return m.label == LABEL_FAILED ? KIND_TEXT : label_get(c->labels, m.label).kind.rank;
 }
 
-/* Join the guard that decided on @v to its mark. @is_bit: the guard decided between two constants.
- */
+/* Join @guard to the mark of @v, because the condition of @guard decided which value @v has.
+ * @is_bit is true if the condition decided between two constants, which reveals only one bit. */
 static struct av told(struct checker *c, struct av v, struct mark guard, bool is_bit)
 {
 	if (v.type == T_UNSET || guard.label == LABEL_BOTTOM)
@@ -214,11 +229,10 @@ static struct av told(struct checker *c, struct av v, struct mark guard, bool is
 	return capped(c, v);
 }
 
-/*
- * Join @a and @b, between which @guard decided. If both are the same constant, the result reveals
- * nothing about the guard. A choice between two constants reveals one bit; a choice between other
- * values may reveal as much as a number does.
- */
+/* Join @a and @b, the results of two branches. @guard is the guard of the condition that decided
+ * between them. If both are the same constant, the result reveals nothing about the condition. A
+ * choice between two constants reveals one bit; a choice between other values may reveal as much
+ * as a number does. */
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard)
 {
 	struct av v = av_join(c, a, b);
@@ -232,15 +246,22 @@ struct av av_told(struct checker *c, struct av v, struct mark guard)
 	return told(c, v, guard, is_const(v));
 }
 
-/* Return @v, the value of a variable after two branches. If others decided on the branch, the value
- * is data of others in every run, unless control here already depends on another condition. */
+/*
+ * @v is the value that a variable has after the two branches of a condition, and @guard is the
+ * guard of the condition. Return @v, with is_others set if both of these are true:
+ * - In every run, the condition contains data of a tool or model (guard.is_others).
+ * - Every run reaches the condition, because no other condition decides about this.
+ * In every run, data of the tool or model then decides which value the variable has, so the value
+ * counts as data of the tool or model. If one of the two is false, is_others of @v stays as it is.
+ */
 struct av av_decided(struct checker *c, struct av v, struct mark guard)
 {
 	v.m.is_others |= guard.is_others && mark_now(c).label == LABEL_BOTTOM;
 	return v;
 }
 
-/* Return the mark of a value that the plan produces without a literal, such as a length. */
+/* Return a mark with the origin "plan" and the kind @rank, for a value that the plan computes,
+ * such as a length. */
 struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank)
 {
 	uint32_t label = c->ground.planned[rank];
@@ -259,9 +280,8 @@ struct av av_constant(struct checker *c, const struct node *node, struct val v)
 	return out;
 }
 
-/* Return the mark of a computed value: its kind is @rank at least, unless all its inputs are
- * constants.
- */
+/* Return the mark of a value that is computed from inputs with the mark @m. Its kind is at least
+ * @rank, unless all inputs are constants. */
 struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
 {
 	m = mark_made(c, m);
@@ -271,15 +291,19 @@ struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
 	return mark_raised(c, m, rank);
 }
 
-/* Return the mark of a text that the plan computes: it also has the origin "plan". */
+/* Return the mark of a text that the plan computes from inputs with the mark @m. The text also
+ * has the origin "plan". */
 struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
 {
 	return mark_join(c, mark_derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
 }
 
-/* Return the mark of a number, date or bool that the plan computes. It also has the origin "plan",
- * unless the value is the constant @v, was computed from the plan's own values, and occurs in the
- * request. */
+/*
+ * Return the mark of a number, date or bool that the plan computes from inputs with the mark @m.
+ * The mark has the origin "plan" in addition to the origins of the inputs.
+ * There is one exception: @v is a constant, all inputs are the plan's own values, and the request
+ * or the policy contains @v. Then the mark is the same as for a literal @v in the plan.
+ */
 struct mark computed_mark(struct checker *c, struct mark m, const struct node *node, struct val v,
 	enum label_kind rank)
 {
@@ -298,16 +322,16 @@ bool mark_is_own(struct checker *c, struct mark m)
 		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
 }
 
-/* Return the mark of a tool's result. The label in @event is the label without those of the
- * arguments. */
+/* Return the mark of a tool's result. @label is the label of the result, joined with the labels
+ * of the arguments. @event->label is the label of the result alone. */
 struct mark mark_source(struct checker *c, uint32_t label, const struct event *event)
 {
 	const struct mark least = {event->label, 0, false};
 	return (struct mark){label, event_new(c, event), !mark_is_own(c, least)};
 }
 
-/* Return the mark of a part of a text: a part of a tool's text is still the tool's; a part of a
- * literal is a new literal of the plan. */
+/* Return the mark of a part of a text with the mark @m. A part of a tool's text is still data of
+ * the tool. A part of a literal counts as a new literal of the planner. */
 struct mark part_mark(struct checker *c, struct mark m)
 {
 	return m.is_others ? mark_derived(c, m, KIND_TEXT) : text_mark(c, m, c->at);

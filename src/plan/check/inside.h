@@ -1,43 +1,61 @@
-/* Declarations that the files of the checker share. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Declarations that the files of the checker share.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "plan/check/check.h"
 #include "plan/policy/policy_list.h"
 
 /*
- * check.c explains the algorithm. The terms of this directory: a *mark* is a label with its
- * provenance; an *abstract value* (av) stands for all values of an expression in all runs; an
- * abstract *object* stands for all objects that one place in the plan creates; *cells* are the
- * abstract store; a *region* is a part of the program whose changes to cells can be undone.
+ * check.c explains the algorithm. The terms of this directory:
+ * A *mark* is a label with its provenance.
+ * An *abstract value* (av) stands for all values that an expression has in all runs.
+ * An abstract *object* stands for all objects that one place in the plan creates.
+ * A *cell* contains the abstract value of a variable, or of a field of an abstract object.
+ * A *region* is a part of the plan whose changes to cells can be undone.
  */
 struct mark {
 	uint32_t label;
-	uint32_t
-		event; /* provenance: the event from which every origin of the label can be found */
-	/* Is the value in every run data of others, never a literal? Then so are its parts. */
+	/* The event that created the label. From this event, `a` and `b` of struct event lead
+	 * back to a source for each origin of the label. */
+	uint32_t event;
+	/* True if in every run the value contains data of a tool or model, and so is never just
+	 * a literal of the plan. A part of a text then counts as data of the tool or model, too,
+	 * see part_mark(). */
 	bool is_others;
 };
 
 struct av {
-	struct mark m;	  /* scalar: mark of the value; object: mark of the choice of the object */
-	uint32_t refs;	  /* points-to set: ids of the objects that the value may refer to */
-	uint32_t type;	  /* enum type; T_UNSET: unassigned; N_TYPES: unknown */
-	struct val konst; /* the constant, if the value is the same in every run; else T_UNSET */
+	/* Mark of the value. If the value refers to an object, such as a list, this mark only
+	 * says whose data chose the object. The elements of the object are in cells, and each
+	 * cell has a mark of its own. */
+	struct mark m;
+	uint32_t refs; /* points-to set: ids of the objects that the value may refer to */
+	/* Type of the value (enum type). T_UNSET if the value is unassigned; N_TYPES if the type
+	 * is unknown. */
+	uint32_t type;
+	/* The constant, if the value is the same in every run; otherwise a value of type
+	 * T_UNSET. */
+	struct val konst;
 };
 
 #define AV_NONE ((struct av){.konst = {.type = T_UNSET}})
 
+/* An event is a step on the way of data through the plan. EVENT_SOURCE: data enters the plan.
+ * EVENT_THROUGH: data passes through a call such as ask(). EVENT_GUARD: data decides a
+ * condition. EVENT_JOIN: two marks are joined. */
 enum event_kind { EVENT_JOIN, EVENT_SOURCE, EVENT_THROUGH, EVENT_GUARD };
 struct event {
 	enum event_kind kind;
-	uint32_t a, b; /* predecessors: the events that led to this one; 0 means no event */
+	uint32_t a, b; /* predecessors: the events whose data reached this event; 0 for no event */
 	uint32_t label;
 	const struct node *node;
 	const struct tool *tool;
 };
 
 enum obj_kind {
-	OBJ_ANY, /* everything inside an unknown value */
+	OBJ_ANY, /* any object inside a value of unknown structure */
 	OBJ_LIST,
 	OBJ_TUPLE,
 	OBJ_SET,
@@ -47,12 +65,12 @@ enum obj_kind {
 	OBJ_NATIVE,
 	OBJ_METHOD,
 	OBJ_TOOL,
-	OBJ_PREFIX, /* a module, or a prefix of tool names */
+	OBJ_PREFIX, /* a module, or a prefix of tool names such as "mail" */
 };
 
 enum { OBJ_FIELDS_MAX = 64, CHECK_DEPTH_MAX = 2500, CHECK_CALLS_MAX = 60, SHAPE_DEPTH_MAX = 4 };
-/* Limits of one check, because a caller waits for it. CHECK_BYTES_MAX is in addition to the bytes
- * that the heap uses before the check. */
+/* Limits of one check. They exist because a caller waits for the result. CHECK_BYTES_MAX does
+ * not include the bytes that the heap used before the check. */
 enum { CHECK_CONTEXTS_MAX = 10000, CHECK_BYTES_MAX = 64 << 20, CHECK_STEPS_MAX = 1 << 26 };
 
 struct field {
@@ -60,40 +78,50 @@ struct field {
 	uint32_t cell;
 };
 
-/* An abstract object: one per allocation site and calling context. */
+/* An abstract object. There is one per allocation site, calling context and tag, see obj_new(). */
 struct obj {
 	enum obj_kind kind;
 	uint32_t id;
-	const struct node *node; /* allocation site; OBJ_FUNCTION: the def or lambda */
-	uint32_t structure;	 /* cell: label of length, order and presence of keys */
-	uint32_t keys;		 /* cell: join of all keys */
-	uint32_t rest;		 /* cell: join of the elements whose key or index is unknown */
+	const struct node *node; /* allocation site; for an OBJ_FUNCTION, the def or lambda */
+	uint32_t structure;	 /* cell with the label of the length, order and presence of keys */
+	uint32_t keys;		 /* cell with the join of all keys */
+	uint32_t rest; /* cell with the join of the elements whose key or index is unknown */
 	struct field *field;
 	uint32_t n_fields, field_room;
-	bool is_many;  /* may stand for several objects at a time: only weak updates */
-	bool is_fuzzy; /* the indexes of elements are no longer known */
+	bool is_many;  /* may stand for several objects of a run, so updates are weak */
+	bool is_fuzzy; /* the indexes of the elements are unknown */
 	bool is_mutable;
-	uint32_t walk;	  /* stamp of the last walk that visited the object, see walk_all() */
-	struct av beyond; /* values of keys that the schema does not name */
-	struct abstract_frame *frame; /* OBJ_FUNCTION: the frame that created it */
+	uint32_t walk; /* stamp of the last walk that visited the object, see walk_all() */
+	/* Value of each key for which the object has no field. It is set for a tool's result,
+	 * which may contain keys that its schema does not name. */
+	struct av beyond;
+	struct abstract_frame *frame; /* OBJ_FUNCTION: frame in which the function was created */
 	struct av *defaults;
 	struct av self;	  /* OBJ_METHOD: the receiver */
-	const char *name; /* name, for OBJ_NATIVE, OBJ_METHOD and OBJ_PREFIX */
+	const char *name; /* name of a built-in, method, tool or prefix */
 	const struct tool *tool;
 };
 
 struct place {
 	struct av v;
-	uint32_t region; /* innermost region whose trail saved the old value */
-	uint32_t other;	 /* scratch of a join: index of the cell's change, plus 1 */
-	uint32_t owner;	 /* structure cell of the owning object; 0: the cell is a variable */
-	bool is_shared;	 /* several activations share the cell: only weak updates */
+	uint32_t region; /* last region that saved the value of the cell in the trail */
+	/* Used only while two lists of changes are joined, for example by join_branches();
+	 * otherwise 0. It is 1 plus the index that the cell has in one of these lists, or 0 if
+	 * this list does not contain the cell. UINT32_MAX means that the cell is already joined. */
+	uint32_t other;
+	/* If the cell belongs to an object: number of the object's cell `structure`. If it
+	 * belongs to a variable: 0. */
+	uint32_t owner;
+	bool is_shared; /* nested functions use the variable, so updates are weak */
 };
 
 struct cell_change {
 	uint32_t cell;
-	uint32_t region; /* in the trail: the cell's previous region */
-	bool is_new;	 /* the cell has no value on the other branch */
+	/* Used only in the trail: the member `region` of the cell's struct place before the
+	 * change. state_end() restores it. */
+	uint32_t region;
+	/* The cell had no value before the branch, see find_new(). */
+	bool is_new;
 	struct av v;
 };
 
@@ -102,18 +130,18 @@ struct changes {
 	uint32_t n, room;
 };
 
-/* The joined states at the breaks, continues or returns of one target: the changes since the target
- * began. */
+/* The state at the target of jumps, such as all breaks of a loop: the join of the states at the
+ * jumps. It contains only cells that changed since the iteration or the function began. */
 struct exits {
 	struct changes all;
-	uint32_t trail; /* index in the trail of the first change to include */
+	uint32_t trail; /* length of the trail when the iteration or the function began */
 	bool is_used;
 };
 
 struct abstract_frame {
-	struct abstract_frame *outer; /* frame of the enclosing scope */
+	struct abstract_frame *outer; /* frame of the enclosing function or file */
 	const struct scope *scope;
-	uint32_t first; /* cell of the frame's first variable */
+	uint32_t first; /* cell of the first variable; the others follow */
 	uint32_t context;
 };
 
@@ -144,36 +172,38 @@ struct checker {
 	struct ground ground;
 	struct policy_listed listed;
 	uint32_t plan; /* set that contains only the origin "plan" */
-	uint32_t own;  /* set of three origins: "plan", the user's and the policy's */
+	uint32_t own;  /* set of the origins "plan", "user" and "policy" */
 	struct place *cells;
 	uint32_t n_cells, cell_room;
 	struct changes trail;
 	uint32_t region, n_regions;
-	struct obj **objs; /* by id; index 0 is unused */
+	struct obj **objs; /* abstract objects by id; index 0 is unused */
 	uint32_t n_objs, obj_room;
-	struct event *events; /* by id; index 0 is unused */
+	struct event *events; /* events by id; index 0 is unused */
 	uint32_t n_events, event_room;
 	struct map sites, contexts, calls, margins;
-	uint32_t n_facts;  /* number of changes to state outside of cells */
-	struct obj **walk; /* scratch of walk_all() */
+	/* Grows with each change other than a change of a cell, for instance with each new
+	 * object. If an iteration of a loop changes this number, another iteration is needed. */
+	uint32_t n_facts;
+	struct obj **walk; /* array that walk_all() reuses */
 	uint32_t walk_room, n_walks;
-	const struct node *at; /* last expression that was evaluated */
-	struct mark pc;	       /* program counter: join of the guards of the open branches */
-	struct mark broken;    /* join of the guards of each break and continue in the open loops */
-	struct mark returned;  /* join of the guards of each return */
+	const struct node *at; /* expression whose evaluation began last */
+	struct mark pc; /* mark of the program counter: join of the guards of all open branches */
+	struct mark broken;   /* join of the guards of all breaks and continues in the open loops */
+	struct mark returned; /* join of the guards of all returns in the current function */
 	struct exits *breaks, *continues;
 	struct abstract_frame *frame, *file, **frames;
 	uint32_t n_frames, frame_room;
-	uint32_t n_built_in; /* number of open built-ins that call functions of the plan */
+	uint32_t n_built_in; /* number of active built-ins that call functions, such as sorted() */
 	struct activation *active;
 	uint32_t n_active, n_loops, depth;
 	bool is_dead; /* the current code is unreachable */
-	bool is_over; /* a limit was exceeded: the check stops */
+	bool is_over; /* a limit was exceeded, so the check stops */
 	uint32_t call_room;
 	uint32_t margin_room;
 };
 
-/* check_state.c: cells and regions */
+/* Functions of check_state.c: cells and regions. */
 uint32_t cells_add(struct checker *c, uint32_t n);
 void cell_write(struct checker *c, uint32_t cell, struct av v);
 void cell_add(struct checker *c, uint32_t cell, struct av v);
@@ -187,7 +217,7 @@ void apply_changes(struct checker *c, const struct changes *all);
 void exits_add(struct checker *c, struct exits *exits);
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d);
 
-/* check_value.c: marks and abstract values */
+/* Functions of check_value.c: marks and abstract values. */
 uint32_t event_new(struct checker *c, const struct event *event);
 struct mark mark_join(struct checker *c, struct mark a, struct mark b);
 struct mark mark_anyones(struct mark m);
@@ -215,7 +245,7 @@ struct av av_with(struct checker *c, struct av v, struct mark m);
 bool av_equal(struct av a, struct av b);
 struct av av_constant(struct checker *c, const struct node *node, struct val v);
 
-/* check_object.c: abstract objects and their elements */
+/* Functions of check_object.c: abstract objects and their elements. */
 struct obj *obj_new(struct checker *c, enum obj_kind kind, const struct node *node, uint32_t tag);
 struct av obj_value(struct checker *c, struct obj *o, struct mark m);
 struct obj *obj_nth(struct checker *c, struct av v, size_t n);
@@ -235,7 +265,8 @@ void places_lost(struct checker *c, struct av v, struct mark why);
 struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is_made);
 struct val concrete(struct checker *c, struct av v, uint32_t depth);
 
-/* check_expr.c, check_stmt.c */
+/* Functions that evaluate expressions, assign to targets and execute statements, in check_expr.c
+ * and check_stmt.c. */
 struct av eval(struct checker *c, const struct node *node);
 void assign_to(struct checker *c, const struct node *target, struct av v);
 void exec(struct checker *c, const struct node *node);
@@ -247,7 +278,8 @@ void contents_add(struct checker *c, struct av v, struct av from);
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);
 
-/* A loop that run_loop() evaluates to its fixpoint, which includes the case of no iteration. */
+/* A loop. run_loop() calls `round` until the state no longer changes, the fixpoint. The
+ * resulting state also covers a run without any iteration. */
 struct abstract_loop {
 	const struct node *node;
 	struct mark guard;
@@ -266,7 +298,8 @@ struct call_args {
 	struct av star, starstar;
 };
 
-/* check_call.c, check_builtin.c, check_pick.c, check_endorse.c, check_tool.c */
+/* Functions that model calls of functions, methods, built-ins and tools, in check_call.c,
+ * check_builtin.c, check_pick.c, check_endorse.c and check_tool.c. find_path() is in check.c. */
 struct av function_value(struct checker *c, const struct node *node);
 struct av eval_call(struct checker *c, const struct node *node);
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args);

@@ -1,18 +1,21 @@
 /*
- * The compiler: translate the resolved tree to code for a register machine, in one pass, one
- * function at a time. This file compiles statements and functions; compile_expr.c compiles
- * expressions, compile_call.c calls, and compile_flow.c computes the write sets that only labels
- * need.
+ * The compiler: translate the resolved tree to code for a register machine, in one pass over the
+ * tree, one function at a time. This file compiles statements and functions, compile_expr.c
+ * compiles expressions, and compile_call.c compiles calls. compile_flow.c computes the write sets,
+ * which only labels need.
  *
- * The first registers are the variables of the function; after them is a stack of temporaries
- * (reserve()). A variable that nested functions capture is stored in a cell to which its register
- * points. Jumps forward are emitted with an open target and patched later (struct jumps).
+ * The first registers of a function are its variables. After them is a stack of temporaries
+ * (reserve()). A variable that nested functions capture is stored in a cell, to which its register
+ * points. A jump forward is emitted without a target. When its target is reached, the jump is
+ * patched (struct jumps).
  *
- * The compiler tracks definite assignment (is_set, with a trail to undo branches): a read of a
- * variable that is surely assigned needs no check at run time.
+ * The compiler tracks which variables are definitely assigned (is_set). Reading such a variable
+ * needs no check at run time. The trail records the order in which variables were marked, so that
+ * the marks that were set in a branch can be removed after the branch (unset_since()).
  *
- * With labels (c->literals is set) each construct that branches is enclosed in a region, so that
- * the machine can track implicit flows; without labels, the same code is emitted without regions.
+ * If values carry labels (c->literals is set), each construct that branches is enclosed in a
+ * region, so that the machine can track implicit flows. Without labels, the same code is emitted
+ * without regions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -196,7 +199,8 @@ void compile_assign(struct compiler *c, const struct node *target, uint32_t from
 	c->top = top;
 }
 
-/* May the code of @node write its result register before it has read all operands? */
+/* Return whether the code of @node writes its result register before it has read all operands. If
+ * so, an assignment such as x = [1, x] must not use the register of x for the result. */
 static bool is_early(const struct node *node)
 {
 	switch ((int)node->kind) {
@@ -258,8 +262,8 @@ static void augmented(struct compiler *c, const struct node *node)
 		compile_assign(c, target, value);
 }
 
-/* Compile an `if`. A variable that all branches assign is definitely assigned afterwards; a missing
- * else is an empty branch. */
+/* Compile an `if`. Afterwards a variable is definitely assigned if there is an else and all
+ * branches assign the variable. */
 static void if_statement(struct compiler *c, const struct node *node)
 {
 	struct jumps ends = {0};
@@ -315,7 +319,7 @@ void loop_end(struct compiler *c, uint32_t start, uint32_t exit)
 	patch(c, exit);
 }
 
-/* Does the body contain a jump out of the body: break, continue or return? */
+/* Return whether a loop body contains a break, continue or return. */
 static bool has_jump(const struct node *node)
 {
 	if (node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN)
@@ -326,8 +330,8 @@ static bool has_jump(const struct node *node)
 	return false;
 }
 
-/* Compile the body of a loop. If the body contains a jump, each iteration is a region of its own,
- * at whose end the guards raised inside it are merged. */
+/* Compile the body of a loop. If the body contains a jump, make each iteration a region of its own.
+ * A continue jumps to the end of this region, where the guard is restored. */
 static void loop_body(struct compiler *c, struct loop *loop, const struct node *body)
 {
 	bool leaves = has_jump(body);
@@ -394,7 +398,9 @@ static void load(struct compiler *c, const struct node *node)
 	}
 }
 
-/* If the name is bound only once, store its code for the write sets of callers. */
+/* If only one statement binds a global name, and this statement is a def, store the code of the
+ * def in the symbol of the name. When a caller of the function is compiled, the stored code
+ * tells whether the call may change containers that the function did not create. */
 static void remember(struct compiler *c, const struct node *def)
 {
 	struct symbol *s = def->kid[0]->symbol;
@@ -459,7 +465,7 @@ void block(struct compiler *c, const struct node *node)
 		statement(c, node->kid[i]);
 }
 
-/* Convert the resolver's tables of a function to those of the machine. */
+/* Fill the tables of variables, cells and captures in the code from the tables of the resolver. */
 static bool describe_slots(struct compiler *c)
 {
 	struct code *code = c->code;
@@ -566,7 +572,7 @@ struct code *compile_file(struct heap *h, const struct node *file, const struct 
 	(void)emit_jump(&c, OP_CONST, last, (int32_t)add_const(&c, VAL_NONE));
 	for (uint32_t i = 0; i < file->n && !c.has_failed; i++) {
 		const struct node *node = file->kid[i];
-		/* The result of a file is its last expression. */
+		/* If the last statement is an expression, its value is the result of the file. */
 		if (i + 1 == file->n && node->kind == NODE_EXPR)
 			(void)expr_into(&c, node->kid[0], last);
 		else

@@ -1,4 +1,4 @@
-/* The compiler: from the resolved tree to code. SPDX-License-Identifier: Apache-2.0 */
+/* The compiler: translate the resolved tree to code. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "plan/syntax/resolve.h"
@@ -10,20 +10,24 @@ enum op {
 	N_OPS
 };
 
-enum { NO_FORMAT = UINT16_MAX }; /* format operand of OP_FORMAT: no format specification */
+/* operand c of OP_FORMAT if the part has no format specification */
+enum { NO_FORMAT = UINT16_MAX };
 
-/* The labels of literals. */
+/* How the compiler labels literals. */
 struct literals {
 	void *ctx;
 	uint32_t (*label)(void *ctx, struct val literal);
-	uint32_t number[4]; /* labels that an instruction names by index; [0] is label 0 */
-	/* The number_bit()s of the request: only computed numbers with one of these bits may be the
-	 * user's. */
+	/* Labels of numbers. OP_INT and OP_ADD_INT contain the index of a label here; number[0]
+	 * is always the label 0. */
+	uint32_t number[4];
+	/* A Bloom filter of the numbers in the request, see number_bit(). If the filter does not
+	 * contain a computed number, this number is certainly not in the request. */
 	uint64_t numbers;
 };
 
 /*
- * Compile a file. Its first registers are the globals. @literals is NULL if values carry no labels.
+ * Compile a file. The first registers of its code are the global variables. @literals is NULL if
+ * values carry no labels.
  * Returns: the code; NULL if a limit is exceeded or memory is exhausted.
  */
 struct code *compile_file(struct heap *h, const struct node *file, const struct dialect *dialect,

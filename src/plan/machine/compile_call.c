@@ -2,13 +2,16 @@
  * Compile calls and function values.
  *
  * The function and its arguments are evaluated in source order into consecutive registers, so that
- * the machine can pass them without copying them first. The common call, with positional arguments
- * only, is an instruction with a count. A call with named arguments or * has a shape in a table:
- * the numbers of positional and named arguments, and the names. A method call is fused: it creates
- * no bound method.
+ * the machine can pass them without copying them first. The kind of the call selects the
+ * instruction:
+ * - A call with only positional arguments is the instruction CALL with the number of arguments.
+ * - A call of a method with only positional arguments is the instruction METHOD, which creates no
+ *   bound method.
+ * - A call with named arguments, * or ** is the instruction CALL_SHAPE with an index in a table of
+ *   shapes. A shape says how many positional and named arguments there are, and contains the names.
  *
- * A nested function is compiled by a second struct compiler; the instruction FUNCTION creates a
- * value from its code, the defaults in registers, and the captured cells.
+ * A nested function is compiled by a second struct compiler. The instruction FUNCTION creates a
+ * value from the code of the nested function, the defaults in registers, and the captured cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +35,8 @@ static uint32_t shape_of(struct compiler *c, const struct call_shape *shape)
 	return code->n_shapes++;
 }
 
-/* Evaluate the arguments in source order into registers in this order: positional, named, *args,
- * **kwargs. Returns: the index of the call's shape. */
+/* Emit code that evaluates the arguments in source order. Their registers are in the order
+ * positional, named, *args, **kwargs. Returns: the index of the call's shape in `shapes`. */
 static uint32_t call_shape(struct compiler *c, const struct node *node, uint32_t base)
 {
 	struct call_shape shape = {0};
@@ -53,7 +56,8 @@ static uint32_t call_shape(struct compiler *c, const struct node *node, uint32_t
 		const struct node *arg = node->kid[i];
 		if (arg->kind == NODE_ARG_NAMED) {
 			shape.names[n] = arg->value;
-			/* The name is a literal: with **kwargs it becomes the key of a dict. */
+			/* The name may become a key in the **kwargs of the callee, so label it like
+			 * any literal. */
 			if (c->literals)
 				shape.names[n].label =
 					c->literals->label(c->literals->ctx, arg->value);

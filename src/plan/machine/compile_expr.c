@@ -2,16 +2,21 @@
  * Compile expressions.
  *
  * expr() emits code that leaves a value in a register, and returns that register. The caller may
- * prefer a register, or accept any: then a variable costs no instruction, because its own register
- * is returned. Conditions are compiled to jumps (jump_when()), with the comparison fused into the
- * jump, so that `if a < b and c` creates no bools. A chained comparison, `and`, `or` and `x if c
- * else y` also jump; each is a region for labels.
+ * ask for a certain register. If the caller does not, reading a variable needs no instruction: the
+ * variable's own register is returned.
+ *
+ * Conditions are compiled to jumps (jump_when()). A comparison in a condition is one instruction
+ * that compares and jumps, so that `if a < b and c` creates no bools.
+ *
+ * An expression whose value is needed may also contain jumps: a chained comparison such as
+ * `a < b < c`, `and`, `or`, and `x if c else y`. If values carry labels, the code of such an
+ * expression is a region, that is code that depends on a condition (compile_flow.c).
  *
  * The code of a display (list, dict, set) creates an empty container and adds the elements one by
  * one or in batches. A comprehension is a loop around the same instructions.
  *
- * Literals get their labels here, at compile time: small numbers as a part of the instruction,
- * others in the table of constants.
+ * Literals get their labels here, at compile time. The instruction for a small number contains the
+ * index of the label; other literals are in the table of constants, together with their labels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,8 +42,8 @@ uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want)
 	return want;
 }
 
-/* Label a literal. Returns: the index of the label in `number`; -1 if an instruction cannot name
- * it. */
+/* Label the literal *v. An instruction names this label by its index in literals->number, so add
+ * the label to this table if it is not there. Returns: the index; -1 if the table is full. */
 static int number_label(struct compiler *c, struct val *v)
 {
 	if (!c->literals || v->type < T_BOOL || v->type > T_BYTES)
@@ -93,7 +98,8 @@ static uint32_t name(struct compiler *c, const struct node *node, int64_t want)
 	return d;
 }
 
-/* Is @node an integer literal of at most 16 bits, which fits into an instruction? */
+/* Return whether @node is an integer literal that fits into an instruction. *out is set to @sign
+ * times the integer, plus 32768. */
 static bool is_short(const struct node *node, int64_t sign, uint32_t *out)
 {
 	if (node->kind != NODE_CONST || node->value.type != T_INT || node->value.i < -32000 ||
@@ -192,8 +198,8 @@ static const struct node *const *kids_of(const struct node *node)
 	return (const struct node *const *)node->kid;
 }
 
-/* Compile `and` or `or`. Variables assigned on the right side are not definitely assigned
- * afterwards. */
+/* Compile `and` or `or`. The right side may be skipped, so variables that it assigns are not
+ * definitely assigned afterwards. */
 static uint32_t short_circuit(struct compiler *c, const struct node *node, int64_t want)
 {
 	uint32_t d = compile_dest(c, want), region = guarded_start(c, kids_of(node), node->n);
@@ -249,8 +255,8 @@ static uint32_t if_else(struct compiler *c, const struct node *node, int64_t wan
 	return d;
 }
 
-/* Compile a list display. Elements are added in batches, because there may be more elements than
- * registers. */
+/* Compile a list display. The elements are added in batches, because a list may have more elements
+ * than there are registers. */
 static uint32_t list(struct compiler *c, const struct node *node, int64_t want)
 {
 	uint32_t d = compile_dest(c, want), i = 0;
@@ -352,7 +358,8 @@ static void clauses(struct compiler *c, const struct node *node, uint32_t i, uin
 {
 	uint32_t top = c->top, start, region = 0;
 	if (i < node->n) {
-		/* The region is the whole comprehension: an outer clause runs inner ones again. */
+		/* The write set of this clause's region covers the whole comprehension, because
+		 * an outer loop runs the inner clauses again. */
 		region = guarded_start(c, kids_of(node), node->n);
 		guarded_writes(c, region, WRITE_VALUE, d);
 	}
@@ -401,7 +408,7 @@ static uint32_t slice(struct compiler *c, const struct node *node, int64_t want)
 	return d;
 }
 
-/* Return the label of all literal parts of an f-string, taken together. */
+/* Return the label of the literal parts of an f-string. They are labelled as one text. */
 static uint32_t form_label(struct compiler *c, const struct node *node)
 {
 	struct val form;

@@ -1,20 +1,24 @@
 /*
- * Compute write sets: the variables and objects that a region of code may write.
+ * Compute write sets: the variables and objects that a region of code may change.
  *
  * A region is the code that depends on one condition: both branches of an `if`, the body of a loop,
- * the rest of an `and`. At the region's end the machine joins the condition's label to everything
- * that the region may have written (flow_merge()), including what only the branch that was not
- * taken would have written. A dynamic monitor cannot see that branch, so this pass over the tree
+ * the right side of an `and`. Everything that the region may change gets the label of the
+ * condition. Objects get it when the condition has been evaluated (flow_raise()), variables at the
+ * end of the region (flow_merge()). This includes what only the branch that was not taken would
+ * have changed. A monitor that watches the run cannot see that branch. So this pass over the tree
  * computes the write set before the plan runs.
  *
- * The set is an over-approximation by variable names; the machine adds no alias analysis:
- *	WRITE_NAME	the variable is assigned
- *	WRITE_VALUE	the variable's container may be changed by a method, an index, +=
- *	WRITE_WITHIN	every object reachable from the variable may be changed
- *	WRITE_CALL	the variable's function may be called
- * From a changed expression, search() follows the assignments within the region to other variables,
- * because `b = a; b.append(1)` changes the list in a. If the search becomes too long, or a call may
- * reach any object, is_unknown means that any object may be changed.
+ * A write set lists variables, and says what may happen to each of them. It is an upper bound: some
+ * of these changes may never happen.
+ * - WRITE_NAME: the variable is assigned.
+ * - WRITE_VALUE: the container in the variable may be changed by a method, an index, or +=.
+ * - WRITE_WITHIN: every object reachable from the variable may be changed.
+ * - WRITE_CALL: the function in the variable may be called.
+ *
+ * The machine does not look for aliases, so this pass does. If the value of a variable may be
+ * changed, search() finds the assignments to the variable within the region. For example, in
+ * `b = a; b.append(1)` the list in a is changed, too. If the search becomes too long, or a call may
+ * reach any object, is_unknown is set: any object may be changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,18 +31,19 @@ enum { SEARCHES_MAX = 64, CHAIN_MAX = 200 };
 
 struct collector {
 	struct compiler *c;
-	struct writes *w; /* write set under construction */
+	struct writes *w; /* the write set that is being computed */
 	const struct node *const *nodes;
 	size_t n_nodes;
 	uint32_t n_searches, depth, n_params;
-	bool changes; /* an object that exists outside of the function may be changed */
+	bool changes; /* the code may change an object that the function did not create */
 	bool is_unknown;
 };
 
 static void collect(struct collector *k, const struct node *node);
 static void written(struct collector *k, const struct node *node, bool is_within);
 
-/* Find the place of a variable. Returns: false if it belongs to a lambda whose body is searched. */
+/* Find where the variable @s is stored: in a register, a cell, a captured cell or a global.
+ * Returns: false if @s belongs to a lambda inside the code that is searched. */
 static bool place_of(const struct compiler *c, const struct symbol *s, struct write *w)
 {
 	w->index = s->slot;
@@ -52,7 +57,7 @@ static bool place_of(const struct compiler *c, const struct symbol *s, struct wr
 	return false;
 }
 
-/* Add @w to a write set. Returns: was it new? */
+/* Add @w to a write set. Returns: true if @w was new and is added. */
 static bool add(struct compiler *c, struct writes *set, struct write w)
 {
 	for (uint32_t i = 0; i < set->n; i++)
@@ -60,7 +65,8 @@ static bool add(struct compiler *c, struct writes *set, struct write w)
 			set->item[i].index == w.index)
 			return false;
 	if (set->n >= SEARCHES_MAX * 4) {
-		/* The set is too large to raise its members one by one. */
+		/* flow_raise() visits each object of the set, so the set must not become large.
+		 * Assume instead that any object may be changed. */
 		set->is_unknown = true;
 		if (w.what != WRITE_NAME)
 			return false;
@@ -83,7 +89,9 @@ static bool note(struct collector *k, const struct symbol *s, enum write_what wh
 {
 	struct write w = {.what = (uint8_t)what};
 	if (!place_of(k->c, s, &w)) {
-		/* A parameter of the lambda may be bound to any object. */
+		/* The variable @s belongs to a lambda inside the code that is searched, so a
+		 * write set cannot name @s. The value of @s may be any object. So if the value
+		 * may change, assume that any object may change. */
 		k->is_unknown |= what != WRITE_NAME;
 		return false;
 	}
@@ -95,7 +103,8 @@ static bool note(struct collector *k, const struct symbol *s, enum write_what wh
 	return add(k->c, k->w, w);
 }
 
-/* Return the number of kids that are evaluated at this point: all but the body of a function. */
+/* Return the number of children of @node that are evaluated together with @node. The last child
+ * of a def or lambda is its body, which is evaluated later and does not count. */
 static uint32_t here(const struct node *node)
 {
 	return node->kind == NODE_LAMBDA || node->kind == NODE_DEF ? node->n - 1 : node->n;
@@ -112,7 +121,10 @@ static bool binds(const struct node *target, const struct symbol *s)
 	return false;
 }
 
-/* Find the objects that may be bound to @s within @node: they may be changed through @s. */
+/* Find the assignments to the variable @s within @node, such as `s = x`. After `s = x`, both
+ * variables have the same object, so a change of the object in @s is also a change of the object
+ * in x. So record that each value that was assigned to @s may be changed. With @within, record
+ * the same for everything reachable from such a value. */
 static void search(
 	struct collector *k, const struct node *node, const struct symbol *s, bool within)
 {
@@ -162,8 +174,8 @@ static void call_written(struct collector *k, const struct node *call)
 	all_written(k, call, 1);
 }
 
-/* Record that the value of the expression @node may be changed; with @is_within, everything
- * reachable from it. */
+/* Record that the value of the expression @node may be changed; with @is_within, also everything
+ * reachable from the value. */
 static void written(struct collector *k, const struct node *node, bool is_within)
 {
 	if (k->is_unknown || ++k->depth > CHAIN_MAX) {
@@ -197,7 +209,8 @@ static void written(struct collector *k, const struct node *node, bool is_within
 	case NODE_DICT:
 	case NODE_SET:
 	case NODE_BINARY:
-		/* The container is new; its elements may be old. */
+		/* The expression creates a new container, but the elements may be existing
+		 * objects. */
 		if (is_within)
 			all_written(k, node, 0);
 		break;
@@ -231,13 +244,15 @@ static void augmented(struct collector *k, const struct node *node)
 	const struct node *target = node->kid[0], *value = node->kid[1];
 	bool is_scalar = value->kind == NODE_CONST || value->kind == NODE_F_STRING;
 	bound(k, target);
-	/* += changes a list in place, unless the right side is a number or a text. */
+	/* += may change a list in place. If the right side is a number or a text, the left side
+	 * cannot be a list. */
 	if (!is_scalar)
 		written(k, target, target->kind != NODE_NAME);
 	collect(k, value);
 }
 
-/* May the variable be assigned within @node? */
+/* Return whether an assignment or a loop within @node assigns the variable @s. If the search has
+ * become too long, assume that one does. */
 static bool is_bound(struct collector *k, const struct node *node, const struct symbol *s)
 {
 	bool is = false;
@@ -258,7 +273,8 @@ static void variable_called(struct collector *k, const struct symbol *s)
 		k->is_unknown |= is_bound(k, k->nodes[i], s);
 }
 
-/* Collect the writes of the function that a built-in gets as key= and calls. */
+/* Collect the writes of the function that is passed as key= to a built-in, because the built-in
+ * calls it. */
 static void key_called(struct collector *k, const struct node *call)
 {
 	for (uint32_t i = 1; i < call->n; i++) {

@@ -1,31 +1,31 @@
 /*
  * Dynamic information-flow tracking: the labels of values while a plan runs.
  *
- * Explicit flows: each value carries a label, and the label of a result is the join of the labels
- * of the operands. flow_new() labels a computed result, flow_part() a part of a text, and
- * flow_old() a result that existed before the operation.
+ * Explicit flows: the label of a result is the join of the labels of its operands. flow_new()
+ * labels a computed result, flow_part() a part of a text, flow_old() a result that existed before.
  *
- * Implicit flows: heap.guard is the label of the program counter, the join of all conditions on
- * which control depends at this point. When a condition is evaluated, flow_raise() joins its label
- * to the guard; at the end of the region that depends on the condition (the immediate
- * post-dominator), flow_merge() restores the guard and joins the region's guard to all variables
- * that the region *may* write, whichever branch ran. The compiler computes that write set before
- * the run (compile_flow.c): without the write set, a branch that is not taken would leak its
- * condition. Labels that come from a write set are presumptions (see label/foreseen.c), because the
- * write set is only an upper bound.
+ * Implicit flows: heap.guard is the label of the program counter. It is the join of the labels of
+ * all conditions that control depends on. flow_raise() joins the label of a condition to the guard.
+ * flow_merge() restores the guard where the branches meet (the immediate post-dominator).
  *
- * Containers: a list, dict or set has two labels, its own label (the choice of this object) and the
- * label of its structure (length, keys, order). Each element has a label too. Reading an element
- * joins the label of the structure; flow_whole() joins the labels of everything reachable. "No
- * sensitive upgrade": the machine refuses to change an object (P_CHANGE) unless the label of the
- * object's choice and the guard are below the label of its structure; otherwise the change would
- * reveal the choice through another alias of the object.
+ * A branch that is not taken must not reveal its condition. So the label of the condition is joined
+ * to everything that either branch may change: by flow_raise() to objects, by flow_merge() to
+ * variables. The list of these objects and variables is the write set of the branches.
+ * - The compiler computes the write set (compile_flow.c). The write set is an upper bound: some of
+ *   the listed changes may be impossible. So a label that is joined because of a write set is a
+ *   presumption, which may or may not apply (label/foreseen.c).
+ * - If the write set is unknown, as at a call of an unknown function, any object may have changed.
+ *   Then a flow_event is recorded, and caught_up() joins the label of the event to each structure
+ *   when the structure is used next.
  *
- * Where the write set is unknown, for example at a call of an unknown function, any object may have
- * changed. Relabelling the whole heap would be too slow, so a flow_event with an epoch is recorded,
- * and each structure joins the events since its last use when it is used next (caught_up()).
+ * Containers: a list, dict or set has its own label (who chose this object) and the label of its
+ * structure (length, keys, order). Each element has a label, too. An element that is read also gets
+ * the label of the structure. flow_whole() joins the labels of everything that is reachable.
  *
- * All lookups are memoised in small direct-mapped caches: the fast paths are in flow.h.
+ * "No sensitive upgrade": untrusted data may choose which object is changed. For example, after
+ * `x = a if untrusted else b`, the change `x.append(1)` would reveal `untrusted` to a reader of a.
+ * So the machine refuses the change (P_CHANGE), unless the label of the object's structure already
+ * includes the label of the choice and the guard.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -174,7 +174,7 @@ static uint32_t loud(struct vm *vm, uint32_t origins)
 	return set;
 }
 
-/* Remove the plan's own origins: a condition on the plan's own data is not an implicit flow. */
+/* Remove the plan's own origins: a condition on the plan's own data causes no implicit flow. */
 static void only_loud(struct vm *vm, struct label *l)
 {
 	l->origins = loud(vm, l->origins);
@@ -214,7 +214,9 @@ uint32_t flow_choice_slow(struct vm *vm, uint32_t label)
 	return choice;
 }
 
-/* Join the flow events since the last use of a structure to its label. Returns: the label. */
+/* *label is the label of a structure, that is of the length, order or keys of a container. *seen
+ * is the epoch in which this structure was last used. Join the labels of all flow events since
+ * that epoch to *label. Returns: @label. */
 static uint32_t *caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 {
 	if (*seen != vm->h->epoch) {
@@ -231,7 +233,8 @@ static bool has_structure(struct val v)
 	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
 }
 
-/* Return the structure's label of @v, which must have a structure. */
+/* Return a pointer to the label of the structure of @v, after joining pending flow events to it.
+ * @v must be a list, dict or set. */
 static uint32_t *structure(struct vm *vm, struct val v)
 {
 	return v.type == T_LIST ? caught_up(vm, &v.list->label, &v.list->seen)
@@ -269,9 +272,16 @@ int flow_unknown(struct vm *vm, uint32_t label)
 struct label_walk {
 	struct vm *vm;
 	uint32_t mark;
-	uint32_t label;	 /* join of all labels found; with `raises`: the label to join to them */
-	uint32_t choice; /* join of the labels on the path from the root to here */
-	bool raises;	 /* join `label` to each structure found */
+	/*
+	 * The use of this label depends on `raises`:
+	 * - If `raises` is set, the walk joins this label to the structure of each list, dict and
+	 *   set that it finds.
+	 * - Otherwise this label is the result: the join of all labels that the walk has found so
+	 *   far.
+	 */
+	uint32_t label;
+	uint32_t choice; /* join of the labels on the path from the root to the current value */
+	bool raises;	 /* whether the walk joins `label` to each structure that it finds */
 };
 
 static int walk_val(struct label_walk *w, struct val *v);
@@ -449,8 +459,8 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 			struct val *v = write_at(f, w->item[i]);
 			v->label = flow_join(vm, v->label, more);
 		}
-	/* If a jump may leave the region early, reaching the end reveals that the jump was not
-	 * taken. */
+	/* If a break, continue or return may leave the region early, reaching the region's end
+	 * reveals that none did. So the guard remains raised. */
 	vm->h->guard = w->is_left ? flow_join(vm, before, more) : before;
 }
 
@@ -483,7 +493,9 @@ uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_p
 	uint32_t planned = vm->flow.planned[is_text ? KIND_TEXT
 			: type == T_BOOL	    ? KIND_BOOL
 						    : KIND_NUMBER];
-	/* A part of a text of others remains data of others. */
+	/* A computed value gets the origin "plan". The exception is a part of a text (@is_part)
+	 * that came from elsewhere, such as from a tool: the plan only cut the part out, so the
+	 * part is still data of the tool. */
 	enum flow_whose whose = is_part && is_text ? flow_whose(vm, label) : FLOW_OWN;
 	if (type == T_NONE || whose == FLOW_OTHERS)
 		return made;
@@ -499,7 +511,16 @@ uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v)
 	uint32_t said = literals->label(literals->ctx, v);
 	uint32_t plan = label_get(vm->flow.all, vm->flow.planned[KIND_TEXT]).origins;
 	bool is_plans = label_is_subset(vm->flow.all, plan, label_get(vm->flow.all, said).origins);
-	/* The label is presumed, because the check may not know the value. */
+	/*
+	 * There are three cases:
+	 * - Neither the request nor the policy contains @v: the label is @fresh.
+	 * - The request or the policy contains @v, and all data in @label certainly comes from the
+	 *   plan, its user or the policy: the label is 0.
+	 * - The request or the policy contains @v, but @label has a presumption that data of others
+	 *   is in it (see label/foreseen.h): the label is @fresh as a presumption. The check
+	 *   decides later whether the presumption is true. The check has no values, so it may not
+	 *   know that the request or the policy contains @v.
+	 */
 	return is_plans ? fresh : whose == FLOW_OWN ? 0 : flow_presumed(vm, fresh);
 }
 
@@ -545,7 +566,8 @@ void flow_new(struct vm *vm, struct val *out, uint32_t label)
 	*s = flow_join(vm, *s, label);
 }
 
-/* Label the parts of a text, which are the elements of a list or tuple. */
+/* Label the elements of a list or tuple that are parts of one text, such as the results of
+ * split(). */
 static void label_parts(struct vm *vm, struct val *item, uint32_t n, uint32_t label)
 {
 	for (uint32_t i = 0; i < n; i++)

@@ -8,46 +8,57 @@
 
 /* flow.c explains how labels flow. The guard is the label of the program counter. */
 
-/* Turn labels on. @quiet: set of the plan's own origins, which cause no implicit flow as
- * conditions. */
+/* Start to track labels. @quiet is the set of the plan's own origins: a condition on data with only
+ * these origins causes no implicit flow. */
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const struct literals *literals);
 
-/* Is label @a below or equal to label @b, if the presumptions of both are taken as true? */
+/* Return whether label @a is below or equal to label @b, when all presumptions are assumed to be
+ * true. */
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
 uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
-/* Is the data only of the plan, its user or the policy (FLOW_OWN); of others (FLOW_OTHERS); or of
- * others only if a presumption is true (FLOW_PRESUMED)? */
+/* Whose data a label stands for. FLOW_OWN: only data of the plan, its user or the policy.
+ * FLOW_OTHERS: data of others, such as tools. FLOW_PRESUMED: data of others only if a
+ * presumption is true. */
 enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
 enum flow_whose flow_whose(struct vm *vm, uint32_t label);
-/* Return the label of an f-string; @label is the join of its pieces. See label_composed(). */
+/* Return the label of an f-string whose pieces have the joined label @label. See
+ * label_composed(). */
 uint32_t flow_form(struct vm *vm, uint32_t label);
-/* Return only the presumed part of @guard. A region needs this part even if the guard did not
- * change inside the region: the check may rule the presumption out for calls in the region, but not
- * for values that the region returns. */
+/*
+ * Return a label that consists only of the presumption in @guard (see label/foreseen.h). At the end
+ * of a region, flow_merge() joins this label to the variables that the region may have assigned,
+ * even if the region did not raise the guard.
+ * The reason: the check decides for each call separately whether the presumption is true. It may be
+ * false for all calls inside the region, but true for a later call that gets a value from the
+ * region.
+ */
 uint32_t flow_unsure(struct vm *vm, uint32_t guard);
-/* Raise the guard, because control now depends on a condition with the label @label. Returns: 0 or
- * -1. */
+/* Raise the guard to include @label, because control now depends on a condition with this label.
+ * Also label the objects that the open region may change. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
-/* Record an event: any existing object may have been changed under @label. Returns: 0 or -1. */
+/* Record that any existing list, dict or set may have been changed under a condition with the label
+ * @label. Returns: 0 or -1. */
 int flow_unknown(struct vm *vm, uint32_t label);
-/* May the message of a failure at the current instruction contain data of others? */
+/* Return whether the message of a failure at the current instruction may contain data that does
+ * not come from the plan, its user or the policy, such as the result of a tool. */
 bool flow_may_tell(struct vm *vm);
-/* End a region: restore the guard, and label everything that the region may have written. */
+/* End a region: restore the guard, and label the variables that the region may have assigned. */
 void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
-/* Is @v a list, dict or set whose structure may be changed under the current guard? */
+/* Return whether @v is a list, dict or set that may be changed under the current guard. */
 bool flow_may_change(struct vm *vm, struct val v);
-/* Join @label to the structure of @v before a change of @v. Returns: 0; -1 if @v must not be
- * changed. */
+/* Join @label to the label of the structure of @v, which is about to be changed. Returns: 0; -1
+ * with the failure set if the current guard forbids the change. */
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
-/* Label a result: flow_new() a computed value, flow_part() a part of a text or a list of parts,
- * flow_old() a value that existed before. A computed value, or a part of a literal, also gets the
- * origin "plan", unless the value is a number that occurs in the request. */
+/* Label a result. flow_new() is for a computed value, flow_part() for a part of a text or a list of
+ * such parts, flow_old() for a value that existed before. A computed value, or a part of a literal,
+ * also gets the origin "plan", unless it is a number that occurs in the request. */
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
 
-/* Run an instruction, an operation or a built-in, and label the result. Returns: 0 or -1. */
+/* Run an instruction, an operation or a built-in, and label the result. flow_compare() only
+ * computes the label, not the result. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
 int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val *out);
@@ -55,17 +66,23 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 int flow_native(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out);
 
-/* ---- called at every step: a memoised fast path here, the slow path in flow.c ---- */
+/* ---- operations on labels: the fast paths, which use a cache; flow.c has the slow paths ---- */
 
-/* Return the least upper bound of two labels. If memory is exhausted, the run fails at its next
- * call. */
+/* Return the least upper bound of two labels. If memory is exhausted, set the failure of the heap
+ * and return LABEL_FAILED. */
 uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
 {
 	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
 }
 
-/* Return the label of a value computed from both: the join without endorsements. */
+/*
+ * Return the label of a value that is computed from data with the labels @a and @b: the join of
+ * both labels, with two changes (see label_made()):
+ * - The endorsements are removed, because they were given to the data, not to the new value.
+ * - Each origin counts as a giver: its data may be in the value. (The data of a chooser, in
+ *   contrast, only selected the value.)
+ */
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 {
@@ -75,8 +92,9 @@ static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
 
-/* Return the label of a value without its elements (type, length, keys), or of everything reachable
- * from the value. Returns: LABEL_FAILED if the value is nested too deeply. */
+/* flow_shape(): return the label of a value without its elements: its type, length and keys.
+ * flow_whole(): return the join of the labels of everything reachable from the value. Returns:
+ * LABEL_FAILED if the value is nested too deeply. */
 uint32_t flow_shape_slow(struct vm *vm, struct val v);
 static inline uint32_t flow_shape(struct vm *vm, struct val v)
 {
@@ -88,20 +106,29 @@ static inline uint32_t flow_whole(struct vm *vm, struct val v)
 	return v.type < T_LIST ? v.label : flow_whole_slow(vm, v);
 }
 
-/* Lower the kind to the one that a value of @type can express. */
+/* Lower the kind of @label to the kind that a value of @type can carry: one bit for a bool, a
+ * number for an int. */
 uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most);
 static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 {
 	enum label_kind most = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
-	/* The two caps of one label have different slots. */
+	/* The cache has different slots for (label, KIND_BOOL) and (label, KIND_NUMBER). So if
+	 * the slot of (label, most) belongs to @label (m->a == label), it also belongs to
+	 * `most`. */
 	const struct flow_memo *m = &vm->flow.caps[(label * 2 + most) % FLOW_MEMO];
 	if (label == 0 || type > T_BIG)
 		return label;
 	return m->a == label ? m->result : flow_cap_slow(vm, label, most);
 }
 
-/* Return the guard that a condition with the label @label imposes: at most a bool, as a choice,
- * without the plan's own origins. */
+/*
+ * Return what a condition with the label @label adds to the guard. This is @label with three
+ * changes:
+ * - The plan's own origins (plan, user, policy) are removed.
+ * - Each other origin becomes a chooser (see label_choice()), because the data only selects a
+ *   branch.
+ * - The kind becomes that of one bit, because a condition is only true or false.
+ */
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 {
@@ -111,14 +138,15 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 	return m->a == label ? m->result : flow_guard_slow(vm, label);
 }
 
-/* Return the label of the selection that an index or key with the label @label makes. */
+/* Return the label that a result gets because an index or key with the label @label selected it. */
 uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
 {
 	return flow_guard(vm, label) ? flow_choice_slow(vm, label) : 0;
 }
 
-/* Return the label of a value of @type computed from @label; with @is_part, of a part of a text. */
+/* Return the label of a value of @type that is computed from data with the label @label. With
+ * @is_part, the value is a part of a text that has the label @label. */
 uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_part);
 static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, bool is_part)
 {
@@ -133,11 +161,19 @@ static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, 
 	return now;
 }
 
-/* Return the label of the value @v that was computed from @label: @fresh, or 0 if @label is the
- * plan's own and the request or the policy contains @v. */
+/*
+ * Return the label of @v, a value that was computed from data with the label @label. @fresh is the
+ * label that a computed value usually gets. "Others" are all sources except the plan, its user and
+ * the policy.
+ * - If @label has data of others, return @fresh.
+ * - If neither the request nor the policy contains @v, return @fresh.
+ * - Otherwise, if @label has data of others as a presumption (see label/foreseen.h), return @fresh
+ *   as a presumption.
+ * - Otherwise return 0.
+ */
 uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v);
 
-/* Return the label of a number computed from two labels. */
+/* Return the label of the number @v, which was computed from numbers with the labels @a and @b. */
 uint32_t flow_said_number(struct vm *vm, uint32_t a, uint32_t b, struct val v);
 uint32_t flow_number_slow(struct vm *vm, uint32_t a, uint32_t b, uint32_t type);
 static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct val v)
@@ -148,6 +184,6 @@ static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct
 	if (a == b && a == vm->flow.counted)
 		return a;
 	const struct flow_memo *m = &vm->flow.counts[(a * 31 + b) % FLOW_MEMO];
-	const uint32_t key = b + 1; /* 0 marks a free slot */
+	const uint32_t key = b + 1; /* plus 1, because a free slot has the key 0 */
 	return m->a == a && m->b == key ? m->result : flow_number_slow(vm, a, b, v.type);
 }

@@ -20,7 +20,8 @@
 #include "plan/value/int.h"
 #include "plan/value/table.h"
 
-/* Compute a binary operation. The result is new, so its label is only the join of the operands. */
+/* Compute a binary operation. The result is labelled as a newly computed value, even if
+ * op_binary() returns an operand itself. */
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out)
 {
 	bool is_whole = op == NUM_MOD && a.type == T_STRING;
@@ -60,8 +61,14 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 	return *label == LABEL_FAILED ? -1 : 0;
 }
 
-/* Label the structure of @v, which is stored at an index with the label @label, if the structure
- * may be changed here. The label is presumed, since another alias of @v is not stored there. */
+/*
+ * Label @v, a value that is stored under an index or key, as in x[i] = v. @label is the label of
+ * the index or key.
+ * If @v is a list, dict or set that may be changed under the current guard, join @label to the
+ * structure of @v: data with this label selected the place at which @v is stored. Join @label only
+ * as a presumption (see label/foreseen.h), because @v may also be used through other variables,
+ * which do not depend on the index.
+ */
 static void placed(struct vm *vm, struct val v, uint32_t label)
 {
 	if (label && flow_may_change(vm, v))
@@ -90,8 +97,9 @@ static int unpack(struct vm *vm, struct val x, struct val *out, const struct ins
 	return 0;
 }
 
-/* The operands of an instruction that flow into its result: B: register b; REST: the three
- * registers after it; OLD: the result existed before. */
+/* How the result of an instruction is labelled. B: the value in register b flows into the
+ * result. REST: the three registers after b select the result. OLD: the result is a value that
+ * existed before the instruction. */
 enum { B = 1, REST = 2, OLD = 4 };
 static const uint8_t rules[N_OPS] = {
 	[OP_NEGATE] = B,
@@ -113,8 +121,8 @@ static uint32_t operands(struct vm *vm, const struct val *r, const struct ins *i
 	return label;
 }
 
-/* Add to a container under construction (display or comprehension). No alias of the new container
- * exists yet, so it may be changed. */
+/* Add to a container under construction (display or comprehension). No other alias of the new
+ * container exists yet, so the change needs no check. */
 static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 {
 	const struct val *r = f->base;
@@ -133,10 +141,14 @@ static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 }
 
 /*
- * Return the label that an element read from @x gets from the structure of @x. A missing key of a
- * dict ends the run, so an element that is found reveals nothing about which other keys exist.
- * Still, a branch that was not taken might have stored another element under the key; the guard of
- * that branch is in the structure's label, so this label is joined as a presumption.
+ * Return the label that an element gets because it is read from the container @x.
+ * - Usually this is the label of @x, joined with the label of the structure of @x (length, keys).
+ * - If @x is a dict and the key is a string, as in x["a"], the label of the structure is joined
+ *   only as a presumption (see label/foreseen.h). A missing key ends the run, so an element that is
+ *   found does not reveal which other keys exist.
+ * The presumption is needed nevertheless: a branch that was not taken might have stored another
+ * element under @key. Then the label of the condition of this branch is in the label of the
+ * structure.
  */
 static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
 {
@@ -237,7 +249,8 @@ bool flow_may_tell(struct vm *vm)
 	for (size_t k = 0; k < 3; k++)
 		if (at[k] < n)
 			label = flow_join(vm, label, flow_whole(vm, f->base[at[k]]));
-	/* A call with a shape may use every register after the function. */
+	/* For OP_CALL and OP_METHOD, b is the number of arguments. For OP_CALL_SHAPE, b is not a
+	 * number of arguments, so look at all registers from a on. */
 	uint32_t end = i->op == OP_CALL_SHAPE ? n : MIN(n, i->a + 1u + i->b);
 	for (uint32_t k = i->a; is_call && k < end; k++)
 		label = flow_join(vm, label, flow_whole(vm, f->base[k]));
@@ -253,8 +266,10 @@ static inline uint32_t items_label(
 	return label;
 }
 
-/* Join the arguments to @label: everything reachable, or with @is_whole false only their
- * structures. */
+/* Join the labels of all arguments, positional and named, to @label, and return the result. With
+ * @is_whole, each argument counts with the labels of everything reachable from it
+ * (flow_whole()). Otherwise it counts with the label of its type, length and keys
+ * (flow_shape()). */
 static inline uint32_t args_label(
 	struct vm *vm, const struct args *args, uint32_t label, bool is_whole)
 {
@@ -273,10 +288,16 @@ static uint32_t dated(struct vm *vm, uint32_t label)
 	return label_intern(vm->flow.all, &l);
 }
 
-/* Return the label of a date formatted as text. Without another origin that chose the format,
- * its kind is lowered to date; if others chose the format, the label is unchanged. If that
- * choice is only presumed, the kind is lowered and the unlowered label is joined as a
- * presumption. */
+/*
+ * Return the label of a date that was formatted as text. @label is the joined label of all
+ * arguments. @form is the label of the choice of the format string. "Others" are all sources except
+ * the plan, its user and the policy.
+ * - If @form is 0, others did not choose the format, so the text can only be a date. Lower the kind
+ *   of @label to date.
+ * - If others chose the format, return @label, because a format can contain any text.
+ * - If others chose the format only if a presumption is true (see label/foreseen.h), lower the kind
+ *   of @label to date. Then join the unchanged @label as a presumption.
+ */
 static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 {
 	if (form == 0)
@@ -286,13 +307,15 @@ static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 	return flow_join(vm, dated(vm, label), flow_presumed(vm, label));
 }
 
-/* Return the label that the choice of the argument names reveals. */
+/* A built-in such as dict() uses the names of its named arguments as keys. In a call dict(**d),
+ * untrusted data may have chosen these names. Return the label of this choice. */
 static uint32_t names_choice(struct vm *vm, const struct args *args)
 {
 	return flow_choice(vm, items_label(vm, args->names, args->n_named, 0, true));
 }
 
-/* Return the label that the values of key= and reverse= reveal, which only determine an order. */
+/* The named arguments key= and reverse= only determine the order of the result. Return the label
+ * that the order gets from them. */
 static uint32_t named_choice(struct vm *vm, const struct args *args)
 {
 	return flow_choice(vm, items_label(vm, args->named, args->n_named, 0, true));
@@ -340,7 +363,9 @@ static int change(
 	if (native->change == CHANGE_WHOLE)
 		label = items_label(vm, args->item, args->n,
 			flow_join(vm, flow_whole(vm, self), named_choice(vm, args)), true);
-	/* The structure (length, order, keys) reveals at most as much as a number. */
+	/* @label will be joined to the label of the receiver's structure. A structure (length,
+	 * order, keys) reveals at most as much as a number, so lower the kind of @label to that
+	 * of a number. */
 	if (native->change >= CHANGE_ARGS)
 		label = flow_cap(vm, label, T_INT);
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
@@ -353,8 +378,8 @@ static void label_places(struct vm *vm, struct val pairs, uint32_t label)
 		flow_new(vm, &pairs.list->item[i].tuple->item[0], label);
 }
 
-/* Return the guard of a built-in that calls functions of the plan: the number of calls depends on
- * its arguments. */
+/* Return the guard under which a built-in calls functions of the plan. The guard contains the
+ * labels of the arguments, because they determine how many calls the built-in makes. */
 static uint32_t guard_of(struct vm *vm, const struct args *args)
 {
 	bool calls = false;
@@ -373,7 +398,8 @@ static bool is_among(struct val v, const struct val *item, size_t n)
 	return false;
 }
 
-/* Is the result itself one of the arguments? sum() and json.decode() may return an argument. */
+/* Return whether the result itself is one of the arguments, as may happen with sum() and
+ * json.decode(). */
 static bool is_given(struct val v, const struct args *args)
 {
 	return v.type >= T_LIST &&
@@ -432,7 +458,11 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	vm->flow.called = 0;
 	int r = native_run(vm, native, self, args, out);
 	vm->h->guard = before;
-	/* The results of a key function only determine the order. */
+	/* While it ran, the built-in may have called a function that was passed as key=, as in
+	 * sorted(x, key=f). The label of what such functions returned is in vm->flow.called.
+	 * What they returned is not in the result. It only determined the order of the result
+	 * or, in max() and min(), which element is the result. So join only the label of a
+	 * choice (flow_choice()). */
 	uint32_t order = flow_choice(vm, vm->flow.called);
 	label = flow_join(vm, label, order);
 	r = label == LABEL_FAILED ? -1 : r;

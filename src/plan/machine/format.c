@@ -1,9 +1,11 @@
 /*
  * Write values as text: str(), repr() and the shortest decimal of a float.
  *
- * The text is identical to that of CPython, or in the dialect Starlark to that of its
- * specification; tests compare both. A container may contain itself; the chain of containers that
- * are being written (struct outer) detects that.
+ * In the Python dialect, the text is the one that CPython writes. In the Starlark dialect, it is
+ * the one that the specification of Starlark requires. Tests compare both.
+ *
+ * A container may contain itself. The chain of containers that are being written (struct outer)
+ * detects this.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +27,8 @@ struct outer {
 	const void *p;
 };
 
-/* Write the shortest digits that read back as @f, and the position of the point. Returns: the
- * number of digits. */
+/* Write the shortest decimal digits that read back as @f, and the position of the decimal point.
+ * Returns: the number of digits. */
 static int shortest(double f, char *digits, int *point)
 {
 	char text[40];

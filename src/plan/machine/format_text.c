@@ -1,8 +1,8 @@
 /*
  * Format values with a template: "%d" % x, "{}".format(x), f"{x:>8}".
  *
- * All three end in format_spec(), which implements Python's format specification (fill, alignment,
- * sign, width, grouping, precision, type). Conversions of % with flags, width or precision are
+ * format_spec() implements Python's format specification for all three: fill, alignment, sign,
+ * width, grouping, precision and type. A conversion of % with flags, width or precision is
  * translated to such a specification. Width and precision are bounded, so that a short template
  * cannot produce a huge text.
  *
@@ -114,7 +114,7 @@ static int percent_one(struct vm *vm, struct text *t, char kind, struct val v)
 	}
 }
 
-/* Look up the name of "%(name)s" in the mapping. */
+/* Look up the key of "%(key)s" in the dict @args. */
 static int percent_key(
 	struct vm *vm, struct val args, const char **at, const char *end, struct val *out)
 {
@@ -131,8 +131,9 @@ static int percent_key(
 }
 
 /*
- * Convert flags, width and precision, such as those of "%-8.2f", to a format specification as in
- * Python. Returns: 1; 0 if the conversion has none of them; -1 on failure.
+ * Translate the flags, width and precision of a conversion such as "%-8.2f" to a format
+ * specification of Python.
+ * Returns: 1; 0 if the conversion has none of them; -1 on failure.
  */
 static int percent_flags(struct vm *vm, const char **at, const char *end, char *spec, size_t room)
 {
@@ -273,7 +274,7 @@ static int read_spec(struct vm *vm, const char *at, size_t bytes, struct spec *s
 	return at < end ? heap_fail(vm->h, "invalid format specifier") : 0;
 }
 
-/* Append digits with a separator between groups of @every digits (three; four in hex). */
+/* Append digits with a separator between groups of @every digits: 3, or 4 in hexadecimal. */
 static int grouped(struct text *t, const char *digits, size_t n, char sep, size_t every)
 {
 	size_t whole_n = 0;

@@ -13,13 +13,15 @@ struct jumps {
 struct loop {
 	struct loop *outer;
 	struct jumps breaks;
-	struct jumps continues; /* with labels: jumps to the end of the iteration's region */
+	/* With labels: the jumps of continue statements, which go to the end of the iteration's
+	 * region. */
+	struct jumps continues;
 	uint32_t start;
 	uint32_t n_iterators; /* number of iterators that are open inside the loop */
 	uint32_t region, round;
 };
 
-/* A compiler of one function. */
+/* The state of the compilation of one function. */
 struct compiler {
 	struct heap *h;
 	const struct dialect *dialect;
@@ -30,13 +32,13 @@ struct compiler {
 	uint32_t top; /* first free register */
 	struct loop *loop;
 	uint32_t n_iterators;
-	bool *is_set;	 /* per slot: is the variable definitely assigned here? */
-	uint32_t *trail; /* slots, in the order in which they became assigned */
+	bool *is_set;	 /* per variable: whether it is definitely assigned at this point */
+	uint32_t *trail; /* slots of the assigned variables, in the order of assignment */
 	uint32_t n_trail;
-	struct table *const_index; /* maps a string to a T_INT, its index in `consts` */
+	struct table *const_index; /* maps a string constant to its index in `consts`, a T_INT */
 	uint32_t at;		   /* source offset of the next instruction, for error messages */
 	bool has_failed;
-	struct literals *literals; /* NULL: values carry no labels */
+	struct literals *literals; /* how literals are labelled; NULL if values carry no labels */
 	uint32_t region, writes_room;
 };
 
@@ -44,24 +46,36 @@ struct compiler {
 uint32_t emit(struct compiler *c, enum op op, uint32_t x, uint32_t a, uint32_t b, uint32_t cc);
 uint32_t emit_jump(struct compiler *c, enum op op, uint32_t a, int32_t j);
 
-/* Set the target of the jump at @from: the next instruction, or @to. */
+/*
+ * The target of a jump is set when it is known:
+ * patch(): the jump at the index @from goes to the next instruction that will be emitted.
+ * patch_to(): the jump at the index @from goes to the instruction at the index @to.
+ * patch_all(): each jump in the list @jumps goes to the next instruction that will be emitted. Then
+ * the list is emptied.
+ * jumps_add(): add the jump at the index @at to the list @jumps.
+ */
 void patch(struct compiler *c, uint32_t from);
 void patch_to(struct compiler *c, uint32_t from, uint32_t to);
 void patch_all(struct compiler *c, struct jumps *jumps);
 void jumps_add(struct compiler *c, struct jumps *jumps, uint32_t at);
 
-/* Add a constant and return its index; reserve @n free registers in a row and return the first. */
+/* add_const(): add a constant and return its index. reserve(): reserve @n consecutive registers and
+ * return the first. */
 uint32_t add_const(struct compiler *c, struct val v);
 uint32_t reserve(struct compiler *c, uint32_t n);
 
-/* Mark the variable as definitely assigned from here on; undo all such marks since a trail
- * position. */
+/*
+ * set_slot(): mark the variable in @slot as definitely assigned from here on. The trail lists the
+ * marked variables in the order in which they were marked.
+ * unset_since(): remove the newest marks, until the trail has only @mark entries. A caller takes
+ * @mark from n_trail before a branch, and removes the marks of the branch after the branch.
+ */
 void set_slot(struct compiler *c, uint32_t slot);
 void unset_since(struct compiler *c, uint32_t mark);
 
-/* Emit code that computes @node. Returns: the register that holds the result. If @node is a
- * plain variable, that is the variable's own register; otherwise @want, or a new register if
- * @want is ANYWHERE. */
+/* Emit code that computes @node. Returns: the register that holds the result. This is the
+ * variable's own register if @node is a plain variable; otherwise @want, or a new register if @want
+ * is ANYWHERE. */
 uint32_t expr(struct compiler *c, const struct node *node, int64_t want);
 uint32_t compile_dest(struct compiler *c, int64_t want);
 uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want);
@@ -69,25 +83,31 @@ uint32_t comprehension(struct compiler *c, const struct node *node, int64_t want
 uint32_t call(struct compiler *c, const struct node *node, int64_t want);
 uint32_t function(struct compiler *c, const struct node *node, int64_t want);
 
-/* Emit a jump that is taken if the truth of @node is @sense. */
+/* Emit a jump that is taken if the truth value of @node equals @sense. */
 void jump_when(struct compiler *c, const struct node *node, bool sense, struct jumps *out);
 
-/* Emit code that assigns the register @from to a target. */
+/* Emit code that assigns the value of the register @from to a target. */
 void compile_assign(struct compiler *c, const struct node *target, uint32_t from);
 
-/* Return the register of a local variable that no nested function uses; -1 for any other
- * expression. */
+/* Return the register of @name if it is a local variable that no nested function captures; -1 for
+ * any other expression. */
 int64_t plain_slot(const struct compiler *c, const struct node *name);
 
-/* Emit the head and the end of a loop over an iterable. */
+/*
+ * loop_start(): emit the head of a loop, and set *start to its first instruction. Returns: the jump
+ * that leaves the loop.
+ * loop_end(): emit the jump back to @start, and set the target of the jump @exit to the next
+ * instruction.
+ */
 uint32_t loop_start(struct compiler *c, const struct node *target, const struct node *iterable,
 	uint32_t *start);
 void loop_end(struct compiler *c, uint32_t start, uint32_t exit);
 void block(struct compiler *c, const struct node *node);
 
 /*
- * Begin and end a region, which is code that depends on a condition. @nodes is the code in the
- * region; its write set is computed from them (compile_flow.c). Without labels, no code is emitted.
+ * Begin or end a region, which is code that depends on a condition. @nodes are the parts of the
+ * tree in the region; compile_flow.c computes the region's write set from them. Without labels, no
+ * code is emitted.
  * Returns: the index of the region.
  */
 uint32_t guarded_start(struct compiler *c, const struct node *const *nodes, size_t n);
@@ -96,11 +116,13 @@ void guarded_end(struct compiler *c, uint32_t region);
 /* Add a register that is not a variable to the write set of a region. */
 void guarded_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg);
 
-/* Mark all open regions inside the region @to as left by a jump; 0 is the region of the function.
- */
+/* Mark the open regions that a jump leaves: the innermost region and those around it, but not
+ * the region @to. The region of the whole function has the index 0 and is never marked. */
 void guarded_left(struct compiler *c, uint32_t to);
 
-/* Create the region of a whole function; its index is 0. Returns: false on failure. */
+/* Begin the region that is the whole function with the body @body, and compute the write set of
+ * this region. The index of the region is 0, because it is the first region of the function.
+ * Without labels, do nothing and return true. Returns: false on failure. */
 bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params);
 
 /* Compile a def or lambda. Returns: the code; NULL if a limit is exceeded or memory is exhausted.

@@ -131,7 +131,7 @@ int list_extend(struct vm *vm, struct list *list, struct val x)
 	int r = 0;
 	int64_t n = val_len(x);
 	if (x.type == T_LIST) {
-		/* @x may be the list itself. */
+		/* @x may be @list itself, so read its length before the list grows. */
 		uint32_t n_more = x.list->n;
 		if (list_reserve(vm->h, list, n_more) < 0 || heap_pay(vm->h, n_more / 16) < 0)
 			return -1;

@@ -113,7 +113,8 @@ static int put_all(struct vm *vm, struct table *to, const struct table *from)
 	return 0;
 }
 
-/* Put the elements of @from that are in @other, or with @is_in false those that are not. */
+/* Copy those elements of @from to @to that are also in @other; with @is_in false, copy those that
+ * are not in @other. */
 static int put_some(struct vm *vm, struct table *to, const struct table *from,
 	const struct table *other, bool is_in)
 {
@@ -256,7 +257,7 @@ int op_in(struct vm *vm, struct val x, struct val c, bool *out)
 	}
 }
 
-/* Is every element of @a in @b? */
+/* Set *out to whether every element of @a is in @b. Returns: 0 or -1. */
 static int is_subset(struct vm *vm, const struct table *a, const struct table *b, bool *out)
 {
 	const struct entry *e;
@@ -309,7 +310,7 @@ int op_compare(struct vm *vm, uint32_t op, struct val a, struct val b, bool *out
 	if (a.type == T_SET && b.type == T_SET)
 		return compare_sets(vm, op, a.table, b.table, out);
 	if (val_compare(vm->h, a, b, &order) < 0) {
-		/* If the types differ, the message names the operator. */
+		/* Replace the message of val_compare() by one that names the operator. */
 		if (vm->h->kind == FAIL_ERROR && (a.type != b.type || a.type < T_STRING)) {
 			vm->h->kind = FAIL_NONE;
 			return heap_fail(vm->h, "unknown comparison: %s %s %s not implemented",
@@ -324,7 +325,7 @@ int op_compare(struct vm *vm, uint32_t op, struct val a, struct val b, bool *out
 	return 0;
 }
 
-/* Convert an index. Returns: 0 with *out in [0, n), or -1. */
+/* Convert an index, which may be negative, to *out in [0, @n). Returns: 0 or -1. */
 static int index_of(struct vm *vm, const char *type, struct val i, int64_t n, int64_t *out)
 {
 	if (i.type == T_BIG)
@@ -411,7 +412,6 @@ int op_set_index(struct vm *vm, struct val x, struct val i, struct val v)
 {
 	int64_t at;
 	if (x.type == T_DICT) {
-		/* During an iteration, only the value of an existing key may be changed. */
 		if (x.table->n_iterators > 0 || x.table->is_frozen) {
 			if (table_check(vm->h, x.table, T_DICT) < 0)
 				return -1;
@@ -427,7 +427,8 @@ int op_set_index(struct vm *vm, struct val x, struct val i, struct val v)
 	return 0;
 }
 
-/* Convert a bound of a slice, clamped to @range. */
+/* Convert a bound of a slice to an index in @range. If the bound is None, *out remains
+ * unchanged. */
 static int bound(struct vm *vm, struct val v, int64_t n, const int64_t range[2], int64_t *out)
 {
 	if (v.type == T_NONE)

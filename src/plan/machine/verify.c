@@ -12,21 +12,29 @@
 #include "plan/machine/vm.h"
 #include "plan/value/int.h"
 
-/* The kinds of operands, see op.def. */
+/* What an operand of an instruction in op.def may be. */
 enum operand {
 	NO,
 	NUMBER,	      /* any number */
-	IN,	      /* read register that contains no cell */
-	OUT,	      /* written register that contains no cell */
-	IN_OR_NUMBER, /* a register; a number if c is set */
-	IN_OR_END,    /* first of n registers, for n defaults of the function */
-	CELL,	      /* register that contains a cell */
+	IN,	      /* a register that is read; it must not contain a cell */
+	OUT,	      /* a register that is written; it must not contain a cell */
+	IN_OR_NUMBER, /* a register, or a number if c is set */
+	/* The first of the registers that contain the default values of the function
+	 * functions[b]. If this function has no default values, no register is read, so the
+	 * operand may be any number. */
+	IN_OR_END,
+	CELL, /* a register that contains a cell */
 	CAPTURED,
-	MANY,	/* first of c registers */
-	FOUR,	/* first of four registers */
-	CALLED, /* first of b + 1 registers */
+	/* The first of several registers that the instruction uses. Operand c is the number of
+	 * these registers. */
+	MANY,
+	/* The first of four registers: the sliced value and the three bounds of the slice. */
+	FOUR,
+	/* The first of b + 1 registers: what is called (a function, or the receiver of a
+	 * method), followed by its b arguments. */
+	CALLED,
 	OPERATION,
-	NAME, /* index of a string among the constants */
+	NAME, /* the index of a string in `consts` */
 	FORMAT,
 	SHAPE,
 	FUNCTION,
@@ -50,9 +58,9 @@ static const char *const names[N_OPS] = {
 struct verifier {
 	struct heap *h;
 	const struct code *file, *code;
-	const struct verifier *outer; /* verifier of the enclosing function; NULL: the file */
-	bool *cells;		      /* per register: does it contain a cell? */
-	uint32_t at;		      /* index of the instruction */
+	const struct verifier *outer; /* verifier of the enclosing function; NULL for the file */
+	bool *cells;		      /* per register: whether it contains a cell */
+	uint32_t at;		      /* index of the instruction that is being checked */
 };
 
 static int broken(const struct verifier *v, const char *what, uint32_t value)
@@ -76,13 +84,13 @@ static bool is_register(const struct verifier *v, uint32_t reg)
 	return reg < v->code->n_registers && !v->cells[reg];
 }
 
-/* Are the @n registers from @from on all valid and without cells? With @n = 0, any @from is valid.
- */
+/* Return whether the @n registers from @from on exist and contain no cells. If @n is 0, @from
+ * may be any number. */
 static bool are_registers(const struct verifier *v, uint32_t from, uint64_t n)
 {
 	if (from + n > v->code->n_registers)
 		return n == 0;
-	/* Only variables may be cells. */
+	/* Only the registers of variables may contain cells, so stop at n_slots. */
 	for (uint64_t i = from; i < from + n && i < v->code->n_slots; i++)
 		if (v->cells[i])
 			return false;
@@ -154,7 +162,11 @@ static bool is_operand(const struct verifier *v, enum operand kind, uint32_t x, 
 	}
 }
 
-/* Check the field x, and that a jump follows if the instruction reads one. */
+/*
+ * Return whether both conditions hold:
+ * - The field x of the instruction @i is valid.
+ * - If @i is OP_JUMP_CMP or OP_NEXT, the next instruction is a jump.
+ */
 static bool is_rest(const struct verifier *v, struct ins i)
 {
 	const struct code *code = v->code;
@@ -208,7 +220,9 @@ static int verify_region(const struct verifier *v, const struct writes *w)
 {
 	if (w->outer >= v->code->n_writes)
 		return broken(v, "region", w->outer);
-	/* The region of the whole function is never merged, so it saves no guard. */
+	/* A function leaves the region of the whole function only by returning. The return
+	 * restores the guard of the caller from the frame. So this region needs no register that
+	 * saves the guard. */
 	if (w != v->code->writes && !is_register(v, w->saved))
 		return broken(v, "saved register", w->saved);
 	for (uint32_t i = 0; i < w->n; i++)

@@ -5,9 +5,8 @@
 
 /*
  * Verify everything that the machine relies on: registers, cells, captured variables, indexes of
- * tables, jumps, regions.
+ * tables, jumps, regions. @file is the code of a file, including all nested functions.
  *
- * @file:   the code of a file, including all nested functions.
- * Returns: 0, or -1 with the failure of @h set: an internal error, which ends the plan.
+ * Returns: 0; -1 with the failure of @h set, an internal error that ends the plan.
  */
 int code_verify(struct heap *h, const struct code *file);

@@ -1,13 +1,14 @@
 /*
  * The register machine that runs plans.
  *
- * The machine never calls a tool itself. At a call of a tool vm_run() returns VM_CALLED with the
- * arguments; the host answers with vm_answer() and calls vm_run() again. So the same code runs in
- * an engine, in a test and under a fuzzer, and no C stack is in use while a tool works.
+ * The machine never calls a tool itself. When a plan calls a tool, vm_run() returns VM_CALLED with
+ * the arguments. The host answers with vm_answer() and calls vm_run() again. So the same code runs
+ * in an engine, in a test and under a fuzzer, and no C stack is in use while a tool works.
  *
- * Calls of functions push a frame in an array; the C stack does not grow. Only a built-in that
- * takes a function (sorted(key = …)) runs the machine recursively, up to a depth. The registers of
- * frames are in chunks that never move, because frames and built-ins keep pointers to registers.
+ * A call of a function pushes a frame onto an array; the C stack does not grow. Only a built-in
+ * that takes a function (sorted(key = …)) runs the machine recursively. NESTED_MAX limits how
+ * deeply such runs may be nested. The registers of frames are in chunks that never move, because
+ * frames and built-ins keep pointers to registers.
  *
  * The loop is in loop.inc and is compiled twice below: run_labels tracks the label of each value,
  * run_plain has no cost for labels. Rare or long operations are in vm_slow.c, op.c and iter.c.
@@ -40,7 +41,8 @@ int vm_init(struct vm *vm, struct heap *h, const struct vm_host *host,
 	const struct dialect *dialect, uint32_t depth)
 {
 	*vm = (struct vm){.h = h, .host = host, .dialect = *dialect, .depth_max = depth};
-	/* The frames are allocated once: they must not move while a built-in calls a function. */
+	/* Allocate all frames now: they must not move, because the loop points to its frame while a
+	 * built-in calls a function. */
 	vm->frames = heap_alloc(h, (size_t)depth * sizeof *vm->frames);
 	return vm->frames ? 0 : -1;
 }
@@ -51,7 +53,7 @@ static struct stack_chunk *next_chunk(struct vm *vm, size_t n)
 	if (next && next->n >= n)
 		return next;
 	size_t room = MAX(n, (size_t)CHUNK_VALUES);
-	/* The chunk is zeroed, so that every register of a frame is a valid value. */
+	/* Clear the chunk, so that every register of a frame is a valid value. */
 	next = heap_zero(vm->h, sizeof *next + room * sizeof next->item[0]);
 	if (!next)
 		return NULL;
@@ -67,7 +69,7 @@ static int too_deep(struct vm *vm)
 		vm->h, FAIL_DEPTH, "calls are nested deeper than %u levels", vm->depth_max);
 }
 
-/* Push a frame and its registers. */
+/* Push a frame and its registers. Returns: NULL with the failure set if a limit is exceeded. */
 static struct frame *push_frame(struct vm *vm, struct code *code)
 {
 	if (vm->n_frames >= vm->depth_max)
@@ -118,7 +120,8 @@ void vm_unwind(struct vm *vm, uint32_t n_frames)
 	vm->h->depth = 0;
 }
 
-/* Create cells for the variables that nested functions capture. */
+/* For each variable that nested functions capture, create a cell with the value of the variable,
+ * and make the register of the variable point to the cell. */
 static int make_cells(struct vm *vm, const struct frame *f)
 {
 	for (uint32_t i = 0; i < f->code->n_cells; i++) {
@@ -154,7 +157,8 @@ static int enter(struct vm *vm, struct function *fn, const struct args *args, st
 		return heap_fail(vm->h, "function %.80s called recursively", code->name.str->data);
 	if (heap_pay(vm->h, 1) < 0)
 		return -1;
-	/* The arguments are in registers of older frames, which do not move. */
+	/* The arguments are in registers of older frames, which do not move when a frame is
+	 * pushed. */
 	struct frame *f = push_frame(vm, code);
 	if (!f)
 		return -1;
@@ -199,8 +203,8 @@ static int suspend(struct vm *vm, const struct native *native, struct val self,
 	return 1;
 }
 
-/* Call a function that data chose. Another choice might have changed any object: raise the guard,
- * and record an unknown change. */
+/* Call a function that untrusted data may have chosen. Another choice might have changed any
+ * object. So raise the guard, and record that any object may have been changed. */
 static int enter_chosen(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	uint32_t guard = flow_guard(vm, fn.label);
@@ -219,7 +223,8 @@ static int native_call(struct vm *vm, const struct native *native, struct val se
 			    : native_run(vm, native, self, args, out);
 }
 
-/* Call any value. Returns: 0 if done; 1 if a frame was pushed or the host must answer; -1. */
+/* Call a value of any type. Returns: 0 if the result is in *dest; 1 if a frame was pushed or the
+ * host must answer; -1 on failure. */
 static int call_value(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	const struct native *native = fn.type == T_BOUND ? fn.bound->native : fn.native;
@@ -240,8 +245,10 @@ static int call_value(struct vm *vm, struct val fn, const struct args *args, str
 	return 0;
 }
 
-/* Label the elements of *@from, which become arguments, with the choice of @from. Returns: the
- * guard of the call. */
+/* The label of the structure of @from (length and keys) determines which arguments a call such
+ * as f(*from) or f(**from) has. Join this label to each of the @n values @item, which are
+ * arguments of the call or names of arguments. Returns: the label that the guard of the called
+ * function gets for the same reason; 0 without labels. */
 static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t n)
 {
 	uint32_t label = vm->flow.all ? flow_shape(vm, from) : 0;
@@ -250,7 +257,8 @@ static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t 
 	return label ? flow_guard(vm, label) : 0;
 }
 
-/* Append the elements of @from to the positional arguments, for f(*from). */
+/* Append the elements of @from to the positional arguments, as the call f(*from) does. *guard is
+ * set to the label by which the call must raise the guard of the called function. */
 static int spread_list(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	struct val all;
@@ -279,7 +287,9 @@ static int check_keyword(struct vm *vm, const struct args *args, struct val name
 	return 0;
 }
 
-/* Append the entries of @from to the named arguments, for f(**from). */
+/* Append the entries of @from to the named arguments, as the call f(**from) does. *guard is the
+ * label by which the call must raise the guard of the called function. The label for @from is
+ * joined to *guard. */
 static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	if (from.type != T_DICT)
@@ -301,7 +311,8 @@ static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32
 		both[i] = e->key;
 		both[n + i] = e->value;
 	}
-	/* The names are labelled with the choice as well. */
+	/* The names of the new arguments are the keys of @from. So the names get the label of
+	 * the structure of @from, as the values do. */
 	(void)chosen(vm, from, both + args->n_named, n - args->n_named);
 	*guard = flow_join(vm, *guard, chosen(vm, from, both + n, n));
 	args->names = both;
@@ -436,7 +447,7 @@ static enum vm_state go(struct vm *vm, uint32_t first, struct val *out)
 {
 	vm->n_nested++;
 	int rc = vm->flow.all ? run_labels(vm, out) : run_plain(vm, out);
-	/* If a label could not be created, the result must not be used. */
+	/* If a label could not be created, the result may lack labels, so discard it. */
 	if (rc >= 0 && vm->flow.all && labels_has_failed(vm->flow.all))
 		rc = heap_fail_kind(vm->h, FAIL_MEMORY, "out of memory: too many different labels");
 	vm->n_nested--;

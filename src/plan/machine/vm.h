@@ -1,5 +1,5 @@
-/* The machine that runs code. It suspends at a call that the host must answer.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The register machine that runs compiled code. It suspends when the host must answer a call, such
+ * as a call of a tool. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "label/label.h"
@@ -10,7 +10,7 @@ enum vm_state { VM_DONE, VM_FAILED, VM_CALLED };
 enum { VM_TRACE_MAX = 16, VM_METHODS = 64, VM_DEPTH_MAX = 10000 };
 
 struct iter {
-	uint32_t kind; /* enum type; T_UNSET: ended */
+	uint32_t kind; /* type of the iterable (enum type); T_UNSET if the iteration has ended */
 	union {
 		struct list *list;
 		struct table *table;
@@ -19,25 +19,29 @@ struct iter {
 	};
 	uint32_t label; /* label of the iterable's structure */
 	int64_t at, left,
-		step; /* T_RANGE: next number, numbers left, step; otherwise `at` is an index */
+		/* T_RANGE: @at is the next number, @left is how many numbers remain. Other
+		 * types: @at is the index of the next element. */
+		step;
 };
 
 struct frame {
 	struct function *function;
 	struct code *code;
 	const struct ins *pc;
-	struct val *base;	   /* registers */
-	struct val *dest;	   /* destination of the result, in the caller */
-	struct stack_chunk *chunk; /* chunk of the registers before this frame */
+	struct val *base; /* registers */
+	struct val *dest; /* where the result is stored when the function returns */
+	/* The chunk of registers that was in use before this frame was pushed; NULL if there was
+	 * none. */
+	struct stack_chunk *chunk;
 	struct val *sp;
 	uint32_t first_iter;
-	uint32_t guard;	 /* with labels: the guard at the call */
+	uint32_t guard;	 /* guard before the call, which the return restores */
 	uint32_t region; /* innermost open region, an index in code->writes */
-	bool is_entry;	 /* the return of this frame ends the run */
+	bool is_entry;	 /* the run ends when this frame returns */
 };
 
-/* The host of a program: its only outputs. Each function returns 0, or -1 after it set the heap's
- * failure. */
+/* What the host does for a running program, apart from answering its calls. Each function returns
+ * 0, or -1 after it set the heap's failure. */
 struct vm_host {
 	void *ctx;
 	int (*print)(void *ctx, const char *text, size_t bytes);
@@ -49,20 +53,22 @@ struct trace {
 	uint32_t at; /* offset in the source */
 };
 
-/* Inline cache of method look-ups: the method that a name means for a type. The key is the address
- * of the name's text. */
+/* An entry of the cache of method look-ups: the method of @type whose name is @name. Names are
+ * compared by address. */
 struct method_cache {
 	const struct str *name;
 	uint32_t type;
 	const struct native *native;
 };
 
-/* A memo of a label operation. */
+/* A cached result of an operation on the labels @a and @b. */
 struct flow_memo {
 	uint32_t a, b, result;
 };
 
-/* A change of an unknown object: every object older than `epoch` gets the label. */
+/* A flow event records that any object may have been changed under a condition with the label
+ * `label`. To label all objects at once would be slow. So the event gets a number, `epoch`, and
+ * a list, dict or set that was last used before this epoch gets the label at its next use. */
 struct flow_event {
 	uint32_t label, epoch;
 };
@@ -71,16 +77,19 @@ enum { FLOW_MEMO = 64 };
 
 /* Labels at run time, see flow.h. */
 struct flow_state {
-	struct labels *all; /* NULL: values carry no labels */
+	struct labels *all; /* all labels; NULL if values carry no labels */
 	uint32_t quiet;
-	uint32_t plain;			 /* last label seen that has no endorsements */
-	uint32_t silent;		 /* last label seen that imposes no guard */
-	uint32_t number[4];		 /* labels of small literals */
-	uint32_t planned[KIND_TEXT + 1]; /* by kind: label of values that the plan computed */
+	uint32_t plain;	    /* a label that flow_made() is known to return unchanged */
+	uint32_t silent;    /* a label for which flow_guard() is known to return 0 */
+	uint32_t number[4]; /* labels that instructions name by index, see struct literals */
+	/* for each kind, the label of that kind with the origin "plan" */
+	uint32_t planned[KIND_TEXT + 1];
 	const struct literals *literals;
 	uint64_t numbers; /* see struct literals */
-	uint32_t counted; /* last label seen of computed numbers */
-	uint32_t called;  /* join of the labels of the results of the built-in's callees */
+	uint32_t counted; /* a label that flow_number() is known to return unchanged */
+	/* The join of the labels of the results of all functions that the running built-in has
+	 * called so far. An example of such a function is the key= function of sorted(). */
+	uint32_t called;
 	uint32_t n_walks;
 	struct flow_event *events;
 	uint32_t n_events, event_room;
@@ -89,7 +98,7 @@ struct flow_state {
 		fresh[FLOW_MEMO];
 };
 
-/* The number of arguments that a built-in accepts by position. */
+/* A cached summary of a built-in's parameters. */
 struct arity {
 	const struct native *native;
 	uint8_t n, n_positional, n_required;
@@ -108,45 +117,54 @@ struct vm {
 	struct method_cache methods[VM_METHODS];
 	struct arity arities[VM_METHODS];
 	struct flow_state flow;
-	uint32_t n_nested;	     /* number of nested runs: built-ins that call functions */
-	const struct native *called; /* VM_CALLED: the built-in that the host must answer */
+	uint32_t n_nested; /* depth of nested runs, which begin when a built-in calls a function */
+	/* in the state VM_CALLED: the built-in that the host must answer */
+	const struct native *called;
 	struct val call_self;
-	struct args call_args; /* copies of the positional and named arguments */
+	/* in the state VM_CALLED: the arguments of the call, copied from the registers */
+	struct args call_args;
 	struct val *call_dest;
-	struct trace trace[VM_TRACE_MAX]; /* VM_FAILED: the open calls, innermost first */
+	/* in the state VM_FAILED: the open calls, innermost first */
+	struct trace trace[VM_TRACE_MAX];
 	size_t n_trace;
-	bool is_private; /* VM_FAILED: the message may contain data of others */
+	/* In the state VM_FAILED: whether the message of the failure may contain data that does
+	 * not come from the plan, its user or the policy, such as the result of a tool. */
+	bool is_private;
 };
 
 /* Initialise the machine. @h and @host must outlive it. Returns: 0 or -1. */
 int vm_init(struct vm *vm, struct heap *h, const struct vm_host *host,
 	const struct dialect *dialect, uint32_t depth);
 
-/* Start @code, whose first registers are the globals: @globals has n_registers values. */
+/* Prepare to run the code of a file. Its registers are @globals, an array of code->n_registers
+ * values. Returns: 0 or -1. */
 int vm_start(struct vm *vm, struct code *code, struct val *globals);
 
-/* Run until the program ends, fails or calls the host; *out gets the result. */
+/* Run until the program ends (VM_DONE, with the result in *out), fails (VM_FAILED) or calls the
+ * host (VM_CALLED). */
 enum vm_state vm_run(struct vm *vm, struct val *out);
 
-/* Answer the open call: its result is @value, with the labels of @value. Then call vm_run(). */
+/* Set the result of the call that suspended the program to @value, with the labels of @value. The
+ * caller must then call vm_run(). */
 void vm_answer(struct vm *vm, struct val value);
 
-/* Call a value of the language from a built-in. The call cannot suspend. Returns: 0 or -1. */
+/* Call a function from within a built-in, such as the key= function of sorted(). The function must
+ * not call a tool. Returns: 0 or -1. */
 int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *out);
 
 /* Write the open calls into `trace`, innermost first. */
 void vm_trace(struct vm *vm);
 
-/* Clear a failure, and pop the frames above @n_frames. */
+/* Clear the failure of the heap, and pop all frames but the first @n_frames. */
 void vm_unwind(struct vm *vm, uint32_t n_frames);
 
-/* Run an instruction that the fast loop does not handle. Returns: 0 or -1. */
+/* Run an instruction that is not in the fast loop. Returns: 0 or -1. */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i);
 
-/* Stop the run, because the compiled code is inconsistent. Returns: -1. */
+/* Fail with an internal error, because the compiled code is inconsistent. Returns: -1. */
 int vm_broken(struct vm *vm, const struct frame *f, const char *what);
 
-/* Report that a variable has no value. Returns: -1. */
+/* Fail, because a variable is read before its first assignment. Returns: -1. */
 int vm_unset(struct vm *vm, struct val name, bool is_local);
 
 /* Apply an operation of the language to values of any types. Returns: 0 or -1. */
@@ -160,13 +178,15 @@ int op_slice(struct vm *vm, const struct val part[4], struct val *out);
 int op_dot(struct vm *vm, struct val x, struct val name, struct val *out);
 int op_unpack(struct vm *vm, struct val x, struct val *out, size_t n, size_t star);
 
-/* Iterate over any iterable. iter_next() returns 1 with an element, 0 at the end, -1 on failure. */
+/* Iterate over any iterable. iter_next() returns 1 with an element, 0 at the end, -1 on failure.
+ * Every successful iter_start() needs an iter_end(). */
 int iter_start(struct vm *vm, struct iter *it, struct val x);
 int iter_next(struct vm *vm, struct iter *it, struct val *out);
 void iter_end(struct iter *it);
 
-/* Append all elements of @x to the list. Returns: 0 or -1. */
+/* Append all elements of @x to @list. Returns: 0 or -1. */
 int list_extend(struct vm *vm, struct list *list, struct val x);
 
-/* Bind the arguments to the registers of a function. Returns: 0 or -1. */
+/* Store the arguments of a call in the registers of the parameters of @f, which begin at @base.
+ * Returns: 0 or -1. */
 int bind_args(struct vm *vm, const struct function *f, const struct args *args, struct val *base);

@@ -1,8 +1,8 @@
 /*
  * Run the instructions that are not in the fast loop, because they are rare or long: creating
- * containers and functions, formatting, attributes, errors. Out of line, they do not force the
- * compiler to spill registers of the loop. flow_op.c tracks the labels and calls vm_slow() for the
- * value.
+ * containers and functions, formatting, attributes, errors. Inside the loop they would force the
+ * compiler to spill registers. With labels, flow_op.c calls vm_slow() for the value and then labels
+ * it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -99,7 +99,8 @@ static int update(struct vm *vm, struct val dict, struct val other)
 	return op_augment(vm, NUM_OR, dict, other, &same);
 }
 
-/* Is a value of @type a container that the instruction @op may add to? */
+/* If @op adds to a container, return whether a value of @type is a container of the right type.
+ * For any other @op, return true. */
 static bool holds(uint32_t op, uint32_t type)
 {
 	return op == OP_EXTEND			  ? type == T_LIST
@@ -108,7 +109,6 @@ static bool holds(uint32_t op, uint32_t type)
 						  : true;
 }
 
-/* Run one instruction. Returns: 0 or -1. */
 /* NOLINTNEXTLINE(readability-function-size): a row per instruction, read as a table */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i)
 {

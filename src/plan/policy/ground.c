@@ -32,15 +32,15 @@ static bool is_digit(unsigned char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Is @c a letter, a digit, an underscore, or part of a character beyond ASCII? */
+/* Return whether @c is a letter, a digit, an underscore, or a byte of a character beyond ASCII. */
 static bool is_word(unsigned char c)
 {
 	unsigned char low = c | 0x20;
 	return is_digit(c) || (low >= 'a' && low <= 'z') || c == '_' || c >= 0x80;
 }
 
-/* Fold a text: lower case, and one space for a run of spaces. @out must have room for @bytes.
- * Returns: the length. */
+/* Fold a text: convert it to lower case, and each run of spaces to one space. @out must have
+ * room for @bytes bytes. Returns: the length of the folded text. */
 static size_t fold(const char *text, size_t bytes, char *out)
 {
 	size_t n = 0;
@@ -55,9 +55,9 @@ static size_t fold(const char *text, size_t bytes, char *out)
 }
 
 /*
- * Is the character at @at a word boundary, looking in the direction @step? Addresses, paths, dates
- * and numbers contain no boundaries: "13" is not a word of "2024-05-13", and "example" is not a
- * word of "ann@example.com".
+ * Return whether the character at @at is a word boundary. @step is 1 if a word ends before @at, and
+ * -1 if a word begins after @at. Addresses, paths, dates and numbers contain no boundaries: "13" is
+ * not a word of "2024-05-13", and "example" is not a word of "ann@example.com".
  */
 static bool is_edge(const struct ground *g, size_t at, int step)
 {
@@ -88,7 +88,8 @@ static bool is_in_request(const struct ground *g, const char *word, size_t bytes
 	return false;
 }
 
-/* May a value end at @at: at a boundary, or before a suffix as in "the k-th"? */
+/* Return whether the word that a placeholder matches may end at @at: at a word boundary, or
+ * before a suffix such as "-th" in "k-th". */
 static bool is_place_end(const struct ground *g, size_t at)
 {
 	return is_edge(g, at, 1) ||
@@ -96,8 +97,8 @@ static bool is_place_end(const struct ground *g, size_t at)
 			!is_digit((unsigned char)g->text[at + 1]));
 }
 
-/* Skip the word, or {text in braces}, that a placeholder matches. Returns: the offset after it; @at
- * if no word begins at @at. */
+/* Skip the part of the request that a placeholder matches: one word, or {text in braces}.
+ * Returns: the offset after it; @at if the placeholder matches nothing there. */
 static size_t skip_word(const struct ground *g, size_t at)
 {
 	size_t end = at;
@@ -110,7 +111,8 @@ static size_t skip_word(const struct ground *g, size_t at)
 	return is_edge(g, at - 1, -1) && is_place_end(g, end) ? end : at;
 }
 
-/* Does the request match a text with placeholders at the offset @at? */
+/* Return whether the text @form, which may contain placeholders, matches the request at the
+ * offset @at. */
 static bool is_form_at(const struct ground *g, size_t at, const char *form, size_t bytes)
 {
 	bool has_edge = is_edge(g, at - 1, -1);
@@ -136,7 +138,8 @@ static bool is_form_in_request(const struct ground *g, const char *form, size_t 
 	return false;
 }
 
-/* Copy one number of the request, such as "1,000.50". Returns: the offset after the number. */
+/* Copy the next number of the request from the offset @at on, such as "1,000.50", without its
+ * commas. Returns: the offset after the number. */
 static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX_BYTES])
 {
 	size_t n = 0;
@@ -155,8 +158,8 @@ static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX
 	return at;
 }
 
-/* Read the next number from *at on, and advance *at past it. Returns: false if the text found is
- * not a number. */
+/* Read the next number of the request from the offset *at on, and advance *at past it. Returns:
+ * false if no number is left, or if what begins like a number is not one, such as "5th". */
 static bool read_number(
 	const struct ground *g, size_t *at, char text[NUMBER_MAX_BYTES], double *out)
 {
@@ -251,7 +254,7 @@ static bool is_users(const struct ground *g, struct val v)
 	char small[256];
 	if (v.type == T_INT || v.type == T_FLOAT || v.type == T_BIG)
 		return has_number(g, v);
-	/* Numbers are compared by value; only texts are searched for in the request. */
+	/* Apart from numbers, only a text can occur in the request. */
 	if (v.type != T_STRING || v.str->n_bytes == 0)
 		return false;
 	char *word = v.str->n_bytes <= sizeof small ? small : malloc(v.str->n_bytes);

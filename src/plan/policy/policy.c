@@ -47,7 +47,7 @@ static int read_literals(struct policy_reader *r, const struct node *call)
 	return policy_strings(r, call->kid[1], &r->p->literals);
 }
 
-/* Derive a rule from the annotations of a tool. */
+/* Derive the rule of the tool with the index @i from the annotations of the tool. */
 static int default_rule(struct policy *p, size_t i)
 {
 	static const struct clause trusted = {.kind = CLAUSE_TRUSTED};
@@ -171,7 +171,7 @@ static int set_up(struct policy *p, const struct source *src, const struct tool_
 
 static int parse_source(struct policy *p, struct diags *diags)
 {
-	/* Only the syntax of the plan dialect is used: all values must be constants. */
+	/* A policy is only parsed, never run, so only the syntax of the dialect matters. */
 	const struct dialect dialect = DIALECT_PLAN;
 	struct node *tree;
 	struct val names;

@@ -1,5 +1,7 @@
-/* Read and run test(…), which declares the expected ruling of a policy. SPDX-License-Identifier:
- * Apache-2.0 */
+/*
+ * Read and run the tests of a policy. A declaration test(…) states a call and the expected ruling.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/policy/inside.h"
 
 #include "plan/value/str.h"
@@ -65,7 +67,7 @@ int policy_read_case(struct policy_reader *r, const struct node *call)
 	return 0;
 }
 
-/* Return the name of the parameter that led to the ruling, or "when" for the guard. */
+/* Return what led to the ruling @got: the name of a parameter, or "when" for the guard. */
 static const char *blame(const struct policy_case *one, const struct policy_answer *answer,
 	size_t n, enum policy_ruling got)
 {
@@ -89,7 +91,8 @@ size_t policy_test(struct policy *p, struct diags *diags, size_t *n_run)
 		const struct policy_call call = {
 			.tool = one->tool, .arg = one->arg, .guard = one->guard};
 		size_t n = policy_decide(p, &call, answer);
-		/* A limit cannot be tested by a single call. */
+		/* A limit depends on other calls of the run, so a test of one call treats the limit
+		 * as respected. */
 		for (size_t i = 0; i < n; i++)
 			if (answer[i].check == CHECK_LIMIT && answer[i].proof == POLICY_DEPENDS)
 				answer[i].proof = POLICY_PROVED;

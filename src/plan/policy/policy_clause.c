@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Read a kind with an argument: enum(n), handle("file") or name("e-mail"). */
+/* Read a kind that has an argument: enum(n), handle("file") or name("e-mail"). */
 static int sized_kind(struct policy_reader *r, const struct node *call, struct kind *out)
 {
 	static const struct policy_word words[] = {
@@ -111,7 +111,7 @@ int policy_clauses(struct policy_reader *r, const struct node *node, struct clau
 }
 
 /* Read an origin such as tool("mail.search"), tool("mail.search", of = "ann@example.com") or
- * error("mail.search"). */
+ * error("mail.search"), and add it to *set. */
 static int called_origin(struct policy_reader *r, const struct node *call, uint32_t *set)
 {
 	const char *name = policy_callee(call), *of = NULL;
@@ -193,8 +193,8 @@ static int value_option(struct policy_reader *r, const struct node *arg, struct 
 	return 0;
 }
 
-/* Read a value of a test: value("a", origin = …, chosen_by = …, kind = …, readers = […], approved =
- * True). The origin of a constant is the user. */
+/* Read the value of an argument in a test: a constant, or value("a", origin = …, chosen_by = …,
+ * kind = …, readers = […], approved = True). Without `origin`, the origin is the user. */
 int policy_value(struct policy_reader *r, const struct node *node, struct policy_arg *out)
 {
 	const char *name = policy_callee(node);

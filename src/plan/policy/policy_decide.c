@@ -6,11 +6,11 @@
  * exist; may the guard decide on the call; for each parameter, does one of the `allow` clauses
  * hold, does no `deny` clause hold, and do the readers include all recipients; are the limits
  * respected. An answer is PROVED or REFUTED if it is the same for all values, or DEPENDS if only
- * the run can decide. In the run, no answer is DEPENDS.
+ * the run can decide. In the run, DEPENDS has the same effect as REFUTED (policy_ruling()).
  *
- * Clauses of `allow` are alternatives, so their best answer is taken; everywhere else, the worst.
- * The default is to deny: a call without a rule is refuted, and so is a value for which no `allow`
- * clause holds.
+ * Clauses of `allow` are alternatives, so their best answer counts; everywhere else, the worst
+ * answer counts. The default is to deny: a call without a rule is refuted, and so is a value for
+ * which no `allow` clause holds.
  *
  * The second half of the file computes the labels of results, which is where origins and readers
  * enter a plan.
@@ -36,7 +36,9 @@ static bool is_sound(const struct policy *p, uint32_t label)
 	return label != LABEL_FAILED && !labels_has_failed(p->labels);
 }
 
-/* Is the origin of an item trusted? The answer depends on the item's owner. */
+/* Decide whether an origin that is not in the set of trusted origins is trusted all the same.
+ * This is possible only for the origin of an item, such as "tool:mail.search#ann@example.com",
+ * and depends on the item's owner. */
 static enum policy_proof trusts_item(const struct policy *p, const char *text)
 {
 	const char *of = strchr(text, '#');
@@ -67,8 +69,8 @@ static enum policy_proof trusts_all(const struct policy *p, uint32_t origins, bo
 		return POLICY_REFUTED;
 	for (size_t i = 0; (atom = label_nth(p->labels, origins, i)); i++) {
 		const char *text = label_text(p->labels, atom);
-		/* The planner may decide which calls are made: in a guard, the origin "plan" is
-		 * allowed. */
+		/* The planner may decide which calls are made, so a guard may have the origin
+		 * "plan". */
 		if (label_is_subset(p->labels, label_set(p->labels, atom), p->trusted) ||
 			(is_guard && strcmp(text, "plan") == 0))
 			continue;
@@ -84,8 +86,10 @@ enum policy_proof policy_trusts(const struct policy *p, uint32_t label)
 				  : POLICY_REFUTED;
 }
 
-/* Is @text the origin of an item whose owner is known only in the run and may be one of the
- * clause's givers? */
+/* Return whether only the run can decide if the clause @c, a chosen(…), names the origin @text.
+ * This is so if @text is the origin of items with unknown owners and @c
+ * names an item of the same tool. For example, @text is "tool:files.list#*", and @c names
+ * "tool:files.list#ann". Before the run it is unknown whether the owner is ann. */
 static bool is_some_giver(const struct policy *p, const struct clause *c, const char *text)
 {
 	size_t n = strlen(text);
@@ -98,8 +102,8 @@ static bool is_some_giver(const struct policy *p, const struct clause *c, const 
 	return false;
 }
 
-/* Decide a chosen() clause: are all givers of the value trusted, or in the clause's givers?
- * Choosers do not matter. */
+/* Decide a chosen() clause. It holds if each origin whose data is in the value (each giver) is
+ * trusted or named by the clause. Origins whose data only selected the value do not matter. */
 static enum policy_proof gives_all(const struct policy *p, const struct clause *c, uint32_t label)
 {
 	enum policy_proof worst = POLICY_PROVED;
@@ -132,8 +136,8 @@ static bool is_approved(const struct policy *p, uint32_t set)
 
 typedef bool text_test(const void *arg, struct val v);
 
-/* Does the test hold for every element of @v? @v is one value or a list of values, whose lists may
- * be nested. */
+/* Return whether the test holds for every element of @v. @v is one value or a list of values,
+ * which may be nested. */
 static bool all_texts(struct val v, uint32_t depth, text_test *test, const void *arg)
 {
 	if (v.type != T_LIST && v.type != T_TUPLE)
@@ -164,7 +168,8 @@ static bool is_member(const void *arg, struct val v)
 	return false;
 }
 
-/* Is @v the item that the request asks for, among those that the run has listed? */
+/* Decide whether @v is the item that the request asks for, among the items that the run has
+ * listed. */
 static enum policy_proof is_extreme(
 	const struct policy_listed *l, const struct extreme *e, struct val v)
 {
@@ -212,7 +217,8 @@ static enum policy_proof prove(const struct question *q, const struct clause *c)
 	return holds ? POLICY_PROVED : POLICY_REFUTED;
 }
 
-/* Decide alternative clauses: the best answer is taken. */
+/* Decide a list of alternative clauses, such as `trusted` and at_most(number). One clause that
+ * holds is enough, so the answer is the best answer of all clauses. */
 static enum policy_proof prove_any(const struct question *q, const struct clauses *all)
 {
 	enum policy_proof best = POLICY_REFUTED;
@@ -225,7 +231,8 @@ static enum policy_proof prove_any(const struct question *q, const struct clause
 	return best;
 }
 
-/* Decide the `deny` clauses: refuted if a clause may hold for any part of the value. */
+/* Decide the `deny` clauses. The answer is POLICY_REFUTED if one of them may hold for any part
+ * of the value. */
 static enum policy_proof prove_none(const struct question *q, const struct clauses *all)
 {
 	struct val v = q->arg->value;
@@ -403,8 +410,14 @@ static uint32_t declared(const struct policy *p, const struct result_rule *rule,
 	uint32_t id = label_intern(p->labels, &l);
 	if (rule && rule->launders)
 		return id;
-	/* The arguments flow into the result, except for their kind: the kind is that of the
-	 * result. */
+	/*
+	 * The arguments of the tool flow into its result, so their label is joined to the label of
+	 * the result. Before the join, the label of the arguments is changed:
+	 * - Each origin becomes a giver (choosers = 0), because a tool may put data of its
+	 *   arguments into the result.
+	 * - The kind becomes the lowest, so that the result keeps the kind that it has by the rule.
+	 * - The endorsements are removed, because they were about the arguments.
+	 */
 	struct label in = inputs == LABEL_FAILED ? l : label_get(p->labels, inputs);
 	in.kind = (struct kind){.rank = KIND_CONST};
 	in.choosers = in.is_composed = 0;
@@ -428,7 +441,8 @@ uint32_t policy_result(const struct policy *p, const struct tool *tool, uint32_t
 {
 	const struct rule *rule = rule_of(p, tool);
 	bool is_each = rule && rule->result.is_each;
-	/* With a rule by item, everybody may know the number of items. */
+	/* If the rule labels the items, the list itself reveals only their number, which
+	 * everybody may know. */
 	uint32_t readers = rule && !is_each ? reader_set(p, rule->result.readers) : LABEL_ALL;
 	return declared(p, rule ? &rule->result : NULL, policy_atom(p, "tool", tool->name, NULL),
 		readers, inputs);
@@ -466,7 +480,8 @@ static bool collect(const void *arg, struct val v)
 	return true;
 }
 
-/* Collect the readers that a value names: texts, and the keys of {"ann@example.com": "rw"}. */
+/* Collect the readers that a field of an item names. The field is a text, a list of texts, or a
+ * dict with the readers as keys, such as {"ann@example.com": "rw"}. */
 static void collect_all(const struct collected *to, struct val v)
 {
 	for (uint32_t i = 0; v.type == T_DICT && i < v.table->n_entries; i++)
@@ -474,7 +489,8 @@ static void collect_all(const struct collected *to, struct val v)
 	(void)all_texts(v, 0, collect, to);
 }
 
-/* Return the owner of an item; "?" if the field is missing or malformed. */
+/* Return the owner of an item, which is the text in its field @name. Returns: "?" if the field
+ * is missing or malformed. */
 static const char *owner_of(struct val item, struct val name)
 {
 	struct val v = policy_member(item, name);
@@ -484,8 +500,15 @@ static const char *owner_of(struct val item, struct val name)
 	return is_text ? v.str->data : "?";
 }
 
-/* Return the label of an item. With @is_said, the label is that of the fields that the item's owner
- * wrote; otherwise that of the other fields, whose owner is "?" if the rule has `says`. */
+/*
+ * Return the label of some of the fields of an item in a tool's result. If the rule of the tool
+ * does not label the result item by item, return the label of the whole result. The rule may name,
+ * in `says`, the fields that the item's owner wrote.
+ * @is_said is true: return the label of the fields that the owner wrote.
+ * @is_said is false: return the label of the other fields. Nobody knows who wrote them, so their
+ * owner is "?".
+ * If the rule has no `says`, the result does not depend on @is_said.
+ */
 static uint32_t item_label(const struct policy *p, const struct tool *tool, uint32_t inputs,
 	struct val item, bool is_said)
 {
@@ -500,13 +523,22 @@ static uint32_t item_label(const struct policy *p, const struct tool *tool, uint
 		: !is_known			   ? "*"
 		: is_nobodys			   ? "?"
 						   : owner_of(item, r->origin);
-	/* Items without an owner field still have readers of their own. */
+	/* The rule names readers of an item, but no field with the owner of the item. The origin
+	 * gets an owner all the same: "*" before the run, "?" in the run. The owner "*" shows
+	 * prove_readers() that the readers of the item are still unknown, so that the answer is
+	 * POLICY_DEPENDS. */
 	if (!of && r->readers.type != T_UNSET)
 		of = is_known ? "?" : "*";
 	for (uint32_t i = 0; is_known && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
 		collect_all(&to, policy_member(item, r->readers.tuple->item[i]));
 	uint32_t id = declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
-	/* Before the run the readers are unknown, so the labels for "*" and "?" are joined. */
+	/*
+	 * These fields were not written by the owner of the item. Their label before the run is the
+	 * join of two labels:
+	 * - A label with the origin "tool:NAME#*". It shows prove_readers() that the readers are
+	 *   still unknown.
+	 * - A label with the origin "tool:NAME#?". The fields will have this origin in the run.
+	 */
 	return is_nobodys && !is_known
 		? label_join(p->labels, id,
 			  declared(p, r, policy_atom(p, "tool", tool->name, "?"), readers, inputs))

@@ -1,5 +1,7 @@
-/* Read the clauses greatest(…) and least(…), and find their items in a run.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Read the clauses greatest(…) and least(…), and find the items that they allow in a run.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "plan/policy/policy_list.h"
 
 #include "plan/policy/inside.h"
@@ -99,8 +101,8 @@ static bool is_number(struct val v)
 	return val_is_int(v) || (v.type == T_FLOAT && v.f == v.f);
 }
 
-/* Return `field` of the item with the greatest (or least) `by`; None if this item is not unique, or
- * an item has no number in `by`. */
+/* Return the field `field` of the item whose field `by` is the greatest (or least). Return None
+ * if several items have this value, or if an item has no number in `by`. */
 static struct val extreme_of(const struct extreme *e, struct val list)
 {
 	struct val best = VAL_UNSET, found = VAL_NONE;
@@ -124,8 +126,9 @@ int policy_list(struct policy_listed *l, const struct policy *p, const struct to
 	struct heap *h, struct val result)
 {
 	for (const struct extreme *e = p->extremes; e && !l->is_late; e = e->next) {
-		/* Only the first list is used: it shows the state before the plan changed anything.
-		 */
+		/* The run may call the tool more than once. A clause greatest(…) or least(…)
+		 * uses only the first result, because it shows the items before the plan changed
+		 * anything. */
 		if (e->tool != tool || l->item[e->index].type != T_UNSET)
 			continue;
 		struct val found = extreme_of(e, result);

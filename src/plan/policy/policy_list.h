@@ -5,31 +5,43 @@
 
 #include "plan/policy/policy.h"
 
-/* The data of CLAUSE_GREATEST and CLAUSE_LEAST. The allowed value is `field` of the item, among
- * those that `tool` lists, whose field `by` is the greatest or least. */
+/* The data of CLAUSE_GREATEST and CLAUSE_LEAST. Of all items that `tool` lists, one has the
+ * greatest or least value in its field `by`. The clause allows the value of `field` of this
+ * item. */
 struct extreme {
 	struct extreme *next;
 	const struct tool *tool;
 	struct val by, field; /* names of fields */
-	struct val said;      /* tuple of strings: the words of a request that ask for the item */
+	/* Tuple of strings. If the request contains one of these words, it asks for the item. */
+	struct val said;
 	bool is_least;
 	uint32_t index; /* index in the arrays of struct policy_listed */
 };
 
 /* The state of the clauses greatest(…) and least(…) in one run. */
 struct policy_listed {
-	bool *is_said;	  /* by clause: the request contains one of the clause's words */
-	struct val *item; /* by clause: `field` of the item; T_UNSET: not listed yet */
-	bool is_late;	  /* the run has changed data, and later lists may show its changes */
+	/* Array with one bool for each clause: whether the user's request contains one of the
+	 * words of the clause, such as "largest". */
+	bool *is_said;
+	/* Array with one value for each clause: the only value that the clause allows. The type of
+	 * the value is T_UNSET until the run has called the tool that lists the items. */
+	struct val *item;
+	bool is_late; /* the run has changed data, so lists from now on are ignored */
 };
 
 /*
- * Follow a run. @hears answers whether the request contains a word. If policy_lists() is true for a
- * call, policy_list() must get its result; policy_change() must get the tool of each call before
- * the call. Texts are copied into @h.
- *
- * Returns: 0; -1 if memory is exhausted. policy_lists(): is the result of the call a list for a
- * clause?
+ * A clause greatest(…) or least(…) allows only one value: a field of one item in the list that a
+ * tool returns. These functions follow a run to find this value.
+ * policy_listed_init(): initialise @l before the run. For each word of a clause, @hears(@arg, word)
+ * is called; it must return whether the request contains the word. Returns: 0; -1 if memory is
+ * exhausted.
+ * policy_change(): call this function before each call of a tool, with that tool. If the tool may
+ * change data, later lists are ignored.
+ * policy_lists(): return whether the result of @call is a list that a clause needs. This is so if
+ * the clause names the tool and the call has no arguments. The caller must then pass the result to
+ * policy_list().
+ * policy_list(): find the values that the clauses allow in @result, the result of @tool, and store
+ * them in @l. Texts are copied into @h. Returns: 0; -1 if memory is exhausted.
  */
 int policy_listed_init(struct policy_listed *l, const struct policy *p, struct heap *h,
 	bool (*hears)(const void *arg, struct val word), const void *arg);

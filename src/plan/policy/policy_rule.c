@@ -36,7 +36,8 @@ static int read_number(struct policy_reader *r, const struct node *node, double 
 	return 0;
 }
 
-/* Read covers("recipients"): every recipient must be one of the readers of this parameter. */
+/* Read covers("recipients"), an option of the parameter that @rule is about. It demands that
+ * everybody whom the parameter "recipients" names may read the value of this parameter. */
 static int read_covers(struct policy_reader *r, const struct node *node, const struct tool *tool,
 	struct param_rule *rule)
 {
@@ -71,8 +72,10 @@ static int param_option(struct policy_reader *r, const struct node *arg, const s
 		return policy_unknown(r, P_WORD, arg, "option called", arg->value.str->data, NULL);
 	if (policy_clauses(r, node, &rule->deny) < 0)
 		return -1;
-	/* A clause about labels cannot be denied: a value that is not provably trusted may still be
-	 * trusted. */
+	/* The option `deny` accepts only ends_with(…) and member(…), because they test the value
+	 * itself. It refuses clauses that test the label, such as `trusted`. A label can prove
+	 * that a value is trusted. But if the proof fails, the value may be trusted all the
+	 * same. */
 	for (uint32_t i = 0; i < rule->deny.n; i++)
 		if (rule->deny.item[i].kind < CLAUSE_ENDS_WITH)
 			return policy_fail(r, P_VALUE, node, "deny = ends_with([…])",
@@ -134,7 +137,8 @@ static int read_param(struct policy_reader *r, const struct node *arg, struct ru
 	return 0;
 }
 
-/* Read at_most_per_run(3, amount = 100): a limit of calls, and of the sum of a parameter. */
+/* Read at_most_per_run(3, amount = 100): at most 3 calls, and a sum of at most 100 for the
+ * parameter `amount`. */
 static int read_limit(struct policy_reader *r, const struct node *call, struct rule *rule)
 {
 	const char *name = policy_callee(call);
@@ -160,8 +164,8 @@ static int read_limit(struct policy_reader *r, const struct node *call, struct r
 	return 0;
 }
 
-/* Check that the declared result, or its items, have a field @name. A result without declared
- * fields may have any field. */
+/* Check that the declared result has a field @name. If the result is a list, its items must have
+ * the field. A result without declared fields may have any field. */
 int policy_field(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, struct val name)
 {
@@ -180,7 +184,7 @@ int policy_field(
 			  near.best);
 }
 
-/* Check the fields that an each() names. */
+/* Check the names of fields in each(…) against the declared result. */
 static int check_fields(struct policy_reader *r, const struct node *node, const struct rule *rule)
 {
 	if (!rule->result.is_each)
@@ -234,7 +238,13 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 	return check_fields(r, call, rule);
 }
 
-/* Read when = …. The guard of a call has only choosers, so a chosen() clause would always hold. */
+/*
+ * Read the option when = …, whose clauses are about the guard: the data that decides whether the
+ * call is made.
+ * Refuse a chosen() clause. It demands something only of origins whose data is in the value, and in
+ * a guard all data only selects, so the clause would always hold.
+ * Refuse greatest() and least(), too, because they are about the value of an argument.
+ */
 static int read_when(struct policy_reader *r, const struct node *node, struct rule *rule)
 {
 	if (policy_clauses(r, node, &rule->when) < 0)
@@ -275,8 +285,10 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 		return read_result(r, node, rule);
 	if (str_is(arg->value, "launder"))
 		return read_bool(r, node, &rule->result.launders);
-	/* Any other name should be a parameter: an unknown name is most likely a misspelt
-	 * parameter. */
+	/* The name of this argument is not an option. If it is not the name of a parameter
+	 * either, it is most likely misspelt, and policy_param() reports the unknown name. If it
+	 * is the name of a parameter, the value after "=" is the mistake, because it is neither
+	 * control(…) nor payload(…). */
 	int i;
 	if (policy_param(r, arg, rule->tool, &i) < 0)
 		return -1;
@@ -293,8 +305,8 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 	return policy_fail(r, P_VALUE, node, hint, "a parameter is control or payload");
 }
 
-/* Check coverage: a tool with an effect needs a rule for each parameter. If the rule has no `when`,
- * the guard must be trusted. */
+/* Check that a rule is complete: a tool with an effect other than `read` needs control(…) or
+ * payload(…) for each parameter. If the rule has no `when`, demand a trusted guard. */
 static int check_coverage(
 	struct policy_reader *r, const struct node *call, struct rule *rule, bool has_effect)
 {
@@ -357,7 +369,8 @@ int policy_read_rule(struct policy_reader *r, const struct node *call)
 	return rc < 0 ? -1 : check_coverage(r, call, rule, has_effect);
 }
 
-/* Read trust(tool("mail.search", principals = ["@example.com"])). */
+/* Read trust(tool("mail.search", principals = ["@example.com"])), which trusts items by their
+ * owner. */
 static int trust_items(struct policy_reader *r, const struct node *call)
 {
 	const struct tool *tool;

@@ -1,4 +1,7 @@
-/* The data of a policy: rules, clauses, results. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data of a policy: its rules and the declared labels of results.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "label/tool.h"
@@ -10,25 +13,39 @@ enum rule_role { ROLE_NONE, ROLE_CONTROL, ROLE_PAYLOAD };
 struct param_rule {
 	enum rule_role role;
 	struct clauses allow, deny;
-	int covers; /* parameter whose values must all be readers of this one; -1: unset */
-	bool asks;  /* true: otherwise = ask; false: otherwise = deny */
+	/* For readers = covers("to"): the index of the parameter "to", which names the
+	 * recipients. Each recipient must be allowed to read the value of the parameter that
+	 * this rule is about. It is -1 if the rule has no covers(…). */
+	int covers;
+	bool asks; /* ruling if a check fails: true to ask a person, false to deny */
 	bool has_limit;
-	double limit; /* limit of the parameter's sum over one run */
+	double limit; /* limit of the sum of the parameter's values in one run */
 	uint32_t limit_index;
 	uint32_t at;
 };
 
 enum effect { EFFECT_READ, EFFECT_WRITE, EFFECT_EXTERNAL, EFFECT_DESTRUCTIVE, EFFECT_PAYMENT };
 
-/* The declared label of a result, or with is_each of each item of the result. */
+/* The declared label of a result or, if is_each is true, of each item of the result. */
 struct result_rule {
 	bool is_each;
-	struct val origin;  /* is_each: name of the field with the item's owner; or T_UNSET */
-	struct val says;    /* is_each: tuple of the fields that the owner wrote; T_UNSET: all */
-	struct val readers; /* tuple of field names (is_each) or of readers; T_UNSET: public */
+	/* If is_each: name of the field that contains the owner of the item. T_UNSET if there is
+	 * none. */
+	struct val origin;
+	/* If is_each: tuple with the names of the fields that the owner wrote. T_UNSET if the
+	 * owner wrote all fields. */
+	struct val says;
+	/*
+	 * Who may read the result:
+	 * - If is_each is false: tuple with the names of the readers.
+	 * - If is_each is true: tuple with names of fields. In each item, these fields name those
+	 *   who may read the item.
+	 * - T_UNSET if everybody may read the result.
+	 */
+	struct val readers;
 	bool has_kind;
 	struct kind kind;
-	bool launders; /* the result does not get the labels of the arguments */
+	bool launders; /* true if the result does not get the labels of the arguments */
 };
 
 struct rule {
@@ -38,7 +55,7 @@ struct rule {
 	bool when_asks;
 	struct param_rule *param; /* array of tool->n_params rules */
 	struct result_rule result;
-	bool has_limit; /* is the number of calls limited? */
+	bool has_limit; /* true if the number of calls is limited */
 	double limit;
 	uint32_t limit_index;
 	uint32_t start, end;
@@ -49,10 +66,10 @@ struct policy {
 	struct source src; /* src.text is NULL if the policy is derived from annotations */
 	const struct tool_set *tools;
 	struct labels *labels;
-	struct rule **rule;	     /* by index of the tool; NULL: the tool has no rule */
-	bool *is_denied;	     /* by index of the tool: deny("…") */
-	uint32_t trusted;	     /* set of trusted origins */
-	struct trusted_items *items; /* list of trust(tool("…", principals = […])) */
+	struct rule **rule; /* rules by index of the tool; NULL for a tool without a rule */
+	bool *is_denied;    /* by index of the tool: true if the policy contains deny("…") */
+	uint32_t trusted;   /* set of trusted origins */
+	struct trusted_items *items; /* list of all trust(tool("…", principals = […])) */
 	struct val literals;	     /* tuple of strings: literals whose origin is the policy */
 	struct policy_case *cases, *last_case;
 	struct extreme *extremes;

@@ -25,7 +25,7 @@
 
 enum { PARTS_DEPTH_MAX = 8, SHORT_BYTES = 64, READINGS_MAX = 2 };
 
-/* A part of a text. */
+/* A part of a text, not terminated by a NUL byte. */
 struct piece {
 	const char *at;
 	size_t n;
@@ -36,10 +36,8 @@ static struct piece piece_of(const struct str *s)
 	return (struct piece){s->data, s->n_bytes};
 }
 
-/*
- * May another program read the character differently? This is true for compatibility forms of
- * Unicode, combining and invisible characters, spaces and controls.
- */
+/* Return whether another program may read the character @c as a different one. This holds for
+ * compatibility forms of Unicode, combining and invisible characters, spaces and controls. */
 static bool is_unclear(int32_t c)
 {
 	static const int32_t ranges[][2] = {{0x00, 0x08}, {0x0b, 0x0c}, {0x0e, 0x1f}, {0x7f, 0xa0},
@@ -93,8 +91,8 @@ static bool is_alnum(int32_t c)
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* Does some program treat the character as a separator of words? In ASCII, that is anything but
- * letters, digits and . - _ */
+/* Return whether some program treats the character as a separator of words. In ASCII, this holds
+ * for all characters except letters, digits and . - _ */
 static bool is_break(int32_t c)
 {
 	static const int32_t ranges[][2] = {{0xa1, 0xbf}, {0xd7, 0xd7}, {0xf7, 0xf7},
@@ -121,7 +119,7 @@ static size_t count(struct piece p, char c)
 	return n;
 }
 
-/* Is @p one word, without spaces, separators or unclear characters? */
+/* Return whether @p is one word, without spaces, separators or unclear characters. */
 static bool is_one(struct piece p)
 {
 	for (size_t i = 0; i < p.n; i++)
@@ -131,10 +129,12 @@ static bool is_one(struct piece p)
 }
 
 /*
- * Is @all, as far as its first @n bytes show, one address that every program reads alike? Routes,
- * groups and encoded words contain parts that a mail program may take for the address ("a%b@c",
- * "b!a@c", "x: a@b", "=?utf-8?q?a=40b?=@c"); a shell or an option parser gives "a|b@c", "`a`@c" and
- * "-a@c" another meaning.
+ * Return whether the address @all is plain: every program takes it for one address, and for the
+ * same one. Only the first @n bytes are tested for forbidden characters. Two examples of what is
+ * not plain:
+ * - "a%b@c", "b!a@c", "x: a@b" and "=?utf-8?q?a=40b?=@c" are a route, a group or an encoded word. A
+ *   mail program may deliver to another address.
+ * - "a|b@c", "`a`@c" and "-a@c" have another meaning for a shell or an option parser.
  */
 static bool is_plain_address(struct piece all, size_t n)
 {
@@ -171,7 +171,7 @@ static int32_t fold(int32_t c)
 	return c == 0x3c2 ? 0x3c3 : char_lower(c);
 }
 
-/* Are @a and @b equal if case is ignored? */
+/* Return whether @a and @b are equal if case is ignored. */
 static bool is_alike(struct piece a, struct piece b)
 {
 	while (a.n > 0 && b.n > 0)
@@ -198,7 +198,7 @@ static struct piece trimmed(struct piece p)
 	return without_dots(p);
 }
 
-/* May the text contain an encoded form of the domain name @name? */
+/* Return whether the text may contain an encoded form ("xn--…") of the domain name @name. */
 static bool may_be_encoded(struct piece text, struct piece name)
 {
 	return !is_ascii(name) && memmem(text.at, text.n, "xn--", 4);
@@ -230,8 +230,8 @@ static bool ends_alike(struct piece text, struct piece end)
 	return is_alike((struct piece){text.at + from, text.n - from}, end);
 }
 
-/* May a word of @text end with @end, whatever follows the word: a path, a port, a query, a stream
- * of a file ("a.exe::$DATA")? */
+/* Return whether a word of @text may end with @end. Anything may follow the word: a path, a
+ * port, a query, or a stream of a file ("a.exe::$DATA"). */
 static bool a_word_may_end(struct piece text, struct piece end)
 {
 	struct piece rest = text;
@@ -274,8 +274,8 @@ static int32_t plain_digit(int32_t c)
 	return c;
 }
 
-/* Find the numbers that programs may read a text as: "5.0", "0x5", "0b101"; "010" is ten or eight.
- * Returns: how many. */
+/* Find the numbers that a program may take a text for, such as 5 for "0x5" or "0b101". A text
+ * may stand for two numbers: "010" is ten or eight. Returns: how many numbers were found. */
 static size_t read_number(const char *text, double out[READINGS_MAX])
 {
 	char *end;
@@ -295,8 +295,9 @@ static size_t read_number(const char *text, double out[READINGS_MAX])
 	return n + (*end == '\0');
 }
 
-/* Find the numbers that @p may be read as. Returns: how many; -1 if memory is exhausted: then any
- * number is possible. */
+/* Store in @out the numbers that a program may take the text @p for: ten and eight for "010".
+ * Returns: how many numbers were found; -1 if memory is exhausted. The caller must then assume
+ * that the text may be any number. */
 static int numbers_of(struct piece p, double out[READINGS_MAX])
 {
 	char small[SHORT_BYTES];
@@ -307,8 +308,8 @@ static int numbers_of(struct piece p, double out[READINGS_MAX])
 	size_t n = 0;
 	while (p.n > 0) {
 		int32_t c = plain_digit(next(&p));
-		/* Separators of digit groups are skipped; other characters beyond ASCII never make
-		 * a number. */
+		/* Separators of digit groups are skipped. Any other character that is not ASCII
+		 * becomes "?", so that the text is not a number. */
 		if (c != '_' && c != ',')
 			text[n++] = c > 0 && c < 0x80 ? (char)c : '?';
 	}
@@ -348,7 +349,7 @@ bool policy_is_same(struct val a, struct val b)
 	return are_numbers && num_compare(a, b) == 0;
 }
 
-/* Is @p a word for @truth, that is, for True or for False? */
+/* Return whether @p is a word for the bool @truth, such as "yes" for True. */
 static bool is_bool(struct piece p, bool truth)
 {
 	static const char *const words[2][5] = {
@@ -360,7 +361,8 @@ static bool is_bool(struct piece p, bool truth)
 	return false;
 }
 
-/* May the whole text be read as @one? */
+/* Return whether a program may take the whole text for the value @one of the policy. If @one is
+ * 5, for example, this is true of "0x5". */
 static bool may_name(struct piece text, struct val one)
 {
 	double a[READINGS_MAX], b[READINGS_MAX];
@@ -371,7 +373,8 @@ static bool may_name(struct piece text, struct val one)
 	return one.type == T_STRING && is_alike(trimmed(text), trimmed(piece_of(one.str)));
 }
 
-/* Take the next word of @rest. Returns: the word; 0 bytes if no word is left. */
+/* Remove the next word from the front of @rest. Returns: the word; an empty piece if no word is
+ * left. */
 static struct piece next_word(struct piece *rest)
 {
 	struct piece at = *rest;
@@ -395,7 +398,7 @@ static bool is_word(struct piece word, struct piece of)
 	return is_alike(without_dots(word), of) || is_alike(without_marks(word), of);
 }
 
-/* Does @text contain the words of @one in a row? */
+/* Return whether @text contains the words of @one in a row. */
 static bool has_words(struct piece text, struct piece one)
 {
 	for (;;) {
@@ -411,7 +414,7 @@ static bool has_words(struct piece text, struct piece one)
 	}
 }
 
-/* May a word of @text be read as the number or bool @one? */
+/* Return whether a program may read a word of @text as the number or bool @one. */
 static bool has_number(struct piece text, struct val one)
 {
 	struct piece word;
@@ -423,8 +426,11 @@ static bool has_number(struct piece text, struct val one)
 }
 
 /*
- * May a mail program read the word, which is between separators, as another address or as a part of
- * an address? Mail programs join parts that are separated by spaces, quotes and comments.
+ * Return whether @word, the text between two separators, is unclear as an address:
+ * - It begins or ends with "@" or a dot, so it may be only a part of an address. Mail programs join
+ *   parts that are separated by spaces, quotes and comments.
+ * - It contains "@" but is not plain, so a mail program may deliver to a different address.
+ * @is_last is true if @word is at the end of the text, where a dot may end a sentence.
  */
 static bool is_no_address(struct piece word, bool is_last)
 {
@@ -453,7 +459,8 @@ static bool text_may_be(struct piece text, struct val one)
 	return has_number(text, one) || has_words(text, address);
 }
 
-/* May the number or bool @v be read as @one? */
+/* Return whether a program may take the number or bool @v for the value @one of the policy. If
+ * @v is 1, for example, this is true of the text "yes". */
 static bool number_may_be(struct val v, struct val one)
 {
 	double a[READINGS_MAX], b[READINGS_MAX];
@@ -472,8 +479,9 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Test the text as written, and with percent-encoding such as %41 decoded. A decoded separator
- * becomes a slash, so %20 separates words but is not a space. */
+/* Return whether @test holds for @text as written, or for @text with percent-encoding decoded,
+ * such as %41 to "A". If the decoded character is a separator, such as %20 for a space, it
+ * becomes "/". A slash ends a word, too, but does not make the whole text count as unreliable. */
 static bool test_decoded(struct piece text, struct val one, text_test *test)
 {
 	if (test(text, one))
@@ -509,7 +517,8 @@ static bool ends(struct val v, struct val one)
 	return v.type != T_STRING || test_decoded(piece_of(v.str), one, may_end);
 }
 
-/* May @text name @one? An encoded word of a mail header hides its text, so it counts as a match. */
+/* Return whether @text may name @one. An encoded word of a mail header ("=?…?=") hides its text,
+ * so it counts as a match. */
 static bool text_names(struct piece text, struct val one)
 {
 	bool is_encoded = memmem(text.at, text.n, "=?", 2) && memmem(text.at, text.n, "?=", 2);

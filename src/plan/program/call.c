@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A built-in that is a tool. */
+/* A built-in function that stands for a tool. */
 struct tool_native {
 	struct native native;
 	const struct tool *tool;
@@ -31,8 +31,14 @@ static int tool_value(struct heap *h, const struct tool *tool, struct val *out)
 	return 0;
 }
 
-/* Return the end of the group of tools, from @from on, whose names agree up to the end of the part
- * that begins at @skip. */
+/*
+ * Find the end of a group of tools. The parts of a tool's name are separated by dots. Neighbouring
+ * tools are in one group if their names are equal from the beginning to the end of one part: the
+ * part that begins at offset @skip. With @skip = 0, for example, "mail.search" and "mail.send" are
+ * in one group, because both names begin with the part "mail".
+ * The group begins with the tool at index @from.
+ * Returns: the index of the first tool after the group.
+ */
 static size_t group(const struct tool_set *set, size_t from, size_t to, size_t skip)
 {
 	const char *name = set->tool[from].name;
@@ -43,8 +49,10 @@ static size_t group(const struct tool_set *set, size_t from, size_t to, size_t s
 	return end;
 }
 
-/* Create the value of the part of a name that ends after @skip: a tool, or a struct of the parts
- * after it. */
+/* Create the value that a plan gets for a part of a tool's name. For the tools "mail.search" and
+ * "mail.send", for example, `mail` is a struct with the members `search` and `send`, and the
+ * value of each member is a tool. @skip is the offset at which the part begins in the names. The
+ * tools from index @from up to, but not including, @to have this part in common. */
 static int named(struct heap *h, const struct tool_set *set, size_t from, size_t to, size_t skip,
 	struct val *out)
 {
@@ -89,7 +97,7 @@ int tool_names(struct heap *h, const struct tool_set *tools, struct predeclared 
 	return (int)n;
 }
 
-/* Check that the argument has the shape that the parameter declares. */
+/* Check that an argument has the shape that its parameter declares. Returns: 0 or -1. */
 static int check_shape(struct vm *vm, const struct plan_call *call, uint32_t i)
 {
 	static const uint8_t types[][2] = {[TOOL_NULL] = {T_NONE, T_NONE},
@@ -155,7 +163,8 @@ static int read_tool(struct vm *vm, const struct args *args, size_t skip, struct
 	return 0;
 }
 
-/* Sort arguments by name or position. */
+/* Store the arguments of a call in @out, in the order of the parameters @names. A missing
+ * argument becomes None. */
 static int sort(
 	struct vm *vm, const struct args *args, const char *const *names, size_t n, struct val *out)
 {
@@ -209,7 +218,8 @@ static int read_approve(struct vm *vm, struct plan_call *call)
 	return call->label == LABEL_FAILED ? -1 : 0;
 }
 
-/* Find the innermost call of the check at the source position. */
+/* Several calls of the same tool may surround the position of @call in the source, as in
+ * f(f(x)). Return the innermost of those that the check has seen. */
 const struct check_call *call_checked(const struct program *p, const struct plan_call *call)
 {
 	const struct check_call *best = NULL;
@@ -230,9 +240,11 @@ static bool is_settled(const struct labels *all, uint32_t label)
 }
 
 /*
- * Settle the presumptions of the guard and of the arguments against the check's labels of this
- * call. call->label, from which the label of the result is computed, keeps its presumptions,
- * because the check's labels are the joins over all contexts of the call.
+ * The labels of a run may contain presumptions: labels for what a branch that did not run might
+ * have written. Remove the presumptions from the labels of the guard and of the arguments, and join
+ * only what the check also found possible at this call, see label_settle().
+ * call->label keeps its presumptions, because the label of the result is computed from it. For the
+ * result, the labels of the check would be too coarse: they are joins over all calling contexts.
  */
 static int settle(struct program *p, struct plan_call *call)
 {
@@ -307,7 +319,9 @@ static uint32_t with_kind(struct vm *vm, uint32_t label, struct kind kind)
 	return label_intern(vm->flow.all, &l);
 }
 
-/* Return the label of the size of a value: of kind number, as choosers. */
+/* Return the label of the size of a value that has the label @label, such as the length of a
+ * list. The kind becomes KIND_NUMBER, because the size is a number. Each origin becomes a
+ * chooser, because its data influenced the size, but is not in the size. */
 static uint32_t sized(struct vm *vm, uint32_t label)
 {
 	if (label == LABEL_FAILED || label == 0)
@@ -325,7 +339,8 @@ static const struct tool_type *field_type(const struct tool_type *type, struct v
 	return NULL;
 }
 
-/* Label a result: each part gets the kind that its declared type allows. */
+/* Set the label of a result and of all its parts. Each part gets the kind that its declared type
+ * allows. */
 static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uint32_t label)
 {
 	int r = 0;
@@ -352,7 +367,8 @@ static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uin
 	return r;
 }
 
-/* Label an item of a result; the fields that its owner wrote have a label of their own. */
+/* Set the labels of an item of a result. The fields that the item's owner wrote get the label
+ * policy_said(), all other fields get the label policy_item(). */
 static int paint_item(struct vm *vm, const struct plan_call *call, const struct policy *policy,
 	struct val *v, const struct tool_type *type)
 {
@@ -375,7 +391,9 @@ static int paint_item(struct vm *vm, const struct plan_call *call, const struct 
 static int paint_result(struct vm *vm, const struct plan_call *call, const struct policy *policy,
 	struct val *v, uint32_t *label)
 {
-	/* The guard is not joined: variables that the region writes get it at the region's end. */
+	/* The guard of the call is not joined to the label of the result here. The machine does
+	 * this later: at the end of the region that the guard belongs to, such as a branch of an
+	 * `if`, it joins the guard to every variable that the region wrote. */
 	uint32_t inputs = call->label;
 	const struct tool_type *type = call->tool->result;
 	*label = policy_result(policy, call->tool, inputs);
@@ -402,7 +420,7 @@ static uint32_t of_origin(struct vm *vm, const char *origin, uint32_t label, str
 	return label_intern(vm->flow.all, &l);
 }
 
-/* Create struct(ok, value, error). */
+/* Create the result of try_call(): struct(ok, value, error). */
 static int tried(struct vm *vm, struct val value, struct val error, uint32_t label, struct val *out)
 {
 	struct record *r = heap_zero(vm->h, sizeof *r);
@@ -423,7 +441,8 @@ static int tried(struct vm *vm, struct val value, struct val error, uint32_t lab
 	return r->n == 3 ? 0 : -1;
 }
 
-/* Check an answer against the schema. The message does not quote an answer that does not fit. */
+/* Check an answer against the schema of ask(). If the answer does not fit, the error message
+ * does not quote it. */
 static int check_answer(struct vm *vm, const struct plan_call *call, struct val v)
 {
 	int r = ask_fits(vm, call->asked, v);
@@ -468,7 +487,7 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 	if (!call->is_try)
 		return heap_fail_kind(vm->h, FAIL_TOOL, "%.100s failed: %.*s", name,
 			(int)MIN(bytes, (size_t)300), text);
-	/* The text of an error may be invalid UTF-8. */
+	/* The text of an error may contain invalid UTF-8, which is replaced. */
 	for (size_t i = 0, n; i < bytes; i += n) {
 		int32_t c;
 		n = utf8_decode(text + i, bytes - i, &c);
@@ -499,7 +518,8 @@ int call_fits(struct program *p, const struct plan_call *call, const char *json,
 int call_lost(struct program *p, const struct plan_call *call, const char *why)
 {
 	p->is_lost = true;
-	/* The message may contain output of a server. */
+	/* The message may contain output of a server, so only people may see it, not the
+	 * planner. */
 	p->vm.is_private = true;
 	return heap_fail_kind(
 		&p->heap, FAIL_TOOL, "%.100s: %.300s", call->tool ? call->tool->name : "ask", why);

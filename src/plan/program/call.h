@@ -8,53 +8,61 @@
 
 enum call_kind { CALL_TOOL, CALL_ASK, CALL_APPROVE };
 
-/* A call that the machine waits for. Its data exists as long as the program. */
+/* A call for whose answer the machine waits. The data of the call exists as long as the program. */
 struct plan_call {
 	enum call_kind kind;
 	const struct tool *tool; /* CALL_TOOL: the tool */
-	struct policy_arg *arg;	 /* CALL_TOOL: one per parameter of the tool */
-	bool is_try;		 /* try_call(): an error becomes a value */
-	struct val value;	 /* CALL_APPROVE: the value; CALL_ASK: the data */
-	struct val text;	 /* CALL_APPROVE: the reason; CALL_ASK: the question; strings */
-	struct val schema;	 /* CALL_ASK: JSON Schema as a dict */
-	struct val asked;	 /* CALL_ASK: the schema as the plan wrote it */
-	struct kind kind_most;	 /* CALL_ASK: the upper bound of the answer's kind */
-	uint32_t label;		 /* join of the labels of all arguments */
-	uint32_t guard;		 /* label of the program counter */
-	uint32_t at;		 /* offset in the source */
+	struct policy_arg *arg;	 /* CALL_TOOL: array with one argument per parameter */
+	bool is_try; /* true if try_call() makes the call, so that an error becomes a value */
+	/* CALL_APPROVE: the value to approve. CALL_ASK: the data that the question is about. */
+	struct val value;
+	/* A string. CALL_APPROVE: the reason for the approval. CALL_ASK: the question. */
+	struct val text;
+	struct val schema;     /* CALL_ASK: the schema as a dict that is a JSON Schema */
+	struct val asked;      /* CALL_ASK: the schema as the plan wrote it */
+	struct kind kind_most; /* CALL_ASK: upper bound of the kind of the answer */
+	uint32_t label;	       /* join of the labels of all arguments */
+	uint32_t guard;	       /* label of the program counter at the call */
+	uint32_t at;	       /* offset of the call in the source */
 };
 
-/* Add the first words of the tools' names to @out. The value of a word is a tool, or a struct of
- * the tools whose names begin with the word. Returns: the number of words added; -1 if a limit of
- * @h is exceeded. */
+/* Add the names of all tools to @out, as a plan sees them. A plan sees the first part of each
+ * name, such as "mail" of "mail.send". The value of "mail" is the tool if this is its whole
+ * name, otherwise a struct of all tools whose names begin with "mail.". Returns: the number of
+ * names added; -1 if a limit of @h is exceeded. */
 int tool_names(struct heap *h, const struct tool_set *tools, struct predeclared *out, size_t room);
 
-/* Read the open call. Returns: 0; -1 if the call is malformed: then call program_fail(). */
+/* Read the call for whose answer the machine waits. Returns: 0; -1 if the call is malformed.
+ * After -1, the caller must call program_fail(). */
 int call_read(struct program *p, struct plan_call *out);
 
 /* Find the check's result for this call. Returns: NULL if the check has no result for it. */
 const struct check_call *call_checked(const struct program *p, const struct plan_call *call);
 
-/* Write the given arguments as a canonical JSON object. Returns: 0 or -1. */
+/* Write the arguments that the plan passes as a canonical JSON object. Returns: 0 or -1. */
 int call_arguments(struct program *p, const struct plan_call *call, struct text *out);
 
 /*
- * Answer the call with JSON, or with the text of an error. A tool's result gets the labels of the
- * policy, a model's answer the origin "model". @policy is NULL if values carry no labels. Returns:
- * 0: then call program_resume(); -1: then call program_fail().
+ * call_answer(): answer the call with a value in JSON.
+ * call_error(): answer the call with the text of an error.
+ * The result of a tool gets the labels that @policy declares, the answer of a model gets the origin
+ * "model". @policy is NULL if values carry no labels.
+ * Returns: 0 if the caller must now call program_resume(); -1 if the caller must now call
+ * program_fail().
  */
 int call_answer(struct program *p, const struct plan_call *call, const struct policy *policy,
 	const char *json, size_t bytes);
 int call_error(struct program *p, const struct plan_call *call, const struct policy *policy,
 	const char *text, size_t bytes);
 
-/* Does @json fit the schema of ask()? The call is not answered. Returns: 1 or 0; -1: then call
- * program_fail(). */
+/* Check whether the answer @json fits the schema of ask(), without answering the call. Returns:
+ * 1 if it fits, 0 if it does not; -1 if the caller must now call program_fail(). */
 int call_fits(struct program *p, const struct plan_call *call, const char *json, size_t bytes);
 
-/* Fail the call, even a try_call(), because no answer will come: the plan cannot continue. Returns:
- * -1: then call program_fail(). */
+/* Fail the call because no answer will come. The plan cannot continue, even if the call is a
+ * try_call(). Returns: -1, and the caller must call program_fail(). */
 int call_lost(struct program *p, const struct plan_call *call, const char *why);
 
-/* Answer that a person approved: the result is a frozen copy of the value that the person saw. */
+/* Answer an approve(): a person has approved. The result is a frozen copy of the value that the
+ * person saw. Returns: as call_answer(). */
 int call_yes(struct program *p, const struct plan_call *call);

@@ -18,7 +18,7 @@ static int code_of(enum fail_kind kind)
 				      : P_ERROR;
 }
 
-/* Report a limit that was exceeded before the program ran. */
+/* Add a diagnostic if a limit was exceeded before the program ran. Returns: -1. */
 static int load_failed(struct program *p)
 {
 	struct diag d = {.code = P_LIMIT};
@@ -42,8 +42,8 @@ int program_names(struct heap *h, const struct dialect *dialect, const struct to
 	return more < 0 ? -1 : n + more;
 }
 
-/* Collect the names of every plan and those of the setup. Returns: the number of names; -1 if a
- * limit is exceeded. */
+/* Collect the names that every plan has, and those of @setup. Returns: the number of names; -1
+ * if a limit is exceeded. */
 static int all_names(struct program *p, const struct program_setup *setup, struct predeclared **out)
 {
 	int n = program_names(&p->heap, &p->dialect, setup->tools, out);
@@ -96,7 +96,7 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 {
 	if (state != VM_FAILED)
 		return state;
-	/* After a failure of the labels, any other message is only a consequence of it. */
+	/* If memory for labels is exhausted, any other message is only a consequence. */
 	if (p->vm.flow.all && labels_has_failed(p->vm.flow.all)) {
 		p->heap.kind = FAIL_NONE;
 		(void)heap_fail_kind(

@@ -1,12 +1,14 @@
-/* A plan from source to result: the interface of the whole module. SPDX-License-Identifier:
- * Apache-2.0 */
+/*
+ * A program: a plan from its source to its result. This is the interface of the whole module.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "plan/builtin/builtin.h"
 #include "plan/machine/compile.h"
 #include "plan/syntax/diag.h"
 
-/* A source that was parsed, resolved and compiled, and its run. */
+/* A plan that was parsed, resolved and compiled, and the state of its run. */
 struct program {
 	struct heap heap;
 	struct source src;
@@ -14,13 +16,14 @@ struct program {
 	struct diags diags;
 	struct node *tree;
 	struct code *code;
-	struct val *globals; /* code->n_registers values; the first are variables */
+	/* Array of code->n_registers values. The first ones are the variables of the file. */
+	struct val *globals;
 	struct vm vm;
 	struct literals literals;
-	struct check_call *const
-		*checked; /* the check's results, one per call; set by the caller */
+	/* Results of the check, one per call. The caller sets them after program_load(). */
+	struct check_call *const *checked;
 	uint32_t n_checked;
-	bool is_lost; /* the program failed because a call got no answer */
+	bool is_lost; /* true if the program failed because a call got no answer */
 };
 
 #define PROGRAM_LIMITS                                                                             \
@@ -29,15 +32,15 @@ struct program {
 struct tool_set;
 
 /*
- * List all predeclared names of a plan, which are the same for the check and for the run. @tools:
- * NULL for a plan without tools, which also lacks ask() and the other built-ins of such plans.
+ * List all predeclared names of a plan. They are the same for the check and for the run. @tools is
+ * NULL for a plan without tools; such a plan also lacks ask(), approve() and the like.
  * Returns: the number of names in *out, which @h owns; -1 if a limit of @h is exceeded.
  */
 int program_names(struct heap *h, const struct dialect *dialect, const struct tool_set *tools,
 	struct predeclared **out);
 
 /*
- * Parse, resolve and compile a plan. @src is borrowed. @seed: 16 bytes that an outsider cannot
+ * Parse, resolve and compile a plan. @src is borrowed. @seed is 16 bytes that an outsider cannot
  * guess.
  *
  * Owns:    the caller must call program_done(), even after a failure.
@@ -46,26 +49,31 @@ int program_names(struct heap *h, const struct dialect *dialect, const struct to
 int program_load(struct program *p, const struct source *src, const struct dialect *dialect,
 	const struct heap_limits *limits, const uint64_t seed[2]) attr_must_use;
 
-/* Options of program_load_with(), which also knows names of the host, and labels. */
+/* Options of program_load_with(). This function loads a plan like program_load(), but it can
+ * also predeclare names of the host, and it can prepare a run with labels. */
 struct program_setup {
 	const struct predeclared *names;
 	size_t n_names;
-	const struct tool_set *tools; /* NULL: the plan cannot call tools, ask() and the like */
-	struct labels *labels;	      /* NULL: values carry no labels */
+	const struct tool_set *tools; /* NULL if the plan cannot call tools, ask() and the like */
+	struct labels *labels;	      /* NULL if values carry no labels */
 	struct literals literals;
-	uint32_t quiet; /* see flow_init() */
+	/* Set of the origins "plan", "user" and "policy". A condition on data with only these
+	 * origins causes no implicit flow, see flow_init(). */
+	uint32_t quiet;
 };
 int program_load_with(struct program *p, const struct source *src, const struct dialect *dialect,
 	const struct heap_limits *limits, const uint64_t seed[2],
 	const struct program_setup *setup) attr_must_use;
 
-/* Run the plan from the start. A failure adds a diagnostic of 6xx, and sets vm.trace. */
+/* Run the plan from the start. A failure adds a diagnostic with a code from 601 on, and sets
+ * vm.trace. */
 enum vm_state program_run(struct program *p, const struct vm_host *host, struct val *out);
 
-/* Continue after a call of the host that was answered with vm_answer(). */
+/* Continue the run after vm_answer() has given the answer to a call. */
 enum vm_state program_resume(struct program *p, struct val *out);
 
-/* End the run with the failure of the heap, as if the open call had failed. */
+/* End the run with the failure that is recorded in the heap, as if the call for whose answer the
+ * machine waits had failed. */
 enum vm_state program_fail(struct program *p);
 
 void program_done(struct program *p);

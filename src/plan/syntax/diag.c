@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SHOWN_MAX_BYTES = 160 }; /* maximum shown length of a source line */
+enum { SHOWN_MAX_BYTES = 160 }; /* how many bytes of a source line are shown at most */
 
 void source_place(const struct source *src, uint32_t offset, uint32_t *line, uint32_t *column)
 {
@@ -31,7 +31,8 @@ int diag_add(struct diags *all, const struct source *src, const struct diag *one
 	return -1;
 }
 
-/* Find the line that contains @offset. Returns: the offset of the line. */
+/* Find the line that contains @offset. *bytes is set to its length without the line end. Returns:
+ * the offset of its first byte. */
 static size_t line_of(const struct source *src, uint32_t offset, size_t *bytes)
 {
 	size_t from = MIN((size_t)offset, src->bytes), to;
@@ -63,7 +64,7 @@ int source_show(struct buf *out, const struct source *src, uint32_t start, uint3
 	size_t at = MIN((size_t)start, src->bytes) - from;
 	uint32_t line, column;
 	source_place(src, start, &line, &column);
-	/* Of a very long line, only the part around the place is shown. */
+	/* If the line is very long, show only the part around the place. */
 	size_t skip = at > SHOWN_MAX_BYTES / 2 ? at - SHOWN_MAX_BYTES / 2 : 0;
 	while (skip > 0 && ((unsigned char)src->text[from + skip] & 0xc0) == 0x80)
 		skip--;

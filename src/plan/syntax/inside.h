@@ -3,7 +3,7 @@
 
 #include "plan/syntax/tree.h"
 
-enum { PARSE_DEPTH_MAX = 250 }; /* levels of nested expressions and blocks */
+enum { PARSE_DEPTH_MAX = 250 }; /* how deeply expressions and blocks may be nested */
 
 struct parser {
 	struct lexer lex;
@@ -11,26 +11,35 @@ struct parser {
 	const struct source *src;
 	struct dialect dialect;
 	struct token token; /* the next token */
-	uint32_t last_end;  /* end of the token before `token` */
+	uint32_t last_end;  /* end offset of the token before `token` */
 	uint32_t depth;
-	uint32_t n_functions; /* number of functions that are being parsed */
-	bool no_if; /* a lambda in a comprehension's condition does not include `if … else` */
-	bool no_in; /* `in` ends the expression, which is a loop variable */
+	uint32_t n_functions; /* how many functions enclose the current place */
+	/* Do not parse `x if c else y`. This is set for a lambda in the condition of a
+	 * comprehension. */
+	bool no_if;
+	/* Do not parse `in` as an operator. This is set for loop variables, which end at `in`. */
+	bool no_in;
 };
 
-/* The kids of a node under construction. */
+/* The children of a node that is being built. */
 struct kids {
 	struct node **item;
 	uint32_t n, room;
 };
 int kids_add(struct parser *p, struct kids *kids, struct node *node);
 
-/* Create a node. Returns: NULL on failure, with a diagnostic or the failure of the heap. */
+/* Create a node. Returns: NULL with a diagnostic or with the failure of the heap set. */
 struct node *node_new(struct parser *p, enum node_kind kind, uint32_t start, struct kids *kids);
 struct node *node_of(struct parser *p, enum node_kind kind, uint32_t start, size_t n, ...);
 struct node *node_name(struct parser *p);
 
-/* Parse expressions: one expression; loop variables and targets; a tuple without parentheses. */
+/*
+ * Parse what begins at the next token:
+ * parse_test(): one expression.
+ * parse_binary(): an expression whose operators have at least the precedence @least.
+ * parse_exprs(): one expression, or a tuple without parentheses.
+ * parse_targets(): the loop variables before `in`.
+ */
 struct node *parse_test(struct parser *p);
 struct node *parse_binary(struct parser *p, int least);
 struct node *parse_exprs(struct parser *p);
@@ -40,22 +49,25 @@ struct node *parse_display(struct parser *p);
 int parse_arguments(struct parser *p, struct kids *kids);
 int parse_params(struct parser *p, struct kids *kids, enum token_kind end, bool has_types);
 
-/* Check that @node may be assigned to. Returns: 0 or -1. */
+/* Check that @node can be assigned to. With @is_augmented, check that it can be the target of an
+ * operator such as +=. Returns: 0 or -1. */
 int check_target(struct parser *p, const struct node *node, bool is_augmented);
 
-/* Read and check tokens. Returns: 0 or -1. */
+/* advance(): read the next token. is_at(): return whether the next token is of @kind. expect():
+ * read a token, which must be of @kind. Returns: 0 or -1. */
 int advance(struct parser *p);
 bool is_at(const struct parser *p, enum token_kind kind);
 int expect(struct parser *p, enum token_kind kind, const char *what);
 
-/* Increase the nesting depth; the caller decreases p->depth afterwards. Returns: 0 or -1. */
+/* Increase the nesting depth, which is limited. The caller decreases p->depth afterwards. Returns:
+ * 0 or -1. */
 int deeper(struct parser *p);
 
-/* Report an unexpected token; for a construct of Python, with the rewrite. Returns: -1. */
+/* Report that the next token is unexpected. For a construct of Python that the language lacks, also
+ * suggest a rewrite. Returns: -1. */
 int unexpected(struct parser *p, const char *want);
 
-/* Report a keyword of Python that begins a statement or an expression, with the rewrite. Returns:
- * -1. */
+/* Report a keyword of Python that the language lacks, with a suggested rewrite. Returns: -1. */
 int python_construct(struct parser *p);
 int fail_at(struct parser *p, int code, const struct node *node, const char *msg, const char *hint);
 int fail_token(struct parser *p, int code, const char *msg, const char *hint);

@@ -1,4 +1,4 @@
-/* The lexer: layout, names, punctuation. SPDX-License-Identifier: Apache-2.0 */
+/* The lexer: newlines and indentation, names, punctuation. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/lex.h"
 
 #include "base/utf8.h"
@@ -108,7 +108,8 @@ static char peek(const struct lexer *lex, uint32_t ahead)
 	return at < lex->end ? lex->src->text[at] : '\0';
 }
 
-/* Measure the indentation of a line. Returns: is the line neither empty nor only a comment? */
+/* Skip the indentation of a line and measure it in columns. Returns: whether the line has code, not
+ * only white space or a comment. */
 static bool skip_indent(struct lexer *lex, uint32_t *column, uint32_t *alt)
 {
 	*column = *alt = 0;
@@ -138,8 +139,8 @@ static int check_tabs(struct lexer *lex, uint32_t column, uint32_t alt, uint32_t
 	return lex_hint(lex, "indent with four spaces");
 }
 
-/* Compare the indentation of a line of code: return an INDENT, or count the OUTDENTs. Returns: 1 if
- * *out is a token; 0; -1. */
+/* Compare the indentation of a line of code with that of the open blocks. Returns: 1 with an INDENT
+ * token in *out; 0, with the number of ended blocks in n_outdents; -1. */
 static int indentation(struct lexer *lex, uint32_t column, uint32_t alt, struct token *out)
 {
 	uint32_t top = lex->n_indents - 1;
@@ -174,7 +175,9 @@ static void skip_comment(struct lexer *lex)
 	lex->at = end ? (uint32_t)(end - lex->src->text) : lex->end;
 }
 
-/* Skip empty lines and comments, which have no layout. Returns: 1 if *out is a token; 0; -1. */
+/* Skip empty lines and comments, whose indentation has no meaning, up to a line of code.
+ * Returns: 1 with an INDENT token in *out if a new block begins with this line; 0 if not; -1
+ * with a diagnostic. */
 static int line_start(struct lexer *lex, struct token *out)
 {
 	uint32_t column, alt;
@@ -199,7 +202,10 @@ static int bad_backslash(struct lexer *lex)
 		lex, P_CHARACTER, lex->at, lex->at + 1, "a stray backslash: it must end its line");
 }
 
-/* Skip space, comments and joined lines. Returns: 1 if a NEWLINE ends the line here; 0; -1. */
+/* Skip what may be between two tokens: white space, comments, line ends within brackets or an
+ * f-string, and line ends after a backslash. Returns: 1 at a line end that ends a statement; 0
+ * at a token or at the end of the text; -1 with a diagnostic, after a backslash that does not
+ * end its line. */
 static int skip_space(struct lexer *lex)
 {
 	for (;;) {
@@ -247,7 +253,7 @@ static int name(struct lexer *lex, struct token *out)
 	for (uint32_t i = 0; i < n;) {
 		int32_t c;
 		size_t used = utf8_decode(text + i, n - i, &c);
-		/* Reject Unicode punctuation and spaces, which models copy from prose. */
+		/* Reject Unicode punctuation, symbols and spaces, which models copy from prose. */
 		if ((c >= 0x80 && c < 0xaa) || c == 0xd7 || c == 0xf7 ||
 			(c >= 0x2000 && c <= 0x206f) || (c >= 0x20a0 && c <= 0x20cf) ||
 			(c >= 0x2190 && c <= 0x2bff) || (c >= 0x3000 && c <= 0x3004) ||
@@ -264,8 +270,8 @@ static int name(struct lexer *lex, struct token *out)
 	return out->kind == TOK_NAME ? str_new(lex->h, text, n, &out->value) : 0;
 }
 
-/* Find the prefix of a string literal: any of r, b, f. Returns: its length; -1 if no quote follows.
- */
+/* Return the length of the prefix of a string literal, such as 1 for r"…"; -1 if the next token is
+ * not a string literal. The prefix u is found too, so that lex_string() can report it. */
 static int string_prefix(const struct lexer *lex)
 {
 	for (uint32_t n = 0; n < 3; n++) {
@@ -335,8 +341,8 @@ static int unclosed(struct lexer *lex)
 	return lex_fail(lex, P_BRACKET, at, at + 1, "'%c' is never closed", lex->src->text[at]);
 }
 
-/* Return the tokens at the end: a NEWLINE for the last line, an OUTDENT for each block, then EOF.
- */
+/* Return the tokens at the end of the source, one in each call: a NEWLINE for the last line, an
+ * OUTDENT for each open block, then EOF. */
 static int at_end(struct lexer *lex, struct token *out)
 {
 	*out = (struct token){.kind = TOK_EOF, .start = lex->end, .end = lex->end};

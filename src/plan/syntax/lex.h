@@ -1,4 +1,4 @@
-/* The lexer: from source text to tokens, with the layout of Python. SPDX-License-Identifier:
+/* The lexer: split source text into tokens, with the layout of Python. SPDX-License-Identifier:
  * Apache-2.0 */
 #pragma once
 
@@ -20,9 +20,9 @@ enum {
 
 struct token {
 	enum token_kind kind;
-	uint32_t start, end;	 /* offsets in the source */
+	uint32_t start, end;	 /* byte offsets in the source */
 	struct val value;	 /* value of a literal, or text of a name */
-	uint32_t body, body_end; /* TOK_FSTRING: the text between the quotes */
+	uint32_t body, body_end; /* string literals: offsets of the text between the quotes */
 	bool is_raw;
 };
 
@@ -34,40 +34,44 @@ struct lexer {
 	uint32_t at, end;
 	uint32_t brackets[LEX_DEPTH_MAX]; /* offset of each open bracket */
 	uint32_t n_brackets;
-	uint32_t indents[LEX_INDENT_MAX]; /* columns, where a tab advances to a multiple of eight */
-	uint32_t alt_indents[LEX_INDENT_MAX]; /* columns, where a tab is one column */
+	/* Column of each open block, where a tab advances to a multiple of eight. */
+	uint32_t indents[LEX_INDENT_MAX];
+	/* The same columns, where a tab counts as one column. */
+	uint32_t alt_indents[LEX_INDENT_MAX];
 	uint32_t n_indents;
-	uint32_t n_outdents; /* number of OUTDENT tokens still to return */
+	uint32_t n_outdents; /* number of OUTDENT tokens that are still to be returned */
 	bool at_line_start;
-	bool has_line;	  /* a token was returned since the last newline */
-	bool in_f_string; /* the text is a piece of an f-string: newlines are space */
+	bool has_line; /* whether a token of the current line was returned */
+	/* the text is an expression in an f-string, where newlines are white space */
+	bool in_f_string;
 };
 
-/* Begin at the start of the source, which must outlive the tokens. Returns: 0; -1 if the source is
- * too long or is not UTF-8. */
+/* Start to read the source, which must outlive the tokens. Returns: 0; -1 if the source is too long
+ * or is not UTF-8. */
 int lex_init(struct lexer *lex, struct heap *h, const struct source *src,
 	const struct dialect *dialect, struct diags *diags);
 
-/* Return the next token; at the end, TOK_EOF each time. Returns: 0; -1 with a diagnostic. */
+/* Read the next token into *out. At the end of the source it is TOK_EOF, in each call. Returns: 0;
+ * -1 with a diagnostic. */
 int lex_next(struct lexer *lex, struct token *out);
 
-/* Return the name of a token in error messages. */
+/* Return the name that error messages use for a token. */
 const char *token_text(enum token_kind kind);
 bool token_is_keyword(enum token_kind kind);
 bool token_is_reserved(enum token_kind kind);
 
-/* Read a string literal from its prefix on; @prefix is the length of the prefix. Returns: 0 or -1.
- */
+/* Read a string literal. @prefix is the length of its prefix, such as r or f. Returns: 0 or -1. */
 int lex_string(struct lexer *lex, struct token *out, uint32_t prefix);
 
-/* Read the text in [from, to) with its escapes; in an f-string, "{{" and "}}" become one brace.
- * Returns: 0 or -1. */
+/* Set the value of @token to the source text in [@from, @to), with escape sequences replaced. In an
+ * f-string, "{{" and "}}" become one brace. Returns: 0 or -1. */
 int lex_unescape(struct lexer *lex, struct token *token, uint32_t from, uint32_t to);
 
 /* Read a number. Returns: 0 or -1. */
 int lex_number(struct lexer *lex, struct token *out);
 
-/* Add a diagnostic at [start, end). Returns: -1. */
+/* lex_fail(): add a diagnostic for the source text in [start, end). lex_hint(): add a suggested
+ * rewrite to the last diagnostic. Returns: -1. */
 #define lex_fail(lex, ...) heap_negative(lex_add_diag((lex), __VA_ARGS__))
 int lex_add_diag(struct lexer *lex, int code, uint32_t start, uint32_t end, const char *fmt, ...)
 	attr_printf(5, 6);

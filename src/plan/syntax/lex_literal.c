@@ -26,14 +26,14 @@ static bool is_word(char c)
 	return is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* Is @c a part of the number? After 0x, 0o and 0b all word characters are; a decimal number ends
- * where its digits end. */
+/* Return whether @c continues a number. If the number begins with 0x, 0o or 0b (@has_base), any
+ * word character continues it. Otherwise only digits and "_" do. */
 static bool is_number_char(char c, bool has_base)
 {
 	return has_base ? is_word(c) : is_digit(c) || c == '_';
 }
 
-/* Copy the digits without "_", which Python allows between two digits. */
+/* Copy the digits of a number without "_". Python allows "_" between two digits. */
 static int clean(struct lexer *lex, uint32_t from, uint32_t to, char **out, size_t *n)
 {
 	char *text = heap_alloc(lex->h, to - from + 1);
@@ -134,7 +134,7 @@ int lex_number(struct lexer *lex, struct token *out)
 	return is_float ? read_float(lex, out, i) : read_int(lex, out, i);
 }
 
-/* Find the end of the literal whose body begins at @from, after the quotes. Returns: 0 or -1. */
+/* Find the closing quotes of a literal whose text begins at @from. Returns: 0 or -1. */
 static int find_end(struct lexer *lex, struct token *out, uint32_t from, size_t n_quotes)
 {
 	char quote = at(lex, from - 1);
@@ -209,7 +209,8 @@ static int hex_value(char c)
 							 : -1;
 }
 
-/* Read the digits of \x, \u or \U. Returns: the value; -1 with a diagnostic. */
+/* Read the @n hexadecimal digits of an escape sequence \x, \u or \U. Returns: the value; -1 with a
+ * diagnostic. */
 static int64_t hex_escape(struct lexer *lex, uint32_t *i, uint32_t to, uint32_t n)
 {
 	int64_t value = 0;
@@ -248,8 +249,9 @@ static int code_point(struct lexer *lex, struct text *t, uint32_t from, uint32_t
 	return text_char(t, (int32_t)value);
 }
 
-/* Append the value of \x or an octal escape: a byte in bytes, a character in a string, which must
- * be ASCII in Starlark and Latin-1 in Python. */
+/* Append @value, which an escape sequence such as \x41 or \101 stands for. In a bytes literal,
+ * @value is one byte. In a string, @value is a character: at most U+007F in Starlark, at most
+ * U+00FF in Python. */
 static int byte_escape(
 	struct lexer *lex, struct text *t, const struct token *token, int64_t value, uint32_t from)
 {
@@ -315,8 +317,8 @@ int lex_unescape(struct lexer *lex, struct token *token, uint32_t from, uint32_t
 		while (n < to && at(lex, n) != '\r' && (at(lex, n) != '\\' || token->is_raw) &&
 			!(is_f && (at(lex, n) == '{' || at(lex, n) == '}')))
 			n++;
-		/* In a value, a line always ends in "\n", even if it ends in "\r\n" or "\r" in the
-		 * file. */
+		/* In the value of a literal each line ends in "\n", even if the file has "\r\n" or
+		 * "\r". */
 		uint32_t skip = at(lex, n) == '\r' && n < to ? 1 + (at(lex, n + 1) == '\n') : 0;
 		if (text_add(&t, lex->src->text + i, n - i) < 0 ||
 			(skip && text_add(&t, "\n", 1) < 0))

@@ -105,7 +105,8 @@ struct node *node_name(struct parser *p)
 static int parse_statement(struct parser *p, struct kids *out);
 static int parse_simple(struct parser *p, struct kids *out);
 
-/* Parse the block after ":": an indented block, or statements on the same line. */
+/* Parse the body of a compound statement from ":" on: an indented block, or statements on the same
+ * line. */
 static struct node *parse_block(struct parser *p)
 {
 	struct kids kids = {0};
@@ -255,8 +256,8 @@ static struct node *parse_load(struct parser *p)
 	return load;
 }
 
-/* Parse `import a.b` or `from a import b`. Nothing is imported; the resolver checks that the name
- * exists. */
+/* Parse `import a.b` or `from a import b`. Nothing is imported: the resolver only checks that the
+ * name exists. */
 static struct node *parse_import(struct parser *p)
 {
 	struct kids kids = {0};
@@ -337,7 +338,7 @@ static struct node *parse_assignment(struct parser *p, struct node *target, enum
 	return node;
 }
 
-/* Parse an expression, an assignment, or `x: T = value`, whose type is ignored. */
+/* Parse an expression, an assignment, or `x: T = value`. The type T is ignored. */
 static struct node *parse_expr_statement(struct parser *p)
 {
 	struct node *left = parse_exprs(p);
@@ -425,7 +426,8 @@ static int parse_statement(struct parser *p, struct kids *out)
 	return node ? kids_add(p, out, node) : -1;
 }
 
-/* Does a statement that may begin a program start after the newline at @at? */
+/* Return whether the newline at @at is followed by a line at the left margin that may begin a new
+ * statement. */
 static bool is_new_start(const struct parser *p, uint32_t at)
 {
 	static const char *const parts[] = {"else", "elif", "except", "finally"};
@@ -439,10 +441,8 @@ static bool is_new_start(const struct parser *p, uint32_t at)
 	return true;
 }
 
-/*
- * Continue after a mistake with the next line that begins at the margin, because that line is most
- * likely independent of the mistake.
- */
+/* Continue after a mistake with the next statement at the left margin, because it is most likely
+ * independent of the mistake. Returns: 0; -1 at the end of the source. */
 static int recover(struct parser *p)
 {
 	uint32_t at = MAX(p->lex.at, 1u) - 1;

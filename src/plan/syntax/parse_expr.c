@@ -7,7 +7,7 @@
 
 enum { LEVEL_OR = 1, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_PIPE, LEVEL_SUM = 9 };
 
-/* Return the precedence of the binary operator at the next token; 0 if the token is not an
+/* Return the precedence of the next token as a binary operator; 0 if it is not a binary
  * operator. */
 static int level_of(const struct parser *p)
 {
@@ -68,7 +68,7 @@ static struct node *parse_group(struct parser *p)
 		return empty;
 	}
 	struct node *node = parse_exprs(p);
-	/* A tuple in brackets may end in a comma. */
+	/* A tuple in parentheses may end in a comma. */
 	if (node && is_at(p, TOK_COMMA)) {
 		if (advance(p) < 0)
 			return NULL;
@@ -89,7 +89,7 @@ static struct node *parse_group(struct parser *p)
 	return node;
 }
 
-/* Parse a literal. Adjacent string literals are joined in Python, but an error in Starlark. */
+/* Parse a literal. Python joins adjacent string literals, Starlark forbids them. */
 static struct node *parse_literal(struct parser *p)
 {
 	struct token t = p->token;
@@ -141,7 +141,7 @@ static struct node *parse_operand(struct parser *p)
 	}
 }
 
-/* Parse an index, or a slice with any of its parts left out, from "[" on. */
+/* Parse an index or a slice from "[" on. Each part of a slice may be missing. */
 static struct node *parse_subscript(struct parser *p, struct node *x)
 {
 	struct node *part[3] = {NULL, NULL, NULL};
@@ -244,7 +244,7 @@ static struct node *parse_unary(struct parser *p)
 	return node;
 }
 
-/* Read the comparison operator at the next token. Returns: enum compare; -1 on failure. */
+/* Read a comparison operator, such as `<` or `not in`. Returns: enum compare; -1 on failure. */
 static int parse_compare(struct parser *p)
 {
 	enum token_kind kind = p->token.kind;
@@ -415,7 +415,7 @@ struct node *parse_test(struct parser *p)
 	return otherwise ? node_of(p, NODE_IF_ELSE, value->start, 3, test, value, otherwise) : NULL;
 }
 
-/* Does the next token, after a comma, end the list of expressions? */
+/* Return whether the next token, which follows a comma, ends a list of expressions. */
 static bool is_end(const struct parser *p)
 {
 	switch ((int)p->token.kind) {
@@ -459,7 +459,7 @@ static struct node *parse_list(struct parser *p, bool is_target)
 	if (kids_add(p, &kids, first) < 0)
 		return NULL;
 	while (is_at(p, TOK_COMMA)) {
-		/* A trailing comma after a tuple without brackets is allowed only in Python. */
+		/* Only Python allows a trailing comma after a tuple without brackets. */
 		bool is_open = p->lex.n_brackets > 0 || p->dialect.python_layout || is_target;
 		if (advance(p) < 0)
 			return NULL;
@@ -483,7 +483,7 @@ struct node *parse_exprs(struct parser *p)
 	return parse_list(p, false);
 }
 
-/* Parse loop variables, up to `in`. */
+/* Parse loop variables up to the keyword `in`. */
 struct node *parse_targets(struct parser *p)
 {
 	bool no_in = p->no_in;

@@ -65,7 +65,7 @@ static int parse_element(struct parser *p, struct kids *kids, bool *is_dict, boo
 	return value ? kids_add(p, kids, value) : -1;
 }
 
-/* Parse the rest of a comprehension, after its first expression. */
+/* Parse the clauses of a comprehension, which follow its first expression. */
 static struct node *parse_comprehension(
 	struct parser *p, struct kids *kids, uint32_t start, enum token_kind close, bool is_pair)
 {
@@ -121,8 +121,8 @@ struct node *parse_display(struct parser *p)
 	return node;
 }
 
-/* Parse the rest of `name=value`. Whether an argument is a name or an expression is visible only
- * after the name. */
+/* Parse the rest of an argument name=value, from "=" on. @name was parsed as an expression, because
+ * only the "=" shows that it is a name. */
 static struct node *parse_named(struct parser *p, struct node *name)
 {
 	if (name->kind != NODE_NAME || name->in_parens)
@@ -164,7 +164,7 @@ static struct node *parse_argument(struct parser *p, uint32_t n_before)
 	return node_new(p, NODE_LIST_COMP, x->start, &kids);
 }
 
-/* Check the order of arguments: positional, named, *, **. */
+/* Check the order of the arguments of a call: positional, named, *args, **kwargs. */
 static int check_order(struct parser *p, const struct node *arg, uint32_t *seen)
 {
 	enum { NAMED = 1, STAR = 2, STARSTAR = 4 };
@@ -368,7 +368,8 @@ int check_target(struct parser *p, const struct node *node, bool is_augmented)
 		: -1;
 }
 
-/* Find the end of the expression of a part: at "!", ":" or "}" outside of brackets and strings. */
+/* Find the end of the expression in a part such as {x!r:>8}: a "!", ":" or "}" outside of brackets
+ * and strings. */
 static uint32_t part_end(const struct parser *p, uint32_t at, uint32_t end)
 {
 	int depth = 0;
@@ -396,7 +397,8 @@ static int f_fail(struct parser *p, uint32_t at, const char *msg, const char *hi
 	return lex_hint(&p->lex, "%s", hint);
 }
 
-/* Parse the expression in [from, to) in place, so that its positions are right. */
+/* Parse the expression in [@from, @to) of the source. The text is not copied, so the nodes get
+ * their offsets in the source. */
 static struct node *parse_embedded(struct parser *p, uint32_t from, uint32_t to)
 {
 	struct parser inner = *p;
@@ -430,7 +432,7 @@ static struct node *const_part(
 	return node;
 }
 
-/* Parse a part from "{" to "}". Returns: the offset after it; 0 on failure. */
+/* Parse a part of an f-string from "{" to "}". Returns: the offset after "}"; 0 on failure. */
 static uint32_t parse_part(
 	struct parser *p, const struct token *token, uint32_t at, struct kids *kids)
 {
@@ -475,7 +477,8 @@ static uint32_t parse_part(
 	return end + 1;
 }
 
-/* Find the end of the literal text from @at on: a single brace, or the end of the literal. */
+/* Find the end of the literal text that begins at @at: a single brace, or the end of the
+ * f-string. */
 static uint32_t text_end(const struct token *token, const char *text, uint32_t at)
 {
 	while (at < token->body_end) {
@@ -508,7 +511,7 @@ static int parse_pieces(struct parser *p, const struct token *token, struct kids
 	return 0;
 }
 
-/* Parse an f-string. As in Python, adjacent string literals are joined to it. */
+/* Parse an f-string and the string literals next to it, which Python joins to it. */
 struct node *parse_f_string(struct parser *p)
 {
 	struct kids kids = {0};

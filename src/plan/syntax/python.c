@@ -1,5 +1,5 @@
-/* The constructs of Python that the language lacks, each with a rewrite. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Report constructs of Python that the language lacks, each with a suggested rewrite.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/inside.h"
 
 #include <stdio.h>
@@ -74,8 +74,8 @@ int fail_at(struct parser *p, int code, const struct node *node, const char *msg
 	return hint[0] ? lex_hint(&p->lex, "%s", hint) : -1;
 }
 
-/* Report a name that begins a statement of Python without being a keyword, such as match, or print
- * without parentheses. */
+/* Report a word that begins a statement in Python but is an ordinary name here, as in `match x:` or
+ * `print x`. Returns: 0; -1 if it was reported. */
 static int python_words(struct parser *p, const char *want)
 {
 	static const struct {

@@ -12,13 +12,13 @@
 
 enum { NAMES_ROOM = 64 }; /* initial size */
 
-/* The current meaning of a name: `binding` is the symbol that the name refers to at the current
- * place. */
+/* What a name refers to at the current place: a symbol, or NULL if the name is undefined. */
 struct name {
 	struct symbol *binding;
 };
 
-/* The names of a function or comprehension: pushed at its beginning, popped at its end. */
+/* A block of names: those of the file, of a function or of a comprehension. The open blocks form a
+ * stack. */
 struct block {
 	struct block *outer;
 	struct symbol *symbols;
@@ -30,12 +30,12 @@ struct resolver {
 	const struct source *src;
 	const struct dialect *dialect;
 	struct diags *diags;
-	struct table *names; /* maps a text to a T_INT, its index in `item` */
+	struct table *names; /* maps the text of a name to a T_INT, the index in `item` */
 	struct name *item;
 	uint32_t n_items, room;
 	struct block *block, *file_block;
 	uint32_t n_loops;
-	bool in_control; /* inside an if, for or while */
+	bool in_control; /* the current place is inside an if, for or while */
 	const struct predeclared *predeclared;
 	size_t n_predeclared;
 };
@@ -52,10 +52,10 @@ static int fail(struct resolver *r, int code, const struct node *node, const cha
 	va_end(args);
 	snprintf(d.hint, sizeof d.hint, "%s", hint);
 	(void)diag_add(r->diags, r->src, &d);
-	return 0; /* the resolver continues, to report further mistakes */
+	return 0; /* not -1, so that the resolver continues and reports further mistakes */
 }
 
-/* Find or add a name. Returns: its index; UINT32_MAX if memory is exhausted. */
+/* Find or add a name in `item`. Returns: its index; UINT32_MAX if memory is exhausted. */
 static uint32_t intern(struct resolver *r, struct val text)
 {
 	int64_t at = table_find(r->h, r->names, text);
@@ -68,7 +68,7 @@ static uint32_t intern(struct resolver *r, struct val text)
 		struct name *item = heap_regrow(r->h, r->item, r->n_items, room, sizeof *item);
 		if (!item)
 			return UINT32_MAX;
-		/* Symbols refer to names by index, so the array may move. */
+		/* The array may move, because symbols refer to names by index. */
 		r->item = item;
 		r->room = room;
 	}
@@ -94,7 +94,8 @@ static int add_slot(struct resolver *r, struct scope *scope, struct symbol *symb
 	return 0;
 }
 
-/* Find or create the symbol of @text in the current block. */
+/* Find the symbol of the name @text in the current block, or create it. Returns: NULL if memory is
+ * exhausted. */
 static struct symbol *bind(struct resolver *r, struct val text, uint32_t at)
 {
 	uint32_t id = intern(r, text);
@@ -115,7 +116,8 @@ static struct symbol *bind(struct resolver *r, struct val text, uint32_t at)
 		.next = r->block->symbols,
 		.slot = id,
 		.block = r->block};
-	/* `of` stores the index of the name for pop_block(), because the array may move. */
+	/* Here, `of` contains the index of the name in `item` instead of a pointer, because the
+	 * array may move. pop_block() reads this index. */
 	s->of = (struct name *)(uintptr_t)id;
 	r->block->symbols = s;
 	r->item[id].binding = s;
@@ -143,7 +145,7 @@ static int bind_target(struct resolver *r, struct node *target)
 	return 0;
 }
 
-/* Bind every name that a statement binds, except inside nested functions. */
+/* Create the symbols of all names that a statement binds, except inside nested functions. */
 static int collect(struct resolver *r, struct node *node)
 {
 	switch ((int)node->kind) {
@@ -201,7 +203,7 @@ static int capture(struct resolver *r, struct symbol *symbol)
 
 #define ASK_HINT "ask(question, data, type) asks a model that has no tools"
 
-/* Return the replacement for a name of Python that the language lacks, or NULL. */
+/* Return a hint for a name of Python that the language lacks; NULL for any other name. */
 static const char *python_name(struct val name)
 {
 	static const char *const rows[][2] = {
@@ -283,7 +285,7 @@ static int walk_kids(struct resolver *r, struct node *node, uint32_t from)
 	return 0;
 }
 
-/* Check that a global is not bound twice in a dialect that forbids it. */
+/* Report a global that is bound twice, in a dialect that forbids this. */
 static int check_global(struct resolver *r, const struct node *name)
 {
 	uint32_t line, column;
@@ -295,7 +297,8 @@ static int check_global(struct resolver *r, const struct node *name)
 		"cannot reassign global %.80s declared at line %u", s->name.str->data, line);
 }
 
-/* Resolve the target of an assignment: a name is bound; in x[i] and x.a, x and i are used. */
+/* Resolve the target of an assignment. If the target is a name, collect() has already bound it.
+ * In x[i] = v and x.a = v, x and i are ordinary uses. */
 static int walk_target(struct resolver *r, struct node *target)
 {
 	if (target->kind == NODE_NAME)
@@ -310,7 +313,8 @@ static int walk_target(struct resolver *r, struct node *target)
 	return walk(r, target);
 }
 
-/* Resolve a function: the defaults of its parameters outside of its block, the body inside. */
+/* Resolve a function. The defaults of parameters belong to the enclosing block, the body belongs to
+ * the block of the function. */
 static int walk_function(struct resolver *r, struct node *node)
 {
 	uint32_t first = node->kind == NODE_DEF ? 1 : 0;
@@ -343,7 +347,8 @@ static int walk_function(struct resolver *r, struct node *node)
 	return rc;
 }
 
-/* Resolve a comprehension: the first iterable outside of its block, everything else inside. */
+/* Resolve a comprehension. The first iterable belongs to the enclosing block, everything else
+ * belongs to the block of the comprehension. */
 static int walk_comprehension(struct resolver *r, struct node *node)
 {
 	uint32_t n_body = node->kind == NODE_DICT_COMP ? 2 : 1;
@@ -352,8 +357,9 @@ static int walk_comprehension(struct resolver *r, struct node *node)
 		return -1;
 	r->block = &block;
 	int rc = 0;
-	/* All clauses share one block: in an earlier clause, a later clause's variable is not yet
-	 * set. */
+	/* Bind the variables of all clauses first, because the clauses share one block. So an
+	 * earlier clause may name the variable of a later clause, although that variable has no
+	 * value yet. */
 	for (uint32_t i = n_body; rc == 0 && i < node->n; i++)
 		if (node->kid[i]->kind == NODE_CLAUSE_FOR)
 			rc = bind_target(r, node->kid[i]->kid[0]);
@@ -443,8 +449,8 @@ static int walk_if(struct resolver *r, struct node *node)
 	return rc;
 }
 
-/* Resolve an attribute. In mail.search, if mail is a variable that hides the tools of that name,
- * report it. */
+/* Resolve an attribute such as mail.search. If mail is a variable that hides the tools whose names
+ * begin with "mail.", report this. */
 static int walk_dot(struct resolver *r, struct node *node)
 {
 	const struct node *of = node->kid[0];

@@ -22,7 +22,8 @@ enum compare {
 	CMP_IS_NOT
 };
 
-enum { TREE_DEPTH_MAX = 1000 }; /* levels of nested expressions, including a chain of + */
+/* how deeply expressions may be nested; each + in a chain is a level */
+enum { TREE_DEPTH_MAX = 1000 };
 
 struct symbol;
 struct scope;
@@ -30,17 +31,17 @@ struct scope;
 struct node {
 	uint8_t kind;	     /* enum node_kind */
 	uint8_t op;	     /* see tree.def */
-	uint16_t depth;	     /* depth of the subtree */
-	uint32_t start, end; /* offsets in the source */
-	uint32_t at;	     /* offset that errors point to: the operator or the dot */
+	uint16_t depth;	     /* height of the subtree */
+	uint32_t start, end; /* byte offsets in the source */
+	uint32_t at;	     /* offset to which errors point, such as that of the operator */
 	uint32_t n;
 	uint32_t n_params;
 	bool in_parens;
 	struct node **kid;
 	uint8_t *ops;
 	struct val value;
-	struct symbol *symbol; /* NODE_NAME: set by the resolver */
-	struct scope *scope;   /* scope of a function or the file: set by the resolver */
+	struct symbol *symbol; /* NODE_NAME: the variable, set by the resolver */
+	struct scope *scope;   /* function or file: its scope, set by the resolver */
 };
 
 /*
@@ -53,9 +54,9 @@ struct node {
 int tree_parse(struct heap *h, const struct source *src, const struct dialect *dialect,
 	struct diags *diags, struct node **out);
 
-/* Join the literal parts of an f-string, with a NUL for each value: see ground_label(). Returns: 0
- * or -1. */
+/* Join the literal parts of an f-string to one text, with a NUL in place of each value, as
+ * ground_label() expects. Returns: 0 or -1. */
 int tree_form(struct heap *h, const struct node *f_string, struct val *out);
 
-/* Return the name of a node in error messages. */
+/* Return the name that error messages use for a node. */
 const char *node_text(enum node_kind kind);

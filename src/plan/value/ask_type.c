@@ -1,4 +1,5 @@
-/* The table of types of answers that ask() knows. SPDX-License-Identifier: Apache-2.0 */
+/* The types of answer that a plan can request from the built-in ask(). SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "plan/value/ask_type.h"
 
 #include <string.h>

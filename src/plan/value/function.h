@@ -1,10 +1,11 @@
-/* Code, functions and built-ins. SPDX-License-Identifier: Apache-2.0 */
+/* Compiled code, function values, and the built-ins that a plan may call. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "plan/value/value.h"
 
-/* One instruction. The first registers of a function are its variables, followed by temporaries.
- * @a, @b and @c are registers unless op.def says otherwise. */
+/* One instruction of the register machine. The first registers of a function hold its variables,
+ * the others are temporaries. @a, @b and @c are register numbers unless op.def says otherwise. */
 struct ins {
 	uint8_t op, x;
 	uint16_t a;
@@ -12,28 +13,34 @@ struct ins {
 		struct {
 			uint16_t b, c;
 		};
-		int32_t j; /* jump from the next instruction; a number; an index in `consts` */
+		/* @j takes the place of @b and @c. It is a number, an index in a table, or the
+		 * distance of a jump, counted from the next instruction. */
+		int32_t j;
 	};
 };
 
 struct capture {
-	bool is_local; /* variable of the enclosing function; false: one that it captured */
+	/* If true, the variable is in the register @index of the enclosing function. If false,
+	 * the enclosing function has captured the variable, too: it is in cells[@index] of that
+	 * function. */
+	bool is_local;
 	uint32_t index;
 };
 
-/* The arguments of a call that are not all positional. */
+/* The form of a call that has named arguments, *args or **kwargs. */
 struct call_shape {
 	uint32_t n_positional, n_named;
 	bool has_star, has_starstar;
-	struct val *names; /* names of the n_named named arguments, as strings */
+	struct val *names; /* n_named strings: the names of the named arguments */
 };
 
-/* A write that a region of code may make, see machine/compile_flow.c. */
+/* How a region of code may change a variable or its value. machine/compile_flow.c explains
+ * regions. */
 enum write_what {
-	WRITE_NAME,   /* assign another value to the variable */
-	WRITE_VALUE,  /* change the variable's list, dict or set */
-	WRITE_WITHIN, /* change any object reachable from the variable */
-	WRITE_CALL,   /* call the variable's function */
+	WRITE_NAME,   /* the variable may get another value */
+	WRITE_VALUE,  /* the list, dict or set in the variable may change */
+	WRITE_WITHIN, /* any object reachable from the variable may change */
+	WRITE_CALL,   /* the function in the variable may be called */
 };
 enum write_where { IN_REGISTER, IN_CELL, IN_CAPTURED, IN_GLOBAL };
 struct write {
@@ -43,17 +50,17 @@ struct write {
 struct writes {
 	struct write *item;
 	uint32_t n, room;
-	uint32_t outer;	 /* enclosing region, an index in `writes` */
-	uint32_t saved;	 /* register that saves the guard from before the region */
-	bool is_unknown; /* the region may change any object that existed before it */
-	bool is_left;	 /* a break, continue or return may leave the region */
+	uint32_t outer;	 /* index of the enclosing region in code->writes */
+	uint32_t saved;	 /* register that saves the guard at the beginning of the region */
+	bool is_unknown; /* the region may change any existing object, not only those in `item` */
+	bool is_left;	 /* a break, continue or return may leave the region early */
 };
 
-/* The code of a file, def or lambda. */
+/* The compiled code of a file, def or lambda. */
 struct code {
 	struct val name;
 	struct ins *ins;
-	uint32_t *at; /* per instruction: offset in the source */
+	uint32_t *at; /* source offset of each instruction */
 	uint32_t n_ins;
 	struct val *consts;
 	uint32_t n_consts;
@@ -62,26 +69,31 @@ struct code {
 	struct call_shape *shapes;
 	uint32_t n_shapes;
 	uint32_t n_slots, n_registers;
-	struct val *slot_names; /* names of the variables, as strings */
-	struct val *params;	/* names: positional, keyword-only, *args, then keyword arguments */
+	struct val *slot_names; /* names of the variables, as strings, by register */
+	struct val *params; /* names of the parameters: positional, *args, keyword-only, **kwargs */
 	uint32_t n_positional, n_named_only;
 	bool has_args, has_kwargs;
-	uint32_t n_defaults; /* registers that FUNCTION reads as defaults; T_UNSET: required */
-	uint32_t *cells;     /* slots of variables that nested functions capture */
+	/* OP_FUNCTION reads the default values from this many registers. The default of a
+	 * required keyword-only parameter is T_UNSET. */
+	uint32_t n_defaults;
+	uint32_t *cells; /* registers of the variables that nested functions capture */
 	uint32_t n_cells;
 	struct capture *captures;
 	uint32_t n_captures;
-	uint32_t n_active;     /* number of open calls: more than one is recursion */
-	struct writes *writes; /* with labels: the regions; the first is the whole function */
+	uint32_t n_active; /* calls that have not returned; more than 1 means recursion */
+	/* The write sets of all regions. The first region is the whole function. NULL if values
+	 * carry no labels. */
+	struct writes *writes;
 	uint32_t n_writes;
-	bool changes_others; /* may change containers that it did not create */
+	bool changes_others; /* a call of this code may change containers that it did not create */
 };
 
 struct function {
 	struct code *code;
 	struct val *globals;
-	struct val
-		*defaults; /* defaults of the last positional and of the keyword-only parameters */
+	/* Defaults of the last positional parameters, followed by those of the keyword-only
+	 * parameters. */
+	struct val *defaults;
 	uint32_t n_defaults;
 	struct cell **cells;
 	uint32_t n_cells;
@@ -91,82 +103,111 @@ struct function {
 
 struct vm;
 
-/* Label rule of the run: the labels that the result of a built-in gets. The default, 0, is the join
- * of all inputs, which is always safe. */
+/* How a run labels the result of a built-in. The inputs are the receiver and the arguments. The
+ * default, FLOW_WHOLE, joins the labels of all inputs, which is always safe. */
 enum native_flow {
-	FLOW_WHOLE, /* labels of everything reachable from the arguments and the receiver */
-	FLOW_PART,  /* labels of the receiver; arguments that the plan wrote only select from it */
-	FLOW_DATE,  /* as FLOW_WHOLE, of kind date */
-	FLOW_DATE_MADE, /* as FLOW_DATE; the date differs from the input dates */
-	FLOW_DATE_TEXT, /* as FLOW_DATE if the plan wrote the format; else as FLOW_WHOLE */
-	FLOW_SHAPE,	/* labels of the arguments' types and lengths; elements keep their own */
-	FLOW_PLACES,	/* as FLOW_SHAPE; the first item of each element is its index */
-	FLOW_PICK,	/* as FLOW_SHAPE; the result is an element, not a new value */
-	FLOW_CHOICE,	/* as FLOW_WHOLE; the result is one of the arguments, not a new value */
-	FLOW_ORDER,	/* as FLOW_WHOLE; named arguments only determine the order */
-	FLOW_NAMED,	/* as FLOW_WHOLE; named arguments keep their own labels */
-	FLOW_NOTHING,	/* no label in addition to those of the value */
+	FLOW_WHOLE, /* the labels of everything reachable from the inputs */
+	FLOW_PART,  /* the result is a part of the receiver; the arguments only choose the part */
+	FLOW_DATE,  /* as FLOW_WHOLE, but the kind of the label is lowered to date */
+	/* As FLOW_DATE, but the plan computed a new date. So the result also gets the origin
+	 * "plan", unless the request contains this date. */
+	FLOW_DATE_MADE,
+	/* As FLOW_DATE if the plan wrote the format string, otherwise as FLOW_WHOLE. */
+	FLOW_DATE_TEXT,
+	FLOW_SHAPE, /* the labels of the inputs without those of their elements */
+	/* For enumerate(), which returns pairs of an index and an element: as FLOW_SHAPE. The
+	 * label of the result is also joined to the index in each pair. */
+	FLOW_PLACES,
+	FLOW_PICK, /* the result is the element of the receiver that the first argument selects */
+	/* The result is an argument or a part of an argument, as in max(). All inputs influenced
+	 * the choice. */
+	FLOW_CHOICE,
+	FLOW_ORDER,   /* as FLOW_WHOLE, but key= and reverse= only influence the order */
+	FLOW_NAMED,   /* as FLOW_WHOLE, but the named arguments of dict() keep their own labels */
+	FLOW_NOTHING, /* nothing is added to the label that the built-in gave the result */
 };
-/* Label rule of the run: the labels that the structure of a changed receiver gets. */
+/* How a run raises the label of the receiver's structure when a method changes the receiver. In all
+ * cases flow_change() also checks that the change is allowed under the current guard. */
 enum native_change {
-	CHANGE_NONE,  /* none: the method does not change its receiver */
-	CHANGE_PLACE, /* the guard of the call, as in all rules below */
-	CHANGE_FIRST, /* also everything reachable from the first argument, as a choice */
-	CHANGE_SHAPE, /* also the structure of the arguments */
-	CHANGE_ARGS,  /* also everything reachable from the arguments, and argument names */
-	CHANGE_WHOLE, /* also everything reachable from the receiver and the arguments */
+	CHANGE_NONE, /* the method does not change its receiver */
+	/* The label of the receiver's structure stays as it is, as in x.append(v). */
+	CHANGE_PLACE,
+	/* The first argument is an index or a key that selects the place of the change, as in
+	 * x.insert(i, v). The structure of the receiver gets the label of this choice, see
+	 * flow_choice(). */
+	CHANGE_FIRST,
+	/* The structure of the receiver gets the labels of the arguments, without those of their
+	 * elements. */
+	CHANGE_SHAPE,
+	/* The structure of the receiver gets the labels of the names of the arguments, and of
+	 * everything in the arguments. */
+	CHANGE_ARGS,
+	/* The structure of the receiver gets the labels of everything in the receiver and in the
+	 * arguments. */
+	CHANGE_WHOLE,
 };
-/* Label rule of the check: how the abstract result and the abstract receiver are computed. */
+/* How the check models a built-in. The check has labels and abstract objects, but no values.
+ * check/check_builtin.c implements the models. */
 enum native_model {
-	MODEL_UNKNOWN, /* the check refuses the call */
-	MODEL_TOOL,    /* a tool: its policy decides */
-	MODEL_TEXT,    /* a text computed from all inputs */
-	MODEL_PART,    /* a part of the receiver; constant arguments only select from it */
-	MODEL_PARTS,   /* a list of parts of the receiver */
-	MODEL_NAMES,   /* a list of texts that the plan or the language wrote */
+	MODEL_UNKNOWN, /* the check refuses every call */
+	MODEL_TOOL,    /* a tool; the policy determines the result */
+	MODEL_TEXT,    /* result: a text computed from all inputs */
+	/* Result: a part of the receiver, as in s.strip(","). A constant argument, such as the
+	 * "," here, only selects the part, so the label of this argument is left out. */
+	MODEL_PART,
+	MODEL_PARTS, /* result: a list of parts of the receiver */
+	MODEL_NAMES, /* result: a list of names, such as that of dir() */
 	MODEL_NUMBER,
 	MODEL_DATE,
-	MODEL_DATE_MADE, /* a date that differs from the input dates */
-	MODEL_DATE_TEXT, /* a date if the plan wrote the format; else a text */
+	MODEL_DATE_MADE, /* result: a new date, such as that of date.add() */
+	MODEL_DATE_TEXT, /* result: a date if the plan wrote the format string, otherwise a text */
 	MODEL_BOOL,
 	MODEL_LENGTH,
 	MODEL_TRUTH,
-	MODEL_LIST, /* a new list of the elements of the arguments */
+	MODEL_LIST, /* result: a new list of the elements of the arguments */
 	MODEL_TUPLE,
 	MODEL_SET,
-	MODEL_ORDERED, /* a list whose order depends on its elements */
-	MODEL_PAIRS,   /* a list of tuples of elements */
+	MODEL_ORDERED, /* result: a list whose order depends on its elements, as in sorted() */
+	MODEL_PAIRS,   /* result: a list of tuples of elements, as in zip() */
 	MODEL_RANGE,
-	MODEL_EXTREME, /* one of the arguments, or a sum of them */
-	MODEL_ANY,     /* any value, computed from all inputs */
+	/* Result: the largest element, the smallest one, or the sum, as in max(), min() and
+	 * sum(). */
+	MODEL_EXTREME,
+	MODEL_ANY, /* result: any value, computed from all inputs, as in json.loads() */
 	MODEL_DICT,
 	MODEL_STRUCT,
-	MODEL_ENUM, /* a list of the arguments */
+	MODEL_ENUM, /* result: a list of the arguments */
 	MODEL_NOTHING,
 	MODEL_APPROVE,
 	MODEL_ASK,
 	MODEL_TRY,
-	MODEL_ENDORSE,	  /* the value, with an endorsement */
-	MODEL_ADD,	  /* only methods from here on; the last argument becomes an element */
-	MODEL_EXTEND,	  /* the elements of the arguments become elements */
-	MODEL_GET,	  /* an element by its key, or the second argument */
-	MODEL_SETDEFAULT, /* as MODEL_GET; the second argument may become an element */
+	/* Result: the first argument, to which an endorsement is added, as in matches(). */
+	MODEL_ENDORSE,
+	/* The models from here on are only for methods. MODEL_ADD: the last argument becomes a
+	 * new element of the receiver. */
+	MODEL_ADD,
+	MODEL_EXTEND, /* the receiver gets the elements of the arguments */
+	/* Result: the element of the receiver at a key, or a default value if the key is
+	 * missing, as in d.get(key, default). */
+	MODEL_GET,
+	/* As MODEL_GET, but if the key is missing, the default value is added to the receiver. */
+	MODEL_SETDEFAULT,
 	MODEL_POP,
 	MODEL_POPITEM,
-	MODEL_LOSE, /* elements are removed, or get another index */
+	MODEL_LOSE, /* elements of the receiver are removed or get other indexes */
 	MODEL_SORT,
 	MODEL_VALUES,
 	MODEL_ITEMS,
 	MODEL_KEYS,
 	MODEL_COPY,
-	MODEL_UNION, /* a new collection of the elements of the receiver and the arguments */
+	MODEL_UNION, /* result: a new collection of the elements of all inputs */
 };
-/* The owner of a built-in: a module or a type. From OF_STRING on, the built-in is a method. */
+/* The module or type that a built-in belongs to. Built-ins from OF_STRING on are methods. */
 enum native_of {
 	OF_FUNCTION,
 	OF_JSON, /* the module `json` */
 	OF_DATE, /* the module `date` */
-	OF_PLAN, /* only in plans with tools */
+	OF_PLAN, /* functions that exist only in plans with tools */
 	OF_STRING,
 	OF_BYTES,
 	OF_LIST,
@@ -174,7 +215,7 @@ enum native_of {
 	OF_SET,
 };
 
-/* The arguments of a call, for built-ins that sort the arguments themselves. */
+/* The arguments of a call as the caller passed them, not yet matched to parameters. */
 struct args {
 	const struct val *item;
 	size_t n;
@@ -184,10 +225,13 @@ struct args {
 };
 
 /*
- * A built-in function or method: a row of builtin/builtin.def, or a tool. If `params` is set, the
- * arguments are sorted into one array. `params` is a list of words: "x" is a required parameter,
- * "x?" an optional one (T_UNSET when absent); parameters before "/" are positional-only, parameters
- * after "*" keyword-only. If `params` is NULL, `raw` gets the arguments as the call passes them.
+ * A built-in function or method: a row of builtin/builtin.def, or a tool.
+ *
+ * `params` lists the parameters, separated by spaces. "x" is required and "x?" is optional
+ * (T_UNSET if absent). Parameters before "/" are positional-only, parameters after "*" are
+ * keyword-only. `fn` gets an array with one value for each parameter. If `params` is NULL, `raw`
+ * gets the arguments as the caller passed them.
+ *
  * Returns: `fn` and `raw` return 0, or -1 with the failure of the heap set.
  */
 struct native {
@@ -195,17 +239,18 @@ struct native {
 	const char *params;
 	int (*fn)(struct vm *vm, struct val self, const struct val *arg, struct val *out);
 	int (*raw)(struct vm *vm, struct val self, const struct args *args, struct val *out);
-	bool is_python; /* only the dialect of Python has the built-in */
-	bool suspends;	/* the program suspends, and the host answers: see vm_run() */
+	bool is_python; /* the built-in exists only in the Python dialect */
+	bool suspends;	/* a call suspends the plan until the host answers, see vm_run() */
 	uint8_t flow;	/* enum native_flow */
 	uint8_t change; /* enum native_change */
 	uint8_t model;	/* enum native_model */
 	uint8_t of;	/* enum native_of */
 };
 
-/* Find the method @name of @type. Returns: NULL if the dialect has no such method. */
+/* Find the method @name of values of the type @type. Returns: NULL if the dialect has no such
+ * method. */
 const struct native *native_method(const struct vm *vm, uint32_t type, struct val name);
 
-/* Call a built-in, without labels. Returns: 0 or -1. */
+/* Call a built-in without tracking labels. Returns: 0 or -1. */
 int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
 	struct val *out);

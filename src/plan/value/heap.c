@@ -1,5 +1,5 @@
-/* The heap of one evaluation: an arena with bins of released pieces. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The heap of one evaluation: an arena that keeps released pieces in bins for reuse.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/heap.h"
 
 #include "base/pages.h"
@@ -11,7 +11,8 @@
 
 enum { CHUNK_BYTES = 1 << 16, CHUNK_MOST_BYTES = 1 << 24, ALIGN = 16 };
 
-/* A chunk of the arena, or one large piece; both lists are doubly linked. */
+/* The header of a chunk of the arena, or of one large allocation. Both kinds are kept in doubly
+ * linked lists. */
 struct heap_chunk {
 	struct heap_chunk *next, *before;
 	size_t bytes; /* size of the chunk, including this header */
@@ -61,7 +62,8 @@ static struct heap_chunk *new_chunk(struct heap *h, struct heap_chunk **list, si
 	return c;
 }
 
-/* Return the bin of a size, and round *bytes up to the size of that bin. */
+/* Return the index of the smallest bin for *bytes, and round *bytes up to the size of its
+ * pieces. */
 static size_t bin_of(size_t *bytes)
 {
 	size_t bin = 0, room = ALIGN;
@@ -81,7 +83,8 @@ static void *alloc_small(struct heap *h, size_t bytes)
 		memcpy(&h->bins[bin], p, sizeof(void *));
 		return p;
 	}
-	/* Chunks grow with use, up to large pages; near the limit they are small again. */
+	/* A plan that uses much memory gets larger chunks, up to 16 MiB. Near the limit the chunks
+	 * stay small, so that one more chunk still fits. */
 	size_t chunk = CHUNK_BYTES;
 	while (chunk < CHUNK_MOST_BYTES && h->used_bytes > chunk &&
 		h->max_bytes - h->used_bytes > 8 * chunk)
@@ -143,8 +146,8 @@ void heap_release(struct heap *h, void *p, size_t bytes)
 		free(c);
 		return;
 	}
-	/* The piece is put into the largest bin that it can fill, so every piece of a bin is large
-	 * enough. */
+	/* Every piece in a bin must have at least the size of the bin, because heap_alloc()
+	 * takes any of them. So choose the bin of the largest size that this piece covers. */
 	size_t room = bytes, bin = bin_of(&room);
 	if (room > bytes) {
 		if (bin == 0)

@@ -1,4 +1,4 @@
-/* Integers with GMP, and arithmetic of numbers. SPDX-License-Identifier: Apache-2.0 */
+/* Integers of any size with GMP, and arithmetic on numbers. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/int.h"
 
 #include "plan/value/str.h"
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GMP is only given numbers of at most INT_MAX_BITS, so GMP's own allocations remain small. */
+/* GMP gets only numbers of at most INT_MAX_BITS, so the memory that GMP allocates itself stays
+ * small. */
 
 _Static_assert(sizeof(mp_limb_t) == sizeof(uint64_t), "limbs are 64 bits");
 
@@ -17,7 +18,8 @@ bool val_is_int(struct val v)
 	return v.type == T_INT || v.type == T_BIG;
 }
 
-/* Initialise @z as a read-only view of @v; *limb stores the value of a small int. */
+/* Initialise @z as a read-only view of @v. The value of a small int is stored in *limb, to which @z
+ * points. */
 static void view(mpz_t z, struct val v, mp_limb_t *limb)
 {
 	if (v.type == T_BIG) {
@@ -66,7 +68,8 @@ static int too_large(struct heap *h)
 		h, FAIL_MEMORY, "int of more than %d bits: it is too large", INT_MAX_BITS);
 }
 
-/* Check that the result will be small enough, before GMP computes it, and pay for the operation. */
+/* Before GMP computes a result, check that the result will be small enough, and pay fuel for the
+ * operation. */
 static int check_cost(struct heap *h, enum num_op op, struct val a, struct val b)
 {
 	size_t na = bits_of(a), nb = bits_of(b);
@@ -95,7 +98,8 @@ static int check_cost(struct heap *h, enum num_op op, struct val a, struct val b
 
 static void power(mpz_t z, const mpz_t x, const mpz_t y)
 {
-	/* The exponent is large only if the base is 0, 1 or -1. */
+	/* check_cost() allows a huge exponent only if the base is 0, 1 or -1. For these bases only
+	 * the parity of the exponent matters. */
 	unsigned long n = mpz_fits_ulong_p(y) ? mpz_get_ui(y) : 2ul + (unsigned long)mpz_odd_p(y);
 	mpz_pow_ui(z, x, n);
 }
@@ -152,7 +156,7 @@ static int big_op(struct heap *h, enum num_op op, struct val a, struct val b, st
 	return r;
 }
 
-/* Compute in 64 bits. Returns: did the result fit? */
+/* Compute with 64-bit integers. Returns: false if the result does not fit or is not defined. */
 static bool small_op(enum num_op op, int64_t a, int64_t b, int64_t *out)
 {
 	switch ((int)op) {
@@ -305,7 +309,8 @@ int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct v
 		*out = VAL_INT((int64_t)small);
 		return 0;
 	}
-	/* Each digit is at least one bit. */
+	/* Limit the length of the text before it is parsed: a digit stands for at least one bit,
+	 * and in base 8 or more for at least three bits. */
 	if (bytes > INT_MAX_BITS || (base >= 8 && bytes > INT_MAX_BITS / 3 + 1))
 		return too_large(h);
 	char *copy = heap_alloc(h, bytes + 1);
@@ -321,7 +326,7 @@ int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct v
 	return r;
 }
 
-/* Write the digits of an integer that fits in 64 bits. */
+/* Append an integer that fits in 64 bits, in decimal. */
 static int write_small(struct text *t, int64_t n)
 {
 	char out[24], *at = out + sizeof out;
@@ -353,7 +358,7 @@ int int_write(struct text *t, struct val v, int base)
 	return r;
 }
 
-/* Convert to the nearest float, half to even, because mpz_get_d() rounds toward zero. */
+/* Convert to the nearest float, with ties to even. mpz_get_d() would round toward zero. */
 static double nearest(const mpz_t z)
 {
 	size_t bits = mpz_sizeinbase(z, 2);
@@ -364,7 +369,8 @@ static double nearest(const mpz_t z)
 	mpz_t top;
 	mpz_init(top);
 	mpz_tdiv_q_2exp(top, z, bits - 64);
-	/* A bit for the bits that were cut off breaks ties. */
+	/* Set the lowest bit if any bit was cut off, so that an inexact value does not look like a
+	 * tie. */
 	uint64_t word = mpz_get_ui(top) | (mpz_scan1(z, 0) < bits - 64);
 	double d = ldexp((double)word, (int)(bits - 64));
 	mpz_clear(top);

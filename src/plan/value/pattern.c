@@ -1,5 +1,5 @@
-/* Match patterns without backtracking, by following all states at once. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Match regular expressions without backtracking, by following all possible states at once.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/pattern.h"
 
 #include "base/utf8.h"
@@ -16,8 +16,14 @@ enum step { STEP_CHAR, STEP_ANY, STEP_CLASS, STEP_SPLIT, STEP_JUMP, STEP_END };
 
 struct state {
 	enum step step;
-	int32_t low, high; /* range of characters; STEP_CHAR: low == high */
-	uint32_t to, or ;  /* targets of STEP_SPLIT, STEP_JUMP; STEP_CLASS: offsets of the class */
+	int32_t low, high; /* for STEP_CHAR: the character; both members are equal */
+	/*
+	 * What `to` and `or` are:
+	 * STEP_SPLIT: the two next states.
+	 * STEP_JUMP: the next state; both members are equal.
+	 * STEP_CLASS: the offsets in the pattern at which the text of the class begins and ends.
+	 */
+	uint32_t to, or ;
 };
 
 struct regex {
@@ -68,8 +74,8 @@ static bool is_class(int32_t c, int name)
 	}
 }
 
-/* Read one character of the pattern at *at, escaped or not. Returns: 0 for the character *c; 1 for
- * the class \*c; -1. */
+/* Read one character or escape sequence of the pattern at *at. Returns: 0 with the character in *c;
+ * 1 for a class such as \d, with its letter in *c; -1 if the escape sequence is unknown. */
 static int read_char(const struct regex *r, size_t *at, int32_t *c)
 {
 	*at += utf8_decode(r->text + *at, r->bytes - *at, c);
@@ -84,7 +90,8 @@ static int read_char(const struct regex *r, size_t *at, int32_t *c)
 	return *c < 128 && ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z') ? -1 : 0;
 }
 
-/* Is @c in the class whose text, after the bracket, is from @from to @to? */
+/* Return whether @c is in the bracketed class whose text is at [@from, @to) of the pattern, such as
+ * "^a-z". */
 static bool in_class(const struct regex *r, size_t from, size_t to, int32_t c)
 {
 	bool is_not = from < to && r->text[from] == '^', is = false;
@@ -121,7 +128,7 @@ static int read_class(struct regex *r)
 
 static int read_either(struct regex *r);
 
-/* Read a character, class or group. Returns: its first state; -1. */
+/* Read a character, class or group. Returns: the index of its first state; -1. */
 static int read_atom(struct regex *r)
 {
 	int c = peek(r);
@@ -162,7 +169,7 @@ static int read_atom(struct regex *r)
 	return add(r, (struct state){.step = STEP_CHAR, .low = one, .high = one});
 }
 
-/* Append a copy of the states from @from to @to. */
+/* Append a copy of the states [@from, @to), and adjust the jumps in the copy. */
 static int copy(struct regex *r, uint32_t from, uint32_t to)
 {
 	uint32_t by = r->n - from;
@@ -178,7 +185,7 @@ static int copy(struct regex *r, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* Insert one state at @at; later states move. */
+/* Insert an empty state at @at. Later states move by one, and jumps to them are adjusted. */
 static int insert(struct regex *r, uint32_t at)
 {
 	if (add(r, (struct state){0}) < 0)
@@ -192,7 +199,8 @@ static int insert(struct regex *r, uint32_t at)
 	return 0;
 }
 
-/* Make the states from @from on optional, and with @again repeatable. */
+/* Make the states from @from on optional, as "?" does. With @again, make them repeatable too, as
+ * "*" does. */
 static int optional(struct regex *r, uint32_t from, bool again)
 {
 	if (insert(r, from) < 0)
@@ -213,7 +221,7 @@ static int read_count(struct regex *r, uint32_t *out)
 	return *out > REPEAT_MAX ? -1 : 0;
 }
 
-/* Read "{2}", "{2,}" or "{2,5}", and repeat the states from @from on. */
+/* Read "{2}", "{2,}" or "{2,5}", and repeat the states from @from on accordingly. */
 static int read_braces(struct regex *r, uint32_t from)
 {
 	uint32_t least, most, to = r->n;
@@ -232,7 +240,13 @@ static int read_braces(struct regex *r, uint32_t from)
 		return bad(r, "\"}\" is missing");
 	r->at++;
 	uint32_t n = to - from;
-	/* The first repetition already exists; for a minimum of 0, it is made optional or removed.
+	/*
+	 * The states from @from on match one repetition. The code below appends copies of them:
+	 * - one copy for each further repetition that is required
+	 * - without a maximum, as in "{2,}", one copy that may match any number of times
+	 * - with a maximum, one optional copy for each repetition that is allowed but not required.
+	 * If no repetition is required, the return statement makes the states from @from on
+	 * optional. If `most` is 0, too, it removes all these states.
 	 */
 	for (uint32_t i = 1; i < least; i++)
 		if (copy(r, from, to) < 0)
@@ -292,7 +306,10 @@ static int read_either(struct regex *r)
 	return 0;
 }
 
-/* A set of states; `mark` marks the members. */
+/* The states that are possible at one place of the text. `item` contains the indexes of these
+ * states, and `n` is their number. The places are numbered in ascending order, and mark[i] is
+ * the number of the place at which enter() last visited the state i. So enter() visits no state
+ * twice at the same place. */
 struct states {
 	uint32_t *item, n;
 	uint32_t *mark;

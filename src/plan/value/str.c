@@ -1,4 +1,4 @@
-/* Strings, bytes, and texts under construction. SPDX-License-Identifier: Apache-2.0 */
+/* Strings and bytes, and the builder of texts (struct text). SPDX-License-Identifier: Apache-2.0 */
 #include "plan/value/str.h"
 
 #include "base/utf8.h"
@@ -7,14 +7,15 @@
 
 enum { SHARE_MIN_BYTES = 64 };
 
-/* A buffer in which several strings begin: the longest of them can be extended in place. */
+/* A buffer that several strings share: the content of each string is a prefix of the buffer. The
+ * longest string can be extended in place, so that a loop with s += x takes linear time. */
 struct str_room {
 	uint32_t used, room;
 	char data[];
 };
 
-/* The head of a string with a shared buffer. Most strings have no such buffer, which saves memory.
- */
+/* A string with a pointer to its shared buffer. Most strings have no shared buffer. They are
+ * only a struct str, which saves the memory of the pointer. */
 struct str_shared {
 	struct str str;
 	struct str_room *room;
@@ -56,7 +57,7 @@ static uint32_t count_chars(const char *data, size_t bytes)
 {
 	const uint64_t each = 0x0101010101010101u;
 	size_t n = bytes, i = 0;
-	/* Count eight bytes at once: all bytes except those that continue a character. */
+	/* Count the characters of eight bytes at once: subtract the UTF-8 continuation bytes. */
 	for (uint64_t word; i + sizeof word <= bytes; i += sizeof word) {
 		memcpy(&word, data + i, sizeof word);
 		n -= (word >> 7 & ~word >> 6 & each) * each >> 56;
@@ -103,7 +104,7 @@ int str_part(struct heap *h, struct val v, size_t from, size_t to, struct val *o
 		*out = v;
 		return 0;
 	}
-	/* For a short part, a copy costs less than a separate header. */
+	/* Copy a short part. A long part shares the bytes of @v. */
 	if (to - from <= 32) {
 		char *at;
 		if (str_alloc(h, v.type, to - from, &at, out) < 0)
@@ -221,7 +222,8 @@ static inline uint64_t rotate(uint64_t x, int by)
 		(v)[2] = rotate((v)[2], 32);                                                       \
 	} while (0)
 
-/* SipHash-1-3: an outsider who does not know the seed cannot construct strings that collide. */
+/* Hash a string with SipHash-1-3, so that an outsider who does not know the seed cannot construct
+ * strings that collide. */
 uint64_t str_hash(struct heap *h, struct str *s)
 {
 	if (s->hash)
@@ -294,7 +296,7 @@ static int text_room(struct text *t, size_t bytes)
 {
 	if (t->room - t->n > bytes)
 		return 0;
-	/* Rooms are powers of two, because the heap reuses released pieces of these sizes. */
+	/* Grow to a power of two, because the heap can reuse released pieces of such sizes. */
 	size_t room = 64;
 	while (room <= t->n + bytes)
 		room *= 2;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { FEW = 8 }; /* up to this size, searching all entries is faster than an index */
+enum { FEW = 8 }; /* a table of at most FEW entries is searched without an index, which is faster */
 
 int table_new(struct heap *h, uint32_t type, size_t room, struct val *out)
 {
@@ -70,7 +70,7 @@ static void add_index(struct table *t, uint32_t i)
 	t->index[at] = i + 1;
 }
 
-/* Grow the table: drop removed entries, and index the others. */
+/* Enlarge the table, drop the entries that were removed, and rebuild the index. */
 static int grow(struct heap *h, struct table *t)
 {
 	uint32_t room = t->n_live < FEW / 2 ? FEW : t->n_live * 2, n = 0, n_index = 0;
@@ -112,7 +112,7 @@ int table_put(struct heap *h, struct table *t, struct val key, struct val value)
 	}
 	if (at == -2)
 		return -1;
-	/* A small table has no index; its entries are searched one by one. */
+	/* Grow if the array is full, or if a table without an index becomes too long to search. */
 	if ((t->n_entries == t->room || (!t->index && t->n_entries >= FEW)) && grow(h, t) < 0)
 		return -1;
 	t->entry[t->n_entries] = (struct entry){hash, key, value};
@@ -128,7 +128,7 @@ void table_remove(struct table *t, uint32_t at)
 	t->entry[at].key = VAL_UNSET;
 	t->entry[at].value = VAL_UNSET;
 	t->n_live--;
-	/* Removing the last entry leaves no gap, so popping from the end is cheap. */
+	/* Drop removed entries at the end, so that popping from the end leaves no gaps. */
 	if (t->n_live == 0)
 		table_clear(t);
 	else if (!t->index)

@@ -3,8 +3,8 @@
 
 #include "plan/value/heap.h"
 
-/* The type of a value. The order matters: values of types before T_BIG are complete in their 16
- * bytes. */
+/* The type of a value. The order matters: values of types before T_BIG fit into struct val, values
+ * of the others are pointers into the heap. */
 enum type {
 	T_UNSET, /* a variable before its first assignment, or a missing argument */
 	T_NONE,
@@ -21,18 +21,20 @@ enum type {
 	T_RANGE,
 	T_FUNCTION,
 	T_NATIVE,
-	T_BOUND, /* a method with its receiver */
+	T_BOUND, /* a method bound to its receiver, such as the value of x.append */
 	T_ELEMS,
 	T_STRUCT,
-	T_CELL, /* a variable that nested functions capture; never a value of the language */
+	T_CELL, /* a variable that nested functions capture; plans never see a cell itself */
 	N_TYPES,
 };
 
 struct val {
-	uint32_t type;	/* enum type */
-	uint32_t label; /* 0: trusted constant; list, dict, set: label of its choice */
+	uint32_t type; /* enum type */
+	/* Label of the value; 0 is the label of trusted constants. For a list, dict or set, this
+	 * label says who chose the object, and the object has another label for its structure. */
+	uint32_t label;
 	union {
-		int64_t i; /* T_INT; T_BOOL: 0 or 1 */
+		int64_t i; /* value of T_INT; 0 or 1 for T_BOOL */
 		double f;
 		struct big *big;
 		struct str *str; /* T_STRING, T_BYTES */
@@ -57,12 +59,14 @@ struct val {
 #define VAL_FLOAT(x)	((struct val){.type = T_FLOAT, .f = (x)})
 #define VAL_PTR(t, ptr) ((struct val){.type = (t), .p = (ptr)})
 
-/* A string or bytes. Characters of a string are code points, and its bytes are always valid UTF-8.
- */
+/* A string or bytes. The characters of a string are code points; its bytes are always valid
+ * UTF-8. */
 struct str {
-	uint32_t hash; /* 0: not computed yet */
+	uint32_t hash; /* hash of the content; 0 if it is not computed yet */
 	uint32_t n_bytes, n_chars;
-	uint32_t has_room; /* the string is the head of a struct str_shared, see str.c */
+	/* 1 if this struct str is the first member of a struct str_shared, whose text is in a
+	 * buffer that several strings share, see str.c; otherwise 0 */
+	uint32_t has_room;
 	const char *data;
 };
 
@@ -71,10 +75,13 @@ struct list {
 	uint32_t n, room;
 	uint32_t n_iterators;
 	uint32_t is_frozen : 1;
-	uint32_t mark : 31; /* stamp of the last walk that visited the list, see flow.c */
-	uint32_t label,
-		seen;	/* label of the structure (length, keys, order); epoch of the last use */
-	uint32_t guard; /* the guard under which the list was created */
+	/* number of the last walk over labels that visited this list, see was_here() in
+	 * machine/flow.c */
+	uint32_t mark : 31;
+	/* @label is the label of the structure (length and order). @seen is the epoch in which
+	 * the structure was last used. */
+	uint32_t label, seen;
+	uint32_t guard; /* guard at the time when the list was created */
 };
 
 struct tuple {
@@ -88,8 +95,14 @@ struct range {
 	int64_t n;
 };
 
-/* The elements of a string or bytes. Code points (ELEMS_POINTS…) can only be iterated; all others
- * also have a length and an index. */
+/*
+ * What an iteration over the elements of a string or bytes yields:
+ * ELEMS_CHARS: strings of one character.
+ * ELEMS_ORDS: the code points of the characters.
+ * ELEMS_BYTES: the bytes, as ints.
+ * ELEMS_POINTS, ELEMS_POINT_ORDS: as ELEMS_CHARS and ELEMS_ORDS, but the iterable has neither a
+ * length nor an index.
+ */
 enum elems_kind { ELEMS_CHARS, ELEMS_ORDS, ELEMS_BYTES, ELEMS_POINTS, ELEMS_POINT_ORDS };
 
 struct elems {
@@ -120,34 +133,38 @@ struct record {
 const char *type_name(uint32_t type);
 const char *val_type_name(struct val v);
 
-/* Return the truth of a value. None, False, zero and empty values are false. */
+/* Return whether a value is true. None, False, zero, and empty strings and containers are false. */
 bool val_truth(struct val v);
 
-/* Compare two values. Returns: 1 if equal; 0 if not; -1 if nested too deeply. */
+/* Compare two values for equality. Returns: 1 if equal; 0 if not; -1 with the failure set if they
+ * are nested too deeply. */
 int val_equal(struct heap *h, struct val a, struct val b);
 
-/* Compare the order of two values of one kind; *order is negative, 0 or positive. Returns: 0 or -1.
- */
+/* Order two numbers, or two values of the same type. *order becomes negative, 0 or positive.
+ * Returns: 0; -1 with the failure set, for example for types without an order. */
 int val_compare(struct heap *h, struct val a, struct val b, int *order);
 
 /* Hash a value. Equal values have equal hashes, which depend on the seed. Returns: 0; -1 if not
  * hashable. */
 int val_hash(struct heap *h, struct val v, uint64_t *hash);
 
-/* Freeze everything reachable from @v. Returns: 0; -1 if nested too deeply. */
+/* Freeze everything reachable from @v, so that a later change is an error. Returns: 0; -1 if nested
+ * too deeply. */
 int val_freeze(struct heap *h, struct val v);
 
 /* Return len(v). Returns: -1, without setting a failure, if the type has no length. */
 int64_t val_len(struct val v);
 
-/* Create an empty tuple or list, or append to a list. Returns: 0; -1 if the limit is exceeded. */
+/* tuple_new(): create a tuple of @n unset values. list_new(): create an empty list with space
+ * for @room values. list_append(): append a value to a list. Returns: 0; -1 if the limit is
+ * exceeded. */
 int tuple_new(struct heap *h, size_t n, struct val *out);
 int list_new(struct heap *h, size_t room, struct val *out);
 int list_append(struct heap *h, struct list *list, struct val v);
 
-/* Make room for @n more elements. Returns: 0 or -1. */
+/* Allocate space for @n more elements of the list. Returns: 0 or -1. */
 int list_reserve(struct heap *h, struct list *list, size_t n);
 
-/* May the list be changed now? Returns: 0; -1 with the failure set if it is frozen or being
- * iterated. */
+/* Check that the list may be changed now: it must not be frozen, and no loop may iterate over it.
+ * Returns: 0; -1 with the failure set. */
 int list_check(struct heap *h, const struct list *list);

@@ -1,9 +1,6 @@
-/*
- * Restricts the planner process: no capabilities, no new privileges, limits on memory and time, and
- * a filter of system calls that allows computing and using open descriptors.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* Restrict the planner process: take away capabilities and the right to gain privileges, limit
+ * memory and time, and filter system calls so that the process can only compute and use open
+ * descriptors. SPDX-License-Identifier: Apache-2.0 */
 #include "planner/process/lock.h"
 
 #include "base/attr.h"
@@ -33,11 +30,11 @@
 
 enum { CPU_S = 60, OWN_BYTES = 768 << 20 };
 
-/* System calls for computing, and for reading and writing open descriptors. */
+/* System calls that compute, or that read and write open descriptors. */
 static const uint32_t allowed[] = {SYS_read, SYS_sendto, SYS_munmap, SYS_mremap, SYS_madvise,
 	SYS_brk, SYS_futex, SYS_exit, SYS_exit_group, SYS_clock_gettime, SYS_getrandom,
 	SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_close, SYS_restart_syscall};
-/* System calls that are allowed without PROT_EXEC. */
+/* System calls that are allowed if their protection flags do not include PROT_EXEC. */
 static const uint32_t mapping[] = {SYS_mmap, SYS_mprotect};
 
 enum { FILTER_MAX = 2 * ARRAY_LEN(allowed) + 4 * ARRAY_LEN(mapping) + 8 };
@@ -52,8 +49,8 @@ static void add(struct program *p, uint16_t op, uint8_t jt, uint8_t jf, uint32_t
 	p->code[p->n++] = (struct sock_filter){op, jt, jf, k};
 }
 
-/* Build the filter. System calls that are not allowed fail with ENOSYS, as on a kernel that lacks
- * them; those of another architecture kill the process. */
+/* Build the filter of system calls. A call that is not allowed fails with ENOSYS, as on a kernel
+ * that lacks the call. A call for another architecture kills the process. */
 static void build(struct program *p)
 {
 	const uint16_t load = BPF_LD | BPF_W | BPF_ABS, equal = BPF_JMP | BPF_JEQ | BPF_K;
@@ -68,7 +65,8 @@ static void build(struct program *p)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(mapping); i++) {
 		add(p, equal, 0, 4, mapping[i]);
-		/* the low half of the argument: all supported architectures are little-endian */
+		/* Load the low half of the argument. It is at the argument's offset, because all
+		 * supported architectures are little-endian. */
 		add(p, load, 0, 0, offsetof(struct seccomp_data, args[2]));
 		add(p, BPF_JMP | BPF_JSET | BPF_K, 0, 1, PROT_EXEC);
 		add(p, give, 0, 0, SECCOMP_RET_ERRNO | EPERM);
@@ -84,8 +82,8 @@ static int drop_capabilities(void)
 		SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-	/* Without CAP_SETPCAP both calls fail, which is harmless: without exec no capability can be
-	 * gained. */
+	/* Without CAP_SETPCAP both calls fail. This is harmless: the filter forbids execve(), so no
+	 * capability can be gained. */
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	(void)prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);
@@ -113,18 +111,18 @@ static int limit(int resource, uint64_t soft, uint64_t hard)
 	struct rlimit now;
 	if (setrlimit(resource, &both) == 0)
 		return 0;
-	/* accept a lower limit that exists already */
+	/* setrlimit() fails if the hard limit is already lower than @hard. Accept such a limit. */
 	return getrlimit(resource, &now) == 0 && now.rlim_max <= hard ? 0 : -EPERM;
 }
 
 int planner_limit(uint64_t memory_bytes)
 {
-	/* 1, not 0: with 0 the kernel would start a core dump handler, see core(5) */
+	/* With the limit 0, the kernel would still start a core dump handler, see core(5). */
 	int r = limit(RLIMIT_CORE, 1, 1);
 	r = r ? r : limit(RLIMIT_FSIZE, 0, 0);
 	r = r ? r : limit(RLIMIT_NPROC, 0, 0);
 	r = r ? r : limit(RLIMIT_CPU, CPU_S, CPU_S + 1);
-#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer maps a shadow of the whole address space */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer maps more memory than RLIMIT_AS would allow */
 	r = r ? r : limit(RLIMIT_AS, memory_bytes + OWN_BYTES, memory_bytes + OWN_BYTES);
 #endif
 	return r;

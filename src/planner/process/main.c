@@ -1,10 +1,11 @@
 /*
- * The planner process: checks or runs one plan from a front end, so that a crash or an exploit
- * affects only that plan. The engine starts it with one channel.
+ * The planner process: check or run one plan from a front end, so that a crash or an exploit
+ * affects only this plan. The engine starts the process with one channel.
  *
- * The process first drops everything but the channel, memory and time (lock.h), and only then reads
- * a request. It checks and runs the plan like the command line does, with another implementation of
- * the tools (tools.c). Its last message is the result, which the engine does not trust (planner.c).
+ * The process first gives up everything but the channel, memory and time (lock.h). Only after that
+ * does it read a request. It checks and runs the plan as the command line does, but with another
+ * implementation of the tools (tools.c). Its last message is the result, which the engine does not
+ * trust (planner.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +41,7 @@ static int print(void *arg, const char *text, size_t bytes)
 	struct work *w = arg;
 	if (w->is_cut || buf_try(&w->printed, text, bytes) == 0)
 		return 0;
-	/* Keep the start of the output, cut at a character boundary. */
+	/* Only the start of the output fits. Cut it at the boundary of a character. */
 	size_t left = utf8_cut(text, bytes, PRINTED_BYTES - w->printed.bytes);
 	(void)buf_append(&w->printed, text, left);
 	w->is_cut = true;
@@ -65,7 +66,7 @@ static uint64_t count_of(const struct work *w, const char *name)
 	return (uint64_t)json_integer_value(json_object_get(w->request, name));
 }
 
-/* Check or run the plan. Returns: enum plan_status, negative errno. */
+/* Check or run the plan. Returns: enum plan_status; negative errno. */
 static int perform(struct work *w, struct err *err)
 {
 	const struct plan_request req = {.path = text_of(w, "plan"),
@@ -105,8 +106,8 @@ static json_t *result_of(const struct work *w, int status, const struct err *err
 	return out;
 }
 
-/* Drop privileges, before the request is read. Also have the kernel kill this process first when
- * memory runs out. */
+/* Give up privileges before the request is read. Also make this process the first one that the
+ * kernel kills when memory runs out. */
 static int give_up(uint64_t memory_bytes)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -138,7 +139,7 @@ int main(int argc, char **argv)
 		.has_model = json_is_true(json_object_get(w.request, "has_model"))};
 	planner_engine_set(&engine);
 	int status = perform(&w, &err);
-	/* the kernel frees the memory */
+	/* The kernel frees the memory of the process. */
 	_exit(planner_send(PLANNER_FD, PLANNER_DONE, result_of(&w, status, &err),
 		      PLANNER_GIVES_BYTES) < 0);
 }

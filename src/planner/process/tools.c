@@ -1,7 +1,8 @@
 /*
- * Implements planner/plan_tools.h in the planner process: the tools that a text declares. Results
- * are from that text, or the engine makes the calls. No server is started and no file is opened.
- *
+ * The tools of a plan in the planner process: this process implements planner/plan_tools.h.
+ * The text of tools declares the tools. The results of calls come from one of two places: from the
+ * answers in the same text or, if engine.has_calls is set, from the engine, which makes the calls
+ * for this process. This process itself starts no server and opens no file.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "planner/plan_tools.h"
@@ -55,12 +56,12 @@ json_t *planner_receive(enum planner_kind kind)
 	return body;
 }
 
-/* Wait for the engine's ANSWER. Returns: enum tool_outcome, negative errno. */
+/* Wait for an ANSWER of the engine. Returns: enum tool_outcome; negative errno. */
 static int await(struct plan_tools *t, struct buf *out, struct err *err)
 {
 	json_t *body = planner_receive(PLANNER_ANSWER);
 	const json_t *text = json_object_get(body, "text");
-	/* exit if the engine has ended */
+	/* The engine has ended, so this process is not needed any more. */
 	if (!body)
 		_exit(1);
 	int rc = (int)json_integer_value(json_object_get(body, "outcome"));

@@ -5,14 +5,16 @@
 
 enum { PLANNER_FD = 3 };
 
-/* What the engine can do for this process. Without `has_calls`, the results of tool calls and of
- * ask() are read from the file of tools. */
+/* What the engine can do for this process. If `has_calls` is false, the results of tools and of
+ * ask() come from the file of tools. */
 struct planner_engine {
-	bool has_calls; /* the engine makes calls */
+	/* If set, the engine makes each call of a tool or of ask(), and sends the outcome to
+	 * this process. */
+	bool has_calls;
 	bool has_model; /* the engine has a model for ask() */
 };
 void planner_engine_set(const struct planner_engine *engine);
 
-/* Receive the next frame, which must be of @kind. Returns: its body, which the caller owns; NULL:
- * the engine has ended, or the frame is invalid. */
+/* Receive the next frame, which must be of @kind. Returns: the body, which the caller owns; NULL if
+ * the engine has ended or the frame is invalid. */
 json_t *planner_receive(enum planner_kind kind);

@@ -36,8 +36,11 @@ static bool is_plain(const char *path)
 	return !is_empty;
 }
 
-/* Does the text hold two strings, and is the path plain and relative? Of the root itself only the
- * mode can be changed. */
+/*
+ * Split the request's text into path and target. Returns: whether the path is plain and relative:
+ * "a/b", but not "/a" or "a/../b". The path ".", which is the root itself, is valid only for
+ * INIT_FILE_MODE.
+ */
 static bool is_valid(const struct init_request *req, const char **path, const char **target)
 {
 	const char *end = memchr(req->text, '\0', req->text_bytes);
@@ -52,7 +55,8 @@ static bool is_valid(const struct init_request *req, const char **path, const ch
 	return is_plain(*path) && (!has_source || is_plain(*target));
 }
 
-/* chmod and utimensat refuse an O_PATH descriptor; its path in /proc works. */
+/* Change the mode of an O_PATH descriptor. fchmod() refuses such a descriptor, but its path in
+ * /proc works. */
 static int set_mode(int fd, mode_t mode)
 {
 	char path[32];
@@ -60,7 +64,8 @@ static int set_mode(int fd, mode_t mode)
 	return chmod(path, mode) < 0 ? -errno : 0;
 }
 
-/* Open a directory whose mode forbids its own owner; the caller restores the mode. */
+/* Give the owner access to a directory whose mode forbids it. The engine sets the right mode
+ * afterwards. */
 static void make_usable(int fd)
 {
 	struct stat st;
@@ -68,7 +73,8 @@ static void make_usable(int fd)
 		(void)set_mode(fd, (st.st_mode & 0777) | S_IRWXU);
 }
 
-/* Open the directory that contains @path, component by component, without following a link. */
+/* Open the directory that contains @path, one component at a time and without following a link. If
+ * @is_made, missing directories are made. *@name becomes the last component. */
 static int open_parent(const char *root, const char *path, bool is_made, const char **name)
 {
 	cleanup_fd int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -111,8 +117,9 @@ static DIR *open_dir(int dir, const char *name)
 }
 
 /*
- * Remove a directory tree, at most REMOVE_DEPTH_MAX deep. The content of a volume is safe:
- * removing a mount point fails with EBUSY, not ENOTEMPTY.
+ * Remove a file, or a directory tree that is at most REMOVE_DEPTH_MAX deep. A directory is emptied
+ * only if removing it fails with ENOTEMPTY. So volumes keep their content: removing a mount point
+ * fails with EBUSY.
  */
 static int remove_tree(int dir, const char *name, int depth)
 {
@@ -132,7 +139,8 @@ static int remove_tree(int dir, const char *name, int depth)
 
 static int change_mode(int dir, const char *name, mode_t mode)
 {
-	if (strcmp(name, ".") == 0) /* a directory without search permission has no "." to open */
+	/* Use @dir itself: if the directory lacks search permission, "." in it cannot be opened. */
+	if (strcmp(name, ".") == 0)
 		return set_mode(dir, mode);
 	struct stat st;
 	cleanup_fd int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -140,7 +148,8 @@ static int change_mode(int dir, const char *name, mode_t mode)
 		return -errno;
 	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
 		return -EINVAL;
-	/* The mode may have bits that we may not set, and that would be lost. */
+	/* Do not set a mode that is right already. The file may have more bits (setgid), which
+	 * chmod() would clear and we may not set again. */
 	return (st.st_mode & 01777) == mode ? 0 : set_mode(fd, mode);
 }
 
@@ -155,7 +164,8 @@ static int copy_all(int from, int to)
 	}
 }
 
-/* The existing file may have other names: only this name is removed. */
+/* Make a new file. If an old file has this name, only the name is taken from the old file. Its
+ * content is kept, since the old file may have other names. */
 static int open_anew(int dir, const char *name, mode_t mode)
 {
 	if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
@@ -165,7 +175,8 @@ static int open_anew(int dir, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Writing in place keeps the inode, which a program may have open; otherwise a new file is made. */
+/* Open the existing file for writing, so that it keeps its inode: a program may have it open. If
+ * that fails, make a new file. */
 static int open_to_write(int dir, const char *name, mode_t mode, bool *is_new)
 {
 	int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -173,7 +184,8 @@ static int open_to_write(int dir, const char *name, mode_t mode, bool *is_new)
 	return fd < 0 ? open_anew(dir, name, mode) : fd;
 }
 
-/* The old content is cut off only when there is room for the new one. */
+/* Replace the content of @to by that of @from. Space for the new content is reserved first, so
+ * that the old content is kept if there is too little space. */
 static int replace_content(int to, int from, mode_t mode)
 {
 	struct stat st, what;
@@ -219,7 +231,13 @@ static int move(const char *root, const char *from_path, int dir, const char *na
 	return r < 0 ? -errno : 0;
 }
 
-/* The existing file loses its name only when the other file can take it. */
+/*
+ * Give the file at @from_path the additional name @name in the directory @dir. If @name exists
+ * already, it is replaced.
+ * The file first gets the temporary name `aside`. Then renameat() gives it the name @name in place
+ * of `aside`. Only renameat() replaces the old file @name, so the old file is not lost if an
+ * earlier operation fails.
+ */
 static int give_name(const char *root, const char *from_path, int dir, const char *name)
 {
 	static const char aside[] = ".retort-name";
@@ -230,7 +248,8 @@ static int give_name(const char *root, const char *from_path, int dir, const cha
 	if (linkat(from, from_name, dir, aside, 0) < 0)
 		return -errno;
 	int r = renameat(dir, aside, dir, name) < 0 ? -errno : 0;
-	(void)unlinkat(dir, aside, 0); /* rename(2) between two names of one file does nothing */
+	/* rename(2) does nothing if both names belong to one file; then `aside` still exists */
+	(void)unlinkat(dir, aside, 0);
 	return r;
 }
 

@@ -1,18 +1,19 @@
-/* Change the workspace for the engine, as the box's user. SPDX-License-Identifier: Apache-2.0 */
+/* Changing files in the box for the engine, as the box's user.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 #include "sandbox/wire.h"
 
 /*
- * Carry out an INIT_FILE request below /home/user, /tmp or /dev/shm: write a file (in place, or
- * always a new one), make a directory or a link, move a file or give it another name, remove a
- * file, link or directory (with its content, except volumes), set a mode, or set a modification
- * time. Missing parents are made; parents whose mode forbids access are opened. Links are not
- * followed. @fd: the content of the file, read to its end; -1 for other requests.
+ * Carry out an INIT_FILE request below /home/user, /tmp or /dev/shm; see enum init_file_act.
+ * Missing parents are made if the request makes something. If the mode of a parent denies its owner
+ * access, the mode is changed. Links are not followed. A directory is removed with its content, but
+ * volumes in it keep theirs.
+ * @fd is the new content of a file to write, and is read to its end. For other requests it is -1.
  * Blocks:  while it copies.
  * Returns: 0, or negative errno.
  */
 int file_change(const struct init_request *req, int fd);
-/* As file_change(), below another directory than the request names. */
+/* As file_change(), but below the directory @root. */
 int file_change_below(const char *root, const struct init_request *req, int fd);

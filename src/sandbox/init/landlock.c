@@ -11,12 +11,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Headers of Debian 12 end at ABI 2. */
+/* Constants of Landlock, since the headers of Debian 12 end at ABI 2. */
 enum { RIGHT_MAKE_CHAR = 1 << 6, RIGHT_MAKE_BLOCK = 1 << 11, RIGHT_REFER = 1 << 13 };
 enum { RIGHT_IOCTL_DEV = 1 << 15, SCOPE_ABSTRACT_UNIX_SOCKET = 1 << 0, SCOPE_SIGNAL = 1 << 1 };
 enum { ABI_REFER = 2, ABI_IOCTL_DEV = 5, ABI_SCOPES = 6 };
 
-/* struct landlock_ruleset_attr as of ABI 6; older kernels take it as long as the tail is zero. */
+/* struct landlock_ruleset_attr of ABI 6. Older kernels accept it if the fields that they do not
+ * know are 0. */
 struct ruleset {
 	uint64_t handled_access_fs;
 	uint64_t handled_access_net;

@@ -17,14 +17,15 @@ enum { CAP_NUMBER_MAX = 63 };
 
 static int drop_ambient(const struct lock *lock attr_unused, struct err *err)
 {
-	/* EINVAL: a kernel before 4.3, which lacks ambient capabilities. */
+	/* EINVAL: kernels before 4.3 lack ambient capabilities. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return err_sys(err, ERR_BOX, errno, "lock: ambient capabilities");
 	return 0;
 }
 
-/* Dropping a capability that is not in the set needs no privilege: init's children pass through
- * here too. */
+/* Empty the bounding set. Skip the capabilities that the set lacks already: a process that runs
+ * this function for the second time has an empty set, and no longer has the privilege that
+ * dropping a capability needs. */
 static int drop_bounding(const struct lock *lock attr_unused, struct err *err)
 {
 	for (int cap = 0; cap <= CAP_NUMBER_MAX; cap++) {
@@ -39,8 +40,8 @@ static int drop_bounding(const struct lock *lock attr_unused, struct err *err)
 	return 0;
 }
 
-/* Without CAP_SETPCAP the secure bits stay as they are. That is harmless: the bounding set is
- * empty, so no capability can be gained. */
+/* Lock the secure bits. Without CAP_SETPCAP they stay as they are. That is harmless: the bounding
+ * set is empty, so no capability can be gained. */
 static int lock_securebits(const struct lock *lock attr_unused, struct err *err)
 {
 	unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
@@ -58,23 +59,24 @@ static int set_no_new_privs(const struct lock *lock attr_unused, struct err *err
 	return 0;
 }
 
-/* Core files would be written by the host's handler; real-time classes would starve the host. */
+/* Prevent core files, which the host's handler would write, and real-time scheduling, which
+ * would starve the host. */
 static int set_rlimits(const struct lock *lock, struct err *err)
 {
-	/* The process that loaded the filter has set these, and the filter refuses to set them
-	 * again. */
+	/* The process that loaded the filter has set these limits, and the filter refuses to set
+	 * them again. */
 	if (lock->is_filter_inherited)
 		return 0;
 	/*
-	 * With 0 the kernel would still start a crash handler that core_pattern names, as root on
-	 * the host; 1 means neither file nor handler. Source: do_coredump() in fs/coredump.c,
-	 * core(5).
+	 * At a limit of 0 the kernel still starts a crash handler that core_pattern names, as root
+	 * on the host. At 1 it neither writes a core file nor starts the handler. Source:
+	 * do_coredump() in fs/coredump.c, core(5).
 	 */
 	static const struct rlimit zero = {0, 0}, one = {1, 1};
 	struct rlimit core;
 	if (setrlimit(RLIMIT_CORE, &one) < 0 &&
 		(getrlimit(RLIMIT_CORE, &core) < 0 ||
-			core.rlim_max != 0)) /* a limit of 0 cannot be raised to 1 */
+			core.rlim_max != 0)) /* a hard limit of 0 cannot be raised to 1 */
 		return err_sys(err, ERR_BOX, errno, "lock: limit of core files");
 	if (setrlimit(RLIMIT_RTPRIO, &zero) < 0)
 		return err_sys(err, ERR_BOX, errno, "lock: resource limits");
@@ -103,7 +105,8 @@ static int drop_capabilities(const struct lock *lock attr_unused, struct err *er
 	return 0;
 }
 
-/* Under the filter seccomp(2) answers ENOSYS; without the filter this call has another result. */
+/* Check that the inherited filter is ours: only under our filter does this seccomp(2) call fail
+ * with ENOSYS. */
 static int check_inherited_filter(struct err *err)
 {
 	uint32_t action = SECCOMP_RET_ALLOW;
@@ -114,7 +117,9 @@ static int check_inherited_filter(struct err *err)
 	return 0;
 }
 
-/* Once the warden has taken the question up, only a deadly signal may call it back (Linux 5.19). */
+/* Load the filter with a listener. WAIT_KILLABLE_RECV: once the warden has received a
+ * notification, only a fatal signal interrupts the waiting thread. Kernels before 5.19 refuse
+ * this flag with EINVAL. */
 static int load_listened(const struct sock_fprog *prog, int *listener_fd, struct err *err)
 {
 	enum { WAIT_KILLABLE_RECV = 1 << 5 };

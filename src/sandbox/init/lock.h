@@ -2,10 +2,13 @@
  * The lock: what a process gives up between fork and exec, in one order that works.
  *
  * Steps: ambient capabilities, capability bounding set, secure bits, no_new_privs, resource limits
- * that guard the host, dumpable, Landlock, capability sets, syscall filter. Each is needed by, or
- * would be refused after, a later one; the filter is last because it refuses what came before.
+ * that guard the host, dumpable, Landlock, capability sets, syscall filter. The order matters: some
+ * steps make a later step possible, and others would be refused after a later step. The filter is
+ * last because it refuses the calls of all other steps.
  *
- * Calls only the kernel: no heap, no file but "/" and "/dev" for Landlock.
+ * The steps only make system calls. They use no heap, and open no file but "/" and "/dev" for
+ * Landlock.
+ *
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,31 +21,30 @@
 
 struct lock {
 	enum filter_variant filter;
-	/*
-	 * A branch already runs under the filter of the process that it was copied from, which
-	 * refuses a second filter: check that the filter is active instead of loading it.
-	 */
+	/* Check that our filter is active instead of loading one. True for the init of a box
+	 * that can be branched: its filter was loaded before init started, and no second one can
+	 * be loaded under it. */
 	bool is_filter_inherited;
-	/* Where to store the listener descriptor, for a filter variant that asks the warden about
-	 * branches; else NULL. */
+	/* where to store the listener's descriptor if the filter variant asks the warden about
+	 * branches; otherwise NULL */
 	int *listener_fd;
-	/* Own Landlock domain, cut off from other spawns; see landlock.h. False when init has one.
-	 */
+	/* Enter a new Landlock domain, which cuts the process off from other spawns; see
+	 * landlock.h. False if init has entered one for all processes of the box. */
 	bool has_landlock;
-	/* Until the next exec, which resets it: may other processes of this user read
-	 * /proc/PID/…? */
+	/* Let other processes of this user read /proc/PID/…, until the next exec. */
 	bool is_dumpable;
 };
 
 /*
- * Lock the calling thread and all it creates later; for a single-threaded process about to exec.
- * Repeating it is harmless but for one more filter and Landlock domain.
- * Errors: ERR_BOX with the step that failed; the process is then half locked and must exit.
+ * Lock the calling thread and all it creates later. Call this in a single-threaded process that is
+ * about to exec. A second call does no harm, but it adds one more filter and Landlock domain.
+ * Errors: ERR_BOX with the step that failed. The process is then half locked and must exit.
  */
 int lock_process(const struct lock *lock, struct err *err);
 
 /*
- * For init itself: no capability now or ever again and no_new_privs; no filter, no Landlock. What
- * it spawns inherits that. Errors: as lock_process().
+ * The part of the lock for init: set no_new_privs and give up all capabilities for good, but enter
+ * no filter and no Landlock domain. Processes that init spawns inherit this.
+ * Errors: as lock_process().
  */
 int lock_drop_caps(struct err *err);

@@ -1,20 +1,23 @@
 /*
- * init: process 1 of a box, and the whole of the code that runs inside one before the user's.
+ * init: process 1 of a box, and the only code that runs in a box before the user's.
  *
  * Theory of operation. The warden has made the namespaces and the root, and executes this static
- * program with a socket as descriptor 3. Before it reads a single request, init gives up
- * everything for good: capabilities, the chance of new privileges, Landlock, the syscall filter.
- * What it spawns inherits that. It then does three things: spawn what the engine asks for, reap,
- * and report the ends of what it spawned. When the socket closes, init exits, and the kernel
- * kills the rest of the box.
+ * program with a socket as descriptor 3. Before init reads a single request, it gives up its
+ * capabilities and the chance of new privileges, and enters a Landlock domain and the syscall
+ * filter. Processes that it spawns inherit all of that. Init then does three things: it spawns what
+ * the engine asks for, reaps processes, and reports the ends of those that it spawned. When the
+ * socket closes, init exits, and the kernel kills the rest of the box.
  *
- * It is not dumpable, so that nothing in the box can look into it through /proc/1.
+ * Init is not dumpable, so that nothing in the box can look into it through /proc/1.
  *
- * In a box that can be branched the filter is loaded before init starts, and inherited. The init
- * of a branch was a process of the box that was branched a moment ago (drivers/python/branch.c):
+ * In a box that can be branched, the filter is loaded before init starts, and init inherits it.
+ *
+ * The init of a branch was a process of the parent's box a moment ago (drivers/python/branch.c). So
  * it has the filter and the Landlock domain of that box, finds the driver already running, and
- * waits until the warden has completed the root. In a box that may have branches, init stays when
- * its socket closes, since its exit would end them; the warden then kills it.
+ * waits until the warden has completed the root.
+ *
+ * In a box that may have branches, init stays when its socket closes, since its exit would end the
+ * branches. The warden kills it later.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,24 +43,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Stopped processes are killed once nothing has happened for a while, and after a few seconds in
- * any case. */
+/* INIT_CLEAR only stops the guards. Init kills them later: when it has been idle for
+ * CLEAR_PAUSE_MS, or at the first event after CLEAR_LATEST_MS. */
 enum { INIT_CHILDREN_MAX = 64, CLEAR_PAUSE_MS = 50, CLEAR_LATEST_MS = 1000 };
 
 struct child {
-	pid_t pid; /* 0: free */
+	pid_t pid; /* 0: this entry is free */
 	uint64_t id;
 };
 
 struct init {
 	int signal_fd;
-	bool has_branches; /* or may have */
+	bool has_branches; /* the box has branches or may get some */
 	struct rollback_mark marks[ROLLBACK_MARKS_MAX];
 	uint64_t n_marks;
-	bool is_alone;	      /* the engine has closed its end */
-	bool is_clearing;     /* stopped processes are still to be killed */
-	int64_t clear_by_ms;  /* at the latest */
-	uint64_t cleared_for; /* the driver that stays */
+	bool is_alone; /* the engine has closed its end of the socket */
+	/* INIT_CLEAR has stopped guards, and init must still kill them */
+	bool is_clearing;
+	/* after this time, init kills the stopped guards even if it is busy */
+	int64_t clear_by_ms;
+	uint64_t cleared_for; /* id of the driver that survives the INIT_CLEAR */
 	struct child children[INIT_CHILDREN_MAX];
 };
 
@@ -70,7 +75,7 @@ static void report(struct init *in, uint32_t kind, uint64_t id, int status, cons
 	if (in->is_alone || fd_send(WIRE_SOCK_FD, &event, sizeof event, NULL, 0) >= 0)
 		return;
 	if (!in->has_branches)
-		_exit(1); /* the engine is gone: so is the box */
+		_exit(1); /* the engine is gone, so the box ends */
 	in->is_alone = true;
 }
 
@@ -97,7 +102,7 @@ static void reap(struct init *in)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct child *child = child_of_pid(in, pid);
 		if (!child)
-			continue; /* an orphan of the box */
+			continue; /* a process of the box that init did not spawn */
 		child->pid = 0;
 		report(in, INIT_EXITED, child->id, status, NULL);
 	}
@@ -116,8 +121,8 @@ static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 	*child = (struct child){.pid = r, .id = req->id};
 }
 
-/* The exit of a process without an id is ignored, as in reap(); the exit of one with an id is
- * reported. */
+/* Called for a child that ended during a rollback. As in reap(), report its end only if init
+ * spawned it. */
 static void reap_one(void *arg, pid_t pid, int status)
 {
 	struct child *child = child_of_pid(arg, pid);
@@ -134,7 +139,14 @@ static void add_mark(struct init *in, uint32_t name)
 	mark->name = name;
 }
 
-/* Returns: the moment to roll back to; NULL: the guard's start. */
+/*
+ * Return the moment to roll back to. NULL stands for the start of the guard or, if @req has no
+ * guard, for the start of the box.
+ * - If init still remembers the mark that @req names, return the moment of this mark.
+ * - Otherwise, if @req has a guard, return NULL.
+ * - Otherwise, if init has any mark, return the moment of the newest one.
+ * - Otherwise return NULL.
+ */
 static const struct moment *find_mark(const struct init *in, const struct init_request *req)
 {
 	for (size_t i = 0; req->mark && i < ROLLBACK_MARKS_MAX; i++)
@@ -205,7 +217,7 @@ static void do_clear(struct init *in, const struct init_request *req)
 	in->cleared_for = req->id;
 }
 
-/* Kill the stopped processes: nothing else is to be done now. */
+/* Kill the guards that INIT_CLEAR has only stopped. */
 static void finish_clear(struct init *in)
 {
 	in->is_clearing = false;
@@ -294,9 +306,14 @@ static bool is_branch(char **argv)
 }
 
 /*
- * The warden passes arguments: "pinned" and "uncounted" name limits that lack a cgroup,
- * "branchable" says that the filter is loaded already. C1 of a branch passes "branch" and the
- * driver's pid; a lie gains it nothing, since it need not have started us at all.
+ * Choose the lock by the arguments with which init was executed.
+ * In a box that is not a branch, the warden executes init with one of these words, or none:
+ * - "pinned": the box is pinned to CPUs, since no cgroup enforces its CPU limit.
+ * - "uncounted": no cgroup counts the box's memory.
+ * - "branchable": the box can be branched, and the warden has loaded the filter already.
+ * In a branch, C1 executes init. C1 is the first process of the branch. It passes the word "branch"
+ * and the pid of the driver. C1 may be hostile, but it gains nothing by passing wrong arguments,
+ * because it could as well not execute init at all.
  */
 static struct lock lock_of(struct init *in, char **argv)
 {
@@ -308,7 +325,7 @@ static struct lock lock_of(struct init *in, char **argv)
 		lock.filter = FILTER_PINNED;
 	in->has_branches = is_branch(argv) || strcmp(word, "branchable") == 0;
 	lock.is_filter_inherited = in->has_branches;
-	/* Landlock domains nest at most 16 deep, so a branch must not add one. */
+	/* Landlock domains nest at most 16 deep, so a branch must not enter one more. */
 	lock.has_landlock = !is_branch(argv);
 	if (is_branch(argv)) {
 		in->children[0].pid = (pid_t)strtol(argv[2], NULL, 10);
@@ -317,7 +334,8 @@ static struct lock lock_of(struct init *in, char **argv)
 	return lock;
 }
 
-/* The driver that this process was copied from has the highest oom_score_adj. */
+/* Set oom_score_adj to 0. This process was copied from a driver and has inherited its
+ * oom_score_adj, which is the highest one: init would be killed first when memory runs out. */
 static void resign_from_oom(void)
 {
 	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -325,7 +343,7 @@ static void resign_from_oom(void)
 		(void)fd_write_all(fd, "0", 1);
 }
 
-/* The warden completes a branch's namespaces while its init starts. */
+/* Wait until the warden has completed the branch's namespaces, which it does while init starts. */
 static int await_go(struct err *err)
 {
 	cleanup_fd int fd = WIRE_SYNC_FD;
@@ -347,7 +365,7 @@ static int start(struct init *in, char **argv, struct err *err)
 	(void)prctl(PR_SET_NAME, "retort-init");
 	(void)fcntl(WIRE_SOCK_FD, F_SETFD, FD_CLOEXEC);
 	unsigned first = is_branch(argv) ? WIRE_SYNC_FD + 1 : WIRE_SOCK_FD + 1;
-	(void)syscall(SYS_close_range, first, ~0u, 0); /* musl 1.2 has no name for it */
+	(void)syscall(SYS_close_range, first, ~0u, 0); /* musl 1.2 does not declare close_range() */
 	int r = take_signals(in, err);
 	if (r == 0)
 		r = lock_process(&lock, err);

@@ -77,7 +77,14 @@ static bool is_other(const struct rollback *back, pid_t pid)
 	return false;
 }
 
-/* Does the process descend from one that is older than the guard and may stay? */
+/*
+ * Return whether the process @m survives. Go from @m upwards through its ancestors; the first of
+ * these processes decides:
+ * - the guard: @m survives;
+ * - a driver, which is back->driver or one of back->others: @m is killed;
+ * - a process that is not newer than @mark: @m survives.
+ * If none of them is found, @m is killed.
+ */
 static bool is_kept(struct members *all, const struct rollback *back, const struct member *m,
 	const struct moment *mark)
 {
@@ -88,7 +95,8 @@ static bool is_kept(struct members *all, const struct rollback *back, const stru
 			return false;
 		if (!moment_is_newer(m->entry.start_ticks, m->entry.pid, mark))
 			return true;
-		m = find(all, m->entry.ppid); /* init is not among them */
+		/* init is not in @all, so the loop ends when it comes to init */
+		m = find(all, m->entry.ppid);
 	}
 	return false;
 }
@@ -166,7 +174,7 @@ static bool are_still(const struct members *all)
 	return true;
 }
 
-/* Wait until all stopped processes stand still; give up on slow ones at the deadline. */
+/* Read /proc until all processes stand still, for at most STILL_MS. */
 static int read_still(struct members *all, struct err *err)
 {
 	int64_t end_ms = clock_now_ms() + STILL_MS;
@@ -179,8 +187,9 @@ static int read_still(struct members *all, struct err *err)
 }
 
 /*
- * Continue the survivors before killing the others: a process group that becomes orphaned while
- * one of its members is stopped gets SIGHUP (setpgid(2)).
+ * Kill the processes that do not survive. Continue the survivors first: if a process group becomes
+ * orphaned while one of its members is stopped, the kernel sends it SIGHUP. Source: setpgid(2).
+ * Returns: how many were killed, or negative errno.
  */
 static int kill_marked(struct members *all, const struct rollback *back, struct err *err)
 {
@@ -195,9 +204,11 @@ static int kill_marked(struct members *all, const struct rollback *back, struct 
 }
 
 /*
- * A fork that is under way when everything is stopped still completes: the child is stopped too,
- * but may appear only after we read /proc. Once its parent is killed it cannot fork again, so a
- * second look finds the last child. Source: copy_process() of Linux, since 4.19.
+ * Kill the processes that must not survive, in two rounds. The second round is needed for forks:
+ * when a process is stopped in the middle of a fork, the fork still completes, so the child may
+ * appear only after the first round has read /proc.
+ * If the child must not survive, the first round has killed its parent. The parent cannot fork
+ * again, so the second round finds the last child. Source: copy_process() of Linux, since 4.19.
  */
 int rollback(const struct rollback *back, struct err *err)
 {
@@ -233,7 +244,8 @@ static bool is_known(const struct rollback_clearing *c, pid_t pid)
 	return pid == c->driver || is_guard(c, pid);
 }
 
-/* An ending process can be seen for another moment. */
+/* Count the processes that are neither drivers nor guards. A process that is ending stays
+ * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times. */
 static int count_unknown(struct members *all, const struct rollback_clearing *c)
 {
 	struct err err;
@@ -253,7 +265,8 @@ static int count_unknown(struct members *all, const struct rollback_clearing *c)
 	return n;
 }
 
-/* A guard is a child of ours, and nothing can refuse to stop. */
+/* Stop a guard and wait until it stands still. waitid() can wait for it, since the guard is a
+ * child of init. The wait is short, since no process can refuse SIGSTOP. */
 static void stop(pid_t pid)
 {
 	siginfo_t info;
@@ -261,7 +274,8 @@ static void stop(pid_t pid)
 	(void)waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT);
 }
 
-/* Returns: how many could still run when we looked. */
+/* Stop the guards and kill the other processes, except those that @c spares. Returns: how many
+ * processes were found that could still run. */
 static int quieten(const struct members *all, const struct rollback_clearing *c)
 {
 	int n = 0;
@@ -281,7 +295,8 @@ static int quieten(const struct members *all, const struct rollback_clearing *c)
 	return n;
 }
 
-/* A killed process may have forked before. */
+/* Kill or stop the processes in rounds, until a round finds none that can still run: a process
+ * may have forked just before it was killed. */
 int rollback_clear(const struct rollback_clearing *c)
 {
 	static struct members all;
@@ -289,14 +304,16 @@ int rollback_clear(const struct rollback_clearing *c)
 	int n = c->is_forced ? 0 : count_unknown(&all, c);
 	if (n != 0)
 		return n;
-	if (!c->is_forced) /* these have just been seen */
+	if (!c->is_forced) /* count_unknown() has just filled @all */
 		(void)quieten(&all, c);
 	for (int round = 0; round < CLEAR_ROUNDS_MAX; round++) {
 		if (read_members(&all, &err) < 0 && !all.is_full)
 			return -EBUSY;
 		if (quieten(&all, c) == 0)
 			return 0;
-		if (round > 0) /* most killed processes end while we look at the others */
+		/* Do not pause after the first round: most killed processes end during the
+		 * second. */
+		if (round > 0)
 			nap();
 	}
 	return -EBUSY;

@@ -1,15 +1,20 @@
 /*
- * Roll back to a guard: kill the live driver and every process that is newer than the guard.
+ * Roll back to a guard: kill the driver and every process that is newer than the guard.
  *
- * Theory of operation. A guard is a copy of the driver that stands still, a child of init. To
- * roll back, init stops every process of the box at once (a fork that is under way completes
- * before or after the stop), reads /proc when all are stopped, continues the processes that stay,
- * kills the others, and waits until they are gone.
+ * Theory of operation. A guard is a copy that the driver forked earlier. The guard stands still,
+ * and is a child of init. To roll back, init stops every process of the box with one call, and
+ * reads /proc when all are stopped. Init continues the processes that stay, kills the others, and
+ * waits until the killed ones are gone.
  *
- * Killed are the driver and each process that is newer than the guard (or the moment given),
- * unless it descends, by live parents, from an older process that is not the driver: a server
- * that an earlier step started may have forked new workers meanwhile. Some drivers consist of
- * several processes, and drivers of several runtimes may have to go: the engine lists them all.
+ * Init kills the driver and each process that started after a certain moment. If the caller gives
+ * no moment, the moment is the start of the guard.
+ *
+ * But a process that started after the moment stays if it descends, by live parents, from an older
+ * process that is not a driver. For example, a server that an earlier step started may have forked
+ * new workers since the moment.
+ *
+ * A driver may consist of several processes, and drivers of several runtimes may have to be killed.
+ * So the engine lists all processes of these drivers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,52 +30,64 @@
 
 struct rollback_mark {
 	struct moment at;
-	uint32_t name; /* the engine's; not 0 */
+	uint32_t name; /* chosen by the engine; not 0 */
 };
 enum { ROLLBACK_MARKS_MAX = 64 };
 
 struct rollback {
-	pid_t driver;		   /* 0 when it is gone already */
-	pid_t guard;		   /* 0: without a guard */
-	const struct moment *mark; /* NULL: the guard's beginning, or that of the box */
-	const int32_t *others;	   /* are killed as well, and do not protect their children */
+	pid_t driver; /* pid of the driver to kill; 0: the driver has ended already */
+	pid_t guard;  /* pid of the guard; 0: roll back without a guard */
+	/* The moment to roll back to. NULL: the start of the guard or, without a guard, the start
+	 * of the box. */
+	const struct moment *mark;
+	/* Pids of further processes to kill. As with the driver, a newer process that descends from
+	 * one of them is killed, too. */
+	const int32_t *others;
 	size_t n_others;
-	/* called when a child ended that was not killed here */
+	/* called for each child that ended without being killed by this rollback */
 	void (*reaped)(void *arg, pid_t pid, int status);
 	void *arg;
 };
 
-/* Is the guard a living child of this process? Nothing is touched. Errors: ERR_GONE. */
+/* Check that the guard is a living child of this process. Nothing is changed. Errors: ERR_GONE. */
 int rollback_check(const struct rollback *back, struct err *err);
 
 /*
- * Carry it out. After an error the box must not be used any more.
+ * Carry out the rollback. After an error the box must not be used any more.
  * Limits:  ROLLBACK_MAX processes in the box.
- * Blocks:  until the killed are gone, at most ROLLBACK_MS.
+ * Blocks:  until the killed processes are gone, at most ROLLBACK_MS.
  * Returns: how many processes were killed, or negative errno.
  * Errors:  ERR_LIMIT, ERR_BOX.
  */
 enum { ROLLBACK_MAX = 8192, ROLLBACK_MS = 20000 };
 int rollback(const struct rollback *back, struct err *err);
 
-/* Which processes may stay beside process 1 in its pid namespace. */
+/* What to do with the processes of a box. Process 1 always stays, and so do all processes in
+ * nested pid namespaces. */
 struct rollback_clearing {
-	pid_t driver;	      /* 0: nothing */
-	const pid_t *drivers; /* drivers of other runtimes: they are killed without a check */
+	pid_t driver; /* the driver that stays; 0: all drivers are killed */
+	/* the drivers of all runtimes; all of them are killed except `driver` */
+	const pid_t *drivers;
 	size_t n_drivers;
-	const int32_t *guards; /* are only stopped, since killing a large process takes long */
+	/* The guards. They are stopped instead of killed, since killing a large process takes
+	 * long. */
+	const int32_t *guards;
 	size_t n_guards;
-	/* kill all others as well; otherwise, if there are others, kill nothing */
+	/* Kill also processes that are neither drivers nor guards. If false, and the box has
+	 * such processes, nothing at all is killed. */
 	bool is_forced;
-	bool is_sweep; /* kill only the others: drivers and guards stay as they are */
+	bool is_sweep; /* kill only what is neither driver nor guard, and stop nothing */
 };
 
 /*
- * Carry it out. The caller kills the stopped processes by another call without guards.
- * Blocks:  until all have ended, or stand still.
- * Returns: 0, how many others there are, or -EBUSY when some would not end.
+ * Kill and stop processes of the box; the members of @c say which. The guards in c->guards are only
+ * stopped. To kill these stopped guards later, the caller calls rollback_clear() again with
+ * c->n_guards 0.
+ * Blocks:  until all killed processes have ended and the guards stand still.
+ * Returns: 0 after success; -EBUSY when some processes did not end. If nothing was killed because
+ * the box has processes that are neither drivers nor guards: the number of these processes.
  */
 int rollback_clear(const struct rollback_clearing *c);
 
-/* SIGKILL to every process of this pid namespace but process 1, and to none of those below it. */
+/* Kill every process of this pid namespace except process 1. Nested pid namespaces are spared. */
 void rollback_kill_own(void);

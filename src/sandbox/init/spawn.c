@@ -33,7 +33,7 @@ int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 	if (req->op == INIT_KILL_ALL || req->op == INIT_MARK || req->op == INIT_CLEAR ||
 		req->op == INIT_SWEEP)
 		return 0;
-	if (req->op == INIT_FILE) /* file_change() checks the rest */
+	if (req->op == INIT_FILE) /* file_change() checks the rest of the request */
 		return req->text_bytes <= sizeof req->text && n_fds <= 1
 			? 0
 			: err_set(err, ERR_PROTOCOL, "a file with too much of a name");
@@ -74,7 +74,7 @@ static void split_text(const struct init_request *req, char **argv, char **envp)
 	envp[req->envc] = NULL;
 }
 
-/* Lower a limit, soft and hard. One that is already lower stays. */
+/* Lower the soft and the hard limit. A limit that is lower already stays. */
 static int set_limit(int resource, uint64_t soft, uint64_t hard)
 {
 	struct rlimit now;
@@ -89,8 +89,8 @@ static int set_limits(const struct init_request *req, struct err *err)
 {
 	uint64_t cpu_s = (req->cpu_ms + 999) / 1000;
 	uint64_t n_pids = req->pids + 1;
-	/* The limit counts the processes of the driver's user namespace and of the namespaces
-	 * below it. */
+	/* RLIMIT_NPROC also counts the processes of branches, because their user namespaces are
+	 * below this one. */
 	if (req->is_session == 1)
 		n_pids += SPAWN_ROOM;
 	else if (req->is_session)
@@ -100,7 +100,8 @@ static int set_limits(const struct init_request *req, struct err *err)
 		int resource;
 		uint64_t soft, hard;
 	} rows[] = {
-		/* The engine ends the step at the limit; the kernel acts two seconds later. */
+		/* The engine ends the step at its CPU limit. If that fails, the kernel does so two
+		 * seconds later. */
 		{"CPU time", RLIMIT_CPU, req->is_session ? RLIM_INFINITY : cpu_s + 2,
 			req->is_session ? RLIM_INFINITY : cpu_s + 3},
 		{"file size", RLIMIT_FSIZE, req->file_bytes, req->file_bytes},
@@ -109,8 +110,8 @@ static int set_limits(const struct init_request *req, struct err *err)
 		{"data", RLIMIT_DATA, req->memory_bytes ? req->memory_bytes : RLIM_INFINITY,
 			req->memory_bytes ? req->memory_bytes : RLIM_INFINITY},
 		{"stack", RLIMIT_STACK, SPAWN_STACK_BYTES, RLIM_INFINITY},
-		/* The kernel counts these for the user outside the box as well, who needs some
-		 * for other programs. */
+		/* The kernel counts the following resources per user: all boxes and the user's
+		 * programs on the host share them. So the box gets only a part. */
 		{"pending signals", RLIMIT_SIGPENDING, 1024, 1024},
 		{"message queues", RLIMIT_MSGQUEUE, 819200, 819200},
 		{"locked memory", RLIMIT_MEMLOCK, 8 << 20, 8 << 20},
@@ -123,7 +124,7 @@ static int set_limits(const struct init_request *req, struct err *err)
 	return 0;
 }
 
-/* Prefer the box's programs, never init, when memory runs out. */
+/* When memory runs out, the kernel is to kill the box's programs, never init. */
 static void volunteer_for_oom(void)
 {
 	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -143,8 +144,8 @@ static void default_signals(void)
 static int child_prepare(
 	const struct init_request *req, const int *fds, int *error_fd, struct err *err)
 {
-	/* Move the descriptors above 3 first, so that none is overwritten before it is
-	 * duplicated. */
+	/* First duplicate the descriptors to high numbers, so that no dup2() overwrites one that is
+	 * still needed. */
 	int high[WIRE_SPAWN_FDS];
 	for (int i = 0; i < WIRE_SPAWN_FDS; i++) {
 		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
@@ -162,7 +163,7 @@ static int child_prepare(
 	if (chdir("/home/user") < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the workspace");
 	default_signals();
-	/* For this program and those it starts; init's own addresses are as they were. */
+	/* The addresses are fixed in this process and all that it starts later, but not in init. */
 	if (req->is_fixed && personality(ADDR_NO_RANDOMIZE) < 0)
 		return err_sys(err, ERR_BOX, errno, "fix the addresses of memory");
 	return set_limits(req, err);
@@ -203,7 +204,7 @@ int spawn(const struct init_request *req, const int fds[WIRE_SPAWN_FDS], struct 
 	fd_close(&writer);
 	ssize_t n = fd_read_all(reader, &said, sizeof said);
 	if (n != (ssize_t)sizeof said)
-		return pid; /* the pipe closed on execute */
+		return pid; /* a successful execve() has closed the pipe */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	err_check(&said);

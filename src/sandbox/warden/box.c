@@ -1,12 +1,13 @@
 /*
- * Making a box.
+ * Making and destroying a box.
  *
  * Theory of operation. The warden clones a child into new user, mount, pid, network, IPC and UTS
- * namespaces and writes its id maps, which only it can do; the child waits for that. The child then
- * puts itself into the cgroup leaf, unshares the cgroup namespace (so that the leaf is its root),
- * becomes the one user there is, makes its root, brings up the loopback, sends back descriptors of
- * what it sees (/proc, workspace), drops every capability and becomes init by execveat. All of that
- * is the table `steps`; a failing step sends its error up the socket and the child is gone.
+ * namespaces. The child waits until the warden has written its id maps, which only the warden can
+ * do. The child then joins the cgroup leaf, unshares the cgroup namespace (so that the leaf is its
+ * root), becomes the box's one user, makes the box's root and brings up the loopback. It drops
+ * every capability, sends descriptors of its /proc and workspace to the warden, and becomes init by
+ * execveat(). These are the `steps` in child.c. If a step fails, the child sends the error to the
+ * warden and exits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,10 +33,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* The timeout consists of several short ones, so that a stall of the machine uses up only one. */
+/* The wait for a new box consists of READY_PARTS short waits. If the machine stalls, only one of
+ * them runs out during the stall. */
 enum { BOX_READY_MS = 10000, READY_PARTS = 8, BOX_END_MS = 5000 };
 
-/* Detach one bind from the host's tree, with the attributes it is to have in the box. */
+/* Make a detached copy of a bind's mount, with the attributes that it is to have in the box. */
 static int detach_bind(const struct box_host *host, unsigned slot, const struct warden_bind *bind,
 	struct root_mount *out, struct err *err)
 {
@@ -133,7 +135,7 @@ static pid_t box_clone(struct making *m)
 	return sys_clone3(&args);
 }
 
-/* Wait for the child's message: its descriptors, or the error that ended it. */
+/* Wait for the child's message: its descriptors, or the error because of which it gave up. */
 static int await_child(int sync, size_t n_wanted, int fds[SEEN_END_], struct err *err)
 {
 	struct err said;
@@ -198,7 +200,7 @@ static int start_child(struct making *m, struct box *box, const struct box_host 
 	return 0;
 }
 
-/* Record who enforces the limits that are not enforced by a cgroup. */
+/* Complete @by: set who enforces the limits that no cgroup enforces. */
 static void report_limits(const struct limits *limits, bool own_workspace, uint32_t by[LIMIT_END_])
 {
 	static const struct {
@@ -216,7 +218,7 @@ static void report_limits(const struct limits *limits, bool own_workspace, uint3
 	for (size_t i = 0; i < ARRAY_LEN(rest); i++)
 		if (by[rest[i].limit] == LIMIT_BY_NONE)
 			by[rest[i].limit] = rest[i].by;
-	/* Pinning can limit a box to whole CPUs, but not to a part of one. */
+	/* Pinning can limit a box to whole CPUs only. */
 	if (by[LIMIT_cpu_milli] == LIMIT_BY_NONE && limits->value[LIMIT_cpu_milli] % 1000 == 0)
 		by[LIMIT_cpu_milli] = LIMIT_BY_AFFINITY;
 	by[LIMIT_disk_bytes] = own_workspace ? LIMIT_BY_MOUNT : LIMIT_BY_NONE;
@@ -259,7 +261,8 @@ int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], stru
 	for (int i = 0; i < LIMIT_END_; i++)
 		by[i] = who[i];
 	report_limits(limits, m->root.workspace_fd < 0, by);
-	/* RLIMIT_NPROC then covers a box and all its branches: many times this limit. */
+	/* RLIMIT_NPROC of a branchable box is raised to cover its branches too, so it does not
+	 * enforce the box's own limit on processes. */
 	if (m->is_branchable && by[LIMIT_pids] == LIMIT_BY_RLIMIT)
 		by[LIMIT_pids] = LIMIT_BY_NONE;
 	if (by[LIMIT_cpu_milli] == LIMIT_BY_AFFINITY)
@@ -319,11 +322,12 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	return 0;
 }
 
-/* The memory that a tmpfs file takes beside its bytes, and the unit in which its attributes are
- * counted: the kernel's own number. Source: BOGO_INODE_SIZE in shmem_fs.h. */
+/* The memory that one file takes in a tmpfs besides its content. The kernel counts extended
+ * attributes in the same unit. Source: BOGO_INODE_SIZE in shmem_fs.h. */
 enum { INODE_BYTES = 1024 };
 
-/* Files in memory count as memory, with or without a cgroup. */
+/* Return how much memory the files of the box's store take, since it counts against the memory
+ * limit. If a cgroup counts this memory anyway, return 0. */
 static uint64_t store_bytes(const struct box *box)
 {
 	struct statvfs st;
@@ -347,8 +351,8 @@ void box_usage(struct box *box)
 	box->usage = now;
 }
 
-/* A pidfd becomes readable when its process ends; that of an init, when all its processes have
- * ended. Its parent reaps it later. */
+/* Kill a branch's init and wait until all processes of the branch have ended: only then does the
+ * pidfd of its init become readable. We do not reap this init, since it is not our child. */
 static void kill_branch(int pid_fd)
 {
 	struct pollfd p = {.fd = pid_fd, .events = POLLIN};
@@ -372,7 +376,8 @@ void box_destroy(struct box *box)
 	if (box->pid_fd >= 0)
 		kill_branch(box->pid_fd);
 	else if (box->pid > 0)
-		kill_child(box->pid); /* init is the last of its pid namespace to be reaped */
+		/* init can be reaped only when all processes of the box are gone */
+		kill_child(box->pid);
 	cgroup_leaf_close(&box->leaf);
 	fd_close(&box->proc_fd);
 	fd_close(&box->store_fd);

@@ -10,72 +10,84 @@
 
 #include <sys/types.h>
 
-/* An anchor is what remains of a destroyed box that has branches: its first process, its number. */
+/* BOX_ANCHOR: a destroyed box that still has branches. Its first process and its number remain. */
 enum box_state { BOX_FREE, BOX_MAKING, BOX_LIVE, BOX_ANCHOR };
-#define BOX_NONE UINT32_MAX /* no slot */
+#define BOX_NONE UINT32_MAX /* in place of a box number: there is no box */
 
 struct box {
 	enum box_state state;
 	unsigned slot;
-	uint32_t parent;       /* the box it is a branch of, or BOX_NONE */
-	uint32_t root;	       /* the box that it and its parents come from; itself when none */
-	unsigned depth;	       /* its depth: the number of branchings from that box */
-	unsigned n_branches;   /* its branches, finished or under way */
-	bool is_branchable;    /* its branches included */
-	unsigned n_branchings; /* branches under way */
+	uint32_t parent; /* the number of the box of which this is a branch, or BOX_NONE */
+	/* number of the first box of the family; for a box that is not a branch, its own number */
+	uint32_t root;
+	unsigned depth;	     /* how many branchings lead from the root to this box */
+	unsigned n_branches; /* the number of branches of this box itself, finished or under way */
+	/* this box can be branched, and so can its branches */
+	bool is_branchable;
+	unsigned n_branchings; /* how many of its branches are under way */
 	bool is_pinned;	       /* the filter forbids changing the CPU affinity */
-	ino_t user_ns;	       /* the number of its user namespace */
-	pid_t pid;	       /* of init */
-	int pid_fd;	       /* pidfd of a branch's init, which is not our child; else -1 */
-	/* listener of a box that can be branched and is not a branch itself; else -1 */
+	ino_t user_ns;	       /* inode number of the box's user namespace; 0 if unknown */
+	pid_t pid;	       /* pid of the box's init */
+	int pid_fd;	       /* pidfd of a branch's init, which is not our child; otherwise -1 */
+	/* the seccomp listener of a branchable box; -1 for a branch, whose questions arrive at the
+	 * listener of its root */
 	int listener_fd;
-	int64_t quiet_until_ms;	   /* its listener is ignored until this time */
-	int proc_fd;		   /* the box's own /proc */
-	int store_fd;		   /* on the file system behind its workspace, /tmp and /dev/shm */
-	bool is_uncounted;	   /* no cgroup counts its memory */
-	struct proc_bounds bounds; /* bounds for counting without a cgroup */
+	int64_t quiet_until_ms; /* until this time, the box's listener is ignored */
+	int proc_fd;		/* the box's own /proc */
+	/* a directory on the file system that counts against the disk limit: the box's /tmp */
+	int store_fd;
+	bool is_uncounted;	   /* no cgroup counts the box's memory */
+	struct proc_bounds bounds; /* for counting the box's usage without a cgroup */
 	struct cgroup_leaf leaf;
-	struct box_usage usage; /* peaks seen so far, where the kernel does not keep them */
+	/* the usage when last read; its peaks are kept here, since the kernel may not keep them */
+	struct box_usage usage;
 };
 
 /* What all boxes of a warden share. */
 struct box_host {
 	struct idmap ids;
 	struct cgroup_host cgroup;
-	struct spare *spare; /* leaves made ahead */
-	int init_fd;	     /* the executable of init */
+	struct spare *spare; /* cgroup leaves made ahead */
+	int init_fd;	     /* executable of init */
 };
 
-/* The description of a box to make: the binds in the order of the requests, and the limits. */
+/* The box to make: its binds in the order of the requests, and its limits. */
 struct box_spec {
 	const struct warden_bind *binds;
 	unsigned n_binds;
 	const struct limits *limits;
-	unsigned ids_slot; /* the box whose ids it has */
+	/* The box number by which the user and group ids of the box on the host are chosen. It
+	 * is the number of the box itself or, for a branch, the number of its root, which is the
+	 * first box of the family. */
+	unsigned ids_slot;
 	bool is_branchable;
 };
 
-/* Initialise @box as an empty slot. */
+/* Initialise @box as a free slot. */
 void box_init(struct box *box, unsigned slot);
 
 /*
- * Make a box in @box (free, its slot set): cgroup leaf, namespaces, root, init as pid 1.
+ * Make a box with its cgroup leaf, namespaces, root, and init as pid 1. @box is a free slot.
  *
  * Fills:   @by with who enforces each limit; @out_fds with init's socket and the workspace.
  * Owns:    the caller gets the descriptors.
- * Blocks:  until init runs: a few milliseconds; at most BOX_READY_MS.
- * Errors:  ERR_BOX, ERR_USAGE (a bind), ERR_NOT_FOUND; nothing half-made is left.
+ * Blocks:  until init runs: a few milliseconds, at most BOX_READY_MS.
+ * Errors:  ERR_BOX, ERR_USAGE (a bind), ERR_NOT_FOUND; all that was made is removed.
  */
 int box_create(struct box *box, const struct box_host *host, const struct box_spec *spec,
 	uint32_t by[LIMIT_END_], int out_fds[WARDEN_FD_END_], struct err *err);
 
-/* Read what the box has used so far. Keeps peaks in @box where the kernel does not. */
+/* Read what the box has used so far into box->usage. */
 void box_usage(struct box *box);
 
-/* Kill every process of the box and of its branches; then wait for them, remove the cgroup, free
- * the slot. Blocks: while the kernel ends them; for a branch at most BOX_END_MS. */
+/*
+ * box_kill(): kill every process of the box and of its branches, without waiting. box_destroy():
+ * kill them, wait for them, remove the cgroup and free the slot.
+ * Blocks: while the kernel ends the processes; for a branch at most BOX_END_MS.
+ */
 void box_kill(const struct box *box);
-void box_destroy(struct box *box); /* both */
+void box_destroy(struct box *box);
 
-/* Kill its processes except init and those of its branches, and keep it as an anchor. */
+/* Kill the processes of the box, but not its init and not the processes of its branches. The box
+ * remains as an anchor. */
 void box_anchor(struct box *box);

@@ -20,11 +20,15 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* The byte that the first process of a branch waits for; see drivers/python/branch.c. */
+/* The bytes for which the processes of a branch wait; see drivers/python/branch.c. 'c': C1 may
+ * clone the driver. 'g': the namespaces are complete. */
 enum { WORD_CLONE = 'c', WORD_GO = 'g' };
 enum {
 	HELLO_MS = 10000,
-	WAIT_MS = 3 * HELLO_MS, /* longer than HELLO and CLONE of another branch together */
+	/* How long a branch may be in the state WAIT. It waits there while another branch of the
+	 * same box is in the states HELLO and CLONE, each of which lasts at most HELLO_MS.
+	 * WAIT_MS is longer than both together. */
+	WAIT_MS = 3 * HELLO_MS,
 	FURNISH_MS = 60000
 };
 
@@ -58,7 +62,9 @@ static int check_spec(const struct box *parent, const struct box_spec *spec, str
 	return 0;
 }
 
-/* A branch has its parent's filter: if that lets it choose its CPUs, it cannot be pinned. */
+/* If the CPU limit of the branch is to be enforced by pinning, check that the branch cannot undo
+ * the pinning. The branch has the same syscall filter as its parent. If this filter allows
+ * changing the CPU affinity, do not pin the branch, and leave its CPU limit without enforcement. */
 static void settle_cpus(struct branching *b)
 {
 	if (b->by[LIMIT_cpu_milli] != LIMIT_BY_AFFINITY || b->parent->is_pinned)
@@ -126,8 +132,9 @@ void branching_begin(struct branching *b)
 	b->deadline_ms = clock_now_ms() + HELLO_MS;
 }
 
-/* Receive one byte with the sender's credentials, which the kernel fills in. Descriptors sent
- * along are discarded for lack of room. Returns: 1, 0 when nothing is there, or -EPIPE. */
+/* Receive one byte and the pid of its sender, which the kernel fills in. If descriptors come
+ * along, the kernel discards them, since there is no room for them. Returns: 1; 0 when nothing
+ * is there; or -EPIPE. */
 static int hear_byte(int sock, char *byte, pid_t *pid)
 {
 	union {
@@ -151,8 +158,8 @@ static int hear_byte(int sock, char *byte, pid_t *pid)
 	return who.pid > 0 ? 1 : -EPIPE;
 }
 
-/* The user namespace around C1's must be the parent's, and C1's own must not belong to a box:
- * then C1 was made by the one clone that we allowed. */
+/* Check that C1 was made by the clone() that we allowed: its user namespace must be a child of the
+ * parent's, and must not belong to a box. */
 static int check_user_ns(struct branching *b, const struct boxes *all, struct err *err)
 {
 	char path[64];
@@ -181,7 +188,9 @@ static int check_first(pid_t pid, struct err *err)
 	return entry.is_first ? 0 : err_set(err, ERR_BOX, "the branch has another first process");
 }
 
-/* Only lower: the limits of the parent's driver cannot be exceeded. */
+/* Lower the resource limits of C1, the branch's first process, to the limits of the branch, and
+ * pin C1 to CPUs. C1 has inherited the resource limits of the parent's driver. If an inherited
+ * limit is lower than that of the branch, it stays, since a limit cannot be raised. */
 static int lower_limits(const struct branching *b, struct err *err)
 {
 	const uint64_t *limit = b->limits.value;
@@ -213,7 +222,8 @@ static int tell(struct branching *b, char word, struct err *err)
 	return err_set(err, ERR_GONE, "the branch's first process ended");
 }
 
-/* On v1 with the descriptors of the leaf, which C1 joins itself. */
+/* Tell C1, the branch's first process, to clone the driver. In cgroup v1, C1 then joins the
+ * cgroup leaf by itself. For this, also send C1 the descriptors of the leaf's `tasks` files. */
 static int tell_clone(struct branching *b, struct err *err)
 {
 	const struct making *m = &b->making;
@@ -236,11 +246,14 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 		r = check_first(pid, err);
 	if (r == 0)
 		r = lower_limits(b, err);
-	/* The checks used the pid. If the pidfd's process is still alive, the pid was not reused
-	 * meanwhile. */
+	/* The checks relied on the pid. If the process of the pidfd is still alive now, no other
+	 * process can have got its pid meanwhile. */
 	if (r == 0 && syscall(SYS_pidfd_send_signal, b->c1_fd, 0, NULL, 0) < 0)
 		r = err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
-	/* Copying a large process takes as long as completing its namespaces: do both at once. */
+	/* The helper process now completes the namespaces of the branch. Copying a large driver
+	 * takes just as long. So let C1, the branch's first process, copy the driver now, while
+	 * the helper works. But if the helper must move C1 into a cgroup, C1 waits until the
+	 * helper has finished. */
 	if (r == 0 && !furnish_must_move(&b->making))
 		r = tell_clone(b, err);
 	if (r == 0)
@@ -283,7 +296,8 @@ bool branching_is_stem(struct branching *b, pid_t tid)
 	if (b->state != BRANCHING_HELLO)
 		return false;
 	if (b->stem == 0)
-		(void)branching_hear(b, NULL, &err); /* WAIT does not use the boxes */
+		/* In HELLO, branching_hear() does not use its second argument, so NULL is fine. */
+		(void)branching_hear(b, NULL, &err);
 	return b->stem == tid;
 }
 
@@ -311,7 +325,7 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	box->bounds.kernel_bytes = proc_kernel_bytes(box->proc_fd);
 	box->store_fd = fds[SEEN_STORE];
 	r = furnish_must_move(&b->making) ? tell_clone(b, err) : 0;
-	/* For init, and for the driver. */
+	/* Send one byte for init and one for the driver: both wait on this socket. */
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = tell(b, WORD_GO, err);
 	if (r < 0) {
@@ -339,7 +353,7 @@ int branching_check_late(const struct branching *b, struct err *err)
 		return 0;
 	int r = err_set(err, ERR_BOX, "the branch was not %s in time", words[b->state]);
 	if (b->state == BRANCHING_HELLO) {
-		err->sys = ETIMEDOUT; /* this code tells the engine that the driver hangs */
+		err->sys = ETIMEDOUT; /* tells the engine that the driver hangs */
 		err_hint(err, "see what os.register_at_fork() was given: that runs first");
 	}
 	return r;
@@ -351,7 +365,7 @@ void branching_fail(struct branching *b, const struct boxes *all)
 	furnish_stop(&b->furnish);
 	if (b->c1_fd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, b->c1_fd, SIGKILL, NULL, 0);
-	fd_close(&b->ends.sync); /* the process that waits there gives up */
+	fd_close(&b->ends.sync); /* the process at the other end then gives up */
 	box->user_ns = 0;
 	if (b->state == BRANCHING_CLONE)
 		census_kill_strays(b->parent, all->v, all->n);

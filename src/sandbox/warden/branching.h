@@ -1,14 +1,13 @@
 /*
- * The making of a branch: a state machine that never blocks on a box.
+ * Making a branch: a state machine, which never blocks on a box. Its states:
  *
- * WAIT      the engine has the descriptors; another branch of the same box has not reached
- * FURNISH
- *   HELLO     the driver is to say 'P', and to ask for its clone
- *   CLONE     the clone may go on, once; its child C1 is to say 'C'
- *   FURNISH   C1 is who it should be; the helper works
+ *   WAIT      The engine has the descriptors. Another branch of the same box is in HELLO or CLONE.
+ *   HELLO     The driver must send 'P', and then ask for its clone().
+ *   CLONE     The clone() was allowed, once. Its child C1 must send 'C'.
+ *   FURNISH   C1 was checked and is the right process. The helper completes the namespaces.
  *
  * Each state has a deadline. A branch that fails leaves nothing behind: C1 is killed, whether or
- * not it has identified itself; the helper, the cgroup leaf and the descriptors are removed.
+ * not it has identified itself, and the helper, the cgroup leaf and the descriptors are removed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,56 +27,70 @@ enum branching_state {
 
 struct branching {
 	enum branching_state state;
-	uint64_t id; /* of the request */
+	uint64_t id; /* id of the request; both replies repeat it */
 	int64_t deadline_ms;
 	struct box *parent, *box;
 	struct limits limits;
 	uint32_t by[LIMIT_END_];
 	struct making making;
-	struct err leaf_err; /* why making the cgroup leaf failed; reported when C1 exists */
-	struct ends ends;    /* without the control socket, which the engine has */
-	pid_t stem, c1;	     /* the pids that sent 'P' and 'C'; 0: not yet */
+	/* why the cgroup leaf could not be made; the error is reported once C1 exists */
+	struct err leaf_err;
+	/* the warden's ends of the sockets; `control` is -1, since the engine has that one */
+	struct ends ends;
+	pid_t stem, c1; /* pids of the processes that sent 'P' and 'C'; 0: not yet */
 	int c1_fd;
 	struct furnish furnish;
-	/* copied from the binds: the request is gone by then */
+	/* copies of the binds' destinations, because the request is soon overwritten */
 	char dst[WIRE_BINDS_MAX][WIRE_PATH_BYTES];
 };
 
-/* All boxes, for what must be looked up among them. */
+/* All boxes of the warden. */
 struct boxes {
 	struct box *v;
 	size_t n;
 };
 
 /*
- * Begin to make a branch. @b is free except for `box` (a free one after box_init()) and `parent`
- * (a live one). @fds get what WARDEN_BRANCH answers with; the caller closes them.
- * Returns: how many, or negative errno with @b and the box free. Errors: as warden_branch().
+ * Begin to make a branch. @b must be free. The caller has set b->box to a free box (after
+ * box_init()) and b->parent to a live box. @fds gets the descriptors for the reply to
+ * WARDEN_BRANCH; the caller closes them. Returns: the number of these descriptors, or negative
+ * errno with @b and the box free. Errors: as warden_branch().
  */
 int branching_open(struct branching *b, const struct box_host *host, const struct box_spec *spec,
 	int fds[WARDEN_PREPARED_END_], struct err *err);
 
-/* Go from WAIT to HELLO. The caller ensures that at most one branch of a box is in HELLO or
- * CLONE. */
+/* Go from WAIT to HELLO. The caller ensures that at most one branch of a box is in HELLO
+ * or CLONE. */
 void branching_begin(struct branching *b);
 
 /*
- * Something can be read from its sync socket, C1's descriptor or the helper's socket.
- * Returns: 1 when the branch is made: *workspace_fd is the caller's, @b is free and its box live;
- * 0 when it goes on; or negative errno: the caller calls branching_fail().
+ * Read what has arrived:
+ * - branching_hear(): at the sync socket;
+ * - branching_hear_c1(): at the pidfd of C1, the branch's first process;
+ * - branching_hear_helper(): at the socket of the helper, the process that completes the namespaces
+ *   of the branch.
+ * Returns:
+ * - 1 when the branch is made. The caller owns *@workspace_fd, @b is free, and the box of the
+ *   branch is live.
+ * - 0 when the branch is still under way.
+ * - Negative errno when the branch failed. The caller calls branching_fail().
  */
 int branching_hear(struct branching *b, const struct boxes *all, struct err *err);
 int branching_hear_c1(struct branching *b, struct err *err);
 int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *err);
 
-/* Is this the clone() that @b waits for? Reads the 'P' that was sent before it. */
+/* Return whether @b is in the state HELLO, and @tid is the id of the process that sent 'P' for
+ * @b. If so, the clone() that this process calls makes the branch. If a 'P' has arrived but was
+ * not read yet, it is read first. */
 bool branching_is_stem(struct branching *b, pid_t tid);
 
-/* Allow the clone(); the cgroup leaf is made while the kernel copies the process. */
+/* Go from HELLO to CLONE, after the clone() was allowed. Make the cgroup leaf while the kernel
+ * clones. */
 void branching_granted(struct branching *b);
 
-/* Returns: 0, or negative errno when its deadline has passed, with the missing message in @err. */
+/* Check the deadline of the present state. Returns: 0, or negative errno when it has passed; @err
+ * then says what was missing. */
 int branching_check_late(const struct branching *b, struct err *err);
 
-/* Undo everything. */
+/* Give up the branch: kill its processes, remove its leaf, and free @b and its box. */
 void branching_fail(struct branching *b, const struct boxes *all);

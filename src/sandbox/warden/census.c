@@ -22,8 +22,8 @@ ino_t census_user_ns(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* Kill the processes that a /proc shows. Its pids belong to another namespace, but
- * pidfd_send_signal() takes a directory of /proc. */
+/* Kill the process @pid of the /proc at @proc_fd. The pid belongs to another pid namespace than
+ * ours, but pidfd_send_signal() takes a directory of /proc in place of a pidfd. */
 static bool kill_entry(int proc_fd, pid_t pid)
 {
 	char name[16];
@@ -47,7 +47,7 @@ static bool kill_own(void *arg, const struct proc_entry *entry)
 	return true;
 }
 
-/* Several rounds, since a killed process may have forked just before. */
+/* List and kill in rounds, since a process may have forked just before it was killed. */
 void census_kill_own(int proc_fd)
 {
 	struct timespec pause = {.tv_nsec = PAUSE_NS};

@@ -1,8 +1,8 @@
 /*
  * The first process of a box, from its clone to init.
  *
- * Theory of operation. The child waits until its id maps are written, then goes through the table
- * `steps`. A failing step sends its error up the socket and the child is gone.
+ * Theory of operation. The child goes through the table `steps`; the first step waits until the id
+ * maps are written. If a step fails, the child sends the error to the warden and exits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,13 +44,15 @@ static int step_cgroup(struct making *m, struct err *err)
 
 int child_become_user(struct err *err)
 {
-	/* The first change of ids must not clear the capabilities that the next steps need. */
+	/* The change of ids must not clear the capabilities, which later steps need. */
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 ||
 		setresgid(IDMAP_BOX_ID, IDMAP_BOX_ID, IDMAP_BOX_ID) < 0 ||
 		setresuid(IDMAP_BOX_ID, IDMAP_BOX_ID, IDMAP_BOX_ID) < 0 ||
 		prctl(PR_SET_KEEPCAPS, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become the box's user");
-	/* After the change of ids, which clears it: when the warden dies, so does the box. */
+	/* Let the kernel kill this process, and so the box, when the warden dies.
+	 * PR_SET_PDEATHSIG must be set after the change of ids, because a change of ids clears
+	 * the setting. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(err, ERR_BOX, errno, "tie the box to the warden");
 	return 0;
@@ -67,9 +69,11 @@ static int step_root(struct making *m, struct err *err)
 	return root_make(&m->root, err);
 }
 
-/* The memory of one inotify instance (a full queue of events, each with a name of 255 bytes), and
- * the memory that one watch pins in a file system. Source: inotify(7), max_queued_events; what
- * SUnreclaim grows by. */
+/*
+ * EVENT_BYTES is the memory that one inotify event takes if its name has 255 bytes; an instance may
+ * queue many events. WATCH_BYTES is the memory that one watch pins in a file system. Source:
+ * inotify(7), max_queued_events; measured as the growth of SUnreclaim.
+ */
 enum { EVENT_BYTES = 512, WATCH_BYTES = 2048 };
 
 static uint64_t queued_events(void)
@@ -83,10 +87,14 @@ static uint64_t queued_events(void)
 }
 
 /*
- * Resources that the kernel counts per user across namespaces: limit them, so that a box cannot
- * use up its user's share. A kernel that lacks one of these settings lacks the resource. A
- * branch's use counts for its box as well. Without a cgroup, each resource may hold at most a
- * quarter of the box's memory.
+ * Limit the inotify instances and watches of a box. The kernel counts them for each user, across
+ * all namespaces. Without these limits, one box could use up all that its user may have.
+ * - What a branch uses also counts for its parent. So a box that can be branched (@is_family) gets
+ *   higher limits.
+ * - If no cgroup counts the box's memory, each row of `quotas` may take at most a quarter of the
+ *   box's memory limit.
+ * - If the file of a row does not exist, the kernel does not have the resource, and the row is
+ *   skipped.
  */
 int child_quotas(const struct making *m, bool is_family, struct err *err)
 {
@@ -127,8 +135,8 @@ static int bring_up_loopback(struct err *err)
 	return 0;
 }
 
-/* The memory of TCP buffers is counted by cgroup v2; v1 has a separate counter for it, which may
- * be missing. */
+/* Bound the memory of TCP buffers, unless cgroup v2 counts it. cgroup v1 has a separate counter for
+ * it, which may be missing. */
 static int bound_tcp(const struct making *m, struct err *err)
 {
 	static const char *const paths[] = {
@@ -161,7 +169,7 @@ static int step_host_name(struct making *m attr_unused, struct err *err)
 	return 0;
 }
 
-/* Pin the box to neighbouring CPUs among those that we may use. */
+/* Pin a process to neighbouring CPUs among those that it may use. */
 int child_pin(pid_t pid, unsigned n_cpus, unsigned slot, struct err *err)
 {
 	cpu_set_t may, pin;
@@ -189,9 +197,14 @@ static int step_cpus(struct making *m, struct err *err)
 }
 
 /*
- * The filter of a branchable box is loaded here, so that the warden gets its listener and the box
- * never does. The filter also refuses the limits that init would set, so they are set here first.
- * It allows all later steps.
+ * Load the syscall filter of a box that can be branched. Init loads the filter of other boxes.
+ *
+ * The filter is loaded here because loading it creates the filter's listener. The warden must get
+ * the listener, and the box must never have it.
+ *
+ * The filter forbids changing some resource limits. So init could not set these limits later, and
+ * lock_process() sets them here, too. The filter allows what the remaining steps do: handing out
+ * descriptors and executing init.
  */
 static int step_filter(struct making *m, struct err *err)
 {
@@ -207,8 +220,8 @@ static int step_filter(struct making *m, struct err *err)
 
 static int step_hand_out(struct making *m, struct err *err)
 {
-	/* Nobody else may look into this process now: its memory is still a copy of the warden's.
-	 */
+	/* Only this process can open its user namespace: it does not let other processes look into
+	 * it, because its memory is still a copy of the warden's. */
 	cleanup_fd int user_ns =
 		m->is_branchable ? open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC) : -1;
 	if (m->is_branchable && user_ns < 0)
@@ -217,13 +230,14 @@ static int step_hand_out(struct making *m, struct err *err)
 	return root_hand_out(m->sync, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
 }
 
-/* Empty the bounding set while that is possible: after exec, init does not have any capability. */
+/* Give up all capabilities. This happens here, since emptying the bounding set needs a capability
+ * and init has none after the exec. */
 static int step_capabilities(struct making *m attr_unused, struct err *err)
 {
 	return lock_drop_caps(err);
 }
 
-/* Does not return on success. */
+/* Execute init. Does not return on success. */
 static int step_init(struct making *m, struct err *err)
 {
 	static char name[] = "retort-init", pinned[] = "pinned", uncounted[] = "uncounted",
@@ -261,9 +275,10 @@ static const struct {
 };
 
 /*
- * Until it executes init, the child has copies of all descriptors of the warden. First close
- * those whose closing tells others of the warden's death: the engine's socket, and the warden's
- * ends of our sockets.
+ * Run as the first process of a box.
+ * Until it executes init, the child has copies of all descriptors of the warden. When the warden
+ * dies, other processes learn of its death only if no copy of certain descriptors is left open. The
+ * child closes its copies of them first: the engine's socket, and the warden's ends of our sockets.
  */
 attr_noreturn void child_main(struct making *m, struct ends *wardens)
 {

@@ -40,7 +40,7 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	while (at < end) {
 		ssize_t n = pread(from, data, (size_t)MIN(end - at, (off_t)sizeof data), at);
 		if (n == 0)
-			return 0; /* the file became shorter */
+			return 0; /* the file became shorter meanwhile */
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -58,7 +58,8 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	return 0;
 }
 
-/* Source and target are never on one file system, so reflinks are impossible. */
+/* Copy the data and keep holes. Reflinks are impossible, since source and target are never on one
+ * file system. */
 static int copy_data(int from, int to, off_t bytes)
 {
 	off_t at = 0;
@@ -67,9 +68,9 @@ static int copy_data(int from, int to, off_t bytes)
 	while (at < bytes) {
 		off_t data = lseek(from, at, SEEK_DATA);
 		if (data < 0 && errno == ENXIO)
-			return 0; /* a hole to the end */
+			return 0; /* the rest of the file is a hole */
 		if (data < 0)
-			data = at; /* a file system without holes */
+			data = at; /* this file system does not report holes, so copy everything */
 		off_t hole = lseek(from, data, SEEK_HOLE);
 		off_t end = hole < 0 ? bytes : MIN(hole, bytes);
 		int r = copy_range(from, to, data, end);
@@ -111,7 +112,7 @@ static int copy_link(const struct copying *c, const char *name, const struct sta
 
 static bool copy_entry(void *arg, const char *name);
 
-/* @from -1: a mount point, whose content is not the workspace's. */
+/* Copy a directory. @from is -1 for a mount point, whose content is not copied. */
 static int copy_dir(const struct copying *c, const char *name, int from, const struct stat *st)
 {
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
@@ -124,7 +125,7 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 	if (below.depth > WIRE_DIRS_MAX) {
 		err_set(c->err, ERR_LIMIT, "the workspace is more than %d directories deep",
 			WIRE_DIRS_MAX);
-		/* this code tells the engine that copying the files failed */
+		/* from ENAMETOOLONG the engine knows that the files were not copied */
 		c->err->sys = ENAMETOOLONG;
 		return -err_errno(ERR_LIMIT);
 	}
@@ -136,8 +137,8 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 	return 0;
 }
 
-/* Open only files and directories, and stat the descriptor again: the entry may be replaced
- * between stat and open. */
+/* Copy a file or directory. The entry may have been replaced since it was checked, so check the
+ * open descriptor again. */
 static int copy_opened(const struct copying *c, const char *name, bool is_dir)
 {
 	struct stat st;

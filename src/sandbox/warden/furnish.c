@@ -1,12 +1,14 @@
 /*
- * Completing a branch: its mounts and files.
+ * Furnishing a branch: completing its mounts and files.
  *
  * Theory of operation. C1, process 1 of the new namespaces, was user code a moment ago and may be
- * hostile; so C1 only waits, and a helper does the work: a child of the warden that closes the
- * descriptors it does not need, is not dumpable, enters C1's namespaces and becomes the one user
- * there. It mounts over directories of the box's root, which is read-only and was made by us. The
- * new store is filled before anyone else can see it. C1 can only harm itself meanwhile: it can
- * kill the child that mounts /proc, the only process that it sees, and then the branch fails.
+ * hostile. So C1 only waits, and a helper does the work. The helper is a child of the warden. It
+ * closes the descriptors that it does not need, is not dumpable, enters C1's namespaces and becomes
+ * the one user there. It mounts over directories of the box's root. These directories can be
+ * trusted, since the root is read-only and was made by retort. The helper fills the new store
+ * before anyone else can see it. While the helper works, C1 can harm only its own branch. The only
+ * one of our processes that C1 can see is the helper's child that mounts /proc. If C1 kills this
+ * child, the branch fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,10 +31,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { PROC_PID = 300 }; /* the least maximum that Linux lets a namespace have is 301 */
+/* A pid that every pid namespace can assign. A namespace assigns pids below its maximum
+ * (kernel.pid_max), and this maximum is at least 301. */
+enum { PROC_PID = 300 };
 enum { STORE_USER, STORE_TMP, STORE_SHM, STORE_END_ };
 
-/* The store's directories, and where in the box they appear. /tmp last: it hides the store. */
+/* The directories of the store, and where they appear in the box. The whole store is first mounted
+ * on /tmp. The directory for /tmp comes last, because it then hides the store. */
 static const struct {
 	const char *name, *at;
 	mode_t mode;
@@ -47,7 +52,10 @@ struct work {
 	pid_t c1;
 	int c1_fd;
 	int sock;
-	int procs_fd; /* cgroup v2: to move C1 and then ourselves */
+	/* cgroup v2: the open file cgroup.procs of the branch's leaf. The helper moves C1, the
+	 * branch's first process, into the leaf, and later writes to this file to join the leaf
+	 * itself. In v1 or without a cgroup: -1. */
+	int procs_fd;
 	int old[STORE_END_], new[STORE_END_];
 	int store;
 };
@@ -63,7 +71,8 @@ static void keep(int *kept, size_t *n, int fd)
 	(*n)++;
 }
 
-/* The warden holds the sockets and listeners of all boxes, and the engine's. */
+/* Close what the helper does not need. The warden's descriptors include the sockets and listeners
+ * of all boxes, and the engine's socket. */
 static int step_close(struct work *w, struct err *err)
 {
 	int kept[WIRE_BINDS_MAX + CGROUP_JOIN_FDS + 8];
@@ -84,7 +93,8 @@ static int step_close(struct work *w, struct err *err)
 	return 0;
 }
 
-/* v1: C1 has joined by itself, which is a thousand times quicker than moving it. */
+/* Move C1, the branch's first process, into the branch's cgroup, in cgroup v2 only. In cgroup
+ * v1, C1 joins its cgroup by itself, which is a thousand times quicker than being moved. */
 static int step_move(struct work *w, struct err *err)
 {
 	if (!furnish_must_move(w->m))
@@ -106,7 +116,7 @@ static int step_enter(struct work *w, struct err *err)
 	int r = child_become_user(err);
 	if (r < 0)
 		return r;
-	/* A change of ids resets "dumpable" to the system's default, which may be 1. */
+	/* The change of ids has set "dumpable" to the system's default, which may be 1. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || chdir("/") < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the branch's root");
 	(void)umask(0);
@@ -124,8 +134,8 @@ static int step_old(struct work *w, struct err *err)
 }
 
 /*
- * Fork into the new pid namespace with a pid far from those that the kernel assigns next: pid 2
- * must stay free for the driver, which may not exist yet. Returns: as clone3().
+ * Fork into the new pid namespace. The child gets a pid far from those that the kernel assigns
+ * next, because pid 2 must stay free for the driver, which may not exist yet. Returns: as clone3().
  */
 static pid_t enter_pids(void)
 {
@@ -135,10 +145,10 @@ static pid_t enter_pids(void)
 	return sys_clone3(&args);
 }
 
-/*
- * As above, on this process's CPU, so that the child runs as soon as this process waits for it.
- * The kernel might choose the CPU on which the driver is being copied, which is not preempted.
- */
+/* Fork as enter_pids() does, but let the child run on the CPU on which this process runs. The
+ * child then runs as soon as this process waits for it. On another CPU the child might have to
+ * wait, because C1, the branch's first process, may be copying the driver there: the kernel does
+ * not interrupt the copying to run the child. */
 static pid_t enter_pids_here(void)
 {
 	cpu_set_t here, allowed;
@@ -152,12 +162,14 @@ static pid_t enter_pids_here(void)
 	return pid;
 }
 
-/* /proc shows the namespace of the process that mounts it. */
+/* Mount a new /proc, from a child in the new pid namespace: /proc shows the namespace of the
+ * process that mounts it. */
 static int step_proc(struct work *w attr_unused, struct err *err)
 {
 	int status = 0;
 	pid_t pid = enter_pids_here();
-	if (pid < 0 && errno == EAGAIN) { /* RLIMIT_NPROC of a namespace above */
+	/* EAGAIN: a user namespace above this one has reached its RLIMIT_NPROC */
+	if (pid < 0 && errno == EAGAIN) {
 		err_set(err, ERR_LIMIT,
 			"the session and its branches have too many processes for another one");
 		return err_hint(
@@ -178,7 +190,7 @@ static int step_proc(struct work *w attr_unused, struct err *err)
 		: err_sys(err, ERR_BOX, WEXITSTATUS(status), "mount the branch's /proc");
 }
 
-/* The parent's devpts would show its terminals to the branch. */
+/* Mount a new devpts. The parent's would show its terminals to the branch. */
 static int step_terminals(struct work *w attr_unused, struct err *err)
 {
 	return root_mount_terminals("/dev/pts", err);
@@ -186,7 +198,8 @@ static int step_terminals(struct work *w attr_unused, struct err *err)
 
 static int step_network(struct work *w, struct err *err)
 {
-	return child_network(w->m, err); /* the host name is the parent's, so it is ours */
+	/* The host name is inherited from the parent, so only the network is set up here. */
+	return child_network(w->m, err);
 }
 
 static int step_quotas(struct work *w, struct err *err)
@@ -194,7 +207,7 @@ static int step_quotas(struct work *w, struct err *err)
 	return child_quotas(w->m, true, err);
 }
 
-/* So that the copied files count for the branch. */
+/* Join the branch's cgroup, so that the memory of the copied files counts for the branch. */
 static int step_join(struct work *w, struct err *err)
 {
 	if (w->procs_fd >= 0 && write(w->procs_fd, "0", 1) < 0)
@@ -251,7 +264,8 @@ static int mount_on(int tree_fd, const char *at, struct err *err)
 	return 0;
 }
 
-/* The store must be in the tree before a part of it can be bound (until Linux 6.15). */
+/* Mount the store and its directories. Until Linux 6.15, a directory can be bound only if its mount
+ * is in the tree, so mount the whole store first. /tmp then hides it. */
 static int step_mount(struct work *w, struct err *err)
 {
 	static const int order[] = {STORE_USER, STORE_SHM, STORE_TMP};

@@ -5,34 +5,35 @@
 #include "sandbox/warden/inside.h"
 
 struct furnish {
-	pid_t pid; /* the helper's pid; 0: it does not run */
-	int sock;  /* readable when it has something to say, or has ended */
+	pid_t pid; /* the helper's pid; 0 if it does not run */
+	int sock;  /* readable when the helper has sent its result or has ended */
 };
 
-/* Initialise: the helper does not run. */
+/* Initial value of a struct furnish: no helper process runs. */
 #define FURNISH_NONE                                                                               \
 	(struct furnish)                                                                           \
 	{                                                                                          \
 		.sock = -1                                                                         \
 	}
 
-/* Does the helper move the first process into its cgroup? Until then it must not be copied. */
+/* Return whether the helper moves C1, the branch's first process, into its cgroup. If so, C1
+ * must not clone the driver before that. */
 bool furnish_must_move(const struct making *m);
 
 /*
- * Start the helper for process @c1, with @c1_fd a descriptor of that process. The helper enters
- * all of @c1's namespaces and sets up there what child_main() sets up in a new box; the parent's
- * files are copied unless @m brings a workspace. The warden goes on meanwhile.
+ * Start the helper for process @c1, whose pidfd is @c1_fd, and do not wait for the helper. It
+ * enters the namespaces of @c1 and sets up there what child_main() sets up in a new box. It copies
+ * the parent's files. If @m has a workspace on the host, the parent's workspace is not copied.
  * Errors: ERR_BOX.
  */
 int furnish_start(struct furnish *f, const struct making *m, pid_t c1, int c1_fd, struct err *err);
 
 /*
- * Read the helper's result when its socket is readable; the helper has then ended.
+ * Read the helper's result when its socket is readable. The helper has then ended.
  * Fills:   @fds with SEEN_PROC, SEEN_WORKSPACE, SEEN_STORE: the caller owns them.
- * Errors:  those of the step that failed; ERR_BOX when it died.
+ * Errors:  those of the step that failed; ERR_BOX when the helper died.
  */
 int furnish_result(struct furnish *f, int fds[SEEN_LISTENER], struct err *err);
 
-/* Kill the helper, if there is one. Blocks: until the kernel has ended it. */
+/* Kill the helper, if it runs. Blocks: until the kernel has ended it. */
 void furnish_stop(struct furnish *f);

@@ -20,9 +20,10 @@
 #include <sys/wait.h>
 
 /*
- * The name of an abstract socket belongs to one process and is freed with it: a lock that leaves
- * nothing behind. Two wardens in different network namespaces do not see each other's, hence the
- * start at the own pid.
+ * A warden locks its block of ids by binding an abstract socket to a name: only one process can
+ * have the name, and the kernel frees the name when the process ends.
+ * Wardens in different network namespaces do not see each other's names. So each warden first tries
+ * the block that its pid determines; two wardens rarely have pids that determine the same block.
  */
 void idmap_claim(struct idmap *map)
 {
@@ -78,8 +79,8 @@ int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *er
 	return r;
 }
 
-/* Make a user namespace that maps on-disk id to box id. Only the returned descriptor keeps it
- * alive. */
+/* Make a user namespace that maps ids on disk to those of the box. Returns: its descriptor, which
+ * alone keeps the namespace alive, or negative errno. */
 static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid, struct err *err)
 {
 	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
@@ -90,7 +91,7 @@ static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid
 		return err_sys(err, ERR_BOX, errno, "user namespace of a volume");
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (getppid() == warden) /* the process may have died before */
+		while (getppid() == warden) /* ends the loop if the warden died before prctl() */
 			(void)pause();
 		_exit(0);
 	}

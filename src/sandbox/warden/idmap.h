@@ -1,5 +1,5 @@
-/* Which ids a box runs as, and how the host's ids look in it. SPDX-License-Identifier: Apache-2.0
- */
+/* The ids with which a box runs, and how the host's ids appear in it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -8,40 +8,43 @@
 #include <sys/types.h>
 
 /*
- * Inside a box there is one user and one group, 1000. As root, each box runs on the host as an id
- * of its own from IDMAP_BASE on, ids that no distribution gives to anybody; otherwise as the user
- * who started retort.
+ * Inside a box there is one user and one group, 1000. If root started retort, each box runs on the
+ * host under an id of its own, from IDMAP_BASE on, where no distribution assigns ids. Otherwise
+ * each box runs as the user who started retort.
  */
 enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 16 };
 
 struct idmap {
-	bool is_root;	/* the warden may map ids that are not its own */
-	unsigned block; /* as root: this warden has the ids of this block, WIRE_BOXES_MAX of them */
-	int lock_fd;	/* the lock that keeps other wardens off the block */
-	uid_t uid;	/* of the user who started retort, as the host knows it */
+	bool is_root;	/* the warden runs as root and may map any ids */
+	unsigned block; /* if root: number of this warden's block of WIRE_BOXES_MAX ids */
+	int lock_fd;	/* socket whose name is the lock on the block; see idmap_claim() */
+	uid_t uid;	/* the user who started retort, as an id of the host */
 	gid_t gid;
 };
 
-/* Take a block of ids that is not used by another warden of this host. Never fails: at worst a
- * block is shared. */
+/* Take a block of ids that no other warden of this host uses. Never fails: at worst, two wardens
+ * share a block. */
 void idmap_claim(struct idmap *map);
 
-/* The host ids of box number @slot. */
+/* Return the host's ids for box number @slot. */
 uid_t idmap_uid(const struct idmap *map, unsigned slot);
 gid_t idmap_gid(const struct idmap *map, unsigned slot);
 
 /*
- * Write setgroups, uid_map and gid_map of process @pid: inside → host, one id each.
+ * Write setgroups, uid_map and gid_map of process @pid. In its user namespace, the user and the
+ * group @inside are then the host's user @uid and group @gid.
  * Errors: ERR_BOX. Source: user_namespaces(7).
  */
 int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *err);
 
 /*
- * As root: let the files that belong to the owner of detached mount @tree_fd's top appear as
- * belonging to the box, in both directions; on disk they keep their owner. Elsewhere: nothing to
- * do, the ids are the same. A file system without id-mapped mounts is left as it is.
+ * Map the ids of the detached mount @tree_fd, if root started retort. Files that belong to the
+ * owner of the mount's top directory then appear in the box as files of the box's user. Files that
+ * the box makes belong to this owner on disk. If another user started retort, nothing is done: the
+ * box then runs with the ids of that user. A mount whose file system does not support id mapping is
+ * left as it is.
  *
- * Returns: 1 mapped, 0 left as it is, or negative errno.
+ * Returns: 1 if mapped, 0 if left as it is, or negative errno.
  * Errors:  ERR_BOX.
  * Source:  mount_setattr(2), "ID-mapped mounts".
  */

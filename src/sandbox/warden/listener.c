@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* Newer kernels may write more than the headers we were built with know. */
+/* A newer kernel may write a larger struct than our headers define, so there is room for more. */
 union question {
 	struct seccomp_notif notif;
 	char room[512];
@@ -41,7 +41,7 @@ int listener_allow(int fd, const struct listener_question *question)
 	union answer a;
 	uint64_t id = question->id;
 	memset(&a, 0, sizeof a);
-	/* Does the tid still name the same thread? */
+	/* If the thread still waits, its tid was not reused meanwhile. */
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
 		return -errno;
 	a.resp.id = question->id;

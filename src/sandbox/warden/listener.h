@@ -1,25 +1,27 @@
-/* The seccomp notifications by which a box asks to branch. SPDX-License-Identifier: Apache-2.0 */
+/* The seccomp notifications by which a process of a box asks whether it may branch.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A thread that is blocked in clone(2) until its question is answered. */
+/* A notification: a thread is blocked in clone(2) until it is answered. */
 struct listener_question {
 	uint64_t id;
-	pid_t tid; /* the tid as the warden sees it */
+	pid_t tid; /* the thread's id in the warden's pid namespace */
 };
 
 /*
- * Take the next question, after poll() reported one; does not block even if the asker has died
- * meanwhile, since the kernel counts questions, not askers. Returns: 1; 0 when the asker has
- * died; or negative errno when nobody can ask any more.
+ * Take the next question. Call this when poll() has reported one. It does not block, even if the
+ * thread that asked has died meanwhile, since the kernel counts questions and not threads.
+ * Returns: 1; 0 when that thread has died; or negative errno when no process is left that could
+ * ask.
  * Source:  seccomp_unotify(2).
  */
 int listener_take(int fd, struct listener_question *out);
 
-/* Answer EPERM. A dead asker is not an error. */
+/* Let the call fail with EPERM. It is not an error if the thread that asked has died. */
 void listener_refuse(int fd, const struct listener_question *question);
 
-/* Let the call go to the kernel. Returns: 0, or negative errno: it did not. */
+/* Let the call go to the kernel. Returns: 0, or negative errno if the thread no longer waits. */
 int listener_allow(int fd, const struct listener_question *question);

@@ -1,13 +1,13 @@
 /*
  * The warden: the only code that makes boxes.
  *
- * Theory of operation. The engine starts the warden with a socket as descriptor 3 and nothing else.
- * The warden leaves the engine's session, and goes into namespaces of its own: as an ordinary user
- * into a user and a mount namespace (which gives it the right to make boxes), as root only into a
- * mount namespace. Then it answers one fixed-size request after the other; only branches take more
- * than one turn, since boxes have a part in them: it polls, and waits for no box. It has no
- * threads, no heap, no libraries but libc, and parses nothing that a client or a box wrote. When
- * the socket closes, because the engine is done or was killed, it destroys every box and leaves.
+ * Theory of operation. The engine starts the warden with a socket as descriptor 3. The warden
+ * leaves the engine's session and enters a mount namespace of its own. If it does not run as root,
+ * it also enters a user namespace, which gives it the right to make boxes. Then it answers requests
+ * of fixed size one after the other. Making a branch takes several turns of the warden's loop,
+ * because the parent box takes part; the warden polls, and never waits for a box. It has no
+ * threads, heap, or libraries but libc, and parses nothing that a client or box wrote. When the
+ * socket closes (the engine ends or is killed), the warden destroys all boxes and exits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,26 +36,26 @@
 #include <unistd.h>
 
 enum {
-	QUIET_MS = 10,	     /* after refusing an idle box, before it is looked at again */
-	SPARE_MS = 4,	     /* without anything to do, before a cgroup leaf is made ahead */
-	STALL_MS = 500,	     /* how long it waits at most, to notice that it stood still */
-	QUESTIONS_MAX = 256, /* of one box that is being branched, before that */
+	QUIET_MS = 10,	     /* how long a listener is ignored after an unexpected question */
+	SPARE_MS = 4,	     /* idle time before a spare cgroup leaf is made */
+	STALL_MS = 500,	     /* longest poll; a delay of this length counts as a stall */
+	QUESTIONS_MAX = 256, /* most questions answered in one turn while a clone() is expected */
 	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * WIRE_BRANCHINGS_MAX
 };
 
 struct state {
 	struct box_host host;
 	struct spare spare;
-	struct err broken; /* why no box can be made at all; code ERR_NONE when all is well */
+	struct err broken; /* why boxes cannot be made at all; code ERR_NONE if they can */
 	struct warden_bind binds[WIRE_BINDS_MAX];
 	unsigned n_binds;
 	bool is_swept;
-	/* the error of a bind since the last box: the next box is then refused */
+	/* the first error of a bind since the last box; the next box fails with it */
 	struct err bad_bind;
 	struct box boxes[WIRE_BOXES_MAX];
 	struct branching branchings[WIRE_BRANCHINGS_MAX];
-	unsigned n_used;   /* slots from here on were never used */
-	int64_t turned_ms; /* time of the last poll */
+	unsigned n_used;   /* boxes from this index on were never used */
+	int64_t turned_ms; /* when the last poll ended */
 };
 
 static int enter_namespaces(struct state *w, struct err *err)
@@ -91,7 +91,7 @@ static int enter_namespaces(struct state *w, struct err *err)
 	return 0;
 }
 
-/* The executable of init stands beside the warden's own. */
+/* Open the executable of init, which is in the directory of the warden's own. */
 static int open_init(struct err *err)
 {
 	char path[WIRE_PATH_BYTES + 16];
@@ -123,7 +123,7 @@ static int cgroup_forced(void)
 static int warden_open(struct state *w, struct err *err)
 {
 	w->host.spare = &w->spare;
-	/* Do this before the namespaces change which cgroups can be seen and written. */
+	/* Do this first: the new namespaces change which cgroups can be seen and written. */
 	cgroup_host_open(&w->host.cgroup, "", cgroup_forced());
 	int r = open_init(err);
 	if (r < 0)
@@ -150,7 +150,7 @@ static struct box *live_box(struct state *w, uint32_t id)
 	return &w->boxes[id];
 }
 
-/* A bind is not answered: its error is the answer to the request that follows. */
+/* Keep a bind for the next box. Its error is reported by the request for that box. */
 static void do_bind(struct state *w, const struct warden_request *req)
 {
 	struct err err = {0};
@@ -162,7 +162,7 @@ static void do_bind(struct state *w, const struct warden_request *req)
 		w->bad_bind = err;
 }
 
-/* Describe the box *@box from the binds so far and the request. */
+/* Fill @spec from the request and the binds that came before it, and set *@box to a free box. */
 static int take_spec(struct state *w, const struct warden_request *req, struct box_spec *spec,
 	struct box **box, struct err *err)
 {
@@ -188,7 +188,7 @@ static int take_spec(struct state *w, const struct warden_request *req, struct b
 	return 0;
 }
 
-/* Returns: how many there are. */
+/* Add the usage files of the box to the reply. Returns: how many there are. */
 static int add_books(const struct box *box, struct warden_reply *reply, int fds[CGROUP_BOOKS_MAX])
 {
 	int n = cgroup_leaf_books(&box->leaf, fds);
@@ -219,7 +219,8 @@ static struct branching *free_branching(struct state *w)
 	return NULL;
 }
 
-/* Only one branch of a box may be in HELLO or CLONE, or nobody knows whose a clone() is. */
+/* Begin the next branch of @parent, unless another branch of it is in the state HELLO or CLONE:
+ * with two branches in these states, a clone() could belong to either. */
 static void give_window(struct state *w, const struct box *parent)
 {
 	struct branching *next = NULL;
@@ -235,7 +236,7 @@ static void give_window(struct state *w, const struct box *parent)
 	if (!next)
 		return;
 	branching_begin(next);
-	w->boxes[parent->root].quiet_until_ms = 0; /* whatever it has asked before */
+	w->boxes[parent->root].quiet_until_ms = 0; /* no longer ignore the listener */
 }
 
 static int do_branch(struct state *w, const struct warden_request *req, int *fds, struct err *err)
@@ -270,7 +271,7 @@ static int send_reply(const struct warden_reply *reply, const int *fds, size_t n
 	return sent < 0 ? -1 : 0;
 }
 
-/* An engine that is gone is noticed at its socket. */
+/* Undo a branch and report the error to the engine. If the engine is gone, turn() notices. */
 static void fail_branching(struct state *w, struct branching *b, const struct err *err)
 {
 	struct warden_reply reply = {.version = WIRE_VERSION, .op = WARDEN_BRANCHED, .id = b->id};
@@ -282,7 +283,8 @@ static void fail_branching(struct state *w, struct branching *b, const struct er
 	(void)send_reply(&reply, NULL, 0);
 }
 
-/* Free what depended on a destroyed box: its branching, and an anchor without other branches. */
+/* Destroy a box. First give up its branches that are under way. If it has other branches, keep
+ * the box as an anchor. Otherwise also destroy each ancestor that was an anchor just for it. */
 static void destroy_box(struct state *w, struct box *box)
 {
 	struct err gone;
@@ -320,7 +322,7 @@ static int do_box(struct state *w, const struct warden_request *req, struct ward
 	return 0;
 }
 
-/* Returns: how many descriptors go with the reply, or negative errno. */
+/* Carry out a request. Returns: how many descriptors go with the reply, or negative errno. */
 static int answer(struct state *w, const struct warden_request *req, struct warden_reply *reply,
 	int *fds, struct err *err)
 {
@@ -365,8 +367,7 @@ static int serve_one(struct state *w)
 	reply.op = req.op;
 	reply.id = req.id;
 	int sent = send_reply(&reply, fds, r > 0 ? MIN((size_t)r, ARRAY_LEN(fds)) : 0);
-	/* Leftovers of dead wardens are removed while the first box starts, when nobody waits for
-	 * the warden. */
+	/* Remove the leftovers of dead wardens now, when nobody waits for the warden. */
 	if (req.op == WARDEN_CREATE && !w->is_swept) {
 		cgroup_host_sweep(&w->host.cgroup);
 		w->is_swept = true;
@@ -421,10 +422,8 @@ static bool is_branching(const struct state *w, const struct box *root)
 	return false;
 }
 
-/*
- * Answer a question of a box or its branches. An unexpected question is refused, and the box's
- * listener ignored for a while: constant asking costs the asker, not the warden.
- */
+/* Answer the questions that @root and its branches ask. Refuse unexpected ones, then ignore the
+ * listener for a while, so that a process that asks all the time delays only itself. */
 static void serve_listener(struct state *w, struct box *root)
 {
 	struct pollfd p = {.fd = root->listener_fd, .events = POLLIN};
@@ -434,7 +433,7 @@ static void serve_listener(struct state *w, struct box *root)
 		if (i > 0 && (poll(&p, 1, 0) <= 0 || !(p.revents & POLLIN)))
 			return;
 		int r = listener_take(root->listener_fd, &question);
-		if (r < 0) { /* nobody is left who could ask */
+		if (r < 0) { /* no process that has the listener's filter is left */
 			fd_close(&root->listener_fd);
 			return;
 		}
@@ -449,16 +448,16 @@ static void serve_listener(struct state *w, struct box *root)
 	root->quiet_until_ms = clock_now_ms() + QUIET_MS;
 }
 
-/* What to poll, and for how long. */
+/* What to poll, and how long. */
 struct waiting {
-	/* the engine's socket, three for each branching, one for each root */
+	/* descriptors of the engine's socket, of each branching (three), and of each listener */
 	struct pollfd polls[POLLS_MAX];
 	size_t n;
 	struct branching *branchings[WIRE_BRANCHINGS_MAX];
 	size_t n_branchings;
-	uint32_t roots[WIRE_BOXES_MAX]; /* the box of the listener in this entry */
+	uint32_t roots[WIRE_BOXES_MAX]; /* for each listener, the number of its box */
 	size_t n_roots;
-	int64_t until_ms; /* or negative: for ever */
+	int64_t until_ms; /* when poll() must end; negative: no deadline */
 };
 
 static void wait_until(struct waiting *at, int64_t ms)
@@ -471,7 +470,7 @@ static void wait_for(struct waiting *at, int fd)
 	at->polls[at->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* poll() refuses more entries than RLIMIT_NOFILE. */
+/* Collect what to poll. Idle entries are left out: poll() refuses more than RLIMIT_NOFILE. */
 static void set_waiting(struct state *w, struct waiting *at)
 {
 	at->until_ms = -1;
@@ -503,7 +502,7 @@ static void set_waiting(struct state *w, struct waiting *at)
 	}
 }
 
-/* If this process was stalled, the processes that it waits for may have been, too. */
+/* After a stall of the warden, extend all deadlines: other processes may have stalled, too. */
 static void forgive_stall(struct state *w, int64_t waited_ms)
 {
 	int64_t now = clock_now_ms(), stall_ms = now - w->turned_ms - waited_ms;
@@ -514,7 +513,8 @@ static void forgive_stall(struct state *w, int64_t waited_ms)
 		w->branchings[i].deadline_ms += stall_ms;
 }
 
-/* Serve branchings before listeners: a message that was sent before a question is read first. */
+/* Serve what is ready, branchings before listeners: for a branch, a process first sends a byte
+ * to the branching, and then calls clone(), so that the listener asks about the clone(). */
 static int turn(struct state *w)
 {
 	static struct waiting at;
@@ -543,7 +543,7 @@ static void destroy_all(struct state *w)
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state != BRANCHING_FREE)
 			branching_fail(&w->branchings[i], &all);
-	/* A box takes milliseconds to end, mostly waiting in the kernel, so end all at once. */
+	/* Kill all boxes before waiting for any, since each takes milliseconds to end. */
 	for (unsigned i = 0; i < w->n_used; i++)
 		if (w->boxes[i].state != BOX_FREE)
 			box_kill(&w->boxes[i]);
@@ -553,7 +553,7 @@ static void destroy_all(struct state *w)
 	spare_done(&w->spare);
 }
 
-/* A box costs some descriptors here. */
+/* Raise the limit of open files, since each box takes several descriptors here. */
 static void raise_open_files(void)
 {
 	struct rlimit limit;
@@ -569,13 +569,13 @@ static void detach_from_terminal(void)
 	for (int fd = 0; fd <= 2 && null >= 0; fd++)
 		(void)dup2(null, fd);
 	(void)setsid();
-	/* The warden ends when its socket closes, not by a signal to the engine's process group. */
+	/* The warden must end when its socket closes, not by a signal to the process group. */
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		(void)signal(ignored[i], SIG_IGN);
 }
 
-/* Most of this memory is never touched; huge pages would allocate it all the same. */
+/* Forbid huge pages for @w: they would take memory for parts of @w that are never touched. */
 static void stay_small(struct state *w)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)w & ~(page - 1);

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Bounds within which arithmetic cannot overflow and a box can start; sensible values are the
- * user's choice. */
+/* The bounds of the limits. Within them, no arithmetic overflows and a box can start. It is left to
+ * the user whether a value is sensible. */
 static const struct {
 	uint64_t min, max;
 } bounds[LIMIT_END_] = {

@@ -1,12 +1,12 @@
-/* Validation of requests to the warden. SPDX-License-Identifier: Apache-2.0 */
+/* Checks of requests to the warden. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 #include "sandbox/wire.h"
 
 /*
- * Check everything in a request that does not depend on the warden's state: version, operation,
- * limits in range, texts terminated, a bind's kind and destination.
+ * Check what does not depend on the warden's state: the version, flags and operation; the range of
+ * the limits; the kind, source and destination of a bind.
  *
  * Returns: 0, or negative errno. Errors: ERR_PROTOCOL, ERR_USAGE.
  */

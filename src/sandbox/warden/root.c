@@ -1,13 +1,13 @@
 /*
- * The root as data: a list of operations, interpreted in order.
+ * Making the root of a box: a list of operations, carried out in order.
  *
- * Theory of operation. The process is alone in new namespaces; what it sees is still the host's
- * tree. It mounts a tmpfs, works inside it by relative paths, binds the host's /usr read-only,
- * writes a small /etc, and makes one more tmpfs, the store, whose three directories become
- * /home/user, /tmp and /dev/shm, so that one quota holds for everything a program can write.
- * Volumes arrive as detached mounts. Then pivot_root swaps the roots, the host's is unmounted, and
- * the tmpfs becomes read-only. /proc is mounted while the host's is still visible: the kernel
- * allows it only then.
+ * Theory of operation. The process is alone in new namespaces but still sees the host's tree. It
+ * mounts a tmpfs as the new root and works in it by relative paths. It binds the host's /usr
+ * read-only and writes a small /etc. It mounts another tmpfs, the store, whose three directories
+ * become /home/user, /tmp and /dev/shm, so that one quota holds for everything that a program can
+ * write. Volumes are mounts that the warden has already detached. Then pivot_root() swaps the
+ * roots, the host's is unmounted, and the new root becomes read-only. /proc is mounted while the
+ * host's is still visible, since the kernel refuses it later.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,19 +28,20 @@
 
 enum root_op_kind {
 	OP_DIR,	 /* make a directory */
-	OP_CPUS, /* write the list of CPUs */
-	OP_FILE, /* write a file with this text */
-	OP_LINK, /* make a symbolic link to this text */
-	/* bind the host's directory read-only, or repeat its symbolic link; skip if absent */
+	OP_CPUS, /* write a file with the numbers of the CPUs */
+	OP_FILE, /* write a file that contains `text` */
+	OP_LINK, /* make a symbolic link to `text` */
+	/* bind a directory of the host read-only; if it is a symbolic link, make the same link;
+	 * skipped if absent */
 	OP_SYSTEM,
-	OP_SHARE, /* bind one of the host's files of /etc read-only; skip if absent */
-	/* the same for each entry of the directory whose name begins with this text */
+	OP_SHARE, /* bind a file of the host's /etc read-only; skipped if absent */
+	/* as OP_SHARE, for each entry of the directory `path` whose name begins with `text` */
 	OP_SHARE_ALL,
 	OP_DEVICE,    /* bind a device node */
 	OP_PROC,      /* mount a new /proc */
 	OP_TERMINALS, /* mount a devpts of the box's own */
 	OP_STORE,     /* mount the store */
-	OP_WRITABLE   /* bind a directory of the store */
+	OP_WRITABLE   /* bind the directory `text` of the store */
 };
 
 struct root_op {
@@ -70,21 +71,22 @@ static const struct root_op root_ops[] = {
 		"passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
 	{OP_LINK, "etc/os-release", "../usr/lib/os-release"},
 	{OP_DIR, "etc/ssl", NULL},
-	/* without it the loader searches for every library */
+	/* without ld.so.cache, the dynamic loader searches every directory for a library */
 	{OP_SHARE, "etc/ld.so.cache", NULL},
-	{OP_SHARE, "etc/alternatives", NULL}, /* libblas.so.3 and others are links into it */
-	{OP_SHARE, "etc/ssl/certs", NULL},    /* certificate checks of TLS libraries */
+	/* contains the targets of libblas.so.3 and other links */
+	{OP_SHARE, "etc/alternatives", NULL},
+	{OP_SHARE, "etc/ssl/certs", NULL}, /* for the certificate checks of TLS libraries */
 	{OP_SHARE, "etc/ssl/openssl.cnf", NULL},
-	{OP_SHARE, "etc/fonts", NULL},	      /* fontconfig */
+	{OP_SHARE, "etc/fonts", NULL},	      /* for fontconfig */
 	{OP_SHARE, "etc/localtime", NULL},    /* the host's time zone */
-	{OP_SHARE, "etc/matplotlibrc", NULL}, /* Debian's matplotlib does not start without */
-	{OP_SHARE, "etc/mime.types", NULL},   /* mimetypes.guess_type() */
-	{OP_SHARE, "etc/services", NULL},     /* socket.getservbyname() */
+	{OP_SHARE, "etc/matplotlibrc", NULL}, /* Debian's matplotlib needs this file to start */
+	{OP_SHARE, "etc/mime.types", NULL},   /* for mimetypes.guess_type() */
+	{OP_SHARE, "etc/services", NULL},     /* for socket.getservbyname() */
 	{OP_SHARE, "etc/protocols", NULL},
 	/*
-	 * Links of /usr lead to these: what Debian calls the configuration of a program, and
-	 * without which it does not start. Places where secrets belong are left out:
-	 * /etc/environment, /etc/ssl/private, Maven's settings.xml.
+	 * Links in /usr lead to these files. Debian regards them as configuration, but the programs
+	 * do not start without them. Files that may contain secrets are left out: /etc/environment,
+	 * /etc/ssl/private, Maven's settings.xml.
 	 */
 	{OP_SHARE_ALL, "etc", "java-"},
 	{OP_SHARE_ALL, "etc", "python3"},
@@ -104,7 +106,9 @@ static const struct root_op root_ops[] = {
 	{OP_DEVICE, "dev/full", NULL},
 	{OP_DEVICE, "dev/random", NULL},
 	{OP_DEVICE, "dev/urandom", NULL},
-	{OP_DEVICE, "dev/tty", NULL}, /* opens the opener's own terminal; without one, ENXIO */
+	/* opening it opens the caller's controlling terminal, or fails with ENXIO if there is
+	 * none */
+	{OP_DEVICE, "dev/tty", NULL},
 	{OP_DIR, "dev/pts", NULL},
 	{OP_TERMINALS, "dev/pts", NULL},
 	{OP_LINK, "dev/ptmx", "pts/ptmx"},
@@ -114,7 +118,8 @@ static const struct root_op root_ops[] = {
 	{OP_LINK, "dev/stderr", "/proc/self/fd/2"},
 	{OP_DIR, "proc", NULL},
 	{OP_PROC, "proc", NULL},
-	/* libc reads the number of CPUs here: as many as the CPU limit allows. */
+	/* libc reads the number of CPUs from these files. They list as many CPUs as the CPU limit
+	 * allows. */
 	{OP_DIR, "sys", NULL},
 	{OP_DIR, "sys/devices", NULL},
 	{OP_DIR, "sys/devices/system", NULL},
@@ -170,7 +175,8 @@ static int make_target(const char *path, bool is_dir, struct err *err)
 	return 0;
 }
 
-/* Bind what @from_fd names (an O_PATH descriptor) onto @path, with @attributes. */
+/* Bind the file or directory that the O_PATH descriptor @from_fd names onto @path, with
+ * @attributes. */
 static int bind_fd(int from_fd, const char *path, bool is_dir, uint64_t attributes, struct err *err)
 {
 	cleanup_fd int tree = open_tree(
@@ -215,12 +221,13 @@ static int share(int host_fd, const char *path, struct err *err)
 	char parent[WIRE_PATH_BYTES];
 	struct stat st;
 	cleanup_fd int fd = sys_open_in_root(host_fd, path, O_PATH | O_CLOEXEC);
-	/* No program needs every device of this list, so one that cannot be bound is skipped. */
+	/* If the host's file cannot be bound, skip it and make the box without it: a program
+	 * needs only some of the files in the table, and often none of them. */
 	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	snprintf(parent, sizeof parent, "%s", path);
 	*strrchr(parent, '/') = '\0';
-	(void)mkdir(parent, 0755); /* an error shows in the next call */
+	(void)mkdir(parent, 0755); /* if mkdir() fails, bind_fd() reports the error */
 	return bind_fd(fd, path, S_ISDIR(st.st_mode), attributes, err);
 }
 
@@ -361,8 +368,9 @@ static int root_op_do(
 }
 
 /*
- * Make the mount point of a volume. Parts are made only on the box's own file systems: a missing
- * directory below a volume or below the workspace of a host is never made there.
+ * Make the mount point of a volume, and its parents, and open the mount point. New directories are
+ * made only on the box's own file systems. Below a volume, or below a workspace on the host, all of
+ * them must exist already.
  */
 static int volume_target(int root_fd, const struct root_mount *m, struct err *err)
 {
@@ -390,7 +398,8 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 				0644);
 			(void)fd;
 		} else if (is_own) {
-			(void)mkdirat(dir, part, 0755); /* an error shows in the open below */
+			/* if mkdirat() fails, the sys_open_beneath() below reports the error */
+			(void)mkdirat(dir, part, 0755);
 		}
 		int next = sys_open_beneath(dir, part, O_PATH | O_CLOEXEC, 0);
 		fd_close(&dir);
@@ -428,8 +437,8 @@ static int swap_roots(struct err *err)
 {
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return err_sys(err, ERR_BOX, errno, "pivot_root");
-	/* The old root is now mounted over the new one at "."; unmounting it leaves only the new
-	 * one. */
+	/* The old root is now mounted over the new one at ".". Unmount it, so that only the new one
+	 * is left. */
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return err_sys(err, ERR_BOX, errno, "unmount the host's root");
 	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) <
@@ -438,8 +447,8 @@ static int swap_roots(struct err *err)
 	return 0;
 }
 
-/* Open the source of the system directories in this mount namespace: only its own mounts can be
- * cloned. */
+/* Open the directory that contains the system directories. Its mount must be in this mount
+ * namespace, because mounts of another namespace cannot be cloned. */
 static int open_host(const struct root *root, struct err *err)
 {
 	const char *path = "/";
@@ -485,7 +494,7 @@ int root_make(const struct root *root, struct err *err)
 
 static bool is_taken(const char *dst)
 {
-	/* A row ending in "/" also stands for everything below. */
+	/* An entry that ends in "/" also stands for everything below it. */
 	static const char *const taken[] = {"/", "/proc/", "/dev/", "/sys/", "/etc", "/usr", "/bin",
 		"/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user", "/tmp",
 		"/var", "/retort/"};
@@ -506,7 +515,7 @@ static int check_plain(const char *dst, struct err *err)
 	if (dst[0] != '/')
 		return err_set(err, ERR_USAGE, "volume destination %s is not absolute", dst);
 	for (const char *p = dst; *p;) {
-		size_t n = strcspn(++p, "/"); /* p pointed at a slash */
+		size_t n = strcspn(++p, "/"); /* ++p skips a slash */
 		bool dots = n > 0 && n <= 2 && strspn(p, ".") >= n;
 		if (n == 0 || n > 255 || dots)
 			return err_set(

@@ -1,4 +1,5 @@
-/* The root a box sees, made from inside its new namespaces. SPDX-License-Identifier: Apache-2.0 */
+/* The root that a box sees, made from inside its new namespaces.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -6,57 +7,62 @@
 
 #include <stdbool.h>
 
-/* A mount the warden has already detached from the host, and where it goes. */
+/* A mount that the warden has already detached from the host, and where it will be mounted. */
 struct root_mount {
-	int tree_fd; /* from open_tree(OPEN_TREE_CLONE) */
+	int tree_fd; /* detached, from open_tree(OPEN_TREE_CLONE) */
 	bool is_dir;
-	const char *dst; /* absolute, normalised */
+	const char *dst; /* where in the box; absolute and normalised */
 };
 
 struct root {
-	int rootfs_fd; /* a detached mount that /usr, /bin, /lib… and /etc come from, or -1: the
-			  host */
-	int workspace_fd; /* a detached mount, or -1 for one in memory */
+	/* a detached mount that contains /usr, /bin, /lib… and /etc; -1: those of the host */
+	int rootfs_fd;
+	int workspace_fd; /* a detached mount for the workspace; -1: make the workspace in memory */
 	const struct limits *limits;
 	const struct root_mount *mounts;
 	unsigned n_mounts;
 };
 
 /*
- * Build the root on a fresh tmpfs, make it the process's root and unmount the host's. The caller
- * has every capability in a new user, mount and pid namespace and does nothing else with them.
+ * Make the box's root on a new tmpfs. Then make it the root of this process, and unmount the host's
+ * root. The caller must have all capabilities in new user, mount and pid namespaces.
  *
  * Returns: 0, or negative errno.
- * Errors:  ERR_BOX with the operation and its path; the namespace is then thrown away as it is.
+ * Errors:  ERR_BOX with the operation and its path. What was mounted stays: the caller discards the
+ * mount namespace.
  * Source:  pivot_root(2), mount_setattr(2), move_mount(2).
  */
 int root_make(const struct root *root, struct err *err);
 
 /*
- * Report success: send the warden an empty struct err and descriptors of /proc, the workspace,
- * the directory that counts against the disk limit, and @more (at most ROOT_MORE_FDS) over @sock.
+ * Report success to the warden over @sock. The warden gets an empty struct err and these
+ * descriptors: of /proc, of the workspace, of /tmp (whose file system counts against the disk
+ * limit), and then @more (at most ROOT_MORE_FDS).
  * Errors:  ERR_ACCESS when the box could not write to the workspace, ERR_BOX, ERR_GONE.
  */
 enum { ROOT_MORE_FDS = 2 };
 int root_hand_out(int sock, const int *more, size_t n_more, struct err *err);
 
 /*
- * Mount on @path a place where pseudo-terminals are made, one that shows no others.
- * Limits: ROOT_TERMINALS_MAX of them; the kernel has 3072 for all such places together.
+ * Mount a new devpts on @path. Its pseudo-terminals are visible nowhere else, and it does not show
+ * the pseudo-terminals of other devpts mounts.
+ * Limits: ROOT_TERMINALS_MAX pseudo-terminals; the kernel has 3072 for all devpts mounts together.
  * Errors: ERR_BOX. Source: the kernel's filesystems/devpts.rst.
  */
 enum { ROOT_TERMINALS_MAX = 32 };
 int root_mount_terminals(const char *path, struct err *err);
 
-/* Mount @mounts below the current directory, which is a box's root. Errors: ERR_USAGE, ERR_BOX. */
+/* Mount @mounts below the current directory, which is the root of a box. Errors: ERR_USAGE,
+ * ERR_BOX. */
 int root_mount_volumes(const struct root_mount *mounts, unsigned n_mounts, struct err *err);
 
 /*
- * Is @dst a place where a volume may be mounted: absolute, without empty, `.` and `..` parts, and
- * not one that the box itself needs?
+ * Check that a volume may be mounted at @dst: the path is absolute, has no empty, "." or ".."
+ * component, and is not one that the box itself needs.
  * Errors:  ERR_USAGE saying what is wrong.
  */
 int root_check_dst(const char *dst, struct err *err);
 
-/* Is @dst a place for a driver: a plain path below /retort? Errors: ERR_USAGE, ERR_PROTOCOL. */
+/* Check that @dst is a plain path below /retort, where drivers are mounted. Errors: ERR_USAGE,
+ * ERR_PROTOCOL. */
 int root_check_driver_dst(const char *dst, struct err *err);

@@ -11,7 +11,8 @@ static int make(struct spare *s, const struct cgroup_host *host, const struct li
 	return cgroup_leaf_open(leaf, host, name, limits, by, err);
 }
 
-/* Can the spare leaves be used? Judged by the next one. */
+/* Return whether the spare leaves have the limits @limits and still exist. Only the leaf that would
+ * be taken next is checked for existence. */
 static bool is_fit(const struct spare *s, const struct limits *limits)
 {
 	return s->n > 0 && memcmp(&s->limits, limits, sizeof *limits) == 0 &&

@@ -1,8 +1,9 @@
 /*
- * Cgroup leaves that are made ahead, so that a branch need not wait for its leaf: on v1 that is
- * four directories and six files. They have the limits of the last box, which the next box mostly
- * has too. As many are kept as were recently taken in quick succession: a client that has made
- * eight branches may do so again.
+ * Spare cgroup leaves. They are made ahead, so that a branch need not wait for its leaf: in v1 a
+ * leaf takes four directories and six files.
+ * Spare leaves have the limits of the last box, since the next box mostly has the same limits. As
+ * many are made as were recently taken in quick succession: a client that has made eight branches
+ * may do so again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,22 +23,25 @@ struct spare {
 		enum limit_by by[LIMIT_END_];
 	} leaves[SPARE_MAX];
 	unsigned n, n_wanted;
-	struct limits limits, wanted; /* limits of the spare leaves; limits of the next ones */
+	/* `limits` are those of the spare leaves that exist, `wanted` those of the leaves to make
+	 * next */
+	struct limits limits, wanted;
 	bool is_due;
-	unsigned n_made; /* the number of the next leaf */
+	unsigned n_made; /* number of the next leaf, for its name */
 };
 
 /*
- * Get the leaf for a box with @limits: a spare one if it still exists, or a new one.
+ * Take a leaf for a box with @limits: a spare one if it exists, otherwise a new one.
  * Owns: the caller closes @leaf. Returns, errors: as cgroup_leaf_open().
  */
 int spare_take(struct spare *s, const struct cgroup_host *host, const struct limits *limits,
 	struct cgroup_leaf *leaf, enum limit_by by[LIMIT_END_], struct err *err);
 
-/* Another box with these limits may follow: plan one more leaf. */
+/* Plan one more spare leaf, since another box with these limits may follow. */
 void spare_want(struct spare *s, const struct cgroup_host *host, const struct limits *limits);
 
-/* When idle: make one of the planned leaves. Leaves with other limits are removed. */
+/* Remove spare leaves that have other limits than the planned ones, and make one of the planned
+ * leaves. Call this when the warden is idle. */
 void spare_make(struct spare *s, const struct cgroup_host *host);
 
 /* Remove all spare leaves. */

@@ -18,7 +18,7 @@ static int bad(struct err *err, const char *text)
 		"--listen \"%.100s\" is not an address and port", text);
 }
 
-/* Set @out to @host, the part in front of the port. Returns: false if @host is not an address. */
+/* Set @out to the IP address @host and the port. Returns: false if @host is not an IP address. */
 static bool take_host(const char *host, bool is_bracketed, uint16_t port, struct address *out)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -155,7 +155,8 @@ int address_listen(const struct address *a, struct err *err)
 	cleanup_fd int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fail(a, errno, err);
-	/* Allow the port to be used while connections of an earlier engine are still closing. */
+	/* Without SO_REUSEADDR, bind() fails while connections of an engine that ran earlier are
+	 * still closing. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (a->any.sa_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the request ---- */
+/* ---- reading the request, and setting its callbacks ---- */
 
 const char *http_header(const struct http_exchange *x, const char *name)
 {
@@ -49,7 +49,7 @@ void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg)
 	x->stop_arg = arg;
 }
 
-/* ---- ownership of an exchange ---- */
+/* ---- freeing an exchange when the library and the handler have released it ---- */
 
 static void free_exchange(struct http_exchange *x)
 {
@@ -76,7 +76,7 @@ void http_release(struct http_exchange *x)
 		free_exchange(x);
 }
 
-/* Release the handler's half of the exchange, after the handler's response. */
+/* End the handler's ownership of the exchange, after the handler has given its response. */
 static void let_go(struct http_exchange *x)
 {
 	x->is_held = false;
@@ -97,7 +97,7 @@ void http_lose(struct http_exchange *x)
 	gone(x->gone_arg);
 }
 
-/* ---- the response ---- */
+/* ---- setting headers, and sending a response with a complete body ---- */
 
 int http_set_header(struct http_exchange *x, const char *name, const char *value)
 {
@@ -120,7 +120,8 @@ static void set(struct http_exchange *x, const char *name, const char *value)
 	(void)x->server->lib.add_response_header(x->response, name, value);
 }
 
-/* Begin a response with the headers that every response has. */
+/* Start a response. Set its status, the headers that the handler has added, and the headers that
+ * every response has. */
 static void begin(
 	struct http_exchange *x, struct MHD_Response *response, unsigned status, const char *type)
 {
@@ -130,11 +131,13 @@ static void begin(
 		set(x, "Content-Type", type);
 	for (unsigned i = 0; i < x->n_set; i++)
 		set(x, x->set[2 * i], x->set[2 * i + 1]);
-	/* Forbid caching, type sniffing, and display in a frame of another page. */
+	/* These two headers forbid that the response is cached, and that a browser guesses
+	 * another content type for it. */
 	set(x, "Cache-Control", "no-store");
 	set(x, "X-Content-Type-Options", "nosniff");
-	/* Close the connection after a chunked request: the library accepts a bare LF at the end of
-	 * a chunk's line; some proxies do not, and would disagree where the next request begins. */
+	/* The library accepts a bare LF at the end of a chunk's line, but some proxies do not.
+	 * After a request with chunked coding, such a proxy and the library could disagree about
+	 * where the next request begins. So allow no next request: close the connection. */
 	bool is_chunked = x->connection && http_header(x, "Transfer-Encoding");
 	if (x->server && (x->server->is_draining || is_chunked))
 		set(x, "Connection", "close");
@@ -178,7 +181,7 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 	http_answer_text(x, status, "application/json", text, text ? strlen(text) : 0);
 }
 
-/* ---- in parts ---- */
+/* ---- sending a response as a stream ---- */
 
 static size_t owed_bytes(const struct http_exchange *x)
 {
@@ -201,7 +204,8 @@ static ssize_t on_read(void *arg, uint64_t at, char *data, size_t max)
 	memcpy(data, x->out.data + x->out_at, n);
 	x->out_at += n;
 	x->sent_bytes += n;
-	/* Moving the rest is expensive: do it only after at least as many bytes were sent. */
+	/* buf_consume() moves the unsent bytes to the front. Call it only if more bytes were sent
+	 * than are left, so that moving never costs more than sending. */
 	if (owed_bytes(x) == 0)
 		buf_clear(&x->out);
 	else if (x->out_at > x->out.bytes / 2)

@@ -1,4 +1,4 @@
-/* The admission of requests: a table of checks, all made before the body is read.
+/* The checks that decide, before the body of a request is read, whether the request is accepted.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/inside.h"
 
@@ -8,12 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- headers ---- */
+/* ---- reading the headers of a request ---- */
 
 enum { FIELD_BYTES = 8 << 10 };
 
-/* A header: its number of occurrences, and its last value without surrounding blanks. A value that
- * is too long counts as two occurrences, so that the request is refused. Source: RFC 9110, 5.5. */
+/* One header of the request. `n` is the number of its occurrences, `value` the last value without
+ * surrounding blanks. A value that is too long counts as two occurrences: so it is refused, because
+ * every check refuses a header that occurs twice. Source: RFC 9110, 5.5. */
 struct field {
 	const char *name;
 	unsigned n;
@@ -49,7 +50,7 @@ static unsigned find(const struct http_exchange *x, const char *name, struct fie
 	return f->n;
 }
 
-/* Add the header Allow with the methods of the path. */
+/* Add the response header Allow, with the methods that the requested path supports. */
 static void allow(struct http_exchange *x)
 {
 	char list[128] = "";
@@ -64,8 +65,8 @@ static void allow(struct http_exchange *x)
 	(void)http_set_header(x, "Allow", list);
 }
 
-/* Is the header's name a token? Another program might read a malformed name as a different header.
- */
+/* Clear the flag @arg if @name has characters that header names must not have. Another program,
+ * such as a proxy, might read such a name as a different header. */
 static enum MHD_Result on_name(
 	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
@@ -78,10 +79,11 @@ static enum MHD_Result on_name(
 	return MHD_YES;
 }
 
-/* ---- the checks ---- */
+/* ---- checking a request ---- */
 
-/* Refuse requests whose end may be ambiguous between two programs (request smuggling). Source: RFC
- * 9112, 5.1, 6.1 to 6.3. */
+/* Refuse a request if two programs, such as a proxy and this server, could disagree about where
+ * it ends. An attacker could then hide a second request in its body (request smuggling). Source:
+ * RFC 9112, 5.1, 6.1 to 6.3. */
 static int check_shape(struct http_exchange *x, struct err *err)
 {
 	struct field length, coding;
@@ -152,7 +154,8 @@ static int check_origin(struct http_exchange *x, struct err *err)
 	return 403;
 }
 
-/* Respond to a preflight request of a browser (CORS). */
+/* Respond to a CORS preflight request, with which a browser asks what a page of another site may
+ * send. */
 static int answer_options(struct http_exchange *x)
 {
 	allow(x);
@@ -256,7 +259,8 @@ static int check_length(struct http_exchange *x, struct err *err)
 
 int http_check(struct http_exchange *x)
 {
-	/* Each check returns 0, or the status of the response, with @err. */
+	/* Each check returns 0 if the request passes, or the HTTP status of the response; @err then
+	 * has the reason. */
 	static int (*const checks[])(struct http_exchange * x, struct err * err) = {check_shape,
 		check_room, check_host, check_origin, check_route, check_token, check_type,
 		check_length};

@@ -1,4 +1,4 @@
-/* Endpoints for monitoring: health and metrics. SPDX-License-Identifier: Apache-2.0 */
+/* HTTP endpoints for monitoring: health and metrics. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "serve/http/http.h"
@@ -9,9 +9,10 @@ struct health {
 	void *arg;
 };
 
-/* Handle GET /healthz, which needs no token: {"status": "ok", "version"}, or 503. @arg: a struct
- * health. */
+/* Handle GET /healthz, which needs no token. Respond {"status": "ok", "version"}; or with status
+ * 503 if the warden has ended. @arg is a struct health. */
 void health_start(void *arg, struct http_exchange *x);
 
-/* Handle GET /metrics: metrics in Prometheus' text format. @arg: unused. */
+/* Handle GET /metrics: respond with the metrics in the text format of Prometheus. @arg is
+ * unused. */
 void metrics_start(void *arg, struct http_exchange *x);

@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES = 256 };
 
-/* Does the text consist of characters of a host name? inet_pton() checks addresses in brackets. */
+/* Return whether all characters of @text may occur in a host name or an IPv4 address. */
 static bool is_name(const char *text)
 {
 	size_t bytes = strlen(text);
@@ -28,7 +28,8 @@ static bool is_port(const char *text)
 	return text[n] == '\0' && n > 0 && n <= 5;
 }
 
-/* Split "name:port" or "[address]:port". Returns: false for any other form. */
+/* Split a value such as "name:8765", "name" or "[::1]:8765", and drop the port. Returns: false if
+ * @host has another form. */
 static bool split(const char *host, char name[NAME_BYTES], bool *is_bracketed)
 {
 	const char *end;
@@ -49,7 +50,7 @@ static bool split(const char *host, char name[NAME_BYTES], bool *is_bracketed)
 		return false;
 	memcpy(name, host, bytes);
 	name[bytes] = '\0';
-	/* Drop the final dot of an absolute name. */
+	/* Drop the dot at the end of an absolute name: "engine.example." is "engine.example". */
 	if (!*is_bracketed && bytes > 1 && name[bytes - 1] == '.')
 		name[bytes - 1] = '\0';
 	return true;
@@ -102,7 +103,8 @@ bool origin_is_named(const struct host_rules *rules, const char *origin)
 	return false;
 }
 
-/* Return the part behind "http://" or "https://"; NULL for other kinds of origins. */
+/* Return the host and port of an origin, the text after "http://" or "https://". Returns: NULL for
+ * other schemes. */
 static const char *authority(const char *origin)
 {
 	static const char *const schemes[] = {"http://", "https://"};

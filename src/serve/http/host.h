@@ -1,4 +1,4 @@
-/* Rules for the headers Host and Origin, against requests from pages of other sites.
+/* Rules for the request headers Host and Origin, against attacks by web pages of other sites.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -7,28 +7,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The rules. A page of any site can make a browser send requests to any address, and even read the
- * responses if the name of its site then resolves to that address (DNS rebinding). The headers Host
- * and Origin reveal both attacks. */
+/* Rules against two attacks by web pages. First, any page can make a browser send requests to
+ * any address, such as the engine's. The header Origin of such a request names the site of the
+ * page. Second, the attacker's DNS can resolve the name of the page's own site to the engine's
+ * address (DNS rebinding). The page can then even read the responses. The header Host of such a
+ * request has the name of the site. */
 struct host_rules {
-	const char *const *hosts; /* allowed hosts besides loopback names: "engine.example" */
+	/* Allowed hosts besides loopback names, such as "engine.example". */
+	const char *const *hosts;
 	size_t n_hosts;
-	const char *const *origins; /* allowed origins: "https://console.example" */
+	const char *const *origins; /* allowed origins, such as "https://console.example" */
 	size_t n_origins;
 };
 
 /*
- * Is this value of Host allowed? Allowed are loopback names, all IP addresses (rebinding needs a
- * name), and `hosts`, each with any port.
+ * Return whether a request with this value of Host is allowed. Loopback names, all IP addresses and
+ * the names in `hosts` are allowed, each with any port. IP addresses are safe, because DNS
+ * rebinding needs a name.
  * Source:  RFC 9110, 7.2; RFC 3986, 3.2.
  */
 bool host_is_allowed(const struct host_rules *rules, const char *host);
 
-/* May a page of @origin send requests? Allowed are loopback names and `origins`. Source: RFC
- * 6454, 7. */
+/* Return whether a page of @origin may send requests. Loopback names and addresses, and `origins`,
+ * are allowed. Source: RFC 6454, 7. */
 bool origin_is_allowed(const struct host_rules *rules, const char *origin);
-/* Is @origin one of `origins`? Its pages may also read the responses. */
+/* Return whether @origin is in `origins`. Pages of these origins may also read the responses. */
 bool origin_is_named(const struct host_rules *rules, const char *origin);
 
-/* Are all names and origins well-formed? Errors: ERR_USAGE with a hint. */
+/* Check that all names and origins are well-formed. Errors: ERR_USAGE with a hint. */
 int host_rules_check(const struct host_rules *rules, struct err *err);

@@ -1,5 +1,6 @@
-/* HTTP/1.1 on the event loop: requests are delivered complete; responses are sent complete or as a
- * stream. SPDX-License-Identifier: Apache-2.0 */
+/* The interface between the HTTP/1.1 server and the handlers of its routes. A handler gets each
+ * request after its whole body has arrived, and responds with one complete body or with a stream.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation/operation.h"
@@ -8,73 +9,88 @@
 
 #include <uv.h>
 
-struct http_exchange; /* a request and its response */
+struct http_exchange; /* one request and its response */
 
-/* A route. `start` receives each request when the request is complete and admitted: the caller is
- * known, Host and Origin are checked. `start` has to respond, at once or later. */
+/* A route: a method and path, and its handler `start`. The server calls `start` when a request is
+ * complete and has passed all checks, such as those of token, Host and Origin. `start` must
+ * respond, at once or later. */
 struct http_route {
-	const char *method, *path; /* "POST", "/rpc"; a route for GET also handles HEAD */
-	const char *type;	   /* content type of the body: others get status 415; NULL: any */
-	size_t body_max_bytes;	   /* maximum length of the body: longer bodies get status 413 */
-	bool is_open;		   /* no token is required: /healthz */
-	bool is_json;		   /* `start` calls http_take_json() */
+	/* Method and path, such as "POST" and "/rpc". A route for GET also gets HEAD requests. */
+	const char *method, *path;
+	/* The content type that the body must have (otherwise status 415); NULL if any is
+	 * allowed. */
+	const char *type;
+	size_t body_max_bytes; /* maximum length of the body; a longer one gets status 413 */
+	bool is_open;	       /* true if requests need no token, as for /healthz */
+	bool is_json;	       /* `start` calls http_take_json() */
 	void *arg;
 	void (*start)(void *arg, struct http_exchange *x);
 };
 
-/* Return a header of the request, borrowed until the response; NULL: missing, or the client has
- * disconnected. */
+/* Return a header of the request, valid until the response is given. Returns: NULL if the request
+ * lacks the header, or if the client has disconnected. */
 const char *http_header(const struct http_exchange *x, const char *name);
-/* Return the body as JSON, for a route with `is_json`; another thread has parsed a long body. Owns:
- * the caller decrefs *@root. Returns: as rpc_load(). */
+/* Return the body as JSON, for a route with `is_json`. If the body is long, another thread has
+ * parsed it already. Owns: the caller decrefs *@root. Returns: as rpc_load(). */
 int http_take_json(struct http_exchange *x, json_t **root, struct err *err);
 size_t http_body_bytes(const struct http_exchange *x);
-/* Return the context for operations, which identifies the caller. Outlives the exchange. */
+/* Return the context in which to start operations. It identifies the caller, and outlives the
+ * exchange. */
 const struct operation_context *http_context(const struct http_exchange *x);
 
-/* Add a header to the response, before the response begins. Returns: 0, -ENOMEM, -E2BIG: over
- * HTTP_SET_MAX, or an invalid value. */
+/* Add a header to the response, before the response is given. Returns: 0, -ENOMEM; -E2BIG if
+ * HTTP_SET_MAX headers were added already, or @value is not valid. */
 enum { HTTP_SET_MAX = 8 };
 int http_set_header(struct http_exchange *x, const char *name, const char *value);
 
-/* Set the name of the operation for the log: "step.run". Cut at HTTP_NOTE_BYTES. */
+/* Set the name of the operation, such as "step.run", for the log. Longer names are cut to fit into
+ * HTTP_NOTE_BYTES. */
 enum { HTTP_NOTE_BYTES = 64 };
 void http_note(struct http_exchange *x, const char *what);
 
-/* Send a response. @body is copied. @x must not be used afterwards. */
+/* Send a complete response with a copy of @body. @x must not be used afterwards. */
 void http_answer(
 	struct http_exchange *x, unsigned status, const char *type, const char *body, size_t bytes);
-/* Send an error response: {"error": {"code", "message", "hint"?}}. @x must not be used afterwards.
- */
+/* Send an error response: {"error": {"code", "message", "hint"?}}. @x must not be used
+ * afterwards. */
 void http_refuse(struct http_exchange *x, unsigned status, const struct err *err);
 
 /*
- * Send a response as a stream. Parts that the client has not read yet wait in memory. While more
- * than HTTP_SOFT_BYTES wait, further parts are refused; the last part, of http_answer_json(), is
- * accepted up to HTTP_HARD_BYTES.
+ * http_stream_open() starts a response that is a stream; http_stream_put() appends data to it.
  *
- * Returns: 0, -E2BIG: the client is too slow, the part was not added; -EPIPE: the client has
- * disconnected; -ENOMEM.
+ * Data that the client has not read yet is kept in memory. While more than HTTP_SOFT_BYTES are
+ * unread, http_stream_put() refuses further data. Only http_answer_json(), which appends the last
+ * event, may exceed this limit, up to HTTP_HARD_BYTES.
+ *
+ * Returns: 0; -E2BIG if the client reads too slowly, and the data was not appended; -EPIPE if the
+ *          client has disconnected; -ENOMEM.
  */
 enum { HTTP_SOFT_BYTES = 1 << 20, HTTP_HARD_BYTES = 512 << 20 };
 int http_stream_open(struct http_exchange *x, unsigned status, const char *type);
 int http_stream_put(struct http_exchange *x, const char *data, size_t bytes);
-/* End the stream and the response. @x must not be used afterwards. */
+/* End the stream, and with it the response. @x must not be used afterwards. */
 void http_stream_end(struct http_exchange *x);
 
 /*
- * Respond with JSON: as a complete response, or, if @event is not NULL, as the last event of a
- * stream, with that name. Another thread writes a long message, so @message must not change any
- * more. @x must not be used afterwards.
- * Owns:    takes @message, and @instead, which is sent if @message is too long. NULL: status 500,
- *          or the end of the stream.
+ * Respond with the JSON value @message. @x must not be used afterwards.
+ * - @event NULL: @message is the body of a complete response.
+ * - @event not NULL: a stream must be open. @message becomes the data of its last event, whose name
+ *   is @event. Then the stream ends.
+ *
+ * @instead is sent in the place of @message if @message is too long, or if the caller has left too
+ * many long responses unread. If @instead is NULL in such a case, a complete response gets status
+ * 500 and an empty body, and a stream ends without the last event.
+ *
+ * Another thread may serialize @message later, so @message must not be changed afterwards.
+ * Owns: takes @message and @instead.
  */
 void http_answer_json(struct http_exchange *x, unsigned status, const char *event, json_t *message,
 	json_t *instead);
 
-/* Set a callback that is called once if the client disconnects before the response is complete; @x
- * must not be used afterwards. NULL: no callback; the response is dropped. */
+/* Set the function that is called once if the client disconnects before the response is given.
+ * That function must not use @x any more. If @gone is NULL, no function is called: the handler
+ * must still respond, and the response is dropped. */
 void http_on_gone(struct http_exchange *x, void (*gone)(void *arg), void *arg);
-/* Set a callback that is called once if the server stops and running operations should stop, too.
- * NULL: no callback. */
+/* Set the function that is called once when the server stops and wants running operations to end.
+ * If @stop is NULL, no function is called. */
 void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg);

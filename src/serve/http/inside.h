@@ -1,4 +1,4 @@
-/* Connections and exchanges: declarations shared by the files of the HTTP server.
+/* Connections and exchanges: declarations that the files of the HTTP server share.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -14,9 +14,9 @@ enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };
 
 /* The state of a connection. */
 enum http_phase {
-	HTTP_WAITING, /* waiting for a request, or the rest of its head */
-	HTTP_READING, /* receiving the body of a request */
-	HTTP_BUSY,    /* waiting for the response to a request */
+	HTTP_WAITING, /* the server waits for a request, or for the rest of its headers */
+	HTTP_READING, /* the server receives the body of a request */
+	HTTP_BUSY,    /* the handler works, or the response is being sent */
 };
 
 struct http_connection {
@@ -24,27 +24,37 @@ struct http_connection {
 	struct http_server *server;
 	struct MHD_Connection *mhd;
 	struct http_exchange *x; /* the current exchange */
-	int fd;			 /* descriptor of the client; borrowed from the library */
+	int fd;			 /* the client's socket; the library closes it */
 	struct address peer;
 	enum http_phase phase;
-	bool is_surplus, has_begun; /* has_begun: part of the next head was received */
-	bool is_proven;		    /* the client has sent a token; or, without tokens, a request */
-	bool is_given_up;	    /* closed to make room for another client */
-	bool has_left;		    /* at the last check, the client had shut down its side */
+	/* is_surplus: over the limit of clients, so its requests get status 503. has_begun: part of
+	 * the next request has arrived. */
+	bool is_surplus, has_begun;
+	/* The client has sent a request with a valid token (any request if no tokens are
+	 * configured). */
+	bool is_proven;
+	/* The server has shut down the connection, to make room for another client. */
+	bool is_given_up;
+	/* At the last check, the client had shut down its sending side. */
+	bool has_left;
 	uint64_t since_ms, heard_bytes;
 };
 
-/* A request and its response, with two owners: the library, until the request is over, and the
- * handler. `connection` and `is_held` tell which of them still own it. */
+/* A request and its response. It has two owners, and is freed when both have released it. The
+ * library releases it when the request is over, and `connection` is then NULL. The handler releases
+ * it with its response, and `is_held` is then false. */
 struct http_exchange {
-	struct http_exchange *next, **link; /* list of all exchanges of the server */
+	struct http_exchange *next, **link; /* the list of all exchanges of the server */
 	struct http_exchange *next_waiting;
-	struct http_server *server;	    /* NULL: the server was closed */
-	struct http_connection *connection; /* NULL: the client has disconnected */
+	struct http_server *server; /* NULL if the server was closed */
+	/* NULL if the request is over, or the client has disconnected */
+	struct http_connection *connection;
 	const struct http_route *route;
 	const struct operation_context *context;
 	struct buf body, out;
-	json_t *json; /* the parsed body, if `is_read`; NULL after an error */
+	/* The parsed body, if `is_read` is set. NULL if the body could not be parsed, or if the
+	 * handler has taken the value. */
+	json_t *json;
 	struct err json_err;
 	int json_status;
 	struct work reading;
@@ -52,25 +62,33 @@ struct http_exchange {
 	size_t out_at;
 	struct MHD_Response *response;
 	unsigned status, n_set;
-	char *set[2 * HTTP_SET_MAX]; /* pairs: name, value, … */
-	bool is_held;		     /* the handler has not responded yet */
+	/* Headers that the handler added: name, value, name, value, … */
+	char *set[2 * HTTP_SET_MAX];
+	bool is_held; /* the handler has not given its response yet */
 	bool has_token;
 	bool is_suspended, is_gone;
 	void (*gone)(void *arg);
 	void (*stop)(void *arg);
 	void *gone_arg, *stop_arg;
 	uint64_t since_ms, told_ms, sent_bytes;
-	struct outstanding_part owed; /* bytes of a long response, counted for its caller */
-	bool is_events;		      /* the stream consists of server-sent events */
+	/* The bytes of a long response, as counted against the caller's limit (outstanding.h). */
+	struct outstanding_part owed;
+	bool is_events; /* the response is a stream of server-sent events */
 	char note[HTTP_NOTE_BYTES], method[16], path[HTTP_NOTE_BYTES];
 };
 
 enum { HTTP_CALLERS = 256 };
 
-/* A caller's entry in the schedule: its last turn, and the end of its pause; see schedule.c. */
+/*
+ * What the scheduler knows about a caller (schedule.c).
+ * order: the number of the caller's request that was started last. The requests of all callers are
+ * numbered in one sequence.
+ * rests_until_ns: until this time, no request of the caller is started.
+ */
 struct http_served {
 	uint64_t order, rests_until_ns;
-	unsigned n_reading; /* number of its bodies that another thread is parsing */
+	/* Number of the caller's request bodies that other threads are parsing. */
+	unsigned n_reading;
 };
 
 struct http_listener {
@@ -87,53 +105,58 @@ struct http_server {
 	uv_timer_t wake, check, linger, turn;
 	struct http_listener listeners[HTTP_LISTENERS_MAX];
 	unsigned n_listeners, n_handles, n_connections;
-	unsigned n_given, n_closed; /* counts of inherited and of closed listeners; the list is
-				       sorted accordingly */
+	/* The first n_given elements of `listeners` are inherited. The first n_closed elements
+	 * are closed, because listeners are closed from the front. */
+	unsigned n_given, n_closed;
 	struct http_connection *connections;
 	struct http_exchange *exchanges;
 	struct lingerers lingerers;
 	size_t bodies_bytes;
-	struct http_exchange *waiting; /* exchanges that wait for their turn: schedule.c */
+	/* List of the requests that wait for their turn (schedule.c). */
+	struct http_exchange *waiting;
 	uint64_t turn_ns, n_served;
 	struct http_served served[HTTP_CALLERS];
 	bool is_draining, is_closing;
-	bool is_due; /* the library has to run at once */
+	bool is_due; /* requests were resumed, so the library must run again at once */
 	void (*closed)(void *arg);
 	void *arg;
 };
 
-/* Count an event of the server for /metrics. */
+/* Add @by to the counter @what of /metrics. */
 void http_count(const struct http_server *s, enum metrics_of what, int64_t by);
 
-/* Admit the request, or respond with an error. Returns: 0, or -1. */
+/* Make the checks that need no body. If one fails, the response is an error. Returns: 0, or -1 if a
+ * check failed. */
 int http_check(struct http_exchange *x);
 
-/* Let the library continue with the request; called from the loop. http_suspend(): stop the library
- * until then. */
+/* http_suspend() makes the library ignore a request until http_resume() is called. http_resume()
+ * does nothing if the request is not suspended. */
 void http_resume(struct http_exchange *x);
 void http_suspend(struct http_exchange *x);
 
-/* Begin a turn of the loop. http_schedule(): start the request of @x now, or at the caller's turn.
- */
+/* http_schedule_begin() notes that a turn of the event loop begins. http_schedule() starts the
+ * request of @x: now if possible, otherwise when it is the caller's turn. */
 void http_schedule_begin(struct http_server *s);
 void http_schedule(struct http_exchange *x);
 
-/* Send a response whose text is allocated. Owns: takes @body. NULL: out of memory. */
+/* Send a complete response whose body is @body, allocated with malloc(). @body NULL means that an
+ * allocation failed; the connection is then closed. Owns: takes @body. */
 void http_answer_text(
 	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes);
 
-/* Append @text to a stream, whose buffer may take over its memory. Returns: as http_stream_put().
- */
+/* Append @text to a stream, whatever its length. The stream may take over the memory of @text
+ * instead of copying. Returns: as http_stream_put(), but -E2BIG only over HTTP_HARD_BYTES. */
 int http_stream_add(struct http_exchange *x, struct buf *text);
 
-/* Pass the response to the library; called once. */
+/* Give the response to the library. If the handler has not responded yet, suspend the request. */
 enum MHD_Result http_queue(struct http_exchange *x);
 
-/* Send a comment after HTTP_BEAT_MS without output: proxies close silent connections. */
+/* Send a comment if the stream had no output for HTTP_BEAT_MS, because proxies close idle
+ * connections. */
 void http_stream_beat(struct http_exchange *x, uint64_t now_ms);
 
-/* Notify the handler that the client has disconnected. */
+/* Mark the client as disconnected, and notify the handler. */
 void http_lose(struct http_exchange *x);
 
-/* Free the exchange once neither owner holds it. */
+/* Free the exchange if neither the library nor the handler needs it any more. */
 void http_release(struct http_exchange *x);

@@ -1,4 +1,5 @@
-/* JSON responses; another thread writes long ones. SPDX-License-Identifier: Apache-2.0 */
+/* Responses that are JSON. Another thread serializes long ones. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "serve/http/inside.h"
 
 #include "api/text/json.h"
@@ -12,7 +13,9 @@ static const char media_type[] = "application/json";
 
 struct json_answer {
 	struct work work;
-	struct http_exchange *x; /* held until the text is sent; has no `gone` callback */
+	/* The exchange, which this object owns until the text is sent. It has no `gone`
+	 * callback. */
+	struct http_exchange *x;
 	unsigned status;
 	const char *event;
 	json_t *message, *instead;
@@ -38,7 +41,8 @@ static void write_text(struct work *work)
 {
 	struct json_answer *g = container_of(work, struct json_answer, work);
 	g->r = write_message(g, g->message);
-	json_decref(g->message); /* freeing takes long, too */
+	/* Freeing a large value takes long, so this worker thread does it. */
+	json_decref(g->message);
 	if (g->r < 0)
 		g->r = write_message(g, g->instead);
 }
@@ -68,8 +72,8 @@ static void on_written(struct work *work)
 	free(g);
 }
 
-/* Choose @message, or @instead if the caller leaves too many long responses unread. The other
- * message is released. */
+/* Count @message as a long response of the caller, and return it. If the caller leaves too many
+ * long responses unread, release @message and return @instead. */
 static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 {
 	struct outstanding *of = outstanding_of(x->context);
@@ -81,7 +85,7 @@ static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 	return take_ptr(*instead);
 }
 
-/* Release the messages: the client has disconnected. */
+/* Release both messages and end the exchange, because the client has disconnected. */
 static void drop(struct http_exchange *x, const char *event, json_t *message, json_t *instead)
 {
 	json_decref(message);

@@ -22,12 +22,12 @@ void linger_add(struct lingerers *l, int fd, uint64_t now_ms)
 	l->row[l->n++].until_ms = now_ms + LINGER_MS;
 }
 
-/* Read and drop input. Returns: whether more input may follow. */
+/* Read and drop input. Returns: true if more input may follow. */
 static bool is_alive(int fd, uint64_t *bytes)
 {
 	char nowhere[CHUNK_BYTES];
 	ssize_t n = 1;
-	/* Read a bounded amount at a time, so that the loop is not blocked. */
+	/* Limit the amount of one call, because the event loop is blocked meanwhile. */
 	for (int i = 0; i < CHUNKS_MAX && n > 0; i++) {
 		n = recv(fd, nowhere, sizeof nowhere, MSG_DONTWAIT | MSG_TRUNC);
 		*bytes += n > 0 ? (uint64_t)n : 0;

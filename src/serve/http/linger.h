@@ -1,12 +1,13 @@
-/* Lingering close, for clients that received a response before they had sent the whole request.
+/* Lingering close, for clients that get an error response while they are still sending the request.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Closing a socket with unread input resets the connection, and the response may be lost. So the
- * socket stays open for LINGER_MS, while its input is read and dropped. */
+/* When a socket with unread input is closed, the kernel resets the connection, and the client may
+ * lose the response. So a copy of the socket is kept open for up to LINGER_MS, and its input is
+ * read and dropped. */
 enum { LINGERERS_MAX = 32, LINGER_BYTES = 128 << 20, LINGER_MS = 2000, LINGER_EACH_MS = 20 };
 
 struct lingerers {
@@ -17,10 +18,10 @@ struct lingerers {
 	size_t n;
 };
 
-/* Keep a copy of @fd open, unless LINGERERS_MAX copies exist. */
+/* Keep a copy of @fd open. Do nothing if LINGERERS_MAX copies exist already. */
 void linger_add(struct lingerers *l, int fd, uint64_t now_ms);
 
-/* Read and drop input; close sockets that are at their end or overdue. To be called every
- * LINGER_EACH_MS. */
+/* Read and drop the input of all sockets. Close those whose client has closed, or whose time or
+ * LINGER_BYTES is used up. To be called every LINGER_EACH_MS. */
 void linger_check(struct lingerers *l, uint64_t now_ms);
 void linger_done(struct lingerers *l);

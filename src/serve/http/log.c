@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* LINE_BYTES: a pipe accepts a write of this length completely or not at all. */
+/* http_log_write() writes at most 2 * LINE_BYTES at once. This is less than PIPE_BUF, so a pipe
+ * accepts a write completely or not at all. Source: pipe(7). */
 enum { LINE_BYTES = 1024, TEXT_BYTES = 128 };
 
 static void put_time(struct buf *out)
@@ -27,8 +28,8 @@ static void put_time(struct buf *out)
 	buf_addf(out, "%s.%03ldZ", text, now.tv_nsec / 1000000);
 }
 
-/* Append a word; characters that would break the line, or control a terminal, become question
- * marks. */
+/* Append a word of a log line. Characters that are not printable ASCII become "?", so that a word
+ * can neither end the line nor control a terminal. */
 static void put_word(struct buf *out, const char *text)
 {
 	size_t bytes = utf8_cut(text, strlen(text), TEXT_BYTES);

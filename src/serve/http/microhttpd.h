@@ -1,12 +1,12 @@
-/* The library libmicrohttpd, loaded at the first use of HTTP. SPDX-License-Identifier: Apache-2.0
- */
+/* The library libmicrohttpd, which is loaded when the HTTP server is started.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 
 #include <microhttpd.h>
 
-/* The functions that we use, one per row. */
+/* The functions of the library that we use. */
 #define MICROHTTPD_SYMBOLS(X)                                                                      \
 	X(add_connection)                                                                          \
 	X(add_response_header)                                                                     \
@@ -31,6 +31,7 @@ struct microhttpd {
 #undef X
 };
 
-/* Load the library. It is not linked: the eight libraries that it needs for TLS, which we do not
- * use, would cost each start of retort 2 ms of CPU time. Errors: ERR_NOT_FOUND with a hint. */
+/* Load the library at run time. Linking it would cost each start of retort 2 ms of CPU time,
+ * because it brings eight libraries for TLS, which we do not use. Errors: ERR_NOT_FOUND with a
+ * hint. */
 int microhttpd_load(struct microhttpd *m, struct err *err);

@@ -11,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request. It may outlive its client. */
+/* A JSON-RPC request. It may outlive the HTTP exchange. */
 struct rpc_exchange {
-	struct http_exchange *x; /* NULL: the client has disconnected */
+	/* NULL if no response is needed: for a notification, or after the client has
+	 * disconnected. */
+	struct http_exchange *x;
 	const struct operation *op;
 	struct operation_call *call;
-	json_t *id; /* id of the request; NULL: a notification */
+	json_t *id; /* the id that the client chose; NULL for a notification */
 	bool has_events, is_open, is_detached;
-	bool is_cut; /* the client is too slow: its output is no longer sent */
+	bool is_cut; /* the client reads too slowly, so it gets no more events */
 };
 
 static void answer_error(
@@ -27,7 +29,7 @@ static void answer_error(
 	http_answer_json(x, status, NULL, rpc_error(id, rpc, err), NULL);
 }
 
-/* ---- a call ---- */
+/* ---- the call of an operation ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
@@ -87,7 +89,9 @@ static void call(struct http_exchange *x, const struct operation *op, const stru
 	if (r->id) {
 		http_on_gone(x, on_gone, q);
 		http_on_stop(x, on_stop, q);
-	} else { /* a notification gets no JSON-RPC response */
+		/* A notification gets no JSON-RPC response. So end the HTTP request at once,
+		 * with an empty body. */
+	} else {
 		q->x = NULL;
 		http_answer(x, 202, NULL, "", 0);
 	}

@@ -1,14 +1,16 @@
 /*
- * Fair scheduling: the choice of the next request.
+ * Fair scheduling: which request is started next.
  *
- * Most operations run at once in the loop's thread, and some take long. When a turn of the loop has
- * lasted TURN_NS, further requests of that turn wait for the next turn. Then the caller that was
- * served least recently is served first: a caller that sends many requests, on many connections,
- * delays only itself.
+ * Most operations run directly in the loop's thread, and some take long. When a turn of the event
+ * loop has lasted TURN_NS, the requests that are left wait for the next turn. There, the caller
+ * whose last request was started longest ago comes first. So a caller that sends many requests,
+ * even on many connections, delays only itself.
  *
- * A new request of another caller needs several turns until it can begin, because it has to be
- * accepted and read first. So after a request that has kept the loop busy for some time, its
- * caller has to wait until the loop was free for as long.
+ * This is not enough if each request of a caller takes long. A new request of a second caller needs
+ * several turns before it can start, because its connection must be accepted and its data read. In
+ * each of these turns, the first caller could start one more long request. So a caller whose
+ * request has blocked the loop for more than TURN_NS must pause afterwards, for as long as that
+ * request took.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,10 +19,12 @@
 #include "serve/rpc.h"
 
 static const uint64_t TURN_NS = 10000000;
-/* A timer of 0 ms would fire in the same turn, before any socket is served. */
+/* The delay until the next turn. A timer of 0 ms would fire in the same turn, before any socket is
+ * served. */
 enum { NEXT_MS = 1 };
 
-/* Return the caller's entry. Two callers may share an entry: they are then scheduled as one. */
+/* Return the entry of the caller, which a hash of the pointer to the caller's context selects.
+ * Callers with the same hash share an entry, and are scheduled as one caller. */
 static struct http_served *served(struct http_exchange *x)
 {
 	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_CALLERS];
@@ -75,8 +79,8 @@ static void start(struct http_exchange *x)
 		caller->rests_until_ns = ended_ns + (ended_ns - began_ns);
 }
 
-/* May the request start now? At most one long body of a caller is parsed at a time, so that other
- * callers are served. */
+/* Return whether the request may start now. Of each caller, at most one long body is parsed at a
+ * time, so that the bodies of other callers are parsed too. */
 static bool may_start(struct http_exchange *x)
 {
 	uint64_t now_ns = uv_hrtime();
@@ -100,7 +104,7 @@ static void on_gone(void *arg)
 	take_out(arg);
 }
 
-/* Find the next request to start; NULL: no request may start now. */
+/* Find the request to start next. Returns: NULL if no request may start now. */
 static struct http_exchange *find_first(struct http_server *s)
 {
 	struct http_exchange *first = NULL;

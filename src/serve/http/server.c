@@ -1,12 +1,9 @@
 /*
- * The HTTP server.
- *
- * libmicrohttpd parses requests and writes responses, on an epoll descriptor of its own, which our
- * loop watches. We accept connections ourselves and pass the sockets to the library. A request is
- * suspended in the library while its handler works, and a stream while it has no data to send. The
- * library does not watch a suspended socket; so on_check() looks periodically whether the client is
- * still there.
- *
+ * The HTTP server. The library libmicrohttpd parses requests and writes responses. Our event loop
+ * watches the epoll descriptor of the library. We accept connections ourselves and pass the sockets
+ * to the library. A request is suspended in the library while its handler works; a stream is
+ * suspended while it has no data to send. The library does not watch the socket of a suspended
+ * request, so on_check() looks periodically whether the client is still connected.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
@@ -32,7 +29,7 @@ void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
 	metrics_count(s->config.context->metrics, what, by);
 }
 
-/* ---- running the library ---- */
+/* ---- running the library libmicrohttpd from the event loop ---- */
 
 static void on_wake(uv_timer_t *timer);
 
@@ -41,7 +38,8 @@ static void plan(struct http_server *s)
 	unsigned long long ms;
 	if (s->is_closing)
 		return;
-	if (s->is_due) /* requests were resumed in this turn, which get_timeout() does not report */
+	/* Run the library again at once: get_timeout() does not report resumed requests. */
+	if (s->is_due)
 		timer_start(&s->wake, on_wake, 0, 0);
 	else if (s->lib.get_timeout(s->mhd, &ms) == MHD_YES)
 		timer_start(&s->wake, on_wake, ms, 0);
@@ -83,7 +81,7 @@ void http_suspend(struct http_exchange *x)
 	x->server->lib.suspend_connection(x->connection->mhd);
 }
 
-/* ---- a request ---- */
+/* ---- the life of a request ---- */
 
 enum MHD_Result http_queue(struct http_exchange *x)
 {
@@ -129,7 +127,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 	return x;
 }
 
-/* Does the request have a body, which will not be read? */
+/* Return whether the headers of the request announce a body. */
 static bool has_body(const struct http_exchange *x)
 {
 	const char *length = http_header(x, "Content-Length");
@@ -151,8 +149,8 @@ static void linger(struct http_exchange *x)
 	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
 
-/* Send an error and close, because the body exceeds its limit while it is being received. The error
- * is written to the socket directly: the library accepts no response at this time. */
+/* Send an error while a body that exceeds its limit is being received. The connection is closed
+ * afterwards. The library accepts no response at this time, so write to the socket directly. */
 static void cut(struct http_exchange *x, unsigned status, const char *text)
 {
 	char head[256];
@@ -202,8 +200,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
-		/* A response before the body closes the connection if the request has a body, or if
-		 * the beginning of the next request is uncertain. */
+		/* The library closes the connection if a response is given in this first call for a
+		 * request. Do so only if the beginning of the next request cannot be found: after a
+		 * refused request with a body, which is not read, or after status 400. Give every
+		 * other response in the next call, after the body. */
 		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
 		linger(x);
@@ -268,7 +268,7 @@ static void on_completed(
 	http_release(x);
 }
 
-/* ---- connections ---- */
+/* ---- accepting connections ---- */
 
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	enum MHD_ConnectionNotificationCode code)
@@ -276,7 +276,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	struct http_server *s = arg;
 	struct http_connection *c = *slot;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		/* take_client() has allocated the connection, and waits for this call. */
+		/* take_client() has just put this connection at the front of the list. */
 		c = s->connections;
 		c->mhd = mhd;
 		*slot = c;
@@ -290,7 +290,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	free(c);
 }
 
-/* Count the connections of one host, or (NULL) of all hosts. */
+/* Count the connections from the host @peer, or all connections if @peer is NULL. */
 static unsigned n_of(const struct http_server *s, const struct address *peer)
 {
 	unsigned n = 0;
@@ -301,8 +301,9 @@ static unsigned n_of(const struct http_server *s, const struct address *peer)
 
 static void hang_up(const struct http_connection *c);
 
-/* Close the oldest connection that has sent no token yet, so that clients that merely connect
- * cannot lock out clients with a token. */
+/* Close the oldest connection that has sent no valid token. If @peer is not NULL, consider only
+ * connections from that host. So clients that merely connect cannot lock out clients with a
+ * token. Returns: false if no such connection exists. */
 static bool give_up_one(struct http_server *s, const struct address *peer)
 {
 	struct http_connection *oldest = NULL;
@@ -373,7 +374,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 		if (fd < 0 && errno == EAGAIN)
 			break;
 		if (fd < 0) {
-			/* Possibly no descriptor is free: the timer tries again. */
+			/* Perhaps no descriptor is free. on_check() will watch the socket again. */
 			(void)uv_poll_stop(&l->poll);
 			return;
 		}
@@ -384,16 +385,17 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 	plan(s);
 }
 
-/* ---- periodic checks ---- */
+/* ---- periodic checks of connections ---- */
 
-/* Shut down the socket; the library then closes it. */
+/* Shut down the socket; the library then notices the end and closes it. */
 static void hang_up(const struct http_connection *c)
 {
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
-/* Has the client disconnected without notice by the library, which may miss an end of input that
- * arrives together with data? True only at the second check: the first may precede the request. */
+/* Return whether the client has disconnected. The library may miss an end of input that arrives
+ * together with data, so ask the kernel. When the kernel first reports the end, the client's
+ * last request may still be unread. So two reports in a row are needed. */
 static bool is_over(struct http_connection *c)
 {
 	bool had_left = c->has_left;
@@ -437,9 +439,9 @@ static void on_check(uv_timer_t *timer)
 		(void)uv_poll_start(&s->listeners[i].poll, UV_READABLE, on_accept);
 }
 
-/* ---- opening and closing ---- */
+/* ---- opening and closing the server ---- */
 
-/* Return the path unchanged: our paths have no escapes. */
+/* Leave the path as it is: the paths of our routes contain no percent escapes. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 {
 	(void)arg;
@@ -555,7 +557,8 @@ unsigned http_server_n_running(const struct http_server *s)
 
 void http_server_interrupt(struct http_server *s)
 {
-	for (;;) { /* start over each time: stopping one operation may end others */
+	/* Search from the beginning each time, because stopping one operation may end others. */
+	for (;;) {
 		struct http_exchange *x = s->exchanges;
 		while (x && !x->stop)
 			x = x->next;

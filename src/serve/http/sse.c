@@ -25,7 +25,8 @@ int sse_put(struct buf *out, const char *name, const char *data, size_t bytes)
 	return r;
 }
 
-/* Does a parameter in @text, up to @end, set the weight to 0? */
+/* Return whether the parameters from @text to @end contain "q=0", which means that the type is
+ * refused. */
 static bool is_refused(const char *text, const char *end)
 {
 	for (const char *at = text; at < end; at++) {

@@ -20,9 +20,9 @@
 
 enum { SETTING_BYTES = 64 };
 
-/* ---- the text ---- */
+/* ---- parsing the token file ---- */
 
-/* The position in the file, for messages. */
+/* The current line of the file, for error messages. */
 struct place {
 	const char *path;
 	unsigned line;
@@ -63,7 +63,8 @@ static int read_flag(const char *text, bool *flag)
 	return 0;
 }
 
-/* The settings of a line: numbers and flags. */
+/* The settings that may follow the token on a line. The value of a setting is either a number,
+ * which `read` parses, or a flag, which `read_flag` parses. */
 static const struct setting {
 	const char *name;
 	size_t offset;
@@ -114,7 +115,7 @@ static bool is_name(const char *word)
 	return bytes > 0 && bytes < PRINCIPAL_NAME_BYTES;
 }
 
-/* Is the word a b64token? */
+/* Return whether the word has the form of a bearer token (b64token in RFC 6750). */
 static bool is_token(const char *word)
 {
 	size_t n = 0, bytes = strlen(word);
@@ -213,10 +214,10 @@ int token_parse(
 	return 0;
 }
 
-/* ---- the file ---- */
+/* ---- reading the token file ---- */
 
-/* Check owner and mode. A group may be able to read a file of root: systemd passes credentials in
- * this form. */
+/* Check the owner and the mode of the file. If it belongs to root, its group may read it, because
+ * systemd passes credentials in this form. */
 static int check_file(int fd, const char *path, struct err *err)
 {
 	struct stat st;
@@ -268,10 +269,10 @@ static int read_file(const char *path, struct token_row **rows, size_t *n_rows, 
 	return r;
 }
 
-/* ---- callers ---- */
+/* ---- the list of callers and their tokens ---- */
 
-/* A caller. It stays when its token is removed, because sessions and running calls refer to its
- * principal. */
+/* A caller. It is kept when its token is removed from the file, because sessions and running calls
+ * still refer to its principal. */
 struct caller {
 	struct caller *next;
 	struct operation_context context;
@@ -372,7 +373,8 @@ const struct operation_context *token_find(const struct token_list *list, const 
 	value += sizeof scheme - 1;
 	value += strspn(value, " ");
 	hash(value, strlen(value), asked);
-	/* Compare with all tokens, so that the time does not depend on the token. */
+	/* Compare with all tokens, even after a match, so that the time does not tell which one
+	 * matches. */
 	for (size_t i = 0; i < list->n_tokens; i++)
 		if (sodium_memcmp(list->tokens[i].hash, asked, TOKEN_HASH_BYTES) == 0)
 			found = list->tokens[i].caller;

@@ -1,7 +1,15 @@
 /*
- * Tool calls that wait for a person's approval. The step keeps running while the client asks the
- * person. The client then repeats its request with the person's decision attached, and the repeated
- * request waits for the same step. In both eras the arguments of the repeated request are ignored.
+ * Tool calls that wait for a person's approval.
+ *
+ * 1. A running step makes such a tool call. The handler of the MCP request that started the step
+ *    asks the client to show the person a form. The step keeps running meanwhile.
+ * 2. The person decides, and the client sends the decision to us. A client with a modern protocol
+ *    revision (enum mcp_era) repeats the MCP request, with the decision. A client with a legacy
+ *    revision responds to our request for the form.
+ * 3. The handler of the MCP request is called a second time. It gets the decision, and the state
+ *    that it gave to mcp_call_ask(). The state names the run of the step.
+ * 4. The handler passes the decision on to the engine, and waits for the run. So the code is not
+ *    run a second time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +39,8 @@ bool mcp_approval_is_given(const json_t *answer)
 		json_is_true(json_object_get(json_object_get(answer, "content"), key));
 }
 
-/* Return the state {"run", "approvals": [id]}: the calls for which the client was asked. */
+/* Return the ids of the approvals about which the client was asked. They are the member "approvals"
+ * of the state {"run", "approvals": [id, …]}, which mcp_job_ask_for() made. */
 static const json_t *asked_ids(const struct mcp_job *job)
 {
 	return json_object_get(mcp_call_state(job->call), "approvals");
@@ -62,8 +71,8 @@ bool mcp_job_ask_for(struct mcp_job *job, const json_t *record)
 
 static void decide(struct mcp_job *job);
 
-/* Count a decision. An error is ignored: an approval that no longer exists was decided elsewhere,
- * or its step is over. */
+/* Continue with the next decision, even after an error: then the approval no longer exists,
+ * because it was decided elsewhere or because its step is over. */
 static void on_decided(struct mcp_job *job, const json_t *result, const struct err *err)
 {
 	(void)result;

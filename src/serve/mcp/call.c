@@ -10,7 +10,7 @@
 
 enum { ID_TEXT_BYTES = 24, NAME_BYTES = 64 };
 
-/* ---- the request ---- */
+/* ---- access to the request ---- */
 
 void *mcp_call_arg(const struct mcp_call *call)
 {
@@ -89,7 +89,7 @@ const json_t *mcp_call_state(const struct mcp_call *call)
 	return call->state;
 }
 
-/* ---- the response ---- */
+/* ---- responding to the request ---- */
 
 static void unlink_call(struct mcp_call *call)
 {
@@ -115,8 +115,9 @@ void mcp_call_free(struct mcp_call *call)
 	free(call);
 }
 
-/* End the call with @message. The call is freed before @message is sent, because sending may end
- * the peer. A cancelled call no longer has an output: see mcp_call_cancel(). */
+/* End the call with the response @message. The call is freed before @message is sent, because
+ * sending may free the peer. If the call was cancelled, it has no output any more and @message is
+ * dropped; see mcp_call_cancel(). */
 static void finish(struct mcp_call *call, json_t *message)
 {
 	struct mcp_out out = call->out;
@@ -125,7 +126,8 @@ static void finish(struct mcp_call *call, json_t *message)
 	mcp_answer(&out, batch, message);
 }
 
-/* Add the members that results have in the modern era, and those that make a result cacheable. */
+/* Add the members that results have in the modern era: resultType and serverInfo; for results that
+ * clients may cache also ttlMs and cacheScope. */
 static void dress(const struct mcp_call *call, json_t *result)
 {
 	const struct mcp_config *config = &call->server->config;
@@ -210,7 +212,7 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
 		"progress", number(progress));
 	if (total >= 0)
 		json_put_new(params, "total", number(total));
-	/* The member exists since 2025-03-26; older clients ignore it. */
+	/* The member "message" exists since revision 2025-03-26. Older clients ignore it. */
 	if (message)
 		json_put_new(params, "message", mcp_text(message, strlen(message)));
 	mcp_out_send(&call->out, mcp_notification("notifications/progress", params), false);
@@ -307,7 +309,8 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 		(void)json_object_update(message, request);
 		json_add_new(messages, message);
 	}
-	/* Record all ids before sending: the client may respond at once. */
+	/* Send only after all ids are recorded, because the client's response may arrive during
+	 * sending. */
 	struct mcp_out out = call->out;
 	for (size_t i = 0; i < json_array_size(messages); i++)
 		mcp_out_send(&out, json_incref(json_array_get(messages, i)), false);
@@ -354,8 +357,8 @@ bool mcp_call_answered(struct mcp_call *call, const json_t *message)
 	return true;
 }
 
-/* Read the client's responses, which come with the repeated request in the modern era. Returns:
- * false: the call has failed. */
+/* Take the responses and the state from a repeated request of the modern era. Returns: false if the
+ * state is not valid; the call has then failed. */
 bool mcp_call_take_answers(struct mcp_call *call)
 {
 	json_t *answers = json_object_get(call->params, "inputResponses");

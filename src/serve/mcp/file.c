@@ -1,4 +1,5 @@
-/* The tools on files, and the URIs and types of files. SPDX-License-Identifier: Apache-2.0 */
+/* The tools read_file, write_file and list_files, and the URIs and MIME types of files.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/observation.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
@@ -48,18 +49,18 @@ const char *mcp_mime_of(const char *path, bool is_text)
 	return is_text ? "text/plain" : "application/octet-stream";
 }
 
-/* Is the type a picture that a model can read? */
+/* Return whether the MIME type is that of a bitmap image, which models can look at. */
 static bool is_picture(const char *mime)
 {
 	return strncmp(mime, "image/", 6) == 0 && strcmp(mime, "image/svg+xml") != 0;
 }
 
-/* ---- read_file ---- */
+/* ---- the tool read_file ---- */
 
 enum content { CONTENT_TEXT, CONTENT_LATIN, CONTENT_BINARY };
 
-/* Is the data text in an encoding of one byte per character, with only the control characters of
- * texts? */
+/* Return whether the data can be text in an encoding with one byte per character, that is,
+ * whether it lacks control characters that texts do not have. */
 static bool is_latin(const char *data, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -77,8 +78,9 @@ static void add_latin(struct buf *out, const char *data, size_t bytes)
 	}
 }
 
-/* Convert the content of a file to text in @out. A page of a text may begin and end within a
- * character. Returns: the kind of content. */
+/* Convert the content of a file to UTF-8 text in @out. The content may be a page of a long file,
+ * so up to three bytes of incomplete characters are dropped at each end. Returns: the kind of
+ * content. */
 static enum content take_content(const json_t *file, struct buf *out)
 {
 	const json_t *content = json_object_get(file, "content");
@@ -172,7 +174,7 @@ void mcp_read_file(struct mcp_call *call)
 	mcp_job_do(job, "file.read", params, on_read);
 }
 
-/* ---- write_file ---- */
+/* ---- the tool write_file ---- */
 
 static void give_line(struct mcp_job *job, const char *what, const char *which)
 {
@@ -208,7 +210,7 @@ static void write_it(struct mcp_job *job)
 
 static void on_first_write(struct mcp_job *job, const json_t *result, const struct err *err)
 {
-	/* Create the session for the first file: files may be written before any code runs. */
+	/* Files may be written before any code runs, so the first file creates the session. */
 	if (!result && err->code == ERR_NOT_FOUND)
 		mcp_job_create(job, write_it);
 	else
@@ -222,7 +224,7 @@ void mcp_write_file(struct mcp_call *call)
 		mcp_job_do(job, "file.write", write_params(job), on_first_write);
 }
 
-/* ---- list_files ---- */
+/* ---- the tool list_files ---- */
 
 static void add_path(struct buf *out, const char *path)
 {
@@ -236,15 +238,16 @@ static void add_file(struct buf *out, const json_t *file)
 		param_flag(file, "volume") ? ", volume" : "");
 }
 
-/* Return the slash behind the first component of @path below the listed directory, or NULL. */
+/* Return the slash that ends the first component of @path below the listed directory. Returns: NULL
+ * if the file is directly in that directory. */
 static const char *slash_of(const json_t *result, const char *path)
 {
 	size_t above = strlen(param_text(result, "path", ""));
 	return strchr(path + above + (above > 0), '/');
 }
 
-/* Return {directory: number of listed files in it}, for the subdirectories of the listed directory.
- */
+/* Return {subdirectory: number of files}, for the subdirectories of the listed directory. Files in
+ * deeper directories are counted too. */
 static json_t *count_directories(const json_t *result)
 {
 	json_t *dirs = json_object(), *row;
@@ -264,7 +267,8 @@ static json_t *count_directories(const json_t *result)
 	return dirs;
 }
 
-/* Paths may be long, and longer when they are escaped. */
+/* Return whether the list may grow. The number of files is not a sufficient limit, because paths
+ * can be long. */
 static bool has_room(const struct buf *out, size_t n_shown)
 {
 	return n_shown < FILES_MAX && out->bytes < LIST_BYTES;
@@ -276,8 +280,8 @@ static void add_left(struct buf *out, size_t n_left)
 		buf_addf(out, "… and %zu more here: list them with code\n", n_left);
 }
 
-/* List only the files directly in the directory, and its subdirectories with their counts: all
- * files would be too many. */
+/* List the files directly in the directory, and its subdirectories with their numbers of files. Use
+ * this when a list of all files would be too long. */
 static void add_level(struct buf *out, const json_t *result)
 {
 	bool is_cut = param_flag(result, "truncated");
@@ -343,7 +347,9 @@ static void list_it(struct mcp_job *job)
 	mcp_job_do(job, "file.list", params, on_listed);
 }
 
-/* Report whether the directory or the session is missing. */
+/* Called after file.list has failed, when it is known whether the session exists. If it exists,
+ * the path is wrong. If it does not exist, and new sessions get files of the host, create the
+ * session and list these files. Otherwise respond that there are no files. */
 static void on_known(struct mcp_job *job, const json_t *session, const struct err *err)
 {
 	static const char text[] = "no files: the session does not exist yet";

@@ -1,5 +1,5 @@
-/* The objects that serve retort's tools over Streamable HTTP. SPDX-License-Identifier: Apache-2.0
- */
+/* The objects that together serve retort's tools over Streamable HTTP. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "serve/mcp/http.h"
@@ -11,11 +11,13 @@ struct mcp_front {
 	struct mcp_http *http;
 };
 
-/* Open the server. @config is borrowed for the call. */
+/* Create the tools, the server and the HTTP service in @f. Owns: what @config points to must
+ * outlive them. */
 void mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config);
 
-/* Close the sessions: open requests are dropped, and their runs interrupted. To be called after the
- * HTTP server was closed. */
+/* End all MCP sessions. Open requests are dropped and their runs interrupted. To be called after
+ * the HTTP server was closed. */
 void mcp_front_close(struct mcp_front *f);
-/* Free the rest. To be called after the engine was closed, which ends all calls. */
+/* Free the tools and the server in @f. To be called after the engine was closed, because calls may
+ * use them until then. */
 void mcp_front_done(struct mcp_front *f);

@@ -68,7 +68,8 @@ static int check(const char *header, const char *text, const char *value, struct
 	return -1;
 }
 
-/* Return the member of params that Mcp-Name repeats; NULL: no such member. */
+/* Return the name of the member of params that the header Mcp-Name repeats. Returns: NULL if the
+ * method has no such member. */
 static const char *named_by(const char *method)
 {
 	static const struct {

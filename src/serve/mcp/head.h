@@ -1,5 +1,5 @@
-/* Headers of the Model Context Protocol, which must agree with the body. SPDX-License-Identifier:
- * Apache-2.0 */
+/* HTTP headers of the Model Context Protocol, and the check that they agree with the body.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The headers. Borrowed; NULL: missing. */
+/* The headers of a request. All texts are borrowed; a missing header is NULL. */
 struct mcp_head {
 	const char *version; /* MCP-Protocol-Version */
 	const char *method;  /* Mcp-Method */
@@ -15,19 +15,24 @@ struct mcp_head {
 	const char *session; /* Mcp-Session-Id */
 };
 
-/* Does @body belong to the modern era? Yes if it names its revision; no if it is a handshake;
- * otherwise yes if the headers name a revision that is not a legacy one, or have Mcp-Method without
- * a session. */
+/*
+ * Return whether the request has a modern protocol revision (enum mcp_era):
+ * - yes if the body names a revision, as only modern requests do;
+ * - no if the method is "initialize", the handshake of legacy revisions;
+ * - otherwise, if there is a header MCP-Protocol-Version: yes unless it names a legacy revision;
+ * - otherwise yes if there is a header Mcp-Method, but no Mcp-Session-Id.
+ */
 bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body);
 
 /*
- * Do the headers of a modern request agree with its body? Members that the body lacks are not
- * reported here.
+ * Check that the headers of a modern request repeat the members of its body. A member that the body
+ * lacks is not an error here.
  * Source:  the specification of 2026-07-28, Streamable HTTP, "Request Metadata".
- * Returns: 0; -1 and the reason in @err->msg.
+ * Returns: 0; -1 with the reason in @err->msg.
  */
 int mcp_head_check(const struct mcp_head *head, const json_t *body, struct err *err);
 
-/* Does the header @text have the value @value? The header may be encoded ("=?base64?…?=");
- * surrounding blanks are ignored. */
+/* Return whether a header has the value @value. @text: the value as the client sent it. Blanks
+ * around @text are ignored. @text may be encoded as base64, "=?base64?…?=", and is then decoded
+ * before it is compared with @value. */
 bool mcp_head_is(const char *text, const char *value);

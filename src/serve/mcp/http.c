@@ -22,23 +22,30 @@ static const char media_type[] = "application/json";
 struct mcp_session {
 	struct mcp_session *next, **link;
 	char id[MCP_ID_BYTES];
-	const struct operation_context *context; /* context of the caller */
+	const struct operation_context *context; /* the caller's context for operations */
 	struct mcp_peer *peer;
-	struct http_exchange *stream; /* stream of a GET, for messages without a request; or NULL */
+	/* The client's open GET request, for messages that belong to no POST; or NULL. */
+	struct http_exchange *stream;
 	uint64_t used_ms;
 };
 
-/* A posted message, which needs a response. */
+/* A POST request whose message waits for a response. */
 struct post {
 	struct post *next, **link;
 	struct mcp_http *http;
 	struct http_exchange *x;
-	struct mcp_session *session; /* NULL in the modern era */
-	struct mcp_peer *peer;	     /* in the modern era: the peer of this message only */
-	bool is_open;		     /* the response has begun as a stream */
+	/* The session of the request. NULL if the request has a modern protocol revision (enum
+	 * mcp_era), because modern revisions have no sessions. */
+	struct mcp_session *session;
+	/* The peer for this message alone, if the request has a modern protocol revision. NULL if
+	 * it has a legacy revision: `session` then has the peer. */
+	struct mcp_peer *peer;
+	bool is_open; /* the response is a stream that has begun */
 	bool is_receiving, is_done;
 	bool may_stream;
-	bool is_bad; /* required members are missing: an error gets status 400 */
+	/* The request lacks members that modern protocol revisions require, so an error gets HTTP
+	 * status 400. */
+	bool is_bad;
 };
 
 struct mcp_http {
@@ -49,7 +56,7 @@ struct mcp_http {
 	struct post *posts;
 };
 
-/* ---- responses without a protocol message ---- */
+/* ---- responses that are not the result of a call ---- */
 
 static void answer_error(
 	struct http_exchange *x, unsigned status, const json_t *id, int code, const char *text)
@@ -62,7 +69,7 @@ static void answer_nothing(struct http_exchange *x, unsigned status)
 	http_answer(x, status, NULL, "", 0);
 }
 
-/* ---- sessions ---- */
+/* ---- ending posts and sessions ---- */
 
 static struct mcp_session *find_session(
 	struct mcp_http *h, const char *id, const struct operation_context *context)
@@ -88,7 +95,8 @@ static void let_go(struct post *post)
 	http_on_stop(post->x, NULL, NULL);
 }
 
-/* Drop the response; respond with @status if nothing was sent yet. */
+/* Cancel the calls of the post, and free the post. End the stream, or respond with @status if no
+ * stream has begun. */
 static void post_drop(struct post *post, unsigned status)
 {
 	struct http_exchange *x = post->x;
@@ -130,8 +138,8 @@ static void session_end(struct mcp_http *h, struct mcp_session *s)
 	free(s);
 }
 
-/* Make room for a new session: end the session that was idle for longest, preferably one of the
- * same principal. */
+/* If a new session would exceed a limit, end the session that was unused for longest: a session
+ * of the same principal if there is one, otherwise a session of any principal. */
 static void make_room(struct mcp_http *h, const struct operation_context *context)
 {
 	struct mcp_session *oldest = NULL, *own = NULL;
@@ -161,7 +169,7 @@ static void on_check(uv_timer_t *timer)
 	}
 }
 
-/* ---- messages ---- */
+/* ---- sending messages to a client ---- */
 
 static char *sse_text(const json_t *message, struct buf *out)
 {
@@ -173,7 +181,7 @@ static char *sse_text(const json_t *message, struct buf *out)
 	return text;
 }
 
-/* Send a message without a request to the GET stream. */
+/* Send a message that belongs to no POST, such as a notification of a change, to the GET stream. */
 static void send_loose(void *arg, const json_t *message, bool is_last)
 {
 	struct mcp_session *s = arg;
@@ -238,13 +246,13 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 		post_free(post);
 }
 
-/* ---- callbacks of a post ---- */
+/* ---- creating a post, and handling its message ---- */
 
 static void on_gone(void *arg)
 {
 	struct post *post = arg;
-	/* A broken connection has no meaning in the legacy era; in the modern era it cancels the
-	 * call. */
+	/* With a modern protocol revision (enum mcp_era), a client cancels a call by disconnecting.
+	 * With a legacy revision, a lost connection does not cancel the call. */
 	mcp_peer_forget(post->session ? post->session->peer : post->peer, post, !post->session);
 	if (post->is_receiving)
 		post->is_done = true;
@@ -275,7 +283,7 @@ static struct post *post_new(struct mcp_http *h, struct http_exchange *x, struct
 	return post;
 }
 
-/* Pass @body to @peer. */
+/* Handle the message @body of the post. Respond with status 202 if it needs no response. */
 static void receive(struct post *post, struct mcp_peer *peer, const json_t *body)
 {
 	const struct mcp_out out = {.arg = post, .send = send_message};
@@ -296,7 +304,7 @@ static const char *principal_of(const struct operation_context *context)
 	return context->principal ? principal_name(context->principal) : NULL;
 }
 
-/* ---- the modern era ---- */
+/* ---- POST requests with a modern protocol revision ---- */
 
 static bool says_enough(const json_t *body)
 {
@@ -324,7 +332,7 @@ static void start_modern(struct mcp_http *h, struct http_exchange *x, const stru
 	receive(post, post->peer, body);
 }
 
-/* ---- the legacy era, with sessions ---- */
+/* ---- POST requests with a legacy protocol revision ---- */
 
 static void start_session(struct mcp_http *h, struct http_exchange *x, const json_t *body)
 {
@@ -348,11 +356,12 @@ static void start_session(struct mcp_http *h, struct http_exchange *x, const jso
 	mcp_id_make(s->id);
 	(void)http_set_header(x, "Mcp-Session-Id", s->id);
 	receive(post, s->peer, body);
-	if (!mcp_peer_version(s->peer)) /* the handshake was refused */
+	/* The handshake was refused. */
+	if (!mcp_peer_version(s->peer))
 		session_end(h, s);
 }
 
-/* Find the session of the request. Returns: NULL: an error response was sent. */
+/* Find the session that the header Mcp-Session-Id names. Returns: NULL after an error was sent. */
 static struct mcp_session *take_session(
 	struct mcp_http *h, struct http_exchange *x, const struct mcp_head *head, const json_t *id)
 {
@@ -389,7 +398,7 @@ static void start_legacy(struct mcp_http *h, struct http_exchange *x, const stru
 		receive(post_new(h, x, s), s->peer, body);
 }
 
-/* ---- the routes ---- */
+/* ---- the HTTP routes ---- */
 
 static struct mcp_head head_of(const struct http_exchange *x)
 {
@@ -496,7 +505,7 @@ void mcp_http_routes(struct mcp_http *h, struct http_route out[MCP_HTTP_ROUTES])
 	memcpy(out, rows, sizeof rows);
 }
 
-/* ---- opening and closing ---- */
+/* ---- starting and ending the service of MCP ---- */
 
 struct mcp_http *mcp_http_open(uv_loop_t *loop, struct mcp_server *server)
 {
@@ -517,7 +526,7 @@ void mcp_http_close(struct mcp_http *h)
 {
 	if (!h)
 		return;
-	/* Each call removes the first element of its list. */
+	/* Each call removes the first element of the list. */
 	while (h->posts)
 		post_drop(h->posts, 503); /* NOLINT(clang-analyzer-unix.Malloc) */
 	while (h->sessions)

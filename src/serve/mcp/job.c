@@ -20,7 +20,7 @@ struct mcp_beat {
 	uint64_t began_ms;
 };
 
-/* ---- the heartbeat ---- */
+/* ---- progress notifications ---- */
 
 static void on_beat(uv_timer_t *timer)
 {
@@ -59,7 +59,8 @@ void mcp_job_beat(struct mcp_job *job)
 	job->beat = beat;
 }
 
-/* Remember the beginning of the last printed line, for progress messages. */
+/* Keep the beginning of the line that the program has printed last. Progress notifications show
+ * it. */
 static void on_event(void *arg, const json_t *event)
 {
 	struct mcp_job *job = arg;
@@ -77,7 +78,7 @@ static void on_event(void *arg, const json_t *event)
 	}
 }
 
-/* ---- the job ---- */
+/* ---- creating jobs, starting their operations, ending them ---- */
 
 static void job_free(struct mcp_job *job)
 {
@@ -129,14 +130,17 @@ static void on_cancel(void *arg)
 	if (job->is_own_run)
 		mcp_job_interrupt(job);
 	if (job->op)
-		operation_cancel(job->op); /* may free the job */
+		/* operation_cancel() may end the operation at once, and on_done() then frees the
+		 * job. */
+		operation_cancel(job->op);
 }
 
 static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct mcp_job *job = arg;
 	if (job->is_cancelled)
-		mcp_job_give(job, json_object()); /* the response is dropped */
+		/* Nobody waits for the response any more, but the job must be freed. */
+		mcp_job_give(job, json_object());
 	else
 		job->next(job, result, err);
 }
@@ -193,8 +197,9 @@ static void on_created(struct mcp_job *job, const json_t *session, const struct 
 		mcp_job_refuse(job, err);
 }
 
-/* Choose the language of steps that name none; a session has all languages. If options name an
- * interpreter or modules of Python, the language is Python. */
+/* If the first step names a language, make it the default of the new session, for later steps
+ * that name none. A default in the configured parameters is kept: `runtime`; or `python` or
+ * `preload`, which mean Python. */
 static void choose_language(const struct mcp_job *job, json_t *params)
 {
 	const char *runtime = param_text(job->arguments, "runtime", NULL);

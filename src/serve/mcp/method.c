@@ -1,5 +1,5 @@
-/* The methods of the protocol: their eras and their handlers. SPDX-License-Identifier: Apache-2.0
- */
+/* The table of the protocol's methods, with their eras and handlers. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "serve/mcp/inside.h"
 
 #include "base/attr.h"
@@ -17,7 +17,7 @@ static const struct mcp_rows *rows_of(const struct mcp_call *call, enum mcp_kind
 	return &call->server->config.rows[kind];
 }
 
-/* Fail with a message of the form "unknown tool: NAME". */
+/* Fail with the message "@what: @name", such as "unknown tool: foo". */
 static void fail_named(struct mcp_call *call, int code, const char *what, const char *name)
 {
 	char text[MESSAGE_BYTES];
@@ -27,7 +27,7 @@ static void fail_named(struct mcp_call *call, int code, const char *what, const 
 	mcp_call_fail(call, code, text, is_uri ? json_pack("{s:s}", "uri", name) : NULL);
 }
 
-/* ---- lifecycle ---- */
+/* ---- initialize, server/discover, ping, logging/setLevel ---- */
 
 static void add_instructions(const struct mcp_call *call, json_t *result)
 {
@@ -46,7 +46,9 @@ static void start_initialize(struct mcp_call *call)
 		mcp_call_fail(call, MCP_INVALID_PARAMS, "protocolVersion: missing", NULL);
 		return;
 	}
-	const char *ours = mcp_versions[1]; /* the newest revision with a handshake */
+	/* Element 0 is a modern protocol revision, which has no handshake. Element 1 is the newest
+	 * legacy revision, and the handshake selects it unless the client asks for an older one. */
+	const char *ours = mcp_versions[1];
 	for (int i = 1; mcp_versions[i]; i++)
 		if (strcmp(mcp_versions[i], asked) == 0)
 			ours = mcp_versions[i];
@@ -88,7 +90,7 @@ static void start_set_level(struct mcp_call *call)
 	mcp_call_give(call, json_object());
 }
 
-/* ---- subscriptions ---- */
+/* ---- subscribing to resources and lists ---- */
 
 static void start_subscribe(struct mcp_call *call)
 {
@@ -111,7 +113,7 @@ static void start_unsubscribe(struct mcp_call *call)
 	mcp_call_give(call, json_object());
 }
 
-/* Return the part of the client's @wish that the server supports. */
+/* Return the subscriptions in @wish that the server supports. */
 static json_t *agreed(const struct mcp_config *config, const json_t *wish)
 {
 	static const struct {
@@ -130,7 +132,8 @@ static json_t *agreed(const struct mcp_config *config, const json_t *wish)
 	return out;
 }
 
-/* Acknowledge the subscriptions; the request stays open until it is cancelled. */
+/* Acknowledge the subscriptions. Do not respond: the request stays open until the client cancels
+ * it. */
 static void start_listen(struct mcp_call *call)
 {
 	json_t *wish = json_object_get(call->params, "notifications");
@@ -145,14 +148,15 @@ static void start_listen(struct mcp_call *call)
 	json_t *kept = agreed(&call->server->config, wish);
 	json_t *params = json_pack("{s:{s:O}, s:O}", "_meta", MCP_META "subscriptionId", call->id,
 		"notifications", kept);
-	/* `params` keeps the object alive as long as the call. */
+	/* `call->listens` borrows this object, so store it in `params`, which lives as long as the
+	 * call. */
 	json_put_new(call->params, "notifications", kept);
 	call->listens = json_object_get(call->params, "notifications");
 	mcp_out_send(&call->out,
 		mcp_notification("notifications/subscriptions/acknowledged", params), false);
 }
 
-/* ---- lists ---- */
+/* ---- listing tools, resources, templates and prompts ---- */
 
 static void give_list(struct mcp_call *call, enum mcp_kind kind, const char *name)
 {
@@ -192,7 +196,7 @@ static void start_prompts_list(struct mcp_call *call)
 	give_list(call, MCP_PROMPT, "prompts");
 }
 
-/* ---- requests by name ---- */
+/* ---- requests that name a tool, prompt or resource ---- */
 
 static const struct mcp_row *find_row(
 	const struct mcp_rows *rows, const char *key, const char *name)
@@ -268,7 +272,8 @@ static void start_prompts_get(struct mcp_call *call)
 		start_row(call, row);
 }
 
-/* Does @uri match "before{…}after"? If so, store the matched part in the call. */
+/* Return whether @uri matches a template "before{…}after". If so, store the text between "before"
+ * and "after" in the call. */
 static bool matches(struct mcp_call *call, const char *template, const char *uri)
 {
 	const char *open = strchr(template, '{'), *close = strrchr(template, '}');
@@ -313,7 +318,7 @@ static void start_complete(struct mcp_call *call)
 	call->server->config.complete(call);
 }
 
-/* ---- the table ---- */
+/* ---- the table of methods ---- */
 
 static bool has_logging(const struct mcp_config *c)
 {

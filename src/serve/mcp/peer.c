@@ -10,8 +10,7 @@
 
 enum { BATCH_MAX = 100, MESSAGE_BYTES = 320 };
 
-/* The revision of a client that names none: without a handshake, or over HTTP without the header.
- */
+/* The revision that is assumed if neither a handshake nor the configuration names one. */
 #define VERSION_UNSAID "2025-03-26"
 
 struct mcp_peer *mcp_peer_new(const struct mcp_peer_config *config)
@@ -67,14 +66,15 @@ void mcp_peer_forget(struct mcp_peer *p, const void *out_arg, bool is_cancelled)
 		if (call->batch)
 			call->batch->out.send = NULL;
 		if (is_cancelled) {
-			/* The handler may have ended other calls: start over. */
+			/* The handler may have ended other calls too, so start again at the first
+			 * call. */
 			mcp_call_cancel(call);
 			next = p->calls;
 		}
 	}
 }
 
-/* ---- one message ---- */
+/* ---- requests, notifications and responses ---- */
 
 struct message {
 	const json_t *root, *id;
@@ -100,8 +100,7 @@ static bool is_modern(const struct mcp_peer *p, const struct message *m)
 		meta_of(m->params, MCP_META "clientCapabilities");
 }
 
-/* Does the request have the members that every modern request must have? Returns: false: the
- * request was refused. */
+/* Check the members that every modern request must have. Returns: false after an error was sent. */
 static bool check_modern(const struct message *m)
 {
 	const char *version = json_string_value(meta_of(m->params, MCP_META "protocolVersion"));
@@ -134,7 +133,8 @@ static bool is_under_way(const struct mcp_peer *p, const json_t *id)
 	return false;
 }
 
-/* Find the request's method in its era. Returns: NULL: the request was refused. */
+/* Find the method of the request, which must exist in @era. Returns: NULL after an error was
+ * sent. */
 static const struct mcp_method *find_method(
 	struct mcp_peer *p, const struct message *m, enum mcp_era era)
 {
@@ -144,8 +144,8 @@ static const struct mcp_method *find_method(
 		method && (method->eras & (era == MCP_MODERN ? METHOD_MODERN : METHOD_LEGACY));
 	if (is_here)
 		return method;
-	/* Without a handshake, a legacy method probably lacks the members of a modern request:
-	 * explain that. */
+	/* The method exists in the modern era only, but the request lacks the members that mark
+	 * modern requests. Naming a missing member helps more than "no method". */
 	if (method && era == MCP_LEGACY) {
 		refuse(m, MCP_INVALID_PARAMS, "_meta: " MCP_META "protocolVersion is missing",
 			NULL);
@@ -231,7 +231,7 @@ static void take_response(struct mcp_peer *p, const json_t *message)
 			return;
 }
 
-/* ---- kinds of messages ---- */
+/* ---- receiving messages, and telling their kinds apart ---- */
 
 static bool is_response(const json_t *root)
 {
@@ -239,7 +239,7 @@ static bool is_response(const json_t *root)
 		(json_object_get(root, "result") || json_object_get(root, "error"));
 }
 
-/* Check the form of a message. Returns: the mistake, or NULL. */
+/* Check the form of a message. Returns: a description of the mistake; NULL if there is none. */
 static const char *judge(struct message *m)
 {
 	const json_t *id = json_object_get(m->root, "id");
@@ -262,7 +262,7 @@ static const char *judge(struct message *m)
 	return NULL;
 }
 
-/* Does the message need a response? */
+/* Return whether the message must get a response. Malformed messages must, too. */
 static bool wants_answer(const json_t *root)
 {
 	return !is_response(root) &&
@@ -293,8 +293,8 @@ static unsigned take_batch(struct mcp_peer *p, const json_t *root, const struct 
 {
 	size_t n = json_array_size(root);
 	struct mcp_batch *batch = xnew(struct mcp_batch);
-	/* n_open includes the batch itself, so that its response is not sent before all its
-	 * messages were read. */
+	/* n_open starts at 1, so that the response is not sent before all messages of the batch
+	 * were read. */
 	*batch = (struct mcp_batch){.out = *out, .answers = json_array(), .n_open = 1};
 	for (size_t i = 0; i < n; i++)
 		batch->n_open += wants_answer(json_array_get(root, i)) ? 1 : 0;

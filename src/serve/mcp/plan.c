@@ -1,5 +1,5 @@
-/* The tools that check and run plans. A person is asked about flows for which the policy requires
- * approval. SPDX-License-Identifier: Apache-2.0 */
+/* The tools check_plan and run_plan. If a plan has flows for which the policy demands approval, a
+ * person is asked before it runs. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/printable.h"
 #include "serve/mcp/ask.h"
 #include "serve/mcp/job.h"
@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-/* A plan prints 1 MiB at most, and each of its bytes becomes three at most. */
+/* TEXT_MAX suffices for what a plan prints: at most 1 MiB, of which printable_add() turns each byte
+ * into at most three. */
 enum { TEXT_MAX = 4 << 20, FLOWS_MAX = 40, DIAGNOSTICS_MAX = 20, SHOWN_CHARACTERS = 7000 };
 
 static const char approve_key[] = "approve";
@@ -26,9 +27,9 @@ static json_int_t count(const json_t *json, const char *name)
 	return json_integer_value(json_object_get(json, name));
 }
 
-/* ---- findings as text ---- */
+/* ---- writing a plan's report as text ---- */
 
-/* Append the origin of a value: "web.get (line 1), line 2". */
+/* Append where a value comes from: ", from web.get (line 1), then line 2". */
 static void add_path(struct buf *out, const json_t *path)
 {
 	size_t i, n = json_array_size(path);
@@ -65,7 +66,8 @@ static void add_finding(struct buf *out, const json_t *call, const json_t *findi
 	buf_add(out, "\n");
 }
 
-/* List flows that are not allowed; @only_asked: only flows that a person may allow. */
+/* List the flows that the check has not proved to be allowed. @only_asked: only those about which a
+ * person is asked. */
 static void add_flows(struct buf *out, const json_t *report, bool only_asked)
 {
 	size_t i, j, n = 0;
@@ -84,7 +86,8 @@ static void add_diagnostics(struct buf *out, const json_t *report)
 	json_t *d;
 	json_array_foreach(json_object_get(report, "diagnostics"), i, d)
 	{
-		/* Diagnostics of a check have the member "fix", those of a run "hint". */
+		/* The hint of a diagnostic is the member "fix" in reports of plan.check, and
+		 * "hint" in reports of plan.run. */
 		const char *fix = param_text(d, "fix", member(d, "hint"));
 		if (i >= DIAGNOSTICS_MAX)
 			break;
@@ -114,7 +117,7 @@ static void give_report(struct mcp_job *job, const json_t *report)
 	mcp_job_give(job, result);
 }
 
-/* ---- check_plan ---- */
+/* ---- the tool check_plan ---- */
 
 static json_t *plan_params(const struct mcp_job *job)
 {
@@ -142,9 +145,9 @@ void mcp_check_plan(struct mcp_call *call)
 		mcp_job_do(job, "plan.check", plan_params(job), on_report);
 }
 
-/* ---- run_plan ---- */
+/* ---- the tool run_plan ---- */
 
-/* Return the tools whose calls a person may allow. */
+/* Return the names of the tools for whose calls the person must be asked. */
 static json_t *asked_tools(const json_t *report)
 {
 	json_t *names = json_object(), *call, *finding, *list = json_array(), *value;
@@ -186,7 +189,7 @@ static void ask(struct mcp_job *job, const json_t *report, json_t *names)
 	mcp_job_ask(job, json_pack("{s:o}", approve_key, question), names);
 }
 
-/* Did the person allow exactly these tools? */
+/* Return whether the person has allowed calls of exactly the tools @names. */
 static bool is_approved(const struct mcp_job *job, const json_t *names)
 {
 	const json_t *answer = json_object_get(mcp_call_answers(job->call), approve_key);

@@ -1,4 +1,5 @@
-/* The resources: files of sessions, and outputs of runs. SPDX-License-Identifier: Apache-2.0 */
+/* The resources that clients can read: files of sessions, and outputs of runs.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool_table.h"
@@ -17,8 +18,8 @@ static int hex(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Decode escapes like "%41" in place. Returns: false if the result is not UTF-8, or contains NUL.
- */
+/* Decode percent escapes in place: "a%20b" becomes "a b". Returns: false if an escape is invalid,
+ * or if the result contains NUL or is not UTF-8. */
 static bool unescape(char *text)
 {
 	char *to = text;
@@ -111,7 +112,8 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 {
 	json_t *list = json_array(), *file;
 	size_t i;
-	(void)err; /* without a session the list is empty */
+	/* If the session does not exist, respond with an empty list. */
+	(void)err;
 	json_array_foreach(json_object_get(result, "files"), i, file)
 	{
 		const char *path = param_text(file, "path", "");
@@ -126,7 +128,7 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 void mcp_resource_list(struct mcp_call *call)
 {
 	struct mcp_job *job;
-	/* Do not start an engine to list files. */
+	/* Listing files is no reason to start an engine. */
 	if (!mcp_tools_is_open(mcp_call_arg(call)))
 		mcp_call_give(call, json_pack("{s:[], s:i}", "resources", "ttlMs", 0));
 	else if ((job = mcp_job_new(call, NULL, 0)))

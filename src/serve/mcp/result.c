@@ -25,7 +25,7 @@ json_t *mcp_result_text(const char *text, size_t bytes)
 		"{s:[{s:s, s:o}]}", "content", "type", "text", "text", mcp_text(text, bytes));
 }
 
-/* ---- files ---- */
+/* ---- links to files ---- */
 
 static bool is_unreserved(char c)
 {
@@ -70,7 +70,7 @@ static void add_links(json_t *content, const json_t *record)
 
 /* ---- the record in _meta ---- */
 
-/* Keep a text of the record: unchanged if it is short, otherwise shortened. */
+/* If the member @name of a record is longer than KEPT_BYTES, shorten it to @characters. */
 static void keep_text(json_t *out, const char *name, size_t characters)
 {
 	struct buf b = BUF_INIT(TEXT_MAX), plain = BUF_INIT(PLAIN_MAX);
@@ -84,7 +84,8 @@ static void keep_text(json_t *out, const char *name, size_t characters)
 	buf_done(&plain);
 }
 
-/* Return the bundle without long parts, and without images that the result shows. */
+/* Return a copy of a bundle {MIME type: data} without long data, and without images, which the
+ * result shows anyway. */
 static json_t *slim(const json_t *bundle)
 {
 	const char *mime;
@@ -114,7 +115,7 @@ static json_t *slim_record(const json_t *record, const struct observation *seen)
 	return out;
 }
 
-/* ---- the whole result ---- */
+/* ---- the whole result of a tool call ---- */
 
 static json_t *content_of(const json_t *record, const struct observation *seen, const char *version)
 {

@@ -14,7 +14,7 @@ static const char *argument(const struct mcp_job *job, const char *name, const c
 	return param_text(job->arguments, name, fallback);
 }
 
-/* ---- run_code ---- */
+/* ---- the tool run_code ---- */
 
 static void on_record(struct mcp_job *job, const json_t *record, const struct err *err)
 {
@@ -61,7 +61,9 @@ static void run(struct mcp_job *job)
 	mcp_job_do(job, "step.run", step_params(job), on_record);
 }
 
-/* May a session of this name be created? A text of the form of an id is a mistake. */
+/* Return whether a new session may be created under this name. A name that begins with "s-" is
+ * the id of a session that does not exist. Creating a session for it would hide this mistake of
+ * the client. */
 static bool is_name(const char *session)
 {
 	return strncmp(session, "s-", 2) != 0;
@@ -99,7 +101,7 @@ void mcp_run_code(struct mcp_call *call)
 		mcp_job_do(job, "step.run", step_params(job), on_first);
 }
 
-/* ---- run_wait ---- */
+/* ---- the tool run_wait ---- */
 
 static json_t *run_params(const struct mcp_job *job)
 {
@@ -159,7 +161,7 @@ void mcp_run_wait(struct mcp_call *call)
 	mcp_job_do(job, "step.input", params, on_fed);
 }
 
-/* ---- read_output ---- */
+/* ---- the tool read_output ---- */
 
 static void on_output(struct mcp_job *job, const json_t *result, const struct err *err)
 {

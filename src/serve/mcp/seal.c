@@ -30,7 +30,8 @@ static json_t *borrowed(const json_t *json)
 	return json ? json_incref(json_unconst(json)) : json_null();
 }
 
-/* Authenticate the text together with data that the reader knows: the principal and the request. */
+/* Compute a MAC over @text, the principal and the request. Only the text is sent to the client; the
+ * principal and the request are known when it comes back. */
 static bool authenticate(const struct mcp_seal *seal, const char *text, const char *principal,
 	const json_t *bound_to, unsigned char mac[crypto_auth_BYTES])
 {
@@ -81,7 +82,7 @@ char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const cha
 	return out;
 }
 
-/* Decode @text, which is base64 of @bytes, and parse its JSON. */
+/* Decode @text, which is @bytes of base64, and parse the JSON in it. */
 static json_t *load(const char *text, size_t bytes)
 {
 	unsigned char *plain = malloc(bytes + 1);

@@ -1,5 +1,5 @@
-/* The tool that searches for the functions that code can call. SPDX-License-Identifier: Apache-2.0
- */
+/* The tool search_tools, which searches the functions that code in boxes can call.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/printable.h"
 #include "base/attr.h"
 #include "serve/mcp/job.h"

@@ -10,7 +10,8 @@
 
 enum { N_MODERN = 1 };
 
-/* The supported revisions, newest first; the first N_MODERN have no handshake. */
+/* The supported revisions of the protocol, newest first. The first N_MODERN belong to the modern
+ * era. */
 const char *const mcp_versions[] = {
 	"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", NULL};
 
@@ -46,7 +47,7 @@ void mcp_server_free(struct mcp_server *s)
 	free(s);
 }
 
-/* ---- the served rows as JSON ---- */
+/* ---- what the server supports; building messages ---- */
 
 static bool is_served(const struct mcp_rows *rows)
 {
@@ -112,7 +113,7 @@ json_t *mcp_notification(const char *method, json_t *params)
 	return json_pack("{s:s, s:s, s:o*}", "jsonrpc", "2.0", "method", method, "params", params);
 }
 
-/* ---- output ---- */
+/* ---- sending messages and batches ---- */
 
 void mcp_out_send(const struct mcp_out *out, json_t *message, bool is_last)
 {
@@ -131,14 +132,15 @@ void mcp_answer(const struct mcp_out *out, struct mcp_batch *batch, json_t *mess
 		json_add_new(batch->answers, message);
 	if (--batch->n_open > 0)
 		return;
-	/* If all requests were cancelled, send no array: an empty array would be invalid. */
+	/* If all requests of the batch were cancelled, send nothing: an empty array would be
+	 * invalid. */
 	bool is_empty = json_array_size(batch->answers) == 0;
 	mcp_out_send(&batch->out, is_empty ? NULL : json_incref(batch->answers), true);
 	json_decref(batch->answers);
 	free(batch);
 }
 
-/* ---- changes ---- */
+/* ---- notifying clients of changes ---- */
 
 static bool listens_to(const struct mcp_call *call, const char *filter, const char *uri)
 {

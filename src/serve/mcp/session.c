@@ -1,4 +1,5 @@
-/* The tool that manages sessions. SPDX-License-Identifier: Apache-2.0 */
+/* The tool that lists, rolls back, branches, resets and closes sessions. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "api/text/outcome.h"
 #include "api/text/printable.h"
 #include "serve/mcp/job.h"

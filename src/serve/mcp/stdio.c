@@ -14,7 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* PIPE_BYTES: the length that a ready pipe accepts without blocking. Source: pipe(7), PIPE_BUF. */
+/* PIPE_BYTES: poll() reports a pipe as writable only if it accepts this many bytes without
+ * blocking. Source: pipe(7), PIPE_BUF. */
 enum { READ_BYTES = 64 << 10, PIPE_BYTES = 4096, GRACE_MS = 1000 };
 
 struct stdio {
@@ -23,7 +24,9 @@ struct stdio {
 	struct buf in, out;
 	size_t in_seen, out_at;
 	bool is_ended; /* stdin has ended */
-	bool is_gone;  /* stdout is closed, too */
+	/* The client cannot receive any more: stdout is closed, or the output exceeded its
+	 * limit. */
+	bool is_gone;
 	bool is_no_socket;
 	int64_t until_ms;
 };
@@ -37,7 +40,7 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 {
 	struct stdio *s = arg;
 	(void)is_last;
-	/* Drop a notification if the client is slow. */
+	/* Drop notifications, but not responses and requests, while the client reads too slowly. */
 	bool is_answer = json_object_get(message, "id") || json_is_array(message);
 	if (s->is_gone || (!is_answer && owed_bytes(s) > MCP_STDIO_SOFT_BYTES))
 		return;
@@ -55,7 +58,7 @@ static struct mcp_out out_of(struct stdio *s)
 	return (struct mcp_out){.arg = s, .send = send_message};
 }
 
-/* ---- input ---- */
+/* ---- receiving messages ---- */
 
 static bool may_take(const struct stdio *s)
 {
@@ -111,7 +114,7 @@ static void read_some(struct stdio *s)
 		s->is_ended = true;
 }
 
-/* ---- output ---- */
+/* ---- sending messages ---- */
 
 static void write_some(struct stdio *s)
 {
@@ -136,7 +139,7 @@ static void write_some(struct stdio *s)
 	s->out_at = 0;
 }
 
-/* ---- the loop ---- */
+/* ---- the event loop ---- */
 
 static bool is_over(struct stdio *s)
 {
@@ -151,13 +154,14 @@ static bool is_over(struct stdio *s)
 	return clock_now_ms() >= s->until_ms;
 }
 
-/* Wait for a descriptor; the engine's loop is one of them. Source: libuv, uv_backend_fd(). */
+/* Wait until a descriptor is ready, or a timer of the engine's loop is due. The loop has a
+ * descriptor for its events. Source: libuv, uv_backend_fd(). */
 static void wait_for_something(struct stdio *s, uv_loop_t *loop)
 {
 	bool is_reading = !s->is_ended && may_take(s) && s->in.bytes < RPC_LINE_BYTES;
 	struct pollfd fds[] = {
 		{.fd = is_reading ? s->config.in_fd : -1, .events = POLLIN},
-		/* Even without events, poll() reports a closed reader. */
+		/* poll() reports that the reader has closed even if no events are requested. */
 		{.fd = s->config.out_fd, .events = owed_bytes(s) > 0 ? POLLOUT : 0},
 		{.fd = loop ? uv_backend_fd(loop) : -1, .events = POLLIN},
 	};

@@ -1,28 +1,34 @@
-/* The Model Context Protocol over two descriptors: one message per line. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The Model Context Protocol over two file descriptors, with one message per line.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "serve/mcp/peer.h"
 
 #include <uv.h>
 
-/* Limits of the output that the client has not read yet. Above SOFT, the client's requests are not
- * read; above HARD, the connection is closed. */
+/* Limits of output that the client has not read yet. Above SOFT, requests of the client are not
+ * read. Above HARD, mcp_stdio_run() returns. */
 enum { MCP_STDIO_SOFT_BYTES = 1 << 20, MCP_STDIO_HARD_BYTES = 256 << 20 };
 
 struct mcp_stdio_config {
 	struct mcp_server *server;
 	int in_fd, out_fd;
 	void *arg;
-	/* As in struct mcp_peer_config; NULL: no engine. */
+	/* Opens the context in which calls start operations, when a call first needs a context.
+	 * `open` may start an engine. Returns NULL and @err on failure. The member `open` is NULL
+	 * if there is no engine. */
 	const struct operation_context *(*open)(void *arg, struct err *err);
-	uv_loop_t *(*loop)(void *arg); /* the engine's loop; NULL, or returns NULL: no loop yet */
-	bool (*is_ended)(void *arg);   /* must the server stop for another reason? Or NULL */
+	/* Returns the engine's event loop, or NULL while no engine runs; may be NULL. */
+	uv_loop_t *(*loop)(void *arg);
+	/* Returns whether serving must end, for example after a signal; may be NULL. */
+	bool (*is_ended)(void *arg);
 };
 
 /*
- * Serve until the client closes its end. Requests still open a second later are cancelled.
+ * Serve one client until it closes its side of in_fd. Requests that are not answered one second
+ * after that are cancelled.
  *
- * Blocks:  until then; the loop is run meanwhile.
+ * Blocks:  until all requests are answered or cancelled, or `is_ended` returns true. The engine's
+ *          loop runs meanwhile.
  */
 void mcp_stdio_run(const struct mcp_stdio_config *config);

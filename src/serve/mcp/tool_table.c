@@ -1,5 +1,6 @@
-/* The descriptions of retort's tools for models. A model reads every word of them with every
- * request: see MCP_TOOLS_TOKENS_MAX. SPDX-License-Identifier: Apache-2.0 */
+/* The names, parameters and descriptions of retort's tools. A model reads all of them with every
+ * request, so their length is limited by MCP_TOOLS_TOKENS_MAX. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "serve/mcp/tool_table.h"
 
 #include "base/attr.h"

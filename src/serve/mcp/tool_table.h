@@ -1,5 +1,4 @@
-/* The table of retort's tools, shared by the files that implement them. SPDX-License-Identifier:
- * Apache-2.0 */
+/* The table of retort's tools, and their handlers. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/row/param.h"
@@ -20,7 +19,7 @@ struct mcp_tool {
 	const char *name, *title, *description;
 	const struct param *params;
 	size_t n_params;
-	enum mcp_tier tier; /* the smallest tier that includes the tool */
+	enum mcp_tier tier; /* the smallest tier that contains the tool */
 	unsigned traits;
 	mcp_start_fn *start;
 };
@@ -28,10 +27,10 @@ struct mcp_tool {
 extern const struct mcp_tool mcp_tool_table[];
 extern const size_t mcp_tool_n;
 
-/* Find the row of a tool. */
+/* Find the row of a tool by its name. Returns: NULL if it does not exist. */
 const struct mcp_tool *mcp_tool_find(const char *name);
 
-/* The handlers of the tools. */
+/* The handlers of the tools, in the order of the table. */
 void mcp_run_code(struct mcp_call *call);
 void mcp_run_wait(struct mcp_call *call);
 void mcp_read_output(struct mcp_call *call);
@@ -43,7 +42,7 @@ void mcp_search_tools(struct mcp_call *call);
 void mcp_check_plan(struct mcp_call *call);
 void mcp_run_plan(struct mcp_call *call);
 
-/* The handlers of resources: the list, and one per template. */
+/* The handlers of resources: one for the list, and one for each resource template. */
 void mcp_resource_list(struct mcp_call *call);
 void mcp_resource_file(struct mcp_call *call);
 void mcp_resource_run(struct mcp_call *call);

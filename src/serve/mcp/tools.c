@@ -25,7 +25,7 @@ static const char instructions[] = INSTRUCTIONS;
 static const char instructions_tools[] =
 	INSTRUCTIONS " Code can call tools of other servers; you see only what the code prints.";
 
-/* The text for packages while they are not known. */
+/* In the description of a tool, describe() replaces these words by the installed packages. */
 static const char packages_unknown[] = "numpy, pandas, matplotlib where installed";
 
 struct mcp_tools {
@@ -39,9 +39,10 @@ struct mcp_tools {
 	struct mcp_row template_rows[N_TEMPLATES];
 };
 
-/* ---- definitions ---- */
+/* ---- building the definitions of tools ---- */
 
-/* Return the annotations that differ from the defaults; clients assume the worst. */
+/* Return the annotations of a tool. Omit an annotation that equals its default. By default, clients
+ * assume the worst: that a tool changes and destroys things. */
 static json_t *annotations(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s}", "title", tool->title);
@@ -57,7 +58,8 @@ static json_t *annotations(const struct mcp_tools_config *config, const struct m
 	return out;
 }
 
-/* Return the schema of the arguments without "minimum: 0", to save tokens. */
+/* Return the schema of the arguments. Omit "minimum: 0", which would cost tokens in every
+ * request. */
 static json_t *input_schema(const struct mcp_tool *tool)
 {
 	json_t *out = schema_rows(tool->params, tool->n_params), *property;
@@ -71,8 +73,8 @@ static json_t *input_schema(const struct mcp_tool *tool)
 	return out;
 }
 
-/* Append @before, the list @text and @after. A list longer than @max_bytes is truncated at a
- * separator; an empty list appends nothing. */
+/* Append @before, the list @text and @after. A list of more than @max_bytes is cut at a separator.
+ * If the list is empty, append nothing. */
 static void add_told(
 	struct buf *out, const char *before, const char *text, const char *after, size_t max_bytes)
 {
@@ -85,7 +87,7 @@ static void add_told(
 	buf_addf(out, "%s%.*s%s%s", before, (int)shown, text, shown < bytes ? ", …" : "", after);
 }
 
-/* Insert this engine's packages and files into the general description. */
+/* Return the description of a tool, with the packages and files of this engine inserted. */
 static json_t *describe(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	cleanup_buf struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
@@ -125,7 +127,7 @@ static json_t *define(const struct mcp_tools_config *config, const struct mcp_to
 	return out;
 }
 
-/* ---- resources ---- */
+/* ---- the resource templates ---- */
 
 static const struct {
 	const char *uri, *name, *description;
@@ -136,7 +138,7 @@ static const struct {
 		"stdout, stderr, value or code of a run, in whole", mcp_resource_run},
 };
 
-/* ---- opening and closing ---- */
+/* ---- creating and freeing the tools ---- */
 
 struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 {

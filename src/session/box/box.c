@@ -13,7 +13,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Largest amount to free on the loop when closing a workspace; a thread frees more. */
+/*
+ * Closing a workspace frees its files, which takes long if there are many. So the loop itself
+ * closes only a workspace with at most CLOSE_BYTES of data and CLOSE_FILES files. A thread closes a
+ * larger one.
+ */
 enum { CLOSE_BYTES = 64 << 20, CLOSE_FILES = 1000 };
 
 static void finish(struct box *b)
@@ -23,7 +27,8 @@ static void finish(struct box *b)
 	engine_release(e);
 }
 
-/* Would closing @fd free many files? The last descriptor of a tmpfs frees all of its files. */
+/* Return whether @fd is on a tmpfs with more than CLOSE_BYTES of data or CLOSE_FILES files.
+ * Closing the last descriptor of a tmpfs frees all of its files. */
 static bool holds_much(int fd)
 {
 	struct statfs fs;
@@ -67,7 +72,8 @@ static void free_box(struct box *b)
 
 static void end_now(struct box *b);
 
-/* Free a box that has no references and no pending call to the warden. */
+/* End the box if it has no references and no call to the warden is pending. If the warden knows
+ * the box, the warden destroys it first. Then the struct is freed. */
 static void maybe_free(struct box *b)
 {
 	if (b->n_refs > 0 || b->is_calling)
@@ -85,7 +91,8 @@ static void on_ended(struct warden_call *call, const struct warden_reply *reply,
 	(void)fds;
 	b->is_calling = b->has_number = false;
 	b->is_over = true;
-	b->n_refs++; /* the listener may drop its reference */
+	/* ended() may drop the last other reference, so hold one here. */
+	b->n_refs++;
 	box_usage_fn *ended = take_ptr(b->ended);
 	if (ended)
 		ended(b->ended_arg, reply->status == 0 ? &reply->usage : &nothing);
@@ -122,7 +129,8 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	struct box *b = container_of(call, struct box, call);
 	struct err err;
 	b->is_calling = false;
-	b->n_refs++; /* the listener may drop its reference */
+	/* made() may drop the last other reference, so hold one here. */
+	b->n_refs++;
 	if (reply->status < 0 || !fds) {
 		box_take_number(b, reply);
 		tell_made(b, &reply->err);
@@ -147,8 +155,11 @@ struct box *box_create(struct engine *e, uint32_t flags, const struct limits *li
 	return b;
 }
 
-/* Keep descriptors of the cgroup's files, unless the process has used half of its descriptors:
- * boxes need the rest. */
+/*
+ * Keep the descriptors of the cgroup's usage files, so that usage can be read without the warden.
+ * If the engine already uses more than half of the descriptors that it may have, close them
+ * instead: new boxes need the rest, and the warden can report usage, too.
+ */
 static void take_books(struct box *b, const struct warden_reply *reply, const int *fds)
 {
 	struct rlimit limit;
@@ -173,8 +184,11 @@ void box_take_reply(struct box *b, const struct warden_reply *reply, const int *
 	b->workspace_fd = fds[WARDEN_FD_WORKSPACE];
 	take_books(b, reply, fds + WARDEN_FD_END_);
 	memcpy(b->by, reply->by, sizeof b->by);
-	/* The kernel counts the processes of a box together with those of its branches, so the
-	 * engine counts them itself. */
+	/*
+	 * Without a cgroup, the kernel would count the processes of branches as well, so the warden
+	 * enforces no process limit in a box that can be branched. The engine counts the processes
+	 * of the box instead.
+	 */
 	if (b->by[LIMIT_pids] == LIMIT_BY_NONE)
 		b->by[LIMIT_pids] = LIMIT_BY_ENGINE;
 }
@@ -187,8 +201,8 @@ static struct driver *driver_of(struct box *b, uint64_t id)
 	return d;
 }
 
-/* Report to all listeners that the box, with all of its drivers, is over. A listener may drop other
- * drivers. */
+/* Tell all listeners that the box has ended with all of its drivers. A listener may drop other
+ * drivers of the box. */
 static void tell_over(struct box *b)
 {
 	struct err err;
@@ -203,8 +217,12 @@ static void tell_over(struct box *b)
 		if (is_news)
 			driver_on_broken(d, &err);
 		else if (!d->is_let_go)
-			driver_on_rolled_back(d, &err); /* in case a rollback waits for it */
-		d = is_news ? b->drivers : d->next;	/* a listener may have changed the list */
+			/* The driver has already ended. A rollback may still be waiting for
+			 * init's reply about this driver (INIT_ROLLED_BACK). Init has ended with
+			 * the box and cannot reply any more, so report an error to the rollback. */
+			driver_on_rolled_back(d, &err);
+		/* The listener may have dropped any driver, so start again with the first. */
+		d = is_news ? b->drivers : d->next;
 	}
 	if (b->filed)
 		b->filed(b->filed_arg, UINT64_MAX, -EPIPE);
@@ -277,7 +295,8 @@ void box_end(struct box *b, box_usage_fn *ended, void *arg)
 	end_now(b);
 }
 
-/* Read the usage from the cgroup, without asking the warden. */
+/* Read the usage from the cgroup's files, without a request to the warden. Return whether that
+ * was possible. */
 static bool read_books(struct box *b)
 {
 	struct box_usage now = b->usage;

@@ -1,8 +1,8 @@
 /*
  * Keeps the output of one stream in bounded memory.
  *
- * The head takes the first half of the limit and does not change afterwards. The tail is a ring
- * buffer with the last half. Bytes that are overwritten in the ring are only counted.
+ * With a limit of 1 MiB, the head keeps the first 512 KiB of output and the tail the last 512 KiB.
+ * The tail is a ring buffer. Bytes that are overwritten in it are only counted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -109,7 +109,8 @@ int capture_tail(const struct capture *c, struct buf *out)
 	return r < 0 ? r : buf_append(out, c->tail.data, c->tail_at);
 }
 
-/* Return how many bytes at the start of the tail may belong to a character that was cut. */
+/* Return how many bytes at the start of the tail may belong to a character whose first byte was
+ * dropped. */
 static size_t orphan_bytes(const struct capture *c)
 {
 	size_t n = 0;
@@ -134,7 +135,12 @@ int capture_text(const struct capture *c, struct buf *out, bool *invalid)
 		r = capture_tail(c, &raw);
 	if (r == 0)
 		r = utf8_repair(out, buf_str(&raw), raw.bytes, &n_replaced);
-	/* Characters split by our own cut are not invalid output of the program. */
+	/*
+	 * Set *@invalid only if the program itself has written bytes that are not UTF-8.
+	 * If the middle of the output was dropped, the cut may have split two characters: one at
+	 * the end of the head and one at the start of the tail. utf8_repair() replaces the rest of
+	 * these characters, but the program's output was valid.
+	 */
 	if (n_replaced > (cut > 0 ? 1 + orphan_bytes(c) : 0))
 		*invalid = true;
 	return r;

@@ -1,4 +1,4 @@
-/* Keeps head and tail of the output of one stream, and counts all of it.
+/* Keeps the first and the last bytes of one stream's output, and counts all bytes.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -8,31 +8,33 @@
 #include <stdint.h>
 
 /*
- * The first half of @limit_bytes of output, and the last half; bytes between them are counted and
- * dropped. Memory: at most @limit_bytes, allocated as output arrives.
+ * The output of one stream. The first half of @limit_bytes is in @head, the last half in @tail.
+ * Bytes between them are dropped and only counted. Memory is allocated as output arrives, at most
+ * @limit_bytes.
  */
 struct capture {
 	uint64_t limit_bytes;
 	uint64_t total_bytes;
 	struct buf head;
 	struct buf tail; /* a ring buffer once it is full */
-	size_t tail_at;	 /* index of the oldest byte in the ring */
+	size_t tail_at;	 /* index in @tail of its oldest byte */
 };
 
 void capture_init(struct capture *c, uint64_t limit_bytes);
 void capture_done(struct capture *c);
 
 /*
- * Append output.
- * Returns: how many of the first bytes of @data are in the head (the rest may be dropped later), or
- * -ENOMEM.
+ * Append @data.
+ * Returns: how many bytes, from the start of @data, are in the head; or -ENOMEM. The other bytes
+ * are in the tail and may be dropped later.
  */
 int64_t capture_add(struct capture *c, const char *data, size_t bytes);
 
 /*
- * Shorten complete output whose JSON is much longer: invalid UTF-8 needs 3 bytes for each, control
- * characters need 6. If the JSON is longer than five quarters of the limit and than
- * CAPTURE_DEAR_BYTES, more of the middle is dropped. Without memory the output stays as it is.
+ * Call capture_settle() when the stream has ended. It drops more of the middle if the output would
+ * be too long as JSON, where an invalid byte takes 3 bytes and a control character takes 6. Too
+ * long means longer than 5/4 of the limit and longer than CAPTURE_DEAR_BYTES. If memory is
+ * exhausted, the output stays as it is.
  */
 enum { CAPTURE_DEAR_BYTES = 4 << 20 };
 void capture_settle(struct capture *c);
@@ -40,13 +42,13 @@ void capture_settle(struct capture *c);
 /* Return the number of bytes dropped so far. */
 uint64_t capture_cut_bytes(const struct capture *c);
 
-/* Append the tail to @out, oldest byte first. Returns: 0 or negative errno. */
+/* Append the tail to @out, beginning with its oldest byte. Returns: 0 or negative errno. */
 int capture_tail(const struct capture *c, struct buf *out);
 
 /*
- * Append head and tail as valid UTF-8, with a line "[... N bytes cut ...]" between them if bytes
- * were dropped.
- * @invalid: set to true if bytes were replaced by U+FFFD, else unchanged.
+ * Append head and tail as valid UTF-8. If bytes were dropped between them, the line "[... N bytes
+ * cut ...]" takes their place.
+ * @invalid: set to true if bytes of the program were replaced by U+FFFD, else unchanged.
  * Returns: 0 or negative errno.
  */
 int capture_text(const struct capture *c, struct buf *out, bool *invalid);

@@ -51,7 +51,8 @@ void guard_let_go(struct guard *g)
 {
 	if (!g || --g->n_refs > 0)
 		return;
-	fd_close(&g->fd); /* the guard's process exits when its socket closes */
+	/* The guard's process exits when this socket is closed. */
+	fd_close(&g->fd);
 	fd_close(&g->due_fd);
 	box_let_go(g->box);
 	free(g);

@@ -1,5 +1,8 @@
-/* A checkpoint, the saved state after a step: a guard, the workspace's files, and states of
- * runtimes. SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A checkpoint is the saved state after a step: a frozen clone of Python (the guard), the
+ * workspace's files, and the states of other runtimes as text.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/digest.h"
@@ -10,28 +13,33 @@
 
 enum { CHECKPOINTS_MAX = 16, CHECKPOINTS_DEFAULT = 4 };
 
-/* The state of a runtime as a text, shared by reference count. */
+/* The state of a runtime as text, shared by reference count. */
 struct state_text {
 	unsigned n_refs;
-	struct loss_text loss; /* parts of the state that the text lacks */
+	struct loss_text loss; /* the parts of the state that the text lacks */
 	char s[];
 };
 struct state_text *state_text_new(
-	const char *s, const struct loss_text *loss);	  /* NULL: no memory */
-struct state_text *state_text_hold(struct state_text *t); /* NULL is allowed, also below */
+	const char *s, const struct loss_text *loss); /* returns NULL if memory is exhausted */
+/* state_text_hold() adds a reference, state_text_let_go() drops one. @t may be NULL. */
+struct state_text *state_text_hold(struct state_text *t);
 void state_text_let_go(struct state_text *t);
 
 /*
- * A guard: a frozen clone of Python, shared by the checkpoints between which only other runtimes
- * ran. After its process was resumed it has none, until Python clones itself again. Dropping the
- * last reference ends the process.
+ * A guard: a frozen clone of the Python process. Several checkpoints share one guard if only other
+ * runtimes ran between them.
+ * When a rollback has resumed the frozen process, that process is the Python driver. The guard then
+ * has no process until the driver clones itself again.
+ * When the last reference is dropped, the frozen process ends.
  */
 struct guard {
 	unsigned n_refs;
-	struct box *box; /* box of the process, counted reference */
-	int fd;		 /* socket to the process; -1: no process (yet) */
-	int due_fd;	 /* engine's end of a socket, to become @fd at GUARD; or -1 */
-	int32_t pid;	 /* process id in the box */
+	struct box *box; /* counted reference to the box in which the guard's process runs */
+	int fd;		 /* socket to the process, or -1 while the guard has no process */
+	/* While a process for this guard is being made: the engine's end of the socket to it. It
+	 * becomes @fd when the GUARD frame arrives. Otherwise -1. */
+	int due_fd;
+	int32_t pid; /* process id in the box */
 	struct loss loss;
 };
 struct guard *guard_new(struct box *box); /* never NULL */
@@ -40,16 +48,23 @@ void guard_let_go(struct guard *g);
 
 struct checkpoint {
 	unsigned n_refs;
-	int64_t made_ns;	 /* time of its creation, by lost_files_now_ns() */
-	uint64_t id;		 /* id of the STEP; 0: not made by a step */
-	char step[DIGEST_BYTES]; /* step's name; "": before the first step; "?": not known yet */
-	uint32_t mark;	      /* mark set by init after older processes; 0: use the guard's age */
-	bool is_guard_own;    /* @guard was made right after this step */
-	struct guard *guard;  /* counted; NULL: Python not in use, or its state is in @stem */
-	struct stem *stem;    /* stem with the same Python state, counted; or NULL */
-	struct shadow *files; /* saved files, counted; or NULL */
-	struct state_text *states[RUNTIMES_MAX]; /* other runtimes' states, counted; or NULL */
-	uint64_t versions[RUNTIMES_MAX];	 /* id of each runtime's last step */
+	int64_t made_ns; /* time when it was made, by lost_files_now_ns() */
+	uint64_t id;	 /* id of the step's STEP frame, or 0 if no step made this checkpoint */
+	/* Name of the step. It is "" for the state before the first step, and "?" until the name
+	 * is known. */
+	char step[DIGEST_BYTES];
+	/* For a rollback, init ends the processes that started after it set the mark with this
+	 * number. 0: there is no mark, so init ends the processes that are newer than the guard. */
+	uint32_t mark;
+	bool is_guard_own; /* @guard was made right after this step */
+	/* Counted reference to the guard. NULL if Python is not in use, or if @stem has Python's
+	 * state. */
+	struct guard *guard;
+	struct stem *stem; /* counted reference to the stem with the same Python state, or NULL */
+	struct shadow *files; /* counted reference to the saved files, or NULL */
+	/* Counted references to the text states of other runtimes, or NULL. */
+	struct state_text *states[RUNTIMES_MAX];
+	uint64_t versions[RUNTIMES_MAX]; /* id of the last step of each runtime */
 };
 
 /* Make a checkpoint with one reference. Never NULL. */
@@ -57,17 +72,19 @@ struct checkpoint *checkpoint_new(const char *step, uint64_t id);
 struct checkpoint *checkpoint_hold(struct checkpoint *c);
 void checkpoint_let_go(struct checkpoint *c);
 
-/* The checkpoints of one session, oldest first. The last one has the present state; an undo can go
- * back to @max others, at most CHECKPOINTS_MAX - 1. */
+/* The checkpoints of one session, oldest first. The last one has the present state. @max, at
+ * most CHECKPOINTS_MAX - 1, is the number of earlier states to which an undo can go back. */
 struct checkpoints {
-	struct checkpoint *v[CHECKPOINTS_MAX + 1]; /* one spare place before an eviction */
+	/* room for CHECKPOINTS_MAX checkpoints and one that is being added */
+	struct checkpoint *v[CHECKPOINTS_MAX + 1];
 	unsigned n, max;
 };
 
-/* Append @c, whose reference is taken over. The oldest checkpoint is evicted if there is no room.
- */
+/* Drop all but the newest CHECKPOINTS_MAX checkpoints, then append @c, whose reference is taken
+ * over. */
 void checkpoints_add(struct checkpoints *all, struct checkpoint *c);
-/* checkpoints_cut() drops all but the oldest @n; checkpoints_evict() all but the newest @n. */
+/* checkpoints_cut() keeps the oldest @n checkpoints and drops the others. checkpoints_evict()
+ * keeps the newest @n. */
 void checkpoints_cut(struct checkpoints *all, unsigned n);
 void checkpoints_evict(struct checkpoints *all, unsigned n);
 /* Return the newest checkpoint of @step, or NULL. */

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 struct copied_file {
-	dev_t dev; /* file in the workspace */
+	dev_t dev; /* identity of the file in the workspace */
 	ino_t ino;
-	dev_t out_dev; /* copy of the file */
+	dev_t out_dev; /* identity of its copy on the host */
 	ino_t out_ino;
 	char *path;
 };
@@ -43,8 +43,11 @@ static const struct copied_file *find_copied(const struct copy_out *c, const str
 	return NULL;
 }
 
-/* Note the copy of a file with several names. Without memory, further names become copies, which
- * are counted. */
+/*
+ * Remember the copy of a file that has several names, so that its other names can be linked to the
+ * copy. If memory is lacking, the copy is not remembered, and the file is copied again for each of
+ * its other names.
+ */
 static void note_copied(
 	struct copy_out *c, const char *path, const struct stat *from, const struct stat *out)
 {
@@ -65,8 +68,8 @@ static void note_copied(
 			.path = copy};
 }
 
-/* Make the parent directories of @path below @dir_fd. Returns: a descriptor of the last one, or
- * negative errno. */
+/* Make the missing parent directories of @path below @dir_fd. *@name becomes the last component
+ * of @path. Returns: a descriptor of the last directory, or negative errno. */
 static int make_parents(int dir_fd, const char *path, const char **name)
 {
 	cleanup_fd int at = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
@@ -96,15 +99,15 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	while (at < end) {
 		ssize_t n = sendfile(to, from, &at, (size_t)MIN(end - at, (off_t)1 << 24));
 		if (n == 0)
-			return 0; /* the file was shortened meanwhile */
+			return 0; /* another process has shortened the file */
 		if (n < 0 && errno != EINTR)
 			return -errno;
 	}
 	return 0;
 }
 
-/* Copy the data and keep the holes: a file that occupies no space in the box could otherwise fill
- * the host's disk. */
+/* Copy the data but keep the holes. A sparse file takes little space in the box, but written in
+ * full it could fill the host's disk. */
 static int copy_bytes(int from, int to, off_t size)
 {
 	int r = ftruncate(to, size) < 0 ? -errno : 0;
@@ -125,8 +128,8 @@ static int out_failed(int sys, const char *path, struct err *err)
 	return err_sys(err, code, sys, "copy %s out", path);
 }
 
-/* Link the copy of @first to another name, unless another process has replaced that copy meanwhile.
- */
+/* Make @name in @dir a hard link to the copy of @first. Returns: 0 or negative errno, which is
+ * -ESTALE if another process has replaced the copy. */
 static int link_copy(
 	const struct copy_out *c, const struct copied_file *first, int dir, const char *name)
 {
@@ -156,7 +159,9 @@ static int make_copy(int from, const struct stat *st, int dir, const char *name,
 	return r == 0 && fstat(to, out) < 0 ? -errno : r;
 }
 
-/* Count another copy of the same file. Errors: ERR_LIMIT if the sum is too large. */
+/* Add the size of @path to `again_bytes`. The file has several names and was already copied
+ * under one of them, but a hard link to that copy cannot be made, so @path becomes a further
+ * copy. Errors: ERR_LIMIT if the sum would exceed `again_bytes_max`. */
 static int count_again(struct copy_out *c, const struct stat *st, const char *path, struct err *err)
 {
 	uint64_t bytes = MIN((uint64_t)st->st_size, (uint64_t)st->st_blocks * 512);
@@ -184,7 +189,8 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 		return out_failed(-dir, path, err);
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
 		return out_failed(errno, path, err);
-	/* A box may be able to write here, so the temporary name must be new and hard to guess. */
+	/* A box may be able to write to this directory, so the temporary name is one that no
+	 * program can guess. */
 	snprintf(temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
 	const struct copied_file *first = find_copied(c, &st);
 	int r = first ? link_copy(c, first, dir, temporary) : -ENOENT;
@@ -197,7 +203,8 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 	}
 	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
 		r = -errno;
-	/* If both names are links to one file, rename() does nothing and leaves both. */
+	/* If both names are links to the same file, rename() does nothing, and the temporary
+	 * name remains. */
 	(void)unlinkat(dir, temporary, 0);
 	return r < 0 ? out_failed(-r, path, err) : 0;
 }

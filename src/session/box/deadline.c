@@ -3,7 +3,11 @@
 
 #include "base/timer.h"
 
-enum { PARTS = 8, LOOK_MS = 1 /* 0 would expire before the loop has read any input */ };
+/* The time of a deadline is divided into PARTS timers of equal length. They run one after the
+ * other, so that a stall of the engine uses up only one of them. A last timer of LOOK_MS
+ * follows, because the loop reads the input that has arrived before this timer expires. Without
+ * the last timer, the deadline could expire although the response has arrived. */
+enum { PARTS = 8, LOOK_MS = 1 };
 
 static void on_part(uv_timer_t *timer)
 {

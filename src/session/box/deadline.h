@@ -1,10 +1,12 @@
 /*
- * Deadlines for a box, its init or a driver.
+ * Deadlines for a response of a box, its init or a driver.
  *
- * A stall of the engine is not a missing response. While the machine was suspended or the disk was
- * slow, the other side did not run either, or its response has arrived but was not read yet. So a
- * deadline consists of parts. A stall uses up one part, however long it takes, and before the
- * deadline expires, the loop reads all input that has arrived.
+ * A response can be late because the engine itself has stalled, for example because the machine was
+ * suspended or the disk was slow. Such a response must not be taken for a missing one: the other
+ * side has stalled as well, or its response has arrived and is not read yet.
+ *
+ * So a deadline consists of several shorter timers, its parts. A stall uses up only one part,
+ * however long it takes. Before the deadline expires, the loop reads all input that has arrived.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,15 +20,18 @@ struct deadline {
 	uv_timer_t timer;
 	uv_timer_cb missed;
 	uint64_t part_ms;
-	unsigned n_left; /* remaining parts, then one pass of the loop */
+	/* Number of the deadline's parts that have not ended yet, including the part that is
+	 * running. 0: only the last, short timer is running, so that the loop reads the input
+	 * that has arrived. */
+	unsigned n_left;
 };
 
-/* Start a deadline that a stall of the engine extends. @missed is called with the timer, whose data
- * belongs to the owner, unless deadline_stop() is called first. */
+/* Start a deadline. A stall of the engine extends it. Unless deadline_stop() is called first,
+ * @missed is called with the timer. The timer's `data` belongs to the owner of the deadline. */
 void deadline_start(struct deadline *d, uv_timer_cb missed, uint64_t ms);
 
-/* Start a time limit, which a stall does not extend. */
+/* Start a time limit. Unlike a deadline, it is not extended by a stall. */
 void deadline_start_limit(struct deadline *d, uv_timer_cb missed, uint64_t ms);
 
-/* Stop the deadline, because the response has arrived. */
+/* Stop the deadline or the time limit. */
 void deadline_stop(struct deadline *d);

@@ -2,17 +2,18 @@
  * A driver's channel and pipes, on the loop.
  *
  * The channel is a socket that carries frames in both directions. A frame may carry a descriptor.
- * The kernel delivers the descriptor with the first byte of its message, so such a message contains
- * exactly that frame. The pipes are the driver's stdout and stderr.
+ * The kernel delivers a descriptor with the first byte of its message, so such a message begins
+ * with the frame that carries the descriptor. The pipes are the driver's stdout and stderr.
  *
- * Three rules keep frames and output in order. Before output is handed on, the channel is read: the
- * output belongs to a step that has begun. When a step is over, the bytes that the pipes contain at
- * that moment are read (driver_drain()), because they belong to the step. When init reports that
- * the driver has ended, its channel is read first (driver_look()), because it may contain a result.
+ * Three rules keep frames and output in order. Before output is passed on, the channel is read, so
+ * that the BEGIN frame of a step is handled before the step's output. When a step is over, the
+ * bytes that the pipes contain at that moment are read (driver_drain()), because they belong to the
+ * step. When init reports that the driver has ended, its channel is read first (driver_look()),
+ * because it may contain a result.
  *
- * Other processes of the box may have the other ends, so everything has a limit: bytes read per
- * turn of the loop, bytes queued, the length of a frame. The driver ends if it sends bytes that are
- * not a frame.
+ * Any process of the box may hold the other ends of channel and pipes and write to them, so
+ * everything has a limit: bytes read per turn of the loop, bytes queued, the length of a frame.
+ * Bytes that are not a valid frame end the driver.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,21 +35,22 @@
 #include <unistd.h>
 
 enum {
-	PIPE_BYTES = 1 << 20, /* maximum for an ordinary user */
+	PIPE_BYTES = 1 << 20, /* size of output pipes, the kernel's default maximum for users */
 	READ_BYTES = 64 << 10,
 	IN_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES,
-	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* room for several tool responses */
-	LOOKS_MAX = 64, /* limit of reads of READ_BYTES: more than a socket can hold */
+	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* limit of the queued frames */
+	/* Limit of reads in driver_look(): 64 times READ_BYTES is more than a socket can hold. */
+	LOOKS_MAX = 64,
 	LONG_BYTES = 256 << 10,
-	KEEP_BYTES = 1 << 20, /* an empty buffer larger than this is freed */
+	KEEP_BYTES = 1 << 20, /* an empty buffer with more room than this is freed */
 };
 
-/* The channel, allocated separately because its poll handle outlives the driver until it is closed.
- */
+/* The channel. It is allocated separately, because driver_resume() opens a new channel while
+ * libuv is still closing the old one. */
 struct channel {
 	uv_poll_t poll;
 	int fd;
-	int events; /* events that libuv waits for */
+	int events; /* events that @poll waits for, or 0 while the poll is stopped */
 	struct driver *driver;
 };
 
@@ -101,9 +103,10 @@ static void close_channel(struct driver *d)
 		uv_close((uv_handle_t *)&c->poll, channel_closed);
 }
 
-/* ---- output ---- */
+/* ---- output of the driver's process ---- */
 
-/* Read output once. Returns: the number of bytes; 0 if the pipe is empty; -1 at its end. */
+/* Read from the pipe once and pass the output on. Returns: the number of bytes; 0 if the pipe is
+ * empty; -1 at its end. */
 static ssize_t read_some(struct driver *d, struct driver_pipe *pipe)
 {
 	char *chunk = d->box->engine->chunk;
@@ -120,7 +123,9 @@ static ssize_t read_some(struct driver *d, struct driver_pipe *pipe)
 void driver_drain(struct driver *d)
 {
 	for (int i = 0; i < 2; i++) {
-		int left = 0; /* the bytes there now: other processes may write for ever */
+		/* Read only the bytes that the pipe contains now: other processes may write for
+		 * ever. */
+		int left = 0;
 		ssize_t n = 1;
 		if (d->pipes[i].is_open)
 			(void)ioctl(d->pipes[i].fd, FIONREAD, &left);
@@ -131,7 +136,7 @@ void driver_drain(struct driver *d)
 	}
 }
 
-/* ---- the channel ---- */
+/* ---- frames to and from the driver ---- */
 
 static void on_channel(uv_poll_t *poll, int status, int events);
 static void on_output(uv_poll_t *poll, int status, int events);
@@ -140,7 +145,7 @@ static void watch_channel(struct driver *d)
 {
 	struct channel *c = d->channel;
 	int events = UV_READABLE | (d->out.bytes > 0 ? UV_WRITABLE : 0);
-	/* uv_poll_start() costs two system calls, even if nothing changes. */
+	/* uv_poll_start() costs two system calls even if nothing changes, so avoid it then. */
 	if (c && c->events != events)
 		(void)uv_poll_start(&c->poll, c->events = events, on_channel);
 }
@@ -151,8 +156,8 @@ static void unwatch_channel(struct driver *d)
 	(void)uv_poll_stop(&d->channel->poll);
 }
 
-/* Send queued bytes. A descriptor is sent with the first byte of its frame, never with bytes of
- * other frames. */
+/* Send queued bytes once. A descriptor is sent together with the first byte of its frame: the
+ * message begins with that frame and ends before the next frame that carries a descriptor. */
 static ssize_t send_some(struct driver *d)
 {
 	bool is_due = d->n_late > 0 && d->late[0].at == 0;
@@ -174,8 +179,8 @@ static ssize_t send_some(struct driver *d)
 static void flush(struct driver *d)
 {
 	ssize_t n = 1;
-	/* Send until the socket is full or closed. If it is closed, init reports the driver's end.
-	 */
+	/* Send until the socket is full. An error is not handled here: if the socket is closed,
+	 * init will report that the driver has ended. */
 	while (d->channel && d->out.bytes > 0 && (n = send_some(d)) > 0)
 		buf_consume(&d->out, (size_t)n);
 	if (d->out.bytes == 0 && d->out.room > KEEP_BYTES)
@@ -211,7 +216,7 @@ static void take_frames(struct driver *d)
 		buf_done(&d->in);
 }
 
-/* End a driver that has sent a descriptor, which the protocol forbids. */
+/* Report the driver as broken, because it has sent a descriptor. The protocol forbids this. */
 static void refuse_descriptors(struct driver *d)
 {
 	struct err err;
@@ -219,7 +224,7 @@ static void refuse_descriptors(struct driver *d)
 	break_channel(d, &err);
 }
 
-/* Read from the channel once. Returns: whether there may be more to read. */
+/* Read from the channel once and handle the frames. Returns: whether there may be more to read. */
 static bool receive(struct driver *d)
 {
 	char *at = buf_reserve(&d->in, READ_BYTES);
@@ -228,7 +233,7 @@ static bool receive(struct driver *d)
 		return false;
 	if (n == -EPROTO)
 		refuse_descriptors(d);
-	else if (n <= 0) /* init reports the driver's end */
+	else if (n <= 0) /* init will report the driver's end */
 		unwatch_channel(d);
 	if (n <= 0)
 		return false;
@@ -237,7 +242,8 @@ static bool receive(struct driver *d)
 	return true;
 }
 
-/* Should a long frame be read in a later turn of the loop, because this one has taken long? */
+/* Return whether a long frame should be read in a later turn of the loop, because this turn has
+ * already taken long. */
 static bool is_put_off(struct driver *d)
 {
 	return d->in.bytes > LONG_BYTES && timer_is_late(d->box->engine->loop, &d->n_put_off);
@@ -247,7 +253,7 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 {
 	struct driver *d = poll->data;
 	if (status < 0)
-		d->channel->events = 0; /* libuv has stopped to wait */
+		d->channel->events = 0; /* libuv has stopped the poll */
 	if (status == 0 && (events & UV_WRITABLE)) {
 		flush(d);
 		watch_channel(d);
@@ -258,12 +264,13 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 
 void driver_look(struct driver *d)
 {
-	/* Read only what the socket contains now; other processes of the box may write on. */
+	/* Other processes of the box may go on writing, so limit the number of reads. */
 	for (int i = 0; i < LOOKS_MAX && d->channel && !d->is_over && receive(d); i++)
 		;
 }
 
-/* Read earlier frames before output: output belongs to a step that has begun. */
+/* Handle output. The channel is read first, because it may contain the BEGIN frame of the step
+ * that wrote the output. */
 static void on_output(uv_poll_t *poll, int status, int events)
 {
 	struct driver_pipe *pipe = container_of(poll, struct driver_pipe, poll);
@@ -276,7 +283,8 @@ static void on_output(uv_poll_t *poll, int status, int events)
 		(void)uv_poll_stop(poll);
 }
 
-/* Send a copy of @fd with the frame that is queued after @before bytes. */
+/* Queue a copy of @fd. It will be sent with the frame that begins after the first @before bytes
+ * of the queue. */
 static int pass_fd(struct driver *d, int fd, size_t before, struct err *err)
 {
 	if (!d->channel || d->n_late == ARRAY_LEN(d->late))
@@ -342,7 +350,8 @@ int driver_send(struct driver *d, enum frame_type type, const json_t *payload, s
 
 void driver_be_stem(struct driver *d)
 {
-	struct err none; /* the first branch notices a failure */
+	/* Ignore a failure here, because the first branch will report it. */
+	struct err none;
 	if (!d->is_stem)
 		(void)driver_send(d, FRAME_STEM, NULL, &none);
 	d->is_stem = true;
@@ -360,13 +369,14 @@ int driver_send_fds(struct driver *d, enum frame_type type, const char *payload,
 					 : err_set(err, ERR_GONE, "the driver takes no message");
 }
 
-/* ---- creation ---- */
+/* ---- creation of a driver ---- */
 
 int box_pipe(int ends[2], struct err *err)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, ERR_IO, errno, "make a pipe");
-	(void)fchmod(ends[0], 0666); /* both ends have the same inode */
+	/* Both ends of a pipe have the same inode, so this sets the mode of both. */
+	(void)fchmod(ends[0], 0666);
 	return 0;
 }
 
@@ -465,8 +475,8 @@ int driver_spawn(struct driver *d, const struct runtime_start *start, unsigned i
 		.limits = &box->limits,
 		.is_session = is_session,
 		.is_fixed = start->is_fixed};
-	/* Without a cgroup the kernel limits the data of each process to twice the memory limit;
-	 * the engine measures the sum. */
+	/* Without a cgroup, the kernel limits the data of each single process to twice the box's
+	 * memory limit, and the engine measures the sum of all processes. */
 	if (box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
 		spawn.data_bytes = box->limits.value[LIMIT_memory_bytes] * 2;
 	memcpy(spawn.fds, ends->fds, sizeof spawn.fds);
@@ -515,7 +525,10 @@ void driver_let_go(struct driver *d)
 	if (*at)
 		*at = d->next;
 	d->is_let_go = d->is_over = true;
-	d->n_handles++; /* keeps the driver until all closes are requested */
+	/* Each open handle keeps the driver in memory. Count this function as one more handle,
+	 * so that the driver is not freed before the function has called uv_close() for all
+	 * handles. The call of handle_gone() below ends this. */
+	d->n_handles++;
 	for (int i = 0; i < 2; i++) {
 		if (d->pipes[i].is_open)
 			uv_close((uv_handle_t *)&d->pipes[i].poll, pipe_closed);
@@ -526,11 +539,12 @@ void driver_let_go(struct driver *d)
 	handle_gone(d);
 }
 
-/* ---- events from the box ---- */
+/* ---- events that the box reports ---- */
 
 void driver_on_exited(struct driver *d, int status)
 {
-	/* The last frames may still be in the socket: a result sent before the end is valid. */
+	/* Frames that the driver sent before its end may still be in the socket. A result among
+	 * them is valid. */
 	driver_look(d);
 	if (!d->is_over && d->events) {
 		d->is_over = true;

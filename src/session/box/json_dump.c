@@ -12,7 +12,7 @@
 
 enum { NUMBER_BYTES = 400 };
 
-/* JSON escape of each byte, or NULL */
+/* the escape sequence of each byte within a JSON string, or NULL if the byte needs no escape */
 static const char *const escapes[256] = {
 	"\\u0000",
 	"\\u0001",
@@ -130,7 +130,8 @@ static void put_object(struct buf *out, const json_t *json, size_t flags)
 	free(names);
 }
 
-/* The recursion is bounded: the JSON parser allows a depth of 2048, and our own values are flat. */
+/* Append any JSON value. The recursion is bounded: the JSON parser allows a depth of 2048, and
+ * values that retort makes are flat. */
 static void put(struct buf *out, const json_t *json, size_t flags)
 {
 	switch (json_typeof(json)) {

@@ -1,5 +1,8 @@
-/* Losses of a clone of a driver's process: closed descriptors, shared memory that was not saved.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a clone of a driver's process lacks, compared with the process itself: for example
+ * descriptors that were closed, or shared memory that was not saved.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include <jansson.h>
@@ -10,24 +13,29 @@ enum { LOSS_BYTES = 640 };
 
 struct loss {
 	unsigned n_sockets, n_pipes, n_others, n_locks, n_unread;
-	unsigned n_astray;	    /* open files whose names now belong to other files */
-	uint64_t bytes, gone_bytes; /* shared memory; private mappings of files */
+	/* Number of open files, including the working directory, that are not found under their
+	 * names any more. */
+	unsigned n_astray;
+	/* @bytes: shared memory that was not saved. @gone_bytes: data that was written to private
+	 * mappings of files. */
+	uint64_t bytes, gone_bytes;
 };
 
-/* Read the losses from GUARD or READY. The driver is not trusted: numbers are capped, other members
- * are ignored. */
+/* Read the losses from the JSON of a GUARD or READY frame. The driver is not trusted, so numbers
+ * are capped and unknown members are ignored. */
 void loss_parse(struct loss *out, const json_t *said);
 
-/* Losses of a state that is saved as text, such as a shell's. */
+/* What is missing in a state that was saved as text, for example a shell's. */
 struct loss_text {
 	unsigned n_omitted, n_descriptors;
-	bool is_homeless; /* the working directory was deleted */
-	bool is_all;	  /* the text is missing */
+	bool is_homeless; /* the driver's working directory had been deleted */
+	bool is_all;	  /* nothing was saved, because the state was too large */
 };
 void loss_parse_text(struct loss_text *out, const json_t *said);
 
-/* Append the losses of the runtime @what to @text, of LOSS_BYTES. */
+/* Append a description of the losses to @text, a buffer of LOSS_BYTES. @what is the name of the
+ * runtime. */
 void loss_add_text(char text[LOSS_BYTES], const char *what, const struct loss_text *loss);
 
-/* Write the losses as a sentence; "" without losses. */
+/* Describe the losses in @out. Without losses @out becomes "". */
 void loss_say(char out[LOSS_BYTES], const struct loss *loss);

@@ -1,9 +1,9 @@
 /*
  * Lists files that a step changed and that cannot be restored.
  *
- * Volumes are not saved, since they may be of any size. But the kernel records when an inode was
- * changed, and no program can set that time. So after a failed step the files changed since its
- * start can at least be listed.
+ * Volumes are not saved, since they may be of any size. But the kernel records the time when an
+ * inode was changed, and no program can set that time. So after a failed step, the files that were
+ * changed since its start can at least be listed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,13 +56,13 @@ void lost_files_compare(json_t **list, const char *prefix, const struct workspac
 	workspace_compare(then, now, name_change, &(struct name_list){list, prefix});
 }
 
-/* ---- volumes ---- */
+/* ---- changes in volumes ---- */
 
 struct look {
 	json_t **list;
 	int64_t since_ns;
 	struct workspace files;
-	char prefix[WIRE_PATH_BYTES + 1]; /* path of the volume with a trailing slash */
+	char prefix[WIRE_PATH_BYTES + 1]; /* path of the volume, with a trailing slash */
 };
 
 static bool is_changed(const struct look *l, const struct workspace_file *f)
@@ -79,8 +79,8 @@ static void tell_changes(struct look *l)
 	}
 }
 
-/* Open the volume that the order names, even if the program has put something in its place.
- * Returns: a descriptor, or -1. */
+/* Open the volume @bind by its path in the box. Returns: a descriptor; -1 if it cannot be
+ * opened, or if the program has put something else in its place. */
 static int open_volume(const struct warden_bind *bind, int workspace_fd, struct stat *st)
 {
 	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -7,26 +7,32 @@
 
 #include <jansson.h>
 
-/* Return the time by the clock that the kernel uses for times of change. */
+/* Return the present time, by the clock from which the kernel takes the times of files. */
 int64_t lost_files_now_ns(void);
 
-/* Append @prefix and @path, as valid UTF-8, to @list, which is made if it is NULL. */
+/* Append the path @prefix + @path to *@list, as valid UTF-8. If *@list is NULL, a list is made. */
 void lost_files_add(json_t **list, const char *prefix, const char *path);
 
-/* Append files of the directory @prefix that were changed or removed since the list @then. */
+/* Compare two lists of the files in the directory @prefix. Append the files of the list @then
+ * that are changed or missing in the list @now. */
 void lost_files_compare(json_t **list, const char *prefix, const struct workspace *then,
 	const struct workspace *now);
 
 /*
- * Append changes since @since_ns in writable volumes: changed files; directories in which an entry
- * was made, removed or renamed; the volume itself if it cannot be listed or has too many files.
- * Paths are relative to the workspace, or absolute if they are not below it.
- * @workspace_fd: the workspace as the box sees it; -1: the box is over, so each volume itself is
- * appended.
+ * Append what changed in writable volumes since @since_ns:
+ *
+ * - changed files
+ * - directories in which an entry was made, removed or renamed
+ * - a volume itself, if it cannot be listed or has too many files
+ *
+ * Paths are relative to the workspace, or absolute for a volume outside of the workspace.
+ * @workspace_fd is the workspace as the box sees it. If the box has ended, pass -1: then every
+ * writable volume itself is appended.
  */
 void lost_files_volumes(
 	json_t **list, const struct order_checked *order, int workspace_fd, int64_t since_ns);
 
-/* Append the differences between @then and the workspace @fd of the host, or "." if @then is NULL.
- */
+/* Append the files that differ between the saved list @then and the directory @fd of the host,
+ * which is listed now. Also append "." (the whole workspace) if @then is NULL, if @fd cannot be
+ * listed, or if one of the two lists is not complete. */
 void lost_files_workspace(json_t **list, const struct shadow *then, int fd);

@@ -2,19 +2,19 @@
  * Saves the files of a workspace, and finds the actions that restore them.
  *
  * A shadow is a list of files (workspace.h) with the bytes of the small ones. Two shadows share the
- * bytes of a file whose inode, size and times are equal in both. A file can change twice within one
- * tick of its time, so a file that was read within RACY_NS of its last change is read again for the
- * next shadow.
+ * bytes of a file that has the same inode, size and time of change in both. A file can change twice
+ * within one tick of the kernel's clock. So if a file was read within RACY_NS of its last change,
+ * its bytes are not shared, and the next shadow reads it again.
  *
- * shadow_diff() compares a shadow with the present files and returns actions in an order that
- * works: first removals, from the end of the sorted list, so that directories are empty; then
- * missing and changed files, from its start, so that their directories exist; further names of a
- * file after the file itself; modes of directories last, since a mode may forbid writing into the
- * directory.
+ * shadow_diff() compares a shadow with the present files and emits actions in an order that works.
+ * Removals come first, from the end of the sorted list, so that directories are empty when they are
+ * removed. Then missing and changed files are restored, from the start of the list, so that their
+ * directories exist. If a file has several names, its bytes are restored before other names are
+ * linked to it. Modes of directories come last, since a mode may forbid writing into the directory.
  *
- * Renames are handled earlier, by shadow_diff_moved(). It recognizes a file under another name by
- * inode, size and time, and exchanges the names. So a large file without saved bytes gets its old
- * name back, and programs that have a file open keep it.
+ * Renames are handled earlier, by shadow_diff_moved(). It recognizes a renamed file by inode, size
+ * and time, and gives it its old name back. This restores the name of a large file, whose bytes are
+ * not saved, and programs that have the file open keep it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +31,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* A file that was read so shortly after its change may change again within the same tick of its
- * time. */
+/* If a file is read within this time after its last change, a further change may fall into the
+ * same tick of the clock and leave the file's time as it is. */
 enum { RACY_NS = 20 * 1000 * 1000 };
 
 struct blob {
@@ -45,8 +45,8 @@ struct blob {
 struct shadow {
 	unsigned n_refs;
 	struct workspace files;
-	struct blob **blobs; /* saved bytes per file; NULL: not saved */
-	size_t n_due;	     /* number of blobs that are not read yet */
+	struct blob **blobs; /* saved bytes of each file, or NULL if they are not saved */
+	size_t n_due;	     /* number of files whose bytes shadow_read() still has to read */
 };
 
 static void blob_let_go(struct blob *b)
@@ -85,9 +85,9 @@ static int64_t now_ns(void)
 }
 
 /*
- * Can the file change without a change of its times? SQLite writes the index of its write-ahead log
- * through a shared mapping, which changes no time of a file in a tmpfs. An index that is not
- * restored would describe another log.
+ * Return whether the file can change while its times stay the same. SQLite writes the index of its
+ * write-ahead log through a shared mapping, which does not change the times of a file in a tmpfs.
+ * If the index were not restored, it would describe another log.
  */
 static bool is_written_unseen(const char *path)
 {
@@ -96,8 +96,8 @@ static bool is_written_unseen(const char *path)
 	return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
 }
 
-/* Read the bytes of @f. Returns: NULL if it cannot be read, or has another size than in the list.
- */
+/* Read the bytes of @f. Returns: NULL if the file cannot be read or no longer has the size in
+ * the list. */
 static struct blob *read_blob(int fd, const struct workspace_file *f)
 {
 	size_t room = f->kind == WORKSPACE_LINK ? PATH_MAX : (size_t)f->size_bytes + 1;
@@ -126,7 +126,7 @@ static bool is_same(const struct workspace_file *a, const struct workspace_file 
 		a->size_bytes == b->size_bytes && a->kind == b->kind;
 }
 
-/* Placeholder for a blob that shadow_read() will read. */
+/* Marks a file in `blobs` whose bytes shadow_read() still has to read. */
 static struct blob due;
 
 static struct blob *known_blob(
@@ -162,8 +162,10 @@ bool shadow_has_bytes(const struct shadow *s, const struct workspace_file *f, in
 	return is_same;
 }
 
-/* Choose the blob of file @i: unchanged from @prev, or to be read. Returns: the bytes that it takes
- * from @room; 0 if it is not saved. */
+/*
+ * Decide about the bytes of file @i: share the bytes that @prev has if the file is unchanged, else
+ * have shadow_read() read them. Returns: how much of @room the bytes take; 0 if they are not saved.
+ */
 static size_t plan_blob(
 	struct shadow *s, size_t i, const struct shadow *prev, size_t *at_prev, size_t room)
 {
@@ -216,9 +218,12 @@ void shadow_read(struct shadow *s, int fd)
 }
 
 /*
- * May the bytes of @then be written into the file that has the name now? Rewriting a file in place
- * keeps its inode, and with it open descriptors. A file with another inode may be a different one,
- * and a file that was linked since may have a name elsewhere.
+ * Return whether the saved bytes of @then may be written into @now, the present file of the same
+ * name. This keeps the inode, so programs that have the file open see the restored bytes. It is not
+ * allowed in two cases:
+ *
+ * - The inode differs, so @now may be another file.
+ * - The file got a second name since. Writing would change it under that name, too.
  */
 static bool is_own(const struct workspace_file *now, const struct workspace_file *then)
 {
@@ -231,14 +236,14 @@ static void lose(const char *path, shadow_action_fn *fn, void *arg)
 	fn(arg, &(struct shadow_action){.act = SHADOW_LOST, .path = path});
 }
 
-/* Does the file have mode bits that no program of a box, nor init, may set? Writing to a file
- * clears them. */
+/* Return whether the file has a set-user-ID or set-group-ID bit. Writing to the file clears the
+ * bit, and neither a program of the box nor init may set it again. */
 static bool has_special_mode(const struct workspace_file *f)
 {
 	return f->mode & (S_ISUID | S_ISGID);
 }
 
-/* Emit the action that restores file @i. @is: the file that has its name now, or NULL. */
+/* Emit the action that restores file @i. @is is the present file of that name, or NULL. */
 static void restore(const struct shadow *then, size_t i, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
@@ -299,13 +304,15 @@ void shadow_diff_mode(
 				.mode = then->mode & 07777});
 }
 
-/* Emit the action that restores the mode or time of @f. @is: the file of the same kind that has the
- * name now, or NULL. */
+/* Emit the action that restores the mode or the time of the saved file @f. @is: the present file
+ * with the name of @f; NULL if there is no such file, or if its kind differs from the kind of
+ * @f, for example if a directory has replaced a FIFO. */
 static void restore_mode(const struct workspace_file *f, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
 	bool is_dir = f->kind == WORKSPACE_DIR;
-	/* init may have had to open a directory with such a mode */
+	/* If the owner had no full access to the directory, init may have given itself access in
+	 * order to restore files in it. So restore its mode in any case. */
 	bool is_closed = is_dir && (f->mode & 0700) != 0700;
 	struct shadow_action a = {
 		.path = f->path, .is_dir = is_dir, .mode = f->mode, .modified = &f->modified};
@@ -320,7 +327,8 @@ static void restore_mode(const struct workspace_file *f, const struct workspace_
 		lose(f->path, fn, arg);
 }
 
-/* Restore modes backwards, since the mode of a directory may block the way to directories in it. */
+/* Restore modes from the end of the list, subdirectories first: the restored mode of a directory
+ * may deny access to its subdirectories. */
 static void restore_modes(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {
@@ -343,7 +351,7 @@ void shadow_diff_new(
 			remove_one(&now->files[i], fn, arg);
 }
 
-/* Files sorted by inode, then by path. */
+/* A list of files, sorted by inode and then by path. */
 struct inodes {
 	const struct workspace_file **files;
 	size_t n;
@@ -357,8 +365,8 @@ static int by_inode(const void *a, const void *b)
 				    : (one > two) - (one < two);
 }
 
-/* Sort the files that have several names (@is_linked), or all files. Without memory the result is
- * empty. */
+/* Sort all files of @w by inode, or only those that have several names (@is_linked). If memory
+ * is exhausted, the result is empty. */
 static struct inodes sort_inodes(const struct workspace *w, bool is_linked)
 {
 	struct inodes s = {0};
@@ -390,8 +398,8 @@ static size_t find_inode(const struct inodes *s, uint64_t ino)
 
 struct moving {
 	const struct workspace *then, *now;
-	struct inodes sorted; /* present files, by inode */
-	bool *is_taken;	      /* per present file: a move has used its name already */
+	struct inodes sorted; /* present files, sorted by inode */
+	bool *is_taken; /* for each present file, whether its name is already part of a move */
 };
 
 static bool *taken(const struct moving *m, const struct workspace_file *now)
@@ -399,7 +407,8 @@ static bool *taken(const struct moving *m, const struct workspace_file *now)
 	return &m->is_taken[now - m->now->files];
 }
 
-/* Are @now and @then the same file? An equal inode number alone may have been reused. */
+/* Return whether @now and @then are the same file. Equal inode numbers are not enough, because
+ * the number of a removed file is used again. */
 static bool is_that(const struct workspace_file *now, const struct workspace_file *then)
 {
 	return now->ino == then->ino && now->kind == then->kind &&
@@ -409,14 +418,17 @@ static bool is_that(const struct workspace_file *now, const struct workspace_fil
 				now->modified.tv_nsec == then->modified.tv_nsec));
 }
 
-/* Did @now not have this name at the time of the shadow, so that a move may take it away? */
+/* Return whether the present file @now got its present name after the shadow was made. A move
+ * may take the name away only from such a file. If the file already had this name when the
+ * shadow was made, the file must keep the name. */
 static bool is_astray(const struct moving *m, const struct workspace_file *now)
 {
 	const struct workspace_file *old = find(m->then, now->path);
 	return old ? old->ino != now->ino : !m->then->is_cut;
 }
 
-/* Return the file of now that was @then, under another name; or NULL. */
+/* Find the saved file @then among the present files if it was renamed. Returns: the present
+ * file, which has another name than @then; NULL if there is none. */
 static const struct workspace_file *find_moved(
 	const struct moving *m, const struct workspace_file *then)
 {
@@ -436,7 +448,9 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* May the present file with the name of @then (@is, or NULL) be moved away? */
+/* Return whether a file can be moved to the name of the saved file @then. @is: the present file
+ * with that name, or NULL. The move is possible if no present file has the name, or if @is is a
+ * different file that may be moved away. */
 static bool makes_way(
 	const struct moving *m, const struct workspace_file *is, const struct workspace_file *then)
 {
@@ -445,7 +459,8 @@ static bool makes_way(
 
 static void move_all(const struct moving *m, shadow_action_fn *fn, void *arg)
 {
-	const struct workspace_file *dir = NULL; /* last directory that was moved */
+	/* The last directory that was moved. The files below this directory moved with it. */
+	const struct workspace_file *dir = NULL;
 	for (size_t i = 0; i < m->then->n_files; i++) {
 		const struct workspace_file *then = &m->then->files[i], *from = NULL;
 		const struct workspace_file *is = find(m->now, then->path);
@@ -480,7 +495,12 @@ void shadow_diff_moved(
 	free(m.is_taken);
 }
 
-/* Return a name of the file @f that will exist when @f is restored; @f itself if there is no other.
+/*
+ * Find the name to which the name @f->path is to be linked. The saved file @f has several names,
+ * all with the same inode, and @linked has all of them.
+ * If the file still exists under one of its names, return that name.
+ * Otherwise return the first of the names in @linked, because that name is restored before the
+ * other names. It may be @f itself.
  */
 static const struct workspace_file *same_file(
 	const struct inodes *linked, const struct workspace *now, const struct workspace_file *f)
@@ -494,8 +514,8 @@ static const struct workspace_file *same_file(
 	return first < linked->n ? linked->files[first] : f;
 }
 
-/* Emit the action that makes @f a further name of its file. It comes after the action that restores
- * the bytes, so that @f is right even if the link cannot be made. */
+/* Emit the action that links @f to another name of the same file. An earlier action restores the
+ * bytes of @f, so its content is right even if the link cannot be made. */
 static void restore_name(const struct inodes *linked, const struct workspace *now,
 	const struct workspace_file *f, shadow_action_fn *fn, void *arg)
 {
@@ -514,12 +534,17 @@ static void restore_name(const struct inodes *linked, const struct workspace *no
 void shadow_diff(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {
-	/* A path sorts after its directory. So backwards, a directory is empty when its turn comes;
-	 * forwards, it exists. */
+	/*
+	 * The list is sorted, so a directory comes before the files in it. Remove from the end of
+	 * the list, so that the files are removed before their directory. Restore from the start,
+	 * so that a directory is made before its files.
+	 */
 	for (size_t i = now->n_files; i-- > 0;) {
 		const struct workspace_file *f = &now->files[i];
 		const struct workspace_file *old = find(&then->files, f->path);
-		bool is_unknown = !old && then->files.is_cut; /* the cut list may lack the file */
+		/* If the saved list is not complete, the file @f may have existed when the list
+		 * was made although the list lacks the file. So do not remove @f. */
+		bool is_unknown = !old && then->files.is_cut;
 		if (must_go(f, old) && !is_unknown && !(old && is_same(f, old)))
 			remove_one(f, fn, arg);
 	}
@@ -530,7 +555,8 @@ void shadow_diff(
 		bool is_unsure = then->blobs[i] && is_written_unseen(f->path);
 		bool is_there = is && is->kind == f->kind &&
 			(f->kind == WORKSPACE_DIR || (is_same(is, f) && !is_unsure));
-		if (f->kind == WORKSPACE_OTHER) /* the times of a FIFO change when it is used */
+		/* The times of a FIFO change when it is used, so compare only its kind. */
+		if (f->kind == WORKSPACE_OTHER)
 			is_there = is && is->kind == f->kind;
 		if (!is_there && f->kind != WORKSPACE_MOUNT)
 			restore(then, i, is, fn, arg);

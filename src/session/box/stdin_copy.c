@@ -86,8 +86,12 @@ static void go_on(struct stdin_copy *f)
 		(void)uv_poll_start(&f->from_poll, UV_READABLE, on_readable);
 }
 
-/* Reopen the file, so that setting O_NONBLOCK does not affect others who share the open file
- * description. Sockets cannot be reopened, nor can a terminal or file of another user. */
+/*
+ * Open the file a second time, because O_NONBLOCK must not affect other processes that share the
+ * open file description. Sockets cannot be opened again, nor can a terminal or a file of another
+ * user. For these, return a duplicate of @from, and note in was_blocking that O_NONBLOCK must be
+ * cleared at the end.
+ */
 static int open_again(struct stdin_copy *f, int from)
 {
 	char path[64];
@@ -125,9 +129,9 @@ int stdin_copy_start(struct stdin_copy *f, uv_loop_t *loop, int from, int to, st
 		r = uv_poll_init(loop, &f->from_poll, own);
 		f->n_open += r == 0;
 		f->is_regular = r < 0;
-		r = r == UV_EPERM
-			? 0
-			: r; /* files that cannot be polled, such as /dev/null, never block */
+		/* UV_EPERM means that the file cannot be polled, for example /dev/null. Reading it
+		 * never blocks, so treat it like a regular file. */
+		r = r == UV_EPERM ? 0 : r;
 	}
 	f->from = fd_take(&own);
 	f->to = fd_take(&to_fd);

@@ -14,25 +14,27 @@
 #include <unistd.h>
 
 struct stdin_queue {
-	int reader, writer; /* ends of the pipe; -1: the reader was taken, the writer is closed */
+	/* Both ends of the pipe. @reader is -1 after the caller took it; @writer is -1 after it
+	 * was closed. */
+	int reader, writer;
 	uv_poll_t poll;
-	bool is_ended;	/* no more input is accepted; close the writer when @all is written */
-	struct buf all; /* all input so far */
-	size_t at;	/* bytes of @all that were written to the pipe */
+	/* No more input is accepted. @writer is closed when all input is written. */
+	bool is_ended;
+	struct buf all; /* all input that was accepted so far */
+	size_t at;	/* number of bytes of @all that are in the pipe or were read */
 	void (*told)(void *arg);
 	void *arg;
 };
 
 static void on_writable(uv_poll_t *poll, int status, int events);
 
-/* Close the pipe's writing end, after stopping the poll on it. */
 static void shut(struct stdin_queue *in)
 {
 	(void)uv_poll_stop(&in->poll);
 	fd_close(&in->writer);
 }
 
-/* Write until the pipe is full; continue when it has room. */
+/* Write until the pipe is full. The poll calls this again when the pipe has room. */
 static void go_on(struct stdin_queue *in)
 {
 	while (in->writer >= 0 && in->at < in->all.bytes) {
@@ -44,7 +46,7 @@ static void go_on(struct stdin_queue *in)
 			return;
 		}
 		if (n < 0)
-			shut(in); /* all readers of the pipe are closed */
+			shut(in); /* nobody reads the pipe any more */
 		else
 			in->at += (size_t)n;
 	}

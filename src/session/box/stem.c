@@ -1,19 +1,22 @@
 /*
  * Branches a stem: the engine's part.
  *
- * The warden prepares a box and replies with descriptors: the engine's end of init's socket, and
- * those that the first process of the branch needs. The engine sends the latter to the stem's
- * driver in a BRANCH frame, with the streams and the channel of the new driver. From then on the
- * driver and the warden work together: the driver clones itself into the new namespaces, and the
- * warden furnishes the box around the clone. The warden replies again when the box is furnished,
- * and the new driver sends READY on its own channel. The branch is complete after both.
+ * The warden prepares a box and replies with descriptors. One is the engine's end of init's socket.
+ * The engine sends the others to the stem's driver in a BRANCH frame, because the first process of
+ * the branch needs them. The frame also has the streams and the channel of the new driver. From
+ * then on the driver and the warden work together: the driver clones itself into the new
+ * namespaces, and the warden furnishes the box around the clone. The warden replies again when the
+ * box is furnished, and the new driver sends READY on its own channel. When both have arrived, the
+ * branch is complete.
  *
- * Until the warden's second reply, every failure leads to that reply, because the warden has a
- * deadline for each of its waits. Afterwards, the stem has a deadline for READY.
+ * If something fails before the warden's second reply, the engine still waits for that reply. It
+ * always comes, because the warden has a deadline for each of its waits. After that reply, the stem
+ * has a deadline for READY.
  *
- * A stem makes one branch after the other. The next one is requested meanwhile, so that its BRANCH
- * has arrived when the stem is done. The warden makes at most WIRE_BRANCHINGS_MAX branches of all
- * stems at the same time; a stem that needs one more waits in the engine's list.
+ * A stem makes one branch after the other. While the driver makes one, the warden already prepares
+ * the next, so that the driver never waits for a BRANCH frame. The warden makes at most
+ * WIRE_BRANCHINGS_MAX branches of all stems at the same time. A stem that needs one more waits in
+ * the engine's list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,11 +40,11 @@ enum {
 	LEAVE_MS = 20,
 	LEAVE_TRIES = 10,
 	PREPARED_FDS = 4,
-	READY_MS = 10000, /* allows for the program's at-fork hooks in the new process */
+	READY_MS = 10000, /* time limit for READY; the program's at-fork hooks run before it */
 	LEAST_MS = 1000,
 };
 
-/* A queue of branches, in the order of their requests. */
+/* A queue of branches, in the order in which they were requested. */
 struct queue {
 	struct branching *first, **last;
 	unsigned n;
@@ -49,28 +52,34 @@ struct queue {
 
 struct stem {
 	unsigned n_refs;
-	struct driver *driver; /* NULL after its death */
+	struct driver *driver; /* NULL after the driver has died */
 	struct queue wanted;
-	struct queue making;   /* the driver clones for the first, the warden prepares the others */
-	struct queue arriving; /* furnished branches that are not ready yet */
+	/* Branches that were requested from the warden. The driver is making the first one; the
+	 * warden prepares the others. */
+	struct queue making;
+	/* Branches whose box is complete (the warden has replied that it is furnished), but
+	 * whose driver has not sent READY yet. */
+	struct queue arriving;
 	uint64_t last_id;
 	struct engine *engine;
 	struct stem *next_waiting; /* next stem in the engine's list of waiting stems */
 	bool is_waiting;
-	struct deadline late; /* for READY of the first in @arriving; after the last reference, for
-				 the end */
+	/* Deadline for READY of the first branch in @arriving. When the last reference to the
+	 * stem has been dropped, the timer is used to delay the end of the driver. */
+	struct deadline late;
 	unsigned n_tries;
 };
 
 struct branching {
 	struct branching *next;
-	struct queue *queue; /* the stem's queue that contains this branch */
+	struct queue *queue; /* the stem's queue in which this branch is */
 	struct stem *stem;   /* counted reference */
-	uint64_t id;	     /* id of its BRANCH frame */
-	uint64_t late_ms;    /* time limit for READY, by the loop's clock */
+	uint64_t id;	     /* id in the BRANCH frame */
+	uint64_t late_ms;    /* latest time for READY, by timer_now() */
 	struct box *box;
 	struct driver *driver;
-	struct driver_ends ends; /* new driver's ends of pipes and channel, until they are sent */
+	/* Descriptors for the new driver's process, until they are sent to the stem's driver. */
+	struct driver_ends ends;
 	struct branch_order order;
 	bool is_furnished, is_ready;
 	struct err err; /* first failure */
@@ -143,8 +152,10 @@ static void on_leave(uv_timer_t *timer)
 		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
-/* Drop a reference. Ending a process, and a box without other references, takes as long as making a
- * branch: put it off while the engine has urgent work. */
+/* Drop a reference to the stem. When the last reference is dropped, the stem's driver is killed.
+ * The driver's box ends too, unless something else references the box. To end a driver and a box
+ * takes as long as to make a branch. So while the engine has urgent work, the end is put off for
+ * a short time. */
 void stem_let_go(struct stem *s)
 {
 	if (--s->n_refs > 0)
@@ -155,7 +166,7 @@ void stem_let_go(struct stem *s)
 		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
-/* ---- the driver of the branch ---- */
+/* ---- events of a new branch's driver ---- */
 
 static void on_late(uv_timer_t *timer);
 
@@ -163,7 +174,8 @@ static void watch_arrivals(struct stem *s)
 {
 	const struct branching *b = s->arriving.first;
 	uint64_t now_ms = timer_now();
-	if (b) /* allow enough time to read its frame */
+	/* Wait at least LEAST_MS, because a READY that has arrived may not be read yet. */
+	if (b)
 		deadline_start(&s->late, on_late,
 			b->late_ms > now_ms + LEAST_MS ? b->late_ms - now_ms : LEAST_MS);
 	else
@@ -191,7 +203,8 @@ static void finish(struct branching *b)
 	stem_let_go(s);
 }
 
-/* Fail the branch: now, if the warden has sent its second reply, or after that reply. */
+/* Note that the branch has failed. If the warden has sent its second reply, finish() reports the
+ * failure now, otherwise when that reply arrives. */
 static void fail(struct branching *b, const struct err *err)
 {
 	if (b->err.code == ERR_NONE)
@@ -243,7 +256,7 @@ static void on_branch_broken(void *arg, struct driver *d, const struct err *err)
 static const struct driver_events branch_events = {
 	.frame = on_branch_frame, .exited = on_branch_exited, .broken = on_branch_broken};
 
-/* ---- the driver of the stem ---- */
+/* ---- events of the stem's own driver ---- */
 
 static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
 {
@@ -251,7 +264,7 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	(void)d;
 	(void)err;
 	if (frame->type != FRAME_BRANCHED)
-		return 0; /* ignore a late GUARD */
+		return 0; /* ignore a GUARD that was requested before the driver became a stem */
 	cleanup_json json_t *said =
 		json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(said, "id"));
@@ -270,8 +283,9 @@ static void lose_driver(struct stem *s)
 	struct driver *d = take_ptr(s->driver);
 	if (d)
 		driver_let_go(d);
+	/* Without a driver, start_next() fails the branches in @wanted. */
 	if (s->making.n == 0)
-		start_next(s); /* fails the waiting branches */
+		start_next(s);
 }
 
 static void on_stem_exited(void *arg, struct driver *d, int status)
@@ -308,7 +322,7 @@ struct stem *stem_new(struct driver *d)
 	return s;
 }
 
-/* ---- the warden's two replies ---- */
+/* ---- requests for branches, and the warden's two replies to each ---- */
 
 /* Make the new driver's channel and pipes while the warden prepares the box. */
 static void make_driver(struct branching *b)
@@ -316,7 +330,7 @@ static void make_driver(struct branching *b)
 	if (driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &b->ends, &b->err) < 0)
 		return;
 	driver_listen(b->driver, &branch_events, b);
-	b->driver->id = 1; /* init of a branch gives this id to its first process */
+	b->driver->id = 1; /* init gives this id to the first process of a branch */
 	b->box->last_id = 1;
 }
 
@@ -350,12 +364,17 @@ static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
 		r = b->err.code == ERR_NONE ? send_branch(b, fds, n_fds, &err) : -1;
 	for (size_t i = box->has_init ? 1 : 0; i < n_fds; i++)
 		(void)close(fds[i]);
+	/* If the branch has failed here, @fds were closed and not sent to the stem's driver. The
+	 * warden notices that, and reports the failure of the branch in its second reply. */
 	if (r < 0)
-		fail(b, &err); /* the warden sees its socket close, and fails the branch as well */
+		fail(b, &err);
 }
 
-/* Choose the best reason for the failure. A reason from the warden or the driver says more than the
- * end of its socket; the driver's comes first. */
+/*
+ * Choose the error that explains the failure best. The first error is kept, for example the
+ * driver's from a BRANCHED frame. But ERR_GONE often says only that a socket was closed, so any
+ * other error of the warden replaces it.
+ */
 static void take_refusal(struct branching *b, const struct err *err)
 {
 	if (b->stem->driver)
@@ -366,8 +385,8 @@ static void take_refusal(struct branching *b, const struct err *err)
 		err_hint(&b->err, STEM_DEATH_HINT);
 }
 
-/* Kill a stem's driver that did not respond to BRANCH in time: it would fail each further branch as
- * well. */
+/* Kill the stem's driver if it did not respond to BRANCH in time, because it would fail every
+ * further branch as well. */
 static void end_hanging(struct stem *s, const struct err *err)
 {
 	if (err->sys != ETIMEDOUT || !s->driver)
@@ -387,7 +406,8 @@ static void wait_for_turn(struct stem *s)
 	s->is_waiting = true;
 }
 
-/* Start branches of waiting stems, before the stem that has just finished one gets another turn. */
+/* Start branches of the waiting stems. A stem that has just finished a branch gets its next turn
+ * after them. */
 static void give_turns(struct engine *e)
 {
 	while (e->waiting && e->n_branching < WIRE_BRANCHINGS_MAX) {
@@ -432,7 +452,9 @@ static void refuse(struct branching *b)
 {
 	struct stem *s = b->stem;
 	err_set(&b->err, ERR_GONE, "the driver to be branched has died");
-	take_out(b); /* first, since @done may request another branch */
+	/* Remove the branch from the queue before done() is called, since done() may request
+	 * another branch. */
+	take_out(b);
 	if (b->done)
 		b->done(b->arg, NULL, &b->err);
 	box_let_go(b->box);

@@ -1,9 +1,10 @@
 /*
- * A stem: a driver that runs no more code and is only branched.
+ * A stem: a driver that runs no more code and only makes branches.
  *
- * Templates are stems, and so is the former driver of a session that was branched. The owner of a
- * user namespace may read and kill the processes in the namespaces below it, so no process that
- * runs a user's code may be above a branch.
+ * Templates are stems. When a session is branched, its former driver becomes a stem, too, and the
+ * session continues in a branch. The reason is that the user namespace of a branch is below that of
+ * its stem. The owner of a user namespace may read and kill the processes in the namespaces below
+ * it, so no process that runs a user's code may be above a branch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,37 +15,42 @@
 struct stem;
 struct branching;
 
-/* Reports the branch's driver, which is ready and references its box: the callee sets its callbacks
- * and drops it later. Or, after a failure, NULL and @err. */
+/*
+ * Called when the branch is ready or has failed. If it is ready, @d is its driver, which references
+ * its box. The callee sets the driver's callbacks and drops the driver later. After a failure, @d
+ * is NULL and @err gives the reason.
+ */
 typedef void stem_branched_fn(void *arg, struct driver *d, const struct err *err);
 
-/* Make a stem of the idle driver @d, which is taken over. Stems are shared by reference count. */
+/* Turn the idle driver @d, which is taken over, into a stem. Stems are shared by reference
+ * count. */
 struct stem *stem_new(struct driver *d);
 struct stem *stem_hold(struct stem *s);
 void stem_let_go(struct stem *s);
 
-/* Hint for the user when a stem dies while it is branched. */
+/* Hint for the user if a stem dies while it makes a branch. */
 #define STEM_DEATH_HINT "see what os.register_at_fork() was given"
 
-/* Has the stem's driver died, so that no branch can be made? */
+/* Return whether the stem's driver has died. Then the stem cannot be branched any more. */
 bool stem_is_dead(const struct stem *s);
 
 /* Parameters of a branch. */
 struct branch_order {
 	struct limits limits;
-	const struct warden_bind *binds; /* a host's workspace, and volumes in it */
+	/* The binds that the branch does not share with its stem, see struct order_checked. */
+	const struct warden_bind *binds;
 	size_t n_binds;
-	bool is_continuation; /* continues the stem's session, and with it its random numbers */
-	bool is_warm;	      /* prepares for its first step at once */
+	bool is_continuation; /* the branch goes on with the stem's random numbers */
+	bool is_warm;	      /* the driver prepares for its first step at once */
 };
 
 /*
- * Request a branch of @s; branches are made one after the other. The order's binds must live until
- * @done, which is called once, from the loop. Returns: a handle for branching_forget(), valid until
- * @done; NULL if the stem is dead.
+ * Request a branch of @s. Branches are made one after the other. @done is called once, from the
+ * loop; the binds of @order must live until then. Returns: a handle for branching_forget(), valid
+ * until @done; NULL if the stem is dead.
  */
 struct branching *stem_branch(
 	struct stem *s, const struct branch_order *order, stem_branched_fn *done, void *arg);
 
-/* Drop the callback of a branch, which then ends as soon as it is made. */
+/* Cancel the callback of a branch. The branch ends as soon as it is made. */
 void branching_forget(struct branching *b);

@@ -31,8 +31,8 @@
 
 struct walk {
 	struct workspace *out;
-	dev_t dev;	 /* device of the workspace; another device is a volume */
-	struct buf path; /* path of the directory being read, with a trailing slash */
+	dev_t dev;	 /* device of the workspace; files of another device are in a volume */
+	struct buf path; /* path of the directory that is being read, with a trailing slash */
 	size_t room, max_files, paths_bytes;
 	bool is_full;
 };
@@ -91,12 +91,13 @@ static int add_file(struct walk *w, const char *name, const struct stat *st)
 
 static int walk_dir(struct walk *w, int dir_fd, int depth);
 
-/* Walk directory @i of the list, which is @path below @at_fd. */
+/* Read directory @i of the list. Its path is @path, relative to the directory @at_fd. */
 static int walk_below(struct walk *w, int at_fd, const char *path, size_t i, int depth)
 {
 	int fd = sys_open_below(at_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0) { /* the directory was replaced, its mode forbids it, or it is a volume on the
-			 same file system */
+	/* The directory cannot be opened if it was replaced, if its mode forbids reading it, or
+	 * (EXDEV) if it is a volume on the same file system. */
+	if (fd < 0) {
 		if (errno == EXDEV)
 			w->out->files[i].kind = WORKSPACE_MOUNT;
 		return 0;
@@ -120,17 +121,17 @@ static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return 0; /* the file was removed meanwhile */
+		return 0; /* the file was removed after readdir() */
 	int r = add_file(w, name, &st);
 	if (r < 0 || w->is_full || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
 		return r;
-	/* the second pass reads deeper directories, from the top */
+	/* Directories below this depth are read by the second pass in scan(). */
 	return depth == WORKSPACE_DESCENT_MAX
 		? 0
 		: walk_below(w, dir_fd, name, w->out->n_files - 1, depth + 1);
 }
 
-/* Read and close @dir_fd. The recursion is limited to WORKSPACE_DESCENT_MAX. */
+/* Read the directory @dir_fd and close it. The recursion is limited to WORKSPACE_DESCENT_MAX. */
 static int walk_dir(struct walk *w, int dir_fd, int depth)
 {
 	struct dirent *entry;
@@ -248,14 +249,15 @@ int workspace_measure(const struct workspace *w, struct workspace_size *out, str
 	return 0;
 }
 
-/* Is this a mount point? Files below it reappear when the box is over; the program did not make
- * them. */
+/* Return whether this is a mount point. Mount points are not compared: the program did not make
+ * them, and the files below them are not in the workspace. */
 static bool is_mount_point(const struct workspace_file *f)
 {
 	return f->kind == WORKSPACE_MOUNT;
 }
 
-/* Is the file unchanged? Changes in a directory are reported for the files in it. */
+/* Return whether the file is unchanged. A directory is never reported as changed, but the files
+ * in it are. */
 static bool is_same(const struct workspace_file *old, const struct workspace_file *new)
 {
 	if (old->kind == WORKSPACE_DIR && new->kind == WORKSPACE_DIR)

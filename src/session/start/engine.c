@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-/* Raise the soft limit of open files: a session has some ten descriptors. The usual limit of 1,024
- * exists for programs that use select(). */
+/* Raise the soft limit of open files to the hard limit, because each session needs about ten
+ * descriptors. The usual soft limit of 1,024 only protects programs that use select(). */
 static void raise_open_files(void)
 {
 	struct rlimit limit;

@@ -30,7 +30,7 @@ static void say(char out[HOST_TEXT_BYTES], const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Read a number from a file of /proc; -1 if there is no such file. */
+/* Read a number from a file of /proc. Returns: -1 if the file does not exist. */
 static long read_number(const char *path)
 {
 	char text[32];
@@ -49,7 +49,7 @@ static bool is_container(void)
 }
 
 /*
- * Try something that changes the process, in a child process.
+ * Call @attempt in a child process, because it would change the calling process.
  * Returns: 0, or the errno of its failure (at most 254).
  */
 static int try_in_child(int (*attempt)(void))
@@ -92,7 +92,8 @@ static int attempt_userns_mount(void)
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
-/* Hint at the setting, known from distributions, that forbids user namespaces. */
+/* Find out which setting forbids user namespaces, and tell how to change it. The settings are
+ * those that common distributions use. */
 static void explain_userns(struct host_check *c)
 {
 	if (read_number("/proc/sys/user/max_user_namespaces") == 0)

@@ -7,8 +7,8 @@
 
 /*
  * OK       The mechanism works.
- * WEAK     It works in part, or `instead` names its replacement.
- * MISSING  Boxes need it; `hint` tells how to get it.
+ * WEAK     The mechanism works only in part, or its replacement `instead` is used.
+ * MISSING  The mechanism does not work, and boxes need it. `hint` tells how to get it.
  */
 enum host_state { HOST_OK, HOST_WEAK, HOST_MISSING };
 
@@ -17,14 +17,15 @@ enum { HOST_TEXT_BYTES = 256 };
 struct host_check {
 	const char *name; /* name of the mechanism, such as "user namespaces" */
 	enum host_state state;
-	char what[HOST_TEXT_BYTES];    /* result of the check */
-	char instead[HOST_TEXT_BYTES]; /* replacement in use, or "" */
+	char what[HOST_TEXT_BYTES];    /* result of the check, a text for the user */
+	char instead[HOST_TEXT_BYTES]; /* name of the replacement in use, or "" */
 	char hint[HOST_TEXT_BYTES];    /* advice for the user, or "" */
 };
 
-/* Return the number of checks; host_check() runs the @i-th. Blocks: some milliseconds each. */
+/* host_n_checks() returns the number of checks. host_check() makes check @i. Blocks: some
+ * milliseconds for each check. */
 size_t host_n_checks(void);
 void host_check(size_t i, struct host_check *out);
 
-/* Return a hint how to give retort a writable cgroup on this host. */
+/* Return a hint that tells how to give retort a writable cgroup on this host. */
 const char *host_cgroup_hint(void);

@@ -39,7 +39,8 @@ static int choose_runtime(struct order_checked *c, const struct order *order, st
 	return err_hint(err, "there is: %s", runtime_names());
 }
 
-/* Make the path absolute and remove trailing slashes; the warden checks its components. */
+/* Write the destination @dst of a volume to @out as an absolute path without trailing slashes. A
+ * relative path is below the workspace. The warden checks the path's components. */
 static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
 {
 	size_t n = strlen(dst);
@@ -51,7 +52,7 @@ static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
 	return 0;
 }
 
-/* Check whether @path can be bound. @src is the path as the caller wrote it. */
+/* Check that @path can be bound into a box. @src is the same path as the caller wrote it. */
 static int check_source(
 	enum bind_kind kind, const char *path, const char *src, struct stat *st, struct err *err)
 {
@@ -103,15 +104,19 @@ static int add_bind(struct order_checked *c, enum bind_kind kind, const char *sr
 	return r;
 }
 
-/* Does a branch's own workspace or /tmp hide the bind? */
+/* Return whether the bind is the workspace, or below the workspace or /tmp. Each branch gets
+ * directories of its own there, which hide the binds of its stem. */
 static bool is_per_branch(const struct warden_bind *bind)
 {
 	return bind->kind == BIND_WORKSPACE || strncmp(bind->dst, "/home/user/", 11) == 0 ||
 		strncmp(bind->dst, "/tmp/", 5) == 0;
 }
 
-/* Sort the binds into the three groups; @first to @last are those of the runtimes. The order within
- * a group stays, since a volume may be mounted in another. */
+/*
+ * Sort the binds into the three groups that struct order_checked describes. The runtimes' binds are
+ * those from @first up to, but not including, @last. Binds of one group keep their order, because
+ * one volume may be mounted in another.
+ */
 static void sort_binds(struct order_checked *c, size_t first, size_t last)
 {
 	struct warden_bind *sorted = xcalloc(WIRE_BINDS_MAX, sizeof *sorted);
@@ -152,8 +157,8 @@ static int add_start_binds(struct order_checked *c, struct err *err)
 	return 0;
 }
 
-/* Return the bind of a host's directory in which the mount point of @bind would be created, or
- * NULL. @rest: the path below that directory. */
+/* Return the bind whose directory contains the mount point of @bind, or NULL. *@rest becomes the
+ * path of the mount point in that directory. */
 static const struct warden_bind *holder_of(
 	const struct order_checked *c, const struct warden_bind *bind, const char **rest)
 {
@@ -172,7 +177,8 @@ static const struct warden_bind *holder_of(
 	return found;
 }
 
-/* Refuse a volume whose mount point would have to be created in a directory of the host. */
+/* Refuse a volume whose mount point would be in a directory of the host and does not exist
+ * there, because retort makes no files in such directories. */
 static int check_places(const struct order_checked *c, struct err *err)
 {
 	for (size_t i = 0; i < c->n_binds; i++) {
@@ -236,14 +242,14 @@ void order_new_id(char id[ORDER_ID_BYTES])
 	id_make(id, ID_BYTES, "s-");
 }
 
-/* Prepare the other runtimes of a session. A runtime that this host lacks is reported when a step
- * needs it. */
+/* Prepare the other runtimes of a session. If this host lacks a runtime, the error is reported
+ * when a step needs that runtime. */
 static void start_others(struct order_checked *c, const struct runtime_request *ask)
 {
 	const struct runtime *runtime;
 	c->why_not = xcalloc(RUNTIMES_MAX, sizeof *c->why_not);
 	struct runtime_request other = *ask;
-	other.interpreter = NULL; /* @interpreter is for the session's own runtime */
+	other.interpreter = NULL; /* the caller's interpreter is for the session's own runtime */
 	if (ask->interpreter)
 		other.chosen = c->starts[runtime_index(c->runtime)].argv[0];
 	for (unsigned i = 0; (runtime = runtime_at(i)); i++)

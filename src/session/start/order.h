@@ -1,4 +1,4 @@
-/* The parameters of a session, as given by the caller, and the same after all checks.
+/* The parameters of a session: as the caller gives them, and after all checks.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -12,19 +12,21 @@
 
 enum { ORDER_ID_BYTES = 24 };
 
-/* Directory of skills in a box. */
+/* Directory in a box that contains the skills. */
 #define SKILLS_DIR "/skills"
 
 struct volume {
 	const char *src; /* path on the host */
-	const char *dst; /* path in the box; a relative one begins at the workspace */
+	const char *dst; /* path in the box; a relative path is below the workspace */
 	bool is_writable;
 };
 
-/* Parameters of a session as the caller gives them, borrowed. NULL and 0 mean "not given", except
- * in @limits, where every value is used. */
+/* Parameters of a session as the caller gives them, borrowed. NULL or 0 means that the caller
+ * did not give the parameter, except in @limits, where every value is used. */
 struct order {
-	const char *runtime; /* NULL: guessed from @filename or its `#!` line, else python */
+	/* Name of the session's own runtime. NULL: guess it by @filename or the `#!` line of
+	 * @code; if that fails, it is python. */
+	const char *runtime;
 	const char *filename;
 	const char *code;
 	size_t code_bytes;
@@ -38,26 +40,35 @@ struct order {
 	struct limits limits;
 	bool has_seed, has_time;
 	uint64_t seed;
-	bool is_session; /* allows steps of any runtime, not only of @runtime */
-	int64_t time_ns; /* first time of the box's clock, since 1970 */
+	bool is_session; /* allow steps of any runtime, not only of @runtime */
+	int64_t time_ns; /* time at which the box's clock begins, in ns since 1970 */
 };
 
-/* Parameters checked against the host, ready for session_open(). Owns its parts; order_done() frees
- * them. */
+/* Parameters that were checked on this host, ready for session_open(). order_done() frees all
+ * members. */
 struct order_checked {
 	const struct runtime *runtime;
 	struct runtime_start starts[RUNTIMES_MAX]; /* indexed by runtime_index() */
-	struct err *why_not; /* for sessions: reason why each runtime is missing; else NULL */
+	/* Errors of the runtimes that cannot be started, indexed by runtime_index(). NULL if the
+	 * order was not for a session (`is_session`). */
+	struct err *why_not;
 	struct limits limits;
 	bool has_seed;
 	/*
-	 * Three groups: first @n_shared binds that every box gets; then, up to @n_template, binds
-	 * of runtimes that a branch's own workspace or /tmp hides; then binds of sessions only. A
-	 * template gets the first two groups, a branch the last two.
+	 * Three groups of binds, in this order:
+	 *
+	 * - The first @n_shared binds are outside of the workspace and /tmp. They are mounted in a
+	 *   template, and its branches see them.
+	 * - The binds from @n_shared up to @n_template are binds of runtimes in the workspace or
+	 *   /tmp. A branch must mount them again, because it has a workspace and a /tmp of its
+	 *   own.
+	 * - The other binds are the session's own workspace, and volumes in the workspace or /tmp.
+	 *
+	 * A template gets the first two groups, a branch the last two.
 	 */
 	struct warden_bind *binds;
 	size_t n_binds, n_shared, n_template;
-	char id[ORDER_ID_BYTES]; /* session id: "s-" and random letters */
+	char id[ORDER_ID_BYTES]; /* id of the session: "s-" and random letters */
 };
 
 /*
@@ -68,12 +79,12 @@ int order_check(struct order_checked *out, const struct order *order, const stru
 	struct err *err);
 /* Return the first bind of a host's directory that the session may write to, borrowed; or NULL. */
 const struct warden_bind *order_host_bind(const struct order_checked *order);
-/* Is the workspace a directory of the host? */
+/* Return whether the workspace is a directory of the host. */
 bool order_has_host_workspace(const struct order_checked *order);
 void order_done(struct order_checked *c);
 
-/* Return the command and environment that start @runtime. Returns: NULL and @err if this host lacks
- * it. */
+/* Return the command and environment that start @runtime. Returns: NULL, with @err, if this host
+ * lacks the runtime. */
 const struct runtime_start *order_start(
 	const struct order_checked *c, const struct runtime *runtime, struct err *err);
 

@@ -1,13 +1,14 @@
 /*
  * Builds the record of a step as JSON, and computes the step's name.
  *
- * The name is a SHA-256 of the step's input and result: parent, runtime, code, and one object as
- * canonical JSON (sorted keys, no white space) with status, value, output, files, and the digests
- * of its calls. Times, usage and limits, which differ from run to run, are not part of it. So a
- * step that runs again and gets the same name had the same effect; a replay compares names.
+ * The name is a SHA-256 of four texts: the name of the step before it, the runtime, the code, and
+ * one JSON object. The object is canonical (sorted keys, no white space) and has the other inputs,
+ * the status, value, output and files of the step, and digests of its tool calls. Times, usage and
+ * limits differ from run to run, so they are not part of the name. If a step runs again and gets
+ * the same name, it had the same effect. A replay compares names.
  *
- * Output is large, so record_name() makes its JSON once, for the name and for the caller. The JSON
- * of the limits is the same for most steps of a session, so it is reused for the next record.
+ * Output can be large, so record_name() makes its JSON once, for the name and for the caller. The
+ * JSON of the limits is the same for most steps of a session, so it is reused for the next record.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -109,7 +110,8 @@ void record_set_error(struct record *r, const char *name, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(message, sizeof message, fmt, ap);
 	va_end(ap);
-	/* The message may quote a driver, and may be cut within a character. */
+	/* The message may contain a driver's text, and vsnprintf() may have cut it within a
+	 * character. */
 	(void)utf8_repair(&text, message, strlen(message), NULL);
 	json_t *error = json_pack("{s:s, s:s}", "name", name, "message", buf_str(&text));
 	json_t *line = json_object_get(r->error, "line");
@@ -220,7 +222,7 @@ const char *record_outcome_word(enum record_outcome outcome)
 	return outcome_words[outcome];
 }
 
-/* Are the step's effects undone or lost? */
+/* Return whether the effects of the step were undone or lost. */
 static bool is_back(const struct record *r)
 {
 	return r->outcome == RECORD_ROLLED_BACK || r->outcome == RECORD_LOST;
@@ -264,7 +266,7 @@ json_t *record_json(const struct record *r)
 	return out;
 }
 
-/* Return the result of the step, without the parts that differ from run to run. */
+/* Return the result of the step as JSON, without the parts that differ from run to run. */
 static json_t *output_object(const struct record *r)
 {
 	json_t *out = json_need(json_pack("{s:s, s:O, s:O}", "status", status_words[r->status],

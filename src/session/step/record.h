@@ -13,7 +13,7 @@
 
 enum { RECORD_ID_BYTES = 72 };
 
-/* ORDER status: words in record.c. */
+/* ORDER status: status_words in record.c has the word for each of these values, in this order. */
 enum record_status {
 	RECORD_OK,
 	RECORD_ERROR,
@@ -24,7 +24,7 @@ enum record_status {
 	RECORD_STATUS_END_
 };
 
-/* ORDER outcome: words in record.c. */
+/* ORDER outcome: outcome_words in record.c has the word for each of these values, in this order. */
 enum record_outcome {
 	RECORD_COMMITTED,
 	RECORD_ROLLED_BACK,
@@ -34,7 +34,7 @@ enum record_outcome {
 	RECORD_OUTCOME_END_
 };
 
-/* The limits of a record as JSON, with the values that the JSON was made from. */
+/* The limits of a record, with their JSON, which is reused while the limits are the same. */
 struct record_limits {
 	struct limits limits;
 	uint32_t by[LIMIT_END_];
@@ -44,34 +44,40 @@ struct record_limits {
 
 struct record {
 	char session[RECORD_ID_BYTES];
-	char step[RECORD_ID_BYTES];   /* hexadecimal SHA-256 */
-	char parent[RECORD_ID_BYTES]; /* hexadecimal SHA-256, or "" */
+	char step[RECORD_ID_BYTES];   /* name of the step, a hexadecimal SHA-256 */
+	char parent[RECORD_ID_BYTES]; /* name of the step before this step, or "" */
 	struct step_name name;
-	char *canonical; /* canonical JSON that `step` is computed from */
+	char *canonical; /* canonical JSON from which the name is computed */
 	const char *runtime;
 	enum record_status status;
-	int exit_code;	  /* exit code of the program; -1: ended by a signal or by retort */
-	int signal;	  /* signal that ended it, or 0 */
-	int exit_status;  /* exit status of `retort run` */
+	int exit_code;	  /* exit code of the step, or -1 if a signal or retort ended it */
+	int signal;	  /* signal that ended the step, or 0 */
+	int exit_status;  /* exit status with which `retort run` ends */
 	json_t *value;	  /* object or NULL */
 	json_t *displays; /* array */
-	uint64_t n_displays_cut, result_bytes;	  /* result_bytes: value, error and variables */
+	uint64_t n_displays_cut, result_bytes;	  /* @result_bytes: size of the RESULT frame */
 	uint64_t displays_bytes, n_display_parts; /* totals, see session/step/report.h */
 	json_t *error;				  /* object or NULL */
 	struct capture out[2];			  /* stdout, stderr */
 	json_t *outputs; /* stdout and stderr as JSON, from record_name(); or NULL */
 	enum record_outcome outcome;
-	const char *reason, *notice; /* or NULL; notice: losses of the state */
-	const char *undone;	     /* what the runtime itself has undone, see report.c; or NULL */
-	const char *checkpoint;	     /* name of the checkpoint of the state before it, or NULL */
-	const json_t *files_lost;    /* borrowed: paths that could not be restored; or NULL */
-	json_t *files;		     /* array */
-	json_t *variables;	     /* array of new and changed variables, or NULL */
-	struct tool_log tools;	     /* log of its tool calls */
-	char **paths;		     /* exact path of each of `files`; NULL for a deleted file */
+	/* @reason: explains @outcome to the user, or NULL. @notice: what the state has lost, or
+	 * NULL. */
+	const char *reason, *notice;
+	const char *undone;	  /* what the runtime undid by itself, see undone_of(); or NULL */
+	const char *checkpoint;	  /* name of the checkpoint of the state before the step, or NULL */
+	const json_t *files_lost; /* paths of files that could not be restored, borrowed; or NULL */
+	json_t *files;		  /* array */
+	json_t *variables;	  /* array of new and changed variables, or NULL */
+	struct tool_log tools;	  /* log of the step's tool calls */
+	/* Exact path of each entry of @files, also if it is not UTF-8. NULL for a deleted file. */
+	char **paths;
 	size_t n_paths;
-	bool files_cut, has_exited;	      /* has_exited: a session's step has called exit() */
-	double wall_ms, queued_ms, waited_ms; /* waited_ms: part of wall_ms spent in pauses */
+	/* @files_cut: @files is not complete. @has_exited: the code of a session's step has
+	 * called exit(). */
+	bool files_cut, has_exited;
+	/* @waited_ms: part of @wall_ms in which the wall clock was paused. */
+	double wall_ms, queued_ms, waited_ms;
 	struct box_usage usage;
 	struct limits limits;
 	uint32_t by[LIMIT_END_];
@@ -84,8 +90,8 @@ void record_done(struct record *r);
 /* Reset the record for the next step, but keep the JSON of the limits. */
 void record_renew(struct record *r, const struct limits *limits);
 
-/* Make the JSON of the limits, unless it is up to date. Called while the step runs, to save time
- * later. */
+/* Make the JSON of the limits, unless it is up to date. It is made while the step runs, so that
+ * the record is complete sooner. */
 void record_say_limits(struct record *r);
 
 /* Return the word for @status: "ok", "timeout", … */
@@ -97,21 +103,25 @@ const char *record_outcome_word(enum record_outcome outcome);
 /* Return the name of a limit's enforcer: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */
 const char *record_by_word(uint32_t by);
 
-/* Append a copy of @path (or NULL) to `paths`. Returns: 0 or -ENOMEM. */
+/* Append a copy of @path, which may be NULL, to `paths`. Returns: 0 or -ENOMEM. */
 int record_add_path(struct record *r, const char *path);
 
-/* Return the record as JSON, see docs/use/run.md. Owns: the caller. */
+/* Return the record as JSON, as described in docs/use/run.md. Owns: the caller drops the
+ * reference. */
 json_t *record_json(const struct record *r);
 
-/* Replace the error by {name, message}, but keep line and traceback. */
+/* Replace the record's error by one with this name and message. Its line and traceback are kept. */
 void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
 
-/* Return {usage, limits} as JSON, the part that differs from run to run. Owns: the caller frees.
- * Returns: NULL without memory. */
+/* Return the part of the record that differs from run to run, as text: {"usage": …, "limits":
+ * …}. Owns: the caller frees the text. Returns: NULL if memory is exhausted. */
 char *record_usage_text(struct record *r);
 
-/* Compute the step's name with step_name(), from parent, runtime and code, and from canonical JSON
- * of the arguments (NULL-terminated, or NULL), the calls, the members of @inputs (an object, or
- * NULL) and the result. May run on any thread: it uses only the record. */
+/*
+ * Compute the step's name with step_name(), from @parent, the runtime, the code and one canonical
+ * JSON object. The object has the result of the step, the tool calls, the arguments @argv
+ * (NULL-terminated, or NULL) and the members of @inputs (an object, or NULL).
+ * May run on any thread, since it uses only the record.
+ */
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
 	const char *const *argv, const json_t *inputs);

@@ -23,8 +23,11 @@
 
 enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
 
-/* Limits of an error's texts, and of all lines of a traceback together. Drivers have smaller
- * limits, and mark what they cut. */
+/*
+ * ERROR_NAME_BYTES limits an error's name, ERROR_TEXT_BYTES its message and each line of its
+ * traceback, TRACEBACK_BYTES all lines together. Drivers have smaller limits and mark what they
+ * cut.
+ */
 enum { ERROR_NAME_BYTES = 1 << 10, ERROR_TEXT_BYTES = 64 << 10, TRACEBACK_BYTES = 1 << 20 };
 
 static json_t *parse(const char *data, size_t bytes, struct err *err)
@@ -54,9 +57,11 @@ static bool is_mime(const char *text)
 	return n > 0 && n <= MIME_BYTES_MAX;
 }
 
-/* Copy a value's MIME types. Invalid ones, and those beyond REPORT_MIMES_MAX, are omitted, and the
- * plain text says how many: they are the program's choice, so they do not violate the protocol.
- * Returns: a new reference. */
+/*
+ * Copy the representations of a value, by MIME type. Invalid types and those beyond
+ * REPORT_MIMES_MAX are omitted, and a line in the plain text says how many. They do not violate the
+ * protocol, because the program chooses the types. Returns: a new reference.
+ */
 static json_t *copy_mimes(json_t *data)
 {
 	static const char text[] = "text/plain";
@@ -93,7 +98,8 @@ static int check_error(const json_t *error, struct err *err)
 	return 0;
 }
 
-/* Cut @text to @max_bytes, with a mark. Returns: a new reference. */
+/* Return a new reference to @text or, if it is longer than @max_bytes, to a text that is cut
+ * there and says so. */
 static json_t *cut_text(json_t *text, size_t max_bytes)
 {
 	size_t bytes = json_string_length(text);
@@ -106,7 +112,13 @@ static json_t *cut_text(json_t *text, size_t max_bytes)
 	return json_stringn(buf_str(&out), out.bytes);
 }
 
-/* Return how many lines fit into half of the limits, from @at in steps of @step. */
+/*
+ * Count the lines that can be kept at one end of a traceback that is too long. @at is the first
+ * line that is counted. The next lines follow forwards (@step 1) for the start of the traceback, or
+ * backwards (@step -1) for its end.
+ * Returns: a number of lines, at most @n_max. These lines fit into half of the traceback's limits
+ * of lines and bytes; the other end gets the other half.
+ */
 static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 {
 	size_t bytes = 0, n = 0;
@@ -119,7 +131,8 @@ static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 	return n;
 }
 
-/* Copy a traceback, cut in the middle: its ends have the first calls and the place of the error. */
+/* Copy a traceback. If it is too long, it is cut in the middle, because its start has the first
+ * calls and its end has the place of the error. */
 static json_t *cut_lines(const json_t *lines)
 {
 	json_t *out = json_need(json_array());
@@ -138,7 +151,7 @@ static json_t *cut_lines(const json_t *lines)
 	return out;
 }
 
-/* Copy the known members of an error, cut to their limits. Other members are not copied. */
+/* Copy the known members of an error, cut to their limits. */
 static json_t *copy_error(const json_t *error)
 {
 	json_t *copy = json_need(json_object()), *line = json_object_get(error, "line");
@@ -156,7 +169,8 @@ static bool is_short(const json_t *text)
 	return json_is_string(text) && json_string_length(text) <= REPORT_NAME_BYTES;
 }
 
-/* Copy the list of variables. Invalid entries are omitted, since the step is valid without them. */
+/* Copy the list of variables. Invalid entries are omitted, because the result is valid without
+ * them. */
 static json_t *copy_variables(const json_t *result)
 {
 	static const char *const members[] = {"name", "type", "size", "change"};
@@ -175,7 +189,8 @@ static json_t *copy_variables(const json_t *result)
 	return out;
 }
 
-/* Return the known word that says what the runtime itself has undone, or NULL. */
+/* Return what the runtime undid by itself after an error, in the driver's word: "step", "part"
+ * (of the step) or "transaction". NULL if the result has none of these words. */
 static const char *undone_of(const json_t *result)
 {
 	static const char *const words[] = {"step", "part", "transaction"};
@@ -202,7 +217,8 @@ static int check_result(const json_t *result, struct err *err)
 	return error ? check_error(error, err) : 0;
 }
 
-/* Does @result belong to @step? Returns: 1; 0: to an earlier step; negative errno. */
+/* Find out to which step @result belongs. Returns: 1 for @step; 0 for an earlier step;
+ * negative errno if its id is invalid. */
 static int is_of(const json_t *result, uint64_t step, struct err *err)
 {
 	const char *text = json_string_value(json_object_get(result, "id"));

@@ -5,9 +5,11 @@
 #include "session/step/record.h"
 #include "session/step/step.h"
 
-/* Limits of a report, above those of any honest driver. They bound the cost of parsing and storing
- * a hostile report, about 100 bytes for each part. REPORT_PARTS_MAX also limits all displays of a
- * step together. */
+/*
+ * Limits of a report. No honest driver reaches them. They bound the cost of parsing and storing a
+ * hostile report: each JSON value (a part) takes about 100 bytes. REPORT_PARTS_MAX also limits all
+ * displays of a step together.
+ */
 enum {
 	REPORT_PARTS_MAX = 250000,
 	REPORT_MIMES_MAX = 32,
@@ -18,17 +20,17 @@ enum {
 
 /*
  * Copy the RESULT of @step into @record and @end.
- * Returns: 1; or 0 for the RESULT of an earlier step, which had ended in another way: then nothing
- * is copied.
- * Errors:  ERR_PROTOCOL; then nothing is copied.
+ * Returns: 1; or 0 if the RESULT belongs to an earlier step, which was ended before its driver
+ * responded. After 0 or an error, nothing was copied.
+ * Errors:  ERR_PROTOCOL.
  */
 int report_result(const char *data, size_t bytes, uint64_t step, struct record *record,
 	struct step_end *end, struct err *err);
 
 /*
- * Copy a DISPLAY. Beyond REPORT_DISPLAYS_MAX, REPORT_PARTS_MAX or the output limit it is counted
- * and dropped without parsing.
- * Returns: 1 and *out, borrowed from the record; 0 if it was dropped.
+ * Copy a DISPLAY into @record. If it exceeds REPORT_DISPLAYS_MAX, REPORT_PARTS_MAX or the output
+ * limit, it is counted and dropped without parsing.
+ * Returns: 1, and *out borrowed from the record; 0 if the display was dropped.
  * Errors:  ERR_PROTOCOL.
  */
 int report_display(

@@ -1,26 +1,28 @@
 /*
- * The state machine of rollbacks, as a table.
+ * The state machine of rollbacks, as a table. There are two kinds of rollbacks.
  *
- * A rollback takes one of two ways. If the session can keep its box, init ends every process that
- * is newer than the checkpoint (ENDING), the files of the workspace are restored (FILES), and the
- * checkpoint's frozen process becomes the driver (RESUMING). If the checkpoint has no such process,
- * because the runtime has no state in memory, the rollback ends with the files.
+ * In the first kind, the session keeps its box. Init ends every process that is newer than the
+ * checkpoint (ENDING). Then the files of the workspace are restored (FILES). Then the checkpoint's
+ * frozen process becomes the driver (RESUMING). If no frozen process has to become the driver, the
+ * rollback ends when the files are restored.
  *
  *   IDLE --STAY--> ENDING --ENDED--> FILES --FROZEN--> RESUMING --READY--> IDLE
  *                                      `---RESTORED-----------------------> IDLE
  *
- * If the checkpoint is a stem, the session gives up its box (LEAVING), because another branch of
- * the stem has the state. But directories of the host outlive the box, so their files are restored
- * first (HOST_ENDING, HOST_FILES).
+ * In the second kind, the session gives up its box, because only the checkpoint's stem has the
+ * Python state to return to. The next box will be a new branch of the stem. Directories of the host
+ * outlive the box. So if there are such directories, their files are restored first (HOST_ENDING,
+ * HOST_FILES).
  *
  *   IDLE --LEAVE_HOST--> HOST_ENDING --ENDED--> HOST_FILES --RESTORED--> LEAVING --COUNTED--> IDLE
  *   IDLE --LEAVE-------------------------------------------------------> LEAVING
  *
- * The cause decides how the rollback ends. A failed step has a record, for which the usage of the
- * box is measured. An undo and a revival have no record, so they skip LEAVING.
+ * The cause decides how the rollback ends. A failed step has a record, which needs the usage of the
+ * box. If the session gives up the box, the usage is measured in LEAVING. If the session keeps the
+ * box, it is measured at the end. An undo and a revival have no record, so they skip LEAVING.
  *
- * If a rollback fails in a box that the session keeps, the session's state is lost. In a box that
- * is to be given up, a failure affects files of the host only, and these are listed as lost.
+ * If a rollback of the first kind fails, the session's state is lost. If a rollback of the second
+ * kind fails, only files of the host may be wrong, and these are listed as lost.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -61,17 +63,18 @@ static const struct row {
 		{ROLLBACK_IDLE, DO(ROLLBACK_CHANGE_BOX, ROLLBACK_TELL)}},
 	{STEP, ROLLBACK_IDLE, ROLLBACK_FAILED,
 		{ROLLBACK_IDLE, DO(ROLLBACK_LOSE, ROLLBACK_TELL_LOST)}},
+	/* This is init's late reply to a rollback that has already failed. */
 	{ANY, ROLLBACK_IDLE, ROLLBACK_ENDED,
-		{ROLLBACK_IDLE, DO(ROLLBACK_NOTHING)}}, /* late event of a failed rollback */
+		{ROLLBACK_IDLE, DO(ROLLBACK_NOTHING)}},
 
 	{ANY, ROLLBACK_ENDING, ROLLBACK_CLEAR,
 		{ROLLBACK_FILES, DO(ROLLBACK_PUT_FILES)}},
 	{ANY, ROLLBACK_ENDING, ROLLBACK_ENDED,
 		{ROLLBACK_FILES, DO(ROLLBACK_DROP_DRIVERS, ROLLBACK_PUT_FILES)}},
 	{ANY, ROLLBACK_ENDING, ROLLBACK_READY,
-		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* READY of the old driver */
+		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* a driver sent READY before init ended it */
 	{ANY, ROLLBACK_ENDING, ROLLBACK_EXITED,
-		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* init has killed the driver */
+		{ROLLBACK_ENDING, DO(ROLLBACK_NOTHING)}}, /* init has ended the driver */
 	{ANY, ROLLBACK_ENDING, ROLLBACK_FAILED,
 		{ROLLBACK_IDLE, DO(ROLLBACK_LOSE, ROLLBACK_TELL_LOST)}},
 
@@ -113,8 +116,10 @@ static const struct row {
 
 	{STEP, ROLLBACK_LEAVING, ROLLBACK_COUNTED,
 		{ROLLBACK_IDLE, DO(ROLLBACK_CHANGE_BOX, ROLLBACK_TELL)}},
+	/* If the box ends while its usage is being measured, nothing has to be done: the session
+	 * gives up the box anyway when the measurement ends (COUNTED). */
 	{STEP, ROLLBACK_LEAVING, ROLLBACK_FAILED,
-		{ROLLBACK_LEAVING, DO(ROLLBACK_NOTHING)}}, /* the box is given up in any case */
+		{ROLLBACK_LEAVING, DO(ROLLBACK_NOTHING)}},
 };
 /* clang-format on */
 

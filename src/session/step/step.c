@@ -2,15 +2,16 @@
  * The state machine of one step, and the verdict on its end.
  *
  * A requested step waits (ASKED) until its session has a box and is idle. Then its code is sent
- * (RUNNING). The step ends by itself, with a result or with the end of its driver; or a limit or
- * the caller interrupts it (STOPPING), and if it does not end within the grace, it is treated as if
- * it had. When the step is over (SETTLING), the session commits it or rolls it back, and measures
- * its usage. Then the record is complete and gets its name (NAMING).
+ * (RUNNING). Usually the step ends by itself, with a result or with the end of its driver. If a
+ * limit is reached or the caller interrupts it, it gets SIGINT (STOPPING). A step that does not end
+ * within the grace is settled all the same. When the step is over (SETTLING), the session commits
+ * it or rolls it back, and measures its usage. Then the record is complete and gets its name
+ * (NAMING).
  *
- * The table only decides about the next state. The first cause of an end is kept: a result or
- * another limit that arrives later has no entry for SETTLING, so it is ignored. step_judge()
- * derives status, exit status and error of the record from the cause, the result and the wait
- * status, in this order.
+ * The table only decides about the next state. The first cause of an end is kept: SETTLING has no
+ * entry for a result or another limit that arrives later, so these are ignored. step_judge()
+ * derives status, exit status and error of the record from this cause. If there is no such cause,
+ * it uses the result of the step; without a result, it uses the driver's wait status.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +29,7 @@ static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] = {
 	[STEP_ASKED] = {
 		[STEP_SENT] = {STEP_RUNNING, STEP_IGNORE},
 		[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-		[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE}, /* no code to interrupt yet */
+		[STEP_LIMIT] = {STEP_SETTLING, STEP_SETTLE}, /* no code was sent yet */
 		[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
 	},
 	[STEP_RUNNING] = {
@@ -163,7 +164,8 @@ void step_judge(struct record *r, const struct step_end *end)
 		r->status = end->is_error ? RECORD_ERROR : RECORD_OK;
 		r->exit_status = end->exit_code;
 		r->has_exited = end->is_session && end->is_exit;
-		/* After an interrupt, the runtime's exit code says nothing about the step. */
+		/* If the step was interrupted, the runtime's exit code says nothing about the
+		 * step. */
 		if (end->cause == STEP_CAUSE_NONE)
 			r->exit_code = end->exit_code;
 	}

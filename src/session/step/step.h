@@ -7,9 +7,10 @@
  * NONE      No step is in progress.
  * ASKED     The step waits for its box, or for the end of a rollback or of saving files.
  * RUNNING   The driver has the code.
- * STOPPING  A limit was reached or the caller interrupted: SIGINT is sent, a second of grace runs.
- * SETTLING  The step is over: it is committed or rolled back, and its usage is measured.
- * NAMING    Its record is complete and is being written as JSON and hashed.
+ * STOPPING  A limit was reached or the caller interrupted. SIGINT was sent, and the step has one
+ *           second (the grace) to end.
+ * SETTLING  The step is over. It is being committed or rolled back, and its usage measured.
+ * NAMING    The record is complete. It is being written as JSON and hashed.
  */
 enum step_state {
 	STEP_NONE,
@@ -22,15 +23,15 @@ enum step_state {
 };
 
 enum step_event {
-	STEP_SENT,    /* the step's box is ready, and STEP is being sent */
+	STEP_SENT,    /* the box is ready, and the STEP frame is being sent */
 	STEP_RESULT,  /* the driver sent RESULT */
 	STEP_EXITED,  /* the driver process ended */
-	STEP_BROKEN,  /* the driver sent an invalid frame, or the box is over */
-	STEP_LIMIT,   /* wall or CPU time has run out, or the caller interrupts */
+	STEP_BROKEN,  /* the driver sent an invalid frame, or the box has ended */
+	STEP_LIMIT,   /* wall time or CPU time has run out, or the caller interrupts */
 	STEP_MEMORY,  /* the engine measured too much memory, or too many processes */
-	STEP_GRACE,   /* the grace after SIGINT is over */
+	STEP_GRACE,   /* the step has not ended within the grace after SIGINT */
 	STEP_SETTLED, /* commit or rollback is done, and the usage is measured */
-	STEP_NAMED,   /* the record has the step's name */
+	STEP_NAMED,   /* the step's name is in the record */
 	STEP_EVENT_END_
 };
 
@@ -41,18 +42,18 @@ struct step_move {
 	enum step_action action;
 };
 
-/* Return the next state and the action for @event in @state. An event without an entry for the
- * state is ignored. */
+/* Return the next state and the action for @event in @state. Events that are not in the table
+ * for this state are ignored. */
 struct step_move step_advance(enum step_state state, enum step_event event);
 
-/* Is the step over, so that results and limits that arrive now are ignored? */
+/* Return whether the step is over. Results and limits that arrive then are ignored. */
 bool step_is_over(enum step_state state);
 
-/* Cause of stopping a step; the first one is kept. */
+/* Why a step was stopped. Only the first cause is kept. */
 enum step_cause {
 	STEP_CAUSE_NONE,
 	STEP_CAUSE_WALL,
-	STEP_CAUSE_WAIT, /* wall time including the pauses */
+	STEP_CAUSE_WAIT, /* the step took too long, pauses of the wall clock included */
 	STEP_CAUSE_CPU,
 	STEP_CAUSE_MEMORY,
 	STEP_CAUSE_PIDS,
@@ -61,24 +62,22 @@ enum step_cause {
 	STEP_CAUSE_BOX
 };
 
-/* Facts about the end of a step. */
+/* Facts from which step_judge() derives how the step ended. */
 struct step_end {
 	enum step_cause cause;
-	const char *why;	/* explains STEP_CAUSE_PROTOCOL and STEP_CAUSE_BOX */
-	enum err_code why_code; /* error of STEP_CAUSE_BOX, or ERR_NONE */
-	bool has_result; /* RESULT has arrived: `is_error`, `is_exit`, `exit_code` are from it */
+	const char *why;	/* message for STEP_CAUSE_PROTOCOL and STEP_CAUSE_BOX */
+	enum err_code why_code; /* error code for STEP_CAUSE_BOX, or ERR_NONE */
+	bool has_result;	/* RESULT has arrived; the next three members are from it */
 	bool is_error;
 	bool is_exit; /* the code called exit() or the like */
 	int exit_code;
-	bool is_cpu_following; /* the CPU time limit is derived from the wall time limit */
-	bool is_session;       /* not `once` mode: `outcome` is set */
+	bool is_cpu_following; /* the CPU time limit was derived from the wall time limit */
+	bool is_session;       /* the step is not in `once` mode, and `outcome` is set */
 	enum record_outcome outcome;
-	bool has_exited; /* the driver's process has ended with `wait_status` */
+	bool has_exited; /* the driver's process has ended, with `wait_status` */
 	int wait_status;
 };
 
-/*
- * Set status, exit code, signal, exit status, outcome and error of a record. Its usage and limits
- * must be set.
- */
+/* Set status, exit code, signal, exit status, outcome and error of @record. Its usage and limits
+ * must already be set. */
 void step_judge(struct record *record, const struct step_end *end);

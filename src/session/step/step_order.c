@@ -17,7 +17,7 @@ static int no_memory(struct err *err)
 
 struct step_order *step_order_new(const struct step_order *like, struct err *err)
 {
-	/* One allocation for the order, its code and its file name. */
+	/* The order, its code and its file name are in one allocation. */
 	size_t name_bytes = like->filename ? strlen(like->filename) + 1 : 0;
 	struct step_order *order = malloc(sizeof *order + like->code_bytes + 1 + name_bytes);
 	if (!order) {
@@ -57,7 +57,7 @@ void step_order_let_go(struct step_order *order)
 	free(order);
 }
 
-/* ---- inputs ---- */
+/* ---- a step's stdin, and the inputs that the step's record stores ---- */
 
 int step_memory_file(const char *text, size_t bytes)
 {
@@ -65,7 +65,8 @@ int step_memory_file(const char *text, size_t bytes)
 	cleanup_fd int fd = memfd_create("retort-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || fd_write_all(fd, text, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
 		return -1;
-	/* A box that gets the file must not enlarge it: no limit covers its memory. */
+	/* Seal the file. A box that gets it could otherwise enlarge it, and no limit covers its
+	 * memory. */
 	if (fcntl(fd, F_ADD_SEALS, seals) < 0)
 		return -1;
 	return fd_take(&fd);

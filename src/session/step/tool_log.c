@@ -1,9 +1,10 @@
 /*
  * Logs the tool calls of a step.
  *
- * Two lists grow with each call. The first is part of the step's name: the order of calls, with
- * digests of arguments and responses. The second is for people: calls, errors and bytes per tool.
- * It has a row for each of the first TOOL_ROWS_MAX tools; calls of other tools are only counted.
+ * Two lists grow with each call. The first becomes part of the step's name: it has the calls in
+ * their order, with digests of arguments and responses. The second is for people: it counts calls,
+ * errors and bytes per tool. It has a row for each of the first TOOL_ROWS_MAX tools. Calls of other
+ * tools are only counted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
