@@ -393,8 +393,8 @@ class Failures(harness.Case):
         done = harness.retort("agent", "-M", "anthropic:x", "Go.")
         self.assertEqual(done.status, 3, done)
         self.assertIn("ANTHROPIC_API_KEY", done.err)
-        for env, said in (({}, "no model: name one"), ({"OPENAI_API_KEY": "k"}, "OPENAI_API_KEY is set, so name one as in --model openai:gpt-5.5"),
-                          ({"ANTHROPIC_API_KEY": "k"}, "ANTHROPIC_API_KEY is set, so name one as in --model anthropic:claude-")):
+        for env, said in (({}, "no model: name a model"), ({"OPENAI_API_KEY": "k"}, "OPENAI_API_KEY is set, so name a model, as in --model openai:gpt-5.5"),
+                          ({"ANTHROPIC_API_KEY": "k"}, "ANTHROPIC_API_KEY is set, so name a model, as in --model anthropic:claude-")):
             done = harness.retort("agent", "Go.", env=env)
             self.assertEqual(done.status, 2, done)
             self.assertIn(said, done.err)
@@ -407,9 +407,9 @@ class Failures(harness.Case):
         os.chmod(key, 0o600)
         with model_server.Server(*[refused] * 4) as server:
             rows = (([f"{server.url}/v1#x"], {}, "set RETORT_MODEL_KEY in the environment"),
-                    ([f"{server.url}/v1#x"], {"RETORT_MODEL_KEY": "sk-mine"}, "see that the key in RETORT_MODEL_KEY is right"),
-                    ([f"openai:x@{server.url}/v1"], {"OPENAI_API_KEY": "sk-mine"}, "see that the key in OPENAI_API_KEY is right"),
-                    ([f"openai:x@{server.url}/v1", "--key-file", key], {}, "see that the key in the file of --key-file is right"))
+                    ([f"{server.url}/v1#x"], {"RETORT_MODEL_KEY": "sk-mine"}, "check the key in RETORT_MODEL_KEY"),
+                    ([f"openai:x@{server.url}/v1"], {"OPENAI_API_KEY": "sk-mine"}, "check the key in OPENAI_API_KEY"),
+                    ([f"openai:x@{server.url}/v1", "--key-file", key], {}, "check the key in the file of --key-file"))
             for model, env, said in rows:
                 with self.subTest(said=said):
                     done = harness.retort("agent", "-M", *model, "Go.", env=env)
@@ -418,7 +418,7 @@ class Failures(harness.Case):
 
     def test_what_is_wrong_is_called_as_it_was_typed(self):
         rows = {
-            ("--max-cost", "1"): "--max-cost: it is not known what",
+            ("--max-cost", "1"): "--max-cost: the price of",
             ("--check", ""): "--check: empty",
             ("--query-model", "nothing"): "--query-model: model: 'nothing'",
             ("--tools", "/nonexistent"): "--tools: /nonexistent: No such",
@@ -436,7 +436,7 @@ class Failures(harness.Case):
         for task in ("-", "Go."):
             done = harness.retort("agent", "-M", "replay:" + script("Good."), task, stdin=b"a" * (1 << 21))
             self.assertEqual((done.status, done.out), (2, ""), done)
-            self.assertIn("standard input is over 1024 KiB: put what is long into a file: --context FILE", done.err)
+            self.assertIn("standard input is over 1024 KiB: put long text into a file: --context FILE", done.err)
 
     def test_a_task_without_quotes(self):
         """Of which only the first word would be done."""
@@ -496,9 +496,9 @@ class Interrupts(harness.Case):
         t = repl.Terminal(command=["agent", "-M", "replay:" + script(deaf), "--timeout", "10m", "Go."])
         t.wait("ready\r\n")
         t.type("\x03")
-        t.wait("the step is stopped; Ctrl-C again ends all")
+        t.wait("the step is stopped; Ctrl-C again ends the task")
         t.type("\x03")
-        t.wait("all is stopped")
+        t.wait("the task is stopped")
         t.wait("1 step, ")
         self.assertEqual(t.end(), 130)
         asked = os.path.join(harness.make_dir(), "asked")
@@ -506,7 +506,7 @@ class Interrupts(harness.Case):
         while not os.path.exists(asked):
             self.assertTrue(t.read(0.01), t.out)
         t.type("\x03")
-        self.assertNotIn("again", t.wait("all is stopped"))
+        self.assertNotIn("again", t.wait("the task is stopped"))
         self.assertEqual(t.end(), 130)
 
     def test_plain_at_a_terminal_is_the_answer(self):

@@ -90,9 +90,9 @@ class Inputs(harness.Case):
         path = text_file("x")
         for options, part in ((["--context", "/no/such/file"], "No such file"), (["--context", "/"], "not a regular file"),
                               (["--context", "-"], "standard input is not a file"),
-                              (["--context", path, "--context", path], "context is there twice"),
-                              (["--context", f"a={path}", "--context", f"a={path}"], "a is there twice"),
-                              (["--context", f"class={path}"], "class: no name")):
+                              (["--context", path, "--context", path], "the name context is used twice"),
+                              (["--context", f"a={path}", "--context", f"a={path}"], "the name a is used twice"),
+                              (["--context", f"class={path}"], "class: not a valid name")):
             with self.subTest(options=options):
                 done = plain("Look.", "never asked", options=options)
                 self.assertEqual(done.status, 2, done)
@@ -120,7 +120,7 @@ class Engine(harness.Case):
         with service.Engine("--model", "replay:" + script("never asked")) as engine:
             session = engine.session()
             for context, part in (([{"name": "a", "path": "none.txt"}], "none.txt"),
-                                  ([{"name": "a b", "path": "l.txt"}], "a b: no name"),
+                                  ([{"name": "a b", "path": "l.txt"}], "a b: not a valid name"),
                                   ([{"name": "a", "path": "x\n'; 1/0"}], "No such file"),
                                   ([{"name": "a"}], "path")):
                 with self.subTest(context=context):

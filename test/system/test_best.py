@@ -133,7 +133,7 @@ class Chosen(harness.Case):
             ["script", "-qec", f"{harness.RETORT} agent -M replay:{path} --best-of 3 'What is 6 times 7?'", "/dev/null"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, env=harness.environment(), cwd=harness.TMP,
             timeout=harness.TIMEOUT_S, check=False).stdout
-        for text in ("3 candidates", "candidate 2: error", "candidate 1 of 3, 2 of 2 votes: most say what it says",
+        for text in ("3 candidates", "candidate 2: error", "candidate 1 of 3, 2 of 2 votes: most have its result",
                      "final_answer(6 * 7)", "3 steps", "42"):
             self.assertIn(text, out)
 

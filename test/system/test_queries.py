@@ -185,7 +185,7 @@ class Failures(harness.Case):
 
     def test_each(self):
         for failure, parts in (
-                ({"class": "auth"}, ("ToolError | ", "the key is missing or not the right one")),
+                ({"class": "auth"}, ("ToolError | ", "the key is missing or wrong")),
                 ({"class": "billing"}, ("ToolError | ", "no money")),
                 ({"class": "model"}, ("ToolError | ", "no such model")),
                 ({"class": "context"}, ("ToolLimit | ", "smaller parts")),

@@ -92,7 +92,7 @@ class Resumed(Kept):
     def test_more_is_asked(self):
         first = self.begin(python("x = 6 * 7\nfinal_answer(x)"), task="What is 6 times 7?")
         self.assertEqual(first.result["answer"], "42", first)
-        self.refused(2, "the agent has its answer already")
+        self.refused(2, "the agent has already answered its task")
         done = self.go_on(line("And 84 is what it is twice: 84.", expect_last=["Twice?"], expect=["6 times 7"]),
                           line(python("final_answer(x * 2)"), expect_last=["not taken yet"]), task=["Twice?"])
         self.assertEqual((done.status, done.result["answer"]), (0, "84"), done)
@@ -232,7 +232,7 @@ class Chosen(Kept):
                                    env=harness.environment({"XDG_STATE_HOME": self.state}), cwd=self.where, stdin=subprocess.DEVNULL)
         self.addCleanup(process.kill)
         with open(fifo, "w", encoding="utf-8") as f:  # the model is asked
-            self.refused(1, "is at work", options=["--resume", self.listed()[0]["agent"]])
+            self.refused(1, "is running", options=["--resume", self.listed()[0]["agent"]])
             f.write("Done.")
         out, _ = process.communicate(timeout=harness.TIMEOUT_S)
         self.assertEqual((process.returncode, out), (0, "Done.\n"))
@@ -241,7 +241,7 @@ class Chosen(Kept):
     def test_its_box_is_its_own(self):
         self.begin("Done.")
         for options in (["-m", "1g"], ["-v", "/etc/hostname:x"], ["-w", "."], ["-r", "shell"]):
-            self.refused(2, "has its box", options=["-c", *options], task=["More."])
+            self.refused(2, "keeps its box", options=["-c", *options], task=["More."])
 
     def test_its_model_is_taken_again(self):
         self.begin(python("x = 1"), line("Done.", times=0), task="Go.")
@@ -251,7 +251,7 @@ class Chosen(Kept):
         self.begin("Done.", cwd=self.where)
         agent = self.read()
         self.write({**agent, "model": ""})
-        self.assertIn("not written down", self.retort("-c", "More.").err)
+        self.assertIn("does not name its model", self.retort("-c", "More.").err)
 
     def test_nothing_is_kept(self):
         done = self.begin(python("x = 1"), DOWN, options=["--no-journal"])
@@ -263,7 +263,7 @@ class Chosen(Kept):
             pass
         done = self.begin("Done.")
         self.assertEqual((done.status, done.result["answer"]), (0, "Done."), done)
-        self.assertIn("this task cannot go on later", done.err)
+        self.assertIn("this task cannot be resumed later", done.err)
 
     def test_what_never_began_leaves_nothing(self):
         done = self.retort("-M", "anthropic:x", "Go.")
@@ -390,7 +390,7 @@ class BadInput(Kept):
         self.check(model_server.error(404, {"error": {"message": "no such thing", "code": "model_not_found"}}), 2, "no such model")
 
     def test_more_than_it_can_read(self):
-        self.check(model_server.error(400, {"error": {"message": "too long", "code": "context_length_exceeded"}}), 2, "more than the model can read")
+        self.check(model_server.error(400, {"error": {"message": "too long", "code": "context_length_exceeded"}}), 2, "longer than the model can read")
 
     def test_a_server_that_is_down(self):
         self.begin(self.CODE, DOWN)
@@ -454,7 +454,7 @@ class Money(Kept):
         for options in ([], self.prices({"openai:*": {"input": 1, "output": 1}})):
             done = self.begin("never asked", options=["--max-cost", "1", *options])
             self.assertEqual(done.status, 2, done)
-            self.assertIn("it is not known what replay:", done.err)
+            self.assertIn("the price of replay:", done.err)
         self.assertEqual(os.listdir(os.path.join(self.state, "retort", "agents")), [])
 
     def test_what_is_no_price(self):

@@ -272,7 +272,7 @@ class Terminal(harness.Case):
         for options, n in (((), 1), (("--quiet",), 0), (("--json",), 0)):
             with model_server.Server(busy, model_server.error(400, {"error": {"message": "no"}})) as server:
                 done = harness.retort("agent", "-M", f"{server.url}/v1#x", *options, "Go.", env={"RETORT_MODEL_KEY": "k"})
-                self.assertEqual(done.err.count(": again in 0.0 s\n"), n, done.err)
+                self.assertEqual(done.err.count(": trying again in 0.0 s\n"), n, done.err)
 
     def test_an_option_behind_the_code_is_told(self):
         for options, is_told in ((("--json",), True), (("-m", "1g"), True), (("--memory=1g",), True), (("--", "--json"), False),

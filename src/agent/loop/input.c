@@ -49,19 +49,20 @@ int inputs_read(struct inputs *out, const json_t *array, struct err *err)
 	size_t i;
 	json_t *row;
 	if (json_array_size(array) > INPUTS_MAX)
-		return err_set(err, ERR_LIMIT, "context: more than %d", INPUTS_MAX);
+		return err_set(err, ERR_LIMIT, "context: more than %d inputs", INPUTS_MAX);
 	json_array_foreach(array, i, row)
 	{
 		const char *name = json_string_value(json_object_get(row, "name"));
 		const char *path = json_string_value(json_object_get(row, "path"));
 		if (!name || !path || !input_is_name(name))
 			return err_fail(err, ERR_USAGE,
-				"letters, digits and _, and no word of a language",
-				"context: %.60s: no name for a variable", name ? name : "");
+				"use letters, digits and _, but not a keyword of a language",
+				"context: %.60s: not a valid name of a variable", name ? name : "");
 		if (has(&in, name))
-			return err_set(err, ERR_USAGE, "context: %s is there twice", name);
+			return err_set(err, ERR_USAGE, "context: the name %s is used twice", name);
 		if (strlen(path) > INPUT_PATH_BYTES)
-			return err_set(err, ERR_LIMIT, "context: %s: a path of over %d bytes", name,
+			return err_set(err, ERR_LIMIT,
+				"context: %s: the path is longer than %d bytes", name,
 				INPUT_PATH_BYTES);
 		in.list[in.n++] = (struct input){.name = name, .path = path};
 	}
@@ -152,9 +153,9 @@ static int explain(const json_t *record, struct err *err)
 		(strcmp(status, "oom") == 0 || strcmp(status, "killed") == 0 ||
 			(name && strcmp(name, "MemoryError") == 0));
 	if (is_large)
-		return err_fail(err, ERR_LIMIT, "give the box more memory, or less to read",
-			"context: it does not fit in the box's memory");
-	return err_fail(err, ERR_USAGE, "a path is one in the box, of a file that can be read",
+		return err_fail(err, ERR_LIMIT, "give the box more memory, or a shorter text",
+			"context: the text does not fit in the box's memory");
+	return err_fail(err, ERR_USAGE, "a path must name a readable file in the box",
 		"context: %s%s%.150s", status ? status : "error", message ? ": " : "",
 		message ? message : "");
 }
@@ -172,7 +173,8 @@ int inputs_take(struct inputs *in, const json_t *record, struct err *err)
 		for (size_t k = 0; k < ARRAY_LEN(to); k++) {
 			const json_t *n = json_array_get(row, k);
 			if (!json_is_integer(n) || json_integer_value(n) < 0)
-				return err_set(err, ERR_BOX, "context: the box says nothing of it");
+				return err_set(
+					err, ERR_BOX, "context: the box did not report its length");
 			*to[k] = (uint64_t)json_integer_value(n);
 		}
 	}

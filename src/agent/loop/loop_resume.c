@@ -73,8 +73,8 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 	if (r < 0)
 		return r;
 	if (l->state == LOOP_OVER && l->end == LOOP_OK && !task)
-		return err_fail(err, ERR_USAGE, "say what is to be done next",
-			"the agent has its answer already");
+		return err_fail(err, ERR_USAGE, "give the next task",
+			"the agent has already answered its task");
 	l->no_images = l->no_images || l->config.no_images;
 	if (l->no_images && loop_drop_images(l) < 0)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");

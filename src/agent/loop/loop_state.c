@@ -335,12 +335,13 @@ static int check_version(const json_t *state, struct err *err)
 	const json_t *version = json_object_get(state, "version");
 	json_int_t n = json_integer_value(version);
 	if (!json_is_integer(version) || n < 1)
-		return err_set(err, ERR_DAMAGED, "it does not say its version");
+		return err_set(err, ERR_DAMAGED, "the saved state has no version");
 	if (n <= LOOP_STATE_VERSION)
 		return 0;
-	return err_fail(err, ERR_USAGE, "use the newer retort that made it",
-		"version %" JSON_INTEGER_FORMAT ", and this retort knows %d", n,
-		LOOP_STATE_VERSION);
+	return err_fail(err, ERR_USAGE, "use the newer retort that saved it",
+		"the saved state has version %" JSON_INTEGER_FORMAT
+		", but this retort reads only up to %d",
+		n, LOOP_STATE_VERSION);
 }
 
 int loop_restore(struct loop *l, const json_t *state, struct err *err)

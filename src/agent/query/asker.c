@@ -147,7 +147,8 @@ static int converse(struct asking *q, struct err *err)
 	if (r < 0 || q->is_done)
 		return r;
 	wire_cancel(call);
-	return err_set(err, ERR_INTERRUPTED, "%s is not waited for any more", asker_name(a));
+	return err_set(err, ERR_INTERRUPTED, "%s: the caller no longer waits for the answer",
+		asker_name(a));
 }
 
 /* ---- reading the model's answer ---- */
@@ -202,7 +203,7 @@ int asker_ask(struct asker *a, const struct tool_question *q, struct buf *out, s
 	a->usage = (struct wire_usage){0};
 	int r = asking.schema && write_texts(&asking, q) == 0
 		? converse(&asking, err)
-		: err_set(err, ERR_LIMIT, "ask: a question of over %d bytes", TEXT_BYTES);
+		: err_set(err, ERR_LIMIT, "ask: the question is over %d bytes", TEXT_BYTES);
 	json_decref(asking.schema);
 	buf_done(&asking.system);
 	buf_done(&asking.user);

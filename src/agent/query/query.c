@@ -197,7 +197,7 @@ static json_t *judge(const struct query *query, const struct reply *reply, const
 			"the model's answer was cut, for it was too long");
 	if (reply->stop == REPLY_CONTEXT)
 		return error_json("ToolLimit", "split the text into smaller parts",
-			"the prompt is more than the model can read");
+			"the prompt is longer than the model can read");
 	if (!*text)
 		return error_json("ToolError", NULL, "the model answered nothing");
 	return query->schema ? fit(query->schema, text) : json_pack("{s:s}", "value", text);
@@ -207,8 +207,7 @@ static json_t *failure_answer(const struct failure *why)
 {
 	const char *what = failure_what(why->class);
 	if (why->class == FAILURE_CONTEXT || why->class == FAILURE_SIZE)
-		return error_json(
-			"ToolLimit", "split the text into smaller parts", "the prompt: %s", what);
+		return error_json("ToolLimit", "split the text into smaller parts", "%s", what);
 	if (why->err.code == ERR_UNREACHABLE)
 		return error_json("ToolLost", NULL, "the model cannot be asked: %s", what);
 	return error_json("ToolError", "asking again will not help: go on without it",

@@ -87,12 +87,12 @@ static const struct {
 };
 
 static const char *const hints[FAILURE_END_] = {
-	[FAILURE_AUTH] = "set the key in the environment, or name a file that holds it",
-	[FAILURE_BILLING] = "see the account at the provider; asking again does not help",
-	[FAILURE_MODEL] = "see that the name is right; ollama has what `ollama pull` got",
-	[FAILURE_CONTEXT] = "give it less, or a model that can read more",
+	[FAILURE_AUTH] = "set the key in the environment, or name a file that contains it",
+	[FAILURE_BILLING] = "check your account at the provider; asking again does not help",
+	[FAILURE_MODEL] = "check the name; for ollama, get the model with `ollama pull`",
+	[FAILURE_CONTEXT] = "give the model less to read, or use a model with a longer context",
 	[FAILURE_RATE] = "try again later, or ask for less at a time",
-	[FAILURE_CONNECTION] = "see that the server runs, and that the address is right",
+	[FAILURE_CONNECTION] = "check that the server runs, and that the address is right",
 };
 
 const char *failure_word(enum failure_class class)

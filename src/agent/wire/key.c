@@ -29,8 +29,8 @@ static int set_key(
 	for (size_t i = 0; i < bytes && is_good; i++)
 		is_good = text[i] > 0x20 && text[i] < 0x7f;
 	if (!is_good)
-		return err_set(
-			err, ERR_USAGE, "the key in %s: not one line of visible characters", from);
+		return err_set(err, ERR_USAGE,
+			"the key in %s is not a single line of visible ASCII characters", from);
 	memcpy(out->text, text, bytes);
 	out->text[bytes] = '\0';
 	return 0;
@@ -49,9 +49,9 @@ static int read_file(struct key *out, const char *file, struct err *err)
 			"the key file %s", file);
 	}
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return err_set(err, ERR_ACCESS, "the key file %s: it is somebody else's", file);
+		return err_set(err, ERR_ACCESS, "the key file %s belongs to another user", file);
 	if (st.st_mode & 077) {
-		(void)err_set(err, ERR_ACCESS, "the key file %s: others may use it (mode %04o)",
+		(void)err_set(err, ERR_ACCESS, "other users may access the key file %s (mode %04o)",
 			file, (unsigned)st.st_mode & 07777);
 		return err_hint(err, "chmod 600 %s", file);
 	}
@@ -102,17 +102,17 @@ int key_find(
 	if (r < 0)
 		return r;
 	if (!out->text[0] && m->is_default && strncmp(p->base, "https:", 6) == 0) {
-		(void)err_set(err, ERR_AUTH, "%s wants a key, and %s is not set", p->name,
+		(void)err_set(err, ERR_AUTH, "%s requires a key, and %s is not set", p->name,
 			p->key_variables[0]);
 		return err_hint(err,
-			"set %s in the environment, or name a file that holds it: --key-file",
+			"set %s in the environment, or name a file that contains the key: --key-file",
 			p->key_variables[0]);
 	}
 	if (out->text[0] && strncasecmp(m->base, "http:", 5) == 0 && !key_is_here(m->base)) {
 		key_done(out);
 		return err_fail(err, ERR_DENIED,
-			"use https://, or unset the key if the server wants none",
-			"%s: its address is http://, so the key would go over the network in the clear",
+			"use https://, or unset the key if the server needs none",
+			"%s: the address is http://, so the key would be sent over the network in the clear",
 			p->name);
 	}
 	return 0;
@@ -125,10 +125,10 @@ void key_advise(const struct key *k, const struct model *m, struct err *err)
 		return;
 	if (!k->text[0])
 		(void)err_hint(err,
-			"set %s in the environment, or name a file that holds the key: --key-file",
+			"set %s in the environment, or name a file that contains the key: --key-file",
 			first);
 	else if (k->variable)
-		(void)err_hint(err, "see that the key in %s is right", k->variable);
+		(void)err_hint(err, "check the key in %s", k->variable);
 	else
-		(void)err_hint(err, "see that the key in the file of --key-file is right");
+		(void)err_hint(err, "check the key in the file of --key-file");
 }

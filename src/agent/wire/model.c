@@ -91,7 +91,7 @@ static bool has_scheme(const char *text)
 static int put(char *out, size_t bytes, const char *text, size_t n, struct err *err)
 {
 	if (n >= bytes)
-		return err_set(err, ERR_USAGE, "a model of %zu bytes, limit %zu", n, bytes - 1);
+		return err_set(err, ERR_USAGE, "model: %zu bytes, limit %zu", n, bytes - 1);
 	memmove(out, text, n);
 	out[n] = '\0';
 	return 0;
@@ -132,7 +132,7 @@ static int normalize(struct model *m, struct err *err)
 	bool is_bare = host && !strchr(host + 3, '/');
 	if (is_bare && (format == &wire_chat || format == &wire_responses)) {
 		if (strlen(m->base) + 4 > sizeof m->base)
-			return err_set(err, ERR_USAGE, "an address that is too long");
+			return err_set(err, ERR_USAGE, "model: the address is too long");
 		memcpy(m->base + strlen(m->base), "/v1", 4);
 	}
 	return 0;
@@ -144,12 +144,11 @@ static int check_host(const char *base, struct err *err)
 	const char *host = strstr(base, "://") + 3;
 	size_t n = strcspn(host, "/?#");
 	if (n == 0)
-		return err_set(err, ERR_USAGE, "an address without a host");
+		return err_set(err, ERR_USAGE, "model: the address has no host");
 	if (!memchr(host, '@', n))
 		return 0;
-	return err_fail(err, ERR_USAGE,
-		"give the key in a variable of the environment, or in a file",
-		"an address with a user or password in it");
+	return err_fail(err, ERR_USAGE, "give the key in an environment variable, or in a file",
+		"model: the address contains a user or a password");
 }
 
 static int set_base(struct model *m, const char *base, size_t bytes, struct err *err)
@@ -164,7 +163,7 @@ static int set_base(struct model *m, const char *base, size_t bytes, struct err 
 	} else if (!has_scheme(m->base)) {
 		return err_fail(err, ERR_USAGE,
 			"write the whole address, as in https://example.org/v1",
-			"an address that is neither http:// nor https://");
+			"model: the address begins with neither http:// nor https://");
 	}
 	if (r == 0)
 		r = check_host(m->base, err);
@@ -197,8 +196,9 @@ static int read_provided(struct model *m, const char *rest, model_env *env, stru
 	const char *base = p->base_variable ? env(p->base_variable) : NULL;
 	size_t n = at ? (size_t)(at - rest) : strlen(rest);
 	if (n == 0) {
-		(void)err_set(err, ERR_USAGE, "the model of %s: none is named", p->name);
-		return err_hint(err, "write %s:MODEL, with the model's name there", p->name);
+		(void)err_set(err, ERR_USAGE,
+			"model: the name of the model is missing after \"%s:\"", p->name);
+		return err_hint(err, "write %s:MODEL, where MODEL is the model's name", p->name);
 	}
 	int r = put(m->name, sizeof m->name, rest, n, err);
 	if (at)
@@ -240,7 +240,8 @@ static int refuse(const char *spec, struct err *err)
 		word_near_try(&near, providers[i].name);
 	(void)err_set(err, ERR_USAGE, "model: '%.80s' names no known provider", spec);
 	if (alone)
-		return err_hint(err, "write %s:MODEL, with the model's name there", alone->name);
+		return err_hint(
+			err, "write %s:MODEL, where MODEL is the model's name", alone->name);
 	if (maker)
 		return err_hint(err, "did you mean '%s:%.80s'?", maker->name, spec);
 	if (near.best && strchr(spec, ':'))
@@ -264,8 +265,8 @@ int model_parse(struct model *out, const char *spec, model_env *env, struct err 
 		if (m.provider->kind == MODEL_HTTP)
 			r = read_provided(&m, colon + 1, env, err);
 		else if (!colon[1])
-			r = err_set(err, ERR_USAGE, "model: %s what? A %s is missing after it",
-				spec, m.provider->kind == MODEL_EXEC ? "program" : "file");
+			r = err_set(err, ERR_USAGE, "model: after \"%s\" a %s is missing", spec,
+				m.provider->kind == MODEL_EXEC ? "program" : "file");
 		else
 			r = put(m.base, sizeof m.base, colon + 1, strlen(colon + 1), err);
 	}

@@ -24,7 +24,7 @@ static int check_one(const char *model, const json_t *price, struct err *err)
 	const char *name;
 	json_t *value;
 	if (!json_is_object(price))
-		return err_set(err, ERR_USAGE, "the price of %.80s: no object", model);
+		return err_set(err, ERR_USAGE, "the price of %.80s is not an object", model);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].is_needed && !json_object_get(price, rows[i].name))
 			return err_set(err, ERR_USAGE, "the price of %.80s: \"%s\" is missing",
@@ -50,7 +50,7 @@ int price_check(const json_t *table, struct err *err)
 {
 	const char *model;
 	json_t *price;
-	int r = json_is_object(table) ? 0 : err_set(err, ERR_USAGE, "the prices: no object");
+	int r = json_is_object(table) ? 0 : err_set(err, ERR_USAGE, "the prices are not an object");
 	json_object_foreach(json_unconst(table), model, price)
 	{
 		if (r == 0)
@@ -59,7 +59,7 @@ int price_check(const json_t *table, struct err *err)
 	if (r < 0)
 		return err_hint(err,
 			"write {\"openai:NAME\": {\"input\": 1.25, \"cached\": 0.125, \"output\": "
-			"10}}, in USD for a million tokens");
+			"10}}, in USD per million tokens");
 	return 0;
 }
 

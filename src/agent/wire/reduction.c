@@ -162,8 +162,9 @@ int reduction_finish(struct reduction *r, size_t asked_bytes)
 
 static int keep_failed(struct reduction *r, int n)
 {
-	return n == -E2BIG ? fail(r, FAILURE_OURS, "an answer over 16 MiB or 512 parts")
-			   : fail(r, FAILURE_OURS, "no memory for the answer");
+	return n == -E2BIG
+		? fail(r, FAILURE_OURS, "the answer is over 16 MiB or has more than 512 parts")
+		: fail(r, FAILURE_OURS, "no memory for the answer");
 }
 
 int reduction_part(struct reduction *r, enum part_kind kind, int64_t key)

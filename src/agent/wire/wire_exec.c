@@ -95,7 +95,7 @@ static void judge(struct program *p)
 		(void)failure_set(&f, FAILURE_PROGRAM, "exit status %d%s%s", (int)p->status,
 			said[0] ? ": " : "", said);
 	if (p->status == STATUS_NOT_FOUND)
-		(void)err_hint(&f.err, "see that the program is there and can be executed");
+		(void)err_hint(&f.err, "check that the program exists and is executable");
 	bool is_good = p->status == 0 && p->signal == 0;
 	/* The output ended inside a character: append U+FFFD. */
 	if (is_good && p->half.bytes > 0)

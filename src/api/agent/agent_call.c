@@ -20,9 +20,9 @@ static int find_price(
 	if (json_number_value(param_get(a->params, "max_cost_usd")) <= 0)
 		return 0;
 	return err_fail(err, ERR_USAGE,
-		"write its price into \"prices\" of ~/.config/retort/config.json, or a file for "
+		"add its price to \"prices\" in ~/.config/retort/config.json, or to a file for "
 		"--prices",
-		"max_cost_usd: it is not known what %.100s costs", wire_name(wire));
+		"max_cost_usd: the price of %.100s is not known", wire_name(wire));
 }
 
 int agent_find_prices(struct agent_call *a, struct err *err)

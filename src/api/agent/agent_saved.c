@@ -66,7 +66,7 @@ static int begin_anew(struct agent_call *a, struct err *err)
 	char id[AGENT_ID_BYTES] = "";
 	if (!param_get(a->params, "task"))
 		return err_fail(err, ERR_USAGE, "give a task, or the id of an agent to resume",
-			"task: missing");
+			"task: this parameter is missing");
 	if (!place || !place->dir)
 		return 0;
 	if (place->id)
@@ -91,7 +91,7 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 	char whole[AGENT_ID_BYTES];
 	if (!place || !place->dir)
 		return err_fail(err, ERR_NOT_FOUND, "start the engine with a state directory",
-			"resume: this engine does not keep agents");
+			"resume: this engine does not save agents");
 	int r = agent_store_find(whole, place->dir, id, NULL, err);
 	if (r == 0)
 		r = agent_store_open(&a->stored, place->dir, whole, err);
@@ -99,7 +99,7 @@ static int open_past(struct agent_call *a, const char *id, struct err *err)
 		r = -err_errno(err->code);
 	/* Do not reveal that an agent of another owner exists. */
 	if (r == 0 && strcmp(json_get_text(a->agent, "owner"), agent_owner(a->call)) != 0)
-		r = err_set(err, ERR_NOT_FOUND, "no agent %.40s is kept here", id);
+		r = err_set(err, ERR_NOT_FOUND, "no agent %.40s is saved here", id);
 	return r;
 }
 

@@ -48,7 +48,7 @@ static bool is_id(const char *text)
 
 static int not_found(const char *id, struct err *err)
 {
-	return err_set(err, ERR_NOT_FOUND, "no agent %.*s is kept here",
+	return err_set(err, ERR_NOT_FOUND, "no agent %.*s is saved here",
 		(int)utf8_cut(id, strlen(id), 80), id);
 }
 
@@ -109,8 +109,8 @@ int agent_store_open(struct stored_agent *out, const char *dir, const char *id, 
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return not_found(id, err);
 	if (fd == -EWOULDBLOCK)
-		return err_fail(err, ERR_BUSY, "wait until it is done, or interrupt it",
-			"agent %s is at work", id);
+		return err_fail(err, ERR_BUSY, "wait until the agent ends, or interrupt it",
+			"agent %s is running", id);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail("open", id, fd < 0 ? -fd : errno, err);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
@@ -203,7 +203,7 @@ int agent_store_create(struct stored_agent *out, const char *dir, const char *id
 	int n = snprintf(path, sizeof path, "%s/%s", dir, id);
 	int r = n > 0 && (size_t)n < sizeof path ? file_make_dirs(path, 0700, 0700) : -ENAMETOOLONG;
 	if (r < 0)
-		return fail("keep", id, -r, err);
+		return fail("save", id, -r, err);
 	r = agent_store_open(out, dir, id, err);
 	if (r == 0)
 		prune(dir);
@@ -236,7 +236,7 @@ int agent_store_write(const struct stored_agent *k, const json_t *agent, struct 
 		? -EFBIG
 		: file_put(k->fd, file_name, text, bytes, 0600, FILE_PUT_SYNC);
 	free(text);
-	return r < 0 ? fail("keep", k->id, -r, err) : 0;
+	return r < 0 ? fail("save", k->id, -r, err) : 0;
 }
 
 static char *read_text(const struct stored_agent *k, size_t *bytes, struct err *err)
@@ -253,7 +253,8 @@ static char *read_text(const struct stored_agent *k, size_t *bytes, struct err *
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size > AGENT_STORE_BYTES_MAX) {
-		(void)err_set(err, ERR_LIMIT, "agent %s: no file of at most %d MiB", k->id,
+		(void)err_set(err, ERR_LIMIT,
+			"agent %s: its file is over %d MiB, or not a regular file", k->id,
 			AGENT_STORE_BYTES_MAX >> 20);
 		return NULL;
 	}
@@ -276,8 +277,9 @@ static int check(const struct stored_agent *k, const json_t *agent, struct err *
 		json_is_object(json_object_get(agent, "params")) &&
 		json_is_integer(json_object_get(agent, "changed_ms"));
 	if (version > FILE_VERSION)
-		return err_fail(err, ERR_USAGE, "use the newer retort that made it",
-			"agent %s: version %" JSON_INTEGER_FORMAT ", and this retort knows %d",
+		return err_fail(err, ERR_USAGE, "use the newer retort that saved it",
+			"agent %s: its file has version %" JSON_INTEGER_FORMAT
+			", but this retort reads only up to %d",
 			k->id, version, FILE_VERSION);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		is_good = is_good && json_is_string(json_object_get(agent, texts[i]));

@@ -12,12 +12,12 @@ int models_choose(const struct models *m, const char *param, const char *spec, c
 	const char *fallback = m ? m->fallback : NULL;
 	if (!spec && !fallback)
 		return err_fail(err, ERR_DENIED,
-			"start it with one: retort serve --model anthropic:NAME",
+			"start the engine with a model: retort serve --model anthropic:NAME",
 			"the engine was started without a model");
 	if (spec && !(m && m->may_name) && !(fallback && strcmp(spec, fallback) == 0))
 		return err_fail(err, ERR_DENIED,
-			fallback ? "leave it out: the engine was started with one"
-				 : "start the engine with one: retort serve --model",
+			fallback ? "leave the parameter out: the engine was started with a model"
+				 : "start the engine with a model: retort serve --model",
 			"%s: %.100s: callers may not name models here", param, spec);
 	*out = spec ? spec : fallback;
 	return 0;

@@ -549,7 +549,8 @@ static void start_list(struct operation_call *call)
 #include "api/call/call_agent.def"
 
 static const struct operation rows[] = {
-	{"agent.run", "Have a model do a task: it writes code, sees what it gives, and goes on",
+	{"agent.run",
+		"Have a model do a task: the model writes code, sees its result, and continues",
 		ROWS(run_rows), RESULT(result_rows), .label = OPERATION_PROGRAM,
 		.limits = "One reply is read up to 256 KiB. What the model sees of a step has at "
 			  "most 10000 characters.",
@@ -558,7 +559,7 @@ static const struct operation rows[] = {
 		.example = "{'session': 'demo', 'task': 'What is 6 times 7?'}",
 		.answer = "{'status': 'ok', 'answer': '42', 'grounded': true, 'steps': 1}",
 		.has_events = true, .is_for_operator = true, .start = start_run},
-	{"agent.list", "List the agents that are kept, and can go on", RESULT(list_rows),
+	{"agent.list", "List the saved agents, which can be resumed", RESULT(list_rows),
 		.label = OPERATION_PROGRAM, .limits = "The newest 100 are kept.", .example = "{}",
 		.answer = "{'agents': [{'task': 'What is 6 times 7?', 'status': 'ok'}]}",
 		.is_for_operator = true, .start = start_list},

@@ -67,18 +67,18 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 	bool is_all = operand && strcmp(operand, "-") == 0;
 	if (!operand || !*operand)
 		return err_fail(err, ERR_USAGE,
-			"say what is to be done: retort agent \"TASK\", or - to read it",
+			"describe the task: retort agent \"TASK\"; or - to read it from standard input",
 			"no task");
 	int r = is_all || has_input() ? program_read("-", &piped, err) : 0;
 	if (r < 0 && err->code == ERR_LIMIT) {
 		(void)err_set(
 			err, ERR_LIMIT, "standard input is over %d KiB", TASK_MAX_BYTES >> 10);
-		r = err_hint(err, "put what is long into a file: --context FILE, or -v FILE:FILE");
+		r = err_hint(err, "put long text into a file: --context FILE, or -v FILE:FILE");
 	}
 	if (r == 0 && !utf8_is_valid(buf_str(&piped), piped.bytes))
 		r = err_set(err, ERR_USAGE, "standard input is not UTF-8");
 	else if (r == 0 && piped.bytes > 0 && memchr(piped.data, '\0', piped.bytes))
-		r = err_set(err, ERR_USAGE, "standard input has a NUL: it is not a text");
+		r = err_set(err, ERR_USAGE, "standard input contains a NUL byte: it is not text");
 	if (r < 0 && err->code == ERR_USAGE)
 		r = err_hint(err, "give data as a file instead: -v FILE:FILE");
 	if (r == 0)
@@ -110,8 +110,8 @@ static int read_check(const char *check, struct buf *out, struct err *err)
 		return err_wrap(err, "--check");
 	return out->bytes > CHECK_MAX_BYTES || !utf8_is_valid(buf_str(out), out->bytes) ||
 			memchr(out->data, '\0', out->bytes)
-		? err_set(err, ERR_USAGE, "--check: %.150s is not a text of at most %d KiB", schema,
-			  CHECK_MAX_BYTES >> 10)
+		? err_set(err, ERR_USAGE, "--check: %.150s is not UTF-8 text of at most %d KiB",
+			  schema, CHECK_MAX_BYTES >> 10)
 		: 0;
 }
 
@@ -295,12 +295,13 @@ static const struct {
 	const char *text; /* NULL: no message */
 } ends[] = {
 	{"ok", 0, NULL},
-	{"failed", 1, "the model gave no answer: ask it in another way"},
-	{"check_failed", 1, "the answer still fails the check: see what it says with --jsonl"},
-	{"steps", 7, SAYS_STEPS ": give it more with --max-steps"},
-	{"budget", 8, SAYS_BUDGET ": give it more with --max-time, --max-tokens or --max-cost"},
-	{"stuck", 9, SAYS_STUCK ": say more in the task, or take another model"},
-	{"interrupted", 130, "the work ended before it was done"},
+	{"failed", 1, "the model gave no answer: reword the task"},
+	{"check_failed", 1,
+		"the answer still fails the check: --jsonl shows the answer and the steps"},
+	{"steps", 7, SAYS_STEPS ": allow more with --max-steps"},
+	{"budget", 8, SAYS_BUDGET ": allow more with --max-time, --max-tokens or --max-cost"},
+	{"stuck", 9, SAYS_STUCK ": describe the task in more detail, or use another model"},
+	{"interrupted", 130, "the task was interrupted before it was done"},
 };
 
 /* Report on stderr how the agent ended. Returns: the exit status. */
@@ -326,7 +327,7 @@ static void tell_how_to_go_on(const json_t *result)
 {
 	const char *id = session_text(result, "agent");
 	if (id[0] && strcmp(session_text(result, "status"), "ok") != 0)
-		fprintf(stderr, "retort: go on with it: retort agent --resume %s\n", id);
+		fprintf(stderr, "retort: to resume the task: retort agent --resume %s\n", id);
 }
 
 static int finish(struct agent *agent, const json_t *result)
@@ -364,12 +365,13 @@ static int no_model(const struct agent_past *past, struct err *err)
 	char guess[MODEL_GUESS_BYTES];
 	const char *variable = models_guess(guess, sizeof guess);
 	(void)err_set(err, ERR_USAGE,
-		past->is_resumed ? "the model that it began with is not written down" : "no model");
+		past->is_resumed ? "the saved task does not name its model" : "no model");
 	if (variable)
-		return err_hint(err, "%s is set, so name one as in --model %s, or set RETORT_MODEL",
+		return err_hint(err,
+			"%s is set, so name a model, as in --model %s, or set RETORT_MODEL",
 			variable, guess);
 	return err_hint(err,
-		"name one: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
+		"name a model: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
 		"or set RETORT_MODEL");
 }
 
@@ -383,7 +385,7 @@ static int check_args(const struct agent *agent, struct err *err)
 	if (!args->model && !agent->past.has_model)
 		return no_model(&agent->past, err);
 	if (agent->past.is_resumed && args->contexts.n > 0)
-		return err_set(err, ERR_USAGE, "--context: an agent that goes on has its inputs");
+		return err_set(err, ERR_USAGE, "--context: a resumed task keeps its inputs");
 	return agent->past.is_resumed ? agent_past_check(&agent->set, err)
 				      : box_check(&args->box, err);
 }
@@ -397,12 +399,12 @@ static int find_past(struct agent *agent, struct err *err)
 	if (args->go_on && args->resume)
 		return err_set(err, ERR_USAGE, "--continue and --resume exclude each other");
 	if (is_resumed && args->no_journal)
-		return err_set(err, ERR_USAGE, "--no-journal: what goes on is kept");
+		return err_set(err, ERR_USAGE, "--no-journal: a resumed task is always saved");
 	if (is_resumed)
 		return agent_past_find(past, args->resume, err);
 	int r = args->no_journal ? 0 : agent_past_new(past, err);
 	if (r == 0 && past->why.code && !args->quiet)
-		fprintf(stderr, "retort: this task cannot go on later: %s\n", past->why.msg);
+		fprintf(stderr, "retort: this task cannot be resumed later: %s\n", past->why.msg);
 	return r;
 }
 
@@ -513,33 +515,33 @@ static const char *const usage[] = {"agent [options] TASK", "agent [options] -",
 	NULL};
 
 static const struct cmd_example examples[] = {
-	{"a question to a file",
+	{"ask about a file",
 		"retort agent -v ./orders.csv:orders.csv \"What is the average margin?\""},
-	{"a text that is longer than the model can read",
-		"retort agent --context novel.txt \"Who are the persons, and who knows whom?\""},
-	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
+	{"ask about a text that is too long for the model",
+		"retort agent --context novel.txt \"Who are the characters, and who knows whom?\""},
+	{"use a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
 	{"resume a task that was interrupted, or ran out of steps",
 		"retort agent --continue --max-steps 40"},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
-	{"the answer of most of five candidates",
+	{"take the answer that most of five candidates give",
 		"retort agent --best-of 5 --check 'schema:{\"type\": \"number\"}' -v "
 		"./orders.csv:orders.csv \"What is the revenue?\""},
 };
 
 static const struct cmd_exit exits[] = {
-	{"0", "it has an answer"},
+	{"0", "the model has an answer"},
 	{"1",
-		"the model gave up, the answer fails the check, or, with --strict, a number comes "
-		"from no step"},
-	{"2", "wrong use"},
-	{"3", "the model wants a key, or another one"},
+		"the model gave up, the answer fails the check, or, with --strict, the answer "
+		"contains a number that no step printed"},
+	{"2", "usage error"},
+	{"3", "the model's key is missing or wrong"},
 	{"4", "the model cannot be reached"},
 	{"6", "denied by policy"},
 	{"7", SAYS_STEPS},
 	{"8", SAYS_BUDGET},
 	{"9", SAYS_STUCK},
-	{"125", "the box could not be made"},
+	{"125", "the box could not be made, or a recording does not fit"},
 	{"130", "interrupted"},
 };
 
@@ -547,15 +549,17 @@ const struct cmd cmd_agent = {
 	.name = "agent",
 	.summary = "Have a model do a task by writing and running code",
 	.usage = usage,
-	.text = "The model writes one step of code at a time. The step runs in a box, and the model sees its "
-		"result, until it has an answer. The answer goes to standard output; on a terminal, "
-		"the progress is shown on standard error. Piped input is appended to the task.\n\n"
-		"Numbers of the answer have to come from the run: an answer with other numbers is sent "
-		"back once, and marked if they remain. Ctrl-C stops the running step, a second Ctrl-C "
-		"ends the task.\n\n"
-		"A task is saved after each turn, without keys. --continue resumes the last task of this "
-		"directory in its session, however it ended; TASK is then what you say next.\n\n"
-		"The key is read from the environment or a file, and is never in the box.",
+	.text = "The model writes code in steps. Each step runs in a box, and the model sees the result before "
+		"it writes the next step or answers. The answer goes to standard output; on a "
+		"terminal, progress is shown on standard error. Piped input is appended to the "
+		"task.\n\n"
+		"The numbers in the answer must come from the run. An answer with other numbers is sent "
+		"back to the model once; if such numbers remain, a warning names them. Ctrl-C stops the "
+		"running step, a second Ctrl-C ends the task.\n\n"
+		"The task is saved after each turn, without keys. --continue resumes the last task of "
+		"this directory in its session, however the task ended; TASK is then your next "
+		"message.\n\n"
+		"The model's key is read from the environment or a file, and never enters the box.",
 	.opts = agent_opts,
 	.n_opts = ARRAY_LEN(agent_opts),
 	.examples = examples,

@@ -27,7 +27,7 @@ static int find_file(const char *file, char path[PATH_MAX], struct err *err)
 	struct stat st;
 	if (strcmp(file, "-") == 0)
 		return err_fail(err, ERR_USAGE,
-			"what is piped in is put behind the task; or save it first",
+			"piped input is appended to the task; for --context, save it to a file first",
 			"--context -: standard input is not a file");
 	if (!realpath(file, path) || stat(path, &st) < 0)
 		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno,
@@ -58,14 +58,14 @@ static int add(const char *item, json_t *volumes, json_t *rows, struct err *err)
 	if (r < 0)
 		return r;
 	if (has(rows, name))
-		return err_fail(err, ERR_USAGE, "give each a name: --context NAME=FILE",
-			"--context %.150s: %s is there twice", item, name);
+		return err_fail(err, ERR_USAGE, "give each file a name: --context NAME=FILE",
+			"--context %.150s: the name %s is used twice", item, name);
 	snprintf(place, sizeof place, "%s%s", AGENT_CONTEXT_DIR, name);
 	json_t *volume = json_pack("{s:s, s:s, s:s}", "src", path, "dst", place, "mode", "ro");
 	json_t *row = json_pack("{s:s, s:s}", "name", name, "path", place);
 	if (!volume) {
 		json_decref(row);
-		return err_set(err, ERR_USAGE, "--context: the name of a file is not UTF-8");
+		return err_set(err, ERR_USAGE, "--context: the file name is not UTF-8");
 	}
 	r = json_array_append_new(volumes, volume) | json_array_append_new(rows, row);
 	return r < 0 ? err_set(err, ERR_NO_MEMORY, "no memory for options") : 0;

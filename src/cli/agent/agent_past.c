@@ -26,7 +26,8 @@ static int find_dir(struct agent_past *p, struct err *err)
 		return r;
 	int n = snprintf(p->dir, sizeof p->dir, "%s/agents", state);
 	if (n < 0 || (size_t)n >= sizeof p->dir)
-		return err_set(err, ERR_USAGE, "a path of more than %d bytes", PATH_MAX - 1);
+		return err_set(err, ERR_USAGE,
+			"the path of the state directory is longer than %d bytes", PATH_MAX - 1);
 	if (!getcwd(p->directory, sizeof p->directory))
 		p->directory[0] = '\0';
 	r = xdg_make_dir(p->dir, err);
@@ -40,7 +41,8 @@ static int set_state(struct agent_past *p, struct err *err)
 	int n = snprintf(p->state, sizeof p->state, "%s/%s", p->dir, p->id);
 	return n > 0 && (size_t)n < sizeof p->state
 		? 0
-		: err_set(err, ERR_USAGE, "a path of more than %d bytes", PATH_MAX - 1);
+		: err_set(err, ERR_USAGE, "the path of the state directory is longer than %d bytes",
+			  PATH_MAX - 1);
 }
 
 int agent_past_new(struct agent_past *p, struct err *err)
@@ -136,8 +138,9 @@ int agent_past_find(struct agent_past *p, const char *id, struct err *err)
 		if (json_array_size(rows) > 0)
 			(void)print_rows(stderr, rows);
 		(void)err_hint(err,
-			json_array_size(rows) > 0 ? "name one of these: retort agent --resume ID"
-						  : "none is kept yet");
+			json_array_size(rows) > 0
+				? "name one of these tasks: retort agent --resume ID"
+				: "no task is saved yet");
 		json_decref(rows);
 	}
 	if (r == 0)
@@ -153,8 +156,8 @@ int agent_past_check(const struct opt_set *set, struct err *err)
 			if (set->source[i] != OPT_FROM_ARG ||
 				strcmp(set->opts[i].group, groups[k]) != 0)
 				continue;
-			return err_fail(err, ERR_USAGE, "leave it out, or begin a new task",
-				"--%s: an agent that goes on has its box", set->opts[i].name);
+			return err_fail(err, ERR_USAGE, "leave the option out, or begin a new task",
+				"--%s: a resumed task keeps its box", set->opts[i].name);
 		}
 	return 0;
 }

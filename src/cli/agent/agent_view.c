@@ -108,7 +108,7 @@ static void end_asking(struct agent_view *view)
 static void show_restart(struct agent_view *view, const json_t *event)
 {
 	buf_clear(&view->said);
-	note(view, YELLOW, "── the reply broke off (%s) and starts again",
+	note(view, YELLOW, "── the reply broke off (%s); the model is asked again",
 		json_get_text(event, "why"));
 }
 
@@ -158,7 +158,7 @@ static void show_finished(struct agent_view *view, const json_t *event)
 
 static void show_wait(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── %s: again in %.1f s", json_get_text(event, "message"),
+	note(view, YELLOW, "── %s: trying again in %.1f s", json_get_text(event, "message"),
 		(double)count(event, "wait_ms") / 1000);
 }
 
@@ -171,7 +171,7 @@ static void show_budget(struct agent_view *view, const json_t *event)
 
 static void show_stuck(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── the same code with the same end, %" JSON_INTEGER_FORMAT " times",
+	note(view, YELLOW, "── the same code with the same result, %" JSON_INTEGER_FORMAT " times",
 		count(event, "times"));
 }
 
@@ -204,20 +204,21 @@ static void show_answer(struct agent_view *view, const json_t *event)
 
 static void show_images(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── the model reads no images: %" JSON_INTEGER_FORMAT " are left out",
+	note(view, YELLOW, "── the model cannot read images: %" JSON_INTEGER_FORMAT " left out",
 		count(event, "left_out"));
 }
 
 static void show_resumed(struct agent_view *view, const json_t *event)
 {
 	const char *difference = json_get_text(event, "difference");
-	note(view, DIM, "── it goes on; its state is %s%s%s", json_get_text(event, "outcome"),
-		difference[0] ? ": " : "", difference);
+	note(view, DIM, "── the task is resumed; state of its session: %s%s%s",
+		json_get_text(event, "outcome"), difference[0] ? ": " : "", difference);
 }
 
 static void show_unkept(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── it cannot go on later: %s", json_get_text(event, "message"));
+	note(view, YELLOW, "── the task cannot be resumed later: %s",
+		json_get_text(event, "message"));
 }
 
 static void show_check(struct agent_view *view, const json_t *event)
@@ -272,9 +273,9 @@ static void show_candidate(struct agent_view *view, const json_t *event)
 /* Show which candidate was chosen, and why, in a sentence. */
 static void show_chosen(struct agent_view *view, const json_t *event)
 {
-	static const char *const reasons[][2] = {{"only", "no other came to anything"},
-		{"check", "it passes the check"}, {"success", "it went well"},
-		{"majority", "most say what it says"}, {"first", "no two say the same"}};
+	static const char *const reasons[][2] = {{"only", "no other has a result"},
+		{"check", "it passes the check"}, {"success", "it ended without an error"},
+		{"majority", "most have its result"}, {"first", "no two have the same result"}};
 	const char *why = json_get_text(event, "why");
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
 		if (strcmp(why, reasons[i][0]) == 0)
@@ -295,7 +296,8 @@ static void show_candidates(struct agent_view *view, const json_t *event)
 	} else if (strcmp(state, "chosen") == 0) {
 		show_chosen(view, event);
 	} else {
-		note(view, YELLOW, "── no branch: %s: %" JSON_INTEGER_FORMAT " for each step now",
+		note(view, YELLOW,
+			"── no branch: %s: %" JSON_INTEGER_FORMAT " candidates per step now",
 			json_get_text(event, "message"), count(event, "left"));
 	}
 }
@@ -304,8 +306,8 @@ static void show_interrupt(struct agent_view *view, const json_t *event)
 {
 	note(view, YELLOW,
 		json_is_true(json_object_get(event, "ends"))
-			? "── all is stopped"
-			: "── the step is stopped; Ctrl-C again ends all");
+			? "── the task is stopped"
+			: "── the step is stopped; Ctrl-C again ends the task");
 }
 
 static const struct {
@@ -359,7 +361,7 @@ static void tell_wait(const json_t *event)
 	const char *message = json_get_text(event, "message");
 	(void)utf8_escape_terminal(
 		&safe, message, utf8_cut(message, strlen(message), NOTE_BYTES), UTF8_ONE_LINE);
-	fprintf(stderr, "retort: %s: again in %.1f s\n", buf_str(&safe),
+	fprintf(stderr, "retort: %s: trying again in %.1f s\n", buf_str(&safe),
 		(double)count(event, "wait_ms") / 1000);
 }
 
@@ -388,7 +390,7 @@ static void warn_of_refusal(const json_t *result)
 	if (refused)
 		fprintf(stderr,
 			"retort: --best-of: %s: %" JSON_INTEGER_FORMAT
-			" for each step from then on\n",
+			" candidates per step from then on\n",
 			json_get_text(refused, "message"), count(refused, "left"));
 }
 
@@ -422,8 +424,8 @@ static void show_cost(struct agent_view *view, const json_t *result)
 	const json_t *part = json_object_get(queries, "usage");
 	if (count(queries, "count") > 0)
 		note(view, DIM,
-			"   of them %" JSON_INTEGER_FORMAT
-			" queries of the code, %" JSON_INTEGER_FORMAT
+			"   including %" JSON_INTEGER_FORMAT
+			" queries by the code, %" JSON_INTEGER_FORMAT
 			" tokens read, %" JSON_INTEGER_FORMAT " written",
 			count(queries, "count"), count(part, "input"), count(part, "output"));
 }

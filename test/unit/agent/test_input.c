@@ -41,9 +41,9 @@ static void check_refused(const char *text, enum err_code code, const char *part
 TEST(what_is_refused)
 {
 	check_refused("[{\"name\": \"for\", \"path\": \"/a\"}]", ERR_USAGE, "for");
-	check_refused("[{\"name\": \"a\"}]", ERR_USAGE, "no name");
+	check_refused("[{\"name\": \"a\"}]", ERR_USAGE, "not a valid name");
 	check_refused("[{\"name\": \"a\", \"path\": \"/a\"}, {\"name\": \"a\", \"path\": \"/b\"}]",
-		ERR_USAGE, "a is there twice");
+		ERR_USAGE, "the name a is used twice");
 	check_refused("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", ERR_LIMIT, "more than 16");
 	struct inputs in = {.n = 77};
 	struct err err;
@@ -91,13 +91,13 @@ TEST(what_the_box_says_is_checked)
 		enum err_code code;
 	} rows[] = {
 		{"{}", "error", ERR_USAGE},
-		{"{\"status\": \"ok\"}", "says nothing", ERR_BOX},
-		{"{\"status\": \"ok\", \"value\": {\"application/json\": 5}}", "says nothing",
+		{"{\"status\": \"ok\"}", "did not report", ERR_BOX},
+		{"{\"status\": \"ok\", \"value\": {\"application/json\": 5}}", "did not report",
 			ERR_BOX},
 		{"{\"status\": \"ok\", \"value\": {\"application/json\": [[1, 2, -3]]}}",
-			"says nothing", ERR_BOX},
+			"did not report", ERR_BOX},
 		{"{\"status\": \"ok\", \"value\": {\"application/json\": [[1, 2, \"3\"]]}}",
-			"says nothing", ERR_BOX},
+			"did not report", ERR_BOX},
 		{"{\"status\": \"oom\"}", "does not fit", ERR_LIMIT},
 		{"{\"status\": \"error\", \"error\": {\"name\": \"MemoryError\", \"message\": \"\"}}",
 			"does not fit", ERR_LIMIT},

@@ -17,8 +17,8 @@ TEST(what_is_no_table_is_refused)
 	static const struct {
 		const char *table, *why;
 	} rows[] = {
-		{"[]", "no object"},
-		{"{\"m\": 1}", "m: no object"},
+		{"[]", "not an object"},
+		{"{\"m\": 1}", "m is not an object"},
 		{"{\"m\": {\"input\": 1}}", "\"output\" is missing"},
 		{"{\"m\": {\"output\": 1}}", "\"input\" is missing"},
 		{"{\"m\": {\"input\": 1, \"output\": -1}}", "\"output\" is not a number"},

@@ -296,11 +296,11 @@ TEST(each_failure)
 	static const struct {
 		const char *line, *name, *part;
 	} rows[] = {
-		{FAIL("auth"), "ToolError", "the key is missing or not the right one"},
+		{FAIL("auth"), "ToolError", "the key is missing or wrong"},
 		{FAIL("billing"), "ToolError", "no money"},
 		{FAIL("model"), "ToolError", "no such model"},
-		{FAIL("context"), "ToolLimit", "more than the model can read"},
-		{FAIL("size"), "ToolLimit", "more than the server takes"},
+		{FAIL("context"), "ToolLimit", "longer than the model can read"},
+		{FAIL("size"), "ToolLimit", "larger than the server accepts"},
 		{FAIL("untrusted"), "ToolLost", "certificate"},
 		{FAIL("program"), "ToolLost", "the program"},
 		{FAIL("replay"), "ToolError", "cannot be asked"},
@@ -309,7 +309,7 @@ TEST(each_failure)
 		{"{\"reply\": {\"text\": \"half\", \"stop\": \"length\"}}\n", "ToolError",
 			"was cut"},
 		{"{\"reply\": {\"text\": \"half\", \"stop\": \"context\"}}\n", "ToolLimit",
-			"more than the model can read"},
+			"longer than the model can read"},
 		{SAY(" \\n"), "ToolError", "nothing"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
