@@ -21,39 +21,40 @@ struct plan_args {
 static const struct opt plan_opts[] = {
 	{.name = "dialect", OPT_INTO_CHOICE(struct plan_args, dialect), .arg = "NAME", .group = "Language",
 		.choices = "plan|starlark", .fallback = "plan",
-		.help = "Python-shaped plans, or Starlark as it is specified"},
+		.help = "language of the file: restricted Python, or Starlark"},
 	{.name = "while", OPT_INTO_FLAG(struct plan_args, has_while), .group = "Language",
 		.help = "allow while loops"},
 	{.name = "recursion", OPT_INTO_FLAG(struct plan_args, has_recursion), .group = "Language",
 		.help = "allow functions that call themselves"},
 	{.name = "policy", OPT_INTO_TEXT(struct plan_args, policy), .arg = "FILE", .group = "Flows",
-		.help = "the policy; without one, the annotations of the tools decide"},
+		.help = "file of the policy; without it, the annotations of the tools decide"},
 	{.name = "tools", OPT_INTO_TEXT(struct plan_args, tools), .arg = "FILE", .group = "Flows",
-		.help = "the tools there are: some that answer themselves, or a list of MCP servers; with it "
+		.help = "file of the tools: a list of MCP servers, or tools with prepared answers; with it, "
 			"every flow is checked"},
 	{.name = "request", OPT_INTO_TEXT(struct plan_args, request), .arg = "TEXT", .group = "Flows",
-		.help = "the user's request: literals in it count as the user's"},
+		.help = "the user's request: literals that occur in it count as the user's"},
 	{.name = "json", OPT_INTO_FLAG(struct plan_args, is_json), .group = "Flows",
 		.help = "write the findings as JSON to stdout"},
 	{.name = "record", OPT_INTO_TEXT(struct plan_args, record), .arg = "FILE", .group = "Runs",
-		.help = "record every call and its result"},
+		.help = "record each call and its result in FILE, which must not exist"},
 	{.name = "resume", OPT_INTO_TEXT(struct plan_args, resume), .arg = "FILE", .group = "Runs",
-		.help = "resume the run of an incomplete record"},
+		.help = "resume the incomplete run that FILE records"},
 	{.name = "again", OPT_INTO_FLAG(struct plan_args, again), .flags = OPT_NO_ENV, .group = "Runs",
-		.help = "with --resume: repeat the last call even if it may have been executed"},
+		.help = "with --resume: repeat the last call, even if it may have been made already"},
 	{.name = "model", OPT_INTO_TEXT(struct plan_args, model), .arg = "MODEL", .group = "Runs",
 		.help = "the model that answers ask(), as in `retort agent --model`; it gets no tools"},
 	{.name = "key-file", OPT_INTO_TEXT(struct plan_args, key_file), .arg = "FILE", .group = "Runs",
-		.complete = OPT_COMPLETE_FILE, .help = "file with its key; else the variable of its provider"},
+		.complete = OPT_COMPLETE_FILE, .help = "file with the model's key (default: the environment variable of its "
+			"provider)"},
 	{.name = "yes", OPT_INTO_FLAG(struct plan_args, yes), .flags = OPT_NO_ENV, .group = "Runs",
-		.help = "answer all questions with yes"},
+		.help = "approve everything that needs approval"},
 	{.name = "no-prompt", OPT_INTO_FLAG(struct plan_args, no_prompt), .flags = OPT_NO_ENV, .group = "Runs",
-		.help = "say no to whatever would be asked"},
+		.help = "never ask: refuse what needs approval"},
 	{.name = "fuel", OPT_INTO_COUNT(struct plan_args, fuel), .arg = "STEPS", .group = "Limits of a plan",
-		.help = "steps after which it is stopped"},
+		.help = "stop the plan after this many steps"},
 	{.name = "plan-memory", OPT_INTO_BYTES(struct plan_args, memory_bytes), .arg = "SIZE",
 		.group = "Limits of a plan", .min = 1 << 16, .max = UINT64_C(1) << 40,
-		.help = "memory for its values"},
+		.help = "memory for the values of the plan"},
 	CMD_COMMON_OPTS(struct plan_args),
 };
 /* clang-format on */
@@ -100,7 +101,7 @@ static int wrong_use(const char *verb)
 	else
 		(void)err_set(&err, ERR_USAGE, "plan: a verb and one file are needed");
 	(void)err_hint(&err,
-		"retort plan run FILE, check FILE, explain FILE, test POLICY, or policy --tools FILE");
+		"write retort plan run FILE, check FILE, explain FILE, test POLICY, or policy --tools FILE");
 	return cli_fail(&err, false);
 }
 
@@ -213,15 +214,16 @@ static const char *const usage[] = {"plan run [options] FILE", "plan check [opti
 
 static const struct cmd_example examples[] = {
 	{"run a plan", "retort plan run plan.star"},
-	{"run one with tools, and write down what it does",
+	{"run a plan with tools, and record each call",
 		"retort plan run --tools tools.json --policy mail.policy.star --record r.jsonl plan.star"},
-	{"run one with the tools of MCP servers, and a model that answers ask()",
+	{"run a plan with the tools of MCP servers, and a model that answers ask()",
 		"retort plan run --tools mcp.json --model ollama:qwen3 --policy mail.policy.star plan.star"},
-	{"look for mistakes only", "retort plan check plan.star"},
+	{"check a plan for mistakes without running it", "retort plan check plan.star"},
 	{"check every flow against a policy",
 		"retort plan check plan.star --policy mail.policy.star --tools tools.json"},
-	{"see labels, calls and approvals", "retort plan explain plan.star --tools tools.json"},
-	{"begin a policy: every tool and parameter, with a question mark where to decide",
+	{"show the labels, calls and approvals of a plan",
+		"retort plan explain plan.star --tools tools.json"},
+	{"draft a policy: each tool and parameter, with ? where you must decide",
 		"retort plan policy --tools tools.json"},
 	{"run the tests of a policy", "retort plan test mail.policy.star --tools tools.json"},
 	{"run a Starlark file", "retort plan run --dialect starlark build.star"},
@@ -230,21 +232,22 @@ static const struct cmd_example examples[] = {
 static const struct cmd_exit exits[] = {
 	{"0", "done"},
 	{"1", "the plan stopped with an error, or a test of a policy fails"},
-	{"2", "the file is not a plan or a policy, the plan cannot be checked, or wrong use"},
-	{"3", "a server or the model wants a key, or another one"},
-	{"4", "a server or the model gave no answer; a run with a record can be resumed"},
-	{"6", "the policy denies something, or a person said no"},
-	{"130", "interrupted; a run with a record can be resumed"},
+	{"2", "usage error, the file is not a plan or a policy, or the plan cannot be checked"},
+	{"3", "the key of a server or of the model is missing or wrong"},
+	{"4", "a server or the model gave no answer; a recorded run can be resumed"},
+	{"6", "the policy denies a call, or a person said no"},
+	{"130", "interrupted; a recorded run can be resumed"},
 };
 
 const struct cmd cmd_plan = {
 	.name = "plan",
 	.summary = "Check and run plans, programs without side effects of their own",
 	.usage = usage,
-	.text = "A plan is written in restricted Python. What print() writes goes to stdout; errors go to "
-		"stderr with their place and, if possible, a correction. No code of the host is run: a plan "
-		"sees neither files nor network nor clock. With --tools, check reports for every tool call whether "
-		"the policy allows the data that can reach it, and shows the path of data that it does not allow.",
+	.text = "A plan is a program in restricted Python. Its print() writes to stdout; errors go to stderr "
+		"with their line and, if possible, a correction. A plan has no access to files, network or "
+		"clock: it acts only by calling tools. With --tools, `retort plan check` reports for each "
+		"tool call whether the policy allows the data that can reach the call. It shows the path of "
+		"data that the policy does not allow.",
 	.opts = plan_opts,
 	.n_opts = ARRAY_LEN(plan_opts),
 	.examples = examples,

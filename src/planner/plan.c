@@ -72,7 +72,9 @@ int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)
 	if (!is_text)
 		return plan_read(what, out, err);
 	int r = buf_add(out, what);
-	return r < 0 ? err_set(err, ERR_LIMIT, "plan: a text of %zu bytes", strlen(what)) : 0;
+	return r < 0 ? err_set(err, ERR_LIMIT, "plan: the text has %zu bytes, which is too long",
+			       strlen(what))
+		     : 0;
 }
 
 /* Append the stack trace of a failure that happened inside functions. */
@@ -108,7 +110,7 @@ int plan_perform(const struct plan_request *req, struct buf *report, struct err 
 		return plan_run(req, report, err);
 	struct plan_case *c = calloc(1, sizeof *c);
 	if (!c)
-		return err_set(err, ERR_NO_MEMORY, "plan: no memory for it");
+		return err_set(err, ERR_NO_MEMORY, "plan: no memory for the plan");
 	int status = perform(c, req, err), r = 0;
 	if (status >= 0)
 		r = case_report(c, report, req->is_json);

@@ -86,7 +86,7 @@ static int known(struct run *r, struct buf *out, struct err *err)
 	while (rc < NOTHING && strcmp(outcomes[rc], word) != 0)
 		rc++;
 	if (word && (!text || rc == NOTHING))
-		rc = err_set(err, ERR_DAMAGED, "plan: a value of the record is missing: line %zu",
+		rc = err_set(err, ERR_DAMAGED, "plan: a value of the record is missing at line %zu",
 			r->record.n_lines + 1);
 	else if (word && buf_add(out, text) < 0)
 		rc = no_memory(err);
@@ -182,7 +182,7 @@ static int refuse_unknown(const struct run *r, const struct plan_call *call, str
 	(void)err_set(err, ERR_DAMAGED,
 		"plan: the record ends within the call of %.80s in line %u: whether it happened is not known",
 		call->tool->name, line_of(r, call));
-	return err_hint(err, "see whether it did; --again does it once more");
+	return err_hint(err, "find out whether the call was made; --again makes it once more");
 }
 
 /* A call whose outcome is wanted. The outcome comes from the record or, if the record has none,
@@ -246,11 +246,12 @@ static int lose(
 	bool has_record = r->record_path || r->req->resume_path;
 	if (!is_known)
 		(void)err_hint(&r->lost, "whether %.80s was done is not known%s", call->tool->name,
-			has_record ? ": see, then --resume it, with --again to do it once more"
-				   : "");
+			has_record
+				? ": find out, then --resume the run, with --again to make the call once more"
+				: "");
 	else if (!why.hint[0])
-		(void)err_hint(&r->lost, "it changed nothing%s",
-			has_record ? ": --resume goes on from here" : "");
+		(void)err_hint(&r->lost, "the call changed nothing%s",
+			has_record ? ": --resume continues from here" : "");
 	(void)call_lost(&r->c.p, call, buf_str(out));
 	return TOOL_LOST;
 }
@@ -335,11 +336,11 @@ static void refuse(
 	struct run *r, const struct plan_call *call, const struct policy_answer *answer, size_t n)
 {
 	static const char *const whats[] = {[CHECK_RULE] = "no rule allows it",
-		[CHECK_WHEN] = "data that is not trusted decided that it is called",
+		[CHECK_WHEN] = "untrusted data decided that the tool is called",
 		[CHECK_ALLOW] = "no rule allows this value of ",
 		[CHECK_DENY] = "a rule denies this value of ",
 		[CHECK_READERS] = "not everybody who gets it may read ",
-		[CHECK_LIMIT] = "it passes the limit of a run for "};
+		[CHECK_LIMIT] = "it exceeds the limit of a run for "};
 	cleanup_buf struct buf why = BUF_INIT(REFUSED_MAX_BYTES - 1);
 	size_t i = 0;
 	while (i < n && answer[i].proof == POLICY_PROVED)

@@ -69,7 +69,7 @@ static int report_text(const struct plan_case *c, struct buf *report, int status
 static int needs_tools(struct err *err)
 {
 	(void)err_set(err, ERR_USAGE, "plan: the list of tools is missing");
-	return err_hint(err, "--tools FILE: their names, parameters and schemas");
+	return err_hint(err, "name a file with the tools and their schemas: --tools FILE");
 }
 
 /* Return whether the request needs the tools, because it asks for more than a check of syntax and
@@ -95,7 +95,7 @@ static int judge(struct plan_case *c, const struct plan_request *req, struct err
 static int case_new(struct plan_case **out, struct err *err)
 {
 	*out = calloc(1, sizeof **out);
-	return *out ? 0 : err_set(err, ERR_NO_MEMORY, "plan: no memory for it");
+	return *out ? 0 : err_set(err, ERR_NO_MEMORY, "plan: no memory for the plan");
 }
 
 int plan_check(const struct plan_request *req, struct buf *report, struct err *err)
@@ -133,7 +133,8 @@ int plan_policy_check(const char *name, const struct buf *text, struct err *err)
 			continue;
 		r = err_set(err, ERR_USAGE, "policy: %.100s:%u:%u: P%d: %.100s", name, d->line,
 			d->column, d->code, d->msg);
-		err_hint(err, "`retort plan test --policy FILE` shows all that is wrong");
+		err_hint(err,
+			"`retort plan test POLICY --tools FILE` shows all mistakes of a policy");
 	}
 	case_done(c);
 	free(c);

@@ -124,8 +124,8 @@ int plan_line_take(
 	struct plan_line *line, struct plan_turn *turn, const void *caller, struct err *err)
 {
 	if (count(line->waiting, caller) >= PLANS_IN_LINE) {
-		(void)err_set(err, ERR_QUOTA, "plans in line: %d are there", PLANS_IN_LINE);
-		return err_hint(err, "ask again when some have ended");
+		(void)err_set(err, ERR_QUOTA, "%d plans are waiting already", PLANS_IN_LINE);
+		return err_hint(err, "try again when some of them have ended");
 	}
 	turn->line = line;
 	turn->caller = caller;

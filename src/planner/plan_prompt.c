@@ -47,7 +47,7 @@ int run_prompt_call(struct run *r, const struct plan_call *call, const struct po
 	int rc = buf_addf(out, "call %.200s? (line %u)", call->tool->name, line);
 	for (size_t i = 0; i < n && rc == 0; i++)
 		if (answer[i].check == CHECK_WHEN && answer[i].proof != POLICY_PROVED) {
-			rc = buf_add(out, "\n  ! that it is called was decided by data");
+			rc = buf_add(out, "\n  ! data decided that this tool is called");
 			rc = rc ? rc : add_from(r, out, call->guard);
 		}
 	/* Put "!" before the arguments about which the policy asks. */

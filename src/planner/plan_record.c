@@ -79,7 +79,7 @@ static int read_lines(struct plan_record *r, char *text, size_t bytes, struct er
 	for (char *at = text, *end = text + bytes; at < end;) {
 		char *stop = memchr(at, '\n', (size_t)(end - at)), now[DIGEST_BYTES];
 		if (!stop)
-			return damaged(err, r->n_known + 1, "is cut");
+			return damaged(err, r->n_known + 1, "is incomplete");
 		json_t *line = json_loadb(at, (size_t)(stop - at), JSON_REJECT_DUPLICATES, NULL);
 		const char *before = json_string_value(json_object_get(line, "before"));
 		bool is_next = before && strcmp(before, r->before) == 0;
@@ -88,7 +88,7 @@ static int read_lines(struct plan_record *r, char *text, size_t bytes, struct er
 			return damaged(err, r->n_known + 1, "is not JSON");
 		if (!is_next)
 			return damaged(err, r->n_known ? r->n_known : 1,
-				"was changed: what follows does not fit it");
+				"was changed: the next line does not fit it");
 		r->known[r->n_known] = strndup(at, (size_t)(stop - at));
 		if (!r->known[r->n_known++])
 			return err_set(err, ERR_NO_MEMORY, "plan: no memory for the record");
@@ -107,7 +107,8 @@ static int read_values(struct plan_record *r, const char *path, struct err *err)
 	snprintf(beside, sizeof beside, "%s.values", path);
 	int rc = read_all(beside, &text, err);
 	if (rc < 0)
-		return err_hint(err, "without its values a record cannot be run again");
+		return err_hint(err,
+			"without the file of its values, a record cannot be resumed or replayed");
 	const char *at = buf_str(&text), *end = at + text.bytes;
 	for (size_t n = 1; at < end; n++) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -117,7 +118,7 @@ static int read_values(struct plan_record *r, const char *path, struct err *err)
 			break; /* the run was killed while it wrote this line */
 		if (!json_is_string(one)) {
 			json_decref(one);
-			return damaged(err, n, "of its values is not text");
+			return damaged(err, n, "of the values is not text");
 		}
 		digest_text(now, json_string_value(one), json_string_length(one));
 		(void)json_object_set_new(r->values, now, one);
@@ -133,8 +134,8 @@ static int check_end(struct plan_record *r, bool is_resumed, struct err *err)
 	bool is_end = event && strcmp(event, "end") == 0;
 	json_decref(last);
 	if (is_resumed && is_end)
-		return err_set(
-			err, ERR_USAGE, "plan: the record is of a run that ended: nothing is left");
+		return err_set(err, ERR_USAGE,
+			"plan: the recorded run has ended: nothing is left to resume");
 	return is_end || is_resumed
 		? 0
 		: damaged(err, r->n_known + 1, "is missing: the end was cut off");

@@ -90,7 +90,7 @@ static int add_reason(const struct refusal *f, struct buf *out)
 	case CHECK_RULE:
 		return buf_add(out, "no rule of the policy allows it");
 	case CHECK_WHEN:
-		return add_label(f, "that it is called", "was decided by", f->call->guard, out);
+		return add_label(f, "the call itself", "was decided by", f->call->guard, out);
 	case CHECK_READERS:
 		return add_readers(f, out);
 	case CHECK_LIMIT:

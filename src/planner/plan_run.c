@@ -26,7 +26,7 @@
 #include <sys/random.h>
 
 static const char see_each[] =
-	"What is not known yet is whatever comes from there: y agrees to all of it,\n"
+	"A value that is not known yet can be anything from these sources: y approves all of it,\n"
 	"s shows each call with its values when it is made, and asks then.\n";
 static const char no_tools[] = "{\"tools\":{}}";
 
@@ -275,12 +275,12 @@ int plan_replay(const struct plan_request *req, struct buf *report, struct err *
 		r->c.policy_src = recorded_source(r, head, "policy");
 	r->record.is_loose = req->policy_path != NULL;
 	if (rc == 0 && (!r->c.plan.text || !r->c.tools_source))
-		rc = err_set(err, ERR_DAMAGED, "plan: the values of the record are not all there");
+		rc = err_set(err, ERR_DAMAGED, "plan: some values of the record are missing");
 	if (rc == 0)
 		rc = perform(r, err);
 	if (rc >= 0)
 		(void)buf_addf(report, "%zu lines: %s\n", r->record.n_lines,
-			r->record.has_differed ? "the run would differ" : "the same");
+			r->record.has_differed ? "the run would differ" : "the run is the same");
 	json_decref(head);
 	run_free(r);
 	return rc;

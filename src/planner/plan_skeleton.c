@@ -10,9 +10,9 @@
 enum { FILE_BYTES = 16 << 20, SKELETON_MAX_BYTES = 4 << 20 };
 
 static const char head[] =
-	"# Where a ? stands, something is to be decided; `retort plan check` names what is left.\n"
-	"# control(allow = trusted): who, what, where, how much; from the user or a trusted tool only.\n"
-	"# payload(): what is carried; from anywhere. docs/use/plan.md has the other words.\n"
+	"# Replace each ? by your decision; `retort plan check` names those that are left.\n"
+	"# control(allow = trusted): who, what, where, how much; only from the user or a trusted tool.\n"
+	"# payload(): content, from anywhere. docs/use/plan.md describes the other words.\n"
 	"trust(user, policy) # ? also tool(\"NAME\"): tools whose results nobody else can write\n";
 
 static const char *effect_of(const struct tool *tool)
@@ -38,7 +38,7 @@ static int add_rule(struct buf *out, const struct tool *tool)
 			is_read ? "" : " # ? read, write, external, destructive, payment");
 	if (rc == 0 && is_read && lists_objects(tool))
 		rc = buf_add(out,
-			"     # result = each(origin = \"?\", readers = [\"?\"]), # ? whose an item is\n");
+			"     # result = each(origin = \"?\", readers = [\"?\"]), # ? owner of an item\n");
 	for (uint32_t i = 0; i < tool->n_params && rc == 0 && !is_read; i++)
 		rc = buf_addf(out, "     # %s = ?, # control(allow = trusted) or payload()\n",
 			tool->param[i].name);
@@ -51,7 +51,7 @@ int plan_skeleton(const struct plan_request *req, struct buf *out, struct err *e
 	*out = BUF_INIT(SKELETON_MAX_BYTES);
 	if (!req->tools_path) {
 		(void)err_set(err, ERR_USAGE, "plan: the list of tools is missing");
-		return err_hint(err, "--tools FILE: their names, parameters and schemas");
+		return err_hint(err, "name a file with the tools and their schemas: --tools FILE");
 	}
 	struct plan_tools *opened;
 	int rc = plan_read(req->tools_path, &text, err);

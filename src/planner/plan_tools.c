@@ -139,8 +139,8 @@ static int ask(void *ctx, const struct tool_question *q, struct buf *out, struct
 	if (!t->asker && of)
 		return of->ask(of->ctx, q, out, err);
 	if (!t->asker) {
-		(void)err_set(err, ERR_USAGE, "no model is named that could answer");
-		(void)err_hint(err, "--model WIRE:NAME names one");
+		(void)err_set(err, ERR_USAGE, "no model is named that can answer");
+		(void)err_hint(err, "name a model: --model PROVIDER:NAME");
 		return TOOL_UNSENT;
 	}
 	watch_signals(t, true);
@@ -180,7 +180,7 @@ static int check_names(const struct plan_tools *t, struct err *err)
 					(int)bytes, name, names[k].name);
 	}
 	heap_done(&heap);
-	return r < 0 ? err_hint(err, "give it another name in the list of servers") : 0;
+	return r < 0 ? err_hint(err, "give the server another name in the list of servers") : 0;
 }
 
 static int open_servers(struct plan_tools *t, const struct plan_tools_config *c, struct err *err)

@@ -30,7 +30,7 @@ bool plan_tools_lists_servers(const char *text)
 int plan_tools_refuse_servers(const char *name, struct err *err)
 {
 	(void)err_set(err, ERR_DENIED, "tools: %.100s: callers may not name servers here", name);
-	return err_hint(err, "the engine uses those that it was started with");
+	return err_hint(err, "the engine uses the servers that it was started with");
 }
 
 int plan_tools_read(const char *text, const char *name, struct fixture **out, struct err *err)
@@ -38,6 +38,6 @@ int plan_tools_read(const char *text, const char *name, struct fixture **out, st
 	int r = fixture_read(text, strlen(text), name, out, err);
 	if (r == -EINVAL && !err->hint[0])
 		(void)err_hint(err,
-			"tools that answer are in {\"tools\": …}, servers in {\"mcpServers\": …}");
+			"write tools with prepared answers as {\"tools\": …}, servers as {\"mcpServers\": …}");
 	return r;
 }

@@ -86,7 +86,7 @@ static int spawn(struct planner *p, int theirs, struct err *err)
 	(void)posix_spawnattr_destroy(&attr);
 	if (r == 0)
 		return 0;
-	(void)err_sys(err, ERR_BOX, r, "plan: start %.150s", in.planner);
+	(void)err_sys(err, ERR_BOX, r, "plan: cannot start %.150s", in.planner);
 	return err_hint(err, "install retort again: its parts must stay together");
 }
 
@@ -94,7 +94,7 @@ static int open_channel(struct planner *p, struct err *err)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, ERR_IO, errno, "plan: a channel");
+		return err_sys(err, ERR_IO, errno, "plan: cannot make a channel");
 	/* If the process does not read its channel, the engine must not block for ever. */
 	const struct timeval send = {.tv_sec = SEND_S};
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
@@ -109,18 +109,19 @@ static void say_end(const struct planner *p, int status, struct err *err)
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	if (sig == SIGXCPU)
-		(void)err_set(err, ERR_LIMIT, "plan: it took more processor time than a plan may");
+		(void)err_set(err, ERR_LIMIT, "plan: the plan used more CPU time than a plan may");
 	else if (sig)
-		(void)err_set(err, ERR_GONE, "plan: its process was ended by signal %d (%s)", sig,
+		(void)err_set(err, ERR_GONE,
+			"plan: the process of the plan was ended by signal %d (%s)", sig,
 			sigdescr_np(sig) ? sigdescr_np(sig) : "?");
 	else
-		(void)err_set(err, ERR_GONE, "plan: its process ended with status %d",
+		(void)err_set(err, ERR_GONE, "plan: the process of the plan ended with status %d",
 			WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 	if (p->n_calls > 0)
-		(void)err_hint(err, "%u call%s of tools had been made: see what they did",
+		(void)err_hint(err, "%u tool call%s had been made: find out what they did",
 			p->n_calls, p->n_calls == 1 ? "" : "s");
 	else
-		(void)err_hint(err, "nothing was called");
+		(void)err_hint(err, "no tool had been called");
 }
 
 /* Kill the process if it is still running. Returns: its status from waitpid(). */
@@ -240,7 +241,8 @@ static int answer(struct planner *p, uint32_t kind, const json_t *body, struct e
 	bool is_allowed = p->job->is_run && p->job->calls && p->n_calls < CALLS_MAX;
 	int rc = is_allowed ? make_call(p, kind, body, &out, &why) : -EPROTO;
 	if (rc < 0 && why.code == ERR_NONE)
-		return err_set(err, ERR_PROTOCOL, "plan: its process asked for what it may not");
+		return err_set(err, ERR_PROTOCOL,
+			"plan: the process of the plan made a forbidden request");
 	json_t *said = json_pack(
 		"{s:i, s:o}", "outcome", rc, "text", planner_text(buf_str(&out), out.bytes));
 	if (said && why.code != ERR_NONE)
@@ -329,16 +331,17 @@ int planner_perform(const struct planner_job *job, json_t **result, struct err *
 	int status = end_process(&p);
 	fd_close(&p.fd);
 	if (r < 0 && plan_stop_is_set(job->stop))
-		return err_set(err, ERR_INTERRUPTED, "plan: it was cancelled");
+		return err_set(err, ERR_INTERRUPTED, "plan: the plan was cancelled");
 	if (r < 0 && err->code != ERR_NONE)
 		return r;
 	if (is_gone)
 		say_end(&p, status, err);
 	else if (r == -ETIME)
-		(void)err_set(err, ERR_LIMIT, "plan: it took more than %d s", TIME_MS / 1000);
+		(void)err_set(err, ERR_LIMIT, "plan: the plan took more than %d s", TIME_MS / 1000);
 	else if (r == -ENOMEM)
-		(void)err_set(err, ERR_NO_MEMORY, "plan: no memory for what it says");
+		(void)err_set(err, ERR_NO_MEMORY, "plan: no memory for the messages of the plan");
 	else if (r < 0)
-		(void)err_set(err, ERR_PROTOCOL, "plan: its process sent a malformed message");
+		(void)err_set(err, ERR_PROTOCOL,
+			"plan: the process of the plan sent a malformed message");
 	return r < 0 ? -err_errno(err->code) : 0;
 }

@@ -199,7 +199,7 @@ class Plans(test_plan_mcp.Case):
         with self.own_engine() as own:
             session = own("session.create")["session"]
             own.run(session, "x = 41")
-            for how, word, said in ((signal.SIGSEGV, "gone", r"signal 11|status 1"), (signal.SIGXCPU, "limit", "processor time")):
+            for how, word, said in ((signal.SIGSEGV, "gone", r"signal 11|status 1"), (signal.SIGXCPU, "limit", "CPU time")):
                 plans = self.waiting(own, 2)
                 first, second = plans
                 os.kill(first, how)
@@ -208,7 +208,7 @@ class Plans(test_plan_mcp.Case):
                 self.assertIsInstance(failed, engine.Failed)
                 self.assertEqual(failed.code, word)
                 self.assertRegex(str(failed), said)  # a sanitizer catches the signal
-                self.assertIn("2 calls of tools had been made", failed.hint)
+                self.assertIn("2 tool calls had been made", failed.hint)
                 self.assertIn(second, planners(own), "the other plan goes on")
                 self.assertEqual(own.run(session, "x + 1")["value"]["text/plain"], "42")
                 self.assertEqual(own("plan.run", plan="print(1 + 2)\n", tools='{"tools": {}}')["stdout"], "3\n")

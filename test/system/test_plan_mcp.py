@@ -249,7 +249,7 @@ class Records(Case):
         self.assertEqual(done.status, 0, done)
         again = harness.retort("replay", self.record)
         self.assertEqual((again.status, again.out), (0, done.out), again)
-        self.assertIn("the same", again.err)
+        self.assertIn("the run is the same", again.err)
         self.assertEqual((self.sent, len(self.read("pids"))), (["bob", "eva", "joe"], 1))
 
     def resume(self, *options):

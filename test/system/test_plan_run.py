@@ -308,7 +308,7 @@ mail.send(to = "john@acme.com", body = "".join(lines))
         path, first, _ = self.record(THREE)
         done = harness.retort("replay", path)
         self.assertEqual((done.status, done.out), (0, first.out), done)
-        self.assertIn("the same", done.err)
+        self.assertIn("the run is the same", done.err)
         done = harness.retort("replay", "--policy", self.file('trust(user)\ndeny("mail.send")\n'), path)
         self.assertEqual(done.status, 6, done)
 
@@ -328,7 +328,7 @@ mail.send(to = "john@acme.com", body = "".join(lines))
             self.assertEqual(done.status, 2, done)
         with open(path, "w", encoding="utf-8") as f:
             f.write("\n".join(lines))
-        self.assertIn(f"line {len(lines)} is cut", harness.retort("replay", path).err)
+        self.assertIn(f"line {len(lines)} is incomplete", harness.retort("replay", path).err)
 
     def test_a_run_that_was_cut_off_goes_on_and_does_nothing_twice(self):
         path, first, lines = self.record(THREE)

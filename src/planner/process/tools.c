@@ -70,10 +70,10 @@ static int await(struct plan_tools *t, struct buf *out, struct err *err)
 	bool has_error = planner_get_error(body, err);
 	if (rc < 0)
 		rc = has_error ? -err_errno(err->code)
-			       : err_set(err, ERR_INTERNAL, "plan: no answer of the engine");
+			       : err_set(err, ERR_INTERNAL, "plan: the engine gave no answer");
 	else if (buf_append(out, json_string_value(text), json_string_length(text)) < 0)
-		rc = err_set(
-			err, ERR_LIMIT, "plan: a result of %zu bytes", json_string_length(text));
+		rc = err_set(err, ERR_LIMIT, "plan: a result has %zu bytes, which is too long",
+			json_string_length(text));
 	json_decref(body);
 	return rc;
 }
@@ -83,7 +83,7 @@ static int send_off(struct plan_tools *t, enum planner_kind kind, json_t *body, 
 {
 	int r = planner_send(PLANNER_FD, kind, body, PLANNER_GIVES_BYTES);
 	if (r == -E2BIG || r == -ENOMEM) {
-		(void)err_set(err, ERR_LIMIT, "plan: what is given is larger than %d bytes",
+		(void)err_set(err, ERR_LIMIT, "plan: the request is larger than %d bytes",
 			PLANNER_GIVES_BYTES);
 		return TOOL_UNSENT;
 	}
