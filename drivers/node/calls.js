@@ -84,12 +84,12 @@ module.exports = function make(genuine, channel, rich, host) {
   function encode(name, value) {
     const text = rich.jsonOrNull(value, 4 * ARGUMENTS_BYTES_MAX);
     if (text === null) {
-      throw new ToolArgumentError(name + ': ' + place(value) + ': no JSON: give text, finite numbers, booleans, ' +
+      throw new ToolArgumentError(name + ': ' + place(value) + ': not JSON: give text, finite numbers, booleans, ' +
         'null, arrays, plain objects', name);
     }
     const bytes = genuine.byteLength(text);
     if (bytes > ARGUMENTS_BYTES_MAX) {
-      throw new ToolLimit(name + ': arguments of ' + bytes + ' bytes: the limit is ' + ARGUMENTS_BYTES_MAX, name);
+      throw new ToolLimit(name + ': the arguments have ' + bytes + ' bytes: the limit is ' + ARGUMENTS_BYTES_MAX, name);
     }
     return text;
   }

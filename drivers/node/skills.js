@@ -18,7 +18,7 @@ module.exports = function make(genuine, calls, ask, load) {
       if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
       throw new ToolArgumentError('retort.skills has no skill ' + name);
     }
-    if (typeof found[name] !== 'function') throw new ToolArgumentError('skill ' + name + ': it defines no function ' + name);
+    if (typeof found[name] !== 'function') throw new ToolArgumentError('skill ' + name + ': it does not define the function ' + name);
     return genuine.apply(found[name], undefined, given);
   }
 

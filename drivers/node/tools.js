@@ -294,7 +294,7 @@ module.exports = function make(genuine, calls) {
    * the answers.
    */
   async function llmQueryBatched(prompts, options) {
-    if (!genuine.isArray(prompts)) throw new ToolArgumentError('retort.llm_query_batched: prompts: no array');
+    if (!genuine.isArray(prompts)) throw new ToolArgumentError('retort.llm_query_batched: prompts: not an array');
     const questions = [];
     const promises = [];
     for (let i = 0; i < prompts.length; i++) push(questions, question(prompts[i], options));

@@ -110,7 +110,7 @@ class Request:
         self.values = VALUES_MAX - plain.left
         self.size = len(self.text) if self.text.isascii() else len(self.text.encode())
         if self.size > ARGUMENTS_BYTES_MAX:
-            message = "%s: arguments of %d bytes: the limit is %d"
+            message = "%s: the arguments have %d bytes: the limit is %d"
             raise ToolLimit(message % (name, self.size, ARGUMENTS_BYTES_MAX), tool=name)
 
 

@@ -150,16 +150,16 @@ def run_cell(name, text, body, space):
     if name == "fences":
         raise UsageError(
             "there is code inside and outside of the fence: send the step without a fence" if text == "beside" else
-            "there are fences of %s: send one, or those of one language, and the others as steps of their own" % text
+            "there are fences of %s: send the fences of each language as a step of its own" % text
         )
     if name == "fenced":
         runtime = OTHER_RUNTIMES.get(text) or {"sqlite": "sql"}.get(text, "javascript")
-        raise UsageError('the fence says %s, and this step runs Python: give it the runtime "%s"' % (text, runtime))
+        raise UsageError('the fence says %s, but this step runs Python: send the step with the runtime "%s"' % (text, runtime))
     if name in SHOWN:
         return show_text(SHOWN[name], body)
     found = CELLS.get(name)
     if not body.strip() and (name in SCRIPTS or found not in (None, "write_file")):
-        other = ": for a line write %%%s" % name if name in LINES else ""
+        other = ": as a line magic, write %%%s" % name if name in LINES else ""
         raise UsageError("%%%%%s needs a cell body, and this one is empty%s" % (name, other))
     if name in SCRIPTS:
         name = "bash" if name == "shell" else name
@@ -330,8 +330,8 @@ def history(text, space):
 
 def debugger(text, space):
     builtins.print(
-        "There is no debugger in a box: nobody could answer its prompt. The traceback names the line; print what "
-        "matters, or look at variables in the next step.",
+        "A box has no debugger, because nobody could answer its prompt. The traceback names the line; print "
+        "variables, or look at them in the next step.",
         file=sys.stderr,
     )
 
@@ -339,7 +339,7 @@ def debugger(text, space):
 def lsmagic(text, space):
     builtins.print("Line: " + " ".join(sorted(["%" + n for n in [*LINES, *ALIASES, "pip"]])))
     builtins.print("Cell: " + " ".join(sorted(["%%" + n for n in [*CELLS, *SHOWN, *SCRIPTS]])))
-    builtins.print("Passed over: " + " ".join(["%" + n for n in PASSED_OVER]))
+    builtins.print("Ignored: " + " ".join(["%" + n for n in PASSED_OVER]))
 
 
 def system_line(text, space):

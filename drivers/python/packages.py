@@ -149,7 +149,7 @@ def unsatisfied(tool, version, clauses):
         if versions.satisfies(version, clauses):
             return ""
     except ValueError as error:
-        return "%s. %s is there" % (error, version)
+        return "%s. The installed version is %s" % (error, version)
     return "the installed version %s does not satisfy it, and no other is available" % version
 
 
@@ -157,10 +157,10 @@ def reply_programs(tool, words):
     """Answer a command that installs programs: say which of the programs exist."""
     there = [word for word in words if shutil.which(word)]
     if there:
-        builtins.print("%s: already there: %s" % (tool, " ".join(there)))
+        builtins.print("%s: already installed: %s" % (tool, " ".join(there)))
     missing = [word for word in words if word not in there]
     if missing or not there:
-        names = "not there: %s. " % " ".join(missing) if missing else ""
+        names = "not installed: %s. " % " ".join(missing) if missing else ""
         builtins.print("ERROR: %s: %s%s" % (tool, names, HOW_PROGRAMS), file=sys.stderr)
     return 1 if missing or not there else 0
 
@@ -193,18 +193,18 @@ def reply(tool, verb, text):
         else:
             missing.append(word)
     if not text.strip():
-        builtins.print("ERROR: %s: no package is named." % tool, file=sys.stderr)
+        builtins.print("ERROR: %s: no package is named in the command." % tool, file=sys.stderr)
         status = 1
     for word in missing:
         near = difflib.get_close_matches(spelled(word.split("=")[0]), list(there), 3, 0.6)
         line = "ERROR: %s: %s is not installed." % (tool, word)
         if near:
-            line += " Near: %s." % ", ".join(near)
+            line += " Similar names: %s." % ", ".join(near)
         builtins.print(line, file=sys.stderr)
         status = 1
     if status:
         builtins.print(HOW, file=sys.stderr)
         known = ["%s %s" % (name, there[name]) for name in WELL_KNOWN if name in there]
         if known:
-            builtins.print("There is: %s." % ", ".join(known), file=sys.stderr)
+            builtins.print("Installed: %s." % ", ".join(known), file=sys.stderr)
     return status

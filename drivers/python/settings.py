@@ -195,7 +195,7 @@ class Done:
 class Events:
     def register(self, event, function):
         if event not in EVENTS:
-            raise UsageError("unknown event %s: there are %s" % (event, ", ".join(EVENTS)))
+            raise UsageError("unknown event %s: the events are %s" % (event, ", ".join(EVENTS)))
         if function not in listeners.setdefault(event, []):
             listeners[event].append(function)
         state.watched = True
@@ -237,7 +237,7 @@ def config(text, space):
     if name == "InteractiveShell.ast_node_interactivity" and mark:
         value = value.strip("'\"")
         if value not in SHOWS:
-            raise UsageError("ast_node_interactivity is one of %s" % ", ".join(SHOWS))
+            raise UsageError("ast_node_interactivity must be one of %s" % ", ".join(SHOWS))
         vars(shell()).pop("ast_node_interactivity", None)
         installed = getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)
         for kind in (type(shell()), installed):

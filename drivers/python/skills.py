@@ -67,7 +67,7 @@ def source_of(thing, what):
     try:
         return textwrap.dedent(inspect.getsource(thing)).strip("\n") + "\n", name
     except (OSError, TypeError):
-        message = "retort.skills.save: %s: the source of %s is not known: give it as text"
+        message = "retort.skills.save: %s: the source of %s is not known: give the source as text"
         raise calls.ToolArgumentError(message % (what, name)) from None
 
 
@@ -87,7 +87,7 @@ def find_definition(source, name):
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return "(…)", ast.get_docstring(node) or ""
-    raise calls.ToolArgumentError("retort.skills.save: source: it defines no function %s" % name)
+    raise calls.ToolArgumentError("retort.skills.save: source: it does not define the function %s" % name)
 
 
 def save(name, function, test=None):

@@ -81,7 +81,7 @@ def satisfies(version, wanted):
         found = CLAUSE.match(clause)
         if found is None:
             if clause.strip():
-                raise ValueError("%r says no version" % clause.strip())
+                raise ValueError("%r contains no version" % clause.strip())
             continue
         answer = holds(version, found[1], found[2]) and answer
     return answer

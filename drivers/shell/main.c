@@ -171,11 +171,11 @@ static void send_state(struct driver *d, const char *id)
 	if (d->is_large) {
 		n_omitted = 1;
 	} else if (r < 0) {
-		say("retort: the functions of this session are over 1 MiB: its state is not kept\n");
+		say("retort: the functions of this session are over 1 MiB: the state of the session is not saved\n");
 		buf_clear(&text);
 		n_omitted = 1;
 	} else if (n_omitted > 0)
-		say("retort: the state of this session is over 1 MiB: its largest variables are not kept\n");
+		say("retort: the state of this session is over 1 MiB: its largest variables are not saved\n");
 	json_t *message = json_pack("{s:s, s:s%}", "id", id, "state", buf_str(&text), text.bytes);
 	if (n_omitted > 0)
 		(void)json_object_set_new(message, "omitted", json_integer((json_int_t)n_omitted));
@@ -231,7 +231,7 @@ static int have_shell(struct driver *d)
 	if (r == 0 || r == -ENOSPC)
 		return r;
 	if (b->state.text.bytes > 0 || d->is_large)
-		say("retort: the state of the session could not be restored: it starts empty\n");
+		say("retort: the state of the session could not be restored: the session starts empty\n");
 	return status_of(bash_start(b, NULL));
 }
 
@@ -259,7 +259,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 	end = end == BASH_RAN ? bash_run(b, code, bytes) : end;
 	switch (end) {
 	case BASH_LARGE:
-		say("retort: the state of this session is over 16 MiB: it is not kept\n");
+		say("retort: the state of this session is over 16 MiB: the state is not saved\n");
 		buf_clear(&b->state.text);
 		b->state.variables_end = 0;
 		d->is_large = true;
@@ -276,7 +276,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 		break;
 	case BASH_DIED:
 		judge_wait(out, b->wait_status, "the shell");
-		say("retort: the shell is gone (exec, a signal or an EXIT trap): the session continues "
+		say("retort: the shell has ended (exec, a signal or an EXIT trap): the session continues "
 		    "with the state from before this step\n");
 		break;
 	case BASH_FULL:
@@ -386,7 +386,7 @@ static void do_step(struct driver *d, const json_t *step)
 		for (size_t i = 0; i < n; i++)
 			out.line += code[i] == '\n';
 		snprintf(out.message, sizeof out.message,
-			"the code has a NUL byte, which no shell can read: write it as '\\0' for printf");
+			"the code contains a NUL byte, which no shell can read: write it as '\\0' for printf");
 	} else if (is_session)
 		run_session(d, code, bytes, &out);
 	else

@@ -76,11 +76,11 @@ static int check_pragma(struct db *db, const char *name, const char *argument)
 			continue;
 		/* Setting schema_version would make other connections use an outdated schema. */
 		if (argument && strcmp(pragmas[i].name, "schema_version") == 0)
-			return refuse(db, "PRAGMA", name, "it can only be read here");
+			return refuse(db, "PRAGMA", name, "it can be read here, but not set");
 		db->wants_file = db->wants_file || (argument && !pragmas[i].is_query);
 		return SQLITE_OK;
 	}
-	return refuse(db, "PRAGMA", name, "it is not one that is allowed here");
+	return refuse(db, "PRAGMA", name, "this pragma is not allowed here");
 }
 
 /*
@@ -155,7 +155,7 @@ int access_check(void *arg, int action, const char *a, const char *b, const char
 		return check_attach(db, a);
 	case SQLITE_DETACH:
 		if (is_files(a))
-			return refuse(db, "DETACH", a, "tables over files are in it");
+			return refuse(db, "DETACH", a, "it contains the tables that read files");
 		break;
 	case SQLITE_CREATE_VTABLE:
 		if (b && sqlite3_stricmp(b, "csv") == 0)
@@ -172,8 +172,8 @@ int access_check(void *arg, int action, const char *a, const char *b, const char
 	bool is_schema = a && sqlite3_stricmp(a, "sqlite_master") == 0;
 	if (is_files(schema) && action != SQLITE_TRANSACTION && action != SQLITE_SAVEPOINT)
 		return refuse(db, "table", a && !is_schema ? a : "files",
-			"it is a file, which SQL here only reads: CREATE TABLE … AS SELECT makes a "
-			"table of it");
+			"it is a file, which SQL can only read: copy it into a table with "
+			"CREATE TABLE … AS SELECT");
 	db->wants_file = true;
 	return SQLITE_OK;
 }

@@ -117,8 +117,8 @@ static int run_schema(struct step *s, const char *at, int argc, char **argv)
 	if (r == 0 && buf_error(&out) == 0 && out.bytes == 0 && argc > 1)
 		r = add_file_schema(s, at, argv[1], &out);
 	if (r == 0 && buf_error(&out) < 0)
-		return step_fail(s, at, "LimitError", "%s: over %d MiB of definitions", argv[0],
-			SCHEMA_BYTES_MAX >> 20);
+		return step_fail(s, at, "LimitError", "%s: the definitions are over %d MiB",
+			argv[0], SCHEMA_BYTES_MAX >> 20);
 	if (r == 0 && out.bytes == 0 && argc > 1)
 		return step_fail(s, at, "SQLError", ".schema %s: no such table or file", argv[1]);
 	return r < 0 ? r : step_text(s, buf_str(&out), out.bytes > 0 ? out.bytes - 1 : 0);
@@ -213,7 +213,7 @@ static int run_look(struct step *s, const char *at, int argc, char **argv)
 static int run_help(struct step *s, const char *at, int argc, char **argv);
 
 static const struct command commands[] = {
-	{".databases", "", "the main file and what is attached", 0, 0, run_databases},
+	{".databases", "", "the main file and attached files", 0, 0, run_databases},
 	{".dump", "[TABLE]", "write tables as SQL to standard output", 0, 1, run_dump},
 	{".exit", "", "end the step", 0, 1, run_quit},
 	{".headers", "on|off", "no effect", 0, 1, run_look},
@@ -279,10 +279,10 @@ int dot_command_run(struct step *s, const char *line, const char *at)
 			(strcasecmp(argv[0], ".header") == 0 && commands[i].run == run_look))
 			c = &commands[i];
 	if (argc < 0)
-		r = step_fail(
-			s, at, "SQLError", "%.80s: a quote is not closed, or too many words", line);
+		r = step_fail(s, at, "SQLError",
+			"%.80s: a quote is not closed, or there are too many words", line);
 	else if (!c)
-		r = step_fail(s, at, "SQLError", "%.80s: no such command here: .help lists them",
+		r = step_fail(s, at, "SQLError", "%.80s: unknown command: .help lists the commands",
 			argc > 0 ? argv[0] : ".");
 	else if (argc - 1 < c->n_min || argc - 1 > c->n_max)
 		r = step_fail(s, at, "SQLError", "usage: %s %s", c->name, c->usage);

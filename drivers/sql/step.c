@@ -202,7 +202,8 @@ int step_text(struct step *s, const char *text, size_t bytes)
 	if (buf_error(&s->value) == 0)
 		return 0;
 	buf_clear(&s->value);
-	return step_fail(s, s->code, "LimitError", "a text of %zu bytes is too long", bytes);
+	return step_fail(
+		s, s->code, "LimitError", "the text has %zu bytes, which is too long", bytes);
 }
 
 static int take_rows(struct step *s, sqlite3_stmt *stmt)
@@ -222,7 +223,7 @@ static int take_rows(struct step *s, sqlite3_stmt *stmt)
 		}
 		if (rc == SQLITE_DONE && result.has_no_utf8)
 			fputs("retort: note: bytes that are not UTF-8 are shown as \\xNN: "
-			      "of a file, make it UTF-8 with iconv -f latin1 -t utf-8\n",
+			      "convert a file with iconv -f latin1 -t utf-8\n",
 				stderr);
 	}
 	result_done(&result);
@@ -454,8 +455,8 @@ static int run_dot(struct step *s, const char **at)
 	const char *start = *at;
 	*at += bytes;
 	if (bytes >= sizeof line)
-		return step_fail(
-			s, start, "SQLError", "a command of more than %d bytes", DOT_LINE_BYTES);
+		return step_fail(s, start, "SQLError", "the command is longer than %d bytes",
+			DOT_LINE_BYTES);
 	memcpy(line, start, bytes);
 	line[bytes] = '\0';
 	return dot_command_run(s, line, start);

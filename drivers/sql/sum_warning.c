@@ -136,8 +136,8 @@ void sum_warning(struct db *db, const char *sql)
 			if (!find_value(db, words[0].names[t], column, value))
 				continue;
 			fprintf(stderr,
-				"retort: note: %s is text, such as \"%s\", of which a sum takes "
-				"what it begins with as a number: write replace(%s, ',', '')\n",
+				"retort: note: %s is text, such as \"%s\", and a sum uses only "
+				"the number at its beginning: write replace(%s, ',', '')\n",
 				column, value, column);
 			break;
 		}

@@ -78,9 +78,9 @@ const char *table_problem(int r)
 	case ENODATA:
 		return "it is empty";
 	case EILSEQ:
-		return "it is UTF-16: write it anew as UTF-8";
+		return "it is UTF-16: convert it to UTF-8";
 	case E2BIG:
-		return "a row is longer than 8 MiB: is a quote never closed?";
+		return "a row is longer than 8 MiB: perhaps a quote is not closed";
 	case EISDIR:
 		return "it is not a regular file";
 	default:

@@ -100,7 +100,7 @@ class Calls(Case):
                 self.assertEqual(e.made()[-1], want)
         e.step("await tools.crm.free()")
         self.assertEqual(e.made()[-1], ("crm.free", {}))
-        self.refuses(e, "await tools.crm.search({query: new Date()})", "crm.search", "arguments.query", "no JSON")
+        self.refuses(e, "await tools.crm.search({query: new Date()})", "crm.search", "arguments.query", "not JSON")
         self.refuses(e, "await tools.crm.search({query: NaN})", "arguments.query")
         self.refuses(e, "let o = {}; o.o = o; await tools.crm.search(o)", "arguments.o")
         self.refuses(e, "await tools.crm.search(1, 2, 3, 4)", "give one object")

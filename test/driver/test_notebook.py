@@ -357,7 +357,7 @@ class Magics(Case):
         self.assertIn("nosuch-a is not installed", got.err)
         self.assertIn("nosuch-b>=1 is not installed", got.err)
         self.assertIn("--python VENV", got.err)
-        self.assertIn("already there: sh\n", self.run_step("!apt-get install -y sh nosuch").out)
+        self.assertIn("already installed: sh\n", self.run_step("!apt-get install -y sh nosuch").out)
         for code in ("%pip install nosuch", "!sudo apt install nosuch", "pip install nosuch", "%conda install nosuch", "!python -m pip install nosuch"):
             self.assertIn("Nothing can be installed", self.run_step(code).err)
         self.assertEqual(self.run_step("!pip install nosuch && echo no; echo then").out, "then\n")
@@ -370,8 +370,8 @@ class Magics(Case):
     def test_packages_that_are_there(self):
         got = self.run_step("!pip install numpy numpyy\n")
         self.assertRegex(got.out, r"\ARequirement already satisfied: numpy \d")
-        self.assertRegex(got.err, r"numpyy is not installed. Near: .*numpy")
-        self.assertRegex(got.err, r"There is: .*numpy \d")
+        self.assertRegex(got.err, r"numpyy is not installed. Similar names: .*numpy")
+        self.assertRegex(got.err, r"Installed: .*numpy \d")
         got = self.run_step("%pip install 'numpy>=1,<99' json\n_exit_code")
         self.assertEqual((got.text, got.err), ("0", ""))
         self.assertIn("json as module json\n", got.out)
@@ -404,7 +404,7 @@ class Magics(Case):
         for fence, runtime in (("js", "javascript"), ("JavaScript", "javascript"), ("ts", "javascript"), ("sql", "sql"), ("sqlite", "sql")):
             for code in ("1 + 1", "select 1"):
                 got = self.fails(self.driver.step("```%s\n%s\n```" % (fence, code)), "UsageError")
-                self.assertEqual(got.error["message"], 'the fence says %s, and this step runs Python: give it the runtime "%s"'
+                self.assertEqual(got.error["message"], 'the fence says %s, but this step runs Python: send the step with the runtime "%s"'
                                  % (fence.lower(), runtime))
         self.assertIn("no debugger", self.run_step("%debug").err)
 

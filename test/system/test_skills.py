@@ -126,7 +126,7 @@ class Saving(harness.Case):
             self.fails(run("one", good, "import os\nos._exit(0)\none"), "ToolError", "did not finish")
             self.fails(run("one", good, "assert True"), "ToolArgumentError", "does not use one")
             self.fails(run("one", good, "assert undone"), "ToolArgumentError", "does not use one")
-            self.fails(run("one", "def two(): pass", "one()"), "ToolArgumentError", "defines no function one")
+            self.fails(run("one", "def two(): pass", "one()"), "ToolArgumentError", "does not define the function one")
             self.fails(run("one", "def one(:", "one()"), "ToolArgumentError", "line 1")
             self.fails(client.run(s, "x = 5\ndef one():\n    return x\nimport retort\nretort.skills.save('one', one, 'one()')"),
                        "ToolError", "NameError")
