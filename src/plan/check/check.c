@@ -180,7 +180,7 @@ static int too_much(struct check *out)
 			"the plan takes too much memory to be checked: more than %d MiB",
 			CHECK_BYTES_MAX >> 20);
 	else
-		snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
+		snprintf(d.msg, sizeof d.msg, "the plan is too large to be checked: %.150s",
 			kind != FAIL_NONE ? out->heap->msg
 					  : "out of memory: too many different labels");
 	snprintf(d.hint, sizeof d.hint, "%s", "call functions from fewer places, or in a loop");

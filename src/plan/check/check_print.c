@@ -201,7 +201,7 @@ int print_finding(struct buf *out, const struct check *c, const struct check_cal
 		r = buf_add(out,
 			is_refuted
 				? f->answer.otherwise == POLICY_ASK ? "; a person is asked\n" : "\n"
-				: "; it is decided when it is called\n");
+				: "; this is decided when the tool is called\n");
 	if (r == 0)
 		r = buf_add(out, "  --> ");
 	if (r == 0)

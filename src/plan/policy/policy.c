@@ -84,7 +84,7 @@ static int read_defaults(struct policy_reader *r, const struct node *call)
 	const char *word = call->n == 2 ? policy_name(call->kid[1]) : NULL;
 	if (!word || strcmp(word, "annotations") != 0)
 		return policy_fail(r, P_VALUE, call, "defaults(annotations)",
-			"defaults: what they come from is needed");
+			"defaults: the source of the rules is needed");
 	return 0;
 }
 

@@ -127,7 +127,7 @@ static int called_origin(struct policy_reader *r, const struct node *call, uint3
 		const struct node *arg = call->kid[2];
 		if (arg->kind != NODE_ARG_NAMED || !str_is(arg->value, "of"))
 			return policy_fail(r, P_VALUE, arg, "tool(\"mail.search\", of = \"ann\")",
-				"of = names the owner of the items");
+				"this option must be `of`, the owner of the items");
 		if (policy_text(r, arg->kid[0], &of) < 0)
 			return -1;
 	}

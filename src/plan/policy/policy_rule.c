@@ -105,7 +105,7 @@ static int check_param(
 					"the same texts are allowed and denied");
 	if (rule->covers == self)
 		return policy_fail(r, P_CONTRADICTION, call, "name who receives it",
-			"covers names the parameter itself");
+			"covers(…) must not name its own parameter");
 	return 0;
 }
 
@@ -234,7 +234,7 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 			"origin is the name of a field");
 	if (out->says.type != T_UNSET && out->origin.type == T_UNSET)
 		return policy_fail(r, P_VALUE, call, "each(origin = \"owner\", says = [\"name\"])",
-			"says: origin has to name the field with the owner");
+			"says needs origin, which names the field with the owner");
 	return check_fields(r, call, rule);
 }
 
@@ -252,7 +252,7 @@ static int read_when(struct policy_reader *r, const struct node *node, struct ru
 	for (uint32_t i = 0; i < rule->when.n; i++)
 		if (rule->when.item[i].kind == CLAUSE_CHOSEN || rule->when.item[i].extreme)
 			return policy_fail(r, P_VALUE, node, "when = trusted | at_most(bool)",
-				"%s said of values, not of what decides",
+				"%s for values, not for `when`",
 				rule->when.item[i].extreme ? "greatest and least are"
 							   : "chosen is");
 	return 0;

@@ -418,7 +418,7 @@ static int walk_import(struct resolver *r, const struct node *node)
 			return -1;
 		if (!r->item[id].binding)
 			(void)fail(r, P_MODULE, node->kid[i],
-				"leave the import out: what there is needs none",
+				"leave the import out: existing modules need none",
 				"there is no %.80s to import", node->kid[i]->value.str->data);
 	}
 	return 0;
