@@ -324,7 +324,7 @@ int service_call(struct service *s, const char *method, json_t *params,
 	return 0;
 }
 
-/* ---- running the loop until something happens ---- */
+/* ---- running the event loop until input, a signal, a timeout or the end of the engine ---- */
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {

@@ -20,11 +20,15 @@ static inline uint64_t timer_now(void)
 }
 
 /*
- * Call @fn in @ms from now. If @repeat_ms is not 0, call it again every @repeat_ms.
- * libuv counts the delay of a timer from the loop's cached time, which may be earlier than the
- * present time. So the difference between these two times is added to @ms. The cached time itself
- * is not updated. Therefore a timer that is started by a timer callback does not expire in the same
- * round of callbacks, unless @ms is 0.
+ * Call @fn in @ms from now. If @repeat_ms is not 0, call @fn again every @repeat_ms.
+ *
+ * libuv counts the delay of a timer from the loop's cached time, not from the present time. The
+ * cached time may be old, for example 5 ms behind the present time. A delay of 3 ms would then be
+ * over at once. So this function adds the age of the cached time to @ms: the timer gets a delay of
+ * 8 ms, and expires in 3 ms.
+ *
+ * This function does not update the cached time. So if a timer callback starts a timer with @ms
+ * above 0, the new timer does not expire in the same round of callbacks.
  */
 static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, uint64_t repeat_ms)
 {

@@ -28,8 +28,8 @@ enum cmd_operand {
 	CMD_OPERAND_CHOICE,	 /* a word of operand_choices */
 	CMD_OPERAND_CHOICE_FILE, /* a word of operand_choices, then a file */
 	CMD_OPERAND_COMMAND,
-	/* The first operand is a session. Operands after the session, if any, are of no kind that
-	 * completion knows. */
+	/* The first operand is a session. Shell completion offers no words for operands after
+	 * the session. */
 	CMD_OPERAND_SESSION,
 	CMD_OPERAND_SESSION_FILE, /* a session, then a file */
 	CMD_OPERAND_SESSIONS,	  /* any number of sessions */
@@ -66,8 +66,8 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
-/* Options that end the table of every command. @s: the struct that the table fills. It has the
- * members `bool help` and `int color`. */
+/* Rows that end the options table of every command. @s: the struct in which the values of the
+ * options are stored. The struct has the members `bool help` and `int color`. */
 #define CMD_COMMON_OPTS(s)                                                                         \
 	{.name = "color",                                                                          \
 		OPT_INTO_CHOICE(s, color),                                                         \
@@ -81,8 +81,9 @@ struct cmd {
 		.group = "General options", .help = "show this help"                               \
 	}
 
-/* The option --tools. @s: the struct that the table fills, with a member `const char *tools`.
- * @where: the group in the help. */
+/* The row of an options table for the option --tools. @s: the struct in which the value of the
+ * option is stored. The struct has a member `const char *tools`. @where: the group of options
+ * under which the help lists --tools, such as "Tools". */
 #define TOOLS_OPT(s, where)                                                                        \
 	{                                                                                          \
 		.name = "tools", .param = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE",         \

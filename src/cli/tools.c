@@ -148,9 +148,10 @@ static int show(const struct tools_args *args, const struct tools_request *q)
 	else if (is_whole && out.end != TOOLS_TOOL_ERROR)
 		status = print_text(&out.text);
 	if (out.end != TOOLS_DONE) {
-		/* A verb other than `call` can have a result although some servers did not answer.
-		 * warn() has then reported the errors of these servers, so is_said is true, and
-		 * nothing more is reported. */
+		/* A verb other than `call`, such as `list`, may ask several servers. If some of
+		 * these servers failed, `end` is TOOLS_LOST, but there is a result. The result
+		 * was shown above, and warn() has reported the error of each failed server.
+		 * is_said is true in this case, so no error is reported a second time. */
 		bool is_said = is_whole && !is_call;
 		int by_code = is_said ? 0
 			: is_whole    ? tell_failed(&out, q->what)

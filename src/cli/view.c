@@ -175,7 +175,7 @@ static void show_end(const struct view *view, const json_t *record)
 	const json_t *error = json_object_get(record, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
 	static const struct {
-		const char *status, *part; /* a message that contains `part` gets the hint */
+		const char *status, *part; /* the hint is for error messages that contain `part` */
 		const char *hint[PLACE_END_];
 	} hints[] = {
 		{"timeout", "CPU time, which follows",

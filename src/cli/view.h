@@ -43,7 +43,9 @@ struct view {
 	struct sink out, err;
 	struct picture picture;
 	struct event_rest rest[2];
-	/* Number of bytes of stdout and of stderr that were in events. */
+	/* How many bytes of the step's stdout (index 0) and stderr (index 1) the events of the
+	 * step have brought so far. At the end of the step, view_record() shows the bytes that
+	 * no event has brought. */
 	size_t n_told_bytes[2];
 	size_t n_told_displays;
 	/* timer_now() when a rebuild was last reported; 0: never. */

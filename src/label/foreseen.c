@@ -4,16 +4,20 @@
  * A branch that was *not* taken reveals information, too (an implicit flow). After "if x: y = 1",
  * for example, a y that has not changed reveals that x is false. A monitor that looks only at the
  * branch that runs would miss this flow. So when a region ends, the machine also labels what the
- * other branch might have written. But it only knows the names in the other branch. It does not
- * know whether these names are aliases of a given value, or whether a call in that branch can
- * happen. So such a label is only a presumption. The member `presumed` keeps it apart from the rest
- * of the label, because enforcing all presumptions would refuse harmless plans.
+ * other branch might have written. But the machine only knows the names in the other branch. It
+ * does not know whether these names are aliases of a given value, or whether a call in that branch
+ * can happen. So such a label is only a presumption, which may or may not apply. The member
+ * `presumed` keeps the presumption apart from the rest of the label, because enforcing all
+ * presumptions would refuse harmless plans.
  *
  * The check knows more about the other branch, because it evaluates every branch on abstract
- * values. But it knows less about this run, because it joins all possible runs into one. The labels
- * of the run and of the check are both upper bounds of the real flow, so what only one of them
- * contains cannot happen. So at each call the presumption is settled: only what the check found
- * possible at this call remains of it.
+ * values. But the check knows less about this run, because it joins all possible runs into one.
+ *
+ * The label of the run (with its presumption) and the label of the check are both upper bounds:
+ * each contains all origins whose data really flows. So an origin that one of the two labels lacks
+ * does not flow, even if the other label contains it. The presumption is therefore settled at each
+ * call: what the check did not find at this call is dropped from the presumption, and the rest is
+ * joined to the label.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,8 +34,9 @@ static bool has_atom(const struct labels *all, uint32_t set, uint32_t atom)
 	return set == LABEL_ALL;
 }
 
-/* Return whether @set contains the origin of all items of the tool that @one belongs to. For the
- * item @one = "tool:mail#ann" this is the origin "tool:mail#*". */
+/* Return whether @set contains the origin that stands for all items of a tool. The tool is the
+ * one to which the item @one belongs. For @one = "tool:mail#ann", for example, return whether
+ * @set contains "tool:mail#*". */
 static bool has_items(const struct labels *all, uint32_t set, const char *one)
 {
 	const char *of = strchr(one, '#');
@@ -52,9 +57,10 @@ static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t
 
 /*
  * An origin is a chooser of a value if its data is not in the value, but selected the value, for
- * example as an index. Return whether the label @l says that the origin @atom is only a chooser.
- * If @atom is the origin of an item, such as "tool:mail#ann", and @l does not contain @atom itself,
- * then look for "tool:mail#*" in its place. This origin stands for the items of all owners.
+ * example as an index. Return whether the origin @atom is only a chooser according to the label @l:
+ * - If @atom is one of the origins in @l, this is so if @atom is also one of the choosers in @l.
+ * - If @atom is not in @l, @atom may be the origin of one item, such as "tool:mail#ann". Then this
+ *   is so if "tool:mail#*", which stands for all items of the tool, is one of the choosers in @l.
  */
 static bool only_chooses(const struct labels *all, const struct label *l, uint32_t atom)
 {
@@ -76,7 +82,8 @@ static bool are_givers_foreseen(
 	return true;
 }
 
-/* Return the label @id without its presumption. */
+/* Return the label @id with its member `presumed` emptied. This member is the presumption: a
+ * label that may or may not apply. */
 static uint32_t plain(struct labels *all, uint32_t id)
 {
 	struct label l = label_get(all, id);
@@ -113,9 +120,10 @@ static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
 		if (only_chooses(all, &upper, atom))
 			l.choosers = label_union(all, l.choosers, label_set(all, atom));
 	l.readers = label_union(all, l.readers, upper.readers);
-	/* If neither kind is below the other, each of them is a KIND_HANDLE or KIND_NAME, and
-	 * their types differ: one may be a file, the other an e-mail address. KIND_DATE is the
-	 * highest kind without a type that is below both. */
+	/* The result gets the lower of the two kinds. If neither kind is lower, each of them is
+	 * a KIND_HANDLE or KIND_NAME, and their types differ: one may be a file, the other an
+	 * e-mail address. Then the result gets KIND_DATE, the highest kind that is lower than
+	 * both. */
 	if (kind_is_below(upper.kind, l.kind))
 		l.kind = upper.kind;
 	else if (!kind_is_below(l.kind, upper.kind))

@@ -24,8 +24,8 @@ enum label_kind {
 
 struct kind {
 	enum label_kind rank;
-	uint32_t size; /* KIND_ENUM: number of possible words, at least 2 */
-	uint32_t type; /* KIND_HANDLE, KIND_NAME: atom of the type; 0 for any type */
+	uint32_t size; /* for KIND_ENUM: number of possible words, at least 2 */
+	uint32_t type; /* for KIND_HANDLE and KIND_NAME: the type, as an atom; 0: any type */
 };
 
 /* An atom is the id of an interned text. A set of atoms has an id, too: 0 is the empty set, and
@@ -101,13 +101,14 @@ uint32_t label_made(struct labels *all, uint32_t id);
  * decides which element is selected, but is not in the element. */
 uint32_t label_choice(struct labels *all, uint32_t id);
 /*
- * Return the label of a text composed of pieces, such as an f-string. @id is the join of the labels
- * of the pieces. There are three cases:
+ * Return the label of a text that is composed of pieces, such as an f-string. @id is the join of
+ * the labels of the pieces. A giver is an origin whose data is in the value; a chooser is an origin
+ * whose data only selected the value. There are three cases:
  * - All pieces are constants (KIND_CONST). The result is label_made(@id).
- * - No piece is a composed text itself. An origin whose data only selected a piece (a chooser)
- *   remains a chooser. A kind up to KIND_NUMBER remains; a higher kind becomes KIND_TEXT.
- * - A piece is a composed text itself. The new text may then contain any information, so each
+ * - Some piece is itself a composed text. The new text may then contain any information. So each
  *   origin becomes a giver, and the kind becomes KIND_TEXT.
+ * - No piece is a composed text. Then each chooser remains a chooser. A kind up to KIND_NUMBER
+ *   remains, too; a higher kind becomes KIND_TEXT.
  */
 uint32_t label_composed(struct labels *all, uint32_t id);
 /* Return the givers of the label @id: the set of its origins without its choosers. Data of a

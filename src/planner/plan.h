@@ -42,21 +42,29 @@ struct plan_request {
 	/* How messages refer to the text of tools. If NULL, messages name the file that contains
 	 * the text, or "tools" if the text is not from a file. */
 	const char *tools_name;
-	/* The model that answers ask(), and the file of its key; see agent/wire/model.h. If `model`
-	 * is NULL, the file of tools answers ask(). */
+	/* `model` is the model that answers ask(), and `key_file` the file that contains its
+	 * key; see agent/wire/model.h. If `model` is NULL, ask() gets a prepared answer from the
+	 * text of tools. If that text is a list of servers, it has no prepared answers, and
+	 * ask() fails. */
 	const char *model, *key_file;
-	/* Whether servers that the text of tools lists may be started, and whether the model may
-	 * be asked. If @is_text is not set, this member is ignored, and both are allowed. */
+	/* Whether the run may start the servers that the text of tools lists, and may ask the
+	 * model. If the member `is_text` is false, the run may do both, and this member is
+	 * ignored. */
 	bool may_start;
-	bool is_again;	  /* if the record ends within a call, make this call again */
-	bool has_signals; /* SIGINT and SIGTERM end a wait, which then fails with ERR_INTERRUPTED */
-	struct plan_stop *stop; /* lets another thread cancel the plan; or NULL */
-	bool is_json;		/* write diagnostics as JSON */
-	bool is_explained;	/* report every label and policy answer of a check */
-	bool is_text;		/* path, tools_path and policy_path contain the texts themselves */
-	/* Ask a person to approve @text. Returns: 1 for yes; 0 for no; -1 if nobody can be asked.
-	 * If @can_see_each is set, the question before the run may also be answered with 2: yes,
-	 * but ask again at each call. */
+	bool is_again; /* if the record ends within a call, make this call again */
+	/* SIGINT and SIGTERM end a wait for a server or for the model. The wait then fails with
+	 * ERR_INTERRUPTED. */
+	bool has_signals;
+	/* Lets another thread cancel the plan; NULL if no thread needs to. */
+	struct plan_stop *stop;
+	bool is_json;	   /* write diagnostics as JSON */
+	bool is_explained; /* report every label and policy answer of a check */
+	bool is_text;	   /* path, tools_path and policy_path contain the texts themselves */
+	/*
+	 * Ask a person to approve @text. Returns: 1 for yes; 0 for no; -1 if nobody can be asked.
+	 * The answer 2 is also possible if the member `can_see_each` is true and the check asks,
+	 * before the run, about what it could not prove. It means: yes, but ask again at each call.
+	 */
 	int (*approve)(void *arg, const char *text);
 	bool can_see_each;
 	/* Return whether the caller has approved @tool in advance. Called when the policy demands

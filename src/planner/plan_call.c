@@ -26,7 +26,9 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_NO_MEMORY, "plan: no memory for the run");
 }
 
-/* Convert a set of atoms to JSON, as in the record. LABEL_ALL becomes null. */
+/* Convert a set of atoms (texts such as the origins in a label) to a JSON array of strings. This
+ * is the form in which the record of the run contains sets. LABEL_ALL, the set of all atoms,
+ * becomes null. */
 static json_t *set_json(const struct labels *all, uint32_t set)
 {
 	uint32_t atom;
@@ -139,8 +141,9 @@ static void count_tokens(struct run *r)
 	r->tokens = last;
 }
 
-/* Ask the model. If its answer does not fit the schema, ask once more. Without a model, the file of
- * tools answers. */
+/* Ask the question @q. If a model answers and its answer does not fit the schema, ask the model
+ * once more. If there is no model, the answer is a prepared one from the file of tools. If
+ * that file is a list of servers, there is no answer, and the call fails. */
 static int ask(struct run *r, const struct plan_call *call, struct tool_question *q,
 	struct buf *out, struct err *err)
 {

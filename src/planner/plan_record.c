@@ -227,9 +227,10 @@ int run_record_line(struct plan_record *r, json_t *line, struct err *err)
 	}
 	if (rc == 0 && !is_known)
 		rc = write_line(r->fd, text, err);
-	/* In a replay with another policy, the new line may differ from the recorded line. But
-	 * the recorded line after it contains the digest of the recorded line. So put the digest
-	 * of the recorded line, not of the new line, into the next line. */
+	/* In a replay with another policy, the new line may differ from the recorded line. The
+	 * recorded line after it contains the digest of the recorded line. The next new line
+	 * shall equal that line, so it must contain the same digest: that of the recorded line,
+	 * not of the new line. */
 	const char *kept = is_known && rc == 0 ? r->known[r->n_lines] : text;
 	digest_text(r->before, kept, strlen(kept));
 	r->n_lines++;

@@ -20,10 +20,12 @@
  * lines.
  */
 struct plan_record {
-	int fd, values_fd; /* the two files; -1 if nothing is written */
+	/* `fd` is the file with the lines of the record, and `values_fd` the file with the
+	 * values. Both are -1 if nothing is written. */
+	int fd, values_fd;
 	char before[DIGEST_BYTES];
 	size_t n_lines;
-	char **known; /* lines of a record that is run again */
+	char **known; /* the lines of the record, if an earlier run is run again */
 	size_t n_known;
 	json_t *values; /* texts by digest */
 	bool has_differed;
@@ -51,7 +53,8 @@ int run_record_value(
  * from the recorded line. */
 int run_record_line(struct plan_record *r, json_t *line, struct err *err);
 
-/* Parse the next line of a record that is run again. Returns: the line, or NULL after the last one.
- * Owns: the caller releases the line. */
+/* For a run that repeats or resumes an earlier run: parse the line of the earlier run's record
+ * that the new run has reached. Returns: the line; NULL if the record has no more lines. Owns:
+ * the caller releases the line. */
 json_t *run_record_next(const struct plan_record *r);
 const char *run_record_text(const struct plan_record *r, const char *digest);

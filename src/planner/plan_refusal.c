@@ -107,9 +107,11 @@ static int add_reason(const struct refusal *f, struct buf *out)
 	}
 }
 
-/* Before the run, the check answered the questions of the policy about each call of the plan
- * (struct finding). Return the answer of the check to the same question as f->answer, about the
- * call f->call. Returns: NULL if the check has no answer to it. */
+/* The policy answers certain questions about each call, such as whether a value is allowed as an
+ * argument. f->answer is the answer that the policy gave during the run to one question about
+ * the call f->call. Before the run, the check got answers to the same questions (struct
+ * finding). Return the answer that the check got to the question of f->answer. Returns: NULL if
+ * there is none. */
 static const struct finding *found(const struct refusal *f)
 {
 	const struct check_call *of = call_checked(&f->r->c.p, f->call);

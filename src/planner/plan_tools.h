@@ -11,19 +11,24 @@ struct plan_tools;
 
 /* Parameters of plan_tools_open(). They are borrowed; `text` and `stop` must outlive the tools. */
 struct plan_tools_config {
-	/* `text` is the content of the file of tools, `name` its name in messages */
+	/* `text` is the content of the file of tools, and `name` is the name of this file in
+	 * messages */
 	const char *text, *name;
 	/* Whether servers may be started. If false, plan_tools_open() fails if `text` is a list
 	 * of servers. */
 	bool may_start;
-	bool has_signals; /* SIGINT and SIGTERM end a wait */
+	/* SIGINT and SIGTERM end a wait for a server or for the model. */
+	bool has_signals;
 	/* texts of the plan and of the policy; only servers that one of them names are started */
 	const char *plan, *policy;
 	bool needs_all; /* start all servers */
-	/* the model that answers ask(), and the file of its key; if `model` is NULL, the file of
-	 * tools answers ask() */
+	/* `model` is the model that answers ask(), and `key_file` the file that contains its
+	 * key. If `model` is NULL, ask() gets a prepared answer from the file of tools. If that
+	 * file is a list of servers, it has no prepared answers, and ask() fails. */
 	const char *model, *key_file;
-	struct plan_stop *stop; /* cancels waits from another thread, or NULL */
+	/* Lets another thread cancel the plan, which ends a wait for a server or for the model;
+	 * NULL if no thread needs to. */
+	struct plan_stop *stop;
 };
 
 /*
@@ -61,8 +66,9 @@ const char *plan_tools_text(const struct plan_tools *t);
 void plan_tools_watch(struct plan_tools *t, int channel);
 void plan_tools_unwatch(struct plan_tools *t);
 
-/* Return whether a signal, a cancellation of the plan or the end of the planner process has
- * ended a wait. If so, later failures are only a consequence of that. */
+/* Return whether a wait for a server or for the model was ended by a signal, by a cancellation
+ * of the plan, or by the end of the planner process. If so, later failures are only a
+ * consequence of this. */
 bool plan_tools_is_given_up(const struct plan_tools *t);
 
 /* Return whether a model answers ask(). A model can be asked again if its answer does not fit the

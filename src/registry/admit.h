@@ -56,9 +56,15 @@ int admit_blob(
  * steps at the same time, or in this minute; those of admit_kept(). */
 int admit_steps(struct registry *r, uint64_t n, struct err *err);
 /*
- * Check whether the owner may add @n steps now, by the steps per minute and by admit_kept(). The
- * number of steps that wait or run is not checked. Use this before a client writes or removes a
- * file, because the journal stores such a change as a step.
- * Errors: ERR_QUOTA: too many steps in this minute; those of admit_kept().
+ * Check whether the owner may add @n steps now. Two limits are checked:
+ * - the owner's steps per minute, of which @n steps are used up if the check succeeds;
+ * - the space for the owner's data in the journal, with admit_kept().
+ *
+ * The number of steps that wait or run at the same time is not checked. The operator of the engine
+ * is always admitted.
+ *
+ * Use this function before a client writes or removes a file, because the journal stores such a
+ * change as a step.
+ * Errors: ERR_QUOTA: too many steps in this minute; the errors of admit_kept().
  */
 int admit_rate(struct registry *r, uint64_t n, struct err *err);

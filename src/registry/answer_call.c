@@ -136,11 +136,14 @@ static json_t *not_again(void)
 }
 
 /*
- * The replay has made a call of @name that the record does not have. Write to @out what the record
- * has next, the first call that the replay has not made yet:
- * - "web.get" if that is the name of this call;
- * - "web.get with other arguments" if @name is "web.get", too;
- * - "absent" if there is no such call.
+ * The replay has made a call of the tool @name. The call matches none of the remaining calls, which
+ * are the recorded calls that the replay has not made yet. Write to @out which call is the first of
+ * the remaining calls.
+ *
+ * - Usually write the name of the tool of the first call, such as "web.get".
+ * - If this name equals @name, the arguments of the two calls differ. So write, for example,
+ *   "web.get with other arguments".
+ * - If no calls remain, write "absent".
  */
 static void say_next(const struct replay *r, const char *name, char *out, size_t room)
 {

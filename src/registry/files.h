@@ -10,16 +10,18 @@
  * @path. */
 json_t *registry_file_list(
 	struct registry *r, const char *session, const char *path, struct err *err);
-/* The range of a file to read; `limit` 0: as much as is allowed. Result: {"path", "content",
- * "encoding": "utf-8" or "base64", "size", "offset"} */
+/* A part of a file that a client reads: at most `limit` bytes, beginning at the byte `offset`.
+ * If `limit` is 0, as many bytes are read as one read may return (READ_MAX in files.c). */
 struct registry_part {
 	const char *session, *path;
 	uint64_t offset, limit;
 };
+/* Read the part @part of a file. Result: {"path", "content", "encoding": "utf-8" or "base64",
+ * "size", "offset"}, and "inode" if the file has several hard links. */
 void registry_file_read(
 	struct registry *r, const struct registry_part *part, registry_done_fn *done, void *arg);
-/* A file to write or remove. Init, the first process of the box, writes and removes it, so that
- * the file belongs to the box's user. */
+/* A file that a client writes or removes. Init, the first process of the box, writes or removes
+ * the file, so that the file belongs to the box's user. */
 struct registry_file {
 	const char *session, *path;
 	const char *data;

@@ -165,22 +165,30 @@ static int add_kept(void *user, const struct journal_node *node, struct err *err
 
 struct attempts {
 	struct telling *telling;
-	/* Rows of the log for steps on the path from the session's head to its first step. The key
-	 * of a row is the digest of the step. An attempt is one run of a step. When add_attempt()
-	 * reads the attempt that made a step, it removes the step's row from `path`. */
+	/*
+	 * A JSON object with rows of the log, one for each step on the path from the session's head
+	 * to its first step. The key of a row is the digest of the step.
+	 *
+	 * An attempt is one run of a step. When add_attempt() reads the attempt that made one of
+	 * these steps, it removes the row of the step from `path`. A row that is removed here stays
+	 * in the log.
+	 */
 	json_t *path;
 };
 
 /*
- * Add one attempt to the log. An attempt is one run of a step. This is called for the newest
- * attempt first, and for the oldest last.
+ * Add one attempt to the log. An attempt is one run of a step. This function is called for each
+ * attempt of a session, from the newest to the oldest.
  *
- * If a->path has a row with the digest of the attempt, and the attempt was not rolled back, then
- * this attempt made the step in that row. So the row gets the time and the number of the attempt,
- * and is removed from a->path.
+ * The steps on the path from the session's head to its first step have rows in a->path. The key of
+ * a row is the digest of the step. If a->path has a row with the digest of the attempt, and the
+ * attempt was not rolled back, this attempt made the step. The row then gets the time and the
+ * number of the attempt, and is removed from a->path.
  *
- * Any other attempt gets a row of its own. One example is an attempt that was rolled back. Another
- * is an older attempt with the same digest: its row in a->path was removed already.
+ * Any other attempt gets a new row in the log, for example:
+ * - an attempt that was rolled back;
+ * - an older attempt with the same digest as a newer one. The newer attempt has got the row in
+ *   a->path, so this row is not in a->path any more.
  */
 static int add_attempt(void *user, const struct journal_node *node, struct err *err)
 {
@@ -258,16 +266,17 @@ static struct logging *logging_of(struct sliced_work *work)
 }
 
 /*
- * Begin to read the attempts of the session. An attempt is one run of a step. The steps on the path
- * from the head have rows already, so rows are added only for other attempts, which were rolled
- * back or undone.
+ * Begin to read the attempts of the session. An attempt is one run of a step. The log has rows for
+ * the steps on the path from the session's head to its first step already. Only other attempts get
+ * new rows: those that were rolled back or undone.
  *
- * In the end, all rows are sorted by the number "at", the largest first. Numbers of attempts are
- * above 0. Here each row of the path gets a provisional "at": 0 for the newest step, -1 for the
- * step before it, and so on.
- * - If the step was run in this session, add_attempt() replaces "at" by the number of the attempt.
- * - If the step was inherited from the parent session, this session has no attempt of it. The row
- *   keeps its "at", so it is sorted behind all attempts, as older.
+ * At the end, log_end() sorts all rows by the number "at", the largest first. The "at" of an
+ * attempt is the number of the attempt, which is above 0. This function gives the rows of the path
+ * provisional numbers: 0 for the newest step, -1 for the step before the newest, and so on.
+ * - If a step was run in this session, add_attempt() replaces the provisional number by the number
+ *   of the attempt.
+ * - If a step was inherited from the parent session, this session has no attempt of the step. The
+ *   row keeps the provisional number, so it comes after the rows of all attempts.
  */
 static void begin_others(struct logging *l)
 {
@@ -359,7 +368,7 @@ static int add_new_step(void *user, const struct journal_node *node, struct err 
 {
 	struct graph *g = user;
 	if (json_object_get(g->seen, node->digest))
-		return 1; /* this step and all its ancestors are in the list already */
+		return 1; /* stop: this step and all its ancestors were added for another session */
 	json_put_bool(g->seen, node->digest, true);
 	return add_kept(&g->telling, node, err);
 }

@@ -181,7 +181,8 @@ void lifetime_open(struct session_table *table)
 	(void)uv_timer_init(table->engine->loop, &table->lifetimes);
 	table->lifetimes.data = table;
 	table->opened_ms = now_ms();
-	/* stored_end_ms is now, so on_ring() checks the stored sessions at once. */
+	/* Set the time of the next check of the stored sessions to the present time. So
+	 * on_ring() checks the stored sessions when the timer expires for the first time. */
 	table->stored_end_ms = table->opened_ms;
 	ring_at(table, table->stored_end_ms);
 	prune_open(table);

@@ -25,9 +25,13 @@ void lifetime_open(struct session_table *table);
  * more. */
 void lifetime_choose(const struct registry *r, struct entry *e, uint64_t ttl_ms, uint64_t idle_ms);
 
-/* Set the timer for the end of @e. Call this when @e was written to the journal or opened from
- * it. Call it also when @e becomes ENDING, because its row may stay open in the journal. The
- * timer then closes the session in the journal. */
+/*
+ * Set the timer for the end of the session @e. Call this function in two cases:
+ * - @e was written to the journal, or opened from the journal. When the session has expired, the
+ *   timer ends the session.
+ * - @e becomes ENDING. The session may stay open in the journal. When the session has expired, the
+ *   timer closes the session in the journal.
+ */
 void lifetime_watch(struct entry *e);
 /* Note that @e is used, so that its idle time begins again. */
 void lifetime_use(struct entry *e);

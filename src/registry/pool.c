@@ -81,15 +81,20 @@ static void take_out(struct pooled *b)
 	while (*at && *at != b)
 		at = &(*at)->next;
 	if (!*at)
-		/* A requested branch is never in the list. Any other branch may have left it
-		 * already. */
+		/* A branch that was requested is never in the list of its pool. The list
+		 * contains only branches that are ready or being made ahead of a request. */
 		return;
 	*at = b->next;
 	if (b->pool->last == &b->next)
 		b->pool->last = at;
 }
 
-/* Free a branch whose session is closed, was handed out, or never existed. */
+/*
+ * Free @arg, the `struct pooled` of a branch. This is called in three cases:
+ * - The session of the branch is closed.
+ * - The session was handed out, so the pool has nothing to do with it any more.
+ * - The session could not be made.
+ */
 static void on_closed(void *arg)
 {
 	struct pooled *b = arg;

@@ -97,7 +97,7 @@ static json_t *done_json(const char *path, const char *step)
 	return json_pack("{s:s, s:s*}", "path", path, "step", step);
 }
 
-/* ---- changes that are made while a step runs ---- */
+/* ---- changes of files while a step runs ---- */
 
 /* Id of a change that a client makes while a step runs. Requests to init that restore files have
  * ids that count up from 0, so they never have this id. */
@@ -160,7 +160,7 @@ static bool is_running(const struct entry *e)
 	return e->state == ENTRY_WORKING && e->first->kind == JOB_RUN && !e->replay;
 }
 
-/* ---- changes that become steps of their own ---- */
+/* ---- changes of files while no step runs: each change becomes a step ---- */
 
 /* A computation of the digest of a file's content. It runs in a thread if the content is long.
  * Afterwards the content is stored in the journal. */
@@ -350,7 +350,7 @@ void registry_file_remove(
 	change(r, file, -1, done, arg);
 }
 
-/* ---- the replay of a change ---- */
+/* ---- the replay of a change of a file ---- */
 
 /* Get the content that a replayed step wrote. A recording has it in the step itself; the journal
  * has it as a blob. */

@@ -212,7 +212,8 @@ static void fail_jobs(struct entry *e, const struct err *err)
 	while (e->first) {
 		struct job *job = e->first;
 		take_out(job);
-		/* End the unfinished branch without an answer: its job is answered below. */
+		/* End the branch that the job is making. This must not call the callback of the
+		 * branch, which would answer the job: job->done() answers it below. */
 		if (job->child && job->child->done) {
 			job->child->done = NULL;
 			entry_end(job->child);
@@ -419,8 +420,8 @@ static void open_fresh(struct entry *e)
 		entry_opened(e, &err);
 }
 
-/* Return whether the session is a branch of a template. A session that begins in Python is one,
- * unless its order asks for a fresh one. */
+/* Return whether the session begins as a branch of a template. This is so if the session begins
+ * in Python, unless its order asks for a new box instead of a branch (is_fresh). */
 static bool is_of_template(const struct order_kept *kept)
 {
 	const char *runtime = kept->order.runtime;

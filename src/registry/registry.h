@@ -52,8 +52,8 @@ int registry_open(struct registry **out, const struct registry_config *config, s
  */
 struct registry *registry_view(struct registry *r, struct owner *owner);
 
-/* Find the owner with the name @name among the owners that have a view. Returns: NULL if not
- * found. */
+/* Find the owner with the name @name. Only owners for whom registry_view() was called before are
+ * found. Returns: NULL if no such owner has this name. */
 const struct owner *registry_find_owner(const struct registry *r, const char *name);
 
 /* End all sessions. They stay in the journal. `closed` is called from the loop when everything

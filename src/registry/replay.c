@@ -317,8 +317,10 @@ static bool find_difference(struct replay *r, const char *was, const char *is)
 	json_t *new = json_loads(is, JSON_ALLOW_NUL, NULL);
 	const char *const fields[] = {"status", "error", "value", "stdout", "stderr", "displays",
 		"exit_code", "signal", "truncated", "files"};
-	/* If only one runtime's state is rebuilt in a live box, the files that its steps made
-	 * exist already. So do not compare "files", the last field. */
+	/* If r->runtime is set, the replay runs the steps of only one runtime again, in a box
+	 * that is still in use. The files that these steps made exist in the box already, so the
+	 * records need not have the same "files". So do not compare "files", which is the last
+	 * field. */
 	size_t n_fields = ARRAY_LEN(fields) - (r->runtime != NULL);
 	bool is_found = false;
 	snprintf(r->field, sizeof r->field, "record");

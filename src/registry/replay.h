@@ -12,21 +12,25 @@ typedef void replay_done_fn(struct entry *e, const struct replay *result);
 struct replay {
 	struct journal_node *nodes;
 	size_t n, at;
-	/* Run only the steps of this runtime, in a live session, to rebuild its state; NULL: run
-	 * all steps. */
+	/* If this is not NULL, run only the steps of this runtime, in a live session, to rebuild
+	 * the state of the runtime. If this is NULL, run all steps. */
 	const struct runtime *runtime;
 	bool is_diverged, is_borrowed;
 	size_t first; /* index of the first step that differs */
 	char field[32], was[200], is[200];
-	/* Place of the first difference, such as files[1].size; "" if only the field is known. */
+	/* Place of the first difference, such as "files[1].size". If this is "", the difference
+	 * is not inside a value of a record. All that is known is then in `field`, for example
+	 * "tool call 2". */
 	char place[160];
 	json_t *inputs; /* inputs of the step that is running, from its record */
 	/*
-	 * Tool calls of the step that is being replayed:
-	 * - calls: the calls in the step's record. When the replay makes a call, the call is
-	 *   removed, so the calls that are left were not made yet.
-	 * - answers: if the steps come from a recording (is_borrowed), the answers to the calls,
-	 *   each under its digest. Otherwise NULL: the journal has the answers.
+	 * calls: tool calls in the record of the step that is being replayed. When the replay makes
+	 * one of the calls, the call is removed. So `calls` has the calls that the replay has not
+	 * made yet.
+	 *
+	 * answers: the recorded answers to the tool calls, if the steps come from an exported
+	 * recording (is_borrowed). The key of an answer is its digest. If the steps come from the
+	 * journal, this is NULL, because the journal has the answers.
 	 */
 	json_t *calls, *answers;
 	size_t n_calls; /* number of tool calls that the replayed step has made so far */
@@ -55,8 +59,9 @@ void replay_free(struct replay *replay);
  */
 void entry_note_rebuilt(struct entry *e, const struct replay *result);
 void entry_note_rewritten(struct entry *e, const json_t *lost);
-/* Add "runs_again" to the answer @out: the runtimes whose steps must be run again before their
- * next step can run. If no runtime needs that, add nothing. */
+/* Add the member "runs_again" to the answer @out: the names of runtimes whose state is lost, for
+ * example ["javascript"]. Before the session runs the next step in such a runtime, it must run
+ * the earlier steps of this runtime again. If there is no such runtime, add nothing. */
 void replay_tell_due(const struct entry *e, json_t *out);
 /* Return the place of the first difference, such as "files[1].size". */
 const char *replay_place(const struct replay *r);

@@ -127,7 +127,8 @@ static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID
 	return n;
 }
 
-/* Return the owner as functions of the journal expect it: NULL means all owners. */
+/* Return the name of the owner whose sessions @r shows. Return NULL if @r shows the sessions of
+ * all owners. Functions of the journal take an owner in this form. */
 static const char *seen(const struct registry *r)
 {
 	return r->owner ? r->owner->name : NULL;
@@ -194,8 +195,9 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 	return bad;
 }
 
-/* The result of entry_begin() for reopen(), which opens a session of the journal again. If the
- * opening fails before entry_begin() returns, on_reopened() stores the failure here. */
+/* What reopen() learns when it opens a session of the journal again. reopen() calls
+ * entry_begin(). If the opening fails before entry_begin() returns, on_reopened() stores the
+ * failure here. */
 struct reopening {
 	struct entry *entry; /* the entry of the session; NULL: the opening failed */
 	struct err err;	     /* why the opening failed */
@@ -301,7 +303,7 @@ const struct owner *registry_find_owner(const struct registry *r, const char *na
 	return view ? view->owner : NULL;
 }
 
-/* ---- ending a session; owners' views; idle work ---- */
+/* ---- ending a session; making the view of an owner; work while the engine is idle ---- */
 
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
 {

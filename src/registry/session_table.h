@@ -16,8 +16,9 @@ struct registry {
 	struct session_table *table;
 	struct owner *owner; /* NULL: the view of the operator, which shows all sessions */
 	struct registry *next;
-	/* The number of the last slice of work that was done for this view (sliced_work.c).
-	 * Slices are numbered in the order in which they were done. */
+	/* Slices of work (sliced_work.c) are numbered in the order in which they are done, for
+	 * all owners. This is the number of the last slice that was done for the owner of this
+	 * view. */
 	uint64_t n_slice;
 };
 
@@ -47,7 +48,8 @@ struct session_table {
 	/* When the timer `lifetimes` expires, in ms since 1970; 0: it is not set. */
 	int64_t ring_ms;
 	int64_t opened_ms; /* when the journal was opened, in ms since 1970 */
-	/* Earliest end of a session that is only in the journal, in ms since 1970. */
+	/* When the sessions that are only in the journal must be checked next, in ms since 1970.
+	 * This is normally the time at which the first of these sessions expires. */
 	int64_t stored_end_ms;
 	/* Last row that was read in the current search for expired sessions of the journal; 0:
 	 * none. */
@@ -85,7 +87,7 @@ struct found {
 int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err);
 
 /* Do the work that was postponed until the engine is idle: sync the journal, and make branches
- * ahead. */
+ * of sessions before clients ask for the branches. */
 void session_table_on_idle(uv_timer_t *timer);
 
 /* Start and stop the pruning of closed sessions (prune.c). */

@@ -78,8 +78,8 @@ static void on_back(uv_work_t *thread, int status)
 {
 	struct sliced_work *work = thread->data;
 	(void)status; /* works are never cancelled */
-	/* If `done` is NULL, sliced_work_stop() has answered the work while the thread did its
-	 * part, so only free the work. */
+	/* If `done` is NULL, sliced_work_stop() has told the client already that the engine
+	 * stops. This happened while the thread was busy. So only free the work. */
 	if (!work->done) {
 		json_decref(work->end(work, false));
 		return;
@@ -142,10 +142,14 @@ static void on_turn(uv_timer_t *timer)
 		if (do_slice(s, next) == 1)
 			put_back(s, next);
 	}
-	/* A slice takes long if one of its parts is large, such as a large step. After a long
-	 * slice, pause for as long as the slice took. A request of another client needs several
-	 * turns of the loop until it is answered. After a shorter pause, a slice would come in
-	 * between these turns, and would delay the answer once more. */
+	/*
+	 * A slice takes long if one part of the work is large, such as a large step. After a long
+	 * slice, pause for as long as the slice took.
+	 *
+	 * The reason: to answer a request of another client, the loop needs several turns. If the
+	 * pause is too short, the next long slice begins between these turns, and delays the answer
+	 * a second time.
+	 */
 	pause_ms = timer_now() - began_ms;
 	if (s->first)
 		timer_start(&s->timer, on_turn, pause_ms > LONG_MS ? pause_ms : PAUSE_MS, 0);
@@ -204,8 +208,9 @@ void sliced_work_stop(struct session_table *table)
 		s->first = work->next;
 		answer(work, &err);
 	}
-	/* Answer the works that threads are doing, without waiting for the threads. When a
-	 * thread is done, on_back() frees its work. */
+	/* Other works are being done by threads. Answer the clients of these works now, without
+	 * waiting for the threads. When a thread is done with its work, on_back() frees the
+	 * work. */
 	while (s->away) {
 		struct sliced_work *work = s->away;
 		s->away = work->next;

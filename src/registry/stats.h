@@ -29,7 +29,8 @@ struct stats_steps {
 };
 
 struct stats {
-	/* by state, as stats_states names it: opening, idle, working, closing, stored */
+	/* Number of sessions in each state. The index is the place of the state's name in
+	 * stats_states: opening, idle, working, closing, stored. */
 	uint64_t n_sessions[STATS_STATES];
 	uint64_t n_boxes; /* number of live sessions that have a box */
 	/* n_working: number of steps that run. n_queued: number of operations that wait in

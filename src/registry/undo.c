@@ -204,12 +204,13 @@ static void undo_by_replay(struct job *job)
 }
 
 /*
- * Called when session_undo() has ended.
- * - Without an error, the checkpoint of the target was restored, so the undo succeeded.
- * - With ERR_GONE, the checkpoint could not be restored. For example, the checkpoint's process
- *   looked alive when the undo began, but was already being killed. If the session has lost its
- *   state by now, run the steps up to the target again, in a new box.
- * - With any other error, or if the state is not lost, the undo fails.
+ * Called when session_undo() has ended. There are three cases:
+ * - There is no error. The checkpoint of the target was restored, so the undo has succeeded.
+ * - The error is ERR_GONE, and the session has lost its state. The checkpoint could not be
+ *   restored, for example because its process was already being killed when the undo began. Run the
+ *   steps up to the target again, in a new box.
+ * - There is any other error, or the error is ERR_GONE and the session still has its state. The
+ *   undo has failed.
  */
 static void on_undone(void *arg, const json_t *lost, const struct err *err)
 {

@@ -15,7 +15,9 @@
 struct runtime_kind {
 	const char *language;
 	const char *executable; /* path below the prefix: "bin/node" */
-	/* Glob patterns below the prefix, one of which must match. Unused elements are NULL. */
+	/* Glob patterns that recognise a prefix: a directory is a prefix only if it contains a file
+	 * or directory that matches one of the patterns. For example, "lib/python3*" matches in
+	 * /usr. Unused elements are NULL. */
 	const char *signs[3];
 	const char *hint;     /* error hint if a path belongs to no installation */
 	const char *usual[4]; /* usual paths of the executable, in order; ends with NULL */

@@ -53,11 +53,12 @@ static int add_arguments(const struct runtime_request *req, const char *node,
 {
 	unsigned long long mib = req->memory_bytes >> 20;
 	int r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", node);
-	/* V8 sizes its heap by the memory of the machine, but the box has less. With this option
-	 * V8 collects garbage before the box's limit, which the kernel enforces, is reached. */
+	/* Pass the memory of the box to V8, so that V8 collects garbage before the box reaches its
+	 * limit, which the kernel enforces. Without the option, V8 would size its heap by the
+	 * memory of the whole machine, which is larger. */
 	if (r == 0 && mib > 0)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--max-old-space-size=%llu", mib);
-	/* Node takes the seed 0 for a random seed, so add 1. */
+	/* Node chooses a random seed if it gets the seed 0, so add 1. */
 	if (r == 0 && req->has_seed)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--random-seed=%u",
 			runtime_seed(req) % INT32_MAX + 1);

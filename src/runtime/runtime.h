@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 enum {
-	RUNTIMES_MAX = 4, /* number of rows in the table */
+	RUNTIMES_MAX = 4, /* number of runtimes, such as Python and SQL */
 	RUNTIME_ARGS_MAX = 16,
 	RUNTIME_ENV_MAX = 272,
 	RUNTIME_BINDS_MAX = 12,

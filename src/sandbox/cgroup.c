@@ -127,7 +127,8 @@ static void host_open(struct cgroup_host *host, const char *root, int force)
 		return;
 	char why[sizeof host->why];
 	memcpy(why, host->why, sizeof why);
-	/* If v1 is not mounted at all, keep only the reason why v2 cannot be used, since this
+	/* host->why now has the reason why v1 cannot be used, and `why` has the reason for v2.
+	 * If v1 is not mounted on this host at all, report only the reason for v2, since this
 	 * host does not use v1. */
 	if (try_kind(host, CGROUP_V1, &self) == -ENOENT)
 		memcpy(host->why, why, sizeof why);

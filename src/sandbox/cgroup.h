@@ -161,7 +161,11 @@ struct cgroup_books {
  * is cgroup_books_count(); 0 if a file cannot be opened or the kernel does not count everything. */
 int cgroup_leaf_books(const struct cgroup_leaf *leaf, int fds[CGROUP_BOOKS_MAX]);
 int cgroup_books_count(enum cgroup_kind kind);
-/* Returns: 0, or negative errno if the leaf is gone; then @usage is untouched. */
+/*
+ * Read from the usage files @books what the box has used so far, and store the numbers in @usage.
+ * Returns: 0, or negative errno if a file cannot be read, for example because the leaf is gone.
+ * After an error, @usage is unchanged.
+ */
 int cgroup_books_read(const struct cgroup_books *books, struct box_usage *usage);
 void cgroup_books_close(struct cgroup_books *books);
 

@@ -21,8 +21,8 @@ int cgroup_file_path(char *out, size_t room, const char *fmt, ...) attr_printf(3
  */
 ssize_t cgroup_file_read(int dir_fd, const char *path, char *out, size_t room);
 
-/* Write @text to the file at once; @flags are added to those of open(2). Returns: 0, or negative
- * errno. */
+/* Open the file @path, write @text to it, and close it. @flags are added to the flags of
+ * open(2). Returns: 0, or negative errno. */
 int cgroup_file_write(const char *path, const char *text, int flags);
 
 /* Return whether @text, a list of words between characters of @separators, contains @word. */
@@ -49,7 +49,8 @@ struct cgroup_lines {
 	char data[CGROUP_LINE_BYTES];
 };
 
-/* Returns: 0, or negative errno. @lines may be closed after an error too. */
+/* Open the file @path, to read it line by line with cgroup_lines_next(). Returns: 0, or negative
+ * errno. The caller may call cgroup_lines_close() even after an error. */
 int cgroup_lines_open(struct cgroup_lines *lines, const char *path);
 
 /* Return the next line without its newline, or NULL after the last one. The line is valid until the

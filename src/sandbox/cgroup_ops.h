@@ -11,10 +11,11 @@
 
 /* What happens if the kernel refuses a setting. */
 enum cgroup_need {
-	CGROUP_MUST, /* making the leaf fails */
-	CGROUP_MAY,  /* the setting is skipped, since older kernels lack the file */
-	/* after EINVAL the setting's limit is not enforced; after other errors making the leaf
-	 * fails */
+	CGROUP_MUST, /* if the kernel refuses the setting, cgroup_leaf_open() fails */
+	CGROUP_MAY,  /* a refused setting is skipped, since older kernels lack the file */
+	/* If the kernel refuses the setting with EINVAL, the leaf is made without it, and the
+	 * kernel does not enforce the limit of the setting. If the kernel refuses the setting
+	 * with another error, cgroup_leaf_open() fails. */
 	CGROUP_DEGRADE,
 };
 
@@ -49,8 +50,15 @@ struct cgroup_self {
 
 struct cgroup_ops {
 	enum limit_by by;
-	/* Fill host->base. Returns: 1; -ENOENT when the host lacks this kind; -EPERM when we may
-	 * not use it. After an error host->why has the reason. */
+	/*
+	 * Find the directories in which this host lets us make leaves, and fill host->base with
+	 * their paths.
+	 * Returns:
+	 * - 1 if leaves can be made.
+	 * - -ENOENT if the host does not have this version of cgroups (v1 or v2).
+	 * - -EPERM if the host has this version, but does not let us use it.
+	 * After an error host->why has the reason.
+	 */
 	int (*find)(struct cgroup_host *host, const struct cgroup_self *self);
 	/* Undo what find() changed. NULL if there is nothing to undo. */
 	void (*leave)(struct cgroup_host *host);
@@ -105,18 +113,17 @@ uint64_t cgroup_own_namespace(void);
  * files that the kernel creates in a cgroup. */
 bool cgroup_is_fake(const struct cgroup_host *host);
 
-/* Write @text to the file @dir/@file at once. Returns: 0, or negative errno. */
+/* Open the file @file in the directory @dir, write @text to it, and close it. Returns: 0, or
+ * negative errno. */
 int cgroup_write(
 	const struct cgroup_host *host, const char *dir, const char *file, const char *text);
 
-/*
- * The cgroup_text_ functions are values of cgroup_setting.text that v1 and v2 share.
- * cgroup_quota_us() returns how many µs of CPU time a box may use in each period of
- * CGROUP_PERIOD_US.
- */
+/* Values of cgroup_setting.text, for the settings of cgroup v1 and of cgroup v2. Each function
+ * writes a number as text to @out: the memory limit, the limit on processes, or 0. */
 void cgroup_text_memory(const struct limits *limits, char *out, size_t room);
 void cgroup_text_pids(const struct limits *limits, char *out, size_t room);
 void cgroup_text_zero(const struct limits *limits, char *out, size_t room);
+/* Return how many µs of CPU time a box may use in each period of CGROUP_PERIOD_US. */
 uint64_t cgroup_quota_us(const struct limits *limits);
 
 enum { CGROUP_PERIOD_US = 100000 };

@@ -82,8 +82,10 @@ struct filter_row {
 	uint32_t when_mask, when_value;
 };
 
-/* filter_rows() returns the table. filter_variant_rows() returns the rows that a variant tries
- * before the table, or NULL if the variant has none. Owns: static. */
+/* filter_rows() returns the table filter.def, whose rows are the same for all filter variants.
+ * filter_variant_rows() returns the additional rows of the filter variant @variant, or NULL if
+ * the variant has none. For each syscall, the additional rows are tried before the rows of the
+ * table. *@n becomes the number of returned rows. Owns: static. */
 const struct filter_row *filter_rows(size_t *n);
 const struct filter_row *filter_variant_rows(enum filter_variant variant, size_t *n);
 

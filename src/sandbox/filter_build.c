@@ -116,9 +116,10 @@ static int decide(struct segment *seg, uint32_t arch, const struct filter_row *r
 	return 0;
 }
 
-/* Append @seg to @segs, unless the last segment in @segs can stand for the syscall numbers of
- * @seg too. This is so if the two segments have the same answer and no guards: a segment reaches
- * up to the beginning of the next one. */
+/* Append @seg to @segs, unless @seg is superfluous. It is superfluous if @seg and the last
+ * segment in @segs have the same answer, and neither of the two has guards. Then the last
+ * segment answers for the syscall numbers of @seg too, since a segment reaches up to the
+ * beginning of the next one. */
 static void add_segment(struct segments *segs, const struct segment *seg)
 {
 	const struct segment *last = segs->n > 0 ? &segs->v[segs->n - 1] : NULL;
@@ -173,8 +174,8 @@ static int emit_load(struct filter_code *out, unsigned arg, uint32_t mask, struc
 	return r;
 }
 
-/* Emit a jump over the next @n instructions, for calls that do not meet the row's when_
- * condition. */
+/* Emit the condition of @row, which consists of when_arg, when_mask and when_value. A call that
+ * does not meet this condition jumps over the next @n instructions. */
 static int emit_when(
 	struct filter_code *out, const struct filter_row *row, size_t n, struct err *err)
 {

@@ -25,11 +25,13 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
 }
 
 /*
- * Parse the fields of `stat` after the process's name: state, ppid, …, starttime. The name may
- * contain anything and ends at the last ')'.
- * State and flags are those of the first thread, which may have ended long before the others and is
- * then shown as a zombie. So is_over is set only if exactly one thread is left. If the kernel
- * cannot count the threads, it reports 0, and is_over is false.
+ * Parse the text of /proc/PID/stat after the process's name: state, ppid, …, starttime. The name
+ * may contain any characters, even ')', so it ends at the last ')'.
+ * Also set out->is_over, which means that all threads of the process have ended or are ending. The
+ * file shows the state and flags of the first thread only. The first thread may have ended long
+ * before the other threads, and is then shown as a zombie. So is_over is set only if exactly one
+ * thread is left. If the kernel cannot count the threads, it reports 0 threads, and is_over is
+ * false.
  */
 static bool parse_stat(struct proc_entry *out, const char *text)
 {

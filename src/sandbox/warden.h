@@ -27,9 +27,9 @@ typedef void warden_done_fn(
 	struct warden_call *call, const struct warden_reply *reply, const int *fds);
 
 /*
- * Called in the middle of a warden_branch(). @fds are WARDEN_PREPARED_END_ descriptors in the order
- * of WARDEN_PREPARED_…. The callee keeps the first descriptor and sends the others to the parent's
- * driver.
+ * Called in the middle of a warden_branch(). @fds has @n_fds = WARDEN_PREPARED_END_ elements: one
+ * descriptor for each of the constants WARDEN_PREPARED_…, in the order of the constants. The callee
+ * keeps the first descriptor and sends the other ones to the driver of the parent box.
  * Owns: the callee takes @fds.
  */
 typedef void warden_prepared_fn(struct warden_call *call, const int *fds, size_t n_fds);

@@ -19,8 +19,8 @@ enum {
 	WIRE_BINDS_MAX = 64,	  /* binds of one box */
 	WIRE_BOXES_MAX = 4096,	  /* boxes of one warden */
 	WIRE_BRANCHINGS_MAX = 32, /* branches that the warden makes at the same time */
-	/* Branches of one box that can be under way at the same time. While process 1 of the
-	 * first branch does not exist yet, the second branch waits. */
+	/* The most branches of one box that can be under way at the same time. The two are begun
+	 * one after the other: the second one waits until process 1 of the first one exists. */
 	WIRE_AHEAD_MAX = 2,
 	/* how deep branches of branches may nest; the kernel nests 32 namespaces */
 	WIRE_DEPTH_MAX = 28,
@@ -149,8 +149,9 @@ enum init_op {
 struct init_request {
 	uint32_t version;
 	uint32_t op;
-	/* Chosen by the engine. INIT_SPAWN and later requests: the name of the process. INIT_FILE:
-	 * the name of the request. */
+	/* A name that the engine chooses. In INIT_FILE it is the name of the request, which
+	 * INIT_FILE_DONE repeats. INIT_SPAWN gives this name to the process that it starts. All
+	 * other requests that use `id` name a process by it, for example INIT_SIGNAL. */
 	uint64_t id;
 	int32_t signal;
 	uint32_t argc;
@@ -185,9 +186,12 @@ struct init_request {
 	/* Pids inside the box. For INIT_CLEAR and INIT_SWEEP, they are the guards. For
 	 * INIT_ROLLBACK, they are further processes to kill. */
 	int32_t guards[WIRE_PIDS_MAX];
-	/* The name of a moment, chosen by the engine and not 0. INIT_MARK: the name to give to
-	 * the present moment. INIT_ROLLBACK: the name of the moment to return to. In
-	 * INIT_ROLLBACK, 0 means the start of the guard or, without a guard, the newest mark. */
+	/*
+	 * The name of a mark, which is a moment that init remembers. The engine chooses the name.
+	 * - INIT_MARK: the name for the present moment; not 0.
+	 * - INIT_ROLLBACK: the name of the mark to return to, or 0. With 0, init returns to the
+	 *   start of the guard or, if there is no guard, to the newest mark.
+	 */
 	uint32_t mark;
 	/* `argc` strings, then `envc` strings; only text_bytes bytes are sent */
 	char text[WIRE_TEXT_BYTES];
@@ -236,13 +240,13 @@ enum init_event_kind {
 	INIT_READY = 1,
 	INIT_FAILED,
 	INIT_EXITED,
-	INIT_ROLLED_BACK, /* status: the number of killed processes */
-	INIT_FILE_DONE,	  /* status: 0, or negative errno */
-	/* status: 0 if the processes were killed; negative errno after a failure. If nothing was
-	 * killed because the box has processes that are neither drivers nor guards: the number
-	 * of these processes. */
+	INIT_ROLLED_BACK, /* init_event.status: the number of killed processes */
+	INIT_FILE_DONE,	  /* init_event.status: 0 if the file was changed, or negative errno */
+	/* init_event.status: 0 if the processes were killed; negative errno after a failure. If
+	 * nothing was killed because the box has processes that are neither drivers nor guards:
+	 * the number of these processes. */
 	INIT_CLEARED,
-	INIT_MARKED, /* id: the mark */
+	INIT_MARKED, /* init_event.id: the name of the mark */
 	INIT_EVENT_END_
 };
 

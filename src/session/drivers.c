@@ -269,9 +269,10 @@ static void driver_gone(struct session_driver *p, const struct err *err)
 		step_proceed(s);
 }
 
-/* Return whether the driver's last step is over but not finished: the session is committing it,
- * rolling it back or computing its name. The state after the step has no name yet, so the
- * session cannot go back to that state if the driver ends now. */
+/* Return whether the last step of the driver @p has ended, but the session still works on it:
+ * the session commits the step, rolls it back or computes its name. Until the name is known, the
+ * session cannot find the checkpoint of the state after the step. So if the driver ends in this
+ * time, the session cannot restore that state yet. */
 static bool is_settled(const struct session_driver *p)
 {
 	const struct session *s = p->session;
@@ -470,14 +471,15 @@ static void ask_setup(struct session_driver *p, json_t *setup)
 }
 
 /*
- * Send SETUP to the driver. Whether the driver must respond depends on @err and on the runtime:
+ * Send a SETUP frame to the driver of @p. The driver must respond to SETUP if the frame has an id:
  *
- * - If @err is not NULL, the driver must respond, and SETUP names the modules to import.
- * - If @err is NULL, a Python driver does not respond. SETUP does not name the modules, because the
- *   driver has already imported them.
- * - The driver of another runtime always responds.
+ * - If @err is not NULL, the frame has an id.
+ * - If @err is NULL, the frame has an id too, unless the runtime is Python.
  *
- * If @err is NULL, errors of sending are ignored, because they mean that the driver has ended.
+ * A frame with an id also names the modules to import. A frame without an id does not, because the
+ * Python driver has already imported them.
+ *
+ * Pass NULL for @err in order to ignore errors of sending. They mean that the driver has ended.
  */
 int session_driver_setup(struct session_driver *p, enum setup what, struct err *err)
 {

@@ -83,15 +83,17 @@ static bool closes(const struct mark *mark, const struct mark *open)
 }
 
 /*
- * Return whether the fence that begins with the mark @open is closed too early or is not balanced.
- * The marks between @from and @to, which are the lines within the fence, are read one by one. A
- * mark that is shorter than @open or has the other character is skipped.
+ * Check the marks in the lines within a fence. A mark is a line that begins with three or more
+ * backquotes or tildes. @open is the mark that begins the fence. The lines within the fence are the
+ * bytes of @code from offset @from up to offset @to.
  *
- * - A mark with a language opens an inner fence, which belongs to a string in the code.
- * - A mark without a language closes the last inner fence that is open. If no inner fence is open,
- *   the mark closes the outer fence before its last line: the result is true.
+ * - A mark that is shorter than @open, or that consists of the other character, is skipped.
+ * - A mark with a language, such as ```json, opens an inner fence. The inner fence belongs to a
+ *   string in the code.
+ * - A mark without a language closes the innermost fence that is open.
  *
- * If an inner fence is still open at the end, the result is true as well.
+ * Returns: true if a mark closes the fence of @open itself, since that is too early. Also true if
+ * an inner fence is still open at @to.
  */
 static bool is_closed_between(const char *code, size_t from, size_t to, const struct mark *open)
 {

@@ -63,7 +63,9 @@ static void on_seen(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
 	struct idle_limits *l = &s->idle_limits;
-	/* If a step has begun meanwhile, the measurement is for the step. */
+	/* This measurement was requested between two steps. If a step has begun since then, hand
+	 * the measurement to that step. The step could not request one of its own, because only
+	 * one measurement can be pending at a time. */
 	if (s->step_state != STEP_NONE) {
 		step_measured(s, u);
 		return;

@@ -58,7 +58,8 @@ struct session_driver {
 	/* The text of the last STATE frame that a driver of this runtime has sent, or NULL. The
 	 * next driver continues from this text. */
 	struct state_text *state;
-	/* The session's notice already reports which parts of the state the text @state lacks. */
+	/* True: the session's notice already reports the losses of @state, which are the parts of
+	 * the runtime's state that are not in the text. */
 	bool is_loss_told;
 	struct guard *guard; /* counted reference to the guard of the present state, or NULL */
 	/* Id of the STEP or SETUP for which the driver still has to send GUARD, or 0. */
@@ -152,10 +153,11 @@ struct session {
 	struct workspace before; /* files of the workspace when the last step ended */
 	/* Files of /tmp and /dev/shm when the last step ended. */
 	struct workspace scratch[RESTORE_SCRATCH];
-	/* The saved files with their bytes. They may be older than the list @before. */
+	/* The workspace's files as they were last saved, with their bytes. NULL if no files were
+	 * saved yet. The list @before may be newer. */
 	struct shadow *shadow;
-	/* The files must be saved again, because the list @before was made after the files in
-	 * @shadow were saved. */
+	/* The workspace was listed again, into @before, after the files were saved in @shadow. So
+	 * @shadow may lack changes, and the files must be saved again. */
 	bool is_shadow_due;
 	/* The workspace was listed again, into @before, right before the current step. This is
 	 * only done if the workspace is a directory of the host, because other programs may
@@ -182,7 +184,7 @@ struct session {
 	struct record record;
 	bool has_record;
 	uint64_t asked_ns, began_ns;
-	int64_t sent_ns; /* time when STEP was sent, by lost_files_now_ns() */
+	int64_t sent_ns; /* time when STEP was sent, on the clock of lost_files_now_ns() */
 	uint64_t base_cpu_us, base_ooms, last_cpu_us, last_ooms;
 	struct idle_limits idle_limits;
 	bool is_base_due; /* the next usage measurement sets base_cpu_us */
@@ -195,8 +197,12 @@ struct session {
 	uint64_t wall_left_ms;
 	uint64_t paused_ns;
 	char no_guard[NO_GUARD_BYTES]; /* reason why the step has no checkpoint, or "" */
-	char notice[LOSS_BYTES];       /* losses that the next record reports */
-	char told[2 * LOSS_BYTES];     /* losses that the current step's record reports */
+	/* Text for the next step's record: what the session's state has lost, or "". For
+	 * example, a rollback or a branch loses open sockets. */
+	char notice[LOSS_BYTES];
+	/* Text in the current step's record, or "". It consists of @notice and of the notice that
+	 * leftover processes were killed. */
+	char told[2 * LOSS_BYTES];
 	struct rollback rollback;
 	/* @last_mark: number of the last mark that init was told to set. @marked: number of the
 	 * last mark that init has confirmed. */
@@ -204,10 +210,15 @@ struct session {
 	struct deadline back; /* time limit of a rollback, or of restoring files after a rebuild */
 	struct restore *restoring;
 	struct change *change; /* client's change of a file in progress, or NULL; see change.c */
-	struct shadow *kept;   /* counted reference to the files before a rebuild, or NULL */
-	int64_t rebuild_ns;    /* time when the rebuild began, by lost_files_now_ns() */
+	/* A rebuild runs the steps of one runtime again, see rebuild.c. @kept: counted reference
+	 * to the saved files that are restored when the rebuild ends, or NULL. */
+	struct shadow *kept;
+	/* Time when the rebuild began, on the clock of lost_files_now_ns(). */
+	int64_t rebuild_ns;
 	bool is_rebuilding;
-	bool is_scratch_kept; /* @scratch is not replaced until the rebuild ends */
+	/* When files are saved during a rebuild, @scratch stays as it is. So @scratch still lists
+	 * the files that /tmp and /dev/shm had before the rebuild. */
+	bool is_scratch_kept;
 	session_rebuilt_fn *rebuilt;
 	void *rebuilt_arg;
 	char checkpoint[24]; /* text that save_state_checkpoint() returns */
@@ -261,7 +272,9 @@ void session_driver_ask_guard(struct session_driver *p);
  * or if an earlier SIGINT may still be pending.
  */
 bool session_driver_is_waiting(const struct session_driver *p);
-/* Add to the session's notice which parts of the runtime's state its next driver will lack. */
+/* Report what the runtime of @p loses when its driver is replaced. The next driver continues from
+ * the text p->state, which lacks some parts of the state, for example open descriptors. These
+ * losses are added to the session's notice, unless the notice already reports them. */
 void session_driver_tell_loss(struct session_driver *p);
 void session_driver_lose(struct session_driver *p);
 void session_drivers_lose(struct session *s);
@@ -296,8 +309,8 @@ void idle_limits_tell(struct session *s);
 
 /* transaction.c */
 void transaction_settle(struct session *s);
-/* Measure the box's usage for the step's record. Then ROLLBACK_COUNTED follows if a rollback is
- * in state LEAVING, otherwise STEP_SETTLED. */
+/* Measure the box's usage for the step's record. When the usage is measured, an event follows:
+ * ROLLBACK_COUNTED if a rollback is in state LEAVING, and STEP_SETTLED in all other cases. */
 void transaction_read_books(struct session *s);
 /* If a driver died between two steps, put its guard or a new branch in its place. Returns: false
  * if that is not possible. */
@@ -312,27 +325,42 @@ static inline bool is_rolling_back_for(const struct session *s, enum rollback_ca
 {
 	return is_rolling_back(s) && s->rollback.cause == cause;
 }
-/* Return the checkpoint of the state after @step. NULL: there is no such checkpoint, or the
- * session cannot return to it now. @failed: the runtime whose driver must end even if its state
- * has not changed since the checkpoint, or NULL. */
+/*
+ * Return the checkpoint of the state after @step. NULL if there is no such checkpoint, or if the
+ * session cannot return to it now, for example because the process of its guard has ended.
+ * @failed: the runtime that ran a failed step or whose driver died, or NULL. The driver of @failed
+ * cannot stay, even if its state has not changed since the checkpoint.
+ */
 struct checkpoint *rollback_point(
 	struct session *s, const struct session_driver *failed, const char *step);
-/* Return whether a rollback to @c must give up the box. This is so if the Python state of @c
- * differs from the present one, and only a new branch of the checkpoint's stem has that state,
- * because @c has no guard. */
+/*
+ * Return whether a rollback to the checkpoint @c must give up the session's box. That is necessary
+ * if all of the following is true:
+ *
+ * - The Python driver cannot stay: its state has changed since @c, or Python is @failed.
+ * - @c has no guard, so no process of this box has the Python state of @c.
+ * - @c has a stem. A new branch of the stem has this state, and the branch is another box.
+ *
+ * @failed: the runtime that ran a failed step or whose driver died, or NULL.
+ */
 bool rollback_must_leave(
 	struct session *s, const struct session_driver *failed, const struct checkpoint *c);
 /* Return whether the process that an undo to @c would resume is alive. True if no process would
  * be resumed. */
 bool rollback_can_resume(struct session *s, const struct checkpoint *c);
 /*
- * rollback_stay() begins a rollback in the box that the session has. If @to is not NULL, the
- * session returns to the checkpoint @to. If @to is NULL, only the driver of @failed ends.
- * rollback_leave() begins a rollback to the checkpoint @to in another box: the session gives up its
- * box, and its next box will be a branch of the checkpoint's stem.
+ * Begin a rollback in which the session keeps its box.
+ * If @to is not NULL, the session returns to the checkpoint @to. If @to is NULL, the rollback only
+ * ends the driver of @failed and restores the files that were saved last.
+ * @failed: the runtime that ran a failed step or whose driver died, or NULL.
  */
 void rollback_stay(struct session *s, enum rollback_cause cause, struct session_driver *failed,
 	struct checkpoint *to);
+/*
+ * Begin a rollback to the checkpoint @to in which the session gives up its box. The next box of the
+ * session will be a new branch of the checkpoint's stem.
+ * @failed: the runtime that ran a failed step or whose driver died, or NULL.
+ */
 void rollback_leave(struct session *s, enum rollback_cause cause, struct session_driver *failed,
 	struct checkpoint *to);
 /* Report that the box has ended and that no checkpoint can restore the state. The box may have
@@ -341,10 +369,12 @@ void rollback_lose(struct session *s, const struct err *err);
 /* Perform the actions for @event. @err is the reason of ROLLBACK_FAILED or ROLLBACK_EXITED, else
  * NULL. */
 void rollback_event(struct session *s, enum rollback_event event, const struct err *err);
-/* Report to the rollback in progress that the driver @p has sent READY (rollback_ready()) or
- * that its process has ended (rollback_exited()). The report has an effect only if the rollback
- * makes a guard the driver of @p; otherwise it is ignored. */
+/* Tell the rollback in progress that the driver of @p has sent READY with the content @said. If
+ * the rollback has resumed a guard as the driver of @p, the rollback ends. In all other cases
+ * nothing happens. */
 void rollback_ready(struct session_driver *p, const json_t *said);
+/* Tell the rollback in progress that the process of the driver of @p has ended. If that process is
+ * a guard that the rollback has resumed, the rollback fails. In all other cases nothing happens. */
 void rollback_exited(struct session_driver *p);
 
 /* save_state.c */
@@ -383,19 +413,21 @@ struct shadow *save_files_newest(const struct session *s);
 /* Return the list of the workspace's files at the end of the last step. */
 const struct workspace *session_files(const struct session *s);
 
-/*
- * restore.c
- * restore_note() lists the files in /tmp and /dev/shm. It may run on any thread.
- *
- * restore_files() restores the workspace of @s as it is saved in @then. After a failed step or a
- * rebuild, it also removes the files in /tmp and /dev/shm that restore_note() did not list before.
- * Files there that were only changed are not restored. @done gets a list of paths that could not be
- * restored (owned by the callee), or NULL.
- */
+/* restore.c */
+/* List the files in /tmp and in /dev/shm of the box, each directory in one list of @scratch. This
+ * function may run on any thread. */
 void restore_note(struct workspace scratch[RESTORE_SCRATCH], const struct box *box);
+/*
+ * Restore the workspace of @s as it is saved in @then.
+ * After a failed step or a rebuild, also remove the new files in /tmp and /dev/shm, which are not
+ * in the lists s->scratch. Older files in these directories are not restored if they have changed.
+ * At the end @done is called. @lost is the list of paths that could not be restored, or NULL if
+ * everything was restored. Owns: the callee owns @lost.
+ */
 void restore_files(
 	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost));
-/* Begin a restoration that had to wait until files were read. */
+/* Begin the restoration that restore_files() has put off, if any. It is put off while a thread
+ * reads files for a checkpoint. */
 void restore_proceed(struct session *s);
 void restore_cancel(struct session *s);
 

@@ -73,8 +73,8 @@ struct restore {
 	bool is_planned;   /* the last attempt to list the workspace has succeeded */
 	/* This restoration has taken over init's replies: they are sent to on_filed(). */
 	bool has_begun;
-	/* Changes in the volumes of this order are listed as lost. NULL: do not look for such
-	 * changes. */
+	/* Order whose volumes are searched for changes since @since_ns. Such changes are listed
+	 * as lost, because volumes are not restored. NULL: do not search. */
 	const struct order_checked *order;
 	int64_t since_ns;
 	struct workspace after;
@@ -248,8 +248,8 @@ static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
 	return fd < 0 ? -errno : workspace_scan(out, fd, &err);
 }
 
-/* List the files in /tmp and /dev/shm. If one of the two cannot be listed, mark its list as cut,
- * so that no file is removed there. */
+/* List the files in /tmp and /dev/shm. If one of the two directories cannot be listed, mark its
+ * list as cut, so that no file is removed there. */
 void restore_note(struct workspace noted[RESTORE_SCRATCH], const struct box *box)
 {
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
@@ -301,18 +301,21 @@ static bool open_all_closed(struct restore *r)
 }
 
 /*
- * Plan the actions in the workspace for the next round. There are three kinds of rounds:
+ * Compare the workspace's files with the saved list @then, and plan the actions of the next round.
+ * A round is a list of actions that init performs before the workspace is listed again. The round
+ * is of the first of these kinds that applies:
  *
- * - Renames: if files were renamed since the list @then, they only get their old names back. So
- *   they are not removed under their new names, and programs that have them open see the restored
- *   content.
- * - Removals: if the workspace has more files than can be listed, only new files are removed.
- * - Rest: in all other cases, all other actions are planned.
+ * - Renames: if files were renamed after @then was saved, plan only to give them their old names
+ *   back. Otherwise they would be removed under their new names, and programs that have them open
+ *   would not see the restored content.
+ * - Removals: if the workspace has more files than can be listed, plan only to remove new files.
+ *   This kind does not apply if @then is not complete either.
+ * - Rest: plan all other actions.
  *
- * A round of renames or removals is followed by another round, since is_partial is set. A round of
- * the rest is usually the last one.
- * @is_stuck: no action of the previous round has succeeded. Then another round of its kind would
- * fail as well, so the next round is one of the rest.
+ * A round of renames or removals sets is_partial, so another round follows it. A round of the rest
+ * is usually the last one.
+ * @is_stuck: no action of the previous round has succeeded. Then another round of renames or
+ * removals would fail as well, so plan a round of the rest.
  */
 static void plan_home(struct restore *r, bool is_stuck)
 {
@@ -337,7 +340,12 @@ static void plan_home(struct restore *r, bool is_stuck)
 	keep_journals(r);
 }
 
-/* Plan the actions of the next round. Returns: false if the workspace cannot be listed. */
+/*
+ * Plan the actions that init will perform next. They make the workspace's files equal to the saved
+ * files and, if this is due, remove new files in /tmp and /dev/shm. If not all actions can be found
+ * at once, is_partial is set: init performs the planned actions, and then this function is called
+ * again. Returns: false if the workspace cannot be listed.
+ */
 static bool plan(struct restore *r)
 {
 	struct err err;
@@ -383,8 +391,8 @@ static void start(struct restore *r, uv_work_cb work, uv_after_work_cb done)
 	done(&r->work, 0);
 }
 
-/* Take @r back from the thread. If it was cancelled, free it. Returns: false if it was
- * cancelled. */
+/* Take @r back from the thread that has worked on it. If the restoration was cancelled
+ * meanwhile, free @r. Returns: false if the restoration was cancelled. */
 static bool take_back(struct restore *r)
 {
 	struct session *s = r->session;
@@ -464,9 +472,9 @@ static void on_filed(void *arg, uint64_t id, int status)
 {
 	struct restore *r = arg;
 	if (r->is_at_work)
-		/* While the thread works, no reply to an action is due. If this call reports the
-		 * end of the box, on_planned() or on_looked() will handle the end after the
-		 * thread's work. */
+		/* A thread is listing files. It does so only while init owes no reply to an
+		 * action, so this call is not such a reply. The box may have ended. Then
+		 * on_planned() or on_looked() will notice that when the thread has finished. */
 		return;
 	if (r->box->is_over) {
 		give_up(r);

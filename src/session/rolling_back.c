@@ -1,18 +1,26 @@
 /*
  * Restores the state before a step: the actions of the table in step/rollback.c.
  *
- * After each step the Python driver clones itself. The clone is frozen and keeps the state after
- * that step; the driver continues. For a rollback, init stops all processes of the box, kills the
- * driver and every process that is newer than the checkpoint, and lets the others continue. Then
- * the files are restored, and the frozen clone becomes the driver. It clones itself again, since
- * the checkpoint may be needed again.
+ * After each Python step, the Python driver clones itself. The clone is called the guard. It is
+ * frozen and keeps the state after that step, while the driver continues. A later rollback to that
+ * state has four parts:
  *
- * Init decides which processes are newer. If the clone was made right after the step, its age
- * decides. Otherwise init was told to set a mark between two steps, and processes that started
- * after the mark are newer.
+ * 1. Init stops all processes of the box.
+ * 2. Init kills the driver and the processes that are newer than the checkpoint. All other
+ *    processes continue.
+ * 3. The workspace's files are restored.
+ * 4. The guard is resumed and becomes the driver. It clones itself again, since the checkpoint may
+ *    be needed again.
  *
- * If the checkpoint has a stem but no clone, the session changes to another box: a new branch of
- * that stem.
+ * Init decides which processes are newer than the checkpoint:
+ *
+ * - If the guard was made right after the checkpoint's step, the processes that started after the
+ *   guard are newer.
+ * - Otherwise the engine has told init to set a mark between two steps. The processes that started
+ *   after the mark was set are newer.
+ *
+ * If only the checkpoint's stem has the Python state, because the checkpoint has no guard, the
+ * session changes to another box: a new branch of that stem.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -147,10 +155,14 @@ static void end_processes(struct session *s)
 		return;
 	}
 	deadline_start(&s->back, on_stuck, ROLLBACK_MS);
-	/* Tell init which processes are newer than the checkpoint. If the guard is to be resumed
-	 * and was made right after its step, they are the processes that started after the
-	 * guard: mark 0 says so. Otherwise they are the processes that started after init set
-	 * the checkpoint's mark. */
+	/*
+	 * Tell init the moment after which a process counts as newer than the checkpoint @to:
+	 *
+	 * - If @to is NULL, there is no checkpoint. Mark 0 tells init to use its newest mark.
+	 * - If a guard is resumed that was made right after the checkpoint's step, the moment is
+	 *   the start of the guard. Mark 0 tells init to use the guard.
+	 * - In all other cases the moment is that of the checkpoint's mark.
+	 */
 	const struct init_back back = {.id = r->lead->driver->id,
 		.guard_pid = r->resumed ? to->guard->pid : 0,
 		.mark = to && !(r->resumed && to->is_guard_own) ? to->mark : 0,
@@ -159,8 +171,9 @@ static void end_processes(struct session *s)
 	init_rollback(&s->box->init, &back);
 }
 
-/* Drop the drivers that init has ended: those that were chosen, and those that started after the
- * checkpoint. */
+/* Drop the drivers whose processes init has ended: the drivers that choose() has chosen, and the
+ * drivers that started after the checkpoint. The driver of the runtime r->resumed is not
+ * dropped, because the guard takes the place of its process. */
 static void drop_drivers(struct session *s)
 {
 	const struct rollback *r = &s->rollback;
@@ -203,9 +216,9 @@ static void put_files(struct session *s)
 	on_restored(s, NULL);
 }
 
-/* List as lost what may have changed in directories of the host. The files of the box itself end
- * with the box, and the next box has its own. But files in directories of the host remain as
- * they are, and without the box they cannot be restored. */
+/* Before the box is given up, list as lost what may have changed in directories of the host. The
+ * files of the box itself end with the box, and the next box has its own. But files in
+ * directories of the host stay as they are now, and without the box they cannot be restored. */
 static void name_files(struct session *s)
 {
 	int fd = s->box ? s->box->workspace_fd : -1;
@@ -232,9 +245,10 @@ static void put_states(struct session *s)
 	for (unsigned i = 0; to && i < s->points.n; i++)
 		if (s->points.v[i] == to)
 			checkpoints_cut(&s->points, i + 1);
-	/* If the checkpoint has another guard than Python has now, the present guard was made
-	 * after the checkpoint, and init has ended it like all newer processes. So Python's
-	 * guard becomes the checkpoint's guard again. */
+	/* Python's present guard may be another one than the checkpoint's guard, although no
+	 * guard is resumed. Then the present guard was made after the checkpoint. Init has ended
+	 * the present guard, as it ends all newer processes, or the whole box is given up. So
+	 * give Python the checkpoint's guard again. */
 	struct session_driver *python = python_driver(s);
 	if (to && !s->rollback.resumed && python->guard != to->guard) {
 		guard_let_go(python->guard);
@@ -243,8 +257,8 @@ static void put_states(struct session *s)
 	}
 }
 
-/* If the saved list of files was cut, files that are not in it may be missing now. Add the
- * number of such files to the notice; their names are not known. */
+/* If the saved list of files is not complete, files that it lacks may be missing now. Add the
+ * number of missing files to the notice; their names are not known. */
 static void tell_unkept(struct session *s)
 {
 	const struct shadow *files = files_of(s);
@@ -281,9 +295,10 @@ static void resume(struct session *s)
 		rollback_event(s, ROLLBACK_FAILED, &err);
 }
 
-/* Add to the notice what the states of the ended drivers will lack in the next drivers of the
- * same runtimes. This is done only while a step is in progress, since its record reports the
- * notice. Otherwise session_driver_setup() adds the losses when the next driver is started. */
+/* When a driver has ended, the next driver of its runtime may continue from a saved text. Such a
+ * text may lack parts of the state, for example open descriptors. If a step is in progress, add
+ * these losses to the notice now, because the record of this step reports the notice. Otherwise
+ * session_driver_setup() adds them when the next driver is started. */
 static void tell_losses(struct session *s)
 {
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
@@ -483,15 +498,17 @@ static int take_ready(
 	}
 	unsigned python = runtime_index(p->runtime);
 	/*
-	 * Older checkpoints may share the guard that was resumed. Without the following change, a
-	 * rollback to such a checkpoint would go wrong:
+	 * The driver is now told to make a new process for its guard. Older checkpoints may have
+	 * the same guard, if Python ran no step between them. A later rollback to such a checkpoint
+	 * must not end the new process:
 	 *
-	 * - Python's version equals the checkpoint's version, so the driver would stay.
-	 * - But init would end the driver's new guard, because the guard is newer than the
-	 *   checkpoint's mark.
+	 * - If Python's version equals the version in the checkpoint, the rollback keeps the
+	 *   driver, and init ends all processes that started after the checkpoint's mark. The new
+	 *   process would be one of them.
+	 * - If the versions differ, the rollback resumes the guard, so init keeps the guard's
+	 *   process.
 	 *
-	 * So set Python's version in these checkpoints to 0. Then a rollback finds that the driver
-	 * has changed, and resumes the new guard instead of ending it.
+	 * So set Python's version in these checkpoints to 0, so that the versions differ.
 	 */
 	for (unsigned i = 0; i + 1 < s->points.n; i++)
 		if (s->points.v[i]->guard == p->guard)

@@ -95,18 +95,21 @@ static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
 }
 
 /*
- * Start the wall clock, which stops the step after @ms.
- * The cause of the stop is the limit of wall time. It is different if the step has a `stop_ms`:
- * then a caller stopped the step when it ran for the first time, and now it runs again. So the step
- * is stopped after the same time, and the cause is again an interrupt by a caller.
+ * Start the wall clock, which stops the step after @ms. The clock also sets the cause of the stop:
+ *
+ * - Usually the cause is the limit of wall time.
+ * - If the step has a `stop_ms`, the step has run before, and a caller interrupted it after that
+ *   time. Now the step runs again. So it is stopped after the same time, and the cause is again an
+ *   interrupt by a caller.
  */
 static void start_own_wall(struct session *s, uint64_t ms)
 {
 	start_wall(s, ms, s->step->stop_ms ? STEP_CAUSE_CALLER : STEP_CAUSE_WALL);
 }
 
-/* Return how many milliseconds remain of the longest time that a step may take if its pauses are
- * counted, too. That time is WALL_TIMES its limit of wall time. */
+/* The wall clock of a step can be paused, for example while the step waits for a tool call. With
+ * its pauses, a step may take at most WALL_TIMES its limit of wall time. Return how many
+ * milliseconds of this longest time remain. */
 static uint64_t left_ms(const struct session *s)
 {
 	uint64_t limit_ms = s->record.limits.value[LIMIT_timeout_ms];
@@ -146,8 +149,8 @@ void step_interrupt_again(struct session *s)
 		send_interrupt(s);
 }
 
-/* Measure the usage of the box before the step begins. The step is not charged for this usage:
- * it is of the start of an interpreter, and of processes of earlier steps. */
+/* Measure the usage of the box before the code of the step runs. The step is not charged for
+ * this usage. The start of an interpreter and the processes of earlier steps have caused it. */
 static void take_base(struct session *s)
 {
 	s->is_base_due = true;

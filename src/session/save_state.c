@@ -40,9 +40,10 @@ static struct checkpoint *newest(const struct session *s)
 }
 
 /*
- * Return the name of the checkpoint of the state before the step, or NULL if that state is not
- * saved. A driver sends GUARD before it reads the next step. So when a step ends, it is known
- * whether the state before it is saved.
+ * Return the name of the checkpoint of the state before the current step. NULL if that state is not
+ * saved.
+ * This function is called when the step has ended. By then the driver has reported whether it made
+ * a guard of that state: it sends its GUARD frame before it reads the next step.
  */
 const char *save_state_checkpoint(struct session *s)
 {
@@ -98,11 +99,15 @@ static bool tells_itself(const struct checkpoint *c)
 }
 
 /*
- * Return whether init can already distinguish the processes that exist now from those that the next
- * step will start. A rollback of that step ends only the latter.
- * Usually init needs a mark for that: the number of a moment that it remembers. Have
- * init set the mark if there is none. Until init has confirmed the mark, the result is false.
- * Init needs no mark if the step runs in Python and tells_itself() is true.
+ * Return whether init can already distinguish the processes that exist now from the processes that
+ * the next step will start. This is necessary because a rollback of the next step ends only the
+ * latter.
+ *
+ * - If no rollback is possible, because there is no checkpoint, the result is true.
+ * - If the step runs in Python and tells_itself() is true, init needs no mark: the result is true.
+ * - In all other cases init needs a mark. That is the number of a moment that init remembers. If
+ *   the newest checkpoint has no mark yet, this function has init set one. The result is true when
+ *   init has confirmed the mark.
  */
 bool save_state_is_marked(struct session *s, const struct runtime *runtime)
 {
@@ -193,8 +198,9 @@ void save_state_step(struct session *s)
 	add(s, "?", s->step_id);
 }
 
-/* Evict checkpoints and ask for guards. This is done after the result was sent, because to make
- * a clone or to end one takes more CPU time than a short step. */
+/* Evict old checkpoints, and have the drivers make guards. This is done only after the result of
+ * the step was sent: a guard is a clone of a process, and to make or to end such a clone takes
+ * more CPU time than a short step. */
 void save_state_done(struct session *s)
 {
 	if (s->is_once)
@@ -245,8 +251,9 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 				snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s", reasons[i].text,
 					has_detail ? ": " : "", has_detail ? detail : "");
 		struct session *s = p->session;
-		/* If the driver's next step is already running, the record of that step reports
-		 * why the state before the step has no checkpoint. */
+		/* The driver has made no guard of the state that its last step left. If its next
+		 * step is already running, that is the state before the running step. Then the
+		 * record of the running step reports the reason. */
 		if (s->step_driver == p && s->step_state != STEP_NONE && due_id != s->step_id)
 			memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
 		return;
@@ -258,9 +265,10 @@ static void take_guard(struct session_driver *p, const json_t *guard)
 	loss_parse(&p->guard->loss, guard);
 	if (c && c->guard == p->guard) {
 		c->is_guard_own = true;
-		/* Delete the mark of the checkpoint. The guard started after init set the mark,
-		 * so a rollback with the mark would end the guard. Without a mark, init ends the
-		 * processes that started after the guard. */
+		/* Delete the mark of the checkpoint. Init set the mark before the guard's
+		 * process started. So a rollback to the moment of the mark would end the guard.
+		 * A rollback without a mark ends only the processes that started after the
+		 * guard. */
 		c->mark = 0;
 	}
 }

@@ -147,14 +147,14 @@ static void on_made(void *arg, const struct err *err)
 }
 
 /*
- * Begin to use a box that was branched from a stem. Its driver can run a step at once:
+ * Begin to use a box that was branched from a stem. Its driver can run a step at once.
  *
- * - If the session is not open yet, open it.
- * - If the session is open, let the step that waits for the box proceed.
- *
- * If the session has a seed, it is not opened here. The effect of a step must then not depend on
- * whether the driver has prepared for the step. So on_branched() has sent SETUP, which makes the
- * driver prepare, and the driver's response to SETUP will open the session.
+ * - If the session is open already, a step may wait for the box. Let this step proceed.
+ * - If the session is not open and has no seed, open it.
+ * - If the session is not open and has a seed, do not open it yet. With a seed, a step must have
+ *   the same effect in each run, so the driver must always have prepared before the first step.
+ *   on_branched() has sent SETUP, which makes the driver prepare. The response to SETUP opens the
+ *   session.
  */
 static void begin_as_branch(struct session *s)
 {

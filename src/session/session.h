@@ -138,7 +138,8 @@ void session_set_head(struct session *s, const char *step);
  * an undo. */
 void session_move_head(struct session *s, const char *step);
 
-/* Note that the box has changed, so its state is not the stem's any more. */
+/* Declare that the state of the session's box may now differ from the state of the stem from
+ * which the box was branched. From then on, session_stem() does not return that stem. */
 void session_touch(struct session *s);
 
 /*

@@ -53,9 +53,10 @@ static void refuse(struct session *s, int n)
 {
 	struct err err;
 	struct driver *d = python_driver(s)->driver;
-	/* The driver may have prepared to be a stem (driver_be_stem()), and its next step undoes
-	 * the preparation. So clear is_stem. Otherwise the driver could not be told again to
-	 * prepare after that step. */
+	/* The driver may have been told by driver_be_stem() to prepare to be a stem. But no stem
+	 * is made, so the driver will run further steps, and its next step undoes the
+	 * preparation. Clear is_stem, so that driver_be_stem() can tell the driver again to
+	 * prepare. */
 	if (d)
 		d->is_stem = false;
 	err_fail(&err, ERR_BUSY, "end them first, or ask with `force`",
@@ -122,9 +123,12 @@ size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MA
 	return n;
 }
 
-/* Return whether the box has only init, drivers and known processes, that is, no processes of
- * the program's own. Then init will not refuse to clear the box. So the driver can prepare to be
- * a stem at the same time. */
+/*
+ * Return whether the program has no processes of its own in the box. The box then has only init,
+ * the drivers and the @n_known processes that session_list_known() lists.
+ * In this case init will not refuse to clear the box. So the driver can prepare to be a stem while
+ * init clears the box.
+ */
 static bool is_tidy(struct session *s, size_t n_known)
 {
 	uint64_t n = 1 + n_known;
@@ -185,7 +189,9 @@ static int check_stem(struct session *s, struct err *err)
 			"a step of the session is running");
 	if (!session_box(s))
 		return err_set(err, ERR_GONE, "the session has no box");
-	/* The session's own next box must be possible too, and it will be one level deeper. */
+	/* When the stem is made, the session continues in a new branch of it. The box of this
+	 * branch will be one level deeper than the present box. So refuse if the present box is
+	 * at the greatest depth already. */
 	if (s->box->depth >= WIRE_DEPTH_MAX)
 		return err_fail(err, ERR_LIMIT,
 			"branch one that is less deep, or make a new session",
@@ -242,10 +248,10 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	struct session_driver *p = python_driver(s);
 	if (!p->due_id && p->barred[0])
 		(void)session_driver_setup(p, SETUP_GUARD, &err);
-	/* session_count() continues with clearing the box. While a guard is being made, its
-	 * process would be counted as one of the program's own processes, and init would refuse.
-	 * So if a guard is being made, session_count() does nothing now, and save_state_guard()
-	 * calls it again when the guard is made. */
+	/* session_count() continues with clearing the box. But init refuses to clear a box in
+	 * which the program has processes of its own. While a guard is being made, init would
+	 * take its process for one of these. So session_count() does nothing as long as a guard
+	 * is being made. When the guard is made, save_state_guard() calls session_count() again. */
 	session_count(s);
 }
 

@@ -29,13 +29,15 @@ struct tool_call {
 };
 
 /*
- * Callbacks of the module that responds to calls, from the loop. A registry has one gate.
+ * The gate is the module that responds to tool calls. A registry has one gate for all its sessions.
+ * A session calls these callbacks of the gate from the event loop.
  *
- * call    Respond with tool_call_answer(), during this callback or later. Only a step that runs for
- *         the first time asks the gate; when it runs again, its calls get the stored responses.
+ * call    A step has made a tool call. The gate responds with tool_call_answer(), during this
+ *         callback or later. This is called only for a step that runs for the first time. When a
+ *         step runs again, its tool calls get the stored responses.
  * cancel  The response is not needed any more: the step was stopped or has ended, or its session
- *         was closed. The call is invalid afterwards; do not respond. `cancel` may be called while
- *         tool_call_answer() responds to another call.
+ *         was closed. The gate must not respond, and the call is invalid afterwards. `cancel` may
+ *         be called while tool_call_answer() responds to another call.
  */
 struct tool_gate {
 	void *arg;

@@ -58,9 +58,9 @@ static void on_books(void *arg, const struct box_usage *u)
 static void on_stale_books(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
-	/* If is_base_due is set, this measurement was requested when the step began. So it tells
-	 * how much CPU time the box had used before the step, and the step is not charged for
-	 * it. */
+	/* is_base_due is set if this measurement was requested when the step began. Then it
+	 * tells how much CPU time the box had used before the step. This time is stored in
+	 * base_cpu_us, so that it is not counted as CPU time of the step. */
 	if (u && s->is_base_due)
 		s->base_cpu_us = u->cpu_us;
 	if (!u || !box_ask_usage(s->box, on_books, s))
@@ -96,9 +96,13 @@ static void commit(struct session *s)
 	transaction_read_books(s);
 }
 
-/* If only a new branch of a stem has the state to which the session must return, begin a
- * rollback that gives up the box for such a branch. @failed: the runtime whose driver died or
- * ran the failed step. Returns: whether a rollback was begun. */
+/*
+ * Check whether the session must give up its box in order to return to the state of its last
+ * committed step. It must if only a new branch of a stem has that state. Then begin a rollback,
+ * after which the session's next box will be such a branch.
+ * @failed: the runtime whose driver died or ran the failed step.
+ * Returns: whether a rollback was begun.
+ */
 static bool leave(struct session *s, enum rollback_cause cause, struct session_driver *failed)
 {
 	struct checkpoint *to = rollback_point(s, failed, s->head);

@@ -68,7 +68,8 @@ static int make_gap(struct journal *j, int64_t seq, struct err *err)
 	return r > 0 ? set_gap(j, seq, first, db_cell(here, 3), err) : r;
 }
 
-/* Replace changes by gaps. The statement @s returns the numbers of the changes to replace. */
+/* Replace changes in the log of changes by gaps. A gap is a row that stands for pruned changes.
+ * The SQL statement *@s returns the numbers of the changes to replace. */
 static int make_gaps(struct journal *j, sqlite3_stmt **s, struct err *err)
 {
 	int64_t seqs[GAP_ROWS];

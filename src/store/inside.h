@@ -17,7 +17,7 @@ enum change_kind {
 	CHANGE_STEP = 5,
 	CHANGE_BLOB = 6,
 	CHANGE_AGAIN = 7,      /* a stored step was run again, in this or another session */
-	CHANGE_AGAIN_BACK = 8, /* a stored step was run again, and this run was rolled back */
+	CHANGE_AGAIN_BACK = 8, /* a stored step was run again, and the new run was rolled back */
 	CHANGE_TAINT = 9,
 	/* A gap stands for consecutive changes that were pruned. Its number is that of the last
 	 * of these changes; its column `at_ms` contains the number of the first one. */
@@ -35,8 +35,9 @@ void db_note_size(struct journal *j);
 int log_add(struct journal *j, enum change_kind kind, int64_t session, const unsigned char *digest,
 	const unsigned char *seal, struct err *err);
 
-/* Compute the chain value of the change in the current row of @s, which is STMT_CHANGE_NEXT.
- * @before is the chain value of the change before this one. */
+/* Compute the chain value of a change, which is a hash over the change and all changes before
+ * it. The change is the current row of the statement @s, which is STMT_CHANGE_NEXT. @before is
+ * the chain value of the preceding change. */
 void log_chain(
 	unsigned char out[CHAIN_BYTES], const unsigned char before[CHAIN_BYTES], sqlite3_stmt *s);
 
@@ -48,7 +49,7 @@ void log_gap_seal(unsigned char out[SEAL_BYTES], int64_t first, int64_t last, st
  * ERR_IO. */
 int log_open(struct journal *j, struct err *err);
 
-/* Write journal.head. A failure is ignored, because the older content remains valid. */
+/* Write journal.head. A failure is ignored, because the older content of the file remains valid. */
 void log_mark(struct journal *j);
 
 /* Read the number of the last change from journal.head, before the database is opened. Returns: the

@@ -54,7 +54,7 @@ static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			       "PRAGMA temp_store = MEMORY;"
 			       "PRAGMA cache_size = -16384;";
 
-/* The indexes and the table that version 5 added. */
+/* Indexes and a table that are in the schema of journal.db since version 5 of the schema. */
 #define PRUNING                                                                                    \
 	"CREATE INDEX change_session ON change (session) WHERE session > 0;"                       \
 	"CREATE INDEX change_blob ON change (digest) WHERE kind = 6;"                              \
@@ -83,9 +83,9 @@ static const char schema[] =
 	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;" PRUNING "COMMIT;";
 
 /*
- * Upgrades from version 1 or 2 to 3, from 3 to 4, and from 4 to 5. Each is one transaction.
- * Existing rows keep their seals, because a seal leaves out new fields that have their default
- * values.
+ * Upgrades of the schema: from version 1 or 2 to 3, from 3 to 4, and from 4 to 5. Each is one
+ * transaction. Existing rows keep their seals, because a seal leaves out new fields that have their
+ * default values.
  */
 static const char owners[] = "BEGIN IMMEDIATE;"
 			     "ALTER TABLE session ADD COLUMN owner TEXT DEFAULT '';"

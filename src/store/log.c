@@ -48,7 +48,7 @@ void log_mark(struct journal *j)
 	head_sum(sum, text, body);
 	snprintf(text + body, sizeof text - body, "%s\n", sum);
 	ssize_t wrote = pwrite(j->head_fd, text, strlen(text), 0);
-	(void)wrote; /* after a failure the older content is still valid */
+	(void)wrote; /* after a failure, the older content of journal.head is still valid */
 }
 
 static int head_damaged(struct journal *j, struct err *err)
@@ -111,9 +111,11 @@ static int missing(struct journal *j, const struct head *h, struct err *err)
 		j->dir, (long long)last);
 }
 
-/* Return whether change @seq is part of a gap, which means that it was pruned. @seq is the last
- * change that journal.head knows. If it is in a gap, it was pruned after journal.head was
- * written. */
+/*
+ * Return whether change @seq is part of a gap, which is a row that stands for pruned changes.
+ * The caller passes the last change that journal.head knows. If this change is in a gap, the change
+ * was pruned after journal.head was written, and nothing is damaged.
+ */
 static bool is_in_gap(struct journal *j, int64_t seq)
 {
 	struct err ignored;

@@ -87,11 +87,12 @@ static int read_texts(
 {
 	int64_t large = sqlite3_column_int64(s, COL_LARGE);
 	/*
-	 * Decide whether to compare each blob with its own digest.
-	 * - If the record is read, this is not necessary: the step's digest covers code and record,
-	 *   and the row's seal covers `extra` and the other columns.
-	 * - If a long record is left out (JOURNAL_BRIEF), the step's digest cannot be verified.
-	 *   Then compare each blob that is read with its own digest.
+	 * A long text of a step is stored as a blob. Decide whether to compare each blob that is
+	 * read with the blob's own digest.
+	 * - If the record is read, this is not necessary. The digest of the step covers code and
+	 *   record, and the seal of the row covers `extra` and the other columns.
+	 * - If a long record is left out (JOURNAL_BRIEF), the digest of the step cannot be
+	 *   verified. So the comparison is necessary.
 	 */
 	bool is_checked = how == JOURNAL_BRIEF && (large >> TEXT_RECORD & 1);
 	for (int i = 0; i < NODE_TEXTS; i++) {
@@ -409,8 +410,8 @@ static int add_node(struct journal *j, struct journal_node *node, struct err *er
 	return db_step(j, s, "keep a step", err);
 }
 
-/* Find a step with the same digest. Returns: 1 when it exists, with seq and created_ms in @node;
- * 0 when it does not; negative errno. */
+/* Find a stored step whose digest is that of @node. Returns: 1 when there is one, with its seq
+ * and created_ms in @node; 0 when there is none; or negative errno. */
 static int find_same(struct journal *j, struct journal_node *node, struct err *err)
 {
 	struct journal_node there;

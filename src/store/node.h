@@ -48,8 +48,9 @@ struct journal_node {
 	size_t extra_bytes;
 	int64_t created_ms; /* ms since 1970; journal_commit() replaces 0 by the present time */
 	int64_t seq;	    /* row number, set by the journal: 1, 2, … in the order of commits */
-	/* Number of the change that records this run of the step. Only journal_session_steps()
-	 * sets it. */
+	/* A step may be run several times, and each run is a change in the log of changes. This is
+	 * the number of the change for the run that journal_session_steps() reports. No other
+	 * function sets it. */
 	int64_t attempt;
 	void *owned;
 };
@@ -58,13 +59,15 @@ struct journal_node {
 void journal_digest(char out[DIGEST_BYTES], const struct journal_node *node);
 
 /*
- * Compare the texts with the node's digest. Can be called in any thread.
+ * Check that the parent, runtime, code and record of @node have the digest node->digest. This
+ * function can be called in any thread.
  * Returns: 0, or negative errno. Errors: ERR_DAMAGED.
  */
 int journal_node_check(const struct journal_node *node, struct err *err);
 
-/* Read in advance what journal_commit() of a step of @session with @parent needs. Call it while
- * the step runs. */
+/* Read in advance what journal_commit() needs from the database to store a step. The step is one
+ * of the session @session, and its parent is the step @parent. Call this while the step runs, so
+ * that journal_commit() takes less time. */
 void journal_prepare(struct journal *j, const char *session, const char *parent);
 
 /*

@@ -329,10 +329,11 @@ static void note_hex(struct journal_prune *p, const char *digest)
 }
 
 /*
- * Note the blobs to which a record refers.
- * Reading a long record takes time, so look at its first bytes before. The keys of canonical JSON
- * are sorted. So a record with tool calls begins with "calls", or with "argv" if it has that key,
- * too. A long record that begins with another key has no calls, and is not read.
+ * Note the blobs to which a record refers: the content of a file, or the answers of tool calls.
+ * Reading a long record takes time. So first read only the beginning of a long record, which shows
+ * whether the record may have tool calls. The keys of canonical JSON are sorted: a record with tool
+ * calls begins with the key "argv" if it has that key, and otherwise with "calls". A long record
+ * that begins with another key has no tool calls, and is not read.
  */
 static int note_record(struct journal_prune *p, const char *runtime, struct cell record,
 	bool is_large, struct err *err)
@@ -518,9 +519,10 @@ int journal_prune_begin(struct journal_prune **out, struct journal *j, struct er
 	p->j = j;
 	p->before = INT64_MAX;
 	p->n_free = -1;
-	/* Keep only the newest digests in `noted`. A digest is in the list until a step that
-	 * refers to its blob is stored. For a digest that is older than the newest NOTED_MAX
-	 * ones, no such step is expected any more. */
+	/* Shorten the list `noted` to its newest NOTED_MAX digests. While the digest of a blob
+	 * is in the list, the blob is not deleted. A digest leaves the list when a step that
+	 * refers to the blob is stored. If NOTED_MAX newer digests are in the list, such a step
+	 * is no longer expected. */
 	struct digest_list *noted = &j->noted;
 	if (noted->n > NOTED_MAX) {
 		memmove(noted->at, noted->at + (noted->n - NOTED_MAX),

@@ -60,7 +60,8 @@ struct digest_list {
 /* Add a digest. If there is no memory, the list is broken from then on, and a pruning must not
  * delete any blob. */
 void digest_note(struct digest_list *l, const unsigned char digest[32]);
-/* Remove from @l the digests of the blobs to which @node refers. The caller has stored @node, so
- * a pruning finds these blobs by the step, and @l need no longer contain them. */
+/* Remove some digests from the list @l: those of the blobs to which the step @node refers. The
+ * caller has stored this step. A pruning will find the step and keep its blobs, so the list need
+ * no longer contain their digests. */
 void digest_settle(struct digest_list *l, const struct journal_node *node);
 void digest_list_done(struct digest_list *l);

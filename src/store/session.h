@@ -56,18 +56,18 @@ int journal_session_add(struct journal *j, struct journal_session *s, struct err
  */
 int journal_session_of(struct journal *j, const char *owner, const char *id_or_name,
 	struct journal_session *out, struct err *err);
-/* As journal_session_of(), among the sessions of all owners. */
+/* Find a session by its id, or an open session by its name. The sessions of all owners are
+ * searched: this is journal_session_of() with NULL as the owner. */
 int journal_session_get(
 	struct journal *j, const char *id_or_name, struct journal_session *out, struct err *err);
 void journal_session_done(struct journal_session *s);
 
 /*
  * Find the sessions of @owner whose id begins with @start. If @owner is NULL, find those of any
- * owner.
- * Open and closed sessions count. But if exactly one of the sessions is open, only the open one
- * counts.
- * Returns: 0 if there is no such session; 1 if there is one; 2 if there are several; or negative
- * errno. If it returns 1 or 2, @id is the id of one of the sessions.
+ * owner. Sessions are found whether they are open or closed. But if exactly one of them is open,
+ * the closed ones are ignored.
+ * Returns: 0 if no session was found; 1 if there is one; 2 if there are several; or negative errno.
+ * After 1 and 2, @id is the id of one of the sessions.
  */
 int journal_session_begins(struct journal *j, const char *owner, const char *start,
 	char id[JOURNAL_ID_BYTES], struct err *err);
@@ -103,8 +103,9 @@ int journal_session_close(struct journal *j, const char *id, const char *ended, 
 int journal_session_ended(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
-/* As journal_session_ended(), but find a session that was closed for any reason. Only the 1000
- * newest sessions are searched. */
+/* Among the sessions of @owner (NULL: any owner) called @name, find one that was closed for any
+ * reason. Only the 1000 newest sessions of the journal are searched. Returns: as
+ * journal_session_ended(). */
 int journal_session_closed(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
@@ -131,8 +132,8 @@ int journal_session_mortal(
  */
 int64_t journal_session_numbers(
 	struct journal *j, const char *owner, int64_t **out, struct err *err);
-/* Read the session with row number @number. Owns: as journal_session_get(). Returns: 1; 0 when it
- * is no longer open; or negative errno. */
+/* Read the session with row number @number. Owns: the caller calls journal_session_done().
+ * Returns: 1; 0 when the session is no longer open; or negative errno. */
 int journal_session_at(
 	struct journal *j, int64_t number, struct journal_session *out, struct err *err);
 /* Return the row number of the session @id. Errors: ERR_NOT_FOUND. */

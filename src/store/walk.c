@@ -199,8 +199,9 @@ int journal_again(struct journal *j, const char *owner, const char *digest,
 }
 
 /*
- * Go back in the log of changes: find the last change that is older than change a->seq and by which
- * session number @session ran a step. Fill @a with the change that was found.
+ * Go one run back in the log of changes. A run of a step is a change in this log. Find the newest
+ * change by which session number @session ran a step and whose number is lower than a->seq. Fill @a
+ * with this change.
  * Returns: 1; 0 if there is no such change; or negative errno.
  */
 static int next_attempt(struct journal *j, int64_t session, struct attempt *a, struct err *err)

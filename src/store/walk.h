@@ -63,7 +63,7 @@ int64_t journal_session_steps(struct journal *j, struct journal_attempts *of, ui
 struct journal_again {
 	char session[JOURNAL_ID_BYTES];
 	int64_t at_ms;
-	bool is_back; /* this run was rolled back */
+	bool is_back; /* the later run that this struct describes was rolled back */
 };
 int journal_again(struct journal *j, const char *owner, const char *digest,
 	struct journal_again *out, struct err *err);

@@ -8,15 +8,18 @@
 enum { DECLARATION_DEPTH_MAX = 8, DECLARATION_STEPS_MAX = 20000 };
 
 /*
- * Make the declaration of a tool, {"inputSchema", "outputSchema", "annotations"}: its entry in a
- * file of tools (tool/fixture.h), but without "answers". Parameters get the names that
- * identifier_make() makes.
- * Of a schema, only keywords that a check of values can verify are kept: type, enum, const,
- * properties, required, items. The keywords "format" and "x-handle" cannot be verified, so they are
- * kept for trusted servers only.
+ * Make the declaration of a tool: {"inputSchema", "outputSchema", "annotations"}. These members
+ * mean the same as in the file of tools that fixture_read() reads.
  *
- * Limits:  DECLARATION_DEPTH_MAX levels of a schema, and *@steps steps. *@steps is counted down,
- *          and all tools of a list may share it. A schema beyond a limit allows any value.
+ * - Parameters of the tool are renamed to the identifiers that identifier_make() makes.
+ * - Of a schema, only keywords that a check of values can verify are kept: type, enum, const,
+ *   properties, required, items.
+ * - The keywords "format" and "x-handle" of a schema cannot be verified. They are kept only if the
+ *   server of the tool is trusted.
+ *
+ * Limits:  A schema has at most DECLARATION_DEPTH_MAX levels. *@steps is how many more schemas and
+ *          references may be visited. The function counts *@steps down. The declarations of several
+ *          tools may share one *@steps. A schema beyond a limit becomes {}, which allows any value.
  * Owns:    the caller decrefs the result.
  * Returns: NULL if the tool has more than TOOL_PARAMS_MAX parameters, or if memory is exhausted.
  */

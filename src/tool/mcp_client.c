@@ -135,8 +135,9 @@ static void abandon(struct mcp_call *call)
 	call_free(call);
 }
 
-/* Empty the list before ending the calls, because a done() may make new calls, which belong to the
- * next link. */
+/* Close the link, and end all calls. First empty the list of calls, and only then call the done()
+ * of each call: done() may make new calls. The new calls will be sent over a new link, so this
+ * function must not end them. */
 void client_fail(struct mcp_client *c, const struct err *err)
 {
 	struct err why = *err;

@@ -139,7 +139,8 @@ int client_ask(struct mcp_call *call, const json_t *result, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "its question is malformed");
 	json_t *answers = answer_all(c, questions);
 	if (c->is_closed || !c->link) {
-		/* The link was closed during answer_all(), and @call was freed with it. */
+		/* If the client or its link was closed while answer_all() was running, @call
+		 * was freed, too. So do not use @call here. */
 		json_decref(answers);
 		return 0;
 	}

@@ -40,7 +40,10 @@ enum {
 	HTTP_ACCEPTED = 202,
 	HTTP_UNAUTHORIZED = 401,
 	HTTP_FORBIDDEN = 403,
-	HEADERS_MAX = 32, /* room for our own headers and for those of arguments */
+	/* A request never has more than this number of headers in addition to the headers that
+	 * are configured for the server. The additional headers are our own, and those that
+	 * repeat arguments of a call (tool/param_header.h). */
+	HEADERS_MAX = 32,
 };
 
 struct http {

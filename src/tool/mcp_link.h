@@ -20,7 +20,8 @@ struct mcp_message {
 	int64_t id;	    /* id of the request; or MCP_NOTICE or MCP_GREETING */
 	const char *method; /* NULL if the message is a response */
 	const char *name;   /* name of the called tool; or NULL */
-	/* Additional HTTP headers {name: value}, for the modern era; or NULL. */
+	/* Additional HTTP headers, {name: value}, or NULL. Only a server of the modern era of the
+	 * protocol gets these headers. */
 	const json_t *headers;
 	const char *version; /* version of the protocol; NULL before it is known */
 	bool is_modern;
@@ -28,12 +29,15 @@ struct mcp_message {
 };
 
 /*
- * The report that a response will not arrive.
- * A notification with the id MCP_GREETING never gets a response. The report for it says whether the
- * server has received the notification: yes if the status is 2xx.
+ * A report of the transport, which depends on `id`:
+ * - The id of a request: the response to this request will not arrive.
+ * - MCP_NOTICE: the whole link has ended, so no response will arrive any more.
+ * - MCP_GREETING: the HTTP transport has sent the notification that ends the handshake. If `status`
+ *   is 2xx, the server has received the notification, and this report is no failure. If `status`
+ *   has another value, the handshake has failed.
  */
 struct mcp_loss {
-	int64_t id;	    /* id of the request; MCP_NOTICE if the whole link has ended */
+	int64_t id;	    /* id of a request; or MCP_NOTICE or MCP_GREETING */
 	int status;	    /* HTTP status; 0 if there is none */
 	const json_t *body; /* body of the HTTP response, if it is JSON; or NULL */
 	struct err err;
@@ -73,7 +77,8 @@ struct mcp_link {
  * the program does not exit then, its group gets SIGTERM, and later SIGKILL. */
 extern const struct mcp_link_kind mcp_stdio;
 
-/* The transport for a server over Streamable HTTP, of either era. */
+/* The transport for a server over Streamable HTTP. The server may belong to the legacy era of the
+ * protocol (versions up to 2025-11-25), or to the modern era (version 2026-07-28). */
 extern const struct mcp_link_kind mcp_http;
 
 /* Parse a message. Owns: the caller decrefs. Returns: NULL and @err if the text is not JSON or is

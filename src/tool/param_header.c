@@ -88,9 +88,15 @@ static int take(struct scan *s, const json_t *schema, const json_t *asked, const
 	return 0;
 }
 
-/* Collect the headers of a schema and of the schemas inside it. @is_reached: only the keyword
- * "properties" leads from the root to this schema. A schema that is reached through another
- * keyword may not have x-mcp-header. */
+/*
+ * Collect the headers of a schema and of the schemas inside it.
+ * @value: the argument that the schema describes; NULL if it is missing.
+ * @is_reached: true if the path from the root schema to this schema uses no other keyword than
+ * "properties". If the path uses another keyword, such as "items", this schema may not have the
+ * member x-mcp-header.
+ * @depth: length of this path. It is 0 for the root schema, which may not have x-mcp-header either.
+ * Returns: 0; -1 if x-mcp-header is used wrongly, or if schemas are nested too deeply.
+ */
 static int look(
 	struct scan *s, const json_t *schema, const json_t *value, bool is_reached, int depth)
 {

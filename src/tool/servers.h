@@ -52,7 +52,8 @@ struct tool_server {
 };
 
 struct tool_servers {
-	struct tool_server *server; /* in the order of the file */
+	/* The servers, in the order in which the configuration file lists them. */
+	struct tool_server *server;
 	size_t n;
 	struct tool_shelf shelf;
 };

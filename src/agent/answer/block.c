@@ -124,9 +124,14 @@ static size_t read_head(const char *text, size_t bytes, const char **runtime)
 	return n < bytes && text[n] == '{' ? n : 0;
 }
 
-/* Take the code from a JSON object in front of which no tool is named. Such an object may also
- * be the model's answer. So it counts as a call only if it has "name" and "arguments" (or
- * "parameters"), "code" and "language", or "code" and "thought". */
+/*
+ * Take the code from a JSON object in front of which no tool is named. Such an object may also be
+ * the model's answer. So the object counts as a call only if it has one of these pairs of members:
+ * - "name" and "arguments" (some models write "parameters" instead of "arguments");
+ * - "code" and "language";
+ * - "code" and "thought".
+ * Returns: as block_read().
+ */
 static int take_alone(struct block_call *out, const json_t *object)
 {
 	const char *name = json_string_value(json_object_get(object, "name"));

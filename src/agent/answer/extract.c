@@ -191,16 +191,22 @@ static bool is_action(const char *line, size_t bytes)
 }
 
 /* Return whether the line is the head of a compound statement of Python, such as "if x > 1:".
- * The line must end in a colon. It must also contain a text that an English sentence such as "if
- * you like:" lacks. */
+ * The line must end in a colon. An English sentence, such as "if you like:", may also begin with a
+ * word of Python and end in a colon. To exclude such sentences, `needs` lists, for most of
+ * these words, texts of which the line must contain at least one. */
 static bool is_compound(const char *line, size_t bytes)
 {
 	static const struct {
 		const char *word;
-		/* A line that begins with `word` is code only if it contains at least one of
-		 * these texts: "if x > 1:" contains ">" and is code, "if you like:" is prose. No
-		 * text is needed if the list is empty, or if the line has no space behind
-		 * `word`, as in "if ready:". */
+		/*
+		 * A line that begins with `word` may be code or an English sentence. The line
+		 * counts as code only if it contains at least one of the texts in `needs`:
+		 * - "if x > 1:" contains ">", so this line is code.
+		 * - "if you like:" contains none of the texts, so this line is prose.
+		 * In two cases, a line is code without any of the texts:
+		 * - `needs` is empty.
+		 * - There is no space behind `word`, as in "if ready:".
+		 */
 		const char *needs[6];
 	} words[] = {
 		{"def ", {"("}},
@@ -272,8 +278,9 @@ static size_t without_half_tag(const struct markdown *t, size_t at, size_t end, 
 	return end;
 }
 
-/* Find the first line of [@at, @end) that begins like invented output. Returns: its offset, or
- * @end. */
+/* A model may go on after its code, and invent the output of the code. Find the first line of
+ * [@at, @end) that begins like such output, for example with "Observation:". Returns: the offset of
+ * this line; @end if there is no such line. */
 static size_t find_made_up(const struct markdown *t, size_t at, size_t end)
 {
 	for (; at < end; at = next_line(t, at)) {

@@ -162,7 +162,8 @@ static uint64_t hash_of(const char *digits, size_t n)
 }
 
 /* Return the value of the number in [@i, @end). Set *@n_zeros to the number of zeros at its end.
- * Set *@exact to a hash if it is an integer of more than EXACT_DIGITS digits, otherwise to 0. */
+ * A double may not represent an integer of more than EXACT_DIGITS digits exactly: for such an
+ * integer, set *@exact to the hash of its digits. For all other numbers, set *@exact to 0. */
 static double digits_value(
 	const struct text *t, size_t i, size_t end, int *n_zeros, uint64_t *exact)
 {
@@ -249,7 +250,6 @@ static bool is_part(const struct text *t, const struct number *n)
 	return is_year || is_rest;
 }
 
-/* Return whether the word at @i is the name of a month. */
 static bool is_month(const struct text *t, size_t i)
 {
 	static const char *const months[] = {"january", "february", "march", "april", "may", "june",
@@ -486,7 +486,7 @@ int grounding_add(struct grounding *g, const char *text, size_t bytes)
 	return 0;
 }
 
-/* ---- the check of a text ---- */
+/* ---- checking whether the numbers of a text are grounded ---- */
 
 static int compare(const void *a, const void *b)
 {

@@ -25,12 +25,19 @@ void grounding_free(struct grounding *g);
 int grounding_add(struct grounding *g, const char *text, size_t bytes);
 bool grounding_is_full(const struct grounding *g);
 
-/* grounding_values() returns the remembered absolute values, grounding_exact() the hashes of
- * long integers. Both arrays are borrowed until the next number is added. */
+/*
+ * These two functions return what a set of numbers remembers, so that it can be saved:
+ * - grounding_values() returns the absolute value of each number.
+ * - grounding_exact() returns the hash of the digits of each long integer. Long integers need the
+ *   hash in addition to the value, because a double may not represent them exactly.
+ *
+ * *@n is set to the length of the array. The array is borrowed until the next number is added.
+ */
 const double *grounding_values(const struct grounding *g, size_t *n);
 const uint64_t *grounding_exact(const struct grounding *g, size_t *n);
-/* Restore a set of numbers: grounding_remember() adds a value that grounding_values() returned,
- * grounding_remember_exact() a hash that grounding_exact() returned. Returns: 0, -ENOMEM. */
+/* Restore a saved set of numbers. grounding_remember() adds a value that grounding_values() has
+ * returned. grounding_remember_exact() adds a hash that grounding_exact() has returned. Returns:
+ * 0, -ENOMEM. */
 int grounding_remember(struct grounding *g, double value);
 int grounding_remember_exact(struct grounding *g, uint64_t exact);
 
@@ -55,7 +62,7 @@ struct grounding_miss {
  * A long integer, which a double may not represent, must be equal in every digit.
  * Not checked: dates, years, times, versions, digits within words, ordinals, code in fences,
  * numbers of list items and headings ("1. First", "Step 2").
- * Returns: how many; the first @n_max of them are in @out.
+ * Returns: how many numbers are not grounded; the first @n_max of them are in @out.
  */
 size_t grounding_check(struct grounding *g, const char *text, size_t bytes,
 	struct grounding_miss *out, size_t n_max);

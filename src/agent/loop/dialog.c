@@ -58,8 +58,9 @@ uint64_t dialog_tokens(const struct dialog *d)
 void dialog_counted(struct dialog *d, uint64_t tokens)
 {
 	uint64_t n = estimate(d);
-	/* A server may leave out tokens that it has cached, so a low count does not mean that
-	 * our estimate is too high. Therefore the scale is at least 100 %. */
+	/* `scale_pct` is the server's count of tokens in percent of our estimate. A server may
+	 * leave out tokens that it has cached, so a low count does not mean that our estimate is
+	 * too high. Therefore `scale_pct` is at least 100. */
 	if (n > 0 && tokens < UINT64_MAX / 100)
 		d->scale_pct = MIN(MAX(tokens * 100 / n, UINT64_C(100)), UINT64_C(1000));
 }

@@ -1,6 +1,6 @@
-/* Long inputs of a task. Each is a file in the box, whose content becomes a variable in the
- * session. The model is told only how long the inputs are. Makes no system call.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Long inputs of a task. Each input is a file in the box, whose content becomes a variable in the
+ * session. The model is not shown this content. It is told only the variable, the length and the
+ * path of each input. Makes no system call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -62,6 +62,7 @@ int inputs_take(struct inputs *in, const json_t *record, struct err *err);
  * caller. */
 json_t *input_event(const struct input *in);
 
-/* Append a paragraph that describes the inputs to the model. If @in is empty, append nothing.
- * Returns: 0, -E2BIG, -ENOMEM. */
+/* Append to @out a paragraph of the prompt. For each input, the paragraph tells the model the name
+ * of the variable, the number of characters and lines, and the path of the file. If @in is empty,
+ * append nothing. Returns: 0, -E2BIG, -ENOMEM. */
 int inputs_show(const struct inputs *in, const char *runtime, struct buf *out);

@@ -79,10 +79,10 @@ struct loop {
 	struct grounding *grounding;
 	uint64_t started_ms, context_tokens;
 	/*
-	 * Times of a resumed loop from before it was resumed; 0 in a new loop.
-	 * earlier_ms: how long the loop had run.
-	 * budget_before_ms: how much of the time limit was used. This is less than earlier_ms if
-	 * the time limit was renewed: its used time starts at 0 again.
+	 * Both times are about a resumed loop. In a new loop, they are 0.
+	 * earlier_ms: how long the loop had run before it was resumed.
+	 * budget_before_ms: the part of earlier_ms that counts towards the time limit. If the
+	 * time limit was renewed, the time before the renewal does not count.
 	 */
 	uint64_t budget_before_ms, earlier_ms;
 	/* The timer waits for the time limit, then for LOOP_LAST_MS. When the loop has ended,
@@ -104,8 +104,10 @@ struct loop {
 	json_t *rounds; /* what was chosen in each round, for the result of the loop; or NULL */
 	json_t *refusal;
 
-	char *code;	 /* code of the last step */
-	unsigned number; /* number of the last step; of candidates, only the chosen one counts */
+	char *code; /* code of the last step */
+	/* The number of the last step. If the step had several candidates, each of which has a
+	 * number, this is the number of the chosen candidate. */
+	unsigned number;
 	unsigned n_interrupts; /* how often the running step was interrupted */
 	bool is_unwanted;      /* the loop must end after the running step */
 	/* no_images: images are not sent to the model. has_seen: the model has accepted images
@@ -141,7 +143,9 @@ struct loop {
  * the candidate at @place, unless @place is 0. */
 void loop_tell(struct loop *l, json_t *event);
 void loop_tell_of(struct loop *l, unsigned place, json_t *event);
-/* Append `next` and `images` to the dialog as one message, and clear them. */
+/* Append a message from the loop to the model to the dialog. The text of the message is the member
+ * `next` of @l, and its images are the member `images`. Then clear both members. If `next` is
+ * empty, no message is appended. */
 int loop_flush(struct loop *l);
 /* Update the used time in the budget. */
 void loop_note_time(struct loop *l);

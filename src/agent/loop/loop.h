@@ -47,8 +47,9 @@ struct loop_code {
  * there. */
 struct loop_hooks {
 	void *arg;
-	/* Run @code. The caller then calls loop_ran() exactly once, possibly before this hook
-	 * returns. If the hook returns an error, loop_ran() must not be called. */
+	/* Run @code. When the code has ended, the implementation of this hook calls loop_ran()
+	 * exactly once: before the hook returns, or later. If the hook returns an error,
+	 * loop_ran() must not be called. */
 	int (*run)(void *arg, const struct loop_code *code, struct err *err);
 	/* Interrupt all running code, in the session and in branches. A second call kills the
 	 * code. */
@@ -61,14 +62,16 @@ struct loop_hooks {
 	void (*event)(void *arg, const json_t *event);
 	/* Receive the loop's result, borrowed. Called once. The hook may free the loop. */
 	void (*done)(void *arg, const json_t *result);
-	/* Make a branch of the session for the candidate at @place, which counts from 1. The
-	 * caller then calls loop_branched() exactly once, possibly before this hook returns. If
-	 * the hook returns an error, loop_branched() must not be called. If the hook is NULL, the
-	 * session cannot branch, and each step has one candidate. */
+	/* Make a branch of the session for the candidate at @place, which counts from 1. When
+	 * the branch is made or has failed, the implementation of this hook calls loop_branched()
+	 * exactly once: before the hook returns, or later. If the hook returns an error,
+	 * loop_branched() must not be called. If the hook is NULL, the session cannot branch, and
+	 * each step has one candidate. */
 	int (*branch)(void *arg, unsigned place, struct err *err);
-	/* Replace the state of the session by that of the branch at @place, or keep it if @place
-	 * is 0. Then end all branches. The caller then calls loop_adopted() exactly once,
-	 * possibly before this hook returns. */
+	/* Replace the state of the session by the state of the branch at @place. If @place is 0,
+	 * the session keeps its state. In both cases, end all branches. When this is done or has
+	 * failed, the implementation of this hook calls loop_adopted() exactly once: before the
+	 * hook returns, or later. */
 	void (*adopt)(void *arg, unsigned place);
 	/* Save @state, the whole state of the loop (borrowed). Called before each request to the
 	 * model and each step, and at the end. The hook may be NULL. */

@@ -31,7 +31,7 @@ struct candidate {
 	struct failure why;
 	struct err err; /* if is_refused: why the branch or the step was refused */
 	enum vote_rank rank;
-	char *value; /* the value that the vote compares, or NULL */
+	char *value; /* the text by which the vote compares candidates, or NULL */
 };
 
 struct round {
@@ -62,8 +62,9 @@ enum vote_rank candidate_rank(struct loop *l, const struct candidate *c);
  * no step ran there, if the step was rolled back, or if the state was lost. */
 bool candidate_has_moved(const struct candidate *c);
 
-/* Return the value of the candidate that the vote compares, for use in an event. A long value is
- * cut. Owns: the caller. Returns: NULL if the candidate has no such value. */
+/* Return the member `value` of the candidate, for use in an event. The vote compares the
+ * candidates by their values. A long value is cut. Owns: the caller. Returns: NULL if the
+ * candidate has no value, or an empty one. */
 json_t *candidate_shown(const struct candidate *c);
 
 /* Return a description of the candidate, for use in an event. Owns: the caller. */

@@ -162,8 +162,15 @@ static json_t *load(const char *text, size_t bytes, size_t flags)
 	return json_loadb(buf_str(&hidden), hidden.bytes, flags | JSON_REJECT_DUPLICATES, &wrong);
 }
 
-/* Find the JSON in a reply, which may also have thoughts, a fence or words around it. From
- * {"answer": …} return the inner value. */
+/*
+ * Find the JSON in a reply. Some models do not send the JSON alone:
+ * - They write their thoughts in front of the JSON, ended by </think>.
+ * - They put the JSON into a fence of Markdown.
+ * - They write other words around the JSON.
+ *
+ * Returns: the JSON; if it is an object whose only member is "answer", the value of this member;
+ * NULL if no JSON is found.
+ */
 static json_t *find(const char *text)
 {
 	const char *thought = strstr(text, "</think>"), *brace;

@@ -38,7 +38,7 @@ struct queries {
 	struct wire_usage usage;
 };
 
-/* ---- events, errors and usage ---- */
+/* ---- the events of queries, the errors of queries, and their usage of tokens ---- */
 
 static attr_printf(3, 4) json_t *error_json(
 	const char *name, const char *hint, const char *fmt, ...)
@@ -72,9 +72,9 @@ static void tell_started(struct queries *q, const struct query *query)
 			(json_int_t)strlen(query->text)));
 }
 
-/* Send the event of a finished query. @why explains a failure to the user, and may be NULL. @why
- * may contain the address of the model. So it is part of the event, which only the user sees,
- * but not of @answer, which the box sees. */
+/* Send the event of a finished query. Only the user sees this event, whereas the box sees @answer.
+ * @why explains a failure to the user, and may be NULL. @why may contain the address of the model,
+ * which the box must not see. Therefore @why is part of the event, but not of @answer. */
 static void tell_finished(struct queries *q, uint64_t number, const json_t *answer,
 	const struct wire_usage *u, const char *why)
 {
@@ -149,7 +149,7 @@ static void finish(
 	done(arg, answer);
 }
 
-/* Find the JSON in a reply. Some models put words or a fence around it. */
+/* Find the JSON in a reply. Some models put words or a fence around the JSON. */
 static json_t *find_json(const char *text)
 {
 	json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -226,8 +226,9 @@ static int on_delta(void *arg, struct delta *d)
 		query->heard_bytes / QUERY_TOKEN_BYTES > tokens_left(query->all);
 }
 
-/* Allow the request to be repeated. The part of the reply that arrived was only counted, so
- * reset the counts. */
+/* Allow a request to be repeated that failed after a part of the reply had arrived. on_delta() has
+ * counted the bytes of this part, but has not used the part otherwise. So it is enough to reset
+ * the counts. */
 static int on_restart(void *arg, const struct failure *why)
 {
 	struct query *query = arg;
@@ -463,7 +464,7 @@ void queries_cancel(struct queries *q, const void *arg)
 	start_waiting(q);
 }
 
-/* ---- opening, closing and report ---- */
+/* ---- opening and closing a set of queries; the report on its queries ---- */
 
 struct queries *queries_open(const struct queries_config *config)
 {

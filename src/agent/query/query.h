@@ -21,7 +21,9 @@ enum {
 
 struct queries;
 
-/* Callbacks of the queries, which let the task pay for them. A hook must not close the queries. */
+/* Callbacks of a set of queries. By tokens_left() and spent(), the tokens of the queries count
+ * towards the token limit of the task whose code makes the queries. No callback may close the set
+ * of queries. */
 struct query_hooks {
 	void *arg;
 	/* Return what is left of the task's token limit; UINT64_MAX if there is no limit. If the

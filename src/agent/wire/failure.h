@@ -51,13 +51,17 @@ bool failure_is_retried(const struct failure *f);
 
 /*
  * Read an error response of a server into @out. @body is the body of the response, and may contain
- * any bytes. @secret is the API key, or NULL. In the texts of @out, "[key]" stands in place of each
- * @secret.
- * Limits:  only the first FAILURE_BODY_BYTES of @body are read. The end of this part may cut a key
- * in two. Such a half key is not recognized, but no part of it is shown:
- * - A message shows fewer than FAILURE_SAID_BYTES from the beginning of the text.
- * - The text in front of the half key is longer than that, even if it consists of keys, each
- * replaced by "[key]".
+ * any bytes. @secret is the API key, or NULL. In the texts of @out, "[key]" stands in place of the
+ * API key. A key shorter than SECRET_BYTES_MIN (failure.c) is only a placeholder, and is not
+ * replaced.
+ *
+ * Limits:  only the first FAILURE_BODY_BYTES of @body are read. If the end of this part cuts an API
+ * key in two, the first half of the key is not recognized, and so not replaced. Nevertheless this
+ * half is not shown, because it is too far from the beginning of the text:
+ * - Of the text, at most the first FAILURE_SAID_BYTES bytes are shown, after keys are replaced.
+ * - The text in front of the half key is longer than FAILURE_SAID_BYTES. This is true even if this
+ *   text consists only of API keys, each of which is replaced by "[key]".
+ *
  * Shape:   {"error": {"message", "type", "code"}}, {"error": text}, {"message"}, [{"error": …}]
  * Source:  error responses of OpenAI, Anthropic, Ollama, llama.cpp, vLLM and Gemini.
  */

@@ -18,14 +18,17 @@ struct provider {
 	const struct wire_format *format; /* NULL for MODEL_EXEC and MODEL_REPLAY */
 	enum model_kind kind;
 	const char *base, *base_variable;
-	/* The key is in the first of these variables that is set. If the name of that variable
-	 * contains "TOKEN", the key is sent as a bearer token. */
+	/* Names of environment variables. The key is in the first of these variables that is set.
+	 * If the name of that variable contains "TOKEN", the key is sent as a bearer token. */
 	const char *key_variables[3];
-	bool is_classic;	     /* the server does not know "max_completion_tokens" */
-	const char *key_header;	     /* header for the key; NULL means "Authorization: Bearer" */
-	const char *custom_variable; /* variable with additional headers, one per line; or NULL */
-	const char *example;	     /* name of one of its models, or NULL */
-	const char *prefixes[6];     /* prefixes of the names of its models, ended by NULL */
+	bool is_classic;	/* the server does not know "max_completion_tokens" */
+	const char *key_header; /* header for the key; NULL means "Authorization: Bearer" */
+	/* Name of an environment variable. In this variable, the user may put additional HTTP
+	 * headers for requests to the provider, one per line. NULL if there is no such variable. */
+	const char *custom_variable;
+	const char *example; /* name of a model of this provider, as a suggestion; or NULL */
+	/* The names of this provider's models begin with one of these texts. Ended by NULL. */
+	const char *prefixes[6];
 };
 
 struct model {

@@ -13,7 +13,10 @@ enum { AGENT_REMARK_BYTES = 400, AGENT_STATE_BYTES = 16 };
 
 struct agent_call {
 	struct operation_call *call;
-	json_t *params; /* parameters of the call and, when an agent resumes, of its first call */
+	/* The parameters of this call of agent.run. If this call resumes a saved agent,
+	 * agent_saved_open() adds the parameters of the agent's first call. If both calls have a
+	 * parameter, the value of this call is used. */
+	json_t *params;
 	struct wire *wire;
 	struct loop *loop;
 	char *session, *runtime;

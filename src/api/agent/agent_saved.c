@@ -142,10 +142,13 @@ void agent_saved_close(struct agent_call *a)
 {
 	const struct agent_store *place = a->call->context->agents;
 	agent_store_close(&a->stored);
-	/* Remove the directory of an agent that was never saved; agent_store_remove() keeps the
-	 * directory of a saved agent. With a fixed id (place->id), do not remove the directory
-	 * here, because it also contains the journal of this process, which is still open. The
-	 * process removes such a directory after it has closed the journal. */
+	/*
+	 * Remove the directory of the agent if the agent was never saved. agent_store_remove()
+	 * checks whether the agent was saved, and then keeps the directory.
+	 * Do not call agent_store_remove() if place->id is set. In that case, the directory also
+	 * contains the journal of this process, which is still open. The process removes the
+	 * directory after it has closed the journal.
+	 */
 	if (a->stored.id[0] && !place->id)
 		agent_store_remove(place->dir, a->stored.id);
 	json_decref(a->agent);

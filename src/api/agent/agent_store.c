@@ -321,7 +321,7 @@ static json_t *row_of(int at, const struct agent_dir *found, const char *owner)
 	bool is_running = k.fd >= 0 && is_locked(k.fd);
 	agent_store_close(&k);
 	if (!agent && err.code == ERR_NOT_FOUND)
-		return NULL; /* created, but not saved yet */
+		return NULL; /* the agent was created, but was never saved */
 	if (!agent)
 		return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:I}", "agent", found->id, "task",
 			"", "status", "damaged", "model", "", "session", "", "steps", 0,

@@ -73,11 +73,13 @@ static void end_all(struct trials *t)
 }
 
 /*
- * Called for each answer of the registry to a request of the trials. Counts the answer.
- * Returns: false if trials_end() has not been called. Otherwise true: the caller must ignore the
- * answer, and must not use @t any more.
- * After trials_end(), this function also ends the branch that the answer may have brought. With the
- * last answer, it frees @t and calls `gone`.
+ * Count an answer of the registry to a request of the trials. Called once for each answer.
+ * Returns: whether trials_end() was called before the answer arrived. If true, the caller must
+ * ignore the answer, and must not use @t any more, because @t may be freed.
+ *
+ * If trials_end() was called, this function also:
+ * - ends all branches again, because the answer may have announced a new branch;
+ * - frees @t and calls `gone`, if no other answer is pending.
  */
 static bool is_over(struct trials *t)
 {

@@ -11,23 +11,25 @@ struct gate;
 struct tool_server;
 
 enum { GATE_ENDS = 7 };
-/* What the gate counts about approvals: how often it asked for one, and how often the call was
- * then allowed or refused. */
+/* The events that the gate counts about approvals: it asked somebody to approve a call, the call
+ * was then allowed, or the call was then refused. */
 enum gate_approval { GATE_ASKED, GATE_ALLOWED, GATE_REFUSED, GATE_APPROVALS };
 
 /* How a call ended, in the words of the log and of the metrics: "ok", the name of an error, or
  * "cancelled". */
 extern const char *const gate_ends[GATE_ENDS];
-/* ORDER enum gate_approval: the words for its values in metrics: "asked", "allowed", "refused". */
+/* The words that metrics use for the values of enum gate_approval: "asked", "allowed", "refused".
+ * ORDER: as in enum gate_approval. */
 extern const char *const gate_approvals[GATE_APPROVALS];
 
 /*
- * Get the counts of the calls of one server.
- * @i: the index of the server. The number of servers, as an index, stands for all calls that belong
- * to no server: calls that the engine answers itself, and calls with unknown names.
+ * Get how many calls of one server have ended, separately for each way to end.
+ * @i: the index of the server. If @i is the number of servers, get the counts of the calls that
+ * belong to no server: calls that the engine answers itself, and calls that name no known
+ * server.
  * @n: n[k] becomes the number of calls that ended with the word gate_ends[k].
- * Returns: the name of the server, borrowed. "" for the calls that belong to no server. NULL if @i
- * is too large; @n is then unchanged.
+ * Returns: the name of the server, borrowed. "" if @i is the number of servers. NULL if @i is
+ * larger; @n is then unchanged.
  */
 const char *gate_counted(const struct gate *g, size_t i, uint64_t n[GATE_ENDS]);
 void gate_counted_approvals(const struct gate *g, uint64_t n[GATE_APPROVALS]);

@@ -32,14 +32,15 @@ struct gate_call {
 	json_t *arguments;
 	const bool *is_tainted;
 	bool is_approved, is_trial, is_untrusted;
-	bool was_tainted; /* whether the session was tainted when the question was asked */
+	/* Whether the session was tainted when a handler was asked to approve the call. */
+	bool was_tainted;
 	void *arg;
 	void (*answer)(void *arg, json_t *answer, bool is_untrusted);
 	/* Row of gate_own.c, if the gate answers the call itself; or NULL. */
 	const struct gate_own *own;
 	struct gate_handler *handler; /* set in the states ASKING and HANDLED */
 	struct catalog_call *call;    /* set in the state CALLING */
-	char id[GATE_ID_BYTES];	      /* id of the pending question, or "" */
+	char id[GATE_ID_BYTES]; /* id under which somebody was asked to approve the call, or "" */
 	uint64_t began_ns;
 };
 
@@ -58,7 +59,9 @@ struct gate {
 	struct gate_call *calls;
 	struct gate_handler *handlers; /* newest first */
 	struct gate_session *sessions;
-	uint64_t (*n_ends)[GATE_ENDS]; /* a row for each server, and one for other calls */
+	/* n_ends[i][k]: number of calls of the server i that ended with the word gate_ends[k]. The
+	 * last row, after those of all servers, counts the calls that belong to no server. */
+	uint64_t (*n_ends)[GATE_ENDS];
 	uint64_t n_approvals[GATE_APPROVALS];
 	uv_timer_t timer; /* limits how long calls wait for servers' lists of tools */
 	bool is_closing;

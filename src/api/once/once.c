@@ -106,7 +106,9 @@ static void on_cancel(void *arg, struct tool_call *call)
 	once->req->gate->cancel(once->req->gate->arg, call);
 }
 
-/* Note that an untrusted answer taints the program. The answer itself need not be stored. */
+/* The callback `keep` of struct session_events, which gets each answer of a tool to the program. If
+ * the answer is untrusted, mark the program as tainted. Do not store the answer, because this
+ * program will not be run again from a record. */
 static int on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err)
 {
 	struct once *once = arg;

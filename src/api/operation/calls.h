@@ -22,7 +22,9 @@ struct operation_call {
 
 	/* Cancel the call. It is answered at once or later. NULL: the call cannot be cancelled. */
 	void (*cancel)(struct operation_call *call);
-	struct outstanding_turn turn; /* place in the queue, if the operation has long answers */
+	/* The place of this call in the queue of operations that wait until their caller has read
+	 * earlier answers (outstanding.h). Used only by operations with long answers. */
+	struct outstanding_turn turn;
 	struct outstanding_part owed;
 	struct waiter waiter;
 	/* For session.undo: listener for the steps that run again, to rebuild the state. */

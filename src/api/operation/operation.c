@@ -98,7 +98,8 @@ void call_done(void *arg, const json_t *result, const struct err *err)
 	struct operation_call *call = arg;
 	*call->slot = NULL;
 	metrics_answer(call->context->metrics, call->op, result ? ERR_NONE : err->code);
-	/* From now on the listener counts the bytes of the answer. */
+	/* Until now, an estimate of the size of the answer was counted for the caller. Stop that.
+	 * The listener, which gets the answer next, counts the real size of a long answer. */
 	outstanding_set(&call->owed, NULL, 0);
 	call->listener.done(call->listener.arg, result, result ? NULL : err);
 	json_decref(call->params);

@@ -96,7 +96,13 @@ static void begin(struct outstanding_turn *turn)
 	turn->begin(turn, NULL);
 }
 
-/* Return whether @turn is the oldest of its caller in the queue, and the caller has room for it. */
+/*
+ * Return whether the operation that waits with @turn may begin. This is so if two conditions are
+ * met:
+ * - No other operation of the same caller has waited longer in the queue.
+ * - has_room(): the caller has no unread answers, or together with the answer of this operation
+ *   they do not exceed OUTSTANDING_BYTES.
+ */
 static bool is_next(const struct outstanding_queue *line, const struct outstanding_turn *turn)
 {
 	const struct outstanding_turn *t = line->first;

@@ -63,9 +63,13 @@ struct outstanding *outstanding_of(const struct operation_context *context);
  * then be refused. */
 bool outstanding_is_full(const struct outstanding *of);
 
-/* Change the number of unread bytes of one answer. The number that was counted for @owed before is
- * subtracted, and @bytes is added to the count of the caller, @of. @bytes 0: the caller has read
- * the answer. @of NULL: @bytes are not counted for any caller. */
+/*
+ * Set the number of unread bytes of one answer.
+ * @owed: what is counted for this answer. The bytes that an earlier call has counted for @owed are
+ * first subtracted again from the count of the caller to whom they were added.
+ * @of: the count of the caller who gets the answer. NULL: count the bytes for no caller.
+ * @bytes: the number of unread bytes, which is added to @of; 0: the caller has read the answer.
+ */
 void outstanding_set(struct outstanding_part *owed, struct outstanding *of, size_t bytes);
 
 /* outstanding_wait() waits until the caller has room for @bytes. It may call `begin` before it

@@ -35,7 +35,7 @@ struct param {
 	const char *help;	    /* help text; begins in lower case, without a full stop */
 	const struct param *fields; /* members of an object; NULL: any members */
 	size_t n_fields;
-	bool is_nullable; /* may be null; only for results */
+	bool is_nullable; /* the value may be null; set only in rows that describe a result */
 	const char *also; /* another accepted name of the parameter, or NULL */
 	/* NULL if the values of the parameter have no synonyms. Otherwise a function that returns
 	 * the usual word for @text: "python" for "python" and for its synonym "py". The function

@@ -11,6 +11,9 @@ struct run_asking {
 	json_t *open; /* questions that wait for a decision; NULL while the step does not run */
 };
 
-/* run_ask_begin(): called when the step begins. run_ask_end(): called when it has ended. */
+/* Begin to ask the client when a tool call of the run needs approval. Called when the step of the
+ * run begins. If run->asking.gate is NULL, do nothing. */
 void run_ask_begin(struct run *run);
+/* Stop asking the client to approve tool calls of the run, and drop the questions that have no
+ * decision yet. Called when the step of the run has ended. */
 void run_ask_end(struct run *run);

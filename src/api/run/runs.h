@@ -65,10 +65,9 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
 	const char *step, struct err *err);
 
 /*
- * Interrupt the step of a run in the way a time limit does. A second call stops the step at once,
- * as does @is_kill.
- * If the step still waits in the queue, it is withdrawn instead. If the run is done, nothing
- * happens.
+ * Interrupt the step of a run in the way a time limit does. But stop the step at once if @is_kill
+ * is true, or if this is the second call for the run.
+ * If the step still waits in the queue, withdraw it instead. If the run is done, do nothing.
  */
 void run_interrupt(struct run *run, bool is_kill);
 
@@ -84,10 +83,13 @@ bool run_is_done(const struct run *run);
 const char *run_id(const struct run *run);
 
 /*
- * Get a text of the run. @stream: "stdout" or "stderr" for the output until now, "value" for the
- * value as text, or "code". The text is borrowed, and valid until the loop runs again.
- * Errors: ERR_GONE: the text was dropped. ERR_NOT_FOUND: the step has no value, or none yet. If the
- * step could not be run, the error that it ended with.
+ * Get a text of the run.
+ * @stream: "stdout" or "stderr" for the output until now, "value" for the value as text, or "code".
+ * @text: becomes the text, which is borrowed and valid until the loop runs again.
+ * Errors:
+ * - ERR_GONE: the text was dropped.
+ * - ERR_NOT_FOUND: the step has no value, or none yet.
+ * - If the step could not be run: the error that the run ended with.
  */
 int run_text(const struct run *run, const char *stream, const char **text, size_t *bytes,
 	struct err *err);

@@ -54,7 +54,7 @@ struct rendering {
 	struct buf notes;
 };
 
-/* A text of a program, which may contain NUL. */
+/* A text and its length. The length is needed because the output of a program may contain NUL. */
 struct text {
 	const char *data;
 	size_t bytes;
@@ -167,10 +167,11 @@ static void add_queued(struct buf *b, const json_t *record)
 		buf_addf(b, ", queued %.1f s before", ms / 1000);
 }
 
-/* Append what a running step waits for, and how the model continues with run_wait. If the step
- * waits for input, the model can send input to @run, the run of the step. If the step waits behind
- * an earlier step that waits for input, the model can send input to @behind, the run of that
- * earlier step, or interrupt @behind; afterwards it can wait for @run. */
+/* Append what a running step waits for, and what the model can do with the tool run_wait:
+ * - If the step waits for input: send input to @run, which is the run of the step.
+ * - If the step waits behind an earlier step, and that earlier step waits for input: send input to
+ *   @behind, which is the run of the earlier step, or interrupt @behind. Then wait for @run.
+ * - Otherwise: wait for @run. */
 static void add_running(struct rendering *r, const char *run, const char *behind)
 {
 	bool is_reading = strcmp(json_get_text(r->record, "waiting"), "stdin") == 0;
@@ -225,8 +226,8 @@ static void take_text(struct section *s, struct text text)
 	(void)printable_add(&s->text, text.data, text.bytes);
 }
 
-/* Show a bundle that has neither text/plain nor text/markdown nor JSON. Of a member with another
- * kind of text, show the text; of any other member, only the MIME type. */
+/* Show a bundle without text/plain, text/markdown and JSON. Show its other texts, such as text/html
+ * and SVG images. Of a part that is not text, such as audio/wav, show only the MIME type. */
 static void take_others(struct section *s, const json_t *bundle)
 {
 	const char *mime;
@@ -329,7 +330,7 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 			continue;
 		r->n_seen++;
 		if (r->n_images >= OBSERVATION_IMAGES_MAX)
-			return true; /* tell_hidden() will report the image */
+			return true; /* the image is not shown; tell_hidden() reports such images */
 		if (bytes > OBSERVATION_IMAGE_BYTES) {
 			buf_addf(&r->notes,
 				"[image %u, an %s of %zu KiB, is not shown: too large, draw it "
@@ -375,8 +376,7 @@ static void collect(struct rendering *r)
 	tell_hidden(r);
 }
 
-/* Divide @room between the sections. Short sections are shown completely, and long sections
- * share the rest equally. */
+/* Divide @room: show short sections completely, and let long sections share the rest equally. */
 static void share(struct section *sections, size_t room)
 {
 	bool is_settled[SECTIONS] = {false};

@@ -52,9 +52,15 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 	return true;
 }
 
-/* Append that variables and files are in the state @when, such as "as before this step". Name the
- * exceptions, too: before the sentence, the languages whose variables must be rebuilt by running
- * steps again; after the sentence, the files that are lost. */
+/*
+ * Append that variables and files are in the state @when, such as "as before this step". The text
+ * also names the exceptions:
+ * - It begins with the languages whose variables must be rebuilt by running steps again, if
+ *   there are any.
+ * - It ends with the files that are lost, if there are any.
+ * For example: "python variables will be rebuilt, by running their steps again; files and other
+ * variables are as before this step, but for a.csv".
+ */
 static void add_kept(struct buf *b, const json_t *result, const char *when)
 {
 	bool is_again = outcome_add_again(b, result);

@@ -8,15 +8,16 @@
 #include <string.h>
 
 /*
- * How each kind of reader knows an operation or parameter. Messages contain the names of JSON-RPC
- * in backquotes, and an argument may follow the name: "`session.log s-1234` shows it".
+ * The words that each kind of reader knows for an operation or parameter. A message has the name of
+ * an operation or parameter in backquotes, as JSON-RPC spells it. An argument may follow the name
+ * in the backquotes: "`session.log s-1234` shows it". A row says what replaces such a text.
  *
  * operation  The name in JSON-RPC, such as "session.log".
- * name       The reader's name, such as "%log" in the repl. NULL: the reader gets the text in the
- *            backquotes unchanged.
- * named      The text that replaces name and argument if there is an argument; "%s" in this text
- *            stands for the argument. NULL: the reader gets `name` and then the argument. A reader
- *            in the repl gets `name` only.
+ * name       The name that the reader knows, such as "%log" in the repl. NULL: the reader gets the
+ *            text in backquotes unchanged.
+ * named      The replacement for a name with an argument. "%s" in it stands for the argument. NULL:
+ *            the reader gets `name` and then the argument, except that a reader in the repl gets
+ *            `name` without the argument.
  */
 static const struct {
 	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
@@ -48,12 +49,12 @@ static const struct {
 };
 
 /*
- * Append the reader's text for an operation or parameter:
- * - without an argument: @name;
- * - with an argument, and @named NULL: @name and the argument;
- * - with an argument otherwise: @named, in which the argument replaces "%s".
+ * Append what the reader gets in place of the name of an operation or parameter:
+ * - @name, if the message has no argument behind the name of the operation;
+ * - @name and the argument, if there is an argument and @named is NULL;
+ * - @named with the argument in place of "%s", if there is an argument and @named is not NULL.
  * @behind: the argument with the space before it, such as " s-1234". @bytes: the length of @behind;
- * 0 if there is no argument.
+ * 0 if there is no argument, or if the reader does not get it.
  */
 static void add_named(
 	struct buf *out, const char *name, const char *named, const char *behind, int bytes)
@@ -68,9 +69,13 @@ static void add_named(
 		buf_add(out, named);
 }
 
-/* Append what @reader gets for one text in backquotes. @at, @bytes: the text without the
- * backquotes, such as "session.log s-1234". What replaces the text is put in backquotes again, but
- * not in the repl: "%log all". A text that has no row for @reader stays unchanged. */
+/*
+ * Append what @reader gets in place of one text that a message has in backquotes.
+ * @at, @bytes: the text between the backquotes, such as "session.log s-1234".
+ * - If no row has a name for @reader, append the text unchanged, in backquotes.
+ * - If @reader is WORDING_REPL, append the replacement without backquotes: %log all.
+ * - Otherwise append the replacement in backquotes: `retort session log s-1234`.
+ */
 static void add_name(struct buf *out, const char *at, size_t bytes, enum wording reader)
 {
 	const char *quote = reader == WORDING_REPL ? "" : "`";

@@ -24,9 +24,14 @@
 int config_apply(struct opt_set *set, const char *profile, struct err *err);
 
 /*
- * Read the member @name of the configuration file. It is not an option. If the file does not exist,
- * *@out is unchanged. If only the member does not exist, *@out is NULL.
- * Owns: the caller decrefs.
+ * Read the member @name of the configuration file. @name is a member that does not stand for an
+ * option, such as "prices", so config_apply() ignores the member.
+ *
+ * - If the file and the member exist, *@out is the value of the member.
+ * - If the file exists, but has no such member, *@out is NULL.
+ * - If the file does not exist, *@out is unchanged.
+ *
+ * Owns: the caller decrefs *@out.
  * Errors: ERR_USAGE: the file does not contain a JSON object.
  */
 int config_member(const char *name, json_t **out, struct err *err);

@@ -228,12 +228,14 @@ static void add_paths(const json_t *rows, json_t *out)
 }
 
 /*
- * Add to @out the directories of the files, for example "a/" for the file "a/x". The list of files
- * is sorted. A file adds its directory, unless the file before it is in the same directory or in
- * one of its subdirectories:
- * - After "a/x", the file "a/y" adds nothing, because "a/x" has added "a/".
- * - After "a/b/x", the file "a/y" adds nothing either. If no file directly in "a/" comes before
- *   "a/b/x", "a/" is left out.
+ * Add the directories of files to @out. @rows describes the files, and is sorted by path.
+ *
+ * A file adds the directory that contains the file, such as "a/" for "a/x". But a file adds nothing
+ * if the path of the previous file begins with the same directory. An example with four files:
+ * - "a/b/x" adds "a/b/".
+ * - "a/y" adds nothing, because the previous path, "a/b/x", begins with "a/". So "a/" is left out.
+ * - "c/x" adds "c/".
+ * - "c/z" adds nothing, because the previous path, "c/x", begins with "c/".
  */
 static void add_directories(const json_t *rows, json_t *out)
 {

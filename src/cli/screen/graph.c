@@ -168,12 +168,15 @@ static int find_column(const struct graph *g, int node)
 }
 
 /*
- * Return the character for @column in a line that shows a node of another column:
- * - "/" if @column comes from the right in the line above, and goes on to the left in the line
- *   below. So a diagonal edge stays straight.
- * - Otherwise "|".
- * @removed: the column that ends in the line below, or NONE. Only this column and those to its
- * right go to the left there.
+ * Return the character to draw in @column, in a line that shows a node. The node is in another
+ * column, so @column has only an edge in this line.
+ *
+ * - Return "/" if the edge is diagonal: the line above has a "/" directly to the right of @column,
+ *   and @column moves to the left in the line below.
+ * - Otherwise return "|".
+ *
+ * @removed: the column that ends in the line below, or NONE. If a column ends, it and all columns
+ * to its right move to the left in the line below.
  */
 static char edge(const struct graph *g, int column, int removed)
 {

@@ -10,7 +10,7 @@ struct graph_node {
 	const char *id;
 	/* Id of the parent; a node without a parent has NULL or an unknown id. */
 	const char *parent;
-	const char *text; /* the text after the star, which is written unchanged */
+	const char *text; /* text to show after the "*" of the node, unchanged */
 };
 
 enum { GRAPH_NODES_MAX = 1 << 20, GRAPH_COLUMNS_MAX = 1000 };

@@ -112,7 +112,7 @@ static int show(const struct session_run *run, json_t *result, const char *name)
 	return status;
 }
 
-/* ---- session new ---- */
+/* ---- the command `session new` ---- */
 
 #define JSON_OPT                                                                                   \
 	{                                                                                          \
@@ -154,7 +154,7 @@ static int new_main(int argc, char **argv)
 	return session_end(&run, r, &err, status);
 }
 
-/* ---- session ls, rm, branch, undo, export ---- */
+/* ---- the commands `session ls`, `rm`, `branch`, `undo` and `export` ---- */
 
 static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 
@@ -374,7 +374,7 @@ static int export_main(int argc, char **argv)
 	return session_end(&run, r, &err, 0);
 }
 
-/* ---- session log ---- */
+/* ---- the command `session log`, which lists the steps of a session ---- */
 
 /* clang-format off */
 static const struct opt log_opts[] = {

@@ -107,8 +107,9 @@ const struct native *builtin_method(const char *name)
 	return NULL;
 }
 
-/* Return the value of `of` that the methods of @type have in the table of built-ins, such as
- * OF_STRING for the type T_STRING. If the type has no methods, return OF_FUNCTION. */
+/* In the table of built-ins, the member `of` of a method says to which type the method belongs.
+ * Return this member for the methods of @type. For T_STRING, for example, return OF_STRING. For
+ * a type without methods, return OF_FUNCTION, which no method has. */
 static enum native_of methods_of(uint32_t type)
 {
 	static const uint8_t of[N_TYPES] = {[T_STRING] = OF_STRING,

@@ -4,8 +4,12 @@
 
 #include "plan/builtin/builtin.h"
 
-/* The heads of the C functions of built-ins. An FN gets its arguments sorted by the parameter list,
- * a RAW gets them as the caller passed them. */
+/*
+ * FN() and RAW() write the head of a C function that implements a built-in.
+ * FN: the function gets the array @arg, with one value for each parameter of the built-in, in the
+ * order of the parameter list.
+ * RAW: the function gets @args, the arguments as the caller passed them.
+ */
 #define FN(name)                                                                                   \
 	int name(struct vm *vm attr_unused, struct val self attr_unused,                           \
 		const struct val *arg attr_unused, struct val *out attr_unused)
@@ -13,8 +17,8 @@
 	int name(struct vm *vm attr_unused, struct val self attr_unused,                           \
 		const struct args *args attr_unused, struct val *out attr_unused)
 
-/* If a function implements a method of two types, the table below declares it twice. The
- * compiler would warn about this. */
+/* Some C functions implement a method of two types. builtin.def, which is included below,
+ * declares such a function twice. The compiler would warn about this. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 #define BUILTIN(of, name, params, fn, in, flow, change, model) FN(fn);

@@ -23,9 +23,9 @@
  * to every write up to the target of the jump.
  *
  * At each call of a tool the checker asks the policy about the abstract arguments (check_tool.c).
- * The answer is "proved", "depends" (decidable only at the call) or "refuted"; of several calling
- * contexts, the worst answer is kept. For the last two, find_path() searches a witness: every mark
- * names the event that created it, and every event the events before it.
+ * The answer is "proved", "depends" (only the run can decide) or "refuted". If several calling
+ * contexts reach the call, the worst answer is kept. If the answer is not "proved", find_path()
+ * searches for a witness: the path on which the data reached the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -114,9 +114,10 @@ static void add_step(struct finding *f, const struct event *e)
 		[EVENT_JOIN] = STEP_THROUGH};
 	if (e->kind == EVENT_JOIN || f->n_path == CHECK_PATH_MAX - 1)
 		return;
-	/* A witness begins at a source, so its first step is shown as STEP_SOURCE. Each call of
-	 * a tool is an EVENT_SOURCE, but a call further on in the witness is shown as
-	 * STEP_THROUGH: data flows from the arguments of this tool to its result. */
+	/* A witness is the path of data through the plan. Its first step is the source of the
+	 * data, so it is shown as STEP_SOURCE. A later step may be a call of another tool. The
+	 * event of this call is an EVENT_SOURCE, too, but the call is shown as STEP_THROUGH,
+	 * because the data flows through that tool, from its arguments to its result. */
 	bool is_through = e->kind == EVENT_SOURCE && f->n_path > 0;
 	f->path[f->n_path++] = (struct witness_step){is_through ? STEP_THROUGH : kinds[e->kind],
 		e->node->start, e->node->end, e->label, e->tool ? e->tool->name : NULL};

@@ -25,14 +25,14 @@ struct witness_step {
  * reach this place, this is the worst of their answers. */
 struct finding {
 	struct policy_answer answer;
-	/* Label of the data that the question is about. If the question is about one argument of
-	 * a call: the label of this argument. If the question is about the whole call: the label
-	 * of the guard. */
+	/* Label of the data that the policy judged in its answer. If the answer is about one
+	 * argument of a call: the label of this argument. If the answer is about the whole call:
+	 * the label of the guard, the data that decides whether the call is made. */
 	uint32_t label;
 	uint32_t event;
-	/* Syntax node that the question is about. If the question is about one argument of a
-	 * call: the node of this argument. If the question is about the whole call: the node of
-	 * the call. */
+	/* Syntax node of the place that the policy judged in its answer. If the answer is about
+	 * one argument of a call: the node of this argument. If the answer is about the whole
+	 * call: the node of the call. */
 	const struct node *node;
 	struct witness_step *path;
 	uint32_t n_path; /* number of steps in `path`; 0 if the policy's answer is "proved" */

@@ -339,16 +339,19 @@ static struct av change(
 		update(c, self, args);
 		return av_constant(c, args->node, VAL_NONE);
 	case MODEL_SETDEFAULT:
-		/* The result depends on whether the key existed, so it gets the mark of the
-		 * structure. */
+		/* The result of d.setdefault(k, v) depends on whether the dict d had the key k.
+		 * So the result gets the mark of the structure of d, which says which keys d
+		 * has. */
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
 		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
 		return item_of(c, self, x);
 	case MODEL_POP:
 		v = args->n ? item_of(c, self, x) : v;
-		/* An index that the plan itself wrote causes no flow, so the origin "plan" is
-		 * removed. */
+		/* A call x.pop(i) changes the structure of the list x: its length and the
+		 * positions of its elements. So the structure gets the mark of i. But an i that
+		 * the plan itself wrote reveals no other data, so the origin "plan" is first
+		 * removed from the mark of i. */
 		places_lost(c, self, mark_unplanned(c, order));
 		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
 	case MODEL_POPITEM:

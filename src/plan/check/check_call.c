@@ -231,10 +231,11 @@ static struct av call_function(struct checker *c, const struct obj *o, const str
 	struct mark pc = c->pc, broken = c->broken, returned = c->returned;
 	struct exits *breaks = c->breaks, *continues = c->continues;
 	struct binding b = {.c = c, .function = o, .args = args, .frame = frame};
-	/* If the caller had taken an earlier break, continue or return, the run would not reach
-	 * this call. So each write in the body reveals that these jumps were not taken, and gets
-	 * the guards of the jumps. For this purpose c->pc and c->broken contain these guards
-	 * while the body is evaluated. */
+	/* The caller may contain a conditional break, continue or return before this call. If
+	 * that jump had been taken, the run would not reach this call. So each write in the body
+	 * of the called function reveals that the jump was not taken. The written value must
+	 * therefore get the guard of the jump, the label of its condition. While the body is
+	 * evaluated, c->pc and c->broken contain the guards of all such jumps for this purpose. */
 	c->pc = mark_now(c);
 	c->broken = mark_join(c, broken, returned);
 	c->returned = public;
@@ -334,11 +335,11 @@ struct av args_get(const struct call_args *args, uint32_t i, const char *name)
 /*
  * Return the join of the marks of all arguments of a call, and of everything that can be reached
  * from the arguments.
- * @has_constants is true: the result of the call may contain the arguments, so the mark of each
- * argument is joined as it is.
- * @has_constants is false: the arguments only select, as an index does. Then each origin becomes a
- * chooser: an origin whose data selected the result, but is not in the result. A constant argument
- * of the plan adds nothing, see chosen().
+ * - If @has_constants is true, the result of the call may contain data of the arguments. So the
+ *   mark of each argument is joined as it is.
+ * - If @has_constants is false, the arguments only select the result, as an index does. So each
+ *   origin is joined as a chooser: an origin whose data selected the result, but is not in the
+ *   result. An argument that is a constant of the plan adds nothing, see chosen().
  * The marks of arguments in *x and **x are always joined as they are.
  */
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants)

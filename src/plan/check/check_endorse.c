@@ -1,14 +1,17 @@
 /*
  * Model the built-ins that change trust: approve, ask, try_call, matches, member.
  *
- * approve(), matches() and member() endorse a value (the integrity side of declassification): their
- * result has the label of the value and, in a run, also an endorsement. A policy can require the
- * endorsement of approve(). The list of member() and the pattern of matches() must come from the
- * plan itself, because a list or pattern from a tool would let the tool endorse its own data.
+ * approve(), matches() and member() test a value, and return the value if it passes; the test of
+ * approve() is that a person approves. In a run, the label of the returned value also gets an
+ * endorsement, which says which test the value passed. The check adds only the endorsement of
+ * approve(), because a policy can only require this one. The list of member() and the pattern of
+ * matches() must come from the plan itself, because a list or pattern from a tool would let the
+ * tool endorse its own data.
  *
  * ask() calls the quarantined model, which sees untrusted data, has no tools, and must answer
- * within a schema. The answer has the origins of the data, the origin "model", and a kind that the
- * schema bounds: a bool carries one bit, an enum(n) one of n words, a string anything.
+ * within a schema. The label of the answer has the origins of the data, the origin "model", and a
+ * kind. The schema limits the kind, which is how much information the answer can carry: a bool
+ * carries one bit, an enum(n) one of n words, a string anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,7 +69,7 @@ static const struct ask_type *asked_type(struct checker *c, struct av schema)
  * those of its elements. */
 struct asked {
 	struct kind kind;
-	uint32_t type; /* an enum type; N_TYPES if unknown */
+	uint32_t type; /* type of the answer (enum type), such as T_STRING; N_TYPES: unknown */
 	bool is_list;
 };
 
@@ -101,7 +104,9 @@ static struct asked asked_of(struct checker *c, struct av schema)
 	return a;
 }
 
-/* Create a list whose elements are @x. The model also chooses the length of the list. */
+/* Create the list that ask() returns, with elements like @x. The model chose the elements, and
+ * also how many there are. So the list itself gets the mark of @x, too, with the kind
+ * KIND_NUMBER. */
 static struct av list_of(struct checker *c, const struct node *node, struct av x)
 {
 	struct obj *o = obj_new(c, OBJ_LIST, node, 0);

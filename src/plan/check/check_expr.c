@@ -205,16 +205,16 @@ static struct av eval_not(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
 	bool truth, is_const = const_truth(v, &truth);
-	/* For a constant truth_of() returns an empty mark, but `not x` keeps the origins of x. */
+	/* If x is constant, the mark truth_of(x) is empty, but `not x` keeps the origins of x. */
 	struct av out = told(c, is_const ? v.m : truth_of(c, v));
 	if (is_const)
 		out.konst = VAL_BOOL(!truth);
 	return out;
 }
 
-/* Return the mark of the literal parts of an f-string. The origin is the user if the request
- * contains these parts and has one word, whatever it is, where the f-string has a value: the parts
- * of f"Dear {name}!" match "Dear Ann!" in the request. */
+/* Return the mark of the literal parts of an f-string. Their origin is the user if the request
+ * contains these parts with any one word in place of each value. For example, f"Dear {name}!"
+ * matches "Dear Ann!" in the request. */
 static struct mark form_mark(struct checker *c, const struct node *node)
 {
 	struct val form;
@@ -228,9 +228,9 @@ static struct mark form_mark(struct checker *c, const struct node *node)
 	return av_constant(c, node, form).m;
 }
 
-/* Evaluate an f-string. An origin whose data only selected a value (a chooser) is usually a chooser
- * of the text, too, see label_composed(). But a container, such as a list, counts as many values:
- * if a value is a container, the data of each origin counts as contained in the text. */
+/* Evaluate an f-string. An origin whose data only selected a value (a chooser) usually remains a
+ * chooser of the text, see label_composed(). But if a value is a container, such as a list, each
+ * origin becomes a giver: its data counts as contained in the text. */
 static struct av eval_f_string(struct checker *c, const struct node *node)
 {
 	struct mark m = form_mark(c, node);
@@ -253,7 +253,8 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 		m.is_others ? composed : mark_join(c, composed, text_mark(c, m, node)), T_STRING);
 }
 
-/* Add all elements of @from to @v, and join the mark of the structure of @from to that of @v. */
+/* Add all elements of @from to @v, as in [*from]. The structure of @v (its length and keys) also
+ * gets the mark of the structure of @from. */
 void contents_add(struct checker *c, struct av v, struct av from)
 {
 	struct mark which = is_sure(c, v) ? public : v.m;

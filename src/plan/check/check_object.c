@@ -193,8 +193,10 @@ struct mark whole(struct checker *c, struct av v)
 	return v.refs ? walk_all(c, v).m : v.m;
 }
 
-/* Return the mark of a value that only selects, such as an index. A constant whose origins are
- * the plan's own selects the same element in every run, so its mark is empty. */
+/* Return the mark that the value @v, for example an index, adds to an element that it selects.
+ * If @v is a constant, and its origins are only those in c->own (plan, user and policy), @v
+ * selects the same element in every run. The selection then reveals nothing, so the returned
+ * mark is empty. */
 struct mark chosen(struct checker *c, struct av v)
 {
 	struct mark m = whole(c, v);
@@ -222,11 +224,13 @@ static struct av all_fields(struct checker *c, const struct obj *o)
 }
 
 /*
- * Return @v, which was read from @from. If @v is unset, return a placeholder with the mark @m.
- * There are two reasons why @v may be unset:
- * - No object of @from is known. The type of the placeholder is then unknown.
- * - The objects of @from have no elements. A run then never uses the placeholder: the read of an
- *   element fails, and a loop over @from has no iteration. The placeholder is None.
+ * Return @v, which was read from @from. If @v is unset, return a placeholder with the mark @m
+ * instead. There are two reasons why @v may be unset:
+ * - It is unknown to which objects @from refers. The placeholder then has an unknown type
+ *   (N_TYPES).
+ * - The objects are known, but have no elements. The placeholder is then None. A run never uses
+ *   this None: reading an element of an empty object fails, and a loop over an empty object has no
+ *   iteration.
  */
 static struct av known(struct av v, struct av from, struct mark m)
 {
@@ -236,16 +240,17 @@ static struct av known(struct av v, struct av from, struct mark m)
 /*
  * Return the mark of an element that was taken from @v. @m is the join of the mark of @v and the
  * mark of the selection, such as an index.
- * If the type of @v is known, the result is @m.
- * If the type of @v is unknown, @v may be a text and the element a piece of this text. The piece
- * counts as a computed value: each origin becomes a giver, an origin whose data is in the value. If
- * @v may be a literal of the plan, the piece also gets the origin "plan", because the planner chose
- * the piece.
+ * - If the type of @v is known, the result is @m.
+ * - If the type of @v is unknown, @v may be a text, and the element a piece of this text. A piece
+ *   counts as a new value that is computed from the text: each origin becomes a giver, which means
+ *   that its data is in the piece. If @v may be a literal of the plan, the piece also gets the
+ *   origin "plan", because the planner chose the piece.
  */
 static struct mark taken(struct checker *c, struct av v, struct mark m)
 {
-	/* If the type of @v is known here, @v is not a text. For a text, element_of(),
-	 * iterated() and item_of() return part_mark() and do not call taken(). */
+	/* If the type of @v is known here, @v is not a text. The reason: the callers
+	 * element_of(), iterated() and item_of() call part_mark() for a text, instead of this
+	 * function. */
 	if (v.type != N_TYPES || v.m.label == LABEL_BOTTOM)
 		return m;
 	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);

@@ -57,9 +57,10 @@ struct av model_extreme(struct checker *c, const struct call_args *args)
 		for (uint32_t i = 0; i < args->n; i++)
 			element_add(c, from, args->positional[i]);
 	}
-	/* max() compares its arguments, but if there is only one, it compares the elements of
-	 * that argument. With *x the number of arguments is unknown, so add both: the arguments,
-	 * and the elements of an argument that may be the only one. */
+	/* max(a, b) compares its arguments, but max(a) compares the elements of a. For max(*x)
+	 * and max(a, *x), the number of arguments is unknown, because the length of x is
+	 * unknown. So add both: all arguments, and the elements of the argument that may be the
+	 * only one (a, or an element of x). */
 	if (args->has_star) {
 		contents_add(c, from, args->star);
 		contents_add(c, from, args->n ? args_nth(args, 0) : iterated(c, args->star));

@@ -137,9 +137,11 @@ static void cell_put(struct checker *c, uint32_t cell, struct av v)
 /*
  * Replace the value of a cell by @v (a strong update). If the cell is shared, join @v to the old
  * value instead.
- * In both cases @v first gets the guards of all earlier breaks, continues and returns (c->broken
- * and c->returned). The reason: if one of these jumps had been taken, the run would not reach this
- * write, so the write reveals the conditions of the jumps.
+ *
+ * In both cases @v first gets the guards of all earlier breaks, continues and returns, which are in
+ * c->broken and c->returned. For example, if "y = 1" comes after "if x: break", the run reaches the
+ * write of y only if x was false. So y reveals x, and gets the guard of x.
+ *
  * The guards of the branches that are still open are not added here. join_branches() adds them at
  * the end of each branch.
  */
@@ -197,11 +199,13 @@ void apply_changes(struct checker *c, const struct changes *all)
 }
 
 /*
- * Set the member is_new of each changed cell that had no value before the branch. A cell has no
+ * Set the member is_new of each changed cell that had no value before the branch. A cell had no
  * value if its variable was unassigned, or if the object to which the cell belongs did not exist.
- * joined() uses is_new: if a cell is new, and if the other branch does not set the cell, the guard
- * is not added to the cell. This is sound, because a run that took the other branch would end at
- * the first read of the cell.
+ *
+ * joined() uses is_new. A new cell that only one branch sets does not get the guard of the
+ * condition. This is sound: in a run that took the other branch, the cell has no value, so the run
+ * would end at the first read of the cell.
+ *
  * A new field of an older object is not marked as new. The plan can observe that the field is
  * missing, so the guard must be added.
  */

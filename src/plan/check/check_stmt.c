@@ -227,9 +227,9 @@ static bool one_round(struct checker *c, struct abstract_loop *loop, struct mark
 	c->continues = outer;
 	struct changes all = state_end(c, before);
 	bool is_changed = !is_dead && join_changes(c, &all, loop->guard);
-	/* A `continue` jumps to the head of the loop, so the states at all continues (ends.all)
-	 * are joined to the state at the head. The guard is c->broken, to which leave() has
-	 * added the conditions that led to each `continue`. */
+	/* A `continue` jumps to the head of the loop. So the states at all continues (ends.all)
+	 * are joined to the state at the head. The guard of this join is c->broken, which
+	 * contains the conditions that led to each `continue`: leave() has added them. */
 	if (ends.is_used)
 		is_changed |= join_changes(c, &ends.all, c->broken);
 	changes_done(c, &all);
@@ -300,8 +300,9 @@ static void exec_loop(struct checker *c, const struct node *node)
 	run_loop(c, &loop);
 }
 
-/* Evaluate break or continue. @to is the state at the target of the jump. Code between here and
- * the target runs only if the jump was not taken, so the guards of the jump stay in c->broken. */
+/* Evaluate break or continue. @to is the state at the target of the jump. The code between this
+ * statement and the target runs only if the jump was not taken. So the guards of the jump are
+ * added to c->broken, and remain there while that code is evaluated. */
 static void leave(struct checker *c, struct exits *to)
 {
 	struct mark now = mark_now(c);

@@ -154,11 +154,14 @@ struct making {
 	const struct node *node;
 	struct mark m;
 	uint32_t tag, depth;
-	/* The tool whose result is built. shape_dict() asks the policy which fields of an item
-	 * the item's owner wrote, and gives these fields the mark `said`. While a value inside a
-	 * field is built, this is NULL: `said` is only for the fields of the item itself. */
+	/* The tool whose result is built. An item is an element of the result, such as a mail.
+	 * shape_dict() asks the policy which fields of an item were written by the owner of the
+	 * item, and gives these fields the mark `said`. Only the fields of the item itself can
+	 * get this mark, so `tool` is NULL while a value inside a field is built. */
 	const struct tool *tool;
-	struct mark said; /* mark of the fields that the owner of the item wrote */
+	/* Mark of the fields that the owner of an item wrote, such as the text of a mail, whose
+	 * owner is its sender. The policy says which fields these are. */
+	struct mark said;
 };
 
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type);
@@ -214,8 +217,9 @@ static struct av shape_dict(struct checker *c, struct making *made, const struct
 	return v;
 }
 
-/* Create a value of the declared type. Each part has the mark @made->m, with the kind that the
- * part's type allows. */
+/* Create a value of the declared type @type. Each part of the value, such as an element of a
+ * list, gets the mark @made->m. But if the kind of this mark is KIND_TEXT, it is replaced by the
+ * kind that is declared for the type of the part. */
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type)
 {
 	static const uint32_t types[] = {[TOOL_ANY] = N_TYPES,

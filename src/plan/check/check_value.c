@@ -1,20 +1,23 @@
 /*
  * Marks and abstract values: the lattice operations of the check.
  *
- * A mark is a label and the event that created it. Joining two marks joins their labels. If neither
- * label contains the other, the result refers to a new EVENT_JOIN, which refers to the events of
- * both marks. So every source can be reached from the mark of a finding.
+ * A mark is a label and the event that created the label. Joining two marks joins their labels. If
+ * neither label contains the other, the result refers to a new EVENT_JOIN, which refers to the
+ * events of both marks. So every source of the data can be found from the mark of a finding.
  *
- * A label of a run may have a presumption: a label for what a branch that did not run might have
- * written. Labels of the check never have one, because the check evaluates all branches.
+ * In a run, a label may contain a presumption: a label for what a branch that did not run might
+ * have written. The check evaluates all branches, so it knows what they write, and its labels
+ * contain no presumptions.
  *
- * Some data does not come from a tool or model. Its origin is one of these three (mark_is_own()):
+ * Data that does not come from a tool or model has one of these three origins, see mark_is_own():
  * - "plan": a literal that the planner invented, or a computation in the plan.
  * - "user": a literal that occurs in the user's request.
  * - "policy": a literal that the policy names.
  * A value that the plan computes has the origins of its inputs and also the origin "plan", because
- * the planner chose the computation. The guard of a condition loses the origin "plan"
- * (mark_unplanned()), because the planner wrote the condition and its branches anyway.
+ * the planner chose the computation.
+ *
+ * A guard is the mark of a condition. The origin "plan" is removed from each guard, see
+ * mark_unplanned().
  *
  * Abstract values are joined member by member: the marks are joined, and the sets of objects are
  * united. The type and the constant are kept only if they are equal in both values.
@@ -60,10 +63,11 @@ struct mark mark_join(struct checker *c, struct mark a, struct mark b)
 	return above(c, a, b, a.is_others || b.is_others);
 }
 
-/* Return @m with is_others set to false. Call this function for the mark of a part before it is
- * joined to the mark of the whole. For example, one element of a list may come from a tool in
- * every run (is_others is true), while another element is a literal of the plan. So the list is
- * not data of the tool in every run. */
+/* Return @m with is_others set to false. (If is_others is true, the value contains data of a
+ * tool or model in every run.) Call this function for the mark of a part before it is joined to
+ * the mark of the whole. For example, even if one element of a list comes from a tool in every
+ * run, another element may be a literal of the plan. So the list as a whole does not count as
+ * data of the tool. */
 struct mark mark_anyones(struct mark m)
 {
 	m.is_others = false;
@@ -82,9 +86,9 @@ static struct mark of_rank(struct checker *c, struct mark m, enum label_kind ran
 	return m;
 }
 
-/* Return the mark of a result that is computed from a value with the mark @m. Each origin
- * becomes a giver, because the result may contain data of each origin. The endorsements are
- * removed. */
+/* Return the mark of a result that is computed from a value with the mark @m. The result may
+ * contain data of each origin of the value. So each origin becomes a giver, an origin whose data
+ * is in the value, even if it was only a chooser before. The endorsements are removed. */
 struct mark mark_made(struct checker *c, struct mark m)
 {
 	m.label = label_made(c->labels, m.label);
@@ -113,8 +117,10 @@ struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank)
 	return of_rank(c, m, rank, true);
 }
 
-/* Remove the origin "plan" from the mark of a condition. A condition on values of the plan alone
- * causes no implicit flow, because the planner wrote both branches anyway. */
+/* Remove the origin "plan" from the mark of a condition. If the condition depends on a value of
+ * the plan, the planner decides which branch runs. But this gives the planner no additional
+ * influence, because it wrote both branches anyway. So there is no implicit flow from the origin
+ * "plan". */
 struct mark mark_unplanned(struct checker *c, struct mark m)
 {
 	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED)
@@ -180,8 +186,9 @@ bool av_equal(struct av a, struct av b)
 		a.type == b.type && const_equal(a.konst, b.konst);
 }
 
-/* Lower the kind of @v to what a value of its type can express: to KIND_BOOL, one bit, for a
- * bool, and to KIND_NUMBER for an int or float. A lower kind stays as it is. */
+/* Lower the kind of @v if a value of its type cannot express so much. The kind of a bool becomes
+ * KIND_BOOL (one bit), the kind of an int or float KIND_NUMBER. If the kind is lower already, it
+ * stays as it is. */
 static struct av capped(struct checker *c, struct av v)
 {
 	if (v.type == T_BOOL)
@@ -247,12 +254,13 @@ struct av av_told(struct checker *c, struct av v, struct mark guard)
 }
 
 /*
- * @v is the value that a variable has after the two branches of a condition, and @guard is the
- * guard of the condition. Return @v, with is_others set if both of these are true:
+ * Return @v, the value that a variable has after the two branches of a condition. @guard is the
+ * guard of the condition. The member is_others of a mark says that the value counts as data of a
+ * tool or model in every run. It is set in the result if both of these are true:
  * - In every run, the condition contains data of a tool or model (guard.is_others).
- * - Every run reaches the condition, because no other condition decides about this.
- * In every run, data of the tool or model then decides which value the variable has, so the value
- * counts as data of the tool or model. If one of the two is false, is_others of @v stays as it is.
+ * - Every run reaches the condition, because no other condition decides whether it is reached.
+ * Data of the tool or model then decides in every run which value the variable has. If one of the
+ * two is not true, is_others stays as it is in @v.
  */
 struct av av_decided(struct checker *c, struct av v, struct mark guard)
 {
@@ -280,8 +288,9 @@ struct av av_constant(struct checker *c, const struct node *node, struct val v)
 	return out;
 }
 
-/* Return the mark of a value that is computed from inputs with the mark @m. Its kind is at least
- * @rank, unless all inputs are constants. */
+/* Return the mark of a value that is computed from inputs with the mark @m. If the kind of the
+ * mark is lower than @rank, it is raised to @rank. But if all inputs are constants (KIND_CONST),
+ * the kind stays as it is. */
 struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
 {
 	m = mark_made(c, m);

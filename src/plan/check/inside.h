@@ -104,21 +104,28 @@ struct obj {
 
 struct place {
 	struct av v;
-	uint32_t region; /* last region that saved the value of the cell in the trail */
-	/* Used only while two lists of changes are joined, for example by join_branches();
-	 * otherwise 0. It is 1 plus the index that the cell has in one of these lists, or 0 if
-	 * this list does not contain the cell. UINT32_MAX means that the cell is already joined. */
+	/* Number of the region that was the last to save the cell's value in the list c->trail.
+	 * state_end() restores the saved value at the end of that region. */
+	uint32_t region;
+	/*
+	 * Used only while two lists of changes are joined, for example by join_branches(). `other`
+	 * then says where one of the two lists contains this cell:
+	 * - 0: the list does not contain the cell.
+	 * - UINT32_MAX: the cell is already joined.
+	 * - Any other value: 1 plus the index that the cell has in the list.
+	 * At all other times, `other` is 0.
+	 */
 	uint32_t other;
-	/* If the cell belongs to an object: number of the object's cell `structure`. If it
-	 * belongs to a variable: 0. */
+	/* If the cell belongs to an abstract object: number of the cell that is the `structure`
+	 * of this object. If the cell belongs to a variable: 0. */
 	uint32_t owner;
 	bool is_shared; /* nested functions use the variable, so updates are weak */
 };
 
 struct cell_change {
 	uint32_t cell;
-	/* Used only in the trail: the member `region` of the cell's struct place before the
-	 * change. state_end() restores it. */
+	/* Used only in the list c->trail: the value that the member `region` of the changed cell
+	 * (struct place) had before the change. state_end() restores this value. */
 	uint32_t region;
 	/* The cell had no value before the branch, see find_new(). */
 	bool is_new;
@@ -182,8 +189,9 @@ struct checker {
 	struct event *events; /* events by id; index 0 is unused */
 	uint32_t n_events, event_room;
 	struct map sites, contexts, calls, margins;
-	/* Grows with each change other than a change of a cell, for instance with each new
-	 * object. If an iteration of a loop changes this number, another iteration is needed. */
+	/* Number of changes to anything that is not a cell, such as the creation of an abstract
+	 * object. (A cell contains the value of a variable or field.) If an iteration of a loop
+	 * raises this number, another iteration is needed. */
 	uint32_t n_facts;
 	struct obj **walk; /* array that walk_all() reuses */
 	uint32_t walk_room, n_walks;

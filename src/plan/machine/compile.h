@@ -10,15 +10,16 @@ enum op {
 	N_OPS
 };
 
-/* operand c of OP_FORMAT if the part has no format specification */
+/* The value of operand c of OP_FORMAT if a piece of an f-string has no format specification. For
+ * example, the piece {x} has none, while {x:.2f} has the format specification ".2f". */
 enum { NO_FORMAT = UINT16_MAX };
 
 /* How the compiler labels literals. */
 struct literals {
 	void *ctx;
 	uint32_t (*label)(void *ctx, struct val literal);
-	/* Labels of numbers. OP_INT and OP_ADD_INT contain the index of a label here; number[0]
-	 * is always the label 0. */
+	/* OP_INT and OP_ADD_INT contain no label, but the index of a label in this table.
+	 * number[0] is always the label 0. */
 	uint32_t number[4];
 	/* A Bloom filter of the numbers in the request, see number_bit(). If the filter does not
 	 * contain a computed number, this number is certainly not in the request. */

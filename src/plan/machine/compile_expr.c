@@ -42,8 +42,9 @@ uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want)
 	return want;
 }
 
-/* Label the literal *v. An instruction names this label by its index in literals->number, so add
- * the label to this table if it is not there. Returns: the index; -1 if the table is full. */
+/* Find the label of the literal *v, and store it in v->label. An instruction with a number does
+ * not contain the label of the number, but the index of the label in the table literals->number.
+ * If the label is not in this table, add it. Returns: the index; -1 if the table is full. */
 static int number_label(struct compiler *c, struct val *v)
 {
 	if (!c->literals || v->type < T_BOOL || v->type > T_BYTES)
@@ -358,8 +359,11 @@ static void clauses(struct compiler *c, const struct node *node, uint32_t i, uin
 {
 	uint32_t top = c->top, start, region = 0;
 	if (i < node->n) {
-		/* The write set of this clause's region covers the whole comprehension, because
-		 * an outer loop runs the inner clauses again. */
+		/* This clause begins a region, which is code that depends on a condition. The
+		 * write set of a region lists what the region may change. Compute the write set
+		 * from all parts of the comprehension, not only from the parts inside this
+		 * clause: if the clause is inside an outer loop, that loop runs the clause
+		 * again. */
 		region = guarded_start(c, kids_of(node), node->n);
 		guarded_writes(c, region, WRITE_VALUE, d);
 	}

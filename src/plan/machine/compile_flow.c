@@ -1,12 +1,15 @@
 /*
- * Compute write sets: the variables and objects that a region of code may change.
+ * Compute write sets. The write set of a region lists the variables and objects that the region may
+ * change.
  *
- * A region is the code that depends on one condition: both branches of an `if`, the body of a loop,
- * the right side of an `and`. Everything that the region may change gets the label of the
- * condition. Objects get it when the condition has been evaluated (flow_raise()), variables at the
- * end of the region (flow_merge()). This includes what only the branch that was not taken would
- * have changed. A monitor that watches the run cannot see that branch. So this pass over the tree
- * computes the write set before the plan runs.
+ * A region is the code that depends on one condition, such as both branches of an `if`, the body of
+ * a loop, or the right side of an `and`. Everything that the region may change gets the label of
+ * the condition. Objects get the label when the condition has been evaluated (flow_raise()).
+ * Variables get it at the end of the region (flow_merge()).
+ *
+ * What a branch may change gets the label even if the branch is not taken: after `if x: y = 1`, an
+ * unchanged y reveals that x is false. But the machine that runs the plan sees only the branch that
+ * is taken. So this pass over the tree computes the write sets before the plan runs.
  *
  * A write set lists variables, and says what may happen to each of them. It is an upper bound: some
  * of these changes may never happen.
@@ -15,10 +18,13 @@
  * - WRITE_WITHIN: every object reachable from the variable may be changed.
  * - WRITE_CALL: the function in the variable may be called.
  *
- * The machine does not look for aliases, so this pass does. If the value of a variable may be
- * changed, search() finds the assignments to the variable within the region. For example, in
- * `b = a; b.append(1)` the list in a is changed, too. If the search becomes too long, or a call may
- * reach any object, is_unknown is set: any object may be changed.
+ * Two variables are aliases if they contain the same object. In `b = a; b.append(1)`, for example,
+ * the list in a is changed, too. The machine does not look for aliases, so this pass does: if the
+ * value of a variable may be changed, search() finds the assignments to the variable within the
+ * region.
+ *
+ * If the search becomes too long, or if a call may reach any object, is_unknown is set. It means
+ * that any object may be changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,9 +95,10 @@ static bool note(struct collector *k, const struct symbol *s, enum write_what wh
 {
 	struct write w = {.what = (uint8_t)what};
 	if (!place_of(k->c, s, &w)) {
-		/* The variable @s belongs to a lambda inside the code that is searched, so a
-		 * write set cannot name @s. The value of @s may be any object. So if the value
-		 * may change, assume that any object may change. */
+		/* The variable @s belongs to a lambda inside the code that is searched. A write
+		 * set cannot list a variable of another function, so it cannot list @s. But the
+		 * object in @s may be any object. So if @what says more than that @s is
+		 * assigned, assume that any object may be changed. */
 		k->is_unknown |= what != WRITE_NAME;
 		return false;
 	}
@@ -252,7 +259,7 @@ static void augmented(struct collector *k, const struct node *node)
 }
 
 /* Return whether an assignment or a loop within @node assigns the variable @s. If the search has
- * become too long, assume that one does. */
+ * become too long, return true, which is always safe. */
 static bool is_bound(struct collector *k, const struct node *node, const struct symbol *s)
 {
 	bool is = false;
@@ -273,8 +280,8 @@ static void variable_called(struct collector *k, const struct symbol *s)
 		k->is_unknown |= is_bound(k, k->nodes[i], s);
 }
 
-/* Collect the writes of the function that is passed as key= to a built-in, because the built-in
- * calls it. */
+/* Collect the writes of the function that a call of a built-in passes as key=, because the
+ * built-in calls this function. */
 static void key_called(struct collector *k, const struct node *call)
 {
 	for (uint32_t i = 1; i < call->n; i++) {

@@ -4,19 +4,19 @@
  * Explicit flows: the label of a result is the join of the labels of its operands. flow_new()
  * labels a computed result, flow_part() a part of a text, flow_old() a result that existed before.
  *
- * Implicit flows: heap.guard is the label of the program counter. It is the join of the labels of
- * all conditions that control depends on. flow_raise() joins the label of a condition to the guard.
- * flow_merge() restores the guard where the branches meet (the immediate post-dominator).
- *
- * A branch that is not taken must not reveal its condition. So the label of the condition is joined
- * to everything that either branch may change: by flow_raise() to objects, by flow_merge() to
- * variables. The list of these objects and variables is the write set of the branches.
- * - The compiler computes the write set (compile_flow.c). The write set is an upper bound: some of
- *   the listed changes may be impossible. So a label that is joined because of a write set is a
- *   presumption, which may or may not apply (label/foreseen.c).
- * - If the write set is unknown, as at a call of an unknown function, any object may have changed.
- *   Then a flow_event is recorded, and caught_up() joins the label of the event to each structure
- *   when the structure is used next.
+ * Implicit flows: after `if x: y = 1`, the value of y reveals x, even if the branch was not taken.
+ * So everything that either branch may change gets the label of the condition.
+ * - The guard (heap.guard) is the label of the program counter. It is the join of the labels of all
+ *   conditions that control depends on. flow_raise() joins the label of a condition to the guard.
+ *   flow_merge() restores the guard where the branches meet (the immediate post-dominator).
+ * - The write set is the list of all variables and objects that the branches may change. The
+ *   compiler computes it (compile_flow.c). flow_raise() labels the objects, flow_merge() the
+ *   variables.
+ * - Some changes in the write set may be impossible. So a label that is joined because of a write
+ *   set is only a presumption: a label that may or may not apply (label/foreseen.c).
+ * - A branch may be able to change any object, for example by a call of an unknown function. Then a
+ *   flow_event is recorded. When a structure is used next, caught_up() joins the event's label to
+ *   it.
  *
  * Containers: a list, dict or set has its own label (who chose this object) and the label of its
  * structure (length, keys, order). Each element has a label, too. An element that is read also gets
@@ -174,7 +174,9 @@ static uint32_t loud(struct vm *vm, uint32_t origins)
 	return set;
 }
 
-/* Remove the plan's own origins: a condition on the plan's own data causes no implicit flow. */
+/* Remove the plan's own origins (plan, user, policy) from *l, the label of a condition or an
+ * index: a condition on the plan's own data causes no implicit flow. If no other origin remains
+ * and everybody may read the data, keep only the presumption of *l. */
 static void only_loud(struct vm *vm, struct label *l)
 {
 	l->origins = loud(vm, l->origins);
@@ -459,8 +461,9 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 			struct val *v = write_at(f, w->item[i]);
 			v->label = flow_join(vm, v->label, more);
 		}
-	/* If a break, continue or return may leave the region early, reaching the region's end
-	 * reveals that none did. So the guard remains raised. */
+	/* If a break, continue or return may leave the region early, the code after the region
+	 * runs only if none of them did. So this code still depends on the conditions in the
+	 * region: keep their labels in the guard, as a presumption. */
 	vm->h->guard = w->is_left ? flow_join(vm, before, more) : before;
 }
 
@@ -512,14 +515,15 @@ uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v)
 	uint32_t plan = label_get(vm->flow.all, vm->flow.planned[KIND_TEXT]).origins;
 	bool is_plans = label_is_subset(vm->flow.all, plan, label_get(vm->flow.all, said).origins);
 	/*
-	 * There are three cases:
+	 * Foreign data is data that does not come from the plan, its user or the policy, such as
+	 * the result of a tool. At this point there are three cases:
 	 * - Neither the request nor the policy contains @v: the label is @fresh.
-	 * - The request or the policy contains @v, and all data in @label certainly comes from the
-	 *   plan, its user or the policy: the label is 0.
-	 * - The request or the policy contains @v, but @label has a presumption that data of others
-	 *   is in it (see label/foreseen.h): the label is @fresh as a presumption. The check
-	 *   decides later whether the presumption is true. The check has no values, so it may not
-	 *   know that the request or the policy contains @v.
+	 * - The request or the policy contains @v, and @label certainly has no foreign data: the
+	 *   label is 0.
+	 * - The request or the policy contains @v, and @label has foreign data only if a
+	 *   presumption is true (see label/foreseen.h): the label is @fresh as a presumption. The
+	 *   check decides later whether the presumption is true. The check has no values, so it may
+	 *   not know that the request or the policy contains @v.
 	 */
 	return is_plans ? fresh : whose == FLOW_OWN ? 0 : flow_presumed(vm, fresh);
 }

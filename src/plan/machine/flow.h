@@ -16,25 +16,33 @@ void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const struct l
  * true. */
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
 uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
-/* Whose data a label stands for. FLOW_OWN: only data of the plan, its user or the policy.
- * FLOW_OTHERS: data of others, such as tools. FLOW_PRESUMED: data of others only if a
- * presumption is true. */
+/*
+ * Whose data a label stands for. Foreign data is data that does not come from the plan, its user or
+ * the policy, such as the result of a tool.
+ * FLOW_OWN: the data is certainly not foreign.
+ * FLOW_OTHERS: some of the data is foreign.
+ * FLOW_PRESUMED: some of the data is foreign only if a presumption is true (see label/foreseen.h).
+ */
 enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
 enum flow_whose flow_whose(struct vm *vm, uint32_t label);
 /* Return the label of an f-string whose pieces have the joined label @label. See
  * label_composed(). */
 uint32_t flow_form(struct vm *vm, uint32_t label);
 /*
- * Return a label that consists only of the presumption in @guard (see label/foreseen.h). At the end
- * of a region, flow_merge() joins this label to the variables that the region may have assigned,
- * even if the region did not raise the guard.
- * The reason: the check decides for each call separately whether the presumption is true. It may be
- * false for all calls inside the region, but true for a later call that gets a value from the
- * region.
+ * Return a label that consists only of the presumption in @guard. A presumption is a label that may
+ * or may not apply (see label/foreseen.h).
+ *
+ * At the end of a region, flow_merge() joins this label to the variables that the region may have
+ * assigned. It does so even if the region did not raise the guard. The reason: the check decides
+ * for each call separately whether the presumption applies. A region may assign a value that a
+ * later call uses. For the calls inside the region the presumption may not apply, but for the later
+ * call it may.
  */
 uint32_t flow_unsure(struct vm *vm, uint32_t guard);
-/* Raise the guard to include @label, because control now depends on a condition with this label.
- * Also label the objects that the open region may change. Returns: 0 or -1. */
+/* Join @label to the guard, because control now depends on a condition with this label. A region
+ * is the code that depends on one condition. The code of the region @f->region may change some
+ * objects, or leave them unchanged because of the condition. So also join the guard to the
+ * labels of these objects, as a presumption. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 /* Record that any existing list, dict or set may have been changed under a condition with the label
  * @label. Returns: 0 or -1. */
@@ -42,7 +50,8 @@ int flow_unknown(struct vm *vm, uint32_t label);
 /* Return whether the message of a failure at the current instruction may contain data that does
  * not come from the plan, its user or the policy, such as the result of a tool. */
 bool flow_may_tell(struct vm *vm);
-/* End a region: restore the guard, and label the variables that the region may have assigned. */
+/* End the region @region, which is code that depends on one condition: restore the guard, and
+ * label the variables that the region may have assigned. */
 void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
 /* Return whether @v is a list, dict or set that may be changed under the current guard. */
 bool flow_may_change(struct vm *vm, struct val v);
@@ -77,11 +86,11 @@ static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
 }
 
 /*
- * Return the label of a value that is computed from data with the labels @a and @b: the join of
- * both labels, with two changes (see label_made()):
- * - The endorsements are removed, because they were given to the data, not to the new value.
- * - Each origin counts as a giver: its data may be in the value. (The data of a chooser, in
- *   contrast, only selected the value.)
+ * Return the label of a value that is computed from data with the labels @a and @b. This is the
+ * join of both labels, with two changes (see label_made()):
+ * - The endorsements are removed. They were given to the data, and the new value is not this data.
+ * - Each origin becomes a giver. (A giver is an origin whose data may be in the value. A chooser is
+ *   an origin whose data only selected the value, for example as an index.)
  */
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
@@ -112,9 +121,9 @@ uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most);
 static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 {
 	enum label_kind most = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
-	/* The cache has different slots for (label, KIND_BOOL) and (label, KIND_NUMBER). So if
-	 * the slot of (label, most) belongs to @label (m->a == label), it also belongs to
-	 * `most`. */
+	/* The cache keeps the results for (label, KIND_BOOL) and for (label, KIND_NUMBER) in two
+	 * different slots. So if the slot of (label, most) has a result for @label, that is
+	 * if m->a == label, this result is also for `most`. m->b need not be compared. */
 	const struct flow_memo *m = &vm->flow.caps[(label * 2 + most) % FLOW_MEMO];
 	if (label == 0 || type > T_BIG)
 		return label;
@@ -138,7 +147,13 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 	return m->a == label ? m->result : flow_guard_slow(vm, label);
 }
 
-/* Return the label that a result gets because an index or key with the label @label selected it. */
+/*
+ * Return what an index or key with the label @label adds to the label of the element that it
+ * selects. In x[i], for example, @label is the label of i. The result is @label with three changes:
+ * - The plan's own origins (plan, user, policy) are removed.
+ * - Each other origin becomes a chooser (see label_choice()), because the data only selects.
+ * - A kind above that of a number becomes the kind of a number.
+ */
 uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
 {
@@ -163,13 +178,13 @@ static inline uint32_t flow_fresh(struct vm *vm, uint32_t label, uint32_t type, 
 
 /*
  * Return the label of @v, a value that was computed from data with the label @label. @fresh is the
- * label that a computed value usually gets. "Others" are all sources except the plan, its user and
- * the policy.
- * - If @label has data of others, return @fresh.
- * - If neither the request nor the policy contains @v, return @fresh.
- * - Otherwise, if @label has data of others as a presumption (see label/foreseen.h), return @fresh
- *   as a presumption.
- * - Otherwise return 0.
+ * label that a computed value usually gets. Foreign data is data that does not come from the plan,
+ * its user or the policy, such as the result of a tool. There are four cases:
+ * - @label certainly has foreign data: return @fresh.
+ * - Neither the request nor the policy contains @v: return @fresh.
+ * - The request or the policy contains @v, and @label certainly has no foreign data: return 0.
+ * - The request or the policy contains @v, and @label has foreign data only if a presumption is
+ *   true (see label/foreseen.h): return @fresh as a presumption.
  */
 uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v);
 

@@ -64,10 +64,13 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 /*
  * Label @v, a value that is stored under an index or key, as in x[i] = v. @label is the label of
  * the index or key.
- * If @v is a list, dict or set that may be changed under the current guard, join @label to the
- * structure of @v: data with this label selected the place at which @v is stored. Join @label only
- * as a presumption (see label/foreseen.h), because @v may also be used through other variables,
- * which do not depend on the index.
+ *
+ * The index selected the place at which @v is stored. So if @v is a list, dict or set, join @label
+ * to the label of the structure of @v. But if the current guard forbids to change @v, do nothing.
+ *
+ * Join @label only as a presumption, which is a label that may or may not apply (see
+ * label/foreseen.h). The reason: other variables may contain the same object @v, and a use of @v
+ * through such a variable does not depend on the index.
  */
 static void placed(struct vm *vm, struct val v, uint32_t label)
 {
@@ -97,9 +100,13 @@ static int unpack(struct vm *vm, struct val x, struct val *out, const struct ins
 	return 0;
 }
 
-/* How the result of an instruction is labelled. B: the value in register b flows into the
- * result. REST: the three registers after b select the result. OLD: the result is a value that
- * existed before the instruction. */
+/*
+ * How the result of an instruction is labelled:
+ * B: the value in register b flows into the result. The result gets the label of this value.
+ * REST: the values in the three registers after b only select what is in the result, like the
+ * bounds of a slice. The result gets their labels as labels of a choice (flow_choice()).
+ * OLD: the result is a value that existed before the instruction. Without OLD, it is a new value.
+ */
 enum { B = 1, REST = 2, OLD = 4 };
 static const uint8_t rules[N_OPS] = {
 	[OP_NEGATE] = B,
@@ -141,14 +148,17 @@ static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 }
 
 /*
- * Return the label that an element gets because it is read from the container @x.
- * - Usually this is the label of @x, joined with the label of the structure of @x (length, keys).
- * - If @x is a dict and the key is a string, as in x["a"], the label of the structure is joined
- *   only as a presumption (see label/foreseen.h). A missing key ends the run, so an element that is
- *   found does not reveal which other keys exist.
- * The presumption is needed nevertheless: a branch that was not taken might have stored another
- * element under @key. Then the label of the condition of this branch is in the label of the
- * structure.
+ * Return the label that an element gets because it is read from the container @x. The structure of
+ * a container is its length and its keys.
+ * - Usually this is the label of @x, joined with the label of the structure of @x.
+ * - If @x is a dict and @key is a string, as in x["a"], the label of the structure is joined only
+ *   as a presumption: a label that may or may not apply (see label/foreseen.h).
+ *
+ * For x["a"], the structure counts less, because a missing key ends the run. So an element that is
+ * found does not reveal which other keys exist.
+ * But the structure does count, because a branch that was not taken might have stored another
+ * element under @key. The element does not have the label of that branch's condition. Only the
+ * structure has it.
  */
 static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
 {
@@ -249,8 +259,9 @@ bool flow_may_tell(struct vm *vm)
 	for (size_t k = 0; k < 3; k++)
 		if (at[k] < n)
 			label = flow_join(vm, label, flow_whole(vm, f->base[at[k]]));
-	/* For OP_CALL and OP_METHOD, b is the number of arguments. For OP_CALL_SHAPE, b is not a
-	 * number of arguments, so look at all registers from a on. */
+	/* OP_CALL and OP_METHOD: operand b is the number of arguments, which are in the b
+	 * registers after a. OP_CALL_SHAPE: operand b is the index of a call shape, not a number
+	 * of arguments, so look at all registers from a on. */
 	uint32_t end = i->op == OP_CALL_SHAPE ? n : MIN(n, i->a + 1u + i->b);
 	for (uint32_t k = i->a; is_call && k < end; k++)
 		label = flow_join(vm, label, flow_whole(vm, f->base[k]));
@@ -290,13 +301,14 @@ static uint32_t dated(struct vm *vm, uint32_t label)
 
 /*
  * Return the label of a date that was formatted as text. @label is the joined label of all
- * arguments. @form is the label of the choice of the format string. "Others" are all sources except
- * the plan, its user and the policy.
- * - If @form is 0, others did not choose the format, so the text can only be a date. Lower the kind
- *   of @label to date.
- * - If others chose the format, return @label, because a format can contain any text.
- * - If others chose the format only if a presumption is true (see label/foreseen.h), lower the kind
- *   of @label to date. Then join the unchanged @label as a presumption.
+ * arguments. @form is the label of the choice of the format string. Foreign data is data that does
+ * not come from the plan, its user or the policy.
+ * - Foreign data did not choose the format string (@form is 0): the text can only be a date. Return
+ *   @label, with the kind lowered to date.
+ * - Foreign data chose the format string: the text may be any text. Return @label.
+ * - Foreign data chose the format string only if a presumption is true (see label/foreseen.h):
+ *   return @label, with the kind lowered to date. Also join the unchanged @label to it, as a
+ *   presumption.
  */
 static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 {
@@ -458,11 +470,11 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	vm->flow.called = 0;
 	int r = native_run(vm, native, self, args, out);
 	vm->h->guard = before;
-	/* While it ran, the built-in may have called a function that was passed as key=, as in
-	 * sorted(x, key=f). The label of what such functions returned is in vm->flow.called.
-	 * What they returned is not in the result. It only determined the order of the result
-	 * or, in max() and min(), which element is the result. So join only the label of a
-	 * choice (flow_choice()). */
+	/* While it ran, the built-in may have called a function of the plan, such as f in
+	 * sorted(x, key=f). vm->flow.called is the joined label of the values that this function
+	 * returned. These values are not in the result of the built-in. They only determined the
+	 * order of the result or, in max() and min(), which element is the result. So join only
+	 * the label of a choice (flow_choice()). */
 	uint32_t order = flow_choice(vm, vm->flow.called);
 	label = flow_join(vm, label, order);
 	r = label == LABEL_FAILED ? -1 : r;

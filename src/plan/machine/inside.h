@@ -13,8 +13,10 @@ struct jumps {
 struct loop {
 	struct loop *outer;
 	struct jumps breaks;
-	/* With labels: the jumps of continue statements, which go to the end of the iteration's
-	 * region. */
+	/* If values carry labels: the jumps of the continue statements in this loop. Each of
+	 * these jumps goes to the end of the current iteration, where the guard is restored. If
+	 * values carry no labels, the list is empty, because a continue then jumps to the start
+	 * of the loop. */
 	struct jumps continues;
 	uint32_t start;
 	uint32_t n_iterators; /* number of iterators that are open inside the loop */
@@ -106,23 +108,28 @@ void block(struct compiler *c, const struct node *node);
 
 /*
  * Begin or end a region, which is code that depends on a condition. @nodes are the parts of the
- * tree in the region; compile_flow.c computes the region's write set from them. Without labels, no
- * code is emitted.
+ * tree in the region. compile_flow.c computes from @nodes the write set of the region: the list of
+ * what the region may change. If values carry no labels, no code is emitted.
  * Returns: the index of the region.
  */
 uint32_t guarded_start(struct compiler *c, const struct node *const *nodes, size_t n);
 void guarded_end(struct compiler *c, uint32_t region);
 
-/* Add a register that is not a variable to the write set of a region. */
+/* Add a register that is not a variable to the write set of a region, which lists what the
+ * region may change. */
 void guarded_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg);
 
 /* Mark the open regions that a jump leaves: the innermost region and those around it, but not
  * the region @to. The region of the whole function has the index 0 and is never marked. */
 void guarded_left(struct compiler *c, uint32_t to);
 
-/* Begin the region that is the whole function with the body @body, and compute the write set of
- * this region. The index of the region is 0, because it is the first region of the function.
- * Without labels, do nothing and return true. Returns: false on failure. */
+/*
+ * Begin the region of the whole function. (A region is code that depends on a condition. The code
+ * of a function depends on whether the function is called.) Its index is 0, because it is the first
+ * region of the function. @body is the body of the function. Compute from @body the write set: the
+ * list of what the function may change. If values carry no labels, do nothing and return true.
+ * Returns: false on failure.
+ */
 bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params);
 
 /* Compile a def or lambda. Returns: the code; NULL if a limit is exceeded or memory is exhausted.

@@ -28,10 +28,11 @@ enum operand {
 	/* The first of several registers that the instruction uses. Operand c is the number of
 	 * these registers. */
 	MANY,
-	/* The first of four registers: the sliced value and the three bounds of the slice. */
+	/* Operand b of OP_SLICE. This register contains the value that is sliced. The next three
+	 * registers contain the bounds of the slice. */
 	FOUR,
-	/* The first of b + 1 registers: what is called (a function, or the receiver of a
-	 * method), followed by its b arguments. */
+	/* A register that contains what is called: a function, or the receiver of a method.
+	 * Operand b is the number of arguments, which are in the next b registers. */
 	CALLED,
 	OPERATION,
 	NAME, /* the index of a string in `consts` */
@@ -220,9 +221,10 @@ static int verify_region(const struct verifier *v, const struct writes *w)
 {
 	if (w->outer >= v->code->n_writes)
 		return broken(v, "region", w->outer);
-	/* A function leaves the region of the whole function only by returning. The return
-	 * restores the guard of the caller from the frame. So this region needs no register that
-	 * saves the guard. */
+	/* A region is code that depends on a condition. Most regions save the guard in the
+	 * register w->saved, and restore the guard at their end. The exception is writes[0], the
+	 * region of the whole function. It ends only when the function returns, and a return
+	 * restores the guard from the frame. So do not check the register for writes[0]. */
 	if (w != v->code->writes && !is_register(v, w->saved))
 		return broken(v, "saved register", w->saved);
 	for (uint32_t i = 0; i < w->n; i++)

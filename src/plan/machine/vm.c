@@ -203,8 +203,9 @@ static int suspend(struct vm *vm, const struct native *native, struct val self,
 	return 1;
 }
 
-/* Call a function that untrusted data may have chosen. Another choice might have changed any
- * object. So raise the guard, and record that any object may have been changed. */
+/* Call the function @fn, which untrusted data may have chosen. If this data had chosen another
+ * function, that function might have changed any object. So raise the guard, and record that any
+ * object may have been changed. */
 static int enter_chosen(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	uint32_t guard = flow_guard(vm, fn.label);
@@ -245,10 +246,11 @@ static int call_value(struct vm *vm, struct val fn, const struct args *args, str
 	return 0;
 }
 
-/* The label of the structure of @from (length and keys) determines which arguments a call such
- * as f(*from) or f(**from) has. Join this label to each of the @n values @item, which are
- * arguments of the call or names of arguments. Returns: the label that the guard of the called
- * function gets for the same reason; 0 without labels. */
+/* In a call such as f(*from) or f(**from), the structure of @from (length and keys) determines
+ * which arguments the call has. So join the label of the structure to each of the @n values in
+ * @item, which are arguments of the call or names of arguments. What the called function does
+ * depends on the structure, too. Returns: the label that the caller must therefore join to the
+ * guard of the called function; 0 if values carry no labels. */
 static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t n)
 {
 	uint32_t label = vm->flow.all ? flow_shape(vm, from) : 0;
@@ -257,8 +259,9 @@ static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t 
 	return label ? flow_guard(vm, label) : 0;
 }
 
-/* Append the elements of @from to the positional arguments, as the call f(*from) does. *guard is
- * set to the label by which the call must raise the guard of the called function. */
+/* Append the elements of @from to the positional arguments, as the call f(*from) does. The
+ * length of @from decides which arguments the called function gets. So set *guard to the label
+ * that the caller must join to the guard of the called function. */
 static int spread_list(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	struct val all;
@@ -287,9 +290,10 @@ static int check_keyword(struct vm *vm, const struct args *args, struct val name
 	return 0;
 }
 
-/* Append the entries of @from to the named arguments, as the call f(**from) does. *guard is the
- * label by which the call must raise the guard of the called function. The label for @from is
- * joined to *guard. */
+/* Append the entries of @from to the named arguments, as the call f(**from) does. The keys of
+ * @from decide which arguments the called function gets. So join the label of the structure of
+ * @from (length and keys) to *guard. The caller must join *guard to the guard of the called
+ * function. */
 static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
 {
 	if (from.type != T_DICT)
@@ -311,8 +315,9 @@ static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32
 		both[i] = e->key;
 		both[n + i] = e->value;
 	}
-	/* The names of the new arguments are the keys of @from. So the names get the label of
-	 * the structure of @from, as the values do. */
+	/* The keys of @from become the names of the new arguments. So join the label of the
+	 * structure of @from (length and keys) to these names, and then to the values of the
+	 * named arguments. */
 	(void)chosen(vm, from, both + args->n_named, n - args->n_named);
 	*guard = flow_join(vm, *guard, chosen(vm, from, both + n, n));
 	args->names = both;

@@ -35,9 +35,11 @@ struct frame {
 	struct stack_chunk *chunk;
 	struct val *sp;
 	uint32_t first_iter;
-	uint32_t guard;	 /* guard before the call, which the return restores */
-	uint32_t region; /* innermost open region, an index in code->writes */
-	bool is_entry;	 /* the run ends when this frame returns */
+	uint32_t guard; /* guard before the call, which the return restores */
+	/* The innermost region that has begun and not yet ended, as an index in code->writes. A
+	 * region is code that depends on a condition, see compile_flow.c. */
+	uint32_t region;
+	bool is_entry; /* the run ends when this frame returns */
 };
 
 /* What the host does for a running program, apart from answering its calls. Each function returns

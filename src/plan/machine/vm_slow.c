@@ -1,8 +1,10 @@
 /*
  * Run the instructions that are not in the fast loop, because they are rare or long: creating
- * containers and functions, formatting, attributes, errors. Inside the loop they would force the
- * compiler to spill registers. With labels, flow_op.c calls vm_slow() for the value and then labels
- * it.
+ * containers and functions, formatting, attributes, errors. Inside the loop, these instructions
+ * would force the C compiler to spill registers.
+ *
+ * If values carry labels, flow_op.c calls vm_slow() to compute the result of the instruction. Then
+ * flow_op.c labels the result.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -20,17 +20,21 @@ struct ground {
 };
 
 /*
- * Prepare a request. If @request is NULL, the request is unknown, and no literal gets the user's
- * origin.
- * Owns:    the folded copy is allocated in the heap @h.
+ * Prepare the user's request for the search for literals. If @request is NULL, the request is
+ * unknown, and no literal gets the user's origin.
+ * Owns:    the heap @h contains a copy of the request in lower case, with single spaces.
  * Returns: 0; -1 if a limit of @h or of the labels is exceeded.
  */
 int ground_init(struct ground *g, struct heap *h, const char *request, const struct policy *policy);
 
-/* Return the label of a literal: a number, a text, True or False. A literal that the planner
- * invented has the origin "plan" and the kind of its type. None has the label 0. For an
- * f-string, @literal is its text with a NUL byte in place of each value. The NUL byte matches
- * one word of the request, or {text in braces}. */
+/*
+ * Return the label of a literal in a plan: a number, a text, True or False. A literal that the
+ * planner invented has the origin "plan" and the kind of its type. None has the label 0.
+ *
+ * For an f-string, @literal is the text of the f-string with a NUL byte in place of each value:
+ * "Dear \0!" for f"Dear {name}!". The user's request is searched for this text. A NUL byte matches
+ * any one word of the request, such as "Ann", or any text in braces, such as "{first name}".
+ */
 uint32_t ground_label(const struct ground *g, struct val literal);
 
 /* Return the bit of the number @x in the Bloom filter `numbers`. If this bit is not set in the

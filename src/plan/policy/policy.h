@@ -18,15 +18,19 @@ struct policy_call {
 	const struct tool *tool;
 	const struct policy_arg *arg; /* array with an argument for each parameter of the tool */
 	uint32_t guard;		      /* label of the program counter at the call */
-	/* Sums of the run so far, one per limit, see policy_spend(). NULL before the run. */
+	/* What the run has used of each limit of the policy so far, such as the number of calls
+	 * of a tool or the sum of the amounts paid; see policy_spend(). NULL before the run. */
 	const double *spent;
 	/* State of the clauses greatest(…) and least(…), see policy_list.h. If NULL, these
 	 * clauses do not hold. */
 	const struct policy_listed *listed;
 };
 
-/* Answers to a question about a call, and rulings on the whole call. The values of both enums
- * are in ascending order of severity. */
+/*
+ * enum policy_proof: the answer to one question about a call, see enum policy_check.
+ * enum policy_ruling: the ruling on a whole call, which follows from the answers.
+ * The values of both enums are in ascending order of severity.
+ */
 enum policy_proof { POLICY_PROVED, POLICY_DEPENDS, POLICY_REFUTED };
 enum policy_ruling { POLICY_ALLOW, POLICY_ASK, POLICY_DENY };
 
@@ -39,7 +43,8 @@ enum policy_check {
 	CHECK_WHEN,
 	/* Question about an argument: does at least one `allow` clause hold for the argument? */
 	CHECK_ALLOW,
-	/* Question about an argument: does no `deny` clause forbid any part of the argument? */
+	/* Question about an argument: is each part of the argument free from what the `deny`
+	 * clauses forbid? */
 	CHECK_DENY,
 	/* Question about an argument: may all recipients of the argument's value read the value? */
 	CHECK_READERS,
@@ -86,8 +91,8 @@ size_t policy_test(struct policy *p, struct diags *diags, size_t *n_run);
 size_t policy_decide(const struct policy *p, const struct policy_call *call,
 	struct policy_answer out[POLICY_ANSWERS_MAX]);
 
-/* Return the ruling in the run that follows from @n answers. Deny overrides ask, ask overrides
- * allow. */
+/* Return the ruling on a call of the run. The ruling follows from the @n answers to the
+ * questions about the call: deny overrides ask, and ask overrides allow. */
 enum policy_ruling policy_ruling(const struct policy_answer *answer, size_t n);
 
 /* Add a call of the run to the sums that the policy limits. @spent is an array of p->n_limits
@@ -111,10 +116,12 @@ uint32_t policy_item(
 	const struct policy *p, const struct tool *tool, uint32_t inputs, struct val item);
 
 /*
- * Some fields of an item may have been written by the item's owner. A rule names these fields in
- * `says`.
+ * An item is an element of a tool's result, such as a mail, and may have an owner, such as the
+ * sender of the mail. In `says`, a rule names the fields of an item that the owner wrote.
+ *
  * policy_said(): return the label of the fields of @item that the owner wrote. If the rule of @tool
  * has no `says`, return the label of the whole item, as policy_item() does.
+ *
  * policy_is_said(): return whether the rule of @tool names @field in `says`.
  */
 uint32_t policy_said(

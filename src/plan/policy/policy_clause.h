@@ -14,7 +14,8 @@ enum clause_kind {
 	CLAUSE_CHOSEN,
 	CLAUSE_APPROVED, /* a person approved the value */
 	CLAUSE_AT_MOST,	 /* the kind of the value is at most `at_most` */
-	/* The value names the greatest item of a list, and the request asks for this item. */
+	/* The request asks for the greatest item of a list, such as the largest file, and the
+	 * value is what the clause allows for this item, such as its name. See struct extreme. */
 	CLAUSE_GREATEST,
 	CLAUSE_LEAST,	  /* as CLAUSE_GREATEST, for the least item */
 	CLAUSE_ENDS_WITH, /* each text in the value ends with an element of `list` */

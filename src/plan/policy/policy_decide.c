@@ -86,10 +86,10 @@ enum policy_proof policy_trusts(const struct policy *p, uint32_t label)
 				  : POLICY_REFUTED;
 }
 
-/* Return whether only the run can decide if the clause @c, a chosen(…), names the origin @text.
- * This is so if @text is the origin of items with unknown owners and @c
- * names an item of the same tool. For example, @text is "tool:files.list#*", and @c names
- * "tool:files.list#ann". Before the run it is unknown whether the owner is ann. */
+/* @c is a clause chosen(…). Return whether @c may name the origin @text, but only the run can
+ * decide this. This is so if @text stands for items with unknown owners, and @c names an item of
+ * the same tool. For example, @text is "tool:files.list#*", and @c names "tool:files.list#ann".
+ * Before the run it is unknown whether the owner is ann. */
 static bool is_some_giver(const struct policy *p, const struct clause *c, const char *text)
 {
 	size_t n = strlen(text);
@@ -413,9 +413,10 @@ static uint32_t declared(const struct policy *p, const struct result_rule *rule,
 	/*
 	 * The arguments of the tool flow into its result, so their label is joined to the label of
 	 * the result. Before the join, the label of the arguments is changed:
-	 * - Each origin becomes a giver (choosers = 0), because a tool may put data of its
-	 *   arguments into the result.
-	 * - The kind becomes the lowest, so that the result keeps the kind that it has by the rule.
+	 * - Each origin becomes a giver, an origin whose data is in the value (choosers = 0). The
+	 *   reason is that a tool may put data of its arguments into the result.
+	 * - The kind becomes the lowest one, KIND_CONST. So the join does not change the kind that
+	 *   the rule declares for the result.
 	 * - The endorsements are removed, because they were about the arguments.
 	 */
 	struct label in = inputs == LABEL_FAILED ? l : label_get(p->labels, inputs);
@@ -501,13 +502,15 @@ static const char *owner_of(struct val item, struct val name)
 }
 
 /*
- * Return the label of some of the fields of an item in a tool's result. If the rule of the tool
- * does not label the result item by item, return the label of the whole result. The rule may name,
- * in `says`, the fields that the item's owner wrote.
- * @is_said is true: return the label of the fields that the owner wrote.
- * @is_said is false: return the label of the other fields. Nobody knows who wrote them, so their
- * owner is "?".
- * If the rule has no `says`, the result does not depend on @is_said.
+ * Return the label of some fields of an item. An item is an element of a tool's result.
+ * - If the rule of the tool does not label the result item by item, return the label of the whole
+ *   result.
+ * - If the rule names, in `says`, the fields that the owner of the item wrote, then @is_said
+ *   chooses between two labels. If @is_said is true, return the label of the fields that the owner
+ *   wrote. If @is_said is false, return the label of all other fields. Nobody knows who wrote the
+ *   other fields, so their owner is "?".
+ * - If the rule has no `says`, return the label of all fields of the item. Then @is_said does not
+ *   matter.
  */
 static uint32_t item_label(const struct policy *p, const struct tool *tool, uint32_t inputs,
 	struct val item, bool is_said)
@@ -523,21 +526,22 @@ static uint32_t item_label(const struct policy *p, const struct tool *tool, uint
 		: !is_known			   ? "*"
 		: is_nobodys			   ? "?"
 						   : owner_of(item, r->origin);
-	/* The rule names readers of an item, but no field with the owner of the item. The origin
-	 * gets an owner all the same: "*" before the run, "?" in the run. The owner "*" shows
-	 * prove_readers() that the readers of the item are still unknown, so that the answer is
-	 * POLICY_DEPENDS. */
+	/* The rule says who may read an item, but not which field contains the owner of the
+	 * item. So the owner is unknown, but the origin of the item gets an owner all the same:
+	 * "*" before the run, "?" in the run. The "*" tells prove_readers() that the readers of
+	 * the item are still unknown, so prove_readers() returns POLICY_DEPENDS. */
 	if (!of && r->readers.type != T_UNSET)
 		of = is_known ? "?" : "*";
 	for (uint32_t i = 0; is_known && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
 		collect_all(&to, policy_member(item, r->readers.tuple->item[i]));
 	uint32_t id = declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
 	/*
-	 * These fields were not written by the owner of the item. Their label before the run is the
-	 * join of two labels:
-	 * - A label with the origin "tool:NAME#*". It shows prove_readers() that the readers are
-	 *   still unknown.
-	 * - A label with the origin "tool:NAME#?". The fields will have this origin in the run.
+	 * For fields that the owner of the item did not write, the label before the run is the join
+	 * of two labels:
+	 * - A label with the origin "tool:NAME#*". This origin tells prove_readers() that the
+	 *   readers of the item are still unknown.
+	 * - A label with the origin "tool:NAME#?". This is the origin that the fields will have in
+	 *   the run.
 	 */
 	return is_nobodys && !is_known
 		? label_join(p->labels, id,

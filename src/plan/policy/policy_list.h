@@ -5,14 +5,17 @@
 
 #include "plan/policy/policy.h"
 
-/* The data of CLAUSE_GREATEST and CLAUSE_LEAST. Of all items that `tool` lists, one has the
- * greatest or least value in its field `by`. The clause allows the value of `field` of this
- * item. */
+/* The data of CLAUSE_GREATEST and CLAUSE_LEAST. `tool` returns a list of items. One item has the
+ * greatest or least value in its field `by`, and the clause allows only the value in the field
+ * `field` of this item. For example, if `tool` lists files, `by` is "size" and `field` is
+ * "name", then the clause allows the name of the largest file. */
 struct extreme {
 	struct extreme *next;
 	const struct tool *tool;
 	struct val by, field; /* names of fields */
-	/* Tuple of strings. If the request contains one of these words, it asks for the item. */
+	/* Tuple of strings, such as "largest". If the user's request contains one of these
+	 * words, the request asks for the item with the greatest or least value in the field
+	 * `by`. */
 	struct val said;
 	bool is_least;
 	uint32_t index; /* index in the arrays of struct policy_listed */
@@ -26,7 +29,10 @@ struct policy_listed {
 	/* Array with one value for each clause: the only value that the clause allows. The type of
 	 * the value is T_UNSET until the run has called the tool that lists the items. */
 	struct val *item;
-	bool is_late; /* the run has changed data, so lists from now on are ignored */
+	/* True once the run has called a tool that may change data. After that, no further
+	 * result of a tool is used as a list of items, because the plan may have changed
+	 * the items. */
+	bool is_late;
 };
 
 /*

@@ -73,9 +73,9 @@ static int param_option(struct policy_reader *r, const struct node *arg, const s
 	if (policy_clauses(r, node, &rule->deny) < 0)
 		return -1;
 	/* The option `deny` accepts only ends_with(…) and member(…), because they test the value
-	 * itself. It refuses clauses that test the label, such as `trusted`. A label can prove
-	 * that a value is trusted. But if the proof fails, the value may be trusted all the
-	 * same. */
+	 * itself. A clause that tests the label, such as `trusted`, is refused. The reason:
+	 * `deny = trusted` would need a proof that the value is not trusted. A label cannot
+	 * prove this, because it may contain origins that the value does not have. */
 	for (uint32_t i = 0; i < rule->deny.n; i++)
 		if (rule->deny.item[i].kind < CLAUSE_ENDS_WITH)
 			return policy_fail(r, P_VALUE, node, "deny = ends_with([…])",
@@ -239,11 +239,11 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 }
 
 /*
- * Read the option when = …, whose clauses are about the guard: the data that decides whether the
- * call is made.
- * Refuse a chosen() clause. It demands something only of origins whose data is in the value, and in
- * a guard all data only selects, so the clause would always hold.
- * Refuse greatest() and least(), too, because they are about the value of an argument.
+ * Read the option when = …. Its clauses are about the guard: the data that decides whether the call
+ * is made. Two sorts of clauses are refused:
+ * - chosen(). This clause tests only the origins whose data is in a value. The data in a guard only
+ *   selects, so there would be nothing to test, and the clause would always hold.
+ * - greatest() and least(). These clauses are about the value of an argument.
  */
 static int read_when(struct policy_reader *r, const struct node *node, struct rule *rule)
 {
@@ -285,10 +285,13 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 		return read_result(r, node, rule);
 	if (str_is(arg->value, "launder"))
 		return read_bool(r, node, &rule->result.launders);
-	/* The name of this argument is not an option. If it is not the name of a parameter
-	 * either, it is most likely misspelt, and policy_param() reports the unknown name. If it
-	 * is the name of a parameter, the value after "=" is the mistake, because it is neither
-	 * control(…) nor payload(…). */
+	/*
+	 * The name of this argument is not one of the options above. There are two cases:
+	 * - The tool has no parameter of this name. The name is then most likely misspelt, and
+	 *   policy_param() reports it as unknown.
+	 * - The tool has a parameter of this name. The mistake is then the value after "=", because
+	 *   it is neither control(…) nor payload(…).
+	 */
 	int i;
 	if (policy_param(r, arg, rule->tool, &i) < 0)
 		return -1;

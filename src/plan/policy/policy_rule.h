@@ -29,11 +29,13 @@ enum effect { EFFECT_READ, EFFECT_WRITE, EFFECT_EXTERNAL, EFFECT_DESTRUCTIVE, EF
 /* The declared label of a result or, if is_each is true, of each item of the result. */
 struct result_rule {
 	bool is_each;
-	/* If is_each: name of the field that contains the owner of the item. T_UNSET if there is
-	 * none. */
+	/* If is_each is true: name of the field that contains the owner of an item, such as
+	 * "sender" if the items of the result are mails. T_UNSET if the items have no such
+	 * field. */
 	struct val origin;
-	/* If is_each: tuple with the names of the fields that the owner wrote. T_UNSET if the
-	 * owner wrote all fields. */
+	/* If is_each is true: tuple with the names of the fields that the owner of an item
+	 * wrote, such as "text" if the items of the result are mails. T_UNSET if the owner wrote
+	 * all fields. */
 	struct val says;
 	/*
 	 * Who may read the result:

@@ -230,8 +230,8 @@ static bool ends_alike(struct piece text, struct piece end)
 	return is_alike((struct piece){text.at + from, text.n - from}, end);
 }
 
-/* Return whether a word of @text may end with @end. Anything may follow the word: a path, a
- * port, a query, or a stream of a file ("a.exe::$DATA"). */
+/* Return whether @text, or a beginning of @text that a separator follows, may end with @end.
+ * After the separator may come a path, a port, a query, or a stream of a file ("a.exe::$DATA"). */
 static bool a_word_may_end(struct piece text, struct piece end)
 {
 	struct piece rest = text;
@@ -274,8 +274,9 @@ static int32_t plain_digit(int32_t c)
 	return c;
 }
 
-/* Find the numbers that a program may take a text for, such as 5 for "0x5" or "0b101". A text
- * may stand for two numbers: "010" is ten or eight. Returns: how many numbers were found. */
+/* Find the numbers that a program may read in a text, such as 5 in "0x5" or "0b101". There may
+ * be two: some programs read "010" as ten, others as eight. Returns: how many numbers were
+ * found. */
 static size_t read_number(const char *text, double out[READINGS_MAX])
 {
 	char *end;
@@ -295,9 +296,9 @@ static size_t read_number(const char *text, double out[READINGS_MAX])
 	return n + (*end == '\0');
 }
 
-/* Store in @out the numbers that a program may take the text @p for: ten and eight for "010".
- * Returns: how many numbers were found; -1 if memory is exhausted. The caller must then assume
- * that the text may be any number. */
+/* Find the numbers that a program may read in the text @p, such as ten and eight in "010", and
+ * store them in @out. Returns: how many numbers were found; -1 if memory is exhausted. The
+ * caller must then assume that the text may be any number. */
 static int numbers_of(struct piece p, double out[READINGS_MAX])
 {
 	char small[SHORT_BYTES];
@@ -308,8 +309,8 @@ static int numbers_of(struct piece p, double out[READINGS_MAX])
 	size_t n = 0;
 	while (p.n > 0) {
 		int32_t c = plain_digit(next(&p));
-		/* Separators of digit groups are skipped. Any other character that is not ASCII
-		 * becomes "?", so that the text is not a number. */
+		/* Skip _ and , which separate groups of digits. Any character that is not ASCII
+		 * becomes "?", so that read_number() finds no number in the text. */
 		if (c != '_' && c != ',')
 			text[n++] = c > 0 && c < 0x80 ? (char)c : '?';
 	}
@@ -414,7 +415,8 @@ static bool has_words(struct piece text, struct piece one)
 	}
 }
 
-/* Return whether a program may read a word of @text as the number or bool @one. */
+/* Return whether @text contains a word that a program may take for the value @one of the policy.
+ * If @one is 5, such a word is "0x5". */
 static bool has_number(struct piece text, struct val one)
 {
 	struct piece word;
@@ -426,11 +428,12 @@ static bool has_number(struct piece text, struct val one)
 }
 
 /*
- * Return whether @word, the text between two separators, is unclear as an address:
+ * Return whether @word is unclear as an address, so that a mail program may deliver to another one:
  * - It begins or ends with "@" or a dot, so it may be only a part of an address. Mail programs join
  *   parts that are separated by spaces, quotes and comments.
- * - It contains "@" but is not plain, so a mail program may deliver to a different address.
- * @is_last is true if @word is at the end of the text, where a dot may end a sentence.
+ * - It contains "@", but is not a plain address, see is_plain_address().
+ * @word is the text between two separators. @is_last is true if @word is at the end of the whole
+ * text. A dot at its end is then allowed, because it may end a sentence.
  */
 static bool is_no_address(struct piece word, bool is_last)
 {
@@ -459,8 +462,8 @@ static bool text_may_be(struct piece text, struct val one)
 	return has_number(text, one) || has_words(text, address);
 }
 
-/* Return whether a program may take the number or bool @v for the value @one of the policy. If
- * @v is 1, for example, this is true of the text "yes". */
+/* Return whether a program may take the number or bool @v for the value @one of the policy. For
+ * example, a program may take 1 for the text "yes". */
 static bool number_may_be(struct val v, struct val one)
 {
 	double a[READINGS_MAX], b[READINGS_MAX];
@@ -479,9 +482,9 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Return whether @test holds for @text as written, or for @text with percent-encoding decoded,
- * such as %41 to "A". If the decoded character is a separator, such as %20 for a space, it
- * becomes "/". A slash ends a word, too, but does not make the whole text count as unreliable. */
+/* Return whether @test holds for @text as written, or for @text after decoding percent-encoding,
+ * such as %41 to "A". A decoded separator, such as a space (%20), becomes "/", which also ends a
+ * word. The separator itself would make @test count the whole text as unreliable. */
 static bool test_decoded(struct piece text, struct val one, text_test *test)
 {
 	if (test(text, one))
@@ -517,8 +520,8 @@ static bool ends(struct val v, struct val one)
 	return v.type != T_STRING || test_decoded(piece_of(v.str), one, may_end);
 }
 
-/* Return whether @text may name @one. An encoded word of a mail header ("=?…?=") hides its text,
- * so it counts as a match. */
+/* Return whether a program may take @text, or a part of it, for the value @one of the policy.
+ * This is also assumed if a mail header's encoding ("=?…?=") hides a part of @text. */
 static bool text_names(struct piece text, struct val one)
 {
 	bool is_encoded = memmem(text.at, text.n, "=?", 2) && memmem(text.at, text.n, "?=", 2);

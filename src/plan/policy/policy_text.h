@@ -1,6 +1,9 @@
-/* Compare texts with the lists of ends_with() and member(). An allow clause holds only if a text
- * matches exactly; a deny clause holds if any program may read the text as a match.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compare texts with the lists of ends_with() and member(). Programs may read the same text
+ * differently: for some programs, "%41" is "A". So an allow clause holds only if a text matches
+ * exactly, but a deny clause holds as soon as one program might read the text as a match.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "plan/value/value.h"

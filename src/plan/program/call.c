@@ -32,10 +32,11 @@ static int tool_value(struct heap *h, const struct tool *tool, struct val *out)
 }
 
 /*
- * Find the end of a group of tools. The parts of a tool's name are separated by dots. Neighbouring
- * tools are in one group if their names are equal from the beginning to the end of one part: the
- * part that begins at offset @skip. With @skip = 0, for example, "mail.search" and "mail.send" are
- * in one group, because both names begin with the part "mail".
+ * Find the end of a group of tools. A tool's name consists of parts that are separated by dots,
+ * such as "mail" and "search" in "mail.search". Neighbouring tools are in one group if all parts of
+ * their names are equal, up to and including the part that begins at offset @skip. With @skip = 0,
+ * for example, "mail.search" and "mail.send" are in one group, because both names begin with the
+ * part "mail".
  * The group begins with the tool at index @from.
  * Returns: the index of the first tool after the group.
  */
@@ -218,8 +219,9 @@ static int read_approve(struct vm *vm, struct plan_call *call)
 	return call->label == LABEL_FAILED ? -1 : 0;
 }
 
-/* Several calls of the same tool may surround the position of @call in the source, as in
- * f(f(x)). Return the innermost of those that the check has seen. */
+/* Find what the check found for the place in the source where @call is made. Several calls of
+ * the same tool may surround this place, as in f(f(x)). Return the innermost call that the check
+ * evaluated. */
 const struct check_call *call_checked(const struct program *p, const struct plan_call *call)
 {
 	const struct check_call *best = NULL;
@@ -240,11 +242,13 @@ static bool is_settled(const struct labels *all, uint32_t label)
 }
 
 /*
- * The labels of a run may contain presumptions: labels for what a branch that did not run might
- * have written. Remove the presumptions from the labels of the guard and of the arguments, and join
- * only what the check also found possible at this call, see label_settle().
- * call->label keeps its presumptions, because the label of the result is computed from it. For the
- * result, the labels of the check would be too coarse: they are joins over all calling contexts.
+ * Settle the presumptions in the labels of a call. A presumption is a label for what a branch that
+ * did not run might have written, so it may not apply. In the labels of the guard and of the
+ * arguments, keep only the part of each presumption that the check also found possible at this
+ * call, see label_settle().
+ *
+ * call->label keeps its presumptions. The label of the result is computed from call->label, and for
+ * the result the labels of the check would be too coarse: they are joins over all calling contexts.
  */
 static int settle(struct program *p, struct plan_call *call)
 {

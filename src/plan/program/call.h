@@ -18,12 +18,14 @@ struct plan_call {
 	struct val value;
 	/* A string. CALL_APPROVE: the reason for the approval. CALL_ASK: the question. */
 	struct val text;
-	struct val schema;     /* CALL_ASK: the schema as a dict that is a JSON Schema */
-	struct val asked;      /* CALL_ASK: the schema as the plan wrote it */
-	struct kind kind_most; /* CALL_ASK: upper bound of the kind of the answer */
-	uint32_t label;	       /* join of the labels of all arguments */
-	uint32_t guard;	       /* label of the program counter at the call */
-	uint32_t at;	       /* offset of the call in the source */
+	struct val schema; /* CALL_ASK: the schema as a dict that is a JSON Schema */
+	struct val asked;  /* CALL_ASK: the schema as the plan wrote it */
+	/* CALL_ASK: the greatest kind that the answer can have, such as KIND_BOOL (one bit of
+	 * information) if the schema is bool. */
+	struct kind kind_most;
+	uint32_t label; /* join of the labels of all arguments */
+	uint32_t guard; /* label of the program counter at the call */
+	uint32_t at;	/* offset of the call in the source */
 };
 
 /* Add the names of all tools to @out, as a plan sees them. A plan sees the first part of each

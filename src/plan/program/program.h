@@ -72,8 +72,8 @@ enum vm_state program_run(struct program *p, const struct vm_host *host, struct 
 /* Continue the run after vm_answer() has given the answer to a call. */
 enum vm_state program_resume(struct program *p, struct val *out);
 
-/* End the run with the failure that is recorded in the heap, as if the call for whose answer the
- * machine waits had failed. */
+/* End the run with the failure that is recorded in the heap. The machine is waiting for the
+ * answer to a call. The run ends as if this call had failed. */
 enum vm_state program_fail(struct program *p);
 
 void program_done(struct program *p);

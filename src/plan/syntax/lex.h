@@ -34,9 +34,12 @@ struct lexer {
 	uint32_t at, end;
 	uint32_t brackets[LEX_DEPTH_MAX]; /* offset of each open bracket */
 	uint32_t n_brackets;
-	/* Column of each open block, where a tab advances to a multiple of eight. */
+	/* For each open block, the column at which its lines begin. A tab advances to the next
+	 * multiple of eight. */
 	uint32_t indents[LEX_INDENT_MAX];
-	/* The same columns, where a tab counts as one column. */
+	/* For each open block, the column at which its lines begin if a tab counts as one
+	 * column. If `indents` and `alt_indents` lead to different results, tabs and spaces are
+	 * mixed. */
 	uint32_t alt_indents[LEX_INDENT_MAX];
 	uint32_t n_indents;
 	uint32_t n_outdents; /* number of OUTDENT tokens that are still to be returned */

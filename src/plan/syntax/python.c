@@ -1,5 +1,5 @@
-/* Report constructs of Python that the language lacks, each with a suggested rewrite.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Report constructs of Python that do not exist in the language of plans, such as try or class.
+ * Each report suggests a rewrite. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/inside.h"
 
 #include <stdio.h>

@@ -55,7 +55,8 @@ static int fail(struct resolver *r, int code, const struct node *node, const cha
 	return 0; /* not -1, so that the resolver continues and reports further mistakes */
 }
 
-/* Find or add a name in `item`. Returns: its index; UINT32_MAX if memory is exhausted. */
+/* Return the index of the name @text in r->item, the array of all names. If the name is not in
+ * the array, add it. Returns: UINT32_MAX if memory is exhausted. */
 static uint32_t intern(struct resolver *r, struct val text)
 {
 	int64_t at = table_find(r->h, r->names, text);
@@ -68,7 +69,8 @@ static uint32_t intern(struct resolver *r, struct val text)
 		struct name *item = heap_regrow(r->h, r->item, r->n_items, room, sizeof *item);
 		if (!item)
 			return UINT32_MAX;
-		/* The array may move, because symbols refer to names by index. */
+		/* The array may move, because symbols refer to its names by index, not by
+		 * pointer. */
 		r->item = item;
 		r->room = room;
 	}
@@ -116,8 +118,8 @@ static struct symbol *bind(struct resolver *r, struct val text, uint32_t at)
 		.next = r->block->symbols,
 		.slot = id,
 		.block = r->block};
-	/* Here, `of` contains the index of the name in `item` instead of a pointer, because the
-	 * array may move. pop_block() reads this index. */
+	/* s->of contains the index of the name in the array r->item. It does not point to the
+	 * name, because the array may move when it grows. pop_block() reads this index. */
 	s->of = (struct name *)(uintptr_t)id;
 	r->block->symbols = s;
 	r->item[id].binding = s;

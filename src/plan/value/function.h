@@ -106,44 +106,59 @@ struct vm;
 /* How a run labels the result of a built-in. The inputs are the receiver and the arguments. The
  * default, FLOW_WHOLE, joins the labels of all inputs, which is always safe. */
 enum native_flow {
-	FLOW_WHOLE, /* the labels of everything reachable from the inputs */
+	FLOW_WHOLE, /* the result gets the labels of everything reachable from the inputs */
 	FLOW_PART,  /* the result is a part of the receiver; the arguments only choose the part */
-	FLOW_DATE,  /* as FLOW_WHOLE, but the kind of the label is lowered to date */
-	/* As FLOW_DATE, but the plan computed a new date. So the result also gets the origin
-	 * "plan", unless the request contains this date. */
+	/* The result is a date. It gets the labels of everything reachable from the inputs, but
+	 * the kind of the label is lowered to date. */
+	FLOW_DATE,
+	/* The result is a new date, which the plan computed, as by date.add(). It is labelled as
+	 * with FLOW_DATE, and it also gets the origin "plan", unless the request or the policy
+	 * contains this date (see flow_said()). */
 	FLOW_DATE_MADE,
-	/* As FLOW_DATE if the plan wrote the format string, otherwise as FLOW_WHOLE. */
+	/* The result is a date that was formatted as text. If only the plan, its user or the
+	 * policy chose the format string, the text can only be a date, so it is labelled as with
+	 * FLOW_DATE. Otherwise it may be any text, so it is labelled as with FLOW_WHOLE. */
 	FLOW_DATE_TEXT,
-	FLOW_SHAPE, /* the labels of the inputs without those of their elements */
-	/* For enumerate(), which returns pairs of an index and an element: as FLOW_SHAPE. The
-	 * label of the result is also joined to the index in each pair. */
+	/* The result gets the label of each input and of its structure (length, keys, order),
+	 * but not the labels of its elements. */
+	FLOW_SHAPE,
+	/* For enumerate(), which returns pairs of an index and an element. The result gets the
+	 * same label as with FLOW_SHAPE. The index in each pair gets this label, too. */
 	FLOW_PLACES,
 	FLOW_PICK, /* the result is the element of the receiver that the first argument selects */
 	/* The result is an argument or a part of an argument, as in max(). All inputs influenced
 	 * the choice. */
 	FLOW_CHOICE,
-	FLOW_ORDER,   /* as FLOW_WHOLE, but key= and reverse= only influence the order */
-	FLOW_NAMED,   /* as FLOW_WHOLE, but the named arguments of dict() keep their own labels */
+	/* As FLOW_WHOLE, but key= and reverse= only choose the order of the result. So their
+	 * labels are added as labels of a choice (flow_choice()). */
+	FLOW_ORDER,
+	/* For dict(): as FLOW_WHOLE, but the values of the named arguments keep their own
+	 * labels. */
+	FLOW_NAMED,
 	FLOW_NOTHING, /* nothing is added to the label that the built-in gave the result */
 };
-/* How a run raises the label of the receiver's structure when a method changes the receiver. In all
- * cases flow_change() also checks that the change is allowed under the current guard. */
+/* How a run raises the label of the receiver's structure (length, keys, order) when a method
+ * changes the receiver. In all cases flow_change() also checks that the change is allowed under
+ * the current guard. */
 enum native_change {
 	CHANGE_NONE, /* the method does not change its receiver */
 	/* The label of the receiver's structure stays as it is, as in x.append(v). */
 	CHANGE_PLACE,
-	/* The first argument is an index or a key that selects the place of the change, as in
-	 * x.insert(i, v). The structure of the receiver gets the label of this choice, see
-	 * flow_choice(). */
+	/* As in x.insert(i, v): the first argument selects the place of the change. Join the
+	 * label of this choice (flow_choice()) to the label of the receiver's structure. */
 	CHANGE_FIRST,
-	/* The structure of the receiver gets the labels of the arguments, without those of their
-	 * elements. */
+	/* As in x.extend(y): join the label of y and the label of the structure of y (length,
+	 * keys, order) to the label of the receiver's structure. The labels of the elements of y
+	 * are not joined. */
 	CHANGE_SHAPE,
-	/* The structure of the receiver gets the labels of the names of the arguments, and of
-	 * everything in the arguments. */
+	/* As in d.update(y, a=v): join the labels of everything reachable from the positional
+	 * argument y to the label of the receiver's structure. Also join the label of the choice
+	 * of the names, such as a. The label of the named value v is not joined. */
 	CHANGE_ARGS,
-	/* The structure of the receiver gets the labels of everything in the receiver and in the
-	 * arguments. */
+	/* As in x.sort() and x.remove(v): join the labels of everything reachable from the
+	 * receiver and from the positional arguments to the label of the receiver's structure.
+	 * The named arguments key= and reverse= only choose the order. So their labels are
+	 * joined as labels of a choice (flow_choice()). */
 	CHANGE_WHOLE,
 };
 /* How the check models a built-in. The check has labels and abstract objects, but no values.
@@ -160,7 +175,9 @@ enum native_model {
 	MODEL_NUMBER,
 	MODEL_DATE,
 	MODEL_DATE_MADE, /* result: a new date, such as that of date.add() */
-	MODEL_DATE_TEXT, /* result: a date if the plan wrote the format string, otherwise a text */
+	/* Result: a date that was formatted as text. If only the plan, its user or the policy
+	 * chose the format string, the text can only be a date. Otherwise it may be any text. */
+	MODEL_DATE_TEXT,
 	MODEL_BOOL,
 	MODEL_LENGTH,
 	MODEL_TRUTH,

@@ -3,8 +3,8 @@
 
 #include "plan/value/heap.h"
 
-/* The type of a value. The order matters: values of types before T_BIG fit into struct val, values
- * of the others are pointers into the heap. */
+/* The type of a value. The order of the types matters: a value of a type before T_BIG fits into
+ * struct val. A value of T_BIG or a later type is a pointer into the heap. */
 enum type {
 	T_UNSET, /* a variable before its first assignment, or a missing argument */
 	T_NONE,
@@ -96,12 +96,14 @@ struct range {
 };
 
 /*
- * What an iteration over the elements of a string or bytes yields:
- * ELEMS_CHARS: strings of one character.
- * ELEMS_ORDS: the code points of the characters.
- * ELEMS_BYTES: the bytes, as ints.
- * ELEMS_POINTS, ELEMS_POINT_ORDS: as ELEMS_CHARS and ELEMS_ORDS, but the iterable has neither a
- * length nor an index.
+ * What an iteration over the result of a method such as s.elems() yields:
+ * ELEMS_CHARS, for s.elems(): strings of one character each.
+ * ELEMS_ORDS, for s.elem_ords(): the code points of the characters.
+ * ELEMS_BYTES, for b.elems() of bytes: the bytes, as ints.
+ * ELEMS_POINTS, for s.codepoints(): strings of one character each.
+ * ELEMS_POINT_ORDS, for s.codepoint_ords(): the code points of the characters.
+ * The results of s.codepoints() and s.codepoint_ords() can only be iterated over: they have no
+ * len(), and x[i] fails.
  */
 enum elems_kind { ELEMS_CHARS, ELEMS_ORDS, ELEMS_BYTES, ELEMS_POINTS, ELEMS_POINT_ORDS };
 

@@ -82,8 +82,9 @@ static int drop_capabilities(void)
 		SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-	/* Without CAP_SETPCAP both calls fail. This is harmless: the filter forbids execve(), so no
-	 * capability can be gained. */
+	/* Without the capability CAP_SETPCAP, PR_CAPBSET_DROP and PR_SET_SECUREBITS fail. These
+	 * failures are harmless. The process could gain a capability only by a system call such
+	 * as execve(), and the filter of system calls forbids such calls (see build()). */
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	(void)prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);

@@ -164,8 +164,9 @@ static int copy_all(int from, int to)
 	}
 }
 
-/* Make a new file. If an old file has this name, only the name is taken from the old file. Its
- * content is kept, since the old file may have other names. */
+/* Make a new file with the name @name in the directory @dir. If an old file has this name, the
+ * name is removed first. The content of the old file is not touched, since the old file may have
+ * further names (hard links). */
 static int open_anew(int dir, const char *name, mode_t mode)
 {
 	if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
@@ -175,8 +176,8 @@ static int open_anew(int dir, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Open the existing file for writing, so that it keeps its inode: a program may have it open. If
- * that fails, make a new file. */
+/* Open the file @name for writing. An existing file keeps its inode, since a program may have
+ * the file open. If the file cannot be opened, make a new file and set *@is_new. */
 static int open_to_write(int dir, const char *name, mode_t mode, bool *is_new)
 {
 	int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

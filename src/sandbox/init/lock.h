@@ -21,12 +21,16 @@
 
 struct lock {
 	enum filter_variant filter;
-	/* Check that our filter is active instead of loading one. True for the init of a box
-	 * that can be branched: its filter was loaded before init started, and no second one can
-	 * be loaded under it. */
+	/*
+	 * False: load the syscall filter. True: the process has inherited our filter, so only check
+	 * that this filter is active.
+	 * It is true for the init of a box that can be branched. The filter of such a box is loaded
+	 * before init is executed, and forbids loading a second filter.
+	 */
 	bool is_filter_inherited;
-	/* where to store the listener's descriptor if the filter variant asks the warden about
-	 * branches; otherwise NULL */
+	/* Where to store the descriptor of the filter's seccomp listener. By this listener the
+	 * warden is asked about each clone() that would make a branch. NULL unless a filter
+	 * variant FILTER_…_NOTIFY is loaded, since only these variants have a listener. */
 	int *listener_fd;
 	/* Enter a new Landlock domain, which cuts the process off from other spawns; see
 	 * landlock.h. False if init has entered one for all processes of the box. */

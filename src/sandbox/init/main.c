@@ -140,12 +140,11 @@ static void add_mark(struct init *in, uint32_t name)
 }
 
 /*
- * Return the moment to roll back to. NULL stands for the start of the guard or, if @req has no
- * guard, for the start of the box.
- * - If init still remembers the mark that @req names, return the moment of this mark.
- * - Otherwise, if @req has a guard, return NULL.
- * - Otherwise, if init has any mark, return the moment of the newest one.
- * - Otherwise return NULL.
+ * Return the moment to which @req rolls back. The first of these cases that applies decides:
+ * - @req names a mark that init still remembers: return the moment of this mark.
+ * - @req has a guard: return NULL, which stands for the start of the guard.
+ * - Init has marks: return the moment of the newest mark.
+ * - Otherwise return NULL, which stands for the start of the box.
  */
 static const struct moment *find_mark(const struct init *in, const struct init_request *req)
 {
@@ -306,14 +305,17 @@ static bool is_branch(char **argv)
 }
 
 /*
- * Choose the lock by the arguments with which init was executed.
- * In a box that is not a branch, the warden executes init with one of these words, or none:
+ * Return the lock, which says how init restricts itself and all processes that it starts. The
+ * arguments with which init was executed determine the lock:
+ * - No argument: the normal lock.
  * - "pinned": the box is pinned to CPUs, since no cgroup enforces its CPU limit.
  * - "uncounted": no cgroup counts the box's memory.
- * - "branchable": the box can be branched, and the warden has loaded the filter already.
- * In a branch, C1 executes init. C1 is the first process of the branch. It passes the word "branch"
- * and the pid of the driver. C1 may be hostile, but it gains nothing by passing wrong arguments,
- * because it could as well not execute init at all.
+ * - "branchable": the box can be branched, and its syscall filter was loaded before init was
+ *   executed.
+ * - "branch" and a pid: the box is a branch, and its driver has this pid.
+ * The init of a branch is executed by C1, the first process of the branch. C1 may be hostile and
+ * pass wrong arguments. But C1 gains nothing by that, because it could as well not execute init at
+ * all.
  */
 static struct lock lock_of(struct init *in, char **argv)
 {
@@ -334,8 +336,9 @@ static struct lock lock_of(struct init *in, char **argv)
 	return lock;
 }
 
-/* Set oom_score_adj to 0. This process was copied from a driver and has inherited its
- * oom_score_adj, which is the highest one: init would be killed first when memory runs out. */
+/* Set the oom_score_adj of this process to 0. This process is the init of a branch. Before it
+ * executed init, it was made by a driver, and has inherited the driver's oom_score_adj, which is
+ * the highest one. With this value, the kernel would kill init first when memory runs out. */
 static void resign_from_oom(void)
 {
 	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

@@ -78,12 +78,12 @@ static bool is_other(const struct rollback *back, pid_t pid)
 }
 
 /*
- * Return whether the process @m survives. Go from @m upwards through its ancestors; the first of
- * these processes decides:
- * - the guard: @m survives;
- * - a driver, which is back->driver or one of back->others: @m is killed;
- * - a process that is not newer than @mark: @m survives.
- * If none of them is found, @m is killed.
+ * Return whether the process @m survives. Look at @m, its parent, its grandparent, and so on. The
+ * first of them that is one of these processes decides:
+ * - The guard: @m survives.
+ * - A driver to kill, which is back->driver or one of back->others: @m is killed.
+ * - A process that is not newer than the moment @mark: @m survives.
+ * If none of them is such a process, @m is killed.
  */
 static bool is_kept(struct members *all, const struct rollback *back, const struct member *m,
 	const struct moment *mark)
@@ -204,11 +204,12 @@ static int kill_marked(struct members *all, const struct rollback *back, struct 
 }
 
 /*
- * Kill the processes that must not survive, in two rounds. The second round is needed for forks:
- * when a process is stopped in the middle of a fork, the fork still completes, so the child may
- * appear only after the first round has read /proc.
- * If the child must not survive, the first round has killed its parent. The parent cannot fork
- * again, so the second round finds the last child. Source: copy_process() of Linux, since 4.19.
+ * Kill the processes that must not survive, in two rounds.
+ * The second round is needed because a process may be stopped in the middle of a fork. The fork
+ * still completes, so the child may appear only after the first round has read /proc.
+ * A third round is not needed. If the child must not survive, the first round has killed the
+ * child's parent, and a killed parent cannot fork again. So the second round finds the last child.
+ * Source: copy_process() of Linux, since 4.19.
  */
 int rollback(const struct rollback *back, struct err *err)
 {
@@ -304,7 +305,7 @@ int rollback_clear(const struct rollback_clearing *c)
 	int n = c->is_forced ? 0 : count_unknown(&all, c);
 	if (n != 0)
 		return n;
-	if (!c->is_forced) /* count_unknown() has just filled @all */
+	if (!c->is_forced) /* count_unknown() has just listed the processes in @all */
 		(void)quieten(&all, c);
 	for (int round = 0; round < CLEAR_ROUNDS_MAX; round++) {
 		if (read_members(&all, &err) < 0 && !all.is_full)

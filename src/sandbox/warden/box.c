@@ -322,8 +322,9 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	return 0;
 }
 
-/* The memory that one file takes in a tmpfs besides its content. The kernel counts extended
- * attributes in the same unit. Source: BOGO_INODE_SIZE in shmem_fs.h. */
+/* The memory that one file takes in a tmpfs besides its content. The kernel counts the memory of
+ * extended attributes in units of this size, too, and reports each unit as one more used inode.
+ * Source: BOGO_INODE_SIZE in shmem_fs.h. */
 enum { INODE_BYTES = 1024 };
 
 /* Return how much memory the files of the box's store take, since it counts against the memory

@@ -29,10 +29,12 @@ struct box {
 	ino_t user_ns;	       /* inode number of the box's user namespace; 0 if unknown */
 	pid_t pid;	       /* pid of the box's init */
 	int pid_fd;	       /* pidfd of a branch's init, which is not our child; otherwise -1 */
-	/* the seccomp listener of a branchable box; -1 for a branch, whose questions arrive at the
-	 * listener of its root */
+	/* The seccomp listener of a branchable box. It reports each clone() that would make a
+	 * branch, and the warden then allows or refuses the clone(). -1 for a branch, since the
+	 * listener of the first box of the family also reports the clone() calls in all its
+	 * branches. */
 	int listener_fd;
-	int64_t quiet_until_ms; /* until this time, the box's listener is ignored */
+	int64_t quiet_until_ms; /* until this time, the warden does not read the listener */
 	int proc_fd;		/* the box's own /proc */
 	/* a directory on the file system that counts against the disk limit: the box's /tmp */
 	int store_fd;
@@ -89,5 +91,6 @@ void box_kill(const struct box *box);
 void box_destroy(struct box *box);
 
 /* Kill the processes of the box, but not its init and not the processes of its branches. The box
- * remains as an anchor. */
+ * is then in the state BOX_ANCHOR. Its init must go on running, since the end of init would end
+ * the branches, too. */
 void box_anchor(struct box *box);

@@ -365,7 +365,7 @@ void branching_fail(struct branching *b, const struct boxes *all)
 	furnish_stop(&b->furnish);
 	if (b->c1_fd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, b->c1_fd, SIGKILL, NULL, 0);
-	fd_close(&b->ends.sync); /* the process at the other end then gives up */
+	fd_close(&b->ends.sync); /* the driver or C1 waits at the other end and now gives up */
 	box->user_ns = 0;
 	if (b->state == BRANCHING_CLONE)
 		census_kill_strays(b->parent, all->v, all->n);

@@ -37,7 +37,10 @@ struct branching {
 	struct err leaf_err;
 	/* the warden's ends of the sockets; `control` is -1, since the engine has that one */
 	struct ends ends;
-	pid_t stem, c1; /* pids of the processes that sent 'P' and 'C'; 0: not yet */
+	/* Pids. `stem` is the driver, which sends the byte 'P' and then calls clone(). `c1` is the
+	 * first process of the branch, which sends the byte 'C'. 0: the byte has not arrived yet.
+	 */
+	pid_t stem, c1;
 	int c1_fd;
 	struct furnish furnish;
 	/* copies of the binds' destinations, because the request is soon overwritten */
@@ -79,9 +82,9 @@ int branching_hear(struct branching *b, const struct boxes *all, struct err *err
 int branching_hear_c1(struct branching *b, struct err *err);
 int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *err);
 
-/* Return whether @b is in the state HELLO, and @tid is the id of the process that sent 'P' for
- * @b. If so, the clone() that this process calls makes the branch. If a 'P' has arrived but was
- * not read yet, it is read first. */
+/* Return whether process @tid may call the clone() that makes the branch @b. It may if @b is in
+ * the state HELLO, and if @tid has sent the byte 'P' for @b. If a 'P' has arrived but was not
+ * read yet, it is read first. */
 bool branching_is_stem(struct branching *b, pid_t tid);
 
 /* Go from HELLO to CLONE, after the clone() was allowed. Make the cgroup leaf while the kernel

@@ -12,5 +12,7 @@ ino_t census_user_ns(pid_t pid);
 void census_kill_own(int proc_fd);
 
 /* Kill what failed branches of @box have left: process 1 of each pid namespace directly below
- * that of @box. Such a process is spared if its user namespace belongs to one of the @n @boxes. */
+ * that of @box. The kernel then kills the other processes of this pid namespace. Process 1 of a
+ * branch that did not fail is spared. It is recognised by its user namespace, which belongs to a
+ * box in @boxes, an array of @n boxes. */
 void census_kill_strays(const struct box *box, const struct box *boxes, size_t n);

@@ -87,14 +87,14 @@ static uint64_t queued_events(void)
 }
 
 /*
- * Limit the inotify instances and watches of a box. The kernel counts them for each user, across
- * all namespaces. Without these limits, one box could use up all that its user may have.
- * - What a branch uses also counts for its parent. So a box that can be branched (@is_family) gets
- *   higher limits.
- * - If no cgroup counts the box's memory, each row of `quotas` may take at most a quarter of the
- *   box's memory limit.
- * - If the file of a row does not exist, the kernel does not have the resource, and the row is
- *   skipped.
+ * Limit the inotify instances and watches of a box; `quotas` has a row for each of the two. The
+ * kernel counts both for each user, across all namespaces. Without these limits, one box could use
+ * up all that its user may have.
+ * - If the box can be branched (@is_family), the limits are higher, since what a branch uses also
+ *   counts for its parent.
+ * - If no cgroup counts the box's memory, the instances may take at most a quarter of the box's
+ *   memory limit, and so may the watches.
+ * - If the file of a limit does not exist, this kernel has no inotify, and the limit is skipped.
  */
 int child_quotas(const struct making *m, bool is_family, struct err *err)
 {
@@ -276,9 +276,10 @@ static const struct {
 
 /*
  * Run as the first process of a box.
- * Until it executes init, the child has copies of all descriptors of the warden. When the warden
- * dies, other processes learn of its death only if no copy of certain descriptors is left open. The
- * child closes its copies of them first: the engine's socket, and the warden's ends of our sockets.
+ * Until it executes init, this process has copies of all descriptors of the warden. First it
+ * closes some of the copies: that of the socket to the engine, and those of the warden's
+ * ends of the sockets to this process. The processes at the other ends of these sockets must learn
+ * when the warden dies. They learn it only if no copy is left open.
  */
 attr_noreturn void child_main(struct making *m, struct ends *wardens)
 {

@@ -145,10 +145,12 @@ static pid_t enter_pids(void)
 	return sys_clone3(&args);
 }
 
-/* Fork as enter_pids() does, but let the child run on the CPU on which this process runs. The
- * child then runs as soon as this process waits for it. On another CPU the child might have to
- * wait, because C1, the branch's first process, may be copying the driver there: the kernel does
- * not interrupt the copying to run the child. */
+/*
+ * Fork as enter_pids() does, but let the child run on the same CPU as this process.
+ * There the child runs as soon as this process waits for it. On another CPU the child might have to
+ * wait for C1, the branch's first process. C1 may be copying the driver there, and the kernel does
+ * not interrupt the copying to run the child.
+ */
 static pid_t enter_pids_here(void)
 {
 	cpu_set_t here, allowed;
@@ -264,8 +266,12 @@ static int mount_on(int tree_fd, const char *at, struct err *err)
 	return 0;
 }
 
-/* Mount the store and its directories. Until Linux 6.15, a directory can be bound only if its mount
- * is in the tree, so mount the whole store first. /tmp then hides it. */
+/*
+ * Mount the directories of the branch's store at their places in the box.
+ * The whole store must be mounted before, since until Linux 6.15 a directory can be bound only if
+ * the file system that contains it is mounted. So first mount the whole store on /tmp. Last, mount
+ * the store's directory for /tmp there, which hides the whole store.
+ */
 static int step_mount(struct work *w, struct err *err)
 {
 	static const int order[] = {STORE_USER, STORE_SHM, STORE_TMP};

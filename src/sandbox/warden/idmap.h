@@ -17,7 +17,7 @@ enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 16 };
 struct idmap {
 	bool is_root;	/* the warden runs as root and may map any ids */
 	unsigned block; /* if root: number of this warden's block of WIRE_BOXES_MAX ids */
-	int lock_fd;	/* socket whose name is the lock on the block; see idmap_claim() */
+	int lock_fd;	/* if root: socket whose name reserves `block`; see idmap_claim() */
 	uid_t uid;	/* the user who started retort, as an id of the host */
 	gid_t gid;
 };

@@ -46,8 +46,8 @@ int making_open(struct making *m, const struct box_spec *spec, struct ends *ours
  * no leaf. */
 int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], struct err *err);
 
-/* Run as the first process of a box. Does not return. @wardens are the warden's ends of the
- * sockets. */
+/* Run as the first process of a box. Does not return. @wardens are the warden's ends of the two
+ * sockets to this process. This process has copies of these ends, and closes them. */
 attr_noreturn void child_main(struct making *m, struct ends *wardens);
 
 /* Pin process @pid (0: the caller) to @n_cpus CPUs. If @n_cpus is 0, do nothing. The first CPU
@@ -61,6 +61,7 @@ int child_network(const struct making *m, struct err *err);
  * parent of the caller dies, the caller is killed. */
 int child_become_user(struct err *err);
 
-/* Limit the resources that the kernel counts for a user across namespaces: to a box's share or, if
- * @is_family, to the share of a box and its branches. */
+/* Limit the inotify instances and watches of the box to which the caller belongs. If @is_family,
+ * the limits are higher: they are for a box together with its branches, since what a branch uses
+ * also counts for its parent. */
 int child_quotas(const struct making *m, bool is_family, struct err *err);

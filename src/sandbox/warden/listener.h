@@ -20,8 +20,10 @@ struct listener_question {
  */
 int listener_take(int fd, struct listener_question *out);
 
-/* Let the call fail with EPERM. It is not an error if the thread that asked has died. */
+/* Answer @question: the clone() of the blocked thread fails with EPERM. It is not an error if
+ * this thread has died. */
 void listener_refuse(int fd, const struct listener_question *question);
 
-/* Let the call go to the kernel. Returns: 0, or negative errno if the thread no longer waits. */
+/* Answer @question: the kernel carries out the clone() of the blocked thread. Returns: 0, or
+ * negative errno if this thread no longer waits. */
 int listener_allow(int fd, const struct listener_question *question);

@@ -36,10 +36,10 @@
 #include <unistd.h>
 
 enum {
-	QUIET_MS = 10,	     /* how long a listener is ignored after an unexpected question */
+	QUIET_MS = 10,	     /* how long a seccomp listener is ignored after a refused clone() */
 	SPARE_MS = 4,	     /* idle time before a spare cgroup leaf is made */
 	STALL_MS = 500,	     /* longest poll; a delay of this length counts as a stall */
-	QUESTIONS_MAX = 256, /* most questions answered in one turn while a clone() is expected */
+	QUESTIONS_MAX = 256, /* limit on clone() calls answered for one listener in one turn */
 	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * WIRE_BRANCHINGS_MAX
 };
 
@@ -64,8 +64,7 @@ static int enter_namespaces(struct state *w, struct err *err)
 	*ids = (struct idmap){
 		.is_root = geteuid() == 0, .uid = geteuid(), .gid = getegid(), .lock_fd = -1};
 	if (ids->is_root && setgroups(0, NULL) < 0)
-		/* uid 0 without capabilities is treated as an ordinary user */
-		ids->is_root = false;
+		ids->is_root = false; /* uid 0 without capabilities is an ordinary user */
 	if (ids->is_root)
 		idmap_claim(ids);
 	int flags = CLONE_NEWNS | (ids->is_root ? 0 : CLONE_NEWUSER);
@@ -91,7 +90,7 @@ static int enter_namespaces(struct state *w, struct err *err)
 	return 0;
 }
 
-/* Open the executable of init, which is in the directory of the warden's own. */
+/* Open the executable of init: the file retort-init beside the warden's own executable. */
 static int open_init(struct err *err)
 {
 	char path[WIRE_PATH_BYTES + 16];
@@ -236,7 +235,7 @@ static void give_window(struct state *w, const struct box *parent)
 	if (!next)
 		return;
 	branching_begin(next);
-	w->boxes[parent->root].quiet_until_ms = 0; /* no longer ignore the listener */
+	w->boxes[parent->root].quiet_until_ms = 0; /* poll the listener of the root box again */
 }
 
 static int do_branch(struct state *w, const struct warden_request *req, int *fds, struct err *err)
@@ -450,7 +449,7 @@ static void serve_listener(struct state *w, struct box *root)
 
 /* What to poll, and how long. */
 struct waiting {
-	/* descriptors of the engine's socket, of each branching (three), and of each listener */
+	/* the engine's socket, then three descriptors per branch in the making, then listeners */
 	struct pollfd polls[POLLS_MAX];
 	size_t n;
 	struct branching *branchings[WIRE_BRANCHINGS_MAX];
@@ -513,8 +512,9 @@ static void forgive_stall(struct state *w, int64_t waited_ms)
 		w->branchings[i].deadline_ms += stall_ms;
 }
 
-/* Serve what is ready, branchings before listeners: for a branch, a process first sends a byte
- * to the branching, and then calls clone(), so that the listener asks about the clone(). */
+/* Serve what is ready. Serve each branch in the making before the listeners: the process that
+ * makes a branch first sends the byte 'P', and then calls clone(), which a listener reports. So
+ * the warden reads the 'P' before it decides about the clone(). */
 static int turn(struct state *w)
 {
 	static struct waiting at;

@@ -1,9 +1,9 @@
 /*
- * Spare cgroup leaves. They are made ahead, so that a branch need not wait for its leaf: in v1 a
- * leaf takes four directories and six files.
- * Spare leaves have the limits of the last box, since the next box mostly has the same limits. As
- * many are made as were recently taken in quick succession: a client that has made eight branches
- * may do so again.
+ * Spare cgroup leaves. The warden makes them ahead, so that a branch need not wait for its leaf: in
+ * v1 a leaf takes four directories and six files.
+ * Spare leaves have the limits of the last box, since the next box mostly has the same limits.
+ * The number of spare leaves is the number of leaves that were recently taken in quick succession,
+ * at most SPARE_MAX. For example, a client that has made eight branches may soon make eight more.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,8 +40,8 @@ int spare_take(struct spare *s, const struct cgroup_host *host, const struct lim
 /* Plan one more spare leaf, since another box with these limits may follow. */
 void spare_want(struct spare *s, const struct cgroup_host *host, const struct limits *limits);
 
-/* Remove spare leaves that have other limits than the planned ones, and make one of the planned
- * leaves. Call this when the warden is idle. */
+/* If spare_want() has planned spare leaves, make one of them. But first remove the existing
+ * spare leaves if their limits are not the planned ones. Call this when the warden is idle. */
 void spare_make(struct spare *s, const struct cgroup_host *host);
 
 /* Remove all spare leaves. */

@@ -31,7 +31,8 @@ bool host_is_allowed(const struct host_rules *rules, const char *host);
 /* Return whether a page of @origin may send requests. Loopback names and addresses, and `origins`,
  * are allowed. Source: RFC 6454, 7. */
 bool origin_is_allowed(const struct host_rules *rules, const char *origin);
-/* Return whether @origin is in `origins`. Pages of these origins may also read the responses. */
+/* Return whether @origin is in `origins`. If so, pages of @origin may read the responses to their
+ * requests, in addition to sending requests. */
 bool origin_is_named(const struct host_rules *rules, const char *origin);
 
 /* Check that all names and origins are well-formed. Errors: ERR_USAGE with a hint. */

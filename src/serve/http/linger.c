@@ -22,12 +22,14 @@ void linger_add(struct lingerers *l, int fd, uint64_t now_ms)
 	l->row[l->n++].until_ms = now_ms + LINGER_MS;
 }
 
-/* Read and drop input. Returns: true if more input may follow. */
+/* Read and drop input of the socket @fd, and add its length to *@bytes. Returns: true if more input
+ * may follow; false at the end of the input, after an error, or if *@bytes exceeds LINGER_BYTES. */
 static bool is_alive(int fd, uint64_t *bytes)
 {
 	char nowhere[CHUNK_BYTES];
 	ssize_t n = 1;
-	/* Limit the amount of one call, because the event loop is blocked meanwhile. */
+	/* Read at most CHUNKS_MAX chunks in one call, because the event loop cannot do other work
+	 * meanwhile. */
 	for (int i = 0; i < CHUNKS_MAX && n > 0; i++) {
 		n = recv(fd, nowhere, sizeof nowhere, MSG_DONTWAIT | MSG_TRUNC);
 		*bytes += n > 0 ? (uint64_t)n : 0;

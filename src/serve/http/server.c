@@ -200,10 +200,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
-		/* The library closes the connection if a response is given in this first call for a
-		 * request. Do so only if the beginning of the next request cannot be found: after a
-		 * refused request with a body, which is not read, or after status 400. Give every
-		 * other response in the next call, after the body. */
+		/* This is the first call for a request. If a response is given now, the library
+		 * closes the connection. So give it now only if the beginning of the next request
+		 * cannot be found: after status 400, or if the refused request has a body, which is
+		 * not read. Otherwise, give the response in the next call, after the body. */
 		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
 		linger(x);

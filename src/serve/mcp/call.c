@@ -357,8 +357,12 @@ bool mcp_call_answered(struct mcp_call *call, const json_t *message)
 	return true;
 }
 
-/* Take the responses and the state from a repeated request of the modern era. Returns: false if the
- * state is not valid; the call has then failed. */
+/*
+ * A client with a modern protocol revision (enum mcp_era) answers mcp_call_ask() by repeating its
+ * request. Take two parts of the repeated request, if they are there: the client's responses to the
+ * requests of mcp_call_ask(), and the sealed state that mcp_call_ask() sent to the client.
+ * Returns: false if the state is not valid; the call has then ended with an error.
+ */
 bool mcp_call_take_answers(struct mcp_call *call)
 {
 	json_t *answers = json_object_get(call->params, "inputResponses");

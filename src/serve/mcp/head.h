@@ -16,11 +16,14 @@ struct mcp_head {
 };
 
 /*
- * Return whether the request has a modern protocol revision (enum mcp_era):
- * - yes if the body names a revision, as only modern requests do;
- * - no if the method is "initialize", the handshake of legacy revisions;
- * - otherwise, if there is a header MCP-Protocol-Version: yes unless it names a legacy revision;
- * - otherwise yes if there is a header Mcp-Method, but no Mcp-Session-Id.
+ * Return whether the request has a modern protocol revision (enum mcp_era). The first of these
+ * rules that applies decides:
+ * - If the body names a revision: yes, because only modern requests do so.
+ * - If the method is "initialize", the handshake of legacy revisions: no.
+ * - If there is a header MCP-Protocol-Version: no if it names a legacy revision, yes if not.
+ * - If there is a header Mcp-Session-Id: no.
+ * - If there is a header Mcp-Method: yes.
+ * - Otherwise: no.
  */
 bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body);
 

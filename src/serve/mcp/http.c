@@ -69,7 +69,7 @@ static void answer_nothing(struct http_exchange *x, unsigned status)
 	http_answer(x, status, NULL, "", 0);
 }
 
-/* ---- ending posts and sessions ---- */
+/* ---- ending POST requests that wait for a response, and ending sessions ---- */
 
 static struct mcp_session *find_session(
 	struct mcp_http *h, const char *id, const struct operation_context *context)
@@ -246,7 +246,7 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 		post_free(post);
 }
 
-/* ---- creating a post, and handling its message ---- */
+/* ---- keeping a POST request until its response is sent, and handling its message ---- */
 
 static void on_gone(void *arg)
 {
@@ -526,7 +526,8 @@ void mcp_http_close(struct mcp_http *h)
 {
 	if (!h)
 		return;
-	/* Each call removes the first element of the list. */
+	/* post_drop() and session_end() remove the element from its list, so each loop empties a
+	 * list. */
 	while (h->posts)
 		post_drop(h->posts, 503); /* NOLINT(clang-analyzer-unix.Malloc) */
 	while (h->sessions)

@@ -197,9 +197,10 @@ static void on_created(struct mcp_job *job, const json_t *session, const struct 
 		mcp_job_refuse(job, err);
 }
 
-/* If the first step names a language, make it the default of the new session, for later steps
- * that name none. A default in the configured parameters is kept: `runtime`; or `python` or
- * `preload`, which mean Python. */
+/* If the first step of a new session names a language, make this language the default for later
+ * steps of the session that name none. But if the configuration of the server has put a language
+ * into @params, keep that language. The configuration chooses a language with `runtime`, and Python
+ * also with `python` or `preload`. */
 static void choose_language(const struct mcp_job *job, json_t *params)
 {
 	const char *runtime = param_text(job->arguments, "runtime", NULL);

@@ -34,10 +34,11 @@ struct mcp_job {
 	bool is_line_whole;
 };
 
-/* Create a job: check the arguments of the call against @rows, and start an engine if none runs.
- * Returns: NULL after an error response was sent. */
+/* Create a job. Check the arguments of the call against @rows, each of which describes a parameter.
+ * Start an engine if none runs. Returns: NULL after an error response was sent. */
 struct mcp_job *mcp_job_new(struct mcp_call *call, const struct param *rows, size_t n_rows);
-/* Create a job for a tool call, with the rows of the called tool. Returns: as mcp_job_new(). */
+/* Create a job for the call of a tool, as mcp_job_new() does. The arguments are checked against the
+ * parameters of the called tool, as listed in the table of tools (tool_table.h). */
 struct mcp_job *mcp_job_of_tool(struct mcp_call *call);
 /* Return the argument "session", or "default" if it is missing. */
 const char *mcp_job_session(const struct mcp_job *job);

@@ -30,7 +30,9 @@ struct mcp_peer_config {
 	const char *principal;
 	/* Refuse requests of the legacy era. Set for a POST without a session. */
 	bool is_modern_only;
-	const char *version; /* the revision, if an earlier handshake has selected it; or NULL */
+	/* The revision of the protocol that an earlier handshake of the client has selected, such
+	 * as "2025-06-18"; or NULL. */
+	const char *version;
 };
 
 /* The maximum number of requests that one peer may have open. */

@@ -16,11 +16,13 @@ enum { CHECKPOINTS_MAX = 16, CHECKPOINTS_DEFAULT = 4 };
 /* The state of a runtime as text, shared by reference count. */
 struct state_text {
 	unsigned n_refs;
-	struct loss_text loss; /* the parts of the state that the text lacks */
+	/* Parts of the runtime's state that are not in the text @s, such as open descriptors. */
+	struct loss_text loss;
 	char s[];
 };
-struct state_text *state_text_new(
-	const char *s, const struct loss_text *loss); /* returns NULL if memory is exhausted */
+/* Copy the text @s and its losses into a new text state with one reference. Returns: NULL if
+ * memory is exhausted. */
+struct state_text *state_text_new(const char *s, const struct loss_text *loss);
 /* state_text_hold() adds a reference, state_text_let_go() drops one. @t may be NULL. */
 struct state_text *state_text_hold(struct state_text *t);
 void state_text_let_go(struct state_text *t);
@@ -48,13 +50,18 @@ void guard_let_go(struct guard *g);
 
 struct checkpoint {
 	unsigned n_refs;
-	int64_t made_ns; /* time when it was made, by lost_files_now_ns() */
-	uint64_t id;	 /* id of the step's STEP frame, or 0 if no step made this checkpoint */
+	/* Time when the checkpoint was made, on the clock of lost_files_now_ns(). */
+	int64_t made_ns;
+	uint64_t id; /* id of the step's STEP frame, or 0 if no step made this checkpoint */
 	/* Name of the step. It is "" for the state before the first step, and "?" until the name
 	 * is known. */
 	char step[DIGEST_BYTES];
-	/* For a rollback, init ends the processes that started after it set the mark with this
-	 * number. 0: there is no mark, so init ends the processes that are newer than the guard. */
+	/*
+	 * Number of a mark, which is a moment that init remembers. A rollback to the checkpoint
+	 * ends the processes that started after this moment.
+	 * 0: the checkpoint has no mark. Then a rollback that resumes the guard ends the processes
+	 * that started after the guard.
+	 */
 	uint32_t mark;
 	bool is_guard_own; /* @guard was made right after this step */
 	/* Counted reference to the guard. NULL if Python is not in use, or if @stem has Python's
@@ -62,9 +69,11 @@ struct checkpoint {
 	struct guard *guard;
 	struct stem *stem; /* counted reference to the stem with the same Python state, or NULL */
 	struct shadow *files; /* counted reference to the saved files, or NULL */
-	/* Counted references to the text states of other runtimes, or NULL. */
+	/* For each runtime, a counted reference to its state as text. NULL if the runtime has no
+	 * such text: Python never has one, because the guard or the stem has its state. */
 	struct state_text *states[RUNTIMES_MAX];
-	uint64_t versions[RUNTIMES_MAX]; /* id of the last step of each runtime */
+	/* For each runtime, the id of the last step that it had run before the checkpoint. */
+	uint64_t versions[RUNTIMES_MAX];
 };
 
 /* Make a checkpoint with one reference. Never NULL. */

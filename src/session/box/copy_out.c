@@ -21,7 +21,7 @@
 struct copied_file {
 	dev_t dev; /* identity of the file in the workspace */
 	ino_t ino;
-	dev_t out_dev; /* identity of its copy on the host */
+	dev_t out_dev; /* identity of the file's copy on the host */
 	ino_t out_ino;
 	char *path;
 };

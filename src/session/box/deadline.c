@@ -3,10 +3,14 @@
 
 #include "base/timer.h"
 
-/* The time of a deadline is divided into PARTS timers of equal length. They run one after the
- * other, so that a stall of the engine uses up only one of them. A last timer of LOOK_MS
- * follows, because the loop reads the input that has arrived before this timer expires. Without
- * the last timer, the deadline could expire although the response has arrived. */
+/*
+ * A deadline is divided into PARTS timers of equal length, which run one after the other. So a
+ * stall of the engine uses up only one of them.
+ * After the last part, one more timer of LOOK_MS runs. When a stall ends, a response may have
+ * arrived that is not read yet. The event loop may call an expired timer before it reads such
+ * input. But it reads the response while the additional timer runs, so that the deadline is not
+ * missed.
+ */
 enum { PARTS = 8, LOOK_MS = 1 };
 
 static void on_part(uv_timer_t *timer)

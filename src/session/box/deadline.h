@@ -20,9 +20,12 @@ struct deadline {
 	uv_timer_t timer;
 	uv_timer_cb missed;
 	uint64_t part_ms;
-	/* Number of the deadline's parts that have not ended yet, including the part that is
-	 * running. 0: only the last, short timer is running, so that the loop reads the input
-	 * that has arrived. */
+	/*
+	 * A deadline runs as several timers, one after the other, called its parts. @n_left is the
+	 * number of parts that have not ended yet, including the part that is running.
+	 * 0: all parts have ended, and only a short additional timer is running. Before that timer
+	 * expires, the event loop reads the input that has arrived, which may contain the response.
+	 */
 	unsigned n_left;
 };
 

@@ -350,7 +350,8 @@ int driver_send(struct driver *d, enum frame_type type, const json_t *payload, s
 
 void driver_be_stem(struct driver *d)
 {
-	/* Ignore a failure here, because the first branch will report it. */
+	/* Ignore an error of sending the STEM frame. A driver that did not get the frame makes
+	 * no branch, so the first request for a branch will report the error. */
 	struct err none;
 	if (!d->is_stem)
 		(void)driver_send(d, FRAME_STEM, NULL, &none);

@@ -125,8 +125,11 @@ size_t driver_room(const struct driver *d);
 int driver_send_fd(
 	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err);
 
-/* Send one frame with the descriptors @fds (borrowed) at once, without the queue. Errors:
- * ERR_GONE, also if other frames are still queued. */
+/*
+ * Send one frame with the descriptors @fds (borrowed) at once, without the queue.
+ * Errors: ERR_GONE if the frame cannot be sent as a whole. It is also the error if the queue is not
+ * empty, because then the frame would overtake the queued frames.
+ */
 int driver_send_fds(struct driver *d, enum frame_type type, const char *payload, const int *fds,
 	size_t n_fds, struct err *err);
 

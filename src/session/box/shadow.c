@@ -243,7 +243,8 @@ static bool has_special_mode(const struct workspace_file *f)
 	return f->mode & (S_ISUID | S_ISGID);
 }
 
-/* Emit the action that restores file @i. @is is the present file of that name, or NULL. */
+/* Emit the action that restores the saved file @i of @then. @is is the present file of that
+ * name, or NULL. */
 static void restore(const struct shadow *then, size_t i, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
@@ -304,15 +305,18 @@ void shadow_diff_mode(
 				.mode = then->mode & 07777});
 }
 
-/* Emit the action that restores the mode or the time of the saved file @f. @is: the present file
- * with the name of @f; NULL if there is no such file, or if its kind differs from the kind of
- * @f, for example if a directory has replaced a FIFO. */
+/*
+ * Emit the action that restores the mode or the time of the saved file @f.
+ * @is: the present file with the name of @f. NULL if there is no such file. Also NULL if its kind
+ * differs from the kind of @f, for example if a directory has replaced a FIFO.
+ */
 static void restore_mode(const struct workspace_file *f, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
 {
 	bool is_dir = f->kind == WORKSPACE_DIR;
-	/* If the owner had no full access to the directory, init may have given itself access in
-	 * order to restore files in it. So restore its mode in any case. */
+	/* Set the mode again if the saved mode does not give the directory's owner full access. In
+	 * such a directory, init may have added access for the owner, so that it could restore
+	 * files there. The list of present files was made before that, so @is does not show it. */
 	bool is_closed = is_dir && (f->mode & 0700) != 0700;
 	struct shadow_action a = {
 		.path = f->path, .is_dir = is_dir, .mode = f->mode, .modified = &f->modified};
@@ -407,8 +411,9 @@ static bool *taken(const struct moving *m, const struct workspace_file *now)
 	return &m->is_taken[now - m->now->files];
 }
 
-/* Return whether @now and @then are the same file. Equal inode numbers are not enough, because
- * the number of a removed file is used again. */
+/* Return whether the present file @now is the saved file @then, perhaps under another name.
+ * Equal inode numbers are not enough, because a new file may get the inode number of a removed
+ * file. */
 static bool is_that(const struct workspace_file *now, const struct workspace_file *then)
 {
 	return now->ino == then->ino && now->kind == then->kind &&
@@ -418,17 +423,22 @@ static bool is_that(const struct workspace_file *now, const struct workspace_fil
 				now->modified.tv_nsec == then->modified.tv_nsec));
 }
 
-/* Return whether the present file @now got its present name after the shadow was made. A move
- * may take the name away only from such a file. If the file already had this name when the
- * shadow was made, the file must keep the name. */
+/*
+ * Return whether the present file @now got its present name after the saved list was made. Only
+ * such a file may be renamed back to an old name. If the file already had its present name in the
+ * saved list, the file must keep that name.
+ * If the saved list is not complete and lacks the name, the answer is not known, and the result is
+ * false.
+ */
 static bool is_astray(const struct moving *m, const struct workspace_file *now)
 {
 	const struct workspace_file *old = find(m->then, now->path);
 	return old ? old->ino != now->ino : !m->then->is_cut;
 }
 
-/* Find the saved file @then among the present files if it was renamed. Returns: the present
- * file, which has another name than @then; NULL if there is none. */
+/* If the saved file @then was renamed, find it among the present files by its inode. Returns:
+ * the present file, which is the saved file under its new name. NULL if no such file is
+ * found, for example because the saved file was removed or its content has changed. */
 static const struct workspace_file *find_moved(
 	const struct moving *m, const struct workspace_file *then)
 {
@@ -448,9 +458,15 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* Return whether a file can be moved to the name of the saved file @then. @is: the present file
- * with that name, or NULL. The move is possible if no present file has the name, or if @is is a
- * different file that may be moved away. */
+/*
+ * Return whether a renamed file can get back its old name, which is the name of the saved file
+ * @then. @is: the present file that has this name now, or NULL.
+ *
+ * - If @is is NULL, no file has the name, so the result is true.
+ * - If @is has the same inode as @then, the file has its old name already: false.
+ * - If @is has another inode, the two files can exchange their names: true. There are two
+ *   exceptions: @is is a mount point, or its name is already part of another rename.
+ */
 static bool makes_way(
 	const struct moving *m, const struct workspace_file *is, const struct workspace_file *then)
 {
@@ -496,11 +512,14 @@ void shadow_diff_moved(
 }
 
 /*
- * Find the name to which the name @f->path is to be linked. The saved file @f has several names,
- * all with the same inode, and @linked has all of them.
- * If the file still exists under one of its names, return that name.
- * Otherwise return the first of the names in @linked, because that name is restored before the
- * other names. It may be @f itself.
+ * The saved file @f has several names, all with the same inode. The name @f->path will be restored
+ * as a hard link to another of these names. Choose that other name. @linked lists all saved files
+ * with several names, so it has all names of @f.
+ *
+ * - If a present file with one of these names still has the inode of @f, choose this name.
+ * - Otherwise choose the first of these names in @linked, because it is restored before the others.
+ *
+ * Returns: the saved file with the chosen name. If it is @f itself, no link is needed.
  */
 static const struct workspace_file *same_file(
 	const struct inodes *linked, const struct workspace *now, const struct workspace_file *f)
@@ -514,8 +533,12 @@ static const struct workspace_file *same_file(
 	return first < linked->n ? linked->files[first] : f;
 }
 
-/* Emit the action that links @f to another name of the same file. An earlier action restores the
- * bytes of @f, so its content is right even if the link cannot be made. */
+/*
+ * If the saved file @f has several names, emit the action that makes @f->path a hard link to
+ * another of these names.
+ * An earlier action has already written the saved bytes to @f->path. So the content of the file is
+ * right even if the hard link cannot be made.
+ */
 static void restore_name(const struct inodes *linked, const struct workspace *now,
 	const struct workspace_file *f, shadow_action_fn *fn, void *arg)
 {
@@ -542,8 +565,9 @@ void shadow_diff(
 	for (size_t i = now->n_files; i-- > 0;) {
 		const struct workspace_file *f = &now->files[i];
 		const struct workspace_file *old = find(&then->files, f->path);
-		/* If the saved list is not complete, the file @f may have existed when the list
-		 * was made although the list lacks the file. So do not remove @f. */
+		/* A saved list that is not complete (is_cut) may lack files that existed when it
+		 * was made. So a present file that the list lacks is not known to be new. Do not
+		 * remove such a file. */
 		bool is_unknown = !old && then->files.is_cut;
 		if (must_go(f, old) && !is_unknown && !(old && is_same(f, old)))
 			remove_one(f, fn, arg);
@@ -555,7 +579,8 @@ void shadow_diff(
 		bool is_unsure = then->blobs[i] && is_written_unseen(f->path);
 		bool is_there = is && is->kind == f->kind &&
 			(f->kind == WORKSPACE_DIR || (is_same(is, f) && !is_unsure));
-		/* The times of a FIFO change when it is used, so compare only its kind. */
+		/* For a FIFO, compare only the kind. Its times are not compared, because every
+		 * use of a FIFO changes them. */
 		if (f->kind == WORKSPACE_OTHER)
 			is_there = is && is->kind == f->kind;
 		if (!is_there && f->kind != WORKSPACE_MOUNT)

@@ -75,7 +75,7 @@ struct branching {
 	struct queue *queue; /* the stem's queue in which this branch is */
 	struct stem *stem;   /* counted reference */
 	uint64_t id;	     /* id in the BRANCH frame */
-	uint64_t late_ms;    /* latest time for READY, by timer_now() */
+	uint64_t late_ms;    /* latest time for READY, on the clock of timer_now() */
 	struct box *box;
 	struct driver *driver;
 	/* Descriptors for the new driver's process, until they are sent to the stem's driver. */
@@ -203,8 +203,10 @@ static void finish(struct branching *b)
 	stem_let_go(s);
 }
 
-/* Note that the branch has failed. If the warden has sent its second reply, finish() reports the
- * failure now, otherwise when that reply arrives. */
+/* Record @err as the reason why the branch has failed, unless an earlier failure is recorded.
+ * finish() reports the failure to the caller who requested the branch. If the warden has already
+ * sent its second reply for this branch, finish() is called now. Otherwise it is called when
+ * that reply arrives. */
 static void fail(struct branching *b, const struct err *err)
 {
 	if (b->err.code == ERR_NONE)

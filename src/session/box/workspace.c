@@ -249,15 +249,15 @@ int workspace_measure(const struct workspace *w, struct workspace_size *out, str
 	return 0;
 }
 
-/* Return whether this is a mount point. Mount points are not compared: the program did not make
- * them, and the files below them are not in the workspace. */
+/* Return whether the file @f is a mount point. workspace_compare() omits mount points, because
+ * the program did not make them, and the files below them are not in the workspace. */
 static bool is_mount_point(const struct workspace_file *f)
 {
 	return f->kind == WORKSPACE_MOUNT;
 }
 
-/* Return whether the file is unchanged. A directory is never reported as changed, but the files
- * in it are. */
+/* Return whether the file is unchanged between the two lists. A directory is never reported as
+ * changed, but the files in it are. */
 static bool is_same(const struct workspace_file *old, const struct workspace_file *new)
 {
 	if (old->kind == WORKSPACE_DIR && new->kind == WORKSPACE_DIR)

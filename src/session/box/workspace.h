@@ -63,7 +63,8 @@ int workspace_scan_some(struct workspace *out, int fd, size_t max_files, struct 
 int workspace_scan_level(struct workspace *out, int fd, struct err *err);
 void workspace_done(struct workspace *w);
 
-/* Facts about a copy of a workspace in which a file with several names becomes several files. */
+/* What workspace_measure() finds out about a workspace that is to be copied. In the copy, each
+ * name of a file is a separate file, even if several names are hard links to the same file. */
 struct workspace_size {
 	/* Depth of the deepest directory: 1 for "a", 2 for "a/b". 0 if there is no directory. */
 	unsigned n_dirs;

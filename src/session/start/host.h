@@ -7,7 +7,7 @@
 
 /*
  * OK       The mechanism works.
- * WEAK     The mechanism works only in part, or its replacement `instead` is used.
+ * WEAK     The mechanism works only in part, or `instead` is used in its place.
  * MISSING  The mechanism does not work, and boxes need it. `hint` tells how to get it.
  */
 enum host_state { HOST_OK, HOST_WEAK, HOST_MISSING };
@@ -18,7 +18,7 @@ struct host_check {
 	const char *name; /* name of the mechanism, such as "user namespaces" */
 	enum host_state state;
 	char what[HOST_TEXT_BYTES];    /* result of the check, a text for the user */
-	char instead[HOST_TEXT_BYTES]; /* name of the replacement in use, or "" */
+	char instead[HOST_TEXT_BYTES]; /* what is used in place of the mechanism, or "" */
 	char hint[HOST_TEXT_BYTES];    /* advice for the user, or "" */
 };
 

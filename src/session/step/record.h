@@ -13,7 +13,8 @@
 
 enum { RECORD_ID_BYTES = 72 };
 
-/* ORDER status: status_words in record.c has the word for each of these values, in this order. */
+/* ORDER status: the table status_words in record.c has one word for each of these values, such
+ * as "timeout". The words and the values have the same order. */
 enum record_status {
 	RECORD_OK,
 	RECORD_ERROR,
@@ -24,7 +25,8 @@ enum record_status {
 	RECORD_STATUS_END_
 };
 
-/* ORDER outcome: outcome_words in record.c has the word for each of these values, in this order. */
+/* ORDER outcome: the table outcome_words in record.c has one word for each of these values, such
+ * as "rolled_back". The words and the values have the same order. */
 enum record_outcome {
 	RECORD_COMMITTED,
 	RECORD_ROLLED_BACK,
@@ -59,7 +61,7 @@ struct record {
 	uint64_t displays_bytes, n_display_parts; /* totals, see session/step/report.h */
 	json_t *error;				  /* object or NULL */
 	struct capture out[2];			  /* stdout, stderr */
-	json_t *outputs; /* stdout and stderr as JSON, from record_name(); or NULL */
+	json_t *outputs; /* stdout and stderr as JSON, made by record_name(); NULL until then */
 	enum record_outcome outcome;
 	/* @reason: explains @outcome to the user, or NULL. @notice: what the state has lost, or
 	 * NULL. */

@@ -113,11 +113,12 @@ static json_t *cut_text(json_t *text, size_t max_bytes)
 }
 
 /*
- * Count the lines that can be kept at one end of a traceback that is too long. @at is the first
- * line that is counted. The next lines follow forwards (@step 1) for the start of the traceback, or
- * backwards (@step -1) for its end.
- * Returns: a number of lines, at most @n_max. These lines fit into half of the traceback's limits
- * of lines and bytes; the other end gets the other half.
+ * A traceback that is too long is cut in the middle: some lines at its start and some lines at its
+ * end are kept. Each of the two ends may take half of the traceback's limits of lines and bytes.
+ * Count the lines to keep at one end. @at: index of the outermost line of this end. @step: 1 for
+ * the start of the traceback, whose lines are counted forwards. -1 for the end of the traceback,
+ * whose lines are counted backwards.
+ * Returns: the number of lines to keep at this end, at most @n_max.
  */
 static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
 {

@@ -60,15 +60,18 @@ enum rollback_action {
 	ROLLBACK_DROP_DRIVERS,	/* drop the drivers that init has ended */
 	ROLLBACK_PUT_FILES,	/* restore files */
 	ROLLBACK_CANCEL_FILES,	/* stop restoring files */
-	ROLLBACK_NAME_FILES,	/* list as lost the host's files that are not restored */
-	ROLLBACK_PUT_STATES,	/* restore the runtimes' text states, and drop later checkpoints */
-	ROLLBACK_TELL_UNKEPT,	/* add to the notice how many unsaved files are missing */
-	ROLLBACK_RESUME,	/* resume the frozen process */
-	ROLLBACK_FINISH,	/* end the rollback: the session has the checkpoint's state */
+	/* Files in directories of the host are not restored. Add those that may have changed to
+	 * the list of lost files. */
+	ROLLBACK_NAME_FILES,
+	ROLLBACK_PUT_STATES,  /* restore the runtimes' text states, and drop later checkpoints */
+	ROLLBACK_TELL_UNKEPT, /* add to the notice how many unsaved files are missing */
+	ROLLBACK_RESUME,      /* resume the frozen process */
+	ROLLBACK_FINISH,      /* end the rollback: the session has the checkpoint's state */
 	/* Give up the box. The next box will be a new branch of the checkpoint's stem. */
 	ROLLBACK_CHANGE_BOX,
-	/* Measure the box's usage. The event ROLLBACK_COUNTED follows in state LEAVING,
-	 * otherwise the step's event STEP_SETTLED. */
+	/* Measure the box's usage. When the usage is measured, an event follows:
+	 * ROLLBACK_COUNTED if the state of the rollback is LEAVING, and the step's event
+	 * STEP_SETTLED in any other state. */
 	ROLLBACK_READ_BOOKS,
 	ROLLBACK_LOSE,	   /* give up the box, and with it the state */
 	ROLLBACK_TELL,	   /* report success to the step or the caller that waits */

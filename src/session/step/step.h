@@ -53,7 +53,9 @@ bool step_is_over(enum step_state state);
 enum step_cause {
 	STEP_CAUSE_NONE,
 	STEP_CAUSE_WALL,
-	STEP_CAUSE_WAIT, /* the step took too long, pauses of the wall clock included */
+	/* The wall clock is paused while the step waits, for example for a tool call. The step
+	 * took too long if its pauses are counted, too. */
+	STEP_CAUSE_WAIT,
 	STEP_CAUSE_CPU,
 	STEP_CAUSE_MEMORY,
 	STEP_CAUSE_PIDS,

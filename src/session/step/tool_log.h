@@ -35,8 +35,9 @@ bool tool_log_tells(const char *name);
 int64_t tool_log_add(
 	struct tool_log *log, const char *name, const json_t *arguments, size_t *bytes);
 
-/* Add the response @text to the call with index @place. @bytes is the size of the value in
- * @text. @text is NULL if the step has ended without a response. */
+/* Add a response to the call with the index @place in `calls`. @text: the response as JSON. NULL if
+ * the step has ended without a response, or if the response could not be stored. @bytes: size of
+ * the value in the response, without the JSON around the value. It is 0 for an error. */
 void tool_log_answer(
 	struct tool_log *log, int64_t place, const char *text, size_t bytes, bool is_error);
 
