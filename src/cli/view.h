@@ -68,8 +68,9 @@ void view_tell_not_all(void);
 /* Show an event of a step that an engine runs. @view: a struct view. */
 void view_event(void *view, const json_t *event);
 
-/* Show the end of a step that an engine has run: output that was in no event, how the step
- * ended, and surprising changes of the session's state. Returns: the exit status of the command. */
+/* Show the end of a step that an engine has run: the output that the events of the step did not
+ * contain, how the step ended, and unexpected changes of the session's state. Returns: the exit
+ * status of the command. */
 int view_record(struct view *view, const json_t *record);
 
 /* Return the exit status of `retort run` for the record of a step. */

@@ -15,7 +15,7 @@ struct wire_kind {
 	void (*start)(struct wire_call *c);
 	/* Abort the current try. May be called from callbacks of this try. */
 	void (*stop)(struct wire_call *c);
-	/* Free `own`, because the call is freed. */
+	/* Free c->own, which may be NULL. Called just before @c itself is freed. */
 	void (*release)(struct wire_call *c);
 };
 

@@ -32,9 +32,9 @@ static long read_unit(const char *text, size_t bytes)
 	return unit;
 }
 
-/* Replace each half of a surrogate pair that stands alone, such as "\ud83d", by "\ufffd", which
- * has the same length. Some servers cut a text inside a pair, and strict readers of JSON reject
- * a half. */
+/* Replace the escape of each lone surrogate, such as "\ud83d", by "\ufffd", which has the same
+ * length. Some servers split a text between the two surrogates of a pair, and strict JSON
+ * parsers reject a lone surrogate. */
 static void mend_halves(char *text, size_t bytes)
 {
 	for (size_t i = 0; i + 1 < bytes;) {

@@ -2,11 +2,12 @@
  * Back pressure for long answers.
  *
  * A client could request many long answers and read none of them, and all would stay in memory. So
- * for each caller, the bytes of unread answers are counted. While an operation makes its answer, an
- * estimate of the size is counted. When the answer exists, the front counts the real size instead,
- * and reduces it to zero while it writes the answer. An operation whose answer would exceed
- * OUTSTANDING_BYTES waits until the caller has read earlier answers. If no answer of the caller is
- * begun or read for OUTSTANDING_WAIT_MS, the operation is refused.
+ * the engine counts, for each caller, the bytes of answers that the caller has not read. While an
+ * operation makes its answer, an estimate of the size is counted. When the answer exists, the front
+ * replaces the estimate by the real size, and lowers the count while it writes the answer. An
+ * operation whose answer would raise the count of its caller above OUTSTANDING_BYTES waits until
+ * the caller has read earlier answers. If, for OUTSTANDING_WAIT_MS, no operation of the caller
+ * begins and the caller reads no answer, the waiting operation is refused.
  *
  * The waiting operations of all callers are in one queue, oldest first. One timer checks the queue:
  * soon after an answer was read, and every LOOK_MS to find operations that have waited too long.

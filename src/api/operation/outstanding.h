@@ -10,13 +10,13 @@
 #include <uv.h>
 
 /*
- * A long answer takes memory from the moment when it is begun until the caller has read it, which
- * may never happen. So the bytes of unread answers are counted for each caller.
+ * A long answer takes memory from the beginning of its operation until the caller has read it,
+ * which may never happen. So the bytes of unread answers are counted for each caller.
  *
  * An operation with long answers has an estimate of their size in `answer_bytes`. The operation
  * begins when the caller has room for the estimate. Until then it waits in a queue, and later
  * operations of the same caller wait behind it. It is refused if, for OUTSTANDING_WAIT_MS, no
- * answer of the caller was begun or read.
+ * other operation of the caller begins and the caller reads no answer.
  *
  * When the answer exists, the front counts its real size instead of the estimate, until the answer
  * has been written.
@@ -34,7 +34,7 @@ struct outstanding_queue;
 struct outstanding {
 	struct outstanding_queue *line;
 	size_t bytes;
-	uint64_t moved_ms; /* when an answer was last begun or read */
+	uint64_t moved_ms; /* when an operation last began, or an answer was read */
 };
 
 /* The unread bytes of one answer. Embedded in the data of the answer. Initialize with zeros. */

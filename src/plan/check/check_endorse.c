@@ -104,9 +104,9 @@ static struct asked asked_of(struct checker *c, struct av schema)
 	return a;
 }
 
-/* Create the list that ask() returns, with elements like @x. The model chose the elements, and
- * also how many there are. So the list itself gets the mark of @x, too, with the kind
- * KIND_NUMBER. */
+/* Create the list that ask() returns. Its length is unknown, and @x is the abstract value of
+ * every element. The model chose the number of elements, too. So the list gets the mark of @x,
+ * but with the kind KIND_NUMBER. */
 static struct av list_of(struct checker *c, const struct node *node, struct av x)
 {
 	struct obj *o = obj_new(c, OBJ_LIST, node, 0);

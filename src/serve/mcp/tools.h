@@ -34,7 +34,8 @@ struct mcp_tools_config {
 	const char *policy; /* the policy for plans, as text; or NULL */
 	/* Packages in the boxes, such as "numpy 1.24.2, …"; NULL if unknown. */
 	const char *packages;
-	/* Files of the host that boxes have, as text of box_summary_files(); or NULL. */
+	/* The workspace and volumes of the boxes, and the first names in each, as text from
+	 * box_summary_files(); or NULL. */
 	const char *files;
 	const char *limits;   /* limits of the boxes, such as "1.0 GiB of memory, …"; or NULL */
 	const json_t *create; /* parameters of session.create for new sessions; or NULL */
