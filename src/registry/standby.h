@@ -4,6 +4,7 @@
 
 #include "registry/entry.h"
 
-/* Close the pools of sessions that have run a step since their pool was made. Then begin to make
- * one branch that no client has asked for yet, if a session should have one. */
+/* Close the pools of sessions that have run a step since their pool was made. Then begin to make a
+ * branch for the session that was branched last, among those that should have a pool and have none
+ * yet. */
 void standby_tend(struct session_table *table);

@@ -133,9 +133,8 @@ void session_renew(struct session *s, struct stem *stem);
 /* Set the head to @step, the step that was committed ("": none), and give this name to its
  * checkpoint. Call this between `done` of the step and the next step. */
 void session_set_head(struct session *s, const char *step);
-/* Set the head to @step, like session_set_head(). But do not give the name @step to a
- * checkpoint: this is for a head that the session reached without running a step, for example by
- * an undo. */
+/* Set the head to @step, which the session has reached without running a step, for example by an
+ * undo. Unlike session_set_head(), this function gives no checkpoint the name @step. */
 void session_move_head(struct session *s, const char *step);
 
 /* Declare that the state of the session's box may now differ from the state of the stem from

@@ -84,7 +84,7 @@ class Planners(harness.Case):
         """What was listed is known to a replay, and to a run that was cut off behind it."""
         plan, policy, tools, record = (os.path.join(self.tmp, n) for n in ("plan.star", "policy.star", "tools.json", "record"))
         done = harness.retort("replay", record)
-        self.assertEqual((done.status, done.err.rpartition(": ")[2]), (0, "the same\n"), done)
+        self.assertEqual((done.status, done.err.rpartition(": ")[2]), (0, "the run is the same\n"), done)
         with open(record, encoding="utf-8") as f:
             lines = f.read().splitlines(True)
         with open(record, "w", encoding="utf-8") as f:

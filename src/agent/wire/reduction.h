@@ -31,7 +31,7 @@ struct reduction {
 	delta_fn *on_delta;	/* receives the pieces of the reply; may be NULL */
 	void *arg;
 	bool is_over;	 /* the last event has arrived */
-	bool has_stop;	 /* the server sent a reason for the end */
+	bool has_stop;	 /* the server has sent why the reply ends, such as "stop" */
 	bool is_stopped; /* on_delta has stopped the reply */
 	bool has_delta;	 /* on_delta was called */
 	struct sse sse;

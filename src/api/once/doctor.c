@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The Python program that checks a box from inside. Its value is an object with the keys of
- * self_rows. */
+/* The Python program that checks a box from inside. It ends in an expression, a dict with the keys
+ * of self_rows. */
 static const char self_test[] =
 	"import os, socket\n"
 	"def status():\n"

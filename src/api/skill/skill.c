@@ -298,7 +298,7 @@ static bool may_propose(struct skills *s, struct gate_call *call)
 	return false;
 }
 
-/* Return whether the test uses the skill's name. */
+/* Return whether the code @test mentions the skill @name, as a whole word. */
 static bool is_named(const char *test, const char *name)
 {
 	size_t n = strlen(name);

@@ -237,9 +237,9 @@ static struct av told(struct checker *c, struct av v, struct mark guard, bool is
 }
 
 /* Join @a and @b, the results of two branches. @guard is the guard of the condition that decided
- * between them. If both are the same constant, the result reveals nothing about the condition. A
- * choice between two constants reveals one bit; a choice between other values may reveal as much
- * as a number does. */
+ * between them. If both are the same constant, the result reveals nothing about the condition.
+ * Two different constants reveal one bit, so the kind of the result is at least KIND_BOOL. Other
+ * values may reveal more, so it is at least KIND_NUMBER. */
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard)
 {
 	struct av v = av_join(c, a, b);

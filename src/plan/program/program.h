@@ -54,8 +54,9 @@ int program_load(struct program *p, const struct source *src, const struct diale
 struct program_setup {
 	const struct predeclared *names;
 	size_t n_names;
-	const struct tool_set *tools; /* NULL if the plan cannot call tools, ask() and the like */
-	struct labels *labels;	      /* NULL if values carry no labels */
+	/* NULL if the plan may call neither tools nor functions such as ask() */
+	const struct tool_set *tools;
+	struct labels *labels; /* NULL if values carry no labels */
 	struct literals literals;
 	/* Set of the origins "plan", "user" and "policy". A condition on data with only these
 	 * origins causes no implicit flow, see flow_init(). */

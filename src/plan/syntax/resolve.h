@@ -11,7 +11,7 @@ struct symbol {
 	uint32_t slot;	   /* index of the variable in its function or, for a global, in the file */
 	bool is_cell;	   /* a nested function uses the variable, so it is stored in a cell */
 	uint32_t n_bound;  /* number of statements that bind the name */
-	uint32_t bound_at; /* offset of the first binding */
+	uint32_t bound_at; /* position in the source text of the first binding, in bytes */
 	struct scope *owner;
 	struct val value; /* value of a predeclared name */
 	bool is_prefix;

@@ -36,7 +36,7 @@ struct box {
 	int listener_fd;
 	int64_t quiet_until_ms; /* until this time, the warden does not read the listener */
 	int proc_fd;		/* the box's own /proc */
-	/* a directory on the file system that counts against the disk limit: the box's /tmp */
+	/* file descriptor of the box's /tmp, whose file system counts against the disk limit */
 	int store_fd;
 	bool is_uncounted;	   /* no cgroup counts the box's memory */
 	struct proc_bounds bounds; /* for counting the box's usage without a cgroup */

@@ -347,9 +347,13 @@ static void list_it(struct mcp_job *job)
 	mcp_job_do(job, "file.list", params, on_listed);
 }
 
-/* Called after file.list has failed, when it is known whether the session exists. If it exists,
- * the path is wrong. If it does not exist, and new sessions get files of the host, create the
- * session and list these files. Otherwise respond that there are no files. */
+/*
+ * Respond to the model after file.list has failed. @session is NULL if the session does not exist.
+ * - The session exists: its files do not include the path.
+ * - The session does not exist, but new sessions get files of the host: create the session and list
+ * its files.
+ * - Otherwise: there are no files yet.
+ */
 static void on_known(struct mcp_job *job, const json_t *session, const struct err *err)
 {
 	static const char text[] = "no files: the session does not exist yet";

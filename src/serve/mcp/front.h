@@ -11,7 +11,7 @@ struct mcp_front {
 	struct mcp_http *http;
 };
 
-/* Create the tools, the server and the HTTP service in @f. Owns: what @config points to must
+/* Create the tools, the server and the HTTP service in @f. The data that @config points to must
  * outlive them. */
 void mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config);
 
