@@ -153,6 +153,10 @@ class Memory(test_bombs.Bombs):
                            "ctypes.CDLL(None).mlock(ctypes.c_void_p(at), 64 << 20)", statuses=("ok",))
         self.assertEqual(record["value"]["text/plain"], "-1")
 
+    def test_T_BOMB_MEMORY_record_locks(self):
+        """Locks on files, of which the kernel keeps no book by process, user or cgroup."""
+        test_bombs.hold_uncounted(self, test_bombs.RECORD_LOCKS)
+
 
 if __name__ == "__main__":
     harness.main()
