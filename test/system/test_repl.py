@@ -130,8 +130,8 @@ class Pipe(harness.Case):
 
     def test_a_runtime_is_named_whole(self):
         done = pipe("%runtime sq\n6 * 7\n%runtime sql\n%runtime\n")
-        self.assertEqual((done.status, done.out), (1, "42\nsql (there is: python, javascript, sql, shell)\n"))
-        self.assertEqual(done.err, "retort: no runtime sq here: there is: python, javascript, sql, shell\n")
+        self.assertEqual((done.status, done.out), (1, "42\nsql (one of python, javascript, sql, shell)\n"))
+        self.assertEqual(done.err, "retort: no runtime sq here: choose one of python, javascript, sql, shell\n")
 
     def test_sessions_are_listed_and_begun_anew(self):
         done = pipe("x = 1\n%branch other\n%switch main\n%reset\n'x' in dir()\n%switch other\nx\n%switch\n")

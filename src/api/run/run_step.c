@@ -197,7 +197,7 @@ static int choose_runtime(const json_t *params, const struct runtime **out, stru
 	if (r < 0 || !name || *out)
 		return r;
 	(void)err_set(err, ERR_RUNTIME, "no runtime %.40s", name);
-	return err_hint(err, "there is: %s", runtime_names());
+	return err_hint(err, "choose one of %s", runtime_names());
 }
 
 /* Open a queue for the standard input of the step, and put @text into it. @text NULL: the queue

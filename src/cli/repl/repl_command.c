@@ -201,10 +201,10 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 	const char *names = session_text(info, "runtimes"), *known = param_language(m->arg);
 	const char *name = known ? known : m->arg;
 	if (r == 0 && !m->arg[0])
-		printf("%s (there is: %s)\n", repl->runtime, names);
+		printf("%s (one of %s)\n", repl->runtime, names);
 	else if (r == 0 && !magic_is_listed(names, name)) {
 		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
-		(void)err_hint(err, "there is: %s", names);
+		(void)err_hint(err, "choose one of %s", names);
 	} else if (r == 0)
 		snprintf(repl->runtime, sizeof repl->runtime, "%s", name);
 	json_decref(info);

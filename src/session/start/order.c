@@ -36,7 +36,7 @@ static int choose_runtime(struct order_checked *c, const struct order *order, st
 	if (c->runtime)
 		return 0;
 	err_set(err, ERR_RUNTIME, "no runtime %s here", order->runtime);
-	return err_hint(err, "there is: %s", runtime_names());
+	return err_hint(err, "choose one of %s", runtime_names());
 }
 
 /* Write the destination @dst of a volume to @out as an absolute path without trailing slashes. A
