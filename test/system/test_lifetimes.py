@@ -22,10 +22,15 @@ class Client:
         self.came = {}
 
     def send(self, method, **params):
-        self.last += 1
-        line = json.dumps(test_session.request(self.last, method, **params)) + "\n"
-        self.socket.sendall(line.encode())
-        return self.last
+        return self.send_together((method, params))[0]
+
+    def send_together(self, *calls):
+        """Ask in one message, so that none of @calls is answered before the last has arrived. Returns their ids."""
+        lines = [json.dumps(test_session.request(self.last + i, method, **params)) + "\n"
+                 for i, (method, params) in enumerate(calls, 1)]
+        self.socket.sendall("".join(lines).encode())
+        self.last += len(calls)
+        return range(self.last - len(calls) + 1, self.last + 1)
 
     def wait(self, number):
         while number not in self.came:
@@ -69,8 +74,8 @@ class Lifetimes(harness.Case):
         for _ in range(4):
             session = self.new()
             self.run_step(session, "x = 1")
-            branch = self.client.send("session.branch", session=session)
-            close = self.client.send("session.close", session=session)
+            branch, close = self.client.send_together(
+                ("session.branch", {"session": session}), ("session.close", {"session": session}))
             self.assertIn("error", self.client.wait(branch))
             self.assertIn("result", self.client.wait(close))
         self.assertEqual(self.client.call("session.list")["sessions"], [])
