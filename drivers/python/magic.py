@@ -185,7 +185,7 @@ def unknown(name, mark, names):
     if near:
         text += "; near: " + ", ".join([mark + n for n in near])
     if name in OTHER_RUNTIMES:
-        return text + '. For %s give a step the runtime "%s"' % (name, OTHER_RUNTIMES[name])
+        return text + '. %s runs in a step of its own, with the runtime "%s" (-r %s)' % ((name,) + (OTHER_RUNTIMES[name],) * 2)
     if near:
         return text + ". %lsmagic lists all"
     return text + ". Known are !cmd, %%bash, %cd, %env, %run, %time, %timeit, %%capture, %%writefile; %lsmagic lists all"

@@ -137,6 +137,8 @@ static int parse(const struct kind *kind, const char *text, struct num_range ran
 {
 	struct decimal d;
 	const char *rest = read_decimal(text, &d);
+	if (!rest && kind == &count_kind && text[0] == '-' && read_decimal(text + 1, &d))
+		return fail_range(text, "small", "at least", kind->format(range.min), err);
 	if (!rest)
 		return fail_kind(kind, text, range, err);
 	if (rest[0] == ' ' && rest[1] != '\0')

@@ -194,7 +194,7 @@ static void show_end(const struct view *view, const json_t *record)
 				"a new session can have more: retort session new --memory SIZE",
 				"start with more: retort repl --memory SIZE"}},
 		{"killed", "",
-			{"see --json for the whole record", "see --json for the whole record", ""}},
+			{"--json shows the whole record", "--json shows the whole record", ""}},
 	};
 	const char *name = json_string_value(json_object_get(error, "name"));
 	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
@@ -357,7 +357,7 @@ static void show_state(const struct view *view, const json_t *record)
 		{"committed", "not rolled back", add_kept},
 		{"rolled_back", "rolled back", add_back},
 		{"replayed", "replayed", add_again},
-		{"diverged", "diverged", add_again},
+		{"diverged", "the state was rebuilt, and may differ", add_again},
 		{"lost", "lost", add_anew},
 	};
 	const char *outcome = state_text(record, "outcome"), *undone = state_text(record, "undone");

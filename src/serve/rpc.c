@@ -28,7 +28,7 @@ ssize_t rpc_line(const struct buf *in, size_t *seen)
 
 static int invalid(struct err *err, const char *what, const char *hint)
 {
-	(void)err_set(err, ERR_PROTOCOL, "no request: %s", what);
+	(void)err_set(err, ERR_PROTOCOL, "not a request: %s", what);
 	(void)err_hint(err, "%s", hint);
 	return RPC_INVALID;
 }
@@ -72,7 +72,7 @@ int rpc_load(const char *line, size_t bytes, json_t **root, struct err *err)
 		line, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (*root)
 		return 0;
-	err_fail(err, ERR_PROTOCOL, "send one JSON object per line, as UTF-8", "no JSON: %.150s",
+	err_fail(err, ERR_PROTOCOL, "send one JSON object per line, as UTF-8", "not JSON: %.150s",
 		error.text);
 	return RPC_PARSE;
 }

@@ -152,7 +152,7 @@ int journal_node_check(const struct journal_node *node, struct err *err)
 	journal_digest(digest, node);
 	return strcmp(digest, node->digest) == 0
 		? 0
-		: err_set(err, ERR_DAMAGED, "its contents have another digest");
+		: err_set(err, ERR_DAMAGED, "its contents were changed, or damaged");
 }
 
 /* Verify the digest and the seal of a row, and that the row of its parent has the parent's

@@ -140,7 +140,7 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 		return damaged(l, "the file's content is missing", err);
 	digest_text(hex, content, step->extra_bytes);
 	if (strcmp(hex, file.digest) != 0 || file.size_bytes != step->extra_bytes)
-		return damaged(l, "the file's content has another digest", err);
+		return damaged(l, "the file's content was changed, or damaged", err);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 		return damaged(l, "it is not a step", err);
 	journal_digest(digest, step);
 	if (strcmp(digest, step->digest) != 0)
-		return damaged(l, "its contents have another digest", err);
+		return damaged(l, "its contents were changed, or damaged", err);
 	if (strcmp(step->parent, parent) != 0)
 		return damaged(l, "its parent is not the step before it", err);
 	if (file_step_is(step) && !has_answers)

@@ -6,6 +6,7 @@ User code shares its driver's process, so it can find the channel and play the d
 
 import glob
 import os
+import signal
 import sys
 import time
 import unittest.mock
@@ -414,9 +415,13 @@ def grow():
     def stands_still(pid):
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-                return f.read().rpartition(")")[2].split()[0] in "TZX"
+                state, *numbers = f.read().rpartition(")")[2].split()
+            with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+                pending = [int(line.split()[1], 16) for line in f if line.startswith(("SigPnd:", "ShdPnd:"))]
         except OSError:
             return True
+        is_killed = any(signals >> signal.SIGKILL - 1 & 1 for signals in pending) or int(numbers[5]) & 4  # PF_EXITING
+        return state in "TZX" or is_killed
 
     def test_T_BRANCH_OUTLIVE_without_its_first_thread(self):
         """A process whose first thread has ended looks like a zombie, while another runs: it is none."""

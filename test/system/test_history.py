@@ -674,7 +674,7 @@ class Records(HistoryCase):
         path = self.record("x = 1", "x = 2", "x = 3")
         with open(path, encoding="utf-8") as f:
             lines = f.readlines()
-        bad = {"line 3 of the record: its contents have another digest":
+        bad = {"line 3 of the record: its contents were changed, or damaged":
                lines[:2] + [lines[2].replace("x = 2", "x = 9")] + lines[3:],
                "line 4 of the record: it is missing": lines[:3],
                "line 4 of the record: it is cut": lines[:3] + [lines[3][:-9]],

@@ -108,14 +108,14 @@ class Stopped(ToldCase):
             s.run("n += 1")
         done = self.cli("undo", s.id, "6")
         self.assertEqual(done.status, 0, done)
-        self.assertRegex(done.err, "^retort: undone: its steps were run again, and the state may differ: step [0-9a-f]{12}: "
+        self.assertRegex(done.err, "^retort: undone: the state was rebuilt by running the earlier steps again, and it may differ: step [0-9a-f]{12}: "
                                    "stopped after .* again, perhaps at another place\n$")
         with mcp.Mcp() as client:
             client.tool("run_code", code="import threading\nt = threading.Thread(target=threading.Event().wait, daemon=True)")
             client.tool("run_code", code="t.start()")
             client.tool("run_code", code="n = 1")
             text = client.tool("sessions", action="undo").text
-            self.assertRegex(text, "now at [0-9a-f]{12}: its steps were run again, with the same results$")
+            self.assertRegex(text, "now at [0-9a-f]{12}: the state was rebuilt by running the earlier steps again, with the same results$")
             self.assertIn("now at the start: variables and files are as at the beginning", [
                 client.tool("sessions", action="undo").text for _ in range(2)][1])
 
@@ -261,7 +261,7 @@ class Undo(ToldCase):
             s.run(f"x = {i}")
         t = repl.Terminal(command=["session", "undo", "--socket", self.engine.path, s.id, "7"])
         t.wait("retort: the session is rebuilt: running step 1 of 3\r\n")
-        t.wait("retort: undone: its steps were run again, with the same results")
+        t.wait("retort: undone: the state was rebuilt by running the earlier steps again, with the same results")
         t.end()
 
 

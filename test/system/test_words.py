@@ -230,7 +230,7 @@ class Terminal(harness.Case):
         self.engine.run("new", "eof")
         self.assertIn("--stdin FILE", self.engine.run("exec", "eof", "-c", "input()").err)
         done = repl.pipe("input()\n")
-        self.assertIn("there was no more input: Ctrl-D ends it, and a pipe's lines are statements", done.err)
+        self.assertIn("there was no more input: Ctrl-D ends it, and so does the end of a pipe or file", done.err)
         self.assertNotIn("--stdin", done.err)
 
     def test_the_failure_of_a_tool_has_its_lines(self):
@@ -322,6 +322,29 @@ class Near(harness.Case):
             done = mcp.run("open('own.txt')")
             self.assertEqual(done.record["error"]["near"], "sub/own.txt")
             self.assertIn("\nhint: there is /home/user/sub/own.txt\n", done.text)
+
+    def test_a_full_disk(self):
+        """In each language, and in each front with its own way to get more."""
+        full = "hint: a file, or all files together, reached the limit of their size: "
+        for runtime, code in (("python", "open('x', 'wb').write(bytes(9 << 20))"),
+                              ("javascript", "require('fs').writeFileSync('x', Buffer.alloc(9 << 20))"),
+                              ("shell", "dd if=/dev/zero of=x bs=1M count=9"),
+                              ("sql", "CREATE TABLE t AS SELECT zeroblob(9000000)")):
+            for option in "--disk", "--file-size":
+                if (runtime, option) != ("sql", "--file-size"):  # SQLite reports "disk I/O error", as for a broken disk
+                    self.assertIn(full + "give more with --disk", self.hints(code, "-r", runtime, option, "4m"), (runtime, option))
+        with Mcp("--disk", "4m") as mcp:
+            self.assertIn(full + "remove what", mcp.run("open('x', 'wb').write(bytes(9 << 20))").text)
+
+    def test_a_command_that_the_memory_limit_ended(self):
+        """The shell reports only that it was killed."""
+        done = harness.record("cat /dev/zero | head -c 300m | tail", "-r", "shell", "--memory", "64m")
+        if done["limits"]["memory_bytes"].get("by") == "engine":
+            self.assertEqual(done["status"], "oom")  # without a cgroup, the step ends
+            return
+        self.assertEqual((done["status"], done["exit_code"]), ("error", 137))
+        self.assertIn("hint: the memory limit ended a process of this step: give it more with --memory",
+                      self.hints("cat /dev/zero | head -c 300m | tail", "-r", "shell", "--memory", "64m"))
 
     def test_a_module(self):
         """Of what the session's interpreter has, in each front, for its own words."""

@@ -9,11 +9,13 @@
 /* Indexes into `texts`, which has one text for each kind of reader. In the texts for PACKAGES,
  * "%s" is replaced by the packages that are installed and the name of the one that was probably
  * meant. */
-enum hint_text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
+enum hint_text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, DISK, MEMORY, TEXT_END_ };
 
 enum { MODULE_BYTES = 128 };
 
 #define CALLED	 "most hosts call it python3; in a step of Python it is sys.executable"
+#define FULL	 "a file, or all files together, reached the limit of their size: "
+#define KILLED	 "the memory limit ended a process of this step: "
 #define NO_PLACE "this path does not exist in a box: the working directory is /home/user"
 
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): long texts go over two lines. */
@@ -44,7 +46,7 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 		"`step.input`",
 		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
 		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
-		"there was no more input: Ctrl-D ends it, and a pipe's lines are statements"},
+		"there was no more input: Ctrl-D ends it, and so does the end of a pipe or file"},
 	[PLACE] = {"This path does not exist here: the working directory is /home/user, and files "
 		   "are below it.",
 		"this path does not exist here: the working directory is /home/user; list_files "
@@ -52,6 +54,25 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 		NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE},
 	[PYTHON] = {"Most hosts call it python3; in a step of Python it is sys.executable.", CALLED,
 		CALLED, CALLED, CALLED, CALLED},
+	[MEMORY] =
+		{"The memory limit ended a process of this step. Read the data in parts, and keep "
+		 "only what you need.",
+			KILLED
+			"read the data in parts; whoever starts retort can give more: retort mcp "
+			"--memory SIZE",
+			KILLED "a new session can have more: session.create, limits.memory_bytes",
+			KILLED "give it more with --memory",
+			KILLED "a new session can have more: retort session new --memory SIZE",
+			KILLED "start with more: retort repl --memory SIZE"},
+	[DISK] = {"A file, or all files together, reached the limit of their size. Remove what is "
+		  "no longer needed, or write less.",
+		FULL "remove what is no longer needed; whoever starts retort can give more: retort "
+		     "mcp --disk SIZE --file-size SIZE",
+		FULL "a new session can have more: session.create, limits.disk_bytes and "
+		     "limits.file_bytes",
+		FULL "give more with --disk SIZE, or --file-size SIZE for one file",
+		FULL "a new session can have more: retort session new --disk SIZE --file-size SIZE",
+		FULL "start with more: retort repl --disk SIZE --file-size SIZE"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
@@ -87,6 +108,12 @@ static const struct {
 	{"error", NULL, "ENETUNREACH", NETWORK},
 	{"error", NULL, "EAI_AGAIN", NETWORK},
 	{"error", "gaierror", "", NETWORK},
+	{"error", NULL, "File too large", DISK},
+	{"error", NULL, "File size limit exceeded", DISK},
+	{"error", NULL, "EFBIG", DISK},
+	{"error", NULL, "No space left on device", DISK},
+	{"error", NULL, "ENOSPC", DISK},
+	{"error", NULL, "database or disk is full", DISK},
 	{"error", "ModuleNotFoundError", "", PACKAGES},
 	{"error", "ImportError", "Use pip or conda", PACKAGES},
 	{"error", "ImportError", "pip install", PACKAGES},
@@ -205,14 +232,10 @@ static bool add_submodule(struct buf *out, const json_t *error)
 		       parent, at, (int)bytes - parent - 1, dot + 1, parent, at, parent, at) == 0;
 }
 
-static bool add(struct buf *out, const json_t *record, size_t row, const struct hint_about *about)
+static bool add(
+	struct buf *out, const json_t *record, const char *text, const struct hint_about *about)
 {
-	const char *text = rows[row].text     ? texts[rows[row].text][about->reader]
-		: about->reader == HINT_AGENT ? rows[row].agent
-					      : NULL;
-	const char *gap = text ? strstr(text, "%s") : NULL;
-	if (!text)
-		return false;
+	const char *gap = strstr(text, "%s");
 	if (!gap)
 		return buf_add(out, text) == 0;
 	buf_append(out, text, (size_t)(gap - text));
@@ -235,6 +258,23 @@ static bool add_near(struct buf *out, const json_t *record, const char *near)
 	return buf_addf(out, "there is %s: FROM \"%s\"", near, near) == 0;
 }
 
+static bool add_row(
+	struct buf *out, const json_t *record, size_t row, const struct hint_about *about)
+{
+	const char *text = rows[row].text     ? texts[rows[row].text][about->reader]
+		: about->reader == HINT_AGENT ? rows[row].agent
+					      : NULL;
+	return text && add(out, record, text, about);
+}
+
+/* Return whether the kernel ended a process other than the driver for lack of memory. A command in
+ * a pipeline, for instance, whose end the shell reports without the cause. */
+static bool has_killed_part(const json_t *record)
+{
+	const json_t *kills = json_object_get(json_object_get(record, "usage"), "oom_kills");
+	return json_integer_value(kills) > 0 && strcmp(json_get_text(record, "status"), "oom") != 0;
+}
+
 bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about)
 {
 	const char *name = json_get_text(json_object_get(record, "error"), "name");
@@ -252,8 +292,10 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	buf_cut(out, out->bytes);
 	if (*near && !is_module)
 		return add_near(out, record, near);
+	if (has_killed_part(record))
+		return add(out, record, texts[MEMORY][about->reader], about);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (fits(record, i))
-			return add(out, record, i, about);
+			return add_row(out, record, i, about);
 	return false;
 }

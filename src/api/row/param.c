@@ -79,10 +79,16 @@ static bool has_type(enum param_type type, const json_t *value)
 	return false;
 }
 
-static int fail_type(const char *place, const char *want, struct err *err)
+/* @fields are named in the hint, if an object of fields is wanted. */
+static int fail_type(const struct param *row, const char *place, const char *want, struct err *err)
 {
+	char names[ERR_HINT_BYTES] = "";
+	size_t bytes = 0;
+	for (size_t i = 0; i < row->n_fields && bytes < sizeof names - 1; i++)
+		bytes += (size_t)snprintf(names + bytes, sizeof names - bytes, "%s%s",
+			i == 0 ? " with " : ", ", row->fields[i].name);
 	(void)err_set(err, ERR_USAGE, "%s: not of the right type", place);
-	return err_hint(err, "give %s %s", strchr("aeiou", want[0]) ? "an" : "a", want);
+	return err_hint(err, "give %s %s%s", strchr("aeiou", want[0]) ? "an" : "a", want, names);
 }
 
 static int check_text(
@@ -171,7 +177,7 @@ static int check_array(
 		if (row->type == PARAM_TEXTS)
 			r = check_value(&text, item, inner, err);
 		else if (!json_is_object(item))
-			r = fail_type(inner, "object", err);
+			r = fail_type(row, inner, "object", err);
 		else if ((r = param_check(row->fields, row->n_fields, item, err)) < 0)
 			r = err_wrap(err, "%s", inner);
 	}
@@ -201,7 +207,7 @@ static int check_value(
 {
 	int r = 0;
 	if (!has_type(row->type, value))
-		return fail_type(place, param_type_name(row->type), err);
+		return fail_type(row, place, param_type_name(row->type), err);
 	switch (row->type) {
 	case PARAM_TEXT:
 	case PARAM_PATH:
@@ -292,7 +298,8 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
 		if (!rows[i].is_required || param_get(params, rows[i].name))
 			continue;
 		(void)err_set(err, ERR_USAGE, "%s: missing", rows[i].name);
-		return err_hint(err, "%s", rows[i].help);
+		return rows[i].choices ? err_hint(err, "choose one of %s", rows[i].choices)
+				       : err_hint(err, "give it (%s)", rows[i].help);
 	}
 	return 0;
 }

@@ -118,13 +118,13 @@ void outcome_add_undone(struct buf *b, const json_t *result)
 							 : "as at the beginning");
 		return;
 	}
-	buf_add(b, "its steps were run again, ");
-	if (strcmp(outcome, "diverged") == 0)
-		buf_add(b, "and the state may differ: ");
-	else
-		buf_add(b, "with the same results");
-	if (strcmp(outcome, "diverged") == 0)
+	buf_add(b, "the state was rebuilt by running the earlier steps again, ");
+	if (strcmp(outcome, "diverged") == 0) {
+		buf_add(b, "and it may differ: ");
 		(void)utf8_escape_terminal(b, difference, strlen(difference), UTF8_ONE_LINE);
+	} else {
+		buf_add(b, "with the same results");
+	}
 	if (json_array_size(lost) == 0)
 		return;
 	buf_add(b, "; not put back: ");

@@ -90,7 +90,7 @@ TEST(wrong_parameters_are_named)
 	static const struct {
 		const char *method, *params, *message, *hint;
 	} rows[] = {
-		{"session.get", "{}", "session: missing", "id of the session"},
+		{"session.get", "{}", "session: missing", "give it (id of the session"},
 		{"session.get", "[1]", "the parameters are not an object", "by name"},
 		{"session.get", "{\"session\": null}", "session: missing", "id"},
 		{"session.get", "{\"sesion\": \"a\"}", "sesion: unknown parameter",
@@ -117,7 +117,8 @@ TEST(wrong_parameters_are_named)
 		{"session.create",
 			"{\"volumes\": [{\"src\": \"/x\", \"dst\": \"y\", \"mode\": \"rww\"}]}",
 			"volumes[0]: mode: \"rww\" is not allowed", "did you mean rw?"},
-		{"session.create", "{\"volumes\": [7]}", "volumes[0]: not of", "object"},
+		{"session.create", "{\"volumes\": [7]}", "volumes[0]: not of",
+			"give an object with src, dst, mode"},
 		{"session.create", "{\"env\": {\"A\": 1}}", "env.A: not of", "text"},
 		{"session.create", "{\"env\": {\"A=B\": \"1\"}}",
 			"env: \"A=B\" is not a valid name", "="},

@@ -191,7 +191,7 @@ TEST(num_reads_counts)
 	static const struct bad bad[] = {
 		{"1k", "\"1k\" is not a whole number", COUNT_HINT},
 		{"1.5", "\"1.5\" is not a whole number", COUNT_HINT},
-		{"-1", "\"-1\" is not a whole number", COUNT_HINT},
+		{"-1", "\"-1\" is too small", "write at least 0"},
 		{"1 ", "\"1 \" is not a whole number", COUNT_HINT},
 		{"", "\"\" is not a whole number", COUNT_HINT},
 	};

@@ -57,15 +57,15 @@ TEST(what_is_no_request_is_refused)
 		int code;
 		const char *message;
 	} rows[] = {
-		{"", RPC_PARSE, "no JSON"},
-		{"garbage", RPC_PARSE, "no JSON"},
-		{"{\"jsonrpc\":\"2.0\"", RPC_PARSE, "no JSON"},
+		{"", RPC_PARSE, "not JSON"},
+		{"garbage", RPC_PARSE, "not JSON"},
+		{"{\"jsonrpc\":\"2.0\"", RPC_PARSE, "not JSON"},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"m\"}", RPC_PARSE,
 			"duplicate"},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1e999,\"method\":\"m\"}", RPC_PARSE, "no JSON"},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1e999,\"method\":\"m\"}", RPC_PARSE, "not JSON"},
 		{"{\"jsonrpc\":\"2.0\",\"id\":99999999999999999999,\"method\":\"m\"}", RPC_PARSE,
-			"no JSON"},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", RPC_PARSE, "no JSON"},
+			"not JSON"},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", RPC_PARSE, "not JSON"},
 		{"[]", RPC_INVALID, "batches"},
 		{"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}]", RPC_INVALID, "batches"},
 		{"1", RPC_INVALID, "not an object"},
