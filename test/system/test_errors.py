@@ -416,7 +416,7 @@ class Hosts(ErrorCase):
         done = self.run_in("mkdir $D/m; mount -t tmpfs -o size=1m none $D/m\n"
                            "$R run -w $D/m -c \"open('big', 'wb').write(b'1' * (2 << 20))\"")
         self.assertEqual(done.status, 1)
-        self.assertRegex(done.err, "OSError: .*No space left on device\n$")
+        self.assertRegex(done.err, "OSError: .*No space left on device\nretort: hint: the files of a box have limits: .*\n$")
 
     # What docker and its kin do to a container's /proc.
     MASK = ("mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys\n"

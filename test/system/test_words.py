@@ -325,7 +325,7 @@ class Near(harness.Case):
 
     def test_a_full_disk(self):
         """In each language, and in each front with its own way to get more."""
-        full = "hint: a file, or all files together, reached the limit of their size: "
+        full = "hint: the files of a box have limits: "
         for runtime, code in (("python", "open('x', 'wb').write(bytes(9 << 20))"),
                               ("javascript", "require('fs').writeFileSync('x', Buffer.alloc(9 << 20))"),
                               ("shell", "dd if=/dev/zero of=x bs=1M count=9"),

@@ -14,7 +14,7 @@ enum hint_text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, DISK, MEMORY, TEXT
 enum { MODULE_BYTES = 128 };
 
 #define CALLED	 "most hosts call it python3; in a step of Python it is sys.executable"
-#define FULL	 "a file, or all files together, reached the limit of their size: "
+#define LIMITED	 "the files of a box have limits: "
 #define KILLED	 "the memory limit ended a process of this step: "
 #define NO_PLACE "this path does not exist in a box: the working directory is /home/user"
 
@@ -64,15 +64,17 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 			KILLED "give it more with --memory",
 			KILLED "a new session can have more: retort session new --memory SIZE",
 			KILLED "start with more: retort repl --memory SIZE"},
-	[DISK] = {"A file, or all files together, reached the limit of their size. Remove what is "
-		  "no longer needed, or write less.",
-		FULL "remove what is no longer needed; whoever starts retort can give more: retort "
-		     "mcp --disk SIZE --file-size SIZE",
-		FULL "a new session can have more: session.create, limits.disk_bytes and "
-		     "limits.file_bytes",
-		FULL "give more with --disk SIZE, or --file-size SIZE for one file",
-		FULL "a new session can have more: retort session new --disk SIZE --file-size SIZE",
-		FULL "start with more: retort repl --disk SIZE --file-size SIZE"},
+	[DISK] = {"The files of a box have limits: of their size, all together and each, and of their "
+		  "number. Remove what is no longer needed, or write less.",
+		LIMITED "remove what is no longer needed; whoever starts retort can give more: "
+			"retort mcp --disk SIZE --inodes N --file-size SIZE",
+		LIMITED
+		"a new session can have more: session.create, limits.disk_bytes, inodes and "
+		"file_bytes",
+		LIMITED "give more with --disk SIZE, --inodes N, or --file-size SIZE for one file",
+		LIMITED "a new session can have more: retort session new --disk SIZE --inodes N "
+			"--file-size SIZE",
+		LIMITED "start with more: retort repl --disk SIZE --inodes N --file-size SIZE"},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
 
