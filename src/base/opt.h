@@ -26,7 +26,7 @@ enum opt_flag {
 	OPT_HIDDEN = 1,	   /* left out of help, completion, manual and hints */
 	OPT_ENDS = 2,	   /* all arguments after the value are operands, as after python's -c */
 	OPT_NO_ENV = 4,	   /* allowed on the command line only */
-	OPT_NO_CONFIG = 8, /* not set from the configuration, where this key has another meaning */
+	OPT_NO_CONFIG = 8, /* not set from the configuration, though from the environment */
 	/* a second use is an error, and does not replace the first */
 	OPT_ONCE = 16,
 };

@@ -4,7 +4,6 @@
 
 #include "api/once/once.h"
 #include "base/opt.h"
-#include "cli/host/config.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -30,7 +29,7 @@ struct box_args {
 #define BOX_PROFILE_OPT(s)                                                                         \
 	{                                                                                          \
 		.name = "profile", OPT_INTO_TEXT(s, box.profile), .arg = "NAME",                   \
-		.group = "General options",                                                        \
+		.flags = OPT_NO_CONFIG, .group = "General options",                                \
 		.help = "apply the options of profile NAME in the configuration"                   \
 	}
 

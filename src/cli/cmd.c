@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "base/word.h"
+#include "cli/host/config.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -119,6 +120,38 @@ int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc
 	return at;
 }
 
+/* A search for an option in the tables of all commands. */
+struct option_search {
+	const char *name;
+	const struct opt *found;
+	struct word_near *near;
+};
+
+static void match_option(const struct cmd *cmd, void *arg)
+{
+	struct option_search *search = arg;
+	for (size_t i = 0; i < cmd->n_opts; i++) {
+		const struct opt *opt = &cmd->opts[i];
+		bool is_settable = !(opt->flags & OPT_NO_ENV);
+		if (is_settable)
+			word_near_try(search->near, opt->name);
+		if (strcmp(opt->name, search->name) == 0 && (is_settable || !search->found))
+			search->found = opt;
+	}
+}
+
+static const struct opt *find_option(const char *name, struct word_near *near)
+{
+	struct option_search search = {.name = name, .near = near};
+	cmd_each(match_option, &search);
+	return search.found;
+}
+
+int cmd_config(struct opt_set *set, const char *profile, struct err *err)
+{
+	return config_apply(&(struct config_use){set, find_option}, profile, err);
+}
+
 /* Convert a text that may not be valid UTF-8: err_set() may cut a message within a character,
  * and file names may contain any bytes. */
 static json_t *json_text(const char *text)
@@ -129,8 +162,9 @@ static json_t *json_text(const char *text)
 	return json_stringn(buf_str(&b), b.bytes);
 }
 
-static void print_json(const struct err *err, const char *msg)
+static void print_json(const struct err *err)
 {
+	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	json_t *inner = json_object();
 	cleanup_json json_t *root = json_pack("{s:o}", "error", inner);
 	json_put_text(inner, "code", err_word(err->code));
@@ -142,11 +176,10 @@ static void print_json(const struct err *err, const char *msg)
 	(void)fflush(stdout);
 }
 
-int cli_fail(const struct err *failed, bool json)
+/* Print @err as one line, `retort: message: hint`, with terminal control characters escaped. */
+static void print_line(const struct err *err)
 {
 	struct buf line cleanup_buf = BUF_INIT(FAIL_LINE_BYTES);
-	struct err own = *failed, *err = &own;
-	wording_apply(err, WORDING_COMMANDS);
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	(void)utf8_escape_terminal(&line, msg, strlen(msg), UTF8_ONE_LINE);
 	if (err->hint[0]) {
@@ -155,8 +188,63 @@ int cli_fail(const struct err *failed, bool json)
 	}
 	(void)fflush(stdout);
 	fprintf(stderr, "retort: %s\n", buf_str(&line));
+}
+
+int cli_fail(const struct err *failed, bool json)
+{
+	struct err err = *failed;
+	wording_apply(&err, WORDING_COMMANDS);
+	print_line(&err);
 	if (json)
-		print_json(err, msg);
-	int status = err_exit(err->code);
+		print_json(&err);
+	int status = err_exit(err.code);
 	return status ? status : err_exit(ERR_INTERNAL);
+}
+
+/* Variables that are read, but not as options. */
+static bool is_variable(const char *name)
+{
+	static const char *const names[] = {"RETORT_SESSION", "RETORT_MODEL_KEY", "RETORT_CGROUP"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Write the name of the option that the variable @name would set: "file-size" for
+ * "RETORT_FILE_SIZE". */
+static void option_name(const char *name, char out[WORD_MAX_BYTES])
+{
+	snprintf(out, WORD_MAX_BYTES, "%s", name + strlen("RETORT_"));
+	for (char *at = out; *at; at++)
+		*at = *at == '_' ? '-' : *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+}
+
+static void check_variable(const char *name)
+{
+	char option[WORD_MAX_BYTES], nearest[2 * WORD_MAX_BYTES] = "";
+	struct word_near near = WORD_NEAR(option);
+	struct err err = {0};
+	option_name(name, option);
+	(void)find_option(option, &near);
+	if (near.best)
+		opt_env_name(&(struct opt){.name = near.best}, nearest, sizeof nearest);
+	if (!near.best || strcmp(nearest, name) == 0 || is_variable(name))
+		return;
+	(void)err_set(&err, ERR_USAGE, "%s is not read", name);
+	(void)err_hint(&err, "did you mean %s?", nearest);
+	print_line(&err);
+}
+
+void cmd_check_environment(void)
+{
+	char name[WORD_MAX_BYTES];
+	for (char **at = environ; at && *at; at++) {
+		size_t bytes = strcspn(*at, "=");
+		bool is_long = bytes >= sizeof name, is_empty = strlen(*at) <= bytes + 1;
+		if (is_long || is_empty || strncmp(*at, "RETORT_", strlen("RETORT_")) != 0)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)bytes, *at);
+		check_variable(name);
+	}
 }

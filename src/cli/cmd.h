@@ -128,6 +128,13 @@ const struct cmd_exit *cmd_exits(const struct cmd *cmd, size_t *n);
 int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc, char **argv,
 	struct err *err);
 
+/* Set options from the configuration file, as config_apply() does. @set is from cmd_parse(). */
+int cmd_config(struct opt_set *set, const char *profile, struct err *err);
+
+/* Print a warning for each environment variable RETORT_… that no command reads and whose name is
+ * similar to one that is read. Other RETORT_… variables may belong to other programs. */
+void cmd_check_environment(void);
+
 /*
  * Report @err on stderr as one line, `retort: message: hint`. Terminal control characters are
  * escaped. If @json, print {"error": {"code", "message", "hint"?}} to stdout too.

@@ -112,8 +112,10 @@ static int dispatch(int argc, char **argv)
 	if (at == argc)
 		return run_bare(&cmd_help);
 	const struct cmd *cmd = cmd_find(argv[at]);
-	if (cmd)
+	if (cmd) {
+		cmd_check_environment();
 		return cmd->run(argc - at, argv + at);
+	}
 	(void)cmd_unknown(argv[at], &err);
 	return cli_fail(&err, false);
 }

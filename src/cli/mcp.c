@@ -221,7 +221,7 @@ static int check_plans(struct mcp *m, struct err *err)
 
 static int prepare(struct mcp *m, struct err *err)
 {
-	int r = config_apply(&m->set, m->args.box.profile, err);
+	int r = cmd_config(&m->set, m->args.box.profile, err);
 	if (r == 0)
 		r = box_check(&m->args.box, err);
 	if (r == 0)

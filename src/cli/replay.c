@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
-#include "cli/host/config.h"
 #include "cli/host/program.h"
 #include "cli/view.h"
 #include "planner/plan_run.h"
@@ -149,7 +148,7 @@ static int replay_main(int argc, char **argv)
 	int at = cmd_parse(&cmd_replay, &set, &args, argc, argv, &err);
 	if (at == 0)
 		return 0;
-	int r = at < 0 ? at : config_apply(&set, NULL, &err);
+	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
 	if (r == 0 && argc - at != 1) {
 		(void)err_set(&err, ERR_USAGE, "replay: %d records named", argc - at);
 		r = err_hint(&err, "name one that `retort session export` wrote, or -");

@@ -4,7 +4,6 @@
 #include "base/fd.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
-#include "cli/host/config.h"
 #include "cli/host/program.h"
 #include "cli/screen/term.h"
 #include "cli/view.h"
@@ -243,7 +242,7 @@ static int run_main(int argc, char **argv)
 	if (at == 0)
 		return 0;
 	if (at > 0) {
-		int r = config_apply(&set, args.box.profile, &err);
+		int r = cmd_config(&set, args.box.profile, &err);
 		at = r < 0 ? r : at;
 	}
 	struct pieces *p = xnew(struct pieces);

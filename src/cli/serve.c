@@ -6,7 +6,6 @@
 #include "base/fd.h"
 #include "cli/host/client.h"
 #include "cli/cmd.h"
-#include "cli/host/config.h"
 #include "cli/host/prices.h"
 #include "cli/host/xdg.h"
 #include "serve/http/address.h"
@@ -91,7 +90,7 @@ static const struct opt serve_opts[] = {
 		.help = "make DIR visible to all sessions at /skills; with :rw, code can save "
 			"skills there"},
 #include "cli/serve_http.def"
-	{.name = "profile", OPT_INTO_TEXT(struct serve_args, profile), .arg = "NAME",
+	{.name = "profile", OPT_INTO_TEXT(struct serve_args, profile), .arg = "NAME", .flags = OPT_NO_CONFIG,
 		.group = "General options", .help = "apply the options of profile NAME in the "
 			"configuration"},
 	CMD_COMMON_OPTS(struct serve_args),
@@ -475,7 +474,7 @@ static int serve_main(int argc, char **argv)
 	if (r == 0)
 		return 0;
 	if (r > 0)
-		r = config_apply(&set, args.profile, &err);
+		r = cmd_config(&set, args.profile, &err);
 	if (r == 0)
 		r = models_check(args.model, args.key_file, &err);
 	if (r == 0 && (r = prices_load(args.prices, &places.prices, &err)) == 0)

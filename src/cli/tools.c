@@ -2,7 +2,6 @@
 #include "api/text/tools.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
-#include "cli/host/config.h"
 #include "cli/host/program.h"
 #include "cli/view.h"
 
@@ -187,7 +186,7 @@ static int begin(
 	int at = cmd_parse(cmd, &set, &c->args, typed->argc, typed->argv, err);
 	if (at <= 0)
 		return at;
-	int r = config_apply(&set, NULL, err);
+	int r = cmd_config(&set, NULL, err);
 	if (r < 0)
 		return r;
 	c->operands = typed->argv + at;

@@ -421,6 +421,32 @@ class Settings(CliCase):
         self.assertEqual(self.memory("--profile", "small", "-m", "50m", env=env), 50 << 20)
         self.assert_failed(harness.run("1", "--profile", "smal", env=env), 2, "smal")
 
+    def test_unknown_setting(self):
+        """A setting that no command has is refused; one of another command is not."""
+        for text, found in (('{"memroy": "100m"}', 'unknown setting "memroy": did you mean "memory"'),
+                            ('{"profiles": []}', '"profiles" is not an object'),
+                            ('{"profile": "small"}', "profile in the .*--profile, or set RETORT_PROFILE"),
+                            ('{"profiles": {"small": {"memroy": "16m"}}}', 'profile "small": .*"memroy".*"memory"')):
+            env = {**self.config(text), "RETORT_PROFILE": "small"}
+            for command in (("run", "-c", "1"), ("tools", "list"), ("session", "new"), ("mcp",), ("serve",)):
+                if command[0] == "tools" and '"memroy": "16m"' in text:
+                    continue  # has no profiles
+                done = harness.retort(*command, env=env)
+                self.assert_failed(done, 2, "/retort/config.json: " + found)
+        self.assertEqual(self.memory(env=self.config('{"memory": "100m", "listen": ":80", "max-cost": 2}')), 100 << 20)
+
+    def test_unknown_variable(self):
+        """Only one that looks like a misspelling is named: others may be of other programs."""
+        for name, near in (("RETORT_MEMROY", "RETORT_MEMORY"), ("RETORT_MCP_CONFG", "RETORT_MCP_CONFIG"),
+                           ("RETORT_memory", "RETORT_MEMORY")):
+            done = harness.run("1", env={name: "2g"})
+            self.assertEqual((done.status, done.out, done.err),
+                             (0, "1\n", f"retort: {name} is not read: did you mean {near}?\n"))
+        done = harness.run("1", env={"RETORT": "1", "RETORT_SESSION": "s_1", "RETORT_MODEL_KEY": "k", "RETORT_": "1",
+                                     "RETORT_HOME": "/", "RETORT_X": "1", "RETORT_MEMROY": "", "RETORT_STANDBY": "3",
+                                     "RETORT_MEMORY": "100m"})
+        self.assertEqual((done.status, done.out, done.err), (0, "1\n", ""))
+
     def test_preload(self):
         self.assert_ran(harness.run("import sys; print('json' in sys.modules, 'csv' in sys.modules)",
                                     "--preload", "json,csv"), "True True\n")

@@ -487,7 +487,7 @@ static int agent_main(int argc, char **argv)
 	int status = 0;
 	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
 	if (at > 0) {
-		status = config_apply(&agent->set, agent->args.box.profile, &err);
+		status = cmd_config(&agent->set, agent->args.box.profile, &err);
 		if (status == 0)
 			status = agent->args.list ? agent_past_list(agent->args.json, &err)
 						  : perform(agent, argv + at, &err);

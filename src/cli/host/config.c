@@ -12,6 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The flags of rows that the configuration may not set. */
+enum { NOT_HERE = OPT_NO_ENV | OPT_NO_CONFIG };
+
 static bool config_path(char out[PATH_MAX])
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
@@ -22,14 +25,6 @@ static bool config_path(char out[PATH_MAX])
 	else if (home && home[0] == '/')
 		n = snprintf(out, PATH_MAX, "%s/.config/retort/config.json", home);
 	return n > 0 && n < PATH_MAX;
-}
-
-static bool is_known(const struct opt_set *set, const char *name)
-{
-	for (size_t i = 0; i < set->n_opts; i++)
-		if (strcmp(set->opts[i].name, name) == 0)
-			return !(set->opts[i].flags & OPT_NO_CONFIG);
-	return false;
 }
 
 /* Return a value as the command line would contain it: true becomes "true". The text is never
@@ -50,34 +45,85 @@ static const char *as_text(const json_t *value)
 	return strdup(text);
 }
 
-static int apply_one(struct opt_set *set, const char *name, const json_t *value, struct err *err)
+/* Set the option of @row, or only check the value if the command does not have the option. */
+static int apply_one(
+	struct opt_set *set, const struct opt *row, const json_t *value, struct err *err)
 {
 	const char *text = as_text(value);
 	if (!text)
-		return err_set(err, ERR_USAGE,
-			"\"%.60s\" is neither text, number nor true or false", name);
-	return opt_apply(set, name, text, OPT_FROM_CONFIG, err);
+		return err_fail(err, ERR_USAGE, "write the value as on the command line",
+			"\"%.60s\" is neither text, number nor true or false", row->name);
+	return set ? opt_apply(set, row->name, text, OPT_FROM_CONFIG, err) : 0;
 }
 
-static int apply_member(struct opt_set *set, const char *name, const json_t *value, struct err *err)
+static int apply_value(
+	struct opt_set *set, const struct opt *row, const json_t *value, struct err *err)
 {
 	if (!json_is_array(value))
-		return apply_one(set, name, value, err);
-	for (size_t i = 0; i < json_array_size(value); i++) {
-		int r = apply_one(set, name, json_array_get(value, i), err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+		return apply_one(set, row, value, err);
+	if (row->type != OPT_LIST)
+		return err_fail(err, ERR_USAGE, "write one value, without [ and ]",
+			"\"%.60s\" has a list, but takes one value", row->name);
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < json_array_size(value); i++)
+		r = apply_one(set, row, json_array_get(value, i), err);
+	return r;
 }
 
-static int apply_object(struct opt_set *set, const json_t *object, struct err *err)
+static int fail_elsewhere(const struct opt *row, struct err *err)
+{
+	char variable[64];
+	if (row->flags & OPT_NO_ENV)
+		return err_fail(err, ERR_USAGE, "leave it out",
+			"%s in the configuration: only on the command line", row->name);
+	opt_env_name(row, variable, sizeof variable);
+	(void)err_set(err, ERR_USAGE, "%s in the configuration: it cannot be set here", row->name);
+	return err_hint(err, "write --%s, or set %s", row->name, variable);
+}
+
+/* Return the row @name of the command that runs, if the command takes it from here. */
+static const struct opt *find_own(const struct opt_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->n_opts; i++)
+		if (strcmp(set->opts[i].name, name) == 0 && !(set->opts[i].flags & NOT_HERE))
+			return &set->opts[i];
+	return NULL;
+}
+
+/* Apply the member called @near->word. @near: what it may be a misspelling of. */
+static int apply_member(
+	const struct config_use *use, const json_t *value, struct word_near *near, struct err *err)
+{
+	const struct opt *own = find_own(use->set, near->word);
+	const struct opt *row = own ? own : use->find(near->word, near);
+	if (!row)
+		return err_unknown(err, ERR_USAGE, near,
+			"the names are those of options: `retort help run` lists them",
+			"unknown setting \"%.60s\"", near->word);
+	if (row->flags & NOT_HERE)
+		return fail_elsewhere(row, err);
+	return apply_value(own ? use->set : NULL, row, value, err);
+}
+
+/* Apply the members of @object, except those that do not stand for an option: @others, NULL at the
+ * end. */
+static int apply_object(const struct config_use *use, const json_t *object,
+	const char *const *others, struct err *err)
 {
 	const char *name;
 	json_t *value;
 	json_object_foreach(json_unconst(object), name, value)
 	{
-		int r = is_known(set, name) ? apply_member(set, name, value, err) : 0;
+		struct word_near near = {.word = name, .before = "\"", .after = "\""};
+		bool is_other = false;
+		for (const char *const *other = others; *other; other++) {
+			word_near_try(&near, *other);
+			is_other |= strcmp(*other, name) == 0;
+		}
+		int r = is_other ? 0 : apply_member(use, value, &near, err);
+		if (is_other && !json_is_object(value))
+			r = err_fail(err, ERR_USAGE, "write {\"NAME\": …}",
+				"\"%s\" is not an object", name);
 		if (r < 0)
 			return r;
 	}
@@ -93,14 +139,15 @@ static int no_profile(const char *profile, struct err *err)
 		profile);
 }
 
-static int apply_config(
-	struct opt_set *set, const json_t *config, const char *profile, struct err *err)
+static int apply_profile(
+	const struct config_use *use, const json_t *profiles, const char *profile, struct err *err)
 {
-	int r = apply_object(set, config, err);
-	if (r < 0 || !profile)
-		return r;
-	const json_t *found = json_object_get(json_object_get(config, "profiles"), profile);
-	return json_is_object(found) ? apply_object(set, found, err) : no_profile(profile, err);
+	static const char *const others[] = {NULL};
+	const json_t *found = json_object_get(profiles, profile);
+	int r = json_is_object(found)
+		? apply_object(use, found, others, err)
+		: err_fail(err, ERR_USAGE, "write {\"memory\": \"2g\"}", "not an object");
+	return r < 0 ? err_wrap(err, "profile \"%.60s\"", profile) : 0;
 }
 
 /* Load the configuration file. Returns: 1; 0 if the file does not exist; or negative errno. */
@@ -131,14 +178,22 @@ int config_member(const char *name, json_t **out, struct err *err)
 	return MIN(r, 0);
 }
 
-int config_apply(struct opt_set *set, const char *profile, struct err *err)
+int config_apply(const struct config_use *use, const char *profile, struct err *err)
 {
+	static const char *const others[] = {"profiles", "prices", NULL};
 	char path[PATH_MAX];
 	json_t *config = NULL;
 	int r = load(path, &config, err);
-	if (r <= 0)
-		return r == 0 && profile ? no_profile(profile, err) : r;
-	r = apply_config(set, config, profile, err);
+	if (r < 0)
+		return r;
+	const json_t *profiles = json_object_get(config, "profiles");
+	r = config ? apply_object(use, config, others, err) : 0;
+	if (r == 0 && profile && json_object_get(profiles, profile))
+		r = apply_profile(use, profiles, profile, err);
+	else if (r == 0 && profile)
+		r = no_profile(profile, err);
+	if (r < 0 && config)
+		(void)err_wrap(err, "%s", path);
 	json_decref(config);
-	return r < 0 ? err_wrap(err, "%s", path) : 0;
+	return r;
 }

@@ -340,7 +340,7 @@ static int repl_main(int argc, char **argv)
 	repl->out_fd = -1;
 	int status = 0, r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
 	if (r > 0) {
-		r = config_apply(&repl->set, repl->args.box.profile, &err);
+		r = cmd_config(&repl->set, repl->args.box.profile, &err);
 		r = r < 0 ? r : box_check(&repl->args.box, &err);
 		status = r < 0 ? cli_fail(&err, false) : repl_loop(repl, &err);
 	} else if (r < 0) {

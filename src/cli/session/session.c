@@ -46,7 +46,7 @@ int session_begin(struct session_run *run, const struct cmd *cmd, const struct s
 	int at = cmd_parse(cmd, &run->set, &run->args, argv->argc, argv->argv, err);
 	if (at <= 0)
 		return at;
-	int r = config_apply(&run->set, run->args.box.profile, err);
+	int r = cmd_config(&run->set, run->args.box.profile, err);
 	if (r < 0)
 		return r;
 	run->operands = argv->argv + at;
