@@ -419,7 +419,13 @@ class Settings(CliCase):
         env = self.config('{"memory": "200m", "profiles": {"small": {"memory": "100m"}}}')
         self.assertEqual(self.memory("--profile", "small", env=env), 100 << 20)
         self.assertEqual(self.memory("--profile", "small", "-m", "50m", env=env), 50 << 20)
-        self.assert_failed(harness.run("1", "--profile", "smal", env=env), 2, "smal")
+        self.assert_failed(harness.run("1", "--profile", "smal", env=env), 2, '/retort/config.json: no profile "smal"')
+
+    def test_profile_without_a_file(self):
+        """The hint names the file that is read."""
+        folder = harness.make_dir()
+        for env, path in (({"XDG_CONFIG_HOME": folder}, f"{folder}/retort"), ({"HOME": folder}, f"{folder}/.config/retort")):
+            self.assert_failed(harness.run("1", "--profile", "small", env=env), 2, f"into {path}/config.json$")
 
     def test_unknown_setting(self):
         """A setting that no command has is refused; one of another command is not."""

@@ -20,8 +20,7 @@ static int find_price(
 	if (json_number_value(param_get(a->params, "max_cost_usd")) <= 0)
 		return 0;
 	return err_fail(err, ERR_USAGE,
-		"add its price to \"prices\" in ~/.config/retort/config.json, or to a file for "
-		"--prices",
+		"add its price to \"prices\" in the engine's config.json, or to a file for --prices",
 		"max_cost_usd: the price of %.100s is not known", wire_name(wire));
 }
 

@@ -130,13 +130,15 @@ static int apply_object(const struct config_use *use, const json_t *object,
 	return 0;
 }
 
-static int no_profile(const char *profile, struct err *err)
+/* @path: the file, if it does not exist; "" if its place is not known either; NULL if it exists,
+ * and the message begins with its name. */
+static int no_profile(const char *profile, const char *path, struct err *err)
 {
-	err_set(err, ERR_NOT_FOUND, "no profile \"%.60s\"", profile);
-	return err_hint(err,
-		"write {\"profiles\": {\"%.60s\": {\"memory\": \"2g\"}}} into "
-		"~/.config/retort/config.json",
-		profile);
+	(void)err_set(err, ERR_NOT_FOUND, "no profile \"%.60s\"", profile);
+	if (path && !*path)
+		return err_hint(err, "set HOME or XDG_CONFIG_HOME, below which profiles are");
+	return err_hint(err, "write {\"profiles\": {\"%.60s\": {\"memory\": \"2g\"}}} into %s",
+		profile, path ? path : "that file");
 }
 
 static int apply_profile(
@@ -181,7 +183,7 @@ int config_member(const char *name, json_t **out, struct err *err)
 int config_apply(const struct config_use *use, const char *profile, struct err *err)
 {
 	static const char *const others[] = {"profiles", "prices", NULL};
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "";
 	json_t *config = NULL;
 	int r = load(path, &config, err);
 	if (r < 0)
@@ -191,7 +193,7 @@ int config_apply(const struct config_use *use, const char *profile, struct err *
 	if (r == 0 && profile && json_object_get(profiles, profile))
 		r = apply_profile(use, profiles, profile, err);
 	else if (r == 0 && profile)
-		r = no_profile(profile, err);
+		r = no_profile(profile, config ? NULL : path, err);
 	if (r < 0 && config)
 		(void)err_wrap(err, "%s", path);
 	json_decref(config);

@@ -5,6 +5,8 @@
 #include "tree.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -293,10 +295,30 @@ TEST(profiles)
 	for (size_t i = 0; i < ARRAY_LEN(missing); i++) {
 		CHECK(apply(&a, missing[i]) < 0);
 		CHECK_INT(a.err.code, ERR_NOT_FOUND);
+		CHECK_HAS(a.err.msg, "/retort/config.json: no profile");
 		CHECK_HAS(a.err.hint, "profiles");
+		CHECK_HAS(a.err.hint, " into that file");
 	}
 	APPLIED b;
 	apply_to(&b, NULL);
 	CHECK(apply(&b, "big") < 0);
 	CHECK_INT(b.err.code, ERR_NOT_FOUND);
+	char want[PATH_MAX];
+	snprintf(want, sizeof want, " into %s/retort/config.json", b.tree.root);
+	CHECK_HAS(b.err.hint, want);
+}
+
+TEST(profile_without_a_home)
+{
+	APPLIED a;
+	char *old = getenv("HOME");
+	char *home = old ? strdup(old) : NULL;
+	apply_to(&a, NULL);
+	CHECK_INT(unsetenv("XDG_CONFIG_HOME") | unsetenv("HOME"), 0);
+	CHECK(apply(&a, "big") < 0);
+	CHECK_INT(a.err.code, ERR_NOT_FOUND);
+	CHECK_HAS(a.err.hint, "set HOME");
+	if (home)
+		CHECK_INT(setenv("HOME", home, 1), 0);
+	free(home);
 }
