@@ -13,13 +13,19 @@
 #include <unistd.h>
 
 /* Parse SRC without DST. In the workspace, the file gets the last component of SRC as its name. */
-static int take_alone(char *text, struct volume *out)
+static int take_alone(char *text, struct volume *out, struct err *err)
 {
 	size_t bytes = strlen(text);
 	while (bytes > 1 && text[bytes - 1] == '/')
 		text[--bytes] = '\0';
 	const char *slash = strrchr(text, '/');
-	*out = (struct volume){.src = text, .dst = slash ? slash + 1 : text};
+	const char *name = slash ? slash + 1 : text;
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+		(void)err_set(err, ERR_USAGE,
+			"--volume \"%.100s\": there is no name to call it in the box", text);
+		return err_hint(err, "write %.100s:data", text);
+	}
+	*out = (struct volume){.src = text, .dst = name};
 	return 0;
 }
 
@@ -27,8 +33,8 @@ static int take_alone(char *text, struct volume *out)
 static int parse_volume(char *text, struct volume *out, struct err *err)
 {
 	char *dst = strchr(text, ':');
-	if (!dst && text[strspn(text, "./")])
-		return take_alone(text, out);
+	if (!dst && *text)
+		return take_alone(text, out, err);
 	char *mode = dst ? strchr(dst + 1, ':') : NULL;
 	bool is_good = dst && dst != text && dst[1] && dst + 1 != mode &&
 		(!mode || strcmp(mode, ":ro") == 0 || strcmp(mode, ":rw") == 0);

@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -226,6 +227,16 @@ class Volumes(CliCase):
         for source in ("alone.csv", "./alone.csv", os.path.join(self.folder, "alone.csv")):
             done = harness.retort("run", "-v", source, "-c", "open('alone.csv').read()", cwd=self.folder)
             self.assertEqual((done.status, done.out), (0, "'1'\n"), done.err)
+
+    def test_a_source_alone_that_has_no_name(self):
+        os.mkdir(os.path.join(self.folder, "..."))
+        self.assert_ran(harness.run("import os; print(os.listdir())", "-v", "...", cwd=self.folder), "['...']\n")
+        for source in (".", "..", "data/..", "/", "data/."):
+            self.assert_failed(harness.run("1", "-v", source, cwd=self.folder), 2, re.escape(
+                f'--volume "{source}": there is no name to call it in the box: write {source}:data\n'))
+        self.assert_ran(harness.run("print(open('data/x.txt').read())", "-v", ".:data", cwd=self.data), "from the host\n")
+        for source in ("", ":", "data:", ":data", "data::ro", "data:d:rx"):
+            self.assert_failed(harness.run("1", "-v", source, cwd=self.folder), 2, "is not SRC, SRC:DST or SRC:DST:rw")
 
     def test_a_file_that_is_here_and_not_in_the_box(self):
         with open(os.path.join(self.folder, "here.csv"), "w", encoding="ascii") as f:
