@@ -253,6 +253,8 @@ class Apart(PrincipalCase):
         ann = e.caller("ann")
         s = ann("session.create", volumes=[{"src": here, "dst": "host"}])["session"]
         self.assertEqual(ann.run(s, "open('host/host.txt').read()")["value"]["text/plain"], "'host'")
+        twice = [{"src": here, "dst": "host"}, {"src": harness.make_dir(), "dst": "/home/user/host/"}]
+        self.assertIn(f"volume destination /home/user/host: both {here} and ", self.fails("usage", ann, "session.create", volumes=twice))
 
 
 @harness.as_each

@@ -177,6 +177,11 @@ static const struct warden_bind *holder_of(
 	return found;
 }
 
+static bool is_volume(const struct warden_bind *bind)
+{
+	return bind->kind == BIND_VOLUME_RO || bind->kind == BIND_VOLUME_RW;
+}
+
 /* Refuse a volume whose mount point would be in a directory of the host and does not exist
  * there, because retort makes no files in such directories. */
 static int check_places(const struct order_checked *c, struct err *err)
@@ -186,8 +191,7 @@ static int check_places(const struct order_checked *c, struct err *err)
 		const char *rest;
 		char place[2 * WIRE_PATH_BYTES];
 		struct stat st;
-		bool is_volume = bind->kind == BIND_VOLUME_RO || bind->kind == BIND_VOLUME_RW;
-		const struct warden_bind *in = is_volume ? holder_of(c, bind, &rest) : NULL;
+		const struct warden_bind *in = is_volume(bind) ? holder_of(c, bind, &rest) : NULL;
 		if (!in)
 			continue;
 		snprintf(place, sizeof place, "%s/%s", in->src, rest);
@@ -203,6 +207,28 @@ static int check_places(const struct order_checked *c, struct err *err)
 	return 0;
 }
 
+/* Refuse two volumes with one destination, because the later would hide the earlier. */
+static int check_twice(const struct order_checked *c, struct err *err)
+{
+	const struct warden_bind *last = &c->binds[c->n_binds - 1];
+	for (const struct warden_bind *b = c->binds; b < last; b++) {
+		if (!is_volume(b) || strcmp(b->dst, last->dst) != 0)
+			continue;
+		return err_fail(err, ERR_USAGE, "give one of them another destination",
+			"volume destination %.80s: both %.70s and %.70s would be there", b->dst,
+			b->src, last->src);
+	}
+	return 0;
+}
+
+static int add_volume(struct order_checked *c, const struct volume *v, struct err *err)
+{
+	if (c->n_binds == WIRE_BINDS_MAX)
+		return err_set(err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
+	int r = add_bind(c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
+	return r < 0 ? r : check_twice(c, err);
+}
+
 static int add_binds(struct order_checked *c, const struct order *order, struct err *err)
 {
 	int r = 0;
@@ -215,13 +241,8 @@ static int add_binds(struct order_checked *c, const struct order *order, struct 
 	if (r == 0)
 		r = add_start_binds(c, err);
 	size_t last = c->n_binds;
-	for (size_t i = 0; r == 0 && i < order->n_volumes; i++) {
-		const struct volume *v = &order->volumes[i];
-		if (c->n_binds == WIRE_BINDS_MAX)
-			return err_set(err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
-		r = add_bind(
-			c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
-	}
+	for (size_t i = 0; r == 0 && i < order->n_volumes; i++)
+		r = add_volume(c, &order->volumes[i], err);
 	if (r == 0)
 		r = check_places(c, err);
 	if (r == 0)
