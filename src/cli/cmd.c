@@ -115,8 +115,8 @@ int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc
 	if (rc < 0)
 		return rc;
 	if (cmd->operand == CMD_OPERAND_NONE && at < argc)
-		return err_fail(err, ERR_USAGE, "leave it out", "%s: unexpected \"%.64s\"",
-			cmd->name, argv[at]);
+		return err_fail(err, ERR_USAGE, cmd->instead ? cmd->instead : "leave it out",
+			"%s: unexpected \"%.64s\"", cmd->name, argv[at]);
 	return at;
 }
 

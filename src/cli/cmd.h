@@ -54,6 +54,8 @@ struct cmd {
 	const struct cmd_exit *exits;
 	size_t n_exits;
 	enum cmd_operand operand;
+	/* For CMD_OPERAND_NONE: what to do instead of giving an operand; NULL: "leave it out". */
+	const char *instead;
 	/* For CMD_OPERAND_CHOICE and CMD_OPERAND_CHOICE_FILE: the words of which the operand is
 	 * one, such as "bash|zsh|fish". */
 	const char *operand_choices;

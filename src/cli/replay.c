@@ -150,8 +150,14 @@ static int replay_main(int argc, char **argv)
 		return 0;
 	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
 	if (r == 0 && argc - at != 1) {
-		(void)err_set(&err, ERR_USAGE, "replay: %d records named", argc - at);
-		r = err_hint(&err, "name one that `retort session export` wrote, or -");
+		if (at == argc)
+			(void)err_set(&err, ERR_USAGE, "replay: the record is missing");
+		else
+			(void)err_set(
+				&err, ERR_USAGE, "replay: unexpected \"%.64s\"", argv[at + 1]);
+		r = err_hint(&err,
+			"name one: a file that `retort session export` or `retort plan run "
+			"--record` wrote, or -");
 	}
 	if (r == 0 && (r = program_read(argv[at], &record, &err)) < 0)
 		r = err_hint(&err, "name a file that `retort session export` wrote, or -");

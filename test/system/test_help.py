@@ -80,6 +80,19 @@ class Help(harness.Case):
             self.assertEqual((done.status, done.err), (2, f"retort: {said}\n"))
         self.assertEqual(harness.retort("help", "plan", "check").out, harness.retort("help", "plan").out)
 
+    def test_wrong_operands_say_what_to_do(self):
+        for args, said, do in (("completion", "the shell is missing", "name one: bash, zsh or fish"),
+                               ("completion bsh", 'unknown shell "bsh"', "name one: bash, zsh or fish"),
+                               ("completion bash zsh", 'unexpected "zsh"', "name one: bash, zsh or fish"),
+                               ("replay", "the record is missing", "name one: a file that `retort session export`"),
+                               ("replay a b", 'unexpected "b"', "name one: a file that `retort session export`"),
+                               ("repl foo.py", 'unexpected "foo.py"', "`retort repl <FILE` runs the lines of a file one by "
+                                "one, `retort run FILE` the whole file\n"),
+                               ("version x", 'unexpected "x"', "leave it out\n")):
+            done = harness.retort(*args.split())
+            self.assertEqual((done.status, done.out), (2, ""), done)
+            self.assertTrue(done.err.startswith(f"retort: {args.split()[0]}: {said}: {do}"), done.err)
+
     def test_version(self):
         """The command and the manual pages say the version and the date that the news begins with."""
         version = json.loads(harness.retort("version", "--json").out)["version"]

@@ -502,11 +502,13 @@ static int completion_run(int argc, char **argv)
 		shells[i].print();
 		return 0;
 	}
-	if (at + 1 == argc)
+	if (at == argc)
+		(void)err_set(&err, ERR_USAGE, "completion: the shell is missing");
+	else if (at + 1 == argc)
 		(void)err_set(&err, ERR_USAGE, "completion: unknown shell \"%.64s\"", argv[at]);
 	else
-		(void)err_set(&err, ERR_USAGE, "completion: %d shells named", argc - at);
-	(void)err_hint(&err, "name one of bash, zsh and fish");
+		(void)err_set(&err, ERR_USAGE, "completion: unexpected \"%.64s\"", argv[at + 1]);
+	(void)err_hint(&err, "name one: bash, zsh or fish");
 	return cli_fail(&err, false);
 }
 

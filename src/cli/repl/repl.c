@@ -393,5 +393,7 @@ const struct cmd cmd_repl = {
 	.n_examples = ARRAY_LEN(examples),
 	.exits = exits,
 	.n_exits = ARRAY_LEN(exits),
+	.instead = "`retort repl <FILE` runs the lines of a file one by one, `retort run FILE` the "
+		   "whole file",
 	.run = repl_main,
 };
