@@ -1,5 +1,6 @@
 /* The command `retort plan`. SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
+#include "base/word.h"
 #include "cli/cmd.h"
 #include "planner/plan_check.h"
 
@@ -93,15 +94,52 @@ static int approve(void *arg, const char *text)
 						   : 0;
 }
 
-static int wrong_use(const char *verb)
+enum verb { VERB_RUN, VERB_CHECK, VERB_EXPLAIN, VERB_TEST, VERB_POLICY, VERB_END_ };
+
+/* The verbs with what each takes: what its operand is, and how it is written. */
+static const struct {
+	const char *name, *operand, *usage;
+} verbs[VERB_END_] = {
+	[VERB_RUN] = {"run", "FILE, the plan,", "run FILE"},
+	[VERB_CHECK] = {"check", "FILE, the plan,", "check FILE"},
+	[VERB_EXPLAIN] = {"explain", "FILE, the plan,", "explain FILE"},
+	[VERB_TEST] = {"test", "POLICY, the file of the policy,", "test POLICY"},
+	[VERB_POLICY] = {"policy", "FILE, the list of tools,", "policy --tools FILE"},
+};
+
+static enum verb find_verb(const char *word)
+{
+	enum verb verb = 0;
+	while (verb < VERB_END_ && strcmp(verbs[verb].name, word) != 0)
+		verb++;
+	return verb;
+}
+
+static int no_verb(const char *word)
+{
+	static const char usage[] = "write retort plan run FILE, check FILE, explain FILE, test "
+				    "POLICY, or policy --tools FILE";
+	struct err err;
+	struct word_near near = WORD_NEAR(word ? word : "");
+	WORD_NEAR_ROWS(&near, verbs, VERB_END_, name);
+	if (word)
+		err_unknown(&err, ERR_USAGE, &near, usage, "plan: unknown verb \"%.64s\"", word);
+	else
+		err_fail(&err, ERR_USAGE, usage, "plan: the verb is missing");
+	return cli_fail(&err, false);
+}
+
+/* @unexpected: the first operand that is too many; NULL: an operand is missing. */
+static int wrong_operands(enum verb verb, const char *unexpected)
 {
 	struct err err;
-	if (verb)
-		(void)err_set(&err, ERR_USAGE, "plan: unknown verb \"%.64s\"", verb);
+	if (unexpected)
+		(void)err_set(&err, ERR_USAGE, "plan %s: unexpected \"%.64s\"", verbs[verb].name,
+			unexpected);
 	else
-		(void)err_set(&err, ERR_USAGE, "plan: a verb and one file are needed");
-	(void)err_hint(&err,
-		"write retort plan run FILE, check FILE, explain FILE, test POLICY, or policy --tools FILE");
+		(void)err_set(&err, ERR_USAGE, "plan %s: %s is missing", verbs[verb].name,
+			verbs[verb].operand);
+	(void)err_hint(&err, "write retort plan %s", verbs[verb].usage);
 	return cli_fail(&err, false);
 }
 
@@ -191,21 +229,22 @@ static int plan_main(int argc, char **argv)
 		return cli_fail(&err, false);
 	if (at == 0)
 		return 0;
-	static const char *const verbs[] = {"run", "check", "explain", "test", "policy"};
-	const char *verb = at < argc ? argv[at] : NULL;
-	size_t i = 0;
-	while (verb && i < ARRAY_LEN(verbs) && strcmp(verbs[i], verb) != 0)
-		i++;
-	if (verb && i == ARRAY_LEN(verbs))
-		return wrong_use(verb);
-	if (i == 4 && argc - at <= 2 && (argc - at == 2) != (args.tools != NULL))
-		return write_policy(&args, argv[at + 1]);
-	if (argc - at != 2 || i == 4)
-		return wrong_use(NULL);
+	if (at == argc)
+		return no_verb(NULL);
+	enum verb verb = find_verb(argv[at]);
+	if (verb == VERB_END_)
+		return no_verb(argv[at]);
+	bool is_complete = verb == VERB_POLICY && args.tools;
+	int n_operands = argc - at - 1, n_needed = is_complete ? 0 : 1;
 	const char *path = argv[at + 1];
-	if (i == 3)
+	if (n_operands != n_needed)
+		return wrong_operands(verb, n_operands > n_needed ? argv[at + 1 + n_needed] : NULL);
+	if (verb == VERB_POLICY)
+		return write_policy(&args, path);
+	if (verb == VERB_TEST)
 		return test_policy(&args, path);
-	return i == 0 ? run_plan(&args, path) : judge_plan(&args, path, i == 2);
+	return verb == VERB_RUN ? run_plan(&args, path)
+				: judge_plan(&args, path, verb == VERB_EXPLAIN);
 }
 
 static const char *const usage[] = {"plan run [options] FILE", "plan check [options] FILE",

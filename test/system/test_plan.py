@@ -185,6 +185,19 @@ class Command(harness.Case):
         self.assertEqual(harness.retort("plan", "run").status, 2)
         self.assertEqual(harness.retort("plan", "walk", "x").status, 2)
 
+    def test_wrong_operands_say_what_is_missing(self):
+        for args, said in (("", "plan: the verb is missing: write retort plan run FILE, check FILE"),
+                           ("chek x", 'plan: unknown verb "chek": did you mean check?'),
+                           ("nonsense", 'plan: unknown verb "nonsense": write retort plan run FILE, check FILE'),
+                           ("run --resume r.jsonl", "plan run: FILE, the plan, is missing: write retort plan run FILE\n"),
+                           ("test --tools t", "plan test: POLICY, the file of the policy, is missing: write"),
+                           ("policy", "plan policy: FILE, the list of tools, is missing: write retort plan policy --tools"),
+                           ("check a b", 'plan check: unexpected "b": write retort plan check FILE\n'),
+                           ("policy --tools a b", 'plan policy: unexpected "b": write')):
+            done = harness.retort("plan", *args.split())
+            self.assertEqual((done.status, done.out), (2, ""), done)
+            self.assertTrue(done.err.startswith(f"retort: {said}"), done.err)
+
     def test_check_does_not_run(self):
         done = plan("print(1)\nfail('x')\n", verb="check")
         self.assertEqual((done.status, done.out, done.err), (0, "", ""))
