@@ -205,15 +205,15 @@ static int try_box(struct mcp *m, struct err *err)
 static int check_plans(struct mcp *m, struct err *err)
 {
 	int r = 0;
-	if (m->args.policy)
-		r = plan_read(m->args.policy, &m->policy, err);
+	if (m->args.policy && (r = plan_read(m->args.policy, &m->policy, err)) < 0)
+		(void)err_wrap(err, "--policy");
 	if (r == 0 && m->args.policy)
 		r = plan_policy_check(m->args.policy, &m->policy, err);
 	/* Check the file of tools now, so that mistakes are reported at the start. The file is
 	 * read again for each plan. */
 	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
-	if (r == 0 && m->args.plan_tools)
-		r = plan_read(m->args.plan_tools, &tools, err);
+	if (r == 0 && m->args.plan_tools && (r = plan_read(m->args.plan_tools, &tools, err)) < 0)
+		(void)err_wrap(err, "--plan-tools");
 	if (r == 0 && m->args.plan_tools)
 		r = plan_tools_check(buf_str(&tools), m->args.plan_tools, err);
 	return r < 0 ? r : models_check(m->args.model, m->args.key_file, err);

@@ -21,6 +21,14 @@ static struct source source_of(const char *path, bool is_text, const char *word,
 	return (struct source){name, text, strlen(text)};
 }
 
+/* As plan_take(), but an error begins with the option that names the file. */
+static int take_option(
+	const char *option, const char *what, bool is_text, struct buf *out, struct err *err)
+{
+	int r = plan_take(what, is_text, out, err);
+	return r < 0 && !is_text ? err_wrap(err, "%s", option) : r;
+}
+
 int case_read(struct plan_case *c, const struct plan_request *req, struct err *err)
 {
 	c->req = req;
@@ -28,10 +36,12 @@ int case_read(struct plan_case *c, const struct plan_request *req, struct err *e
 	c->may_start = !req->is_text || req->may_start;
 	c->plan_text = c->policy_text = c->tools_text = BUF_INIT(TEXT_MAX_BYTES);
 	int r = req->path ? plan_take(req->path, req->is_text, &c->plan_text, err) : 0;
-	if (r == 0 && req->policy_path)
+	if (r == 0 && req->policy_path && c->is_policy_operand)
 		r = plan_take(req->policy_path, req->is_text, &c->policy_text, err);
+	else if (r == 0 && req->policy_path)
+		r = take_option("--policy", req->policy_path, req->is_text, &c->policy_text, err);
 	if (r == 0 && req->tools_path)
-		r = plan_take(req->tools_path, req->is_text, &c->tools_text, err);
+		r = take_option("--tools", req->tools_path, req->is_text, &c->tools_text, err);
 	if (r < 0)
 		return r;
 	if (req->path)

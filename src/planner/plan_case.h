@@ -17,6 +17,9 @@
  */
 struct plan_case {
 	const struct plan_request *req;
+	/* The policy is an operand, as in `retort plan test POLICY`, and not the option --policy.
+	 */
+	bool is_policy_operand;
 	struct buf plan_text, policy_text, tools_text; /* texts from case_read() */
 	struct source plan, policy_src; /* policy_src.text is NULL if there is no policy */
 	/* `tools_source` is the text of the file of tools, `request` is the text of the user's

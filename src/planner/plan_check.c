@@ -168,6 +168,7 @@ int plan_test(const struct plan_request *req, struct buf *report, struct err *er
 	int r = case_new(&c, err);
 	if (r < 0)
 		return r;
+	c->is_policy_operand = true;
 	int status = case_read(c, req, err);
 	if (status == 0)
 		status = case_open(c, err);

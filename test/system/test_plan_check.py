@@ -165,6 +165,22 @@ class Check(harness.Case):
         # With tools it is another mistake.
         self.assertNotIn("--tools", self.plan("check", self.put("p.star", "calendar.read()\n"), "--tools", TOOLS)[2])
 
+    def test_files_of_options_that_are_missing(self):
+        """The error names the option, since a command line has several files."""
+        path, missing = self.put("p.star", "x = 1\n"), os.path.join(os.path.dirname(TOOLS), "nope.json")
+        for args, said in ((("check", path, "--tools", missing), f"--tools: plan: {missing}: No such file"),
+                           (("check", path, "--tools", TOOLS, "--policy", missing), f"--policy: plan: {missing}: No such file"),
+                           (("run", path, "--tools", missing), f"--tools: plan: {missing}: No such file"),
+                           (("test", missing, "--tools", TOOLS), f"plan: {missing}: No such file"),
+                           (("check", missing, "--tools", TOOLS), f"plan: {missing}: No such file")):
+            status, out, err = self.plan(*args)
+            self.assertEqual((status, out), (2, ""))
+            self.assertTrue(err.startswith(f"retort: {said}"), err)
+        for option in ("--policy", "--plan-tools"):
+            done = harness.retort("mcp", option, missing)
+            self.assertEqual((done.status, done.out), (2, ""))
+            self.assertTrue(done.err.startswith(f"retort: {option}: plan: {missing}: No such file"), done.err)
+
     def test_without_tools_it_is_wrong_use(self):
         path = self.put("p.star", "x = 1\n")
         got, _, err = self.plan("check", path, "--policy", POLICY)
