@@ -225,17 +225,20 @@ static int plan_main(int argc, char **argv)
 	struct opt_set set;
 	struct err err = {0};
 	int at = cmd_parse(&cmd_plan, &set, &args, argc, argv, &err);
-	if (at < 0)
-		return cli_fail(&err, false);
 	if (at == 0)
 		return 0;
+	if (at < 0 || cmd_config(&set, NULL, &err) < 0)
+		return cli_fail(&err, false);
 	if (at == argc)
 		return no_verb(NULL);
 	enum verb verb = find_verb(argv[at]);
 	if (verb == VERB_END_)
 		return no_verb(argv[at]);
-	bool is_complete = verb == VERB_POLICY && args.tools;
-	int n_operands = argc - at - 1, n_needed = is_complete ? 0 : 1;
+	/* The tools of the environment and of the configuration are for those who name none. */
+	int n_operands = argc - at - 1;
+	bool is_said = opt_source(&set, "tools") == OPT_FROM_ARG;
+	bool is_complete = verb == VERB_POLICY && args.tools && (is_said || n_operands == 0);
+	int n_needed = is_complete ? 0 : 1;
 	const char *path = argv[at + 1];
 	if (n_operands != n_needed)
 		return wrong_operands(verb, n_operands > n_needed ? argv[at + 1 + n_needed] : NULL);

@@ -210,6 +210,21 @@ class Command(harness.Case):
         done = plan("def f(n): return 1 if n == 0 else n * f(n - 1)\nprint(f(5))\n", "--recursion")
         self.assertEqual(done.out, "120\n")
 
+    def test_limits_of_the_configuration(self):
+        """Its limits hold for plans too; tools that are named as an operand go before its own."""
+        config = harness.make_dir()
+        os.mkdir(os.path.join(config, "retort"))
+        env = {"XDG_CONFIG_HOME": config}
+        for text, status in (('{"fuel": 1000}', 1), ('{"fuel": 1000000000}', 0), ('{"feul": 1000}', 2)):
+            with open(os.path.join(config, "retort", "config.json"), "w", encoding="utf-8") as f:
+                f.write(text)
+            done = harness.retort("plan", "run", "-", stdin=b"for i in range(1000000): pass\n", env=env)
+            self.assertEqual((done.status, "P602" in done.err, "config.json" in done.err), (status, status == 1, status == 2))
+        with open(os.path.join(config, "retort", "config.json"), "w", encoding="utf-8") as f:
+            f.write('{"tools": "/nowhere/configured"}')
+        self.assertIn("/nowhere/configured: No such", harness.retort("plan", "policy", env=env).err)
+        self.assertIn("/nowhere/named: No such", harness.retort("plan", "policy", "/nowhere/named", env=env).err)
+
     def test_where_it_was_called_from(self):
         done = plan("def f():\n    return [][0]\ndef g():\n    return f()\ng()\n")
         self.assertIn("in f at line 2\n  in g at line 4\n  in <toplevel> at line 5", done.err)
