@@ -27,8 +27,8 @@ static bool config_path(char out[PATH_MAX])
 	return n > 0 && n < PATH_MAX;
 }
 
-/* Return a value as the command line would contain it: true becomes "true". The text is never
- * freed, because options point to it. */
+/* Return a text, number or boolean as the command line would contain it: true becomes "true". The
+ * text is never freed, because options point to it. Returns: NULL if there is no memory. */
 static const char *as_text(const json_t *value)
 {
 	char text[32];
@@ -38,10 +38,8 @@ static const char *as_text(const json_t *value)
 		return json_is_true(value) ? "true" : "false";
 	if (json_is_integer(value))
 		snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	else if (json_is_real(value))
-		snprintf(text, sizeof text, "%g", json_real_value(value));
 	else
-		return NULL;
+		snprintf(text, sizeof text, "%g", json_real_value(value));
 	return strdup(text);
 }
 
@@ -49,11 +47,14 @@ static const char *as_text(const json_t *value)
 static int apply_one(
 	struct opt_set *set, const struct opt *row, const json_t *value, struct err *err)
 {
-	const char *text = as_text(value);
-	if (!text)
+	if (!json_is_string(value) && !json_is_boolean(value) && !json_is_number(value))
 		return err_fail(err, ERR_USAGE, "write the value as on the command line",
 			"\"%.60s\" is neither text, number nor true or false", row->name);
-	return set ? opt_apply(set, row->name, text, OPT_FROM_CONFIG, err) : 0;
+	if (!set)
+		return 0;
+	const char *text = as_text(value);
+	return text ? opt_apply(set, row->name, text, OPT_FROM_CONFIG, err)
+		    : err_set(err, ERR_NO_MEMORY, "configuration: no memory");
 }
 
 static int apply_value(
