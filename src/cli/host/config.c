@@ -53,8 +53,10 @@ static int apply_one(
 	if (!set)
 		return 0;
 	const char *text = as_text(value);
-	return text ? opt_apply(set, row->name, text, OPT_FROM_CONFIG, err)
-		    : err_set(err, ERR_NO_MEMORY, "configuration: no memory");
+	if (!text)
+		return err_set(err, ERR_NO_MEMORY, "configuration: no memory");
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the option keeps the text */
+	return opt_apply(set, row->name, text, OPT_FROM_CONFIG, err);
 }
 
 static int apply_value(
