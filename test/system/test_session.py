@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions of a running engine: `retort serve` and `retort session`, and JSON-RPC on the socket."""
 
+import contextlib
 import json
 import os
 import re
@@ -285,9 +286,10 @@ class Sessions(harness.Case):
         p = subprocess.Popen([harness.RETORT, "replay", f.name], stderr=subprocess.PIPE, env=harness.environment())
         while not self.signals_of(p, "SigCgt") & 1 << signal.SIGINT - 1:
             self.assertIsNone(p.poll())
-        while p.poll() is None:  # the first may come before the record is begun
+        while p.poll() is None:  # the first may come before the record is begun; one while it ends would kill it
             p.send_signal(signal.SIGINT)
-            time.sleep(0.01)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                p.wait(3)
         self.assertEqual((p.returncode, p.stderr.read()), (130, b"retort: interrupted: 0 of 1 steps were run\n"))
         p.stderr.close()
 
