@@ -52,7 +52,7 @@ static const struct opt plan_opts[] = {
 	{.name = "no-prompt", OPT_INTO_FLAG(struct plan_args, no_prompt), .flags = OPT_NO_ENV, .group = "Runs",
 		.help = "never ask: refuse what needs approval"},
 	{.name = "fuel", OPT_INTO_COUNT(struct plan_args, fuel), .arg = "STEPS", .group = "Limits of a plan",
-		.help = "stop the plan after this many steps (default: 2^40, hours of computing)"},
+		.help = "stop the plan after this many steps (default: 2^40)"},
 	{.name = "plan-memory", OPT_INTO_BYTES(struct plan_args, memory_bytes), .arg = "SIZE",
 		.group = "Limits of a plan", .min = 1 << 16, .max = UINT64_C(1) << 40,
 		.help = "memory for the values of the plan (default: 1g)"},

@@ -79,7 +79,7 @@ static bool has_type(enum param_type type, const json_t *value)
 	return false;
 }
 
-/* @fields are named in the hint, if an object of fields is wanted. */
+/* If @row has fields, the hint names them. */
 static int fail_type(const struct param *row, const char *place, const char *want, struct err *err)
 {
 	char names[ERR_HINT_BYTES] = "";
