@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef SO_PASSRIGHTS
@@ -32,6 +33,31 @@ int fd_take(int *fd)
 	int taken = *fd;
 	*fd = -1;
 	return taken;
+}
+
+static int close_span(unsigned first, unsigned last)
+{
+	/* musl 1.2 does not declare close_range() */
+	return first <= last && syscall(SYS_close_range, first, last, 0) < 0 ? -errno : 0;
+}
+
+int fd_close_others(int *kept, size_t n)
+{
+	unsigned from = STDERR_FILENO + 1;
+	int r = 0;
+	for (size_t i = 1; i < n; i++) /* sort */
+		for (size_t at = i; at > 0 && kept[at - 1] > kept[at]; at--) {
+			int greater = kept[at - 1];
+			kept[at - 1] = kept[at];
+			kept[at] = greater;
+		}
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (kept[i] < (int)from)
+			continue;
+		r = close_span(from, (unsigned)kept[i] - 1);
+		from = (unsigned)kept[i] + 1;
+	}
+	return r < 0 ? r : close_span(from, ~0u);
 }
 
 int fd_write_all(int fd, const void *data, size_t bytes)

@@ -19,6 +19,13 @@ int fd_take(int *fd);
 #define take_fd(fd) fd_take(&(fd))
 
 /*
+ * Close every descriptor of this process except 0, 1, 2 and the @n in @kept, which may contain -1.
+ * The order of @kept changes.
+ * Returns: 0, or negative errno.
+ */
+int fd_close_others(int *kept, size_t n);
+
+/*
  * Write all of @data. After a signal or a short write, go on with the rest.
  * Blocks: unless @fd is non-blocking.
  * Returns: 0, or negative errno.

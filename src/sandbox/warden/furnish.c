@@ -60,37 +60,19 @@ struct work {
 	int store;
 };
 
-static void keep(int *kept, size_t *n, int fd)
-{
-	size_t at = *n;
-	if (fd < 0)
-		return;
-	for (; at > 0 && kept[at - 1] > fd; at--)
-		kept[at] = kept[at - 1];
-	kept[at] = fd;
-	(*n)++;
-}
-
 /* Close what the helper does not need. The warden's descriptors include the sockets and listeners
  * of all boxes, and the engine's socket. */
 static int step_close(struct work *w, struct err *err)
 {
-	int kept[WIRE_BINDS_MAX + CGROUP_JOIN_FDS + 8];
-	size_t n = 0;
-	unsigned from = 3;
-	keep(kept, &n, w->sock);
-	keep(kept, &n, w->c1_fd);
-	keep(kept, &n, w->m->root.workspace_fd);
+	int kept[WIRE_BINDS_MAX + CGROUP_JOIN_FDS + 8] = {
+		w->sock, w->c1_fd, w->m->root.workspace_fd};
+	size_t n = 3;
 	for (unsigned i = 0; i < w->m->root.n_mounts; i++)
-		keep(kept, &n, w->m->mounts[i].tree_fd);
+		kept[n++] = w->m->mounts[i].tree_fd;
 	for (int i = 0; i < w->m->n_join_fds; i++)
-		keep(kept, &n, w->m->join_fds[i]);
-	for (size_t i = 0; i < n; from = (unsigned)kept[i++] + 1)
-		if ((unsigned)kept[i] > from && close_range(from, (unsigned)kept[i] - 1, 0) < 0)
-			return err_sys(err, ERR_BOX, errno, "close what a helper need not have");
-	if (close_range(from, ~0u, 0) < 0)
-		return err_sys(err, ERR_BOX, errno, "close what a helper need not have");
-	return 0;
+		kept[n++] = w->m->join_fds[i];
+	int r = fd_close_others(kept, n);
+	return r < 0 ? err_sys(err, ERR_BOX, -r, "close what a helper need not have") : 0;
 }
 
 /* Move C1, the branch's first process, into the branch's cgroup, in cgroup v2 only. In cgroup

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int count_open(void)
@@ -63,6 +64,35 @@ TEST(close_and_take)
 		CHECK_INT(errno, EDOM);
 	}
 	CHECK_INT(count_open(), before);
+}
+
+/* Return which of the descriptors 3 to 10 are open after fd_close_others(), as bits. */
+static int open_after_closing(const int *kept, size_t n)
+{
+	int status = 0, copy[4];
+	for (size_t i = 0; i < n; i++)
+		copy[i] = kept[i];
+	pid_t pid = fork();
+	if (pid == 0) {
+		int bits = 0;
+		for (int fd = 3; fd <= 10; fd++)
+			(void)dup2(STDIN_FILENO, fd);
+		if (fd_close_others(copy, n) < 0)
+			_exit(1);
+		for (int fd = 3; fd <= 10; fd++)
+			bits |= (fcntl(fd, F_GETFD) >= 0) << (fd - 3);
+		_exit(fcntl(STDERR_FILENO, F_GETFD) >= 0 ? bits : 1);
+	}
+	(void)waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(all_descriptors_but_some_are_closed)
+{
+	CHECK_INT(open_after_closing(NULL, 0), 0);
+	CHECK_INT(open_after_closing((const int[]){-1, 9, 5, 4}, 4), 1 << 6 | 1 << 2 | 1 << 1);
+	CHECK_INT(open_after_closing((const int[]){10, 3, -1, 3}, 4), 1 << 7 | 1);
+	CHECK_INT(open_after_closing((const int[]){2, 0}, 2), 0);
 }
 
 TEST(read_all_and_its_limit)
