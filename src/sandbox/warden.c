@@ -83,15 +83,16 @@ static void dispatch(
 	int made[WARDEN_FD_WORKSPACE + WARDEN_FDS_MAX] = {[WARDEN_FD_INIT] = -1};
 	bool is_prepared = reply->op == WARDEN_BRANCH && n_fds == WARDEN_PREPARED_END_;
 	bool is_made = n_fds > 0 && skip + n_fds == WARDEN_FD_END_ + (size_t)n_books;
+	bool is_opened = reply->op == WARDEN_OPEN && n_fds == 1;
 	memcpy(made + skip, fds, n_fds * sizeof *fds);
 	if (*at && is_prepared) {
 		(*at)->prepared(*at, fds, n_fds);
 		return;
 	}
-	for (size_t i = 0; i < n_fds && !(*at && is_made); i++)
+	for (size_t i = 0; i < n_fds && !(*at && (is_made || is_opened)); i++)
 		(void)close(fds[i]);
 	if (*at)
-		answer(at, reply, is_made ? made : NULL);
+		answer(at, reply, is_made || is_opened ? made : NULL);
 }
 
 static void flush(struct warden *w);
@@ -268,6 +269,12 @@ static void call_box(struct warden *w, struct warden_call *call, uint32_t op, ui
 void warden_usage(struct warden *w, struct warden_call *call, uint32_t box)
 {
 	call_box(w, call, WARDEN_USAGE, box);
+}
+
+void warden_open(struct warden *w, struct warden_call *call, uint32_t box, enum warden_door what)
+{
+	w->req.door = what;
+	call_box(w, call, WARDEN_OPEN, box);
 }
 
 void warden_destroy(struct warden *w, struct warden_call *call, uint32_t box)

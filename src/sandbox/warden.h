@@ -19,6 +19,7 @@ struct warden_call;
  *   WARDEN_FD_…, followed by the usage files of reply->books.
  * - After a successful warden_branch(), @fds has the same elements, but @fds[WARDEN_FD_INIT] is -1.
  *   The socket to init was passed to the call's other callback, `prepared`, before.
+ * - After a successful warden_open(), @fds has one descriptor.
  * - After all other calls and after failures, @fds is NULL.
  *
  * Owns: the callee takes @fds.
@@ -70,6 +71,15 @@ void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
  */
 void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
+
+/*
+ * Open @what in the namespaces of @box. On success @fds of `done` has one descriptor, which the
+ * caller should check with door_check().
+ * Limits: WIRE_DOORS_MAX calls at a time.
+ * Errors: ERR_GONE (the box), ERR_LIMIT (no terminal is left), ERR_BUSY (too many at a time),
+ * ERR_BOX.
+ */
+void warden_open(struct warden *w, struct warden_call *call, uint32_t box, enum warden_door what);
 
 /* Destroy a box. If it has branches, its first process and its number remain until the last branch
  * is destroyed. */

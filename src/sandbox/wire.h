@@ -24,6 +24,7 @@ enum {
 	WIRE_AHEAD_MAX = 2,
 	/* how deep branches of branches may nest; the kernel nests 32 namespaces */
 	WIRE_DEPTH_MAX = 28,
+	WIRE_DOORS_MAX = 256,	    /* doors of one warden that are open()ed or wait for it */
 	WIRE_DIRS_MAX = 128,	    /* depth of a directory tree that is copied for a branch */
 	WIRE_TEXT_BYTES = 96 << 10, /* arguments and environment of one spawn, NUL-separated */
 	WIRE_SOCK_FD = 3,	    /* in the warden and in init: the descriptor of its socket */
@@ -81,15 +82,37 @@ enum warden_op {
 	/* Not a request: the `op` of the second reply to WARDEN_BRANCH. This reply has the finished
 	 * branch or the error. */
 	WARDEN_BRANCHED,
+	/* Open one thing in the namespaces of a box. The reply has one descriptor, after a moment:
+	 * replies to other requests may come before. */
+	WARDEN_OPEN,
 	WARDEN_OP_END_
+};
+
+/*
+ * What WARDEN_OPEN opens in a box, and so the kind of the one descriptor in the reply. All are
+ * close-on-exec; a terminal and a socket do not block.
+ */
+enum warden_door {
+	/* the master of a new pseudo-terminal of the box, unlocked; TIOCGPTPEER gives its other
+	 * side */
+	WARDEN_DOOR_TERMINAL,
+	/* an unconnected TCP socket of the box's network namespace: IPv4, IPv6 */
+	WARDEN_DOOR_SOCKET,
+	WARDEN_DOOR_SOCKET6,
+	/* /proc/net/tcp and /proc/net/tcp6, as seen in the box's network namespace */
+	WARDEN_DOOR_LISTENERS,
+	WARDEN_DOOR_LISTENERS6,
+	WARDEN_DOOR_END_
 };
 
 struct warden_request {
 	uint32_t version;
 	uint32_t op;
 	uint64_t id;	/* chosen by the engine; the reply repeats it */
-	uint32_t box;	/* WARDEN_USAGE, WARDEN_DESTROY: the box; WARDEN_BRANCH: its parent */
+	uint32_t box;	/* WARDEN_BRANCH: the parent; otherwise the box itself */
 	uint32_t flags; /* WARDEN_CREATE: enum warden_flag */
+	uint32_t door;	/* WARDEN_OPEN: enum warden_door */
+	uint32_t reserved;
 	struct limits limits;
 	struct warden_bind bind;
 };

@@ -13,6 +13,7 @@ static void check_accepted(const struct warden_request *req)
 	if (req->op == WARDEN_CREATE)
 		for (int i = 0; i < LIMIT_END_; i++)
 			MUST(req->limits.value[i] <= UINT64_C(1) << 60);
+	MUST(req->op != WARDEN_OPEN || req->door < WARDEN_DOOR_END_);
 	if (req->op != WARDEN_BIND)
 		return;
 	MUST(req->bind.kind < BIND_KIND_END_);

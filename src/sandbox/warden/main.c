@@ -17,6 +17,7 @@
 #include "sandbox/warden/box.h"
 #include "sandbox/warden/box_host.h"
 #include "sandbox/warden/branching.h"
+#include "sandbox/warden/door.h"
 #include "sandbox/warden/message.h"
 #include "sandbox/warden/spare.h"
 
@@ -33,7 +34,7 @@ enum {
 	SPARE_MS = 4,	     /* idle time before a spare cgroup leaf is made */
 	STALL_MS = 500,	     /* longest poll; a delay of this length counts as a stall */
 	QUESTIONS_MAX = 256, /* limit on clone() calls answered for one listener in one turn */
-	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * WIRE_BRANCHINGS_MAX
+	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * WIRE_BRANCHINGS_MAX + DOORS_AT_ONCE
 };
 
 struct state {
@@ -47,6 +48,7 @@ struct state {
 	struct err bad_bind;
 	struct box boxes[WIRE_BOXES_MAX];
 	struct branching branchings[WIRE_BRANCHINGS_MAX];
+	struct doors doors;
 	unsigned n_used;   /* boxes from this index on were never used */
 	int64_t turned_ms; /* when the last poll ended */
 };
@@ -202,11 +204,46 @@ static void fail_branching(struct state *w, struct branching *b, const struct er
 	(void)send_reply(&reply, NULL, 0);
 }
 
-/* Destroy a box. First give up its branches that are under way. If it has other branches, keep
- * the box as an anchor. Otherwise also destroy each ancestor that was an anchor just for it. */
+/* End a door and answer its request: with @fd, which is then closed, or with the error @err if @fd
+ * is negative. */
+static void finish_door(struct state *w, struct door *d, int fd, const struct err *err)
+{
+	struct warden_reply reply = {
+		.version = WIRE_VERSION, .op = WARDEN_OPEN, .id = d->id, .box = d->box->slot};
+	if (fd < 0) {
+		reply.status = -err_errno(err->code);
+		reply.err = *err;
+	}
+	door_end(&w->doors, d);
+	(void)send_reply(&reply, &fd, fd >= 0);
+}
+
+static void begin_doors(struct state *w)
+{
+	struct err err;
+	for (struct door *d; (d = door_next(&w->doors));)
+		if (door_begin(&w->doors, d, &err) < 0)
+			finish_door(w, d, -1, &err);
+}
+
+/* Answer all requests for doors of @box, which ends. */
+static void drop_doors(struct state *w, const struct box *box)
+{
+	struct err gone;
+	(void)err_set(&gone, ERR_GONE, "the box has ended");
+	for (size_t i = 0; w->doors.n_used > 0 && i < ARRAY_LEN(w->doors.v); i++)
+		if (w->doors.v[i].state != DOOR_FREE && w->doors.v[i].box == box)
+			finish_door(w, &w->doors.v[i], -1, &gone);
+	begin_doors(w);
+}
+
+/* Destroy a box. First give up its doors, and its branches that are under way. If it has other
+ * branches, keep the box as an anchor. Otherwise also destroy each ancestor that was an anchor just
+ * for it. */
 static void destroy_box(struct state *w, struct box *box)
 {
 	struct err gone;
+	drop_doors(w, box);
 	(void)err_set(&gone, ERR_GONE, "box %u was destroyed while it was branched", box->slot);
 	for (size_t i = 0; box->n_branchings > 0 && i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state != BRANCHING_FREE && w->branchings[i].parent == box)
@@ -241,6 +278,17 @@ static int do_box(struct state *w, const struct warden_request *req, struct ward
 	return 0;
 }
 
+static int do_open(struct state *w, const struct warden_request *req, struct err *err)
+{
+	const struct box *box = live_box(w, req->box);
+	if (!box)
+		return err_set(err, ERR_GONE, "no box %u", req->box);
+	int r = door_add(&w->doors, req->id, box, (enum warden_door)req->door, err);
+	if (r == 0)
+		begin_doors(w);
+	return r;
+}
+
 /* Carry out a request. Returns: how many descriptors go with the reply, or negative errno. */
 static int answer(struct state *w, const struct warden_request *req, struct warden_reply *reply,
 	int *fds, struct err *err)
@@ -256,6 +304,8 @@ static int answer(struct state *w, const struct warden_request *req, struct ward
 	case WARDEN_USAGE:
 	case WARDEN_DESTROY:
 		return do_box(w, req, reply, err);
+	case WARDEN_OPEN:
+		return do_open(w, req, err);
 	case WARDEN_BIND:
 	case WARDEN_BRANCHED:
 	case WARDEN_OP_END_:
@@ -279,6 +329,8 @@ static int serve_one(struct state *w)
 	}
 	int r = n == (ssize_t)sizeof req ? answer(w, &req, &reply, fds, &err)
 					 : err_set(&err, ERR_PROTOCOL, "message of %zd bytes", n);
+	if (r == 0 && req.op == WARDEN_OPEN)
+		return 0; /* finish_door() answers */
 	if (r < 0) {
 		reply.status = r;
 		reply.err = err;
@@ -320,6 +372,16 @@ static void serve_branching(struct state *w, struct branching *b, const struct p
 	memcpy(reply.by, b->by, sizeof reply.by);
 	int n_books = add_books(box, &reply, fds + 1);
 	(void)send_reply(&reply, fds, 1 + (size_t)n_books);
+}
+
+static void serve_door(struct state *w, struct door *d, bool is_ready)
+{
+	struct err err = {0};
+	int r = is_ready ? door_hear(d, &err) : door_check_late(d, &err);
+	if (!is_ready && r == 0)
+		return;
+	finish_door(w, d, r, &err);
+	begin_doors(w);
 }
 
 static struct branching *asked_for(struct state *w, const struct box *root, pid_t tid)
@@ -369,11 +431,14 @@ static void serve_listener(struct state *w, struct box *root)
 
 /* What to poll, and how long. */
 struct waiting {
-	/* the engine's socket, then three descriptors per branch in the making, then listeners */
+	/* the engine's socket, then three descriptors per branch in the making, then doors, then
+	 * listeners */
 	struct pollfd polls[POLLS_MAX];
 	size_t n;
 	struct branching *branchings[WIRE_BRANCHINGS_MAX];
 	size_t n_branchings;
+	struct door *doors[DOORS_AT_ONCE];
+	size_t n_doors;
 	uint32_t roots[WIRE_BOXES_MAX]; /* for each listener, the number of its box */
 	size_t n_roots;
 	int64_t until_ms; /* when poll() must end; negative: no deadline */
@@ -387,6 +452,19 @@ static void wait_until(struct waiting *at, int64_t ms)
 static void wait_for(struct waiting *at, int fd)
 {
 	at->polls[at->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+static void wait_for_doors(struct doors *all, struct waiting *at)
+{
+	at->n_doors = 0;
+	for (size_t i = 0; at->n_doors < all->n_running && i < ARRAY_LEN(all->v); i++) {
+		struct door *d = &all->v[i];
+		if (d->state != DOOR_RUNS)
+			continue;
+		at->doors[at->n_doors++] = d;
+		wait_for(at, d->sock);
+		wait_until(at, d->deadline_ms);
+	}
 }
 
 /* Collect what to poll. Idle entries are left out: poll() refuses more than RLIMIT_NOFILE. */
@@ -405,6 +483,7 @@ static void set_waiting(struct state *w, struct waiting *at)
 		wait_for(at, b->furnish.sock);
 		wait_until(at, b->deadline_ms);
 	}
+	wait_for_doors(&w->doors, at);
 	int64_t now = clock_now_ms();
 	if (w->spare.is_due && at->n_branchings == 0)
 		wait_until(at, now + SPARE_MS);
@@ -430,6 +509,8 @@ static void forgive_stall(struct state *w, int64_t waited_ms)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		w->branchings[i].deadline_ms += stall_ms;
+	for (size_t i = 0; i < ARRAY_LEN(w->doors.v); i++)
+		w->doors.v[i].deadline_ms += stall_ms;
 }
 
 /* Serve what is ready. Serve each branch in the making before the listeners: the process that
@@ -451,6 +532,8 @@ static int turn(struct state *w)
 	for (size_t i = 0; i < at.n_branchings; i++, poll_of += 3)
 		if (at.branchings[i]->state != BRANCHING_FREE)
 			serve_branching(w, at.branchings[i], poll_of);
+	for (size_t i = 0; i < at.n_doors; i++, poll_of++)
+		serve_door(w, at.doors[i], poll_of->revents != 0);
 	for (size_t i = 0; i < at.n_roots; i++, poll_of++)
 		if (poll_of->revents)
 			serve_listener(w, &w->boxes[at.roots[i]]);
@@ -463,6 +546,9 @@ static void destroy_all(struct state *w)
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state != BRANCHING_FREE)
 			branching_fail(&w->branchings[i], &all);
+	for (size_t i = 0; i < ARRAY_LEN(w->doors.v); i++)
+		if (w->doors.v[i].state != DOOR_FREE)
+			door_end(&w->doors, &w->doors.v[i]);
 	/* Kill all boxes before waiting for any, since each takes milliseconds to end. */
 	for (unsigned i = 0; i < w->n_used; i++)
 		if (w->boxes[i].state != BOX_FREE)

@@ -74,6 +74,10 @@ int message_check(const struct warden_request *req, struct err *err)
 	case WARDEN_USAGE:
 	case WARDEN_DESTROY:
 		return 0;
+	case WARDEN_OPEN:
+		return req->door < WARDEN_DOOR_END_
+			? 0
+			: err_set(err, ERR_PROTOCOL, "unknown door %u", req->door);
 	default:
 		return err_set(err, ERR_PROTOCOL, "unknown operation %u", req->op);
 	}

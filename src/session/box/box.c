@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "sandbox/door_check.h"
 #include "session/box/driver.h"
 
 #include <errno.h>
@@ -366,4 +367,62 @@ void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_
 	b->cleared = cleared;
 	b->cleared_arg = arg;
 	init_clear(&b->init, d ? d->id : 0, pids, n_pids, is_forced);
+}
+
+/* A request for a door, from box_open() until its answer. */
+struct box_door {
+	struct warden_call call;
+	struct box *box;
+	enum warden_door what;
+	box_opened_fn *done;
+	void *arg;
+};
+
+static void free_door(struct box_door *door)
+{
+	struct box *b = door->box;
+	b->n_doors--;
+	free(door);
+	box_let_go(b);
+}
+
+static void on_opened(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+{
+	struct box_door *door = container_of(call, struct box_door, call);
+	struct err err = reply->err;
+	cleanup_fd int fd = fds ? fds[0] : -1;
+	if (fd >= 0 && door_check(door->what, fd, &err) < 0)
+		fd_close(&fd);
+	door->done(door->arg, take_fd(fd), &err);
+	free_door(door);
+}
+
+struct box_door *box_open(struct box *b, enum warden_door what, box_opened_fn *done, void *arg)
+{
+	struct err err;
+	if (!b->has_number || b->is_over || b->n_doors >= BOX_DOORS_MAX) {
+		if (b->has_number && !b->is_over)
+			(void)err_fail(&err, ERR_BUSY, "try again in a moment",
+				"more than %d terminals and connections are being opened here",
+				BOX_DOORS_MAX);
+		else
+			(void)err_set(&err, ERR_GONE, "the box has ended");
+		done(arg, -1, &err);
+		return NULL;
+	}
+	struct box_door *door = xnew(struct box_door);
+	*door = (struct box_door){.call = {.done = on_opened},
+		.box = box_hold(b),
+		.what = what,
+		.done = done,
+		.arg = arg};
+	b->n_doors++;
+	warden_open(b->engine->warden, &door->call, b->number, what);
+	return door;
+}
+
+void box_open_forget(struct box_door *door)
+{
+	warden_forget(door->box->engine->warden, &door->call);
+	free_door(door);
 }

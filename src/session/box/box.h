@@ -11,6 +11,7 @@
 
 struct driver;
 struct box;
+struct box_door;
 
 /* Called when the box is made (@err is NULL) or could not be made (@err says why). In both cases
  * the caller of box_create() still has to drop its reference to the box. */
@@ -19,6 +20,9 @@ typedef void box_filed_fn(void *arg, uint64_t id, int status);
 typedef void box_cleared_fn(void *arg, int n);
 typedef void box_marked_fn(void *arg, uint32_t mark);
 typedef void box_usage_fn(void *arg, const struct box_usage *usage);
+/* Called with what box_open() has opened, or with -1 and the reason in @err.
+ * Owns: the callee takes @fd. */
+typedef void box_opened_fn(void *arg, int fd, const struct err *err);
 
 /* A box, shared by reference count. A session, its checkpoints and a stem may hold the same box. */
 struct box {
@@ -57,6 +61,7 @@ struct box {
 	/* Called when init has set a mark, and when the box has ended. May be NULL. */
 	box_marked_fn *marked;
 	void *marked_arg;
+	unsigned n_doors; /* calls of box_open() without an answer */
 };
 
 /* Ask the warden for a new box, and call @made from the loop when the reply has arrived. The
@@ -113,3 +118,20 @@ int box_file(struct box *b, const struct init_file *file);
  */
 void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_t n_pids,
 	bool is_forced, box_cleared_fn *cleared, void *arg);
+
+/*
+ * Open @what in the namespaces of the box: a terminal, a socket or the list of listeners. The
+ * descriptor is of the kind that enum warden_door says; that was checked.
+ *
+ * @done is called once: from the loop, or before box_open() returns if the box has ended or has
+ * BOX_DOORS_MAX such requests. While the box lives, the request holds a reference to it.
+ *
+ * Returns: the request, until @done is called; NULL if @done was called already.
+ * Errors:  ERR_GONE (the box), ERR_LIMIT (no terminal is left), ERR_BUSY (too many requests),
+ * ERR_BOX.
+ */
+enum { BOX_DOORS_MAX = 64 };
+struct box_door *box_open(struct box *b, enum warden_door what, box_opened_fn *done, void *arg);
+
+/* Give up a request, so that its @done is not called. */
+void box_open_forget(struct box_door *door);

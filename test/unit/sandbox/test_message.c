@@ -51,10 +51,23 @@ static enum err_code check(const struct warden_request *req)
 	return err.code;
 }
 
+TEST(doors)
+{
+	struct warden_request *req = request(WARDEN_OPEN);
+	for (uint32_t door = 0; door < WARDEN_DOOR_END_; door++) {
+		req->door = door;
+		CHECK_INT(check(req), ERR_NONE);
+	}
+	req->door = WARDEN_DOOR_END_;
+	CHECK_INT(check(req), ERR_PROTOCOL);
+	req->door = UINT32_MAX;
+	CHECK_INT(check(req), ERR_PROTOCOL);
+}
+
 TEST(versions_and_operations)
 {
-	for (uint32_t op = 0; op < 8; op++) {
-		bool is_known = op >= WARDEN_BIND && op <= WARDEN_BRANCH;
+	for (uint32_t op = 0; op < 9; op++) {
+		bool is_known = (op >= WARDEN_BIND && op <= WARDEN_BRANCH) || op == WARDEN_OPEN;
 		struct warden_request *req = request(op);
 		CHECK_INT(check(req), is_known ? ERR_NONE : ERR_PROTOCOL);
 		req->version = WIRE_VERSION + 1;

@@ -1,0 +1,215 @@
+/*
+ * Opening one thing in the namespaces of a box, by a helper.
+ *
+ * Theory of operation. A terminal belongs to the mount namespace of a box, a socket to its network
+ * namespace, and only a process in that namespace can open it. The box's init could do so, but the
+ * init of a branch may be hostile, and what it sends would have to be distrusted. So a child of the
+ * warden does it, which lives for this one door. The helper closes the descriptors that it does not
+ * need, is not dumpable, enters two namespaces of the box (the user namespace, and that of the
+ * thing to open) and becomes the one user there. Then it opens the thing, sends the descriptor and
+ * exits. It stays in the warden's pid namespace, so no process of the box can see, signal or trace
+ * it. It calls nothing that a program of the box can delay: the path of the terminal is below a
+ * read-only root made by retort, and no process of a box can mount anything there.
+ *
+ * The warden polls the socket to the helper, checks what arrives, and never waits for it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "sandbox/warden/door.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "sandbox/door_check.h"
+#include "sandbox/syscalls.h"
+#include "sandbox/warden/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { DOOR_MS = 10000 }; /* how long a helper may take; it needs well under a millisecond */
+
+/* ---- in the helper ---- */
+
+static int open_terminal(struct err *err)
+{
+	const int unlocked = 0;
+	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = sys_open_beneath(
+		root, "dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK, 0);
+	if (fd >= 0 && ioctl(fd, TIOCSPTLCK, &unlocked) == 0)
+		return take_fd(fd);
+	/* ENOSPC: the box has its most, or all boxes together have those of the host */
+	if (errno == ENOSPC)
+		return err_fail(err, ERR_LIMIT, "close a terminal of this box or of another one",
+			"no pseudo-terminal is left: a box has up to %d", ROOT_TERMINALS_MAX);
+	return err_sys(err, ERR_BOX, errno, "open a terminal of the box");
+}
+
+static int open_socket(int family, struct err *err)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+	return fd < 0 ? err_sys(err, ERR_BOX, errno, "make a socket in the box") : fd;
+}
+
+/* Open a table of sockets. The helper still sees the warden's /proc, in which `self/net` shows the
+ * network namespace of the process that looks, and that is the box's now. */
+static int open_listeners(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, ERR_BOX, errno, "open %s in the box", path) : fd;
+}
+
+static int open_what(enum warden_door what, struct err *err)
+{
+	switch (what) {
+	case WARDEN_DOOR_TERMINAL:
+		return open_terminal(err);
+	case WARDEN_DOOR_SOCKET:
+		return open_socket(AF_INET, err);
+	case WARDEN_DOOR_SOCKET6:
+		return open_socket(AF_INET6, err);
+	case WARDEN_DOOR_LISTENERS:
+		return open_listeners("/proc/self/net/tcp", err);
+	case WARDEN_DOOR_LISTENERS6:
+		return open_listeners("/proc/self/net/tcp6", err);
+	case WARDEN_DOOR_END_:
+		break;
+	}
+	return err_set(err, ERR_INTERNAL, "unknown door %d", (int)what);
+}
+
+static int enter(int pid_fd, enum warden_door what, struct err *err)
+{
+	const int space = what == WARDEN_DOOR_TERMINAL ? CLONE_NEWNS : CLONE_NEWNET;
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "become not dumpable");
+	if (setns(pid_fd, CLONE_NEWUSER | space) < 0)
+		return errno == ESRCH ? err_set(err, ERR_GONE, "the box has ended")
+				      : err_sys(err, ERR_BOX, errno, "enter the box's namespaces");
+	int r = child_become_user(err);
+	/* The change of ids has set "dumpable" to the system's default, which may be 1. */
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "become not dumpable");
+	return r;
+}
+
+static attr_noreturn void helper_main(int sock, int pid_fd, enum warden_door what)
+{
+	struct err err = {0};
+	int kept[] = {sock, pid_fd}, fd = -1;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)prctl(PR_SET_NAME, "retort-door");
+	int r = fd_close_others(kept, ARRAY_LEN(kept));
+	if (r < 0)
+		r = err_sys(&err, ERR_BOX, -r, "close what a helper need not have");
+	if (r == 0)
+		r = enter(pid_fd, what, &err);
+	if (r == 0)
+		fd = open_what(what, &err);
+	(void)fd_send(sock, &err, sizeof err, &fd, fd >= 0);
+	_exit(0);
+}
+
+/* ---- in the warden ---- */
+
+int door_add(struct doors *all, uint64_t id, const struct box *box, enum warden_door what,
+	struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(all->v); i++)
+		if (all->v[i].state == DOOR_FREE) {
+			all->v[i] = (struct door){.state = DOOR_WAITS,
+				.id = id,
+				.box = box,
+				.what = what,
+				.sock = -1};
+			all->n_used++;
+			return 0;
+		}
+	return err_fail(err, ERR_BUSY, "try again in a moment",
+		"more than %d terminals and connections are being opened", WIRE_DOORS_MAX);
+}
+
+struct door *door_next(struct doors *all)
+{
+	struct door *next = NULL;
+	if (all->n_running >= DOORS_AT_ONCE || all->n_running == all->n_used)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(all->v); i++)
+		if (all->v[i].state == DOOR_WAITS && (!next || all->v[i].id < next->id))
+			next = &all->v[i];
+	return next;
+}
+
+int door_begin(struct doors *all, struct door *d, struct err *err)
+{
+	int pair[2];
+	/* A pidfd names the process for as long as we have it. The pid of a box that is not a
+	 * branch is that of a child of ours, and stays its until we have reaped it. */
+	cleanup_fd int own_fd =
+		d->box->pid_fd < 0 ? (int)syscall(SYS_pidfd_open, d->box->pid, 0) : -1;
+	int pid_fd = d->box->pid_fd < 0 ? own_fd : d->box->pid_fd;
+	if (pid_fd < 0)
+		return err_sys(err, ERR_GONE, errno, "the box's first process");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, ERR_BOX, errno, "socketpair");
+	cleanup_fd int theirs = pair[1];
+	cleanup_fd int ours = pair[0];
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(err, ERR_BOX, errno, "fork a helper");
+	if (pid == 0)
+		helper_main(theirs, pid_fd, d->what);
+	d->pid = pid;
+	d->sock = take_fd(ours);
+	d->state = DOOR_RUNS;
+	d->deadline_ms = clock_now_ms() + DOOR_MS;
+	all->n_running++;
+	return 0;
+}
+
+int door_hear(const struct door *d, struct err *err)
+{
+	struct err said = {0};
+	int got = -1;
+	size_t n_fds = 0;
+	ssize_t n = fd_recv(d->sock, &said, sizeof said, &got, 1, &n_fds);
+	cleanup_fd int fd = n_fds == 1 ? got : -1;
+	if (n == -EMFILE)
+		return err_sys(err, ERR_BOX, EMFILE, "take what was opened in the box");
+	if (n != (ssize_t)sizeof said)
+		return err_set(err, ERR_BOX, "the helper that opens something in a box died");
+	if (fd < 0) {
+		err_check(&said);
+		*err = said;
+		return said.sys ? -said.sys : -err_errno(said.code);
+	}
+	int r = door_check(d->what, fd, err);
+	return r < 0 ? r : take_fd(fd);
+}
+
+int door_check_late(const struct door *d, struct err *err)
+{
+	if (d->deadline_ms > clock_now_ms())
+		return 0;
+	return err_set(err, ERR_BOX, "nothing was opened in the box within %d s", DOOR_MS / 1000);
+}
+
+void door_end(struct doors *all, struct door *d)
+{
+	if (d->state == DOOR_RUNS) {
+		(void)kill(d->pid, SIGKILL);
+		while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		fd_close(&d->sock);
+		all->n_running--;
+	}
+	all->n_used--;
+	d->state = DOOR_FREE;
+}

@@ -1,0 +1,115 @@
+/* What is not taken for a door; what waits for a helper. SPDX-License-Identifier: Apache-2.0 */
+#include "base/fd.h"
+#include "sandbox/door_check.h"
+#include "sandbox/warden/door.h"
+
+#include "t.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static enum err_code check(enum warden_door what, int fd)
+{
+	struct err err = {0};
+	int r = door_check(what, fd, &err);
+	CHECK_INT(r, -err_errno(err.code));
+	return err.code;
+}
+
+/* For every kind of door. */
+static void check_refused(int fd)
+{
+	for (int what = 0; what < WARDEN_DOOR_END_; what++)
+		CHECK_INT(check((enum warden_door)what, fd), ERR_PROTOCOL);
+}
+
+TEST(other_descriptors_are_refused)
+{
+	enum { STREAM = SOCK_STREAM | SOCK_NONBLOCK, DATAGRAM = SOCK_DGRAM | SOCK_NONBLOCK };
+	cleanup_fd int null = open("/dev/null", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	cleanup_fd int here = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	cleanup_fd int path = open("/proc/self/net/tcp", O_PATH | O_CLOEXEC);
+	cleanup_fd int file = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	cleanup_fd int dir = open("/proc/self", O_RDONLY | O_CLOEXEC);
+	cleanup_fd int own = socket(AF_INET, STREAM, 0), own6 = socket(AF_INET6, STREAM, 0);
+	cleanup_fd int udp = socket(AF_INET, DATAGRAM, 0), local = socket(AF_UNIX, STREAM, 0);
+	const int fds[] = {-1, null, here, path, file, dir, own, own6, udp, local};
+	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+		check_refused(fds[i]);
+}
+
+TEST(list_of_listeners)
+{
+	cleanup_fd int file = open("/proc/self/net/tcp", O_RDONLY | O_CLOEXEC);
+	CHECK_INT(check(WARDEN_DOOR_LISTENERS, file), ERR_NONE);
+	CHECK_INT(check(WARDEN_DOOR_LISTENERS6, file), ERR_NONE);
+	CHECK_INT(check(WARDEN_DOOR_TERMINAL, file), ERR_PROTOCOL);
+	CHECK_INT(check(WARDEN_DOOR_SOCKET, file), ERR_PROTOCOL);
+}
+
+/* Of another network namespace, if this host lets us make one: a socket is a door, but not if it
+ * was used, blocks, or is of another family. */
+TEST(sockets_of_another_network)
+{
+	cleanup_fd int before = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		return;
+	cleanup_fd int inside = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	CHECK_INT(check(WARDEN_DOOR_SOCKET, before), ERR_NONE);
+	CHECK_INT(check(WARDEN_DOOR_SOCKET6, before), ERR_PROTOCOL);
+	CHECK_INT(check(WARDEN_DOOR_SOCKET, inside), ERR_PROTOCOL);
+	CHECK_INT(fd_set_nonblock(before, false), 0);
+	CHECK_INT(check(WARDEN_DOOR_SOCKET, before), ERR_PROTOCOL);
+	CHECK_INT(fd_set_nonblock(before, true), 0);
+	CHECK_INT(listen(before, 1), 0);
+	CHECK_INT(check(WARDEN_DOOR_SOCKET, before), ERR_PROTOCOL);
+}
+
+TEST(requests_wait_in_order)
+{
+	static struct doors all;
+	struct box box = {.pid_fd = -1, .slot = 3};
+	struct err err = {0};
+	CHECK(!door_next(&all));
+	for (uint64_t i = 0; i < WIRE_DOORS_MAX; i++)
+		CHECK_INT(door_add(&all, 1000 - i, &box, WARDEN_DOOR_SOCKET, &err), 0);
+	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), -EBUSY);
+	for (uint64_t i = WIRE_DOORS_MAX; i > 0; i--) {
+		struct door *d = door_next(&all);
+		CHECK_INT(d->id, 1001 - i);
+		CHECK_INT(d->state, DOOR_WAITS);
+		door_end(&all, d);
+	}
+	CHECK(!door_next(&all));
+	CHECK_INT(all.n_used, 0);
+}
+
+TEST(no_more_helpers_than_may_run)
+{
+	static struct doors all;
+	struct box box = {.pid_fd = -1};
+	struct err err;
+	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), 0);
+	all.n_used += DOORS_AT_ONCE;
+	all.n_running = DOORS_AT_ONCE;
+	CHECK(!door_next(&all));
+	all.n_running--;
+	CHECK(door_next(&all));
+}
+
+TEST(a_process_that_is_gone)
+{
+	static struct doors all;
+	struct box box = {.pid_fd = -1, .pid = 1 << 30};
+	struct err err;
+	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), 0);
+	struct door *d = door_next(&all);
+	CHECK(door_begin(&all, d, &err) < 0);
+	CHECK_INT(err.code, ERR_GONE);
+	door_end(&all, d);
+	CHECK_INT(all.n_used, 0);
+}
