@@ -58,6 +58,12 @@ int fd_close_others(int *kept, size_t n)
 		from = (unsigned)kept[i] + 1;
 	}
 	return r < 0 ? r : close_span(from, ~0u);
+
+void fd_vacate(int fd)
+{
+	cleanup_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || dup3(null, fd, O_CLOEXEC) < 0)
+		(void)close(fd);
 }
 
 int fd_write_all(int fd, const void *data, size_t bytes)

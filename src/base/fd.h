@@ -18,6 +18,11 @@ void fd_close(int *fd);
 int fd_take(int *fd);
 #define take_fd(fd) fd_take(&(fd))
 
+/* Close the open file of @fd, but keep the number taken, by opening /dev/null in its place. While a
+ * uv_poll_t exists for @fd, the number must not be used for another file: when libuv closes the
+ * poll, it would stop watching that file. Source: uv__poll_stop() of libuv. */
+void fd_vacate(int fd);
+
 /*
  * Close every descriptor of this process except 0, 1, 2 and the @n in @kept, which may contain -1.
  * The order of @kept changes.

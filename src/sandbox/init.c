@@ -61,13 +61,21 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 		.file_bytes = limit[LIMIT_file_bytes],
 		.open_files = limit[LIMIT_open_files],
 		.is_session = spawn->is_session,
-		.is_fixed = spawn->is_fixed};
+		.is_fixed = spawn->is_fixed,
+		.is_program = spawn->is_program,
+		.is_terminal = spawn->is_terminal,
+		.has_directory = spawn->directory != NULL};
+	const char *const directory[] = {spawn->directory, NULL};
+	uint32_t n_directory;
 	int r = put_strings(req, spawn->argv, &req->argc);
 	if (r == 0)
 		r = put_strings(req, spawn->envp, &req->envc);
+	if (r == 0)
+		r = put_strings(req, directory, &n_directory);
 	if (r == 0) {
 		size_t bytes = offsetof(struct init_request, text) + req->text_bytes;
-		ssize_t n = fd_send(link->fd, req, bytes, spawn->fds, WIRE_SPAWN_FDS);
+		ssize_t n = fd_send(link->fd, req, bytes, spawn->fds,
+			spawn->is_program ? WIRE_PROGRAM_FDS : WIRE_SPAWN_FDS);
 		r = n < 0 ? err_sys(err, ERR_GONE, (int)-n, "ask init for %s", spawn->argv[0]) : 0;
 	} else {
 		r = err_fail(err, ERR_LIMIT, "pass large data as a file: -v data.txt:/data.txt",
@@ -160,9 +168,11 @@ static void send_pids(struct init_link *link, const struct init_head *head, bool
 	*req = (struct init_request){.version = WIRE_VERSION,
 		.op = head->op,
 		.id = head->id,
+		.signal = head->signal,
 		.is_forced = is_forced,
 		.n_guards = (uint32_t)MIN(n_pids, (size_t)WIRE_PIDS_MAX)};
-	memcpy(req->guards, pids, req->n_guards * sizeof *pids);
+	if (n_pids > 0)
+		memcpy(req->guards, pids, req->n_guards * sizeof *pids);
 	(void)fd_send(link->fd, req, offsetof(struct init_request, text), NULL, 0);
 	free(req);
 }
@@ -173,9 +183,24 @@ void init_clear(
 	send_pids(link, &(struct init_head){.op = INIT_CLEAR, .id = id}, is_forced, pids, n_pids);
 }
 
-void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids)
+void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids, bool has_programs)
 {
-	send_pids(link, &(struct init_head){.op = INIT_SWEEP}, true, pids, n_pids);
+	send_pids(link, &(struct init_head){.op = INIT_SWEEP}, has_programs, pids, n_pids);
+}
+
+void init_signal_all(struct init_link *link, uint64_t id, int signal)
+{
+	send_pids(link, &(struct init_head){.op = INIT_SIGNAL, .id = id, .signal = signal}, true,
+		NULL, 0);
+}
+
+int init_list(struct init_link *link, uint64_t id, int fd)
+{
+	struct init_request *req = xnew(struct init_request);
+	*req = (struct init_request){.version = WIRE_VERSION, .op = INIT_LIST, .id = id};
+	ssize_t n = fd_send(link->fd, req, offsetof(struct init_request, text), &fd, 1);
+	free(req);
+	return n < 0 ? (int)n : 0;
 }
 
 void init_link_close(struct init_link *link, uv_close_cb done)

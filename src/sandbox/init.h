@@ -33,7 +33,13 @@ struct spawn {
 	 * so the engine limits the CPU time of each step. 2: it is the driver of a template. */
 	unsigned is_session;
 	bool is_fixed; /* start without ASLR, so that addresses are the same in every run */
-	int fds[WIRE_SPAWN_FDS]; /* borrowed: stdin, stdout, stderr and the channel to the engine */
+	/* The process is a program that a client starts: argv[0] is searched for in PATH, and
+	 * there is no channel. INIT_STARTED follows when it runs. */
+	bool is_program;
+	bool is_terminal;      /* program: stdin is a terminal, which will control the program */
+	const char *directory; /* program: the working directory, or NULL for the workspace */
+	/* borrowed: stdin, stdout, stderr and, unless it is a program, the channel to the engine */
+	int fds[WIRE_SPAWN_FDS];
 };
 
 /* Receive events from @fd, the socket to init, in @loop. Owns: @link takes @fd. Errors: ERR_BOX. */
@@ -43,8 +49,14 @@ int init_link_open(struct init_link *link, uv_loop_t *loop, int fd, struct err *
  * WIRE_TEXT_BYTES; ERR_GONE. */
 int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *err);
 
-/* Send @signal to the process @id. Errors are ignored, since a box that is gone needs no signal. */
+/* Send @signal to the process @id, or to its process group if it is a program. Errors are ignored,
+ * since a box that is gone needs no signal. */
 void init_signal(struct init_link *link, uint64_t id, int signal);
+/* Send @signal to the program @id, to all its live descendants and to its terminal session. */
+void init_signal_all(struct init_link *link, uint64_t id, int signal);
+/* Have init write a struct init_process for each process of the box, at most WIRE_LIST_MAX, to the
+ * file @fd (borrowed). Answered by INIT_LISTED. Returns: 0, or negative errno. */
+int init_list(struct init_link *link, uint64_t id, int fd);
 void init_kill_all(struct init_link *link);
 
 /* A change of one file in the box, which init makes as the box's user. See enum init_file_act. */
@@ -72,8 +84,9 @@ int init_file(struct init_link *link, const struct init_file *file);
 void init_clear(
 	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced);
 
-/* Kill all processes of the box except those that init spawned and the guards @pids. */
-void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids);
+/* Kill all processes of the box except drivers, the guards @pids and, unless @has_programs,
+ * programs and their live descendants. */
+void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids, bool has_programs);
 
 /* Close the socket. Init then exits, which ends the box. But if the box may have branches, init
  * goes on running. @done is called from the loop. */

@@ -25,7 +25,7 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
 }
 
 /*
- * Parse the text of /proc/PID/stat after the process's name: state, ppid, …, starttime. The name
+ * Parse the text of /proc/PID/stat after the process's name: state, ppid, …, rss. The name
  * may contain any characters, even ')', so it ends at the last ')'.
  * Also set out->is_over, which means that all threads of the process have ended or are ending. The
  * file shows the state and flags of the first thread only. The first thread may have ended long
@@ -35,13 +35,22 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
  */
 static bool parse_stat(struct proc_entry *out, const char *text)
 {
-	enum { FIELD_STATE, FIELD_PPID, FIELD_FLAGS = 6, FIELD_THREADS = 17, FIELD_START = 19 };
+	enum {
+		FIELD_STATE,
+		FIELD_PPID,
+		FIELD_FLAGS = 6,
+		FIELD_UTIME = 11,
+		FIELD_CSTIME = 14,
+		FIELD_THREADS = 17,
+		FIELD_START = 19,
+		FIELD_RSS = 21
+	};
 	const char *at = strrchr(text, ')');
 	uint64_t value, flags = 0, n_threads = 0;
 	if (!at)
 		return false;
 	at++;
-	for (int field = 0; field <= FIELD_START; field++) {
+	for (int field = 0; field <= FIELD_RSS; field++) {
 		at += strspn(at, " ");
 		if (!*at)
 			return false;
@@ -53,6 +62,11 @@ static bool parse_stat(struct proc_entry *out, const char *text)
 			(void)cgroup_file_number(at, NULL, &flags);
 		if (field == FIELD_THREADS)
 			(void)cgroup_file_number(at, NULL, &n_threads);
+		if (field >= FIELD_UTIME && field <= FIELD_CSTIME &&
+			cgroup_file_number(at, NULL, &value) == 0)
+			out->cpu_ticks += value;
+		if (field == FIELD_RSS)
+			(void)cgroup_file_number(at, NULL, &out->rss_pages);
 		if (field == FIELD_START && cgroup_file_number(at, NULL, &out->start_ticks) < 0)
 			return false;
 		at += strcspn(at, " ");

@@ -14,6 +14,8 @@ struct proc_entry {
 	/* the last thread has ended or is ending, so the process runs no more code of its own */
 	bool is_over;
 	uint64_t start_ticks; /* start time in clock ticks since the host booted */
+	uint64_t cpu_ticks;   /* CPU time of the process and of its reaped children */
+	uint64_t rss_pages;   /* resident memory */
 };
 
 /* Parse the line NSpid of a `status` file. It lists the pids of the process: one for each pid

@@ -31,7 +31,11 @@ enum {
 	/* in a branch's init: the descriptor on which it learns that its root is complete */
 	WIRE_SYNC_FD = 4,
 	WIRE_PIDS_MAX = 24,
-	WIRE_SPAWN_FDS = 4, /* stdin, stdout, stderr, and the channel to the engine */
+	WIRE_SPAWN_FDS = 4,	 /* stdin, stdout, stderr, and the channel to the engine */
+	WIRE_PROGRAM_FDS = 3,	 /* stdin, stdout, stderr */
+	WIRE_PROGRAMS_MAX = 100, /* programs that run in a box at the same time */
+	WIRE_COMMAND_BYTES = 512,
+	WIRE_LIST_MAX = 1024, /* processes that INIT_LIST lists */
 };
 
 /*
@@ -150,12 +154,17 @@ struct warden_reply {
 };
 
 enum init_op {
-	INIT_SPAWN = 1, /* start a process; WIRE_SPAWN_FDS descriptors come along */
-	INIT_SIGNAL,	/* send a signal to a process that init spawned */
+	/* start a process; WIRE_SPAWN_FDS descriptors come along, or WIRE_PROGRAM_FDS for a
+	 * program */
+	INIT_SPAWN = 1,
+	/* Send a signal to a process that init spawned; to the process group of a program. If
+	 * `is_forced` is 1, also to the descendants of the program and to its terminal session. */
+	INIT_SIGNAL,
 	/* kill every process of the box except init; the processes of branches go on running */
 	INIT_KILL_ALL,
 	/* Return the processes of the box to an earlier moment: kill the process `id`, the
-	 * processes in `guards`, and all processes that are newer than the moment. */
+	 * processes in `guards`, and all processes that are newer than the moment, except programs
+	 * and their descendants. */
 	INIT_ROLLBACK,
 	/* Remember the present moment under the name `mark`. INIT_ROLLBACK can then return the
 	 * processes of the box to this moment. */
@@ -165,7 +174,12 @@ enum init_op {
 	/* Kill all processes of the box except the driver `id`. But if `is_forced` is 0 and
 	 * there are processes that are neither drivers nor guards, kill nothing. */
 	INIT_CLEAR,
-	INIT_SWEEP, /* kill all processes except drivers and guards; init does not answer */
+	/* Kill all processes except drivers, guards and programs with their descendants. If
+	 * `is_forced` is 1, kill programs and their descendants, too. Init does not answer. */
+	INIT_SWEEP,
+	/* write a struct init_process for each process of the box to the descriptor that comes
+	 * along */
+	INIT_LIST,
 	INIT_OP_END_
 };
 
@@ -216,9 +230,32 @@ struct init_request {
 	 *   start of the guard or, if there is no guard, to the newest mark.
 	 */
 	uint32_t mark;
-	/* `argc` strings, then `envc` strings; only text_bytes bytes are sent */
+	/*
+	 * INIT_SPAWN: 1: the process is a program that a client starts; else 0. A program is
+	 * searched for in PATH, and it gets no channel. The rules for processes that steps leave
+	 * running do not concern programs: see INIT_ROLLBACK, INIT_CLEAR and INIT_SWEEP.
+	 */
+	uint32_t is_program;
+	uint32_t is_terminal; /* program: 1: stdin is a terminal, which will control the program */
+	uint32_t has_directory; /* program: 1: `text` ends with the working directory */
+	/* `argc` strings, then `envc` strings, then the working directory of a program if it has
+	 * one; only text_bytes bytes are sent */
 	char text[WIRE_TEXT_BYTES];
 };
+
+/* What init tells of one process of the box (INIT_LIST). Source: proc_pid_stat(5). */
+struct init_process {
+	int32_t pid, ppid;     /* inside the box; ppid 1: init */
+	int32_t program;       /* pid of the program from which the process descends, or 0 */
+	uint32_t kind;	       /* enum init_kind */
+	uint64_t id;	       /* the process's name in INIT_SPAWN, or 0 */
+	uint64_t start_ms;     /* start time in ms since the host booted */
+	uint64_t cpu_ms;       /* CPU time, with that of reaped children */
+	uint64_t memory_bytes; /* resident memory */
+	/* the beginning of the command line, with blanks between the arguments; NUL-terminated */
+	char command[WIRE_COMMAND_BYTES];
+};
+enum init_kind { INIT_KIND_OTHER, INIT_KIND_DRIVER, INIT_KIND_PROGRAM, INIT_KIND_END_ };
 
 /*
  * How far the RLIMIT_NPROC of a driver is raised above the box's own limit on processes.
@@ -269,7 +306,10 @@ enum init_event_kind {
 	 * nothing was killed because the box has processes that are neither drivers nor guards:
 	 * the number of these processes. */
 	INIT_CLEARED,
-	INIT_MARKED, /* init_event.id: the name of the mark */
+	INIT_MARKED,  /* init_event.id: the name of the mark */
+	INIT_STARTED, /* a program runs; init_event.status: its pid inside the box */
+	/* init_event.status: the number of processes that were listed, or negative errno */
+	INIT_LISTED,
 	INIT_EVENT_END_
 };
 
@@ -278,6 +318,8 @@ struct init_event {
 	uint32_t kind;
 	uint64_t id;
 	int32_t status; /* INIT_EXITED: as from wait(2); other events: see enum init_event_kind */
-	uint32_t reserved;
+	/* INIT_EXITED: CPU time of the process and of the children it has waited for; UINT32_MAX:
+	 * unknown */
+	uint32_t cpu_ms;
 	struct err err;
 };

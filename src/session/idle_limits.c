@@ -6,9 +6,10 @@
  * as well. So the engine goes on measuring their usage after a step. The intervals grow while no
  * CPU time is used.
  *
- * If a limit is exceeded, the engine kills the processes that are neither drivers nor guards. If a
- * limit is exceeded again, the cause must be a driver, or a process that a driver falsely reported
- * as its guard. So the engine then kills everything in the box. The record of the next step reports
+ * If a limit is exceeded, the engine kills the processes that are neither drivers nor guards nor
+ * programs of clients. If a limit is exceeded again, it kills the programs of clients as well. If
+ * that does not help, the cause must be a driver, or a process that a driver falsely reported as its
+ * guard. So the engine then kills everything in the box. The record of the next step reports
  * that processes were killed.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -43,7 +44,10 @@ static const char *find_excess(struct session *s, const struct box_usage *u)
 	if (is_measured(s, LIMIT_pids) && u->n_pids > limit[LIMIT_pids] + SPAWN_OWN)
 		return "processes that steps left running were ended: between two steps they went "
 		       "over the limit of processes";
-	if (u->cpu_us > s->idle_limits.base_us + limit[LIMIT_cpu_ms] * 1000)
+	/* The processes of clients have limits of their own, and their CPU time is part of the
+	 * box's. */
+	if (!session_has_processes(s) &&
+		u->cpu_us > s->idle_limits.base_us + limit[LIMIT_cpu_ms] * 1000)
 		return "processes that steps left running were ended: between two steps they went "
 		       "over the limit of CPU time";
 	return NULL;
@@ -52,11 +56,13 @@ static const char *find_excess(struct session *s, const struct box_usage *u)
 static void end_all(struct session *s)
 {
 	int32_t pids[SESSION_KNOWN_MAX];
-	if (s->idle_limits.is_swept)
+	struct idle_limits *l = &s->idle_limits;
+	bool is_last = l->n_sweeps >= (session_has_processes(s) ? 2 : 1);
+	if (is_last)
 		init_kill_all(&s->box->init);
 	else
-		init_sweep(&s->box->init, pids, session_list_known(s, pids));
-	s->idle_limits.is_swept = true;
+		init_sweep(
+			&s->box->init, pids, session_list_known(s, pids), l->n_sweeps++ > 0);
 }
 
 static void on_seen(void *arg, const struct box_usage *u)
@@ -98,9 +104,14 @@ void idle_limits_watch(struct session *s)
 	struct idle_limits *l = &s->idle_limits;
 	l->base_us = l->seen_us = s->last_cpu_us;
 	l->delay_ms = FIRST_MS;
-	l->is_swept = false;
+	l->n_sweeps = 0;
 	if (!s->is_once && s->box)
 		timer_start(&s->meter, on_look, l->delay_ms, 0);
+}
+
+void idle_limits_rebase(struct session *s)
+{
+	s->idle_limits.base_us = s->idle_limits.seen_us;
 }
 
 void idle_limits_tell(struct session *s)

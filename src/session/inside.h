@@ -16,6 +16,8 @@
  *   rebuild.c          rebuilds the state of one runtime by running its steps again
  *   stemming.c         turns the session into a stem, from which others branch
  *   change.c           changes a file of the workspace for a client
+ *   processes.c        starts programs for clients, and keeps a list of them
+ *   process_list.c     lists all processes of the box, and counts their CPU time
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,9 +28,35 @@
 #include "session/box/driver.h"
 #include "session/box/stdin_copy.h"
 #include "session/fence.h"
+#include "session/processes.h"
 #include "session/session.h"
 #include "session/step/rollback.h"
 #include "session/step/step.h"
+
+/* The programs that clients started; see processes.c. */
+struct process_waiter;
+enum { STEP_TIMES = 32 };
+struct processes {
+	struct process *first; /* newest first */
+	unsigned n_running;
+	uint64_t output_bytes; /* limit of what is kept of the output of all of them */
+	/* A process has run since the workspace's files were last listed. */
+	bool is_dirty;
+	/* CPU time of the processes that are over. @base_us: CPU time of all processes when the
+	 * step began. */
+	uint64_t ended_cpu_us, base_us;
+	/* Who waits for a list of the box's processes, oldest first. */
+	struct process_waiter *waiters;
+	struct box *listed; /* counted reference to the box that init lists, or NULL */
+	int list_fd;
+	/* When the last steps began, in ms since the host booted: a process that a step left
+	 * running is one of the step that began last before it. */
+	struct step_time {
+		uint64_t began_ms;
+		char step[DIGEST_BYTES]; /* "": the step is not committed */
+	} times[STEP_TIMES];
+	uint64_t n_times;
+};
 
 enum { NO_GUARD_BYTES = 240, RESTORE_SCRATCH = 2, WALL_TIMES = 10 };
 
@@ -103,7 +131,7 @@ struct idle_limits {
 	 * @seen_us: CPU time of the box at the last measurement. */
 	uint64_t base_us, seen_us;
 	uint64_t delay_ms;
-	bool is_swept; /* leftover processes were killed since the last step */
+	unsigned n_sweeps; /* how often processes were killed since the last step */
 	/* Notice for the next step's record that leftover processes were killed, or NULL. */
 	const char *said;
 	const char *said_now; /* notice for the current step's record, or NULL */
@@ -160,8 +188,8 @@ struct session {
 	 * @shadow may lack changes, and the files must be saved again. */
 	bool is_shadow_due;
 	/* The workspace was listed again, into @before, right before the current step. This is
-	 * only done if the workspace is a directory of the host, because other programs may
-	 * change such a directory. */
+	 * only done if others may have changed it: if it is a directory of the host, or if a
+	 * process of a client has run. */
 	bool is_shared_seen;
 	struct files_saving *saving; /* the pass that reads files for the next @shadow, or NULL */
 	bool is_warm_due; /* the branched driver has not yet prepared for its first step */
@@ -171,6 +199,8 @@ struct session {
 	int stdin_fd;
 	struct stdin_copy stdin_copy;
 	bool has_stdin_copy;
+
+	struct processes processes;
 
 	/* the current step */
 	enum step_state step_state;
@@ -306,6 +336,26 @@ void step_take_output(struct session *s, int stream, const char *data, size_t by
 void idle_limits_watch(struct session *s);
 /* Move the notice that processes were killed into the record of the step that begins. */
 void idle_limits_tell(struct session *s);
+
+/* Begin to count CPU time from now: a process of a client, whose CPU time has no limit, is over. */
+void idle_limits_rebase(struct session *s);
+
+/* processes.c: end the processes in @box, which the session gives up; end and forget all. */
+void processes_leave(struct session *s, const struct box *box, enum process_cause cause);
+void processes_close(struct session *s);
+
+/* process_list.c */
+/* Note that a step begins, or that it was committed under the name @step. */
+void processes_step_began(struct session *s);
+void processes_step_named(struct session *s, const char *step);
+/*
+ * Measure the CPU time that the processes of clients have used since the step began. @done gets it, in
+ * µs; if they cannot be listed, 0. It is called from the loop, and not at all if the session is closed.
+ */
+typedef void processes_cpu_fn(struct session *s, uint64_t cpu_us);
+void processes_measure(struct session *s, processes_cpu_fn *done);
+/* Answer all who wait for a list, because the session is being closed or gives up its box. */
+void processes_unlist(struct session *s);
 
 /* transaction.c */
 void transaction_settle(struct session *s);

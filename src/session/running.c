@@ -174,6 +174,7 @@ void step_began(struct session *s)
 		send_interrupt(s);
 	if (s->is_once)
 		take_base(s);
+	processes_step_began(s);
 	/* Make the JSON of the record's limits while the driver works. */
 	record_say_limits(&s->record);
 	if (s->events.begin)
@@ -322,6 +323,20 @@ static void set_meter(struct session *s, uint64_t cpu_us)
 	timer_start(&s->meter, on_meter, delay_ms, 0);
 }
 
+/* The box has used as much CPU time as the step may use. Stop the step, unless processes of clients
+ * have used a part of it. */
+static void stop_for_cpu(struct session *s, uint64_t others_us)
+{
+	uint64_t slack_us = s->end.is_cpu_following ? CPU_SLACK_US : 0;
+	uint64_t limit_us = s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us;
+	uint64_t box_us = s->box ? s->box->usage.cpu_us : 0;
+	if (others_us > s->processes.base_us)
+		s->base_cpu_us += others_us - s->processes.base_us;
+	s->processes.base_us = MAX(s->processes.base_us, others_us);
+	if (box_us >= s->base_cpu_us + limit_us && s->step_state != STEP_NONE && !step_is_over(s->step_state))
+		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
+}
+
 void step_measured(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
@@ -346,6 +361,9 @@ void step_measured(void *arg, const struct box_usage *u)
 		step_stop(s, STEP_CAUSE_PIDS, STEP_MEMORY, NULL);
 	else if (s->box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE && u->memory_bytes > limit)
 		step_stop(s, STEP_CAUSE_MEMORY, STEP_MEMORY, NULL);
+	else if (cpu_us >= s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us &&
+		session_has_processes(s))
+		processes_measure(s, stop_for_cpu);
 	else if (cpu_us >= s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us)
 		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
 	if (s->step_state != STEP_NONE && !step_is_over(s->step_state))

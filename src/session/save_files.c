@@ -159,7 +159,8 @@ bool save_files_before(struct session *s)
 {
 	struct workspace now;
 	struct err err;
-	bool is_shared = !s->is_once && order_has_host_workspace(s->order);
+	bool is_shared = !s->is_once &&
+		(order_has_host_workspace(s->order) || s->processes.is_dirty);
 	if (s->saving)
 		return false;
 	if (is_shared && !s->is_shared_seen &&
@@ -169,5 +170,6 @@ bool save_files_before(struct session *s)
 		s->is_shadow_due = true;
 	}
 	s->is_shared_seen = is_shared;
+	s->processes.is_dirty = session_has_processes(s);
 	return save(s, is_shared);
 }

@@ -376,6 +376,8 @@ void session_let_go_box(struct session *s)
 	s->marked = s->last_mark;
 	if (!box)
 		return;
+	processes_leave(
+		s, box, s->state == SESSION_CLOSING ? PROCESS_CLOSED : PROCESS_BOX_LEFT);
 	box->marked = NULL;
 	box_forget(box);
 	box_let_go(box);
@@ -400,6 +402,7 @@ void session_lose_box(struct session *s)
 void session_set_head(struct session *s, const char *step)
 {
 	session_move_head(s, step);
+	processes_step_named(s, step);
 	save_state_committed(s);
 }
 
@@ -533,6 +536,7 @@ void session_close(struct session *s)
 	if (s->box)
 		s->box->made = NULL;
 	session_lose_box(s);
+	processes_close(s);
 	close_handle(s, &s->wall.timer);
 	close_handle(s, &s->meter);
 	close_handle(s, &s->idle);

@@ -37,6 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -45,11 +46,12 @@
 
 /* INIT_CLEAR only stops the guards. Init kills them later: when it has been idle for
  * CLEAR_PAUSE_MS, or at the first event after CLEAR_LATEST_MS. */
-enum { INIT_CHILDREN_MAX = 64, CLEAR_PAUSE_MS = 50, CLEAR_LATEST_MS = 1000 };
+enum { INIT_CHILDREN_MAX = 64 + WIRE_PROGRAMS_MAX, CLEAR_PAUSE_MS = 50, CLEAR_LATEST_MS = 1000 };
 
 struct child {
 	pid_t pid; /* 0: this entry is free */
 	uint64_t id;
+	bool is_program; /* a client started it; it is no driver */
 };
 
 struct init {
@@ -66,17 +68,39 @@ struct init {
 	struct child children[INIT_CHILDREN_MAX];
 };
 
+static void send_event(struct init *in, const struct init_event *event)
+{
+	if (in->is_alone || fd_send(WIRE_SOCK_FD, event, sizeof *event, NULL, 0) >= 0)
+		return;
+	if (!in->has_branches)
+		_exit(1); /* the engine is gone, so the box ends */
+	in->is_alone = true;
+}
+
 static void report(struct init *in, uint32_t kind, uint64_t id, int status, const struct err *err)
 {
 	struct init_event event = {
 		.version = WIRE_VERSION, .kind = kind, .id = id, .status = status};
 	if (err)
 		event.err = *err;
-	if (in->is_alone || fd_send(WIRE_SOCK_FD, &event, sizeof event, NULL, 0) >= 0)
-		return;
-	if (!in->has_branches)
-		_exit(1); /* the engine is gone, so the box ends */
-	in->is_alone = true;
+	send_event(in, &event);
+}
+
+static void report_exit(struct init *in, uint64_t id, int status, uint32_t cpu_ms)
+{
+	const struct init_event event = {.version = WIRE_VERSION,
+		.kind = INIT_EXITED,
+		.id = id,
+		.status = status,
+		.cpu_ms = cpu_ms};
+	send_event(in, &event);
+}
+
+static uint32_t cpu_ms(const struct rusage *used)
+{
+	int64_t us = (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * INT64_C(1000000) +
+		used->ru_utime.tv_usec + used->ru_stime.tv_usec;
+	return (uint32_t)MIN(us / 1000, (int64_t)UINT32_MAX - 1);
 }
 
 static struct child *child_of_pid(struct init *in, pid_t pid)
@@ -99,12 +123,13 @@ static void reap(struct init *in)
 {
 	int status;
 	pid_t pid;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	struct rusage used;
+	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
 		struct child *child = child_of_pid(in, pid);
 		if (!child)
 			continue; /* a process of the box that init did not spawn */
 		child->pid = 0;
-		report(in, INIT_EXITED, child->id, status, NULL);
+		report_exit(in, child->id, status, cpu_ms(&used));
 	}
 }
 
@@ -118,7 +143,19 @@ static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 		report(in, INIT_FAILED, req->id, 0, &err);
 		return;
 	}
-	*child = (struct child){.pid = r, .id = req->id};
+	*child = (struct child){.pid = r, .id = req->id, .is_program = req->is_program != 0};
+	if (child->is_program)
+		report(in, INIT_STARTED, req->id, r, NULL);
+}
+
+/* List the pids of the children of one kind. Returns: how many. */
+static size_t list_children(const struct init *in, bool is_program, pid_t pids[INIT_CHILDREN_MAX])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
+		if (in->children[i].pid > 0 && in->children[i].is_program == is_program)
+			pids[n++] = in->children[i].pid;
+	return n;
 }
 
 /* Called for a child that ended during a rollback. As in reap(), report its end only if init
@@ -129,7 +166,7 @@ static void reap_one(void *arg, pid_t pid, int status)
 	if (!child)
 		return;
 	child->pid = 0;
-	report(arg, INIT_EXITED, child->id, status, NULL);
+	report_exit(arg, child->id, status, UINT32_MAX);
 }
 
 static void add_mark(struct init *in, uint32_t name)
@@ -161,7 +198,10 @@ static void do_rollback(struct init *in, const struct init_request *req)
 	struct err err = {0};
 	struct child *child = child_of_id(in, req->id);
 	struct child *free_child = child ? child : child_of_pid(in, 0);
+	pid_t programs[INIT_CHILDREN_MAX];
 	struct rollback back = {.driver = child ? child->pid : 0,
+		.programs = programs,
+		.n_programs = list_children(in, true, programs),
 		.guard = req->guard_pid,
 		.mark = find_mark(in, req),
 		.others = req->guards,
@@ -194,16 +234,17 @@ static pid_t pid_of(struct init *in, uint64_t id)
 
 static int clear(struct init *in, const struct init_request *req)
 {
-	pid_t drivers[INIT_CHILDREN_MAX];
+	pid_t drivers[INIT_CHILDREN_MAX], programs[INIT_CHILDREN_MAX];
 	struct rollback_clearing clearing = {.driver = pid_of(in, req->id),
 		.drivers = drivers,
+		.n_drivers = list_children(in, false, drivers),
+		.programs = programs,
 		.guards = req->guards,
 		.n_guards = MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX),
 		.is_sweep = req->op == INIT_SWEEP,
 		.is_forced = req->is_forced != 0 || req->op == INIT_SWEEP};
-	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
-		if (in->children[i].pid > 0)
-			drivers[clearing.n_drivers++] = in->children[i].pid;
+	if (req->op == INIT_SWEEP && !req->is_forced)
+		clearing.n_programs = list_children(in, true, programs);
 	return rollback_clear(&clearing);
 }
 
@@ -224,10 +265,38 @@ static void finish_clear(struct init *in)
 		.driver = pid_of(in, in->cleared_for), .is_forced = true});
 }
 
+/* Write an entry for each process of the box to @fd. */
+static void do_list(struct init *in, const struct init_request *req, int fd)
+{
+	static struct init_process list[WIRE_LIST_MAX];
+	pid_t programs[INIT_CHILDREN_MAX];
+	ssize_t n =
+		rollback_list(list, ARRAY_LEN(list), programs, list_children(in, true, programs));
+	for (ssize_t i = 0; i < n; i++) {
+		const struct child *child = child_of_pid(in, list[i].pid);
+		list[i].id = child ? child->id : 0;
+		list[i].kind = !child	    ? INIT_KIND_OTHER
+			: child->is_program ? INIT_KIND_PROGRAM
+					    : INIT_KIND_DRIVER;
+	}
+	int r = n > 0 ? fd_write_all(fd, list, (size_t)n * sizeof *list) : 0;
+	report(in, INIT_LISTED, req->id, r < 0 ? r : (int)n, NULL);
+}
+
+static void do_signal(struct init *in, const struct init_request *req)
+{
+	const struct child *child = child_of_id(in, req->id);
+	if (!child)
+		return;
+	if (req->is_forced)
+		rollback_signal_program(child->pid, req->signal);
+	else
+		(void)kill(child->is_program ? -child->pid : child->pid, req->signal);
+}
+
 static void do_request(struct init *in, const struct init_request *req, int *fds, size_t n_fds)
 {
 	struct err err = {0};
-	struct child *child;
 	if (spawn_check(req, n_fds, &err) < 0) {
 		report(in, INIT_FAILED, req->id, 0, &err);
 		return;
@@ -237,9 +306,7 @@ static void do_request(struct init *in, const struct init_request *req, int *fds
 		do_spawn(in, req, fds);
 		break;
 	case INIT_SIGNAL:
-		child = child_of_id(in, req->id);
-		if (child)
-			(void)kill(child->pid, req->signal);
+		do_signal(in, req);
 		break;
 	case INIT_KILL_ALL:
 		if (in->has_branches)
@@ -263,6 +330,9 @@ static void do_request(struct init *in, const struct init_request *req, int *fds
 		break;
 	case INIT_SWEEP:
 		(void)clear(in, req);
+		break;
+	case INIT_LIST:
+		do_list(in, req, fds[0]);
 		break;
 	case INIT_OP_END_:
 		break;

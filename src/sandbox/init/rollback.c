@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -69,18 +70,30 @@ static struct member *find(struct members *all, pid_t pid)
 	return NULL;
 }
 
-static bool is_other(const struct rollback *back, pid_t pid)
+static bool contains(const pid_t *pids, size_t n, pid_t pid)
 {
-	for (size_t i = 0; i < back->n_others; i++)
-		if (back->others[i] == pid)
+	for (size_t i = 0; i < n; i++)
+		if (pids[i] == pid)
 			return true;
 	return false;
+}
+
+/* Return the one of the @n @programs that is @m or from which @m descends by live parents, or 0. */
+static pid_t program_of(
+	struct members *all, const struct member *m, const pid_t *programs, size_t n)
+{
+	for (size_t depth = 0; n > 0 && m && depth <= all->n; depth++) {
+		if (contains(programs, n, m->entry.pid))
+			return m->entry.pid;
+		m = find(all, m->entry.ppid);
+	}
+	return 0;
 }
 
 /*
  * Return whether the process @m survives. Look at @m, its parent, its grandparent, and so on. The
  * first of them that is one of these processes decides:
- * - The guard: @m survives.
+ * - The guard, or a program that a client started: @m survives.
  * - A driver to kill, which is back->driver or one of back->others: @m is killed.
  * - A process that is not newer than the moment @mark: @m survives.
  * If none of them is such a process, @m is killed.
@@ -89,9 +102,11 @@ static bool is_kept(struct members *all, const struct rollback *back, const stru
 	const struct moment *mark)
 {
 	for (size_t depth = 0; m && depth <= all->n; depth++) {
-		if (m->entry.pid == back->guard)
+		if (m->entry.pid == back->guard ||
+			contains(back->programs, back->n_programs, m->entry.pid))
 			return true;
-		if (m->entry.pid == back->driver || is_other(back, m->entry.pid))
+		if (m->entry.pid == back->driver ||
+			contains(back->others, back->n_others, m->entry.pid))
 			return false;
 		if (!moment_is_newer(m->entry.start_ticks, m->entry.pid, mark))
 			return true;
@@ -231,18 +246,12 @@ int rollback(const struct rollback *back, struct err *err)
 
 static bool is_guard(const struct rollback_clearing *c, pid_t pid)
 {
-	for (size_t i = 0; i < c->n_guards; i++)
-		if (c->guards[i] == pid)
-			return true;
-	return false;
+	return contains(c->guards, c->n_guards, pid);
 }
 
 static bool is_known(const struct rollback_clearing *c, pid_t pid)
 {
-	for (size_t i = 0; i < c->n_drivers; i++)
-		if (c->drivers[i] == pid)
-			return true;
-	return pid == c->driver || is_guard(c, pid);
+	return contains(c->drivers, c->n_drivers, pid) || pid == c->driver || is_guard(c, pid);
 }
 
 /* Count the processes that are neither drivers nor guards. A process that is ending stays
@@ -277,7 +286,7 @@ static void stop(pid_t pid)
 
 /* Stop the guards and kill the other processes, except those that @c spares. Returns: how many
  * processes were found that could still run. */
-static int quieten(const struct members *all, const struct rollback_clearing *c)
+static int quieten(struct members *all, const struct rollback_clearing *c)
 {
 	int n = 0;
 	for (size_t i = 0; i < all->n; i++) {
@@ -285,7 +294,8 @@ static int quieten(const struct members *all, const struct rollback_clearing *c)
 		bool may_stop = is_guard(c, entry->pid);
 		if (entry->is_over || entry->pid == c->driver ||
 			(may_stop && entry->state == 'T') ||
-			(c->is_sweep && is_known(c, entry->pid)))
+			(c->is_sweep && is_known(c, entry->pid)) ||
+			program_of(all, &all->v[i], c->programs, c->n_programs))
 			continue;
 		if (may_stop)
 			stop(entry->pid);
@@ -318,6 +328,59 @@ int rollback_clear(const struct rollback_clearing *c)
 			nap();
 	}
 	return -EBUSY;
+}
+
+void rollback_signal_program(pid_t program, int signal)
+{
+	static struct members all;
+	struct err err;
+	if (read_members(&all, &err) < 0 && !all.is_full)
+		return;
+	for (size_t i = 0; i < all.n; i++)
+		if (program_of(&all, &all.v[i], &program, 1) ||
+			getsid(all.v[i].entry.pid) == program)
+			(void)kill(all.v[i].entry.pid, signal);
+}
+
+static void read_command(int proc, struct init_process *out)
+{
+	char path[64];
+	snprintf(path, sizeof path, "%d/cmdline", (int)out->pid);
+	cleanup_fd int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : fd_read_all(fd, out->command, sizeof out->command - 1);
+	n = n < 0 ? 0 : n;
+	while (n > 0 && out->command[n - 1] == '\0')
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (out->command[i] == '\0')
+			out->command[i] = ' ';
+	out->command[n] = '\0';
+}
+
+ssize_t rollback_list(
+	struct init_process *out, size_t room, const pid_t *programs, size_t n_programs)
+{
+	static struct members all;
+	struct err err;
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), page = (uint64_t)sysconf(_SC_PAGESIZE);
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = proc < 0 ? -errno : read_members(&all, &err);
+	size_t n = 0;
+	if (r < 0 && !all.is_full)
+		return r;
+	for (size_t i = 0; i < all.n && n < room; i++) {
+		const struct proc_entry *entry = &all.v[i].entry;
+		if (entry->is_over || entry->state == 'Z')
+			continue;
+		out[n] = (struct init_process){.pid = entry->pid,
+			.ppid = entry->ppid,
+			.program = program_of(&all, &all.v[i], programs, n_programs),
+			.start_ms = entry->start_ticks * 1000 / hz,
+			.cpu_ms = entry->cpu_ticks * 1000 / hz,
+			.memory_bytes = entry->rss_pages * page};
+		read_command(proc, &out[n++]);
+	}
+	return (ssize_t)n;
 }
 
 void rollback_kill_own(void)

@@ -13,6 +13,9 @@
  * process that is not a driver. For example, a server that an earlier step started may have forked
  * new workers since the moment.
  *
+ * A program that a client started, and not a step, stays whenever it started, and so do its live
+ * descendants.
+ *
  * A driver may consist of several processes, and drivers of several runtimes may have to be killed.
  * So the engine lists all processes of these drivers.
  *
@@ -22,6 +25,7 @@
 
 #include "base/err.h"
 #include "base/moment.h"
+#include "sandbox/wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +48,8 @@ struct rollback {
 	 * one of them is killed, too. */
 	const int32_t *others;
 	size_t n_others;
+	const pid_t *programs; /* the programs that clients started */
+	size_t n_programs;
 	/* called for each child that ended without being killed by this rollback */
 	void (*reaped)(void *arg, pid_t pid, int status);
 	void *arg;
@@ -77,6 +83,9 @@ struct rollback_clearing {
 	 * such processes, nothing at all is killed. */
 	bool is_forced;
 	bool is_sweep; /* kill only what is neither driver nor guard, and stop nothing */
+	/* Programs that clients started. They and their live descendants are spared. */
+	const pid_t *programs;
+	size_t n_programs;
 };
 
 /*
@@ -88,6 +97,15 @@ struct rollback_clearing {
  * the box has processes that are neither drivers nor guards: the number of these processes.
  */
 int rollback_clear(const struct rollback_clearing *c);
+
+/* Send @signal to the process @program, to its live descendants and to the processes of the
+ * terminal session that it leads. */
+void rollback_signal_program(pid_t program, int signal);
+
+/* List the processes of this pid namespace except process 1, into @out with @room entries. Which of
+ * them are drivers and programs is set by the caller. Returns: how many, or negative errno. */
+ssize_t rollback_list(
+	struct init_process *out, size_t room, const pid_t *programs, size_t n_programs);
 
 /* Kill every process of this pid namespace except process 1. Nested pid namespaces are spared. */
 void rollback_kill_own(void);

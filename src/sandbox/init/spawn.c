@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SPAWN_STRINGS_MAX = 1024, SPAWN_STACK_BYTES = 8 << 20 };
+enum { SPAWN_STRINGS_MAX = 16384, SPAWN_STACK_BYTES = 8 << 20 };
 
 static unsigned count_strings(const char *text, size_t bytes)
 {
@@ -23,6 +26,25 @@ static unsigned count_strings(const char *text, size_t bytes)
 	for (size_t i = 0; i < bytes; i++)
 		n += text[i] == '\0';
 	return n;
+}
+
+static int check_spawn(const struct init_request *req, size_t n_fds, struct err *err)
+{
+	size_t want_fds = req->is_program ? WIRE_PROGRAM_FDS : WIRE_SPAWN_FDS;
+	if (n_fds != want_fds)
+		return err_set(err, ERR_PROTOCOL, "%zu descriptors, want %zu", n_fds, want_fds);
+	if (req->argc == 0 || req->argc > SPAWN_STRINGS_MAX || req->envc > SPAWN_STRINGS_MAX)
+		return err_set(err, ERR_LIMIT, "%u arguments, %u variables: at most %d each",
+			req->argc, req->envc, SPAWN_STRINGS_MAX);
+	if (req->is_fixed > 1 || req->is_program > 1 || req->is_terminal > req->is_program ||
+		req->has_directory > req->is_program)
+		return err_set(err, ERR_PROTOCOL, "a flag that is not 0 or 1");
+	if (req->text_bytes == 0 || req->text_bytes > sizeof req->text ||
+		req->text[req->text_bytes - 1] != '\0' ||
+		count_strings(req->text, req->text_bytes) !=
+			req->argc + req->envc + req->has_directory)
+		return err_set(err, ERR_PROTOCOL, "arguments and variables do not add up");
+	return 0;
 }
 
 int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
@@ -46,24 +68,15 @@ int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 		return req->signal > 0 && req->signal <= SIGRTMAX
 			? 0
 			: err_set(err, ERR_PROTOCOL, "no signal %d", req->signal);
+	if (req->op == INIT_LIST)
+		return n_fds == 1 ? 0 : err_set(err, ERR_PROTOCOL, "a list without a descriptor");
 	if (req->op != INIT_SPAWN)
 		return err_set(err, ERR_PROTOCOL, "unknown operation %u", req->op);
-	if (n_fds != WIRE_SPAWN_FDS)
-		return err_set(
-			err, ERR_PROTOCOL, "%zu descriptors, want %d", n_fds, WIRE_SPAWN_FDS);
-	if (req->argc == 0 || req->argc > SPAWN_STRINGS_MAX || req->envc > SPAWN_STRINGS_MAX)
-		return err_set(err, ERR_LIMIT, "%u arguments, %u variables: at most %d each",
-			req->argc, req->envc, SPAWN_STRINGS_MAX);
-	if (req->is_fixed > 1)
-		return err_set(err, ERR_PROTOCOL, "is_fixed is %u, want 0 or 1", req->is_fixed);
-	if (req->text_bytes == 0 || req->text_bytes > sizeof req->text ||
-		req->text[req->text_bytes - 1] != '\0' ||
-		count_strings(req->text, req->text_bytes) != req->argc + req->envc)
-		return err_set(err, ERR_PROTOCOL, "arguments and variables do not add up");
-	return 0;
+	return check_spawn(req, n_fds, err);
 }
 
-static void split_text(const struct init_request *req, char **argv, char **envp)
+/* Split `text` into its strings. Returns: the working directory. */
+static const char *split_text(const struct init_request *req, char **argv, char **envp)
 {
 	char *at = (char *)(uintptr_t)req->text;
 	for (unsigned i = 0; i < req->argc; i++, at += strlen(at) + 1)
@@ -72,6 +85,7 @@ static void split_text(const struct init_request *req, char **argv, char **envp)
 	for (unsigned i = 0; i < req->envc; i++, at += strlen(at) + 1)
 		envp[i] = at;
 	envp[req->envc] = NULL;
+	return req->has_directory ? at : "/home/user";
 }
 
 /* Lower the soft and the hard limit. A limit that is lower already stays. */
@@ -141,27 +155,51 @@ static void default_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int child_prepare(
-	const struct init_request *req, const int *fds, int *error_fd, struct err *err)
+static int place_descriptors(int n, const int *fds, int *error_fd, struct err *err)
 {
 	/* First duplicate the descriptors to high numbers, so that no dup2() overwrites one that is
 	 * still needed. */
 	int high[WIRE_SPAWN_FDS];
-	for (int i = 0; i < WIRE_SPAWN_FDS; i++) {
+	for (int i = 0; i < n; i++) {
 		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
 		if (high[i] < 0)
 			return err_sys(err, ERR_BOX, errno, "place descriptor %d", i);
 	}
 	*error_fd = fcntl(*error_fd, F_DUPFD_CLOEXEC, 16);
-	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
+	for (int i = 0; i < n; i++)
 		if (dup2(high[i], i) < 0)
 			return err_sys(err, ERR_BOX, errno, "place descriptor %d", i);
+	return 0;
+}
+
+static int enter_directory(const struct init_request *req, const char *directory, struct err *err)
+{
+	if (chdir("/home/user") < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the workspace");
+	if (!req->has_directory || chdir(directory) == 0)
+		return 0;
+	err_sys(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_ACCESS, errno,
+		"working directory %.200s", directory);
+	err_hint(err, "a directory of the box, absolute or relative to the workspace /home/user");
+	return -err->sys;
+}
+
+static int child_prepare(const struct init_request *req, const int *fds, const char *directory,
+	int *error_fd, struct err *err)
+{
+	int r = place_descriptors(
+		req->is_program ? WIRE_PROGRAM_FDS : WIRE_SPAWN_FDS, fds, error_fd, err);
+	if (r < 0)
+		return r;
 	volunteer_for_oom();
 	if (setsid() < 0)
 		return err_sys(err, ERR_BOX, errno, "new session");
+	if (req->is_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "take the terminal");
 	(void)umask(022);
-	if (chdir("/home/user") < 0)
-		return err_sys(err, ERR_BOX, errno, "enter the workspace");
+	r = enter_directory(req, directory, err);
+	if (r < 0)
+		return r;
 	default_signals();
 	/* The addresses are fixed in this process and all that it starts later, but not in init. */
 	if (req->is_fixed && personality(ADDR_NO_RANDOMIZE) < 0)
@@ -169,14 +207,64 @@ static int child_prepare(
 	return set_limits(req, err);
 }
 
+/*
+ * Execute argv[0], which is searched for in the PATH of @envp unless it contains a slash. Returns
+ * only after a failure: the error of the first file that exists but cannot be executed, else
+ * ENOENT. Source: exec(3).
+ */
+static int execute_in_path(char **argv, char **envp)
+{
+	const char *path = "/usr/local/bin:/usr/bin:/bin";
+	char file[PATH_MAX];
+	int sys = ENOENT;
+	if (strchr(argv[0], '/') || !argv[0][0]) {
+		(void)execve(argv[0], argv, envp);
+		return errno;
+	}
+	for (size_t i = 0; envp[i]; i++)
+		if (strncmp(envp[i], "PATH=", 5) == 0)
+			path = envp[i] + 5;
+	for (const char *at = path; at; at = *at ? at + 1 : NULL) {
+		size_t bytes = strcspn(at, ":");
+		int n = snprintf(file, sizeof file, "%.*s%s%s", (int)MIN(bytes, sizeof file), at,
+			bytes > 0 ? "/" : "./", argv[0]);
+		at += bytes;
+		if (n < 0 || (size_t)n >= sizeof file)
+			continue;
+		(void)execve(file, argv, envp);
+		if (errno != ENOENT && errno != ENOTDIR && sys == ENOENT)
+			sys = errno;
+	}
+	return sys;
+}
+
+static void fail_execute(const char *program, int sys, struct err *err)
+{
+	if (sys == ENOENT)
+		err_set(err, ERR_RUNTIME, "program %.200s not found in the box", program);
+	else
+		err_set(err, ERR_RUNTIME, "program %.200s cannot be executed: %s", program,
+			strerror(sys));
+	err->sys = sys;
+	err_hint(err, "%s",
+		sys == ENOENT ? "programs of the host's /usr are there, and those of volumes"
+			: sys == EACCES	 ? "make it executable: chmod +x"
+			: sys == ENOEXEC ? "a script needs a first line such as #!/bin/sh"
+					 : "check the file, and the limits of the session");
+}
+
 static attr_noreturn void child_main(const struct init_request *req, const int *fds, int error_fd)
 {
 	static char *argv[SPAWN_STRINGS_MAX + 1], *envp[SPAWN_STRINGS_MAX + 1];
 	struct err err = {0};
-	split_text(req, argv, envp);
-	if (child_prepare(req, fds, &error_fd, &err) == 0 && argv[0]) {
-		(void)execve(argv[0], argv, envp);
-		err_sys(&err, ERR_RUNTIME, errno, "execute %s", argv[0]);
+	const char *directory = split_text(req, argv, envp);
+	if (child_prepare(req, fds, directory, &error_fd, &err) == 0 && argv[0]) {
+		if (req->is_program) {
+			fail_execute(argv[0], execute_in_path(argv, envp), &err);
+		} else {
+			(void)execve(argv[0], argv, envp);
+			err_sys(&err, ERR_RUNTIME, errno, "execute %s", argv[0]);
+		}
 	}
 	(void)fd_write_all(error_fd, &err, sizeof err);
 	_exit(127);

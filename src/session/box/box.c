@@ -202,6 +202,30 @@ static struct driver *driver_of(struct box *b, uint64_t id)
 	return d;
 }
 
+static struct box_program *program_of(struct box *b, uint64_t id)
+{
+	struct box_program *p = b->programs;
+	while (p && p->id != id)
+		p = p->next;
+	return p;
+}
+
+void box_add_program(struct box *b, struct box_program *program)
+{
+	program->id = ++b->last_id;
+	program->next = b->programs;
+	b->programs = program;
+}
+
+void box_remove_program(struct box *b, struct box_program *program)
+{
+	for (struct box_program **at = &b->programs; *at; at = &(*at)->next)
+		if (*at == program) {
+			*at = program->next;
+			return;
+		}
+}
+
 /* Tell all listeners that the box has ended with all of its drivers. A listener may drop other
  * drivers of the box. */
 static void tell_over(struct box *b)
@@ -225,6 +249,14 @@ static void tell_over(struct box *b)
 		/* The listener may have dropped any driver, so start again with the first. */
 		d = is_news ? b->drivers : d->next;
 	}
+	while (b->programs) {
+		struct box_program *program = b->programs;
+		b->programs = program->next;
+		program->event(program, NULL);
+	}
+	box_listed_fn *listed = take_ptr(b->listed);
+	if (listed)
+		listed(b->listed_arg, -EPIPE);
 	if (b->filed)
 		b->filed(b->filed_arg, UINT64_MAX, -EPIPE);
 	if (b->marked)
@@ -236,8 +268,15 @@ static void on_init(struct init_link *link, const struct init_event *event)
 {
 	struct box *b = container_of(link, struct box, init);
 	struct driver *d = event ? driver_of(b, event->id) : NULL;
+	struct box_program *program = event ? program_of(b, event->id) : NULL;
 	if (!event) {
 		tell_over(b);
+		return;
+	}
+	if (event->kind == INIT_LISTED) {
+		box_listed_fn *listed = take_ptr(b->listed);
+		if (listed)
+			listed(b->listed_arg, event->status);
 		return;
 	}
 	if (event->kind == INIT_FILE_DONE && b->filed) {
@@ -252,6 +291,11 @@ static void on_init(struct init_link *link, const struct init_event *event)
 	if (event->kind == INIT_CLEARED && b->cleared) {
 		box_cleared_fn *cleared = take_ptr(b->cleared);
 		cleared(b->cleared_arg, event->status);
+		return;
+	}
+	if (program && (event->kind == INIT_STARTED || event->kind == INIT_FAILED ||
+			       event->kind == INIT_EXITED)) {
+		program->event(program, event);
 		return;
 	}
 	if (event->kind == INIT_FAILED && event->id == 0 && b->drivers)
@@ -308,6 +352,13 @@ static bool read_books(struct box *b)
 	now.cpu_us = MAX(now.cpu_us, b->usage.cpu_us);
 	b->usage = now;
 	return true;
+}
+
+bool box_count_ooms(struct box *b, uint64_t *n)
+{
+	bool is_read = read_books(b);
+	*n = b->usage.n_oom_kills;
+	return is_read;
 }
 
 bool box_has_just(struct box *b, uint64_t n)

@@ -13,12 +13,22 @@ struct driver;
 struct box;
 struct box_door;
 
+/* A program that a client started in the box. It is a member of the caller's struct. */
+struct box_program {
+	struct box_program *next;
+	uint64_t id; /* in the box; box_add_program() chooses it */
+	/* Called with init's events about the program: INIT_STARTED, INIT_FAILED, INIT_EXITED. With
+	 * NULL, the box has ended. */
+	void (*event)(struct box_program *program, const struct init_event *event);
+};
+
 /* Called when the box is made (@err is NULL) or could not be made (@err says why). In both cases
  * the caller of box_create() still has to drop its reference to the box. */
 typedef void box_made_fn(void *arg, const struct err *err);
 typedef void box_filed_fn(void *arg, uint64_t id, int status);
 typedef void box_cleared_fn(void *arg, int n);
 typedef void box_marked_fn(void *arg, uint32_t mark);
+typedef void box_listed_fn(void *arg, int n);
 typedef void box_usage_fn(void *arg, const struct box_usage *usage);
 /* Called with what box_open() has opened, or with -1 and the reason in @err.
  * Owns: the callee takes @fd. */
@@ -41,7 +51,8 @@ struct box {
 	struct init_link init;
 	bool has_init;
 	struct driver *drivers;
-	uint64_t last_id; /* id of the driver that was made last */
+	struct box_program *programs;
+	uint64_t last_id; /* id of the driver or program that was made last */
 	struct warden_call call;
 	bool is_calling;
 	box_made_fn *made;
@@ -58,6 +69,9 @@ struct box {
 	void *filed_arg;
 	box_cleared_fn *cleared;
 	void *cleared_arg;
+	/* Called with init's reply to init_list(). May be NULL. */
+	box_listed_fn *listed;
+	void *listed_arg;
 	/* Called when init has set a mark, and when the box has ended. May be NULL. */
 	box_marked_fn *marked;
 	void *marked_arg;
@@ -98,6 +112,15 @@ void box_end(struct box *b, box_usage_fn *ended, void *arg);
 bool box_ask_usage(struct box *b, box_usage_fn *used, void *arg);
 /* Cancel the callbacks of a pending measurement and of box_clear(). */
 void box_forget(struct box *b);
+
+/* box_add_program() gives the program an id and has its events passed on. box_remove_program() ends
+ * that; a program that was removed already is ignored. */
+void box_add_program(struct box *b, struct box_program *program);
+void box_remove_program(struct box *b, struct box_program *program);
+
+/* Read how many processes the box has lost for lack of memory. Returns: false if no open file says
+ * so. */
+bool box_count_ooms(struct box *b, uint64_t *n);
 
 /* Return whether the box has exactly @n processes and threads. False if no cgroup counts them. */
 bool box_has_just(struct box *b, uint64_t n);

@@ -65,6 +65,26 @@ uint64_t capture_cut_bytes(const struct capture *c)
 	return c->total_bytes - c->head.bytes - c->tail.bytes;
 }
 
+size_t capture_read(const struct capture *c, uint64_t *offset, char *out, size_t room)
+{
+	uint64_t tail_offset = c->total_bytes - c->tail.bytes;
+	if (*offset < c->head.bytes) {
+		size_t n = MIN(room, (size_t)(c->head.bytes - *offset));
+		memcpy(out, c->head.data + *offset, n);
+		return n;
+	}
+	*offset = MAX(*offset, tail_offset);
+	if (*offset >= c->total_bytes)
+		return 0;
+	/* The tail is a ring: its oldest byte is at @tail_at. */
+	size_t at = (c->tail_at + (size_t)(*offset - tail_offset)) % c->tail.bytes;
+	size_t n = MIN(room, (size_t)(c->total_bytes - *offset));
+	size_t first = MIN(n, c->tail.bytes - at);
+	memcpy(out, c->tail.data + at, first);
+	memcpy(out + first, c->tail.data, n - first);
+	return n;
+}
+
 static uint64_t json_cost(const struct buf *b)
 {
 	const char *at = b->data;

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 struct stdin_queue {
-	/* Both ends of the pipe. @reader is -1 after the caller took it; @writer is -1 after it
-	 * was closed. */
+	/* Both ends of the pipe. @reader is -1 after the caller took it. */
 	int reader, writer;
+	bool is_shut; /* the writing end is closed */
 	uv_poll_t poll;
 	/* No more input is accepted. @writer is closed when all input is written. */
 	bool is_ended;
@@ -31,13 +31,14 @@ static void on_writable(uv_poll_t *poll, int status, int events);
 static void shut(struct stdin_queue *in)
 {
 	(void)uv_poll_stop(&in->poll);
-	fd_close(&in->writer);
+	in->is_shut = true;
+	fd_vacate(in->writer);
 }
 
 /* Write until the pipe is full. The poll calls this again when the pipe has room. */
 static void go_on(struct stdin_queue *in)
 {
-	while (in->writer >= 0 && in->at < in->all.bytes) {
+	while (!in->is_shut && in->at < in->all.bytes) {
 		ssize_t n = write(in->writer, in->all.data + in->at, in->all.bytes - in->at);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -50,9 +51,9 @@ static void go_on(struct stdin_queue *in)
 		else
 			in->at += (size_t)n;
 	}
-	if (in->writer >= 0)
+	if (!in->is_shut)
 		(void)uv_poll_stop(&in->poll);
-	if (in->writer >= 0 && in->is_ended)
+	if (!in->is_shut && in->is_ended)
 		shut(in);
 }
 
@@ -144,20 +145,20 @@ void stdin_queue_end(struct stdin_queue *in)
 
 size_t stdin_queue_bytes(const struct stdin_queue *in)
 {
-	return in->writer < 0 ? 0 : in->all.bytes - in->at;
+	return in->is_shut ? 0 : in->all.bytes - in->at;
 }
 
 size_t stdin_queue_unread(const struct stdin_queue *in)
 {
 	int in_pipe = 0;
-	if (in->writer >= 0 && ioctl(in->writer, FIONREAD, &in_pipe) < 0)
+	if (!in->is_shut && ioctl(in->writer, FIONREAD, &in_pipe) < 0)
 		in_pipe = 0;
 	return stdin_queue_bytes(in) + (size_t)in_pipe;
 }
 
 bool stdin_queue_is_open(const struct stdin_queue *in)
 {
-	return in->writer >= 0 && !in->is_ended;
+	return !in->is_shut && !in->is_ended;
 }
 
 const char *stdin_queue_text(const struct stdin_queue *in, size_t *bytes)

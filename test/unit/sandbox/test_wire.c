@@ -59,7 +59,7 @@ static const struct {
 	{"init_event.kind", FIELD(init_event, kind), 4},
 	{"init_event.id", FIELD(init_event, id), 8},
 	{"init_event.status", FIELD(init_event, status), 16},
-	{"init_event.reserved", FIELD(init_event, reserved), 20},
+	{"init_event.cpu_ms", FIELD(init_event, cpu_ms), 20},
 	{"init_event.err", FIELD(init_event, err), 24},
 };
 

@@ -1,0 +1,306 @@
+/*
+ * Lists all processes of a session's box, and counts the CPU time of those that clients started.
+ *
+ * Init reads /proc and writes what it finds into a file in memory (INIT_LIST). One list is made at a time.
+ * Who asks meanwhile waits for the next one, so that each list is newer than the request for it. In a
+ * branch, init may be hostile, so nothing in the list is trusted: it may be wrong, but not harm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE 1
+#include "base/alloc.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "session/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LIST_BYTES = WIRE_LIST_MAX * sizeof(struct init_process) };
+
+/* Who waits for a list: somebody who wants the text of it, or the CPU time. */
+struct process_waiter {
+	struct process_waiter *next;
+	bool is_asked;
+	session_listed_fn *listed;
+	void *arg;
+	processes_cpu_fn *measured;
+};
+
+struct list {
+	struct init_process *v;
+	size_t n;
+};
+
+static void ask(struct session *s);
+
+/* ---- CPU time ---- */
+
+static uint64_t cpu_us_of(const struct list *list, int32_t program)
+{
+	uint64_t ms = 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].program == program)
+			ms += MIN(list->v[i].cpu_ms, UINT32_MAX);
+	return ms * 1000;
+}
+
+static uint64_t memory_of(const struct list *list, int32_t program)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].program == program)
+			bytes += MIN(list->v[i].memory_bytes, UINT64_C(1) << 48);
+	return bytes;
+}
+
+static uint64_t all_cpu_us(const struct session *s, const struct list *list)
+{
+	uint64_t us = s->processes.ended_cpu_us;
+	for (const struct process *p = s->processes.first; p; p = p->next)
+		if (!process_is_over(p) && p->pid > 0)
+			us += cpu_us_of(list, p->pid);
+	return us;
+}
+
+static void note_base(struct session *s, uint64_t cpu_us)
+{
+	s->processes.base_us = cpu_us;
+}
+
+static uint64_t boot_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void processes_step_began(struct session *s)
+{
+	struct step_time *time = &s->processes.times[s->processes.n_times++ % STEP_TIMES];
+	*time = (struct step_time){.began_ms = boot_ms()};
+	s->processes.base_us = s->processes.ended_cpu_us;
+	if (session_has_processes(s))
+		processes_measure(s, note_base);
+}
+
+void processes_step_named(struct session *s, const char *step)
+{
+	if (s->processes.n_times == 0)
+		return;
+	struct step_time *time = &s->processes.times[(s->processes.n_times - 1) % STEP_TIMES];
+	memcpy(time->step, step, sizeof time->step);
+}
+
+/* ---- the list as JSON ---- */
+
+static bool is_ours(const struct session *s, const struct init_process *entry)
+{
+	int32_t pids[SESSION_KNOWN_MAX];
+	size_t n = session_list_known(s, pids);
+	bool is_known = entry->kind == INIT_KIND_DRIVER || entry->pid <= 1;
+	for (size_t i = 0; i < n; i++)
+		is_known |= pids[i] == entry->pid;
+	return is_known;
+}
+
+/* Return the step that a process which began at @start_ms is one of, or NULL if that is not known. The
+ * start time is rounded down to a clock tick. */
+static const struct step_time *step_of(const struct session *s, uint64_t start_ms)
+{
+	enum { TICK_MS = 10 };
+	const struct step_time *found = NULL;
+	for (size_t i = 0; i < MIN(s->processes.n_times, (uint64_t)STEP_TIMES); i++) {
+		const struct step_time *time = &s->processes.times[i];
+		if (time->began_ms <= start_ms + TICK_MS &&
+			(!found || time->began_ms > found->began_ms))
+			found = time;
+	}
+	return found;
+}
+
+static const struct process *process_of(const struct session *s, int32_t pid)
+{
+	for (const struct process *p = s->processes.first; p; p = p->next)
+		if (pid > 0 && p->pid == pid && !process_is_over(p))
+			return p;
+	return NULL;
+}
+
+static json_t *other_json(const struct session *s, const struct init_process *entry)
+{
+	json_t *out = json_need(json_object());
+	const struct process *of = process_of(s, entry->program);
+	const struct step_time *time = of ? NULL : step_of(s, entry->start_ms);
+	json_put_int(out, "pid", entry->pid);
+	json_put_int(out, "ppid", entry->ppid);
+	json_put_text(out, "command", entry->command);
+	json_put_text(out, "by", of ? "call" : "step");
+	json_put_text(out, "of", of ? of->id : NULL);
+	json_put_text(out, "step", time && time->step[0] ? time->step : NULL);
+	json_put_text(out, "state", "running");
+	json_put_int(out, "cpu_ms", (int64_t)MIN(entry->cpu_ms, UINT32_MAX));
+	json_put_int(out, "memory_bytes",
+		(int64_t)MIN(entry->memory_bytes, UINT64_C(1) << 48));
+	return out;
+}
+
+static json_t *list_json(const struct session *s, const struct list *list)
+{
+	json_t *all = json_need(json_array());
+	for (const struct process *p = s->processes.first; p; p = p->next) {
+		json_t *row = process_json(p);
+		if (!process_is_over(p)) {
+			json_put_int(row, "cpu_ms", (int64_t)(cpu_us_of(list, p->pid) / 1000));
+			json_put_int(row, "memory_bytes", (int64_t)memory_of(list, p->pid));
+		}
+		json_add_new(all, row);
+	}
+	for (size_t i = 0; i < list->n; i++)
+		if (!is_ours(s, &list->v[i]) && !process_of(s, list->v[i].pid))
+			json_add_new(all, other_json(s, &list->v[i]));
+	return all;
+}
+
+/* ---- requests to init ---- */
+
+static void answer(struct session *s, struct process_waiter *w, const struct list *list, int status)
+{
+	struct err err;
+	if (w->measured) {
+		w->measured(s, all_cpu_us(s, list));
+	} else if (status < 0) {
+		err_sys(&err, ERR_BOX, -status, "list the processes of the box");
+		w->listed(w->arg, NULL, &err);
+	} else {
+		json_t *all = list_json(s, list);
+		w->listed(w->arg, all, NULL);
+		json_decref(all);
+	}
+}
+
+static struct process_waiter *take_asked(struct session *s)
+{
+	struct process_waiter *w = s->processes.waiters;
+	if (!w || !w->is_asked)
+		return NULL;
+	s->processes.waiters = w->next;
+	return w;
+}
+
+/* Answer all who asked for this list. A callee may close the session, and thereby forget the others. */
+static void answer_all(struct session *s, const struct list *list, int status)
+{
+	struct process_waiter *w;
+	while (s->state != SESSION_CLOSING && (w = take_asked(s))) {
+		answer(s, w, list, status);
+		free(w);
+	}
+}
+
+static ssize_t read_list(int fd, struct list *list, int n)
+{
+	size_t most = MIN((size_t)MAX(n, 0), (size_t)WIRE_LIST_MAX);
+	list->v = xcalloc(most + 1, sizeof *list->v);
+	ssize_t bytes = pread(fd, list->v, most * sizeof *list->v, 0);
+	list->n = bytes > 0 ? (size_t)bytes / sizeof *list->v : 0;
+	for (size_t i = 0; i < list->n; i++)
+		list->v[i].command[WIRE_COMMAND_BYTES - 1] = '\0';
+	return n < 0 ? n : bytes;
+}
+
+static void on_listed(void *arg, int n)
+{
+	struct session *s = arg;
+	struct list list = {0};
+	int fd = fd_take(&s->processes.list_fd);
+	struct box *box = take_ptr(s->processes.listed);
+	int status = (int)MIN(read_list(fd, &list, n), 0);
+	(void)close(fd);
+	/* A callee may close the session. It is freed later, from the loop. */
+	answer_all(s, &list, status);
+	free(list.v);
+	box_let_go(box);
+	if (s->state != SESSION_CLOSING && s->processes.waiters)
+		ask(s);
+}
+
+static void ask(struct session *s)
+{
+	struct list none = {0};
+	struct box *box = session_box(s);
+	if (s->processes.listed)
+		return;
+	for (struct process_waiter *w = s->processes.waiters; w; w = w->next)
+		w->is_asked = true;
+	if (!box || box->is_over || box->listed) {
+		answer_all(s, &none, 0);
+		return;
+	}
+	int fd = memfd_create("processes", MFD_CLOEXEC);
+	int r = fd < 0 ? -errno : init_list(&box->init, 0, fd);
+	if (r < 0) {
+		fd_close(&fd);
+		answer_all(s, &none, r);
+		return;
+	}
+	s->processes.list_fd = fd;
+	s->processes.listed = box_hold(box);
+	box->listed = on_listed;
+	box->listed_arg = s;
+}
+
+static void add(struct session *s, const struct process_waiter *waiter)
+{
+	struct process_waiter **last = &s->processes.waiters;
+	while (*last)
+		last = &(*last)->next;
+	*last = xnew(struct process_waiter);
+	**last = *waiter;
+	ask(s);
+}
+
+void processes_measure(struct session *s, processes_cpu_fn *done)
+{
+	add(s, &(struct process_waiter){.measured = done});
+}
+
+void session_list_processes(struct session *s, session_listed_fn *done, void *arg)
+{
+	add(s, &(struct process_waiter){.listed = done, .arg = arg});
+}
+
+void session_unlist_processes(struct session *s, const void *arg)
+{
+	for (struct process_waiter **at = &s->processes.waiters; *at;) {
+		struct process_waiter *w = *at;
+		if (w->listed && w->arg == arg) {
+			*at = w->next;
+			free(w);
+		} else {
+			at = &w->next;
+		}
+	}
+}
+
+void processes_unlist(struct session *s)
+{
+	struct box *box = take_ptr(s->processes.listed);
+	struct err err;
+	if (box) {
+		box->listed = NULL;
+		fd_close(&s->processes.list_fd);
+		box_let_go(box);
+	}
+	err_set(&err, ERR_GONE, "the session was closed");
+	while (s->processes.waiters) {
+		struct process_waiter *w = s->processes.waiters;
+		s->processes.waiters = w->next;
+		if (w->listed)
+			w->listed(w->arg, NULL, &err);
+		free(w);
+	}
+}
