@@ -58,6 +58,7 @@ int fd_close_others(int *kept, size_t n)
 		from = (unsigned)kept[i] + 1;
 	}
 	return r < 0 ? r : close_span(from, ~0u);
+}
 
 void fd_vacate(int fd)
 {

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/timer.h"
+#include "session/processes.h"
 
 #include <string.h>
 #include <time.h>
@@ -62,7 +63,8 @@ static int64_t used_ms(const struct entry *e, int64_t now)
 
 static struct end end_of(const struct entry *e, int64_t now)
 {
-	bool is_idle = e->state == ENTRY_IDLE && !e->first;
+	bool is_idle = e->state == ENTRY_IDLE && !e->first &&
+		!(e->session && session_is_in_use(e->session));
 	return earlier(after(e->created_ms, e->ttl_ms),
 		is_idle ? after(used_ms(e, now), e->idle_ms) : never);
 }
@@ -205,6 +207,11 @@ void lifetime_use(struct entry *e)
 	e->used_ns = uv_hrtime();
 	if (e->idle_ms > 0)
 		ring_at(e->table, after(now_ms(), e->idle_ms));
+}
+
+void lifetime_on_used(void *arg)
+{
+	lifetime_use(arg);
 }
 
 void lifetime_watch(struct entry *e)

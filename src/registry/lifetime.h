@@ -35,6 +35,8 @@ void lifetime_choose(const struct registry *r, struct entry *e, uint64_t ttl_ms,
 void lifetime_watch(struct entry *e);
 /* Note that @e is used, so that its idle time begins again. */
 void lifetime_use(struct entry *e);
+/* The callback `used` of a session: @arg is its entry. */
+void lifetime_on_used(void *arg);
 /* Add ttl_ms, idle_ms and expires_ms to the description @row, each only if it applies. */
 void lifetime_tell(const struct entry *e, json_t *row);
 void lifetime_tell_stored(

@@ -346,8 +346,8 @@ static void on_opened(void *arg, const struct err *err)
 {
 	entry_opened(arg, err);
 }
-
 static const struct session_events entry_events = {.opened = on_opened,
+	.used = lifetime_on_used,
 	.unbegun = entry_on_unbegun,
 	.begin = entry_on_begin,
 	.call = entry_on_call,

@@ -109,6 +109,13 @@ static void on_event(void *arg, const json_t *event)
 	update(c);
 }
 
+/* Half of the limit: events may then still be sent for other requests. */
+static bool is_behind(void *arg)
+{
+	const struct request *q = arg;
+	return q->connection && owed_bytes(q->connection) > CONNECTION_SOFT_BYTES / 2;
+}
+
 /* Finish request @q. If @r is 0, its response was appended to the output. If @r is negative, the
  * response did not fit, so append an error instead. */
 static void answered(struct request *q, int r)
@@ -223,8 +230,10 @@ static void start(struct connection *c, const struct rpc_request *r)
 		q->next->link = &q->next;
 	c->requests = q;
 	c->n_requests++;
-	const struct operation_listener listener = {
-		.arg = q, .event = q->is_streaming ? on_event : NULL, .done = on_done};
+	const struct operation_listener listener = {.arg = q,
+		.event = q->is_streaming ? on_event : NULL,
+		.is_behind = is_behind,
+		.done = on_done};
 	operation_start(c->config.context, op, r->params, &listener, &q->call);
 }
 

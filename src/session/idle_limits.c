@@ -8,8 +8,8 @@
  *
  * If a limit is exceeded, the engine kills the processes that are neither drivers nor guards nor
  * programs of clients. If a limit is exceeded again, it kills the programs of clients as well. If
- * that does not help, the cause must be a driver, or a process that a driver falsely reported as its
- * guard. So the engine then kills everything in the box. The record of the next step reports
+ * that does not help, the cause must be a driver, or a process that a driver falsely reported as
+ * its guard. So the engine then kills everything in the box. The record of the next step reports
  * that processes were killed.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -61,8 +61,7 @@ static void end_all(struct session *s)
 	if (is_last)
 		init_kill_all(&s->box->init);
 	else
-		init_sweep(
-			&s->box->init, pids, session_list_known(s, pids), l->n_sweeps++ > 0);
+		init_sweep(&s->box->init, pids, session_list_known(s, pids), l->n_sweeps++ > 0);
 }
 
 static void on_seen(void *arg, const struct box_usage *u)

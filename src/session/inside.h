@@ -349,8 +349,9 @@ void processes_close(struct session *s);
 void processes_step_began(struct session *s);
 void processes_step_named(struct session *s, const char *step);
 /*
- * Measure the CPU time that the processes of clients have used since the step began. @done gets it, in
- * µs; if they cannot be listed, 0. It is called from the loop, and not at all if the session is closed.
+ * Measure the CPU time that the processes of clients have used since the step began. @done gets it,
+ * in µs; if they cannot be listed, 0. It is called from the loop, and not at all if the session is
+ * closed.
  */
 typedef void processes_cpu_fn(struct session *s, uint64_t cpu_us);
 void processes_measure(struct session *s, processes_cpu_fn *done);

@@ -1,9 +1,10 @@
 /*
  * Lists all processes of a session's box, and counts the CPU time of those that clients started.
  *
- * Init reads /proc and writes what it finds into a file in memory (INIT_LIST). One list is made at a time.
- * Who asks meanwhile waits for the next one, so that each list is newer than the request for it. In a
- * branch, init may be hostile, so nothing in the list is trusted: it may be wrong, but not harm.
+ * Init reads /proc and writes what it finds into a file in memory (INIT_LIST). One list is made at
+ * a time. Who asks meanwhile waits for the next one, so that each list is newer than the request
+ * for it. In a branch, init may be hostile, so nothing in the list is trusted: it may be wrong, but
+ * not harm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -107,8 +108,8 @@ static bool is_ours(const struct session *s, const struct init_process *entry)
 	return is_known;
 }
 
-/* Return the step that a process which began at @start_ms is one of, or NULL if that is not known. The
- * start time is rounded down to a clock tick. */
+/* Return the step that a process which began at @start_ms is one of, or NULL if that is not known.
+ * The start time is rounded down to a clock tick. */
 static const struct step_time *step_of(const struct session *s, uint64_t start_ms)
 {
 	enum { TICK_MS = 10 };
@@ -143,8 +144,7 @@ static json_t *other_json(const struct session *s, const struct init_process *en
 	json_put_text(out, "step", time && time->step[0] ? time->step : NULL);
 	json_put_text(out, "state", "running");
 	json_put_int(out, "cpu_ms", (int64_t)MIN(entry->cpu_ms, UINT32_MAX));
-	json_put_int(out, "memory_bytes",
-		(int64_t)MIN(entry->memory_bytes, UINT64_C(1) << 48));
+	json_put_int(out, "memory_bytes", (int64_t)MIN(entry->memory_bytes, UINT64_C(1) << 48));
 	return out;
 }
 
@@ -191,7 +191,8 @@ static struct process_waiter *take_asked(struct session *s)
 	return w;
 }
 
-/* Answer all who asked for this list. A callee may close the session, and thereby forget the others. */
+/* Answer all who asked for this list. A callee may close the session, and thereby forget the
+ * others. */
 static void answer_all(struct session *s, const struct list *list, int status)
 {
 	struct process_waiter *w;

@@ -1,14 +1,15 @@
 /*
  * The programs that clients started in a session.
  *
- * The session has a list of them, newest first. A process that is over stays in the list, so that its
- * status and output can be asked for, until PROCESSES_OVER_MAX newer ones are over.
+ * The session has a list of them, newest first. A process that is over stays in the list, so that
+ * its status and output can be asked for, until PROCESSES_OVER_MAX newer ones are over.
  *
- * Processes are no part of the session's history. A step that is rolled back and an undo leave them alone
- * as long as the session keeps its box; init knows which processes are meant (init/rollback.h). If the
- * session gives up its box, they end: processes_leave(). They may write files at any time. So before a
- * step, the files are listed anew if a process has run since they were last listed
- * (save_files_before()). Otherwise a rollback would take these files for the step's own.
+ * Processes are no part of the session's history. A step that is rolled back and an undo leave them
+ * alone as long as the session keeps its box; init knows which processes are meant
+ * (init/rollback.h). If the session gives up its box, they end: processes_leave(). They may write
+ * files at any time. So before a step, the files are listed anew if a process has run since they
+ * were last listed (save_files_before()). Otherwise a rollback would take these files for the
+ * step's own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,7 +68,8 @@ static void drop(struct session *s, struct process *p)
 	process_let_go(p);
 }
 
-/* Forget the oldest processes that are over and that nobody follows, until at most @most are left and
+/* Forget the oldest processes that are over and that nobody follows, until at most @most are left
+ * and
  * @bytes more of output may be kept. */
 static void forget_old(struct session *s, unsigned most, uint64_t bytes)
 {
@@ -221,11 +223,10 @@ static int check(struct session *s, const struct process_order *order, struct er
 	return 0;
 }
 
-void session_start_process(struct session *s, const struct process_order *order,
-	session_process_fn *done, void *arg)
+void session_start_process(
+	struct session *s, const struct process_order *order, session_process_fn *done, void *arg)
 {
-	const struct process_events events = {
-		.started = on_started, .over = on_over, .arg = s};
+	const struct process_events events = {.started = on_started, .over = on_over, .arg = s};
 	struct err err;
 	if (check(s, order, &err) < 0) {
 		done(arg, NULL, &err);

@@ -1,13 +1,14 @@
-/* The programs that clients started in a session (process/process.h), and all other processes of its
- * box. SPDX-License-Identifier: Apache-2.0 */
+/* The programs that clients started in a session (process/process.h), and all other processes of
+ * its box. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "session/process/process.h"
 
 struct session;
 
-/* PROCESSES_MAX: processes of a session that run at the same time. OVER_MAX: processes that are over
- * and whose output is still kept. OUTPUT_BYTES: bytes that are kept of all streams together. */
+/* PROCESSES_MAX: processes of a session that run at the same time. OVER_MAX: processes that are
+ * over and whose output is still kept. OUTPUT_BYTES: bytes that are kept of all streams together.
+ */
 enum {
 	PROCESSES_MAX = WIRE_PROGRAMS_MAX,
 	PROCESSES_OVER_MAX = 32,
@@ -23,11 +24,11 @@ bool session_may_start(const struct session *s);
 
 /* Start a process. session_may_start() must be true. @done may be called during this call.
  * Errors, passed to @done: as process_start(); ERR_LIMIT, ERR_USAGE: the name is in use. */
-void session_start_process(struct session *s, const struct process_order *order,
-	session_process_fn *done, void *arg);
+void session_start_process(
+	struct session *s, const struct process_order *order, session_process_fn *done, void *arg);
 
-/* Find a process by its id, the unique beginning of its id, or its name. If several have the name, the
- * one that runs is meant, or the newest. Returns: borrowed; NULL and @err: ERR_NOT_FOUND. */
+/* Find a process by its id, the unique beginning of its id, or its name. If several have the name,
+ * the one that runs is meant, or the newest. Returns: borrowed; NULL and @err: ERR_NOT_FOUND. */
 struct process *session_find_process(const struct session *s, const char *name, struct err *err);
 
 /* Return the environment of a program: that of the session's drivers, with @more (NAME=VALUE,
@@ -41,8 +42,8 @@ bool session_is_in_use(const struct session *s);
 bool session_has_processes(const struct session *s);
 
 /* List all processes of the box: those that clients started, also those that are over, their
- * descendants, and those that steps have left running. @done gets an array of objects, which it may keep, or
- * NULL and the error. */
+ * descendants, and those that steps have left running. @done gets an array of objects, which it may
+ * keep, or NULL and the error. */
 typedef void session_listed_fn(void *arg, json_t *processes, const struct err *err);
 void session_list_processes(struct session *s, session_listed_fn *done, void *arg);
 /* Forget all requests with this @arg. */

@@ -333,7 +333,8 @@ static void stop_for_cpu(struct session *s, uint64_t others_us)
 	if (others_us > s->processes.base_us)
 		s->base_cpu_us += others_us - s->processes.base_us;
 	s->processes.base_us = MAX(s->processes.base_us, others_us);
-	if (box_us >= s->base_cpu_us + limit_us && s->step_state != STEP_NONE && !step_is_over(s->step_state))
+	if (box_us >= s->base_cpu_us + limit_us && s->step_state != STEP_NONE &&
+		!step_is_over(s->step_state))
 		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
 }
 

@@ -159,8 +159,8 @@ bool save_files_before(struct session *s)
 {
 	struct workspace now;
 	struct err err;
-	bool is_shared = !s->is_once &&
-		(order_has_host_workspace(s->order) || s->processes.is_dirty);
+	bool is_shared =
+		!s->is_once && (order_has_host_workspace(s->order) || s->processes.is_dirty);
 	if (s->saving)
 		return false;
 	if (is_shared && !s->is_shared_seen &&

@@ -376,8 +376,7 @@ void session_let_go_box(struct session *s)
 	s->marked = s->last_mark;
 	if (!box)
 		return;
-	processes_leave(
-		s, box, s->state == SESSION_CLOSING ? PROCESS_CLOSED : PROCESS_BOX_LEFT);
+	processes_leave(s, box, s->state == SESSION_CLOSING ? PROCESS_CLOSED : PROCESS_BOX_LEFT);
 	box->marked = NULL;
 	box_forget(box);
 	box_let_go(box);

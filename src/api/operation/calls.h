@@ -33,6 +33,8 @@ struct operation_call {
 	char *session;
 	/* For engine.doctor: the results so far. */
 	json_t *kept;
+	/* For process.attach, process.wait and process.write: what follows the process, or NULL. */
+	void *following;
 	/* For tool.list and tool.call: the call in the gate. */
 	struct gate_call *gate_call;
 };
@@ -57,5 +59,6 @@ void call_withdraw(struct operation_call *call);
 void call_event(struct operation_call *call, json_t *event);
 
 /* Tables of operations. Each is defined in the file that has their handlers. */
-extern const struct operation_family session_family, step_family, file_family, template_family,
-	plan_family, replay_family, tool_family, agent_family, engine_family;
+extern const struct operation_family session_family, step_family, file_family, process_family,
+	terminal_family, template_family, plan_family, replay_family, tool_family, agent_family,
+	engine_family;

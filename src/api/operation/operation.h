@@ -58,11 +58,14 @@ struct operation_context {
  * it, because other threads read it.
  *
  * event  @event: {"event": …}, as in api/text/event.h; borrowed. `event` may be NULL.
+ * is_behind  return whether the client has much unread output. Events that can wait are then not
+ *        sent. `is_behind` may be NULL: the client is never behind.
  * done   called once, possibly before operation_start() returns. @result: borrowed; NULL: see @err.
  */
 struct operation_listener {
 	void *arg;
 	void (*event)(void *arg, const json_t *event);
+	bool (*is_behind)(void *arg);
 	void (*done)(void *arg, const json_t *result, const struct err *err);
 };
 

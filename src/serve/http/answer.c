@@ -249,6 +249,11 @@ int http_stream_put(struct http_exchange *x, const char *data, size_t bytes)
 	return owed_bytes(x) > HTTP_SOFT_BYTES ? -E2BIG : add(x, data, bytes);
 }
 
+bool http_stream_is_behind(const struct http_exchange *x)
+{
+	return owed_bytes(x) > HTTP_SOFT_BYTES / 2;
+}
+
 int http_stream_add(struct http_exchange *x, struct buf *text)
 {
 	if (owed_bytes(x) > 0 || !x->connection || x->is_gone)

@@ -68,6 +68,8 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 enum { HTTP_SOFT_BYTES = 1 << 20, HTTP_HARD_BYTES = 512 << 20 };
 int http_stream_open(struct http_exchange *x, unsigned status, const char *type);
 int http_stream_put(struct http_exchange *x, const char *data, size_t bytes);
+/* Return whether more than half of HTTP_SOFT_BYTES are unread. */
+bool http_stream_is_behind(const struct http_exchange *x);
 /* End the stream, and with it the response. @x must not be used afterwards. */
 void http_stream_end(struct http_exchange *x);
 

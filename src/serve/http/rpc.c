@@ -47,6 +47,12 @@ static void on_event(void *arg, const json_t *event)
 	free(text);
 }
 
+static bool is_behind(void *arg)
+{
+	const struct rpc_exchange *q = arg;
+	return q->x && http_stream_is_behind(q->x);
+}
+
 static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct rpc_exchange *q = arg;
@@ -84,7 +90,8 @@ static void call(struct http_exchange *x, const struct operation *op, const stru
 		.id = json_incref(json_unconst(r->id)),
 		.has_events = op->has_events && sse_is_accepted(http_header(x, "Accept")),
 		.is_detached = param_flag(r->params, "detach")};
-	const struct operation_listener listener = {.arg = q, .event = on_event, .done = on_done};
+	const struct operation_listener listener = {
+		.arg = q, .event = on_event, .is_behind = is_behind, .done = on_done};
 	const struct operation_context *context = http_context(x);
 	if (r->id) {
 		http_on_gone(x, on_gone, q);

@@ -293,8 +293,9 @@ static void on_init(struct init_link *link, const struct init_event *event)
 		cleared(b->cleared_arg, event->status);
 		return;
 	}
-	if (program && (event->kind == INIT_STARTED || event->kind == INIT_FAILED ||
-			       event->kind == INIT_EXITED)) {
+	if (program &&
+		(event->kind == INIT_STARTED || event->kind == INIT_FAILED ||
+			event->kind == INIT_EXITED)) {
 		program->event(program, event);
 		return;
 	}

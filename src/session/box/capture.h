@@ -43,9 +43,9 @@ void capture_settle(struct capture *c);
 uint64_t capture_cut_bytes(const struct capture *c);
 
 /*
- * Copy at most @room bytes of the output to @out, beginning with the byte at *@offset of the stream. If
- * that byte was dropped, begin with the oldest kept byte after it, and set *@offset to its offset.
- * Returns: the number of bytes; 0 if there are none at *@offset yet.
+ * Copy at most @room bytes of the output to @out, beginning with the byte at *@offset of the
+ * stream. If that byte was dropped, begin with the oldest kept byte after it, and set *@offset to
+ * its offset. Returns: the number of bytes; 0 if there are none at *@offset yet.
  */
 size_t capture_read(const struct capture *c, uint64_t *offset, char *out, size_t room);
 

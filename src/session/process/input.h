@@ -17,8 +17,8 @@ struct input_piece {
 	size_t bytes;
 	size_t at;   /* how many bytes were written */
 	bool is_end; /* the input ends after this piece */
-	/* Called once, when the program's pipe has the piece. @err: it has only the first @at bytes of
-	 * it, and will get no more. */
+	/* Called once, when the program's pipe has the piece. @err: it has only the first @at bytes
+	 * of it, and will get no more. */
 	void (*done)(struct input_piece *piece, const struct err *err);
 };
 
@@ -39,8 +39,8 @@ int input_open(struct input *in, uv_loop_t *loop, int fd, bool is_terminal, stru
 /*
  * Write a piece. `done` may be called before this function returns.
  * The end of a terminal's input is the character that its settings name (Ctrl-D).
- * Errors: ERR_USAGE: the program was started without input. ERR_GONE: its input was ended. ERR_BUSY:
- * too much waits already. After an error `done` is not called.
+ * Errors: ERR_USAGE: the program was started without input. ERR_GONE: its input was ended.
+ * ERR_BUSY: too much waits already. After an error `done` is not called.
  */
 int input_put(struct input *in, struct input_piece *piece, struct err *err);
 

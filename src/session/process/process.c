@@ -5,13 +5,13 @@
  * (box_open()). It keeps its ends, and sends the others to init with the command line. Init replies
  * INIT_STARTED or INIT_FAILED.
  *
- * While it runs, its output is read as it comes, and kept in part (stream.c). Nobody has to read it:
- * what nobody reads is dropped from the middle. Readers are told that there is more, and take what they
- * have not seen yet at their own pace.
+ * While it runs, its output is read as it comes, and kept in part (stream.c). Nobody has to read
+ * it: what nobody reads is dropped from the middle. Readers are told that there is more, and take
+ * what they have not seen yet at their own pace.
  *
- * End. Init reports the end of the program (INIT_EXITED). What its pipes contain then is read. Programs
- * that it left running may hold the pipes and write more, which is read as before. The process stays in
- * its session's table, so that its status and its output can be asked for later.
+ * End. Init reports the end of the program (INIT_EXITED). What its pipes contain then is read.
+ * Programs that it left running may hold the pipes and write more, which is read as before. The
+ * process stays in its session's table, so that its status and its output can be asked for later.
  *
  * The struct lives until it was let go and its handles are closed.
  *
@@ -98,16 +98,6 @@ static void on_closed(uv_handle_t *handle)
 	maybe_free(p);
 }
 
-void process_let_go(struct process *p)
-{
-	process_end(p, PROCESS_CLOSED);
-	p->is_let_go = true;
-	for (unsigned i = 0; i < ARRAY_LEN(p->out); i++)
-		(void)stream_close(&p->out[i], p, on_closed);
-	(void)input_close(&p->input, p, on_closed);
-	uv_close((uv_handle_t *)&p->limit.timer, on_closed);
-}
-
 /* ---- readers ---- */
 
 /* Tell all readers. A callee may remove any of them, so search from the beginning each time. */
@@ -138,6 +128,18 @@ void process_remove_reader(struct process *p, struct process_reader *reader)
 			*at = reader->next;
 			return;
 		}
+}
+
+void process_let_go(struct process *p)
+{
+	process_end(p, PROCESS_CLOSED);
+	p->is_leaving = true;
+	tell_readers(p);
+	p->is_let_go = true;
+	for (unsigned i = 0; i < ARRAY_LEN(p->out); i++)
+		(void)stream_close(&p->out[i], p, on_closed);
+	(void)input_close(&p->input, p, on_closed);
+	uv_close((uv_handle_t *)&p->limit.timer, on_closed);
 }
 
 static void on_stdout(struct stream *s)
@@ -333,7 +335,7 @@ static void on_terminal(void *arg, int fd, const struct err *err)
 	struct winsize size = {
 		.ws_row = (unsigned short)p->rows, .ws_col = (unsigned short)p->columns};
 	p->door = NULL;
-	if (err) {
+	if (fd < 0) {
 		fail_start(p, err);
 		return;
 	}
@@ -450,8 +452,8 @@ int process_resize(struct process *p, unsigned rows, unsigned columns, struct er
 {
 	struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
 	if (!p->is_terminal)
-		return err_fail(err, ERR_USAGE, "start it with `terminal`",
-			"the process has no terminal");
+		return err_fail(
+			err, ERR_USAGE, "start it with `terminal`", "the process has no terminal");
 	if (p->state != PROCESS_RUNNING)
 		return fail_over(err);
 	p->rows = rows;
@@ -468,8 +470,8 @@ int process_signal(struct process *p, int signal, struct err *err)
 		return fail_over(err);
 	p->is_killed |= signal == SIGKILL;
 	init_signal(&p->box->init, p->program.id, signal);
-	/* Of a terminal, the program in the foreground is meant, which may be another one. The kernel
-	 * knows it. It accepts only these signals. */
+	/* Of a terminal, the program in the foreground is meant, which may be another one. The
+	 * kernel knows it. It accepts only these signals. */
 	if (p->is_terminal && (signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP))
 		(void)ioctl(p->out[0].fd, TIOCSIG, signal);
 	return 0;

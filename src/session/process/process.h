@@ -23,9 +23,9 @@ struct process_order {
 	const char *name;	 /* a name that the client chose, or NULL */
 	bool is_terminal;	 /* stdin, stdout and stderr are a terminal of @rows and @columns */
 	unsigned rows, columns;
-	bool has_input;	 /* stdin is a pipe to which clients write; else /dev/null */
-	bool is_held;	 /* the program waits while its output is not read (stream.h) */
-	bool is_use;	 /* while it runs, its session counts as used */
+	bool has_input;	       /* stdin is a pipe to which clients write; else /dev/null */
+	bool is_held;	       /* the program waits while its output is not read (stream.h) */
+	bool is_use;	       /* while it runs, its session counts as used */
 	uint64_t timeout_ms;   /* 0: no limit */
 	uint64_t output_bytes; /* kept of each stream; 0: PROCESS_OUTPUT_BYTES */
 };
@@ -36,10 +36,10 @@ enum process_state { PROCESS_STARTING, PROCESS_RUNNING, PROCESS_OVER };
  * end it without a status. */
 enum process_cause {
 	PROCESS_EXITED,
-	PROCESS_FAILED,	 /* it could not be started */
+	PROCESS_FAILED,	  /* it could not be started */
 	PROCESS_BOX_GONE, /* its box ended */
 	PROCESS_BOX_LEFT, /* the session returned to a state that only another box has */
-	PROCESS_CLOSED,	 /* its session was closed */
+	PROCESS_CLOSED,	  /* its session was closed */
 };
 
 /* Somebody who follows a process. It is a member of the caller's struct. */
@@ -51,8 +51,8 @@ struct process_reader {
 	void (*changed)(struct process_reader *reader);
 };
 
-/* The owner of a process, who is told once that it runs or why it does not, and once that it is over.
- * If it does not run, `over` is not called. */
+/* The owner of a process, who is told once that it runs or why it does not, and once that it is
+ * over. If it does not run, `over` is not called. */
 struct process_events {
 	void (*started)(void *arg, struct process *p, const struct err *err);
 	void (*over)(void *arg, struct process *p);
@@ -74,16 +74,19 @@ struct process {
 	struct input input;
 	enum process_state state;
 	enum process_cause cause;
-	int status;  /* as from wait(2) */
-	int32_t pid; /* in the box */
+	int status;	    /* as from wait(2) */
+	int32_t pid;	    /* in the box */
 	int64_t started_ms; /* since 1970 */
 	uint64_t began_ns, over_ns;
-	uint64_t n_ooms; /* processes that the box had lost for lack of memory when this one began */
+	uint64_t
+		n_ooms; /* processes that the box had lost for lack of memory when this one began */
 	uint64_t output_bytes; /* limit of what is kept of all its streams */
 	int64_t cpu_ms;	       /* CPU time of a process that is over; -1: unknown */
 	bool is_oom, is_timed_out, is_killed;
 	struct box_door *door; /* request for a terminal, or NULL */
 	bool is_let_go;
+	bool is_leaving;     /* it is being let go: its readers must remove themselves */
+	unsigned n_attached; /* readers that get the output as it comes */
 	/* the pieces of the order that the start of a terminal needs later */
 	struct process_later *later;
 	struct asking *asking; /* for the owner: who asked for the start */
@@ -99,12 +102,13 @@ struct process *process_new(
 /*
  * Start the program. `started` is called from the loop or during this call, and may let go of the
  * process.
- * Errors, passed to `started`: ERR_LIMIT, ERR_IO, ERR_NOT_FOUND (working directory), ERR_RUNTIME (the
- * program: err->sys is ENOENT if it was not found), ERR_BOX, ERR_GONE.
+ * Errors, passed to `started`: ERR_LIMIT, ERR_IO, ERR_NOT_FOUND (working directory), ERR_RUNTIME
+ * (the program: err->sys is ENOENT if it was not found), ERR_BOX, ERR_GONE.
  */
 void process_start(struct process *p, const struct process_order *order);
 
-/* Forget the process. If it still runs, it is killed. Its readers must be removed before. */
+/* Forget the process. If it still runs, it is killed. Its readers are told, with `is_leaving` set,
+ * and must remove themselves then. */
 void process_let_go(struct process *p);
 
 /* End the process and its descendants at once, because of @cause. */

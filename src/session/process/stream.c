@@ -29,8 +29,8 @@ static void watch(struct stream *s, bool is_wanted)
 		(void)uv_poll_stop(&s->poll);
 }
 
-/* Return how many bytes may be read now. In a held stream, output that nobody has taken yet must not
- * be dropped. It is kept in the head or, as far as it is not there, in the tail. */
+/* Return how many bytes may be read now. In a held stream, output that nobody has taken yet must
+ * not be dropped. It is kept in the head or, as far as it is not there, in the tail. */
 static size_t room_of(const struct stream *s)
 {
 	const struct capture *c = &s->kept;
@@ -92,7 +92,7 @@ int stream_open(struct stream *s, uv_loop_t *loop, int fd, uint64_t limit_bytes,
 	capture_init(&s->kept, limit_bytes);
 	s->fd = fd;
 	(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* fails for a terminal, which is no pipe */
-	int r = uv_poll_init(loop, &s->poll, fd); /* this sets O_NONBLOCK, too */
+	int r = uv_poll_init(loop, &s->poll, fd);  /* this sets O_NONBLOCK, too */
 	if (r < 0)
 		return err_sys(err, ERR_IO, -r, "watch the output of a program");
 	s->is_open = true;

@@ -36,8 +36,8 @@ int stream_open(struct stream *s, uv_loop_t *loop, int fd, uint64_t limit_bytes,
 /* Read all that the descriptor has now. A held stream reads less. */
 void stream_drain(struct stream *s);
 
-/* stream_hold() makes the stream a held one. stream_take() says that a reader has taken the output up
- * to @offset. stream_release() lets the program go on: its output is no longer held. */
+/* stream_hold() makes the stream a held one. stream_take() says that a reader has taken the output
+ * up to @offset. stream_release() lets the program go on: its output is no longer held. */
 void stream_hold(struct stream *s);
 void stream_take(struct stream *s, uint64_t offset);
 void stream_release(struct stream *s);
@@ -46,7 +46,7 @@ void stream_release(struct stream *s);
 void stream_stop(struct stream *s);
 
 /* Close the descriptor and the poll. @closed is called from the loop, with the poll. stream_done()
- * frees the rest afterwards. If the stream was never opened, stream_close() returns false and @closed
- * is not called. */
+ * frees the rest afterwards. If the stream was never opened, stream_close() returns false and
+ * @closed is not called. */
 bool stream_close(struct stream *s, void *data, uv_close_cb closed);
 void stream_done(struct stream *s);

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "registry/files.h"
+#include "registry/processes.h"
 #include "registry/stats.h"
 
 #include <errno.h>
@@ -295,6 +296,35 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 	}
 	s->is_open = false;
 	give(done, arg, json_object());
+}
+
+/* ---- processes: the fake sessions have none ---- */
+
+void registry_await_process(
+	struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	if (find(r, session, &err))
+		give(done, arg, json_object());
+	else
+		done(arg, NULL, &err);
+}
+
+struct session *registry_process_session(
+	struct registry *r, const char *session, const char **id, struct err *err)
+{
+	*id = "";
+	if (find(r, session, err))
+		(void)err_set(err, ERR_BUSY, "a fake session has no box");
+	return NULL;
+}
+
+struct process *registry_process(
+	struct registry *r, const char *session, const char *process, struct err *err)
+{
+	if (find(r, session, err))
+		(void)err_set(err, ERR_NOT_FOUND, "no process \"%.64s\"", process);
+	return NULL;
 }
 
 /* ---- a step ---- */
