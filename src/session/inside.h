@@ -45,6 +45,11 @@ struct processes {
 	/* CPU time of the processes that are over. @base_us: CPU time of all processes when the
 	 * step began. */
 	uint64_t ended_cpu_us, base_us;
+	/* What processes_count() has found, for the record, or NULL. */
+	json_t *others;
+	/* How many processes besides init, drivers and guards the box has when no step has left one
+	 * running: the threads of drivers. */
+	uint64_t n_usual;
 	/* Who waits for a list of the box's processes, oldest first. */
 	struct process_waiter *waiters;
 	struct box *listed; /* counted reference to the box that init lists, or NULL */
@@ -355,6 +360,15 @@ void processes_step_named(struct session *s, const char *step);
  */
 typedef void processes_cpu_fn(struct session *s, uint64_t cpu_us);
 void processes_measure(struct session *s, processes_cpu_fn *done);
+/*
+ * For the record: find the processes that steps have left running, and take the CPU time of the
+ * processes of clients off the usage of the step. Returns: false if there is nothing to be found;
+ * else @done is called later.
+ */
+bool processes_count(struct session *s, void (*done)(struct session *s));
+/* Put what was found into the record, and the processes of clients that run or have ended with the
+ * box. */
+void processes_tell(struct session *s);
 /* Answer all who wait for a list, because the session is being closed or gives up its box. */
 void processes_unlist(struct session *s);
 
@@ -431,6 +445,9 @@ void rollback_exited(struct session_driver *p);
 /* save_state.c */
 /* Make a checkpoint of the present state in a new box. */
 void save_state_begin(struct session *s);
+/* Have a rollback to the newest checkpoint stay in this box, since a process of a client runs in
+ * it. */
+void save_state_stay(struct session *s);
 /* Make a checkpoint of the state after a committed step. */
 void save_state_step(struct session *s);
 /* Make a checkpoint after a client has changed a file. */

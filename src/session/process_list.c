@@ -20,15 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LIST_BYTES = WIRE_LIST_MAX * sizeof(struct init_process) };
+/* Processes in a step's record. */
+enum { RECORD_PROCESSES_MAX = 32 };
 
-/* Who waits for a list: somebody who wants the text of it, or the CPU time. */
+/* Who waits for a list: somebody who wants the text of it, the CPU time, or both for a record. */
 struct process_waiter {
 	struct process_waiter *next;
 	bool is_asked;
 	session_listed_fn *listed;
 	void *arg;
 	processes_cpu_fn *measured;
+	void (*counted)(struct session *s);
 };
 
 struct list {
@@ -36,6 +38,7 @@ struct list {
 	size_t n;
 };
 
+static void add(struct session *s, const struct process_waiter *waiter);
 static void ask(struct session *s);
 
 /* ---- CPU time ---- */
@@ -165,12 +168,81 @@ static json_t *list_json(const struct session *s, const struct list *list)
 	return all;
 }
 
+/* ---- the processes in a step's record ---- */
+
+/* Return how many processes and threads the box has besides init, drivers and guards, if @u counts
+ * them. */
+static uint64_t n_others(const struct session *s, const struct box_usage *u)
+{
+	int32_t pids[SESSION_KNOWN_MAX];
+	uint64_t n = 1 + session_list_known(s, pids);
+	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
+		n += s->drivers[i].driver != NULL;
+	return u->n_pids > n ? u->n_pids - n : 0;
+}
+
+static void note_others(struct session *s, const struct list *list)
+{
+	json_t *others = json_need(json_array());
+	for (size_t i = 0; i < list->n && json_array_size(others) < RECORD_PROCESSES_MAX; i++)
+		if (!is_ours(s, &list->v[i]) && !process_of(s, list->v[i].pid))
+			json_add_new(others, other_json(s, &list->v[i]));
+	s->processes.others = others;
+	/* If these are only threads of drivers, do not look for processes again until there are
+	 * more. */
+	if (json_array_size(others) == 0 && list->n > 0)
+		s->processes.n_usual = n_others(s, &s->record.usage);
+}
+
+/* Take the CPU time that processes of clients have used off that of the step. */
+static void charge(struct session *s, uint64_t cpu_us)
+{
+	uint64_t others_us = cpu_us - MIN(cpu_us, s->processes.base_us);
+	s->record.usage.cpu_us -= MIN(s->record.usage.cpu_us, others_us);
+}
+
+bool processes_count(struct session *s, void (*done)(struct session *s))
+{
+	bool has_others = n_others(s, &s->record.usage) > s->processes.n_usual;
+	json_decref(take_ptr(s->processes.others));
+	if (session_has_processes(s) || has_others) {
+		add(s, &(struct process_waiter){.counted = done});
+		return true;
+	}
+	charge(s, s->processes.ended_cpu_us);
+	return false;
+}
+
+void processes_tell(struct session *s)
+{
+	json_t *all = take_ptr(s->processes.others);
+	for (const struct process *p = s->processes.first; p; p = p->next) {
+		bool is_ended = process_is_over(p) && p->cause != PROCESS_EXITED &&
+			p->over_ns >= s->asked_ns;
+		if (process_is_over(p) && !is_ended)
+			continue;
+		all = all ? all : json_need(json_array());
+		json_t *row = process_json(p);
+		if (json_array_size(all) < RECORD_PROCESSES_MAX)
+			json_add_shared(all, row);
+		json_decref(row);
+	}
+	json_decref(s->record.processes);
+	s->record.processes = all;
+	if (all && json_array_size(all) == 0)
+		json_decref(take_ptr(s->record.processes));
+}
+
 /* ---- requests to init ---- */
 
 static void answer(struct session *s, struct process_waiter *w, const struct list *list, int status)
 {
 	struct err err;
-	if (w->measured) {
+	if (w->counted) {
+		note_others(s, list);
+		charge(s, all_cpu_us(s, list));
+		w->counted(s);
+	} else if (w->measured) {
 		w->measured(s, all_cpu_us(s, list));
 	} else if (status < 0) {
 		err_sys(&err, ERR_BOX, -status, "list the processes of the box");
@@ -302,6 +374,8 @@ void processes_unlist(struct session *s)
 		s->processes.waiters = w->next;
 		if (w->listed)
 			w->listed(w->arg, NULL, &err);
+		else if (w->counted && s->state != SESSION_CLOSING)
+			w->counted(s);
 		free(w);
 	}
 }

@@ -184,6 +184,8 @@ static void on_started(void *arg, struct process *p, const struct err *err)
 		s->processes.n_running--;
 		drop(s, p);
 	}
+	if (!err)
+		save_state_stay(s);
 	if (asking)
 		asking->done(asking->arg, err ? NULL : p, err);
 	free(asking);

@@ -250,6 +250,7 @@ static void do_finish(struct session *s)
 	else if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
 		s->record.reason = s->no_guard;
 	say_notice(s);
+	processes_tell(s);
 	forget_step(s);
 	s->idle_ns = uv_hrtime();
 	idle_limits_watch(s);

@@ -26,6 +26,7 @@
 #include "session/inside.h"
 
 #include "base/fd.h"
+#include "base/timer.h"
 #include "sandbox/rollback.h"
 #include "session/box/lost_files.h"
 
@@ -176,6 +177,20 @@ void save_state_changed(struct session *s)
 	if (python->driver && !python->guard)
 		want_guard(python, ++s->last_id);
 	save_state_begin(s);
+}
+
+/* A process of a client runs. If only a branch of a stem has the newest state, a rollback would
+ * leave the box, and the process would end. So have the Python driver make a guard, unless a step
+ * is changing the state now. */
+void save_state_stay(struct session *s)
+{
+	struct session_driver *python = python_driver(s);
+	struct checkpoint *c = newest(s);
+	if (!session_is_idle(s) || !python->driver || python->guard || !c || c->guard)
+		return;
+	want_guard(python, ++s->last_id);
+	c->guard = guard_hold(python->guard);
+	timer_start(&s->idle, session_on_idle, 0, 0);
 }
 
 /* Make a checkpoint of the state after the step. Its guard and its name are added later, after

@@ -374,6 +374,7 @@ void session_let_go_box(struct session *s)
 {
 	struct box *box = take_ptr(s->box);
 	s->marked = s->last_mark;
+	s->processes.n_usual = 0;
 	if (!box)
 		return;
 	processes_leave(s, box, s->state == SESSION_CLOSING ? PROCESS_CLOSED : PROCESS_BOX_LEFT);
@@ -494,6 +495,7 @@ static void free_session(struct session *s)
 	shadow_let_go(s->shadow);
 	shadow_let_go(s->kept);
 	json_decref(s->lost);
+	json_decref(s->processes.others);
 	step_order_let_go(s->step);
 	for (size_t i = 0; i < ARRAY_LEN(s->drivers); i++)
 		state_text_let_go(s->drivers[i].state);

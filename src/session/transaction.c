@@ -50,7 +50,8 @@ static void on_books(void *arg, const struct box_usage *u)
 		if (u->memory_bytes > s->limits.value[LIMIT_memory_bytes] / 4 * 3)
 			checkpoints_evict(&s->points, 1);
 	}
-	counted(s);
+	if (!u || !processes_count(s, counted))
+		counted(s);
 }
 
 /* Handle a measurement that was requested before the step's end. It is too old for the step's

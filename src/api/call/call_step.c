@@ -384,6 +384,9 @@ static const struct param record_rows[] = {
 	{"approvals", PARAM_OBJECTS, FIELDS(asked_rows),
 		.help = "tool calls of the running step that wait for tool.approve; a call with "
 			"wait_ms is answered at once"},
+	MAY_GIVE("processes", PARAM_OBJECTS,
+		"processes that run in the box after the step, and processes of clients that "
+		"ended with their box; rows as in process.list"),
 	{"usage", PARAM_OBJECT, FIELDS(usage_rows), .help = "time and memory used"},
 	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
 		.help = "limits of the step, and what enforces them"},

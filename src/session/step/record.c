@@ -59,6 +59,7 @@ void record_done(struct record *r)
 	json_decref(r->error);
 	json_decref(r->files);
 	json_decref(r->variables);
+	json_decref(r->processes);
 	tool_log_done(&r->tools);
 	free(r->canonical);
 	json_decref(r->outputs);
@@ -209,11 +210,14 @@ char *record_usage_text(struct record *r)
 	char *text = NULL;
 	cleanup_json json_t *usage = usage_json(r);
 	char *used = json_dumps(usage, JSON_COMPACT);
+	char *processes = r->processes ? json_dumps(r->processes, JSON_COMPACT) : NULL;
 	record_say_limits(r);
 	if (used && r->said.text &&
-		asprintf(&text, "{\"usage\":%s,\"limits\":%s}", used, r->said.text) < 0)
+		asprintf(&text, "{\"usage\":%s,\"limits\":%s%s%s}", used, r->said.text,
+			processes ? ",\"processes\":" : "", processes ? processes : "") < 0)
 		text = NULL;
 	free(used);
+	free(processes);
 	return text;
 }
 
@@ -258,6 +262,7 @@ json_t *record_json(const struct record *r)
 	json_put_new(out, "state", state_json(r));
 	json_put_shared(out, "files", r->files);
 	json_put_shared(out, "files_lost", r->files_lost);
+	json_put_shared(out, "processes", r->processes);
 	if (r->variables && !is_back(r))
 		json_put_shared(out, "variables", r->variables);
 	json_put_new(out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());

@@ -70,6 +70,7 @@ struct record {
 	const char *checkpoint;	  /* name of the checkpoint of the state before the step, or NULL */
 	const json_t *files_lost; /* paths of files that could not be restored, borrowed; or NULL */
 	json_t *files;		  /* array */
+	json_t *processes;	  /* array of processes that run on, or have ended; or NULL */
 	json_t *variables;	  /* array of new and changed variables, or NULL */
 	struct tool_log tools;	  /* log of the step's tool calls */
 	/* Exact path of each entry of @files, also if it is not UTF-8. NULL for a deleted file. */
@@ -116,7 +117,7 @@ json_t *record_json(const struct record *r);
 void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
 
 /* Return the part of the record that differs from run to run, as text: {"usage": …, "limits":
- * …}. Owns: the caller frees the text. Returns: NULL if memory is exhausted. */
+ * …, "processes": …}. Owns: the caller frees the text. Returns: NULL if memory is exhausted. */
 char *record_usage_text(struct record *r);
 
 /*
