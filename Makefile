@@ -87,7 +87,7 @@ lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
 
 docs: all       ## write what is generated: errors.md, api.md, a table of fidelity.md, and the picture
-	@dev/check_layers.py --write && dev/gen_errors.py && test/long/cpython.py --docs && RETORT=$(BUILD)/retort dev/gen_api.py && dev/make_picture.py $(BUILD)/retort
+	@dev/check_layers.py --write && dev/gen_errors.py && dev/gen_fate.py && test/long/cpython.py --docs && RETORT=$(BUILD)/retort dev/gen_api.py && dev/make_picture.py $(BUILD)/retort
 
 format:         ## format all C
 	@find src drivers test -name '*.[ch]' -exec clang-format -i {} +

@@ -410,7 +410,10 @@ static void mend(struct job *job)
 void entry_on_unbegun(void *arg)
 {
 	const struct entry *e = arg;
-	mend(e->first);
+	if (session_is_lost(e->session))
+		mend(e->first);
+	else
+		start(e->first); /* a driver has ended: start_step() runs its steps again */
 }
 
 void job_start(struct job *job)

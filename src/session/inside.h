@@ -214,6 +214,9 @@ struct session {
 	const struct step_listener *listener; /* listener of the current step, or NULL */
 	struct fence fence;		      /* Markdown fence around the step's code */
 	struct session_driver *step_driver;   /* driver that runs the step */
+	/* When the step was requested, a live driver had the state, which only a repetition of its
+	 * steps could restore. */
+	bool was_live;
 	struct step_end end;
 	char why[ERR_MSG_BYTES];
 	struct record record;

@@ -486,6 +486,9 @@ static int try_send(struct session *s, struct err *err)
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
+	/* The driver has ended while the step waited. A new one would lack the state. */
+	if (s->was_live && !session_is_live(s, runtime) && step_give_back(s))
+		return 1;
 	/* Save the files before the step can change them. */
 	if (!save_files_before(s))
 		return 1;
@@ -571,6 +574,7 @@ int session_run(struct session *s, struct step_order *order, const struct step_l
 	limits_settle(&s->record.limits);
 	memcpy(s->record.session, s->id, sizeof s->id);
 	s->step_state = STEP_ASKED;
+	s->was_live = runtime->carry == CARRY_REPLAY && session_is_live(s, runtime);
 	session_set_urgent(s, true);
 	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
 	r = try_send(s, err);

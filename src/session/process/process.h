@@ -114,10 +114,12 @@ void process_let_go(struct process *p);
 /* End the process and its descendants at once, because of @cause. */
 void process_end(struct process *p, enum process_cause cause);
 
+/* Return whether the process has ended or could not be started. */
 bool process_is_over(const struct process *p);
 /* Return whether stream @i has no more bytes at @offset, and will not get any. */
 bool process_is_read(const struct process *p, unsigned i, uint64_t offset);
 
+/* Add a reader, which is told from now on; remove one. */
 void process_add_reader(struct process *p, struct process_reader *reader);
 void process_remove_reader(struct process *p, struct process_reader *reader);
 
