@@ -29,13 +29,16 @@ void base64_encode(char *out, const void *data, size_t bytes)
 	*out = '=';
 }
 
+#define FORM_HINT "base64 has the characters A-Z a-z 0-9 + /, and = at the end: RFC 4648"
+
 int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err)
 {
 	size_t n = 0, max = bytes / 4 * 3 + 3;
 	/* libsodium 1.0.18 decodes every byte from 0x80 on as a '+', so refuse these bytes here. */
 	for (size_t i = 0; i < bytes; i++)
 		if ((unsigned char)text[i] >= 0x80)
-			return err_set(err, ERR_USAGE, "byte %zu is not a base64 character", i);
+			return err_fail(
+				err, ERR_USAGE, FORM_HINT, "byte %zu is not a base64 character", i);
 	if (out->bytes + max > out->max_bytes)
 		return err_set(err, ERR_LIMIT, "%zu bytes of base64, limit %zu bytes", bytes,
 			out->max_bytes);
@@ -44,7 +47,7 @@ int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err
 		return err_set(err, ERR_NO_MEMORY, "no memory for %zu bytes", max);
 	if (sodium_base642bin((unsigned char *)at, max, text, bytes, NULL, &n, NULL,
 		    sodium_base64_VARIANT_ORIGINAL) != 0)
-		return err_set(err, ERR_USAGE, "%zu bytes that are not base64", bytes);
+		return err_fail(err, ERR_USAGE, FORM_HINT, "%zu bytes that are not base64", bytes);
 	buf_grown(out, n);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "registry/session_table.h"
 #include "registry/replay.h"
+#include "session/processes.h"
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -132,6 +133,7 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 		(void)json_object_set(out, "files_lost", json_unconst(lost));
 	if (e->difference[0] && strcmp(outcome, "diverged") == 0)
 		json_put_text(out, "difference", e->difference);
+	json_put_new(out, "processes", session_ended_processes(e->session, job->asked_ns));
 	replay_tell_due(e, out);
 	entry_answer(e, out, NULL);
 	json_decref(out);

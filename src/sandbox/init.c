@@ -78,7 +78,10 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 			spawn->is_program ? WIRE_PROGRAM_FDS : WIRE_SPAWN_FDS);
 		r = n < 0 ? err_sys(err, ERR_GONE, (int)-n, "ask init for %s", spawn->argv[0]) : 0;
 	} else {
-		r = err_fail(err, ERR_LIMIT, "pass large data as a file: -v data.txt:/data.txt",
+		r = err_fail(err, ERR_LIMIT,
+			spawn->is_program
+				? "write large data to its input, or to a file: `file.write`"
+				: "pass large data as a file: -v data.txt:/data.txt",
 			"arguments and variables are over %d KiB", WIRE_TEXT_BYTES >> 10);
 	}
 	free(req);

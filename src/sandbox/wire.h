@@ -255,7 +255,8 @@ struct init_process {
 	/* the beginning of the command line, with blanks between the arguments; NUL-terminated */
 	char command[WIRE_COMMAND_BYTES];
 };
-enum init_kind { INIT_KIND_OTHER, INIT_KIND_DRIVER, INIT_KIND_PROGRAM, INIT_KIND_END_ };
+/* INIT_KIND_OWN: a driver, or the minder of a program. INIT_KIND_PROGRAM: what a client started. */
+enum init_kind { INIT_KIND_OTHER, INIT_KIND_OWN, INIT_KIND_PROGRAM, INIT_KIND_END_ };
 
 /*
  * How far the RLIMIT_NPROC of a driver is raised above the box's own limit on processes.

@@ -34,6 +34,12 @@ static bool is_measured(const struct session *s, enum limit limit)
 	return s->box->by[limit] == LIMIT_BY_ENGINE;
 }
 
+static bool is_over_cpu(const struct session *s)
+{
+	const struct idle_limits *l = &s->idle_limits;
+	return l->seen_us > l->base_us + s->box->limits.value[LIMIT_cpu_ms] * 1000;
+}
+
 /* Return a notice that a limit is exceeded, or NULL. */
 static const char *find_excess(struct session *s, const struct box_usage *u)
 {
@@ -44,12 +50,6 @@ static const char *find_excess(struct session *s, const struct box_usage *u)
 	if (is_measured(s, LIMIT_pids) && u->n_pids > limit[LIMIT_pids] + SPAWN_OWN)
 		return "processes that steps left running were ended: between two steps they went "
 		       "over the limit of processes";
-	/* The processes of clients have limits of their own, and their CPU time is part of the
-	 * box's. */
-	if (!session_has_processes(s) &&
-		u->cpu_us > s->idle_limits.base_us + limit[LIMIT_cpu_ms] * 1000)
-		return "processes that steps left running were ended: between two steps they went "
-		       "over the limit of CPU time";
 	return NULL;
 }
 
@@ -62,6 +62,38 @@ static void end_all(struct session *s)
 		init_kill_all(&s->box->init);
 	else
 		init_sweep(&s->box->init, pids, session_list_known(s, pids), l->n_sweeps++ > 0);
+}
+
+/* End what goes over a limit, of which @excess is the notice, and look again. NULL: nothing does.
+ */
+static void judge(struct session *s, const char *excess, bool is_busy)
+{
+	struct idle_limits *l = &s->idle_limits;
+	uint64_t most_ms = is_measured(s, LIMIT_memory_bytes) ? MEMORY_MAX_MS : CPU_MAX_MS;
+	if (excess) {
+		end_all(s);
+		l->said = excess;
+		l->base_us = l->seen_us;
+	}
+	l->delay_ms = excess ? AGAIN_MS : is_busy ? FIRST_MS : MIN(l->delay_ms * 2, most_ms);
+	timer_start(&s->meter, on_look, l->delay_ms, 0);
+}
+
+/* The CPU time of the box went over the limit. The processes of clients, which have used
+ * @clients_us of it in all, have limits of their own. So judge by the rest. */
+static void on_clients_measured(struct session *s, uint64_t clients_us)
+{
+	struct idle_limits *l = &s->idle_limits;
+	if (!session_is_idle(s) || !s->box || s->box->is_over)
+		return;
+	if (clients_us > l->clients_us)
+		l->base_us += clients_us - l->clients_us;
+	l->clients_us = MAX(l->clients_us, clients_us);
+	judge(s,
+		is_over_cpu(s) ? "processes that steps left running were ended: between two steps "
+				 "they went over the limit of CPU time"
+			       : NULL,
+		true);
 }
 
 static void on_seen(void *arg, const struct box_usage *u)
@@ -77,18 +109,13 @@ static void on_seen(void *arg, const struct box_usage *u)
 	}
 	if (!u || !s->box || s->box->is_over)
 		return;
-	uint64_t most_ms = is_measured(s, LIMIT_memory_bytes) ? MEMORY_MAX_MS : CPU_MAX_MS;
+	bool is_busy = u->cpu_us > l->seen_us;
 	const char *excess = session_is_idle(s) ? find_excess(s, u) : NULL;
-	if (excess) {
-		end_all(s);
-		l->said = excess;
-		l->base_us = u->cpu_us;
-	}
-	l->delay_ms = excess		 ? AGAIN_MS
-		: u->cpu_us > l->seen_us ? FIRST_MS
-					 : MIN(l->delay_ms * 2, most_ms);
 	l->seen_us = u->cpu_us;
-	timer_start(&s->meter, on_look, l->delay_ms, 0);
+	if (!excess && session_is_idle(s) && is_over_cpu(s))
+		processes_measure(s, on_clients_measured);
+	else
+		judge(s, excess, is_busy);
 }
 
 static void on_look(uv_timer_t *timer)
@@ -102,15 +129,11 @@ void idle_limits_watch(struct session *s)
 {
 	struct idle_limits *l = &s->idle_limits;
 	l->base_us = l->seen_us = s->last_cpu_us;
+	l->clients_us = s->processes.seen_us;
 	l->delay_ms = FIRST_MS;
 	l->n_sweeps = 0;
 	if (!s->is_once && s->box)
 		timer_start(&s->meter, on_look, l->delay_ms, 0);
-}
-
-void idle_limits_rebase(struct session *s)
-{
-	s->idle_limits.base_us = s->idle_limits.seen_us;
 }
 
 void idle_limits_tell(struct session *s)

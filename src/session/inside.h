@@ -45,6 +45,7 @@ struct processes {
 	/* CPU time of the processes that are over. @base_us: CPU time of all processes when the
 	 * step began. */
 	uint64_t ended_cpu_us, base_us;
+	uint64_t seen_us; /* CPU time of all processes when it was last measured */
 	/* What processes_count() has found, for the record, or NULL. */
 	json_t *others;
 	/* How many processes besides init, drivers and guards the box has when no step has left one
@@ -133,8 +134,9 @@ struct files_saving;
 /* Resource usage of the box between two steps, see idle_limits.c. */
 struct idle_limits {
 	/* @base_us: CPU time of the box when the last step ended or processes were last killed.
-	 * @seen_us: CPU time of the box at the last measurement. */
-	uint64_t base_us, seen_us;
+	 * @seen_us: CPU time of the box at the last measurement. @clients_us: CPU time of the
+	 * processes of clients that is contained in @base_us. */
+	uint64_t base_us, seen_us, clients_us;
 	uint64_t delay_ms;
 	unsigned n_sweeps; /* how often processes were killed since the last step */
 	/* Notice for the next step's record that leftover processes were killed, or NULL. */
@@ -344,9 +346,6 @@ void step_take_output(struct session *s, int stream, const char *data, size_t by
 void idle_limits_watch(struct session *s);
 /* Move the notice that processes were killed into the record of the step that begins. */
 void idle_limits_tell(struct session *s);
-
-/* Begin to count CPU time from now: a process of a client, whose CPU time has no limit, is over. */
-void idle_limits_rebase(struct session *s);
 
 /* processes.c: end the processes in @box, which the session gives up; end and forget all. */
 void processes_leave(struct session *s, const struct box *box, enum process_cause cause);

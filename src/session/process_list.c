@@ -61,13 +61,19 @@ static uint64_t memory_of(const struct list *list, int32_t program)
 	return bytes;
 }
 
+/* Return the CPU time of all processes of clients, also of those that are over. The minder of a
+ * program is in the list as long as one of its descendants runs, and has the time of those that
+ * have ended. */
 static uint64_t all_cpu_us(const struct session *s, const struct list *list)
 {
-	uint64_t us = s->processes.ended_cpu_us;
+	uint64_t ms = 0, twice_ms = 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].program > 0)
+			ms += MIN(list->v[i].cpu_ms, UINT32_MAX);
 	for (const struct process *p = s->processes.first; p; p = p->next)
-		if (!process_is_over(p) && p->pid > 0)
-			us += cpu_us_of(list, p->pid);
-	return us;
+		if (process_is_over(p) && p->cpu_ms > 0 && cpu_us_of(list, p->pid) > 0)
+			twice_ms += (uint64_t)p->cpu_ms;
+	return (ms - MIN(ms, twice_ms)) * 1000 + s->processes.ended_cpu_us;
 }
 
 static void note_base(struct session *s, uint64_t cpu_us)
@@ -105,7 +111,7 @@ static bool is_ours(const struct session *s, const struct init_process *entry)
 {
 	int32_t pids[SESSION_KNOWN_MAX];
 	size_t n = session_list_known(s, pids);
-	bool is_known = entry->kind == INIT_KIND_DRIVER || entry->pid <= 1;
+	bool is_known = entry->kind == INIT_KIND_OWN || entry->pid <= 1;
 	for (size_t i = 0; i < n; i++)
 		is_known |= pids[i] == entry->pid;
 	return is_known;
@@ -134,15 +140,24 @@ static const struct process *process_of(const struct session *s, int32_t pid)
 	return NULL;
 }
 
+/* Return the process from whose program @entry descends, also if the program itself has ended. */
+static const struct process *ancestor_of(const struct session *s, const struct init_process *entry)
+{
+	for (const struct process *p = s->processes.first; p; p = p->next)
+		if (entry->program > 0 && p->pid == entry->program && p->box == s->box)
+			return p;
+	return NULL;
+}
+
 static json_t *other_json(const struct session *s, const struct init_process *entry)
 {
 	json_t *out = json_need(json_object());
-	const struct process *of = process_of(s, entry->program);
+	const struct process *of = ancestor_of(s, entry);
 	const struct step_time *time = of ? NULL : step_of(s, entry->start_ms);
 	json_put_int(out, "pid", entry->pid);
 	json_put_int(out, "ppid", entry->ppid);
 	json_put_text(out, "command", entry->command);
-	json_put_text(out, "by", of ? "call" : "step");
+	json_put_text(out, "by", entry->program > 0 ? "call" : "step");
 	json_put_text(out, "of", of ? of->id : NULL);
 	json_put_text(out, "step", time && time->step[0] ? time->step : NULL);
 	json_put_text(out, "state", "running");
@@ -209,7 +224,8 @@ bool processes_count(struct session *s, void (*done)(struct session *s))
 		add(s, &(struct process_waiter){.counted = done});
 		return true;
 	}
-	charge(s, s->processes.ended_cpu_us);
+	s->processes.seen_us = MAX(s->processes.seen_us, s->processes.ended_cpu_us);
+	charge(s, s->processes.seen_us);
 	return false;
 }
 
@@ -238,12 +254,13 @@ void processes_tell(struct session *s)
 static void answer(struct session *s, struct process_waiter *w, const struct list *list, int status)
 {
 	struct err err;
+	s->processes.seen_us = all_cpu_us(s, list);
 	if (w->counted) {
 		note_others(s, list);
-		charge(s, all_cpu_us(s, list));
+		charge(s, s->processes.seen_us);
 		w->counted(s);
 	} else if (w->measured) {
-		w->measured(s, all_cpu_us(s, list));
+		w->measured(s, s->processes.seen_us);
 	} else if (status < 0) {
 		err_sys(&err, ERR_BOX, -status, "list the processes of the box");
 		w->listed(w->arg, NULL, &err);

@@ -200,7 +200,6 @@ static void on_over(void *arg, struct process *p)
 	if (s->state == SESSION_CLOSING)
 		return;
 	s->processes.is_dirty = true;
-	idle_limits_rebase(s);
 	if (p->is_use && s->events.used)
 		s->events.used(s->events.arg);
 	forget_old(s, PROCESSES_OVER_MAX, 0);
@@ -249,14 +248,31 @@ void session_start_process(
 
 void processes_leave(struct session *s, const struct box *box, enum process_cause cause)
 {
+	unsigned n = 0;
 	processes_unlist(s);
 	/* The end of one may have others dropped, so begin again after each. */
 	for (struct process *p = s->processes.first; p;) {
 		bool is_ended = p->box == box && !process_is_over(p);
 		if (is_ended)
 			process_end(p, cause);
+		n += is_ended;
 		p = is_ended ? s->processes.first : p->next;
 	}
+	if (n > 0 && cause == PROCESS_BOX_LEFT)
+		snprintf(s->notice, sizeof s->notice,
+			"ended with their box: %u process%s that clients had started", n,
+			n == 1 ? "" : "es");
+}
+
+json_t *session_ended_processes(const struct session *s, uint64_t since_ns)
+{
+	json_t *all = NULL;
+	for (const struct process *p = s->processes.first; p; p = p->next)
+		if (process_is_over(p) && p->cause != PROCESS_EXITED && p->over_ns >= since_ns) {
+			all = all ? all : json_need(json_array());
+			json_add_new(all, process_json(p));
+		}
+	return all;
 }
 
 void processes_close(struct session *s)

@@ -41,6 +41,10 @@ void session_free_environment(char **environment);
 bool session_is_in_use(const struct session *s);
 bool session_has_processes(const struct session *s);
 
+/* Return the processes of clients that have ended since @since_ns (uv_hrtime()) because the session
+ * gave up their box. Returns: a new array, or NULL if there are none. */
+json_t *session_ended_processes(const struct session *s, uint64_t since_ns);
+
 /* List all processes of the box: those that clients started, also those that are over, their
  * descendants, and those that steps have left running. @done gets an array of objects, which it may
  * keep, or NULL and the error. */

@@ -127,11 +127,14 @@ class Fate(harness.Case):
         left = self.leave(session)
         undone = self.call("session.undo", session=session, count=8)
         self.assertEqual(undone["outcome"], "replayed")
+        self.assertEqual([row["process"] for row in undone["processes"]], [called])
         self.assertNotIn(left, self.pids(session))
         about = self.call("process.get", session=session, process=called)
         self.assertEqual((about["state"], about["ended"]), ("exited", "state"))
         self.assertEqual(self.call("process.read", session=session, process=called)["data"], "up\n")
-        self.assertEqual(self.step(session, "x")["value"]["text/plain"], "0")
+        record = self.step(session, "x")
+        self.assertEqual(record["value"]["text/plain"], "0")
+        self.assertIn("1 process that clients had started", record["state"]["notice"])
 
     def test_rebuild(self):
         session = self.new()
@@ -170,9 +173,11 @@ class Fate(harness.Case):
         self.assertEqual(self.state(session, called), "running")
         self.call("process.signal", session=session, process=called, signal="KILL")
         self.assertGreater(self.wait_ended(session, called)["cpu_ms"], 500)
+        quiet = self.start(session)
         self.step(session, f"import subprocess; left = subprocess.Popen({spin!r})")
-        while self.pids(session):
+        while len(self.pids(session)) > 1:
             pass
+        self.assertEqual(self.state(session, quiet), "running")
         self.assertIn("over the limit of CPU time", self.step(session, "1")["state"]["reason"])
 
     def test_memory(self):

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "registry/processes.h"
 
 #include <signal.h>
@@ -36,17 +37,6 @@ static struct process *find(struct operation_call *call)
 	if (!p)
 		call_fail(call, &err);
 	return p;
-}
-
-/* Return a description of the process that also names its session. */
-static json_t *about(struct operation_call *call, const struct process *p)
-{
-	struct err err;
-	const char *id = "";
-	json_t *out = process_json(p);
-	(void)registry_process_session(call->context->registry, text(call, "session"), &id, &err);
-	json_put_text(out, "session", id);
-	return out;
 }
 
 /* ---- start ---- */
@@ -120,18 +110,22 @@ static int read_variables(
 
 static int check_name(const char *name, struct err *err)
 {
-	for (const char *at = name; at && *at; at++)
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			return err_fail(err, ERR_USAGE, "letters, digits and signs",
-				"`name`: a control character");
-	return 0;
+	cleanup_buf struct buf shown = BUF_INIT(SESSION_NAME_BYTES * 10);
+	if (!name)
+		return 0;
+	int r = utf8_escape_terminal(&shown, name, strlen(name), UTF8_ONE_LINE);
+	if (r == 0 && strcmp(buf_str(&shown), name) == 0 && name[0] != '-')
+		return 0;
+	return err_fail(err, ERR_USAGE, "letters, digits, dots and dashes are fine",
+		"`name`: a process's name has no control or invisible characters, and does not "
+		"begin with \"-\"");
 }
 
 static void on_started(void *arg, struct process *p, const struct err *err)
 {
 	struct operation_call *call = arg;
 	if (p)
-		call_give(call, about(call, p), NULL);
+		call_give(call, process_reader_about(call, p), NULL);
 	else
 		call_fail(call, err);
 }
@@ -205,7 +199,7 @@ static void start_get(struct operation_call *call)
 {
 	struct process *p = find(call);
 	if (p)
-		call_give(call, about(call, p), NULL);
+		call_give(call, process_reader_about(call, p), NULL);
 }
 
 static void on_listed(void *arg, json_t *processes, const struct err *err)
@@ -268,8 +262,7 @@ static void start_read(struct operation_call *call)
 		json_put_textn(out, "data", buf_str(&raw), raw.bytes);
 		json_put_text(out, "encoding", "base64");
 	} else if (n > 0) {
-		size_t kept = process_chunk_json(out, chunk, n, is_last || n == room);
-		n = kept;
+		n = process_chunk_json(out, chunk, n, is_last);
 	} else {
 		json_put_text(out, "data", "");
 		json_put_text(out, "encoding", "utf-8");
@@ -340,7 +333,7 @@ static int signal_number(const char *name)
 static void start_signal(struct operation_call *call)
 {
 	struct err err;
-	const char *name = text(call, "signal");
+	const char *name = param_text(call->params, "signal", "TERM");
 	int number = signal_number(name);
 	struct process *p = find(call);
 	if (!p)

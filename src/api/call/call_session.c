@@ -207,6 +207,8 @@ static const struct param undone_rows[] = {
 			"again, with the same or with different results"},
 	MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),
 	MAY_GIVE("files_lost", PARAM_TEXTS, "files that could not be restored"),
+	MAY_GIVE("processes", PARAM_OBJECTS,
+		"processes of clients that have ended, since only another box has the state"),
 	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN),
 };
 static const struct param step_rows[] = {

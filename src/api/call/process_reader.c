@@ -16,7 +16,9 @@
 #include "base/json.h"
 #include "base/timer.h"
 #include "base/utf8.h"
+#include "registry/processes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +33,24 @@ struct following {
 	uint64_t again_ms;
 	uint64_t offset[2];
 	bool is_attached, is_busy;
+	char session[ORDER_ID_BYTES];
 };
+
+static const char *session_of(struct operation_call *call)
+{
+	struct err err;
+	const char *id = "";
+	(void)registry_process_session(
+		call->context->registry, param_text(call->params, "session", ""), &id, &err);
+	return id;
+}
+
+json_t *process_reader_about(struct operation_call *call, const struct process *p)
+{
+	json_t *out = process_json(p);
+	json_put_text(out, "session", session_of(call));
+	return out;
+}
 
 static void on_timer_closed(uv_handle_t *handle)
 {
@@ -50,6 +69,7 @@ static void finish(struct following *f)
 		for (unsigned i = 0; i < p->n_out; i++)
 			stream_release(&p->out[i]);
 	json_t *about = process_json(p);
+	json_put_text(about, "session", f->session);
 	uv_close((uv_handle_t *)&f->timer, on_timer_closed);
 	call_give(call, about, NULL);
 }
@@ -64,6 +84,8 @@ static struct following *follow(struct operation_call *call, struct process *p,
 {
 	struct following *f = xnew(struct following);
 	*f = (struct following){.process = p, .call = call, .reader = {.changed = changed}};
+	/* The session may be closed before the answer. */
+	snprintf(f->session, sizeof f->session, "%s", session_of(call));
 	(void)uv_timer_init(p->box->engine->loop, &f->timer);
 	f->timer.data = f;
 	call->following = f;
@@ -79,7 +101,8 @@ size_t process_chunk_json(json_t *out, const char *data, size_t bytes, bool is_e
 	/* The last character may be incomplete. */
 	size_t whole = is_end ? bytes : utf8_cut(data, bytes, bytes);
 	cleanup_buf struct buf text = BUF_INIT(base64_bytes(bytes));
-	if (whole > 0 && utf8_is_valid(data, whole)) {
+	bool is_begun = bytes < UTF8_MAX_BYTES && whole == 0;
+	if (is_begun || utf8_is_valid(data, whole)) {
 		json_put_new(out, "data", json_stringn_nocheck(data, whole));
 		json_put_text(out, "encoding", "utf-8");
 		return whole;
@@ -179,6 +202,10 @@ void process_reader_attach(struct operation_call *call, struct process *p, uint6
 	f->offset[0] = stdout_offset;
 	f->offset[1] = stderr_offset;
 	p->n_attached++;
+	/* An HTTP client waits for the beginning of the answer, also if the program is silent. */
+	call_event(call,
+		json_need(json_pack("{s:s, s:s, s:i}", "event", "attached", "process", p->id, "pid",
+			(int)p->pid)));
 	pump(f);
 }
 

@@ -4,6 +4,9 @@
 #include "api/operation/calls.h"
 #include "session/process/process.h"
 
+/* Describe the process, and name its session. Returns: a new object. */
+json_t *process_reader_about(struct operation_call *call, const struct process *p);
+
 /*
  * Send the output of the process as events, from the given offsets, and answer with what the
  * process is when it is over and all of its output was sent. A client that reads slowly gets the

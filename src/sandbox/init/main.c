@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "sandbox/init/file.h"
 #include "sandbox/init/lock.h"
+#include "sandbox/init/minder.h"
 #include "sandbox/init/rollback.h"
 #include "sandbox/init/spawn.h"
 #include "sandbox/wire.h"
@@ -51,7 +52,8 @@ enum { INIT_CHILDREN_MAX = 64 + WIRE_PROGRAMS_MAX, CLEAR_PAUSE_MS = 50, CLEAR_LA
 struct child {
 	pid_t pid; /* 0: this entry is free */
 	uint64_t id;
-	bool is_program; /* a client started it; it is no driver */
+	bool is_program; /* it is the minder of a program that a client started, no driver */
+	pid_t program;	 /* the pid of this program */
 };
 
 struct init {
@@ -96,13 +98,6 @@ static void report_exit(struct init *in, uint64_t id, int status, uint32_t cpu_m
 	send_event(in, &event);
 }
 
-static uint32_t cpu_ms(const struct rusage *used)
-{
-	int64_t us = (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * INT64_C(1000000) +
-		used->ru_utime.tv_usec + used->ru_stime.tv_usec;
-	return (uint32_t)MIN(us / 1000, (int64_t)UINT32_MAX - 1);
-}
-
 static struct child *child_of_pid(struct init *in, pid_t pid)
 {
 	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
@@ -119,6 +114,15 @@ static struct child *child_of_id(struct init *in, uint64_t id)
 	return NULL;
 }
 
+/* Report the end of a child. A minder has reported the end of its program itself, unless it was
+ * killed. */
+static void forget_child(struct init *in, struct child *child, int status, uint32_t cpu_ms)
+{
+	child->pid = 0;
+	if (!child->is_program || !WIFEXITED(status) || WEXITSTATUS(status) != MINDER_TOLD)
+		report_exit(in, child->id, status, cpu_ms);
+}
+
 static void reap(struct init *in)
 {
 	int status;
@@ -128,24 +132,28 @@ static void reap(struct init *in)
 		struct child *child = child_of_pid(in, pid);
 		if (!child)
 			continue; /* a process of the box that init did not spawn */
-		child->pid = 0;
-		report_exit(in, child->id, status, cpu_ms(&used));
+		forget_child(in, child, status, minder_cpu_ms(&used));
 	}
 }
 
 static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 {
 	struct err err = {0};
+	struct spawned spawned;
 	struct child *child = child_of_pid(in, 0);
-	int r = child ? spawn(req, fds, &err)
+	int r = child ? spawn(req, fds, &spawned, &err)
 		      : err_set(&err, ERR_LIMIT, "more than %d processes", INIT_CHILDREN_MAX);
-	if (r < 0) {
+	if (r < 0 || !child) {
 		report(in, INIT_FAILED, req->id, 0, &err);
 		return;
 	}
-	*child = (struct child){.pid = r, .id = req->id, .is_program = req->is_program != 0};
+	*child = (struct child){.pid = spawned.child,
+		.id = req->id,
+		.is_program = req->is_program != 0,
+		.program = spawned.program};
 	if (child->is_program)
-		report(in, INIT_STARTED, req->id, r, NULL);
+		report(in, INIT_STARTED, req->id, spawned.program, NULL);
+	fd_close(&spawned.go_fd);
 }
 
 /* List the pids of the children of one kind. Returns: how many. */
@@ -165,8 +173,7 @@ static void reap_one(void *arg, pid_t pid, int status)
 	struct child *child = child_of_pid(arg, pid);
 	if (!child)
 		return;
-	child->pid = 0;
-	report_exit(arg, child->id, status, UINT32_MAX);
+	forget_child(arg, child, status, UINT32_MAX);
 }
 
 static void add_mark(struct init *in, uint32_t name)
@@ -198,10 +205,10 @@ static void do_rollback(struct init *in, const struct init_request *req)
 	struct err err = {0};
 	struct child *child = child_of_id(in, req->id);
 	struct child *free_child = child ? child : child_of_pid(in, 0);
-	pid_t programs[INIT_CHILDREN_MAX];
+	pid_t minders[INIT_CHILDREN_MAX];
 	struct rollback back = {.driver = child ? child->pid : 0,
-		.programs = programs,
-		.n_programs = list_children(in, true, programs),
+		.minders = minders,
+		.n_minders = list_children(in, true, minders),
 		.guard = req->guard_pid,
 		.mark = find_mark(in, req),
 		.others = req->guards,
@@ -234,17 +241,17 @@ static pid_t pid_of(struct init *in, uint64_t id)
 
 static int clear(struct init *in, const struct init_request *req)
 {
-	pid_t drivers[INIT_CHILDREN_MAX], programs[INIT_CHILDREN_MAX];
+	pid_t drivers[INIT_CHILDREN_MAX], minders[INIT_CHILDREN_MAX];
 	struct rollback_clearing clearing = {.driver = pid_of(in, req->id),
 		.drivers = drivers,
 		.n_drivers = list_children(in, false, drivers),
-		.programs = programs,
+		.minders = minders,
+		.n_minders = list_children(in, true, minders),
 		.guards = req->guards,
 		.n_guards = MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX),
 		.is_sweep = req->op == INIT_SWEEP,
 		.is_forced = req->is_forced != 0 || req->op == INIT_SWEEP};
-	if (req->op == INIT_SWEEP && !req->is_forced)
-		clearing.n_programs = list_children(in, true, programs);
+	clearing.spares_programs = req->op == INIT_SWEEP && !req->is_forced;
 	return rollback_clear(&clearing);
 }
 
@@ -265,20 +272,34 @@ static void finish_clear(struct init *in)
 		.driver = pid_of(in, in->cleared_for), .is_forced = true});
 }
 
+static const struct child *child_of_program(const struct init *in, pid_t pid)
+{
+	for (size_t i = 0; pid > 0 && i < ARRAY_LEN(in->children); i++)
+		if (in->children[i].pid > 0 && in->children[i].program == pid)
+			return &in->children[i];
+	return NULL;
+}
+
+/* Add to the entry of a process what only init knows: whether init spawned it, and which program
+ * its minder, if it has one, minds. */
+static void complete_entry(struct init *in, struct init_process *entry)
+{
+	const struct child *child = child_of_pid(in, entry->pid);
+	const struct child *minder = child_of_pid(in, entry->program);
+	const struct child *program = child_of_program(in, entry->pid);
+	entry->program = minder ? minder->program : 0;
+	entry->id = child ? child->id : 0;
+	entry->kind = program ? INIT_KIND_PROGRAM : child ? INIT_KIND_OWN : INIT_KIND_OTHER;
+}
+
 /* Write an entry for each process of the box to @fd. */
 static void do_list(struct init *in, const struct init_request *req, int fd)
 {
 	static struct init_process list[WIRE_LIST_MAX];
-	pid_t programs[INIT_CHILDREN_MAX];
-	ssize_t n =
-		rollback_list(list, ARRAY_LEN(list), programs, list_children(in, true, programs));
-	for (ssize_t i = 0; i < n; i++) {
-		const struct child *child = child_of_pid(in, list[i].pid);
-		list[i].id = child ? child->id : 0;
-		list[i].kind = !child	    ? INIT_KIND_OTHER
-			: child->is_program ? INIT_KIND_PROGRAM
-					    : INIT_KIND_DRIVER;
-	}
+	pid_t minders[INIT_CHILDREN_MAX];
+	ssize_t n = rollback_list(list, ARRAY_LEN(list), minders, list_children(in, true, minders));
+	for (ssize_t i = 0; i < n; i++)
+		complete_entry(in, &list[i]);
 	int r = n > 0 ? fd_write_all(fd, list, (size_t)n * sizeof *list) : 0;
 	report(in, INIT_LISTED, req->id, r < 0 ? r : (int)n, NULL);
 }
@@ -288,10 +309,10 @@ static void do_signal(struct init *in, const struct init_request *req)
 	const struct child *child = child_of_id(in, req->id);
 	if (!child)
 		return;
-	if (req->is_forced)
+	if (child->is_program && req->is_forced)
 		rollback_signal_program(child->pid, req->signal);
 	else
-		(void)kill(child->is_program ? -child->pid : child->pid, req->signal);
+		(void)kill(child->is_program ? -child->program : child->pid, req->signal);
 }
 
 static void do_request(struct init *in, const struct init_request *req, int *fds, size_t n_fds)

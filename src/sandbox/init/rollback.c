@@ -78,12 +78,11 @@ static bool contains(const pid_t *pids, size_t n, pid_t pid)
 	return false;
 }
 
-/* Return the one of the @n @programs that is @m or from which @m descends by live parents, or 0. */
-static pid_t program_of(
-	struct members *all, const struct member *m, const pid_t *programs, size_t n)
+/* Return the one of the @n @minders that is @m or from which @m descends, or 0. */
+static pid_t minder_of(struct members *all, const struct member *m, const pid_t *minders, size_t n)
 {
 	for (size_t depth = 0; n > 0 && m && depth <= all->n; depth++) {
-		if (contains(programs, n, m->entry.pid))
+		if (contains(minders, n, m->entry.pid))
 			return m->entry.pid;
 		m = find(all, m->entry.ppid);
 	}
@@ -93,7 +92,7 @@ static pid_t program_of(
 /*
  * Return whether the process @m survives. Look at @m, its parent, its grandparent, and so on. The
  * first of them that is one of these processes decides:
- * - The guard, or a program that a client started: @m survives.
+ * - The guard, or the minder of a program that a client started: @m survives.
  * - A driver to kill, which is back->driver or one of back->others: @m is killed.
  * - A process that is not newer than the moment @mark: @m survives.
  * If none of them is such a process, @m is killed.
@@ -103,7 +102,7 @@ static bool is_kept(struct members *all, const struct rollback *back, const stru
 {
 	for (size_t depth = 0; m && depth <= all->n; depth++) {
 		if (m->entry.pid == back->guard ||
-			contains(back->programs, back->n_programs, m->entry.pid))
+			contains(back->minders, back->n_minders, m->entry.pid))
 			return true;
 		if (m->entry.pid == back->driver ||
 			contains(back->others, back->n_others, m->entry.pid))
@@ -266,7 +265,8 @@ static int count_unknown(struct members *all, const struct rollback_clearing *c)
 		int r = read_members(all, &err);
 		n = 0;
 		for (size_t i = 0; r == 0 && i < all->n; i++)
-			n += !all->v[i].entry.is_over && !is_known(c, all->v[i].entry.pid);
+			n += !all->v[i].entry.is_over && !is_known(c, all->v[i].entry.pid) &&
+				!contains(c->minders, c->n_minders, all->v[i].entry.pid);
 		if (r < 0)
 			return all->is_full ? ROLLBACK_MAX : -EBUSY;
 		if (n == 0)
@@ -295,7 +295,8 @@ static int quieten(struct members *all, const struct rollback_clearing *c)
 		if (entry->is_over || entry->pid == c->driver ||
 			(may_stop && entry->state == 'T') ||
 			(c->is_sweep && is_known(c, entry->pid)) ||
-			program_of(all, &all->v[i], c->programs, c->n_programs))
+			(c->spares_programs &&
+				minder_of(all, &all->v[i], c->minders, c->n_minders)))
 			continue;
 		if (may_stop)
 			stop(entry->pid);
@@ -330,16 +331,33 @@ int rollback_clear(const struct rollback_clearing *c)
 	return -EBUSY;
 }
 
-void rollback_signal_program(pid_t program, int signal)
+/* Send @signal once to all descendants of @minder that can still run. Returns: how many they are.
+ */
+static int signal_descendants(pid_t minder, int signal)
 {
 	static struct members all;
 	struct err err;
+	int n = 0;
 	if (read_members(&all, &err) < 0 && !all.is_full)
-		return;
-	for (size_t i = 0; i < all.n; i++)
-		if (program_of(&all, &all.v[i], &program, 1) ||
-			getsid(all.v[i].entry.pid) == program)
-			(void)kill(all.v[i].entry.pid, signal);
+		return 0;
+	for (size_t i = 0; i < all.n; i++) {
+		const struct proc_entry *entry = &all.v[i].entry;
+		if (entry->pid == minder || entry->is_over || entry->state == 'Z' ||
+			!minder_of(&all, &all.v[i], &minder, 1))
+			continue;
+		(void)kill(entry->pid, signal);
+		n++;
+	}
+	return n;
+}
+
+void rollback_signal_program(pid_t minder, int signal)
+{
+	int n = signal_descendants(minder, signal);
+	for (int round = 0; signal == SIGKILL && n > 0 && round < CLEAR_ROUNDS_MAX; round++) {
+		nap();
+		n = signal_descendants(minder, signal);
+	}
 }
 
 static void read_command(int proc, struct init_process *out)
@@ -357,8 +375,7 @@ static void read_command(int proc, struct init_process *out)
 	out->command[n] = '\0';
 }
 
-ssize_t rollback_list(
-	struct init_process *out, size_t room, const pid_t *programs, size_t n_programs)
+ssize_t rollback_list(struct init_process *out, size_t room, const pid_t *minders, size_t n_minders)
 {
 	static struct members all;
 	struct err err;
@@ -374,7 +391,7 @@ ssize_t rollback_list(
 			continue;
 		out[n] = (struct init_process){.pid = entry->pid,
 			.ppid = entry->ppid,
-			.program = program_of(&all, &all.v[i], programs, n_programs),
+			.program = minder_of(&all, &all.v[i], minders, n_minders),
 			.start_ms = entry->start_ticks * 1000 / hz,
 			.cpu_ms = entry->cpu_ticks * 1000 / hz,
 			.memory_bytes = entry->rss_pages * page};

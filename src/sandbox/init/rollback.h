@@ -13,8 +13,8 @@
  * process that is not a driver. For example, a server that an earlier step started may have forked
  * new workers since the moment.
  *
- * A program that a client started, and not a step, stays whenever it started, and so do its live
- * descendants.
+ * A program that a client started, and not a step, stays whenever it started, and so do its
+ * descendants. All of them descend from the program's minder (minder.h).
  *
  * A driver may consist of several processes, and drivers of several runtimes may have to be killed.
  * So the engine lists all processes of these drivers.
@@ -48,8 +48,8 @@ struct rollback {
 	 * one of them is killed, too. */
 	const int32_t *others;
 	size_t n_others;
-	const pid_t *programs; /* the programs that clients started */
-	size_t n_programs;
+	const pid_t *minders; /* of the programs that clients started */
+	size_t n_minders;
 	/* called for each child that ended without being killed by this rollback */
 	void (*reaped)(void *arg, pid_t pid, int status);
 	void *arg;
@@ -83,9 +83,11 @@ struct rollback_clearing {
 	 * such processes, nothing at all is killed. */
 	bool is_forced;
 	bool is_sweep; /* kill only what is neither driver nor guard, and stop nothing */
-	/* Programs that clients started. They and their live descendants are spared. */
-	const pid_t *programs;
-	size_t n_programs;
+	/* The minders of programs that clients started. They are not counted as such processes. If
+	 * spares_programs is true, they and their descendants are spared. */
+	const pid_t *minders;
+	size_t n_minders;
+	bool spares_programs;
 };
 
 /*
@@ -102,10 +104,11 @@ int rollback_clear(const struct rollback_clearing *c);
  * terminal session that it leads. */
 void rollback_signal_program(pid_t program, int signal);
 
-/* List the processes of this pid namespace except process 1, into @out with @room entries. Which of
- * them are drivers and programs is set by the caller. Returns: how many, or negative errno. */
+/* List the processes of this pid namespace except process 1, into @out with @room entries.
+ * `program` of an entry becomes the pid of the minder from which the process descends; the caller
+ * completes it and `kind`. Returns: how many, or negative errno. */
 ssize_t rollback_list(
-	struct init_process *out, size_t room, const pid_t *programs, size_t n_programs);
+	struct init_process *out, size_t room, const pid_t *minders, size_t n_minders);
 
 /* Kill every process of this pid namespace except process 1. Nested pid namespaces are spared. */
 void rollback_kill_own(void);

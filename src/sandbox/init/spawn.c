@@ -2,6 +2,7 @@
 #include "sandbox/init/spawn.h"
 
 #include "base/fd.h"
+#include "sandbox/init/minder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -240,6 +242,8 @@ static int execute_in_path(char **argv, char **envp)
 
 static void fail_execute(const char *program, int sys, struct err *err)
 {
+	struct stat st;
+	bool is_dir = sys == EACCES && stat(program, &st) == 0 && S_ISDIR(st.st_mode);
 	if (sys == ENOENT)
 		err_set(err, ERR_RUNTIME, "program %.200s not found in the box", program);
 	else
@@ -247,7 +251,8 @@ static void fail_execute(const char *program, int sys, struct err *err)
 			strerror(sys));
 	err->sys = sys;
 	err_hint(err, "%s",
-		sys == ENOENT ? "programs of the host's /usr are there, and those of volumes"
+		sys == ENOENT	 ? "programs of the host's /usr are there, and those of volumes"
+			: is_dir ? "it is a directory: name a program in it"
 			: sys == EACCES	 ? "make it executable: chmod +x"
 			: sys == ENOEXEC ? "a script needs a first line such as #!/bin/sh"
 					 : "check the file, and the limits of the session");
@@ -270,32 +275,116 @@ static attr_noreturn void child_main(const struct init_request *req, const int *
 	_exit(127);
 }
 
-int spawn(const struct init_request *req, const int fds[WIRE_SPAWN_FDS], struct err *err)
+/* The pipes between init and the child that it starts. The child tells an error through @error, and
+ * a minder the pid of its program, or a negative errno, through @pid. A minder waits for the end of
+ * @go. */
+enum { ERROR, PID, GO, PIPES };
+
+struct pipes {
+	int ends[PIPES][2];
+};
+
+static void pipes_close(struct pipes *p)
 {
-	struct err said;
-	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(err, ERR_BOX, errno, "pipe");
-	cleanup_fd int reader = ends[0];
-	cleanup_fd int writer = ends[1];
-	pid_t pid = fork();
-	if (pid < 0 && errno == EAGAIN) {
-		err_set(err, ERR_LIMIT,
-			"no process is left for an interpreter: the box has as many as --pids allows");
-		return err_hint(
-			err, "end some of the session's processes, or allow more with --pids");
+	for (int i = 0; i < PIPES; i++) {
+		fd_close(&p->ends[i][0]);
+		fd_close(&p->ends[i][1]);
 	}
-	if (pid < 0)
-		return err_sys(err, ERR_BOX, errno, "fork");
+}
+
+static int pipes_open(struct pipes *p, struct err *err)
+{
+	int r = 0;
+	for (int i = 0; i < PIPES; i++)
+		p->ends[i][0] = p->ends[i][1] = -1;
+	for (int i = 0; r == 0 && i < PIPES; i++)
+		r = pipe2(p->ends[i], O_CLOEXEC) < 0 ? err_sys(err, ERR_BOX, errno, "pipe") : 0;
+	return r;
+}
+
+/* In init's child: start the program, and become its minder. */
+static attr_noreturn void minder_main(
+	const struct init_request *req, const int *fds, struct pipes *pipes)
+{
+	char none;
+	int r = minder_adopt();
+	int32_t pid = r < 0 ? r : fork();
 	if (pid == 0)
-		child_main(req, fds, writer);
-	fd_close(&writer);
-	ssize_t n = fd_read_all(reader, &said, sizeof said);
-	if (n != (ssize_t)sizeof said)
-		return pid; /* a successful execve() has closed the pipe */
+		child_main(req, fds, pipes->ends[ERROR][1]);
+	if (pid < 0 && r == 0)
+		pid = -errno;
+	(void)fd_write_all(pipes->ends[PID][1], &pid, sizeof pid);
+	if (pid < 0)
+		_exit(MINDER_FAILED);
+	/* Keep nothing that belongs to the program, nor the pipe whose end says that the program
+	 * has been executed. */
+	int go_fd = dup2(pipes->ends[GO][0], STDIN_FILENO);
+	(void)syscall(SYS_close_range, STDOUT_FILENO, STDERR_FILENO, 0);
+	(void)syscall(SYS_close_range, WIRE_SOCK_FD + 1, ~0u, 0);
+	while (read(go_fd, &none, 1) < 0 && errno == EINTR)
+		;
+	(void)close(go_fd);
+	minder_run(req->id, pid);
+}
+
+static int fail_fork(const struct init_request *req, int sys, struct err *err)
+{
+	if (sys != EAGAIN)
+		return err_sys(err, ERR_BOX, sys, "fork");
+	err_set(err, ERR_LIMIT, "no process is left for %s: the box has as many as --pids allows",
+		req->is_program ? "a program" : "an interpreter");
+	return err_hint(err, "end some of the session's processes, or allow more with --pids");
+}
+
+/* End the child, which has failed or is the minder of a program that has. */
+static void drop_child(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	err_check(&said);
-	*err = said;
-	return said.sys ? -said.sys : -err_errno(said.code);
+}
+
+/* Wait until the child has executed its program, or has told an error. */
+static int await_program(
+	const struct init_request *req, struct pipes *pipes, struct spawned *out, struct err *err)
+{
+	struct err said;
+	int32_t pid = 0;
+	fd_close(&pipes->ends[ERROR][1]);
+	fd_close(&pipes->ends[PID][1]);
+	/* A successful execve() closes the pipe. */
+	if (fd_read_all(pipes->ends[ERROR][0], &said, sizeof said) == (ssize_t)sizeof said) {
+		err_check(&said);
+		*err = said;
+		return said.sys ? -said.sys : -err_errno(said.code);
+	}
+	if (req->is_program &&
+		fd_read_all(pipes->ends[PID][0], &pid, sizeof pid) != (ssize_t)sizeof pid)
+		pid = -ESRCH;
+	out->program = pid;
+	return pid < 0 ? fail_fork(req, -pid, err) : 0;
+}
+
+int spawn(const struct init_request *req, const int fds[WIRE_SPAWN_FDS], struct spawned *out,
+	struct err *err)
+{
+	struct pipes pipes;
+	int r = pipes_open(&pipes, err);
+	pid_t pid = r < 0 ? r : fork();
+	if (r == 0 && pid < 0)
+		r = fail_fork(req, errno, err);
+	if (pid == 0 && req->is_program)
+		minder_main(req, fds, &pipes);
+	if (pid == 0)
+		child_main(req, fds, pipes.ends[ERROR][1]);
+	*out = (struct spawned){.child = pid, .go_fd = -1};
+	if (r == 0) {
+		r = await_program(req, &pipes, out, err);
+		if (r < 0)
+			drop_child(pid);
+	}
+	if (r == 0 && req->is_program)
+		out->go_fd = take_fd(pipes.ends[GO][1]);
+	pipes_close(&pipes);
+	return r;
 }

@@ -145,7 +145,8 @@ TEST(failure_in_the_child_is_told)
 	req->open_files = 64;
 	req->cpu_ms = 1000;
 	(void)fflush(stdout);
-	CHECK(spawn(req, fds, &err) < 0);
+	struct spawned spawned;
+	CHECK(spawn(req, fds, &spawned, &err) < 0);
 	CHECK(err.code == ERR_BOX || err.code == ERR_RUNTIME);
 	CHECK_HAS(err.msg,
 		err.code == ERR_BOX ? "enter the workspace" : "execute /nonexistent/program");
