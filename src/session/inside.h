@@ -46,6 +46,8 @@ struct processes {
 	 * step began. */
 	uint64_t ended_cpu_us, base_us;
 	uint64_t seen_us; /* CPU time of all processes when it was last measured */
+	/* How many have ended with a box that the session gave up, since a record said so. */
+	unsigned n_ended;
 	/* What processes_count() has found, for the record, or NULL. */
 	json_t *others;
 	/* How many processes besides init, drivers and guards the box has when no step has left one
@@ -64,6 +66,9 @@ struct processes {
 	uint64_t n_times;
 };
 
+/* A step may exceed a CPU limit that was derived from the wall limit by this much, so that the wall
+ * clock ends the step first. It is two periods of a CPU quota. */
+enum { CPU_SLACK_US = 200000 };
 enum { NO_GUARD_BYTES = 240, RESTORE_SCRATCH = 2, WALL_TIMES = 10 };
 
 /*
@@ -242,7 +247,7 @@ struct session {
 	char notice[LOSS_BYTES];
 	/* Text in the current step's record, or "". It consists of @notice and of the notice that
 	 * leftover processes were killed. */
-	char told[2 * LOSS_BYTES];
+	char told[3 * LOSS_BYTES];
 	struct rollback rollback;
 	/* @last_mark: number of the last mark that init was told to set. @marked: number of the
 	 * last mark that init has confirmed. */
@@ -362,6 +367,9 @@ void processes_step_named(struct session *s, const char *step);
  */
 typedef void processes_cpu_fn(struct session *s, uint64_t cpu_us);
 void processes_measure(struct session *s, processes_cpu_fn *done);
+/* The box has used as much CPU time as the step may use. Stop the step, unless processes of clients
+ * have used a part of it. */
+void processes_stop_step(struct session *s);
 /*
  * For the record: find the processes that steps have left running, and take the CPU time of the
  * processes of clients off the usage of the step. Returns: false if there is nothing to be found;

@@ -396,3 +396,21 @@ void processes_unlist(struct session *s)
 		free(w);
 	}
 }
+
+static void stop_for_cpu(struct session *s, uint64_t others_us)
+{
+	uint64_t slack_us = s->end.is_cpu_following ? CPU_SLACK_US : 0;
+	uint64_t limit_us = s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us;
+	uint64_t box_us = s->box ? s->box->usage.cpu_us : 0;
+	if (others_us > s->processes.base_us)
+		s->base_cpu_us += others_us - s->processes.base_us;
+	s->processes.base_us = MAX(s->processes.base_us, others_us);
+	if (box_us >= s->base_cpu_us + limit_us && s->step_state != STEP_NONE &&
+		!step_is_over(s->step_state))
+		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
+}
+
+void processes_stop_step(struct session *s)
+{
+	processes_measure(s, stop_for_cpu);
+}

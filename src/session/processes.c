@@ -258,10 +258,8 @@ void processes_leave(struct session *s, const struct box *box, enum process_caus
 		n += is_ended;
 		p = is_ended ? s->processes.first : p->next;
 	}
-	if (n > 0 && cause == PROCESS_BOX_LEFT)
-		snprintf(s->notice, sizeof s->notice,
-			"ended with their box: %u process%s that clients had started", n,
-			n == 1 ? "" : "es");
+	if (cause == PROCESS_BOX_LEFT)
+		s->processes.n_ended += n;
 }
 
 json_t *session_ended_processes(const struct session *s, uint64_t since_ns)

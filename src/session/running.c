@@ -45,9 +45,6 @@ enum {
 	 * of memory. */
 	MEMORY_WATCH_MS = 20,
 	CPU_WATCH_MIN_MS = 10,
-	/* A step may exceed a CPU limit that was derived from the wall limit by this much, so
-	 * that the wall clock ends the step first. It is two periods of a CPU quota. */
-	CPU_SLACK_US = 200000,
 	STDIN_CHUNK_BYTES = 64 << 10,
 	/* Interval between two measurements of the box's usage while the session has earlier
 	 * checkpoints, because old checkpoints must be dropped before memory runs out. */
@@ -207,14 +204,28 @@ static void do_settle(struct session *s)
 	transaction_settle(s);
 }
 
-/* Move two notices into the record: the one that leftover processes were killed, and the one
- * about what the state has lost. Before the first step no state can be lost, so then the second
- * notice is dropped. */
+static void add_notice(struct session *s, const char *text)
+{
+	size_t at = strlen(s->told);
+	snprintf(s->told + at, sizeof s->told - at, "%s%s", at && text[0] ? "; " : "", text);
+}
+
+/* Move the notices into the record: that leftover processes were killed, that processes of clients
+ * ended with their box, and what the state has lost. Before the first step no state can be lost, so
+ * then the last notice is dropped. */
 static void say_notice(struct session *s)
 {
-	const char *said = s->idle_limits.said_now ? s->idle_limits.said_now : "";
-	const char *closed = s->head[0] ? s->notice : "";
-	snprintf(s->told, sizeof s->told, "%s%s%s", said, said[0] && closed[0] ? "; " : "", closed);
+	char ended[LOSS_BYTES] = "";
+	unsigned n = s->step->is_again ? 0 : s->processes.n_ended;
+	if (n > 0)
+		snprintf(ended, sizeof ended,
+			"ended with their box: %u process%s that clients had started", n,
+			n == 1 ? "" : "es");
+	s->told[0] = '\0';
+	add_notice(s, s->idle_limits.said_now ? s->idle_limits.said_now : "");
+	add_notice(s, ended);
+	add_notice(s, s->head[0] ? s->notice : "");
+	s->processes.n_ended -= n;
 	s->notice[0] = '\0';
 	s->record.notice = s->told[0] ? s->told : NULL;
 	if (!s->record.reason)
@@ -324,21 +335,6 @@ static void set_meter(struct session *s, uint64_t cpu_us)
 	timer_start(&s->meter, on_meter, delay_ms, 0);
 }
 
-/* The box has used as much CPU time as the step may use. Stop the step, unless processes of clients
- * have used a part of it. */
-static void stop_for_cpu(struct session *s, uint64_t others_us)
-{
-	uint64_t slack_us = s->end.is_cpu_following ? CPU_SLACK_US : 0;
-	uint64_t limit_us = s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us;
-	uint64_t box_us = s->box ? s->box->usage.cpu_us : 0;
-	if (others_us > s->processes.base_us)
-		s->base_cpu_us += others_us - s->processes.base_us;
-	s->processes.base_us = MAX(s->processes.base_us, others_us);
-	if (box_us >= s->base_cpu_us + limit_us && s->step_state != STEP_NONE &&
-		!step_is_over(s->step_state))
-		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
-}
-
 void step_measured(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
@@ -365,7 +361,7 @@ void step_measured(void *arg, const struct box_usage *u)
 		step_stop(s, STEP_CAUSE_MEMORY, STEP_MEMORY, NULL);
 	else if (cpu_us >= s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us &&
 		session_has_processes(s))
-		processes_measure(s, stop_for_cpu);
+		processes_stop_step(s);
 	else if (cpu_us >= s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us)
 		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
 	if (s->step_state != STEP_NONE && !step_is_over(s->step_state))
