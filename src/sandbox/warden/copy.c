@@ -24,6 +24,9 @@ struct copying {
 
 static int failed(struct err *err, int sys, const char *what, const char *name)
 {
+	/* Some kernels list a name again if it was renamed while the directory is read. */
+	if (sys == EEXIST)
+		return 0;
 	if (sys == ENOSPC || sys == EDQUOT) {
 		err_sys(err, ERR_NO_SPACE, sys, "%s %.100s in the branch's workspace", what, name);
 		err_hint(err,
@@ -130,6 +133,8 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 		return -err_errno(ERR_LIMIT);
 	}
 	int r = from < 0 ? 0 : cgroup_file_each(from, ".", copy_entry, &below);
+	if (r == -ENOENT)
+		r = 0; /* the directory was removed meanwhile */
 	if (r < 0 || below.result < 0)
 		return below.result < 0 ? below.result : failed(c->err, -r, "read", name);
 	if (fchmod(to, st->st_mode & COPY_MODE) < 0 || futimens(to, times) < 0)

@@ -10,7 +10,8 @@
  * with modes and times. @to gets the mode of @from, with access for its owner added. Links are not
  * followed. A mount point is copied as an empty file or directory. Sockets and devices are left
  * out; hard links become separate files; extended attributes, setuid and setgid bits are dropped.
- * Entries that disappear meanwhile are left out.
+ * Entries that disappear meanwhile are left out, and of a name that is listed twice the first file
+ * is copied.
  * Limits:  WIRE_DIRS_MAX directories deep; the space of @to's file system.
  * Blocks:  while it reads and writes.
  * Errors:  ERR_NO_SPACE, ERR_LIMIT (depth), ERR_IO.

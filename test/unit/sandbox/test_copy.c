@@ -46,6 +46,25 @@ TEST(files_directories_links_and_fifos)
 	CHECK(tree_has(&to, "/empty"));
 }
 
+TEST(a_name_that_is_listed_twice_is_copied_once)
+{
+	struct err err = {0};
+	TREE from = tree_new();
+	TREE to = tree_new();
+	static const char *const first[] = {"/file", "/d/file", "/link", "/fifo"};
+	tree_put(&from, "/file", "second");
+	tree_put(&from, "/d/file", "second");
+	tree_put(&from, "/other", "text");
+	CHECK_INT(symlinkat("file", from.fd, "link"), 0);
+	CHECK_INT(mkfifoat(from.fd, "fifo", 0600), 0);
+	for (size_t i = 0; i < ARRAY_LEN(first); i++)
+		tree_put(&to, first[i], "first");
+	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	for (size_t i = 0; i < ARRAY_LEN(first); i++)
+		CHECK_STR(tree_get(&to, first[i]), "first");
+	CHECK_STR(tree_get(&to, "/other"), "text");
+}
+
 TEST(holes_stay_holes)
 {
 	struct err err = {0};
