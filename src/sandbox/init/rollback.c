@@ -28,6 +28,7 @@ struct members {
 	struct member v[ROLLBACK_MAX];
 	size_t n;
 	bool is_full;
+	bool has_nested; /* there are also processes in nested pid namespaces */
 };
 
 static void nap(void)
@@ -39,8 +40,10 @@ static void nap(void)
 static bool add_member(void *arg, const struct proc_entry *entry)
 {
 	struct members *all = arg;
-	if (entry->is_nested)
+	if (entry->is_nested) {
+		all->has_nested = true;
 		return true;
+	}
 	if (all->n == ROLLBACK_MAX) {
 		all->is_full = true;
 		return false;
@@ -52,7 +55,7 @@ static bool add_member(void *arg, const struct proc_entry *entry)
 static int read_members(struct members *all, struct err *err)
 {
 	all->n = 0;
-	all->is_full = false;
+	all->is_full = all->has_nested = false;
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r = proc < 0 ? -errno : proc_list(proc, add_member, all);
 	if (r < 0)
@@ -188,12 +191,26 @@ static bool are_still(const struct members *all)
 	return true;
 }
 
-/* Read /proc until all processes stand still, for at most STILL_MS. */
-static int read_still(struct members *all, struct err *err)
+static void signal_all(const struct members *all, int signal)
+{
+	if (!all->has_nested)
+		(void)kill(-1, signal);
+	for (size_t i = 0; all->has_nested && i < all->n; i++)
+		(void)kill(all->v[i].entry.pid, signal);
+}
+
+/* Stop all processes, and read /proc until they stand still, for at most STILL_MS. */
+static int stop_all(struct members *all, struct err *err)
 {
 	int64_t end_ms = clock_now_ms() + STILL_MS;
 	int r = read_members(all, err);
+	if (r < 0)
+		return r;
+	signal_all(all, SIGSTOP);
+	r = read_members(all, err);
 	while (r == 0 && !are_still(all) && clock_now_ms() < end_ms) {
+		if (all->has_nested)
+			signal_all(all, SIGSTOP); /* some may have been forked meanwhile */
 		nap();
 		r = read_members(all, err);
 	}
@@ -217,6 +234,27 @@ static int kill_marked(struct members *all, const struct rollback *back, struct 
 	return n;
 }
 
+static bool is_any_left(const struct members *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].is_killed && !all->v[i].entry.is_over)
+			return true;
+	return false;
+}
+
+/* Kill again until all processes to kill are ending. This is for the case that the processes were
+ * stopped one by one: some of them may have gone on forking. */
+static int kill_rest(struct members *all, const struct rollback *back, struct err *err)
+{
+	int n = 1;
+	for (int round = 0; n > 0 && is_any_left(all) && round < CLEAR_ROUNDS_MAX; round++) {
+		nap();
+		int r = read_members(all, err);
+		n = r < 0 ? r : kill_marked(all, back, err);
+	}
+	return n;
+}
+
 /*
  * Kill the processes that must not survive, in two rounds.
  * The second round is needed because a process may be stopped in the middle of a fork. The fork
@@ -228,18 +266,18 @@ static int kill_marked(struct members *all, const struct rollback *back, struct 
 int rollback(const struct rollback *back, struct err *err)
 {
 	static struct members all;
-	(void)kill(-1, SIGSTOP);
-	int n = read_still(&all, err);
+	int n = stop_all(&all, err);
 	if (n == 0)
 		n = kill_marked(&all, back, err);
 	if (n > 0) {
 		int r = read_members(&all, err);
 		n = r < 0 ? r : kill_marked(&all, back, err);
 	}
-	(void)kill(-1, SIGCONT);
-	if (n <= 0)
-		return n;
-	int r = await_end(&all, back, err);
+	int r = n > 0 && all.has_nested ? kill_rest(&all, back, err) : 0;
+	signal_all(&all, SIGCONT);
+	if (n <= 0 || r < 0)
+		return n <= 0 ? n : r;
+	r = await_end(&all, back, err);
 	return r < 0 ? r : n;
 }
 
@@ -254,12 +292,13 @@ static bool is_known(const struct rollback_clearing *c, pid_t pid)
 }
 
 /* Count the processes that are neither drivers nor guards. A process that is ending stays
- * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times. */
+ * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times; if the
+ * caller is in a hurry, only once. */
 static int count_unknown(struct members *all, const struct rollback_clearing *c)
 {
 	struct err err;
 	int n = 0;
-	for (int round = 0; round < COUNT_ROUNDS_MAX; round++) {
+	for (int round = 0; round < (c->is_quick ? 1 : COUNT_ROUNDS_MAX); round++) {
 		if (round > 0)
 			nap();
 		int r = read_members(all, &err);
