@@ -9,7 +9,10 @@ loop. Each page that it writes is copied. So random generators are reseeded by w
 their state, which touches fewer pages than their seed functions.
 
 The engine may announce branches with a STEM frame. be_stem() has then run before the first BRANCH frame
-arrives. If another frame arrives instead, stay() undoes what a normal process would notice."""
+arrives. If another frame arrives instead, stay() undoes what a normal process would notice.
+
+A session that keeps its processes lends its driver: lend() makes one branch, in which nothing but be_stem()
+runs, and the driver goes on. All further branches are made from that one."""
 
 import sys
 
@@ -17,7 +20,7 @@ import posix
 
 state = driver.state
 native = driver.native
-KEEPS, WARMS = 1, 2  # the flags of ext.h
+KEEPS, WARMS, LENDS = 1, 2, 4  # the flags of ext.h
 # Sizes in the state of random's generator, which is a position followed by the words.
 POSITION_BYTES, MT_BYTES = 4, 624 * 4
 
@@ -49,8 +52,13 @@ def answer(request, fds):
     Answer a BRANCH frame.
 
     In the process that was asked, this does not return: it becomes the stem of its branches. In each branch
-    it returns, and the branch is ready for a step. It also returns after a failure.
+    it returns, and the branch is ready for a step. It also returns after a failure, and after lend().
     """
+    if request.get("lend") is True:
+        if state.stem is not None:
+            stay()
+        lend(request, fds)
+        return
     stem, state.stem = state.stem, None
     try:
         if not is_alone():
@@ -74,6 +82,34 @@ def answer(request, fds):
         return
     # The native part knows which of the stem's BRANCH frames made this branch.
     be_branch(stem, flags)
+
+
+def lend(request, fds):
+    """
+    Answer a BRANCH frame with `lend`.
+
+    The process that was asked goes on, and its program must not notice: no fork hook runs in it, no child is
+    reaped, and no byte is sent over its sockets. The branch becomes a stem at once.
+    """
+    try:
+        if not is_alone():
+            names = driver.part("threads").describe()
+            raise RuntimeError("other threads are alive: %s: let them end, then branch" % names)
+        own = [0, 1, 2, state.channel, state.out, state.err, *fds]
+        native.find_shared(own, driver.part("guard").loop_pairs())
+        name, streams, ready = driver.encode(request["id"]), (state.out, state.err), driver.begin_ready()
+        flags = native.branch(name, KEEPS | LENDS, state.channel, fds, streams, (), ready)
+    except BaseException as error:
+        refuse(request, error)
+        close_all(fds)  # the warden notices that its socket is closed
+        return
+    if flags is None:
+        return
+    try:
+        state.home = posix.getpid()
+        state.stem = be_stem()
+    except BaseException:
+        posix._exit(1)
 
 
 def refuse(request, error):
@@ -107,7 +143,7 @@ def be_stem(fds=()):
     state.inherited = None
     kept = keep_numbers()
     native.be_forked()
-    native.find_shared([0, 1, 2, state.channel, state.out, state.err, *fds])
+    native.find_shared([0, 1, 2, state.channel, state.out, state.err, *fds], None)
     state.crowded = state.had_guard = False
     if state.has_stdin:
         state.stdin = None  # drop it: its buffer may hold unread input of the last step

@@ -490,7 +490,7 @@ static PyMethodDef methods[] = {
 		"branch(id, flags, channel, fds, keep, words, ready) -> flags"},
 	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the fork hooks of a child"},
 	{"find_shared", find_shared, METH_VARARGS,
-		"find_shared(own): list what each branch must replace"},
+		"find_shared(own, known): list what each branch must replace"},
 	{"guard", guard, METH_VARARGS,
 		"guard(id, channel, guard, out, err, pairs, bytes, patient, barred)"},
 	{"alone", alone, METH_VARARGS, "alone(patient) -> bool"},

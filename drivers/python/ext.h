@@ -64,15 +64,16 @@ void ext_new_box(void);
 
 /*
  * Flags of a branch. BRANCH_KEEPS: continue with the stem's random numbers. BRANCH_WARMS: rehearse
- * a step right after the branch, so that the first real step is faster.
+ * a step right after the branch, so that the first real step is faster. BRANCH_LENDS: the process
+ * makes one branch and goes on as before, instead of becoming a stem.
  */
-enum { BRANCH_KEEPS = 1, BRANCH_WARMS = 2 };
+enum { BRANCH_KEEPS = 1, BRANCH_WARMS = 2, BRANCH_LENDS = 4 };
 
 /*
  * branch(id, flags, channel, fds, keep, words, ready): branch the process.
  *
  *   id       JSON string, the id in a BRANCHED frame
- *   flags    BRANCH_KEEPS, BRANCH_WARMS
+ *   flags    BRANCH_KEEPS, BRANCH_WARMS, BRANCH_LENDS
  *   channel  descriptor of the driver's channel
  *   fds      the descriptors of the BRANCH frame
  *   keep     descriptors that the branch and the stem share, the duplicates of stdout and stderr
@@ -84,14 +85,16 @@ enum { BRANCH_KEEPS = 1, BRANCH_WARMS = 2 };
  * In each branch, the call returns the branch's flags after READY was sent. In the process that was
  * branched, it does not return once the first branch exists: the process becomes a stem, which
  * makes a branch for each BRANCH frame until the channel is closed. If the first branch fails, the
- * call raises OSError and the process continues.
+ * call raises OSError and the process continues. With BRANCH_LENDS, it returns None in the process
+ * that was branched.
  * Owns: @fds, unless it raises.
  */
 PyObject *branch(PyObject *self, PyObject *args);
 PyObject *be_forked(PyObject *self, PyObject *args);
 /*
- * find_shared(own): list the mappings, pipes and sockets that a branch must replace (shared.h,
- * sockets.h). @own are the descriptors that lead to the engine or the warden.
+ * find_shared(own, known): list the mappings, pipes and sockets that a branch must replace
+ * (shared.h, sockets.h). @own are the descriptors that lead to the engine or the warden. @known: as
+ * for sockets_find(); None stands for NULL.
  */
 PyObject *find_shared(PyObject *self, PyObject *args);
 

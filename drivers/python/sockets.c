@@ -177,22 +177,44 @@ static struct pair *ask(const struct pair *p)
 	return NULL;
 }
 
+/* Make @other, which is the other end of @p, a part of @p. */
+static void merge(struct pair *p, struct pair *other)
+{
+	p->ino[1] = other->ino[0];
+	p->fd[1] = other->fd[0];
+	other->fd[0] = -1;
+	other->ino[0] = 0;
+}
+
 static void join(void)
 {
 	for (size_t i = 0; i < n_pairs; i++) {
 		struct pair *p = &pairs[i];
 		struct pair *other = p->type && p->fd[0] >= 0 && p->fd[1] < 0 ? ask(p) : NULL;
-		if (!other || other->fd[1] >= 0)
-			continue;
-		p->ino[1] = other->ino[0];
-		p->fd[1] = other->fd[0];
-		/* This entry is now part of @p. */
-		other->fd[0] = -1;
-		other->ino[0] = 0;
+		if (other && other->fd[1] < 0)
+			merge(p, other);
 	}
 }
 
-void sockets_find(const int *own, size_t n_own)
+/* Return the entry of the unnamed Unix socket @fd, or NULL. */
+static struct pair *entry_of(int fd)
+{
+	struct stat st;
+	struct pair *p =
+		fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? find(st.st_ino, false) : NULL;
+	return p && p->fd[1] < 0 ? p : NULL;
+}
+
+static void join_known(const int *known, size_t n_known)
+{
+	for (size_t i = 0; i + 1 < n_known; i += 2) {
+		struct pair *p = entry_of(known[i]), *other = entry_of(known[i + 1]);
+		if (p && other && p != other)
+			merge(p, other);
+	}
+}
+
+void sockets_find(const int *own, size_t n_own, const int *known, size_t n_known)
 {
 	struct stat st;
 	n_pairs = n_dropped = 0;
@@ -208,7 +230,10 @@ void sockets_find(const int *own, size_t n_own)
 	}
 	if (dir)
 		(void)closedir(dir);
-	join();
+	if (known)
+		join_known(known, n_known);
+	else
+		join();
 }
 
 /* ---- in a branch ---- */

@@ -16,8 +16,12 @@
  * Find the pairs of connected descriptors. The kernel does not tell which sockets belong together,
  * so a probe byte is sent and removed again. Must be called before the clone, when no process of
  * the box runs code. @own are descriptors to the engine, which are skipped.
+ *
+ * If other processes of the box run on, one of them could read the probe byte. Then pass the known
+ * pairs of sockets as @known, which has two descriptors for each pair: no other pairs of sockets
+ * are found, and no byte is sent. NULL: send probe bytes.
  */
-void sockets_find(const int *own, size_t n_own);
+void sockets_find(const int *own, size_t n_own, const int *known, size_t n_known);
 
 /*
  * In a branch, create the replacement of @fd, whose status is @st. Returns: a new descriptor, or -1

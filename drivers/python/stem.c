@@ -11,6 +11,10 @@
  * handler, that program could read and stop the branches. So signals stay blocked and no Python
  * code runs. The session itself continues as one of the branches.
  *
+ * The exception is a process that the engine borrows for one branch (BRANCH_LENDS), because the
+ * session has other processes and must stay with them. There branch() returns in the original too,
+ * and the program runs on above the branch. Only a caller who accepts that gets such a branch.
+ *
  * Speed is the second reason for C. Work that is the same for all branches is done once before the
  * first one (be_forked(), find_shared()), because pages written in the stem are shared by all
  * branches, while pages written in a branch are copied in each. A branch sends READY as soon as its
@@ -43,6 +47,7 @@ enum {
 	ID_BYTES = 256,
 	PAYLOAD_BYTES = 4096,
 	KEEP_MAX = 8,
+	KNOWN_MAX = 16,
 	ANSWER_BYTES = 1024,
 	READY_BYTES = 512,
 	WORDS_MAX = 4
@@ -222,14 +227,16 @@ PyObject *be_forked(PyObject *self, PyObject *args)
 
 PyObject *find_shared(PyObject *self, PyObject *args)
 {
-	int own[KEEP_MAX + FRAME_FDS_MAX], n, r;
-	PyObject *list;
+	int own[KEEP_MAX + FRAME_FDS_MAX], known[KNOWN_MAX], n, n_known = 0, r;
+	PyObject *list, *known_list;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "O:find_shared", &list))
+	if (!PyArg_ParseTuple(args, "OO:find_shared", &list, &known_list))
 		return NULL;
 	n = ext_numbers(list, own, KEEP_MAX + FRAME_FDS_MAX);
-	if (n < 0)
+	if (known_list != Py_None)
+		n_known = ext_numbers(known_list, known, KNOWN_MAX);
+	if (n < 0 || n_known < 0)
 		return NULL;
 	r = shared_find();
 	/*
@@ -238,7 +245,7 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	 */
 	if (private_find() == 0)
 		private_keep(UINT64_MAX);
-	sockets_find(own, (size_t)n);
+	sockets_find(own, (size_t)n, known_list == Py_None ? NULL : known, (size_t)n_known);
 	has_sqlite = sqlite_is_loaded();
 	if (r < 0)
 		return PyErr_Format(PyExc_OSError, "its shared mappings: %s",
@@ -254,6 +261,15 @@ static void forget_children(void)
 {
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
+}
+
+/* Continue in the process that was branched. */
+static void go_on(const sigset_t *mask)
+{
+	shared_done();
+	private_done();
+	sockets_done();
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
 PyObject *branch(PyObject *self, PyObject *args)
@@ -282,15 +298,19 @@ PyObject *branch(PyObject *self, PyObject *args)
 		return PyErr_Format(PyExc_OSError, "%s", explain(r));
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	forget_children();
+	if (!(order.flags & BRANCH_LENDS))
+		forget_children();
 	r = branch_clone(&order.fds);
 	if (r == 0)
 		return be_branch(&order, &home, &mask);
-	if (r > 0) {
+	if (r > 0)
 		branch_fds_close(&order.fds);
+	if (r > 0 && !(order.flags & BRANCH_LENDS)) {
 		be_stem(home.channel, &order);
 		return be_branch(&order, &home, &mask);
 	}
-	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	go_on(&mask);
+	if (r > 0)
+		Py_RETURN_NONE;
 	return PyErr_Format(PyExc_OSError, "%s", explain(r));
 }

@@ -1,10 +1,10 @@
 /*
  * Branches: new sessions that continue from the present state of another session.
  *
- * A branch is made in three steps. First the session becomes a stem (session_make_stem()): its
- * processes and files are frozen, and the session itself continues as a branch of this stem. Then
- * an entry is made for the new session. It gets the order, the head and the number of steps of its
- * parent, the parent's id, and the step where the two parted (`fork`). Last, the entry gets a
+ * A branch is made in three steps. First session_make_stem() gives a stem, a frozen copy of the
+ * session's state. Mostly the session itself becomes the stem, and continues as a branch of it.
+ * Then an entry is made for the new session. It gets the order, the head and the number of steps of
+ * its parent, the parent's id, and the step where the two parted (`fork`). Last, the entry gets a
  * branch of the stem: a new one (pool.c), or one that was made ahead (standby.c).
  *
  * Several branches of one session can be made at the same time: as soon as one job has its stem,
@@ -13,6 +13,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/json.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/session_table.h"
@@ -33,6 +34,8 @@ static void on_open(void *arg, const json_t *result, const struct err *err)
 	}
 	session_inherit(child->session, job->entry->session);
 	json_t *out = json_deep_copy(result);
+	if (job->n_missing > 0)
+		json_put_int(out, "processes_left", job->n_missing);
 	replay_tell_due(child, out);
 	entry_answer_job(job, out, NULL);
 	json_decref(out);
@@ -108,6 +111,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	}
 	struct entry *child = new_child(job);
 	job->child = child;
+	job->n_missing = stem_n_missing(stem);
 	e->branched_ns = uv_hrtime();
 	entry_hold(e);
 	take_branch(e, stem, child);
@@ -122,7 +126,7 @@ static void make_stem(void *arg, const struct err *err)
 	if (err)
 		job_fail(job, err);
 	else
-		session_make_stem(job->entry->session, job->is_forced, on_stem, job);
+		session_make_stem(job->entry->session, job->others, on_stem, job);
 }
 
 /* Start to make a branch. If the session has no box, make a box first. An undo to the state
@@ -137,8 +141,8 @@ void job_start_branch(struct job *job)
 		job_fail(job, &err);
 }
 
-void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
-	registry_done_fn *done, void *arg)
+void registry_branch(struct registry *r, const char *session, const char *name,
+	enum session_others others, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
@@ -151,6 +155,6 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 		return;
 	}
 	struct job *job = job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg);
-	job->is_forced = is_forced;
+	job->others = others;
 	entry_add_job(e, job);
 }

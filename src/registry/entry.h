@@ -126,6 +126,10 @@ struct job {
 	/* JOB_NAMES: the language of `text`; NULL stands for the session's default language. */
 	const struct runtime *runtime;
 	bool is_forced, is_removal;
+	/* JOB_BRANCH: what becomes of processes of the session, and how many of them go on and
+	 * are not in the branch. */
+	enum session_others others;
+	unsigned n_missing;
 	/* JOB_BRANCH: the branch is a trial, which ends after ttl_ms. */
 	bool is_trial;
 	uint64_t ttl_ms;

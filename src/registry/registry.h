@@ -2,6 +2,7 @@
  * branch, undo and close sessions by id or name. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "session/session.h"
 #include "session/start/engine.h"
 #include "session/start/order.h"
 #include "session/step/step_order.h"
@@ -94,10 +95,11 @@ void registry_create(
  * branches of it. Result: {template, ready, standby, preload?}. */
 void registry_warm(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
-/* Branch a session. @is_forced: end processes that the session's programs have started, because
- * a branch cannot copy them; if @is_forced is false, the call fails if there are such processes. */
-void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
-	registry_done_fn *done, void *arg);
+/* Branch a session. @others: what becomes of the processes that the session's programs left
+ * running. The result has the number of those that go on in the session and are not in the branch
+ * (`processes_left`), if there are any. */
+void registry_branch(struct registry *r, const char *session, const char *name,
+	enum session_others others, registry_done_fn *done, void *arg);
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
 /* Go back to an earlier step. Result: {session, head, outcome, "files_lost"?, "difference"?}. */

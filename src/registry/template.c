@@ -273,7 +273,7 @@ static void on_template_opened(void *arg, const struct err *err)
 	if (err)
 		end_template(t, err);
 	else
-		session_make_stem(t->session, true, on_stem, t);
+		session_make_stem(t->session, OTHERS_END, on_stem, t);
 }
 
 static int open_template(struct template *t, struct err *err)

@@ -95,6 +95,7 @@ struct init_head {
 	uint64_t id;
 	int32_t signal, guard_pid;
 	uint32_t mark;
+	uint32_t is_forced, clearing;
 	const int32_t *pids;
 	size_t n_pids;
 };
@@ -108,6 +109,7 @@ static void send_short(struct init_link *link, const struct init_head *head)
 		.signal = head->signal,
 		.guard_pid = head->guard_pid,
 		.mark = head->mark,
+		.is_forced = head->is_forced,
 		.n_guards = (uint32_t)MIN(head->n_pids, (size_t)WIRE_PIDS_MAX)};
 	for (uint32_t i = 0; i < req->n_guards; i++)
 		req->guards[i] = head->pids[i];
@@ -164,15 +166,16 @@ int init_file(struct init_link *link, const struct init_file *file)
 	return sent < 0 ? (int)sent : 0;
 }
 
-static void send_pids(struct init_link *link, const struct init_head *head, bool is_forced,
-	const int32_t *pids, size_t n_pids)
+static void send_pids(
+	struct init_link *link, const struct init_head *head, const int32_t *pids, size_t n_pids)
 {
 	struct init_request *req = xnew(struct init_request);
 	*req = (struct init_request){.version = WIRE_VERSION,
 		.op = head->op,
 		.id = head->id,
 		.signal = head->signal,
-		.is_forced = is_forced,
+		.is_forced = head->is_forced,
+		.clearing = head->clearing,
 		.n_guards = (uint32_t)MIN(n_pids, (size_t)WIRE_PIDS_MAX)};
 	if (n_pids > 0)
 		memcpy(req->guards, pids, req->n_guards * sizeof *pids);
@@ -180,21 +183,24 @@ static void send_pids(struct init_link *link, const struct init_head *head, bool
 	free(req);
 }
 
-void init_clear(
-	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced)
+void init_clear(struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids,
+	enum init_clearing how)
 {
-	send_pids(link, &(struct init_head){.op = INIT_CLEAR, .id = id}, is_forced, pids, n_pids);
+	send_pids(link, &(struct init_head){.op = INIT_CLEAR, .id = id, .clearing = how}, pids,
+		n_pids);
 }
 
 void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids, bool has_programs)
 {
-	send_pids(link, &(struct init_head){.op = INIT_SWEEP}, has_programs, pids, n_pids);
+	send_pids(link, &(struct init_head){.op = INIT_SWEEP, .is_forced = has_programs}, pids,
+		n_pids);
 }
 
 void init_signal_all(struct init_link *link, uint64_t id, int signal)
 {
-	send_pids(link, &(struct init_head){.op = INIT_SIGNAL, .id = id, .signal = signal}, true,
-		NULL, 0);
+	send_short(link,
+		&(struct init_head){
+			.op = INIT_SIGNAL, .id = id, .signal = signal, .is_forced = true});
 }
 
 int init_list(struct init_link *link, uint64_t id, int fd)

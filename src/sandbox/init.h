@@ -78,11 +78,10 @@ struct init_file {
 int init_file(struct init_link *link, const struct init_file *file);
 
 /* Kill all processes of the box except the driver @id. The guards @pids (at most WIRE_PIDS_MAX)
- * are stopped at once, and killed a moment later. Unless @is_forced, nothing is killed if the
- * box contains processes that init did not spawn and that are no guards. Answered by
- * INIT_CLEARED. */
-void init_clear(
-	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced);
+ * are stopped at once, and killed a moment later. @how says what happens if the box contains
+ * processes that init did not spawn and that are no guards. Answered by INIT_CLEARED. */
+void init_clear(struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids,
+	enum init_clearing how);
 
 /* Kill all processes of the box except drivers, the guards @pids and, unless @has_programs,
  * programs and their live descendants. */

@@ -171,8 +171,8 @@ enum init_op {
 	INIT_MARK,
 	/* change a file in the box; if it is written, a descriptor with the content comes along */
 	INIT_FILE,
-	/* Kill all processes of the box except the driver `id`. But if `is_forced` is 0 and
-	 * there are processes that are neither drivers nor guards, kill nothing. */
+	/* Kill all processes of the box except the driver `id`. But unless `clearing` is
+	 * CLEAR_ALL, kill nothing if there are processes that are neither drivers nor guards. */
 	INIT_CLEAR,
 	/* Kill all processes except drivers, guards and programs with their descendants. If
 	 * `is_forced` is 1, kill programs and their descendants, too. Init does not answer. */
@@ -182,6 +182,17 @@ enum init_op {
 	INIT_LIST,
 	INIT_OP_END_
 };
+
+/*
+ * What INIT_CLEAR does if the box has processes that are neither drivers nor guards.
+ *
+ * CLEAR_PATIENT  Give those that are just ending some milliseconds, then kill nothing.
+ * CLEAR_QUICK    Kill nothing.
+ * CLEAR_ALL      Kill them.
+ * CLEAR_COUNT    As CLEAR_PATIENT, but programs and their descendants do not count, and nothing is
+ * killed in any case.
+ */
+enum init_clearing { CLEAR_PATIENT, CLEAR_QUICK, CLEAR_ALL, CLEAR_COUNT };
 
 struct init_request {
 	uint32_t version;
@@ -217,8 +228,9 @@ struct init_request {
 	 * modified_ns are this time. */
 	uint32_t is_timed, modified_ns;
 	int64_t modified_s;
-	/* INIT_CLEAR: 1: kill even if the box has processes that are neither drivers nor guards */
-	uint32_t is_forced;
+	/* INIT_CLEAR: an enum init_clearing */
+	uint32_t clearing;
+	uint32_t is_forced; /* INIT_SIGNAL, INIT_SWEEP: 0 or 1, see there */
 	uint32_t n_guards;
 	/* Pids inside the box. For INIT_CLEAR and INIT_SWEEP, they are the guards. For
 	 * INIT_ROLLBACK, they are further processes to kill. */

@@ -203,7 +203,7 @@ static int on_frame(void *arg, struct driver *d, const struct frame *frame, stru
 {
 	struct session_driver *p = arg;
 	bool is_of_session = frame->type == FRAME_GUARD || frame->type == FRAME_STATE ||
-		frame->type == FRAME_DONE;
+		frame->type == FRAME_DONE || frame->type == FRAME_BRANCHED;
 	(void)d;
 	if (p->session->is_once && is_of_session)
 		return err_set(err, ERR_PROTOCOL, "a frame of unknown type %u", frame->type);
@@ -222,6 +222,10 @@ static int on_frame(void *arg, struct driver *d, const struct frame *frame, stru
 		return take_state(p, frame, err);
 	case FRAME_DONE:
 		return take_done(p, frame, err);
+	case FRAME_BRANCHED: /* without a loan, the answer to a request that was given up */
+		if (p->session->loan)
+			stem_hear(p->session->loan, frame);
+		return 0;
 	default:
 		return err_set(err, ERR_PROTOCOL, "a frame of unknown type %u", frame->type);
 	}
@@ -248,6 +252,8 @@ static void driver_gone(struct session_driver *p, const struct err *err)
 		return;
 	}
 	if (p == s->rollback.failed || p == s->rollback.resumed)
+		return;
+	if (session_revive_lender(p, err))
 		return;
 	if (!s->stemmed && !s->branching && s->box && !s->box->is_over && transaction_revive(p))
 		return;
@@ -520,6 +526,8 @@ void session_driver_tell_loss(struct session_driver *p)
 void session_driver_lose(struct session_driver *p)
 {
 	struct driver *d = take_ptr(p->driver);
+	if (p->runtime && p->runtime->carry == CARRY_MEMORY)
+		session_end_loan(p->session);
 	guard_let_go(take_ptr(p->guard));
 	p->setup_id = p->due_id = p->last_call = 0;
 	p->pid = p->arm_pid = 0;

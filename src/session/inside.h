@@ -274,7 +274,15 @@ struct session {
 	uint64_t named_id;
 	session_stem_fn *stemmed;
 	void *stemmed_arg;
-	bool is_forced, is_count_due;
+	enum session_others others;
+	bool is_count_due;
+	/* Init only counts the processes that steps have left running. */
+	bool is_counted;
+	/* While the session lends its driver for a branch: the stem that has borrowed the driver,
+	 * the branch, and how many processes the branch will lack. Otherwise NULL. */
+	struct stem *loan;
+	struct branching *lent;
+	unsigned n_others;
 };
 
 /* session.c */
@@ -295,6 +303,12 @@ enum { SESSION_KNOWN_MAX = CHECKPOINTS_MAX + RUNTIMES_MAX };
 size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MAX]);
 void session_count(struct session *s);
 void session_no_stem(struct session *s, const struct err *err);
+/* If the session lends its driver, take it back. A branch that is being made ends. */
+void session_end_loan(struct session *s);
+/* If the driver of @p has died while it was lent, put its guard in its place and tell the caller of
+ * session_make_stem() that the branch has failed. Returns: false if the driver was not lent or has
+ * no guard; nothing was told then. */
+bool session_revive_lender(struct session_driver *p, const struct err *err);
 
 /* drivers.c */
 extern const struct driver_events session_driver_events;

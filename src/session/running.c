@@ -531,7 +531,7 @@ bool step_give_back(struct session *s)
 bool session_is_idle(const struct session *s)
 {
 	return s->state == SESSION_OPEN && s->step_state == STEP_NONE && !s->restoring &&
-		!is_rolling_back(s);
+		!is_rolling_back(s) && !s->loan;
 }
 
 int session_run(struct session *s, struct step_order *order, const struct step_listener *listener,

@@ -529,6 +529,7 @@ void session_close(struct session *s)
 		checkpoint_let_go(take_ptr(s->rollback.target));
 	if (s->branching)
 		branching_forget(take_ptr(s->branching));
+	session_end_loan(s);
 	session_touch(s);
 	if (s->stem)
 		stem_let_go(take_ptr(s->stem));

@@ -144,13 +144,27 @@ void session_move_head(struct session *s, const char *step);
 void session_touch(struct session *s);
 
 /*
- * Turn the session into a stem, from which others can branch. The session continues as a branch of
- * the stem. @done gets the stem, borrowed. It is called from the loop or during this call.
+ * What a branch of a session does about processes that the session's programs left running.
+ *
+ * OTHERS_REFUSE  If there are such processes, the session is not branched. Processes that clients
+ * have started go on, as with OTHERS_KEEP. OTHERS_END     They are ended. OTHERS_KEEP    They go
+ * on. The session keeps its box, too, so its programs have power over the processes of the branch.
+ *
+ * In no case are they copied to the branch.
+ */
+enum session_others { OTHERS_REFUSE, OTHERS_END, OTHERS_KEEP };
+
+/*
+ * Make a stem that has the session's state, from which others can branch. Either the session turns
+ * into the stem and continues as a branch of it; or, if @others is OTHERS_KEEP and the session's
+ * programs have left processes running, the session keeps its box, and a branch of it becomes the
+ * stem. @done gets the stem, borrowed. It is called from the loop or during this call.
  * Errors, passed to @done: ERR_BUSY (a step runs; the program has threads or processes), ERR_GONE,
  * ERR_LIMIT, ERR_NO_SPACE.
  */
 typedef void session_stem_fn(void *arg, struct stem *stem, const struct err *err);
-void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg);
+void session_make_stem(
+	struct session *s, enum session_others others, session_stem_fn *done, void *arg);
 
 /* Return a stem whose state equals the session's state, borrowed; or NULL. */
 struct stem *session_stem(const struct session *s);

@@ -1,14 +1,20 @@
 /*
- * Turns the session into a stem, from which others branch.
+ * Makes a stem that has the session's state, from which others branch.
  *
  * A stem is a driver that runs no more code, alone in its box. First the session waits until no
  * guard is being made. Then it checks that the program has no threads and that the session's files
  * can be copied. Then init ends all processes of the box but the Python driver, which becomes the
- * stem. Without `force`, init refuses if the program has processes of its own, that is, other than
- * drivers and guards.
+ * stem. Unless the caller wants that (OTHERS_END), init refuses if the program has processes of its
+ * own, that is, other than drivers and guards.
  *
  * The session itself continues as a branch of the stem. It gives up its box, and gets another one
  * when the engine has time or a step needs it.
+ *
+ * If init has refused and the caller wants the processes to go on (OTHERS_KEEP), or if all of them
+ * were started by clients, the session stays in its box with them, and lends its driver. One branch
+ * of the driver is made, in which no code runs, and its driver becomes the stem. Meanwhile the
+ * session is not idle, so nothing else is asked of the driver. Each such request makes a stem of
+ * its own, because the processes may have changed files since the last one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,13 +35,26 @@ enum {
 	CLEAR_MS = 10000, /* time limit for ending the processes of the box */
 };
 
-static void tell_stem(struct session *s, const struct err *err)
+static void tell(struct session *s, struct stem *stem, const struct err *err)
 {
 	session_stem_fn *stemmed = take_ptr(s->stemmed);
 	deadline_stop(&s->wall);
 	session_set_urgent(s, false);
 	if (stemmed)
-		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
+		stemmed(s->stemmed_arg, stem, err);
+}
+
+static void tell_stem(struct session *s, const struct err *err)
+{
+	tell(s, err ? NULL : s->stem, err);
+}
+
+void session_end_loan(struct session *s)
+{
+	if (s->lent)
+		branching_forget(take_ptr(s->lent));
+	if (s->loan)
+		stem_give_back(take_ptr(s->loan));
 }
 
 /* Tell the caller of session_make_stem() that the driver has died. */
@@ -45,7 +64,28 @@ void session_no_stem(struct session *s, const struct err *err)
 	/* The program's at-fork hooks run in guards and stems, and may have ended the driver. */
 	if (!why.hint[0])
 		err_hint(&why, STEM_DEATH_HINT);
+	session_end_loan(s);
 	tell_stem(s, &why);
+}
+
+bool session_revive_lender(struct session_driver *p, const struct err *err)
+{
+	struct session *s = p->session;
+	struct err why = *err;
+	if (!s->loan || p->runtime->carry != CARRY_MEMORY)
+		return false;
+	session_end_loan(s);
+	if (s->branching || !s->box || s->box->is_over || !transaction_revive(p))
+		return false;
+	err_hint(&why, "branch the session again: it has its state");
+	tell_stem(s, &why);
+	return true;
+}
+
+static int fail_depth(const struct session *s, struct err *err)
+{
+	return err_fail(err, ERR_LIMIT, "branch one that is less deep, or make a new session",
+		"the session is %u branches of branches deep", (unsigned)s->box->depth);
 }
 
 /* Refuse to make a stem, because the program has @n processes of its own. */
@@ -59,10 +99,52 @@ static void refuse(struct session *s, int n)
 	 * prepare. */
 	if (d)
 		d->is_stem = false;
-	err_fail(&err, ERR_BUSY, "end them first, or ask with `force`",
-		"the session has %d process%s of its own, which a branch would end", n,
+	err_fail(&err, ERR_BUSY,
+		"end them first, or ask with `force` (ends them) or `keep_processes` (they go on, "
+		"and have power over the branch)",
+		"the session has %d process%s of its own, which a branch cannot copy", n,
 		n == 1 ? "" : "es");
 	tell_stem(s, &err);
+}
+
+static void on_lent(void *arg, struct driver *d, const struct err *err)
+{
+	struct session *s = arg;
+	s->lent = NULL;
+	struct stem *stem = d ? stem_of_loan(d, s->n_others) : NULL;
+	session_end_loan(s);
+	/* What the session would do when idle was put off. */
+	timer_start(&s->idle, session_on_idle, CONTINUE_MS, 0);
+	tell(s, stem, err);
+	if (stem)
+		stem_let_go(stem);
+}
+
+/* Lend the driver for one branch, because the program has @n processes, which go on. */
+static void lend(struct session *s, int n)
+{
+	struct err err;
+	const struct order_checked *o = s->order;
+	struct driver *d = python_driver(s)->driver;
+	const struct branch_order order = {.limits = s->limits,
+		.binds = o->binds + o->n_shared,
+		.n_binds = o->n_binds - o->n_shared,
+		.is_continuation = true};
+	deadline_stop(&s->wall);
+	/* The branch becomes the stem, so the sessions that branch from it are one level deeper. */
+	if (s->box->depth + 1 >= WIRE_DEPTH_MAX) {
+		(void)fail_depth(s, &err);
+		tell_stem(s, &err);
+		return;
+	}
+	d->is_stem = false; /* see refuse() */
+	s->n_others = (unsigned)n;
+	s->loan = stem_borrow(d);
+	s->lent = stem_branch(s->loan, &order, on_lent, s);
+	if (s->lent)
+		return;
+	err_set(&err, ERR_GONE, "the driver to be branched has died");
+	session_no_stem(s, &err);
 }
 
 /*
@@ -81,6 +163,14 @@ static void on_cleared(void *arg, int n)
 	 * do nothing. */
 	if (!s->stemmed)
 		return;
+	if (n > 0 && s->others == OTHERS_KEEP && python_driver(s)->driver) {
+		lend(s, n);
+		return;
+	}
+	if (n == 0 && s->is_counted && python_driver(s)->driver) {
+		lend(s, (int)s->processes.n_running);
+		return;
+	}
 	if (n > 0) {
 		refuse(s, n);
 		return;
@@ -140,10 +230,18 @@ static bool is_tidy(struct session *s, size_t n_known)
 static void clear_box(struct session *s)
 {
 	int32_t pids[SESSION_KNOWN_MAX];
-	size_t n = s->is_forced ? 0 : session_list_known(s, pids);
-	if (!s->is_forced && is_tidy(s, n))
+	static const enum init_clearing how[] = {[OTHERS_REFUSE] = CLEAR_PATIENT,
+		[OTHERS_END] = CLEAR_ALL,
+		[OTHERS_KEEP] = CLEAR_QUICK};
+	bool is_forced = s->others == OTHERS_END;
+	size_t n = is_forced ? 0 : session_list_known(s, pids);
+	if (!is_forced && is_tidy(s, n))
 		driver_be_stem(python_driver(s)->driver);
-	box_clear(s->box, python_driver(s)->driver, pids, n, s->is_forced, on_cleared, s);
+	/* Processes of clients go on without being asked for. But first see whether steps have left
+	 * processes running, too. */
+	s->is_counted = s->others == OTHERS_REFUSE && session_has_processes(s);
+	box_clear(s->box, python_driver(s)->driver, pids, n,
+		s->is_counted ? CLEAR_COUNT : how[s->others], on_cleared, s);
 }
 
 /* Check that the session's files can be copied. The session itself continues as a branch, so if
@@ -193,9 +291,7 @@ static int check_stem(struct session *s, struct err *err)
 	 * branch will be one level deeper than the present box. So refuse if the present box is
 	 * at the greatest depth already. */
 	if (s->box->depth >= WIRE_DEPTH_MAX)
-		return err_fail(err, ERR_LIMIT,
-			"branch one that is less deep, or make a new session",
-			"the session is %d branches of branches deep", WIRE_DEPTH_MAX);
+		return fail_depth(s, err);
 	int r = check_copy(s, err);
 	if (r < 0)
 		return r;
@@ -222,7 +318,8 @@ struct stem *session_stem(const struct session *s)
 	return stem && session_is_idle(s) && !stem_is_dead(stem) ? stem : NULL;
 }
 
-void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg)
+void session_make_stem(
+	struct session *s, enum session_others others, session_stem_fn *done, void *arg)
 {
 	struct err err;
 	struct stem *stem = session_stem(s);
@@ -236,7 +333,7 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	}
 	s->stemmed = done;
 	s->stemmed_arg = arg;
-	s->is_forced = is_forced;
+	s->others = others;
 	s->is_count_due = true;
 	session_set_urgent(s, true);
 	save_state_done(s);

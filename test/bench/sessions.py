@@ -123,9 +123,9 @@ class Bench:
             bare(30)
         return times
 
-    def branch_live(self, c, setup, n, bare, of_each=1, **limits):
+    def branch_live(self, c, setup, n, bare, of_each=1, how=None, **limits):
         """@n branches, each of a session that has run a step since its last: its driver becomes a stem.
-        A session is branched @of_each times: the kernel's chains of ancestors grow with each."""
+        A session is branched @of_each times: the kernel's chains of ancestors grow with each. @how: parameters."""
         times = []
         while len(times) < n:
             parent = c.create(preload=["pandas"], **limits)
@@ -133,7 +133,7 @@ class Bench:
             for i in range(of_each):
                 c.run(parent, f"n = {i}")
                 peers.pause(60)
-                ms, child = c.timed(c.make("session.branch", session=parent))
+                ms, child = c.timed(c.make("session.branch", session=parent, **(how or {})))
                 first, _ = c.run(child["session"], "print(1+1)")
                 times.append(ms + first)
                 c.close(child["session"])
@@ -155,6 +155,9 @@ class Bench:
             self.branch_of(c, parent, 1, bare)
             times = self.branch_of(c, parent, self.rounds, bare, 300)
             report("the same, branched every third of a second: one is ready", times, 3.0)
+            serving = frame + "; import subprocess; p = subprocess.Popen(['sleep', '600'])"
+            times = self.branch_live(c, serving, self.rounds, bare, how={"keep_processes": True})
+            report("a live pandas session with a process that goes on in it", times)
         limits = {"limits": {"memory_bytes": 4 << 30}}
         with self.engine() as c, self.beside("pandas", big) as (bare, bare_times):
             times = self.branch_live(c, big, max(self.rounds // 5, 5), bare, **limits)

@@ -423,6 +423,34 @@ def grow():
         is_killed = any(signals >> signal.SIGKILL - 1 & 1 for signals in pending) or int(numbers[5]) & 4  # PF_EXITING
         return state in "TZX" or is_killed
 
+    def test_T_BRANCH_SIBLING_beside_kept_processes(self):
+        """A process cannot get above a branch by itself; and where a caller lets it, no branch can reach it."""
+        session = self.create()
+        mark = self.client.value(session, "import os, subprocess; mark = '8' + str(os.getpid()) + '79'\n"
+                                          "p = subprocess.Popen(['sleep', mark]); mark")
+        with self.assertRaises(rpc.Failed):
+            self.client("session.branch", session=session)
+        one, two = (self.client("session.branch", session=session, keep_processes=True)["session"] for _ in range(2))
+        below = self.client("session.branch", session=one)["session"]
+        attack = ("import os, signal\n"
+                  "seen = [n for n in os.listdir('/proc') if n.isdigit() and n not in ('1', str(os.getpid()))]\n"
+                  "for n in range(1, 400):\n    try: n == os.getpid() or os.kill(n, signal.SIGKILL)\n"
+                  "    except OSError: pass\n"
+                  "seen")
+        self.client.value(two, "y = 7")
+        for attacker in one, below:
+            self.assertEqual(self.client.value(attacker, attack), [])
+            self.assertEqual(len(self.named(mark)), 1)
+            self.assertEqual(self.client.value(two, "y"), 7)
+            self.assertEqual(self.client.value(session, "p.poll() is None"), True)
+        self.client("session.close", session=session)
+        while self.named(mark):
+            time.sleep(0.01)
+        for each in one, two, below:
+            self.assertEqual(self.client.value(each, "1 + 1"), 2)
+            self.client("session.close", session=each)
+        self.others_work()
+
     def test_T_BRANCH_OUTLIVE_without_its_first_thread(self):
         """A process whose first thread has ended looks like a zombie, while another runs: it is none."""
         session = self.create()

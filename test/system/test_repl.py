@@ -113,7 +113,7 @@ class Pipe(harness.Case):
         start = "import subprocess; p = subprocess.Popen(['sleep', '60']); x = 7\n"
         done = pipe(start + "%branch other\nx\n")
         self.assertEqual((done.status, done.out), (1, "7\n"), repr(done))
-        self.assertIn("would end: end them first, or ask with --force\n", done.err)
+        self.assertIn("which a branch cannot copy: end them first, or ask with --force (ends them) or --keep-processes ", done.err)
         done = pipe(start + "%branch --force other\nx, p.poll() is None\n%switch\n")
         self.assertEqual((done.status, done.err), (0, ""), repr(done))
         self.assertIn(" other ", done.out)

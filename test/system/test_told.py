@@ -157,7 +157,7 @@ class Rollback(ToldCase):
             text = client.tool("run_code", code="process.exit(3)", runtime="javascript").text
             self.assertIn(f", rolled back: {told}; files and other variables are as before this step", text)
             text = client.tool("sessions", action="branch", name="other").text
-            self.assertEqual(text, f'new session "other" with the state of "default"; {told}, in both')
+            self.assertEqual(text, f'new session "other" with the state of "default"; {told}, in both sessions')
 
     def test_the_first_of_its_language(self):
         s = self.session(runtime="javascript")

@@ -47,9 +47,21 @@ static void start_branch(struct operation_call *call)
 {
 	if (call_is_behind_reader(call))
 		return;
+	bool is_forced = param_flag(call->params, "force");
+	bool is_kept = param_flag(call->params, "keep_processes");
+	if (is_forced && is_kept) {
+		struct err err;
+		err_fail(&err, ERR_USAGE, "give one of them",
+			"force: given together with keep_processes");
+		call_fail(call, &err);
+		return;
+	}
 	call->cancel = call_withdraw;
 	registry_branch(call->context->registry, session_of(call),
-		param_text(call->params, "name", NULL), param_flag(call->params, "force"),
+		param_text(call->params, "name", NULL),
+		is_forced	  ? OTHERS_END
+			: is_kept ? OTHERS_KEEP
+				  : OTHERS_REFUSE,
 		call_done, call);
 }
 
@@ -136,6 +148,7 @@ static const struct param branch_rows[] = {
 	SESSION,
 	SESSION_NAME,
 	{"force", PARAM_FLAG, .fallback = "false", .help = HELP_FORCE},
+	{"keep_processes", PARAM_FLAG, .fallback = "false", .help = HELP_KEEP_PROCESSES},
 };
 static const struct param undo_rows[] = {
 	SESSION,
@@ -175,6 +188,8 @@ static const struct param about_rows[] = {ABOUT_SESSION};
 static const struct param branched_rows[] = {
 	ABOUT_SESSION,
 	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN "; in both sessions"),
+	MAY_GIVE("processes_left", PARAM_COUNT,
+		"number of processes that go on in the session and are not in the branch"),
 };
 static const struct param list_rows[] = {
 	{"limit", PARAM_COUNT, false, 1, LIST_MAX, .fallback = "1000", .help = "sessions at most"},

@@ -20,7 +20,10 @@
 #define HELP_LOG_ALL "also list every attempt that was rolled back or undone"
 #define HELP_RUNS_AGAIN                                                                            \
 	"languages whose steps will run again before the next step, to restore their variables"
-#define HELP_FORCE    "end processes that the session started: a branch cannot copy them"
+#define HELP_FORCE "end processes that the session started: a branch cannot copy them"
+#define HELP_KEEP_PROCESSES                                                                        \
+	"let processes that the session started go on: the branch lacks them, and the session's "  \
+	"programs have power over the branch"
 #define HELP_LANGUAGE "language (default: the session's)"
 #define HELP_FILE_LANGUAGE                                                                         \
 	"language (by default from the file ending or #! line, else the session's)"

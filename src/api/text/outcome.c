@@ -52,6 +52,18 @@ bool outcome_add_again(struct buf *b, const json_t *result)
 	return true;
 }
 
+bool outcome_add_branched(struct buf *b, const json_t *result)
+{
+	json_int_t n = json_integer_value(json_object_get(result, "processes_left"));
+	bool is_again = outcome_add_again(b, result);
+	if (is_again)
+		buf_add(b, ", in both sessions");
+	if (n > 0)
+		buf_addf(b, "%s%lld process%s not in the branch", is_again ? "; " : "",
+			(long long)n, n == 1 ? " is" : "es are");
+	return is_again || n > 0;
+}
+
 /*
  * Append that variables and files are in the state @when, such as "as before this step". The text
  * also names the exceptions:

@@ -32,6 +32,10 @@ enum { OUTCOME_BYTES = 64 << 10 }; /* maximum number of bytes that each function
  * outcome_add_again() is for the answer to session.branch or session.undo. It names the languages
  * in "runs_again", whose variables must be rebuilt by running steps again. Returns: false if there
  * are no such languages; nothing is then appended.
+ *
+ * outcome_add_branched() is for the answer to session.branch. It says what outcome_add_again()
+ * says, and how many processes are not in the branch. Returns: false if there is neither; nothing
+ * is then appended.
  */
 void outcome_add_lost(struct buf *b, const json_t *result);
 void outcome_add_back(struct buf *b, const json_t *record);
@@ -39,6 +43,7 @@ void outcome_add_anew(struct buf *b, const json_t *record);
 void outcome_add_taken_back(struct buf *b, const json_t *record);
 void outcome_add_undone(struct buf *b, const json_t *result);
 bool outcome_add_again(struct buf *b, const json_t *result);
+bool outcome_add_branched(struct buf *b, const json_t *result);
 
 /* Return whether an undo restored everything: no files are lost, and no steps must run again. */
 bool outcome_is_plain_undo(const json_t *result);

@@ -27,6 +27,7 @@ static const struct {
 	{"file.write", {"retort session files --put", "%put", "write_file"}, {NULL}},
 	{"force", {"--force", "--force", "force: true"}, {NULL}},
 	{"keep", {"--keep"}, {NULL}},
+	{"keep_processes", {"--keep-processes", "--keep-processes", "keep: true"}, {NULL}},
 	{"limits.memory_bytes", {"--memory", "--memory"}, {NULL}},
 	{"older_ms", {"--older-than"}, {NULL}},
 	{"recursive", {"--recursive"}, {NULL}},

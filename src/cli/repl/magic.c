@@ -15,7 +15,8 @@ enum { UNDO_MAX = 1000000, WORD_BYTES = 32 };
 /* ORDER enum magic_kind */
 const struct magic_row magic_rows[MAGIC_END_] = {
 	{"undo", "[N]", "undo N steps: restore variables and files"},
-	{"branch", "[--force] NAME", "branch into a new session NAME, and continue there"},
+	{"branch", "[--force | --keep-processes] NAME",
+		"branch into a new session NAME, and continue there"},
 	{"switch", "[NAME]", "continue in session NAME; without NAME, list sessions"},
 	{"log", "[all]", "list the steps; with all: of all sessions, as a tree"},
 	{"files", "[DIR]", "list the files of the workspace and of volumes"},
@@ -46,14 +47,15 @@ static int fail_unknown(const char *name, size_t bytes, struct err *err)
 	return err_unknown(err, ERR_USAGE, &near, "%help lists them", "unknown command %%%s", word);
 }
 
-static void take_force(struct magic *m)
+/* If the argument begins with the option @word, remove it. Returns: whether it did. */
+static bool take_option(struct magic *m, const char *word)
 {
-	static const char word[] = "--force";
-	const char *after = m->arg + strlen(word);
-	m->is_forced =
-		strncmp(m->arg, word, strlen(word)) == 0 && (!*after || strchr(" \t", *after));
-	if (m->is_forced)
-		m->arg = after + strspn(after, " \t");
+	size_t bytes = strlen(word);
+	const char *after = m->arg + bytes;
+	if (strncmp(m->arg, word, bytes) != 0 || (*after && !strchr(" \t", *after)))
+		return false;
+	m->arg = after + strspn(after, " \t");
+	return true;
 }
 
 /* Take the next word from *@at. A word in quotes may contain blanks. Returns: the word; NULL if
@@ -99,7 +101,9 @@ static int check_arg(struct magic *m, struct err *err)
 	bool is_needed = arg_bytes > 0 && row->arg[arg_bytes - 1] != ']';
 	m->count = 1;
 	if (m->kind == MAGIC_BRANCH || m->kind == MAGIC_GET)
-		take_force(m);
+		m->is_forced = take_option(m, "--force");
+	if (m->kind == MAGIC_BRANCH)
+		m->is_kept = take_option(m, "--keep-processes");
 	if (m->kind == MAGIC_GET || m->kind == MAGIC_PUT)
 		return take_files(m, err);
 	if (m->kind == MAGIC_UNDO && m->arg[0] &&

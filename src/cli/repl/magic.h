@@ -33,7 +33,8 @@ struct magic {
 	const char *second; /* second argument of MAGIC_GET or MAGIC_PUT; or NULL */
 	/* --force. MAGIC_BRANCH: end running processes. MAGIC_GET: overwrite the file. */
 	bool is_forced;
-	char *text; /* the text after the command's name. Owns: free() */
+	bool is_kept; /* --keep-processes (MAGIC_BRANCH): let running processes go on */
+	char *text;   /* the text after the command's name. Owns: free() */
 };
 
 /* A command for the help: its name, its arguments, and what it does. */

@@ -81,11 +81,12 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 	json_t *params = here(repl), *result = NULL;
 	json_put_text(params, "name", m->arg);
 	json_put_bool(params, "force", m->is_forced);
+	json_put_bool(params, "keep_processes", m->is_kept);
 	int r = repl_call(repl, "session.branch", params, &result, err);
 	if (r == 0) {
 		cleanup_buf struct buf again = BUF_INIT(OUTCOME_BYTES);
-		if (outcome_add_again(&again, result) && !repl->args.quiet)
-			fprintf(stderr, "%s, in both sessions\n", buf_str(&again));
+		if (outcome_add_branched(&again, result) && !repl->args.quiet)
+			fprintf(stderr, "%s\n", buf_str(&again));
 		take_session(repl, result);
 		snprintf(repl->name, sizeof repl->name, "%s", m->arg);
 		repl->is_branched = true;

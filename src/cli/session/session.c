@@ -247,15 +247,16 @@ static int rm_main(int argc, char **argv)
 static const struct opt branch_opts[] = {
 	{.name = "force", OPT_INTO_FLAG(struct session_args, force), .flags = OPT_NO_ENV, .group = "Options",
 		.help = HELP_FORCE},
+	{.name = "keep-processes", OPT_INTO_FLAG(struct session_args, keep_processes), .flags = OPT_NO_ENV,
+		.help = HELP_KEEP_PROCESSES},
 	JSON_OPT,
 	ENDING_OPTS,
 };
 /* clang-format on */
 
-static void add_both(struct buf *b, const json_t *result)
+static void add_branched(struct buf *b, const json_t *result)
 {
-	if (outcome_add_again(b, result))
-		buf_add(b, ", in both sessions");
+	(void)outcome_add_branched(b, result);
 }
 
 static int branch_main(int argc, char **argv)
@@ -274,10 +275,14 @@ static int branch_main(int argc, char **argv)
 			json_put_text(params, "name", run.operands[1]);
 		if (run.args.force)
 			json_put_bool(params, "force", true);
+		if (run.args.keep_processes)
+			json_put_bool(params, "keep_processes", true);
 		r = session_call(&run, "session.branch", params, &result, &err);
 	}
-	if (r == 0 && !run.args.output.json && json_object_get(result, "runs_again"))
-		view_tell("branched", add_both, result);
+	bool is_told =
+		json_object_get(result, "runs_again") || json_object_get(result, "processes_left");
+	if (r == 0 && !run.args.output.json && is_told)
+		view_tell("branched", add_branched, result);
 	if (r == 0)
 		status = show(&run, result, "session");
 	return session_end(&run, r, &err, status);
@@ -456,7 +461,7 @@ SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAM
 SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
 SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
-	"session branch [--force] SESSION [NAME]", branch_main,
+	"session branch [--force | --keep-processes] SESSION [NAME]", branch_main,
 	.text = "Prints the id of the new session, which begins with the same variables and "
 		"files. Afterwards neither session sees changes of the other.");
 SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",

@@ -250,8 +250,11 @@ static int clear(struct init *in, const struct init_request *req)
 		.guards = req->guards,
 		.n_guards = MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX),
 		.is_sweep = req->op == INIT_SWEEP,
-		.is_forced = req->is_forced != 0 || req->op == INIT_SWEEP};
-	clearing.spares_programs = req->op == INIT_SWEEP && !req->is_forced;
+		.is_forced = req->clearing == CLEAR_ALL || req->op == INIT_SWEEP,
+		.is_quick = req->clearing == CLEAR_QUICK,
+		.is_count = req->clearing == CLEAR_COUNT,
+		.spares_programs =
+			(req->op == INIT_SWEEP && !req->is_forced) || req->clearing == CLEAR_COUNT};
 	return rollback_clear(&clearing);
 }
 
@@ -259,7 +262,7 @@ static void do_clear(struct init *in, const struct init_request *req)
 {
 	int r = clear(in, req);
 	report(in, INIT_CLEARED, 0, r, NULL);
-	in->is_clearing = r == 0;
+	in->is_clearing = r == 0 && req->clearing != CLEAR_COUNT;
 	in->clear_by_ms = clock_now_ms() + CLEAR_LATEST_MS;
 	in->cleared_for = req->id;
 }

@@ -291,6 +291,14 @@ static bool is_known(const struct rollback_clearing *c, pid_t pid)
 	return contains(c->drivers, c->n_drivers, pid) || pid == c->driver || is_guard(c, pid);
 }
 
+static bool is_unknown(
+	struct members *all, const struct rollback_clearing *c, const struct member *m)
+{
+	pid_t minder = minder_of(all, m, c->minders, c->n_minders);
+	return !m->entry.is_over && !is_known(c, m->entry.pid) && m->entry.pid != minder &&
+		!(c->spares_programs && minder);
+}
+
 /* Count the processes that are neither drivers nor guards. A process that is ending stays
  * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times; if the
  * caller is in a hurry, only once. */
@@ -304,8 +312,7 @@ static int count_unknown(struct members *all, const struct rollback_clearing *c)
 		int r = read_members(all, &err);
 		n = 0;
 		for (size_t i = 0; r == 0 && i < all->n; i++)
-			n += !all->v[i].entry.is_over && !is_known(c, all->v[i].entry.pid) &&
-				!contains(c->minders, c->n_minders, all->v[i].entry.pid);
+			n += is_unknown(all, c, &all->v[i]);
 		if (r < 0)
 			return all->is_full ? ROLLBACK_MAX : -EBUSY;
 		if (n == 0)
@@ -353,7 +360,7 @@ int rollback_clear(const struct rollback_clearing *c)
 	static struct members all;
 	struct err err;
 	int n = c->is_forced ? 0 : count_unknown(&all, c);
-	if (n != 0)
+	if (n != 0 || c->is_count)
 		return n;
 	if (!c->is_forced) /* count_unknown() has just listed the processes in @all */
 		(void)quieten(&all, c);

@@ -15,6 +15,7 @@
  *
  * A program that a client started, and not a step, stays whenever it started, and so do its
  * descendants. All of them descend from the program's minder (minder.h).
+ *
  * Processes in nested pid namespaces belong to branches of the box, so they go on. If there are
  * any, init cannot stop all others with one call. Then it stops them one by one, and lists and
  * stops again until all stand still.
@@ -86,6 +87,7 @@ struct rollback_clearing {
 	 * such processes, nothing at all is killed. */
 	bool is_forced;
 	bool is_quick; /* look only once whether there are such processes */
+	bool is_count; /* only count these processes */
 	bool is_sweep; /* kill only what is neither driver nor guard, and stop nothing */
 	/* The minders of programs that clients started. They are not counted as such processes. If
 	 * spares_programs is true, they and their descendants are spared. */

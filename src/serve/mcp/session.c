@@ -100,10 +100,10 @@ static void on_branch(struct mcp_job *job, const json_t *result, const struct er
 	buf_addf(&out, "new session \"%s\" with the state of \"%s\"",
 		param_text(result, "name", param_text(result, "session", "")),
 		mcp_job_session(job));
-	if (json_object_get(result, "runs_again"))
-		buf_add(&out, "; ");
-	if (outcome_add_again(&out, result))
-		buf_add(&out, ", in both");
+	size_t bytes = out.bytes;
+	buf_add(&out, "; ");
+	if (!outcome_add_branched(&out, result))
+		buf_cut(&out, bytes);
 	give(job, &out);
 }
 
@@ -163,6 +163,8 @@ void mcp_sessions(struct mcp_call *call)
 			json_put_text(params, "name", name);
 		if (actions[i].has_name && param_flag(job->arguments, "force"))
 			json_put_bool(params, "force", true);
+		if (actions[i].has_name && param_flag(job->arguments, "keep"))
+			json_put_bool(params, "keep_processes", true);
 		mcp_job_do(job, actions[i].operation, params, actions[i].next);
 		return;
 	}

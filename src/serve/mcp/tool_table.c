@@ -43,20 +43,19 @@ enum {
 static const struct param run_code_rows[] = {
 	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "source"},
 	{"runtime", PARAM_CHOICE, .choices = "python|javascript|sql|shell",
-		.help = "default: the session's first, or python", PARAM_OF_LANGUAGE},
+		.help = "default: the session's, or python", PARAM_OF_LANGUAGE},
 	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
-		.help = "a new name makes a new session"},
-	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
-		.help = "default: the session's limit, 30000"},
+		.help = "a new name: a new session"},
+	{"timeout_ms", PARAM_COUNT, false, 100, 600000, .help = "default: the session's, 30000"},
 	WAIT,
-	{"interactive", PARAM_FLAG, .help = "keep stdin open for run_wait"},
-	{"reset", PARAM_FLAG, .help = "start with an empty session"},
+	{"interactive", PARAM_FLAG, .help = "stdin for run_wait"},
+	{"reset", PARAM_FLAG, .help = "empty the session first"},
 };
 
 static const struct param run_wait_rows[] = {
 	RUN_ID,
 	WAIT,
-	{"stdin", PARAM_DATA, false, 0, CODE_BYTES, .help = "for an interactive program"},
+	{"stdin", PARAM_DATA, false, 0, CODE_BYTES, .help = "if interactive"},
 	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait",
 		.help = "kill: at once"},
 };
@@ -64,7 +63,7 @@ static const struct param run_wait_rows[] = {
 static const struct param read_output_rows[] = {
 	RUN_ID,
 	{"stream", PARAM_CHOICE, .choices = "stdout|stderr|value|code", .fallback = "stdout",
-		.help = "which output"},
+		.help = "which"},
 	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
 	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000", .help = "bytes"},
 	{"grep", PARAM_TEXT, false, 1, GREP_BYTES, .help = "lines with this text"},
@@ -92,10 +91,11 @@ static const struct param list_files_rows[] = {
 
 static const struct param sessions_rows[] = {
 	{"action", PARAM_CHOICE, true, .choices = "list|log|undo|branch|reset|close",
-		.help = "undo: last step; branch: copy all to name"},
+		.help = "undo: last step; branch: copy to name"},
 	SESSION,
 	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
 	{"force", PARAM_FLAG, .help = "branch: end processes"},
+	{"keep", PARAM_FLAG, .help = "or leave them"},
 };
 
 static const struct param search_tools_rows[] = {

@@ -410,7 +410,7 @@ int box_file(struct box *b, const struct init_file *file)
 
 /* NOLINTNEXTLINE(readability-function-size): one caller, and all is handed on as it is */
 void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_t n_pids,
-	bool is_forced, box_cleared_fn *cleared, void *arg)
+	enum init_clearing how, box_cleared_fn *cleared, void *arg)
 {
 	if (b->is_over) {
 		cleared(arg, -1);
@@ -418,7 +418,7 @@ void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_
 	}
 	b->cleared = cleared;
 	b->cleared_arg = arg;
-	init_clear(&b->init, d ? d->id : 0, pids, n_pids, is_forced);
+	init_clear(&b->init, d ? d->id : 0, pids, n_pids, how);
 }
 
 /* A request for a door, from box_open() until its answer. */

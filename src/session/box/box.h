@@ -132,7 +132,7 @@ int box_file(struct box *b, const struct init_file *file);
 /*
  * End all processes of the box except init and the driver @d.
  *
- * Without @is_forced, init first checks the processes. If one of them is neither a driver nor
+ * Unless @how is CLEAR_ALL, init first checks the processes. If one of them is neither a driver nor
  * listed in @pids, init refuses and ends none.
  *
  * @cleared gets 0 after success. If init refused, it gets the number of processes that are neither
@@ -140,7 +140,7 @@ int box_file(struct box *b, const struct init_file *file);
  * number.
  */
 void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_t n_pids,
-	bool is_forced, box_cleared_fn *cleared, void *arg);
+	enum init_clearing how, box_cleared_fn *cleared, void *arg);
 
 /*
  * Open @what in the namespaces of the box: a terminal, a socket or the list of listeners. The

@@ -34,6 +34,19 @@ void loss_parse(struct loss *out, const json_t *said)
 		.gone_bytes = bytes(said, "gone")};
 }
 
+void loss_add(struct loss *loss, const struct loss *more)
+{
+	loss->n_sockets += more->n_sockets;
+	loss->n_pipes += more->n_pipes;
+	loss->n_others += more->n_others;
+	loss->n_locks += more->n_locks;
+	loss->n_unread += more->n_unread;
+	loss->n_astray += more->n_astray;
+	loss->n_processes += more->n_processes;
+	loss->bytes += more->bytes;
+	loss->gone_bytes += more->gone_bytes;
+}
+
 /* Append @what, @n and the noun @one or @more, unless @n is 0: "not held any more: 2 locks of
  * files". */
 static void add_count(
@@ -63,6 +76,7 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 		if (rows[i].n > 0)
 			buf_addf(&text, "%s%u %s", text.bytes ? ", " : "closed: ", rows[i].n,
 				rows[i].n == 1 ? rows[i].one : rows[i].more);
+	add_count(&text, "not copied: ", loss->n_processes, "process", "processes");
 	add_mib(&text, "not put back: ", loss->bytes, "of shared memory");
 	add_mib(&text, "gone: ", loss->gone_bytes, "written to private mappings of files");
 	add_count(&text, "not copied: unread datagrams of ", loss->n_unread, "socket", "sockets");

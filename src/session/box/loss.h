@@ -16,6 +16,9 @@ struct loss {
 	/* Number of open files, including the working directory, that are not found under their
 	 * names any more. */
 	unsigned n_astray;
+	/* Number of processes that ran beside the driver and were not copied. The driver does not
+	 * report it. */
+	unsigned n_processes;
 	/* @bytes: shared memory that was not saved. @gone_bytes: data that was written to private
 	 * mappings of files. */
 	uint64_t bytes, gone_bytes;
@@ -24,6 +27,9 @@ struct loss {
 /* Read the losses from the JSON of a GUARD or READY frame. The driver is not trusted, so numbers
  * are capped and unknown members are ignored. */
 void loss_parse(struct loss *out, const json_t *said);
+
+/* Add the losses @more to @loss. */
+void loss_add(struct loss *loss, const struct loss *more);
 
 /* What is missing in a state that was saved as text, for example a shell's. */
 struct loss_text {

@@ -68,6 +68,8 @@ struct stem {
 	 * stem has been dropped, the timer is used to delay the end of the driver. */
 	struct deadline late;
 	unsigned n_tries;
+	bool is_loan;	    /* the driver is borrowed, see stem_borrow() */
+	struct loss behind; /* what each branch lacks besides its own losses */
 };
 
 struct branching {
@@ -233,6 +235,7 @@ static int on_branch_frame(void *arg, struct driver *d, const struct frame *fram
 	cleanup_json json_t *said =
 		json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	loss_parse(&d->loss, said);
+	loss_add(&d->loss, &b->stem->behind);
 	b->is_ready = true;
 	if (b->is_furnished)
 		finish(b);
@@ -260,13 +263,8 @@ static const struct driver_events branch_events = {
 
 /* ---- events of the stem's own driver ---- */
 
-static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
+void stem_hear(struct stem *s, const struct frame *frame)
 {
-	struct stem *s = arg;
-	(void)d;
-	(void)err;
-	if (frame->type != FRAME_BRANCHED)
-		return 0; /* ignore a GUARD that was requested before the driver became a stem */
 	cleanup_json json_t *said =
 		json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(said, "id"));
@@ -277,6 +275,15 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	if (b && id && error)
 		err_fail(&b->err, ERR_GONE, "end or close it, then branch",
 			"cannot be branched: %.200s", error);
+}
+
+static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
+{
+	(void)d;
+	(void)err;
+	/* Ignore a GUARD that was requested before the driver became a stem. */
+	if (frame->type == FRAME_BRANCHED)
+		stem_hear(arg, frame);
 	return 0;
 }
 
@@ -307,7 +314,7 @@ static void on_stem_broken(void *arg, struct driver *d, const struct err *err)
 static const struct driver_events stem_events = {
 	.frame = on_stem_frame, .exited = on_stem_exited, .broken = on_stem_broken};
 
-struct stem *stem_new(struct driver *d)
+static struct stem *make_stem(struct driver *d)
 {
 	struct stem *s = xnew(struct stem);
 	s->n_refs = 1;
@@ -319,9 +326,42 @@ struct stem *stem_new(struct driver *d)
 	(void)uv_timer_init(s->engine->loop, &s->late.timer);
 	s->late.timer.data = s;
 	engine_hold(s->engine);
+	return s;
+}
+
+struct stem *stem_new(struct driver *d)
+{
+	struct stem *s = make_stem(d);
 	driver_listen(d, &stem_events, s);
 	driver_be_stem(d);
 	return s;
+}
+
+struct stem *stem_borrow(struct driver *d)
+{
+	struct stem *s = make_stem(d);
+	s->is_loan = true;
+	return s;
+}
+
+void stem_give_back(struct stem *s)
+{
+	s->driver = NULL;
+	stem_let_go(s);
+}
+
+struct stem *stem_of_loan(struct driver *d, unsigned n_processes)
+{
+	d->is_stem = true; /* it became a stem by itself, so driver_be_stem() need not tell it */
+	struct stem *s = stem_new(d);
+	s->behind = d->loss;
+	s->behind.n_processes = n_processes;
+	return s;
+}
+
+unsigned stem_n_missing(const struct stem *s)
+{
+	return s->behind.n_processes;
 }
 
 /* ---- requests for branches, and the warden's two replies to each ---- */
@@ -343,10 +383,10 @@ static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct
 		all[n++] = fds[i];
 	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
 		all[n++] = b->ends.fds[i];
-	char order[80];
-	snprintf(order, sizeof order, "{\"id\":\"%llu\"%s%s}", (unsigned long long)b->id,
+	char order[96];
+	snprintf(order, sizeof order, "{\"id\":\"%llu\"%s%s%s}", (unsigned long long)b->id,
 		b->order.is_continuation ? ",\"reseed\":false" : "",
-		b->order.is_warm ? ",\"warm\":true" : "");
+		b->order.is_warm ? ",\"warm\":true" : "", b->stem->is_loan ? ",\"lend\":true" : "");
 	int r = driver_send_fds(b->stem->driver, FRAME_BRANCH, order, all, (size_t)n, err);
 	driver_ends_close(&b->ends);
 	return r;
@@ -388,10 +428,10 @@ static void take_refusal(struct branching *b, const struct err *err)
 }
 
 /* Kill the stem's driver if it did not respond to BRANCH in time, because it would fail every
- * further branch as well. */
+ * further branch as well. A borrowed driver belongs to its session, so it stays. */
 static void end_hanging(struct stem *s, const struct err *err)
 {
-	if (err->sys != ETIMEDOUT || !s->driver)
+	if (err->sys != ETIMEDOUT || !s->driver || s->is_loan)
 		return;
 	driver_signal(s->driver, SIGKILL);
 	lose_driver(s);

@@ -6,6 +6,10 @@
  * its stem. The owner of a user namespace may read and kill the processes in the namespaces below
  * it, so no process that runs a user's code may be above a branch.
  *
+ * There is one exception, on request. A session with processes of its own can stay in its box and
+ * lend its driver for one branch (stem_borrow()). That branch becomes a stem at once. The session
+ * stays above it, and so above all branches of that stem.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -25,6 +29,25 @@ typedef void stem_branched_fn(void *arg, struct driver *d, const struct err *err
 /* Turn the idle driver @d, which is taken over, into a stem. Stems are shared by reference
  * count. */
 struct stem *stem_new(struct driver *d);
+/*
+ * Borrow the idle driver @d, to make one branch of it with stem_branch(). Its owner still gets the
+ * driver's events. The owner passes BRANCHED frames on with stem_hear(), and calls
+ * stem_give_back(), which also drops the reference, before it uses or drops the driver.
+ */
+struct stem *stem_borrow(struct driver *d);
+void stem_hear(struct stem *s, const struct frame *frame);
+void stem_give_back(struct stem *s);
+
+/*
+ * Turn @d into a stem. @d, which is taken over, is the driver of a branch of a borrowed driver, and
+ * has not been used. @n_processes: number of processes that ran beside the borrowed driver and are
+ * not in its branch. Each branch of the stem reports them and what @d has lost.
+ */
+struct stem *stem_of_loan(struct driver *d, unsigned n_processes);
+/* Return the number of processes that the branches of the stem lack, see stem_of_loan(). */
+unsigned stem_n_missing(const struct stem *s);
+
+/* Take or drop a reference. */
 struct stem *stem_hold(struct stem *s);
 void stem_let_go(struct stem *s);
 

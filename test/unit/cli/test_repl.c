@@ -15,13 +15,14 @@ TEST(commands_are_read)
 		enum magic_kind kind;
 		const char *arg;
 		unsigned count;
-		bool is_forced;
+		bool is_forced, is_kept;
 	} rows[] = {
 		{"%undo", MAGIC_UNDO, "", 1},
 		{"%undo 3", MAGIC_UNDO, "3", 3},
 		{"  %branch  my trial \t", MAGIC_BRANCH, "my trial", 1},
 		{"%branch --force  my trial", MAGIC_BRANCH, "my trial", 1, true},
 		{"%branch --forced", MAGIC_BRANCH, "--forced", 1},
+		{"%branch --keep-processes x", MAGIC_BRANCH, "x", 1, false, true},
 		{"%time x = 1\ny", MAGIC_TIME, "x = 1\ny", 1},
 		{"%log all", MAGIC_LOG, "all", 1},
 		{"%quit", MAGIC_QUIT, "", 1},
@@ -36,6 +37,7 @@ TEST(commands_are_read)
 		CHECK_STR(m.arg, rows[i].arg);
 		CHECK_INT(m.count, rows[i].count);
 		CHECK_INT(m.is_forced, rows[i].is_forced);
+		CHECK_INT(m.is_kept, rows[i].is_kept);
 		free(m.text);
 	}
 	CHECK(!magic_is("x % 2", "python"));
@@ -72,8 +74,10 @@ TEST(wrong_commands_are_explained)
 		{"%undo 1 2", "%undo: \"1 2\"", "write %undo [N], e.g. %undo 3"},
 		{"%undo 0", "%undo: \"0\" is too small", "write %undo [N]"},
 		{"%undo -1", "%undo: \"-1\"", "write %undo [N]"},
-		{"%branch", "%branch: nothing named", "write %branch [--force] NAME"},
-		{"%branch --force ", "%branch: nothing named", "write %branch [--force] NAME"},
+		{"%branch", "%branch: nothing named",
+			"write %branch [--force | --keep-processes] NAME"},
+		{"%branch --force ", "%branch: nothing named",
+			"write %branch [--force | --keep-processes] NAME"},
 		{"%help x", "%help: unexpected \"x\"", "leave it out"},
 		{"%log some", "%log: \"some\"", "%log all"},
 		{"%\xff\xff", "unknown command %", ""},
