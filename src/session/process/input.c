@@ -28,21 +28,19 @@ static void shut(struct input *in)
 	in->is_shut = true;
 }
 
-/* End the input: close the pipe, or write the character for it to the terminal. */
-static void end(struct input *in)
+/* End the input: close the pipe, or write the character for it to the terminal. Returns: 0;
+ * -EAGAIN: the terminal has no room for it. */
+static int end(struct input *in)
 {
 	struct termios settings;
 	char word = 4; /* Ctrl-D */
 	if (!in->is_terminal) {
 		shut(in);
-		return;
+		return 0;
 	}
 	if (tcgetattr(in->fd, &settings) == 0 && settings.c_cc[VEOF])
 		word = (char)settings.c_cc[VEOF];
-	/* If the terminal has no room, the program reads nothing, so it would not see the end
-	 * either. */
-	ssize_t n = write(in->fd, &word, 1);
-	(void)n;
+	return write(in->fd, &word, 1) < 0 && errno == EAGAIN ? -EAGAIN : 0;
 }
 
 static int write_piece(struct input *in, struct input_piece *piece)
@@ -55,7 +53,7 @@ static int write_piece(struct input *in, struct input_piece *piece)
 			return -errno;
 		piece->at += (size_t)n;
 	}
-	return 0;
+	return piece->is_end ? end(in) : 0;
 }
 
 static void go_on(struct input *in)
@@ -74,8 +72,6 @@ static void go_on(struct input *in)
 			return;
 		}
 		struct input_piece *piece = take_first(in);
-		if (piece->is_end)
-			end(in);
 		piece->done(piece, NULL);
 	}
 	if (in->is_open && !in->is_shut)
