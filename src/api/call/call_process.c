@@ -544,21 +544,20 @@ static const struct operation rows[] = {
 		.example = "{'session': 'demo', 'process': 'cat', 'stream': true}",
 		.answer = "{'name': 'cat', 'state': 'exited', 'stdout_bytes': 6}",
 		.start = start_attach},
-	{"process.resize", "Set the size of a process's terminal", ROWS(resize_rows),
-		.label = OPERATION_ENGINE, .errors = "not_found|busy|gone|io",
-		.start = start_resize},
-	{"process.signal", "Send a signal to the process group of a process", ROWS(signal_rows),
-		.label = OPERATION_ENGINE, .errors = "not_found|busy|gone", .start = start_signal},
-};
-
-static const struct operation terminal_rows[] = {
 	{"terminal.open", "Start a program with a terminal, by default a shell", ROWS(open_rows),
 		RESULT(about_rows), .label = OPERATION_CALLER, .limits = HELP_PROCESS_LIMITS,
 		.errors = "not_found|access|runtime|limit|quota|busy|gone|box|io",
 		.example = "{'session': 'demo', 'name': 'terminal', 'rows': 40, 'cols': 120}",
 		.answer = "{'name': 'terminal', 'terminal': true, 'rows': 40, 'cols': 120}",
 		.start = start_start},
+	{"process.resize", "Set the size of a process's terminal", ROWS(resize_rows),
+		.label = OPERATION_ENGINE, .errors = "not_found|busy|gone|io",
+		.example = "{'session': 'demo', 'process': 'terminal', 'rows': 50, 'cols': 100}",
+		.answer = "{}", .start = start_resize},
+	{"process.signal", "Send a signal to the process group of a process", ROWS(signal_rows),
+		.label = OPERATION_ENGINE, .errors = "not_found|busy|gone",
+		.example = "{'session': 'demo', 'process': 'terminal', 'signal': 'HUP'}",
+		.answer = "{}", .start = start_signal},
 };
 
 const struct operation_family process_family = FAMILY(rows);
-const struct operation_family terminal_family = FAMILY(terminal_rows);
