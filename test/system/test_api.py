@@ -143,7 +143,8 @@ class Table(harness.Case):
         """What can hold output, values or files of a box is never called anything else."""
         ops = table()
         for name in ("step.run", "step.get", "step.output", "file.read", "file.list", "session.export", "plan.run",
-                     "tool.list", "tool.call"):
+                     "tool.list", "tool.call", "process.get", "process.wait", "process.list", "process.read",
+                     "process.attach"):
             self.assertEqual(ops[name]["label"], "program", name)
 
     def test_examples_fit_their_schemas(self):
