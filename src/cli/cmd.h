@@ -95,6 +95,14 @@ struct cmd {
 			"tools`"                                                                   \
 	}
 
+/* The option --commands of a server of the Model Context Protocol. @s has the member commands. */
+#define COMMANDS_OPT(s, where)                                                                     \
+	{                                                                                          \
+		.name = "commands", OPT_INTO_FLAG(s, commands), .group = (where),                  \
+		.help = "also offer agents the tools run_command and process_output, which run "   \
+			"programs in boxes"                                                        \
+	}
+
 /* All commands in the order of the help, NULL at the end. */
 extern const struct cmd *const cmd_table[];
 

@@ -28,7 +28,7 @@ enum { PLAN_TEXT_BYTES = 4 << 20, TOLD_BYTES = 16 << 10 };
 struct mcp_args {
 	struct box_args box;
 	const char *state, *tools, *policy, *plan_tools, *model, *key_file;
-	bool structured, plans, help;
+	bool structured, commands, plans, help;
 	int offer, color;
 };
 
@@ -48,6 +48,7 @@ static const struct opt mcp_opts[] = {
 		.complete = OPT_COMPLETE_DIR,
 		.help = "keep sessions in DIR until the next start; by default they end with the "
 			"client"},
+	COMMANDS_OPT(struct mcp_args, "Server"),
 	{.name = "plans", OPT_INTO_FLAG(struct mcp_args, plans), .group = "Server",
 		.help = "also offer the tools check_plan and run_plan"},
 	{.name = "policy", OPT_INTO_TEXT(struct mcp_args, policy), .arg = "FILE", .group = "Server",
@@ -139,6 +140,7 @@ static void serve(struct mcp *m)
 		.has_tools = m->args.tools != NULL,
 		.is_structured = m->args.structured,
 		.is_destructive = has_writable_volume(&m->args),
+		.has_commands = m->args.commands,
 		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
 		.policy = m->args.policy ? buf_str(&m->policy) : NULL,
 		.packages = buf_str(&packages),

@@ -28,7 +28,7 @@ struct serve_args {
 	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
 	const char *tools, *skills;
 	struct opt_list listen, allow_host, allow_origin;
-	bool no_socket, no_journal, quiet, help;
+	bool no_socket, no_journal, quiet, commands, help;
 	uint64_t session_ttl_ms, session_idle_ms, retain_ms, max_sessions, max_memory_bytes;
 	uint64_t standby, checkpoints, connections, grace_ms, request_timeout_ms, idle_timeout_ms;
 	int color, log;
@@ -85,6 +85,7 @@ static const struct opt serve_opts[] = {
 			"provider)"},
 	PRICES_OPT(struct serve_args, "Options"),
 	TOOLS_OPT(struct serve_args, "Options"),
+	COMMANDS_OPT(struct serve_args, "Options"),
 	{.name = "skills", OPT_INTO_TEXT(struct serve_args, skills), .arg = "DIR[:rw]", .group = "Options",
 		.complete = OPT_COMPLETE_DIR,
 		.help = "make DIR visible to all sessions at /skills; with :rw, code can save "
@@ -421,8 +422,10 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.tools = args->tools,
 		.skills = args->skills,
 		.log = {&f, log_tool}};
-	const struct mcp_tools_config mcp = {
-		.version = version_text, .tier = MCP_TIER_ALL, .has_tools = args->tools != NULL};
+	const struct mcp_tools_config mcp = {.version = version_text,
+		.tier = MCP_TIER_ALL,
+		.has_tools = args->tools != NULL,
+		.has_commands = args->commands};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
 	const struct http_route routes[N_OWN_ROUTES] = {
 		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, .is_json = true,

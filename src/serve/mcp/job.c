@@ -59,13 +59,9 @@ void mcp_job_beat(struct mcp_job *job)
 	job->beat = beat;
 }
 
-/* Keep the beginning of the line that the program has printed last. Progress notifications show
- * it. */
-static void on_event(void *arg, const json_t *event)
+void mcp_job_show(struct mcp_job *job, const char *text, size_t bytes)
 {
-	struct mcp_job *job = arg;
-	const char *text = json_string_value(json_object_get(event, "text"));
-	for (; text && *text; text++) {
+	for (const char *end = text + bytes; text < end; text++) {
 		if (*text == '\n' || *text == '\r') {
 			job->is_line_whole = true;
 			continue;
@@ -78,6 +74,13 @@ static void on_event(void *arg, const json_t *event)
 	}
 }
 
+static void on_event(void *arg, const json_t *event)
+{
+	const json_t *text = json_object_get(event, "text");
+	if (json_is_string(text))
+		mcp_job_show(arg, json_string_value(text), strlen(json_string_value(text)));
+}
+
 /* ---- creating jobs, starting their operations, ending them ---- */
 
 static void job_free(struct mcp_job *job)
@@ -86,6 +89,8 @@ static void job_free(struct mcp_job *job)
 	mcp_call_on_cancel(job->call, NULL, NULL);
 	json_decref(job->arguments);
 	free(job->text);
+	if (job->own)
+		job->own_free(job->own);
 	free(job);
 }
 
@@ -138,7 +143,9 @@ static void on_cancel(void *arg)
 static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct mcp_job *job = arg;
-	if (job->is_cancelled)
+	if (job->is_cancelled && job->stop && result)
+		job->stop(job, result, err);
+	else if (job->is_cancelled)
 		/* Nobody waits for the response any more, but the job must be freed. */
 		mcp_job_give(job, json_object());
 	else
@@ -186,6 +193,11 @@ struct mcp_job *mcp_job_of_tool(struct mcp_call *call)
 const char *mcp_job_session(const struct mcp_job *job)
 {
 	return param_text(job->arguments, "session", "default");
+}
+
+bool mcp_job_may_create(const struct mcp_job *job)
+{
+	return strncmp(mcp_job_session(job), "s-", 2) != 0;
 }
 
 static void on_created(struct mcp_job *job, const json_t *session, const struct err *err)

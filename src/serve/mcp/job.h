@@ -26,9 +26,16 @@ struct mcp_job {
 	bool is_cancelled;
 	/* The call has started a run, so cancelling the call interrupts the run. */
 	bool is_own_run;
-	bool is_new;		   /* the job has created its session */
-	size_t n_decided;	   /* number of approvals whose decision was passed on (ask.c) */
-	char *text;		   /* text that the tool's handler keeps; freed with the job */
+	bool is_new;	  /* the job has created its session */
+	size_t n_decided; /* number of approvals whose decision was passed on (ask.c) */
+	char *text;	  /* text that the tool's handler keeps; freed with the job */
+	/* What the tool's handler keeps; freed with @own_free when the job ends. NULL: nothing. */
+	void *own;
+	void (*own_free)(void *own);
+	/* Called after the call was cancelled, with the result of the operation that was running,
+	 * if it has one. It may start more operations, whose results it gets, too. At the end it
+	 * ends the job. NULL: the job ends with its current operation. */
+	mcp_next_fn *stop;
 	char line[MCP_LINE_BYTES]; /* the beginning of the last printed line */
 	size_t line_bytes;
 	bool is_line_whole;
@@ -50,6 +57,13 @@ void mcp_job_do(struct mcp_job *job, const char *operation, json_t *params, mcp_
  * with the error. */
 void mcp_job_create(struct mcp_job *job, void (*then)(struct mcp_job *job));
 
+/* Return whether a session may be created under the name in the arguments. A name that begins with
+ * "s-" is the id of a session that does not exist. Creating a session for it would hide this
+ * mistake of the client. */
+bool mcp_job_may_create(const struct mcp_job *job);
+
+/* Keep the beginning of the last line of @text. Progress notifications show it. */
+void mcp_job_show(struct mcp_job *job, const char *text, size_t bytes);
 /* Send a progress notification every five seconds until the job ends, if the client wants them. */
 void mcp_job_beat(struct mcp_job *job);
 

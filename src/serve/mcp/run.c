@@ -61,17 +61,9 @@ static void run(struct mcp_job *job)
 	mcp_job_do(job, "step.run", step_params(job), on_record);
 }
 
-/* Return whether a new session may be created under this name. A name that begins with "s-" is
- * the id of a session that does not exist. Creating a session for it would hide this mistake of
- * the client. */
-static bool is_name(const char *session)
-{
-	return strncmp(session, "s-", 2) != 0;
-}
-
 static void on_first(struct mcp_job *job, const json_t *record, const struct err *err)
 {
-	if (!record && err->code == ERR_NOT_FOUND && is_name(mcp_job_session(job)))
+	if (!record && err->code == ERR_NOT_FOUND && mcp_job_may_create(job))
 		mcp_job_create(job, run);
 	else
 		on_record(job, record, err);
@@ -79,7 +71,7 @@ static void on_first(struct mcp_job *job, const json_t *record, const struct err
 
 static void on_reset(struct mcp_job *job, const json_t *result, const struct err *err)
 {
-	if (!result && (err->code != ERR_NOT_FOUND || !is_name(mcp_job_session(job))))
+	if (!result && (err->code != ERR_NOT_FOUND || !mcp_job_may_create(job)))
 		mcp_job_refuse(job, err);
 	else
 		mcp_job_create(job, run);

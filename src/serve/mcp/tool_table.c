@@ -16,6 +16,9 @@ enum {
 	READ_MAX_BYTES = 16 << 20,
 	PLAN_BYTES = 1 << 20,
 	REQUEST_BYTES = 64 << 10,
+	COMMAND_BYTES = 64 << 10,
+	PROCESS_BYTES = 64,
+	COMMAND_MAX_MS = 24 * 3600 * 1000,
 };
 
 #define ROWS(rows) .params = (rows), .n_params = ARRAY_LEN(rows)
@@ -105,6 +108,32 @@ static const struct param search_tools_rows[] = {
 	{"limit", PARAM_COUNT, false, 1, 100, .fallback = "10", .help = "tools"},
 };
 
+static const struct param run_command_rows[] = {
+	{"command", PARAM_TEXT, true, 1, COMMAND_BYTES, .help = "line for /bin/sh"},
+	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
+		.help = "as in run_code"},
+	{"cwd", PARAM_TEXT, false, 1, PATH_BYTES, .help = "default: the workspace"},
+	{"timeout_ms", PARAM_COUNT, false, 1, COMMAND_MAX_MS,
+		.help = "then it is ended; default: 600000, in the background never"},
+	{"wait_ms", PARAM_COUNT, false, 0, MCP_WAIT_MAX_MS,
+		.help = "then returns running; default: 45000, in the background 1000"},
+	{"background", PARAM_FLAG, .help = "for servers"},
+	{"interactive", PARAM_FLAG, .help = "keep stdin open for process_output"},
+};
+
+static const struct param process_output_rows[] = {
+	{"process", PARAM_TEXT, false, 1, PROCESS_BYTES,
+		.help = "of run_command; default: list all"},
+	SESSION,
+	{"wait_ms", PARAM_COUNT, false, 0, MCP_WAIT_MAX_MS, .fallback = "1000",
+		.help = "how long to wait for its end"},
+	{"stdin", PARAM_DATA, false, 0, CODE_BYTES, .help = "for an interactive program"},
+	{"end", PARAM_FLAG, .help = "close stdin"},
+	{"signal", PARAM_CHOICE, .choices = "INT|TERM|KILL", .help = "to it and its children"},
+	{"stream", PARAM_CHOICE, .choices = "stdout|stderr", .help = "only this, from offset"},
+	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .help = "first byte"},
+};
+
 static const struct param plan_rows[] = {
 	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "source"},
 	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES, .help = "the user's own words"},
@@ -136,6 +165,17 @@ const struct mcp_tool mcp_tool_table[] = {
 		"Find tools for run_code: import retort; retort.tools.SERVER.TOOL(name=value)",
 		ROWS(search_tools_rows), MCP_TIER_MINIMAL,
 		MCP_ON_TOOLS | MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_search_tools},
+	{"run_command", "Run a command",
+		"Run a program in the session's box, beside run_code and on the same files: tests, "
+		"git, a server. A new shell each time, so cd and variables do not last. A long "
+		"command returns running: call process_output.",
+		ROWS(run_command_rows), MCP_TIER_MINIMAL, MCP_ON_COMMANDS | MCP_RUNS_CODE,
+		mcp_run_command},
+	{"process_output", "Output of a process",
+		"Output so far of a command that runs or has ended; wait for it, give it input, stop "
+		"it.",
+		ROWS(process_output_rows), MCP_TIER_MINIMAL, MCP_ON_COMMANDS | MCP_RUNS_CODE,
+		mcp_process_output},
 	{"check_plan", "Check a plan", "Check a plan against the policy without running it.",
 		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_READ_ONLY | MCP_IDEMPOTENT,
 		mcp_check_plan},

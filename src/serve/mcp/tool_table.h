@@ -5,6 +5,9 @@
 #include "serve/mcp/tools.h"
 
 enum { MCP_WAIT_MS = 45000, MCP_WAIT_MAX_MS = 55000, MCP_READ_BYTES = 10000, MCP_FOUND = 10 };
+/* MCP_WAIT_SHORT_MS: how long the tools for commands wait for a process that need not end soon.
+ * MCP_COMMAND_LIMIT_MS: default time limit of a command in the foreground. */
+enum { MCP_WAIT_SHORT_MS = 1000, MCP_COMMAND_LIMIT_MS = 600000 };
 
 enum {
 	MCP_READ_ONLY = 1,
@@ -12,7 +15,8 @@ enum {
 	MCP_RUNS_CODE = 4,
 	MCP_ON_PLANS = 8,
 	MCP_WORLD = 16,
-	MCP_ON_TOOLS = 32
+	MCP_ON_TOOLS = 32,
+	MCP_ON_COMMANDS = 64
 };
 
 struct mcp_tool {
@@ -39,6 +43,8 @@ void mcp_write_file(struct mcp_call *call);
 void mcp_list_files(struct mcp_call *call);
 void mcp_sessions(struct mcp_call *call);
 void mcp_search_tools(struct mcp_call *call);
+void mcp_run_command(struct mcp_call *call);
+void mcp_process_output(struct mcp_call *call);
 void mcp_check_plan(struct mcp_call *call);
 void mcp_run_plan(struct mcp_call *call);
 

@@ -147,7 +147,8 @@ struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 	for (size_t i = 0; i < mcp_tool_n && t->n_rows < TOOLS_MAX; i++) {
 		const struct mcp_tool *tool = &mcp_tool_table[i];
 		bool is_off = ((tool->traits & MCP_ON_PLANS) && !config->has_plans) ||
-			((tool->traits & MCP_ON_TOOLS) && !config->has_tools);
+			((tool->traits & MCP_ON_TOOLS) && !config->has_tools) ||
+			((tool->traits & MCP_ON_COMMANDS) && !config->has_commands);
 		if (tool->tier > config->tier || is_off)
 			continue;
 		t->definitions[t->n_rows] = define(config, tool);

@@ -8,9 +8,15 @@ enum mcp_tier { MCP_TIER_MINIMAL, MCP_TIER_STANDARD, MCP_TIER_ALL };
 #define MCP_TIER_CHOICES "minimal|standard|all"
 
 /* Limits of the texts that a model reads with every request. MCP_TOOLS_TOKENS_MAX limits the list
- * of all tools, in tokens; MCP_TOKEN_BYTES of compact JSON count as one token. MCP_INSTRUCTIONS_MAX
+ * of all tools, in tokens, except those for commands, which MCP_COMMANDS_TOKENS_MAX limits.
+ * MCP_TOKEN_BYTES of compact JSON count as one token. MCP_INSTRUCTIONS_MAX
  * limits the instructions of the MCP server, in bytes, without the text about this engine. */
-enum { MCP_TOOLS_TOKENS_MAX = 1500, MCP_TOKEN_BYTES = 4, MCP_INSTRUCTIONS_MAX = 600 };
+enum {
+	MCP_TOOLS_TOKENS_MAX = 1500,
+	MCP_COMMANDS_TOKENS_MAX = 500,
+	MCP_TOKEN_BYTES = 4,
+	MCP_INSTRUCTIONS_MAX = 600
+};
 
 /*
  * Limits, in bytes, of what a model is told about this engine: the packages in its boxes, the files
@@ -31,6 +37,7 @@ struct mcp_tools_config {
 	bool has_tools;	     /* code in boxes can call tools, so search_tools is served */
 	/* Plans can call the engine's tools, so check_plan and run_plan are served. */
 	bool has_plans;
+	bool has_commands;  /* run_command and process_output are served */
 	const char *policy; /* the policy for plans, as text; or NULL */
 	/* Packages in the boxes, such as "numpy 1.24.2, …"; NULL if unknown. */
 	const char *packages;

@@ -20,6 +20,7 @@ static struct mcp_tools *open_tools(enum mcp_tier tier, bool is_structured, bool
 		.is_destructive = is_destructive,
 		.has_tools = true,
 		.has_plans = true,
+		.has_commands = true,
 		.packages = told,
 		.files = told,
 		.limits = told};
@@ -43,19 +44,31 @@ static const json_t *definition(const struct mcp_tools *t, const char *name)
 	return NULL;
 }
 
-TEST(all_definitions_together_are_small)
+static size_t tokens(const struct mcp_tools *t, bool is_for_commands)
 {
-	struct mcp_tools *t = open_tools(MCP_TIER_ALL, false, false);
 	const struct mcp_rows *rows = tool_rows(t);
 	size_t bytes = 0;
 	for (size_t i = 0; i < rows->n; i++) {
-		char *text = json_dumps(rows->row[i].definition, JSON_COMPACT);
+		const json_t *d = rows->row[i].definition;
+		const struct mcp_tool *tool =
+			mcp_tool_find(json_string_value(json_object_get(d, "name")));
+		if (((tool->traits & MCP_ON_COMMANDS) != 0) != is_for_commands)
+			continue;
+		char *text = json_dumps(d, JSON_COMPACT);
 		bytes += strlen(text);
 		free(text);
 	}
-	CHECK_INT(rows->n, mcp_tool_n);
-	CHECK(bytes / MCP_TOKEN_BYTES <= MCP_TOOLS_TOKENS_MAX);
-	CHECK(bytes / MCP_TOKEN_BYTES > 500); /* it was counted */
+	return bytes / MCP_TOKEN_BYTES;
+}
+
+TEST(all_definitions_together_are_small)
+{
+	struct mcp_tools *t = open_tools(MCP_TIER_ALL, false, false);
+	CHECK_INT(tool_rows(t)->n, mcp_tool_n);
+	CHECK(tokens(t, false) <= MCP_TOOLS_TOKENS_MAX);
+	CHECK(tokens(t, false) > 500); /* it was counted */
+	CHECK(tokens(t, true) <= MCP_COMMANDS_TOKENS_MAX);
+	CHECK(tokens(t, true) > 200);
 	CHECK(strlen(mcp_tools_served(t)->instructions) <= MCP_INSTRUCTIONS_MAX + 2 * MCP_TOLD_MAX);
 	mcp_tools_free(t);
 }
@@ -63,8 +76,9 @@ TEST(all_definitions_together_are_small)
 TEST(tiers_have_what_they_are_for)
 {
 	struct mcp_tools *t = open_tools(MCP_TIER_MINIMAL, false, false);
-	CHECK_INT(tool_rows(t)->n, 4);
+	CHECK_INT(tool_rows(t)->n, 6);
 	CHECK(definition(t, "search_tools") != NULL);
+	CHECK(definition(t, "run_command") && definition(t, "process_output"));
 	CHECK(definition(t, "run_code") && definition(t, "run_wait") &&
 		definition(t, "read_output"));
 	mcp_tools_free(t);
@@ -121,6 +135,8 @@ TEST(hints_are_true)
 	struct mcp_tools *t = open_tools(MCP_TIER_ALL, false, false);
 	CHECK(!hint(t, "run_code", "readOnlyHint", false));
 	CHECK(!hint(t, "run_code", "destructiveHint", true));
+	CHECK(!hint(t, "run_command", "readOnlyHint", false));
+	CHECK(!hint(t, "run_command", "destructiveHint", true));
 	CHECK(!hint(t, "run_code", "idempotentHint", false));
 	CHECK(!hint(t, "run_code", "openWorldHint", true));
 	CHECK(hint(t, "read_file", "readOnlyHint", false));
@@ -129,6 +145,8 @@ TEST(hints_are_true)
 	/* With files of the host to write to, it is another matter. */
 	t = open_tools(MCP_TIER_ALL, true, true);
 	CHECK(hint(t, "run_code", "destructiveHint", true));
+	CHECK(hint(t, "run_command", "destructiveHint", true));
+	CHECK(hint(t, "process_output", "destructiveHint", true));
 	CHECK(json_object_get(definition(t, "run_code"), "outputSchema") != NULL);
 	mcp_tools_free(t);
 }
@@ -165,6 +183,13 @@ TEST(tools_let_in_what_operations_take)
 		{"read_output", "step.output", "offset"},
 		{"read_output", "step.output", "limit"},
 		{"read_output", "step.output", "grep"},
+		{"run_command", "process.start", "command"},
+		{"run_command", "process.start", "session"},
+		{"run_command", "process.start", "cwd"},
+		{"run_command", "process.start", "timeout_ms"},
+		{"process_output", "process.get", "process"},
+		{"process_output", "process.read", "stream"},
+		{"process_output", "process.read", "offset"},
 		{"search_tools", "tool.list", "query"},
 		{"search_tools", "tool.list", "limit"},
 		{"read_file", "file.read", "path"},
