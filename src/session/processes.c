@@ -25,7 +25,7 @@
 #include <string.h>
 
 /* The caller of session_start_process(), until it is answered. */
-struct asking {
+struct process_asking {
 	struct session *session;
 	session_process_fn *done;
 	void *arg;
@@ -179,7 +179,7 @@ void session_free_environment(char **environment)
 static void on_started(void *arg, struct process *p, const struct err *err)
 {
 	struct session *s = arg;
-	struct asking *asking = take_ptr(p->asking);
+	struct process_asking *asking = take_ptr(p->asking);
 	if (err) {
 		s->processes.n_running--;
 		drop(s, p);
@@ -234,8 +234,8 @@ void session_start_process(
 		return;
 	}
 	struct process *p = process_new(s->box, order, &events);
-	p->asking = xnew(struct asking);
-	*p->asking = (struct asking){s, done, arg};
+	p->asking = xnew(struct process_asking);
+	*p->asking = (struct process_asking){s, done, arg};
 	p->next = s->processes.first;
 	s->processes.first = p;
 	s->processes.n_running++;

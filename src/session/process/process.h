@@ -89,7 +89,7 @@ struct process {
 	unsigned n_attached; /* readers that get the output as it comes */
 	/* the pieces of the order that the start of a terminal needs later */
 	struct process_later *later;
-	struct asking *asking; /* for the owner: who asked for the start */
+	struct process_asking *asking; /* for the owner: who asked for the start */
 	struct deadline limit;
 	unsigned n_handles;
 	struct process_reader *readers;
