@@ -24,7 +24,7 @@ enum {
 	WIRE_AHEAD_MAX = 2,
 	/* how deep branches of branches may nest; the kernel nests 32 namespaces */
 	WIRE_DEPTH_MAX = 28,
-	WIRE_DOORS_MAX = 256,	    /* doors of one warden that are open()ed or wait for it */
+	WIRE_DOORS_MAX = 1024,	    /* doors of one warden that are open()ed or wait for it */
 	WIRE_DIRS_MAX = 128,	    /* depth of a directory tree that is copied for a branch */
 	WIRE_TEXT_BYTES = 96 << 10, /* arguments and environment of one spawn, NUL-separated */
 	WIRE_SOCK_FD = 3,	    /* in the warden and in init: the descriptor of its socket */

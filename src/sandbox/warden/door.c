@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -33,7 +34,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { DOOR_MS = 10000 }; /* how long a helper may take; it needs well under a millisecond */
+/* DOOR_MS: how long a helper may take; it needs well under a millisecond. ENDING_MS: how long the
+ * end of a process takes at most. */
+enum { DOOR_MS = 10000, ENDING_MS = 1000 };
 
 /* ---- in the helper ---- */
 
@@ -85,14 +88,23 @@ static int open_what(enum warden_door what, struct err *err)
 	return err_set(err, ERR_INTERNAL, "unknown door %d", (int)what);
 }
 
+/* Say why the namespaces of the box's init could not be entered. While init ends, the kernel
+ * refuses that already, but its pidfd does not tell yet: so wait for it. */
+static int enter_failed(int pid_fd, int sys, struct err *err)
+{
+	struct pollfd p = {.fd = pid_fd, .events = POLLIN};
+	return sys == ESRCH || poll(&p, 1, ENDING_MS) > 0
+		? err_set(err, ERR_GONE, "the box has ended")
+		: err_sys(err, ERR_BOX, sys, "enter the box's namespaces");
+}
+
 static int enter(int pid_fd, enum warden_door what, struct err *err)
 {
 	const int space = what == WARDEN_DOOR_TERMINAL ? CLONE_NEWNS : CLONE_NEWNET;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
 	if (setns(pid_fd, CLONE_NEWUSER | space) < 0)
-		return errno == ESRCH ? err_set(err, ERR_GONE, "the box has ended")
-				      : err_sys(err, ERR_BOX, errno, "enter the box's namespaces");
+		return enter_failed(pid_fd, errno, err);
 	int r = child_become_user(err);
 	/* The change of ids has set "dumpable" to the system's default, which may be 1. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
@@ -127,6 +139,7 @@ int door_add(struct doors *all, uint64_t id, const struct box *box, enum warden_
 			all->v[i] = (struct door){.state = DOOR_WAITS,
 				.id = id,
 				.box = box,
+				.box_pid = box->pid,
 				.what = what,
 				.sock = -1};
 			all->n_used++;
@@ -150,6 +163,8 @@ struct door *door_next(struct doors *all)
 int door_begin(struct doors *all, struct door *d, struct err *err)
 {
 	int pair[2];
+	if (d->box->state != BOX_LIVE || d->box->pid != d->box_pid)
+		return err_set(err, ERR_GONE, "the box has ended");
 	/* A pidfd names the process for as long as we have it. The pid of a box that is not a
 	 * branch is that of a child of ours, and stays its until we have reaped it. */
 	cleanup_fd int own_fd =

@@ -17,6 +17,7 @@ struct door {
 	enum door_state state;
 	uint64_t id; /* id of the request, which the reply repeats */
 	const struct box *box;
+	pid_t box_pid; /* of its init, by which another box in the same slot is told from it */
 	enum warden_door what;
 	int64_t deadline_ms;
 	pid_t pid; /* the helper */

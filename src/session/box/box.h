@@ -153,7 +153,7 @@ void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_
  * Errors:  ERR_GONE (the box), ERR_LIMIT (no terminal is left), ERR_BUSY (too many requests),
  * ERR_BOX.
  */
-enum { BOX_DOORS_MAX = 64 };
+enum { BOX_DOORS_MAX = 128 };
 struct box_door *box_open(struct box *b, enum warden_door what, box_opened_fn *done, void *arg);
 
 /* Give up a request, so that its @done is not called. */

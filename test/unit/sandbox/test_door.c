@@ -76,11 +76,11 @@ TEST(requests_wait_in_order)
 	struct err err = {0};
 	CHECK(!door_next(&all));
 	for (uint64_t i = 0; i < WIRE_DOORS_MAX; i++)
-		CHECK_INT(door_add(&all, 1000 - i, &box, WARDEN_DOOR_SOCKET, &err), 0);
+		CHECK_INT(door_add(&all, 2000 - i, &box, WARDEN_DOOR_SOCKET, &err), 0);
 	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), -EBUSY);
 	for (uint64_t i = WIRE_DOORS_MAX; i > 0; i--) {
 		struct door *d = door_next(&all);
-		CHECK_INT(d->id, 1001 - i);
+		CHECK_INT(d->id, 2001 - i);
 		CHECK_INT(d->state, DOOR_WAITS);
 		door_end(&all, d);
 	}
@@ -104,7 +104,7 @@ TEST(no_more_helpers_than_may_run)
 TEST(a_process_that_is_gone)
 {
 	static struct doors all;
-	struct box box = {.pid_fd = -1, .pid = 1 << 30};
+	struct box box = {.pid_fd = -1, .pid = 1 << 30, .state = BOX_LIVE};
 	struct err err;
 	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), 0);
 	struct door *d = door_next(&all);
@@ -112,4 +112,22 @@ TEST(a_process_that_is_gone)
 	CHECK_INT(err.code, ERR_GONE);
 	door_end(&all, d);
 	CHECK_INT(all.n_used, 0);
+}
+
+/* A request is not carried out in a box that has got the slot of its own. */
+TEST(another_box_in_the_same_slot)
+{
+	static const struct box others[] = {{.pid_fd = -1, .pid = 2, .state = BOX_LIVE},
+		{.pid_fd = -1, .pid = 1, .state = BOX_ANCHOR},
+		{.pid_fd = -1, .pid = 1, .state = BOX_FREE}};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		static struct doors all;
+		struct box box = {.pid_fd = -1, .pid = 1, .state = BOX_LIVE};
+		struct err err = {0};
+		CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), 0);
+		box = others[i];
+		CHECK_INT(door_begin(&all, door_next(&all), &err), -EPIPE);
+		CHECK_STR(err.msg, "the box has ended");
+		door_end(&all, door_next(&all));
+	}
 }
