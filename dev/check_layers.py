@@ -53,7 +53,7 @@ ABOUT = {
 ROOMS = {
     "plan": "value syntax machine builtin policy check program",
     "sandbox": ". init warden",
-    "session": "start box process step .",
+    "session": "start box process port step .",
     "agent": "wire answer query loop",
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",

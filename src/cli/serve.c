@@ -100,8 +100,8 @@ static const struct opt serve_opts[] = {
 
 /* The addresses at which the engine listens, and the directory of its journal. */
 struct places {
-	char socket[PATH_MAX], state[PATH_MAX];
-	bool has_socket, has_state;
+	char socket[PATH_MAX], state[PATH_MAX], runtime[PATH_MAX];
+	bool has_socket, has_state, has_runtime; /* runtime: for the unix sockets of ports */
 	int unix_fd; /* unix socket that a service manager has passed to us; -1: none */
 	/* TCP sockets that listen; -1: handed over to the HTTP server. */
 	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
@@ -212,6 +212,8 @@ static int find_places(const struct serve_args *args, struct places *p, struct e
 		r = listen_to_addresses(args, p, err);
 	if (r == 0)
 		r = find_socket(args, p, err);
+	struct err ignored; /* an engine can do without that directory */
+	p->has_runtime = xdg_runtime_dir(p->runtime, &ignored) == 0;
 	return r < 0 ? r : find_state(args, p, err);
 }
 
@@ -421,6 +423,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.models = {args->model, args->key_file, places->prices, false},
 		.tools = args->tools,
 		.skills = args->skills,
+		.runtime_dir = places->has_runtime ? places->runtime : NULL,
 		.log = {&f, log_tool}};
 	const struct mcp_tools_config mcp = {.version = version_text,
 		.tier = MCP_TIER_ALL,

@@ -8,6 +8,7 @@
  *   answer_call.c      answer the tool calls of steps
  *   undo.c, trial.c    return to an earlier step; adopt a trial
  *   replay.c           run steps again, to rebuild a session or to check a record
+ *   ports.c            list ports, open them on the host
  *   put_file.c         write and remove files for a client
  *   history.c          make logs and graphs
  *   admit.c            check quotas
@@ -21,6 +22,7 @@
 #include "registry/order_text.h"
 #include "registry/owner.h"
 #include "registry/template.h"
+#include "session/port/port.h"
 #include "session/session.h"
 #include "store/journal.h"
 
@@ -54,6 +56,7 @@ struct entry {
 	struct template *template;
 	const struct order_checked *order;
 	struct session *session; /* NULL: the session is not made yet, or is closed */
+	struct port_list ports;	 /* ports of the box that are open on the host (ports.c) */
 	struct pool *pool;	 /* ready branches of this session (standby.c), or NULL */
 	/* The queue. While the state is ENTRY_WORKING, the first job runs, or the first few if
 	 * they make branches. */

@@ -30,9 +30,7 @@
 
 #include "base/json.h"
 #include "base/alloc.h"
-#include "base/fd.h"
 #include "base/timer.h"
-#include "base/utf8.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/session_table.h"
@@ -43,12 +41,10 @@
 #include "registry/sliced_work.h"
 #include "session/session.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* IDLE_MS: longest delay of idle work, such as syncing the journal. BRANCHES_AT_ONCE: how many
  * branches of a session are made at once; while the stem forks one, the engine finishes others. */
@@ -243,6 +239,7 @@ void entry_end_because(struct entry *e, const struct err *why)
 		lifetime_watch(e);
 	entry_hold(e);
 	pool_close(take_ptr(e->pool));
+	(void)port_list_close(&e->ports, 0);
 	if (e->session)
 		session_close(e->session);
 	replay_abort(e, why);
@@ -531,6 +528,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->ended_arg = config->arg;
 	r->gate = config->gate;
 	r->skills = config->skills;
+	r->runtime_dir = config->runtime_dir;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : journal_open_nameless(&r->journal, err);
 	if (bad < 0) {

@@ -37,6 +37,9 @@ struct registry_config {
 	/* Path of a host directory, or NULL. Sessions see it read-only at SKILLS_DIR, unless
 	 * they have a volume at that place. */
 	const char *skills;
+	/* Directory of the host for unix sockets, which only the engine's user may enter; or NULL.
+	 * Borrowed as long as the registry lives. */
+	const char *runtime_dir;
 };
 
 /* Open a registry with its journal. Errors: as journal_open(); ERR_BUSY: another engine uses the

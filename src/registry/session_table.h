@@ -58,6 +58,7 @@ struct session_table {
 	uint64_t n_expired;
 	const struct tool_gate *gate; /* NULL: all tool calls are denied */
 	const char *skills;	      /* or NULL */
+	const char *runtime_dir;      /* for unix sockets; or NULL */
 	struct pruning *pruning;      /* NULL after prune_stop() */
 	struct sliced_works *sliced;  /* NULL after sliced_work_stop() */
 	bool is_closing;

@@ -261,6 +261,8 @@ class Live(harness.Case):
                 self.fresh(has_file=name.startswith("file."))
                 if name == "session.create":
                     self.drop()
+                if name == "port.close":
+                    self.call("port.open", session="demo", port=8000, early=True)
                 if name == "step.input":
                     self.run_id = self.call(
                         "step.run", session="demo", code="input()", stdin_open=True, wait_ms=0)["run"]

@@ -114,7 +114,7 @@ static bool is_plain(const struct param *p)
 {
 	static const char *const names[] = {"name", "runtime", "python", "filename", "text", "path",
 		"dialect", "query", "tool", "grep", "stdin", "preload", "rootfs", "workspace",
-		"task", "model", "plan", "policy", "request"};
+		"task", "model", "plan", "policy", "request", "listen"};
 	if (p->type != PARAM_TEXT)
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)

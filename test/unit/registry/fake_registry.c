@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "registry/files.h"
+#include "registry/ports.h"
 #include "registry/processes.h"
 #include "registry/stats.h"
 
@@ -727,6 +728,33 @@ void registry_file_read(
 	give(done, arg,
 		json_pack("{s:o, s:s, s:i}", "content", json_stringn(f->data + at, n), "encoding",
 			"utf-8", "size", (int)f->bytes));
+}
+
+/* A fake session has no ports: whatever is opened is open, and nothing listens. */
+void registry_port_list(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	if (!find(r, session, &err))
+		done(arg, NULL, &err);
+	else
+		give(done, arg, json_pack("{s:[]}", "ports"));
+}
+
+void registry_port_open(
+	struct registry *r, const struct registry_port *port, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	if (!find(r, port->session, &err))
+		done(arg, NULL, &err);
+	else
+		give(done, arg,
+			json_pack("{s:i, s:s}", "port", (int)port->port, "address", port->listen));
+}
+
+json_t *registry_port_close(
+	struct registry *r, const char *session, uint16_t port attr_unused, struct err *err)
+{
+	return find(r, session, err) ? json_pack("{s:i}", "closed", 1) : NULL;
 }
 
 void registry_file_write(

@@ -1,0 +1,49 @@
+/* A port of a box, opened on the host. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/port/place.h"
+#include "session/start/engine.h"
+
+#include <stdint.h>
+
+enum { PORT_LINKS_MAX = 100 }; /* connections of one port at a time; others wait to be accepted */
+
+struct box;
+struct port;
+
+struct port_config {
+	struct engine *engine;
+	uint16_t box_port;
+	const struct place *place; /* borrowed for the call */
+	/* Return the box to which a new connection leads, borrowed; NULL: there is none now. */
+	struct box *(*box)(void *arg);
+	void *arg;
+};
+
+/*
+ * Listen at a place of the host. Each connection there is joined to a new connection inside of the
+ * box, to 127.0.0.1 or, if nothing listens there, to ::1. If nothing listens there either, it is
+ * closed. A unix socket gets mode 0600, and replaces an older file at its path.
+ *
+ * Errors: ERR_ACCESS, ERR_LIMIT (the place is taken), ERR_USAGE (it is not of this host), ERR_IO.
+ */
+int port_open(struct port **out, const struct port_config *config, struct err *err);
+
+/* Stop to listen, and close all connections. @p is freed when the loop has run; its callback is not
+ * called any more. A unix socket is removed. */
+void port_close(struct port *p);
+
+/* port_number(): the port in the box. port_place(): where it listens on the host, with the port
+ * that the kernel has chosen. */
+uint16_t port_number(const struct port *p);
+const struct place *port_place(const struct port *p);
+
+/* A list of ports, which owns them. port_next() returns the port after @p in its list, or NULL. */
+struct port_list {
+	struct port *first;
+	unsigned n;
+};
+void port_list_add(struct port_list *list, struct port *p);
+struct port *port_next(const struct port *p);
+/* Close all ports of @list on @box_port, or all if @box_port is 0. Returns: how many. */
+unsigned port_list_close(struct port_list *list, uint16_t box_port);

@@ -1,0 +1,27 @@
+/* Copying bytes both ways between two sockets. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <uv.h>
+
+enum { RELAY_BYTES = 256 << 10 };
+
+struct relay;
+
+/* Called from the loop when both sides have sent their end, or one of them has failed, and all is
+ * freed and closed. */
+typedef void relay_done_fn(void *arg);
+
+/*
+ * Copy what arrives at @a to @b, and the other way round. When one side has sent its end, the other
+ * is told so, and may go on sending. A side that does not read holds up the other one.
+ *
+ * @scratch: RELAY_BYTES of memory, which several relays may share; it must live as long as they do.
+ * Limits:   while a side does not read, up to RELAY_BYTES that it has not taken are kept.
+ * Owns:     takes @a and @b, non-blocking stream sockets.
+ * Returns:  NULL if the loop cannot watch them; they are closed then, and @done is not called.
+ */
+struct relay *relay_start(
+	uv_loop_t *loop, int a, int b, char *scratch, relay_done_fn *done, void *arg);
+
+/* Close both sides. `done` is still called, once all is freed. */
+void relay_stop(struct relay *r);
