@@ -111,9 +111,36 @@ static int take_time(const char *text, int64_t *ns, struct err *err)
 	return err_hint(err, "%s", why.hint);
 }
 
+int box_publish(const struct box_args *args, const char *session, bool is_quiet, box_call_fn *call,
+	void *arg, struct err *err)
+{
+	struct publish ports[PUBLISH_MAX];
+	int r = publish_parse(ports, args->publish.item, args->publish.n, err);
+	for (size_t i = 0; r == 0 && i < args->publish.n; i++) {
+		json_t *opened = NULL;
+		r = call(arg, "port.open", publish_params(&ports[i], session), &opened, err);
+		const char *address = json_string_value(json_object_get(opened, "address"));
+		if (address && !is_quiet)
+			box_tell_published(ports[i].box_port, address);
+		json_decref(opened);
+	}
+	return r;
+}
+
+void box_tell_published(uint16_t box_port, const char *address)
+{
+	char text[PUBLISH_TEXT_BYTES];
+	publish_say(box_port, address, text);
+	fprintf(stderr, "retort: %s\n", text);
+}
+
 int box_check(const struct box_args *args, struct err *err)
 {
+	struct publish ports[PUBLISH_MAX];
 	int64_t ns;
+	int r = publish_parse(ports, args->publish.item, args->publish.n, err);
+	if (r < 0)
+		return r;
 	if (!args->net || strcmp(args->net, "none") == 0)
 		return args->time ? take_time(args->time, &ns, err) : 0;
 	return err_fail(err, ERR_USAGE, "a box has its own loopback and nothing else: --net none",

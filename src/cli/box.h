@@ -11,7 +11,7 @@
 /* Values of the options in cli/box.def. Initialize with BOX_ARGS_INIT. */
 struct box_args {
 	const char *runtime;
-	struct opt_list volumes, env;
+	struct opt_list volumes, env, publish;
 	const char *preload;
 	const char *workspace, *python, *rootfs, *net, *profile, *skills;
 	struct limits limits;
@@ -32,6 +32,25 @@ struct box_args {
 		.flags = OPT_NO_CONFIG, .group = "General options",                                \
 		.help = "apply the options of profile NAME in the configuration"                   \
 	}
+
+/* The option --publish, for the option table of a command that has a box of its own. */
+#define BOX_PUBLISH_OPT(s)                                                                         \
+	{                                                                                          \
+		.name = "publish", .letter = 'p', OPT_INTO_LIST(s, box.publish),                   \
+		.arg = "[[HOST:]HP:]BP", .flags = OPT_NO_ENV, .group = "Program",                  \
+		.help = "make port BP of the box reachable at port HP of the host (default: BP; "  \
+			"0: a free one) on HOST (default: 127.0.0.1)"                              \
+	}
+
+/* Open the ports of the option --publish in @session of an engine, and say where they are unless
+ * @is_quiet. @call: calls an operation of the engine, and takes the reference of its params. */
+typedef int box_call_fn(
+	void *arg, const char *method, json_t *params, json_t **result, struct err *err);
+int box_publish(const struct box_args *args, const char *session, bool is_quiet, box_call_fn *call,
+	void *arg, struct err *err);
+
+/* Print where a port of the box is, on stderr. */
+void box_tell_published(uint16_t box_port, const char *address);
 
 /* Check the values of options before anything is started. Errors: ERR_USAGE. */
 int box_check(const struct box_args *args, struct err *err);

@@ -35,6 +35,7 @@ static const struct opt run_opts[] = {
 		.group = "Program", .complete = OPT_COMPLETE_FILE,
 		.help = "file for the program's standard input, or - for retort's own; by default "
 			"the input is empty"},
+	BOX_PUBLISH_OPT(struct run_args),
 #define BOX_ARGS struct run_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -139,6 +140,7 @@ static int once_request(const struct run_args *args, const struct opt_set *set,
 
 struct pieces {
 	struct box_pieces box;
+	struct publish ports[PUBLISH_MAX];
 	struct program_place place;
 	struct buf code;
 };
@@ -152,6 +154,13 @@ static void show_program(
 	if (p->place.src[0])
 		p->box.volumes[order->n_volumes++] =
 			(struct volume){.src = p->place.src, .dst = p->place.dst};
+}
+
+static void on_published(void *arg, uint16_t box_port, const char *address)
+{
+	const struct output_args *output = &((const struct view *)arg)->options.output;
+	if (!output->quiet && !output->json && !output->jsonl)
+		box_tell_published(box_port, address);
 }
 
 static int gather(const struct run_args *args, const struct opt_set *set, char **operands,
@@ -172,6 +181,8 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		r = box_order(&args->box, set, &p->box, &order, err);
 	if (r == 0)
 		r = take_terminal(args, p->box.env, &p->box.n_env, err);
+	if (r == 0)
+		r = publish_parse(p->ports, args->box.publish.item, args->box.publish.n, err);
 	if (r < 0)
 		return r;
 	if (program && strcmp(program, "-") != 0)
@@ -183,7 +194,10 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	*req = (struct once_request){.order = order,
 		.argv = (const char *const *)operands,
 		.preload = args->box.preload,
-		.out_dir = args->output.dir};
+		.out_dir = args->output.dir,
+		.published = on_published,
+		.ports = p->ports,
+		.n_ports = args->box.publish.n};
 	req->stdin_fd = open_stdin(args, program, err);
 	return req->stdin_fd < -1 ? req->stdin_fd : 0;
 }

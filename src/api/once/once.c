@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "session/box/copy_out.h"
+#include "session/port/port.h"
 #include "session/session.h"
 #include "session/start/engine.h"
 
@@ -34,6 +35,7 @@ struct once {
 	uv_loop_t loop;
 	uv_signal_t signals[2];
 	struct session *session;
+	struct port_list ports;
 	bool is_interrupted;
 	bool is_tainted; /* the program has got data from an untrusted tool */
 	struct err err;	 /* first failure to start the program or to copy a file */
@@ -63,6 +65,40 @@ static void on_emptied(struct engine *engine)
 	engine_stop(&once->engine);
 }
 
+static void end_session(struct once *once)
+{
+	(void)port_list_close(&once->ports, 0);
+	session_close(once->session);
+}
+
+static struct box *box_of(void *arg)
+{
+	const struct once *once = arg;
+	return once->session ? session_box(once->session) : NULL;
+}
+
+static int open_ports(struct once *once, struct err *err)
+{
+	const struct once_request *req = once->req;
+	for (size_t i = 0; i < req->n_ports; i++) {
+		const struct port_config config = {.engine = &once->engine,
+			.box_port = req->ports[i].box_port,
+			.place = &req->ports[i].place,
+			.box = box_of,
+			.arg = once};
+		struct port *p;
+		char address[PLACE_TEXT_BYTES];
+		int r = port_open(&p, &config, err);
+		if (r < 0)
+			return r;
+		port_list_add(&once->ports, p);
+		place_write(port_place(p), address);
+		if (req->published)
+			req->published(once->listener->arg, port_number(p), address);
+	}
+	return 0;
+}
+
 static int run_step(struct once *once)
 {
 	const struct once_request *req = once->req;
@@ -90,7 +126,7 @@ static void on_opened(void *arg, const struct err *err)
 			once->listener->started(once->listener->arg, once->order.id);
 		return;
 	}
-	session_close(once->session);
+	end_session(once);
 }
 
 static void on_call(void *arg, struct tool_call *call)
@@ -151,7 +187,7 @@ static void on_done(void *arg, const struct record *record)
 	once->out->exit_status = record->exit_status;
 	if (once->out_fd >= 0)
 		copy_files(once, record);
-	session_close(once->session);
+	end_session(once);
 }
 
 static void on_signal(uv_signal_t *handle, int number attr_unused)
@@ -191,6 +227,8 @@ static int start(struct once *once, struct err *err)
 	int r = watch_signals(once, err);
 	if (r == 0)
 		r = engine_attach(&once->engine, &once->loop, err);
+	if (r == 0)
+		r = open_ports(once, err);
 	return r < 0 ? r : session_open(&once->session, &config, &events, err);
 }
 
@@ -211,6 +249,8 @@ static int run_loop(struct once *once, struct err *err)
 	once->engine.emptied = on_emptied;
 	once->engine.arg = once;
 	int r = start(once, err);
+	if (r < 0)
+		(void)port_list_close(&once->ports, 0);
 	if (r < 0 && once->engine.n_alive == 0)
 		on_emptied(&once->engine);
 	(void)uv_run(&once->loop, UV_RUN_DEFAULT);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "api/once/publish.h"
 #include "base/err.h"
 #include "session/start/order.h"
 #include "session/step/step_order.h"
@@ -18,8 +19,13 @@ struct once_request {
 	const char *preload;	 /* names of the modules to import first, such as "a,b"; or NULL */
 	int stdin_fd;		 /* descriptor of the standard input, or -1 */
 	const char *out_dir;	 /* directory to which new and changed files are copied, or NULL */
+	const struct publish *ports; /* ports of the box that are opened on the host */
+	size_t n_ports;
 	const struct tool_gate *gate;	      /* gets the program's tool calls, or NULL */
 	const struct step_listener *listener; /* or NULL */
+	/* Called for each of `ports` when it is open, before the program starts. @address: where on
+	 * the host. May be NULL. @arg: `arg` of the listener. */
+	void (*published)(void *arg, uint16_t box_port, const char *address);
 	/* Called at the end for each stream that was too long to be passed to the listener
 	 * completely. May be NULL. @arg: `arg` of the listener. @data: the end of the stream.
 	 * @cut_bytes: number of bytes that are lost: they come after what the listener got, and

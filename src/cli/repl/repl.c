@@ -22,6 +22,7 @@ enum { STATEMENT_MAX_BYTES = 16 << 20, PROMPT_BYTES = 160 };
 /* clang-format off */
 static const struct opt repl_opts[] = {
 	TOOLS_OPT(struct repl_args, "Tools"),
+	BOX_PUBLISH_OPT(struct repl_args),
 #define BOX_ARGS struct repl_args
 #include "cli/box.def"
 #undef BOX_ARGS

@@ -27,6 +27,11 @@ int repl_call(
 	return service_call(repl->service, method, params, NULL, result, err);
 }
 
+static int call_of(void *arg, const char *method, json_t *params, json_t **result, struct err *err)
+{
+	return repl_call(arg, method, params, result, err);
+}
+
 static void take_session(struct repl *repl, const json_t *session)
 {
 	snprintf(repl->session, sizeof repl->session, "%s", session_text(session, "session"));
@@ -46,7 +51,9 @@ int repl_create(struct repl *repl, struct err *err)
 		snprintf(repl->runtime, sizeof repl->runtime, "%s",
 			session_text(session, "runtime"));
 	json_decref(session);
-	return r;
+	return r < 0
+		? r
+		: box_publish(&repl->args.box, repl->session, repl->args.quiet, call_of, repl, err);
 }
 
 static json_t *here(const struct repl *repl)
@@ -133,11 +140,6 @@ static int do_files(struct repl *repl, const struct magic *m, struct err *err)
 		(void)session_print_files(files);
 	json_decref(files);
 	return r;
-}
-
-static int call_of(void *arg, const char *method, json_t *params, json_t **result, struct err *err)
-{
-	return repl_call(arg, method, params, result, err);
 }
 
 struct copy_from repl_copy(struct repl *repl)

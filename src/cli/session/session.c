@@ -122,6 +122,7 @@ static int show(const struct session_run *run, json_t *result, const char *name)
 #define ENDING_OPTS SESSION_SOCKET_OPT, CMD_COMMON_OPTS(struct session_args)
 
 static const struct opt new_opts[] = {
+	BOX_PUBLISH_OPT(struct session_args),
 #define BOX_ARGS struct session_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -129,6 +130,21 @@ static const struct opt new_opts[] = {
 	BOX_PROFILE_OPT(struct session_args),
 	ENDING_OPTS,
 };
+
+/* Open the ports of the new session. If that fails, the session ends. */
+static int publish(struct session_run *run, const json_t *made, struct err *err)
+{
+	const char *session = session_text(made, "session");
+	struct err ignored;
+	json_t *nothing = NULL;
+	int r = box_publish(&run->args.box, session, run->args.output.json, call_of, run, err);
+	if (r == 0)
+		return 0;
+	(void)session_call(
+		run, "session.close", json_pack("{s:s}", "session", session), &nothing, &ignored);
+	json_decref(nothing);
+	return r;
+}
 
 static int new_main(int argc, char **argv)
 {
@@ -150,7 +166,11 @@ static int new_main(int argc, char **argv)
 	if (r == 0)
 		r = session_call(&run, "session.create", params, &result, &err);
 	if (r == 0)
+		r = publish(&run, result, &err);
+	if (r == 0)
 		status = show(&run, result, "session");
+	else
+		json_decref(result);
 	return session_end(&run, r, &err, status);
 }
 
