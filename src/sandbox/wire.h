@@ -189,10 +189,9 @@ enum init_op {
  * CLEAR_PATIENT  Give those that are just ending some milliseconds, then kill nothing.
  * CLEAR_QUICK    Kill nothing.
  * CLEAR_ALL      Kill them.
- * CLEAR_COUNT    As CLEAR_PATIENT, but programs and their descendants do not count, and nothing is
  * killed in any case.
  */
-enum init_clearing { CLEAR_PATIENT, CLEAR_QUICK, CLEAR_ALL, CLEAR_COUNT };
+enum init_clearing { CLEAR_PATIENT, CLEAR_QUICK, CLEAR_ALL };
 
 struct init_request {
 	uint32_t version;

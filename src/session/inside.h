@@ -276,8 +276,6 @@ struct session {
 	void *stemmed_arg;
 	enum session_others others;
 	bool is_count_due;
-	/* Init only counts the processes that steps have left running. */
-	bool is_counted;
 	/* While the session lends its driver for a branch: the stem that has borrowed the driver,
 	 * the branch, and how many processes the branch will lack. Otherwise NULL. */
 	struct stem *loan;

@@ -167,10 +167,6 @@ static void on_cleared(void *arg, int n)
 		lend(s, n);
 		return;
 	}
-	if (n == 0 && s->is_counted && python_driver(s)->driver) {
-		lend(s, (int)s->processes.n_running);
-		return;
-	}
 	if (n > 0) {
 		refuse(s, n);
 		return;
@@ -237,11 +233,7 @@ static void clear_box(struct session *s)
 	size_t n = is_forced ? 0 : session_list_known(s, pids);
 	if (!is_forced && is_tidy(s, n))
 		driver_be_stem(python_driver(s)->driver);
-	/* Processes of clients go on without being asked for. But first see whether steps have left
-	 * processes running, too. */
-	s->is_counted = s->others == OTHERS_REFUSE && session_has_processes(s);
-	box_clear(s->box, python_driver(s)->driver, pids, n,
-		s->is_counted ? CLEAR_COUNT : how[s->others], on_cleared, s);
+	box_clear(s->box, python_driver(s)->driver, pids, n, how[s->others], on_cleared, s);
 }
 
 /* Check that the session's files can be copied. The session itself continues as a branch, so if

@@ -145,7 +145,7 @@ class Doors(harness.Case):
         self.boxes.ask("usage", box)  # now the warden has removed what others left, too
         before = self.n_open()
         said = self.boxes.ask("open-many", box, "terminal", 300)
-        self.assertRegex(said, r"^none=32 limit=268$")
+        self.assertRegex(said, r"^none=64 limit=236$")
         for what in ("socket", "socket6", "listeners", "listeners6"):
             self.assertRegex(self.boxes.ask("open-many", box, what, 300), r"^none=300$")
         kept = [self.open(box, "terminal") for _ in range(32)]

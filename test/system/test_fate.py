@@ -154,13 +154,10 @@ class Fate(harness.Case):
         session = self.new()
         self.step(session, "x = 1")
         called = self.start(session)
-        branch = self.call("session.branch", session=session)
-        self.assertEqual(branch["processes_left"], 1)
-        self.assertEqual(self.state(session, called), "running")
-        left = self.leave(session)
         with self.assertRaises(Failed) as refused:
             self.call("session.branch", session=session)
         self.assertIn("keep_processes", refused.exception.hint)
+        left = self.leave(session)
         branch = self.call("session.branch", session=session, keep_processes=True)["session"]
         self.assertEqual(self.state(session, called), "running")
         self.assertIn(left, self.pids(session))

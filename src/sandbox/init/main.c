@@ -252,9 +252,7 @@ static int clear(struct init *in, const struct init_request *req)
 		.is_sweep = req->op == INIT_SWEEP,
 		.is_forced = req->clearing == CLEAR_ALL || req->op == INIT_SWEEP,
 		.is_quick = req->clearing == CLEAR_QUICK,
-		.is_count = req->clearing == CLEAR_COUNT,
-		.spares_programs =
-			(req->op == INIT_SWEEP && !req->is_forced) || req->clearing == CLEAR_COUNT};
+		.spares_programs = req->op == INIT_SWEEP && !req->is_forced};
 	return rollback_clear(&clearing);
 }
 
@@ -262,7 +260,7 @@ static void do_clear(struct init *in, const struct init_request *req)
 {
 	int r = clear(in, req);
 	report(in, INIT_CLEARED, 0, r, NULL);
-	in->is_clearing = r == 0 && req->clearing != CLEAR_COUNT;
+	in->is_clearing = r == 0;
 	in->clear_by_ms = clock_now_ms() + CLEAR_LATEST_MS;
 	in->cleared_for = req->id;
 }

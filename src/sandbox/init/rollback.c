@@ -291,12 +291,10 @@ static bool is_known(const struct rollback_clearing *c, pid_t pid)
 	return contains(c->drivers, c->n_drivers, pid) || pid == c->driver || is_guard(c, pid);
 }
 
-static bool is_unknown(
-	struct members *all, const struct rollback_clearing *c, const struct member *m)
+static bool is_unknown(const struct rollback_clearing *c, const struct proc_entry *entry)
 {
-	pid_t minder = minder_of(all, m, c->minders, c->n_minders);
-	return !m->entry.is_over && !is_known(c, m->entry.pid) && m->entry.pid != minder &&
-		!(c->spares_programs && minder);
+	return !entry->is_over && !is_known(c, entry->pid) &&
+		!contains(c->minders, c->n_minders, entry->pid);
 }
 
 /* Count the processes that are neither drivers nor guards. A process that is ending stays
@@ -312,7 +310,7 @@ static int count_unknown(struct members *all, const struct rollback_clearing *c)
 		int r = read_members(all, &err);
 		n = 0;
 		for (size_t i = 0; r == 0 && i < all->n; i++)
-			n += is_unknown(all, c, &all->v[i]);
+			n += is_unknown(c, &all->v[i].entry);
 		if (r < 0)
 			return all->is_full ? ROLLBACK_MAX : -EBUSY;
 		if (n == 0)
@@ -360,7 +358,7 @@ int rollback_clear(const struct rollback_clearing *c)
 	static struct members all;
 	struct err err;
 	int n = c->is_forced ? 0 : count_unknown(&all, c);
-	if (n != 0 || c->is_count)
+	if (n != 0)
 		return n;
 	if (!c->is_forced) /* count_unknown() has just listed the processes in @all */
 		(void)quieten(&all, c);

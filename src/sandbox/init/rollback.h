@@ -87,7 +87,6 @@ struct rollback_clearing {
 	 * such processes, nothing at all is killed. */
 	bool is_forced;
 	bool is_quick; /* look only once whether there are such processes */
-	bool is_count; /* only count these processes */
 	bool is_sweep; /* kill only what is neither driver nor guard, and stop nothing */
 	/* The minders of programs that clients started. They are not counted as such processes. If
 	 * spares_programs is true, they and their descendants are spared. */

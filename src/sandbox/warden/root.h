@@ -49,7 +49,7 @@ int root_hand_out(int sock, const int *more, size_t n_more, struct err *err);
  * Limits: ROOT_TERMINALS_MAX pseudo-terminals; the kernel has 3072 for all devpts mounts together.
  * Errors: ERR_BOX. Source: the kernel's filesystems/devpts.rst.
  */
-enum { ROOT_TERMINALS_MAX = 32 };
+enum { ROOT_TERMINALS_MAX = 64 };
 int root_mount_terminals(const char *path, struct err *err);
 
 /* Mount @mounts below the current directory, which is the root of a box. Errors: ERR_USAGE,

@@ -454,7 +454,7 @@ int process_resize(struct process *p, unsigned rows, unsigned columns, struct er
 	if (!p->is_terminal)
 		return err_fail(
 			err, ERR_USAGE, "start it with `terminal`", "the process has no terminal");
-	if (p->state != PROCESS_RUNNING)
+	if (p->state != PROCESS_RUNNING || p->out[0].is_over)
 		return fail_over(err);
 	p->rows = rows;
 	p->columns = columns;

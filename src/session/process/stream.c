@@ -44,9 +44,13 @@ static size_t room_of(const struct stream *s)
 	return (size_t)MIN(room, (uint64_t)s->chunk_bytes);
 }
 
+/* Nothing more will come. Give back what the descriptor holds, for example one of the box's few
+ * terminals: the process may be remembered for long. */
 static void end(struct stream *s)
 {
 	watch(s, false);
+	if (!s->is_over && s->is_open)
+		fd_vacate(s->fd);
 	s->is_over = true;
 }
 
