@@ -52,6 +52,7 @@ enum {
 	NAP_NS = 50000,
 	NAPS_MAX = 40,
 	SCORE_BYTES = 16,
+	NAME_BYTES = 16, /* with its NUL */
 	GUARDS_MAX = 32
 };
 
@@ -79,6 +80,7 @@ struct clone {
 	void *robust;
 	size_t robust_bytes;
 	struct clone_attrs attrs;
+	char name[NAME_BYTES]; /* of the process, as ps shows it */
 	pid_t group;
 	sigset_t mask;	       /* signal mask before guard() was called */
 	uint64_t mapped_bytes; /* size of P's address space */
@@ -172,6 +174,9 @@ static int *find_tid(void)
 		return NULL;
 	return *tid == (int)syscall(SYS_gettid) ? tid : NULL;
 }
+
+/* The name of guards, which init knows (src/sandbox/wire.h). */
+static const char guard_name[] = "retort-guard";
 
 static pid_t raw_clone(int *tid)
 {
@@ -274,6 +279,7 @@ static void be_guard(struct clone *clone)
 	if (clone->group != getpid())
 		(void)setpgid(0, clone->group);
 	clone_attrs_restore(&clone->attrs);
+	(void)prctl(PR_SET_NAME, clone->name, 0, 0, 0);
 	handoff_put_back(&clone->handoff);
 	clone->handoff.n_astray += shared_put_back() + private_put_back(&clone->gone_bytes);
 	drop_signals();
@@ -345,7 +351,12 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 	clone->group = getpgrp();
 	clone_attrs_save(&clone->attrs);
 	(void)measure(&clone->mapped_bytes);
+	/* The guard must have its name from the beginning: a list of processes leaves it out. */
+	(void)prctl(PR_GET_NAME, clone->name, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, guard_name, 0, 0, 0);
 	pid = raw_clone(clone->tid);
+	if (pid != 0)
+		(void)prctl(PR_SET_NAME, clone->name, 0, 0, 0);
 	if (pid == 0)
 		be_guard(clone);
 	else if (pid < 0)

@@ -4,6 +4,7 @@
 #include "sandbox/cgroup_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PID_MAX = 4194304, FLAG_EXITING = 0x4 };
@@ -25,7 +26,7 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
 }
 
 /*
- * Parse the text of /proc/PID/stat after the process's name: state, ppid, …, rss. The name
+ * Parse the text of /proc/PID/stat: the process's name, then state, ppid, …, rss. The name
  * may contain any characters, even ')', so it ends at the last ')'.
  * Also set out->is_over, which means that all threads of the process have ended or are ending. The
  * file shows the state and flags of the first thread only. The first thread may have ended long
@@ -47,8 +48,10 @@ static bool parse_stat(struct proc_entry *out, const char *text)
 	};
 	const char *at = strrchr(text, ')');
 	uint64_t value, flags = 0, n_threads = 0;
-	if (!at)
+	const char *name = strchr(text, '(');
+	if (!at || !name)
 		return false;
+	snprintf(out->name, sizeof out->name, "%.*s", (int)(at - name - 1), name + 1);
 	at++;
 	for (int field = 0; field <= FIELD_RSS; field++) {
 		at += strspn(at, " ");

@@ -7,6 +7,7 @@
 
 struct proc_entry {
 	pid_t pid, ppid;
+	char name[16];	  /* of the program, as ps shows it */
 	char state;	  /* from `stat`: R, S, D, T, Z… */
 	bool is_nested;	  /* in a pid namespace below that of this /proc */
 	bool is_child_ns; /* in a pid namespace directly below that of this /proc */

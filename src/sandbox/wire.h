@@ -266,7 +266,11 @@ struct init_process {
 	/* the beginning of the command line, with blanks between the arguments; NUL-terminated */
 	char command[WIRE_COMMAND_BYTES];
 };
-/* INIT_KIND_OWN: a driver, or the minder of a program. INIT_KIND_PROGRAM: what a client started. */
+/* The name that the Python driver gives to its guards (drivers/python/fork.c). */
+#define WIRE_GUARD_NAME "retort-guard"
+
+/* INIT_KIND_OWN: a driver, a guard, or the minder of a program. INIT_KIND_PROGRAM: what a client
+ * started. */
 enum init_kind { INIT_KIND_OTHER, INIT_KIND_OWN, INIT_KIND_PROGRAM, INIT_KIND_END_ };
 
 /*

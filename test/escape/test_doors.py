@@ -148,7 +148,7 @@ class Doors(harness.Case):
         self.assertRegex(said, r"^none=64 limit=236$")
         for what in ("socket", "socket6", "listeners", "listeners6"):
             self.assertRegex(self.boxes.ask("open-many", box, what, 300), r"^none=300$")
-        kept = [self.open(box, "terminal") for _ in range(32)]
+        kept = [self.open(box, "terminal") for _ in range(64)]
         with self.assertRaisesRegex(boxes.Failed, "^limit: no pseudo-terminal is left"):
             self.open(box, "terminal")
         self.open(other, "terminal")

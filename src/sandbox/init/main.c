@@ -290,7 +290,8 @@ static void complete_entry(struct init *in, struct init_process *entry)
 	const struct child *program = child_of_program(in, entry->pid);
 	entry->program = minder ? minder->program : 0;
 	entry->id = child ? child->id : 0;
-	entry->kind = program ? INIT_KIND_PROGRAM : child ? INIT_KIND_OWN : INIT_KIND_OTHER;
+	if (program || child)
+		entry->kind = program ? INIT_KIND_PROGRAM : INIT_KIND_OWN;
 }
 
 /* Write an entry for each process of the box to @fd. */

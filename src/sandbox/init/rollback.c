@@ -409,7 +409,7 @@ static void read_command(int proc, struct init_process *out)
 	char path[64];
 	snprintf(path, sizeof path, "%d/cmdline", (int)out->pid);
 	cleanup_fd int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : fd_read_all(fd, out->command, sizeof out->command - 1);
+	ssize_t n = fd < 0 ? -1 : read(fd, out->command, sizeof out->command - 1);
 	n = n < 0 ? 0 : n;
 	while (n > 0 && out->command[n - 1] == '\0')
 		n--;
@@ -435,6 +435,9 @@ ssize_t rollback_list(struct init_process *out, size_t room, const pid_t *minder
 			continue;
 		out[n] = (struct init_process){.pid = entry->pid,
 			.ppid = entry->ppid,
+			.kind = entry->ppid == 1 && strcmp(entry->name, WIRE_GUARD_NAME) == 0
+				? INIT_KIND_OWN
+				: INIT_KIND_OTHER,
 			.program = minder_of(&all, &all.v[i], minders, n_minders),
 			.start_ms = entry->start_ticks * 1000 / hz,
 			.cpu_ms = entry->cpu_ticks * 1000 / hz,

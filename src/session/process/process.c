@@ -241,8 +241,15 @@ static void on_exited(struct process *p, const struct init_event *event)
 
 static void on_started(struct process *p, const struct init_event *event)
 {
+	struct err err;
 	if (p->state != PROCESS_STARTING)
 		return;
+	if (event->status < 1) {
+		err_set(&err, ERR_PROTOCOL, "init says that the process has the number %d",
+			event->status);
+		fail_start(p, &err);
+		return;
+	}
 	p->state = PROCESS_RUNNING;
 	p->pid = event->status;
 	if (p->limit.part_ms > 0)
