@@ -96,13 +96,26 @@ static struct following *follow(struct operation_call *call, struct process *p,
 
 /* ---- attach ---- */
 
+/* Return whether @data is longer as a JSON string than as base64: a control character takes up to
+ * six bytes. */
+static bool is_dear(const char *data, size_t bytes)
+{
+	size_t cost = 0;
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)data[i];
+		bool is_short = c == '\n' || c == '\r' || c == '\t' || c == '\b' || c == '\f';
+		cost += is_short || c == '"' || c == '\\' ? 2 : c < 0x20 ? 6 : 1;
+	}
+	return cost > base64_bytes(bytes) + 64;
+}
+
 size_t process_chunk_json(json_t *out, const char *data, size_t bytes, bool is_end)
 {
 	/* The last character may be incomplete. */
 	size_t whole = is_end ? bytes : utf8_cut(data, bytes, bytes);
 	cleanup_buf struct buf text = BUF_INIT(base64_bytes(bytes));
 	bool is_begun = bytes < UTF8_MAX_BYTES && whole == 0;
-	if (is_begun || utf8_is_valid(data, whole)) {
+	if (is_begun || (!is_dear(data, whole) && utf8_is_valid(data, whole))) {
 		json_put_new(out, "data", json_stringn_nocheck(data, whole));
 		json_put_text(out, "encoding", "utf-8");
 		return whole;

@@ -75,8 +75,9 @@ static ssize_t read_some(struct stream *s)
 	if (n <= 0 || capture_add(&s->kept, s->chunk, (size_t)n) < 0)
 		end(s);
 	/* A program that has ended may have left the other end to another one. Then no event tells
-	 * that this was the last of its output. */
-	s->is_dry = n > 0 && ioctl(s->fd, FIONREAD, &left) == 0 && left == 0;
+	 * that this was the last of its output. FIONREAD does not count all that a terminal has, so
+	 * a terminal is dry only when read() says so. */
+	s->is_dry = n > 0 && s->is_pipe && ioctl(s->fd, FIONREAD, &left) == 0 && left == 0;
 	return MAX(n, 0);
 }
 
@@ -95,8 +96,8 @@ int stream_open(struct stream *s, uv_loop_t *loop, int fd, uint64_t limit_bytes,
 {
 	capture_init(&s->kept, limit_bytes);
 	s->fd = fd;
-	(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* fails for a terminal, which is no pipe */
-	int r = uv_poll_init(loop, &s->poll, fd);  /* this sets O_NONBLOCK, too */
+	s->is_pipe = fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES) >= 0 || errno != EBADF;
+	int r = uv_poll_init(loop, &s->poll, fd); /* this sets O_NONBLOCK, too */
 	if (r < 0)
 		return err_sys(err, ERR_IO, -r, "watch the output of a program");
 	s->is_open = true;
