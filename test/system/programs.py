@@ -169,11 +169,15 @@ class Case(harness.Case):
         return session
 
     def close_session(self, session):
-        if self.engine.process.poll() is None:
-            try:
-                Client(self.engine.path).call("session.close", session=session)
-            except service.Refused:
-                pass  # the test has closed it
+        if self.engine.process.poll() is not None:
+            return
+        client = Client(self.engine.path)
+        try:
+            client.call("session.close", session=session)
+        except service.Refused:
+            pass  # the test has closed it
+        finally:
+            client.close()
 
     def call(self, method, **params):
         return self.client.call(method, **{"session": self.s, **params})

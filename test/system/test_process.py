@@ -15,6 +15,7 @@ IDENTITY = "user"
 PY = "/usr/bin/python3"
 
 
+@harness.as_each
 class Starts(programs.Case):
     def test_argv_reaches_the_program_as_it_is(self):
         words = ["", " a  b ", "'\"$HOME`x`", "*", "-n", "ä\u2028\U0001f600", "new\nline", "\x01"]
@@ -132,6 +133,7 @@ class Starts(programs.Case):
         self.assertEqual((about["signal"], about.get("oom")), (9, None))
 
 
+@harness.as_each
 class Ends(programs.Case):
     def test_signals_by_name_and_number(self):
         script = "import signal\n" \
