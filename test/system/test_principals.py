@@ -34,6 +34,16 @@ ASKED = {
     "file.read": lambda it: {"session": it["session"], "path": "secret.txt"},
     "file.write": lambda it: {"session": it["session"], "path": "secret.txt", "content": "mine"},
     "file.remove": lambda it: {"session": it["session"], "path": "secret.txt"},
+    "process.start": lambda it: {"session": it["session"], "argv": ["touch", "mine"]},
+    "terminal.open": lambda it: {"session": it["session"], "argv": ["touch", "mine"]},
+    "process.list": lambda it: {"session": it["session"]},
+    "process.get": lambda it: {"session": it["session"], "process": "server"},
+    "process.wait": lambda it: {"session": it["session"], "process": "server"},
+    "process.read": lambda it: {"session": it["session"], "process": "server"},
+    "process.attach": lambda it: {"session": it["session"], "process": "server"},
+    "process.write": lambda it: {"session": it["session"], "process": "server", "data": "x", "end": True},
+    "process.resize": lambda it: {"session": it["session"], "process": "server", "rows": 5, "cols": 5},
+    "process.signal": lambda it: {"session": it["session"], "process": "server", "signal": "KILL"},
 }
 BY_RUN = {"step.get": {}, "step.output": {}, "step.interrupt": {}, "step.input": {"text": "x"}}
 ALONE = {
@@ -100,12 +110,14 @@ class Apart(PrincipalCase):
         self.vault = made["session"]
         self.bob("file.write", session=self.vault, path="secret.txt", content="bob's")
         self.done = self.bob.run(self.vault, "secret = 47; secret")
+        self.server = self.bob("process.start", session=self.vault, argv=["cat"], input=True, name="server")["process"]
         self.own = self.ann("session.create", name="own")["session"]
         self.ann.run(self.own, "1")
 
     def state(self):
         return (self.bob("session.get", session=self.vault), self.bob("session.log", session=self.vault, all=True),
-                self.bob("file.read", session=self.vault, path="secret.txt"), len(self.bob("session.list")["sessions"]))
+                self.bob("file.read", session=self.vault, path="secret.txt"), len(self.bob("session.list")["sessions"]),
+                [(p["process"], p["state"]) for p in self.bob("process.list", session=self.vault)["processes"]])
 
     def same(self, method, make, word):
         """The same is said with @word, which bob has, and with one that nobody has."""
@@ -135,6 +147,17 @@ class Apart(PrincipalCase):
             with self.subTest(method=method):
                 error = self.same(method, lambda w, p=params: {"run": w, **p}, self.done["run"])
                 self.assertEqual(error["data"]["code"], "not_found")
+
+    def test_processes(self):
+        """By its id and its beginning, in one's own session: a process of another's session is none."""
+        for method, params in ASKED.items():
+            if not method.startswith("process.") or "process" not in params({"session": ""}):
+                continue
+            for word in (self.server, self.server[:6]):
+                with self.subTest(method=method, word=word):
+                    error = self.same(method, lambda w, p=params: {**p({"session": self.own}), "process": w}, word)
+                    self.assertEqual(error["data"]["code"], "not_found")
+        self.assertEqual(self.bob("process.get", session=self.vault, process="server")["state"], "running")
 
     def test_steps(self):
         step = self.done["step"]
@@ -221,6 +244,8 @@ class Apart(PrincipalCase):
 
     def test_the_operator_can_do_everything(self):
         self.assertEqual(self.e.operator.value("vault", "secret"), 47)
+        self.e.operator("process.signal", session=self.vault, process=self.server, signal="KILL")
+        self.e.operator("process.wait", session=self.vault, process=self.server)
         branch = self.e.operator("session.branch", session=self.vault, name="copy")["session"]
         self.assertEqual(self.bob.run("copy", "secret")["value"]["text/plain"], "47")
         self.fails("not_found", self.ann, "session.get", session=branch)
