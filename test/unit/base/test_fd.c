@@ -47,6 +47,45 @@ static void pair_done(struct pair *p)
 }
 #define PAIR cleanup(pair_done) struct pair
 
+TEST(vacate_closes_the_file_and_keeps_the_number)
+{
+	int ends[2], before = count_open();
+	char byte;
+	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+	fd_vacate(ends[1]);
+	/* The reader sees the end, although the number is in use. */
+	CHECK_INT(read(ends[0], &byte, 1), 0);
+	CHECK(fcntl(ends[1], F_GETFD) & FD_CLOEXEC);
+	CHECK_INT(count_open(), before + 2);
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK(next != ends[1]);
+	/* What is written there goes nowhere. */
+	CHECK_INT(write(ends[1], "x", 1), 1);
+	CHECK_INT(read(ends[1], &byte, 1), 0);
+	fd_vacate(ends[1]);
+	fd_close(&next);
+	fd_close(&ends[0]);
+	fd_close(&ends[1]);
+	CHECK_INT(count_open(), before);
+}
+
+/* Without a descriptor that is left, the file is closed all the same. */
+TEST(vacate_when_no_descriptor_is_left)
+{
+	int ends[2];
+	char byte;
+	struct rlimit old, few;
+	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = old;
+	few.rlim_cur = 3;
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+	fd_vacate(ends[1]);
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &old), 0);
+	CHECK_INT(read(ends[0], &byte, 1), 0);
+	fd_close(&ends[0]);
+}
+
 TEST(close_and_take)
 {
 	int before = count_open();

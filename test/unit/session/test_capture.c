@@ -32,6 +32,25 @@ static void check_against_model(const struct capture *c, const char *all, size_t
 	CHECK_INT(capture_cut_bytes(c), total - n_head - n_tail);
 }
 
+/* From each offset, and with little room: what was kept there, else the next kept bytes. */
+static void check_reads(const struct capture *c, const char *all, size_t total)
+{
+	static const size_t rooms[] = {1, 3, MODEL_BYTES};
+	char out[MODEL_BYTES];
+	size_t limit = (size_t)c->limit_bytes, n_head = MIN(total, limit - limit / 2);
+	size_t tail_at = total - MIN(total - n_head, limit / 2), step = total / 50 + 1;
+	for (size_t from = 0; from <= total + 2 * step; from += step)
+		for (size_t k = 0; k < ARRAY_LEN(rooms); k++) {
+			bool is_head = from < n_head;
+			uint64_t at = from, want_at = is_head ? from : MAX(from, tail_at);
+			size_t end = is_head ? n_head : total;
+			size_t want = want_at < end ? MIN(rooms[k], end - want_at) : 0;
+			CHECK_INT(capture_read(c, &at, out, rooms[k]), want);
+			CHECK(want == 0 || at == want_at);
+			CHECK(want == 0 || memcmp(out, all + want_at, want) == 0);
+		}
+}
+
 static void run_model(size_t limit, uint32_t seed, size_t max_chunk)
 {
 	char all[MODEL_BYTES];
@@ -50,7 +69,10 @@ static void run_model(size_t limit, uint32_t seed, size_t max_chunk)
 		total += n;
 		CHECK_INT(n_head, c.head.bytes);
 		check_against_model(&c, all, total);
+		if (max_chunk > 5)
+			check_reads(&c, all, total);
 	}
+	check_reads(&c, all, total);
 	capture_done(&c);
 }
 
