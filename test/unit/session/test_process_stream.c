@@ -206,7 +206,7 @@ TEST(a_stream_that_is_no_longer_held_runs_on)
 	settle(&b);
 	CHECK_INT(b.s.kept.total_bytes, LIMIT_BYTES);
 	stream_release(&b.s);
-	while (at < MUCH_BYTES) {
+	for (int i = 0; i < TURNS && at < MUCH_BYTES; i++) {
 		feed(&b, &at, MUCH_BYTES);
 		turn(&b);
 	}
@@ -220,12 +220,14 @@ TEST(the_end_is_told_once_and_after_all_output)
 	uint64_t at = 0;
 	bench_open(&b, 1 << 20, false);
 	feed(&b, &at, 10000);
+	settle(&b);
+	unsigned n = b.n_changes;
+	CHECK_INT(b.s.kept.total_bytes, 10000);
 	fd_close(&b.writer);
 	for (int i = 0; i < TURNS && !b.s.is_over; i++)
 		turn(&b);
 	CHECK(b.s.is_over);
-	CHECK_INT(b.s.kept.total_bytes, 10000);
-	unsigned n = b.n_changes;
+	CHECK_INT(b.n_changes, ++n);
 	turn(&b);
 	stream_drain(&b.s);
 	stream_take(&b.s, 10000);
@@ -265,9 +267,14 @@ TEST(drain_reads_what_is_there_without_the_loop)
 	/* Nothing waits, although the other end is open: whoever holds it may write later. */
 	CHECK(b.s.is_dry);
 	CHECK(!b.s.is_over);
+	/* After one read, too, it is known that nothing else waits. */
 	feed(&b, &at, 100001);
-	settle(&b);
+	turn(&b);
 	CHECK_INT(b.s.kept.total_bytes, 100001);
+	CHECK(b.s.is_dry);
+	feed(&b, &at, 100001 + 2 * CHUNK_BYTES);
+	turn(&b);
+	CHECK(!b.s.is_dry);
 }
 
 TEST(a_stopped_stream_reads_no_more)
