@@ -267,8 +267,8 @@ class Programs(Case):
         t.resize(20, 40)
         t.expect("~")  # below the last line
         t.type("g")
+        t.expect("line 0019")  # it draws upwards
         t.expect("line 0001")
-        t.expect("line 0019")
         t.type("q")
         self.assertEqual(t.end()["exit_code"], 0)
 
