@@ -82,6 +82,7 @@ bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/fair.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/plan.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/candidates.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/processes.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
