@@ -221,7 +221,7 @@ class Child(Case):
         self.assertIsNone(self.run_(child, "x")["state"].get("notice"))
         self.assertIn("refused", self.run_(child, "get()")["error"]["message"])
         names = "{open(f'/proc/{n}/comm').read() for n in os.listdir('/proc') if n.isdigit()}"
-        self.assertEqual(self.value(child, f"len({names})"), 2)  # init and the driver
+        self.assertEqual(self.value(child, f"len({names})"), 3)  # init, the driver and its guards
 
     def test_what_it_lost_besides(self):
         parent = self.create()
