@@ -176,6 +176,19 @@ int utf8_quote(struct buf *out, const void *data, size_t bytes)
 	return buf_error(out);
 }
 
+size_t utf8_unfinished(const void *data, size_t bytes)
+{
+	const unsigned char *at = data;
+	for (size_t n = 1; n < UTF8_MAX_BYTES && n <= bytes; n++) {
+		unsigned char c = at[bytes - n];
+		if (c >= 0xc0)
+			return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
+		if (c < 0x80)
+			break;
+	}
+	return 0;
+}
+
 size_t utf8_cut(const void *data, size_t bytes, size_t max_bytes)
 {
 	const char *at = data;

@@ -45,6 +45,10 @@ int utf8_quote(struct buf *out, const void *data, size_t bytes);
  * a character. */
 size_t utf8_cut(const void *data, size_t bytes, size_t max_bytes);
 
+/* Return the number of bytes at the end of @data that are the beginning of an incomplete character.
+ */
+size_t utf8_unfinished(const void *data, size_t bytes);
+
 enum utf8_lines {
 	UTF8_KEEP_LINES, /* newline and tab are kept */
 	UTF8_ONE_LINE,	 /* newline and tab are escaped like other controls */

@@ -112,7 +112,7 @@ static bool is_dear(const char *data, size_t bytes)
 size_t process_chunk_json(json_t *out, const char *data, size_t bytes, bool is_end)
 {
 	/* The last character may be incomplete. */
-	size_t whole = is_end ? bytes : utf8_cut(data, bytes, bytes);
+	size_t whole = is_end ? bytes : bytes - utf8_unfinished(data, bytes);
 	cleanup_buf struct buf text = BUF_INIT(base64_bytes(bytes));
 	bool is_begun = bytes < UTF8_MAX_BYTES && whole == 0;
 	if (is_begun || (!is_dear(data, whole) && utf8_is_valid(data, whole))) {
@@ -142,7 +142,7 @@ static bool send_chunk(struct following *f, unsigned i)
 	/* A character may be cut off at the end of what there is now, but not at the end of the
 	 * output. */
 	bool is_last = process_is_read(p, i, at + n);
-	if (n == 0 || (!is_last && n < UTF8_MAX_BYTES && utf8_cut(chunk, n, n) == 0))
+	if (n == 0 || (!is_last && n == utf8_unfinished(chunk, n)))
 		return false;
 	json_t *event = json_need(json_object());
 	json_put_text(event, "event", "output");

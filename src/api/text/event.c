@@ -2,23 +2,10 @@
 #include "api/text/event.h"
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 #include <string.h>
-
-/* Return the number of bytes at the end of @data that are the beginning of an incomplete
- * character. */
-static size_t unfinished_bytes(const char *data, size_t bytes)
-{
-	for (size_t n = 1; n < UTF8_MAX_BYTES && n <= bytes; n++) {
-		unsigned char c = (unsigned char)data[bytes - n];
-		if (c >= 0xc0)
-			return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
-		if (c < 0x80)
-			break;
-	}
-	return 0;
-}
 
 json_t *event_started(const char *session)
 {
@@ -31,7 +18,7 @@ json_t *event_text(struct event_rest *rest, int stream, const char *data, size_t
 	cleanup_buf struct buf text = BUF_INIT((bytes + UTF8_MAX_BYTES) * 3);
 	if (buf_append(&raw, rest->data, rest->bytes) < 0 || buf_append(&raw, data, bytes) < 0)
 		return NULL;
-	size_t n_rest = is_end ? 0 : unfinished_bytes(buf_str(&raw), raw.bytes);
+	size_t n_rest = is_end ? 0 : utf8_unfinished(buf_str(&raw), raw.bytes);
 	size_t n = raw.bytes - n_rest;
 	memcpy(rest->data, buf_str(&raw) + n, n_rest);
 	rest->bytes = n_rest;
