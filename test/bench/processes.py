@@ -135,7 +135,8 @@ class Retort:
         self.keys, self.echo = Client(self.path), Client(self.path)
         self.terminal = self.call(self.keys, "terminal.open", argv=[PYTHON, "-I", "-c", ECHO])[1]["process"]
         self.echo.socket.sendall(self.echo.make("process.attach", session=self.session, process=self.terminal, stream=True))
-        self.echo.line()
+        while b'"output"' not in self.echo.line():
+            pass
 
     def key_ms(self):
         request = self.keys.make("process.write", session=self.session, process=self.terminal, data="x")

@@ -73,13 +73,21 @@ class Attached:
         self.out = {"stdout": b"", "stderr": b""}
         self.digest = {name: hashlib.sha256() for name in self.out}
         self.cut = {"stdout": 0, "stderr": 0}
+        self.is_told = False
         self.seen = 0  # of stdout, by expect()
         self.number = self.client.send("process.attach", session=session, process=process, stream=True, **params)
 
     def more(self):
-        """Take the next message. Returns: whether it was an event."""
-        self.client.next()
-        events = self.client.events.pop(self.number, [])
+        """Take the next output, or the answer."""
+        while not (events := self.client.events.pop(self.number, [])) and not self.is_over:
+            self.client.next()
+        if events and not self.is_told:  # this comes at once, however silent the program is
+            told = events.pop(0)
+            if told["event"] != "attached":
+                raise AssertionError(f"not attached first: {str(told)[:300]}")
+            self.is_told = True
+            if not events:
+                self.more()
         for event in events:
             name, data = event["stream"], decoded(event)
             cut = event.get("cut_bytes", 0)
@@ -90,7 +98,6 @@ class Attached:
             self.digest[name].update(data)
             if self.is_kept:
                 self.out[name] += data
-        return bool(events)
 
     @property
     def is_over(self):

@@ -181,11 +181,19 @@ def inits_of(engine, session):
     mark = f"RETORT_SESSION={session}".encode()
     found = set()
     for pid in descendants(engine):
-        for below in children(pid) if name_of(pid) == "retort-init" else ():
-            try:
-                with open(f"/proc/{below}/environ", "rb") as f:
-                    if mark in f.read().split(b"\0"):
-                        found.add(pid)
-            except OSError:
-                pass
-    return sorted(found)
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                is_marked = mark in f.read().split(b"\0")
+        except OSError:
+            continue
+        if is_marked:
+            found.add(init_of(pid))
+    return sorted(found - {None})
+
+
+def init_of(pid):
+    """The first process of the box that it is in, or None."""
+    known = harness.processes()
+    while pid in known and not known[pid][1].startswith("retort-init"):
+        pid = known[pid][0]
+    return pid if pid in known else None

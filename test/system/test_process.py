@@ -157,7 +157,7 @@ class Ends(programs.Case):
     def test_a_signal_goes_to_the_group(self):
         """The shell and what it has started; a daemon has left the group and lives."""
         process = self.start(command="sleep 1001 & setsid sleep 1002 & sleep 1003 | sleep 1004")
-        self.until(lambda: sum("sleep" in p.get("command", "") for p in self.list()) == 4)
+        self.until(lambda: self.naps() == [f"sleep {n}" for n in (1001, 1002, 1003, 1004)])
         self.call("process.signal", process=process, signal="TERM")
         self.assertEqual(self.wait(process)["signal"], 15)
         self.until(lambda: [p["command"] for p in self.list() if p.get("command")] == ["sleep 1002"])
@@ -240,7 +240,7 @@ class Lists(programs.Case):
         step = self.call("step.run", code="import subprocess\nc = subprocess.Popen(['sleep', '1001'])\nc.pid")
         about = self.call("process.start", command="sleep 1002 & exec sleep 1003", name="nap")
         rows = self.until(lambda: (found := self.list()) and len(found) == 3 and
-                          all("sleep" in p["command"] for p in found[1:]) and found)
+                          all("sleep" in p["command"] and p["memory_bytes"] for p in found[1:]) and found)
         mine, others = rows[0], {p["command"]: p for p in rows[1:]}
         self.assertEqual((mine["process"], mine["name"], mine["pid"]), (about["process"], "nap", about["pid"]))
         self.assertGreater(mine["memory_bytes"], 100 << 10)
@@ -274,8 +274,9 @@ class Lists(programs.Case):
         """A program may call itself what it wants."""
         self.start("bash", "-c", "exec -a \"$(printf 'a\\nb\\033[31m\\377')\" sleep 1000")
         self.start(PY, "-c", "import ctypes, time\nctypes.CDLL(None).prctl(15, b'\\xff\\n)', 0, 0, 0)\ntime.sleep(1000)")
-        self.start(command="sleep 1001 " + "x" * 5000 + " & wait")
-        self.until(lambda: len(self.list()) >= 3)
+        self.start(PY, "-c", "import time\ntime.sleep(1000)", "x" * 5000)
+        self.start(command="exec " + PY + " -c 'import subprocess\nsubprocess.run([\"sleep\", \"1001\"])' " + "x" * 5000)
+        self.until(lambda: any(p.get("command") == "sleep 1001" for p in self.list()))
         for row in self.list():
             self.assertEqual((row["state"], row["by"]), ("running", "call"))
 

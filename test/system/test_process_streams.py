@@ -387,6 +387,8 @@ class Http(harness.Case):
             headers = web.http.client.parse_headers(raw.file)
             self.assertEqual(headers["Content-Type"], "text/event-stream")
             events = web.events(raw.chunks())
+            name, event = next(events)
+            self.assertEqual((name, event["process"], event["pid"]), ("attached", started["process"], started["pid"]))
             self.assertEqual(call("process.write", process="cat", data="ä\n"), {"bytes": 3})
             name, event = next(events)
             self.assertEqual((name, event["data"], event["stream"], event["offset"]), ("output", "ä\n", "stdout", 0))
@@ -414,7 +416,8 @@ class Http(harness.Case):
                 raw.file.readline()
                 server.rpc("process.write", session=s, process=process, data="\n")
                 web.http.client.parse_headers(raw.file)
-                self.assertEqual(next(web.events(raw.chunks()))[0], "output")
+                events = web.events(raw.chunks())
+                self.assertEqual([next(events)[0] for _ in range(2)], ["attached", "output"])
             about = server.rpc("process.wait", session=s, process=process)
             self.assertEqual(about["stdout_bytes"], 20000000)
 
