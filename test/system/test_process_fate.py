@@ -68,7 +68,7 @@ class Steps(Case):
         self.assertEqual(self.out_of("echo", "hi"), "hi\n")
         opened = self.terminal("sh")
         opened.type("echo $((6 * 7))\n")
-        opened.expect("\n42")
+        opened.expect(r"\b42\r\n")
         opened.resize(10, 20)
         self.call("process.signal", process=opened.process, signal="KILL")
         self.assertEqual(opened.end()["signal"], 9)
