@@ -181,7 +181,7 @@ size_t utf8_unfinished(const void *data, size_t bytes)
 	const unsigned char *at = data;
 	for (size_t n = 1; n < UTF8_MAX_BYTES && n <= bytes; n++) {
 		unsigned char c = at[bytes - n];
-		if (c >= 0xc0)
+		if (c >= 0xc2 && c <= 0xf4) /* the bytes with which a character can begin */
 			return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
 		if (c < 0x80)
 			break;

@@ -301,7 +301,7 @@ class Lists(programs.Case):
 
 class Many(programs.Case):
     def test_a_hundred_and_one_more(self):
-        s = self.s
+        s = self.s = self.new_session(limits={"pids": 256})
         ids = [self.start("sleep", "1000", name=f"n{i}") for i in range(100)]
         self.assertEqual(len(set(ids)), 100)
         error = self.fails("limit", "100 running processes", "process.start", argv=["true"])
@@ -320,6 +320,7 @@ class Many(programs.Case):
         self.until(lambda: not self.in_box(s))
 
     def test_a_hundred_that_end_together(self):
+        self.s = self.new_session(limits={"pids": 256})
         ids = [self.start("cat", input=True) for _ in range(100)]
         clients = [programs.Client(self.engine.path) for _ in range(4)]
         asked = [(clients[i % 4], clients[i % 4].send("process.wait", session=self.s, process=p)) for i, p in enumerate(ids)]
