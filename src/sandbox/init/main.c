@@ -286,7 +286,8 @@ static const struct child *child_of_program(const struct init *in, pid_t pid)
 static void complete_entry(struct init *in, struct init_process *entry)
 {
 	const struct child *child = child_of_pid(in, entry->pid);
-	const struct child *minder = child_of_pid(in, entry->program);
+	/* A place of the table that is free has the pid 0. */
+	const struct child *minder = entry->program > 0 ? child_of_pid(in, entry->program) : NULL;
 	const struct child *program = child_of_program(in, entry->pid);
 	entry->program = minder ? minder->program : 0;
 	entry->id = child ? child->id : 0;
