@@ -311,7 +311,7 @@ int opt_parse(struct opt_set *set, int argc, char **argv, struct err *err)
 			argv[1 + n_operands++] = text;
 			scan.ended |= set->stop_at_operand;
 		} else if (strcmp(text, "--") == 0)
-			scan.ended = true;
+			scan.ended = set->is_ended_by_dashes = true;
 		else if (text[1] == '-')
 			rc = take_long(&scan, text + 2, first ? &later : err);
 		else

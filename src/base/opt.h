@@ -85,6 +85,7 @@ struct opt_set {
 	size_t n_opts;
 	void *target;		       /* the struct to fill; initialised with the defaults */
 	bool stop_at_operand;	       /* the first operand ends the options: run FILE --x */
+	bool is_ended_by_dashes;       /* set by opt_parse(): "--" ended the options */
 	unsigned char source[OPT_MAX]; /* enum opt_source */
 };
 

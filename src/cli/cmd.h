@@ -31,8 +31,9 @@ enum cmd_operand {
 	/* The first operand is a session. Shell completion offers no words for operands after
 	 * the session. */
 	CMD_OPERAND_SESSION,
-	CMD_OPERAND_SESSION_FILE, /* a session, then a file */
-	CMD_OPERAND_SESSIONS,	  /* any number of sessions */
+	CMD_OPERAND_SESSION_FILE,    /* a session, then a file */
+	CMD_OPERAND_SESSION_PROCESS, /* a session, then one of its processes */
+	CMD_OPERAND_SESSIONS,	     /* any number of sessions */
 };
 
 /* A row that describes a command or subcommand. The file that implements the command exports its
@@ -109,8 +110,9 @@ extern const struct cmd *const cmd_table[];
 /* The command `retort` without a subcommand, for example `retort --version`. */
 extern const struct cmd cmd_root;
 
-extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_mcp, cmd_agent, cmd_replay,
-	cmd_plan, cmd_tools, cmd_doctor, cmd_completion, cmd_version, cmd_help;
+extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_exec, cmd_attach, cmd_ps,
+	cmd_serve, cmd_mcp, cmd_agent, cmd_replay, cmd_plan, cmd_tools, cmd_doctor, cmd_completion,
+	cmd_version, cmd_help;
 
 /* Find a command or subcommand by its full name, such as "run" or "session new". */
 const struct cmd *cmd_find(const char *name);

@@ -2,11 +2,10 @@
 #include "api/once/once.h"
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/host/program.h"
+#include "cli/run.h"
 #include "cli/screen/term.h"
-#include "cli/view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +15,6 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct run_args {
-	struct box_args box;
-	const char *code;
-	struct output_args output;
-	const char *stdin_file;
-	bool help;
-	int color;
-};
 
 /* clang-format off */
 static const struct opt run_opts[] = {
@@ -36,6 +26,9 @@ static const struct opt run_opts[] = {
 		.help = "file for the program's standard input, or - for retort's own; by default "
 			"the input is empty"},
 	BOX_PUBLISH_OPT(struct run_args),
+#define PROCESS_ARGS struct run_args
+#include "cli/process.def"
+#undef PROCESS_ARGS
 #define BOX_ARGS struct run_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -82,11 +75,15 @@ static int take_terminal(const struct run_args *args, char **out, size_t *n_out,
 
 static int check_args(const struct run_args *args, struct err *err)
 {
+	if (args->process.terminal || args->process.detach_keys)
+		return err_fail(err, ERR_USAGE, "write: retort run -it -- bash",
+			"--%s is for a program behind --",
+			args->process.terminal ? "tty" : "detach-keys");
 	int r = output_check(&args->output, err);
 	return r < 0 ? r : box_check(&args->box, err);
 }
 
-static int open_stdin(const struct run_args *args, const char *program, struct err *err)
+int run_open_stdin(const struct run_args *args, const char *program, struct err *err)
 {
 	const char *file = args->stdin_file;
 	if (!file)
@@ -198,7 +195,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		.published = on_published,
 		.ports = p->ports,
 		.n_ports = args->box.publish.n};
-	req->stdin_fd = open_stdin(args, program, err);
+	req->stdin_fd = run_open_stdin(args, program, err);
 	return req->stdin_fd < -1 ? req->stdin_fd : 0;
 }
 
@@ -264,7 +261,13 @@ static int run_main(int argc, char **argv)
 		free(p);
 		return cli_fail(&err, args.output.json);
 	}
+	if (set.is_ended_by_dashes) {
+		free(p);
+		return run_command(&args, &set, argv + at);
+	}
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
+	if (args.process.input && !args.stdin_file)
+		args.stdin_file = "-";
 	tell_behind(&args, &set, argv[at]);
 	/* The program's name on the command line. show_program() replaces it in argv. */
 	const char *program = args.code ? NULL : argv[at];
@@ -283,6 +286,7 @@ static const struct cmd_example examples[] = {
 	{"keep the plots and files it makes", "retort run -o results analysis.py"},
 	{"print the whole record, for a program to read", "retort run --json -c '[1, 2, 3]'"},
 	{"use the packages of a virtual environment", "retort run --python ./venv job.py"},
+	{"use a shell in a box of its own", "retort run -it -v ./data -- bash"},
 	{"lower the limits", "retort run -m 256m --cpus 0.5 --timeout 5s job.py"},
 };
 
@@ -292,13 +296,14 @@ static const struct cmd_exit exits[] = {
 	{"124", "time limit exceeded"},
 	{"125", "retort could not start the box"},
 	{"126", "denied by policy"},
-	{"127", "the runtime is not installed on this host"},
+	{"127", "the runtime is not installed on this host; behind --: no such program"},
 	{"128+n", "killed by signal n; 137 can also be the memory limit: --json says which"},
 	{"130", "interrupted"},
 };
 
 static const char *const usage[] = {"run [options] FILE [ARGS...]",
-	"run [options] -c CODE [ARGS...]", "run [options] - [ARGS...]", NULL};
+	"run [options] -c CODE [ARGS...]", "run [options] - [ARGS...]",
+	"run [options] -- COMMAND [ARGS...]", NULL};
 
 const struct cmd cmd_run = {
 	.name = "run",
@@ -306,7 +311,9 @@ const struct cmd cmd_run = {
 	.usage = usage,
 	.text = "The program sees the host's /usr, read-only, and its own workspace /home/user, "
 		"but nothing else of the host. Its output goes to retort's stdout and stderr. "
-		"Like Jupyter, retort prints the value of the last expression.",
+		"Like Jupyter, retort prints the value of the last expression.\n\n"
+		"Behind --, any program of the box runs instead, such as `make` or `bash`. With -t "
+		"it has a terminal, and no time limit unless --timeout is given.",
 	.opts = run_opts,
 	.n_opts = ARRAY_LEN(run_opts),
 	.examples = examples,

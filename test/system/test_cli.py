@@ -133,10 +133,14 @@ class Programs(CliCase):
                 self.assertEqual((done.status, done.err), (2, f"retort: {name} is a directory: {hint}\n"))
         self.assertTrue(harness.retort("run", "", cwd=folder).err.startswith('retort: "": No such file or directory: '))
 
-    def test_file_after_two_dashes(self):
+    def test_file_with_dashes(self):
         folder = harness.make_dir()
         write(os.path.join(folder, "-odd.py"), self.ARGV)
-        self.assert_ran(harness.retort("run", "--", "-odd.py", "--", cwd=folder), "['-odd.py', '--']\n")
+        self.assert_ran(harness.retort("run", "./-odd.py", "--", cwd=folder), "['./-odd.py', '--']\n")
+        # Behind -- is a program of the box.
+        done = harness.retort("run", "--", "-odd.py", cwd=folder)
+        self.assertEqual((done.status, done.err), (127, "retort: program -odd.py not found in the box: it is a file of this "
+                                                   "host: write `retort run ./-odd.py`, or show it with --volume\n"))
 
     def test_standard_input_with_arguments(self):
         self.assert_ran(harness.retort("run", "-", "a", stdin=self.ARGV.encode()), "['-', 'a']\n")

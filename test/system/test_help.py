@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 IDENTITY = "user"
-COMMANDS = ["run", "repl", "session", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
+COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
             "help"]
 # Below `retort session` and `retort tools`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune"]
@@ -159,7 +159,8 @@ class Completion(harness.Case):
                            ("run -r py", {"python"}), ("completion f", {"fish"}),
                            ("session ex", {"exec", "export"}), ("session exec --js", {"--json", "--jsonl"}),
                            ("session new --preload x --mem", {"--memory"}), ("plan ex", {"explain"}),
-                           ("plan --fuel 5 te", {"test"}), ("plan check /etc/os-rel", {"/etc/os-release"})):
+                           ("plan --fuel 5 te", {"test"}), ("plan check /etc/os-rel", {"/etc/os-release"}),
+                           ("exec --det", {"--detach", "--detach-keys"})):
             with self.subTest(line=line):
                 self.assertEqual(self.bash(script, "retort", line), want)
 
@@ -193,10 +194,14 @@ class Completion(harness.Case):
             f.write(harness.retort("completion", "bash").stdout)
         odd = "w$(exit${IFS}7)`touch`"
         self.serve("work", odd, "trial")
+        done = harness.retort("exec", "-d", "--name", "server", "work", "sleep", "60", env={"RETORT_SOCKET": self.socket})
+        self.assertEqual(done.status, 0, done)
         quoted = "w\\$\\(exit\\$\\{IFS\\}7\\)\\`touch\\`"
         for line, want in (("session exec w", {"work", quoted}), ("session undo tr", {"trial"}),
                            ("session rm trial wor", {"work"}), ("session log --json t", {"trial"}),
-                           ("session undo work ''", set()), ("session new w", set())):
+                           ("session undo work ''", set()), ("session new w", set()),
+                           ("exec -it w", {"work", quoted}), ("attach wor", {"work"}), ("attach work s", {"server"}),
+                           (f"attach {quoted} s", set()), ("ps t", {"trial"})):
             with self.subTest(line=line):
                 self.assertEqual(self.bash(script, harness.RETORT, line), want)
 

@@ -45,21 +45,21 @@ static bool is_shown(const struct opt *opt)
 
 /* ---- the script for bash ---- */
 
-/* The bash function that completes names of sessions. It does not use `compgen -W`, which would
- * expand special characters in the names. */
+/* The bash function that completes names, which the command in its arguments prints. It does not
+ * use `compgen -W`, which would expand special characters in the names. */
 static const char bash_sessions[] =
-	"_retort_sessions() {\n"
+	"_retort_listed() {\n"
 	"\tlocal name program=${COMP_WORDS[0]/#\\~/$HOME}\n"
 	"\twhile IFS= read -r name; do\n"
 	"\t\t[[ $name == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$name\")\")\n"
-	"\tdone < <(\"$program\" session ls --quiet 2>/dev/null)\n"
+	"\tdone < <(\"$program\" \"$@\" --quiet 2>/dev/null)\n"
 	"}\n\n";
 
 /* The main function for bash. It parses the words before the cursor as retort does, and
  * completes the word at the cursor. */
 static const char bash_body[] =
 	"_retort() {\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=retort operand='' only='' i=1 w kind=''\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=retort operand='' only='' i=1 w kind='' first=''\n"
 	"\tCOMPREPLY=()\n"
 	"\twhile ((i < COMP_CWORD)); do\n"
 	"\t\tw=${COMP_WORDS[i]} kind=''\n"
@@ -78,7 +78,7 @@ static const char bash_body[] =
 	"\t\telif [[ $_retort_groups == *\"|$cmd|\"* ]]; then\n"
 	"\t\t\tcmd=\"$cmd $w\"\n"
 	"\t\telse\n"
-	"\t\t\toperand=1\n"
+	"\t\t\toperand=1 first=${first:-$w}\n"
 	"\t\t\t[[ $_retort_stops == *\"|$cmd|\"* ]] && only=1\n"
 	"\t\tfi\n"
 	"\t\twhile [[ ${COMP_WORDS[i + 1]-} == : ]]; do ((i += 2)); done\n"
@@ -105,7 +105,8 @@ static const char bash_body[] =
 	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
 	"\tdir) compopt -o filenames 2>/dev/null\n"
 	"\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
-	"\tsessions*) _retort_sessions ;;\n"
+	"\tsessions*) _retort_listed session ls ;;\n"
+	"\tprocesses) _retort_listed ps \"$first\" ;;\n"
 	"\t'words '*) mapfile -t COMPREPLY < <(compgen -W \"${kind#words }\" -- \"$cur\") ;;\n"
 	"\tesac\n"
 	"}\n"
@@ -172,6 +173,9 @@ static void bash_operand_row(const struct cmd *cmd)
 		break;
 	case CMD_OPERAND_SESSION_FILE:
 		printf("sessions file");
+		break;
+	case CMD_OPERAND_SESSION_PROCESS:
+		printf("sessions processes");
 		break;
 	case CMD_OPERAND_SESSIONS:
 		printf("sessions sessions");
@@ -291,6 +295,9 @@ static void zsh_operand(const struct cmd *cmd)
 	case CMD_OPERAND_SESSION_FILE:
 		printf(" \\\n\t\t'1:session:_retort_sessions' '*:file:_files'");
 		break;
+	case CMD_OPERAND_SESSION_PROCESS:
+		printf(" \\\n\t\t'1:session:_retort_sessions' '2:process:_retort_processes'");
+		break;
 	case CMD_OPERAND_SESSIONS:
 		printf(" \\\n\t\t'*:session:_retort_sessions'");
 		break;
@@ -356,6 +363,9 @@ static void print_zsh(void)
 	printf("\t)\n\t_describe command all\n}\n\n"
 	       "_retort_sessions() {\n"
 	       "\tlocal -a all=(${(f)\"$(retort session ls --quiet 2>/dev/null)\"})\n"
+	       "\tcompadd -a all\n}\n\n"
+	       "_retort_processes() {\n"
+	       "\tlocal -a all=(${(f)\"$(retort ps --quiet -- ${words[CURRENT - 1]} 2>/dev/null)\"})\n"
 	       "\tcompadd -a all\n}\n\n");
 	each_command(zsh_function);
 	printf("if [[ $funcstack[1] == _retort ]]; then\n\t_retort \"$@\"\nelse\n"
@@ -363,6 +373,14 @@ static void print_zsh(void)
 }
 
 /* ---- the script for fish ---- */
+
+static bool has_sub(const struct cmd *cmd, const char *name)
+{
+	for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++)
+		if (strcmp(strchr((*sub)->name, ' ') + 1, name) == 0)
+			return true;
+	return false;
+}
 
 /* Write the beginning of a rule that applies when @cmd is on the command line. */
 static void fish_when(const struct cmd *cmd)
@@ -374,8 +392,14 @@ static void fish_when(const struct cmd *cmd)
 		printf("complete -c retort -n '__fish_seen_subcommand_from %.*s; and "
 		       "__fish_seen_subcommand_from %s'",
 			(int)(space - cmd->name), cmd->name, space + 1);
-	else
-		printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
+	else {
+		printf("complete -c retort -n '__fish_seen_subcommand_from %s", cmd->name);
+		/* `retort exec` is another command than `retort session exec`. */
+		for (const struct cmd *const *c = cmd_table; *c; c++)
+			if (has_sub(*c, cmd->name))
+				printf("; and not __fish_seen_subcommand_from %s", (*c)->name);
+		printf("'");
+	}
 }
 
 /* Write text in single quotes. In them fish knows only the escapes \' and \\. */

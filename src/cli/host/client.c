@@ -43,11 +43,16 @@ static int fail_connect(const char *path, int sys, struct err *err)
 		"no engine at %s", path);
 }
 
+struct client client_of(int fd)
+{
+	return (struct client){.fd = fd, .in = BUF_INIT(LINE_MAX_BYTES)};
+}
+
 int client_open(struct client *c, const char *path, struct err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char usual[PATH_MAX];
-	*c = (struct client){.fd = -1, .in = BUF_INIT(LINE_MAX_BYTES)};
+	*c = client_of(-1);
 	int r = path ? 0 : client_usual_path(usual, sizeof usual, err);
 	if (r < 0)
 		return r;
@@ -91,12 +96,18 @@ static int send_all(const struct client *c, const char *data, size_t bytes)
 	return 0;
 }
 
-static int send_request(struct client *c, const char *method, const json_t *params, struct err *err)
+char *client_request(struct client *c, const char *method, const json_t *params)
 {
 	json_t *request = json_pack("{s:s, s:I, s:s, s:O*}", "jsonrpc", "2.0", "id", ++c->last_id,
 		"method", method, "params", params);
 	char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	json_decref(request);
+	return text;
+}
+
+static int send_request(struct client *c, const char *method, const json_t *params, struct err *err)
+{
+	char *text = client_request(c, method, params);
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a request");
 	int r = send_all(c, text, strlen(text));
@@ -135,8 +146,7 @@ static int receive(struct client *c, int signal_fd, struct err *err)
 	return 0;
 }
 
-/* Convert the error response of the engine to @err. */
-static int take_error(const json_t *error, struct err *err)
+int client_error(const json_t *error, struct err *err)
 {
 	const json_t *data = json_object_get(error, "data");
 	const char *word = json_string_value(json_object_get(data, "code"));
@@ -182,7 +192,7 @@ static int take_message(const struct call *call, const json_t *message, struct e
 	}
 	/* An error whose id is null concerns the whole connection. */
 	if (error && (json_is_null(id) || json_integer_value(id) == call->id))
-		return take_error(error, err);
+		return client_error(error, err);
 	if (json_integer_value(id) != call->id)
 		return 0;
 	*call->result = json_incref(json_object_get(message, "result"));

@@ -21,14 +21,16 @@ struct session_args {
 	int color;
 };
 
-/* The option --socket, which every subcommand has. */
-#define SESSION_SOCKET_OPT                                                                         \
+/* The option --socket, which every command has that talks to an engine. @s: the struct in which
+ * its value is stored, @f: the member for it. */
+#define SOCKET_OPT(s, f)                                                                           \
 	{                                                                                          \
-		.name = "socket", OPT_INTO_TEXT(struct session_args, socket), .arg = "PATH",       \
-		.group = "General options", .complete = OPT_COMPLETE_FILE,                         \
+		.name = "socket", OPT_INTO_TEXT(s, f), .arg = "PATH", .group = "General options",  \
+		.complete = OPT_COMPLETE_FILE,                                                     \
 		.help = "socket of the engine (default: retort/retort.sock below "                 \
 			"XDG_RUNTIME_DIR)"                                                         \
 	}
+#define SESSION_SOCKET_OPT SOCKET_OPT(struct session_args, socket)
 
 /* A subcommand that is running, with its options and operands. `is_open`: session_end() has to
  * close `client`. */
