@@ -90,6 +90,7 @@ ALONE = {
 ONLY = {
     r"sqlite3\.h": r"store/",
     r"curl/": r"net/",
+    r"archive(_entry)?\.h": r"cli/process/",
     r"microhttpd\.h": r"serve/",
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",

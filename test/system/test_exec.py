@@ -193,7 +193,7 @@ class Options(Case):
                     self.assertEqual(done.err, f"retort: {said}\n")
 
     def test_no_engine(self):
-        for args in (["exec", "work", "true"], ["attach", "work", "x"], ["ps", "work"]):
+        for args in (["exec", "work", "true"], ["attach", "work", "x"], ["ps", "work"], ["cp", "work:x", "y"]):
             done = harness.retort(*args, env={"RETORT_SOCKET": "./none"})
             self.assertEqual(done.status, 4)
             self.assertTrue(done.err.startswith("retort: no engine at "), done.err)

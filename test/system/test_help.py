@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 IDENTITY = "user"
-COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
+COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "cp", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
             "help"]
 # Below `retort session` and `retort tools`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune"]
@@ -33,7 +33,7 @@ class Start(harness.Case):
         said = subprocess.run(["readelf", "-d", harness.RETORT], capture_output=True, text=True, check=True).stdout
         needed = re.findall(r"NEEDED.*\[(lib\w+)", said)
         self.assertIn("libc", needed)
-        for name in ("libmicrohttpd", "libcurl", "libgnutls"):
+        for name in ("libmicrohttpd", "libcurl", "libgnutls", "libarchive"):
             self.assertNotIn(name, needed)
 
 
@@ -160,7 +160,7 @@ class Completion(harness.Case):
                            ("session ex", {"exec", "export"}), ("session exec --js", {"--json", "--jsonl"}),
                            ("session new --preload x --mem", {"--memory"}), ("plan ex", {"explain"}),
                            ("plan --fuel 5 te", {"test"}), ("plan check /etc/os-rel", {"/etc/os-release"}),
-                           ("exec --det", {"--detach", "--detach-keys"})):
+                           ("exec --det", {"--detach", "--detach-keys"}), ("cp /etc/os-rel", {"/etc/os-release"})):
             with self.subTest(line=line):
                 self.assertEqual(self.bash(script, "retort", line), want)
 

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies between this host and a session, as a user of `docker cp` expects them."""
+
+import io
+import os
+import socket
+import subprocess
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+import rpc  # noqa: E402
+
+
+class Copy(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = rpc.Engine()
+        cls.env = {"RETORT_SOCKET": cls.engine.path}
+        cls.client = cls.engine.client()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.engine.stop()
+
+    def setUp(self):
+        self.client("session.create", name="work")
+        self.addCleanup(self.client, "session.close", session="work")
+        self.here = harness.make_dir()
+
+    def cp(self, *args, **more):
+        return harness.retort("cp", *args, env=self.env, cwd=self.here, **more)
+
+    def sh(self, script):
+        done = harness.retort("exec", "work", "sh", "-c", script, env=self.env)
+        self.assertEqual((done.status, done.err), (0, ""))
+        return done.out
+
+    def copied(self, *args):
+        done = self.cp(*args)
+        self.assertEqual((done.status, done.out, done.err), (0, "", ""), args)
+
+    def put(self, name, text="text\n"):
+        path = os.path.join(self.here, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def tree(self, top):
+        """{path: content or target of a link} below @top."""
+        found = {}
+        for where, dirs, names in os.walk(os.path.join(self.here, top)):
+            for name in names + [d for d in dirs if os.path.islink(os.path.join(where, d))]:
+                path = os.path.join(where, name)
+                key = os.path.relpath(path, os.path.join(self.here, top))
+                if os.path.islink(path):
+                    found[key] = "-> " + os.readlink(path)
+                else:
+                    with open(path, "rb") as f:
+                        found[key] = f.read().decode()
+        return found
+
+    def test_a_file_into_the_session(self):
+        self.put("a.txt", "one")
+        self.sh("mkdir dir; echo old >old")
+        for to, where in (("work:", "a.txt"), ("work:.", "a.txt"), ("work:new", "new"), ("work:dir", "dir/a.txt"),
+                          ("work:dir/", "dir/a.txt"), ("work:dir/b", "dir/b"), ("work:/tmp/c", "/tmp/c"), ("work:old", "old")):
+            with self.subTest(to=to):
+                self.copied("a.txt", to)
+                self.assertEqual(self.sh(f"cat {where}"), "one")
+
+    def test_a_file_out_of_the_session(self):
+        self.sh("mkdir -p d/e; printf one >d/e/f; chmod 750 d/e/f")
+        os.mkdir(os.path.join(self.here, "dir"))
+        self.put("old", "old")
+        for to, where in ((".", "f"), ("new", "new"), ("dir", "dir/f"), ("dir/", "dir/f"), ("dir/g", "dir/g"), ("old", "old"),
+                          (os.path.join(self.here, "x"), "x")):
+            with self.subTest(to=to):
+                self.copied("work:d/e/f", to)
+                path = os.path.join(self.here, where)
+                with open(path, encoding="utf-8") as f:
+                    self.assertEqual(f.read(), "one")
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o750)
+        self.copied("work:/home/user/d/e/f", "abs")
+
+    def test_a_directory_both_ways(self):
+        self.put("src/a", "1")
+        self.put("src/sub/ü \"b\"", "2")
+        self.put("src/deep/" + "x" * 200 + "/" + "y" * 200, "3")
+        os.symlink("../a", os.path.join(self.here, "src/sub/link"))
+        os.mkdir(os.path.join(self.here, "src/empty"))
+        want = self.tree("src")
+        self.copied("src", "work:new")  # there is none: the copy has that name
+        self.copied("src", "work:new")  # there is one: the copy goes into it
+        self.copied("src/.", "work:content")
+        self.sh("mkdir in")
+        self.copied("src/", "work:in")
+        for copy in ("new", "new/src", "content", "in/src"):
+            self.copied(f"work:{copy}", "out-" + os.path.basename(copy))
+            got = self.tree("out-" + os.path.basename(copy))
+            self.assertEqual({k: v for k, v in got.items() if not k.startswith("src/")}, want)
+        self.assertTrue(os.path.isdir(os.path.join(self.here, "out-content/empty")))
+        os.mkdir(os.path.join(self.here, "into"))
+        self.copied("work:content", "into")
+        self.copied("work:content/.", "into")
+        self.assertEqual(self.tree("into/content"), want)
+        self.assertEqual({k: v for k, v in self.tree("into").items() if not k.startswith("content/")}, want)
+        self.copied("work:.", "whole")
+        self.assertEqual(self.tree("whole/content"), want)
+
+    def test_bytes_and_times(self):
+        data = os.urandom(20 << 20)
+        with open(os.path.join(self.here, "big"), "wb") as f:
+            f.write(data)
+        os.utime(os.path.join(self.here, "big"), (1000000000, 1000000000))
+        self.copied("big", "work:")
+        self.assertEqual(self.sh("stat -c %Y,%s big"), f"1000000000,{len(data)}\n")
+        self.copied("work:big", "back")
+        with open(os.path.join(self.here, "back"), "rb") as f:
+            self.assertTrue(f.read() == data)
+        self.assertEqual(os.stat(os.path.join(self.here, "back")).st_mtime, 1000000000)
+        # Holes stay readable as zeros.
+        with open(os.path.join(self.here, "holes"), "wb") as f:
+            f.seek(5 << 20)
+            f.write(b"end")
+        self.copied("holes", "work:")
+        self.assertEqual(self.sh("stat -c %s holes; tail -c 3 holes"), f"{(5 << 20) + 3}\nend")
+
+    def test_archives(self):
+        self.sh("mkdir d; echo one >d/a; ln -s a d/l")
+        done = self.cp("work:d", "-")
+        self.assertEqual((done.status, done.err), (0, ""))
+        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+            self.assertEqual(sorted(archive.getnames()), ["d", "d/a", "d/l"])
+        done2 = self.cp("-", "work:/tmp", stdin=done.stdout)
+        self.assertEqual((done2.status, done2.err), (0, ""))
+        self.assertEqual(self.sh("cat /tmp/d/l"), "one\n")
+        done = self.cp("-", "work:nowhere", stdin=done.stdout)
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("nowhere", done.err)
+
+    def test_between_sessions(self):
+        self.client("session.create", name="other")
+        self.sh("mkdir d; echo one >d/a")
+        subprocess.run(["sh", "-c", f"{harness.RETORT} cp work:d - | {harness.RETORT} cp - other:"], check=True,
+                       env=harness.environment(self.env), timeout=harness.TIMEOUT_S)
+        self.assertEqual(harness.retort("exec", "other", "cat", "d/a", env=self.env).out, "one\n")
+        self.client("session.close", session="other")
+
+    def test_what_a_link_leads_to(self):
+        self.sh("echo one >a; ln -s a l; ln -s /etc/passwd p; mkdir d; ln -s ../a d/up")
+        done = self.cp("work:p", ".")
+        self.assertEqual((done.status, done.err), (1, "retort: cp: p was left out: a link that leads out of the copy\n"))
+        self.copied("-L", "work:l", "x")
+        self.copied("-L", "work:d", "y")
+        self.assertEqual((self.tree("y"), os.path.islink(os.path.join(self.here, "x"))), ({"up": "one\n"}, False))
+        os.symlink("x", os.path.join(self.here, "link"))
+        self.copied("link", "work:named")  # a link that is named is followed
+        self.assertEqual(self.sh("cat named"), "one\n")
+        os.makedirs(os.path.join(self.here, "z"))
+        os.symlink("../x", os.path.join(self.here, "z/link"))
+        self.copied("z", "work:z")
+        self.assertEqual(self.sh("readlink z/link"), "../x\n")
+        self.copied("-L", "z/.", "work:z2")
+        self.assertEqual(self.sh("cat z2/link"), "one\n")
+
+    def test_what_cannot_be_copied_is_named(self):
+        self.put("d/a")
+        os.mkfifo(os.path.join(self.here, "d/fifo"))
+        with socket.socket(socket.AF_UNIX) as s:
+            where = os.getcwd()
+            os.chdir(os.path.join(self.here, "d"))
+            s.bind("socket")
+            os.chdir(where)
+        done = self.cp("d", "work:")
+        self.assertEqual((done.status, sorted(done.err.splitlines())), (1, [
+            f"retort: cp: d/{name} was left out: neither a file nor a directory" for name in ("fifo", "socket")]))
+        self.assertEqual(self.sh("ls d"), "a\n")
+        self.sh("mkfifo d/fifo")
+        done = self.cp("work:d", "e")
+        self.assertEqual((done.status, done.err), (1, "retort: cp: e/fifo was left out: neither a file nor a directory\n"))
+        self.assertEqual(self.tree("e"), {"a": "text\n"})
+
+    def test_what_is_wrong_is_said(self):
+        self.put("a")
+        self.put("dir/b")
+        self.sh("mkdir d; echo one >f")
+        for args, status, said in (
+                ([], 2, "cp: the source is missing: for example: retort cp work:result.csv ."),
+                (["a"], 2, "cp: the destination is missing: for example: retort cp work:result.csv ."),
+                (["a", "b", "work:"], 2, 'cp: unexpected "work:": copy one at a time, or a directory'),
+                (["a", "b"], 2, "cp: neither is in a session: write SESSION:PATH for the one that is in a session; ./a:b is "
+                 "a file here"),
+                (["./work:a", "b"], 2, "cp: neither is in a session: write SESSION:PATH for the one that is in a session; "
+                 "./a:b is a file here"),
+                (["work:a", "work:b"], 2, "cp: both are in a session: copy through an archive: retort cp A:DIR - | "
+                 "retort cp - B:DIR"),
+                (["nothing", "work:"], 2, "cp: nothing: No such file or directory: name a file or directory of this host "
+                 "that you may read"),
+                (["work:nothing", "."], 2, "cp: in session work: tar: ./nothing: Cannot stat: No such file or directory"),
+                (["work:nothing/x", "."], 2, "cp: in session work: tar: nothing: Cannot open: No such file or directory"),
+                (["nobody:x", "."], 2, None),
+                ([b"work:\xff", "."], 2, "cp: work:\\xff is not UTF-8: write it in UTF-8, or copy its directory"),
+                (["work:f", "nowhere/x"], 2, "cp: nowhere: No such file or directory: name a directory that is there"),
+                (["work:f", "nowhere/"], 2, "cp: there is no directory nowhere/: make it, or leave out the slash at the end"),
+                (["work:d", "a"], 2, "cp: a is a file, and the source is a directory: name a directory, or a name that is "
+                 "free"),
+                (["dir", "work:f"], 2, "cp: f in the session is a file, and dir a directory: name a directory, or a name "
+                 "that is free"),
+                (["a", "work:nowhere/x"], 2, "cp: the session has no directory nowhere: make it first: retort exec SESSION "
+                 "mkdir -p DIR"),
+                (["a", "work:nowhere/"], 2, "cp: the session has no directory nowhere/: make it first: retort exec SESSION "
+                 "mkdir -p DIR"),
+                (["a", "work:/etc"], 1, "cp: in session work: tar: ./a: Cannot open: Read-only file system"),
+                (["--max-size", "3", "work:f", "x"], 2, "cp: more than 3 B: allow more with --max-size")):
+            with self.subTest(args=args):
+                done = self.cp(*args)
+                self.assertEqual((done.status, done.out), (status, ""), done)
+                if said:
+                    self.assertEqual(done.err, f"retort: {said}\n")
+        self.assertEqual(self.tree("."), {"a": "text\n", "dir/b": "text\n"})
+
+    def test_a_full_box_says_so(self):
+        self.client("session.create", name="small", limits={"disk_bytes": 1 << 20})
+        with open(os.path.join(self.here, "big"), "wb") as f:
+            f.write(b"x" * (4 << 20))
+        done = self.cp("big", "small:")
+        self.assertEqual((done.status, done.out), (1, ""), done)
+        self.assertRegex(done.err, r"^retort: cp: in session small: tar: \./big: [^\n]+\n$")
+        self.client("session.close", session="small")
+
+
+if __name__ == "__main__":
+    harness.main()
