@@ -4,6 +4,7 @@
 import io
 import os
 import socket
+import stat
 import subprocess
 import sys
 import tarfile
@@ -182,6 +183,18 @@ class Copy(harness.Case):
         done = self.cp("work:d", "e")
         self.assertEqual((done.status, done.err), (1, "retort: cp: e/fifo was left out: neither a file nor a directory\n"))
         self.assertEqual(self.tree("e"), {"a": "text\n"})
+
+    def test_what_is_no_file_stays_what_it_is(self):
+        """As root, a copy to /dev/null must not put a file in its place."""
+        self.sh("echo hi >f")
+        path = os.path.join(self.here, "fifo")
+        os.mkfifo(path)
+        os.symlink("fifo", os.path.join(self.here, "link"))
+        for name in ("fifo", "link", path):
+            done = self.cp("work:f", name)
+            self.assertEqual(done.status, 2, done)
+            self.assertIn("is neither a file nor a directory", done.err)
+            self.assertTrue(stat.S_ISFIFO(os.stat(path).st_mode))
 
     def test_what_is_wrong_is_said(self):
         self.put("a")

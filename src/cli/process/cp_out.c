@@ -297,6 +297,11 @@ static int find_place(const struct cp *cp, struct mapping *map, struct err *err)
 		return r;
 	bool exists = stat(cp->host_path, &st) == 0;
 	bool is_directory = exists && S_ISDIR(st.st_mode);
+	/* It would be replaced by a file: as root, even /dev/null. */
+	if (exists && !is_directory && !S_ISREG(st.st_mode))
+		return err_fail(err, ERR_USAGE,
+			"choose another name; `retort exec SESSION cat FILE` writes to anything",
+			"cp: %.200s is neither a file nor a directory", cp->host_path);
 	const char *dir = is_directory ? cp->host_path : to.dir;
 	if (is_directory)
 		snprintf(map->top, sizeof map->top, "%s",
