@@ -263,6 +263,8 @@ class Live(harness.Case):
                     self.drop()
                 if name == "port.close":
                     self.call("port.open", session="demo", port=8000, early=True)
+                if name.startswith("process.") and name != "process.start":
+                    self.start_examples(has_ended=name in ("process.wait", "process.read", "process.attach"))
                 if name == "step.input":
                     self.run_id = self.call(
                         "step.run", session="demo", code="input()", stdin_open=True, wait_ms=0)["run"]
@@ -273,6 +275,14 @@ class Live(harness.Case):
                     self.approval = record["approvals"][0]["approval"]
                 result = self.call(name, **self.fill(op["example"]))
                 self.assertTrue(shows(op["answer"], result), f"{op['answer']} is no part of {result}")
+
+    def start_examples(self, has_ended):
+        """The programs of the examples: one that reads its input, and one at a terminal."""
+        for name in ("process.start", "terminal.open"):
+            self.call(name, **self.table[name]["example"])
+        if has_ended:
+            for name in ("process.write", "process.wait"):
+                self.call(name, **self.table[name]["example"])
 
     def test_all_of_them_are_described(self):
         info = self.call("engine.info")
