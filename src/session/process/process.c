@@ -252,8 +252,8 @@ static void on_started(struct process *p, const struct init_event *event)
 	}
 	p->state = PROCESS_RUNNING;
 	p->pid = event->status;
-	if (p->limit.part_ms > 0)
-		deadline_start_limit(&p->limit, on_limit, p->limit.part_ms);
+	if (p->timeout_ms > 0)
+		deadline_start_limit(&p->limit, on_limit, p->timeout_ms);
 	p->events.started(p->events.arg, p, NULL);
 }
 
@@ -417,6 +417,7 @@ struct process *process_new(
 		.directory = order->directory ? xstrdup(order->directory) : NULL,
 		.is_terminal = order->is_terminal,
 		.is_use = order->is_use,
+		.timeout_ms = order->timeout_ms,
 		.rows = order->rows,
 		.columns = order->columns,
 		.out = {{.fd = -1, .changed = on_stdout, .is_held = order->is_held},
@@ -434,7 +435,6 @@ struct process *process_new(
 	snprintf(p->name, sizeof p->name, "%s", order->name ? order->name : "");
 	(void)uv_timer_init(box->engine->loop, &p->limit.timer);
 	p->limit.timer.data = p;
-	p->limit.part_ms = order->timeout_ms;
 	p->n_handles = 1;
 	box_add_program(box, &p->program);
 	return p;

@@ -90,6 +90,7 @@ struct process {
 	/* the pieces of the order that the start of a terminal needs later */
 	struct process_later *later;
 	struct process_asking *asking; /* for the owner: who asked for the start */
+	uint64_t timeout_ms; /* 0: no limit */
 	struct deadline limit;
 	unsigned n_handles;
 	struct process_reader *readers;
