@@ -256,7 +256,8 @@ class Floods(Case):
         for i in range(5):
             self.others_work(str(i))
         pids = self.host_pids()
-        self.assertLess(len(pids), 128 + 30)
+        # Without a cgroup there may be SPAWN_ROOM more for a moment (sandbox/wire.h).
+        self.assertLess(len(pids), 128 + 128 + 30)
         self.call("session.close")
         self.all_end(pids)
         self.until(lambda: not self.in_box())

@@ -232,6 +232,7 @@ class Programs(Case):
         t.type("ihello from vim" + ESC)
         t.expect("hello from vim")
         t.resize(12, 40)
+        t.expect("hello from vim")  # drawn anew
         t.type(":put =&lines . 'x' . &columns" + ENTER)
         t.expect("12x40")
         t.type(":wq" + ENTER)

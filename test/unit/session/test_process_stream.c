@@ -32,6 +32,8 @@ static void on_change(struct stream *s)
 static void open_on(struct bench *b, int reader, int writer, uint64_t limit, bool is_held)
 {
 	struct err err;
+	/* A stream that is over is closed. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	*b = (struct bench){.writer = writer, .chunk = malloc(CHUNK_BYTES)};
 	CHECK_INT(uv_loop_init(&b->loop), 0);
 	b->s = (struct stream){.fd = -1,
@@ -296,6 +298,10 @@ TEST(a_stopped_stream_reads_no_more)
 	settle(&b);
 	CHECK_INT(b.s.kept.total_bytes, 100);
 	CHECK(b.s.is_over);
+	/* The program's end is closed, and the number of the descriptor stays taken. */
+	CHECK_INT(write(b.writer, "x", 1), -1);
+	CHECK_INT(errno, EPIPE);
+	CHECK(fcntl(b.s.fd, F_GETFD) >= 0);
 }
 
 TEST(a_terminal_ends_when_its_last_program_closes_it)
