@@ -44,9 +44,12 @@ ASKED = {
     "process.write": lambda it: {"session": it["session"], "process": "server", "data": "x", "end": True},
     "process.resize": lambda it: {"session": it["session"], "process": "server", "rows": 5, "cols": 5},
     "process.signal": lambda it: {"session": it["session"], "process": "server", "signal": "KILL"},
+    "port.list": lambda it: {"session": it["session"]},
+    "port.close": lambda it: {"session": it["session"], "port": 8000},
 }
 BY_RUN = {"step.get": {}, "step.output": {}, "step.interrupt": {}, "step.input": {"text": "x"}}
 ALONE = {
+    "port.open": "refused before it is looked for; see T-PORT-PRINCIPAL",
     "session.create": "makes one",
     "session.list": "names none; see test_lists_have_ones_own",
     "session.prune": "names none; see test_prune.py",

@@ -134,9 +134,15 @@ class Shells(Case):
         script = "trap 'echo now $(stty size)' WINCH; echo ready; while :; do read -t 1000; done"
         t = self.terminal("bash", "-c", script)
         t.expect("ready")
+        t.resize(10, 20)
+        t.expect("now 10 20\r\n")
+        script = "import os, signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\nprint('ready', flush=True)\n" \
+            "while signal.sigwait([signal.SIGWINCH]): print('now', *os.get_terminal_size(), flush=True)"
+        t = self.terminal(PY, "-c", script)
+        t.expect("ready")
         for rows, cols in ((10, 20), (50, 200), (30, 90)):
             t.resize(rows, cols)
-            t.expect(f"now {rows} {cols}\r\n")
+            t.expect(f"now {cols} {rows}\r\n")
 
     def test_ctrl_d_ends(self):
         t = self.terminal("cat")
