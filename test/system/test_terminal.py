@@ -270,7 +270,10 @@ class Programs(Case):
         t.type("/0500" + ENTER)
         t.expect("line 0500")
         t.type("G")
-        t.expect("line 1000")
+        t.expect(r"line 1000\r\n\(END\)")
+        # less notices a new size while it waits for a key.
+        here = self.in_box()[self.call("process.get", process=t.process)["pid"]]
+        self.until(lambda: harness.processes()[here][2] == "S")
         t.resize(20, 40)
         t.expect("~")  # below the last line
         t.type("g")
