@@ -269,7 +269,9 @@ class Ends(Case):
         return int(mask.split()[1], 16) >> (number - 1) & 1
 
     def test_it_can_be_suspended(self):
-        process = self.ready("exec", "-i", "work", "sh", "-c", "echo ready; exec cat", stdin=subprocess.PIPE)
+        # In a process group of its own, as a shell has it: the kernel suspends no group that nobody could continue.
+        process = self.ready("exec", "-i", "work", "sh", "-c", "echo ready; exec cat", stdin=subprocess.PIPE,
+                             process_group=0)
         process.send_signal(signal.SIGTSTP)
         self.assertTrue(os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]))
         process.send_signal(signal.SIGCONT)
