@@ -55,7 +55,8 @@ struct processes {
 	uint64_t n_usual;
 	/* Who waits for a list of the box's processes, oldest first. */
 	struct process_waiter *waiters;
-	struct box *listed; /* counted reference to the box that init lists, or NULL */
+	struct deadline late; /* for init's list */
+	struct box *listed;   /* counted reference to the box that init lists, or NULL */
 	int list_fd;
 	/* When the last steps began, in ms since the host booted: a process that a step left
 	 * running is one of the step that began last before it. */

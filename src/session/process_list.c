@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "session/inside.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@
 
 /* Processes in a step's record. */
 enum { RECORD_PROCESSES_MAX = 32 };
+enum { LIST_MS = 10000 }; /* time limit for init's list */
 
 /* Who waits for a list: somebody who wants the text of it, the CPU time, or both for a record. */
 struct process_waiter {
@@ -308,6 +310,7 @@ static void on_listed(void *arg, int n)
 	struct list list = {0};
 	int fd = fd_take(&s->processes.list_fd);
 	struct box *box = take_ptr(s->processes.listed);
+	deadline_stop(&s->processes.late);
 	int status = (int)MIN(read_list(fd, &list, n), 0);
 	(void)close(fd);
 	/* A callee may close the session. It is freed later, from the loop. */
@@ -316,6 +319,15 @@ static void on_listed(void *arg, int n)
 	box_let_go(box);
 	if (s->state != SESSION_CLOSING && s->processes.waiters)
 		ask(s);
+}
+
+/* Init does not answer. Whoever controls it, a step or a client must not wait for it. */
+static void on_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	if (s->processes.listed)
+		s->processes.listed->listed = NULL;
+	on_listed(s, -ETIMEDOUT);
 }
 
 static void ask(struct session *s)
@@ -341,6 +353,7 @@ static void ask(struct session *s)
 	s->processes.listed = box_hold(box);
 	box->listed = on_listed;
 	box->listed_arg = s;
+	deadline_start(&s->processes.late, on_late, LIST_MS);
 }
 
 static void add(struct session *s, const struct process_waiter *waiter)
@@ -381,11 +394,12 @@ void processes_unlist(struct session *s)
 	struct box *box = take_ptr(s->processes.listed);
 	struct err err;
 	if (box) {
+		deadline_stop(&s->processes.late);
 		box->listed = NULL;
 		fd_close(&s->processes.list_fd);
 		box_let_go(box);
 	}
-	err_set(&err, ERR_GONE, "the session was closed");
+	err_set(&err, ERR_GONE, "the session's box is gone");
 	while (s->processes.waiters) {
 		struct process_waiter *w = s->processes.waiters;
 		s->processes.waiters = w->next;

@@ -318,7 +318,8 @@ static struct session *new_session(const struct session_config *c)
 	s->stdin_fd = c->stdin_fd;
 	s->points.max = c->n_checkpoints ? c->n_checkpoints : CHECKPOINTS_DEFAULT;
 	snprintf(s->id, sizeof s->id, "%s", c->id);
-	uv_timer_t *timers[] = {&s->wall.timer, &s->meter, &s->idle, &s->back.timer};
+	uv_timer_t *timers[] = {
+		&s->wall.timer, &s->meter, &s->idle, &s->back.timer, &s->processes.late.timer};
 	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
 		(void)uv_timer_init(s->engine->loop, timers[i]);
 		timers[i]->data = s;
@@ -543,4 +544,5 @@ void session_close(struct session *s)
 	close_handle(s, &s->meter);
 	close_handle(s, &s->idle);
 	close_handle(s, &s->back.timer);
+	close_handle(s, &s->processes.late.timer);
 }

@@ -195,6 +195,13 @@ class Copy(harness.Case):
             self.assertEqual(done.status, 2, done)
             self.assertIn("is neither a file nor a directory", done.err)
             self.assertTrue(stat.S_ISFIFO(os.stat(path).st_mode))
+        self.sh("mkdir in; echo hi >in/fifo; echo hi >in/other")
+        done = self.cp("work:in/.", ".")
+        self.assertEqual((done.status, done.err), (
+            1, "retort: cp: fifo was left out: in its place is neither a file nor a directory\n"))
+        self.assertTrue(stat.S_ISFIFO(os.stat(path).st_mode))
+        with open(os.path.join(self.here, "other"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "hi\n")
 
     def test_what_is_wrong_is_said(self):
         self.put("a")

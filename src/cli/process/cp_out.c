@@ -177,11 +177,22 @@ static bool map_hard_link(struct taking *t, struct archive_entry *entry)
 	return true;
 }
 
+/* Return whether a device, FIFO or socket is where the entry would be put. It would be replaced. */
+static bool is_special(const char *name)
+{
+	struct stat st;
+	return lstat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) &&
+		!S_ISLNK(st.st_mode);
+}
+
 /* Return NULL if the entry may be made, or why not. */
-static const char *why_not(struct taking *t, struct archive_entry *entry, int depth)
+static const char *why_not(
+	struct taking *t, struct archive_entry *entry, const char *name, int depth)
 {
 	static const char out[] = "a link that leads out of the copy";
 	mode_t type = t->lib.entry_filetype(entry);
+	if (is_special(name))
+		return "in its place is neither a file nor a directory";
 	if (t->lib.entry_hardlink(entry))
 		return map_hard_link(t, entry) ? NULL : out;
 	if (type == AE_IFLNK)
@@ -244,7 +255,7 @@ static int take_entry(struct taking *t, struct archive_entry *entry, struct err 
 		r = check_place(t, t->lib.entry_filetype(entry), err);
 	if (r < 0 || where == 1)
 		return r;
-	const char *why = why_not(t, entry, depth);
+	const char *why = why_not(t, entry, name, depth);
 	if (!why)
 		return make_entry(t, entry, name, err);
 	cp_leave_out(t->cp, name, why);

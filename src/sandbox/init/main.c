@@ -119,8 +119,11 @@ static struct child *child_of_id(struct init *in, uint64_t id)
 static void forget_child(struct init *in, struct child *child, int status, uint32_t cpu_ms)
 {
 	child->pid = 0;
-	if (!child->is_program || !WIFEXITED(status) || WEXITSTATUS(status) != MINDER_TOLD)
-		report_exit(in, child->id, status, cpu_ms);
+	if (child->is_program && WIFEXITED(status) && WEXITSTATUS(status) == MINDER_TOLD)
+		return;
+	if (child->is_program)
+		(void)kill(-child->program, SIGKILL); /* nobody minds it any more */
+	report_exit(in, child->id, status, cpu_ms);
 }
 
 static void reap(struct init *in)
@@ -128,21 +131,41 @@ static void reap(struct init *in)
 	int status;
 	pid_t pid;
 	struct rusage used;
-	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
+	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
 		struct child *child = child_of_pid(in, pid);
 		if (!child)
 			continue; /* a process of the box that init did not spawn */
+		if (WIFSTOPPED(status) && child->is_program)
+			(void)kill(pid, SIGCONT); /* a program has stopped its minder */
+		if (WIFSTOPPED(status))
+			continue;
 		forget_child(in, child, status, minder_cpu_ms(&used));
 	}
+}
+
+/* List the pids of the children of one kind. Returns: how many. */
+static size_t list_children(const struct init *in, bool is_program, pid_t pids[INIT_CHILDREN_MAX])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
+		if (in->children[i].pid > 0 && in->children[i].is_program == is_program)
+			pids[n++] = in->children[i].pid;
+	return n;
 }
 
 static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 {
 	struct err err = {0};
 	struct spawned spawned;
+	pid_t minders[INIT_CHILDREN_MAX];
 	struct child *child = child_of_pid(in, 0);
+	/* The other places are for drivers. */
+	if (req->is_program && list_children(in, true, minders) >= WIRE_PROGRAMS_MAX)
+		child = NULL;
 	int r = child ? spawn(req, fds, &spawned, &err)
-		      : err_set(&err, ERR_LIMIT, "more than %d processes", INIT_CHILDREN_MAX);
+		      : err_fail(&err, ERR_LIMIT, "end some of them",
+				"the box has %d programs that run, or have left others running",
+				req->is_program ? WIRE_PROGRAMS_MAX : INIT_CHILDREN_MAX);
 	if (r < 0 || !child) {
 		report(in, INIT_FAILED, req->id, 0, &err);
 		return;
@@ -154,16 +177,6 @@ static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 	if (child->is_program)
 		report(in, INIT_STARTED, req->id, spawned.program, NULL);
 	fd_close(&spawned.go_fd);
-}
-
-/* List the pids of the children of one kind. Returns: how many. */
-static size_t list_children(const struct init *in, bool is_program, pid_t pids[INIT_CHILDREN_MAX])
-{
-	size_t n = 0;
-	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
-		if (in->children[i].pid > 0 && in->children[i].is_program == is_program)
-			pids[n++] = in->children[i].pid;
-	return n;
 }
 
 /* Called for a child that ended during a rollback. As in reap(), report its end only if init

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/init/spawn.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/init/minder.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +23,8 @@
 #include <unistd.h>
 
 enum { SPAWN_STRINGS_MAX = 16384, SPAWN_STACK_BYTES = 8 << 20 };
+/* START_MS: how long a process may take to be executed. LOOK_MS: how often it is looked after. */
+enum { START_MS = 10000, LOOK_MS = 100 };
 
 static unsigned count_strings(const char *text, size_t bytes)
 {
@@ -337,11 +341,49 @@ static int fail_fork(const struct init_request *req, int sys, struct err *err)
 }
 
 /* End the child, which has failed or is the minder of a program that has. */
-static void drop_child(pid_t pid)
+static void drop_child(const struct spawned *spawned)
 {
-	(void)kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	if (spawned->program > 0)
+		(void)kill(spawned->program, SIGKILL);
+	(void)kill(spawned->child, SIGKILL);
+	while (waitpid(spawned->child, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+static bool has_come(int fd, int wait_ms)
+{
+	struct pollfd at = {.fd = fd, .events = POLLIN};
+	return poll(&at, 1, wait_ms) == 1;
+}
+
+/* Take the number of the program from its minder, if it has come. */
+static void take_program(const struct pipes *pipes, struct spawned *out)
+{
+	int32_t pid;
+	/* One read(): the end of the pipe may be long in coming, if the program is stopped. */
+	if (out->program == 0 && has_come(pipes->ends[PID][0], 0))
+		out->program = read(pipes->ends[PID][0], &pid, sizeof pid) == (ssize_t)sizeof pid
+			? pid
+			: -ESRCH;
+}
+
+/*
+ * Wait until the child has executed its program or has told an error, at most START_MS. Another
+ * process of the box may stop the child or its program in this time, so continue them again and
+ * again. Returns: whether the wait has ended in time.
+ */
+static bool await_child(const struct pipes *pipes, struct spawned *out)
+{
+	int64_t end_ms = clock_now_ms() + START_MS;
+	while (!has_come(pipes->ends[ERROR][0], LOOK_MS)) {
+		if (clock_now_ms() >= end_ms)
+			return false;
+		take_program(pipes, out);
+		(void)kill(out->child, SIGCONT);
+		if (out->program > 0)
+			(void)kill(out->program, SIGCONT);
+	}
+	return true;
 }
 
 /* Wait until the child has executed its program, or has told an error. */
@@ -349,20 +391,20 @@ static int await_program(
 	const struct init_request *req, struct pipes *pipes, struct spawned *out, struct err *err)
 {
 	struct err said;
-	int32_t pid = 0;
 	fd_close(&pipes->ends[ERROR][1]);
 	fd_close(&pipes->ends[PID][1]);
+	if (!await_child(pipes, out))
+		return err_fail(err, ERR_BOX, "end the processes that disturb it",
+			"the process did not start within %d s", START_MS / 1000);
 	/* A successful execve() closes the pipe. */
 	if (fd_read_all(pipes->ends[ERROR][0], &said, sizeof said) == (ssize_t)sizeof said) {
 		err_check(&said);
 		*err = said;
 		return said.sys ? -said.sys : -err_errno(said.code);
 	}
-	if (req->is_program &&
-		fd_read_all(pipes->ends[PID][0], &pid, sizeof pid) != (ssize_t)sizeof pid)
-		pid = -ESRCH;
-	out->program = pid;
-	return pid < 0 ? fail_fork(req, -pid, err) : 0;
+	if (req->is_program)
+		take_program(pipes, out);
+	return out->program < 0 ? fail_fork(req, -out->program, err) : 0;
 }
 
 int spawn(const struct init_request *req, const int fds[WIRE_SPAWN_FDS], struct spawned *out,
@@ -381,7 +423,7 @@ int spawn(const struct init_request *req, const int fds[WIRE_SPAWN_FDS], struct 
 	if (r == 0) {
 		r = await_program(req, &pipes, out, err);
 		if (r < 0)
-			drop_child(pid);
+			drop_child(out);
 	}
 	if (r == 0 && req->is_program)
 		out->go_fd = take_fd(pipes.ends[GO][1]);

@@ -4,10 +4,16 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
 static void on_writable(uv_poll_t *poll, int status, int events);
+
+static bool poll_now(struct pollfd *at)
+{
+	return poll(at, 1, 0) == 1;
+}
 
 static struct input_piece *take_first(struct input *in)
 {
@@ -80,9 +86,19 @@ static void go_on(struct input *in)
 
 static void on_writable(uv_poll_t *poll, int status, int events)
 {
+	struct input *in = container_of(poll, struct input, poll);
+	struct pollfd at = {.fd = in->fd};
+	struct err err;
 	(void)status; /* write() reports the error */
 	(void)events;
-	go_on(container_of(poll, struct input, poll));
+	go_on(in);
+	/* A terminal that no program has open any more may have no room and no error, but wakes the
+	 * loop again and again. */
+	if (in->first && !in->is_shut && poll_now(&at) && (at.revents & POLLHUP)) {
+		err_fail(&err, ERR_GONE, "it has ended, or has closed its terminal",
+			"the program does not read its input any more");
+		input_shut(in, &err);
+	}
 }
 
 int input_open(struct input *in, uv_loop_t *loop, int fd, bool is_terminal, struct err *err)
