@@ -75,10 +75,9 @@ static int take_terminal(const struct run_args *args, char **out, size_t *n_out,
 
 static int check_args(const struct run_args *args, struct err *err)
 {
-	if (args->process.terminal || args->process.detach_keys)
+	if (args->process.terminal)
 		return err_fail(err, ERR_USAGE, "write: retort run -it -- bash",
-			"--%s is for a program behind --",
-			args->process.terminal ? "tty" : "detach-keys");
+			"--tty is for a program behind --");
 	int r = output_check(&args->output, err);
 	return r < 0 ? r : box_check(&args->box, err);
 }

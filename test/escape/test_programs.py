@@ -148,6 +148,40 @@ class Terminals(Case):
         self.all_end(pids)
 
 
+class Hops(Case):
+    """A process that forks and exits all the time has no pid that could be signalled in time."""
+
+    HOPPER = ("#include <signal.h>\n#include <unistd.h>\nint main(void) { signal(SIGCHLD, SIG_IGN); if (fork()) return 0;"
+              " setsid(); for (;;) if (fork() > 0) _exit(0); }\n")
+
+    def setUp(self):
+        super().setUp()
+        self.name = f"hop{os.getpid()}"  # the same test may run as another user
+XX, 'w').write({self.HOPPER!r})\nimport subprocess\n"
+                      f"subprocess.run(['gcc', '-O2', '-static', '-o', '{self.name}', 'hop.c'], check=True)",
+                      timeout_ms=120000)
+
+    def step(self, code, **params):
+        self.assertEqual(self.call("step.run", code=code, **params)["status"], "ok")
+
+    def hops(self):
+        """Whether there is such a process: it need not be seen at the first look."""
+        return any(name == self.name for _ in range(200) for _, name, *_ in harness.processes().values())
+
+    def test_T_BRANCH_OUTLIVE_hops_from_pid_to_pid(self):
+        self.step(f"subprocess.run(['./{self.name}'])")
+        for _ in range(3):
+            self.fails("busy", "of its own", "session.branch", session=self.s)
+        branch = self.call("session.branch", session=self.s, force=True)["session"]
+        self.assertFalse(self.hops())
+        self.assertEqual(self.call("step.run", session=branch, code="1 + 1")["status"], "ok")
+
+    def test_T_PROGRAM_OUTLIVE_hops_from_pid_to_pid(self):
+        about = self.wait(self.start("sh", "-c", f"./{self.name}; exec sleep 1000", timeout_ms=500))
+        self.assertTrue(about["timed_out"])
+        self.until(lambda: not self.hops())
+
+
 class Outlive(Case):
     STUBBORN = "import os, signal, time\nfor n in set(range(1, 65)) - {9, 19, 32, 33}: signal.signal(n, signal.SIG_IGN)\n" \
         "for _ in range(3):\n    if os.fork(): os._exit(0)\n    os.setsid()\n" \

@@ -289,6 +289,27 @@ class Ends(Case):
             self.assertEqual(self.finish(process), (4, b"", b"retort: the engine is gone: see what `retort serve` says, "
                                                     b"and start it again\n"))
 
+    def test_the_engine_is_stopped(self):
+        """It is told apart from a client that leaves: the program does not go on."""
+        with rpc.Engine() as engine:
+            engine.client()("session.create", name="work")
+            process = subprocess.Popen(
+                [harness.RETORT, "exec", "work", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, env=harness.environment({"RETORT_SOCKET": engine.path}))
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            engine.process.terminate()
+            self.assertEqual(self.finish(process), (4, b"", b"retort: the engine is gone: see what `retort serve` says, "
+                                                    b"and start it again\n"))
+
+    def test_who_has_come_later_can_leave(self):
+        """TERM and HUP end `attach`, not the program."""
+        self.start("exec", "-d", "--name", "left", "work", "sh", "-c", "echo ready; exec sleep 60").communicate()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            process = self.ready("attach", "work", "left")
+            process.send_signal(number)
+            self.assertEqual(self.finish(process)[0], 128 + number)
+            self.assertEqual(self.client("process.get", session="work", process="left")["state"], "running")
+
     def test_its_session_ends(self):
         self.client("session.create", name="short")
         process = self.ready("exec", "short", "sh", "-c", "echo ready; exec sleep 60")
@@ -516,6 +537,14 @@ class InABoxOfItsOwn(Case):
         terminal.type("exit 5\r")
         self.assertEqual(terminal.end(), 5)
         self.assertEqual(termios.tcgetattr(terminal.slave), terminal.modes)
+
+    def test_what_ends_with_us_cannot_be_left(self):
+        """The keys that detach from `exec` are keys like others."""
+        terminal = self.terminal("run", "-it", "--", "sh", "-c", "stty raw -echo; echo ready; dd bs=1 count=2 | od -c")
+        terminal.wait("ready")
+        terminal.type("\x10\x11")
+        terminal.wait("020 021")
+        self.assertEqual(terminal.end(), 0)
 
     def test_what_is_wrong_is_said(self):
         for args, said in (

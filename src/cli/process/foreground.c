@@ -198,7 +198,8 @@ int foreground_end(struct pump *p, json_t **about, struct err *err)
 	int status = status_of(p, about, err);
 	const char *session = p->config.session;
 	pump_close(p);
-	if (p->end == PUMP_DETACHED || (p->end == PUMP_INTERRUPTED && p->process[0]))
+	if (!p->config.is_own &&
+		(p->end == PUMP_DETACHED || (p->end == PUMP_INTERRUPTED && p->process[0])))
 		fprintf(stderr, "%sretort: the program goes on: retort attach %s %s\n",
 			p->config.is_raw ? "\n" : "", session, p->process);
 	return status;
@@ -213,12 +214,14 @@ int foreground_run(struct client *client, const struct foreground_order *order, 
 		.in_fd = args->input ? order->in_fd : -1,
 		.out_fd = {STDOUT_FILENO, STDERR_FILENO},
 		.is_raw = args->terminal && args->input,
+		.is_own = order->is_own,
 		.is_silent = order->is_silent};
 	struct pump p;
 	json_t *params = foreground_params(order, err);
 	if (!params)
 		return -err_errno(err->code);
-	int r = keys_parse(args->detach_keys ? args->detach_keys : PROCESS_KEYS, &config.keys, err);
+	const char *keys = args->detach_keys ? args->detach_keys : PROCESS_KEYS;
+	int r = order->is_own ? 0 : keys_parse(keys, &config.keys, err);
 	if (r < 0) {
 		json_decref(params);
 		return r;

@@ -105,10 +105,13 @@ static void forward(struct pump *p, int number)
 			p->end = PUMP_INTERRUPTED;
 	}
 	p->last_signal = number;
+	/* Who has come later can leave: the program was to run without anybody. */
+	if (p->config.is_late && (number == SIGHUP || number == SIGTERM))
+		p->end = PUMP_INTERRUPTED;
 	/* Nobody reads the rest of the output. */
 	if (p->is_exited)
 		p->end = PUMP_INTERRUPTED;
-	if (!name || p->is_exited)
+	if (!name || p->is_exited || p->end != PUMP_ON)
 		return;
 	p->early = name;
 	if (p->process[0])
@@ -344,6 +347,7 @@ static void read_input(struct pump *p)
 static void on_exited(void *arg, const json_t *result, const struct err *err)
 {
 	struct pump *p = arg;
+	struct err gone;
 	if (!result) {
 		fail(p, err);
 		return;
@@ -353,8 +357,13 @@ static void on_exited(void *arg, const json_t *result, const struct err *err)
 		p->is_exited = true;
 	else if (p->is_detaching)
 		p->end = PUMP_DETACHED;
-	else
-		p->end = PUMP_INTERRUPTED;
+	else {
+		/* Nobody here has asked for this answer: the engine is stopping, and its programs
+		 * end with it. */
+		err_fail(&gone, ERR_UNREACHABLE, "see what `retort serve` says, and start it again",
+			"the engine is gone");
+		fail(p, &gone);
+	}
 }
 
 static void on_started(void *arg, const json_t *result, const struct err *err)

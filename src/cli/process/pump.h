@@ -22,6 +22,7 @@ struct pump_config {
 	bool is_raw;
 	/* Do not ask for the output, only for the program's end. */
 	bool is_silent;
+	bool is_own;	  /* the engine, and with it the program, ends with us */
 	bool is_late;	  /* the program has been running: a full screen is to be drawn anew */
 	struct keys keys; /* what detaches; looked for only if is_raw */
 };

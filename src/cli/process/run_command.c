@@ -97,6 +97,7 @@ static int run_in(struct command *c, struct err *err)
 		&c->client, err);
 	if (r < 0)
 		return r;
+	c->order.is_own = true;
 	int status = foreground_run(&c->client, &c->order, &about, err);
 	if (status < 0)
 		return fail_not_found(c->order.argv[0], err);

@@ -17,6 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* MOVING_ROUNDS: in how many rounds processes may be started before everything is stopped. */
+enum { MOVING_ROUNDS = 3 };
+/* How often hold_all() looks whether all stand still. */
+enum { HOLD_LOOKS_MIN = 3, HOLD_LOOKS_MAX = 100 };
 enum { CLEAR_ROUNDS_MAX = 1000, COUNT_ROUNDS_MAX = 50, PAUSE_NS = 200000, STILL_MS = 20 };
 
 struct member {
@@ -29,6 +33,10 @@ struct members {
 	size_t n;
 	bool is_full;
 	bool has_nested; /* there are also processes in nested pid namespaces */
+	/* Processes were started while /proc was read, so some may be missing. A process that forks
+	 * and exits all the time can be missed again and again. */
+	bool is_moving;
+	bool is_all_stopped; /* hold_all() has stopped everything, also in nested pid namespaces */
 };
 
 static void nap(void)
@@ -54,15 +62,53 @@ static bool add_member(void *arg, const struct proc_entry *entry)
 
 static int read_members(struct members *all, struct err *err)
 {
+	struct moment before, after;
 	all->n = 0;
 	all->is_full = all->has_nested = false;
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	moment_set(&before);
 	int r = proc < 0 ? -errno : proc_list(proc, add_member, all);
+	moment_set(&after);
+	all->is_moving = before.pid != after.pid;
 	if (r < 0)
 		return err_sys(err, ERR_BOX, -r, "read /proc");
 	if (all->is_full)
 		return err_set(err, ERR_LIMIT, "more than %d processes in the box", ROLLBACK_MAX);
 	return 0;
+}
+
+static bool are_still(const struct members *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!all->v[i].entry.is_over && !strchr("TtZX", all->v[i].entry.state))
+			return false;
+	return true;
+}
+
+/*
+ * Stop everything with one call, which no process can evade by forking: a fork that is under way
+ * begins again after the signal. This stops the processes of branches, too, for a moment. So it is
+ * done only if somebody forks faster than /proc can be read. let_go_all() ends it.
+ */
+static int hold_all(struct members *all, struct err *err)
+{
+	int r = 0;
+	(void)kill(-1, SIGSTOP);
+	all->is_all_stopped = true;
+	for (int look = 0; r == 0 && look < HOLD_LOOKS_MAX; look++) {
+		nap();
+		r = read_members(all, err);
+		if (look >= HOLD_LOOKS_MIN && are_still(all))
+			break;
+	}
+	return r;
+}
+
+static void let_go_all(struct members *all)
+{
+	if (all->is_all_stopped)
+		(void)kill(-1, SIGCONT);
+	all->is_all_stopped = false;
 }
 
 static struct member *find(struct members *all, pid_t pid)
@@ -183,19 +229,12 @@ static int await_end(struct members *all, const struct rollback *back, struct er
 		err, ERR_BOX, "killed processes did not end within %d s", ROLLBACK_MS / 1000);
 }
 
-static bool are_still(const struct members *all)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (!all->v[i].entry.is_over && !strchr("TtZX", all->v[i].entry.state))
-			return false;
-	return true;
-}
-
 static void signal_all(const struct members *all, int signal)
 {
-	if (!all->has_nested)
+	bool is_one_by_one = all->has_nested && !all->is_all_stopped;
+	if (!is_one_by_one)
 		(void)kill(-1, signal);
-	for (size_t i = 0; all->has_nested && i < all->n; i++)
+	for (size_t i = 0; is_one_by_one && i < all->n; i++)
 		(void)kill(all->v[i].entry.pid, signal);
 }
 
@@ -214,7 +253,7 @@ static int stop_all(struct members *all, struct err *err)
 		nap();
 		r = read_members(all, err);
 	}
-	return r;
+	return r == 0 && all->has_nested && all->is_moving ? hold_all(all, err) : r;
 }
 
 /*
@@ -266,6 +305,7 @@ static int kill_rest(struct members *all, const struct rollback *back, struct er
 int rollback(const struct rollback *back, struct err *err)
 {
 	static struct members all;
+	all.is_all_stopped = false;
 	int n = stop_all(&all, err);
 	if (n == 0)
 		n = kill_marked(&all, back, err);
@@ -275,6 +315,7 @@ int rollback(const struct rollback *back, struct err *err)
 	}
 	int r = n > 0 && all.has_nested ? kill_rest(&all, back, err) : 0;
 	signal_all(&all, SIGCONT);
+	all.is_all_stopped = false;
 	if (n <= 0 || r < 0)
 		return n <= 0 ? n : r;
 	r = await_end(&all, back, err);
@@ -300,23 +341,32 @@ static bool is_unknown(const struct rollback_clearing *c, const struct proc_entr
 /* Count the processes that are neither drivers nor guards. A process that is ending stays
  * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times; if the
  * caller is in a hurry, only once. */
+static int count_once(struct members *all, const struct rollback_clearing *c)
+{
+	int n = 0;
+	for (size_t i = 0; i < all->n; i++)
+		n += is_unknown(c, &all->v[i].entry);
+	return n;
+}
+
 static int count_unknown(struct members *all, const struct rollback_clearing *c)
 {
 	struct err err;
-	int n = 0;
+	int n = 0, r = 0;
 	for (int round = 0; round < (c->is_quick ? 1 : COUNT_ROUNDS_MAX); round++) {
 		if (round > 0)
 			nap();
-		int r = read_members(all, &err);
-		n = 0;
-		for (size_t i = 0; r == 0 && i < all->n; i++)
-			n += is_unknown(c, &all->v[i].entry);
-		if (r < 0)
-			return all->is_full ? ROLLBACK_MAX : -EBUSY;
-		if (n == 0)
-			return 0;
+		r = read_members(all, &err);
+		n = r < 0 ? 0 : count_once(all, c);
+		if (r < 0 || (n == 0 && !all->is_moving))
+			break;
 	}
-	return n;
+	if (r == 0 && n == 0 && all->is_moving) {
+		r = hold_all(all, &err);
+		n = r < 0 ? 0 : count_once(all, c);
+		let_go_all(all);
+	}
+	return r == 0 ? n : all->is_full ? ROLLBACK_MAX : -EBUSY;
 }
 
 /* Stop a guard and wait until it stands still. waitid() can wait for it, since the guard is a
@@ -351,43 +401,56 @@ static int quieten(struct members *all, const struct rollback_clearing *c)
 	return n;
 }
 
+/* Continue the processes that hold_all() has stopped, except the guards. */
+static void let_go_survivors(struct members *all, const struct rollback_clearing *c)
+{
+	bool was_held = all->is_all_stopped;
+	let_go_all(all);
+	for (size_t i = 0; was_held && !c->is_sweep && i < all->n; i++)
+		if (is_guard(c, all->v[i].entry.pid) && !all->v[i].entry.is_over)
+			stop(all->v[i].entry.pid);
+}
+
 /* Kill or stop the processes in rounds, until a round finds none that can still run: a process
  * may have forked just before it was killed. */
 int rollback_clear(const struct rollback_clearing *c)
 {
 	static struct members all;
 	struct err err;
-	int n = c->is_forced ? 0 : count_unknown(&all, c);
+	int n = c->is_forced ? 0 : count_unknown(&all, c), result = -EBUSY;
 	if (n != 0)
 		return n;
 	if (!c->is_forced) /* count_unknown() has just listed the processes in @all */
 		(void)quieten(&all, c);
-	for (int round = 0; round < CLEAR_ROUNDS_MAX; round++) {
-		if (read_members(&all, &err) < 0 && !all.is_full)
-			return -EBUSY;
-		if (quieten(&all, c) == 0)
-			return 0;
+	all.is_all_stopped = false;
+	for (int round = 0; result == -EBUSY && round < CLEAR_ROUNDS_MAX; round++) {
+		int r = read_members(&all, &err);
+		if (r == 0 && all.is_moving && !all.is_all_stopped && round >= MOVING_ROUNDS)
+			r = hold_all(&all, &err);
+		if (r < 0 && !all.is_full)
+			break;
+		if (quieten(&all, c) == 0 && !all.is_moving) {
+			result = 0;
+			break;
+		}
 		/* Do not pause after the first round: most killed processes end during the
 		 * second. */
 		if (round > 0)
 			nap();
 	}
-	return -EBUSY;
+	let_go_survivors(&all, c);
+	return result;
 }
 
-/* Send @signal once to all descendants of @minder that can still run. Returns: how many they are.
+/* Send @signal to all descendants of @minder that are listed and can still run. Returns: how many.
  */
-static int signal_descendants(pid_t minder, int signal)
+static int signal_descendants(struct members *all, pid_t minder, int signal)
 {
-	static struct members all;
-	struct err err;
 	int n = 0;
-	if (read_members(&all, &err) < 0 && !all.is_full)
-		return 0;
-	for (size_t i = 0; i < all.n; i++) {
-		const struct proc_entry *entry = &all.v[i].entry;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct proc_entry *entry = &all->v[i].entry;
 		if (entry->pid == minder || entry->is_over || entry->state == 'Z' ||
-			!minder_of(&all, &all.v[i], &minder, 1))
+			!minder_of(all, &all->v[i], &minder, 1))
 			continue;
 		(void)kill(entry->pid, signal);
 		n++;
@@ -397,11 +460,23 @@ static int signal_descendants(pid_t minder, int signal)
 
 void rollback_signal_program(pid_t minder, int signal)
 {
-	int n = signal_descendants(minder, signal);
-	for (int round = 0; signal == SIGKILL && n > 0 && round < CLEAR_ROUNDS_MAX; round++) {
+	static struct members all;
+	struct err err;
+	all.is_all_stopped = false;
+	for (int round = 0; round < CLEAR_ROUNDS_MAX; round++) {
+		int r = read_members(&all, &err);
+		if (r == 0 && all.is_moving && !all.is_all_stopped && round >= MOVING_ROUNDS)
+			r = hold_all(&all, &err);
+		if (r < 0 && !all.is_full)
+			break;
+		if (signal != SIGKILL ||
+			(signal_descendants(&all, minder, signal) == 0 && !all.is_moving))
+			break;
 		nap();
-		n = signal_descendants(minder, signal);
 	}
+	if (signal != SIGKILL)
+		(void)signal_descendants(&all, minder, signal);
+	let_go_all(&all);
 }
 
 static void read_command(int proc, struct init_process *out)

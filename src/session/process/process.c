@@ -228,7 +228,9 @@ static void on_exited(struct process *p, const struct init_event *event)
 	uint64_t n_ooms = 0;
 	p->status = event->status;
 	p->cpu_ms = event->cpu_ms == UINT32_MAX ? -1 : (int64_t)event->cpu_ms;
-	bool is_killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
+	/* A shell whose program was killed ends with this status. */
+	bool is_killed = (WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL) ||
+		(WIFEXITED(p->status) && WEXITSTATUS(p->status) == 128 + SIGKILL);
 	p->is_oom = is_killed && !p->is_killed && !p->is_timed_out &&
 		box_count_ooms(p->box, &n_ooms) && n_ooms > p->n_ooms;
 	/* What the pipes contain now was written before the end. */
