@@ -157,7 +157,7 @@ class Hops(Case):
     def setUp(self):
         super().setUp()
         self.name = f"hop{os.getpid()}"  # the same test may run as another user
-XX, 'w').write({self.HOPPER!r})\nimport subprocess\n"
+        self.step(f"open('hop.c', 'w').write({self.HOPPER!r})\nimport subprocess\n"
                       f"subprocess.run(['gcc', '-O2', '-static', '-o', '{self.name}', 'hop.c'], check=True)",
                       timeout_ms=120000)
 
