@@ -456,7 +456,7 @@ class Calls(attack.Case):
         master, slave = os.openpty()
         return call("ioctl", slave, 0x541D, 0)
 
-    @attack.inside([32, "ENOSPC"])
+    @attack.inside([64, "ENOSPC"])
     def test_T_TTY_makes_many():
         """Use up the terminals that the kernel has for all."""
         made = []

@@ -241,6 +241,7 @@ class Floods(Case):
     def test_T_PROGRAM_FLOOD_output(self):
         """Sixty programs and terminals write without end, half of them followed by clients that do not read."""
         begin = self.engine_kib()
+        self.s = self.new_session(limits={"pids": 256})
         for i in range(60):
             process = self.start("sh", "-c", "exec yes $(head -c 2000 /dev/zero | tr '\\0' x)", terminal=i % 6 == 0)
             if i % 2:

@@ -475,14 +475,14 @@ int process_resize(struct process *p, unsigned rows, unsigned columns, struct er
 
 int process_signal(struct process *p, int signal, struct err *err)
 {
+	/* At a terminal, the signals of its keys are for the processes in its foreground, which the
+	 * kernel knows, and not for the shell that waits for them. */
+	bool is_key = signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP;
 	if (p->state != PROCESS_RUNNING)
 		return fail_over(err);
 	p->is_killed |= signal == SIGKILL;
-	init_signal(&p->box->init, p->program.id, signal);
-	/* Of a terminal, the program in the foreground is meant, which may be another one. The
-	 * kernel knows it. It accepts only these signals. */
-	if (p->is_terminal && (signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP))
-		(void)ioctl(p->out[0].fd, TIOCSIG, signal);
+	if (!p->is_terminal || !is_key || ioctl(p->out[0].fd, TIOCSIG, signal) < 0)
+		init_signal(&p->box->init, p->program.id, signal);
 	return 0;
 }
 

@@ -90,7 +90,7 @@ struct process {
 	/* the pieces of the order that the start of a terminal needs later */
 	struct process_later *later;
 	struct process_asking *asking; /* for the owner: who asked for the start */
-	uint64_t timeout_ms; /* 0: no limit */
+	uint64_t timeout_ms;	       /* 0: no limit */
 	struct deadline limit;
 	unsigned n_handles;
 	struct process_reader *readers;
@@ -126,7 +126,8 @@ void process_remove_reader(struct process *p, struct process_reader *reader);
 
 /* Set the size of the terminal. Errors: ERR_USAGE. */
 int process_resize(struct process *p, unsigned rows, unsigned columns, struct err *err);
-/* Send a signal to its process group. Errors: ERR_GONE. */
+/* Send a signal to its process group; SIGINT, SIGQUIT and SIGTSTP at a terminal: to the processes
+ * in the foreground. Errors: ERR_GONE. */
 int process_signal(struct process *p, int signal, struct err *err);
 /* As input_put(). Errors also: ERR_GONE. */
 int process_write(struct process *p, struct input_piece *piece, struct err *err);
