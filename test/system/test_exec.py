@@ -395,7 +395,7 @@ class AtATerminal(Case):
         terminal.type("fg\r")
         terminal.wait("python3 -c [^\r]*\r\n")
         terminal.type("\x03")
-        terminal.wait(r"\^C")
+        terminal.wait(r"\^C[^$]*\$ ")  # bash drops what comes before its prompt
         terminal.type("echo status=$?\r")
         terminal.wait("status=130")
         terminal.type("sh -c 'echo re''ads; cat'\r")

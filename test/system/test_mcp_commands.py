@@ -2,6 +2,7 @@
 """Agents run programs: the tools run_command and process_output of `retort mcp --commands`, as a client uses them."""
 
 import os
+import re
 import shutil
 import sys
 
@@ -172,7 +173,9 @@ class Commands(harness.Case):
 
     def test_what_a_step_left_running_is_listed(self):
         self.mcp.run("import subprocess; subprocess.Popen(['sleep', '601'])", session="left")
-        self.assertRegex(self.mcp.output(session="left").text, r"(?m)^pid \d+, of step [0-9a-f]+: sleep 601$")
+        # While it is being executed, it has no command line yet.
+        listed = re.compile(r"(?m)^pid \d+, of step [0-9a-f]+: sleep 601$")
+        await_that(lambda: listed.search(self.mcp.output(session="left").text), "it is not listed")
         self.mcp.command("true", session="empty")
         self.assertRegex(self.mcp.output(session="empty").text, r"^p-\w+ \(ok: exit 0, \d+ ms\): true$")
 

@@ -358,7 +358,7 @@ static int count_unknown(struct members *all, const struct rollback_clearing *c)
 			nap();
 		r = read_members(all, &err);
 		n = r < 0 ? 0 : count_once(all, c);
-		if (r < 0 || (n == 0 && !all->is_moving))
+		if (r < 0 || (n == 0 && (!all->is_moving || round >= MOVING_ROUNDS)))
 			break;
 	}
 	if (r == 0 && n == 0 && all->is_moving) {
@@ -479,7 +479,9 @@ void rollback_signal_program(pid_t minder, int signal)
 	let_go_all(&all);
 }
 
-static void read_command(int proc, struct init_process *out)
+/* As ps does, show the name in brackets if the process has no command line, for example while it is
+ * being executed. */
+static void read_command(int proc, const struct proc_entry *entry, struct init_process *out)
 {
 	char path[64];
 	snprintf(path, sizeof path, "%d/cmdline", (int)out->pid);
@@ -492,6 +494,8 @@ static void read_command(int proc, struct init_process *out)
 		if (out->command[i] == '\0')
 			out->command[i] = ' ';
 	out->command[n] = '\0';
+	if (n == 0)
+		snprintf(out->command, sizeof out->command, "[%s]", entry->name);
 }
 
 ssize_t rollback_list(struct init_process *out, size_t room, const pid_t *minders, size_t n_minders)
@@ -517,7 +521,7 @@ ssize_t rollback_list(struct init_process *out, size_t room, const pid_t *minder
 			.start_ms = entry->start_ticks * 1000 / hz,
 			.cpu_ms = entry->cpu_ticks * 1000 / hz,
 			.memory_bytes = entry->rss_pages * page};
-		read_command(proc, &out[n++]);
+		read_command(proc, entry, &out[n++]);
 	}
 	return (ssize_t)n;
 }
