@@ -169,6 +169,7 @@ class Hops(Case):
         return any(name == self.name for _ in range(200) for _, name, *_ in harness.processes().values())
 
     def test_T_BRANCH_OUTLIVE_hops_from_pid_to_pid(self):
+        """A branch is refused, and with `force` it is ended: it does not stay above the branch."""
         self.step(f"subprocess.run(['./{self.name}'])")
         for _ in range(3):
             self.fails("busy", "of its own", "session.branch", session=self.s)
@@ -177,6 +178,7 @@ class Hops(Case):
         self.assertEqual(self.call("step.run", session=branch, code="1 + 1")["status"], "ok")
 
     def test_T_PROGRAM_OUTLIVE_hops_from_pid_to_pid(self):
+        """The limit of time of the program that has left it running ends it."""
         about = self.wait(self.start("sh", "-c", f"./{self.name}; exec sleep 1000", timeout_ms=500))
         self.assertTrue(about["timed_out"])
         self.until(lambda: not self.hops())
