@@ -436,7 +436,7 @@ class AtATerminal(Case):
         terminal.wait(">>> ")
         terminal.type("6 * 7\r")
         terminal.wait("42\r\n")
-        terminal.type("import time; print('sl' + 'eeping'); time.sleep(99)\r")
+        terminal.type("import time; print('sl' + 'eeping'); [time.sleep(.05) for _ in range(2000)]\r")
         terminal.wait("sleeping\r\n")
         terminal.type("\x03")
         terminal.wait("KeyboardInterrupt\r\n>>> ")
