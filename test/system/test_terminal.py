@@ -336,8 +336,9 @@ class Programs(Case):
         t.expect("42\r\n")
         t.type("[process.stdout.rows, process.stdout.columns].join('x')" + ENTER)
         t.expect("24x80")
-        t.type("process.stdout.on('resize', () => console.log('now', process.stdout.rows * 1000))" + ENTER)
-        t.expect(r"> $")
+        t.type("process.stdout.on('resize', function () { console.log('now', process.stdout.rows * 1000) }); "
+               "'liste' + 'ning'" + ENTER)
+        t.expect("listening'\r\n")
         t.resize(33, 100)
         t.expect("now 33000")
         # Not Ctrl-C while it computes: node then sometimes goes on, in any terminal.
