@@ -30,7 +30,7 @@ struct service_config {
 	const char *tools; /* file that lists tool servers for code, or NULL */
 	/* File that lists tool servers for plans. NULL: the file `tools` is for plans, too. */
 	const char *plan_tools;
-	const char *skills;  /* directory of skills, for skills_open(); or NULL */
+	const char *skills; /* directory of skills, for skills_open(); or NULL */
 	/* Directory for unix sockets of ports, which only the user may enter, borrowed until
 	 * service_close(); or NULL. */
 	const char *runtime_dir;

@@ -43,8 +43,8 @@ void stream_hold(struct stream *s);
 void stream_take(struct stream *s, uint64_t offset);
 void stream_release(struct stream *s);
 
-/* Read no more, and close the pipe or terminal. Until stream_done(), the number of the descriptor stays
- * taken. */
+/* Read no more, and close the pipe or terminal. Until stream_done(), the number of the descriptor
+ * stays taken. */
 void stream_stop(struct stream *s);
 
 /* Close the descriptor and the poll. @closed is called from the loop, with the poll. stream_done()
