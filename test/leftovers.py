@@ -39,18 +39,19 @@ def is_strangers(pid, table):
     return False
 
 
-def state():
-    """What is on the host now that a run may have put there, as a set of things with names."""
+def state(of_strangers=True):
+    """What is on the host now that a run may have put there, as a set of things with names. With @of_strangers, also what is
+    a stranger's now: an old cgroup becomes nobody's when the process ends that happens to have the pid in its name."""
     table = processes()
     host = harness.host_state()
     found = {("mount", path) for path in host["mounts"]}
     found |= {("file", name) for name in host["temporary"] if not name.startswith(("retort-unit", "retort-dist"))}
     for pid, (_, name, start_time) in table.items():
-        if (name.startswith("retort") or is_marked(pid)) and not is_strangers(pid, table):
+        if (name.startswith("retort") or is_marked(pid)) and (of_strangers or not is_strangers(pid, table)):
             found.add(("process", f"{pid} {name} {start_time}"))
     for path in host["cgroups"]:
         warden = os.path.basename(path).split("-")[-2]
-        if not (warden.isdigit() and is_strangers(int(warden), table)):
+        if of_strangers or not (warden.isdigit() and is_strangers(int(warden), table)):
             found.add(("cgroup", path))
     return found
 
@@ -58,8 +59,8 @@ def state():
 def since(before, settle_s):
     """What is new since the state() @before and does not go away by itself within @settle_s."""
     deadline = time.monotonic() + settle_s
-    left = state() - before
+    left = state(of_strangers=False) - before
     while left and time.monotonic() < deadline:
         time.sleep(0.05)
-        left &= state()
+        left &= state(of_strangers=False)
     return sorted(left)
