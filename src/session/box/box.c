@@ -267,12 +267,12 @@ static void tell_over(struct box *b)
 static void on_init(struct init_link *link, const struct init_event *event)
 {
 	struct box *b = container_of(link, struct box, init);
-	struct driver *d = event ? driver_of(b, event->id) : NULL;
-	struct box_program *program = event ? program_of(b, event->id) : NULL;
 	if (!event) {
 		tell_over(b);
 		return;
 	}
+	struct driver *d = driver_of(b, event->id);
+	struct box_program *program = program_of(b, event->id);
 	if (event->kind == INIT_LISTED) {
 		box_listed_fn *listed = take_ptr(b->listed);
 		if (listed)

@@ -49,7 +49,7 @@ int place_parse(struct place *out, const char *text, struct err *err)
 {
 	char host[HOST_BYTES] = "127.0.0.1";
 	struct place made;
-	uint16_t number;
+	uint16_t number = 0;
 	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
 	const char *begin = text, *end = colon ? colon : text;
 	if (end > begin && *begin == '[' && end[-1] == ']') {
@@ -77,7 +77,7 @@ int place_parse_option(struct place *out, uint16_t *box_port, const char *text, 
 {
 	char rest[PLACE_TEXT_BYTES];
 	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
-	uint16_t number;
+	uint16_t number = 0;
 	size_t bytes = colon ? (size_t)(colon - text) : strlen(text);
 	if (parse_port(port, 1, &number, err) < 0 || bytes >= sizeof rest)
 		return err_fail(err, ERR_USAGE,
