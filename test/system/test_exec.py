@@ -278,28 +278,24 @@ class Ends(Case):
         self.assertEqual(process.communicate(b"after\n", timeout=harness.TIMEOUT_S), (b"after\n", b""))
         self.assertEqual(process.returncode, 0)
 
-    def test_the_engine_ends(self):
+    def end_of_engine(self, end):
+        """What `exec` says when @end ends the engine."""
         with rpc.Engine() as engine:
             engine.client()("session.create", name="work")
             process = subprocess.Popen(
                 [harness.RETORT, "exec", "work", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, env=harness.environment({"RETORT_SOCKET": engine.path}))
             self.assertEqual(process.stdout.readline(), b"ready\n")
-            engine.process.kill()
+            end(engine.process)
             self.assertEqual(self.finish(process), (4, b"", b"retort: the engine is gone: see what `retort serve` says, "
                                                     b"and start it again\n"))
 
+    def test_the_engine_ends(self):
+        self.end_of_engine(subprocess.Popen.kill)
+
     def test_the_engine_is_stopped(self):
         """It is told apart from a client that leaves: the program does not go on."""
-        with rpc.Engine() as engine:
-            engine.client()("session.create", name="work")
-            process = subprocess.Popen(
-                [harness.RETORT, "exec", "work", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, env=harness.environment({"RETORT_SOCKET": engine.path}))
-            self.assertEqual(process.stdout.readline(), b"ready\n")
-            engine.process.terminate()
-            self.assertEqual(self.finish(process), (4, b"", b"retort: the engine is gone: see what `retort serve` says, "
-                                                    b"and start it again\n"))
+        self.end_of_engine(subprocess.Popen.terminate)
 
     def test_who_has_come_later_can_leave(self):
         """TERM and HUP end `attach`, not the program."""

@@ -263,7 +263,8 @@ const struct cmd cmd_cp = {
 		"written with ./ before it.\n\n"
 		"Links are copied as links. Out of a session come only files, directories, and links "
 		"that lead to something in the copied directory: anything else is named and left out. "
-		"Copies belong to whoever makes them.",
+		"Copies belong to whoever makes them. A copy is not in the journal: where the engine "
+		"rebuilds a session by running its steps again, copied files are missing.",
 	.opts = cp_opts,
 	.n_opts = ARRAY_LEN(cp_opts),
 	.examples = examples,

@@ -160,7 +160,7 @@ static const struct cmd_exit exits[] = {
 	{"125", "the engine could not start a box"},
 	{"126", "the program cannot be executed"},
 	{"127", "the program was not found"},
-	{"128+n", "the program was killed by signal n"},
+	{"128+n", "the program was killed by signal n; 137 also if its session ended"},
 	{"141", "the reader of the output has closed it"},
 };
 
@@ -173,8 +173,8 @@ const struct cmd cmd_exec = {
 		"-t it has a terminal of its own, to which every key goes; Ctrl-P Ctrl-Q leaves it "
 		"running, and `retort attach` returns to it.\n\n"
 		"It sees the files of the session, but not its variables: `retort session exec` runs "
-		"code that does. It is no step: nothing of it is undone, and the journal does not "
-		"have it.",
+		"code that does. It is no step: the journal does not have it. An undo of the step "
+		"before it also takes back what it wrote.",
 	.opts = exec_opts,
 	.n_opts = ARRAY_LEN(exec_opts),
 	.examples = examples,
