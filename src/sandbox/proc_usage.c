@@ -61,12 +61,13 @@ static ssize_t read_entry(
 
 /* Numbers of fields in `stat`, counted from the one after the process's name. The name may contain
  * anything and ends at the last ')'. */
-enum { STAT_UTIME = 11, STAT_CSTIME = 14, STAT_THREADS = 17 };
+enum { STAT_STATE = 0, STAT_PPID = 1, STAT_UTIME = 11, STAT_CSTIME = 14, STAT_THREADS = 17 };
 
 static bool count_stat(struct totals *t, const char *text)
 {
 	const char *at = strrchr(text, ')');
-	uint64_t ticks = 0, n_threads = 0, value;
+	uint64_t ticks = 0, n_threads = 0, ppid = 0, value;
+	char state = '\0';
 	if (!at)
 		return false;
 	at++;
@@ -74,17 +75,23 @@ static bool count_stat(struct totals *t, const char *text)
 		at += strspn(at, " ");
 		if (!*at)
 			return false;
-		bool is_time = field >= STAT_UTIME && field <= STAT_CSTIME;
-		if ((is_time || field == STAT_THREADS) &&
-			cgroup_file_number(at, NULL, &value) == 0) {
-			ticks = is_time ? add(ticks, value) : ticks;
-			n_threads = is_time ? n_threads : value;
+		if (field == STAT_STATE)
+			state = *at;
+		else if (cgroup_file_number(at, NULL, &value) == 0) {
+			if (field == STAT_PPID)
+				ppid = value;
+			if (field >= STAT_UTIME && field <= STAT_CSTIME)
+				ticks = add(ticks, value);
+			if (field == STAT_THREADS)
+				n_threads = value;
 		}
 		at += strcspn(at, " ");
 	}
 	t->cpu_ticks = add(t->cpu_ticks, ticks);
-	/* A zombie has 0 threads but still uses up a pid. */
-	t->n_threads = add(t->n_threads, MAX(n_threads, UINT64_C(1)));
+	/* A zombie has 0 threads but still uses up a pid. That is no fault of the program if only
+	 * init, which has the pid 1, has not come to reap the zombie yet. */
+	bool is_reaped_soon = state == 'Z' && ppid == 1;
+	t->n_threads = add(t->n_threads, is_reaped_soon ? 0 : MAX(n_threads, UINT64_C(1)));
 	return true;
 }
 

@@ -68,9 +68,8 @@ static void drop(struct session *s, struct process *p)
 	process_let_go(p);
 }
 
-/* Forget the oldest processes that are over and that nobody follows, until at most @most are left
- * and
- * @bytes more of output may be kept. */
+/* Forget the oldest processes that are over and that nobody follows, until at most @most of them
+ * are left and @bytes more of output may be kept. */
 static void forget_old(struct session *s, unsigned most, uint64_t bytes)
 {
 	for (;;) {

@@ -199,6 +199,21 @@ class Ends(programs.Case):
         self.assertEqual(self.wait(process)["timed_out"], True)
         self.until(lambda: not self.naps())
 
+    def test_time_limit_reaches_who_outlives_the_program_and_sigterm(self):
+        stubborn = "(setsid sh -c 'trap \"\" TERM; sleep 1001; sleep 1002' & exit); read x"
+        process = self.start(command=stubborn, input=True, timeout_ms=2000)
+        self.until(lambda: self.naps() == ["sleep 1001"])
+        self.assertEqual(self.wait(process)["timed_out"], True)
+        self.until(lambda: self.naps() == [])
+        # One whose output is not remembered any more when the two seconds are over.
+        process = self.start(command=stubborn, input=True, timeout_ms=2000)
+        self.until(lambda: self.naps() == ["sleep 1001"])
+        self.assertEqual(self.wait(process)["timed_out"], True)
+        for _ in range(32):
+            self.wait(self.start("true"))
+        self.fails("not_found", "no process", "process.get", process=process)
+        self.until(lambda: self.naps() == [])
+
     def test_waiting(self):
         process = self.start("cat", input=True)
         self.assertEqual(self.wait(process, timeout_ms=0)["state"], "running")

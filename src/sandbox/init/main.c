@@ -126,8 +126,9 @@ static void forget_child(struct init *in, struct child *child, int status, uint3
 	report_exit(in, child->id, status, cpu_ms);
 }
 
-static void reap(struct init *in)
+static void reap(void *arg)
 {
+	struct init *in = arg;
 	int status;
 	pid_t pid;
 	struct rusage used;
@@ -265,7 +266,9 @@ static int clear(struct init *in, const struct init_request *req)
 		.is_sweep = req->op == INIT_SWEEP,
 		.is_forced = req->clearing == CLEAR_ALL || req->op == INIT_SWEEP,
 		.is_quick = req->clearing == CLEAR_QUICK,
-		.spares_programs = req->op == INIT_SWEEP && !req->is_forced};
+		.spares_programs = req->op == INIT_SWEEP && !req->is_forced,
+		.reap = reap,
+		.arg = in};
 	return rollback_clear(&clearing);
 }
 
@@ -283,7 +286,7 @@ static void finish_clear(struct init *in)
 {
 	in->is_clearing = false;
 	(void)rollback_clear(&(struct rollback_clearing){
-		.driver = pid_of(in, in->cleared_for), .is_forced = true});
+		.driver = pid_of(in, in->cleared_for), .is_forced = true, .reap = reap, .arg = in});
 }
 
 static const struct child *child_of_program(const struct init *in, pid_t pid)

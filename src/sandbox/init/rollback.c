@@ -288,6 +288,7 @@ static int kill_rest(struct members *all, const struct rollback *back, struct er
 	int n = 1;
 	for (int round = 0; n > 0 && is_any_left(all) && round < CLEAR_ROUNDS_MAX; round++) {
 		nap();
+		reap(all, back);
 		int r = read_members(all, err);
 		n = r < 0 ? r : kill_marked(all, back, err);
 	}
@@ -338,9 +339,6 @@ static bool is_unknown(const struct rollback_clearing *c, const struct proc_entr
 		!contains(c->minders, c->n_minders, entry->pid);
 }
 
-/* Count the processes that are neither drivers nor guards. A process that is ending stays
- * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times; if the
- * caller is in a hurry, only once. */
 static int count_once(struct members *all, const struct rollback_clearing *c)
 {
 	int n = 0;
@@ -349,13 +347,25 @@ static int count_once(struct members *all, const struct rollback_clearing *c)
 	return n;
 }
 
+/* Pause before another round. Nothing is reaped while everything is stopped, since reaping
+ * continues a minder that is stopped. */
+static void pause_clearing(const struct members *all, const struct rollback_clearing *c)
+{
+	nap();
+	if (!all->is_all_stopped)
+		c->reap(c->arg);
+}
+
+/* Count the processes that are neither drivers nor guards. A process that is ending stays
+ * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times; if the
+ * caller is in a hurry, only once. */
 static int count_unknown(struct members *all, const struct rollback_clearing *c)
 {
 	struct err err;
 	int n = 0, r = 0;
 	for (int round = 0; round < (c->is_quick ? 1 : COUNT_ROUNDS_MAX); round++) {
 		if (round > 0)
-			nap();
+			pause_clearing(all, c);
 		r = read_members(all, &err);
 		n = r < 0 ? 0 : count_once(all, c);
 		if (r < 0 || (n == 0 && (!all->is_moving || round >= MOVING_ROUNDS)))
@@ -436,7 +446,7 @@ int rollback_clear(const struct rollback_clearing *c)
 		/* Do not pause after the first round: most killed processes end during the
 		 * second. */
 		if (round > 0)
-			nap();
+			pause_clearing(&all, c);
 	}
 	let_go_survivors(&all, c);
 	return result;

@@ -93,6 +93,10 @@ struct rollback_clearing {
 	const pid_t *minders;
 	size_t n_minders;
 	bool spares_programs;
+	/* Called again and again: reaps the children of init that have ended. Each zombie takes a
+	 * pid of the box, and makes reading /proc take longer. */
+	void (*reap)(void *arg);
+	void *arg;
 };
 
 /*

@@ -239,7 +239,7 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 	b->c1 = pid;
 	b->c1_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (b->c1_fd < 0)
-		return err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
+		return err_sys(err, ERR_BOX, errno, "watch the branch's first process");
 	*err = b->leaf_err;
 	int r = err->code == ERR_NONE ? check_user_ns(b, all, err) : -err_errno(err->code);
 	if (r == 0)
@@ -249,7 +249,7 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 	/* The checks relied on the pid. If the process of the pidfd is still alive now, no other
 	 * process can have got its pid meanwhile. */
 	if (r == 0 && syscall(SYS_pidfd_send_signal, b->c1_fd, 0, NULL, 0) < 0)
-		r = err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
+		r = err_set(err, ERR_GONE, "the branch's first process has ended");
 	/* The helper process now completes the namespaces of the branch. Copying a large driver
 	 * takes just as long. So let C1, the branch's first process, copy the driver now, while
 	 * the helper works. But if the helper must move C1 into a cgroup, C1 waits until the
@@ -284,10 +284,15 @@ int branching_hear(struct branching *b, const struct boxes *all, struct err *err
 	if (r < 0)
 		return err_set(err, ERR_GONE, "the driver gave up the branch");
 	if (b->state == BRANCHING_HELLO && b->stem == 0 && byte == 'P')
-		return take_stem(b, pid, err);
-	if (b->state == BRANCHING_CLONE && byte == 'C')
-		return take_c1(b, pid, all, err);
-	return err_set(err, ERR_PROTOCOL, "byte %d is not what a branch says now", byte);
+		r = take_stem(b, pid, err);
+	else if (b->state == BRANCHING_CLONE && byte == 'C')
+		r = take_c1(b, pid, all, err);
+	else
+		r = err_set(err, ERR_PROTOCOL, "byte %d is not what a branch says now", byte);
+	/* A check of a process that ended meanwhile fails for this reason alone. */
+	if (r < 0 && kill(pid, 0) < 0 && errno == ESRCH)
+		r = err_set(err, ERR_GONE, "the process that branches has ended");
+	return r;
 }
 
 bool branching_is_stem(struct branching *b, pid_t tid)

@@ -130,9 +130,18 @@ void process_remove_reader(struct process *p, struct process_reader *reader)
 		}
 }
 
+/* Kill the program and its descendants, also after the program itself has ended. */
+static void kill_all(struct process *p)
+{
+	if (!p->box->is_over && p->box->has_init)
+		init_signal_all(&p->box->init, p->program.id, SIGKILL);
+}
+
 void process_let_go(struct process *p)
 {
 	process_end(p, PROCESS_CLOSED);
+	if (p->is_timed_out)
+		kill_all(p);
 	p->is_leaving = true;
 	tell_readers(p);
 	p->is_let_go = true;
@@ -176,7 +185,9 @@ static void finish(struct process *p, enum process_cause cause)
 	p->state = PROCESS_OVER;
 	p->cause = cause;
 	p->over_ns = uv_hrtime();
-	deadline_stop(&p->limit);
+	/* What the program left running after its limit of time still has the time to end. */
+	if (!p->is_timed_out || cause != PROCESS_EXITED)
+		deadline_stop(&p->limit);
 	box_remove_program(p->box, &p->program);
 	err_set(&why, ERR_GONE, "the program has ended");
 	if (p->input.is_open)
@@ -200,8 +211,7 @@ void process_end(struct process *p, enum process_cause cause)
 	struct err err;
 	if (p->state == PROCESS_OVER)
 		return;
-	if (!p->box->is_over && p->box->has_init)
-		init_signal_all(&p->box->init, p->program.id, SIGKILL);
+	kill_all(p);
 	if (p->state == PROCESS_STARTING) {
 		err_set(&err, ERR_GONE, "the session's box is gone");
 		fail_start(p, &err);
@@ -217,10 +227,13 @@ void process_end(struct process *p, enum process_cause cause)
 static void on_limit(uv_timer_t *timer)
 {
 	struct process *p = timer->data;
-	init_signal_all(&p->box->init, p->program.id, p->is_timed_out ? SIGKILL : SIGTERM);
-	if (!p->is_timed_out)
-		deadline_start_limit(&p->limit, on_limit, GRACE_MS);
+	if (p->is_timed_out) {
+		kill_all(p);
+		return;
+	}
 	p->is_timed_out = true;
+	init_signal_all(&p->box->init, p->program.id, SIGTERM);
+	deadline_start_limit(&p->limit, on_limit, GRACE_MS);
 }
 
 static void on_exited(struct process *p, const struct init_event *event)

@@ -121,6 +121,27 @@ TEST(hostile_names)
 	}
 }
 
+/* A zombie uses up a pid of its parent's, which could reap it. Init reaps as soon as it can. */
+TEST(zombies)
+{
+	TREE t = tree_new();
+	struct box_usage usage = {0};
+	static const char rest[] = "1 1 0 -1 4194304 1 2 3 4 1 2 3 4 20 0 0 0 110691 0 0 1\n";
+	static const char *const parents[] = {"1", "5", "12"};
+	put_process(&t, "1", "init", "0 0 0 0", 1, 0);
+	put_process(&t, "5", ") Z 1 (", "1 2 3 4", 2, 0);
+	for (int i = 0; i < 3; i++) {
+		char pid[16], text[256];
+		snprintf(pid, sizeof pid, "%d", 10 + i);
+		snprintf(text, sizeof text, "%s (x) Z %s %s", pid, parents[i], rest);
+		put(&t, pid, "stat", text);
+		put(&t, pid, "status", "Name:\tx\nNSpid:\t10\n");
+	}
+	CHECK_INT(read_usage(t.fd, UINT64_MAX, &usage), 5);
+	CHECK_INT(usage.n_pids, 1 + 2 + 0 + 1 + 1);
+	CHECK_INT(usage.cpu_us, us(4 * 10));
+}
+
 TEST(malformed_files_are_left_out)
 {
 	static const char *const bad[] = {"", "5", "5 (x", "5 (x)", "5 (x) ", "5 (x) S 1 1 1",
