@@ -240,10 +240,8 @@ void processes_tell(struct session *s)
 		if (process_is_over(p) && !is_ended)
 			continue;
 		all = all ? all : json_need(json_array());
-		json_t *row = process_json(p);
 		if (json_array_size(all) < RECORD_PROCESSES_MAX)
-			json_add_shared(all, row);
-		json_decref(row);
+			json_add_new(all, process_json(p));
 	}
 	json_decref(s->record.processes);
 	s->record.processes = all;
@@ -343,7 +341,7 @@ static void ask(struct session *s)
 		return;
 	}
 	int fd = memfd_create("processes", MFD_CLOEXEC);
-	int r = fd < 0 ? -errno : init_list(&box->init, 0, fd);
+	int r = fd < 0 ? -errno : init_list(&box->init, ++box->list_id, fd);
 	if (r < 0) {
 		fd_close(&fd);
 		answer_all(s, &none, r);

@@ -274,7 +274,7 @@ static void on_init(struct init_link *link, const struct init_event *event)
 	struct driver *d = driver_of(b, event->id);
 	struct box_program *program = program_of(b, event->id);
 	if (event->kind == INIT_LISTED) {
-		box_listed_fn *listed = take_ptr(b->listed);
+		box_listed_fn *listed = event->id == b->list_id ? take_ptr(b->listed) : NULL;
 		if (listed)
 			listed(b->listed_arg, event->status);
 		return;

@@ -72,6 +72,7 @@ struct box {
 	/* Called with init's reply to init_list(). May be NULL. */
 	box_listed_fn *listed;
 	void *listed_arg;
+	uint64_t list_id; /* of the newest request; an older one is answered too late */
 	/* Called when init has set a mark, and when the box has ended. May be NULL. */
 	box_marked_fn *marked;
 	void *marked_arg;

@@ -265,7 +265,8 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 	struct port *p = poll->data;
 	(void)events;
 	int fd = status < 0 ? -1 : accept4(p->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+	int sys = status < 0 ? -status : errno;
+	if (fd < 0 && sys != EAGAIN && sys != ECONNABORTED && sys != EINTR) {
 		/* Too many open files: the connection waits, and so does the loop. */
 		(void)uv_poll_stop(poll);
 		p->is_watching = false;
