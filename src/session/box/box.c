@@ -264,6 +264,13 @@ static void tell_over(struct box *b)
 	box_let_go(b);
 }
 
+static void on_list(struct box *b, const struct init_event *event)
+{
+	box_listed_fn *listed = event->id == b->list_id ? take_ptr(b->listed) : NULL;
+	if (listed)
+		listed(b->listed_arg, event->status);
+}
+
 static void on_init(struct init_link *link, const struct init_event *event)
 {
 	struct box *b = container_of(link, struct box, init);
@@ -274,9 +281,7 @@ static void on_init(struct init_link *link, const struct init_event *event)
 	struct driver *d = driver_of(b, event->id);
 	struct box_program *program = program_of(b, event->id);
 	if (event->kind == INIT_LISTED) {
-		box_listed_fn *listed = event->id == b->list_id ? take_ptr(b->listed) : NULL;
-		if (listed)
-			listed(b->listed_arg, event->status);
+		on_list(b, event);
 		return;
 	}
 	if (event->kind == INIT_FILE_DONE && b->filed) {
