@@ -281,12 +281,18 @@ static void do_clear(struct init *in, const struct init_request *req)
 	in->cleared_for = req->id;
 }
 
+/* Kill every process of this pid namespace except init and the process @driver. */
+static void kill_own(struct init *in, pid_t driver)
+{
+	(void)rollback_clear(&(struct rollback_clearing){
+		.driver = driver, .is_forced = true, .reap = reap, .arg = in});
+}
+
 /* Kill the guards that INIT_CLEAR has only stopped. */
 static void finish_clear(struct init *in)
 {
 	in->is_clearing = false;
-	(void)rollback_clear(&(struct rollback_clearing){
-		.driver = pid_of(in, in->cleared_for), .is_forced = true, .reap = reap, .arg = in});
+	kill_own(in, pid_of(in, in->cleared_for));
 }
 
 static const struct child *child_of_program(const struct init *in, pid_t pid)
@@ -350,7 +356,7 @@ static void do_request(struct init *in, const struct init_request *req, int *fds
 		break;
 	case INIT_KILL_ALL:
 		if (in->has_branches)
-			rollback_kill_own();
+			kill_own(in, 0);
 		else
 			(void)kill(-1, SIGKILL);
 		break;

@@ -535,8 +535,3 @@ ssize_t rollback_list(struct init_process *out, size_t room, const pid_t *minder
 	}
 	return (ssize_t)n;
 }
-
-void rollback_kill_own(void)
-{
-	(void)rollback_clear(&(struct rollback_clearing){.is_forced = true});
-}

@@ -118,6 +118,3 @@ void rollback_signal_program(pid_t program, int signal);
  * completes it and `kind`. Returns: how many, or negative errno. */
 ssize_t rollback_list(
 	struct init_process *out, size_t room, const pid_t *minders, size_t n_minders);
-
-/* Kill every process of this pid namespace except process 1. Nested pid namespaces are spared. */
-void rollback_kill_own(void);
