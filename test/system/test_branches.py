@@ -275,6 +275,39 @@ b = bytearray(40 << 20)
 
 
 @harness.as_user
+class Continued(Case):
+    """A branch stops the guards. The init of a box around may continue them at any moment."""
+
+    def guards(self):
+        return {p for p in rpc.descendants(self.engine.warden) if rpc.name_of(p) == "retort-guard"}
+
+    def test_guards_that_are_continued(self):
+        parent = self.create()
+        pids, is_over = [], threading.Event()
+
+        def go_on():
+            while not is_over.wait(0.02):
+                end = time.monotonic() + 0.02
+                while time.monotonic() < end:
+                    for pid in list(pids):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGCONT)
+
+        thread = threading.Thread(target=go_on)
+        thread.start()
+        try:
+            for _ in range(24):
+                before, end = self.guards(), time.monotonic() + harness.TIMEOUT_S
+                self.run_(parent, "x = 3")
+                while not (new := self.guards() - before):
+                    self.assertLess(time.monotonic(), end, "no guard was made")
+                pids[:] = new
+                self.assertEqual(self.value(self.branch(parent), "x"), 3)
+        finally:
+            is_over.set()
+            thread.join()
+
+
 class State(Case):
     """What goes on in a branch, and what does not."""
 

@@ -379,17 +379,12 @@ static int count_unknown(struct members *all, const struct rollback_clearing *c)
 	return r == 0 ? n : all->is_full ? ROLLBACK_MAX : -EBUSY;
 }
 
-/* Stop a guard and wait until it stands still. waitid() can wait for it, since the guard is a
- * child of init. The wait is short, since no process can refuse SIGSTOP. */
-static void stop(pid_t pid)
-{
-	siginfo_t info;
-	(void)kill(pid, SIGSTOP);
-	(void)waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT);
-}
-
-/* Stop the guards and kill the other processes, except those that @c spares. Returns: how many
- * processes were found that could still run. */
+/*
+ * Stop the guards and kill the other processes, except those that @c spares. Do not wait for a
+ * guard to stop: the init of a box around this one may continue it at once, since that init stops
+ * and continues everything in its box. The next round looks at the guards again.
+ * Returns: how many processes were found that could still run.
+ */
 static int quieten(struct members *all, const struct rollback_clearing *c)
 {
 	int n = 0;
@@ -402,23 +397,37 @@ static int quieten(struct members *all, const struct rollback_clearing *c)
 			(c->spares_programs &&
 				minder_of(all, &all->v[i], c->minders, c->n_minders)))
 			continue;
-		if (may_stop)
-			stop(entry->pid);
-		else
-			(void)kill(entry->pid, SIGKILL);
+		(void)kill(entry->pid, may_stop ? SIGSTOP : SIGKILL);
 		n++;
 	}
 	return n;
 }
 
+/* Send SIGSTOP to the guards that do not stand still. Returns: whether all did. */
+static bool are_guards_still(struct members *all, const struct rollback_clearing *c)
+{
+	bool are_all = true;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct proc_entry *entry = &all->v[i].entry;
+		if (entry->is_over || entry->state == 'T' || !is_guard(c, entry->pid))
+			continue;
+		(void)kill(entry->pid, SIGSTOP);
+		are_all = false;
+	}
+	return are_all;
+}
+
 /* Continue the processes that hold_all() has stopped, except the guards. */
 static void let_go_survivors(struct members *all, const struct rollback_clearing *c)
 {
+	struct err err;
 	bool was_held = all->is_all_stopped;
 	let_go_all(all);
-	for (size_t i = 0; was_held && !c->is_sweep && i < all->n; i++)
-		if (is_guard(c, all->v[i].entry.pid) && !all->v[i].entry.is_over)
-			stop(all->v[i].entry.pid);
+	for (int look = 0; was_held && !c->is_sweep && look < HOLD_LOOKS_MAX; look++) {
+		if (read_members(all, &err) < 0 || are_guards_still(all, c))
+			break;
+		nap();
+	}
 }
 
 /* Kill or stop the processes in rounds, until a round finds none that can still run: a process
