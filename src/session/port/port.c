@@ -7,7 +7,7 @@
  *     OPENING     the warden makes a socket in the box's network namespace (box_open())
  *     CONNECTING  the socket connects to 127.0.0.1, or after that was refused, to ::1
  *     RELAYING    bytes are copied both ways (relay.c)
- *     CLOSING     its handles are being closed
+ *     CLOSING     its handles are being closed; what has arrived is still passed on
  *
  * The socket cannot reach anything but the box: its network namespace has only a loopback. When a
  * port has PORT_LINKS_MAX links, or OPENING_MAX that are being opened, it accepts no more for now.
@@ -111,11 +111,21 @@ static void on_relayed(void *arg)
 	free_link(arg);
 }
 
+static bool is_connected(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t bytes = sizeof peer;
+	return getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0;
+}
+
+static void close_link(struct link *l);
+
 static void on_poll_closed(uv_handle_t *handle)
 {
 	struct link *l = handle->data;
 	struct port *p = l->port;
-	if (l->state == LINK_CLOSING) {
+	bool is_closing = l->state == LINK_CLOSING;
+	if (is_closing && !is_connected(l->box_fd)) {
 		free_link(l);
 		return;
 	}
@@ -124,6 +134,8 @@ static void on_poll_closed(uv_handle_t *handle)
 		on_relayed, l);
 	if (!l->relay)
 		free_link(l);
+	else if (is_closing) /* the program may have answered and ended already */
+		close_link(l);
 }
 
 static void close_link(struct link *l)

@@ -29,8 +29,8 @@ struct port_config {
  */
 int port_open(struct port **out, const struct port_config *config, struct err *err);
 
-/* Stop to listen, and close all connections. @p is freed when the loop has run; its callback is not
- * called any more. A unix socket is removed. */
+/* Stop to listen, and close all connections. What has arrived is passed on first (relay_stop()). @p
+ * is freed when the loop has run; its callback is not called any more. A unix socket is removed. */
 void port_close(struct port *p);
 
 /* port_number(): the port in the box. port_place(): where it listens on the host, with the port

@@ -11,7 +11,8 @@
  * writing. A direction also ends when its receiver has gone; what comes in that direction is then
  * not read any more, but the receiver's last words still arrive. The relay ends with the second of
  * its directions. If a side fails (its peer has reset the connection), the other one is reset as
- * well, so that a message cut off is not taken for a whole one.
+ * well, so that a message cut off is not taken for a whole one. For the same reason, a relay that
+ * is stopped first passes on what has arrived, and then resets each side that has not got the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,6 +27,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* How often relay_stop() reads from a side that goes on sending. */
+enum { LAST_READS = 8 };
 
 struct side {
 	struct relay *relay;
@@ -65,15 +69,6 @@ static void on_closed(uv_handle_t *handle)
 	void *arg = r->arg;
 	free(r);
 	done(arg);
-}
-
-void relay_stop(struct relay *r)
-{
-	if (r->is_ending)
-		return;
-	r->is_ending = true;
-	for (int i = 0; i < 2; i++)
-		uv_close((uv_handle_t *)&r->sides[i].poll, on_closed);
 }
 
 /* Reset the connection of @s: its peer must not take what it got for the whole. On a unix socket
@@ -136,21 +131,22 @@ static void write_rest(struct side *s)
 		(void)shutdown(s->fd, SHUT_WR);
 }
 
-static void read_some(struct side *s)
+/* Returns: whether anything was read. */
+static bool read_some(struct side *s)
 {
 	struct side *to = other(s);
 	char *data = s->relay->scratch;
 	ssize_t n = recv(s->fd, data, RELAY_BYTES, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return false;
 	/* A write that failed has taken the error of the socket, which then only has an end. */
 	if (n < 0 || (n == 0 && s->is_broken)) {
 		fail(s);
-		return;
+		return false;
 	}
 	if (n == 0) {
 		end_direction(s);
-		return;
+		return false;
 	}
 	ssize_t taken = put(to, data, (size_t)n);
 	if (taken < 0) {
@@ -165,6 +161,35 @@ static void read_some(struct side *s)
 		else
 			fail(s);
 	}
+	return true;
+}
+
+/* Pass on what @s has sent so far, as much of it as the other side takes at once. */
+static void pass_on(struct side *s)
+{
+	struct side *to = other(s);
+	if (to->rest)
+		write_rest(to);
+	for (int n = 0; n < LAST_READS && !s->is_over && !to->rest && read_some(s); n++)
+		;
+	if (!s->is_over || to->rest)
+		reset(to);
+}
+
+static void end(struct relay *r)
+{
+	if (r->is_ending)
+		return;
+	r->is_ending = true;
+	for (int i = 0; i < 2; i++)
+		uv_close((uv_handle_t *)&r->sides[i].poll, on_closed);
+}
+
+void relay_stop(struct relay *r)
+{
+	for (int i = 0; i < 2 && !r->is_ending; i++)
+		pass_on(&r->sides[i]);
+	end(r);
 }
 
 static void on_event(uv_poll_t *poll, int status, int events);
@@ -194,10 +219,10 @@ static void on_event(uv_poll_t *poll, int status, int events)
 	if ((events & UV_WRITABLE) && s->rest)
 		write_rest(s);
 	if ((events & UV_READABLE) && !s->is_over && !other(s)->rest)
-		read_some(s);
+		(void)read_some(s);
 	bool is_done = s->is_over && other(s)->is_over;
 	if (is_done && !s->rest && !other(s)->rest) {
-		relay_stop(r);
+		end(r);
 		return;
 	}
 	watch(s);

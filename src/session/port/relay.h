@@ -23,5 +23,7 @@ typedef void relay_done_fn(void *arg);
 struct relay *relay_start(
 	uv_loop_t *loop, int a, int b, char *scratch, relay_done_fn *done, void *arg);
 
-/* Close both sides. `done` is still called, once all is freed. */
+/* Pass on what has arrived, as far as the receivers take it at once, and close both sides. A side
+ * that has not got the end of what the other sends is reset. `done` is still called, once all is
+ * freed. */
 void relay_stop(struct relay *r);

@@ -6,6 +6,7 @@
 #include "t.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +27,41 @@ static void on_done(void *arg)
 	w->is_done = true;
 }
 
-static void begin(struct bench *w)
+static void unix_pair(int fds[2])
+{
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+}
+
+static void tcp_pair(int fds[2])
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof at;
+	cleanup_fd int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+	CHECK_INT(listen(listener, 1), 0);
+	CHECK_INT(getsockname(listener, (struct sockaddr *)&at, &bytes), 0);
+	fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(connect(fds[0], (struct sockaddr *)&at, sizeof at), 0);
+	fds[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	CHECK(fds[1] >= 0);
+}
+
+static void begin_with(struct bench *w, void (*pair)(int fds[2]))
 {
 	int a[2], b[2];
 	*w = (struct bench){.scratch = calloc(1, RELAY_BYTES)};
 	CHECK_INT(uv_loop_init(&w->loop), 0);
-	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, a), 0);
-	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, b), 0);
+	pair(a);
+	pair(b);
 	w->a = a[0];
 	w->b = b[0];
 	w->relay = relay_start(&w->loop, a[1], b[1], w->scratch, on_done, w);
 	CHECK(w->relay != NULL);
+}
+
+static void begin(struct bench *w)
+{
+	begin_with(w, unix_pair);
 }
 
 static void turn(struct bench *w)
@@ -178,5 +203,35 @@ TEST(stopped_with_bytes_left)
 	CHECK(w.is_done);
 	CHECK_INT(send(w.a, "x", 1, MSG_NOSIGNAL), -1);
 	CHECK_INT(errno, EPIPE);
+	end(&w);
+}
+
+/* What has been sent before the relay is stopped arrives, with its end. */
+TEST(stopped_after_the_last_words)
+{
+	struct bench w;
+	begin_with(&w, tcp_pair);
+	CHECK_INT(send(w.b, "last words", 10, 0), 10);
+	CHECK_INT(shutdown(w.b, SHUT_WR), 0);
+	relay_stop(w.relay);
+	turn(&w);
+	CHECK(w.is_done);
+	check_arrives(w.a, "last words");
+	CHECK_INT(recv(w.a, (char[1]){0}, 1, MSG_DONTWAIT), 0);
+	end(&w);
+}
+
+/* What is cut off does not look whole. */
+TEST(stopped_in_the_middle)
+{
+	struct bench w;
+	begin_with(&w, tcp_pair);
+	CHECK_INT(send(w.b, "half of", 7, 0), 7);
+	relay_stop(w.relay);
+	turn(&w);
+	CHECK(w.is_done);
+	check_arrives(w.a, "half of");
+	CHECK_INT(recv(w.a, (char[1]){0}, 1, MSG_DONTWAIT), -1);
+	CHECK_INT(errno, ECONNRESET);
 	end(&w);
 }
