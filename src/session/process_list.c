@@ -24,6 +24,7 @@
 /* Processes in a step's record. */
 enum { RECORD_PROCESSES_MAX = 32 };
 enum { LIST_MS = 10000 }; /* time limit for init's list */
+enum { ERRNO_MAX = 4095 };
 
 /* Who waits for a list: somebody who wants the text of it, the CPU time, or both for a record. */
 struct process_waiter {
@@ -291,7 +292,9 @@ static void answer_all(struct session *s, const struct list *list, int status)
 	}
 }
 
-static ssize_t read_list(int fd, struct list *list, int n)
+/* Read the @n entries that init has written, or take its error, which is negative. Returns: 0, or
+ * negative errno. */
+static int read_list(int fd, struct list *list, int n)
 {
 	size_t most = MIN((size_t)MAX(n, 0), (size_t)WIRE_LIST_MAX);
 	list->v = xcalloc(most + 1, sizeof *list->v);
@@ -299,7 +302,9 @@ static ssize_t read_list(int fd, struct list *list, int n)
 	list->n = bytes > 0 ? (size_t)bytes / sizeof *list->v : 0;
 	for (size_t i = 0; i < list->n; i++)
 		list->v[i].command[WIRE_COMMAND_BYTES - 1] = '\0';
-	return n < 0 ? n : bytes;
+	if (n < 0) /* what a lying init says need not be an errno */
+		return n < -ERRNO_MAX ? -EPROTO : n;
+	return bytes < 0 ? -errno : 0;
 }
 
 static void on_listed(void *arg, int n)
@@ -309,7 +314,7 @@ static void on_listed(void *arg, int n)
 	int fd = fd_take(&s->processes.list_fd);
 	struct box *box = take_ptr(s->processes.listed);
 	deadline_stop(&s->processes.late);
-	int status = (int)MIN(read_list(fd, &list, n), 0);
+	int status = read_list(fd, &list, n);
 	(void)close(fd);
 	/* A callee may close the session. It is freed later, from the loop. */
 	answer_all(s, &list, status);

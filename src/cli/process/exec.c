@@ -102,7 +102,8 @@ static int run(const struct exec_args *args, struct client *client,
 		return status;
 	if (args->json) {
 		int r = foreground_add_output(client, order->session, about, err);
-		return r < 0 ? r : MAX(view_json(about), status);
+		int shown = r < 0 ? r : view_json(about);
+		return shown < 0 ? shown : MAX(shown, status);
 	}
 	foreground_tell(about, order->timeout_ms);
 	return status;
