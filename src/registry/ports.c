@@ -1,12 +1,15 @@
 /*
  * Ports of sessions.
  *
- * An entry has a list of ports that are open on the host (session/port/port.h). They belong to the
- * session, not to its box: when the session gets another box, by an undo for example, connections
- * that are made from then on lead into that one. They end with the entry.
+ * An entry has a list of open ports (session/port/port.h). They belong to the session, not to its
+ * box: when the session gets another box, by an undo for example, connections that are made from
+ * then on lead into that one. They end with the entry.
  *
- * Only the operator, and callers that may name paths of the host, can open a port: whoever may
- * connect to this host could reach it. A list can be asked for by everyone.
+ * A port listens on the host, or clients of the HTTP server reach it by a path of their own
+ * (registry_port_connect()). Everybody may open the second kind, for who uses it has to be the
+ * owner of the session. Only the operator, and callers that may name paths of the host, can open
+ * the first kind: whoever may connect to this host could reach it. A list can be asked for by
+ * everyone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +36,7 @@ struct asking {
 	char *session;
 	uint16_t port; /* to open; 0: list the ports */
 	struct place place;
-	bool is_unix, is_early;
+	bool is_unix, is_web, is_early;
 	registry_done_fn *done;
 	void *arg;
 };
@@ -55,9 +58,17 @@ static struct box *box_of(void *arg)
 
 /* ---- listing ---- */
 
-static json_t *place_json(const struct port *p)
+static json_t *url_path(const struct entry *e, uint16_t port)
+{
+	return json_sprintf("/s/%s/%u/", e->id, (unsigned)port);
+}
+
+/* Where the port is open: an address, a path of the host, or a path of the HTTP server. */
+static json_t *place_json(const struct entry *e, const struct port *p)
 {
 	char text[PLACE_TEXT_BYTES];
+	if (!port_place(p))
+		return url_path(e, port_number(p));
 	place_write(port_place(p), text);
 	return json_string(text);
 }
@@ -102,7 +113,7 @@ static json_t *ports_json(const struct entry *e, const struct listening *v, size
 		append(row, "addresses", json_string(v[i].address));
 	}
 	for (const struct port *p = e->ports.first; p; p = port_next(p))
-		append(row_of(rows, port_number(p)), "open", place_json(p));
+		append(row_of(rows, port_number(p)), "open", place_json(e, p));
 	return json_pack("{s:o}", "ports", rows);
 }
 
@@ -121,15 +132,25 @@ static int choose_path(const struct entry *e, uint16_t port, struct place *out, 
 		return err_set(err, ERR_USAGE, "the path of the socket directory is too long");
 	int r = place_of_path(out, path, err);
 	for (const struct port *p = e->ports.first; r == 0 && p; p = port_next(p))
-		if (port_number(p) == port && place_is_path(port_place(p)))
+		if (port_number(p) == port && port_place(p) && place_is_path(port_place(p)))
 			return err_fail(err, ERR_LIMIT, "use that one, or close it first",
 				"port %u is open at %s already", (unsigned)port, path);
 	return r;
 }
 
+static struct port *find_web(const struct entry *e, uint16_t port)
+{
+	struct port *p = e->ports.first;
+	while (p && (port_place(p) || port_number(p) != port))
+		p = port_next(p);
+	return p;
+}
+
 static json_t *open_now(struct asking *a, struct entry *e, struct err *err)
 {
-	struct port *p;
+	struct port *p = a->is_web ? find_web(e, a->port) : NULL;
+	if (p) /* it is open already */
+		return json_pack("{s:i, s:o}", "port", (int)a->port, "url_path", place_json(e, p));
 	if (e->ports.n >= PORTS_SESSION_MAX) {
 		err_fail(err, ERR_LIMIT, "close one with `port.close`",
 			"the session has %d open ports already", PORTS_SESSION_MAX);
@@ -139,14 +160,17 @@ static json_t *open_now(struct asking *a, struct entry *e, struct err *err)
 		return NULL;
 	const struct port_config config = {.engine = e->table->engine,
 		.box_port = a->port,
-		.place = &a->place,
+		.place = a->is_web ? NULL : &a->place,
 		.box = box_of,
 		.arg = e};
 	if (port_open(&p, &config, err) < 0)
 		return NULL;
 	port_list_add(&e->ports, p);
-	return json_pack(
-		"{s:i, s:o}", "port", (int)a->port, a->is_unix ? "path" : "address", place_json(p));
+	return json_pack("{s:i, s:o}", "port", (int)a->port,
+		a->is_web	     ? "url_path"
+			: a->is_unix ? "path"
+				     : "address",
+		place_json(e, p));
 }
 
 static void on_listeners(void *arg, const struct listening *v, size_t n, const struct err *err)
@@ -213,8 +237,9 @@ void registry_port_open(
 	a->port = port->port;
 	a->is_early = port->is_early;
 	a->is_unix = strcmp(port->listen, "unix") == 0;
-	int bad = admit_port(r, &err);
-	if (bad == 0 && !a->is_unix)
+	a->is_web = strcmp(port->listen, "http") == 0;
+	int bad = a->is_web ? 0 : admit_port(r, &err);
+	if (bad == 0 && !a->is_unix && !a->is_web)
 		bad = place_parse(&a->place, port->listen, &err);
 	if (bad < 0) {
 		answer(a, NULL, &err);
@@ -237,4 +262,15 @@ json_t *registry_port_close(struct registry *r, const char *session, uint16_t po
 	err_fail(err, ERR_NOT_FOUND, "`port.list` shows them", "port %u of the session is not open",
 		(unsigned)port);
 	return NULL;
+}
+
+struct port_link *registry_port_connect(struct registry *r, const char *session, uint16_t port,
+	const struct port_user *user, struct err *err)
+{
+	struct entry *e = registry_find(r, session, err);
+	struct port *p = e ? find_web(e, port) : NULL;
+	if (e && !p)
+		err_fail(err, ERR_NOT_FOUND, "open it with `port.open` and `listen`: http",
+			"port %u of the session is not open for HTTP", (unsigned)port);
+	return p ? port_connect(p, user, err) : NULL;
 }

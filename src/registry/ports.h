@@ -3,6 +3,7 @@
 #pragma once
 
 #include "registry/registry.h"
+#include "session/port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,9 +13,11 @@ enum { PORTS_SESSION_MAX = 16 }; /* ports of a session that are open on the host
 /* A port to open. */
 struct registry_port {
 	const char *session;
-	uint16_t port;	    /* in the box */
-	const char *listen; /* as for place_parse(); "unix": a socket in the engine's directory */
-	bool is_early;	    /* open it even if nothing listens there yet */
+	uint16_t port; /* in the box */
+	/* As for place_parse(); "unix": a socket in the engine's directory; "http": for
+	 * registry_port_connect(). */
+	const char *listen;
+	bool is_early; /* open it even if nothing listens there yet */
 };
 
 /* List the ports on which programs of the session listen, and those that are open on the host.
@@ -23,9 +26,9 @@ void registry_port_list(struct registry *r, const char *session, registry_done_f
 
 /*
  * Open a port of the session on the host, until registry_port_close() or the session's end. Result:
- * {port, address} or {port, path}. A new connection counts as a use of the session.
- * Errors: ERR_NOT_FOUND (nothing listens there), ERR_DENIED (this owner may not), ERR_LIMIT (the
- * address is taken; too many ports), ERR_USAGE, ERR_ACCESS.
+ * {port, address}, {port, path} or {port, url_path}. A new connection counts as a use of the
+ * session. Errors: ERR_NOT_FOUND (nothing listens there), ERR_DENIED (this owner may not),
+ * ERR_LIMIT (the address is taken; too many ports), ERR_USAGE, ERR_ACCESS.
  */
 void registry_port_open(
 	struct registry *r, const struct registry_port *port, registry_done_fn *done, void *arg);
@@ -35,3 +38,11 @@ void registry_port_open(
  * @err on failure. Errors: ERR_NOT_FOUND. */
 json_t *registry_port_close(
 	struct registry *r, const char *session, uint16_t port, struct err *err);
+
+/*
+ * Connect to a port of the session that was opened with "http". Only this owner's sessions are
+ * found. Owns:   as port_connect(). Errors: ERR_NOT_FOUND: no such session, or its port is not
+ * open; ERR_BUSY. NULL is returned then.
+ */
+struct port_link *registry_port_connect(struct registry *r, const char *session, uint16_t port,
+	const struct port_user *user, struct err *err);

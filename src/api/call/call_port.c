@@ -52,7 +52,8 @@ static const struct param open_rows[] = {
 	{"listen", PARAM_TEXT, false, 1, LISTEN_BYTES, .fallback = "127.0.0.1:0",
 		.help = "where on the host: PORT, HOST:PORT or [HOST]:PORT, where port 0 is any "
 			"free one and HOST a number, by default 127.0.0.1; or unix, for a unix "
-			"socket of the engine's user"},
+			"socket of the engine's user; or http, for a path of the engine's HTTP "
+			"server, where only the session's owner reaches it"},
 	{"early", PARAM_FLAG, .fallback = "false", .help = "open it although nothing listens yet"},
 };
 static const struct param close_rows[] = {SESSION, PORT};
@@ -61,7 +62,8 @@ static const struct param one_port_rows[] = {
 	GIVES("port", PARAM_COUNT, "port in the box"),
 	GIVES("listening", PARAM_FLAG, "a program of the box accepts connections there"),
 	MAY_GIVE("addresses", PARAM_TEXTS, "its addresses in the box"),
-	MAY_GIVE("open", PARAM_TEXTS, "where on the host the port is open: addresses and paths"),
+	MAY_GIVE("open", PARAM_TEXTS,
+		"where the port is open: addresses and paths of the host, and paths of the HTTP server"),
 };
 static const struct param listed_rows[] = {
 	{"ports", PARAM_OBJECTS, NEEDED, FIELDS(one_port_rows), .help = "in ascending order"},
@@ -70,6 +72,7 @@ static const struct param opened_rows[] = {
 	GIVES("port", PARAM_COUNT, "port in the box"),
 	MAY_GIVE("address", PARAM_TEXT, "address and port of the host that lead there"),
 	MAY_GIVE("path", PARAM_TEXT, "unix socket of the host that leads there"),
+	MAY_GIVE("url_path", PARAM_TEXT, "path of the HTTP server that leads there"),
 };
 static const struct param closed_rows[] = {
 	GIVES("closed", PARAM_COUNT, "addresses and paths that were closed"),

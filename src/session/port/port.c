@@ -1,16 +1,16 @@
 /*
- * A port of a box, opened on the host.
+ * A port of a box, opened for clients outside.
  *
- * A port listens at one place of the host. For each connection that it accepts there it makes a
- * link, which goes through these states:
+ * A port may listen at one place of the host. For each connection that it accepts there it makes a
+ * link: it dials into the box (dial.c), and then copies bytes both ways (base/relay.h). A port that
+ * does not listen only has links of users, which are dialled for port_connect() and then used by
+ * the caller.
  *
- *     OPENING     the warden makes a socket in the box's network namespace (box_open())
- *     CONNECTING  the socket connects to 127.0.0.1, or after that was refused, to ::1
- *     RELAYING    bytes are copied both ways (relay.c)
- *     CLOSING     its handles are being closed; what has arrived is still passed on
+ * A link that is closed while it is dialled may still be connected: the program can have answered
+ * and ended already, and what has arrived is still passed on.
  *
- * The socket cannot reach anything but the box: its network namespace has only a loopback. When a
- * port has PORT_LINKS_MAX links, or OPENING_MAX that are being opened, it accepts no more for now.
+ * When a port has PORT_LINKS_MAX links, or OPENING_MAX that are being opened, it accepts no more
+ * for now, and the links of users wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,41 +18,40 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/relay.h"
 #include "base/timer.h"
 #include "session/box/box.h"
-#include "session/port/relay.h"
+#include "session/port/dial.h"
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-/* SOCKET_BYTES: buffers that the kernel may use for a connection, in each direction. It would take
- * several MiB otherwise. */
 /* OPENING_MAX: links for which the warden makes a socket at the same time. */
-enum { OPENING_MAX = 4 };
-enum { BACKLOG = 128, SOCKET_BYTES = 256 << 10, AGAIN_MS = 100 };
-enum link_state { LINK_OPENING, LINK_CONNECTING, LINK_RELAYING, LINK_CLOSING };
+enum { OPENING_MAX = 4, BACKLOG = 128, AGAIN_MS = 100 };
 
-struct link {
-	struct link *next;
+struct port_link {
+	struct port_link *next;
 	struct port *port;
-	enum link_state state;
-	int host_fd, box_fd;
-	bool is_v6;
-	struct box_door *door; /* in OPENING */
-	uv_poll_t poll;	       /* in CONNECTING: of box_fd */
-	struct relay *relay;   /* in RELAYING */
+	int host_fd;	       /* of a link that will be relayed, until then */
+	struct dial *dial;     /* while it is dialled */
+	struct relay *relay;   /* afterwards, unless a user has it */
+	struct port_user user; /* `connected` is NULL if the link is relayed */
+	bool is_waiting;       /* for its turn to be dialled */
+	bool is_opening;       /* the warden makes its socket */
+	bool is_closing;	/* the port was closed */
+	bool is_left;		/* the user has called port_disconnect() */
 };
 
 struct port {
 	struct port *next;
 	struct engine *engine;
 	uint16_t box_port;
+	bool is_listening; /* at `place`; else only users connect */
 	struct place place;
 	struct stat made; /* identity of our unix socket */
 	struct box *(*box)(void *arg);
@@ -63,11 +62,12 @@ struct port {
 	int n_handles;	  /* those of the two that are not closed yet */
 	bool is_watching, is_closing;
 	char *scratch; /* of all relays */
-	struct link *links;
-	unsigned n_links, n_opening; /* links in OPENING are counted by both */
+	struct port_link *links;
+	unsigned n_links, n_opening;
 };
 
-static void watch(struct port *p);
+/* Go on with what waits: accept connections if there is room, and dial for users. */
+static void go_on(struct port *p);
 
 static void maybe_free(struct port *p)
 {
@@ -81,29 +81,25 @@ static void maybe_free(struct port *p)
 
 /* ---- a link ---- */
 
-static void free_link(struct link *l)
+static void end_opening(struct port_link *l)
+{
+	l->port->n_opening -= l->is_opening;
+	l->is_opening = false;
+}
+
+static void free_link(struct port_link *l)
 {
 	struct port *p = l->port;
-	struct link **at = &p->links;
+	struct port_link **at = &p->links;
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
 	p->n_links--;
+	end_opening(l);
 	fd_close(&l->host_fd);
-	fd_close(&l->box_fd);
 	free(l);
-	if (!p->is_closing)
-		watch(p);
+	go_on(p);
 	maybe_free(p);
-}
-
-static void set_state(struct link *l, enum link_state state)
-{
-	struct port *p = l->port;
-	p->n_opening += (state == LINK_OPENING) - (l->state == LINK_OPENING);
-	l->state = state;
-	if (!p->is_closing)
-		watch(p);
 }
 
 static void on_relayed(void *arg)
@@ -111,166 +107,108 @@ static void on_relayed(void *arg)
 	free_link(arg);
 }
 
-static bool is_connected(int fd)
+static void on_opened(void *arg)
 {
-	struct sockaddr_storage peer;
-	socklen_t bytes = sizeof peer;
-	return getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0;
+	struct port_link *l = arg;
+	end_opening(l);
+	go_on(l->port);
 }
 
-static void close_link(struct link *l);
-
-static void on_poll_closed(uv_handle_t *handle)
+static void start_relay(struct port_link *l, int fd)
 {
-	struct link *l = handle->data;
 	struct port *p = l->port;
-	bool is_closing = l->state == LINK_CLOSING;
-	if (is_closing && !is_connected(l->box_fd)) {
-		free_link(l);
-		return;
-	}
-	set_state(l, LINK_RELAYING);
-	l->relay = relay_start(p->engine->loop, take_fd(l->host_fd), take_fd(l->box_fd), p->scratch,
-		on_relayed, l);
+	l->relay = relay_start(p->engine->loop, take_fd(l->host_fd), fd, p->scratch, on_relayed, l);
 	if (!l->relay)
 		free_link(l);
-	else if (is_closing) /* the program may have answered and ended already */
-		close_link(l);
-}
-
-static void close_link(struct link *l)
-{
-	enum link_state state = l->state;
-	set_state(l, LINK_CLOSING);
-	if (state == LINK_RELAYING) {
+	else if (l->is_closing) /* the program may have answered and ended already */
 		relay_stop(l->relay);
-	} else if (state == LINK_CONNECTING) {
-		if (!uv_is_closing((uv_handle_t *)&l->poll))
-			uv_close((uv_handle_t *)&l->poll, on_poll_closed);
-	} else if (state == LINK_OPENING) {
-		if (l->door)
-			box_open_forget(take_ptr(l->door));
-		free_link(l);
-	}
 }
 
-static void open_door(struct link *l);
-
-/* Nothing listens at 127.0.0.1: try ::1. */
-static void retry(struct link *l)
+static void on_dialled(void *arg, int taken, const struct err *err)
 {
-	fd_close(&l->box_fd);
-	l->is_v6 = true;
-	open_door(l);
-}
-
-static void on_retry_closed(uv_handle_t *handle)
-{
-	struct link *l = handle->data;
-	if (l->state == LINK_CLOSING)
+	struct port_link *l = arg;
+	cleanup_fd int fd = taken;
+	l->dial = NULL;
+	end_opening(l);
+	if (l->user.connected && !l->is_left)
+		l->user.connected(l->user.arg, take_fd(fd), err);
+	else if (fd < 0 || l->is_left)
 		free_link(l);
 	else
-		retry(l);
+		start_relay(l, take_fd(fd));
 }
 
-/* Return whether @fd is connected to itself. This can happen if nothing listens, and the kernel
- * gives the socket the very port that it connects to. */
-static bool is_own_peer(int fd)
+static void dial(struct port_link *l)
 {
-	struct sockaddr_storage own = {0}, peer = {0};
-	socklen_t n_own = sizeof own, n_peer = sizeof peer;
-	return getsockname(fd, (struct sockaddr *)&own, &n_own) == 0 &&
-		getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0 && n_own == n_peer &&
-		memcmp(&own, &peer, n_own) == 0;
-}
-
-static void on_connected(uv_poll_t *poll, int status, int events)
-{
-	struct link *l = poll->data;
-	int failed = 0;
-	socklen_t bytes = sizeof failed;
-	(void)events;
-	if (getsockopt(l->box_fd, SOL_SOCKET, SO_ERROR, &failed, &bytes) < 0)
-		failed = errno;
-	if (failed == 0 && status < 0)
-		failed = -status;
-	if (failed == 0 && is_own_peer(l->box_fd))
-		failed = ECONNREFUSED;
-	if (failed == 0)
-		uv_close((uv_handle_t *)poll, on_poll_closed);
-	else if (failed == ECONNREFUSED && !l->is_v6)
-		uv_close((uv_handle_t *)poll, on_retry_closed);
-	else
-		close_link(l);
-}
-
-static int connect_to_box(const struct link *l)
-{
-	const struct sockaddr_in v4 = {.sin_family = AF_INET,
-		.sin_port = htons(l->port->box_port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	const struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
-		.sin6_port = htons(l->port->box_port),
-		.sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	return l->is_v6 ? connect(l->box_fd, (const struct sockaddr *)&v6, sizeof v6)
-			: connect(l->box_fd, (const struct sockaddr *)&v4, sizeof v4);
-}
-
-static void set_options(int fd)
-{
-	const int bytes = SOCKET_BYTES, on = 1;
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-static void on_socket(void *arg, int fd, const struct err *err)
-{
-	struct link *l = arg;
-	(void)err;
-	l->door = NULL;
-	if (fd < 0) {
-		close_link(l);
-		return;
-	}
-	l->box_fd = fd;
-	set_options(fd);
-	int failed = connect_to_box(l) < 0 ? errno : 0;
-	if (failed == ECONNREFUSED && !l->is_v6) {
-		retry(l);
-		return;
-	}
-	if ((failed != 0 && failed != EINPROGRESS) ||
-		uv_poll_init(l->port->engine->loop, &l->poll, l->box_fd) < 0) {
-		close_link(l);
-		return;
-	}
-	l->poll.data = l;
-	set_state(l, LINK_CONNECTING);
-	(void)uv_poll_start(&l->poll, UV_WRITABLE, on_connected);
-}
-
-static void open_door(struct link *l)
-{
+	static const struct err gone = {.code = ERR_GONE, .msg = "the session has no box"};
 	struct port *p = l->port;
-	struct box *box = p->is_closing ? NULL : p->box(p->arg);
-	enum warden_door what = l->is_v6 ? WARDEN_DOOR_SOCKET6 : WARDEN_DOOR_SOCKET;
-	set_state(l, LINK_OPENING);
+	struct box *box = p->box(p->arg);
+	const struct dial_events events = {.opened = on_opened, .done = on_dialled, .arg = l};
+	l->is_waiting = false;
+	l->is_opening = true;
+	p->n_opening++;
 	if (!box) {
-		close_link(l);
+		on_dialled(l, -1, &gone);
 		return;
 	}
-	struct box_door *door = box_open(box, what, on_socket, l);
-	if (door) /* otherwise on_socket() has freed the link */
-		l->door = door;
+	struct dial *d = dial_start(box, p->box_port, &events);
+	if (d) /* otherwise on_dialled() has freed the link */
+		l->dial = d;
 }
 
-/* ---- listening on the host ---- */
+static struct port_link *new_link(struct port *p, int host_fd)
+{
+	struct port_link *l = xnew(struct port_link);
+	*l = (struct port_link){.next = p->links, .port = p, .host_fd = host_fd};
+	p->links = l;
+	p->n_links++;
+	return l;
+}
+
+/* End a link, for port_close(). The user of a link is told, and disconnects it when it likes. */
+static void close_link(struct port_link *l)
+{
+	l->is_closing = true;
+	if (l->user.connected)
+		l->user.closed(l->user.arg);
+	else if (l->relay)
+		relay_stop(l->relay);
+	else
+		dial_stop(l->dial);
+}
 
 static void on_again(uv_timer_t *timer)
 {
-	watch(timer->data);
+	go_on(timer->data);
 }
+
+/* ---- users ---- */
+
+struct port_link *port_connect(struct port *p, const struct port_user *user, struct err *err)
+{
+	if (p->n_links >= PORT_LINKS_MAX) {
+		err_fail(err, ERR_BUSY, "try again in a moment",
+			"port %u of the session has %d connections already", (unsigned)p->box_port,
+			PORT_LINKS_MAX);
+		return NULL;
+	}
+	struct port_link *l = new_link(p, -1);
+	l->user = *user;
+	l->is_waiting = true;
+	timer_start(&p->again, on_again, 0, 0);
+	return l;
+}
+
+void port_disconnect(struct port_link *l)
+{
+	l->is_left = true;
+	if (l->dial)
+		dial_stop(l->dial); /* on_dialled() frees the link */
+	else
+		free_link(l);
+}
+
+/* ---- listening on the host ---- */
 
 static void on_listener(uv_poll_t *poll, int status, int events)
 {
@@ -286,20 +224,15 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 	}
 	if (fd < 0)
 		return;
-	set_options(fd);
-	struct link *l = xnew(struct link);
-	*l = (struct link){
-		.next = p->links, .port = p, .state = LINK_OPENING, .host_fd = fd, .box_fd = -1};
-	p->links = l;
-	p->n_links++;
-	p->n_opening++;
-	watch(p);
-	open_door(l);
+	dial_set_options(fd);
+	dial(new_link(p, fd));
+	go_on(p);
 }
 
-static void watch(struct port *p)
+static void accept_more(struct port *p)
 {
-	bool is_wanted = p->n_links < PORT_LINKS_MAX && p->n_opening < OPENING_MAX;
+	bool is_wanted =
+		p->is_listening && p->n_links < PORT_LINKS_MAX && p->n_opening < OPENING_MAX;
 	if (is_wanted == p->is_watching)
 		return;
 	p->is_watching = is_wanted;
@@ -307,6 +240,24 @@ static void watch(struct port *p)
 		(void)uv_poll_start(&p->poll, UV_READABLE, on_listener);
 	else
 		(void)uv_poll_stop(&p->poll);
+}
+
+static struct port_link *find_waiting(struct port *p)
+{
+	struct port_link *oldest = NULL;
+	for (struct port_link *l = p->links; l; l = l->next)
+		if (l->is_waiting)
+			oldest = l;
+	return oldest;
+}
+
+static void go_on(struct port *p)
+{
+	struct port_link *l;
+	while (!p->is_closing && p->n_opening < OPENING_MAX && (l = find_waiting(p)) != NULL)
+		dial(l);
+	if (!p->is_closing)
+		accept_more(p);
 }
 
 static int listen_failed(const struct place *place, int sys, struct err *err)
@@ -362,7 +313,7 @@ static void remove_path(const struct port *p)
 {
 	struct sockaddr_un at;
 	struct stat st;
-	if (!place_is_path(&p->place) || p->made.st_ino == 0)
+	if (!p->is_listening || !place_is_path(&p->place) || p->made.st_ino == 0)
 		return;
 	memcpy(&at, &p->place.address, sizeof at);
 	if (lstat(at.sun_path, &st) == 0 && st.st_dev == p->made.st_dev &&
@@ -391,20 +342,23 @@ int port_open(struct port **out, const struct port_config *config, struct err *e
 	struct port *p = xnew(struct port);
 	*p = (struct port){.engine = config->engine,
 		.box_port = config->box_port,
-		.place = *config->place,
+		.is_listening = config->place != NULL,
 		.box = config->box,
-		.arg = config->arg};
-	int r = listen_at(p, err);
+		.arg = config->arg,
+		.fd = -1};
+	if (p->is_listening)
+		p->place = *config->place;
+	int r = p->is_listening ? listen_at(p, err) : 0;
 	if (r < 0) {
 		free(p);
 		return r;
 	}
-	p->scratch = xcalloc(1, RELAY_BYTES);
+	p->scratch = p->is_listening ? xcalloc(1, RELAY_BYTES) : NULL;
 	(void)uv_timer_init(p->engine->loop, &p->again);
 	p->poll.data = p->again.data = p;
-	p->n_handles = 2;
+	p->n_handles = 1 + p->is_listening;
 	engine_hold(p->engine);
-	watch(p);
+	go_on(p);
 	*out = p;
 	return 0;
 }
@@ -422,11 +376,12 @@ void port_close(struct port *p)
 	p->box = NULL;
 	remove_path(p);
 	/* close_link() may free its link, but no other one. */
-	for (struct link *l = p->links, *next; l; l = next) {
+	for (struct port_link *l = p->links, *next; l; l = next) {
 		next = l->next;
 		close_link(l);
 	}
-	uv_close((uv_handle_t *)&p->poll, on_port_closed);
+	if (p->is_listening)
+		uv_close((uv_handle_t *)&p->poll, on_port_closed);
 	fd_close(&p->fd); /* now, so that the place is free for another port */
 	uv_close((uv_handle_t *)&p->again, on_port_closed);
 }
@@ -438,7 +393,7 @@ uint16_t port_number(const struct port *p)
 
 const struct place *port_place(const struct port *p)
 {
-	return &p->place;
+	return p->is_listening ? &p->place : NULL;
 }
 
 /* ---- lists ---- */

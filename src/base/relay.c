@@ -16,7 +16,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "session/port/relay.h"
+#include "base/relay.h"
 
 #include "base/alloc.h"
 #include "base/fd.h"
@@ -131,6 +131,22 @@ static void write_rest(struct side *s)
 		(void)shutdown(s->fd, SHUT_WR);
 }
 
+/* Write @data to @s. Keep what it does not take at once. Returns: 0, -ENOMEM, or another negative
+ * errno when the receiver has gone. */
+static int put_all(struct side *s, const char *data, size_t bytes)
+{
+	ssize_t taken = put(s, data, bytes);
+	if (taken < 0 || (size_t)taken == bytes)
+		return (int)MIN(taken, 0);
+	s->rest = malloc(bytes - (size_t)taken);
+	if (!s->rest)
+		return -ENOMEM;
+	s->rest_bytes = bytes - (size_t)taken;
+	s->rest_at = 0;
+	memcpy(s->rest, data + taken, s->rest_bytes);
+	return 0;
+}
+
 /* Returns: whether anything was read. */
 static bool read_some(struct side *s)
 {
@@ -148,18 +164,12 @@ static bool read_some(struct side *s)
 		end_direction(s);
 		return false;
 	}
-	ssize_t taken = put(to, data, (size_t)n);
-	if (taken < 0) {
+	int r = put_all(to, data, (size_t)n);
+	if (r == -ENOMEM) {
+		fail(s);
+	} else if (r < 0) {
 		to->is_broken = true;
 		end_direction(s);
-	} else if (taken < n) {
-		to->rest_bytes = (size_t)(n - taken);
-		to->rest_at = 0;
-		to->rest = malloc(to->rest_bytes);
-		if (to->rest)
-			memcpy(to->rest, data + taken, to->rest_bytes);
-		else
-			fail(s);
 	}
 	return true;
 }
@@ -227,6 +237,16 @@ static void on_event(uv_poll_t *poll, int status, int events)
 	}
 	watch(s);
 	watch(other(s));
+}
+
+int relay_begin(struct relay *r, int to, const char *data, size_t bytes)
+{
+	struct side *s = &r->sides[to];
+	int failed = put_all(s, data, bytes);
+	watch(s);
+	watch(other(s));
+	/* That the receiver has gone is found again when the next bytes come for it. */
+	return failed == -ENOMEM ? failed : 0;
 }
 
 /* Close the sides of a relay that the loop cannot watch. */

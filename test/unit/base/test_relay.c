@@ -1,6 +1,6 @@
 /* A relay between two sockets, whose other ends the test holds. SPDX-License-Identifier:
  * Apache-2.0 */
-#include "session/port/relay.h"
+#include "base/relay.h"
 
 #include "base/fd.h"
 #include "t.h"

@@ -1,6 +1,7 @@
 /* Copying bytes both ways between two sockets. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stddef.h>
 #include <uv.h>
 
 enum { RELAY_BYTES = 256 << 10 };
@@ -22,6 +23,10 @@ typedef void relay_done_fn(void *arg);
  */
 struct relay *relay_start(
 	uv_loop_t *loop, int a, int b, char *scratch, relay_done_fn *done, void *arg);
+
+/* Send @data to side @to (0: @a, 1: @b) before anything that comes from the other side. To be
+ * called right after relay_start(), once for each side at most. Returns: 0, -ENOMEM. */
+int relay_begin(struct relay *r, int to, const char *data, size_t bytes);
 
 /* Pass on what has arrived, as far as the receivers take it at once, and close both sides. A side
  * that has not got the end of what the other sends is reset. `done` is still called, once all is
