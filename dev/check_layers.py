@@ -26,7 +26,7 @@ LAYERS = {
     "agent": "base net tool",
     "planner": "base plan tool agent",
     "api": "base runtime session registry tool agent planner",
-    "serve": "base api",
+    "serve": "base net api",
     "cli": "base planner api serve",
 }
 
@@ -45,7 +45,7 @@ ABOUT = {
     "agent": "models: wire formats, errors, retries; the loop of code and answers",
     "planner": "plans run: tools, prompts, records; and the process in which a front's plans run",
     "api": "the table of operations that every front calls; the gate that tool calls pass",
-    "serve": "the operations as JSON-RPC on a unix socket and over HTTP; MCP; who may call",
+    "serve": "the operations as JSON-RPC on a unix socket and over HTTP; ports and terminals over HTTP; MCP; who may call",
     "cli": "a file or a room per command, option tables, help, completion, manual pages",
 }
 
@@ -57,7 +57,7 @@ ROOMS = {
     "agent": "wire answer query loop",
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
-    "serve": ". http mcp",
+    "serve": ". http web mcp",
     "cli": "screen host . help session process agent repl",
 }
 

@@ -16,6 +16,7 @@
 #include "serve/notify.h"
 #include "serve/rpc.h"
 #include "serve/socket.h"
+#include "serve/web/port_route.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -226,7 +227,7 @@ static void places_close(struct places *p)
 
 /* ---- the fronts: unix socket, HTTP, MCP ---- */
 
-enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 3, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
+enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 4, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
 
 struct fronts {
 	const struct serve_args *args;
@@ -244,6 +245,7 @@ struct fronts {
 	struct health health;
 	struct mcp_front mcp;
 	struct http_route routes[N_ROUTES];
+	struct port_way *ports;
 	struct notify_watchdog watchdog;
 	int n_open;
 };
@@ -430,16 +432,20 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.has_tools = args->tools != NULL,
 		.has_commands = args->commands};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
+	int r = service_open(&f.service, &config, err);
+	if (r < 0)
+		return r;
+	f.ports = port_way_open(service_loop(f.service));
 	const struct http_route routes[N_OWN_ROUTES] = {
 		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, .is_json = true,
 			.start = rpc_http_start},
 		{"GET", "/healthz", .is_open = true, .arg = &f.health, .start = health_start},
 		{"GET", "/metrics", .start = metrics_start},
+		{NULL, PORT_PATH, .body_max_bytes = SIZE_MAX, .is_streamed = true,
+			.is_for_sites = true, .is_for_browsers = true, .arg = f.ports,
+			.start = port_route_start},
 	};
 	memcpy(f.routes, routes, sizeof routes);
-	int r = service_open(&f.service, &config, err);
-	if (r < 0)
-		return r;
 	r = open_tokens(&f, err);
 	if (r == 0)
 		r = open_socket(&f, places, err);
@@ -457,6 +463,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r > 0)
 		drain(&f);
 	close_fronts(&f);
+	port_way_close(f.ports);
 	service_close(f.service);
 	mcp_front_done(&f.mcp);
 	token_list_close(f.tokens);

@@ -2,11 +2,13 @@
 #include "net/call.h"
 
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/num.h"
 #include "base/timer.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -75,6 +77,15 @@ static int check_url(const char *url, char *host, size_t host_bytes, struct err 
 	return 0;
 }
 
+static int append_line(struct net_call *c, const char *line, struct err *err)
+{
+	struct curl_slist *more = c->net->curl.slist_append(c->headers, line);
+	if (!more)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
+	c->headers = more;
+	return 0;
+}
+
 static int add_header(struct net_call *c, const char *name, const char *value, struct err *err)
 {
 	cleanup_buf struct buf line = BUF_INIT(NET_HEADER_BYTES);
@@ -83,12 +94,17 @@ static int add_header(struct net_call *c, const char *name, const char *value, s
 			is_header_name(name) ? name : "?");
 	/* For a header with an empty value libcurl expects "Name;". */
 	buf_addf(&line, *value ? "%s: %s" : "%s;", name, value);
-	struct curl_slist *more =
-		buf_error(&line) < 0 ? NULL : c->net->curl.slist_append(c->headers, line.data);
-	if (!more)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
-	c->headers = more;
-	return 0;
+	if (buf_error(&line) < 0)
+		return err_set(err, ERR_LIMIT, "the header %.40s is too long", name);
+	return append_line(c, line.data, err);
+}
+
+static bool has_header(const struct net_request *q, const char *name)
+{
+	for (size_t i = 0; i < q->n_headers; i++)
+		if (strcasecmp(q->headers[i].name, name) == 0)
+			return true;
+	return false;
 }
 
 static int add_headers(struct net_call *c, const struct net_request *q, struct err *err)
@@ -99,28 +115,42 @@ static int add_headers(struct net_call *c, const struct net_request *q, struct e
 	int r = 0;
 	for (size_t i = 0; i < q->n_headers && r == 0; i++)
 		r = add_header(c, q->headers[i].name, q->headers[i].value, err);
-	/* The line "Expect:" makes libcurl leave that header out. With the header, libcurl would
-	 * wait a second for the server's "100 Continue" before it sends a large body. */
-	struct curl_slist *more = r < 0 ? NULL : c->net->curl.slist_append(c->headers, "Expect:");
-	if (r == 0 && !more)
-		r = err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
-	c->headers = more ? more : c->headers;
-	return r;
+	/* A line such as "Accept:" makes libcurl leave out a header that it would add. A request
+	 * over an existing connection has no headers but its own. */
+	if (r == 0 && q->over && !has_header(q, "Accept"))
+		r = append_line(c, "Accept:", err);
+	/* With "Expect", libcurl would wait a second for the server's "100 Continue" before it
+	 * sends a large body. */
+	return r == 0 ? append_line(c, "Expect:", err) : r;
 }
 
-static size_t on_body(char *data, size_t size, size_t n, void *arg)
+/* Keep what comes behind status 101. */
+static size_t keep_early(struct net_call *c, const char *data, size_t bytes)
+{
+	if (buf_try(&c->early, data, bytes) == 0)
+		return bytes;
+	(void)err_set(&c->err, ERR_LIMIT, "%s: too much behind status 101", c->host);
+	return 0;
+}
+
+static size_t on_answer(char *data, size_t size, size_t n, void *arg)
 {
 	struct net_call *c = arg;
 	size_t bytes = size * n;
 	if (c->is_cancelled)
 		return 0;
-	c->answer_bytes += bytes;
-	if (c->answer_bytes > c->request.answer_max_bytes) {
+	if (c->is_upgraded)
+		return keep_early(c, data, bytes);
+	if (bytes > c->request.answer_max_bytes - c->answer_bytes) {
 		(void)err_set(&c->err, ERR_LIMIT, "%s: the answer is over %s", c->host,
 			num_format_bytes(c->request.answer_max_bytes).text);
 		return 0;
 	}
-	if (c->request.on_data(c->request.arg, data, bytes) == 0 && !c->is_cancelled)
+	int r = c->request.on_data(c->request.arg, data, bytes);
+	if (r == NET_WAIT && !c->is_cancelled)
+		return CURL_WRITEFUNC_PAUSE;
+	c->answer_bytes += bytes;
+	if (r == 0 && !c->is_cancelled)
 		return bytes;
 	(void)err_set(&c->err, ERR_INTERRUPTED, "%s: the answer was not wanted any more", c->host);
 	return 0;
@@ -130,6 +160,9 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
  * interim response, such as "100 Continue", and after the trailers of a body are ignored. */
 static void end_headers(struct net_call *c)
 {
+	c->is_upgraded |= net_status(c) == 101 && c->on_upgrade && !c->is_headed;
+	if (c->is_upgraded)
+		timer_start(&c->net->kick, client_kick, 0, 0);
 	if (c->is_headed || c->is_cancelled || net_status(c) < 200)
 		return;
 	c->is_headed = true;
@@ -176,6 +209,46 @@ static const char *find_authorities(void)
 	if (!file || !*file)
 		file = getenv("SSL_CERT_FILE");
 	return file && *file ? file : NULL;
+}
+
+static size_t on_send(char *data, size_t size, size_t n, void *arg)
+{
+	struct net_call *c = arg;
+	ssize_t r = c->is_cancelled ? 0 : c->request.on_body(c->request.arg, data, size * n);
+	return c->is_cancelled ? CURL_READFUNC_ABORT : r < 0 ? CURL_READFUNC_PAUSE : (size_t)r;
+}
+
+static curl_socket_t on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct net_call *c = arg;
+	(void)purpose;
+	(void)address;
+	return take_fd(c->fd_for_curl); /* -1 the second time: libcurl may not connect anew */
+}
+
+static int on_opened(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+	(void)arg;
+	(void)fd;
+	(void)purpose;
+	return CURL_SOCKOPT_ALREADY_CONNECTED;
+}
+
+/* Have the request go over the connection of @over. */
+static bool set_over(struct net_call *c, const struct net_over *over)
+{
+	const struct curl *curl = &c->net->curl;
+	if (!over)
+		return true;
+	return curl->easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_SOCKOPTFUNCTION, on_opened) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_REQUEST_TARGET, over->target) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_PROXY, "") == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) ==
+		CURLE_OK;
 }
 
 static bool set_numbers(struct net_call *c, const struct net_request *q)
@@ -226,7 +299,13 @@ static bool set_texts(struct net_call *c, const struct net_request *q)
 
 static bool set_body(struct net_call *c, const struct net_request *q)
 {
-	struct curl *curl = &c->net->curl;
+	const struct curl *curl = &c->net->curl;
+	if (q->on_body)
+		return curl->easy_setopt(c->easy, CURLOPT_UPLOAD, 1L) == CURLE_OK &&
+			curl->easy_setopt(c->easy, CURLOPT_INFILESIZE_LARGE,
+				(curl_off_t)q->whole_bytes) == CURLE_OK &&
+			curl->easy_setopt(c->easy, CURLOPT_READFUNCTION, on_send) == CURLE_OK &&
+			curl->easy_setopt(c->easy, CURLOPT_READDATA, c) == CURLE_OK;
 	if (!q->body)
 		return !q->method || strcmp(q->method, "HEAD") != 0 ||
 			curl->easy_setopt(c->easy, CURLOPT_NOBODY, 1L) == CURLE_OK;
@@ -240,9 +319,21 @@ static bool set_all(struct net_call *c, const struct net_request *q)
 	struct curl *curl = &c->net->curl;
 	c->easy = curl->easy_init();
 	return c->easy && set_numbers(c, q) && set_texts(c, q) && set_body(c, q) &&
-		curl->easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+		set_over(c, q->over) &&
+		curl->easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK;
+}
+
+static int take_connection(struct net_call *c, const struct net_over *over, struct err *err)
+{
+	c->fd = over ? over->fd : -1;
+	c->fd_for_curl = -1;
+	c->on_upgrade = over ? over->on_upgrade : NULL;
+	if (!over)
+		return 0;
+	c->fd_for_curl = fcntl(c->fd, F_DUPFD_CLOEXEC, 3);
+	return c->fd_for_curl < 0 ? err_sys(err, ERR_IO, errno, "copy a socket") : 0;
 }
 
 int call_new(
@@ -256,9 +347,13 @@ int call_new(
 		.whole_ms = request->whole_ms,
 		.arg = request->arg,
 		.on_headers = request->on_headers,
+		.on_body = request->on_body,
 		.on_data = request->on_data,
 		.on_done = request->on_done};
-	int r = check_url(request->url, c->host, sizeof c->host, err);
+	c->early = BUF_INIT(NET_EARLY_BYTES);
+	int r = take_connection(c, request->over, err);
+	if (r == 0)
+		r = check_url(request->url, c->host, sizeof c->host, err);
 	if (r == 0 && request->method && !is_header_name(request->method))
 		r = err_set(err, ERR_USAGE, "the method is not a token");
 	if (r == 0)
@@ -281,6 +376,9 @@ void call_free(struct net_call *c)
 		curl->easy_cleanup(c->easy);
 	curl->slist_free_all(c->headers);
 	buf_done(&c->answer_headers);
+	buf_done(&c->early);
+	fd_close(&c->fd);
+	fd_close(&c->fd_for_curl);
 	c->easy = NULL;
 	c->headers = NULL;
 }
@@ -324,23 +422,72 @@ int net_status(const struct net_call *c)
 	return (int)status;
 }
 
-bool net_header(const struct net_call *c, const char *name, char *out, size_t out_bytes)
+struct header_part {
+	const char *name, *value;
+	size_t name_bytes, value_bytes;
+};
+
+/* Find the next header at *@line, and move *@line behind it. Returns: false at the end. */
+static bool next_header(const char **line, struct header_part *out)
 {
-	size_t n = strlen(name);
-	const char *line = buf_str(&c->answer_headers);
-	for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-		if (strncasecmp(line, name, n) != 0 || line[n] != ':')
+	for (const char *end; (end = strchr(*line, '\n')) != NULL; *line = end + 1) {
+		const char *colon = memchr(*line, ':', (size_t)(end - *line));
+		if (!colon || isspace((unsigned char)**line))
 			continue;
-		const char *value = line + n + 1;
-		while (value < end && (*value == ' ' || *value == '\t'))
+		const char *value = colon + 1, *last = end;
+		while (value < last && (*value == ' ' || *value == '\t'))
 			value++;
-		while (end > value && isspace((unsigned char)end[-1]))
-			end--;
-		if ((size_t)(end - value) >= out_bytes)
-			return false;
-		memcpy(out, value, (size_t)(end - value));
-		out[end - value] = '\0';
+		while (last > value && isspace((unsigned char)last[-1]))
+			last--;
+		*out = (struct header_part){
+			*line, value, (size_t)(colon - *line), (size_t)(last - value)};
+		*line = end + 1;
 		return true;
 	}
 	return false;
+}
+
+bool net_header(const struct net_call *c, const char *name, char *out, size_t out_bytes)
+{
+	struct header_part part;
+	const char *line = buf_str(&c->answer_headers);
+	while (next_header(&line, &part)) {
+		if (part.name_bytes != strlen(name) ||
+			strncasecmp(part.name, name, part.name_bytes) != 0)
+			continue;
+		if (part.value_bytes >= out_bytes)
+			return false;
+		memcpy(out, part.value, part.value_bytes);
+		out[part.value_bytes] = '\0';
+		return true;
+	}
+	return false;
+}
+
+void net_each_header(const struct net_call *c,
+	void (*each)(void *arg, const char *name, const char *value), void *arg)
+{
+	struct header_part part;
+	const char *line = buf_str(&c->answer_headers);
+	cleanup_buf struct buf text = BUF_INIT(2 * NET_HEADER_BYTES);
+	while (next_header(&line, &part)) {
+		buf_clear(&text);
+		(void)buf_append(&text, part.name, part.name_bytes);
+		(void)buf_append(&text, "", 1);
+		if (buf_append(&text, part.value, part.value_bytes) < 0 || buf_error(&text) < 0)
+			continue;
+		const char *name = buf_str(&text), *value = name + part.name_bytes + 1;
+		if (is_header_name(name) && is_header_value(value))
+			each(arg, name, value);
+	}
+}
+
+void call_upgrade(struct net_call *c)
+{
+	struct net_request request = c->request;
+	struct buf early = c->early;
+	int fd = take_fd(c->fd);
+	c->early = BUF_INIT(NET_EARLY_BYTES);
+	c->on_upgrade(request.arg, fd, buf_str(&early), early.bytes);
+	buf_done(&early);
 }

@@ -33,8 +33,18 @@ struct net_call {
 	 * ERR_NONE. */
 	struct err err;
 	bool is_added, is_cancelled, is_headed;
+	bool is_going_on; /* net_go_on() was called */
+	/* The socket of a request over an existing connection. libcurl gets a copy, `fd_for_curl`.
+	 * -1: there is none, or its new owner has it. */
+	int fd, fd_for_curl;
+	void (*on_upgrade)(void *arg, int fd, const char *early, size_t bytes);
+	bool is_upgraded;	    /* status 101 has been received */
+	struct buf early;	    /* bytes behind it */
 	char said[CURL_ERROR_SIZE]; /* libcurl's error message, or "" */
 };
+
+/* Callback of the timer `kick`: add, go on with and remove the calls that are noted for it. */
+void client_kick(uv_timer_t *t);
 
 /* Check @request and prepare it for libcurl. Errors: as net_start(). */
 int call_new(
@@ -43,5 +53,8 @@ int call_new(
 /* Fill in the result of the call: from libcurl's @code, or from c->err if we ended the call. */
 void call_judge(const struct net_call *c, CURLcode code, struct net_result *out);
 
-/* Free libcurl's objects. */
+/* Pass the connection, after status 101, to its new owner. */
+void call_upgrade(struct net_call *c);
+
+/* Free libcurl's objects, and close the socket. */
 void call_free(struct net_call *c);

@@ -206,21 +206,33 @@ static void close_all(struct net *n)
 static struct net_call *find_noted(struct net *n)
 {
 	struct net_call *c = n->calls;
-	while (c && c->is_added && !c->is_cancelled)
+	while (c && c->is_added && !c->is_cancelled && !c->is_upgraded && !c->is_going_on)
 		c = c->next;
 	return c;
 }
 
-static void on_kick(uv_timer_t *t)
+/* Bring a noted call forward. All that libcurl has received was passed on, so after status 101 the
+ * socket can be taken from it. */
+static void advance(struct net_call *c)
+{
+	if (!c->is_cancelled && c->is_upgraded)
+		call_upgrade(c);
+	if (c->is_cancelled || c->is_upgraded) {
+		drop(c);
+	} else if (!c->is_added) {
+		add(c);
+	} else {
+		c->is_going_on = false;
+		(void)c->net->curl.easy_pause(c->easy, CURLPAUSE_CONT);
+	}
+}
+
+void client_kick(uv_timer_t *t)
 {
 	struct net *n = container_of(t, struct net, kick);
 	struct net_call *c;
-	while ((c = find_noted(n)) != NULL) {
-		if (c->is_cancelled)
-			drop(c);
-		else
-			add(c);
-	}
+	while ((c = find_noted(n)) != NULL)
+		advance(c);
 	if (n->is_closing)
 		close_all(n);
 }
@@ -268,7 +280,7 @@ void net_close(struct net *n)
 	for (struct net_call *c = n->calls; c; c = c->next)
 		c->is_cancelled = true;
 	(void)uv_timer_stop(&n->timer);
-	timer_start(&n->kick, on_kick, 0, 0);
+	timer_start(&n->kick, client_kick, 0, 0);
 }
 
 int net_start(
@@ -283,13 +295,19 @@ int net_start(
 	n->n_handles++;
 	c->next = n->calls;
 	n->calls = c;
-	timer_start(&n->kick, on_kick, 0, 0);
+	timer_start(&n->kick, client_kick, 0, 0);
 	*out = c;
 	return 0;
+}
+
+void net_go_on(struct net_call *c)
+{
+	c->is_going_on = true;
+	timer_start(&c->net->kick, client_kick, 0, 0);
 }
 
 void net_cancel(struct net_call *c)
 {
 	c->is_cancelled = true;
-	timer_start(&c->net->kick, on_kick, 0, 0);
+	timer_start(&c->net->kick, client_kick, 0, 0);
 }

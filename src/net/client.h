@@ -1,5 +1,5 @@
-/* An HTTP client on the loop: a request is sent from one text in memory, and a response arrives
- * in pieces. SPDX-License-Identifier: Apache-2.0 */
+/* An HTTP client on the loop: a request is sent from one text in memory or in pieces, and a
+ * response arrives in pieces. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <uv.h>
 
 struct net;
@@ -35,19 +36,45 @@ struct net_result {
 	struct err err; /* set unless `end` is NET_ANSWER */
 };
 
+/* Returned by on_data and on_body: not now. The client asks again after net_go_on(). */
+enum { NET_WAIT = -1 };
+enum { NET_EARLY_BYTES = 256 << 10 };
+
+/*
+ * A request over a connection that exists already, instead of one to the URL's host. The request is
+ * the only one on it, and no proxy is used.
+ */
+struct net_over {
+	int fd; /* a connected socket, which the client owns from net_start() on, also after an
+		   error */
+	const char *target; /* what the request line has in place of the URL's path: "/a?b=c" */
+	/* Called if the response has status 101: the connection is not HTTP any more. @fd is a
+	 * socket, which the callee owns; @early are bytes that were received behind the response,
+	 * at most NET_EARLY_BYTES. The call has ended then, and on_done is not called. NULL: status
+	 * 101 is an error. */
+	void (*on_upgrade)(void *arg, int fd, const char *early, size_t bytes);
+};
+
 struct net_request {
-	const char *method; /* NULL means POST if there is a body, otherwise GET */
-	const char *url;    /* http or https */
+	const struct net_over *over; /* NULL: connect to the URL's host */
+	const char *method;	     /* NULL means POST if there is a body, otherwise GET */
+	const char *url;	     /* http or https */
 	const struct net_header *headers;
 	size_t n_headers;
 	const char *body; /* NULL if the request has no body */
 	size_t body_bytes;
-	uint64_t answer_max_bytes;		/* maximum size of the response's body */
+	/* Called for the next piece of a body that is sent in pieces; `body` is NULL then. Writes
+	 * up to
+	 * @max bytes to @data. Returns: how many; 0 at the end; NET_WAIT. NULL if there is no such
+	 * body. */
+	ssize_t (*on_body)(void *arg, char *data, size_t max);
+	int64_t whole_bytes;	   /* length of that body; -1: not known, so it is sent in chunks */
+	uint64_t answer_max_bytes; /* maximum size of the response's body */
 	uint64_t connect_ms, idle_ms, whole_ms; /* 0: no limit */
 	void *arg;
 	void (*on_headers)(void *arg); /* called once, before the body; may be NULL */
-	/* Called with each piece of the response's body. Returns: 0; any other value ends the
-	 * call with ERR_INTERRUPTED. */
+	/* Called with each piece of the response's body. Returns: 0; NET_WAIT, and the piece is
+	 * passed again; any other value ends the call with ERR_INTERRUPTED. */
 	int (*on_data)(void *arg, const char *data, size_t bytes);
 	/* Called once, when the call has ended, unless it was cancelled. */
 	void (*on_done)(void *arg, const struct net_result *result);
@@ -92,3 +119,10 @@ int net_status(const struct net_call *call);
 /* Copy the value of the response's first header @name. Returns: false when it is missing or @out
  * is too small. */
 bool net_header(const struct net_call *call, const char *name, char *out, size_t out_bytes);
+
+/* Ask a callback again that has returned NET_WAIT. */
+void net_go_on(struct net_call *call);
+
+/* Call @each with each header of the response, in the order of the response. */
+void net_each_header(const struct net_call *call,
+	void (*each)(void *arg, const char *name, const char *value), void *arg);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/timer.h"
+#include "base/fd.h"
+#include "base/num.h"
 #include "serve/http/inside.h"
 
 #include "api/text/json.h"
@@ -8,6 +10,7 @@
 #include "serve/http/sse.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +21,72 @@ const char *http_header(const struct http_exchange *x, const char *name)
 	return x->connection
 		? x->server->lib.lookup_connection_value(x->connection->mhd, MHD_HEADER_KIND, name)
 		: NULL;
+}
+
+const char *http_method(const struct http_exchange *x)
+{
+	return x->method;
+}
+
+const char *http_target(const struct http_exchange *x)
+{
+	return x->connection && x->connection->target ? x->connection->target : x->path;
+}
+
+const char *http_query(const struct http_exchange *x, const char *name)
+{
+	return x->connection ? x->server->lib.lookup_connection_value(
+				       x->connection->mhd, MHD_GET_ARGUMENT_KIND, name)
+			     : NULL;
+}
+
+struct header_visit {
+	void (*each)(void *arg, const char *name, const char *value);
+	void *arg;
+};
+
+static enum MHD_Result on_each_header(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const struct header_visit *visit = arg;
+	(void)kind;
+	visit->each(visit->arg, name, value ? value : "");
+	return MHD_YES;
+}
+
+void http_each_header(const struct http_exchange *x,
+	void (*each)(void *arg, const char *name, const char *value), void *arg)
+{
+	struct header_visit visit = {.each = each, .arg = arg};
+	if (x->connection)
+		(void)x->server->lib.get_connection_values(
+			x->connection->mhd, MHD_HEADER_KIND, on_each_header, &visit);
+}
+
+enum credential http_credential(const struct http_exchange *x)
+{
+	return x->credential;
+}
+
+const struct host_site *http_site(const struct http_exchange *x)
+{
+	return &x->site;
+}
+
+int64_t http_body_length(const struct http_exchange *x)
+{
+	uint64_t bytes;
+	struct err err;
+	const char *length = http_header(x, "Content-Length");
+	if (http_header(x, "Transfer-Encoding"))
+		return -1;
+	return length && num_parse_count(length, NUM_ANY, &bytes, &err) == 0 ? (int64_t)bytes : 0;
+}
+
+void http_on_progress(struct http_exchange *x, void (*progress)(void *arg), void *arg)
+{
+	x->progress = progress;
+	x->progress_arg = arg;
 }
 
 size_t http_body_bytes(const struct http_exchange *x)
@@ -80,20 +149,28 @@ void http_release(struct http_exchange *x)
 static void let_go(struct http_exchange *x)
 {
 	x->is_held = false;
-	x->gone = x->stop = NULL;
+	x->gone = x->stop = x->progress = NULL;
 	if (x->connection)
 		http_resume(x);
 	http_release(x);
+}
+
+/* Give the socket of an upgraded connection back to the library, which closes it. */
+static void end_upgrade(struct http_exchange *x)
+{
+	if (x->upgrade)
+		(void)x->server->lib.upgrade_action(take_ptr(x->upgrade), MHD_UPGRADE_ACTION_CLOSE);
 }
 
 void http_lose(struct http_exchange *x)
 {
 	void (*gone)(void *) = x->gone;
 	x->is_gone = true;
+	end_upgrade(x);
 	if (!x->is_held || !gone)
 		return;
 	x->is_held = false;
-	x->gone = x->stop = NULL;
+	x->gone = x->stop = x->progress = NULL;
 	gone(x->gone_arg);
 }
 
@@ -115,6 +192,14 @@ int http_set_header(struct http_exchange *x, const char *name, const char *value
 	return -ENOMEM;
 }
 
+void http_pass_headers(struct http_exchange *x)
+{
+	for (unsigned i = 0; i < 2 * x->n_set; i++)
+		free(x->set[i]);
+	x->n_set = 0;
+	x->is_passed = true;
+}
+
 static void set(struct http_exchange *x, const char *name, const char *value)
 {
 	(void)x->server->lib.add_response_header(x->response, name, value);
@@ -133,13 +218,15 @@ static void begin(
 		set(x, x->set[2 * i], x->set[2 * i + 1]);
 	/* These two headers forbid that the response is cached, and that a browser guesses
 	 * another content type for it. */
-	set(x, "Cache-Control", "no-store");
-	set(x, "X-Content-Type-Options", "nosniff");
+	if (!x->is_passed) {
+		set(x, "Cache-Control", "no-store");
+		set(x, "X-Content-Type-Options", "nosniff");
+	}
 	/* The library accepts a bare LF at the end of a chunk's line, but some proxies do not.
 	 * After a request with chunked coding, such a proxy and the library could disagree about
 	 * where the next request begins. So allow no next request: close the connection. */
 	bool is_chunked = x->connection && http_header(x, "Transfer-Encoding");
-	if (x->server && (x->server->is_draining || is_chunked))
+	if (x->server && status != 101 && (x->server->is_draining || is_chunked))
 		set(x, "Connection", "close");
 }
 
@@ -188,6 +275,14 @@ static size_t owed_bytes(const struct http_exchange *x)
 	return x->out.bytes - x->out_at;
 }
 
+/* Tell the handler if the client is not behind any more. Returns: @n. */
+static ssize_t tell_room(const struct http_exchange *x, bool was_behind, size_t n)
+{
+	if (was_behind && !http_stream_is_behind(x) && x->progress && x->is_held)
+		x->progress(x->progress_arg);
+	return (ssize_t)n;
+}
+
 static ssize_t on_read(void *arg, uint64_t at, char *data, size_t max)
 {
 	struct http_exchange *x = arg;
@@ -196,11 +291,13 @@ static ssize_t on_read(void *arg, uint64_t at, char *data, size_t max)
 	if (x->is_gone)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (n == 0 && !x->is_held)
-		return MHD_CONTENT_READER_END_OF_STREAM;
+		return x->is_cut ? MHD_CONTENT_READER_END_WITH_ERROR
+				 : MHD_CONTENT_READER_END_OF_STREAM;
 	if (n == 0) {
 		http_suspend(x);
 		return 0;
 	}
+	bool was_behind = http_stream_is_behind(x);
 	memcpy(data, x->out.data + x->out_at, n);
 	x->out_at += n;
 	x->sent_bytes += n;
@@ -211,20 +308,27 @@ static ssize_t on_read(void *arg, uint64_t at, char *data, size_t max)
 	else if (x->out_at > x->out.bytes / 2)
 		buf_consume(&x->out, x->out_at);
 	else
-		return (ssize_t)n;
+		return tell_room(x, was_behind, n);
 	x->out_at = 0;
-	return (ssize_t)n;
+	return tell_room(x, was_behind, n);
 }
 
 int http_stream_open(struct http_exchange *x, unsigned status, const char *type)
 {
+	int r = http_stream_open_sized(x, status, type, -1);
+	x->is_events = r == 0 && strcmp(type, SSE_TYPE) == 0;
+	return r;
+}
+
+int http_stream_open_sized(
+	struct http_exchange *x, unsigned status, const char *type, int64_t bytes)
+{
 	if (!x->connection || x->is_gone)
 		return -EPIPE;
 	struct MHD_Response *response = x->server->lib.create_response_from_callback(
-		MHD_SIZE_UNKNOWN, HTTP_PART_BYTES, on_read, x, NULL);
+		bytes < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)bytes, HTTP_PART_BYTES, on_read, x, NULL);
 	if (!response)
 		return -ENOMEM;
-	x->is_events = strcmp(type, SSE_TYPE) == 0;
 	x->told_ms = x->since_ms;
 	x->out.max_bytes = HTTP_HARD_BYTES;
 	begin(x, response, status, type);
@@ -269,6 +373,55 @@ int http_stream_add(struct http_exchange *x, struct buf *text)
 
 void http_stream_end(struct http_exchange *x)
 {
+	let_go(x);
+}
+
+void http_stream_cut(struct http_exchange *x)
+{
+	x->is_cut = true;
+	let_go(x);
+}
+
+/* ---- upgrading the connection ---- */
+
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
+static void on_upgrade(void *arg, struct MHD_Connection *mhd, void *slot, const char *early,
+	size_t bytes, MHD_socket socket, struct MHD_UpgradeResponseHandle *upgrade)
+{
+	struct http_exchange *x = arg;
+	(void)mhd;
+	(void)slot;
+	x->upgrade = upgrade;
+	cleanup_fd int fd = x->is_held ? fcntl(socket, F_DUPFD_CLOEXEC, 3) : -1;
+	if (fd < 0) {
+		http_lose(x);
+		return;
+	}
+	(void)fd_set_nonblock(fd, true);
+	x->opened(x->opened_arg, take_fd(fd), early, bytes);
+}
+
+void http_upgrade(struct http_exchange *x,
+	void (*opened)(void *arg, int fd, const char *early, size_t bytes), void *arg)
+{
+	struct MHD_Response *response = !x->connection || x->is_gone
+		? NULL
+		: x->server->lib.create_response_for_upgrade(on_upgrade, x);
+	x->opened = opened;
+	x->opened_arg = arg;
+	if (response) {
+		x->is_passed = true;
+		begin(x, response, 101, NULL);
+		http_resume(x);
+	} else if (x->connection) {
+		http_resume(x);
+		http_lose(x);
+	}
+}
+
+void http_upgrade_end(struct http_exchange *x)
+{
+	end_upgrade(x);
 	let_go(x);
 }
 

@@ -50,6 +50,16 @@ static unsigned find(const struct http_exchange *x, const char *name, struct fie
 	return f->n;
 }
 
+/* Return whether the path of the request, or its host, is that of the route. */
+static bool is_for(const struct http_route *r, const struct http_exchange *x)
+{
+	size_t bytes = strlen(r->path);
+	if (x->site.port != 0)
+		return r->is_for_sites;
+	return r->path[bytes - 1] == '/' && bytes > 1 ? strncmp(r->path, x->path, bytes) == 0
+						      : strcmp(r->path, x->path) == 0;
+}
+
 /* Add the response header Allow, with the methods that the requested path supports. */
 static void allow(struct http_exchange *x)
 {
@@ -57,7 +67,7 @@ static void allow(struct http_exchange *x)
 	size_t at = 0;
 	for (size_t i = 0; i < x->server->config.n_routes && at < sizeof list; i++) {
 		const struct http_route *r = &x->server->config.routes[i];
-		if (strcmp(r->path, x->path) != 0)
+		if (!is_for(r, x) || !r->method)
 			continue;
 		at += (size_t)snprintf(list + at, sizeof list - at, "%s%s%s", at ? ", " : "",
 			r->method, strcmp(r->method, "GET") == 0 ? ", HEAD" : "");
@@ -123,8 +133,10 @@ static int check_host(struct http_exchange *x, struct err *err)
 {
 	struct field host;
 	unsigned n = find(x, "Host", &host);
-	if (n == 1 && host_is_allowed(&x->server->config.hosts, host.value))
+	if (n == 1 && host_is_allowed(&x->server->config.hosts, host.value)) {
+		(void)host_read_site(&x->server->config.hosts, host.value, &x->site);
 		return 0;
+	}
 	if (n != 1) {
 		err_fail(err, ERR_USAGE, "send one Host header, such as Host: 127.0.0.1",
 			n == 0 ? "no Host header"
@@ -139,7 +151,7 @@ static int check_host(struct http_exchange *x, struct err *err)
 static int check_origin(struct http_exchange *x, struct err *err)
 {
 	static const char exposed[] = "Mcp-Session-Id, WWW-Authenticate";
-	struct field origin;
+	struct field origin, host, upgrade;
 	const struct host_rules *rules = &x->server->config.hosts;
 	unsigned n = find(x, "Origin", &origin);
 	if (n == 1 && origin_is_named(rules, origin.value)) {
@@ -147,7 +159,13 @@ static int check_origin(struct http_exchange *x, struct err *err)
 		(void)http_set_header(x, "Vary", "Origin");
 		(void)http_set_header(x, "Access-Control-Expose-Headers", exposed);
 	}
-	if (n == 0 || (n == 1 && origin_is_allowed(rules, origin.value)))
+	/* A browser asks nobody before it opens a WebSocket, and lets the page read what comes. So
+	 * pages of other origins on this host, such as those of a port of a box, may not. */
+	bool is_near = n == 1 && find(x, "Upgrade", &upgrade) == 0
+		? origin_is_allowed(rules, origin.value)
+		: n == 1 && origin_is_named(rules, origin.value);
+	if (n == 0 || is_near ||
+		(n == 1 && find(x, "Host", &host) == 1 && origin_is_host(origin.value, host.value)))
 		return 0;
 	err_fail(err, ERR_DENIED, "retort serve --allow-origin ORIGIN allows them",
 		"pages of \"%.100s\" may not call", origin.value);
@@ -177,15 +195,16 @@ static int check_route(struct http_exchange *x, struct err *err)
 	bool is_known = false;
 	for (size_t i = 0; i < x->server->config.n_routes; i++) {
 		const struct http_route *r = &x->server->config.routes[i];
-		bool is_here = strcmp(r->path, x->path) == 0;
-		if (is_here && strcmp(r->method, method) == 0) {
+		bool is_here = is_for(r, x);
+		if (is_here && (!r->method || strcmp(r->method, method) == 0)) {
 			x->route = r;
 			return 0;
 		}
 		is_known = is_known || is_here;
 		if (at < sizeof paths)
-			at += (size_t)snprintf(paths + at, sizeof paths - at, "%s%s %s",
-				at ? ", " : "there is ", r->method, r->path);
+			at += (size_t)snprintf(paths + at, sizeof paths - at, "%s%s%s%s",
+				at ? ", " : "there is ", r->method ? r->method : "",
+				r->method ? " " : "", r->path);
 	}
 	if (!is_known) {
 		(void)err_set(err, ERR_NOT_FOUND, "nothing is served at \"%.100s\"", x->path);
@@ -200,26 +219,57 @@ static int check_route(struct http_exchange *x, struct err *err)
 	return 405;
 }
 
+/* Find the token of the request, in those ways that its route allows. Returns: whether it has one.
+ * x->credential says where. */
+static bool find_token(struct http_exchange *x, char out[CREDENTIAL_BYTES])
+{
+	struct field given;
+	bool is_any = x->route->is_for_browsers;
+	if (is_any && find(x, CREDENTIAL_HEADER_NAME, &given) == 1 &&
+		strlen(given.value) < CREDENTIAL_BYTES) {
+		memcpy(out, given.value, strlen(given.value) + 1);
+		x->credential = CREDENTIAL_HEADER;
+	} else if (find(x, "Authorization", &given) == 1 &&
+		credential_read_authorization(given.value, is_any, out)) {
+		x->credential = CREDENTIAL_AUTHORIZATION;
+	} else if (is_any && find(x, "Sec-WebSocket-Protocol", &given) == 1 &&
+		credential_read_protocols(given.value, out)) {
+		x->credential = CREDENTIAL_PROTOCOL;
+	}
+	return x->credential != CREDENTIAL_MISSING;
+}
+
+static void ask_for_token(struct http_exchange *x, bool is_wrong)
+{
+	(void)http_set_header(x, "WWW-Authenticate",
+		is_wrong ? "Bearer realm=\"retort\", error=\"invalid_token\""
+			 : "Bearer realm=\"retort\"");
+	/* A browser asks its user for a name and a password. */
+	if (x->route->is_for_browsers)
+		(void)http_set_header(
+			x, "WWW-Authenticate", "Basic realm=\"retort: the password is a token\"");
+}
+
 static int check_token(struct http_exchange *x, struct err *err)
 {
+	char token[CREDENTIAL_BYTES];
 	struct field given;
 	const struct http_config *config = &x->server->config;
 	x->context = config->context;
 	if (!config->tokens || x->route->is_open)
 		return 0;
-	unsigned n = find(x, "Authorization", &given);
 	const struct operation_context *found =
-		n == 1 ? token_find(config->tokens, given.value) : NULL;
+		find_token(x, token) ? token_find(config->tokens, token) : NULL;
+	bool is_wrong = x->credential != CREDENTIAL_MISSING || find(x, "Authorization", &given) > 0;
 	if (found) {
 		x->context = found;
 		x->has_token = x->connection->is_proven = true;
 		return 0;
 	}
 	http_count(x->server, METRICS_UNAUTHORIZED, 1);
-	(void)http_set_header(x, "WWW-Authenticate",
-		n ? "Bearer realm=\"retort\", error=\"invalid_token\"" : "Bearer realm=\"retort\"");
+	ask_for_token(x, is_wrong);
 	err_fail(err, ERR_AUTH, "send the header \"Authorization: Bearer TOKEN\"",
-		n ? "the token is not one of this engine's" : "no token");
+		is_wrong ? "the token is not one of this engine's" : "no token");
 	return 401;
 }
 

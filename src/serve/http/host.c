@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/host.h"
 
+#include "base/num.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <netinet/in.h>
@@ -81,18 +83,44 @@ static bool is_loopback(const char *name, bool is_bracketed)
 	return is_loopback_name(name);
 }
 
-bool host_is_allowed(const struct host_rules *rules, const char *host)
+static bool is_in_list(const struct host_rules *rules, const char *name)
 {
-	char name[NAME_BYTES];
-	bool is_bracketed;
-	if (!split(host, name, &is_bracketed))
-		return false;
-	if (is_address(name, is_bracketed) || is_loopback(name, is_bracketed))
-		return true;
-	for (size_t i = 0; i < rules->n_hosts && !is_bracketed; i++)
+	for (size_t i = 0; i < rules->n_hosts; i++)
 		if (strcasecmp(rules->hosts[i], name) == 0)
 			return true;
 	return false;
+}
+
+bool host_is_allowed(const struct host_rules *rules, const char *host)
+{
+	char name[NAME_BYTES];
+	struct host_site site;
+	bool is_bracketed;
+	if (!split(host, name, &is_bracketed))
+		return false;
+	return is_address(name, is_bracketed) || is_loopback(name, is_bracketed) ||
+		(!is_bracketed && is_in_list(rules, name)) || host_read_site(rules, host, &site);
+}
+
+bool host_read_site(const struct host_rules *rules, const char *host, struct host_site *out)
+{
+	char name[NAME_BYTES];
+	bool is_bracketed;
+	uint64_t port;
+	struct err err;
+	*out = (struct host_site){0};
+	if (!split(host, name, &is_bracketed) || is_bracketed || !is_name(name))
+		return false;
+	char *dash = strchr(name, '-'), *dot = strchr(name, '.');
+	if (!dash || !dot || dash > dot || dot - dash > HOST_SESSION_BYTES || dot - dash < 2)
+		return false;
+	*dash = *dot = '\0';
+	if (num_parse_count(name, (struct num_range){1, UINT16_MAX}, &port, &err) < 0 ||
+		!(strcasecmp(dot + 1, "localhost") == 0 || is_in_list(rules, dot + 1)))
+		return false;
+	out->port = (uint16_t)port;
+	snprintf(out->session, sizeof out->session, "%s", dash + 1);
+	return true;
 }
 
 bool origin_is_named(const struct host_rules *rules, const char *origin)
@@ -121,6 +149,12 @@ bool origin_is_allowed(const struct host_rules *rules, const char *origin)
 	const char *host = authority(origin);
 	return origin_is_named(rules, origin) ||
 		(host && split(host, name, &is_bracketed) && is_loopback(name, is_bracketed));
+}
+
+bool origin_is_host(const char *origin, const char *host)
+{
+	const char *of = authority(origin);
+	return of && strcasecmp(of, host) == 0;
 }
 
 int host_rules_check(const struct host_rules *rules, struct err *err)

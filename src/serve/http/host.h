@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Rules against two attacks by web pages. First, any page can make a browser send requests to
  * any address, such as the engine's. The header Origin of such a request names the site of the
@@ -34,6 +35,22 @@ bool origin_is_allowed(const struct host_rules *rules, const char *origin);
 /* Return whether @origin is in `origins`. If so, pages of @origin may read the responses to their
  * requests, in addition to sending requests. */
 bool origin_is_named(const struct host_rules *rules, const char *origin);
+
+/* Return whether @origin is the origin of @host, a value of the header Host: the page comes from
+ * this very server. */
+bool origin_is_host(const char *origin, const char *host);
+
+/* A port of a session that has a host name of its own: PORT-SESSION.NAME. NAME is localhost or a
+ * name in `hosts`. So its pages have an origin of their own, and browsers keep their cookies and
+ * storage apart. */
+enum { HOST_SESSION_BYTES = 64 };
+struct host_site {
+	uint16_t port; /* 0: this is no such host */
+	char session[HOST_SESSION_BYTES];
+};
+
+/* Read the site from a value of Host. Returns: whether it names one; @out is cleared if not. */
+bool host_read_site(const struct host_rules *rules, const char *host, struct host_site *out);
 
 /* Check that all names and origins are well-formed. Errors: ERR_USAGE with a hint. */
 int host_rules_check(const struct host_rules *rules, struct err *err);

@@ -6,7 +6,10 @@
 #include "api/operation/operation.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "serve/http/credential.h"
+#include "serve/http/host.h"
 
+#include <sys/types.h>
 #include <uv.h>
 
 struct http_exchange; /* one request and its response */
@@ -15,7 +18,8 @@ struct http_exchange; /* one request and its response */
  * complete and has passed all checks, such as those of token, Host and Origin. `start` must
  * respond, at once or later. */
 struct http_route {
-	/* Method and path, such as "POST" and "/rpc". A route for GET also gets HEAD requests. */
+	/* Method and path, such as "POST" and "/rpc". A route for GET also gets HEAD requests. A
+	 * path that ends in "/" stands for all paths that begin with it. Method NULL: any. */
 	const char *method, *path;
 	/* The content type that the body must have (otherwise status 415); NULL if any is
 	 * allowed. */
@@ -23,6 +27,11 @@ struct http_route {
 	size_t body_max_bytes; /* maximum length of the body; a longer one gets status 413 */
 	bool is_open;	       /* true if requests need no token, as for /healthz */
 	bool is_json;	       /* `start` calls http_take_json() */
+	/* `start` is called before the body, which the handler takes with http_take_body(). */
+	bool is_streamed;
+	bool is_for_sites; /* it also gets all requests to hosts that are sites (host.h) */
+	/* The token may come in each way of credential.h, not only as a bearer token. */
+	bool is_for_browsers;
 	void *arg;
 	void (*start)(void *arg, struct http_exchange *x);
 };
@@ -30,6 +39,30 @@ struct http_route {
 /* Return a header of the request, valid until the response is given. Returns: NULL if the request
  * lacks the header, or if the client has disconnected. */
 const char *http_header(const struct http_exchange *x, const char *name);
+/* Return the method; the whole target of the request as the client sent it, "/path?query"; and the
+ * value of a parameter of its query, NULL if it has none. Valid until the response is given. */
+const char *http_method(const struct http_exchange *x);
+const char *http_target(const struct http_exchange *x);
+const char *http_query(const struct http_exchange *x, const char *name);
+/* Call @each with each header of the request. */
+void http_each_header(const struct http_exchange *x,
+	void (*each)(void *arg, const char *name, const char *value), void *arg);
+/* Return where the caller's token was found, and the site that the request is for, whose port is 0
+ * if it is for none. */
+enum credential http_credential(const struct http_exchange *x);
+const struct host_site *http_site(const struct http_exchange *x);
+
+/*
+ * Take the next piece of a streamed body: up to @max bytes.
+ * Returns: how many; 0 at the end of the body; -EAGAIN if there are none now.
+ */
+ssize_t http_take_body(struct http_exchange *x, char *data, size_t max);
+/* Return the length of the body; -1 if only its end will tell. */
+int64_t http_body_length(const struct http_exchange *x);
+/* Set the function that is called when more of a streamed body has arrived, and when the client has
+ * read so much of a stream that http_stream_is_behind() is false again. */
+void http_on_progress(struct http_exchange *x, void (*progress)(void *arg), void *arg);
+
 /* Return the body as JSON, for a route with `is_json`. If the body is long, another thread has
  * parsed it already. Owns: the caller decrefs *@root. Returns: as rpc_load(). */
 int http_take_json(struct http_exchange *x, json_t **root, struct err *err);
@@ -40,8 +73,12 @@ const struct operation_context *http_context(const struct http_exchange *x);
 
 /* Add a header to the response, before the response is given. Returns: 0, -ENOMEM; -E2BIG if
  * HTTP_SET_MAX headers were added already, or @value is not valid. */
-enum { HTTP_SET_MAX = 8 };
+enum { HTTP_SET_MAX = 128 };
 int http_set_header(struct http_exchange *x, const char *name, const char *value);
+
+/* Drop all headers that were added. The response gets no others than those that are added from now
+ * on: it is another server's. */
+void http_pass_headers(struct http_exchange *x);
 
 /* Set the name of the operation, such as "step.run", for the log. Longer names are cut to fit into
  * HTTP_NOTE_BYTES. */
@@ -67,11 +104,28 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
  */
 enum { HTTP_SOFT_BYTES = 1 << 20, HTTP_HARD_BYTES = 512 << 20 };
 int http_stream_open(struct http_exchange *x, unsigned status, const char *type);
+/* As http_stream_open(), for a stream whose length is known; -1: it is not. @type may be NULL. */
+int http_stream_open_sized(
+	struct http_exchange *x, unsigned status, const char *type, int64_t bytes);
 int http_stream_put(struct http_exchange *x, const char *data, size_t bytes);
 /* Return whether more than half of HTTP_SOFT_BYTES are unread. */
 bool http_stream_is_behind(const struct http_exchange *x);
 /* End the stream, and with it the response. @x must not be used afterwards. */
 void http_stream_end(struct http_exchange *x);
+/* As http_stream_end(), but break the connection off, so that nobody takes the response for
+ * complete. */
+void http_stream_cut(struct http_exchange *x);
+
+/*
+ * Answer with status 101: the connection is not HTTP any more. The request must be a GET without a
+ * body. `opened` is called when the response has been sent. Owns: its callee takes @fd, the socket,
+ * non-blocking; @early are bytes that the client has sent already.
+ * When the connection is over, the handler calls http_upgrade_end(). @x must not be used
+ * afterwards.
+ */
+void http_upgrade(struct http_exchange *x,
+	void (*opened)(void *arg, int fd, const char *early, size_t bytes), void *arg);
+void http_upgrade_end(struct http_exchange *x);
 
 /*
  * Respond with the JSON value @message. @x must not be used afterwards.

@@ -26,6 +26,7 @@ struct http_connection {
 	struct http_exchange *x; /* the current exchange */
 	int fd;			 /* the client's socket; the library closes it */
 	struct address peer;
+	char *target; /* of the current request, as the client sent it */
 	enum http_phase phase;
 	/* is_surplus: over the limit of clients, so its requests get status 503. has_begun: part of
 	 * the next request has arrived. */
@@ -66,6 +67,17 @@ struct http_exchange {
 	char *set[2 * HTTP_SET_MAX];
 	bool is_held; /* the handler has not given its response yet */
 	bool has_token;
+	enum credential credential;
+	struct host_site site;
+	bool is_passed;	   /* the response is another server's: no header is added to it */
+	bool is_body_over; /* the whole body has arrived */
+	bool is_cut;	   /* break the connection off after the rest of the stream */
+	uint64_t body_bytes;
+	/* Set while the connection is upgraded. */
+	struct MHD_UpgradeResponseHandle *upgrade;
+	void (*opened)(void *arg, int fd, const char *early, size_t bytes);
+	void (*progress)(void *arg);
+	void *opened_arg, *progress_arg;
 	bool is_suspended, is_gone;
 	void (*gone)(void *arg);
 	void (*stop)(void *arg);
@@ -147,6 +159,22 @@ void http_answer_text(
 /* Append @text to a stream, whatever its length. The stream may take over the memory of @text
  * instead of copying. Returns: as http_stream_put(), but -E2BIG only over HTTP_HARD_BYTES. */
 int http_stream_add(struct http_exchange *x, struct buf *text);
+
+/* Plan the next run of the library. */
+void http_plan(struct http_server *s);
+
+/* Callbacks of the library: part of a request has arrived; a request is over; a connection begins
+ * or ends. */
+enum MHD_Result http_on_request(void *arg, struct MHD_Connection *mhd, const char *url,
+	const char *method, const char *version, const char *data, size_t *bytes, void **slot);
+void http_on_completed(
+	void *arg, struct MHD_Connection *mhd, void **slot, enum MHD_RequestTerminationCode how);
+void http_on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
+	enum MHD_ConnectionNotificationCode code);
+
+/* Callbacks of the loop: accept clients; check all connections. */
+void http_on_accept(uv_poll_t *poll, int status, int events);
+void http_on_check(uv_timer_t *timer);
 
 /* Give the response to the library. If the handler has not responded yet, suspend the request. */
 enum MHD_Result http_queue(struct http_exchange *x);

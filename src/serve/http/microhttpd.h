@@ -12,6 +12,7 @@
 	X(add_response_header)                                                                     \
 	X(create_response_from_buffer)                                                             \
 	X(create_response_from_callback)                                                           \
+	X(create_response_for_upgrade)                                                             \
 	X(destroy_response)                                                                        \
 	X(get_connection_info)                                                                     \
 	X(get_connection_values)                                                                   \
@@ -23,7 +24,8 @@
 	X(run)                                                                                     \
 	X(start_daemon)                                                                            \
 	X(stop_daemon)                                                                             \
-	X(suspend_connection)
+	X(suspend_connection)                                                                      \
+	X(upgrade_action)
 
 struct microhttpd {
 #define X(symbol) typeof(MHD_##symbol) *symbol;

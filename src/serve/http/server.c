@@ -19,11 +19,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum {
-	RATE_BYTES = 64 << 10,
-	BODY_MAX = 1 << 30,
-};
-
 void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
 {
 	metrics_count(s->config.context->metrics, what, by);
@@ -33,7 +28,7 @@ void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
 
 static void on_wake(uv_timer_t *timer);
 
-static void plan(struct http_server *s)
+void http_plan(struct http_server *s)
 {
 	unsigned long long ms;
 	if (s->is_closing)
@@ -50,7 +45,7 @@ static void run(struct http_server *s)
 	s->is_due = false;
 	http_schedule_begin(s);
 	(void)s->lib.run(s->mhd);
-	plan(s);
+	http_plan(s);
 }
 
 static void on_wake(uv_timer_t *timer)
@@ -72,371 +67,13 @@ void http_resume(struct http_exchange *x)
 	x->is_suspended = false;
 	x->server->lib.resume_connection(x->connection->mhd);
 	x->server->is_due = true;
-	plan(x->server);
+	http_plan(x->server);
 }
 
 void http_suspend(struct http_exchange *x)
 {
 	x->is_suspended = true;
 	x->server->lib.suspend_connection(x->connection->mhd);
-}
-
-/* ---- the life of a request ---- */
-
-enum MHD_Result http_queue(struct http_exchange *x)
-{
-	if (x->is_gone)
-		return MHD_NO;
-	if (!x->response) {
-		http_suspend(x);
-		return MHD_YES;
-	}
-	x->connection->phase = HTTP_BUSY;
-	enum MHD_Result r =
-		x->server->lib.queue_response(x->connection->mhd, x->status, x->response);
-	x->server->lib.destroy_response(take_ptr(x->response));
-	return r;
-}
-
-static void copy_text(char *to, size_t bytes, const char *from)
-{
-	size_t n = strnlen(from, bytes - 1);
-	memcpy(to, from, n);
-	to[n] = '\0';
-}
-
-static struct http_exchange *begin(struct http_connection *c, const char *method, const char *path)
-{
-	struct http_exchange *x = xnew(struct http_exchange);
-	struct http_server *s = c->server;
-	*x = (struct http_exchange){.server = s,
-		.connection = c,
-		.next = s->exchanges,
-		.link = &s->exchanges,
-		.since_ms = timer_now(),
-		.body = BUF_INIT(BODY_MAX)};
-	copy_text(x->method, sizeof x->method, method);
-	copy_text(x->path, sizeof x->path, path);
-	if (x->next)
-		x->next->link = &x->next;
-	s->exchanges = x;
-	http_count(s, METRICS_REQUESTS, 1);
-	c->x = x;
-	c->phase = HTTP_READING;
-	c->since_ms = timer_now();
-	return x;
-}
-
-/* Return whether the headers of the request announce a body. */
-static bool has_body(const struct http_exchange *x)
-{
-	const char *length = http_header(x, "Content-Length");
-	return http_header(x, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
-}
-
-static void on_linger(uv_timer_t *timer)
-{
-	struct http_server *s = timer->data;
-	linger_check(&s->lingerers, timer_now());
-	if (s->lingerers.n == 0)
-		(void)uv_timer_stop(timer);
-}
-
-static void linger(struct http_exchange *x)
-{
-	struct http_server *s = x->server;
-	linger_add(&s->lingerers, x->connection->fd, timer_now());
-	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
-}
-
-/* Send an error while a body that exceeds its limit is being received. The connection is closed
- * afterwards. The library accepts no response at this time, so write to the socket directly. */
-static void cut(struct http_exchange *x, unsigned status, const char *text)
-{
-	char head[256];
-	int n = snprintf(head, sizeof head,
-		"HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-		"Connection: close\r\n\r\n",
-		status, status == 413 ? "Content Too Large" : "Service Unavailable", strlen(text));
-	int fd = x->connection->fd;
-	x->status = status;
-	if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) == n)
-		(void)send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-	linger(x);
-}
-
-static enum MHD_Result take_body(struct http_exchange *x, const char *data, size_t bytes)
-{
-	static const char too_large[] =
-		"{\"error\":{\"code\":\"limit\",\"message\":\"the body is too large\","
-		"\"hint\":\"send files in parts, or put them into a volume\"}}";
-	static const char too_much[] =
-		"{\"error\":{\"code\":\"limit\",\"message\":\"too much is on its way to the engine\","
-		"\"hint\":\"ask again later\"}}";
-	struct http_server *s = x->server;
-	if (s->bodies_bytes + bytes > HTTP_BODIES_BYTES) {
-		cut(x, 503, too_much);
-		return MHD_NO;
-	}
-	int r = buf_append(&x->body, data, bytes);
-	if (r < 0) {
-		cut(x, r == -E2BIG ? 413 : 503, r == -E2BIG ? too_large : too_much);
-		return MHD_NO;
-	}
-	s->bodies_bytes += bytes;
-	return MHD_YES;
-}
-
-/* NOLINTNEXTLINE(readability-function-size): the library's signature */
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
-	const char *method, const char *version, const char *data, size_t *bytes, void **slot)
-{
-	struct http_exchange *x = *slot;
-	const struct http_server *s = arg;
-	(void)version;
-	if (!x) {
-		const union MHD_ConnectionInfo *info =
-			s->lib.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-		*slot = x = begin(info->socket_context, method, url);
-		if (!x)
-			return MHD_NO;
-		/* This is the first call for a request. If a response is given now, the library
-		 * closes the connection. So give it now only if the beginning of the next request
-		 * cannot be found: after status 400, or if the refused request has a body, which is
-		 * not read. Otherwise, give the response in the next call, after the body. */
-		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
-			return MHD_YES;
-		linger(x);
-		return http_queue(x);
-	}
-	if (*bytes > 0) {
-		size_t n = *bytes;
-		*bytes = 0;
-		return take_body(x, data, n);
-	}
-	if (x->connection->phase == HTTP_READING && !x->response) {
-		x->connection->phase = HTTP_BUSY;
-		x->connection->is_proven |= !s->config.tokens || x->has_token;
-		x->is_held = true;
-		http_schedule(x);
-	}
-	return http_queue(x);
-}
-
-static void wait_for_next(struct http_connection *c)
-{
-	c->x = NULL;
-	c->phase = HTTP_WAITING;
-	c->has_begun = false;
-	c->since_ms = timer_now();
-	c->heard_bytes = tcp_heard_bytes(c->fd);
-}
-
-static void log_it(const struct http_exchange *x)
-{
-	const struct http_log_line line = {.caller = x->context && x->context->principal
-			? principal_name(x->context->principal)
-			: NULL,
-		.method = x->method,
-		.path = x->path,
-		.what = x->note,
-		.status = x->status,
-		.ms = timer_now() - x->since_ms,
-		.bytes_in = x->body.bytes,
-		.bytes_out = x->sent_bytes};
-	http_log_write(x->server->config.log, &line);
-}
-
-static void on_completed(
-	void *arg, struct MHD_Connection *mhd, void **slot, enum MHD_RequestTerminationCode how)
-{
-	struct http_exchange *x = *slot;
-	(void)arg;
-	(void)mhd;
-	if (!x)
-		return;
-	*slot = NULL;
-	if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
-		http_lose(x);
-	log_it(x);
-	http_count(x->server, METRICS_REQUESTS, -1);
-	if (x->status)
-		http_count(x->server, METRICS_ANSWERS, 1);
-	wait_for_next(x->connection);
-	x->connection = NULL;
-	x->is_suspended = false;
-	http_release(x);
-}
-
-/* ---- accepting connections ---- */
-
-static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
-	enum MHD_ConnectionNotificationCode code)
-{
-	struct http_server *s = arg;
-	struct http_connection *c = *slot;
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		/* take_client() has just put this connection at the front of the list. */
-		c = s->connections;
-		c->mhd = mhd;
-		*slot = c;
-		return;
-	}
-	*c->link = c->next;
-	if (c->next)
-		c->next->link = c->link;
-	s->n_connections--;
-	http_count(s, METRICS_CONNECTIONS, -1);
-	free(c);
-}
-
-/* Count the connections from the host @peer, or all connections if @peer is NULL. */
-static unsigned n_of(const struct http_server *s, const struct address *peer)
-{
-	unsigned n = 0;
-	for (const struct http_connection *c = s->connections; c; c = c->next)
-		n += !c->is_given_up && (!peer || address_is_same_host(&c->peer, peer));
-	return n;
-}
-
-static void hang_up(const struct http_connection *c);
-
-/* Close the oldest connection that has sent no valid token. If @peer is not NULL, consider only
- * connections from that host. So clients that merely connect cannot lock out clients with a
- * token. Returns: false if no such connection exists. */
-static bool give_up_one(struct http_server *s, const struct address *peer)
-{
-	struct http_connection *oldest = NULL;
-	for (struct http_connection *c = s->connections; c; c = c->next)
-		if (!c->is_proven && !c->is_given_up && !c->is_surplus &&
-			(!peer || address_is_same_host(&c->peer, peer)))
-			oldest = c;
-	if (!oldest)
-		return false;
-	oldest->is_given_up = true;
-	hang_up(oldest);
-	return true;
-}
-
-static bool has_place(struct http_server *s, const struct address *peer)
-{
-	unsigned max = s->config.n_connections_max;
-	return (n_of(s, peer) < (max + 1) / 2 || give_up_one(s, peer)) &&
-		(n_of(s, NULL) < max || give_up_one(s, NULL));
-}
-
-static void take_client(struct http_server *s, int taken, const struct address *peer)
-{
-	cleanup_fd int fd = taken;
-	struct http_connection *c = xnew(struct http_connection);
-	bool is_surplus = !has_place(s, peer);
-	*c = (struct http_connection){.server = s,
-		.fd = fd,
-		.peer = *peer,
-		.next = s->connections,
-		.link = &s->connections,
-		.since_ms = timer_now(),
-		.is_surplus = is_surplus};
-	tcp_set_options(fd);
-	if (c->next)
-		c->next->link = &c->next;
-	s->connections = c;
-	s->n_connections++;
-	http_count(s, METRICS_CONNECTIONS, 1);
-	if (s->lib.add_connection(s->mhd, take_fd(fd), &peer->any, peer->bytes) == MHD_YES)
-		return;
-	if (s->connections == c && !c->mhd) {
-		s->connections = c->next;
-		if (c->next)
-			c->next->link = &s->connections;
-		s->n_connections--;
-		http_count(s, METRICS_CONNECTIONS, -1);
-		free(c);
-	}
-}
-
-static bool may_accept(const struct http_server *s)
-{
-	return s->n_connections < s->config.n_connections_max + HTTP_SURPLUS_MAX;
-}
-
-static void on_accept(uv_poll_t *poll, int status, int events)
-{
-	struct http_listener *l = poll->data;
-	struct http_server *s = l->server;
-	(void)status;
-	(void)events;
-	while (may_accept(s)) {
-		struct address peer = {.bytes = sizeof peer.room};
-		int fd = accept4(l->fd, &peer.any, &peer.bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
-			continue;
-		if (fd < 0 && errno == EAGAIN)
-			break;
-		if (fd < 0) {
-			/* Perhaps no descriptor is free. on_check() will watch the socket again. */
-			(void)uv_poll_stop(&l->poll);
-			return;
-		}
-		take_client(s, fd, &peer);
-	}
-	if (!may_accept(s))
-		(void)uv_poll_stop(&l->poll);
-	plan(s);
-}
-
-/* ---- periodic checks of connections ---- */
-
-/* Shut down the socket; the library then notices the end and closes it. */
-static void hang_up(const struct http_connection *c)
-{
-	(void)shutdown(c->fd, SHUT_RDWR);
-}
-
-/* Return whether the client has disconnected. The library may miss an end of input that arrives
- * together with data, so ask the kernel. When the kernel first reports the end, the client's
- * last request may still be unread. So two reports in a row are needed. */
-static bool is_over(struct http_connection *c)
-{
-	bool had_left = c->has_left;
-	c->has_left = tcp_has_left(c->fd);
-	return had_left && c->has_left;
-}
-
-static bool is_late(struct http_connection *c, uint64_t now)
-{
-	const struct http_config *config = &c->server->config;
-	const struct http_exchange *x = c->x;
-	if (c->phase == HTTP_WAITING && !c->has_begun && tcp_heard_bytes(c->fd) > c->heard_bytes) {
-		c->has_begun = true;
-		c->since_ms = now;
-	}
-	uint64_t age = now - c->since_ms;
-	if (c->phase == HTTP_WAITING && c->has_begun)
-		return age > config->request_ms;
-	if (c->phase == HTTP_WAITING)
-		return age > config->idle_ms;
-	return c->phase == HTTP_READING &&
-		age > config->request_ms * (1 + x->body.bytes / RATE_BYTES);
-}
-
-static void on_check(uv_timer_t *timer)
-{
-	struct http_server *s = timer->data;
-	uint64_t now = timer_now();
-	for (struct http_connection *c = s->connections; c; c = c->next) {
-		if (c->phase == HTTP_BUSY && c->x && c->x->is_suspended && tcp_has_left(c->fd)) {
-			struct http_exchange *x = c->x;
-			http_lose(x);
-			http_resume(x);
-		} else if (c->phase != HTTP_BUSY && (is_over(c) || is_late(c, now))) {
-			hang_up(c);
-		} else if (c->x) {
-			http_stream_beat(c->x, now);
-		}
-	}
-	for (unsigned i = s->n_closed; i < s->n_listeners && may_accept(s); i++)
-		(void)uv_poll_start(&s->listeners[i].poll, UV_READABLE, on_accept);
 }
 
 /* ---- opening and closing the server ---- */
@@ -449,15 +86,27 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 	return strlen(text);
 }
 
+/* Keep the target of a request as the client sent it: the library splits it afterwards. */
+static void *keep_target(void *arg, const char *target, struct MHD_Connection *mhd)
+{
+	const struct http_server *s = arg;
+	const union MHD_ConnectionInfo *info =
+		s->lib.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct http_connection *c = info->socket_context;
+	free(c->target);
+	c->target = strdup(target);
+	return NULL;
+}
+
 static struct MHD_Daemon *start(struct http_server *s)
 {
-	return s->lib.start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
-		on_request, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK,
-		keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEAD_BYTES,
-		MHD_OPTION_CONNECTION_LIMIT,
+	return s->lib.start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+			MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_UPGRADE,
+		0, NULL, NULL, http_on_request, s, MHD_OPTION_NOTIFY_COMPLETED, http_on_completed,
+		s, MHD_OPTION_NOTIFY_CONNECTION, http_on_connection, s,
+		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK,
+		keep_target, s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HTTP_HEAD_BYTES, MHD_OPTION_CONNECTION_LIMIT,
 		s->config.n_connections_max + HTTP_SURPLUS_MAX + LINGERERS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((s->config.idle_ms + 1999) / 1000),
 		MHD_OPTION_END);
@@ -502,7 +151,7 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	s->n_handles = 5;
 	s->poll.data = s->wake.data = s->check.data = s->linger.data = s->turn.data = s;
 	(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
-	timer_start(&s->check, on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
+	timer_start(&s->check, http_on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
 	*out = s;
 	return 0;
 }
@@ -531,7 +180,7 @@ int http_server_listen(struct http_server *s, int taken, bool is_given, struct e
 	s->n_listeners++;
 	s->n_given += is_given;
 	s->n_handles++;
-	(void)uv_poll_start(&l->poll, UV_READABLE, on_accept);
+	(void)uv_poll_start(&l->poll, UV_READABLE, http_on_accept);
 	return 0;
 }
 
@@ -576,7 +225,7 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 	s->arg = arg;
 	s->is_draining = true;
 	for (struct http_connection *c = s->connections; c; c = c->next)
-		if (c->x && !c->x->is_gone && c->x->is_suspended)
+		if (c->x && !c->x->is_gone && (c->x->is_suspended || c->x->upgrade))
 			http_lose(c->x);
 	for (struct http_connection *c = s->connections; c; c = c->next)
 		if (c->x)

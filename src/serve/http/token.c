@@ -363,16 +363,11 @@ int token_list_open(struct token_list **out, const char *path, const struct oper
 	return 0;
 }
 
-const struct operation_context *token_find(const struct token_list *list, const char *value)
+const struct operation_context *token_find(const struct token_list *list, const char *token)
 {
-	static const char scheme[] = "Bearer ";
 	unsigned char asked[TOKEN_HASH_BYTES];
 	const struct caller *found = NULL;
-	if (strncasecmp(value, scheme, sizeof scheme - 1) != 0)
-		return NULL;
-	value += sizeof scheme - 1;
-	value += strspn(value, " ");
-	hash(value, strlen(value), asked);
+	hash(token, strlen(token), asked);
 	/* Compare with all tokens, even after a match, so that the time does not tell which one
 	 * matches. */
 	for (size_t i = 0; i < list->n_tokens; i++)

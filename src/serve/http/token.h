@@ -49,12 +49,11 @@ int token_list_open(struct token_list **out, const char *path, const struct oper
 int token_list_reload(struct token_list *list, struct err *err);
 
 /*
- * Find the caller by @value, the value of its header Authorization: "Bearer TOKEN". The time does
- * not depend on which token matches.
+ * Find the caller by its token (credential.h). The time does not depend on which token matches.
  * Returns: the context for operations, valid until the list is closed; NULL if the token is
  *          unknown.
  */
-const struct operation_context *token_find(const struct token_list *list, const char *value);
+const struct operation_context *token_find(const struct token_list *list, const char *token);
 
 /* Free the list. Must be called after the registry was closed, because sessions refer to the
  * principals. */
