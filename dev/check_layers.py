@@ -92,6 +92,7 @@ ONLY = {
     r"curl/": r"net/",
     r"archive(_entry)?\.h": r"cli/process/",
     r"microhttpd\.h": r"serve/",
+    r"(wslay|gnutls)/": r"serve/web/wslay\.h",
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(base/(digest|base64)\.c|store/|serve/mcp/seal\.c|serve/http/token\.c)",

@@ -17,6 +17,7 @@
 #include "serve/rpc.h"
 #include "serve/socket.h"
 #include "serve/web/port_route.h"
+#include "serve/web/terminal.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -227,7 +228,7 @@ static void places_close(struct places *p)
 
 /* ---- the fronts: unix socket, HTTP, MCP ---- */
 
-enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 4, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
+enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 5, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
 
 struct fronts {
 	const struct serve_args *args;
@@ -444,6 +445,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		{NULL, PORT_PATH, .body_max_bytes = SIZE_MAX, .is_streamed = true,
 			.is_for_sites = true, .is_for_browsers = true, .arg = f.ports,
 			.start = port_route_start},
+		{"GET", TERMINAL_PATH, .is_for_browsers = true, .start = terminal_start},
 	};
 	memcpy(f.routes, routes, sizeof routes);
 	r = open_tokens(&f, err);

@@ -158,8 +158,11 @@ static void let_go(struct http_exchange *x)
 /* Give the socket of an upgraded connection back to the library, which closes it. */
 static void end_upgrade(struct http_exchange *x)
 {
-	if (x->upgrade)
-		(void)x->server->lib.upgrade_action(take_ptr(x->upgrade), MHD_UPGRADE_ACTION_CLOSE);
+	if (!x->upgrade)
+		return;
+	(void)x->server->lib.upgrade_action(take_ptr(x->upgrade), MHD_UPGRADE_ACTION_CLOSE);
+	x->server->is_due = true;
+	http_plan(x->server);
 }
 
 void http_lose(struct http_exchange *x)

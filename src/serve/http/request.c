@@ -121,16 +121,18 @@ static enum MHD_Result take_piece(struct http_exchange *x, const char *data, siz
 		*bytes = 0;
 		return MHD_YES;
 	}
-	if (n == 0 || x->server->bodies_bytes + n > HTTP_BODIES_BYTES) {
-		http_suspend(x);
-		return MHD_YES;
-	}
+	if (x->server->bodies_bytes + n > HTTP_BODIES_BYTES)
+		return MHD_NO;
 	if (buf_append(&x->body, data, n) < 0)
 		return MHD_NO;
 	x->server->bodies_bytes += n;
 	x->body_bytes += n;
 	*bytes -= n;
-	tell_progress(x);
+	/* The library does not come back by itself with what is left. */
+	if (*bytes > 0)
+		http_suspend(x);
+	if (n > 0)
+		tell_progress(x);
 	return MHD_YES;
 }
 

@@ -190,26 +190,13 @@ static void stop_listening(struct http_server *s, unsigned n)
 		uv_close((uv_handle_t *)&s->listeners[s->n_closed++].poll, on_listener_closed);
 }
 
-void http_server_drain(struct http_server *s)
-{
-	s->is_draining = true;
-	stop_listening(s, s->n_given);
-}
-
-unsigned http_server_n_running(const struct http_server *s)
-{
-	unsigned n = 0;
-	for (const struct http_exchange *x = s->exchanges; x; x = x->next)
-		n += x->connection != NULL;
-	return n;
-}
-
-void http_server_interrupt(struct http_server *s)
+/* Stop what handlers have set with http_on_stop(): of all requests, or of upgraded connections. */
+static void stop_all(struct http_server *s, bool is_upgraded)
 {
 	/* Search from the beginning each time, because stopping one operation may end others. */
 	for (;;) {
 		struct http_exchange *x = s->exchanges;
-		while (x && !x->stop)
+		while (x && (!x->stop || (is_upgraded && !x->upgrade)))
 			x = x->next;
 		if (!x)
 			return;
@@ -217,6 +204,26 @@ void http_server_interrupt(struct http_server *s)
 		x->stop = NULL;
 		stop(x->stop_arg);
 	}
+}
+
+void http_server_drain(struct http_server *s)
+{
+	s->is_draining = true;
+	stop_all(s, true);
+	stop_listening(s, s->n_given);
+}
+
+unsigned http_server_n_running(const struct http_server *s)
+{
+	unsigned n = 0;
+	for (const struct http_exchange *x = s->exchanges; x; x = x->next)
+		n += x->connection && !x->upgrade;
+	return n;
+}
+
+void http_server_interrupt(struct http_server *s)
+{
+	stop_all(s, false);
 }
 
 void http_server_close(struct http_server *s, void (*closed)(void *arg), void *arg)

@@ -400,7 +400,7 @@ void port_route_start(void *arg, struct http_exchange *x)
 		finish(q);
 		return;
 	}
-	snprintf(note, sizeof note, "port %u", (unsigned)q->port);
+	snprintf(note, sizeof note, "port:%u", (unsigned)q->port);
 	http_note(x, note);
 	const char *upgrade = http_header(x, "Upgrade");
 	q->view = (struct port_view){.prefix = q->prefix,
