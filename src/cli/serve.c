@@ -410,6 +410,24 @@ static void close_fronts(struct fronts *f)
 	mcp_front_close(&f->mcp);
 }
 
+static void add_routes(struct fronts *f)
+{
+	f->health = (struct health){.version = version_text, .is_well = is_well, .arg = f};
+	f->ports = port_way_open(service_loop(f->service));
+	const struct http_route routes[N_OWN_ROUTES] = {
+		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, .is_json = true,
+			.start = rpc_http_start},
+		{"GET", "/healthz", .is_open = true, .arg = &f->health, .start = health_start},
+		{"GET", "/metrics", .start = metrics_start},
+		{NULL, PORT_PATH, .body_max_bytes = SIZE_MAX, .is_streamed = true,
+			.is_for_sites = true, .is_for_browsers = true, .arg = f->ports,
+			.start = port_route_start},
+		{"GET", TERMINAL_PATH, .is_for_browsers = true, .start = terminal_start},
+	};
+	memcpy(f->routes, routes, sizeof routes);
+	mcp_http_routes(f->mcp.http, f->routes + N_OWN_ROUTES);
+}
+
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
 {
 	struct fronts f = {
@@ -432,28 +450,15 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.tier = MCP_TIER_ALL,
 		.has_tools = args->tools != NULL,
 		.has_commands = args->commands};
-	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
 	int r = service_open(&f.service, &config, err);
 	if (r < 0)
 		return r;
-	f.ports = port_way_open(service_loop(f.service));
-	const struct http_route routes[N_OWN_ROUTES] = {
-		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, .is_json = true,
-			.start = rpc_http_start},
-		{"GET", "/healthz", .is_open = true, .arg = &f.health, .start = health_start},
-		{"GET", "/metrics", .start = metrics_start},
-		{NULL, PORT_PATH, .body_max_bytes = SIZE_MAX, .is_streamed = true,
-			.is_for_sites = true, .is_for_browsers = true, .arg = f.ports,
-			.start = port_route_start},
-		{"GET", TERMINAL_PATH, .is_for_browsers = true, .start = terminal_start},
-	};
-	memcpy(f.routes, routes, sizeof routes);
 	r = open_tokens(&f, err);
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0) {
 		mcp_front_open(&f.mcp, service_loop(f.service), &mcp);
-		mcp_http_routes(f.mcp.http, f.routes + N_OWN_ROUTES);
+		add_routes(&f);
 		r = open_http(&f, places, err);
 	}
 	if (r == 0) {
@@ -465,7 +470,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r > 0)
 		drain(&f);
 	close_fronts(&f);
-	port_way_close(f.ports);
+	if (f.ports)
+		port_way_close(f.ports);
 	service_close(f.service);
 	mcp_front_done(&f.mcp);
 	token_list_close(f.tokens);

@@ -49,8 +49,9 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 enum { HTTP_LISTENERS_MAX = 16 };
 int http_server_listen(struct http_server *s, int fd, bool is_given, struct err *err);
 
-/* Refuse new requests with status 503, and end upgraded connections. On inherited sockets, stop accepting clients instead: the
- * service manager keeps these sockets open, so new clients wait for the next engine. */
+/* Refuse new requests with status 503, and end upgraded connections. On inherited sockets, stop
+ * accepting clients instead: the service manager keeps these sockets open, so new clients wait for
+ * the next engine. */
 void http_server_drain(struct http_server *s);
 /* Return the number of requests whose response is not complete, without upgraded connections. */
 unsigned http_server_n_running(const struct http_server *s);

@@ -91,10 +91,9 @@ bool port_request_header(
 static void add_cookie(const struct port_view *view, struct buf *out, const char *value)
 {
 	for (const char *at = value; *at;) {
-		size_t n = strcspn(at, ";");
 		bool is_first = at == value;
 		at += is_first ? 0 : strspn(at, " \t");
-		n = strcspn(at, ";");
+		size_t n = strcspn(at, ";");
 		bool is_path = strncasecmp(at, "Path", 4) == 0 && strchr("=; \t", at[4]);
 		bool is_domain = strncasecmp(at, "Domain", 6) == 0 && strchr("=; \t", at[6]);
 		if (is_first || (!is_domain && !(is_path && *view->prefix)))

@@ -35,7 +35,7 @@
 enum { OPENING_MAX = 4, BACKLOG = 128, AGAIN_MS = 100 };
 
 struct port_link {
-	struct port_link *next;
+	struct port_link *next, **link;
 	struct port *port;
 	int host_fd;	       /* of a link that will be relayed, until then */
 	struct dial *dial;     /* while it is dialled */
@@ -43,8 +43,8 @@ struct port_link {
 	struct port_user user; /* `connected` is NULL if the link is relayed */
 	bool is_waiting;       /* for its turn to be dialled */
 	bool is_opening;       /* the warden makes its socket */
-	bool is_closing;	/* the port was closed */
-	bool is_left;		/* the user has called port_disconnect() */
+	bool is_closing;       /* the port was closed */
+	bool is_left;	       /* the user has called port_disconnect() */
 };
 
 struct port {
@@ -66,8 +66,20 @@ struct port {
 	unsigned n_links, n_opening;
 };
 
-/* Go on with what waits: accept connections if there is room, and dial for users. */
+/* Go on with what waits: accept connections if there is room, and dial for users. go_on_later()
+ * does so from the loop. */
 static void go_on(struct port *p);
+
+static void on_again(uv_timer_t *timer)
+{
+	go_on(timer->data);
+}
+
+static void go_on_later(struct port *p)
+{
+	if (!p->is_closing)
+		timer_start(&p->again, on_again, 0, 0);
+}
 
 static void maybe_free(struct port *p)
 {
@@ -90,15 +102,14 @@ static void end_opening(struct port_link *l)
 static void free_link(struct port_link *l)
 {
 	struct port *p = l->port;
-	struct port_link **at = &p->links;
-	while (*at != l)
-		at = &(*at)->next;
-	*at = l->next;
+	*l->link = l->next;
+	if (l->next)
+		l->next->link = l->link;
 	p->n_links--;
 	end_opening(l);
 	fd_close(&l->host_fd);
 	free(l);
-	go_on(p);
+	go_on_later(p);
 	maybe_free(p);
 }
 
@@ -159,7 +170,13 @@ static void dial(struct port_link *l)
 static struct port_link *new_link(struct port *p, int host_fd)
 {
 	struct port_link *l = xnew(struct port_link);
-	*l = (struct port_link){.next = p->links, .port = p, .host_fd = host_fd};
+	*l = (struct port_link){.next = p->links,
+		.link = &p->links,
+		.port = p,
+		.host_fd = host_fd,
+		.is_waiting = true};
+	if (l->next)
+		l->next->link = &l->next;
 	p->links = l;
 	p->n_links++;
 	return l;
@@ -173,13 +190,10 @@ static void close_link(struct port_link *l)
 		l->user.closed(l->user.arg);
 	else if (l->relay)
 		relay_stop(l->relay);
-	else
+	else if (l->dial)
 		dial_stop(l->dial);
-}
-
-static void on_again(uv_timer_t *timer)
-{
-	go_on(timer->data);
+	else
+		free_link(l);
 }
 
 /* ---- users ---- */
@@ -194,8 +208,7 @@ struct port_link *port_connect(struct port *p, const struct port_user *user, str
 	}
 	struct port_link *l = new_link(p, -1);
 	l->user = *user;
-	l->is_waiting = true;
-	timer_start(&p->again, on_again, 0, 0);
+	go_on_later(p);
 	return l;
 }
 
@@ -225,7 +238,7 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 	if (fd < 0)
 		return;
 	dial_set_options(fd);
-	dial(new_link(p, fd));
+	(void)new_link(p, fd);
 	go_on(p);
 }
 
@@ -253,11 +266,14 @@ static struct port_link *find_waiting(struct port *p)
 
 static void go_on(struct port *p)
 {
-	struct port_link *l;
-	while (!p->is_closing && p->n_opening < OPENING_MAX && (l = find_waiting(p)) != NULL)
-		dial(l);
-	if (!p->is_closing)
-		accept_more(p);
+	struct port_link *l = p->is_closing ? NULL : find_waiting(p);
+	if (p->is_closing)
+		return;
+	accept_more(p);
+	if (!l || p->n_opening >= OPENING_MAX)
+		return;
+	go_on_later(p); /* there may be more, or now too many to accept others */
+	dial(l);
 }
 
 static int listen_failed(const struct place *place, int sys, struct err *err)
