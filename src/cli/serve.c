@@ -419,7 +419,7 @@ static void add_routes(struct fronts *f)
 			.start = rpc_http_start},
 		{"GET", "/healthz", .is_open = true, .arg = &f->health, .start = health_start},
 		{"GET", "/metrics", .start = metrics_start},
-		{NULL, PORT_PATH, .body_max_bytes = SIZE_MAX, .is_streamed = true,
+		{NULL, PORT_PATH, .body_max_bytes = INT64_MAX, .is_streamed = true,
 			.is_for_sites = true, .is_for_browsers = true, .arg = f->ports,
 			.start = port_route_start},
 		{"GET", TERMINAL_PATH, .is_for_browsers = true, .start = terminal_start},

@@ -88,6 +88,8 @@ static void reap(struct net *n)
 			continue;
 		CURLcode code = message->data.result;
 		(void)n->curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&c);
+		if (c->is_upgraded) /* client_kick() goes on with it */
+			continue;
 		struct net_result result;
 		call_judge(c, code, &result);
 		finish(c, &result);
