@@ -130,6 +130,7 @@ static size_t keep_early(struct net_call *c, const char *data, size_t bytes)
 	if (buf_try(&c->early, data, bytes) == 0)
 		return bytes;
 	(void)err_set(&c->err, ERR_LIMIT, "%s: too much behind status 101", c->host);
+	c->is_upgraded = false;
 	return 0;
 }
 
