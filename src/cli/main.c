@@ -19,6 +19,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_exec,
 	&cmd_attach,
 	&cmd_ps,
+	&cmd_port,
 	&cmd_cp,
 	&cmd_serve,
 	&cmd_mcp,

@@ -151,6 +151,11 @@ static json_t *open_now(struct asking *a, struct entry *e, struct err *err)
 	struct port *p = a->is_web ? find_web(e, a->port) : NULL;
 	if (p) /* it is open already */
 		return json_pack("{s:i, s:o}", "port", (int)a->port, "url_path", place_json(e, p));
+	if (a->is_web && !e->owner[0]) {
+		err_fail(err, ERR_DENIED, "give `listen` an address, such as 127.0.0.1:0, or unix",
+			"only sessions that were made over HTTP are reached over HTTP");
+		return NULL;
+	}
 	if (e->ports.n >= PORTS_SESSION_MAX) {
 		err_fail(err, ERR_LIMIT, "close one with `port.close`",
 			"the session has %d open ports already", PORTS_SESSION_MAX);

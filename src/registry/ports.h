@@ -27,8 +27,9 @@ void registry_port_list(struct registry *r, const char *session, registry_done_f
 /*
  * Open a port of the session on the host, until registry_port_close() or the session's end. Result:
  * {port, address}, {port, path} or {port, url_path}. A new connection counts as a use of the
- * session. Errors: ERR_NOT_FOUND (nothing listens there), ERR_DENIED (this owner may not),
- * ERR_LIMIT (the address is taken; too many ports), ERR_USAGE, ERR_ACCESS.
+ * session. Errors: ERR_NOT_FOUND (nothing listens there), ERR_DENIED (this owner may not; "http"
+ * for a session of the operator, who has no token), ERR_LIMIT (the address is taken; too many
+ * ports), ERR_USAGE, ERR_ACCESS.
  */
 void registry_port_open(
 	struct registry *r, const struct registry_port *port, registry_done_fn *done, void *arg);

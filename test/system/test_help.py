@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 IDENTITY = "user"
-COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "cp", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
+COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "port", "cp", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
             "help"]
 # Below `retort session` and `retort tools`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune"]

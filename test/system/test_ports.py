@@ -3,6 +3,7 @@
 
 import errno
 import hashlib
+import json
 import os
 import re
 import socket
@@ -426,6 +427,62 @@ class Commands(harness.Case):
         done = harness.run("1", *["-p", "0:1"] * 17)
         self.assertEqual(done.status, 2)
         self.assertIn("more than 16 times --publish", done.err)
+
+
+class Command(harness.Case):
+    """retort port."""
+
+    def setUp(self):
+        self.engine = service.Engine()
+        self.addCleanup(self.engine.stop)
+        self.engine.call("session.create", name="work", runtime="python")
+
+    def port(self, *args):
+        return subprocess.run([harness.RETORT, "port", "--socket", self.engine.path, *args], text=True, capture_output=True,
+                              env=harness.environment(), check=False)
+
+    def test_opened_listed_and_closed(self):
+        self.engine.call("step.run", session="work", code=WEB + UP.format(address="127.0.0.1", port=8000))
+        done = self.port("work")
+        self.assertEqual((done.returncode, done.stdout), (0, "PORT  LISTENS    OPEN\n8000  127.0.0.1\n"), done)
+        done = self.port("-p", "0:8000", "--unix", "9000", "work")
+        table = re.fullmatch(r"PORT  LISTENS    OPEN\n8000  127\.0\.0\.1  (127\.0\.0\.1:\d+)\n"
+                             r"9000 +(/\S+-9000\.sock)\n", done.stdout)
+        self.assertTrue(table, done)
+        self.assertTrue(stat.S_ISSOCK(os.stat(table.group(2)).st_mode))
+        got = subprocess.run(["curl", "-sS", f"http://{table.group(1)}/hello.txt"], capture_output=True, check=True)
+        self.assertEqual(got.stdout, b"hello from the box")
+        listed = json.loads(self.port("--json", "work").stdout)["ports"]
+        self.assertEqual(listed, [{"port": 8000, "listening": True, "addresses": ["127.0.0.1"], "open": [table.group(1)]},
+                                  {"port": 9000, "listening": False, "open": [table.group(2)]}])
+        # The same place again, in one command.
+        place = f"{table.group(1).rpartition(':')[2]}:8000"
+        done = self.port("--close", "8000", "-p", place, "work")
+        self.assertIn(table.group(1), done.stdout)
+        self.assertEqual(self.port("--close", "8000", "--close", "9000", "work").stdout, "PORT  LISTENS    OPEN\n8000  127.0.0.1\n")
+
+    def test_wrong_words(self):
+        for args, status, words in (
+                ([], 2, "port: the session is missing: `retort session ls` lists them"),
+                (["work", "8000"], 2, 'port: unexpected "8000"'), (["nobody"], 2, "no session nobody"),
+                (["--close", "8000", "work"], 2, "port 8000 of the session is not open"),
+                (["--close", "x", "work"], 2, "--close x: not a port of the session: a number from 1 to 65535"),
+                (["--unix", "65536", "work"], 2, "--unix 65536: not a port of the session"),
+                (["-p", "x", "work"], 2, "-p x: no port of the box"),
+                (["-p", "192.0.2.1:0:80", "work"], 2, "is not an address of this host"), ([b"\xff"], 2, "not UTF-8")):
+            done = self.port(*args)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), done)
+            self.assertIn(words, done.stderr)
+        done = self.port("--json", "nobody")
+        self.assertEqual(json.loads(done.stdout)["error"]["code"], "not_found", done)
+        self.engine.stop()
+        done = self.port("work")
+        self.assertEqual(done.returncode, 4, done)
+
+    def test_sessions_of_the_operator_are_not_reached_over_http(self):
+        with self.assertRaises(service.Refused) as caught:
+            self.engine.call("port.open", session="work", port=8000, listen="http", early=True)
+        self.assertEqual(caught.exception.code, "denied")
 
 
 if __name__ == "__main__":
