@@ -93,42 +93,47 @@ static int check_operands(int argc, char **argv, int at, struct err *err)
 	return 0;
 }
 
-/* Call @method with the parameters session and port, and `listen` if it is not NULL. */
-static int change(struct client *client, const char *method, const char *option,
-	const char *session, const char *text, const char *listen, struct err *err)
+/* An option whose value is a port of the session, and the operation that it stands for. */
+struct port_change {
+	const char *option, *method, *listen; /* listen: a parameter, or NULL */
+};
+
+static int change(struct client *client, const struct port_change *how, const char *session,
+	const char *text, struct err *err)
 {
 	uint64_t port;
 	struct err inner;
 	cleanup_json json_t *result = NULL;
 	if (num_parse_count(text, (struct num_range){1, UINT16_MAX}, &port, &inner) < 0)
 		return err_fail(err, ERR_USAGE, "a number from 1 to 65535",
-			"--%s %.60s: not a port of the session", option, text);
+			"--%s %.60s: not a port of the session", how->option, text);
 	json_t *params = json_need(json_object());
 	json_put_text(params, "session", session);
 	json_put_int(params, "port", (int64_t)port);
-	if (listen) {
-		json_put_text(params, "listen", listen);
+	if (how->listen) {
+		json_put_text(params, "listen", how->listen);
 		json_put_bool(params, "early", true);
 	}
-	return client_call(client, method, params, NULL, &result, err);
+	return client_call(client, how->method, params, NULL, &result, err);
 }
 
 /* Make the changes, in the order close, publish, unix: a port can be moved in one command. */
 static int change_all(
 	struct client *client, const struct port_args *args, const char *session, struct err *err)
 {
+	static const struct port_change closing = {"close", "port.close", NULL},
+					opening = {"unix", "port.open", "unix"};
 	struct publish ports[PUBLISH_MAX];
 	int r = publish_parse(ports, args->publish.item, args->publish.n, err);
 	for (size_t i = 0; r == 0 && i < args->close.n; i++)
-		r = change(client, "port.close", "close", session, args->close.item[i], NULL, err);
+		r = change(client, &closing, session, args->close.item[i], err);
 	for (size_t i = 0; r == 0 && i < args->publish.n; i++) {
 		cleanup_json json_t *result = NULL;
 		r = client_call(client, "port.open", publish_params(&ports[i], session), NULL,
 			&result, err);
 	}
 	for (size_t i = 0; r == 0 && i < args->unix_sockets.n; i++)
-		r = change(client, "port.open", "unix", session, args->unix_sockets.item[i], "unix",
-			err);
+		r = change(client, &opening, session, args->unix_sockets.item[i], err);
 	return r;
 }
 
