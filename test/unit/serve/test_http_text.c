@@ -4,6 +4,7 @@
 #include "serve/http/host.h"
 #include "serve/http/log.h"
 #include "serve/http/sse.h"
+#include "serve/http/credential.h"
 #include "serve/http/token.h"
 #include "t.h"
 
@@ -278,9 +279,16 @@ TEST(files_of_tokens_that_are_none)
 	}
 }
 
+/* Find the caller by the header Authorization. */
+static const struct operation_context *find(const struct token_list *list, const char *value)
+{
+	char token[CREDENTIAL_BYTES];
+	return credential_read_authorization(value, false, token) ? token_find(list, token) : NULL;
+}
+
 static const char *caller(const struct token_list *list, const char *value)
 {
-	const struct operation_context *context = token_find(list, value);
+	const struct operation_context *context = find(list, value);
 	return context ? principal_name(context->principal) : "";
 }
 
@@ -297,22 +305,22 @@ TEST(who_calls)
 	CHECK_INT(token_list_open(&list, path, &base, &err), 0);
 	CHECK_STR(caller(list, "Bearer 0123456789abcdef"), "ann");
 	CHECK_STR(caller(list, "bearer   fedcba9876543210"), "bob");
-	CHECK_STR(token_find(list, "Bearer 0123456789abcdef")->version, "1");
+	CHECK_STR(find(list, "Bearer 0123456789abcdef")->version, "1");
 	static const char *const wrong[] = {"", "Bearer", "Bearer ", "0123456789abcdef",
 		"Basic 0123456789abcdef", "Bearer 0123456789abcdeF", "Bearer 0123456789abcdef0",
 		"Bearer 0123456789abcde", "Bearer ann 0123456789abcdef"};
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
-		CHECK(!token_find(list, wrong[i]));
+		CHECK(!find(list, wrong[i]));
 	/* Who stays is the same; who is gone may not call; what cannot be read changes nothing. */
-	const struct operation_context *bob = token_find(list, "Bearer fedcba9876543210");
+	const struct operation_context *bob = find(list, "Bearer fedcba9876543210");
 	CHECK_INT(ftruncate(fd, 0), 0);
 	CHECK(token_list_reload(list, &err) < 0);
-	CHECK(token_find(list, "Bearer fedcba9876543210") == bob);
+	CHECK(find(list, "Bearer fedcba9876543210") == bob);
 	CHECK_INT(pwrite(fd, later, sizeof later - 1, 0), sizeof later - 1);
 	CHECK_INT(token_list_reload(list, &err), 0);
-	CHECK(token_find(list, "Bearer 0000000000000000") == bob);
-	CHECK(!token_find(list, "Bearer fedcba9876543210"));
-	CHECK(!token_find(list, "Bearer 0123456789abcdef"));
+	CHECK(find(list, "Bearer 0000000000000000") == bob);
+	CHECK(!find(list, "Bearer fedcba9876543210"));
+	CHECK(!find(list, "Bearer 0123456789abcdef"));
 	token_list_close(list);
 	CHECK_INT(fchmod(fd, 0640), 0);
 	CHECK(token_list_open(&list, path, &base, &err) < 0);
