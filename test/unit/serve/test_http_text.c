@@ -305,7 +305,8 @@ TEST(who_calls)
 	CHECK_INT(token_list_open(&list, path, &base, &err), 0);
 	CHECK_STR(caller(list, "Bearer 0123456789abcdef"), "ann");
 	CHECK_STR(caller(list, "bearer   fedcba9876543210"), "bob");
-	CHECK_STR(find(list, "Bearer 0123456789abcdef")->version, "1");
+	const struct operation_context *ann = find(list, "Bearer 0123456789abcdef");
+	CHECK(ann && strcmp(ann->version, "1") == 0);
 	static const char *const wrong[] = {"", "Bearer", "Bearer ", "0123456789abcdef",
 		"Basic 0123456789abcdef", "Bearer 0123456789abcdeF", "Bearer 0123456789abcdef0",
 		"Bearer 0123456789abcde", "Bearer ann 0123456789abcdef"};
