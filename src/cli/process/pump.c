@@ -177,10 +177,14 @@ static void read_signals(struct pump *p)
 
 static void watch_signals(struct pump *p)
 {
+	struct sigaction action;
 	sigset_t set;
 	(void)sigemptyset(&set);
+	/* What we were told to ignore (nohup; sftp does so for ssh) is not for the program either. */
 	for (size_t i = 0; i < ARRAY_LEN(forwarded); i++)
-		(void)sigaddset(&set, forwarded[i].number);
+		if (sigaction(forwarded[i].number, NULL, &action) == 0 &&
+			action.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, forwarded[i].number);
 	if (p->config.is_raw) {
 		(void)sigaddset(&set, SIGWINCH);
 		(void)sigaddset(&set, SIGTSTP);
