@@ -58,7 +58,7 @@ ROOMS = {
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
     "serve": ". http web mcp",
-    "cli": "screen host . help session process agent repl",
+    "cli": "screen host . help session process ssh agent repl",
 }
 
 # Headers without a .c of their name in their module, and why. All others are named after theirs, or are

@@ -21,6 +21,8 @@ const struct cmd *const cmd_table[] = {
 	&cmd_ps,
 	&cmd_port,
 	&cmd_cp,
+	&cmd_ssh_config,
+	&cmd_ssh_proxy,
 	&cmd_serve,
 	&cmd_mcp,
 	&cmd_agent,

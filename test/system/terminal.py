@@ -19,7 +19,7 @@ WAIT_S = 60
 class Terminal:
     """A pseudo-terminal. A shell holds it open, so that its modes can be looked at when the command has ended."""
 
-    def __init__(self, *args, env=None, rows=24, columns=80):
+    def __init__(self, *args, env=None, rows=24, columns=80, program=None):
         self.out = b""
         self.master, self.slave = pty.openpty()
         self.resize(rows, columns)
@@ -28,7 +28,7 @@ class Terminal:
         if self.pid == 0:
             os.close(self.master)
             os.login_tty(self.slave) if hasattr(os, "login_tty") else self._login()
-            os.execve(harness.RETORT, ["retort", *args], harness.environment({"TERM": "xterm", **(env or {})}))
+            os.execvpe(program or harness.RETORT, [program or "retort", *args], harness.environment({"TERM": "xterm", **(env or {})}))
         self.status = None
 
     def _login(self):

@@ -14,8 +14,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 IDENTITY = "user"
-COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "port", "cp", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
-            "help"]
+COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "port", "cp", "ssh-config", "ssh-proxy", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor",
+            "completion", "version", "help"]
 # Below `retort session` and `retort tools`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune"]
 TOOLS = ["list", "search", "stub", "call"]
@@ -201,7 +201,7 @@ class Completion(harness.Case):
                            ("session rm trial wor", {"work"}), ("session log --json t", {"trial"}),
                            ("session undo work ''", set()), ("session new w", set()),
                            ("exec -it w", {"work", quoted}), ("attach wor", {"work"}), ("attach work s", {"server"}),
-                           (f"attach {quoted} s", set()), ("ps t", {"trial"})):
+                           (f"attach {quoted} s", set()), ("ps t", {"trial"}), ("ssh-config work t", {"trial"})):
             with self.subTest(line=line):
                 self.assertEqual(self.bash(script, harness.RETORT, line), want)
 
