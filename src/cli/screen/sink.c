@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdint.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 void sink_init(struct sink *s, int fd, size_t max_bytes)
@@ -22,14 +24,38 @@ static bool can_write(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Write as much as possible without waiting. When poll() reports a pipe, terminal or file as
- * writable, a write of up to PIPE_BUF bytes does not block. */
+/*
+ * Write some bytes without waiting, as write(2). RWF_NOWAIT says so for this one call: the
+ * descriptor may be shared, with the flags of its open file. Terminals do not take that flag, nor
+ * do pipes of a kernel before Linux 6.5, and some file systems take it and write nothing. When
+ * poll() reports a pipe, terminal or file as writable, a write of up to PIPE_BUF bytes does not
+ * block.
+ */
+static ssize_t write_some(struct sink *s, const char *data, size_t bytes)
+{
+	struct iovec part = {(void *)(uintptr_t)data, bytes};
+	ssize_t n = -1;
+	errno = EAGAIN;
+	if (!s->is_plain)
+		n = pwritev2(s->fd, &part, 1, -1, RWF_NOWAIT);
+	if (n >= 0 || errno == EPIPE || errno == EINTR)
+		return n;
+	s->is_plain = s->is_plain || errno != EAGAIN;
+	if (can_write(s->fd))
+		return write(s->fd, data, MIN(bytes, (size_t)PIPE_BUF));
+	errno = EAGAIN;
+	return -1;
+}
+
+/* Write as much as possible without waiting. Returns: the number of bytes. */
 static size_t write_now(struct sink *s, const char *data, size_t bytes)
 {
 	size_t at = 0;
-	while (at < bytes && can_write(s->fd)) {
-		ssize_t n = write(s->fd, data + at, MIN(bytes - at, (size_t)PIPE_BUF));
-		if (n < 0 && errno != EINTR && errno != EAGAIN) {
+	while (at < bytes) {
+		ssize_t n = write_some(s, data + at, bytes - at);
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0 && errno != EINTR) {
 			s->error = errno;
 			return bytes;
 		}

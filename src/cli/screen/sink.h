@@ -11,7 +11,8 @@
 struct sink {
 	int fd;
 	struct buf waiting;
-	int error; /* errno of a failed write; after that, output is dropped */
+	bool is_plain; /* only plain writes of few bytes are known not to block */
+	int error;     /* errno of a failed write; after that, output is dropped */
 };
 
 void sink_init(struct sink *s, int fd, size_t max_bytes);
