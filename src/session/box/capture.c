@@ -65,24 +65,35 @@ uint64_t capture_cut_bytes(const struct capture *c)
 	return c->total_bytes - c->head.bytes - c->tail.bytes;
 }
 
-size_t capture_read(const struct capture *c, uint64_t *offset, char *out, size_t room)
+const char *capture_at(const struct capture *c, uint64_t *offset, size_t *bytes)
 {
 	uint64_t tail_offset = c->total_bytes - c->tail.bytes;
 	if (*offset < c->head.bytes) {
-		size_t n = MIN(room, (size_t)(c->head.bytes - *offset));
-		memcpy(out, c->head.data + *offset, n);
-		return n;
+		*bytes = (size_t)(c->head.bytes - *offset);
+		return c->head.data + *offset;
 	}
 	*offset = MAX(*offset, tail_offset);
+	*bytes = 0;
 	if (*offset >= c->total_bytes)
-		return 0;
+		return "";
 	/* The tail is a ring: its oldest byte is at @tail_at. */
 	size_t at = (c->tail_at + (size_t)(*offset - tail_offset)) % c->tail.bytes;
-	size_t n = MIN(room, (size_t)(c->total_bytes - *offset));
-	size_t first = MIN(n, c->tail.bytes - at);
-	memcpy(out, c->tail.data + at, first);
-	memcpy(out + first, c->tail.data, n - first);
-	return n;
+	*bytes = MIN(c->tail.bytes - at, (size_t)(c->total_bytes - *offset));
+	return c->tail.data + at;
+}
+
+size_t capture_read(const struct capture *c, uint64_t *offset, char *out, size_t room)
+{
+	size_t n, rest = 0;
+	const char *data = capture_at(c, offset, &n);
+	n = MIN(n, room);
+	memcpy(out, data, n);
+	/* In the ring, the bytes that follow its last one are at its start. */
+	if (*offset >= c->head.bytes && *offset < c->total_bytes)
+		rest = MIN(room, (size_t)(c->total_bytes - *offset)) - n;
+	if (rest > 0)
+		memcpy(out + n, c->tail.data, rest);
+	return n + rest;
 }
 
 static uint64_t json_cost(const struct buf *b)

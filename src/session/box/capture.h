@@ -43,6 +43,14 @@ void capture_settle(struct capture *c);
 uint64_t capture_cut_bytes(const struct capture *c);
 
 /*
+ * Find the kept bytes that begin with the byte at *@offset of the stream. If that byte was dropped,
+ * begin with the oldest kept byte after it, and set *@offset to its offset.
+ * Returns: where they are, until the next change of @c. *@bytes is how many are there in one piece;
+ * more may follow in another. If there are none at *@offset yet, *@bytes is 0.
+ */
+const char *capture_at(const struct capture *c, uint64_t *offset, size_t *bytes);
+
+/*
  * Copy at most @room bytes of the output to @out, beginning with the byte at *@offset of the
  * stream. If that byte was dropped, begin with the oldest kept byte after it, and set *@offset to
  * its offset. Returns: the number of bytes; 0 if there are none at *@offset yet.

@@ -32,6 +32,21 @@ static void check_against_model(const struct capture *c, const char *all, size_t
 	CHECK_INT(capture_cut_bytes(c), total - n_head - n_tail);
 }
 
+/* In pieces from each offset: the same bytes, in at most two pieces on each side of the gap. */
+static void check_pieces(const struct capture *c, const char *all, size_t total, size_t from)
+{
+	unsigned n_pieces = 0;
+	uint64_t at = from;
+	size_t n;
+	for (const char *data; (data = capture_at(c, &at, &n)), n > 0; at += n) {
+		CHECK(at + n <= total);
+		CHECK(memcmp(data, all + at, n) == 0);
+		n_pieces++;
+	}
+	CHECK(from >= total || at == total);
+	CHECK(n_pieces <= 3);
+}
+
 /* From each offset, and with little room: what was kept there, else the next kept bytes. */
 static void check_reads(const struct capture *c, const char *all, size_t total)
 {
@@ -39,7 +54,8 @@ static void check_reads(const struct capture *c, const char *all, size_t total)
 	char out[MODEL_BYTES];
 	size_t limit = (size_t)c->limit_bytes, n_head = MIN(total, limit - limit / 2);
 	size_t tail_at = total - MIN(total - n_head, limit / 2), step = total / 50 + 1;
-	for (size_t from = 0; from <= total + 2 * step; from += step)
+	for (size_t from = 0; from <= total + 2 * step; from += step) {
+		check_pieces(c, all, total, from);
 		for (size_t k = 0; k < ARRAY_LEN(rooms); k++) {
 			bool is_head = from < n_head;
 			uint64_t at = from, want_at = is_head ? from : MAX(from, tail_at);
@@ -49,6 +65,7 @@ static void check_reads(const struct capture *c, const char *all, size_t total)
 			CHECK(want == 0 || at == want_at);
 			CHECK(want == 0 || memcmp(out, all + want_at, want) == 0);
 		}
+	}
 }
 
 static void run_model(size_t limit, uint32_t seed, size_t max_chunk)
