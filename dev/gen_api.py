@@ -52,6 +52,11 @@ With `"stream": true`, `step.run` sends notifications before its answer:
 | `stdout`, `stderr`, `display` | Output. |
 | `stdin` | The program waits for the input of `step.input`; with `run`. |
 
+With `"stream": true`, `process.attach` sends the output of a program ([processes.md](../use/processes.md#output)). On the
+unix socket, `"raw": true` makes that several times faster: the event has `"encoding": "raw"` and `"bytes": N` in place of
+`data`, and the N bytes of output, at most 65,536, follow the newline of its line. The next message begins behind them.
+Elsewhere `raw` has no effect.
+
 `{"method": "$/cancel", "params": {"id": 1}}` cancels a call.
 
 Answers in the examples are shortened, and ids are made up.

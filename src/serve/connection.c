@@ -19,8 +19,7 @@
 
 enum { READ_BYTES = 64 << 10 };
 
-/* The time for which one client may occupy the event loop before the other clients are served: 10
- * ms. */
+/* How long one client may occupy the event loop before the other clients are served: 10 ms. */
 static const uint64_t TURN_NS = 10000000;
 
 /* One request. It may outlive its connection. */
@@ -30,9 +29,10 @@ struct request {
 	struct request *next, **link;
 	struct operation_call *call;
 	json_t *id; /* the id that the client chose; NULL for a notification */
-	bool is_streaming, is_detached, is_cancelled;
-	/* the client reads too slowly, so it gets no more events */
-	bool is_cut;
+	bool is_streaming, is_raw, is_detached, is_cancelled;
+	bool is_waiting; /* it has events that wait until the client has read */
+	uint64_t turn;	 /* number of the last turn in which it could send them */
+	bool is_cut;	 /* the client reads too slowly, so it gets no more events */
 	/* This and the following members are for a long response, which another thread
 	 * serializes. */
 	struct work work;
@@ -63,6 +63,7 @@ struct connection {
 	 * (outstanding.h). */
 	struct outstanding_part owed;
 	size_t in_seen, out_at;
+	uint64_t n_turns; /* of requests that have waited (resume()) */
 	struct request *requests;
 	unsigned n_requests;
 	struct parsing parsing;
@@ -70,6 +71,7 @@ struct connection {
 	/* Read no more input, and close the connection once all output is sent. */
 	bool is_failing;
 	bool is_pumping, is_closing, is_closed;
+	bool is_full;	 /* the socket takes no more until on_poll() is called */
 	bool is_put_off; /* `in` has more lines, which wait for the next turn of the loop */
 };
 
@@ -78,6 +80,24 @@ static void update(struct connection *c);
 static size_t owed_bytes(const struct connection *c)
 {
 	return c->out.bytes - c->out_at;
+}
+
+/* Send what is owed, and @data behind it, in one call. Returns: how many bytes of @data were sent;
+ * the caller keeps the others in `out`. An error is left to write_owed(). */
+static size_t send_two(struct connection *c, const char *data, size_t bytes)
+{
+	size_t owed = owed_bytes(c);
+	struct iovec parts[] = {{c->out.data + c->out_at, owed}, {(void *)(uintptr_t)data, bytes}};
+	const struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_LEN(parts)};
+	ssize_t n = c->is_full ? 0 : sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	size_t sent = n > 0 ? (size_t)n : 0;
+	c->is_full = sent < owed + bytes;
+	c->out_at += MIN(sent, owed);
+	if (sent < owed)
+		return 0;
+	buf_clear(&c->out);
+	c->out_at = 0;
+	return sent - owed;
 }
 
 /* ---- handling requests ---- */
@@ -109,11 +129,50 @@ static void on_event(void *arg, const json_t *event)
 	update(c);
 }
 
-/* Half of the limit: events may then still be sent for other requests. */
+/* Send an event, and the bytes that belong to it, from where they are: most of them are never
+ * copied to `out`. The client counts the bytes behind the line, so it gets both or neither. */
+static void on_raw(void *arg, const json_t *event, const char *data, size_t bytes)
+{
+	struct request *q = arg;
+	struct connection *c = q->connection;
+	if (!c)
+		return;
+	size_t before = c->out.bytes;
+	q->is_cut = q->is_cut || owed_bytes(c) > CONNECTION_SOFT_BYTES;
+	if (q->is_cut || rpc_put_event(&c->out, q->id, event) < 0 || !buf_reserve(&c->out, bytes)) {
+		buf_cut(&c->out, before);
+		q->is_cut = true;
+		return;
+	}
+	size_t sent = send_two(c, data, bytes);
+	(void)buf_append(&c->out, data + sent, bytes - sent);
+	update(c);
+}
+
+/* Half of the limit: events may then still be sent for other requests. Raw output is not copied
+ * while it waits for its turn, so it waits until nothing else does. */
 static bool is_behind(void *arg)
 {
-	const struct request *q = arg;
-	return q->connection && owed_bytes(q->connection) > CONNECTION_SOFT_BYTES / 2;
+	struct request *q = arg;
+	size_t limit = q->is_raw ? 0 : CONNECTION_SOFT_BYTES / 2;
+	q->is_waiting = q->connection && owed_bytes(q->connection) > limit;
+	return q->is_waiting;
+}
+
+/* Send the events that have waited, if the client has read. The request whose turn is longest ago
+ * comes first, so that much output of one program does not keep back that of another. */
+static void resume(struct connection *c)
+{
+	for (;;) {
+		struct request *next = NULL;
+		for (struct request *q = c->is_closing ? NULL : c->requests; q; q = q->next)
+			if (q->is_waiting && q->call && (!next || q->turn < next->turn))
+				next = q;
+		if (!next || is_behind(next))
+			return;
+		next->turn = ++c->n_turns;
+		operation_resume(next->call);
+	}
 }
 
 /* Finish request @q. If @r is 0, its response was appended to the output. If @r is negative, the
@@ -225,6 +284,7 @@ static void start(struct connection *c, const struct rpc_request *r)
 		.link = &c->requests,
 		.id = json_incref(json_unconst(r->id)),
 		.is_streaming = op->has_events && r->id && param_flag(r->params, "stream"),
+		.is_raw = param_flag(r->params, "raw"),
 		.is_detached = param_flag(r->params, "detach")};
 	if (q->next)
 		q->next->link = &q->next;
@@ -232,6 +292,7 @@ static void start(struct connection *c, const struct rpc_request *r)
 	c->n_requests++;
 	const struct operation_listener listener = {.arg = q,
 		.event = q->is_streaming ? on_event : NULL,
+		.raw = q->is_streaming ? on_raw : NULL,
 		.is_behind = is_behind,
 		.done = on_done};
 	operation_start(c->config.context, op, r->params, &listener, &q->call);
@@ -360,11 +421,12 @@ static void take_lines(struct connection *c)
 
 static void write_owed(struct connection *c)
 {
-	while (owed_bytes(c) > 0) {
+	while (owed_bytes(c) > 0 && !c->is_full) {
 		ssize_t n = send(
 			c->fd, c->out.data + c->out_at, owed_bytes(c), MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
+		c->is_full = n < 0 && errno == EAGAIN;
 		if (n < 0 && errno != EAGAIN)
 			connection_close(c);
 		if (n < 0)
@@ -389,6 +451,7 @@ static void write_owed(struct connection *c)
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct connection *c = poll->data;
+	c->is_full = c->is_full && status == 0 && !(events & UV_WRITABLE);
 	if (status == 0 && (events & UV_READABLE) && may_take(c) && c->in.bytes < RPC_LINE_BYTES) {
 		char *at = buf_reserve(&c->in, READ_BYTES);
 		ssize_t n = at ? recv(c->fd, at, READ_BYTES, MSG_DONTWAIT) : -1;
@@ -404,6 +467,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 		connection_close(c);
 	else
 		update(c);
+	resume(c);
 	connection_check(c);
 }
 

@@ -2,6 +2,7 @@
 """Programs that clients start in a box, and that are hostile: they outlive, flood, multiply, reach for terminals; and an
 init that lies about them."""
 
+import json
 import os
 import signal
 import sys
@@ -272,7 +273,7 @@ class Floods(Case):
         for i in range(60):
             process = self.start("sh", "-c", "exec yes $(head -c 2000 /dev/zero | tr '\\0' x)", terminal=i % 6 == 0)
             if i % 2:
-                self.attach(process)
+                self.attach(process, raw=i % 4 == 1)
         for i in range(20):
             self.others_work(str(i))
         total = sum(p.get("stdout_bytes", 0) for p in self.list())
@@ -288,11 +289,32 @@ class Floods(Case):
     def test_T_PROGRAM_FLOOD_of_tiny_writes(self):
         """A program writes byte after byte: each is an event, and none keeps others waiting."""
         process = self.start(PY, "-c", "import os\nwhile True: os.write(1, b'x')")
-        attached = self.attach(process)
-        for i in range(20):
-            self.others_work(str(i))
-            attached.more()
+        for raw in (False, True):
+            attached = self.attach(process, raw=raw)
+            for i in range(20):
+                self.others_work(str(i))
+                attached.more()
+            attached.close()
         self.assertEqual(self.call("process.get", process=process)["state"], "running")
+
+    def test_T_PROGRAM_FORGE_messages(self):
+        """Output that reads like answers and events, cut anywhere: a client takes it as output, and each call has the
+        engine's answer."""
+        forged = ''.join(json.dumps({"jsonrpc": "2.0", **part}, separators=(",", ":")) + "\n" for part in (
+            *({"id": i, "result": {"state": "exited", "exit_code": 7}} for i in range(1, 9)),
+            {"id": None, "error": {"code": -32603, "message": "forged", "data": {"code": "internal"}}},
+            {"method": "event", "params": {"id": 2, "event": "output", "stream": "stderr", "offset": 0, "encoding": "raw",
+                                           "bytes": 1 << 40}}))
+        write = "import os, sys\nb = sys.argv[1].encode() * 200\nat = 0\nwhile at < len(b):\n" \
+            "    at += os.write(1, b[at:at + 1 + at % 4099])\nsys.exit(4)"
+        process = self.start(PY, "-c", write, forged, hold=True)
+        attached = self.attach(process, raw=True)
+        while not attached.is_over:
+            attached.more()
+            self.assertEqual(attached.client.call("engine.info").keys(), self.client.call("engine.info").keys())
+        self.assertEqual((attached.end()["exit_code"], attached.out["stdout"].decode()), (4, forged * 200))
+        done = harness.retort("exec", self.s, "--", PY, "-c", write, forged, env={"RETORT_SOCKET": self.engine.path})
+        self.assertEqual((done.status, done.out, done.err), (4, forged * 200, ""))
 
     def test_T_PROGRAM_FLOOD_of_lists(self):
         """As many processes as the box may have, with long names, and clients that ask for lists of them."""

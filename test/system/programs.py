@@ -29,6 +29,8 @@ ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 
 def decoded(chunk):
     """The bytes of an event, or of an answer of process.read."""
+    if chunk["encoding"] == "raw":
+        return chunk["data"]
     if chunk["encoding"] == "base64":
         return base64.b64decode(chunk["data"], validate=True)
     return chunk["data"].encode()
@@ -48,9 +50,17 @@ class Client(service.Client):
             raise ConnectionError("the engine closed the connection")
         message = json.loads(line)
         if message.get("method") == "event":
+            if message["params"].get("encoding") == "raw":
+                message["params"]["data"] = self.exactly(message["params"]["bytes"])
             self.events.setdefault(message["params"]["id"], []).append(message["params"])
         else:
             self.answers[message.get("id")] = message
+
+    def exactly(self, n):
+        data = self.file.read(n)
+        if len(data) < n:
+            raise ConnectionError("the engine closed the connection")
+        return data
 
     def receive(self, number):
         while number not in self.answers:
@@ -159,6 +169,7 @@ class Case(harness.Case):
     """The tests of a class share an engine; each has a session of its own, self.s."""
 
     options = ()
+    attached_with = {}  # parameters of process.attach
 
     @classmethod
     def setUpClass(cls):
@@ -225,7 +236,7 @@ class Case(harness.Case):
         return out.decode()
 
     def attach(self, process, **params):
-        attached = Attached(self.engine, params.pop("session", self.s), process, **params)
+        attached = Attached(self.engine, params.pop("session", self.s), process, **{**self.attached_with, **params})
         self.addCleanup(attached.close)
         return attached
 

@@ -412,6 +412,8 @@ static const struct param attach_rows[] = {
 	{"stderr_offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
 		.help = "first byte of stderr"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "send the events"},
+	{"raw", PARAM_FLAG, .fallback = "false",
+		.help = "on the unix socket: send output as bytes behind the event's line"},
 };
 static const struct param read_rows[] = {
 	SESSION,

@@ -2,8 +2,9 @@
  * Calls that follow a process: `process.attach`, `process.wait` and `process.write`.
  *
  * An attached client gets output as events. Before each event it is asked whether the client is
- * behind (operation_listener). While it is, nothing is sent, and a timer tries again; the time
- * between two tries grows. Output that the client has not got meanwhile is kept by the process as
+ * behind (operation_listener). While it is, nothing is sent, until the connection says that the
+ * client has read (operation_resume()), or a timer tries again; the time between two tries grows.
+ * Output that the client has not got meanwhile is kept by the process as
  * far as its limit allows, or holds up the program if it was started so (session/process/stream.h).
  * So a client that has stopped reading costs nobody else anything.
  *
@@ -22,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 64 << 10, AGAIN_MIN_MS = 1, AGAIN_MAX_MS = 100 };
+enum { CHUNK_BYTES = 64 << 10, RAW_BYTES = 64 << 10, AGAIN_MIN_MS = 1, AGAIN_MAX_MS = 100 };
 
 /* A call of `process.attach` or `process.wait`. */
 struct following {
@@ -32,7 +33,7 @@ struct following {
 	uv_timer_t timer;
 	uint64_t again_ms;
 	uint64_t offset[2];
-	bool is_attached, is_busy;
+	bool is_attached, is_raw, is_busy;
 	char session[ORDER_ID_BYTES];
 };
 
@@ -132,6 +133,46 @@ static bool is_behind(const struct following *f)
 	return listener->is_behind && listener->is_behind(listener->arg);
 }
 
+/* Make an event for output of stream @i from @at. */
+static json_t *output_event(const struct following *f, unsigned i, uint64_t at)
+{
+	json_t *event = json_need(json_object());
+	json_put_text(event, "event", "output");
+	json_put_text(event, "stream", i == 0 ? "stdout" : "stderr");
+	json_put_int(event, "offset", (int64_t)at);
+	if (at > f->offset[i])
+		json_put_int(event, "cut_bytes", (int64_t)(at - f->offset[i]));
+	return event;
+}
+
+/* Note that the output of stream @i was sent up to @offset. */
+static void note_sent(struct following *f, unsigned i, uint64_t offset)
+{
+	f->offset[i] = offset;
+	if (f->call)
+		stream_take(&f->process->out[i], offset);
+}
+
+/* Send the next bytes of stream @i as they are, from where they are kept. Returns: whether there
+ * were any. */
+static bool send_raw(struct following *f, unsigned i)
+{
+	const struct operation_listener *listener = &f->call->listener;
+	struct process *p = f->process;
+	uint64_t at = f->offset[i];
+	size_t n = 0;
+	const char *data = i < p->n_out ? capture_at(&p->out[i].kept, &at, &n) : "";
+	if (n == 0)
+		return false;
+	n = MIN(n, (size_t)RAW_BYTES);
+	cleanup_json json_t *event = output_event(f, i, at);
+	json_put_text(event, "encoding", "raw");
+	json_put_int(event, "bytes", (int64_t)n);
+	listener->raw(listener->arg, event, data, n);
+	note_sent(f, i, at + n);
+	return true;
+}
+
 /* Send the next chunk of stream @i. Returns: whether there was one. */
 static bool send_chunk(struct following *f, unsigned i)
 {
@@ -144,16 +185,10 @@ static bool send_chunk(struct following *f, unsigned i)
 	bool is_last = process_is_read(p, i, at + n);
 	if (n == 0 || (!is_last && n == utf8_unfinished(chunk, n)))
 		return false;
-	json_t *event = json_need(json_object());
-	json_put_text(event, "event", "output");
-	json_put_text(event, "stream", i == 0 ? "stdout" : "stderr");
-	json_put_int(event, "offset", (int64_t)at);
-	if (at > f->offset[i])
-		json_put_int(event, "cut_bytes", (int64_t)(at - f->offset[i]));
-	f->offset[i] = at + process_chunk_json(event, chunk, n, is_last);
+	json_t *event = output_event(f, i, at);
+	uint64_t next = at + process_chunk_json(event, chunk, n, is_last);
 	call_event(f->call, event);
-	if (f->call)
-		stream_take(&p->out[i], f->offset[i]);
+	note_sent(f, i, next);
 	return true;
 }
 
@@ -170,7 +205,7 @@ static void send_all(struct following *f)
 	while (f->call && has_sent && !is_behind(f)) {
 		has_sent = false;
 		for (unsigned i = 0; f->call && i < 2; i++)
-			has_sent |= send_chunk(f, i);
+			has_sent |= f->is_raw ? send_raw(f, i) : send_chunk(f, i);
 		f->again_ms = has_sent ? AGAIN_MIN_MS : f->again_ms;
 	}
 	if (!f->call)
@@ -196,6 +231,13 @@ static void pump(struct following *f)
 	f->is_busy = false;
 }
 
+static void on_resume(struct operation_call *call)
+{
+	struct following *f = call->following;
+	(void)uv_timer_stop(&f->timer);
+	pump(f);
+}
+
 static void on_output(struct process_reader *reader)
 {
 	struct following *f = container_of(reader, struct following, reader);
@@ -211,6 +253,8 @@ void process_reader_attach(struct operation_call *call, struct process *p, uint6
 {
 	struct following *f = follow(call, p, on_output);
 	f->is_attached = true;
+	f->is_raw = call->listener.raw && param_flag(call->params, "raw");
+	call->resume = on_resume;
 	f->again_ms = AGAIN_MIN_MS;
 	f->offset[0] = stdout_offset;
 	f->offset[1] = stderr_offset;

@@ -22,6 +22,8 @@ struct operation_call {
 
 	/* Cancel the call. It is answered at once or later. NULL: the call cannot be cancelled. */
 	void (*cancel)(struct operation_call *call);
+	/* Send what the client was too far behind for; may answer the call. NULL: nothing waits. */
+	void (*resume)(struct operation_call *call);
 	/* The place of this call in the queue of operations that wait until their caller has read
 	 * earlier answers (outstanding.h). Used only by operations with long answers. */
 	struct outstanding_turn turn;

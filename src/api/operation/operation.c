@@ -143,6 +143,12 @@ void call_event(struct operation_call *call, json_t *event)
 	json_decref(event);
 }
 
+void operation_resume(struct operation_call *call)
+{
+	if (call->resume)
+		call->resume(call);
+}
+
 /* Make @seen, the context of an operation for its caller. The registry in it hides the sessions
  * of other principals. All operations find sessions through this registry, so none of them shows
  * a hidden session. Errors: ERR_DENIED: @op is only for the operator. */

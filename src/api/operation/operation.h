@@ -58,13 +58,17 @@ struct operation_context {
  * it, because other threads read it.
  *
  * event  @event: {"event": …}, as in api/text/event.h; borrowed. `event` may be NULL.
+ * raw    like `event`, with @bytes of output that belong to the event and are no part of its JSON.
+ *        NULL: the client takes JSON only.
  * is_behind  return whether the client has much unread output. Events that can wait are then not
- *        sent. `is_behind` may be NULL: the client is never behind.
+ *        sent. When the client has read, operation_resume() may be called. `is_behind` may be NULL:
+ *        the client is never behind.
  * done   called once, possibly before operation_start() returns. @result: borrowed; NULL: see @err.
  */
 struct operation_listener {
 	void *arg;
 	void (*event)(void *arg, const json_t *event);
+	void (*raw)(void *arg, const json_t *event, const char *data, size_t bytes);
 	bool (*is_behind)(void *arg);
 	void (*done)(void *arg, const json_t *result, const struct err *err);
 };
@@ -93,3 +97,6 @@ void operation_tell(const struct operation_context *context, const char *name, j
  * All other operations continue to their end.
  */
 void operation_cancel(struct operation_call *call);
+
+/* Send what the call has not sent because its client was behind. */
+void operation_resume(struct operation_call *call);

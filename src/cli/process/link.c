@@ -6,11 +6,17 @@
 #include "cli/process/event_line.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { READ_BYTES = 256 << 10, OUT_MAX_BYTES = 8 << 20, DATA_MAX_BYTES = 64 << 20 };
+enum {
+	READ_BYTES = 256 << 10,
+	OUT_MAX_BYTES = 8 << 20,
+	DATA_MAX_BYTES = 64 << 20,
+	RAW_MAX_BYTES = 1 << 20
+};
 
 void link_init(struct link *link, struct client *client, void *arg, link_event *event)
 {
@@ -27,6 +33,9 @@ void link_free(struct link *link)
 	buf_done(&link->out);
 	buf_done(&link->data);
 	buf_done(&link->rest);
+	json_decref(link->raw);
+	buf_consume(&link->client->in, link->at);
+	link->at = 0;
 }
 
 static int put_request(struct link *link, const char *method, json_t *params, struct err *err)
@@ -86,6 +95,8 @@ int link_write(struct link *link, struct err *err)
 int link_read(struct link *link, struct err *err)
 {
 	struct buf *in = &link->client->in;
+	buf_consume(in, link->at);
+	link->at = 0;
 	char *at = buf_reserve(in, READ_BYTES);
 	if (!at)
 		return err_set(err, ERR_LIMIT, "an answer over %zu MiB", in->max_bytes >> 20);
@@ -112,7 +123,10 @@ static int take_message(struct link *link, const json_t *message, struct err *er
 				0)
 			return err_set(
 				err, ERR_LIMIT, "an event over %d MiB", DATA_MAX_BYTES >> 20);
-		link->event(link->arg, params, &link->data);
+		if (strcmp(json_get_text(params, "encoding"), "raw") == 0)
+			link->raw = json_incref(json_unconst(params));
+		else
+			link->event(link->arg, params, buf_str(&link->data), link->data.bytes);
 		return 1;
 	}
 	if (error)
@@ -135,13 +149,32 @@ static int take_message(struct link *link, const json_t *message, struct err *er
 	return 1;
 }
 
+/* Handle the output of the event link->raw, if all of it has arrived. */
+static int take_raw(struct link *link, struct err *err)
+{
+	const struct buf *in = &link->client->in;
+	int64_t bytes = json_get_int(link->raw, "bytes");
+	if (bytes < 0 || bytes > RAW_MAX_BYTES)
+		return err_set(err, ERR_PROTOCOL, "raw output of %" PRId64 " bytes", bytes);
+	if (in->bytes - link->at < (size_t)bytes)
+		return 0;
+	cleanup_json json_t *event = take_ptr(link->raw);
+	const char *data = buf_str(in) + link->at;
+	link->at += (size_t)bytes;
+	link->event(link->arg, event, data, (size_t)bytes);
+	return 1;
+}
+
 int link_take(struct link *link, struct err *err)
 {
-	struct buf *in = &link->client->in;
-	const char *data = buf_str(in);
-	const char *end = memchr(data + link->n_seen, '\n', in->bytes - link->n_seen);
+	const struct buf *in = &link->client->in;
+	const char *data = buf_str(in) + link->at;
+	size_t n = in->bytes - link->at;
+	if (link->raw)
+		return take_raw(link, err);
+	const char *end = memchr(data + link->n_seen, '\n', n - link->n_seen);
 	if (!end) {
-		link->n_seen = in->bytes;
+		link->n_seen = n;
 		return 0;
 	}
 	size_t bytes = (size_t)(end - data);
@@ -155,7 +188,7 @@ int link_take(struct link *link, struct err *err)
 	cleanup_json json_t *message = is_cut
 		? json_loadb(link->rest.data, link->rest.bytes, 0, NULL)
 		: json_loadb(data, bytes, JSON_ALLOW_NUL, NULL);
-	buf_consume(in, bytes + 1);
+	link->at += bytes + 1;
 	link->n_seen = 0;
 	return message ? take_message(link, message, err)
 		       : err_set(err, ERR_PROTOCOL, "the engine sent no JSON");

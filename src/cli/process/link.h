@@ -12,7 +12,7 @@ enum { LINK_CALLS_MAX = 16 };
 /* Called once with the answer of a call. @result is borrowed; NULL: see @err. */
 typedef void link_answer(void *arg, const json_t *result, const struct err *err);
 
-typedef void link_event(void *arg, const json_t *event, const struct buf *data);
+typedef void link_event(void *arg, const json_t *event, const char *data, size_t bytes);
 
 struct link_call {
 	json_int_t id; /* 0: this place is free */
@@ -24,10 +24,13 @@ struct link_call {
 struct link {
 	struct client *client; /* borrowed */
 	struct buf out;	       /* requests that are not sent yet */
-	size_t n_seen;	       /* bytes of client->in in which no line end was found */
+	size_t at;	       /* bytes of client->in that were handled */
+	size_t n_seen;	       /* bytes behind them in which no line end was found */
+	json_t *raw;	       /* event whose raw output has not arrived as a whole yet, or NULL */
 	struct link_call calls[LINK_CALLS_MAX];
 	void *arg; /* of all callbacks */
-	/* Called with each event of a call. @event is borrowed; its member "data" is in @data. */
+	/* Called with each event of a call. @event is borrowed; its output is in @data, in the
+	 * encoding that it names. */
 	link_event *event;
 	struct buf data, rest; /* of the event that is being handled */
 };

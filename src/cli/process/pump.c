@@ -243,19 +243,20 @@ static void show(struct pump *p, int stream, const char *data, size_t bytes)
 		on_unread(p);
 }
 
-static void show_data(struct pump *p, int stream, const json_t *event, const struct buf *data)
+static void show_data(
+	struct pump *p, int stream, const json_t *event, const char *data, size_t bytes)
 {
 	cleanup_buf struct buf raw = BUF_INIT(OUT_MAX_BYTES);
 	struct err err = {0};
 	if (strcmp(json_get_text(event, "encoding"), "base64") != 0)
-		show(p, stream, buf_str(data), data->bytes);
-	else if (base64_read(&raw, buf_str(data), data->bytes, &err) == 0)
+		show(p, stream, data, bytes);
+	else if (base64_read(&raw, data, bytes, &err) == 0)
 		show(p, stream, buf_str(&raw), raw.bytes);
 	else
 		fail(p, &err);
 }
 
-static void on_event(void *arg, const json_t *event, const struct buf *data)
+static void on_event(void *arg, const json_t *event, const char *data, size_t bytes)
 {
 	struct pump *p = arg;
 	int64_t n_cut = json_get_int(event, "cut_bytes");
@@ -269,7 +270,7 @@ static void on_event(void *arg, const json_t *event, const struct buf *data)
 			p->raw.is_raw ? "\r\n" : "\n");
 		show(p, 1, line, (size_t)n);
 	}
-	show_data(p, stream, event, data);
+	show_data(p, stream, event, data, bytes);
 }
 
 static bool has_room(const struct pump *p)
@@ -348,10 +349,18 @@ static void read_input(struct pump *p)
 
 /* ---- the process ---- */
 
+static void follow(struct pump *p);
+
 static void on_exited(void *arg, const json_t *result, const struct err *err)
 {
 	struct pump *p = arg;
 	struct err gone;
+	/* An engine that is older than this command does not know `raw`. */
+	if (!result && err->code == ERR_USAGE && !p->is_engine_old) {
+		p->is_engine_old = true;
+		follow(p);
+		return;
+	}
 	if (!result) {
 		fail(p, err);
 		return;
@@ -370,6 +379,17 @@ static void on_exited(void *arg, const json_t *result, const struct err *err)
 	}
 }
 
+static void follow(struct pump *p)
+{
+	json_t *params = json_object();
+	if (!p->config.is_silent)
+		json_put_bool(params, "stream", true);
+	if (!p->config.is_silent && !p->is_engine_old)
+		json_put_bool(params, "raw", true);
+	p->attach_id =
+		call(p, p->config.is_silent ? "process.wait" : "process.attach", params, on_exited);
+}
+
 static void on_started(void *arg, const json_t *result, const struct err *err)
 {
 	struct pump *p = arg;
@@ -379,11 +399,7 @@ static void on_started(void *arg, const json_t *result, const struct err *err)
 	}
 	note_about(p, result);
 	snprintf(p->process, sizeof p->process, "%s", json_get_text(result, "process"));
-	json_t *params = json_object();
-	if (!p->config.is_silent)
-		json_put_bool(params, "stream", true);
-	p->attach_id =
-		call(p, p->config.is_silent ? "process.wait" : "process.attach", params, on_exited);
+	follow(p);
 	if (p->early)
 		send_signal(p, p->early, NULL);
 	if (p->config.is_raw && p->config.is_late) {

@@ -54,7 +54,8 @@ struct pump {
 	bool is_closed;	    /* the program's input is closed, or the program takes no more */
 	unsigned n_writing; /* calls of process.write that are not answered yet */
 	bool is_resizing, has_new_size, is_exited, is_detaching, is_killed;
-	bool is_watching; /* signals are blocked, and pump_close() unblocks them */
+	bool is_engine_old; /* it does not know raw output */
+	bool is_watching;   /* signals are blocked, and pump_close() unblocks them */
 	unsigned n_interrupts;
 	const char *early; /* the last signal for the program; what comes before its start waits */
 	int last_signal;   /* number of the last signal that came for the program, or 0 */
