@@ -33,8 +33,7 @@ struct request {
 	bool is_waiting; /* it has events that wait until the client has read */
 	uint64_t turn;	 /* number of the last turn in which it could send them */
 	bool is_cut;	 /* the client reads too slowly, so it gets no more events */
-	/* This and the following members are for a long response, which another thread
-	 * serializes. */
+	/* from here on: for a long response, which another thread serializes */
 	struct work work;
 	json_t *result;
 	struct buf text;
@@ -72,7 +71,7 @@ struct connection {
 	bool is_failing;
 	bool is_pumping, is_closing, is_closed;
 	bool is_full;	 /* the socket takes no more until on_poll() is called */
-	bool is_put_off; /* `in` has more lines, which wait for the next turn of the loop */
+	bool is_put_off; /* `in` has more lines, for the next turn of the loop */
 };
 
 static void update(struct connection *c);
@@ -131,7 +130,7 @@ static void on_event(void *arg, const json_t *event)
 
 /* Send an event, and the bytes that belong to it, from where they are: most of them are never
  * copied to `out`. The client counts the bytes behind the line, so it gets both or neither. */
-static void on_raw(void *arg, const json_t *event, const char *data, size_t bytes)
+static void on_raw(void *arg, const char *members, const char *data, size_t bytes)
 {
 	struct request *q = arg;
 	struct connection *c = q->connection;
@@ -139,7 +138,8 @@ static void on_raw(void *arg, const json_t *event, const char *data, size_t byte
 		return;
 	size_t before = c->out.bytes;
 	q->is_cut = q->is_cut || owed_bytes(c) > CONNECTION_SOFT_BYTES;
-	if (q->is_cut || rpc_put_event(&c->out, q->id, event) < 0 || !buf_reserve(&c->out, bytes)) {
+	if (q->is_cut || rpc_put_members(&c->out, q->id, members) < 0 ||
+		!buf_reserve(&c->out, bytes)) {
 		buf_cut(&c->out, before);
 		q->is_cut = true;
 		return;

@@ -140,3 +140,15 @@ int rpc_put_event(struct buf *out, const json_t *id, const json_t *event)
 		json_pack(
 			"{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", "event", "params", params));
 }
+
+int rpc_put_members(struct buf *out, const json_t *id, const char *members)
+{
+	size_t before = out->bytes;
+	buf_add(out, "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"id\":");
+	int r = id ? json_put(out, id) : buf_add(out, "null");
+	if (r == 0)
+		r = buf_addf(out, ",%s}}\n", members);
+	if (r < 0)
+		buf_cut(out, before);
+	return r;
+}

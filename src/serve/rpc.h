@@ -65,6 +65,10 @@ int rpc_put_error(struct buf *out, const json_t *id, int rpc, const struct err *
  */
 int rpc_put_event(struct buf *out, const json_t *id, const json_t *event);
 
+/* Append an event whose @members were written as JSON before, without braces. Writing each piece of
+ * a program's output from an object takes longer than sending it. */
+int rpc_put_members(struct buf *out, const json_t *id, const char *members);
+
 /* Find the first line of @in. *@seen is the number of bytes at the front in which an earlier call
  * found no newline; 0 at first. Returns: the length of the line without its newline; -1 if @in has
  * no complete line yet, with *@seen set to all bytes. */

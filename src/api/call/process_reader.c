@@ -19,11 +19,20 @@
 #include "base/utf8.h"
 #include "registry/processes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 64 << 10, RAW_BYTES = 64 << 10, AGAIN_MIN_MS = 1, AGAIN_MAX_MS = 100 };
+enum {
+	CHUNK_BYTES = 64 << 10,
+	RAW_BYTES = 64 << 10,
+	MEMBERS_BYTES = 160,
+	AGAIN_MIN_MS = 1,
+	AGAIN_MAX_MS = 100,
+};
+
+static const char *const streams[] = {"stdout", "stderr"};
 
 /* A call of `process.attach` or `process.wait`. */
 struct following {
@@ -133,18 +142,6 @@ static bool is_behind(const struct following *f)
 	return listener->is_behind && listener->is_behind(listener->arg);
 }
 
-/* Make an event for output of stream @i from @at. */
-static json_t *output_event(const struct following *f, unsigned i, uint64_t at)
-{
-	json_t *event = json_need(json_object());
-	json_put_text(event, "event", "output");
-	json_put_text(event, "stream", i == 0 ? "stdout" : "stderr");
-	json_put_int(event, "offset", (int64_t)at);
-	if (at > f->offset[i])
-		json_put_int(event, "cut_bytes", (int64_t)(at - f->offset[i]));
-	return event;
-}
-
 /* Note that the output of stream @i was sent up to @offset. */
 static void note_sent(struct following *f, unsigned i, uint64_t offset)
 {
@@ -165,10 +162,14 @@ static bool send_raw(struct following *f, unsigned i)
 	if (n == 0)
 		return false;
 	n = MIN(n, (size_t)RAW_BYTES);
-	cleanup_json json_t *event = output_event(f, i, at);
-	json_put_text(event, "encoding", "raw");
-	json_put_int(event, "bytes", (int64_t)n);
-	listener->raw(listener->arg, event, data, n);
+	char members[MEMBERS_BYTES], cut[MEMBERS_BYTES / 2] = "";
+	if (at > f->offset[i])
+		snprintf(cut, sizeof cut, "\"cut_bytes\":%" PRIu64 ",", at - f->offset[i]);
+	snprintf(members, sizeof members,
+		"\"event\":\"output\",\"stream\":\"%s\",\"offset\":%" PRIu64
+		",%s\"encoding\":\"raw\",\"bytes\":%zu",
+		streams[i], at, cut, n);
+	listener->raw(listener->arg, members, data, n);
 	note_sent(f, i, at + n);
 	return true;
 }
@@ -185,7 +186,12 @@ static bool send_chunk(struct following *f, unsigned i)
 	bool is_last = process_is_read(p, i, at + n);
 	if (n == 0 || (!is_last && n == utf8_unfinished(chunk, n)))
 		return false;
-	json_t *event = output_event(f, i, at);
+	json_t *event = json_need(json_object());
+	json_put_text(event, "event", "output");
+	json_put_text(event, "stream", streams[i]);
+	json_put_int(event, "offset", (int64_t)at);
+	if (at > f->offset[i])
+		json_put_int(event, "cut_bytes", (int64_t)(at - f->offset[i]));
 	uint64_t next = at + process_chunk_json(event, chunk, n, is_last);
 	call_event(f->call, event);
 	note_sent(f, i, next);

@@ -58,8 +58,8 @@ struct operation_context {
  * it, because other threads read it.
  *
  * event  @event: {"event": …}, as in api/text/event.h; borrowed. `event` may be NULL.
- * raw    like `event`, with @bytes of output that belong to the event and are no part of its JSON.
- *        NULL: the client takes JSON only.
+ * raw    send an event with @bytes of output that are no part of its JSON. @members: the members of
+ *        the event, as JSON in one line without braces. NULL: the client takes JSON only.
  * is_behind  return whether the client has much unread output. Events that can wait are then not
  *        sent. When the client has read, operation_resume() may be called. `is_behind` may be NULL:
  *        the client is never behind.
@@ -68,7 +68,7 @@ struct operation_context {
 struct operation_listener {
 	void *arg;
 	void (*event)(void *arg, const json_t *event);
-	void (*raw)(void *arg, const json_t *event, const char *data, size_t bytes);
+	void (*raw)(void *arg, const char *members, const char *data, size_t bytes);
 	bool (*is_behind)(void *arg);
 	void (*done)(void *arg, const json_t *result, const struct err *err);
 };

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { BEGIN_BYTES = 512 };
+enum { BEGIN_BYTES = 512, DIGITS_MAX = 18 };
 
 static const char prefix[] = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{";
 static const char key[] = "\"data\":\"";
@@ -87,6 +87,35 @@ static const char *read_string(const char *at, const char *end, struct buf *out)
 		return NULL;
 	buf_grown(out, (size_t)(to - start));
 	return at;
+}
+
+/* Find @name in the line, and read the number behind it. Returns: what follows the number; NULL:
+ * there is no such number. */
+static const char *read_number(const char *line, const char *end, const char *name, uint64_t *out)
+{
+	const char *at = memmem(line, (size_t)(end - line), name, strlen(name));
+	if (!at)
+		return NULL;
+	const char *first = at += strlen(name);
+	for (*out = 0; at < end && *at >= '0' && *at <= '9' && at - first < DIGITS_MAX; at++)
+		*out = *out * 10 + (uint64_t)(*at - '0');
+	return at > first ? at : NULL;
+}
+
+bool event_line_raw(const char *line, size_t bytes, struct event_raw *out)
+{
+	static const char raw[] = "\"encoding\":\"raw\",\"bytes\":",
+			  err[] = "\"stream\":\"stderr\"";
+	const size_t n_prefix = sizeof prefix - 1;
+	*out = (struct event_raw){0};
+	if (bytes < n_prefix || bytes > BEGIN_BYTES || memcmp(line, prefix, n_prefix) != 0)
+		return false;
+	const char *end = line + bytes, *rest = read_number(line, end, raw, &out->bytes);
+	if (!rest || end - rest != 2 || memcmp(rest, "}}", 2) != 0)
+		return false;
+	(void)read_number(line, end, "\"cut_bytes\":", &out->cut_bytes);
+	out->is_stderr = memmem(line, bytes, err, sizeof err - 1) != NULL;
+	return true;
 }
 
 bool event_line_cut(const char *line, size_t bytes, struct buf *data, struct buf *rest)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/process/link.h"
 
+#include "base/base64.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "cli/process/event_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +33,6 @@ void link_free(struct link *link)
 	buf_done(&link->out);
 	buf_done(&link->data);
 	buf_done(&link->rest);
-	json_decref(link->raw);
 	buf_consume(&link->client->in, link->at);
 	link->at = 0;
 }
@@ -109,6 +108,38 @@ int link_read(struct link *link, struct err *err)
 	return 0;
 }
 
+static int take_event(struct link *link, const json_t *event, struct err *err)
+{
+	cleanup_buf struct buf decoded = BUF_INIT(DATA_MAX_BYTES);
+	const json_t *data = json_object_get(event, "data");
+	const char *encoding = json_get_text(event, "encoding");
+	if (strcmp(json_get_text(event, "event"), "output") != 0)
+		return 1;
+	struct link_output out = {
+		.is_stderr = strcmp(json_get_text(event, "stream"), "stderr") == 0,
+		.cut_bytes = (uint64_t)json_get_int(event, "cut_bytes")};
+	if (strcmp(encoding, "raw") == 0) {
+		link->is_raw = true;
+		link->raw = (struct event_raw){
+			out.is_stderr, out.cut_bytes, (uint64_t)json_get_int(event, "bytes")};
+		return 1;
+	}
+	if (link->rest.bytes == 0 &&
+		buf_append(&link->data, json_string_value(data), json_string_length(data)) < 0)
+		return err_set(err, ERR_LIMIT, "an event over %d MiB", DATA_MAX_BYTES >> 20);
+	const struct buf *text = &link->data;
+	if (strcmp(encoding, "base64") == 0) {
+		int r = base64_read(&decoded, buf_str(text), text->bytes, err);
+		if (r < 0)
+			return r;
+		text = &decoded;
+	}
+	out.data = buf_str(text);
+	out.bytes = text->bytes;
+	link->event(link->arg, &out);
+	return 1;
+}
+
 static int take_message(struct link *link, const json_t *message, struct err *err)
 {
 	const json_t *error = json_object_get(message, "error");
@@ -116,19 +147,8 @@ static int take_message(struct link *link, const json_t *message, struct err *er
 	const json_t *result = json_object_get(message, "result");
 	json_int_t id = json_integer_value(json_object_get(message, "id"));
 	struct err failed = {0};
-	if (strcmp(json_get_text(message, "method"), "event") == 0) {
-		const json_t *data = json_object_get(params, "data");
-		if (link->rest.bytes == 0 &&
-			buf_append(&link->data, json_string_value(data), json_string_length(data)) <
-				0)
-			return err_set(
-				err, ERR_LIMIT, "an event over %d MiB", DATA_MAX_BYTES >> 20);
-		if (strcmp(json_get_text(params, "encoding"), "raw") == 0)
-			link->raw = json_incref(json_unconst(params));
-		else
-			link->event(link->arg, params, buf_str(&link->data), link->data.bytes);
-		return 1;
-	}
+	if (strcmp(json_get_text(message, "method"), "event") == 0)
+		return take_event(link, params, err);
 	if (error)
 		(void)client_error(error, &failed);
 	/* An error whose id is null concerns the whole connection. */
@@ -149,47 +169,57 @@ static int take_message(struct link *link, const json_t *message, struct err *er
 	return 1;
 }
 
-/* Handle the output of the event link->raw, if all of it has arrived. */
+/* Handle the output that link->raw describes, if all of it has arrived. */
 static int take_raw(struct link *link, struct err *err)
 {
 	const struct buf *in = &link->client->in;
-	int64_t bytes = json_get_int(link->raw, "bytes");
-	if (bytes < 0 || bytes > RAW_MAX_BYTES)
-		return err_set(err, ERR_PROTOCOL, "raw output of %" PRId64 " bytes", bytes);
-	if (in->bytes - link->at < (size_t)bytes)
+	const struct event_raw *raw = &link->raw;
+	if (raw->bytes > RAW_MAX_BYTES)
+		return err_set(err, ERR_PROTOCOL, "raw output of %" PRIu64 " bytes", raw->bytes);
+	if (in->bytes - link->at < raw->bytes)
 		return 0;
-	cleanup_json json_t *event = take_ptr(link->raw);
-	const char *data = buf_str(in) + link->at;
-	link->at += (size_t)bytes;
-	link->event(link->arg, event, data, (size_t)bytes);
+	const struct link_output out = {.is_stderr = raw->is_stderr,
+		.cut_bytes = raw->cut_bytes,
+		.data = buf_str(in) + link->at,
+		.bytes = (size_t)raw->bytes};
+	link->at += out.bytes;
+	link->is_raw = false;
+	link->event(link->arg, &out);
 	return 1;
 }
 
-int link_take(struct link *link, struct err *err)
+static int take_line(struct link *link, const char *line, size_t bytes, struct err *err)
 {
-	const struct buf *in = &link->client->in;
-	const char *data = buf_str(in) + link->at;
-	size_t n = in->bytes - link->at;
-	if (link->raw)
-		return take_raw(link, err);
-	const char *end = memchr(data + link->n_seen, '\n', n - link->n_seen);
-	if (!end) {
-		link->n_seen = n;
-		return 0;
-	}
-	size_t bytes = (size_t)(end - data);
+	link->is_raw = event_line_raw(line, bytes, &link->raw);
+	if (link->is_raw)
+		return 1;
 	buf_clear(&link->data);
 	buf_clear(&link->rest);
-	bool is_cut = event_line_cut(data, bytes, &link->data, &link->rest);
+	bool is_cut = event_line_cut(line, bytes, &link->data, &link->rest);
 	if (!is_cut) {
 		buf_clear(&link->data);
 		buf_clear(&link->rest);
 	}
 	cleanup_json json_t *message = is_cut
 		? json_loadb(link->rest.data, link->rest.bytes, 0, NULL)
-		: json_loadb(data, bytes, JSON_ALLOW_NUL, NULL);
-	link->at += bytes + 1;
-	link->n_seen = 0;
+		: json_loadb(line, bytes, JSON_ALLOW_NUL, NULL);
 	return message ? take_message(link, message, err)
 		       : err_set(err, ERR_PROTOCOL, "the engine sent no JSON");
+}
+
+int link_take(struct link *link, struct err *err)
+{
+	const struct buf *in = &link->client->in;
+	const char *line = buf_str(in) + link->at;
+	size_t n = in->bytes - link->at;
+	if (link->is_raw)
+		return take_raw(link, err);
+	const char *end = memchr(line + link->n_seen, '\n', n - link->n_seen);
+	if (!end) {
+		link->n_seen = n;
+		return 0;
+	}
+	link->at += (size_t)(end - line) + 1;
+	link->n_seen = 0;
+	return take_line(link, line, (size_t)(end - line), err);
 }

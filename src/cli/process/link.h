@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/host/client.h"
+#include "cli/process/event_line.h"
 
 #include <jansson.h>
 
@@ -12,7 +13,15 @@ enum { LINK_CALLS_MAX = 16 };
 /* Called once with the answer of a call. @result is borrowed; NULL: see @err. */
 typedef void link_answer(void *arg, const json_t *result, const struct err *err);
 
-typedef void link_event(void *arg, const json_t *event, const char *data, size_t bytes);
+/* Output of a program, borrowed for the call. */
+struct link_output {
+	bool is_stderr;
+	uint64_t cut_bytes; /* lost before it, because the engine did not keep them */
+	const char *data;
+	size_t bytes;
+};
+
+typedef void link_event(void *arg, const struct link_output *output);
 
 struct link_call {
 	json_int_t id; /* 0: this place is free */
@@ -26,12 +35,11 @@ struct link {
 	struct buf out;	       /* requests that are not sent yet */
 	size_t at;	       /* bytes of client->in that were handled */
 	size_t n_seen;	       /* bytes behind them in which no line end was found */
-	json_t *raw;	       /* event whose raw output has not arrived as a whole yet, or NULL */
+	bool is_raw;	       /* what comes next is the output that `raw` describes */
+	struct event_raw raw;
 	struct link_call calls[LINK_CALLS_MAX];
-	void *arg; /* of all callbacks */
-	/* Called with each event of a call. @event is borrowed; its output is in @data, in the
-	 * encoding that it names. */
-	link_event *event;
+	void *arg;	       /* of all callbacks */
+	link_event *event;     /* called with each piece of output */
 	struct buf data, rest; /* of the event that is being handled */
 };
 

@@ -13,6 +13,7 @@
 #include "base/json.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -243,34 +244,17 @@ static void show(struct pump *p, int stream, const char *data, size_t bytes)
 		on_unread(p);
 }
 
-static void show_data(
-	struct pump *p, int stream, const json_t *event, const char *data, size_t bytes)
-{
-	cleanup_buf struct buf raw = BUF_INIT(OUT_MAX_BYTES);
-	struct err err = {0};
-	if (strcmp(json_get_text(event, "encoding"), "base64") != 0)
-		show(p, stream, data, bytes);
-	else if (base64_read(&raw, data, bytes, &err) == 0)
-		show(p, stream, buf_str(&raw), raw.bytes);
-	else
-		fail(p, &err);
-}
-
-static void on_event(void *arg, const json_t *event, const char *data, size_t bytes)
+static void on_output(void *arg, const struct link_output *output)
 {
 	struct pump *p = arg;
-	int64_t n_cut = json_get_int(event, "cut_bytes");
 	char line[128];
-	if (strcmp(json_get_text(event, "event"), "output") != 0)
-		return;
-	int stream = strcmp(json_get_text(event, "stream"), "stderr") == 0;
-	if (n_cut > 0 && !is_collecting(p, 1)) {
+	if (output->cut_bytes > 0 && !is_collecting(p, 1)) {
 		int n = snprintf(line, sizeof line,
-			"retort: %lld bytes of its output were not kept%s", (long long)n_cut,
-			p->raw.is_raw ? "\r\n" : "\n");
+			"retort: %" PRIu64 " bytes of its output were not kept%s",
+			output->cut_bytes, p->raw.is_raw ? "\r\n" : "\n");
 		show(p, 1, line, (size_t)n);
 	}
-	show_data(p, stream, event, data, bytes);
+	show(p, output->is_stderr, output->data, output->bytes);
 }
 
 static bool has_room(const struct pump *p)
@@ -534,7 +518,7 @@ void pump_open(struct pump *p, const struct pump_config *config, const char *met
 		.typed = BUF_INIT(TYPED_MAX_BYTES),
 		.signal_fd = -1,
 		.timer_fd = -1};
-	link_init(&p->link, config->client, p, on_event);
+	link_init(&p->link, config->client, p, on_output);
 	for (int i = 0; i < PUMP_STREAMS; i++)
 		sink_init(&p->out[i], config->out_fd[i], OUT_MAX_BYTES);
 	watch_signals(p);

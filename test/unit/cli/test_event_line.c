@@ -46,6 +46,46 @@ TEST(data_of_events)
 		"a\\/\b\f\n\r\t\033\177é€");
 }
 
+static bool read_raw(const char *line, struct event_raw *out)
+{
+	return event_line_raw(line, strlen(line), out);
+}
+
+TEST(raw_output_is_announced)
+{
+	struct event_raw raw;
+	CHECK(read_raw(HEAD
+		"\"stream\":\"stdout\",\"offset\":0,\"encoding\":\"raw\",\"bytes\":12}}",
+		&raw));
+	CHECK(!raw.is_stderr && raw.cut_bytes == 0 && raw.bytes == 12);
+	CHECK(read_raw(HEAD "\"stream\":\"stderr\",\"offset\":99,\"cut_bytes\":77,\"encoding\":"
+			    "\"raw\",\"bytes\":65536}}",
+		&raw));
+	CHECK(raw.is_stderr && raw.cut_bytes == 77 && raw.bytes == 65536);
+	/* An id that looks like members. */
+	static const char tricky[] =
+		"{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"id\":\"\\\"stream\\\":"
+		"\\\"stderr\\\",\\\"cut_bytes\\\":5\",\"event\":\"output\",\"stream\":\"stdout\","
+		"\"offset\":0,\"encoding\":\"raw\",\"bytes\":1}}";
+	CHECK(read_raw(tricky, &raw));
+	CHECK(!raw.is_stderr && raw.cut_bytes == 0 && raw.bytes == 1);
+}
+
+TEST(raw_output_for_the_parser)
+{
+	static const char *const lines[] = {"", "{}", HEAD "\"data\":\"\"}}",
+		HEAD "\"encoding\":\"raw\"}}", HEAD "\"encoding\":\"raw\",\"bytes\":}}",
+		HEAD "\"encoding\":\"raw\",\"bytes\":-1}}",
+		HEAD "\"encoding\":\"raw\",\"bytes\":1.5}}",
+		HEAD "\"encoding\":\"raw\",\"bytes\":1,\"more\":2}}",
+		HEAD "\"encoding\":\"raw\",\"bytes\":12345678901234567890}}",
+		"{\"id\":7,\"result\":{\"encoding\":\"raw\",\"bytes\":1}}"};
+	struct event_raw raw;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		if (!CHECK(!read_raw(lines[i], &raw)))
+			printf("# %s\n", lines[i]);
+}
+
 TEST(lines_for_the_parser)
 {
 	static const char *const lines[] = {"", "{}", HEAD "\"state\":\"x\"}}",

@@ -2,7 +2,7 @@
 #include "serve/rpc.h"
 
 #include "api/text/json.h"
-
+#include "base/json.h"
 #include "t.h"
 
 #include <errno.h>
@@ -151,6 +151,21 @@ TEST(events_carry_the_id_of_the_request)
 		"\"event\":\"stdout\",\"text\":\"x\"}}\n");
 	json_decref(id);
 	json_decref(event);
+}
+
+TEST(members_that_were_written_before)
+{
+	cleanup_buf struct buf out = BUF_INIT(1 << 10), small = BUF_INIT(70);
+	cleanup_json json_t *id = json_string("a\"b"),
+			    *event = json_pack("{s:s}", "event", "output");
+	CHECK_INT(rpc_put_event(&out, id, event), 0);
+	cleanup_buf struct buf same = BUF_INIT(1 << 10);
+	CHECK_INT(rpc_put_members(&same, id, "\"event\":\"output\""), 0);
+	CHECK_STR(buf_str(&same), buf_str(&out));
+	/* All of it or nothing. */
+	CHECK_INT(buf_add(&small, "before"), 0);
+	CHECK(rpc_put_members(&small, id, "\"event\":\"output\"") < 0);
+	CHECK_STR(buf_str(&small), "before");
 }
 
 TEST(lines_are_found_however_they_come)
