@@ -6,9 +6,11 @@ usage: processes.py RETORT [--rounds N] [--mib N]
 
 Rows take turns, in rounds, and a ratio is taken within its round:
   start   process.start of /bin/true until process.wait has its status, beside bubblewrap and a bare fork and exec
-  output  a program that writes N MiB, taken by process.attach with `hold`, beside a plain pipe
+  output  a program that writes N MiB, read by cat: through a plain pipe, through one cat and two cats between (what any
+          relay costs here, and as many processes as ours), and through `retort exec`
+  attach  the same, taken by process.attach with `hold`, beside a plain pipe
   key     a byte to a terminal in raw mode until its echo is there, beside a bare pty
-Each client is this Python. Of the output it reads all lines, but does not parse the JSON of events.
+Except for the rows of `output` and `retort exec -it`, the client is this Python. It parses no JSON of output.
 """
 
 import argparse
@@ -90,8 +92,8 @@ class Bubblewrap:
 class Retort:
     name = "retort"
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, path, retort):
+        self.path, self.retort = path, retort
         self.client = Client(path)
         self.session = self.client.create()
         self.client.run(self.session, "1")
@@ -115,26 +117,32 @@ class Retort:
                     self.client.make("process.wait", session=self.session, process="true")]
         return self.client.many(requests)[0]
 
-    def output_ms(self, line, size):
+    def output_ms(self, line, size, raw=False):
         client = Client(self.path)
         process = self.call(client, "process.start", command="read x; " + line.format(size), input=True, hold=True,
                             output_bytes=4 << 20)[1]["process"]
-        client.socket.sendall(client.make("process.attach", session=self.session, process=process, stream=True))
+        client.socket.sendall(client.make("process.attach", session=self.session, process=process, stream=True, raw=raw))
         with client.socket, client.socket.makefile("rb", 1 << 20) as lines:
             start = clock_ms()
             self.call(self.client, "process.write", process=process, data="\n")
             while b'"method":"event"' in (last := lines.readline())[:64]:
                 if b'"cut_bytes":' in last[:256]:
                     raise RuntimeError("output was lost")
+                if b'"encoding":"raw"' in last[:256]:
+                    lines.read(int(last[last.rindex(b":") + 1:-3]))
             took = clock_ms() - start
         if json.loads(last)["result"]["stdout_bytes"] != size:
             raise RuntimeError(last)
         return took
 
-    def open_terminal(self):
+    def exec_argv(self, *options):
+        return [self.retort, "exec", "--socket", self.path, *options, self.session, "--"]
+
+    def open_terminal(self, raw=False):
         self.keys, self.echo = Client(self.path), Client(self.path)
         self.terminal = self.call(self.keys, "terminal.open", argv=[PYTHON, "-I", "-c", ECHO])[1]["process"]
-        self.echo.socket.sendall(self.echo.make("process.attach", session=self.session, process=self.terminal, stream=True))
+        self.echo.socket.sendall(self.echo.make("process.attach", session=self.session, process=self.terminal, stream=True,
+                                                raw=raw))
         while b'"output"' not in self.echo.line():
             pass
 
@@ -149,6 +157,49 @@ class Retort:
 
     def close(self):
         self.call(self.client, "process.signal", process=self.terminal, signal="KILL")
+
+
+class Raw(Retort):
+    """The same with raw output. The echoed byte comes behind the line, in most cases together with it."""
+
+    def open_terminal(self, raw=True):
+        super().open_terminal(raw)
+        self.take_byte()
+
+    def take_byte(self):
+        while not self.echo.rest:
+            self.echo.rest = self.echo.socket.recv(1)
+        self.echo.rest = self.echo.rest[1:]
+
+    def key_ms(self):
+        request = self.keys.make("process.write", session=self.session, process=self.terminal, data="x")
+        start = clock_ms()
+        self.keys.socket.sendall(request)
+        self.echo.line()
+        self.take_byte()
+        took = clock_ms() - start
+        self.keys.line()
+        return took
+
+
+class Typed(Bare):
+    """A person at `retort exec -it`: keys go to a pty whose other side the command has."""
+
+    def __init__(self, retort):
+        super().__init__()
+        self.argv = retort.exec_argv("-it") + [PYTHON, "-I", "-c", ECHO]
+
+    def open_terminal(self):
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.execv(self.argv[0], self.argv)
+        os.set_inheritable(self.master, False)
+        if os.read(self.master, 1) != b"!":
+            raise RuntimeError("the terminal is not ready")
+
+    def close(self):
+        os.close(self.master)
+        os.waitpid(self.pid, 0)
 
 
 def table(title, samples, base, unit="ms"):
@@ -186,24 +237,52 @@ def starts(bare, retort, rounds):
     return table(f"start and end of /bin/true ({rounds} x {STARTS})", samples, "bare fork and exec")
 
 
-def outputs(what, line, bare, retort, rounds, mib):
-    samples = {"a plain pipe": [], "retort, attached": []}
+def piped_ms(argv, n_between):
+    """Run a program whose output goes through some cats to one that reads it."""
+    start = clock_ms()
+    chain = [subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)]
+    for i in range(n_between + 1):
+        out = subprocess.DEVNULL if i == n_between else subprocess.PIPE
+        chain.append(subprocess.Popen(["cat"], stdin=chain[-1].stdout, stdout=out))
+        chain[-2].stdout.close()
+    if any([process.wait() for process in chain]):
+        raise RuntimeError(argv)
+    return clock_ms() - start
+
+
+def outputs(what, line, retort, rounds, mib):
+    argv = ["/bin/sh", "-c", line.format(mib << 20)]
+    rows = {"a plain pipe": (argv, 0), "one cat between": (argv, 1), "two cats between": (argv, 2),
+            "retort exec": (retort.exec_argv() + argv, 0)}
+    rates = {name: [] for name in rows}
     for _ in range(rounds):
-        samples["a plain pipe"].append(bare.output_ms(line, mib << 20))
-        samples["retort, attached"].append(retort.output_ms(line, mib << 20))
-    rates = {name: [mib / (ms / 1000) for ms in values] for name, values in samples.items()}
+        for name, row in rows.items():
+            rates[name].append(mib / (piped_ms(*row) / 1000))
     return table(f"{mib} MiB of {what} ({rounds} rounds; aim: a ratio of 0.7)", rates, "a plain pipe", unit="MiB/s")
 
 
-def keys(bare, retort, rounds):
-    bare.open_terminal()
-    retort.open_terminal()
-    samples = {"a bare pty": [], "retort, socket": []}
+def attached(what, line, bare, retort, rounds, mib):
+    rows = {"a plain pipe": lambda: bare.output_ms(line, mib << 20),
+            "attached, JSON": lambda: retort.output_ms(line, mib << 20),
+            "attached, raw": lambda: retort.output_ms(line, mib << 20, raw=True)}
+    rates = {name: [] for name in rows}
     for _ in range(rounds):
-        samples["a bare pty"] += [bare.key_ms() for _ in range(KEYS)]
-        samples["retort, socket"] += [retort.key_ms() for _ in range(KEYS)]
-    bare.close()
-    retort.close()
+        for name, measure in rows.items():
+            rates[name].append(mib / (measure() / 1000))
+    return table(f"{mib} MiB of {what}, read by Python ({rounds} rounds)", rates, "a plain pipe", unit="MiB/s")
+
+
+def keys(bare, retort, rounds):
+    rows = {"a bare pty": bare, "socket, JSON": retort, "socket, raw": Raw(retort.path, retort.retort),
+            "retort exec -it": Typed(retort)}
+    samples = {name: [] for name in rows}
+    for row in rows.values():
+        row.open_terminal()
+    for _ in range(rounds):
+        for name, row in rows.items():
+            samples[name] += [row.key_ms() for _ in range(KEYS)]
+    for row in rows.values():
+        row.close()
     return table(f"a key until its echo ({rounds} x {KEYS}; aim: 0.3 ms added)", samples, "a bare pty")
 
 
@@ -215,10 +294,11 @@ def main():
     args = parser.parse_args()
     print(f"bare python3: {calibration():.1f} ms")
     with Engine(os.path.abspath(args.retort)) as client:
-        bare, retort = Bare(), Retort(client.socket.getpeername())
-        found = [starts(bare, retort, args.rounds), keys(bare, retort, args.rounds),
-                 outputs("text", TEXT, bare, retort, args.rounds, args.mib),
-                 outputs("bytes that are no text", BYTES, bare, retort, args.rounds, args.mib)]
+        bare, retort = Bare(), Retort(client.socket.getpeername(), os.path.abspath(args.retort))
+        found = [starts(bare, retort, args.rounds), keys(bare, retort, args.rounds)]
+        for what, line in ("text", TEXT), ("bytes that are no text", BYTES):
+            found.append(outputs(what, line, retort, args.rounds, args.mib))
+            found.append(attached(what, line, bare, retort, args.rounds, args.mib))
     directory = os.path.join(os.path.dirname(os.path.abspath(args.retort)), "bench")
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "processes.json"), "w", encoding="utf-8") as f:

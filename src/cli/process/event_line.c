@@ -4,7 +4,8 @@
  * each character and copies each string twice would take ten times as long as all else that is done
  * with it. So the one long string is found with memmem(3), and decoded by itself. Its key cannot be
  * found within another string, because there its quotes would be escaped. Whatever is unusual is
- * left to the parser.
+ * left to the parser. Of an event with raw output, the few members that a client needs are found in
+ * the same way.
  */
 #include "cli/process/event_line.h"
 
