@@ -116,8 +116,9 @@ static enum MHD_Result take_piece(struct http_exchange *x, const char *data, siz
 	size_t n = MIN(HTTP_PART_BYTES - x->body.bytes, *bytes);
 	if (x->is_gone)
 		return MHD_NO;
-	/* The response does not wait for the rest of the body. The library does. */
-	if (x->response) {
+	/* The handler has given its whole response, and wants no more of the body. The library
+	 * sends the response when it has read the rest. */
+	if (!x->is_held) {
 		*bytes = 0;
 		return MHD_YES;
 	}
