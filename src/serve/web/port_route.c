@@ -420,7 +420,8 @@ void port_route_start(void *arg, struct http_exchange *x)
 	if (!q->link) {
 		if (err.code == ERR_BUSY)
 			(void)http_set_header(x, "Retry-After", "1");
-		fail(q, err.code == ERR_NOT_FOUND ? 404 : status_of(&err), &err);
+		bool is_missing = err.code == ERR_NOT_FOUND || err.code == ERR_GONE;
+		fail(q, is_missing ? (unsigned)err_http(err.code) : status_of(&err), &err);
 		finish(q);
 		return;
 	}

@@ -20,8 +20,8 @@ void port_way_close(struct port_way *way);
  * for HTTP (`port.open`), and the session be the caller's. The program gets the path from its third
  * part on. Bodies are passed on as they come, both ways. A WebSocket is passed on byte by byte.
  *
- * Errors: 404: no such session, or its port is not open; 502: nothing listens there, or what came
- * is no HTTP; 503: too many connections to the port.
+ * Errors: 404: no such session, or its port is not open; 410: the session is closed; 502: nothing
+ * listens there, or what came is no HTTP; 503: too many connections to the port.
  */
 #define PORT_PATH "/s/"
 void port_route_start(void *arg, struct http_exchange *x);
