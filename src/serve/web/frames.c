@@ -101,7 +101,8 @@ void frames_read(struct frames *f, const char *data, size_t bytes)
 	f->in = data;
 	f->in_bytes = bytes;
 	while (!f->is_broken && f->in_bytes > 0 && f->lib.want_read(f->context))
-		if (f->lib.recv(f->context) != 0)
+		/* After some errors the library still has a close to send, and reads no more. */
+		if (f->lib.recv(f->context) != 0 && f->lib.want_read(f->context))
 			f->is_broken = true;
 	f->in = NULL;
 	f->in_bytes = 0;

@@ -36,7 +36,8 @@ void frames_free(struct frames *f);
 
 /*
  * Read what the client has sent. Pings and closes are answered here. Whatever breaks the protocol
- * closes the WebSocket: 1002, 1007 (text that is not UTF-8), 1009 (too long).
+ * closes the WebSocket: 1002, 1007 (text that is not UTF-8), 1009 (too long), or without a code (a
+ * malformed control frame).
  * Limits: a message of FRAMES_MESSAGE_BYTES.
  */
 void frames_read(struct frames *f, const char *data, size_t bytes);
