@@ -235,3 +235,59 @@ TEST(stopped_in_the_middle)
 	CHECK_INT(errno, ECONNRESET);
 	end(&w);
 }
+
+/* What is to be sent first comes before what the other side sends, which has come already. */
+TEST(first_words)
+{
+	struct bench w;
+	begin(&w);
+	CHECK_INT(send(w.a, "then", 4, 0), 4);
+	CHECK_INT(relay_begin(w.relay, 1, "first ", 6), 0);
+	CHECK_INT(relay_begin(w.relay, 0, "", 0), 0);
+	turn(&w);
+	check_arrives(w.b, "first then");
+	CHECK_INT(recv(w.a, (char[1]){0}, 1, MSG_DONTWAIT), -1);
+	CHECK(!w.is_done);
+	end(&w);
+}
+
+/* First words that the socket does not take at once wait, and all that follows waits for them. */
+TEST(first_words_may_be_long)
+{
+	enum { BYTES = 1 << 20 };
+	struct bench w;
+	char *words = malloc(BYTES), got[4096];
+	size_t n = 0;
+	ssize_t r;
+	begin(&w);
+	for (size_t i = 0; i < BYTES; i++)
+		words[i] = (char)(i % 251);
+	CHECK_INT(relay_begin(w.relay, 1, words, BYTES), 0);
+	memset(words, 0, BYTES);
+	free(words);
+	CHECK_INT(send(w.a, "last", 4, 0), 4);
+	CHECK_INT(shutdown(w.a, SHUT_WR), 0);
+	while ((r = recv(w.b, got, sizeof got, MSG_DONTWAIT)) != 0) {
+		for (ssize_t i = 0; i < r && n < BYTES; i++, n++)
+			if (!CHECK_INT(got[i], (char)(n % 251)))
+				break;
+		if (r > 4 && n == BYTES)
+			CHECK(memcmp(got + r - 4, "last", 4) == 0);
+		turn(&w);
+	}
+	CHECK_INT(n, BYTES);
+	end(&w);
+}
+
+/* To a receiver that has gone: the relay ends all the same. */
+TEST(first_words_for_nobody)
+{
+	struct bench w;
+	begin(&w);
+	fd_close(&w.b);
+	CHECK_INT(relay_begin(w.relay, 1, "words", 5), 0);
+	CHECK_INT(shutdown(w.a, SHUT_WR), 0);
+	turn(&w);
+	CHECK(w.is_done);
+	end(&w);
+}

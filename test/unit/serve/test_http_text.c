@@ -115,6 +115,81 @@ TEST(pages_of_which_sites)
 	CHECK(!origin_is_named(&rules, "http://localhost"));
 }
 
+TEST(sites)
+{
+	static const struct {
+		const char *host;
+		unsigned port; /* 0: no site */
+		const char *session;
+	} rows[] = {
+		{"8000-demo.localhost", 8000, "demo"},
+		{"8000-demo.localhost:8765", 8000, "demo"},
+		{"8000-demo.LOCALHOST.", 8000, "demo"},
+		{"1-s-abc.engine.example:1", 1, "s-abc"},
+		{"65535-a_b.localhost", 65535, "a_b"},
+		{"0-demo.localhost", 0, ""},
+		{"65536-demo.localhost", 0, ""},
+		{"-demo.localhost", 0, ""},
+		{"8000-.localhost", 0, ""},
+		{"8000.localhost", 0, ""},
+		{"x-demo.localhost", 0, ""},
+		{"+80-demo.localhost", 0, ""},
+		{"8000-demo.x.localhost", 0, ""},
+		{"8000-demo.evil.example", 0, ""},
+		{"8000-demo", 0, ""},
+		{"8000-demo.", 0, ""},
+		{"8000.x-demo.localhost", 0, ""},
+		{"8000-demo.localhost:x", 0, ""},
+		{"8000-de/mo.localhost", 0, ""},
+		{"8000-demo.localhost.evil", 0, ""},
+		{"[8000-demo.localhost]", 0, ""},
+		{"127.0.0.1", 0, ""},
+		{"localhost", 0, ""},
+		{"", 0, ""},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct host_site site = {.port = 9, .session = "before"};
+		if (!CHECK_INT(host_read_site(&rules, rows[i].host, &site), rows[i].port > 0) ||
+			!CHECK_INT(site.port, rows[i].port) ||
+			!CHECK_STR(site.session, rows[i].session))
+			printf("# \"%s\"\n", rows[i].host);
+		if (rows[i].port)
+			CHECK(host_is_allowed(&rules, rows[i].host));
+	}
+}
+
+TEST(a_site_has_a_maximum)
+{
+	char host[256];
+	struct host_site site;
+	for (int n = HOST_SESSION_BYTES - 2; n < HOST_SESSION_BYTES + 2; n++) {
+		snprintf(host, sizeof host, "1-%0*d.localhost", n, 5);
+		CHECK_INT(host_read_site(&rules, host, &site), n < HOST_SESSION_BYTES);
+	}
+}
+
+TEST(pages_of_this_very_server)
+{
+	static const struct {
+		const char *origin, *host;
+		bool is_same;
+	} rows[] = {
+		{"http://127.0.0.1:8765", "127.0.0.1:8765", true},
+		{"https://engine.example", "Engine.example", true},
+		{"http://8000-a.localhost:1", "8000-a.localhost:1", true},
+		{"http://127.0.0.1:8766", "127.0.0.1:8765", false},
+		{"http://8000-a.localhost:1", "localhost:1", false},
+		{"http://8000-a.localhost:1", "8000-b.localhost:1", false},
+		{"http://127.0.0.1", "127.0.0.1:8765", false},
+		{"null", "null", false},
+		{"127.0.0.1:8765", "127.0.0.1:8765", false},
+		{"", "", false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (!CHECK_INT(origin_is_host(rows[i].origin, rows[i].host), rows[i].is_same))
+			printf("# \"%s\" \"%s\"\n", rows[i].origin, rows[i].host);
+}
+
 TEST(what_accepts_events)
 {
 	static const struct {
