@@ -187,6 +187,23 @@ static void advance(struct websocket *w)
 		watch(w);
 }
 
+static void on_due(uv_timer_t *timer)
+{
+	advance(timer->data);
+}
+
+/* As advance(), for functions that the user calls: they must not tell the user of the end, which
+ * may free what the user still works with. */
+static void advance_later(struct websocket *w)
+{
+	if (w->state == OPENING || w->state == OVER || w->is_inside)
+		return;
+	if (!write_some(w) || (frames_is_over(w->frames) && frames_out(w->frames)->bytes == 0))
+		timer_start(&w->timer, on_due, 0, 0);
+	else
+		watch(w);
+}
+
 /* Read what the socket has. Returns: false at its end. */
 static bool read_some(struct websocket *w)
 {
@@ -294,7 +311,7 @@ int websocket_send(struct websocket *w, bool is_text, const char *data, size_t b
 	if (w->state != OPEN)
 		return -EPIPE;
 	int r = frames_send(w->frames, is_text, data, bytes);
-	advance(w);
+	advance_later(w);
 	return r;
 }
 
@@ -306,7 +323,7 @@ bool websocket_is_behind(const struct websocket *w)
 void websocket_pause(struct websocket *w, bool is_paused)
 {
 	w->is_paused = is_paused;
-	advance(w);
+	advance_later(w);
 }
 
 void websocket_close(struct websocket *w, enum frames_close code, const char *reason)
@@ -319,5 +336,5 @@ void websocket_close(struct websocket *w, enum frames_close code, const char *re
 	w->is_paused = false;
 	(void)frames_close(w->frames, code, reason);
 	timer_start(&w->timer, on_timer, WEBSOCKET_END_MS, 0);
-	advance(w);
+	advance_later(w);
 }

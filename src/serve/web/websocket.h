@@ -12,7 +12,8 @@ struct websocket_user {
 	void (*opened)(void *arg);
 	/* Called with each message; @data is borrowed. */
 	void (*message)(void *arg, bool is_text, const char *data, size_t bytes);
-	/* Called once when the WebSocket is over, whoever has ended it. @w is freed after that. */
+	/* Called once from the loop when the WebSocket is over, whoever has ended it. @w is freed
+	 * after that. */
 	void (*over)(void *arg);
 	void *arg;
 };
