@@ -239,6 +239,14 @@ static bool find_token(struct http_exchange *x, char out[CREDENTIAL_BYTES])
 	return x->credential != CREDENTIAL_MISSING;
 }
 
+bool http_has_token(const struct http_exchange *x, const char *authorization)
+{
+	char token[CREDENTIAL_BYTES];
+	const struct token_list *tokens = x->server ? x->server->config.tokens : NULL;
+	return tokens && credential_read_authorization(authorization, true, token) &&
+		token_find(tokens, token);
+}
+
 static void ask_for_token(struct http_exchange *x, bool is_wrong)
 {
 	(void)http_set_header(x, "WWW-Authenticate",

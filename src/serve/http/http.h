@@ -51,6 +51,8 @@ void http_each_header(const struct http_exchange *x,
  * if it is for none. */
 enum credential http_credential(const struct http_exchange *x);
 const struct host_site *http_site(const struct http_exchange *x);
+/* Return whether @authorization, a value of that header, has a token of this engine. */
+bool http_has_token(const struct http_exchange *x, const char *authorization);
 
 /*
  * Take the next piece of a streamed body: up to @max bytes.
