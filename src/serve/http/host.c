@@ -147,8 +147,11 @@ bool origin_is_allowed(const struct host_rules *rules, const char *origin)
 	char name[NAME_BYTES];
 	bool is_bracketed;
 	const char *host = authority(origin);
-	return origin_is_named(rules, origin) ||
-		(host && split(host, name, &is_bracketed) && is_loopback(name, is_bracketed));
+	struct host_site site;
+	if (origin_is_named(rules, origin))
+		return true;
+	return host && split(host, name, &is_bracketed) && is_loopback(name, is_bracketed) &&
+		!host_read_site(rules, host, &site);
 }
 
 bool origin_is_host(const char *origin, const char *host)

@@ -30,7 +30,7 @@ struct host_rules {
 bool host_is_allowed(const struct host_rules *rules, const char *host);
 
 /* Return whether a page of @origin may send requests. Loopback names and addresses, and `origins`,
- * are allowed. Source: RFC 6454, 7. */
+ * are allowed, but not sites: a box makes their pages. Source: RFC 6454, 7. */
 bool origin_is_allowed(const struct host_rules *rules, const char *origin);
 /* Return whether @origin is in `origins`. If so, pages of @origin may read the responses to their
  * requests, in addition to sending requests. */
