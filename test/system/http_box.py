@@ -63,7 +63,7 @@ class Web(http.server.BaseHTTPRequestHandler):
     def any(self):
         url = urllib.parse.urlsplit(self.path)
         word, _, rest = url.path[1:].partition("/")
-        query = dict(urllib.parse.parse_qsl(url.query))
+        query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         getattr(self, "on_" + word.replace("-", "_"), self.on_echo)(rest, query)
 
     def on_echo(self, rest, query):
