@@ -181,7 +181,8 @@ static void watch_signals(struct pump *p)
 	struct sigaction action;
 	sigset_t set;
 	(void)sigemptyset(&set);
-	/* What we were told to ignore (nohup; sftp does so for ssh) is not for the program either. */
+	/* What we were told to ignore (nohup; sftp does so for ssh) is not for the program either.
+	 */
 	for (size_t i = 0; i < ARRAY_LEN(forwarded); i++)
 		if (sigaction(forwarded[i].number, NULL, &action) == 0 &&
 			action.sa_handler != SIG_IGN)
