@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of a box that speak HTTP are reached through the engine's HTTP server."""
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -160,6 +161,16 @@ class Requests(http_box.Case):
         self.get(at + "/wait/both-began")
         raw.say(bytes(3 * MIB))
         self.assertEqual(raw.answer().body, b"begun %d" % (4 * MIB))
+
+    def test_long_answer_before_the_end_of_a_long_body(self):
+        """A program that does not read on before its answer is read gets an error, and the client does not wait for ever."""
+        at = self.serve_raw("c.sendall(b'HTTP/1.1 200 OK\\r\\n\\r\\n')\nwhile d := c.recv(65536): c.sendall(d)")
+        raw = self.raw(at + "/", "POST", f"Content-Length: {64 * MIB}")
+        with contextlib.suppress(OSError):
+            for _ in range(64):
+                raw.say(bytes(MIB))
+        answer = raw.answer()
+        self.assertEqual((answer.status, answer.json["error"]["code"]), (502, "limit"))
 
     def test_expect_continue(self):
         """curl waits for 100 before it sends the body."""

@@ -172,7 +172,8 @@ void http_on_check(uv_timer_t *timer)
 	struct http_server *s = timer->data;
 	uint64_t now = timer_now();
 	for (struct http_connection *c = s->connections; c; c = c->next) {
-		if (c->phase == HTTP_BUSY && c->x && c->x->is_suspended && tcp_has_left(c->fd)) {
+		bool is_waiting = c->phase == HTTP_BUSY && c->x && c->x->is_suspended;
+		if (is_waiting && (tcp_has_left(c->fd) || http_check_stuck(c->x, now))) {
 			struct http_exchange *x = c->x;
 			http_lose(x);
 			http_resume(x);

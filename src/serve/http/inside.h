@@ -11,6 +11,7 @@
 #include "serve/http/server.h"
 
 enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };
+enum { HTTP_STUCK_MS = 10000 };
 
 /* The state of a connection. */
 enum http_phase {
@@ -73,6 +74,7 @@ struct http_exchange {
 	bool is_body_over; /* the whole body has arrived */
 	bool is_cut;	   /* break the connection off after the rest of the stream */
 	uint64_t body_bytes;
+	uint64_t stuck_bytes, stuck_ms; /* body_bytes, and since when nothing has moved */
 	/* Set while the connection is upgraded. */
 	struct MHD_UpgradeResponseHandle *upgrade;
 	void (*opened)(void *arg, int fd, const char *early, size_t bytes);
@@ -175,6 +177,14 @@ void http_on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 /* Callbacks of the loop: accept clients; check all connections. */
 void http_on_accept(uv_poll_t *poll, int status, int events);
 void http_on_check(uv_timer_t *timer);
+
+/*
+ * A response is sent when the body of the request has arrived, since the library cannot do both at
+ * once. A handler that waits for its response to be sent before it takes more of the body would
+ * wait for ever. If that has lasted for HTTP_STUCK_MS, answer with an error instead. Returns:
+ * whether it was.
+ */
+bool http_check_stuck(struct http_exchange *x, uint64_t now_ms);
 
 /* Give the response to the library. If the handler has not responded yet, suspend the request. */
 enum MHD_Result http_queue(struct http_exchange *x);

@@ -95,7 +95,11 @@ static void cut(struct http_exchange *x, unsigned status, const char *text)
 	int n = snprintf(head, sizeof head,
 		"HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
 		"Connection: close\r\n\r\n",
-		status, status == 413 ? "Content Too Large" : "Service Unavailable", strlen(text));
+		status,
+		status == 413		? "Content Too Large"
+			: status == 502 ? "Bad Gateway"
+					: "Service Unavailable",
+		strlen(text));
 	int fd = x->connection->fd;
 	x->status = status;
 	if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) == n)
@@ -135,6 +139,25 @@ static enum MHD_Result take_piece(struct http_exchange *x, const char *data, siz
 	if (n > 0)
 		tell_progress(x);
 	return MHD_YES;
+}
+
+bool http_check_stuck(struct http_exchange *x, uint64_t now_ms)
+{
+	static const char stuck[] =
+		"{\"error\":{\"code\":\"limit\",\"message\":\"the program answers at length before it "
+		"has read the request\",\"hint\":\"a response is sent when the request has been read: "
+		"use a WebSocket, or let the program read first\"}}";
+	bool is_full = x->response && x->is_held && !x->is_body_over && !x->is_gone &&
+		x->body.bytes == HTTP_PART_BYTES && http_stream_is_behind(x);
+	if (!is_full || x->stuck_bytes != x->body_bytes) {
+		x->stuck_ms = now_ms;
+		x->stuck_bytes = x->body_bytes;
+		return false;
+	}
+	if (now_ms - x->stuck_ms < HTTP_STUCK_MS)
+		return false;
+	cut(x, 502, stuck);
+	return true;
 }
 
 ssize_t http_take_body(struct http_exchange *x, char *data, size_t max)

@@ -4,6 +4,9 @@
  *     OPENING     the warden makes a socket in the box's network namespace (box_open())
  *     CONNECTING  the socket connects to 127.0.0.1, or after that was refused, to ::1
  *
+ * libcurl, which gets some of these sockets, calls connect() on them once more (7.88 does, although
+ * it is told not to). This succeeds as long as nobody has called connect() a second time before.
+ *
  * The socket cannot reach anything but the box: its network namespace has only a loopback.
  *
  * SPDX-License-Identifier: Apache-2.0
