@@ -48,6 +48,7 @@ struct relay {
 	char *scratch;
 	int n_handles;
 	bool is_ending;
+	uint64_t *time_ns; /* see relay_note_time(); may be NULL */
 	relay_done_fn *done;
 	void *arg;
 };
@@ -164,6 +165,8 @@ static bool read_some(struct side *s)
 		end_direction(s);
 		return false;
 	}
+	if (s->relay->time_ns)
+		*s->relay->time_ns = uv_hrtime();
 	int r = put_all(to, data, (size_t)n);
 	if (r == -ENOMEM) {
 		fail(s);
@@ -237,6 +240,11 @@ static void on_event(uv_poll_t *poll, int status, int events)
 	}
 	watch(s);
 	watch(other(s));
+}
+
+void relay_note_time(struct relay *r, uint64_t *time_ns)
+{
+	r->time_ns = time_ns;
 }
 
 int relay_begin(struct relay *r, int to, const char *data, size_t bytes)

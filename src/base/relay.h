@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 enum { RELAY_BYTES = 256 << 10 };
@@ -27,6 +28,10 @@ struct relay *relay_start(
 /* Send @data to side @to (0: @a, 1: @b) before anything that comes from the other side. To be
  * called right after relay_start(), once for each side at most. Returns: 0, -ENOMEM. */
 int relay_begin(struct relay *r, int to, const char *data, size_t bytes);
+
+/* Have the relay write the time of uv_hrtime() to @time_ns whenever it passes something on.
+ * @time_ns must live as long as the relay. */
+void relay_note_time(struct relay *r, uint64_t *time_ns);
 
 /* Pass on what has arrived, as far as the receivers take it at once, and close both sides. A side
  * that has not got the end of what the other sends is reset. `done` is still called, once all is

@@ -171,10 +171,31 @@ static void end_headers(struct net_call *c)
 		c->request.on_headers(c->request.arg);
 }
 
+/* libcurl would undo each coding that it knows, also several behind each other, without asking. A
+ * few bytes can then become more than memory holds, or keep it busy for hours. */
+static bool is_foreign_coding(const char *data, size_t bytes)
+{
+	static const char name[] = "Transfer-Encoding:", chunked[] = "chunked";
+	const size_t n_name = sizeof name - 1, n_chunked = sizeof chunked - 1;
+	if (bytes < n_name || strncasecmp(data, name, n_name) != 0)
+		return false;
+	const char *at = data + n_name, *end = data + bytes;
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	while (end > at && isspace((unsigned char)end[-1]))
+		end--;
+	return (size_t)(end - at) != n_chunked || strncasecmp(at, chunked, n_chunked) != 0;
+}
+
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
 	struct net_call *c = arg;
 	size_t bytes = size * n;
+	if (is_foreign_coding(data, bytes)) {
+		(void)err_set(&c->err, ERR_PROTOCOL, "%s: a transfer coding that was not asked for",
+			c->host);
+		return 0;
+	}
 	/* A status line begins a new response. Drop the headers of an earlier one, such as "100
 	 * Continue". */
 	if (bytes > 5 && strncasecmp(data, "HTTP/", 5) == 0)

@@ -54,11 +54,12 @@ static int64_t after(int64_t from_ms, int64_t ms)
 	return ms > 0 && from_ms < never - ms ? from_ms + ms : never;
 }
 
-/* Return the time of the last use, in ms since 1970. It is computed from a monotonic clock:
- * setting the host's clock must not make a session look unused. */
+/* Return the time of the last use, in ms since 1970. What moves through a port is a use. It is
+ * computed from a monotonic clock: setting the host's clock must not make a session look unused. */
 static int64_t used_ms(const struct entry *e, int64_t now)
 {
-	return now - (int64_t)((uv_hrtime() - e->used_ns) / 1000000);
+	uint64_t last_ns = MAX(e->used_ns, port_list_time(&e->ports));
+	return now - (int64_t)((uv_hrtime() - last_ns) / 1000000);
 }
 
 static struct end end_of(const struct entry *e, int64_t now)

@@ -325,14 +325,25 @@ class Use(Case):
         async with self.attach(self.start("cat")) as t:
             await t.tell("attached")
             self.call("session.close")
-            self.assertIn(await t.end(), (1000, 1011))
-            self.assertIn(t.told[-1]["type"], ("exit", "error"))
+            self.assertEqual(await t.end(), 1001)
+            self.assertEqual((t.told[-1]["type"], t.told[-1]["ended"]), ("exit", "close"))
+
+    @http_box.run
+    async def test_ended_long_ago_with_much_output(self):
+        """All of the output, and then the exit, also when more is kept than is sent at a time."""
+        for size in (262143, 262144, 400000):
+            path = self.start("sh", "-c", f"head -c {size} /dev/zero | tr '\\0' x; exit 7", output_bytes=1 << 20)
+            self.call("process.wait", process=path.split("/")[-1])
+            async with self.attach(path) as t:
+                self.assertEqual(await t.end(), 1000)
+                self.assertEqual((len(t.out), t.told[-1].get("exit_code")), (size, 7))
 
     @http_box.run
     async def test_token_of_a_page(self):
         path = self.start("cat")
-        for asked, given in ((["retort.terminal"], "retort.terminal"), ([], None)):
-            w = await self.ws(path, {}, subprotocols=[*asked, http_box.protocol(self.token)])
+        own = http_box.protocol(self.token)
+        for asked, given in ((["retort.terminal"], "retort.terminal"), ([], own)):
+            w = await self.ws(path, {}, subprotocols=[*asked, own])
             self.assertEqual(w.subprotocol, given)
             await w.close()
         w = await self.ws(path, http_box.basic(self.token))

@@ -196,7 +196,8 @@ static int check_route(struct http_exchange *x, struct err *err)
 	for (size_t i = 0; i < x->server->config.n_routes; i++) {
 		const struct http_route *r = &x->server->config.routes[i];
 		bool is_here = is_for(r, x);
-		if (is_here && (!r->method || strcmp(r->method, method) == 0)) {
+		bool is_any = !r->method && strcmp(method, "CONNECT") != 0;
+		if (is_here && (is_any || (r->method && strcmp(r->method, method) == 0))) {
 			x->route = r;
 			return 0;
 		}
@@ -241,9 +242,17 @@ static bool find_token(struct http_exchange *x, char out[CREDENTIAL_BYTES])
 
 bool http_has_token(const struct http_exchange *x, const char *authorization)
 {
-	char token[CREDENTIAL_BYTES];
+	char value[FIELD_BYTES], token[CREDENTIAL_BYTES];
 	const struct token_list *tokens = x->server ? x->server->config.tokens : NULL;
-	return tokens && credential_read_authorization(authorization, true, token) &&
+	if (strlen(authorization) >= sizeof value)
+		return true;
+	/* Tabs are blanks, and some clients send several values. */
+	snprintf(value, sizeof value, "%.*s", (int)strcspn(authorization, ","), authorization);
+	for (char *c = value; *c; c++)
+		*c = (char)(*c == '\t' ? ' ' : *c);
+	for (size_t n = strlen(value); n > 0 && value[n - 1] == ' '; n--)
+		value[n - 1] = '\0';
+	return tokens && credential_read_authorization(value, true, token) &&
 		token_find(tokens, token);
 }
 
@@ -276,9 +285,31 @@ static int check_token(struct http_exchange *x, struct err *err)
 	}
 	http_count(x->server, METRICS_UNAUTHORIZED, 1);
 	ask_for_token(x, is_wrong);
-	err_fail(err, ERR_AUTH, "send the header \"Authorization: Bearer TOKEN\"",
+	err_fail(err, ERR_AUTH,
+		x->route->is_for_browsers ? "send \"Authorization: Bearer TOKEN\", Basic with the "
+					    "token as password, or \"X-Retort-Token: TOKEN\""
+					  : "send the header \"Authorization: Bearer TOKEN\"",
 		is_wrong ? "the token is not one of this engine's" : "no token");
 	return 401;
+}
+
+/* Refuse what a page of another site has a browser fetch from a port, such as an image: it has no
+ * Origin. Links may lead there. A page below a path has no origin of its own, so that its own
+ * images look the same; only hosts of ports are protected. Source: Fetch Metadata, W3C. */
+static int check_fetch(struct http_exchange *x, struct err *err)
+{
+	struct field site, mode, origin;
+	if (x->site.port == 0 || find(x, "Sec-Fetch-Site", &site) == 0 ||
+		strcmp(site.value, "same-origin") == 0 || strcmp(site.value, "none") == 0)
+		return 0;
+	bool is_link = find(x, "Sec-Fetch-Mode", &mode) == 1 && strcmp(mode.value, "navigate") == 0;
+	if (is_link ||
+		(find(x, "Origin", &origin) == 1 &&
+			origin_is_named(&x->server->config.hosts, origin.value)))
+		return 0;
+	err_fail(err, ERR_DENIED, "retort serve --allow-origin ORIGIN allows them",
+		"pages of other sites may not use what a port has");
+	return 403;
 }
 
 static int check_type(struct http_exchange *x, struct err *err)
@@ -320,8 +351,8 @@ int http_check(struct http_exchange *x)
 	/* Each check returns 0 if the request passes, or the HTTP status of the response; @err then
 	 * has the reason. */
 	static int (*const checks[])(struct http_exchange * x, struct err * err) = {check_shape,
-		check_room, check_host, check_origin, check_route, check_token, check_type,
-		check_length};
+		check_room, check_host, check_origin, check_route, check_fetch, check_token,
+		check_type, check_length};
 	struct err err = {0};
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		int status = checks[i](x, &err);

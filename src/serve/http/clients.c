@@ -167,6 +167,13 @@ static bool is_late(struct http_connection *c, uint64_t now)
 		age > config->request_ms * (1 + x->body.bytes / RATE_BYTES);
 }
 
+/* Return whether the handler works on a body of which more is to come. */
+static bool is_receiving(const struct http_connection *c)
+{
+	const struct http_exchange *x = c->x;
+	return c->phase == HTTP_BUSY && x && !x->is_body_over && !x->is_suspended && !x->upgrade;
+}
+
 void http_on_check(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
@@ -177,7 +184,8 @@ void http_on_check(uv_timer_t *timer)
 			struct http_exchange *x = c->x;
 			http_lose(x);
 			http_resume(x);
-		} else if (c->phase != HTTP_BUSY && (is_over(c) || is_late(c, now))) {
+		} else if ((c->phase != HTTP_BUSY || is_receiving(c)) &&
+			(is_over(c) || is_late(c, now))) {
 			hang_up(c);
 		} else if (c->x) {
 			http_stream_beat(c->x, now);

@@ -58,14 +58,22 @@ static bool read_url64(const char *text, size_t bytes, char out[CREDENTIAL_BYTES
 		keep(buf_str(&plain), plain.bytes, out);
 }
 
+static const char prefix[] = "base64url.bearer.retort.";
+
+const char *credential_find_protocol(const char *value, size_t *bytes)
+{
+	for (const char *at = value; *at; at += strspn(at, " \t,")) {
+		*bytes = strcspn(at, " \t,");
+		if (*bytes >= sizeof prefix && strncmp(at, prefix, sizeof prefix - 1) == 0)
+			return at;
+		at += *bytes;
+	}
+	return NULL;
+}
+
 bool credential_read_protocols(const char *value, char out[CREDENTIAL_BYTES])
 {
-	static const char prefix[] = "base64url.bearer.retort.";
-	for (const char *at = value; *at; at += strspn(at, " \t,")) {
-		size_t bytes = strcspn(at, " \t,");
-		if (bytes >= sizeof prefix && strncmp(at, prefix, sizeof prefix - 1) == 0)
-			return read_url64(at + sizeof prefix - 1, bytes - (sizeof prefix - 1), out);
-		at += bytes;
-	}
-	return false;
+	size_t bytes;
+	const char *found = credential_find_protocol(value, &bytes);
+	return found && read_url64(found + sizeof prefix - 1, bytes - (sizeof prefix - 1), out);
 }

@@ -28,3 +28,9 @@ enum { CREDENTIAL_BYTES = TOKEN_CHARS_MAX + 1 };
  */
 bool credential_read_authorization(const char *value, bool is_basic, char out[CREDENTIAL_BYTES]);
 bool credential_read_protocols(const char *value, char out[CREDENTIAL_BYTES]);
+
+/* Find the subprotocol that has the token. A client that has offered subprotocols expects that one
+ * of them is chosen, so it is chosen if there is no other. Returns: the beginning of it in @value,
+ * and
+ * *@bytes; or NULL. */
+const char *credential_find_protocol(const char *value, size_t *bytes);

@@ -279,7 +279,8 @@ void http_on_completed(
 	if (!x)
 		return;
 	*slot = NULL;
-	if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+	/* A handler may still be at work on a response that the client has got in full. */
+	if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK || x->is_held)
 		http_lose(x);
 	log_it(x);
 	http_count(x->server, METRICS_REQUESTS, -1);

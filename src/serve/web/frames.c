@@ -7,6 +7,7 @@
 #include "serve/web/wslay.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct frames {
 	const char *in;
 	size_t in_bytes;
 	struct buf out;
+	enum frames_close close; /* to be sent when all messages are; 0: no close */
+	char reason[FRAMES_REASON_BYTES];
 	bool is_broken; /* the library has failed: nothing is read or written any more */
 };
 
@@ -89,10 +92,18 @@ void frames_free(struct frames *f)
 	free(f);
 }
 
-/* Have the library write what it can. */
+/* Have the library write what it can. The library would send a close before messages that wait, and
+ * drop these, so it gets the close behind them. */
 static void flush(struct frames *f)
 {
 	if (!f->is_broken && f->lib.send(f->context) != 0)
+		f->is_broken = true;
+	if (f->is_broken || !f->close || f->lib.get_queued_msg_count(f->context) > 0)
+		return;
+	(void)f->lib.queue_close(
+		f->context, (uint16_t)f->close, (const uint8_t *)f->reason, strlen(f->reason));
+	f->close = 0;
+	if (f->lib.send(f->context) != 0)
 		f->is_broken = true;
 }
 
@@ -113,7 +124,7 @@ static int put(struct frames *f, uint8_t opcode, const char *data, size_t bytes)
 {
 	const struct wslay_event_msg message = {
 		.opcode = opcode, .msg = (const uint8_t *)data, .msg_length = bytes};
-	if (f->is_broken)
+	if (f->is_broken || f->close)
 		return -EPIPE;
 	int r = f->lib.queue_msg(f->context, &message);
 	flush(f);
@@ -132,12 +143,12 @@ int frames_ping(struct frames *f)
 
 int frames_close(struct frames *f, enum frames_close code, const char *reason)
 {
-	if (f->is_broken)
+	if (f->is_broken || f->close)
 		return -EPIPE;
-	int r = f->lib.queue_close(
-		f->context, (uint16_t)code, (const uint8_t *)reason, strlen(reason));
+	f->close = code;
+	snprintf(f->reason, sizeof f->reason, "%s", reason);
 	flush(f);
-	return r == 0 ? 0 : r == WSLAY_ERR_NOMEM ? -ENOMEM : -EPIPE;
+	return 0;
 }
 
 struct buf *frames_out(struct frames *f)
@@ -154,7 +165,8 @@ size_t frames_waiting(const struct frames *f)
 
 bool frames_is_over(const struct frames *f)
 {
-	return f->is_broken || (!f->lib.want_read(f->context) && !f->lib.want_write(f->context));
+	return f->is_broken ||
+		(!f->close && !f->lib.want_read(f->context) && !f->lib.want_write(f->context));
 }
 
 bool frames_is_answered(const struct frames *f)

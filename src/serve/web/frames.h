@@ -10,6 +10,7 @@
 
 struct frames;
 
+enum { FRAMES_REASON_BYTES = 100 };
 enum { FRAMES_MESSAGE_BYTES = 256 << 10 }; /* maximum length of a message that is received */
 
 /* Codes with which a WebSocket is closed. Source: RFC 6455, 7.4.1. */
@@ -42,8 +43,9 @@ void frames_free(struct frames *f);
  */
 void frames_read(struct frames *f, const char *data, size_t bytes);
 
-/* Send a message, a ping, or a close with a code. After a close, nothing else is sent. Returns: 0;
- * -EPIPE after a close; -ENOMEM. */
+/* Send a message, a ping, or a close with a code, behind all messages before it. After a close,
+ * nothing else is sent. @reason: less than FRAMES_REASON_BYTES. Returns: 0; -EPIPE after a close;
+ * -ENOMEM. */
 int frames_send(struct frames *f, bool is_text, const char *data, size_t bytes);
 int frames_ping(struct frames *f);
 int frames_close(struct frames *f, enum frames_close code, const char *reason);

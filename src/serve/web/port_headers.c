@@ -35,6 +35,14 @@ static const struct {
 	{"Alt-Svc", IN_ANSWER},
 	{"Strict-Transport-Security", IN_ANSWER},
 	{"Public-Key-Pins", IN_ANSWER},
+	{"NEL", IN_ANSWER},
+	{"Report-To", IN_ANSWER},
+	{"Reporting-Endpoints", IN_ANSWER},
+	{"Expect-CT", IN_ANSWER},
+	{"Accept-CH", IN_ANSWER},
+	{"Critical-CH", IN_ANSWER},
+	{"Origin-Agent-Cluster", IN_ANSWER},
+	{"Use-As-Dictionary", IN_ANSWER},
 	{"Clear-Site-Data", IN_PATH},
 	{"Service-Worker-Allowed", IN_PATH},
 };
@@ -59,13 +67,12 @@ static bool is_dropped(const struct port_view *view, const char *name, int where
 	return port_list_has(view->connection, name) && strcasecmp(name, "Upgrade") != 0;
 }
 
-/* Append the elements of @list, except those that begin with @prefix. */
-static void add_without(struct buf *out, const char *list, const char *prefix)
+/* Append the elements of @list, except those that contain @word. */
+static void add_without(struct buf *out, const char *list, const char *word)
 {
-	size_t bytes = strlen(prefix);
 	for (const char *at = list; *at; at += strspn(at, " \t,")) {
 		size_t n = strcspn(at, " \t,");
-		if (n > 0 && strncmp(at, prefix, bytes) != 0)
+		if (n > 0 && !memmem(at, n, word, strlen(word)))
 			buf_addf(out, "%s%.*s", out->bytes > 0 ? ", " : "", (int)n, at);
 		at += n;
 	}

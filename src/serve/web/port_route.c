@@ -56,6 +56,7 @@ struct port_request {
 	struct net_header headers[NET_HEADERS_MAX];
 	size_t n_headers;
 	bool is_begun, is_full; /* the response has begun; too many headers, or too long */
+	bool has_protocol;	/* the program has chosen a subprotocol */
 };
 
 /* ---- the end ---- */
@@ -141,6 +142,7 @@ static void on_opened(void *arg, int fd, const char *early, size_t bytes)
 		return;
 	}
 	q->state = RELAYING;
+	relay_note_time(q->relay, port_link_time(q->link));
 	if (relay_begin(q->relay, 0, buf_str(&q->early), q->early.bytes) < 0 ||
 		relay_begin(q->relay, 1, early, bytes) < 0)
 		relay_stop(q->relay);
@@ -156,6 +158,7 @@ static void on_answer_header(void *arg, const char *name, const char *value)
 {
 	struct port_request *q = arg;
 	cleanup_buf struct buf out = BUF_INIT(NET_HEADER_BYTES);
+	q->has_protocol |= strcasecmp(name, "Sec-WebSocket-Protocol") == 0;
 	if (port_answer_header(&q->view, name, value, &out))
 		set_header(q, name, buf_str(&out));
 }
@@ -167,12 +170,28 @@ static void refuse_headers(struct port_request *q)
 	stop(q, 502, &err);
 }
 
+/* The client may have offered no other subprotocol than its token, which the program has not seen.
+ */
+static void choose_protocol(struct port_request *q)
+{
+	size_t bytes = 0;
+	const char *offered = http_header(q->x, "Sec-WebSocket-Protocol");
+	const char *found = offered ? credential_find_protocol(offered, &bytes) : NULL;
+	if (!found || q->has_protocol)
+		return;
+	char *protocol = strndup(found, bytes);
+	if (protocol)
+		set_header(q, "Sec-WebSocket-Protocol", protocol);
+	free(protocol);
+}
+
 static void on_upgrade(void *arg, int fd, const char *early, size_t bytes)
 {
 	struct port_request *q = arg;
 	q->fd = fd;
 	http_pass_headers(q->x);
 	net_each_header(q->call, on_answer_header, q);
+	choose_protocol(q);
 	q->call = NULL;
 	if (q->is_full || buf_append(&q->early, early, bytes) < 0) {
 		refuse_headers(q);
@@ -215,6 +234,7 @@ static int on_data(void *arg, const char *data, size_t bytes)
 {
 	struct port_request *q = arg;
 	int r = q->is_begun ? http_stream_put(q->x, data, bytes) : -EPIPE;
+	*port_link_time(q->link) = uv_hrtime();
 	return r == -E2BIG ? NET_WAIT : r < 0 ? -ECANCELED : 0;
 }
 
@@ -243,6 +263,7 @@ static ssize_t on_body(void *arg, char *data, size_t max)
 {
 	struct port_request *q = arg;
 	ssize_t n = http_take_body(q->x, data, max);
+	*port_link_time(q->link) = uv_hrtime();
 	return n < 0 ? NET_WAIT : n;
 }
 
@@ -277,7 +298,9 @@ static void on_request_header(void *arg, const char *name, const char *value)
 static void ask(struct port_request *q, int fd)
 {
 	struct err err;
-	int64_t bytes = http_body_length(q->x);
+	/* A HEAD request is passed on without its body, if it has one. */
+	bool is_head = strcmp(http_method(q->x), "HEAD") == 0;
+	int64_t bytes = is_head ? 0 : http_body_length(q->x);
 	http_each_header(q->x, on_request_header, q);
 	if (q->view.is_upgrade)
 		add_header(q, "Connection", "Upgrade");

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "serve/web/port_headers.h"
 #include "serve/web/websocket.h"
 
 #include <stdlib.h>
@@ -209,8 +210,14 @@ static void on_ended(void *arg, const json_t *result, const struct err *err)
 		send_json(t, "exit", json_need(json_copy(json_unconst(result))));
 	else if (t->socket)
 		send_error(t, err);
+	/* A process that has not ended by itself has gone with its box or its session. */
+	bool is_taken = result && json_get_text(result, "ended")[0];
 	if (t->socket)
-		websocket_close(t->socket, result ? FRAMES_NORMAL : FRAMES_FAILED, "");
+		websocket_close(t->socket,
+			is_taken	 ? FRAMES_GOING_AWAY
+				: result ? FRAMES_NORMAL
+					 : FRAMES_FAILED,
+			"");
 	maybe_free(t);
 }
 
@@ -250,6 +257,20 @@ static void refuse(struct terminal *t, unsigned status, const struct err *err)
 	maybe_free(t);
 }
 
+/* A client that offers subprotocols expects that one is chosen: ours, or that which has its token.
+ * Owns: the caller frees the result. */
+static char *choose_protocol(const struct http_exchange *x)
+{
+	size_t bytes = 0;
+	const char *offered = http_header(x, "Sec-WebSocket-Protocol");
+	if (!offered)
+		return NULL;
+	if (port_list_has(offered, TERMINAL_PROTOCOL))
+		return xstrdup(TERMINAL_PROTOCOL);
+	const char *found = credential_find_protocol(offered, &bytes);
+	return found ? strndup(found, bytes) : NULL;
+}
+
 static void on_found(void *arg, const json_t *about, const struct err *err)
 {
 	struct terminal *t = arg;
@@ -267,12 +288,10 @@ static void on_found(void *arg, const json_t *about, const struct err *err)
 			"process %s has no terminal", t->process);
 		refuse(t, 400, &no_terminal);
 	} else {
-		const char *offered = http_header(t->x, "Sec-WebSocket-Protocol");
-		/* A client that offers protocols expects that one is chosen. */
-		bool is_asked = offered && strstr(offered, TERMINAL_PROTOCOL);
+		char *protocol = choose_protocol(t->x);
 		http_on_gone(t->x, NULL, NULL);
-		websocket_open(&t->socket, t->context->loop, take_ptr(t->x),
-			is_asked ? TERMINAL_PROTOCOL : NULL, &user);
+		websocket_open(&t->socket, t->context->loop, take_ptr(t->x), protocol, &user);
+		free(protocol);
 	}
 }
 

@@ -5,7 +5,7 @@
  *
  *     OPENING  the response with status 101 is being sent
  *     OPEN     messages go both ways
- *     CLOSING  a close was sent, and the client's is awaited
+ *     CLOSING  a close is sent behind what waits; then the client's is awaited
  *     OVER     the user is told, and all is freed
  *
  * The client's socket is read only while less than WEBSOCKET_BEHIND_BYTES wait to be written to it,
@@ -42,6 +42,7 @@ struct websocket {
 	bool is_paused, is_inside; /* is_inside: a function of the user is being called */
 	uint64_t heard_ms;	   /* when the client has sent or taken something */
 	bool is_asked;		   /* a ping was sent since then */
+	bool is_expecting;	   /* the client's end, until the timer fires */
 	bool is_draining; /* all was said; what the client still sends is dropped until its end */
 };
 
@@ -128,8 +129,17 @@ static void on_stop(void *arg)
 static void on_event(uv_poll_t *poll, int status, int events);
 static void on_timer(uv_timer_t *timer);
 
+/* All was said: now the client has WEBSOCKET_END_MS to close. */
+static void expect_end(struct websocket *w)
+{
+	w->is_expecting = true;
+	timer_start(&w->timer, on_timer, WEBSOCKET_END_MS, 0);
+}
+
 static void watch(struct websocket *w)
 {
+	if (w->state == CLOSING && !w->is_expecting && frames_waiting(w->frames) == 0)
+		expect_end(w);
 	bool is_full = frames_waiting(w->frames) >= WEBSOCKET_BEHIND_BYTES;
 	int events = (w->is_paused || is_full ? 0 : UV_READABLE) |
 		(frames_out(w->frames)->bytes > 0 ? UV_WRITABLE : 0);
@@ -168,7 +178,7 @@ static void drain(struct websocket *w)
 	w->state = CLOSING;
 	w->is_paused = false;
 	(void)shutdown(w->fd, SHUT_WR);
-	timer_start(&w->timer, on_timer, WEBSOCKET_END_MS, 0);
+	expect_end(w);
 	watch(w);
 }
 
@@ -243,7 +253,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct websocket *w = timer->data;
 	uint64_t silent_ms = timer_now() - w->heard_ms;
-	if (w->state == CLOSING || silent_ms >= WEBSOCKET_LOST_MS) {
+	if (w->is_expecting || silent_ms >= WEBSOCKET_LOST_MS) {
 		end(w);
 		return;
 	}
@@ -267,6 +277,8 @@ static void on_opened(void *arg, int taken, const char *early, size_t bytes)
 	cleanup_fd int fd = taken;
 	struct err err;
 	const struct frames_config config = {.message = on_message, .arg = w};
+	if (w->state == OVER) /* it was closed before the response was sent */
+		return;
 	if (frames_open(&w->frames, &config, &err) < 0 || uv_poll_init(w->loop, &w->poll, fd) < 0) {
 		end(w);
 		return;
@@ -335,6 +347,5 @@ void websocket_close(struct websocket *w, enum frames_close code, const char *re
 	w->state = CLOSING;
 	w->is_paused = false;
 	(void)frames_close(w->frames, code, reason);
-	timer_start(&w->timer, on_timer, WEBSOCKET_END_MS, 0);
 	advance_later(w);
 }

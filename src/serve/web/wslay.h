@@ -13,6 +13,7 @@
 	X(context_free)                                                                            \
 	X(context_server_init)                                                                     \
 	X(get_close_received)                                                                      \
+	X(get_queued_msg_count)                                                                    \
 	X(get_queued_msg_length)                                                                   \
 	X(queue_close)                                                                             \
 	X(queue_msg)                                                                               \

@@ -40,6 +40,7 @@ struct port_link {
 	int host_fd;	       /* of a link that will be relayed, until then */
 	struct dial *dial;     /* while it is dialled */
 	struct relay *relay;   /* afterwards, unless a user has it */
+	uint64_t time_ns;      /* when bytes have moved last, or 0 */
 	struct port_user user; /* `connected` is NULL if the link is relayed */
 	bool is_waiting;       /* for its turn to be dialled */
 	bool is_opening;       /* the warden makes its socket */
@@ -61,7 +62,8 @@ struct port {
 	uv_timer_t again; /* after accept() has failed */
 	int n_handles;	  /* those of the two that are not closed yet */
 	bool is_watching, is_closing;
-	char *scratch; /* of all relays */
+	char *scratch;	  /* of all relays */
+	uint64_t time_ns; /* as that of links, of those that are gone */
 	struct port_link *links;
 	unsigned n_links, n_opening;
 };
@@ -106,6 +108,7 @@ static void free_link(struct port_link *l)
 	if (l->next)
 		l->next->link = l->link;
 	p->n_links--;
+	p->time_ns = MAX(p->time_ns, l->time_ns);
 	end_opening(l);
 	fd_close(&l->host_fd);
 	free(l);
@@ -129,6 +132,8 @@ static void start_relay(struct port_link *l, int fd)
 {
 	struct port *p = l->port;
 	l->relay = relay_start(p->engine->loop, take_fd(l->host_fd), fd, p->scratch, on_relayed, l);
+	if (l->relay)
+		relay_note_time(l->relay, &l->time_ns);
 	if (!l->relay)
 		free_link(l);
 	else if (l->is_closing) /* the program may have answered and ended already */
@@ -219,6 +224,11 @@ void port_disconnect(struct port_link *l)
 		dial_stop(l->dial); /* on_dialled() frees the link */
 	else
 		free_link(l);
+}
+
+uint64_t *port_link_time(struct port_link *l)
+{
+	return &l->time_ns;
 }
 
 /* ---- listening on the host ---- */
@@ -424,6 +434,17 @@ void port_list_add(struct port_list *list, struct port *p)
 struct port *port_next(const struct port *p)
 {
 	return p->next;
+}
+
+uint64_t port_list_time(const struct port_list *list)
+{
+	uint64_t last = 0;
+	for (const struct port *p = list->first; p; p = p->next) {
+		last = MAX(last, p->time_ns);
+		for (const struct port_link *l = p->links; l; l = l->next)
+			last = MAX(last, l->time_ns);
+	}
+	return last;
 }
 
 unsigned port_list_close(struct port_list *list, uint16_t box_port)

@@ -50,6 +50,9 @@ struct port_user {
  */
 struct port_link *port_connect(struct port *p, const struct port_user *user, struct err *err);
 void port_disconnect(struct port_link *l);
+/* Return where the user notes the time of uv_hrtime() when bytes have moved, valid until
+ * port_disconnect(). */
+uint64_t *port_link_time(struct port_link *l);
 
 /* Stop to listen, and close all connections. What has arrived is passed on first (relay_stop()). @p
  * is freed when the loop has run; its callback is not called any more. A unix socket is removed. */
@@ -67,5 +70,7 @@ struct port_list {
 };
 void port_list_add(struct port_list *list, struct port *p);
 struct port *port_next(const struct port *p);
+/* Return when bytes have moved last through one of the ports, as uv_hrtime(); 0: never. */
+uint64_t port_list_time(const struct port_list *list);
 /* Close all ports of @list on @box_port, or all if @box_port is 0. Returns: how many. */
 unsigned port_list_close(struct port_list *list, uint16_t box_port);
