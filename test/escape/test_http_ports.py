@@ -2,6 +2,7 @@
 """T-WEB: hostile programs, pages and clients at ports and terminals that are reached over HTTP."""
 
 import http.client
+import gzip
 import json
 import os
 import socket
@@ -63,12 +64,25 @@ ANSWERS = {
 }
 
 
+def chunk(data):
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+BOMB = chunk(gzip.compress(gzip.compress(bytes(1 << 24)))) + chunk(b"")
+
+
 class Attacks(http_box.Case):
     def answering(self, said):
         """A program that answers each request with said[path]."""
         return self.serve_raw(f"answers = {said!r}\nc.sendall(answers[head.split()[1].decode()])")
 
     # ---- who may ----
+
+    def end_programs(self):
+        for process in self.call("process.list")["processes"]:
+            if process["state"] == "running" and "process" in process:
+                self.call("process.signal", process=process["process"], signal="KILL")
+                self.call("process.wait", process=process["process"])
 
     def test_T_WEB_OWNER_of_another_caller(self):
         """With another caller's token, or none: reach a program and a terminal, by path, host and WebSocket."""
@@ -248,6 +262,25 @@ class Attacks(http_box.Case):
         raw = self.raw(path, "GET", *OPENING)
         self.assertIn(b" 101 ", raw.file.readline())
         return raw
+
+    def test_T_WEB_FLOOD_transfer_codings(self):
+        """A few bytes that would become terabytes, or keep the engine busy for hours: no coding but chunked is undone."""
+        for coding in ("gzip, chunked", "gzip, gzip, gzip, gzip, chunked", "deflate", "chunked, gzip", "identity"):
+            with self.subTest(coding=coding):
+                head = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: {coding}\r\n\r\n".encode()
+                answer = self.get(self.says({"/": head + BOMB}) + "/")
+                self.assertEqual((answer.status, answer.json["error"]["code"]), (502, "unreachable"))
+                self.call("port.close", port=9000)
+                self.end_programs()
+
+    def test_T_WEB_FLOOD_requests_that_are_over(self):
+        """HEAD with a body, whose answer promises another one: each leaves its connection behind."""
+        at = self.serve_raw("c.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: 100\\r\\n\\r\\n'); c.recv(1)")
+        for _ in range(110):
+            raw = self.raw(at + "/", "HEAD", "Content-Length: 1")
+            raw.say(b"x")
+            self.assertEqual(raw.answer(has_body=False).status, 200)
+            raw.close()
 
     def test_T_WEB_SOCKET_floods(self):
         """Pings whose answers nobody reads, long messages that are announced, control messages in masses."""

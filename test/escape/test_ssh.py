@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import callers  # noqa: E402
 import harness  # noqa: E402
 import rpc  # noqa: E402
 
@@ -137,6 +138,38 @@ class Hostile(harness.Case):
         done = self.ssh("exec /usr/sbin/true-sshd \"$@\"", "evil", "echo in", change=lambda text: text.replace(f'"{there[0]}"', f'"{there[1]}"'))
         self.assertEqual((done.status, done.out), (255, ""))
         self.assertIn("Host key verification failed", done.err)
+
+    def test_T_SSH_NAME_of_another_callers_session(self):
+        """Who names a session as somebody else's session does not get its logins, also when that one is gone."""
+        with callers.Engine({"bob": ""}) as engine:
+            env = {"RETORT_SOCKET": engine.path}
+            bobs = engine.caller("bob")("session.create", name="work")["session"]
+            done = harness.retort("ssh-config", "work", env=env)
+            self.assertEqual((done.status, done.out), (126, ""), done)
+            self.assertIn(f"session work is of the caller bob: if you mean it, name it by its id: {bobs}", done.err)
+            own = engine.operator("session.create", name="work")["session"]
+            path = os.path.join(harness.make_dir(), "config")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(harness.retort("ssh-config", "work", env=env).out)
+
+            def login():
+                return subprocess.run(["ssh", "-F", path, "work", "echo $RETORT_SESSION"], capture_output=True, text=True, check=False)
+            self.assertEqual(login().stdout, own + "\n")
+            engine.operator("session.close", session=own)
+            done = login()
+            self.assertEqual((done.returncode, done.stdout), (255, ""))
+            self.assertIn("is of the caller bob", done.stderr)
+
+    def test_T_SSH_FILES_of_somebody_else(self):
+        """--keys names a directory with files of the same names: they stay."""
+        path = harness.make_dir()
+        for name in ("known_hosts", "id", "host"):
+            with open(os.path.join(path, name), "w", encoding="utf-8") as f:
+                f.write(name)
+        for session, words in (("nosuch", "no session nosuch"), ("evil", "has files of somebody else")):
+            done = harness.retort("ssh-proxy", "--keys", path, session, env=self.env)
+            self.assertIn(words, done.err)
+            self.assertEqual(sorted(os.listdir(path)), ["host", "id", "known_hosts"])
 
 
 if __name__ == "__main__":

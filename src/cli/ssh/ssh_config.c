@@ -102,7 +102,7 @@ static int describe(
 	cleanup_json json_t *about = NULL;
 	int r = session_call(
 		run, "session.get", json_pack("{s:s}", "session", session), &about, err);
-	return r < 0 ? r : ssh_place_find(place, about, run->args.socket, NULL, err);
+	return r < 0 ? r : ssh_place_find(place, session, about, run->args.socket, NULL, err);
 }
 
 static int print_all(struct session_run *run, struct err *err)

@@ -46,8 +46,29 @@ static void remove_files(const char *dir, size_t n)
 		(void)unlinkat(fd, file_names[i], 0);
 }
 
+/* Return whether the directory is one of ours: --keys may name any. */
+static bool is_ours(const char *dir)
+{
+	char path[PATH_MAX];
+	return snprintf(path, sizeof path, "%s/" SESSION, dir) < (int)sizeof path &&
+		access(path, F_OK) == 0;
+}
+
+/* Return whether the directory has none of the files that we would write. */
+static bool is_free(const char *dir)
+{
+	char path[PATH_MAX];
+	for (size_t i = 0; i < N_FILES; i++)
+		if (snprintf(path, sizeof path, "%s/%s", dir, file_names[i]) < (int)sizeof path &&
+			access(path, F_OK) == 0)
+			return false;
+	return true;
+}
+
 void ssh_keys_forget(const char *dir)
 {
+	if (!is_ours(dir))
+		return;
 	remove_files(dir, N_FILES);
 	(void)rmdir(dir);
 }
@@ -218,6 +239,10 @@ int ssh_keys_need(
 	if (lock < 0)
 		return lock;
 	if (!is_made_for(place->dir, place->session)) {
+		if (!place->is_among_others && !is_ours(place->dir) && !is_free(place->dir))
+			return err_fail(err, ERR_USAGE,
+				"name the directory that `retort ssh-config` prints",
+				"--keys %.150s has files of somebody else", place->dir);
 		int r = make_keys(place, err);
 		if (r < 0)
 			return r;

@@ -84,15 +84,21 @@ static int find_dir(struct ssh_place *place, const char *dir, struct err *err)
 	return 0;
 }
 
-int ssh_place_find(struct ssh_place *out, const json_t *about, const char *socket, const char *dir,
-	struct err *err)
+int ssh_place_find(struct ssh_place *out, const char *asked, const json_t *about,
+	const char *socket, const char *dir, struct err *err)
 {
 	struct ssh_place place = {0};
 	const char *id = json_get_text(about, "session"), *name = json_get_text(about, "name");
+	const char *owner = json_get_text(about, "owner");
 	if (!ssh_place_is_plain(id))
 		return err_set(err, ERR_PROTOCOL, "the engine says nothing of the session's id");
+	if (owner[0] && strcmp(asked, id) != 0) {
+		err_set(err, ERR_DENIED, "session %.60s is of the caller %.60s", asked, owner);
+		return err_hint(err, "if you mean it, name it by its id: %s", id);
+	}
+	bool has_host = !owner[0] && ssh_place_is_plain(name);
 	snprintf(place.session, sizeof place.session, "%s", id);
-	snprintf(place.host, sizeof place.host, "%s", ssh_place_is_plain(name) ? name : id);
+	snprintf(place.host, sizeof place.host, "%s", has_host ? name : id);
 	int r = find_socket(place.socket, socket, err);
 	if (r == 0)
 		r = find_dir(&place, dir, err);

@@ -22,13 +22,17 @@ struct ssh_place {
 };
 
 /*
- * Describe a session. @about: what session.get says about it. @socket: the option --socket, or
+ * Describe a session. @asked: the word by which it was asked for. @about: what session.get says
+ * about it.
+ * @socket: the option --socket, or
  * NULL. @dir: the directory of its keys; NULL: STATE/ssh/ENGINE/HOST, where ENGINE is a digest of
  * the socket's path.
- * Errors: those of xdg_state_dir(); ERR_USAGE: a path is too long, or not one for ssh's files.
+ * Errors: those of xdg_state_dir(); ERR_USAGE: a path is too long, or not one for ssh's files;
+ * ERR_DENIED: @asked is the name of another caller's session. Whoever has a session may name it as
+ * it likes, so a name must not lead from one caller's session to another's.
  */
-int ssh_place_find(struct ssh_place *out, const json_t *about, const char *socket, const char *dir,
-	struct err *err);
+int ssh_place_find(struct ssh_place *out, const char *asked, const json_t *about,
+	const char *socket, const char *dir, struct err *err);
 
 /* Whether ssh, shells and file systems take @name as it is. */
 bool ssh_place_is_plain(const char *name);

@@ -115,7 +115,7 @@ static int find_keys(const struct ssh_proxy_args *args, struct client *client, c
 	if (r < 0 && err->code == ERR_NOT_FOUND && args->keys)
 		ssh_keys_forget(args->keys);
 	if (r == 0)
-		r = ssh_place_find(place, about, args->socket, args->keys, err);
+		r = ssh_place_find(place, session, about, args->socket, args->keys, err);
 	return r < 0 ? r : ssh_keys_need(keys, place, client, err);
 }
 
