@@ -51,7 +51,11 @@ static const char start_script[] =
 	"	printf '%s\\n' \"$h\" >$d/host.$$ && mv -f $d/host.$$ $d/host\n"
 	"	printf '%s\\n' \"$a\" >$d/keys.$$ && mv -f $d/keys.$$ $d/keys\n"
 	"	{ export -p; printf '%s\\n' \"$s\"; } >$d/login.$$ && mv -f $d/login.$$ $d/login\n"
-	") || exit 1\n"
+	") 2>/dev/null || {\n"
+	"	echo 'the keys cannot be written: is the disk of the session full? retort exec can "
+	"make room' >&2\n"
+	"	exit 1\n"
+	"}\n"
 	"exec $sshd -i -e -f /dev/null -h $d/host -o AuthorizedKeysFile=$d/keys " SSHD_OPTIONS
 	"-o LogLevel=$l -o \"Subsystem=sftp $sftp\" -o \"ForceCommand=exec /bin/sh $d/login\"\n";
 
