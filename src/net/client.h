@@ -36,8 +36,9 @@ struct net_result {
 	struct err err; /* set unless `end` is NET_ANSWER */
 };
 
-/* Returned by on_data and on_body: not now. The client asks again after net_go_on(). */
-enum { NET_WAIT = -1 };
+/* Returned by on_data and on_body: not now. The client asks again after net_go_on(). No errno has
+ * this value. */
+enum { NET_WAIT = -100000 };
 enum { NET_EARLY_BYTES = 256 << 10 };
 
 /*
