@@ -129,7 +129,8 @@ class Attached:
 
     def end(self):
         """All that is left. Returns: what the call was answered with."""
-        while not self.is_over:
+        # Another call on the connection may have received events, and the end behind them.
+        while not self.is_over or self.client.events.get(self.number):
             self.more()
         return self.client.receive(self.number)
 
