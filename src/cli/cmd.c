@@ -152,6 +152,14 @@ int cmd_config(struct opt_set *set, const char *profile, struct err *err)
 	return config_apply(&(struct config_use){set, find_option}, profile, err);
 }
 
+int cmd_begin(const struct cmd *cmd, void *target, int argc, char **argv, struct err *err)
+{
+	struct opt_set set;
+	int at = cmd_parse(cmd, &set, target, argc, argv, err);
+	int r = at > 0 ? cmd_config(&set, NULL, err) : 0;
+	return r < 0 ? r : at;
+}
+
 /* Convert a text that may not be valid UTF-8: err_set() may cut a message within a character,
  * and file names may contain any bytes. */
 static json_t *json_text(const char *text)

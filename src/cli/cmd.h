@@ -142,6 +142,8 @@ int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc
 
 /* Set options from the configuration file, as config_apply() does. @set is from cmd_parse(). */
 int cmd_config(struct opt_set *set, const char *profile, struct err *err);
+/* Do both, for a command that has no profiles. Returns: as cmd_parse(). */
+int cmd_begin(const struct cmd *cmd, void *target, int argc, char **argv, struct err *err);
 
 /* Print a warning for each environment variable RETORT_… that no command reads and whose name is
  * similar to one that is read. Other RETORT_… variables may belong to other programs. */

@@ -142,13 +142,12 @@ static int replay_main(int argc, char **argv)
 {
 	struct replay_args args = {0};
 	cleanup_buf struct buf record = BUF_INIT(RECORD_MAX_BYTES);
-	struct opt_set set;
 	struct err err = {0};
 	json_t *result = NULL;
-	int at = cmd_parse(&cmd_replay, &set, &args, argc, argv, &err);
+	int at = cmd_begin(&cmd_replay, &args, argc, argv, &err);
 	if (at == 0)
 		return 0;
-	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
+	int r = MIN(at, 0);
 	if (r == 0 && argc - at != 1) {
 		if (at == argc)
 			(void)err_set(&err, ERR_USAGE, "replay: the record is missing");

@@ -4,19 +4,18 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "cli/screen/table.h"
-#include "cli/screen/term.h"
+#include "cli/screen/grid.h"
 #include "cli/view.h"
 #include "cli/host/xdg.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { TABLE_BYTES = 1 << 20, TIME_BYTES = 32, COLUMNS = 5 };
+enum { USUAL_COLUMNS = 80 };
 
 static int find_dir(struct agent_past *p, struct err *err)
 {
@@ -58,45 +57,20 @@ int agent_past_new(struct agent_past *p, struct err *err)
 
 /* ---- printing the list of saved agents ---- */
 
-static void show_time(char out[TIME_BYTES], const json_t *ms)
-{
-	time_t seconds = (time_t)(json_integer_value(ms) / 1000);
-	struct tm tm;
-	out[0] = '\0';
-	if (gmtime_r(&seconds, &tm))
-		(void)strftime(out, TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &tm);
-}
-
 static int print_rows(FILE *to, const json_t *rows)
 {
-	static const char *const heads[COLUMNS] = {"AGENT", "STATUS", "CHANGED", "STEPS", "TASK"};
-	size_t n = json_array_size(rows), at = COLUMNS;
-	const char **cells = calloc((n + 1) * COLUMNS, sizeof *cells);
-	char(*made)[2][TIME_BYTES] = calloc(n + 1, sizeof *made);
-	cleanup_buf struct buf out = BUF_INIT(TABLE_BYTES);
-	int r = cells && made ? 0 : -ENOMEM;
-	if (r == 0)
-		memcpy(cells, heads, sizeof heads);
-	for (size_t i = 0; r == 0 && i < n; i++) {
+	static const char *const heads[] = {"AGENT", "STATUS", "CHANGED", "STEPS", "TASK"};
+	size_t n = json_array_size(rows), width = grid_width(to);
+	struct grid c = grid_new(heads, ARRAY_LEN(heads), n);
+	for (size_t i = 0; i < n; i++) {
 		const json_t *row = json_array_get(rows, i);
-		show_time(made[i][0], json_object_get(row, "changed_ms"));
-		snprintf(made[i][1], TIME_BYTES, "%" JSON_INTEGER_FORMAT,
-			json_integer_value(json_object_get(row, "steps")));
-		cells[at++] = json_get_text(row, "agent");
-		cells[at++] = json_get_text(row, "status");
-		cells[at++] = made[i][0];
-		cells[at++] = made[i][1];
-		cells[at++] = json_get_text(row, "task");
+		grid_add(&c, json_get_text(row, "agent"));
+		grid_add(&c, json_get_text(row, "status"));
+		grid_add_time(&c, json_object_get(row, "changed_ms"));
+		grid_addf(&c, "%" PRId64, json_get_int(row, "steps"));
+		grid_add(&c, json_get_text(row, "task"));
 	}
-	int fd = fileno(to);
-	if (r == 0)
-		r = table_write(
-			&out, cells, COLUMNS, n + 1, term_is(fd) ? (size_t)term_columns(fd) : 80);
-	if (r == 0 && fwrite(buf_str(&out), 1, out.bytes, to) != out.bytes)
-		r = -EIO;
-	free(cells);
-	free(made);
-	return r;
+	return grid_print(&c, to, width ? width : USUAL_COLUMNS);
 }
 
 int agent_past_list(bool is_json, struct err *err)
@@ -107,7 +81,7 @@ int agent_past_list(bool is_json, struct err *err)
 		return r;
 	cleanup_json json_t *rows = agent_store_list(p.dir, "");
 	cleanup_json json_t *all = rows ? json_pack("{s:O}", "agents", rows) : NULL;
-	return !all ? 1 : is_json ? view_json(all) : print_rows(stdout, rows) < 0;
+	return !all ? 1 : is_json ? view_json(all) : print_rows(stdout, rows);
 }
 
 /* ---- choosing a saved agent to resume ---- */

@@ -79,13 +79,12 @@ static int attach(
 static int attach_main(int argc, char **argv)
 {
 	struct attach_args args = {0};
-	struct opt_set set;
 	struct err err = {0};
 	struct client client = {.fd = -1};
-	int at = cmd_parse(&cmd_attach, &set, &args, argc, argv, &err);
+	int at = cmd_begin(&cmd_attach, &args, argc, argv, &err);
 	if (at == 0)
 		return 0;
-	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
+	int r = MIN(at, 0);
 	if (r == 0)
 		r = check_operands(argc, argv, at, &err);
 	if (r == 0)

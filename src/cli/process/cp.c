@@ -220,12 +220,11 @@ static int copy(const struct cp_args *args, char **operands, struct err *err)
 static int cp_main(int argc, char **argv)
 {
 	struct cp_args args = {.max_bytes = UINT64_C(4) << 30};
-	struct opt_set set;
 	struct err err = {0};
-	int at = cmd_parse(&cmd_cp, &set, &args, argc, argv, &err);
+	int at = cmd_begin(&cmd_cp, &args, argc, argv, &err);
 	if (at == 0)
 		return 0;
-	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
+	int r = MIN(at, 0);
 	if (r == 0)
 		r = check_operands(argc, argv, at, &err);
 	if (r == 0)

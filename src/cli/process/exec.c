@@ -112,14 +112,13 @@ static int run(const struct exec_args *args, struct client *client,
 static int exec_main(int argc, char **argv)
 {
 	struct exec_args args = {0};
-	struct opt_set set;
 	struct err err = {0};
 	struct client client = {.fd = -1};
 	char **words = NULL;
-	int at = cmd_parse(&cmd_exec, &set, &args, argc, argv, &err);
+	int at = cmd_begin(&cmd_exec, &args, argc, argv, &err);
 	if (at == 0)
 		return 0;
-	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
+	int r = MIN(at, 0);
 	if (r == 0)
 		r = find_argv(argc, argv, at, &words, &err);
 	if (r == 0)

@@ -3,8 +3,7 @@
 #include "api/once/publish.h"
 #include "base/json.h"
 #include "base/num.h"
-#include "cli/screen/table.h"
-#include "cli/screen/term.h"
+#include "cli/screen/grid.h"
 #include "cli/session/session.h"
 
 #include <stdio.h>
@@ -37,60 +36,32 @@ static const struct opt port_opts[] = {
 };
 /* clang-format on */
 
-enum { N_COLUMNS = 3, CELL_BYTES = 2048, OUT_MAX_BYTES = 4 << 20 };
+enum { CELL_BYTES = 4096 };
 
-struct port_row {
-	char cell[N_COLUMNS][CELL_BYTES];
-};
-
-/* Write the texts of @list, with commas between them. */
-static void write_list(char *out, const json_t *list)
+/* Add the texts of @list as one cell, with commas between them. */
+static void add_list(struct grid *c, const json_t *list)
 {
-	size_t used = 0;
-	for (size_t i = 0; i < json_array_size(list) && used < CELL_BYTES; i++) {
-		const char *text = json_string_value(json_array_get(list, i));
-		int n = snprintf(
-			out + used, CELL_BYTES - used, "%s%s", i ? ", " : "", text ? text : "");
-		used += (size_t)MAX(n, 0);
-	}
+	cleanup_buf struct buf text = BUF_INIT(CELL_BYTES);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		(void)buf_addf(&text, "%s%.*s", i ? ", " : "",
+			(int)json_string_length(json_array_get(list, i)),
+			json_string_value(json_array_get(list, i)));
+	grid_add_bytes(c, buf_str(&text), text.bytes);
 }
 
-static int print_table(const json_t *list, struct err *err)
+static int print_table(const json_t *list)
 {
-	static const char *const heads[N_COLUMNS] = {"PORT", "LISTENS", "OPEN"};
+	static const char *const heads[] = {"PORT", "LISTENS", "OPEN"};
 	const json_t *ports = json_object_get(list, "ports");
 	size_t n = json_array_size(ports);
-	size_t columns = term_is(STDOUT_FILENO) ? (size_t)term_columns(STDOUT_FILENO) : 0;
-	cleanup_buf struct buf out = BUF_INIT(OUT_MAX_BYTES);
-	struct port_row *rows = xcalloc(n + 1, sizeof *rows);
-	const char **cells = xcalloc((n + 1) * N_COLUMNS, sizeof *cells);
-	memcpy(cells, heads, sizeof heads);
+	struct grid c = grid_new(heads, ARRAY_LEN(heads), n);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *port = json_array_get(ports, i);
-		struct port_row *row = &rows[i];
-		snprintf(row->cell[0], CELL_BYTES, "%d", (int)json_get_int(port, "port"));
-		write_list(row->cell[1], json_object_get(port, "addresses"));
-		write_list(row->cell[2], json_object_get(port, "open"));
-		for (size_t j = 0; j < N_COLUMNS; j++)
-			cells[(i + 1) * N_COLUMNS + j] = row->cell[j];
+		grid_addf(&c, "%d", (int)json_get_int(port, "port"));
+		add_list(&c, json_object_get(port, "addresses"));
+		add_list(&c, json_object_get(port, "open"));
 	}
-	int r = table_write(&out, cells, N_COLUMNS, n + 1, columns);
-	free(rows);
-	free(cells);
-	if (r < 0)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the table");
-	return fwrite(buf_str(&out), 1, out.bytes, stdout) != out.bytes;
-}
-
-static int check_operands(int argc, char **argv, int at, struct err *err)
-{
-	if (at == argc)
-		return err_fail(err, ERR_USAGE, "`retort session ls` lists them",
-			"port: the session is missing");
-	if (at + 1 < argc)
-		return err_fail(
-			err, ERR_USAGE, "leave it out", "port: unexpected \"%.60s\"", argv[at + 1]);
-	return 0;
+	return grid_print(&c, stdout, grid_width(stdout));
 }
 
 /* An option whose value is a port of the session, and the operation that it stands for. */
@@ -141,8 +112,6 @@ static int work(const struct port_args *args, const char *session, struct err *e
 {
 	struct client client;
 	cleanup_json json_t *ports = NULL;
-	if (!utf8_is_valid(session, strlen(session)))
-		return err_set(err, ERR_USAGE, "session %.100s: not UTF-8", session);
 	int r = client_open(&client, args->socket, err);
 	if (r == 0)
 		r = change_all(&client, args, session, err);
@@ -153,22 +122,17 @@ static int work(const struct port_args *args, const char *session, struct err *e
 	client_done(&client);
 	if (r < 0)
 		return r;
-	return args->json ? view_json(ports) : print_table(ports, err);
+	return args->json ? view_json(ports) : print_table(ports);
 }
 
 static int port_main(int argc, char **argv)
 {
 	struct port_args args = {0};
-	struct opt_set set;
 	struct err err = {0};
-	int at = cmd_parse(&cmd_port, &set, &args, argc, argv, &err);
-	if (at == 0)
-		return 0;
-	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
-	if (r == 0)
-		r = check_operands(argc, argv, at, &err);
-	if (r == 0)
-		r = work(&args, argv[at], &err);
+	const char *session = NULL;
+	int r = session_operand(&cmd_port, &args, argc, argv, &session, &err);
+	if (r == 0 && session)
+		r = work(&args, session, &err);
 	return r < 0 ? cli_fail(&err, args.json) : r;
 }
 

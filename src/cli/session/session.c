@@ -39,6 +39,26 @@ static int check_words(
 	return r;
 }
 
+int session_operand(const struct cmd *cmd, void *target, int argc, char **argv,
+	const char **session, struct err *err)
+{
+	int at = cmd_begin(cmd, target, argc, argv, err);
+	*session = NULL;
+	if (at <= 0)
+		return at;
+	if (at == argc)
+		return err_fail(err, ERR_USAGE, "`retort session ls` lists them",
+			"%s: the session is missing", cmd->name);
+	if (at + 1 < argc)
+		return err_fail(err, ERR_USAGE, "leave it out", "%s: unexpected \"%.60s\"",
+			cmd->name, argv[at + 1]);
+	if (!utf8_is_valid(argv[at], strlen(argv[at])))
+		return err_fail(err, ERR_USAGE, "`retort session ls` lists them",
+			"session %.100s: not UTF-8", argv[at]);
+	*session = argv[at];
+	return 0;
+}
+
 int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
 	struct err *err)
 {

@@ -55,6 +55,13 @@ struct session_argv {
 };
 
 /*
+ * Parse the options of a command into @target. Its one operand is a session, which must be UTF-8.
+ * Returns: 0, with *@session; *@session NULL when help was printed; or negative errno.
+ */
+int session_operand(const struct cmd *cmd, void *target, int argc, char **argv,
+	const char **session, struct err *err);
+
+/*
  * Parse the options, check the operands, and connect to the engine.
  * Returns: 1; 0 when help was printed; or negative errno.
  */

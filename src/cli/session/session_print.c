@@ -5,7 +5,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "cli/screen/graph.h"
-#include "cli/screen/table.h"
+#include "cli/screen/grid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,65 +24,6 @@ const char *session_text(const json_t *row, const char *name)
 static int print(const struct buf *out)
 {
 	return fwrite(buf_str(out), 1, out->bytes, stdout) == out->bytes ? 0 : 1;
-}
-
-static size_t columns(void)
-{
-	return term_is(STDOUT_FILENO) ? (size_t)term_columns(STDOUT_FILENO) : 0;
-}
-
-/* The cells of a table, row after row. Each is a copy, which cells_done() frees. */
-struct cells {
-	char **cell;
-	size_t n, n_columns;
-};
-
-static void cells_done(struct cells *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		free(c->cell[i]);
-	free(c->cell);
-}
-
-static struct cells cells_new(const char *const *heads, size_t n_columns, size_t n_rows)
-{
-	struct cells c = {.n_columns = n_columns};
-	c.cell = calloc((n_rows + 1) * n_columns, sizeof *c.cell);
-	for (size_t i = 0; c.cell && i < n_columns; i++)
-		c.cell[c.n++] = strdup(heads[i]);
-	return c;
-}
-
-static void add(struct cells *c, const char *text, size_t bytes)
-{
-	if (c->cell && asprintf(&c->cell[c->n++], "%.*s", (int)bytes, text) < 0)
-		c->cell[c->n - 1] = NULL;
-}
-
-/* Add the time @ms (milliseconds since 1970) in the form "2026-01-31T12:00:00Z". */
-static void add_time(struct cells *c, const json_t *ms)
-{
-	char text[32] = "";
-	time_t seconds = (time_t)(json_integer_value(ms) / 1000);
-	struct tm tm;
-	if (json_is_integer(ms) && gmtime_r(&seconds, &tm))
-		(void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	add(c, text, strlen(text));
-}
-
-static void add_text(struct cells *c, const char *text)
-{
-	add(c, text, strlen(text));
-}
-
-static int print_cells(struct cells *c, size_t n_columns_max)
-{
-	cleanup_buf struct buf out = BUF_INIT(OUT_MAX_BYTES);
-	int r = !c->cell ? -1
-			 : table_write(&out, (const char *const *)c->cell, c->n_columns,
-				   c->n / c->n_columns, n_columns_max);
-	cells_done(c);
-	return r < 0 ? 1 : print(&out);
 }
 
 /* Move *@code to the first line that is not empty. Returns: the length of that line. */
@@ -109,38 +50,39 @@ int session_print_list(const json_t *list)
 	bool has_owners = false;
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		has_owners |= session_text(json_array_get(rows, i), "owner")[0] != '\0';
-	struct cells c = cells_new(heads, ARRAY_LEN(heads) - !has_owners, json_array_size(rows));
+	struct grid c = grid_new(heads, ARRAY_LEN(heads) - !has_owners, json_array_size(rows));
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		row = json_array_get(rows, i);
-		add_text(&c, session_text(row, "session"));
-		add_text(&c, session_text(row, "name"));
-		add_text(&c, session_text(row, "runtime"));
-		add_text(&c, session_text(row, "state"));
-		add(&c, session_text(row, "head"), ID_CHARS);
-		add_text(&c, session_text(row, "parent"));
-		add_time(&c, json_object_get(row, "created_ms"));
+		grid_add(&c, session_text(row, "session"));
+		grid_add(&c, session_text(row, "name"));
+		grid_add(&c, session_text(row, "runtime"));
+		grid_add(&c, session_text(row, "state"));
+		grid_add_bytes(&c, session_text(row, "head"), ID_CHARS);
+		grid_add(&c, session_text(row, "parent"));
+		grid_add_time(&c, json_object_get(row, "created_ms"));
 		if (has_owners)
-			add_text(&c, session_text(row, "owner"));
+			grid_add(&c, session_text(row, "owner"));
 	}
-	return tell_cut(print_cells(&c, 0), list, "sessions", "close sessions that are not needed");
+	return tell_cut(
+		grid_print(&c, stdout, 0), list, "sessions", "close sessions that are not needed");
 }
 
 int session_print_log(const json_t *log)
 {
 	static const char *const heads[] = {"STEP", "STATUS", "OUTCOME", "RUNTIME", "CODE"};
 	const json_t *rows = json_object_get(log, "steps"), *row;
-	struct cells c = cells_new(heads, ARRAY_LEN(heads), json_array_size(rows));
+	struct grid c = grid_new(heads, ARRAY_LEN(heads), json_array_size(rows));
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		row = json_array_get(rows, i);
 		const char *code = session_text(row, "code");
 		size_t bytes = first_line(&code);
-		add(&c, session_text(row, "step"), ID_CHARS);
-		add_text(&c, session_text(row, "status"));
-		add_text(&c, session_text(row, "outcome"));
-		add_text(&c, session_text(row, "runtime"));
-		add(&c, code, bytes);
+		grid_add_bytes(&c, session_text(row, "step"), ID_CHARS);
+		grid_add(&c, session_text(row, "status"));
+		grid_add(&c, session_text(row, "outcome"));
+		grid_add(&c, session_text(row, "runtime"));
+		grid_add_bytes(&c, code, bytes);
 	}
-	return tell_cut(print_cells(&c, columns()), log, "steps, older ones",
+	return tell_cut(grid_print(&c, stdout, grid_width(stdout)), log, "steps, older ones",
 		"`retort session export` writes all down");
 }
 
@@ -148,15 +90,15 @@ int session_print_files(const json_t *files)
 {
 	static const char *const heads[] = {"SIZE", "MODIFIED", "PATH"};
 	const json_t *rows = json_object_get(files, "files"), *row;
-	struct cells c = cells_new(heads, ARRAY_LEN(heads), json_array_size(rows));
+	struct grid c = grid_new(heads, ARRAY_LEN(heads), json_array_size(rows));
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		row = json_array_get(rows, i);
 		json_int_t size = json_integer_value(json_object_get(row, "size"));
-		add_text(&c, num_format_bytes((uint64_t)size).text);
-		add_time(&c, json_object_get(row, "modified_ms"));
-		add_text(&c, session_text(row, "path"));
+		grid_add(&c, num_format_bytes((uint64_t)size).text);
+		grid_add_time(&c, json_object_get(row, "modified_ms"));
+		grid_add(&c, session_text(row, "path"));
 	}
-	return tell_cut(print_cells(&c, 0), files, "files",
+	return tell_cut(grid_print(&c, stdout, 0), files, "files",
 		"name a directory to list it, or list them with a step");
 }
 
@@ -194,7 +136,7 @@ static char *label_of(const json_t *row, const json_t *heads, bool color)
 	struct buf label = BUF_INIT(LABEL_BYTES * 16);
 	const char *step = session_text(row, "step"), *status = session_text(row, "status");
 	const char *code = session_text(row, "code");
-	size_t bytes = first_line(&code), n = columns();
+	size_t bytes = first_line(&code), n = grid_width(stdout);
 	buf_addf(&label, "%s%.*s%s ", color ? "\033[33m" : "", ID_CHARS, step,
 		color ? "\033[0m" : "");
 	add_heads(&label, heads, step, color);

@@ -108,10 +108,8 @@ static int find_keys(const struct ssh_proxy_args *args, struct client *client, c
 	struct ssh_place *place, struct ssh_keys *keys, struct err *err)
 {
 	cleanup_json json_t *about = NULL;
-	json_t *params = json_pack("{s:s}", "session", session);
-	if (!params)
-		return err_set(err, ERR_USAGE, "session %.100s: not UTF-8", session);
-	int r = client_call(client, "session.get", params, NULL, &about, err);
+	int r = client_call(client, "session.get",
+		json_need(json_pack("{s:s}", "session", session)), NULL, &about, err);
 	if (r < 0 && err->code == ERR_NOT_FOUND && args->keys)
 		ssh_keys_forget(args->keys);
 	if (r == 0)
@@ -136,30 +134,14 @@ static int proxy(const struct ssh_proxy_args *args, const char *session, struct 
 	return r;
 }
 
-static int check_operands(int argc, char **argv, int at, struct err *err)
-{
-	if (at == argc)
-		return err_fail(err, ERR_USAGE, "`retort session ls` lists them",
-			"ssh-proxy: the session is missing");
-	if (at + 1 < argc)
-		return err_fail(err, ERR_USAGE, "commands are for ssh: ssh SESSION COMMAND",
-			"ssh-proxy: unexpected \"%.60s\"", argv[at + 1]);
-	return 0;
-}
-
 static int ssh_proxy_main(int argc, char **argv)
 {
 	struct ssh_proxy_args args = {0};
-	struct opt_set set;
 	struct err err = {0};
-	int at = cmd_parse(&cmd_ssh_proxy, &set, &args, argc, argv, &err);
-	if (at == 0)
-		return 0;
-	int r = at < 0 ? at : cmd_config(&set, NULL, &err);
-	if (r == 0)
-		r = check_operands(argc, argv, at, &err);
-	if (r == 0)
-		r = proxy(&args, argv[at], &err);
+	const char *session = NULL;
+	int r = session_operand(&cmd_ssh_proxy, &args, argc, argv, &session, &err);
+	if (r == 0 && session)
+		r = proxy(&args, session, &err);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
