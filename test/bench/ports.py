@@ -21,10 +21,11 @@ import re
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 
 from processes import ECHO, PYTHON, Bare, table
-from service import Engine, calibration, clock_ms
+from service import Engine, calibration, clock_ms, save
 
 REQUESTS = 50  # of one round
 KEYS = 100
@@ -210,12 +211,10 @@ def main():
     args = parser.parse_args()
     print(f"bare python3: {calibration():.1f} ms")
     port = free_port()
-    directory = os.path.join(os.path.dirname(os.path.abspath(args.retort)), "bench")
-    os.makedirs(directory, exist_ok=True)
-    tokens = os.path.join(directory, "tokens")
-    with open(os.open(tokens, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as f:
-        f.write(f"bench {TOKEN} paths=yes\n")
-    with Engine(os.path.abspath(args.retort), "--listen", f"127.0.0.1:{port}", "--token-file", tokens, "--log", "none"):
+    tokens = tempfile.NamedTemporaryFile("w", prefix="retort-bench-", encoding="utf-8")
+    tokens.write(f"bench {TOKEN} paths=yes\n")
+    tokens.flush()
+    with Engine(os.path.abspath(args.retort), "--listen", f"127.0.0.1:{port}", "--token-file", tokens.name, "--log", "none"):
         rpc = Rpc(port)
         host, session, ways = open_ways(rpc)
         found = [requests(ways, "a connection that stays", Way.kept_ms, args.rounds),
@@ -223,8 +222,7 @@ def main():
                  bodies(ways, args.rounds, args.mib), keys(rpc, session, args.rounds)]
         host.kill()
         host.wait()
-    with open(os.path.join(directory, "ports.json"), "w", encoding="utf-8") as f:
-        json.dump(found, f, indent=1)
+    save(args.retort, "ports", found)
 
 
 if __name__ == "__main__":

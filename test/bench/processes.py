@@ -22,7 +22,7 @@ import subprocess
 import tty
 
 from bench import bubblewrap
-from service import Client, Engine, calibration, clock_ms, median, p95
+from service import Client, Engine, calibration, clock_ms, median, p95, save
 
 STARTS = 20  # of one round
 KEYS = 100
@@ -299,10 +299,7 @@ def main():
         for what, line in ("text", TEXT), ("bytes that are no text", BYTES):
             found.append(outputs(what, line, retort, args.rounds, args.mib))
             found.append(attached(what, line, bare, retort, args.rounds, args.mib))
-    directory = os.path.join(os.path.dirname(os.path.abspath(args.retort)), "bench")
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "processes.json"), "w", encoding="utf-8") as f:
-        json.dump(found, f, indent=1)
+    save(args.retort, "processes", found)
 
 
 if __name__ == "__main__":

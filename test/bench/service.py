@@ -125,6 +125,14 @@ class Engine:
         self.home.cleanup()
 
 
+def save(retort, name, found):
+    """Write what was measured to bench/@name.json beside the program."""
+    directory = os.path.join(os.path.dirname(os.path.abspath(retort)), "bench")
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, f"{name}.json"), "w", encoding="utf-8") as f:
+        json.dump(found, f, indent=1)
+
+
 def calibration(rounds=9):
     """Bare `python3 -I -c 'print(1+1)'`: 14.7 ms in the fast phase of the machine of the aims."""
     times = []

@@ -13,14 +13,13 @@ The host's sshd has the same options. As root it does more at a login than as an
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 
 from processes import table
-from service import Engine, calibration, clock_ms
+from service import Engine, calibration, clock_ms, save
 
 LOGINS = 10  # of one round
 OPTIONS = ("StrictModes=no", "PidFile=none", "AuthenticationMethods=publickey", "PrintMotd=no", "PrintLastLog=no")
@@ -88,10 +87,7 @@ def main():
         found = [table(f"ssh HOST true ({args.rounds} x {LOGINS})", logins, "sshd of the host")]
         found += [table(f"{args.mib} MiB {what} a command ({args.rounds} rounds)", rows, "sshd of the host", unit="MiB/s")
                   for what, rows in rates.items()]
-    directory = os.path.join(os.path.dirname(retort), "bench")
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "ssh.json"), "w", encoding="utf-8") as f:
-        json.dump(found, f, indent=1)
+    save(args.retort, "ssh", found)
 
 
 if __name__ == "__main__":

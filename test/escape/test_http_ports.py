@@ -141,7 +141,11 @@ class Attacks(http_box.Case):
                         {**http_box.basic(token), "x-retort-token": token},
                         {"Sec-WebSocket-Protocol": "a, " + http_box.protocol(token)},
                         {**http_box.basic(token), "Sec-WebSocket-Protocol": http_box.protocol(token)},
-                        {**both, "Sec-WebSocket-Protocol": f"{http_box.protocol(token)},{http_box.protocol(token)}"}):
+                        {**both, "Sec-WebSocket-Protocol": f"{http_box.protocol(token)},{http_box.protocol(token)}"},
+                        {"X-Retort-Token": token, "Authorization": f"Bearer {token}\t"},
+                        {"X-Retort-Token": token, "Authorization": f"bearer\t{token}"},
+                        {"X-Retort-Token": token, "Authorization": f"Bearer {token}, Basic x"},
+                        {"X-Retort-Token": token, "Sec-WebSocket-Protocol": "x;" + http_box.protocol(token)}):
             for more in ({}, dict(line.split(": ") for line in OPENING)):
                 for path, host in ((at + "/x", {}), ("/x", {"Host": self.host(9000)})):
                     answer = self.server.request("GET", path, headers={**headers, **more, **host})
@@ -170,6 +174,14 @@ class Attacks(http_box.Case):
             for path in (at + "/echo", f"/terminal/{self.session}/cat"):
                 answer = self.request("GET", path, headers={**dict(line.split(": ") for line in OPENING), "Origin": origin})
                 self.assertEqual(answer.status, 403, (origin, path))
+
+    def test_T_WEB_PAGE_of_another_site(self):
+        """It has a browser fetch an image from a port, without an Origin. A link may lead there."""
+        self.serve()
+        for site, mode, status in (("cross-site", "no-cors", 403), ("same-site", "no-cors", 403), ("cross-site", "navigate", 200),
+                                   ("same-origin", "cors", 200), ("none", "navigate", 200)):
+            answer = self.get("/echo", headers={"Host": self.host(), "Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode})
+            self.assertEqual(answer.status, status, (site, mode))
 
     def test_T_WEB_PAGE_with_a_policy_of_its_own(self):
         """Answers that try to get the engine's origin: the policy is there whatever the program says."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of a box that speak HTTP are reached through the engine's HTTP server."""
 
+import asyncio
 import contextlib
 import hashlib
 import http.client
@@ -12,6 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -344,6 +346,11 @@ class Failures(http_box.Case):
                     leave(raw.sock)
                     self.assertEqual(self.get(at + "/wait/gone").body, b"set")
 
+    def test_methods_that_are_none_of_the_program(self):
+        at = self.serve()
+        raw = self.raw(at + "/", "CONNECT")
+        self.assertEqual(raw.answer().status, 405)
+
     def serve_session(self):
         self.session = self.new_session()
         return self.serve()
@@ -469,6 +476,22 @@ w.on("error", (e) => { console.log("error", e.message); process.exit(1); });
             self.assertEqual((w.close_code, w.close_reason), (4321, "because"))
 
     @http_box.run
+    async def test_use_keeps_the_session(self):
+        """What moves on an open connection counts as use, also when nobody connects anew."""
+        idle = 3
+        self.session = self.new_session(idle_ms=idle * 1000)
+        at = self.serve(9000, self.ECHO)
+        async with self.ws(at + "/") as w:
+            end = time.monotonic() + 4 * idle
+            while time.monotonic() < end:
+                await w.send("still here")
+                self.assertEqual(await w.recv(), "still here")
+                await asyncio.sleep(0.1)
+            self.assertNotEqual(self.call("session.get")["state"], "closed")
+            await w.wait_closed()  # and silence ends it
+        self.assertEqual(self.call("session.get")["state"], "closed")
+
+    @http_box.run
     async def test_a_token_that_a_page_can_send(self):
         """The subprotocol with the token is not passed on, the others are."""
         at = self.serve(9000, self.ECHO)
@@ -539,18 +562,34 @@ w.on("error", (e) => { console.log("error", e.message); process.exit(1); });
                 await w.recv()
 
 
+class Patient(http_box.OwnEngine, http_box.Case):
+    """No idle client is disconnected, so that only what is looked for ends a request."""
+
+    OPTIONS = ("--grace", "0s", "--idle-timeout", "1h", "--request-timeout", "1h")
+
+    def test_client_leaves_with_its_last_bytes(self):
+        """The end comes together with a part of the body: nothing of the request stays open in the engine."""
+        at = self.serve()
+        self.get(at + "/echo")
+        before = self.descriptors()
+        for body in (b"5\r\nhello\r\n", b"hello"):
+            head = "Transfer-Encoding: chunked" if b"\r" in body else "Content-Length: 100"
+            for _ in range(10):
+                raw = self.server.raw()
+                raw.say(f"POST {at}/upload HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.token}\r\n{head}\r\n\r\n".encode() + body)
+                raw.close()
+        end = time.monotonic() + harness.TIMEOUT_S
+        while (now := self.descriptors()) > before:
+            self.assertLess(time.monotonic(), end, now - before)
+            time.sleep(0.05)
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.server.process.pid}/fd"))
+
+
 @unittest.skipUnless(http_box.websockets, "python3-websockets is missing")
-class Stops(http_box.Case):
-    """The engine ends. Each test has an engine of its own."""
-
-    @classmethod
-    def setUpClass(cls):
-        pass
-
-    def setUp(self):
-        self.server = web.Server("--grace", "0s", tokens=f"ann {http_box.ANN}\n")
-        self.addCleanup(self.server.stop)
-        super().setUp()
+class Stops(http_box.OwnEngine, http_box.Case):
+    """The engine ends."""
 
     @http_box.run
     async def test_websockets_do_not_hold_it_up(self):

@@ -357,6 +357,14 @@ class Messages(Case):
         super().setUp()
         self.at = self.start("cat")
 
+    def test_silence(self):
+        """A client that says nothing is asked, and one that does not answer has gone."""
+        raw = self.opened(self.at)
+        raw.sock.settimeout(2 * harness.TIMEOUT_S)
+        said = list(self.frames(raw))
+        self.assertIn((9, b""), said)
+        self.assertNotIn(8, [frame[0] for frame in said])
+
     def test_whatever_breaks_the_protocol(self):
         for data, code in (
                 (frame(2, b"x" * (256 * 1024 + 1)), 1009), (frame(2, b"x", length=1 << 62), 1009),
@@ -517,16 +525,7 @@ class Refusals(Case):
 
 
 @unittest.skipUnless(http_box.websockets, "python3-websockets is missing")
-class Stops(Case):
-    @classmethod
-    def setUpClass(cls):
-        pass
-
-    def setUp(self):
-        self.server = web.Server("--grace", "0s", tokens=f"ann {http_box.ANN}\n")
-        self.addCleanup(self.server.stop)
-        super().setUp()
-
+class Stops(http_box.OwnEngine, Case):
     @http_box.run
     async def test_engine_is_stopped(self):
         async with self.attach(self.start("cat")) as t:
