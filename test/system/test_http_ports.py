@@ -577,7 +577,9 @@ class Patient(http_box.OwnEngine, http_box.Case):
             for _ in range(10):
                 raw = self.server.raw()
                 raw.say(f"POST {at}/upload HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.token}\r\n{head}\r\n\r\n".encode() + body)
-                raw.close()
+                # The socket stays open here: the kernel would end what is closed on both sides after a minute.
+                raw.sock.shutdown(socket.SHUT_WR)
+                self.addCleanup(raw.close)
         self.get(at + "/echo")  # the engine has accepted all before this one
         end = time.monotonic() + harness.TIMEOUT_S
         while (now := self.descriptors()) > before:
