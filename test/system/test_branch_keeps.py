@@ -41,11 +41,11 @@ SLEEPER = "import subprocess; p = subprocess.Popen(['sleep', '600']); x = 3"
 COUNTER = """
 import os, signal, subprocess, sys
 code = '''
-import signal
+import signal, time
 f = open("continued", "ab", buffering=0)
 signal.signal(signal.SIGCONT, lambda *_: f.write(b"c"))
 print("up", flush=True)
-while True: signal.pause()
+while True: time.sleep(0.05)
 '''
 q = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
 q.stdout.readline()

@@ -209,9 +209,9 @@ class Ends(Case):
         return process
 
     def test_interrupts_mean_more_each_time(self):
-        program = ("import os, signal\nfor name in ('INT', 'TERM'):\n"
+        program = ("import os, signal, time\nfor name in ('INT', 'TERM'):\n"
                    " signal.signal(getattr(signal, 'SIG' + name), lambda *_, n=name: os.write(1, n.encode() + b'\\n'))\n"
-                   "os.write(1, b'ready\\n')\nwhile True: signal.pause()")
+                   "os.write(1, b'ready\\n')\nwhile True: time.sleep(0.05)")
         process = self.ready("exec", "work", "python3", "-c", program)
         for name in (b"INT\n", b"TERM\n"):
             process.send_signal(signal.SIGINT)
@@ -385,8 +385,8 @@ class AtATerminal(Case):
     def test_keys_are_for_the_program(self):
         terminal = self.bash()
         # bash gives it the terminal before it continues it.
-        terminal.type("python3 -c \"import os, signal; signal.signal(18, lambda *_: os.write(1, b'go' b'es on\\n')); "
-                      "os.write(1, b'wa' b'its\\n'); [signal.pause() for _ in 'ab']\"\r")
+        terminal.type("python3 -c \"import os, signal, time; signal.signal(18, lambda *_: os.write(1, b'go' b'es on\\n')); "
+                      "os.write(1, b'wa' b'its\\n'); [time.sleep(0.05) for _ in iter(int, 1)]\"\r")
         terminal.wait("waits\r\n")
         terminal.type("\x1a")
         terminal.wait(r"Stopped +python3")

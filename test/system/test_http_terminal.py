@@ -154,8 +154,8 @@ class Use(Case):
 
     @http_box.run
     async def test_signal_reaches_the_program(self):
-        path = self.start("python3", "-uc", "import signal\nsignal.signal(signal.SIGUSR1, lambda *_: print('got usr1'))\n"
-                          "print('up')\nwhile True: signal.pause()")
+        path = self.start("python3", "-uc", "import signal, time\nsignal.signal(signal.SIGUSR1, lambda *_: print('got usr1'))\n"
+                          "print('up')\nwhile True: time.sleep(0.05)")
         async with self.attach(path) as t:
             await t.expect("up")
             await t.control(type="signal", signal="USR1")
@@ -164,7 +164,7 @@ class Use(Case):
     @http_box.run
     async def test_size_changes_reach_the_program(self):
         path = self.start("python3", "-uc", "import signal, os, time\ndef on(*_): print('size', *os.get_terminal_size(), flush=True)\n"
-                          "signal.signal(signal.SIGWINCH, on); print('up', flush=True)\nwhile True: signal.pause()")
+                          "signal.signal(signal.SIGWINCH, on); print('up', flush=True)\nwhile True: time.sleep(0.05)")
         async with self.attach(path) as t:
             await t.expect("up")
             for rows, cols in ((10, 20), (50, 200), (24, 80)):
@@ -450,7 +450,7 @@ class Messages(Case):
         resets the connection. So the engine learns of the program first, and cannot tell the client."""
         for i in range(4):
             last = "echo bye;" if i % 2 else ""
-            path = self.start("sh", "-c", f"trap '{last} exit {i}' TERM; echo up; while :; do read x; done", name=f"r{i}")
+            path = self.start("sh", "-c", f"trap '{last} exit {i}' TERM; echo up; while :; do sleep 0.05; done", name=f"r{i}")
             raw = self.opened(path)
             self.read_until(raw, b"up")
             there, = [pid for init in rpc.inits_of(self.server.process.pid, self.session) for pid in rpc.descendants(init)

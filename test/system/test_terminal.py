@@ -131,7 +131,7 @@ class Shells(Case):
         self.assertEqual((about["rows"], about["cols"]), (24, 80))
 
     def test_a_new_size_is_told(self):
-        script = "trap 'echo now $(stty size)' WINCH; echo ready; while :; do read -t 1000; done"
+        script = "trap 'echo now $(stty size)' WINCH; echo ready; while :; do read -t 0.1; done"
         t = self.terminal("bash", "-c", script)
         t.expect("ready")
         t.resize(10, 20)
@@ -518,7 +518,7 @@ class Kills(Case):
         self.goes_on()
 
     def test_a_program_that_ignores_sigterm(self):
-        t = self.terminal("bash", "-c", "trap 'echo no' TERM HUP INT QUIT TSTP; echo ready; while :; do read -t 1000; done")
+        t = self.terminal("bash", "-c", "trap 'echo no' TERM HUP INT QUIT TSTP; echo ready; while :; do read -t 0.1; done")
         t.expect("ready")
         for word in ("TERM", "HUP", "INT"):
             t.call("process.signal", signal=word)
