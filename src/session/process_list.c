@@ -135,12 +135,15 @@ static const struct step_time *step_of(const struct session *s, uint64_t start_m
 	return found;
 }
 
-static const struct process *process_of(const struct session *s, int32_t pid)
+/* Return whether @entry is a program that has a row of its own, also if it has ended since init saw
+ * it. */
+static bool is_program(const struct session *s, const struct init_process *entry)
 {
 	for (const struct process *p = s->processes.first; p; p = p->next)
-		if (pid > 0 && p->pid == pid && !process_is_over(p))
-			return p;
-	return NULL;
+		if (entry->pid > 0 && p->pid == entry->pid &&
+			(!process_is_over(p) || (entry->program == p->pid && p->box == s->box)))
+			return true;
+	return false;
 }
 
 /* Return the process from whose program @entry descends, also if the program itself has ended. */
@@ -181,7 +184,7 @@ static json_t *list_json(const struct session *s, const struct list *list)
 		json_add_new(all, row);
 	}
 	for (size_t i = 0; i < list->n; i++)
-		if (!is_ours(s, &list->v[i]) && !process_of(s, list->v[i].pid))
+		if (!is_ours(s, &list->v[i]) && !is_program(s, &list->v[i]))
 			json_add_new(all, other_json(s, &list->v[i]));
 	return all;
 }
@@ -203,7 +206,7 @@ static void note_others(struct session *s, const struct list *list)
 {
 	json_t *others = json_need(json_array());
 	for (size_t i = 0; i < list->n && json_array_size(others) < RECORD_PROCESSES_MAX; i++)
-		if (!is_ours(s, &list->v[i]) && !process_of(s, list->v[i].pid))
+		if (!is_ours(s, &list->v[i]) && !is_program(s, &list->v[i]))
 			json_add_new(others, other_json(s, &list->v[i]));
 	s->processes.others = others;
 	/* If these are only threads of drivers, do not look for processes again until there are
