@@ -58,6 +58,7 @@ struct processes {
 	struct deadline late; /* for init's list */
 	struct box *listed;   /* counted reference to the box that init lists, or NULL */
 	int list_fd;
+	uint64_t list_ns; /* when init was asked for it */
 	/* When the last steps began, in ms since the host booted: a process that a step left
 	 * running is one of the step that began last before it. */
 	struct step_time {

@@ -135,13 +135,13 @@ static const struct step_time *step_of(const struct session *s, uint64_t start_m
 	return found;
 }
 
-/* Return whether @entry is a program that has a row of its own, also if it has ended since init saw
- * it. */
+/* Return whether @entry is a program that has a row of its own, also if it has ended since init was
+ * asked. */
 static bool is_program(const struct session *s, const struct init_process *entry)
 {
 	for (const struct process *p = s->processes.first; p; p = p->next)
 		if (entry->pid > 0 && p->pid == entry->pid &&
-			(!process_is_over(p) || (entry->program == p->pid && p->box == s->box)))
+			(!process_is_over(p) || p->over_ns >= s->processes.list_ns))
 			return true;
 	return false;
 }
@@ -356,6 +356,7 @@ static void ask(struct session *s)
 		return;
 	}
 	s->processes.list_fd = fd;
+	s->processes.list_ns = uv_hrtime();
 	s->processes.listed = box_hold(box);
 	box->listed = on_listed;
 	box->listed_arg = s;

@@ -304,6 +304,18 @@ class Lists(programs.Case):
         for client in clients:
             client.close()
 
+    def test_one_that_ends_while_it_is_listed(self):
+        """Init has seen it, and the list comes after its end: it has one row."""
+        self.s = self.new_session(limits={"pids": 256})
+        short = [self.start("head", "-c", "1", input=True) for _ in range(harness.sample(25, 90))]
+        self.start(command="for i in $(seq 60); do sleep 1000 & done; wait")  # they are looked at after the others
+        self.until(lambda: sum(p.get("command") == "sleep 1000" for p in self.list()) == 60)
+        for process in short:
+            listed = self.client.send("process.list", session=self.s)
+            self.client.send("process.write", session=self.s, process=process, data="x")
+            rows = [(p["pid"], p["state"]) for p in self.client.receive(listed)["processes"] if "sleep" not in p.get("command", "")]
+            self.assertEqual(len(rows), len({pid for pid, _ in rows}), rows)
+
     def test_a_client_that_hangs_up_while_it_is_listed(self):
         self.start("sleep", "1000")
         for _ in range(20):
