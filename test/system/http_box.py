@@ -298,7 +298,6 @@ class Case(harness.Case):
         return 0 if harness.IS_SANITIZED else self.server.memory_bytes()
 
 
-
 class OwnEngine:
     """Before Case: each test has an engine of its own, with these options."""
 
@@ -312,6 +311,7 @@ class OwnEngine:
         self.server = web.Server(*self.OPTIONS, tokens=f"ann {ANN} sessions=60\n")
         self.addCleanup(self.server.stop)
         super().setUp()
+
 
 def run(test):
     """An async test, as one that is not."""
