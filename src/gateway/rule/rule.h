@@ -1,0 +1,71 @@
+/*
+ * Network rules: which names and ports a box may connect to. Pure.
+ *
+ *   HOST[:PORT]             one name; without a port, 80 and 443
+ *   *.HOST[:PORT]           all names below HOST, at any depth, but not HOST itself
+ *   ADDRESS[:PORT]          one IPv4 address
+ *   ADDRESS/BITS[:PORT]     the IPv4 addresses of a network
+ *   any[:PORT]              every name, and no address
+ *   HOST:PORT=ADDRESS[:PORT]  one name, which is the given address of the host's network, IPv4 or
+ *                           [IPv6]; so a service of the host can be reached: db:5432=127.0.0.1:5432
+ *   !RULE                   the name may also have an address that is not public
+ *
+ * Names are compared without regard to case. A rule that names an address allows it, public or not.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/err.h"
+#include "gateway/rule/address.h"
+
+enum {
+	RULES_MAX = 64,
+	RULE_HOST_BYTES = 254, /* the longest name, with its NUL; RFC 1035 */
+	RULE_TEXT_BYTES = 340,
+	RULE_PORT_HTTP = 80,
+	RULE_PORT_HTTPS = 443
+};
+
+enum rule_kind { RULE_NAME, RULE_BELOW, RULE_NETWORK, RULE_ANY };
+
+struct rule {
+	enum rule_kind kind;
+	bool may_be_private;
+	bool is_mapped; /* @to and @to_port are where the name leads */
+	uint16_t port;	/* 0: RULE_PORT_HTTP and RULE_PORT_HTTPS */
+	uint16_t to_port;
+	uint32_t network; /* RULE_NETWORK: in host byte order, the bits beyond @bits are 0 */
+	uint8_t bits;	  /* RULE_NETWORK: 1 to 32 */
+	struct address to;
+	char host[RULE_HOST_BYTES]; /* RULE_NAME, RULE_BELOW: lower case, without "*." */
+};
+
+/* Rules; the first that fits decides. */
+struct rules {
+	struct rule v[RULES_MAX];
+	size_t n;
+};
+
+/* Read one rule. Errors: ERR_USAGE, with a sentence that says what is wrong with @text. */
+int rule_parse(struct rule *out, const char *text, struct err *err);
+void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES]);
+
+/* Read @n rules. "none" alone is no rule; with others it is an error. A rule that is there twice is
+ * kept once. Errors: ERR_USAGE; ERR_LIMIT for more than RULES_MAX. */
+int rules_parse(struct rules *out, const char *const *texts, size_t n, struct err *err);
+
+/* Make @name what rules are compared with: lower case, without a dot at its end. @out may be @name.
+ * Returns: false if @name is no name of a host: too long, an empty label, a label of more than 63
+ * bytes, other bytes than letters, digits, '-' and '_', or an address in any notation (a last label
+ * of digits or 0x…). */
+bool rule_name(char out[RULE_HOST_BYTES], const char *name, size_t bytes);
+
+/* Return the first rule for @name, as rule_name() made it, with any port or just @port; or NULL. */
+const struct rule *rules_for_name(const struct rules *r, const char *name);
+const struct rule *rules_for_port(const struct rules *r, const char *name, uint16_t port);
+/* Return the first rule that names the IPv4 address @ip and @port; or NULL. */
+const struct rule *rules_for_address(const struct rules *r, uint32_t ip, uint16_t port);
+
+/* Collect the ports that the rules name, each once. Returns: how many, at most 2 * RULES_MAX. */
+size_t rules_ports(const struct rules *r, uint16_t out[2 * RULES_MAX]);
