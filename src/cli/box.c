@@ -141,10 +141,8 @@ int box_check(const struct box_args *args, struct err *err)
 	int r = publish_parse(ports, args->publish.item, args->publish.n, err);
 	if (r < 0)
 		return r;
-	if (!args->net || strcmp(args->net, "none") == 0)
-		return args->time ? take_time(args->time, &ns, err) : 0;
-	return err_fail(err, ERR_USAGE, "a box has its own loopback and nothing else: --net none",
-		"--net %.60s is not known", args->net);
+	r = once_check_net(args->net.item, args->net.n, err);
+	return r == 0 && args->time ? take_time(args->time, &ns, err) : r;
 }
 
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
@@ -166,6 +164,8 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 		.interpreter = args->python,
 		.env = (const char *const *)p->env,
 		.n_env = p->n_env,
+		.net = args->net.item,
+		.n_net = args->net.n,
 		.limits = args->limits,
 		.has_seed = opt_source(set, "seed") != OPT_UNSET,
 		.seed = args->seed,
@@ -261,6 +261,14 @@ static json_t *preload_json(const char *text)
 	return list;
 }
 
+static json_t *texts_json(const struct opt_list *texts)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < texts->n; i++)
+		json_add_new(list, json_string(texts->item[i]));
+	return list;
+}
+
 json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err)
 {
 	struct order order;
@@ -270,6 +278,8 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 		params = json_pack("{s:o, s:o, s:o, s:o}", "volumes", volumes_json(&order), "env",
 			env_json(&order), "limits", limits_json(&order.limits), "preload",
 			preload_json(args->preload));
+		if (args->net.n > 0)
+			json_put_new(params, "net", texts_json(&args->net));
 		if (args->runtime)
 			json_put_text(params, "runtime", args->runtime);
 		if (args->python && strchr(args->python, '/'))

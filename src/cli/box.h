@@ -11,9 +11,9 @@
 /* Values of the options in cli/box.def. Initialize with BOX_ARGS_INIT. */
 struct box_args {
 	const char *runtime;
-	struct opt_list volumes, env, publish;
+	struct opt_list volumes, env, publish, net;
 	const char *preload;
-	const char *workspace, *python, *rootfs, *net, *profile, *skills;
+	const char *workspace, *python, *rootfs, *profile, *skills;
 	struct limits limits;
 	uint64_t seed;
 	const char *time;

@@ -131,10 +131,11 @@ static void serve(struct mcp *m)
 {
 	json_t *create = m->create;
 	cleanup_buf struct buf packages = BUF_INIT(TOLD_BYTES), files = BUF_INIT(TOLD_BYTES),
-			       limits = BUF_INIT(TOLD_BYTES);
+			       limits = BUF_INIT(TOLD_BYTES), net = BUF_INIT(TOLD_BYTES);
 	box_summary_packages(&packages, create);
 	box_summary_files(&files, create);
 	box_summary_limits(&limits, create);
+	box_summary_net(&net, create);
 	const struct mcp_tools_config config = {.version = version_text,
 		.tier = (enum mcp_tier)m->args.offer,
 		.has_tools = m->args.tools != NULL,
@@ -146,6 +147,7 @@ static void serve(struct mcp *m)
 		.packages = buf_str(&packages),
 		.files = buf_str(&files),
 		.limits = buf_str(&limits),
+		.net = buf_str(&net),
 		.create = create,
 		.arg = m,
 		.is_open = is_open};

@@ -348,6 +348,21 @@ static bool is_for_rollback(const struct view *view, const json_t *record)
 	return view->options.is_atomic ? !is_ok : !is_ok && !is_error && !is_interrupted;
 }
 
+/* Write what the network has refused to stderr, one line for each. */
+static void tell_refusals(const json_t *record)
+{
+	cleanup_buf struct buf lines = BUF_INIT(8 * ERR_MSG_BYTES);
+	if (!observation_refusals(&lines, record))
+		return;
+	for (const char *line = buf_str(&lines); *line;) {
+		size_t bytes = strcspn(line, "\n");
+		cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
+		(void)utf8_escape_terminal(&told, line, bytes, UTF8_ONE_LINE);
+		fprintf(stderr, "retort: %s\n", buf_str(&told));
+		line += bytes + (line[bytes] == '\n');
+	}
+}
+
 static void show_state(const struct view *view, const json_t *record)
 {
 	static const struct {
@@ -374,6 +389,7 @@ static void show_state(const struct view *view, const json_t *record)
 	cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
 	if (notice && utf8_escape_terminal(&told, notice, strlen(notice), UTF8_ONE_LINE) == 0)
 		fprintf(stderr, "retort: %s\n", buf_str(&told));
+	tell_refusals(record);
 }
 
 static void show_json(struct view *view, const json_t *record)

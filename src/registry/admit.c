@@ -19,10 +19,12 @@
  */
 #include "registry/admit.h"
 
+#include "base/alloc.h"
 #include "base/num.h"
 #include "registry/entry.h"
 #include "store/account.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The number of live sessions of one owner or of all owners, and sums over these sessions. A queued
@@ -65,7 +67,44 @@ static struct tally count(const struct session_table *table, const char *owner)
 static int refuse(struct registry *r, enum admit_reason why)
 {
 	r->table->n_refused[why]++;
-	return -err_errno(why == ADMIT_PATHS ? ERR_DENIED : ERR_QUOTA);
+	return -err_errno(why == ADMIT_PATHS || why == ADMIT_NET ? ERR_DENIED : ERR_QUOTA);
+}
+
+/* Return whether a rule may lead to an address that is not public. */
+static bool is_private(const struct rule *rule)
+{
+	return rule->may_be_private || rule->is_mapped || rule->kind == RULE_NETWORK;
+}
+
+static int check_net(const struct owner *o, const struct rules *rules, struct err *err)
+{
+	char text[RULE_TEXT_BYTES];
+	if (!o || o->net == OWNER_NET_ANY || rules->n == 0)
+		return 0;
+	if (o->net == OWNER_NET_NONE)
+		return err_fail(err, ERR_DENIED, "have net=public added to the caller's token",
+			"net: %s may not give its sessions a network", o->name);
+	for (size_t i = 0; i < rules->n; i++) {
+		if (!is_private(&rules->v[i]))
+			continue;
+		rule_write(&rules->v[i], text);
+		return err_fail(err, ERR_DENIED,
+			"name a public host; or have net=any in the caller's token",
+			"net: %s may not allow %.100s, which may not be public", o->name, text);
+	}
+	return 0;
+}
+
+int admit_net(struct registry *r, const char *const *texts, size_t n, struct err *err)
+{
+	struct rules *rules = xnew(struct rules);
+	int bad = rules_parse(rules, texts, n, err);
+	if (bad == 0)
+		bad = check_net(r->owner, rules, err);
+	free(rules);
+	if (bad < 0 && err->code == ERR_DENIED)
+		(void)refuse(r, ADMIT_NET);
+	return bad;
 }
 
 int admit_order(struct registry *r, const struct order *order, struct err *err)
@@ -75,8 +114,9 @@ int admit_order(struct registry *r, const struct order *order, struct err *err)
 		: order->rootfs			? "rootfs"
 		: order->interpreter		? "python"
 						: NULL;
-	if (!r->owner || r->owner->may_name_host_paths || !what)
-		return 0;
+	int bad = admit_net(r, order->net, order->n_net, err);
+	if (bad < 0 || !r->owner || r->owner->may_name_host_paths || !what)
+		return bad;
 	err_fail(err, ERR_DENIED,
 		"send files with `file.write`; or have paths=yes added to the caller's token",
 		"%s: %s may not name paths of the host", what, r->owner->name);

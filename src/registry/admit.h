@@ -7,10 +7,14 @@
 
 /*
  * Check whether the owner of @r may name the host paths in @order (volumes, workspace, rootfs,
- * interpreter).
- * Errors: ERR_DENIED.
+ * interpreter), and give it the network rules.
+ * Errors: ERR_DENIED; ERR_USAGE for a rule that is none.
  */
 int admit_order(struct registry *r, const struct order *order, struct err *err);
+
+/* Check whether the owner of @r may give the network rules @texts to a session. Errors: as
+ * admit_order(). */
+int admit_net(struct registry *r, const char *const *texts, size_t n, struct err *err);
 
 /*
  * Check whether there is room for one more live session with the memory limit @memory_bytes.

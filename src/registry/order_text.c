@@ -80,6 +80,8 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 		json_put_int(out, "seed", order->seed);
 	if (order->has_time)
 		json_put_int(out, "time_ns", order->time_ns);
+	if (order->n_net > 0)
+		json_put_new(out, "net", strings_json(order->net, order->n_net));
 	char *text = out && r == 0 ? json_dumps(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	json_decref(out);
 	return text;
@@ -103,6 +105,17 @@ char *order_text_with(
 	char *text = order_text(&with, preload, is_fresh);
 	free(volumes);
 	return text;
+}
+
+char *order_text_with_net(const char *text, const char *const *net, size_t n)
+{
+	cleanup_json json_t *json = json_loads(text, 0, NULL);
+	if (!json)
+		return NULL;
+	(void)json_object_del(json, "net");
+	if (n > 0)
+		json_put_new(json, "net", strings_json(net, n));
+	return json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
 /* ---- reading an order from its text ---- */
@@ -198,8 +211,12 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	k.preload = parse_strings(json_object_get(k.json, "preload"), &n_preload);
 	k.env = parse_strings(json_object_get(k.json, "env"), &o->n_env);
 	o->env = k.env;
+	if (json_object_get(k.json, "net"))
+		k.net = parse_strings(json_object_get(k.json, "net"), &o->n_net);
+	o->net = k.net;
 	if (!has_kinds(k.json) || parse_limits(o, json_object_get(k.json, "limits")) < 0 ||
-		!k.preload || !k.env || parse_volumes(&k, json_object_get(k.json, "volumes")) < 0) {
+		!k.preload || !k.env || (json_object_get(k.json, "net") && !k.net) ||
+		parse_volumes(&k, json_object_get(k.json, "volumes")) < 0) {
 		order_kept_done(&k);
 		return err_set(err, ERR_DAMAGED, "the session's parameters cannot be read");
 	}
@@ -212,6 +229,7 @@ void order_kept_done(struct order_kept *k)
 	json_decref(k->json);
 	free(k->preload);
 	free(k->env);
+	free(k->net);
 	free(k->volumes);
 	*k = (struct order_kept){0};
 }
@@ -253,5 +271,6 @@ void shared_order_let_go(struct shared_order *o)
 		return;
 	order_done(&o->order);
 	order_kept_done(&o->kept);
+	shared_order_let_go(o->previous);
 	free(o);
 }

@@ -12,7 +12,7 @@ struct order_kept {
 	bool is_fresh;
 	json_t *json;
 	struct volume *volumes;
-	const char **env;
+	const char **env, **net;
 };
 
 /* Return the order as a JSON object with sorted keys. Paths of volumes, workspace and rootfs are
@@ -25,6 +25,10 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 char *order_text_with(
 	const char *skills, const struct order *order, const char *const *preload, bool is_fresh);
 
+/* Return the text of an order with other network rules: @n texts. Owns: the caller frees. Returns:
+ * NULL if @text is none. */
+char *order_text_with_net(const char *text, const char *const *net, size_t n);
+
 /* Parse the text of an order. Owns: the caller ends @out with order_kept_done(). Errors:
  * ERR_DAMAGED, ERR_NO_MEMORY. */
 int order_parse(struct order_kept *out, const char *text, size_t bytes, struct err *err);
@@ -36,6 +40,8 @@ void order_text_runtime(const char *text, size_t bytes, char *out, size_t room);
  * its branches. */
 struct shared_order {
 	unsigned n_refs;
+	/* The order that this one replaces, because a session may still use it; or NULL. */
+	struct shared_order *previous;
 	struct order_kept kept;
 	struct order_checked order; /* set by shared_order_check() */
 };

@@ -18,6 +18,10 @@ struct owner_limits {
 	uint64_t disk_bytes; /* bytes charged in the journal, see store/account.h */
 };
 
+/* Which network rules an owner may give to its sessions. OWNER_NET_PUBLIC: names that lead to public
+ * addresses only. */
+enum owner_net { OWNER_NET_NONE, OWNER_NET_PUBLIC, OWNER_NET_ANY };
+
 /* An owner of sessions. Sessions, steps and memory are not stored here, but counted from the
  * live sessions at each request. A stored counter could become wrong when a session ends in an
  * unusual way, and would have to be restored with the journal. Only the rate of steps is stored. */
@@ -28,6 +32,7 @@ struct owner {
 	 * interpreter. */
 	bool may_name_host_paths;
 	bool may_use_tools;
+	enum owner_net net;
 	struct rate rate; /* steps per minute */
 };
 

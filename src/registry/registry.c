@@ -35,6 +35,7 @@
 #include "registry/entry.h"
 #include "registry/session_table.h"
 #include "registry/lifetime.h"
+#include "registry/net.h"
 #include "registry/order_text.h"
 #include "registry/pool.h"
 #include "registry/replay.h"
@@ -117,6 +118,9 @@ json_t *entry_json(const struct entry *e)
 		json_put_text(out, "difference", e->difference);
 	if (e->is_tainted)
 		json_put_bool(out, "untrusted", true);
+	cleanup_json json_t *net = registry_net_json(e);
+	if (json_array_size(net) > 0)
+		json_put_shared(out, "net", net);
 	lifetime_tell(e, out);
 	return out;
 }

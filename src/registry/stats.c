@@ -20,6 +20,7 @@ const char *const stats_reasons[ADMIT_END_] = {[ADMIT_SESSIONS] = "sessions",
 	[ADMIT_RATE] = "rate",
 	[ADMIT_ENGINE] = "engine",
 	[ADMIT_PATHS] = "paths",
+	[ADMIT_NET] = "net",
 	[ADMIT_QUEUE] = "queue",
 	[ADMIT_DISK] = "disk"};
 

@@ -138,7 +138,9 @@ void change_proceed(struct session *s, const char *why)
 		return;
 	int r = why		       ? err_set(&err, ERR_GONE, "%s", why)
 		: s->change->file.path ? ask_init(s, &err)
-				       : 0;
+				       : networking_await(s, &err);
+	if (r == 1)
+		return;
 	if (r < 0)
 		finish(s, &err);
 	else if (!s->change->file.path)
@@ -163,7 +165,7 @@ static struct change *new_change(
 
 int session_await_box(struct session *s, session_changed_fn *done, void *arg, struct err *err)
 {
-	if (session_box(s)) {
+	if (session_box(s) && networking_is_settled(s)) {
 		done(arg, NULL);
 		return 0;
 	}

@@ -17,6 +17,7 @@
  *   stemming.c         turns the session into a stem, from which others branch
  *   change.c           changes a file of the workspace for a client
  *   processes.c        starts programs for clients, and keeps a list of them
+ *   networking.c       gives each box the network of the session's rules, and reports its use
  *   process_list.c     lists all processes of the box, and counts their CPU time
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -28,6 +29,7 @@
 #include "session/box/driver.h"
 #include "session/box/stdin_copy.h"
 #include "session/fence.h"
+#include "session/net/network.h"
 #include "session/processes.h"
 #include "session/session.h"
 #include "session/step/rollback.h"
@@ -66,6 +68,26 @@ struct processes {
 		char step[DIGEST_BYTES]; /* "": the step is not committed */
 	} times[STEP_TIMES];
 	uint64_t n_times;
+};
+
+/* The access to the network; see networking.c. */
+struct networking {
+	/* @rules: NULL or no rule: no box of the session gets a network. @before: while
+	 * session_set_rules() puts new rules in force, those from before, or NULL. */
+	struct rules *rules, *before;
+	struct network *network; /* that of the session's box, or NULL */
+	/* The network of a box that the session gave up during the step, until the report about it
+	 * is in the step's record; or NULL. */
+	struct network *left;
+	bool is_opening; /* inside network_open() */
+	bool is_ready;	 /* @network has its rules, or @err says why not */
+	bool has_network; /* @network has had rules in force */
+	struct err err;
+	/* What the next record says about connections that were lost with the gateway, or "". */
+	char lost[LOSS_BYTES];
+	void (*reported)(struct session *s);
+	session_rules_fn *set; /* caller of session_set_rules(), or NULL */
+	void *set_arg;
 };
 
 /* A step may exceed a CPU limit that was derived from the wall limit by this much, so that the wall
@@ -215,6 +237,7 @@ struct session {
 	bool has_stdin_copy;
 
 	struct processes processes;
+	struct networking net;
 
 	/* the current step */
 	enum step_state step_state;
@@ -249,7 +272,7 @@ struct session {
 	char notice[LOSS_BYTES];
 	/* Text in the current step's record, or "". It consists of @notice and of the notice that
 	 * leftover processes were killed. */
-	char told[3 * LOSS_BYTES];
+	char told[4 * LOSS_BYTES];
 	struct rollback rollback;
 	/* @last_mark: number of the last mark that init was told to set. @marked: number of the
 	 * last mark that init has confirmed. */
@@ -395,6 +418,23 @@ bool processes_count(struct session *s, void (*done)(struct session *s));
 void processes_tell(struct session *s);
 /* Answer all who wait for a list, because the session is being closed or gives up its box. */
 void processes_unlist(struct session *s);
+
+/* networking.c */
+/* If the session has network rules, and its box no network yet, begin to give it one. */
+void networking_begin(struct session *s);
+/* Return whether the box has the network that the session's rules ask for: 0; 1 if the caller has
+ * to wait for step_proceed(); negative errno, with @err, if the box cannot get it. */
+int networking_await(struct session *s, struct err *err);
+/* Return whether networking_await() would return 0, without telling the error. */
+bool networking_is_settled(struct session *s);
+/* The session gives up its box. */
+void networking_leave(struct session *s);
+/* Ask for the report that goes into the record of the step. @done is called from the loop or
+ * during the call. Returns: false if there is nothing to ask for; @done is not called then. */
+bool networking_report(struct session *s, void (*done)(struct session *s));
+/* Move the notice about lost connections to @out. */
+void networking_tell(struct session *s, char *out, size_t bytes);
+void networking_close(struct session *s);
 
 /* transaction.c */
 void transaction_settle(struct session *s);

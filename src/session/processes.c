@@ -44,10 +44,11 @@ bool session_is_in_use(const struct session *s)
 	return false;
 }
 
-bool session_may_start(const struct session *s)
+bool session_may_start(struct session *s)
 {
 	return s->state == SESSION_OPEN && session_box(s) && !s->box->is_over && !s->stemmed &&
-		!is_rolling_back(s) && !s->restoring && !s->is_rebuilding;
+		!is_rolling_back(s) && !s->restoring && !s->is_rebuilding &&
+		networking_is_settled(s);
 }
 
 /* ---- the list ---- */

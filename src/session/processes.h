@@ -20,7 +20,7 @@ typedef void session_process_fn(void *arg, struct process *p, const struct err *
 
 /* Return whether a process can be started now. False while the session has no box, or is about to
  * leave it: while it rolls back, and while it becomes a stem. */
-bool session_may_start(const struct session *s);
+bool session_may_start(struct session *s);
 
 /* Start a process. session_may_start() must be true. @done may be called during this call.
  * Errors, passed to @done: as process_start(); ERR_LIMIT, ERR_USAGE: the name is in use. */

@@ -215,7 +215,7 @@ static void add_notice(struct session *s, const char *text)
  * then the last notice is dropped. */
 static void say_notice(struct session *s)
 {
-	char ended[LOSS_BYTES] = "";
+	char ended[LOSS_BYTES] = "", lost[LOSS_BYTES];
 	unsigned n = s->step->is_again ? 0 : s->processes.n_ended;
 	if (n > 0)
 		snprintf(ended, sizeof ended,
@@ -224,6 +224,8 @@ static void say_notice(struct session *s)
 	s->told[0] = '\0';
 	add_notice(s, s->idle_limits.said_now ? s->idle_limits.said_now : "");
 	add_notice(s, ended);
+	networking_tell(s, lost, sizeof lost);
+	add_notice(s, lost);
 	add_notice(s, s->head[0] ? s->notice : "");
 	s->processes.n_ended -= n;
 	s->notice[0] = '\0';
@@ -232,11 +234,17 @@ static void say_notice(struct session *s)
 		s->record.reason = s->record.notice;
 }
 
-static void do_name(struct session *s)
+static void name_step(struct session *s)
 {
 	step_judge(&s->record, &s->end);
 	step_order_note_written(s->step);
 	complete_record(s);
+}
+
+static void do_name(struct session *s)
+{
+	if (!networking_report(s, name_step))
+		name_step(s);
 }
 
 static void forget_step(struct session *s)
@@ -488,10 +496,13 @@ static int try_send(struct session *s, struct err *err)
 	/* Save the files before the step can change them. */
 	if (!save_files_before(s))
 		return 1;
+	int r = networking_await(s, err);
+	if (r != 0)
+		return r;
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	step_event(s, STEP_SENT);
 	session_touch(s);
-	int r = session_driver_ensure(s, runtime, &s->step_driver, err);
+	r = session_driver_ensure(s, runtime, &s->step_driver, err);
 	if (r == 0)
 		r = send_step(s, s->step_driver, err);
 	if (r == 0 && !s->is_once)

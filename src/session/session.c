@@ -119,6 +119,8 @@ static int begin_in_box(struct session *s, struct err *err)
 		r = session_driver_setup(p, s->is_template ? SETUP_NAME : SETUP_GUARD, err);
 	if (r == 0)
 		save_state_begin(s);
+	if (r == 0)
+		networking_begin(s);
 	return r;
 }
 
@@ -204,6 +206,8 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 			r = session_driver_setup(p, SETUP_WARM, &error);
 		if (r == 0)
 			save_state_begin(s);
+		if (r == 0)
+			networking_begin(s);
 	}
 	if (r < 0) {
 		session_lose_box(s);
@@ -314,6 +318,10 @@ static struct session *new_session(const struct session_config *c)
 	s->is_once = c->is_once;
 	s->is_template = c->is_template;
 	s->limits = c->order->limits;
+	if (c->order->net && !c->is_template) {
+		s->net.rules = xnew(struct rules);
+		*s->net.rules = *c->order->net;
+	}
 	s->stem = c->stem ? stem_hold(c->stem) : NULL;
 	s->stdin_fd = c->stdin_fd;
 	s->points.max = c->n_checkpoints ? c->n_checkpoints : CHECKPOINTS_DEFAULT;
@@ -379,6 +387,7 @@ void session_let_go_box(struct session *s)
 	if (!box)
 		return;
 	processes_leave(s, box, s->state == SESSION_CLOSING ? PROCESS_CLOSED : PROCESS_BOX_LEFT);
+	networking_leave(s);
 	box->marked = NULL;
 	box_forget(box);
 	box_let_go(box);
@@ -540,6 +549,7 @@ void session_close(struct session *s)
 		s->box->made = NULL;
 	session_lose_box(s);
 	processes_close(s);
+	networking_close(s);
 	close_handle(s, &s->wall.timer);
 	close_handle(s, &s->meter);
 	close_handle(s, &s->idle);

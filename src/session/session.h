@@ -102,6 +102,18 @@ struct box *session_box(const struct session *s);
 /* Return a descriptor of the workspace, valid until the loop runs again; -1 without a box. */
 int session_workspace_fd(const struct session *s);
 
+/*
+ * Replace the network rules of the session, now and for its later boxes; without a rule, its
+ * programs can connect to nothing. Connections that the new rules do not allow end. @rules is
+ * copied. @done is called when they are in force, from the loop or during this call.
+ * Errors, passed to @done: ERR_BUSY, ERR_BOX, ERR_LIMIT, ERR_GONE.
+ */
+typedef void session_rules_fn(void *arg, const struct err *err);
+void session_set_rules(
+	struct session *s, const struct rules *rules, session_rules_fn *done, void *arg);
+/* Return the network rules, borrowed; NULL if there are none. */
+const struct rules *session_rules(const struct session *s);
+
 /* Close the session in any state. The event `closed` follows. */
 void session_close(struct session *s);
 

@@ -19,6 +19,7 @@ enum change_kind {
 	CHANGE_AGAIN = 7,      /* a stored step was run again, in this or another session */
 	CHANGE_AGAIN_BACK = 8, /* a stored step was run again, and the new run was rolled back */
 	CHANGE_TAINT = 9,
+	CHANGE_ORDER = 11, /* the session's options have changed */
 	/* A gap stands for consecutive changes that were pruned. Its number is that of the last
 	 * of these changes; its column `at_ms` contains the number of the first one. */
 	CHANGE_GAP = 10,

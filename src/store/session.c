@@ -512,6 +512,10 @@ static int change(
 			memcpy(row.name, text, strlen(text) + 1);
 	} else if (kind == CHANGE_TAINT) {
 		row.is_tainted = true;
+	} else if (kind == CHANGE_ORDER) {
+		r = blob_add(j, text, strlen(text), NULL, row.order_digest, err);
+		if (r >= 0)
+			r = account_add(j, row.owner, (int64_t)strlen(text), err);
 	} else {
 		r = text_check(text, sizeof row.ended, "end of a session", err);
 		if (r == 0)
@@ -539,6 +543,11 @@ int journal_session_move(struct journal *j, const char *id, const char *head, st
 int journal_session_rename(struct journal *j, const char *id, const char *name, struct err *err)
 {
 	return change_once(j, id, CHANGE_RENAME, name, err);
+}
+
+int journal_session_reorder(struct journal *j, const char *id, const char *order, struct err *err)
+{
+	return change_once(j, id, CHANGE_ORDER, order, err);
 }
 
 int journal_session_taint(struct journal *j, const char *id, struct err *err)

@@ -87,6 +87,10 @@ int64_t journal_sessions(struct journal *j, journal_session_fn *fn, void *user, 
 int journal_session_move(struct journal *j, const char *id, const char *head, struct err *err);
 int journal_session_rename(struct journal *j, const char *id, const char *name, struct err *err);
 
+/* Replace the options with which the session was created. A session that is reopened gets the new
+ * ones. Errors: ERR_NOT_FOUND, ERR_USAGE (closed), ERR_NO_SPACE, ERR_IO. */
+int journal_session_reorder(struct journal *j, const char *id, const char *order, struct err *err);
+
 /* Taint the session permanently, wherever its head moves later. A session that is tainted already
  * stays as it is. */
 int journal_session_taint(struct journal *j, const char *id, struct err *err);

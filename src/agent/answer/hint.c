@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/answer/hint.h"
 
+#include "agent/answer/refusal.h"
 #include "base/json.h"
 
 #include <string.h>
@@ -20,14 +21,18 @@ enum { MODULE_BYTES = 128 };
 
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): long texts go over two lines. */
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
-	[NETWORK] = {"There is no network here, and none can be had. Work with the files and the "
+	[NETWORK] = {"There is no network here, and you cannot get one. Work with the files and the "
 		     "task.",
-		"there is no network in the sandbox, and none can be had: work with the files and "
-		"packages that are there",
-		"a box has no network: give it files with volumes or `file.write`",
-		"a box has no network: give it files with --volume",
-		"a box has no network: give it files with `retort session files SESSION --put`",
-		"a box has no network: give it files with %put"},
+		"there is no network in the sandbox: work with the files and packages that are "
+		"there; whoever starts retort can allow hosts: retort mcp --net HOST",
+		"the box has no network: allow hosts with session.create, \"net\", or with "
+		"`session.net`; or give it files with volumes or `file.write`",
+		"the box has no network: allow hosts with --net HOST, or give it files with "
+		"--volume",
+		"the box has no network: allow hosts with `retort session net SESSION HOST`, or "
+		"give it files with `retort session files SESSION --put`",
+		"the box has no network: allow hosts with retort repl --net HOST, or give it files "
+		"with %put"},
 	[PACKAGES] = {"Nothing can be installed.%s See what else there is: import pkgutil; "
 		      "print(sorted(m.name for m in pkgutil.iter_modules()))",
 		"nothing can be installed here.%s Whoever starts retort can give more: retort mcp "
@@ -281,6 +286,7 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 {
 	const char *name = json_get_text(json_object_get(record, "error"), "name");
 	const char *near = json_get_text(json_object_get(record, "error"), "near");
+	cleanup_buf struct buf refused = BUF_INIT(HINT_BYTES * 8);
 	bool is_name = strcmp(name, "NameError") == 0 || strcmp(name, "ReferenceError") == 0;
 	if (about->was_lost && is_name)
 		return buf_add(out,
@@ -294,6 +300,9 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	buf_cut(out, out->bytes);
 	if (*near && !is_module)
 		return add_near(out, record, near);
+	/* The name of a host that was refused says more than "name resolution failed". */
+	if (refusal_add(&refused, record))
+		return false;
 	if (has_killed_part(record))
 		return add(out, record, texts[MEMORY][about->reader], about);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

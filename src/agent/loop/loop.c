@@ -379,6 +379,7 @@ static int begin(struct loop *l)
 	const struct loop_config *c = &l->config;
 	const struct prompt prompt = {.runtime = l->runtime,
 		.limits = c->limits,
+		.net = c->net,
 		.is_grounded = c->is_grounded,
 		.servers = c->servers,
 		.n_queries = c->n_queries,
@@ -411,7 +412,7 @@ static int start(struct loop *l, const struct loop_config *config, struct err *e
 /* Clear the pointers to texts that were borrowed only during loop_open(). */
 static void let_go(struct loop_config *c, const struct price *price)
 {
-	c->task = c->runtime = c->check = c->limits = c->servers = NULL;
+	c->task = c->runtime = c->check = c->limits = c->net = c->servers = NULL;
 	c->past = NULL;
 	c->price = c->price ? price : NULL;
 }

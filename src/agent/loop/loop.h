@@ -102,6 +102,8 @@ struct loop_config {
 	const char *task, *runtime;
 	/* A description of the session's limits, which the model is shown; or NULL. */
 	const char *limits;
+	/* The session's network rules, which the model is shown; NULL: it has no network. */
+	const char *net;
 	/* The user's check of answers, as criterion_parse() reads it; or NULL. */
 	const char *check;
 	struct budget budget;

@@ -12,6 +12,8 @@ struct prompt {
 	const char *runtime; /* runtime of the session, for code without a tag */
 	/* The session's limits, such as "30 s per step, 1 GiB of memory"; or NULL. */
 	const char *limits;
+	/* The network rules, such as "api.example:443, *.pypi.org"; NULL: there is no network. */
+	const char *net;
 	bool is_grounded;
 	/* The names of tool servers, as they are written in code: "crm, files"; or NULL. */
 	const char *servers;

@@ -24,6 +24,7 @@ enum {
 	QUERIES_MAX = 100000,
 	LIMITS_BYTES = 200,
 	SERVERS_BYTES = 400,
+	NET_BYTES = 2048,
 	TRIAL_MS = 300000, /* how long a candidate's branch may outlive the task's time limit */
 	SEEN_BYTES = 1 << 20
 };
@@ -290,6 +291,17 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 			ms / 1000, bytes >> 20);
 }
 
+/* Write the network rules of the session, for the prompt. */
+static void write_net(const json_t *session, struct buf *out)
+{
+	size_t i;
+	json_t *rule;
+	json_array_foreach(json_object_get(session, "net"), i, rule)
+	{
+		buf_addf(out, "%s%s", i > 0 ? ", " : "", json_string_value(rule));
+	}
+}
+
 /* Write the task, and a description of its inputs. */
 static int write_task(const struct agent_call *a, struct buf *out)
 {
@@ -323,7 +335,7 @@ static void begin(struct agent_call *a)
 {
 	const json_t *params = a->params;
 	char limits[LIMITS_BYTES] = "";
-	cleanup_buf struct buf servers = BUF_INIT(SERVERS_BYTES);
+	cleanup_buf struct buf servers = BUF_INIT(SERVERS_BYTES), net = BUF_INIT(NET_BYTES);
 	cleanup_buf struct buf task = BUF_INIT(TASK_BYTES + INPUTS_TEXT_BYTES);
 	unsigned best_of = (unsigned)param_count(params, "best_of", 1);
 	struct budget budget;
@@ -335,11 +347,13 @@ static void begin(struct agent_call *a)
 	take_limits(a->about, limits);
 	tell_started(a);
 	write_servers(a, &servers);
+	write_net(a->about, &net);
 	bool has_task = write_task(a, &task) == 0;
 	const struct loop_config config = {.wire = a->wire,
 		.task = past.state && task.bytes == 0 ? NULL : buf_str(&task),
 		.runtime = a->runtime,
 		.limits = limits[0] ? limits : NULL,
+		.net = net.bytes > 0 ? buf_str(&net) : NULL,
 		.check = param_text(params, "check", NULL),
 		.budget = budget,
 		.price = a->has_price ? &a->price : NULL,

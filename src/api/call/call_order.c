@@ -13,6 +13,7 @@ void call_order_done(struct call_order *p)
 	free(p->env);
 	free(p->volumes);
 	free(p->preload);
+	free(p->net);
 }
 
 static int take_volumes(struct call_order *p, const json_t *volumes)
@@ -47,13 +48,15 @@ static int take_env(struct call_order *p, const json_t *env)
 	return 0;
 }
 
-static int take_preload(struct call_order *p, const json_t *preload)
+/* Make an array of the texts in @list, with a NULL at the end. Returns: NULL if memory is
+ * exhausted. */
+static const char **texts_of(const json_t *list)
 {
-	size_t n = json_array_size(preload);
-	p->preload = calloc(n + 1, sizeof *p->preload);
-	for (size_t i = 0; p->preload && i < n; i++)
-		p->preload[i] = json_string_value(json_array_get(preload, i));
-	return p->preload ? 0 : -1;
+	size_t n = json_array_size(list);
+	const char **out = calloc(n + 1, sizeof *out);
+	for (size_t i = 0; out && i < n; i++)
+		out[i] = json_string_value(json_array_get(list, i));
+	return out;
 }
 
 static struct limits limits_of(const json_t *given)
@@ -93,9 +96,10 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 	int r = check_env(param_get(params, "env"), err);
 	if (r < 0)
 		return r;
+	p->preload = texts_of(param_get(params, "preload"));
+	p->net = texts_of(param_get(params, "net"));
 	if (take_volumes(p, param_get(params, "volumes")) < 0 ||
-		take_env(p, param_get(params, "env")) < 0 ||
-		take_preload(p, param_get(params, "preload")) < 0)
+		take_env(p, param_get(params, "env")) < 0 || !p->preload || !p->net)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
 	p->create = (struct registry_create){
 		.order = {.runtime = param_text(params, "runtime", NULL),
@@ -106,6 +110,8 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 			.interpreter = param_text(params, "python", NULL),
 			.env = (const char *const *)p->env,
 			.n_env = p->n_env,
+			.net = p->net,
+			.n_net = json_array_size(param_get(params, "net")),
 			.limits = limits_of(param_get(params, "limits")),
 			.has_seed = param_get(params, "seed") != NULL,
 			.seed = param_count(params, "seed", 0),

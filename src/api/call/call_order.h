@@ -14,7 +14,7 @@ struct call_order {
 	size_t n_volumes;
 	char **env;
 	size_t n_env;
-	const char **preload;
+	const char **preload, **net;
 };
 
 /*
@@ -52,6 +52,8 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 		{"volumes", PARAM_OBJECTS, .max = 256, FIELDS(order_volume_rows),                  \
 			.help = "files and directories of the host"},                              \
 		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                   \
+		{"net", PARAM_TEXTS, .max = RULES_MAX,                                             \
+			.help = "network rules: what programs may connect to (default: nothing)"}, \
 		{"limits", PARAM_OBJECT, FIELDS(order_limit_rows), .help = "limits of the box"},   \
 		{"seed", PARAM_COUNT, false, 0, UINT32_MAX - 1,                                    \
 			.help = "make runs repeatable: fix random numbers, clock, order of "       \

@@ -3,6 +3,8 @@
 #include "api/call/inside.h"
 #include "api/operation/calls.h"
 #include "api/text/event.h"
+#include "base/alloc.h"
+#include "registry/net.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +92,21 @@ static void start_undo(struct operation_call *call)
 	registry_undo(call->context->registry, &undo, call_done, call);
 }
 
+static void start_net(struct operation_call *call)
+{
+	const json_t *rules = param_get(call->params, "net");
+	size_t n = json_array_size(rules);
+	const char **texts = rules ? xcalloc(n + 1, sizeof *texts) : NULL;
+	for (size_t i = 0; i < n; i++)
+		texts[i] = json_string_value(json_array_get(rules, i));
+	const struct registry_net net = {.session = session_of(call),
+		.rules = texts,
+		.n = n,
+		.is_more = param_flag(call->params, "add")};
+	registry_net(call->context->registry, &net, call_done, call);
+	free(texts);
+}
+
 static void start_close(struct operation_call *call)
 {
 	registry_end(call->context->registry, session_of(call), call_done, call);
@@ -150,6 +167,18 @@ static const struct param branch_rows[] = {
 	{"force", PARAM_FLAG, .fallback = "false", .help = HELP_FORCE},
 	{"keep_processes", PARAM_FLAG, .fallback = "false", .help = HELP_KEEP_PROCESSES},
 };
+static const struct param net_rows[] = {
+	SESSION,
+	{"net", PARAM_TEXTS, .max = RULES_MAX,
+		.help = "the new rules; [] lets programs connect to nothing (default: only tell the "
+			"rules)"},
+	{"add", PARAM_FLAG, .fallback = "false",
+		.help = "add the rules to those that the session has"},
+};
+static const struct param net_result_rows[] = {
+	GIVES_SESSION,
+	GIVES("net", PARAM_TEXTS, "the rules in force"),
+};
 static const struct param undo_rows[] = {
 	SESSION,
 	{"count", PARAM_COUNT, false, 1, UNDO_MAX, .fallback = "1", .help = "steps to go back"},
@@ -181,6 +210,7 @@ static const struct param undo_rows[] = {
 		MAY_GIVE("outcome", PARAM_TEXT,                                                    \
 			"replayed or diverged, when its state was rebuilt from the journal"),      \
 		MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),        \
+		MAY_GIVE("net", PARAM_TEXTS, "network rules"),                                     \
 		MAY_GIVE("untrusted", PARAM_FLAG,                                                  \
 			"the session has read results of an untrusted tool")
 
@@ -280,6 +310,11 @@ static const struct operation rows[] = {
 		.answer = "{'session': 's-q3hdk7wz2e', 'name': 'trial', "
 			  "'parent': 's-7k2mq4x5ta', 'steps': 1}",
 		.start = start_branch},
+	{"session.net", TEXT_NET, ROWS(net_rows), RESULT(net_result_rows), .label = OPERATION_CALLER,
+		.errors = "not_found|denied|usage|limit|busy|no_space",
+		.example = "{'session': 'demo', 'net': ['api.example:443']}",
+		.answer = "{'session': 's-7k2mq4x5ta', 'net': ['api.example:443']}",
+		.start = start_net},
 	{"session.undo", TEXT_UNDO, ROWS(undo_rows), RESULT(undone_rows),
 		.label = OPERATION_PROGRAM,
 		.limits =

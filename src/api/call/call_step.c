@@ -324,6 +324,17 @@ static const struct param tool_rows[] = {
 	GIVES("bytes_in", PARAM_COUNT, "bytes of arguments"),
 	GIVES("bytes_out", PARAM_COUNT, "bytes of results"),
 };
+static const struct param network_rows[] = {
+	MAY_GIVE("name", PARAM_TEXT, "the name or address that was asked for"),
+	MAY_GIVE("port", PARAM_COUNT,
+		"the port; absent if a program only asked for the address of the name"),
+	MAY_GIVE("verdict", PARAM_TEXT, "allowed, refused by the rules, or failed"),
+	MAY_GIVE("reason", PARAM_TEXT, "why it was refused or has failed"),
+	MAY_GIVE("count", PARAM_COUNT, "number of questions or connections"),
+	MAY_GIVE("bytes_in", PARAM_COUNT, "bytes that the box has received"),
+	MAY_GIVE("bytes_out", PARAM_COUNT, "bytes that the box has sent"),
+	MAY_GIVE("more", PARAM_COUNT, "alone in the last row: number of things that are left out"),
+};
 static const struct param usage_rows[] = {
 	GIVES("wall_ms", PARAM_NUMBER, "wall time; while the step runs, the time so far"),
 	MAY_GIVE("cpu_ms", PARAM_NUMBER, "CPU time of all processes"),
@@ -387,6 +398,9 @@ static const struct param record_rows[] = {
 	MAY_GIVE("processes", PARAM_OBJECTS,
 		"processes that run in the box after the step, and processes of clients that "
 		"ended with their box; rows as in process.list"),
+	{"network", PARAM_OBJECTS, FIELDS(network_rows),
+		.help = "what programs of the box asked of the network since the last step's "
+			"record: one row for each name, port and outcome, at most 256"},
 	{"usage", PARAM_OBJECT, FIELDS(usage_rows), .help = "time and memory used"},
 	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
 		.help = "limits of the step, and what enforces them"},

@@ -10,6 +10,7 @@
  */
 #include "api/once/once.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "session/box/copy_out.h"
 #include "session/port/port.h"
@@ -271,6 +272,14 @@ int once_check(const struct order *order, struct err *err)
 		r = order_check(&checked, order, &install, err);
 	if (r == 0)
 		order_done(&checked);
+	return r;
+}
+
+int once_check_net(const char *const *texts, size_t n, struct err *err)
+{
+	struct rules *rules = xnew(struct rules);
+	int r = rules_parse(rules, texts, n, err);
+	free(rules);
 	return r;
 }
 

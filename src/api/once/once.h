@@ -42,6 +42,9 @@ struct once_result {
  * order_check(). */
 int once_check(const struct order *order, struct err *err);
 
+/* Check network rules. Errors: those of rules_parse(). */
+int once_check_net(const char *const *rules, size_t n, struct err *err);
+
 /*
  * Run the program. SIGINT or SIGTERM interrupts the step; a second signal stops it at once.
  *

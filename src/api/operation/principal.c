@@ -57,6 +57,7 @@ void principal_set_limits(struct principal *p, const struct principal_limits *li
 	p->owner.limits.disk_bytes = limits->disk_bytes;
 	p->owner.may_name_host_paths = limits->may_name_host_paths;
 	p->owner.may_use_tools = limits->may_use_tools;
+	p->owner.net = (enum owner_net)limits->net;
 	p->may_see_metrics = limits->may_see_metrics;
 }
 

@@ -35,6 +35,10 @@ struct principal_limits {
 	/* paths=yes: the principal may name paths of the host in session.create (volumes,
 	 * workspace, rootfs, python). So it can read and write what the operator can. */
 	bool may_name_host_paths;
+	/* net=no, 0: the principal may give its sessions no network; net=public, 1: rules that lead
+	 * to public addresses only; net=any, 2: all rules, so that its code can reach what the
+	 * operator can. */
+	uint64_t net;
 	bool may_see_metrics; /* metrics=yes: may read /metrics, which covers all owners */
 	bool may_use_tools;   /* tools=yes: the principal and its code may call tools */
 };

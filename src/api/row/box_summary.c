@@ -95,6 +95,16 @@ void box_summary_limits(struct buf *out, const json_t *create)
 			num_format_ms(time).text);
 }
 
+void box_summary_net(struct buf *out, const json_t *create)
+{
+	size_t i;
+	json_t *rule;
+	json_array_foreach(json_object_get(create, "net"), i, rule)
+	{
+		buf_addf(out, "%s%s", i > 0 ? ", " : "", json_string_value(rule));
+	}
+}
+
 bool box_summary_is_complete(const json_t *create)
 {
 	const json_t *preload = json_object_get(create, "preload");

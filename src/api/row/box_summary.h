@@ -16,6 +16,9 @@
  */
 void box_summary_files(struct buf *out, const json_t *create);
 
+/* Append the network rules of boxes made with @create, "api.example, *.pypi.org"; nothing if they
+ * have no network. */
+void box_summary_net(struct buf *out, const json_t *create);
 /* Append the limits of a box: "1.0 GiB of memory, 30 s a step". */
 void box_summary_limits(struct buf *out, const json_t *create);
 

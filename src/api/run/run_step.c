@@ -96,6 +96,14 @@ static void on_tool(void *arg, const json_t *about)
 	run_release(run);
 }
 
+static void on_network(void *arg, const json_t *row)
+{
+	struct run *run = arg;
+	run_hold(run);
+	run_tell(run, event_network(row));
+	run_release(run);
+}
+
 static void on_rebuilding(void *arg, size_t at, size_t n)
 {
 	struct run *run = arg;
@@ -159,6 +167,7 @@ static struct run *run_new(struct runs *r, struct registry *registry,
 			.output = on_output,
 			.display = on_display,
 			.tool = on_tool,
+			.network = on_network,
 			.waiting = on_waiting,
 			.rebuilding = on_rebuilding},
 		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},

@@ -40,6 +40,13 @@ json_t *event_tool(const json_t *about)
 	return event;
 }
 
+json_t *event_network(const json_t *row)
+{
+	json_t *event = json_pack("{s:s}", "event", "network");
+	(void)json_object_update(event, json_unconst(row));
+	return event;
+}
+
 json_t *event_rebuilding(size_t at, size_t n)
 {
 	return json_pack("{s:s, s:I, s:I}", "event", "rebuilding", "step", (json_int_t)at, "of",

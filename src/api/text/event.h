@@ -37,6 +37,10 @@ json_t *event_display(const json_t *display);
  * "event", as the callback `tool` of struct step_listener gets it. */
 json_t *event_tool(const json_t *about);
 
+/* Make {"event": "network", "name", "port"?, "verdict", "reason"?, …}. @row: the object without its
+ * member "event", as the callback `network` of struct step_listener gets it. */
+json_t *event_network(const json_t *row);
+
 /* Make {"event": "rebuilding", "step", "of"}: to rebuild a lost state, step @at of @n runs
  * again. */
 json_t *event_rebuilding(size_t at, size_t n);

@@ -2,6 +2,7 @@
 #include "api/text/observation.h"
 
 #include "agent/answer/hint.h"
+#include "agent/answer/refusal.h"
 #include "api/text/json.h"
 #include "api/text/outcome.h"
 #include "api/text/printable.h"
@@ -516,6 +517,11 @@ bool observation_hint(struct buf *out, const json_t *record, enum observation_pl
 	return hint_find(out, record, &about);
 }
 
+bool observation_refusals(struct buf *out, const json_t *record)
+{
+	return refusal_add(out, record);
+}
+
 void observation_add_hint(json_t *record)
 {
 	const struct hint_about about = {.reader = HINT_RPC};
@@ -545,6 +551,7 @@ static void render_text(struct rendering *r)
 	add_hint(r);
 	add_files(r);
 	add_variables(r);
+	(void)refusal_add(&r->text, r->record);
 	buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
 	/* A running step is observed again and again, so each observation is shorter. */

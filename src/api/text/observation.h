@@ -47,6 +47,9 @@ enum observation_place { PLACE_RUN, PLACE_SESSION, PLACE_REPL, PLACE_END_ };
 /* If there is a hint for @record, append it to @out: one line for a person. Returns: whether a
  * hint was appended. */
 bool observation_hint(struct buf *out, const json_t *record, enum observation_place place);
+/* Append a line for each thing that the network has refused in this step, see
+ * agent/answer/refusal.h. Returns: whether a line was appended. */
+bool observation_refusals(struct buf *out, const json_t *record);
 /* Set error.hint of @record to a hint for programs, if there is one. Other objects that share
  * the member "error" with @record do not change. */
 void observation_add_hint(json_t *record);

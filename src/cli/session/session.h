@@ -17,7 +17,7 @@ struct session_args {
 	struct output_args output;
 	const char *code, *stdin_file, *runtime, *to, *put, *remove;
 	uint64_t timeout_ms, older_ms, keep;
-	bool atomic, graph, all, dry_run, force, keep_processes, recursive, help;
+	bool atomic, graph, all, add, dry_run, force, keep_processes, recursive, help;
 	int color;
 };
 
@@ -87,4 +87,4 @@ extern const struct cmd_exit session_exits[SESSION_EXITS];
 
 extern const struct cmd cmd_session_new, cmd_session_ls, cmd_session_exec, cmd_session_branch,
 	cmd_session_undo, cmd_session_log, cmd_session_files, cmd_session_rm, cmd_session_export,
-	cmd_session_prune;
+	cmd_session_prune, cmd_session_net;

@@ -55,6 +55,17 @@ static int read_bytes(const char *text, uint64_t *bytes, struct err *err)
 	return num_parse_bytes(text, (struct num_range){1, INT64_MAX}, bytes, err);
 }
 
+static int read_net(const char *text, uint64_t *net, struct err *err)
+{
+	static const char *const words[] = {"no", "public", "any"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(text, words[i]) == 0) {
+			*net = i;
+			return 0;
+		}
+	return err_set(err, ERR_USAGE, "not no, public or any");
+}
+
 static int read_flag(const char *text, bool *flag)
 {
 	if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
@@ -77,6 +88,7 @@ static const struct setting {
 	{"rate=", offsetof(struct principal_limits, steps_per_minute), read_rate},
 	{"disk=", offsetof(struct principal_limits, disk_bytes), read_bytes},
 	{"paths=", offsetof(struct principal_limits, may_name_host_paths), NULL, read_flag},
+	{"net=", offsetof(struct principal_limits, net), read_net},
 	{"metrics=", offsetof(struct principal_limits, may_see_metrics), NULL, read_flag},
 	{"tools=", offsetof(struct principal_limits, may_use_tools), NULL, read_flag},
 };
@@ -98,12 +110,12 @@ static int take_setting(const struct place *at, const char *word, struct princip
 		if (r == 0)
 			return 0;
 		return bad(at, err, "invalid value of a setting",
-			"sessions=10 steps=2 memory=4g rate=60/min disk=1g paths=no metrics=no "
-			"tools=no");
+			"sessions=10 steps=2 memory=4g rate=60/min disk=1g paths=no net=public "
+			"metrics=no tools=no");
 	}
 	return bad(at, err, "unknown setting",
-		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min disk=SIZE paths=yes metrics=yes "
-		"tools=yes");
+		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min disk=SIZE paths=yes "
+		"net=public|any metrics=yes tools=yes");
 }
 
 static bool is_name(const char *word)

@@ -14,7 +14,7 @@ enum {
 };
 
 /* One line of the file: NAME TOKEN [sessions=N] [steps=N] [memory=SIZE] [rate=N/min] [disk=SIZE]
- * [paths=yes] [metrics=yes] [tools=yes]. Only a hash of the token is kept. */
+ * [paths=yes] [net=public|any] [metrics=yes] [tools=yes]. Only a hash of the token is kept. */
 struct token_row {
 	char name[PRINCIPAL_NAME_BYTES];
 	unsigned char hash[TOKEN_HASH_BYTES];

@@ -87,6 +87,20 @@ static void add_told(
 	buf_addf(out, "%s%.*s%s%s", before, (int)shown, text, shown < bytes ? ", …" : "", after);
 }
 
+/* Append @text. If the boxes have a network, replace its words @without by @before, the network
+ * rules and @after. */
+static void add_with_net(struct buf *out, const char *text, const char *without, const char *before,
+	const char *after, const struct mcp_tools_config *config)
+{
+	const char *mark = config->net && config->net[0] ? strstr(text, without) : NULL;
+	if (mark) {
+		buf_append(out, text, (size_t)(mark - text));
+		add_told(out, before, config->net, after, MCP_TOLD_SHORT_MAX);
+		text = mark + strlen(without);
+	}
+	buf_add(out, text);
+}
+
 /* Return the description of a tool, with the packages and files of this engine inserted. */
 static json_t *describe(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
@@ -98,7 +112,7 @@ static json_t *describe(const struct mcp_tools_config *config, const struct mcp_
 		add_told(&out, "", config->packages, "", MCP_TOLD_SHORT_MAX);
 		text = mark + strlen(packages_unknown);
 	}
-	buf_add(&out, text);
+	add_with_net(&out, text, "No network.", "Network: only ", ".", config);
 	if (mark)
 		add_told(&out, " Files given: ", config->files, ".", MCP_TOLD_SHORT_MAX);
 	return mcp_text(buf_str(&out), out.bytes);
@@ -107,7 +121,8 @@ static json_t *describe(const struct mcp_tools_config *config, const struct mcp_
 static char *instruct(const struct mcp_tools_config *config)
 {
 	struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
-	buf_add(&out, config->has_tools ? instructions_tools : instructions);
+	add_with_net(&out, config->has_tools ? instructions_tools : instructions,
+		"without network", "that can connect only to ", "", config);
 	add_told(&out, " Files given: ", config->files, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Python has ", config->packages, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Limits: ", config->limits, ".", MCP_TOLD_MAX / 4);

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/sched.h"
+#include "gateway/gateway.h"
 #include "sandbox/privilege.h"
 #include "sandbox/warden.h"
 
@@ -37,6 +38,7 @@ int engine_start(struct engine *e, struct err *err)
 int engine_attach(struct engine *e, uv_loop_t *loop, struct err *err)
 {
 	e->loop = loop;
+	e->gateway = gateway_new(loop, e->install.gateway);
 	return warden_attach(e->warden, loop, err);
 }
 
@@ -47,7 +49,10 @@ void engine_end_boxes(struct engine *e)
 
 void engine_stop(struct engine *e)
 {
+	struct gateway *gateway = take_ptr(e->gateway);
 	struct warden *warden = take_ptr(e->warden);
+	if (gateway)
+		gateway_stop(gateway, NULL, NULL);
 	if (warden)
 		warden_stop(warden);
 	free(take_ptr(e->chunk));

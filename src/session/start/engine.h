@@ -14,11 +14,14 @@
 
 enum { ENGINE_CHUNK_BYTES = 256 << 10 };
 
+struct gateway;
 struct stem;
 
 struct engine {
 	struct install install;
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
+	/* Connects boxes to the network. NULL before engine_attach() and after engine_stop(). */
+	struct gateway *gateway;
 	uv_loop_t *loop;       /* NULL before engine_attach() */
 	char *chunk;	       /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
 	unsigned n_urgent;     /* number of urgent tasks: steps, and branches or stems being made */

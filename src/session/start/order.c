@@ -292,6 +292,16 @@ const struct runtime_start *order_start(
 	return NULL;
 }
 
+static int take_net(struct order_checked *c, const struct order *order, struct err *err)
+{
+	struct rules *rules = xnew(struct rules);
+	int r = rules_parse(rules, order->net, order->n_net, err);
+	if (r == 0 && rules->n > 0)
+		c->net = take_ptr(rules);
+	free(rules);
+	return r;
+}
+
 static int check(struct order_checked *c, const struct order *order, const struct install *install,
 	struct err *err)
 {
@@ -316,6 +326,8 @@ static int check(struct order_checked *c, const struct order *order, const struc
 		order_new_id(c->id);
 	if (r == 0)
 		r = c->runtime->start(&ask, &c->starts[runtime_index(c->runtime)], err);
+	if (r == 0)
+		r = take_net(c, order, err);
 	if (r == 0 && order->is_session)
 		start_others(c, &ask);
 	return r < 0 ? r : add_binds(c, order, err);
@@ -353,6 +365,7 @@ void order_done(struct order_checked *c)
 	for (size_t i = 0; i < RUNTIMES_MAX; i++)
 		runtime_start_done(&c->starts[i]);
 	free(c->why_not);
+	free(c->net);
 	free(c->binds);
 	*c = (struct order_checked){0};
 }

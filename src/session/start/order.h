@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/install.h"
+#include "gateway/rule/rule.h"
 #include "runtime/runtime.h"
 #include "runtime/start.h"
 
@@ -37,6 +38,8 @@ struct order {
 	const char *interpreter;
 	const char *const *env; /* strings NAME=VALUE */
 	size_t n_env;
+	const char *const *net; /* network rules, see gateway/rule/rule.h */
+	size_t n_net;
 	struct limits limits;
 	bool has_seed, has_time;
 	uint64_t seed;
@@ -54,6 +57,7 @@ struct order_checked {
 	struct err *why_not;
 	struct limits limits;
 	bool has_seed;
+	struct rules *net; /* NULL: the box has no network */
 	/*
 	 * Three groups of binds, in this order:
 	 *

@@ -60,6 +60,7 @@ void record_done(struct record *r)
 	json_decref(r->files);
 	json_decref(r->variables);
 	json_decref(r->processes);
+	json_decref(r->network);
 	tool_log_done(&r->tools);
 	free(r->canonical);
 	json_decref(r->outputs);
@@ -207,17 +208,17 @@ static json_t *outputs_json(const struct record *r)
 
 char *record_usage_text(struct record *r)
 {
-	char *text = NULL;
-	cleanup_json json_t *usage = usage_json(r);
-	char *used = json_dumps(usage, JSON_COMPACT);
-	char *processes = r->processes ? json_dumps(r->processes, JSON_COMPACT) : NULL;
+	cleanup_json json_t *rest = json_need(json_object());
+	json_put_new(rest, "usage", usage_json(r));
+	json_put_shared(rest, "processes", r->processes);
+	json_put_shared(rest, "network", r->network);
+	char *text = NULL, *dumped = json_dumps(rest, JSON_COMPACT);
 	record_say_limits(r);
-	if (used && r->said.text &&
-		asprintf(&text, "{\"usage\":%s,\"limits\":%s%s%s}", used, r->said.text,
-			processes ? ",\"processes\":" : "", processes ? processes : "") < 0)
+	/* The limits are text already. They come first, in place of the brace that begins @rest. */
+	if (dumped && r->said.text &&
+		asprintf(&text, "{\"limits\":%s,%s", r->said.text, dumped + 1) < 0)
 		text = NULL;
-	free(used);
-	free(processes);
+	free(dumped);
 	return text;
 }
 
@@ -263,6 +264,7 @@ json_t *record_json(const struct record *r)
 	json_put_shared(out, "files", r->files);
 	json_put_shared(out, "files_lost", r->files_lost);
 	json_put_shared(out, "processes", r->processes);
+	json_put_shared(out, "network", r->network);
 	if (r->variables && !is_back(r))
 		json_put_shared(out, "variables", r->variables);
 	json_put_new(out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());

@@ -96,6 +96,7 @@ void step_order_note_written(struct step_order *order);
  * display     {mime: value}, borrowed.
  * tool        {"tool", "call": number, "state": "started" or "finished", "ms"?, "error"?: name},
  *             borrowed.
+ * network     A program asks for something new of the network, see network_row_json(), borrowed.
  * waiting     The step reads its open stdin, which has no text. The wall clock is paused until text
  *             is written.
  */
@@ -106,5 +107,6 @@ struct step_listener {
 	void (*output)(void *arg, int stream, const char *data, size_t bytes);
 	void (*display)(void *arg, const json_t *display);
 	void (*tool)(void *arg, const json_t *event);
+	void (*network)(void *arg, const json_t *row);
 	void (*waiting)(void *arg);
 };

@@ -1,0 +1,88 @@
+/* The command `retort session net`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/call/call_session.h"
+#include "base/json.h"
+#include "cli/session/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{.name = "add", OPT_INTO_FLAG(struct session_args, add), .flags = OPT_NO_ENV, .group = "Options",
+		.help = "add the rules to those that the session has"},
+	{.name = "json", OPT_INTO_FLAG(struct session_args, output.json), .flags = OPT_NO_ENV,
+		.group = "Output", .help = "print one JSON object"},
+	SESSION_SOCKET_OPT,
+	CMD_COMMON_OPTS(struct session_args),
+};
+/* clang-format on */
+
+static json_t *net_params(const struct session_run *run)
+{
+	json_t *params = json_need(json_object());
+	json_put_text(params, "session", run->operands[0]);
+	if (run->n_operands == 1)
+		return params;
+	json_t *rules = json_need(json_array());
+	bool is_none = run->n_operands == 2 && strcmp(run->operands[1], "none") == 0;
+	for (int i = 1; i < run->n_operands && !is_none; i++)
+		json_add_text(rules, run->operands[i]);
+	json_put_new(params, "net", rules);
+	json_put_bool(params, "add", run->args.add);
+	return params;
+}
+
+static int show(const struct session_run *run, const json_t *result)
+{
+	size_t i;
+	json_t *rule;
+	if (run->args.output.json)
+		return view_json(result);
+	json_array_foreach(json_object_get(result, "net"), i, rule) puts(json_string_value(rule));
+	if (i == 0)
+		puts("none");
+	return 0;
+}
+
+static int net_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0};
+	json_t *result = NULL;
+	int status = 0;
+	int r = session_begin(
+		&run, &cmd_session_net, &(struct session_argv){argc, argv, 1, -1}, &err);
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = session_call(&run, "session.net", net_params(&run), &result, &err);
+	if (r == 0)
+		status = show(&run, result);
+	json_decref(result);
+	return session_end(&run, r, &err, status);
+}
+
+static const char *const usage[] = {"session net SESSION [--add] [RULE... | none]", NULL};
+
+static const struct cmd_example examples[] = {
+	{"see what the session may connect to", "retort session net work"},
+	{"let it connect to one more host", "retort session net work --add api.example"},
+	{"close the network again", "retort session net work none"},
+};
+
+const struct cmd cmd_session_net = {
+	.name = "session net",
+	.summary = TEXT_NET,
+	.usage = usage,
+	.text = "Without a rule, prints the rules of the session. With rules, replaces them, now "
+		"and for its later branches; connections that they do not allow end. The rules are "
+		"those of --net: HOST[:PORT], *.HOST[:PORT], ADDRESS[/BITS][:PORT], any[:PORT].",
+	.opts = opts,
+	.n_opts = ARRAY_LEN(opts),
+	.exits = session_exits,
+	.n_exits = SESSION_EXITS,
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.operand = CMD_OPERAND_SESSION,
+	.run = net_main,
+};

@@ -1,0 +1,142 @@
+/*
+ * Changes the network rules of a session.
+ *
+ * The rules are part of the session's order. An order is shared by a session and its branches, so a
+ * change makes a new one: later branches get it, and the text of it is in the journal. The live
+ * session gets the rules by session_set_rules(), and goes on using the old order, which the new one
+ * therefore keeps.
+ *
+ * The journal is written first. So when the engine ends in the middle of a change that narrows the
+ * rules, the reopened session has the narrower ones. If the rules cannot be put in force, the
+ * journal gets the old order back.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "registry/net.h"
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/pool.h"
+#include "registry/session_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A change of rules, until the live session has them. */
+struct changing {
+	struct entry *entry;
+	struct shared_order *order;
+	char *text;
+	registry_done_fn *done;
+	void *arg;
+};
+
+json_t *registry_net_json(const struct entry *e)
+{
+	cleanup_json json_t *order = json_loads(e->order_text, 0, NULL);
+	json_t *net = json_object_get(order, "net");
+	return json_is_array(net) ? json_incref(net) : json_need(json_array());
+}
+
+static json_t *result_of(const struct entry *e)
+{
+	json_t *out = json_need(json_object());
+	json_put_text(out, "session", e->id);
+	json_put_new(out, "net", registry_net_json(e));
+	return out;
+}
+
+static void end(struct changing *c, const struct err *err)
+{
+	struct err why = err ? *err : (struct err){0};
+	json_t *result = err ? NULL : result_of(c->entry);
+	c->done(c->arg, result, err ? &why : NULL);
+	json_decref(result);
+	shared_order_let_go(c->order);
+	entry_release(c->entry);
+	free(c->text);
+	free(c);
+}
+
+static void on_set(void *arg, const struct err *err)
+{
+	struct changing *c = arg;
+	struct entry *e = c->entry;
+	struct err why = err ? *err : (struct err){0}, ignored;
+	if (err) {
+		if (e->is_kept)
+			(void)journal_session_reorder(
+				e->table->journal, e->id, e->order_text, &ignored);
+		end(c, &why);
+		return;
+	}
+	free(e->order_text);
+	e->order_text = take_ptr(c->text);
+	c->order->previous = e->shared;
+	e->shared = take_ptr(c->order);
+	e->order = &e->shared->order;
+	/* Branches that were made ahead have the old rules. */
+	if (e->pool)
+		pool_close(take_ptr(e->pool));
+	end(c, NULL);
+}
+
+/* Collect the texts of the new rules: those of the session first, if @net adds to them. They are
+ * borrowed from @old and @net. Returns: how many. */
+static size_t collect(const struct registry_net *net, const json_t *old, const char **out)
+{
+	size_t n = 0;
+	for (size_t i = 0; net->is_more && i < json_array_size(old); i++)
+		out[n++] = json_string_value(json_array_get(old, i));
+	for (size_t i = 0; i < net->n; i++)
+		out[n++] = net->rules[i];
+	return n;
+}
+
+static int prepare(struct registry *r, struct changing *c, const char *const *texts, size_t n,
+	struct err *err)
+{
+	struct entry *e = c->entry;
+	int bad = admit_net(r, texts, n, err);
+	if (bad == 0 && !e->session)
+		bad = err_fail(err, ERR_BUSY, "ask again in a moment", "the session is being opened");
+	if (bad < 0)
+		return bad;
+	c->text = order_text_with_net(e->order_text, texts, n);
+	if (!c->text)
+		return err_set(err, ERR_USAGE, "a rule is not UTF-8");
+	bad = shared_order_parse(&c->order, c->text, err);
+	if (bad == 0)
+		bad = shared_order_check(c->order, &e->table->engine->install, err);
+	if (bad == 0 && e->is_kept)
+		bad = journal_session_reorder(e->table->journal, e->id, c->text, err);
+	return bad;
+}
+
+void registry_net(
+	struct registry *r, const struct registry_net *net, registry_done_fn *done, void *arg)
+{
+	static const struct rules none = {.n = 0};
+	struct err err = {0};
+	struct entry *e = registry_find(r, net->session, &err);
+	if (!e || !net->rules) {
+		json_t *result = e ? result_of(e) : NULL;
+		done(arg, result, e ? NULL : &err);
+		json_decref(result);
+		return;
+	}
+	cleanup_json json_t *old = registry_net_json(e);
+	const char **texts = xcalloc(net->n + json_array_size(old) + 1, sizeof *texts);
+	size_t n = collect(net, old, texts);
+	struct changing *c = xnew(struct changing);
+	*c = (struct changing){.entry = e, .done = done, .arg = arg};
+	entry_hold(e);
+	if (prepare(r, c, texts, n, &err) < 0)
+		end(c, &err);
+	else
+		session_set_rules(e->session, c->order->order.net ? c->order->order.net : &none,
+			on_set, c);
+	free(texts);
+}

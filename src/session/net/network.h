@@ -1,0 +1,39 @@
+/* The network of one box: what its rules allow, by way of the gateway.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gateway/gateway.h"
+#include "session/box/box.h"
+
+struct network;
+
+struct network_events {
+	/* The rules are in force, or @err says why the box has no network. Called once after
+	 * network_open(), and once after each network_set_rules(), from the loop or during the
+	 * call. */
+	void (*ready)(void *arg, const struct err *err);
+	/* A program of the box has asked for something new, see struct gateway_events. */
+	void (*row)(void *arg, const struct gateway_row *row);
+	/* The gateway has died. From now on, the box has no network. */
+	void (*lost)(void *arg, const struct err *err);
+	void *arg;
+};
+
+/*
+ * Give a network to @b. @rules and @events are copied.
+ * Owns:    the caller ends it with network_close(). The network holds a reference to the box.
+ * Errors, passed to `ready`: those of box_open(), ERR_BOX (no gateway), ERR_LIMIT (too many ports).
+ */
+struct network *network_open(
+	struct box *b, const struct rules *rules, const struct network_events *events);
+
+/* Replace the rules. Connections that they do not allow end. If `ready` gets an error, the rules
+ * from before stay in force. Must not be called before `ready` was called. */
+void network_set_rules(struct network *n, const struct rules *rules);
+
+/* Ask what programs have done since the last report, see gateway_box_report(). @done is called from
+ * the loop or during the call. */
+void network_report(struct network *n, gateway_report_fn *done, void *arg);
+
+/* End all connections, and free @n. None of its callbacks is called any more. */
+void network_close(struct network *n);
