@@ -7,10 +7,15 @@
  *   hear BOX                           the driver's next message
  *   out-of-turn BOX                    two branches at once, the second one first; what came of it
  *   open BOX DOOR                      a door of it; its number. DOOR: terminal, socket, listeners,
- * socket6, listeners6 open-many BOX DOOR N               N at once, closed again; how many ended
- * how. With `destroy` after N: and the box door N write TEXT · door N read · door N peer · door N
- * connect PORT · door N close usage BOX · destroy BOX · kill BOX · rollback BOX GUARD · events BOX
- * · pid BOX
+ *                                      socket6, listeners6
+ *   open-many BOX DOOR N               N at once, closed again; how many ended how. With `destroy`
+ *                                      after N: and the box
+ *   network BOX [WORD…]                the door of its network; for each socket its number or "-".
+ *                                      WORD: resolver, ADDRESS:PORT, ADDRESS/BITS, listeners=N,
+ *                                      networks=N (which claims that there are N)
+ *   door N write TEXT · door N read · door N peer · door N connect PORT · door N close
+ *   door N name · door N accept        its own address; an accepted connection, which is a door too
+ *   usage BOX · destroy BOX · kill BOX · rollback BOX GUARD · events BOX · pid BOX
  *
  * KEY: a limit; workspace=DIR; rw=SRC:DST. Answers: one line, "ok …" or "error CODE: message".
  *
@@ -23,6 +28,7 @@
 #include "sandbox/rollback.h"
 #include "sandbox/warden.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -51,7 +57,7 @@ struct asked {
 	struct warden_call call;
 	bool is_done, is_prepared;
 	struct warden_reply reply;
-	int made_fds[WARDEN_FD_END_], prepared_fds[WARDEN_PREPARED_END_];
+	int made_fds[WARDEN_FDS_MAX], prepared_fds[WARDEN_PREPARED_END_];
 	size_t n_prepared;
 };
 
@@ -80,8 +86,8 @@ static void on_done(struct warden_call *call, const struct warden_reply *r, cons
 	struct asked *a = container_of(call, struct asked, call);
 	a->reply = *r;
 	a->is_done = true;
-	for (int i = 0; i < WARDEN_FD_END_; i++)
-		a->made_fds[i] = fds && (i == 0 || r->op != WARDEN_OPEN) ? fds[i] : -1;
+	for (int i = 0; i < WARDEN_FDS_MAX; i++)
+		a->made_fds[i] = fds && (i < WARDEN_FD_END_ || r->op == WARDEN_OPEN) ? fds[i] : -1;
 	for (int i = 0; fds && i < cgroup_books_count((enum cgroup_kind)r->books); i++)
 		(void)close(fds[WARDEN_FD_END_ + i]);
 }
@@ -384,23 +390,68 @@ static enum warden_door door_named(const char *word)
 	return WARDEN_DOOR_END_;
 }
 
-static void open_door(const struct box *box, const char *word)
+static int keep_door(int fd)
 {
-	struct asked a = {.call = {.done = on_done}};
 	int number = 1;
-	enum warden_door what = door_named(word);
-	warden_open(warden, &a.call, box->id, what);
-	run_until(&a.is_done);
-	if (a.reply.status == 0 && door_check(what, a.made_fds[0], &a.reply.err) < 0)
-		a.reply.status = -1;
-	if (a.reply.status < 0) {
-		print_error(&a.reply.err);
-		return;
-	}
 	while (opened[number] > 0)
 		number++;
-	opened[number] = a.made_fds[0];
-	printf("ok %d\n", number);
+	opened[number] = fd;
+	return number;
+}
+
+/* Open @what and check it. Returns: false if that failed, which was printed. */
+static bool ask_door(
+	struct asked *a, const struct box *box, enum warden_door what, const struct warden_net *net)
+{
+	*a = (struct asked){.call = {.done = on_done}};
+	warden_open(warden, &a->call, box->id, what, net);
+	run_until(&a->is_done);
+	if (a->reply.status == 0 && door_check(what, net, a->made_fds, &a->reply.err) < 0)
+		a->reply.status = -1;
+	if (a->reply.status < 0)
+		print_error(&a->reply.err);
+	return a->reply.status == 0;
+}
+
+static void open_door(const struct box *box, const char *word)
+{
+	struct asked a;
+	if (ask_door(&a, box, door_named(word), NULL))
+		printf("ok %d\n", keep_door(a.made_fds[0]));
+}
+
+static void open_network(const struct box *box, char *rest)
+{
+	struct asked a;
+	struct warden_net net = {0};
+	uint32_t n;
+	for (char *word; (word = strsep(&rest, " "));) {
+		char *slash = strchr(word, '/'), *colon = strchr(word, ':');
+		net.has_resolver |= strcmp(word, "resolver") == 0;
+		if (sscanf(word, "listeners=%u", &n) == 1)
+			net.n_listeners = n;
+		if (sscanf(word, "networks=%u", &n) == 1)
+			net.n_networks = n;
+		if (!slash && !colon)
+			continue;
+		const uint32_t number = (uint32_t)strtoul((slash ? slash : colon) + 1, NULL, 10);
+		*(slash ? slash : colon) = '\0';
+		const uint32_t ip = ntohl(inet_addr(word));
+		if (slash)
+			net.networks[net.n_networks++] = (struct warden_network){ip, number};
+		else
+			net.listeners[net.n_listeners++] = (struct warden_listener){ip, number};
+	}
+	int64_t start = now_us();
+	if (!ask_door(&a, box, WARDEN_DOOR_NET, &net))
+		return;
+	printf("ok us %" PRId64, now_us() - start);
+	for (uint32_t i = 0; i < net.has_resolver + net.n_listeners; i++)
+		if (a.made_fds[i] < 0)
+			printf(" -");
+		else
+			printf(" %d", keep_door(a.made_fds[i]));
+	printf("\n");
 }
 
 /* Many doors at once. If @is_destroyed, ask to destroy the box before the answers have come. */
@@ -411,7 +462,7 @@ static void open_many(struct box *box, const char *word, int n, bool is_destroye
 	struct asked end = {.call = {.done = on_done}};
 	for (int i = 0; i < n; i++) {
 		v[i] = (struct asked){.call = {.done = on_done}};
-		warden_open(warden, &v[i].call, box->id, door_named(word));
+		warden_open(warden, &v[i].call, box->id, door_named(word), NULL);
 	}
 	if (is_destroyed) {
 		warden_destroy(warden, &end.call, box->id);
@@ -458,6 +509,27 @@ static void read_door(int fd)
 	printf("ok %s\n", text);
 }
 
+static void name_door(int fd)
+{
+	struct sockaddr_in at = {0};
+	socklen_t bytes = sizeof at;
+	int r = getsockname(fd, (struct sockaddr *)&at, &bytes);
+	if (r < 0 || at.sin_family != AF_INET)
+		printf("error io: %s\n", r < 0 ? strerror(errno) : "another family");
+	else
+		printf("ok %s:%d\n", inet_ntoa(at.sin_addr), ntohs(at.sin_port));
+}
+
+static void accept_door(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int got = poll(&p, 1, 10000) > 0 ? accept4(fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+	if (got < 0)
+		printf("error io: %s\n", strerror(errno));
+	else
+		printf("ok %d\n", keep_door(got));
+}
+
 static void with_door(char *rest)
 {
 	const char *number = strsep(&rest, " "), *op = strsep(&rest, " ");
@@ -471,15 +543,16 @@ static void with_door(char *rest)
 		read_door(*fd);
 	} else if (strcmp(op, "connect") == 0) {
 		connect_door(*fd, (uint16_t)atoi(rest ? rest : "0"));
+	} else if (strcmp(op, "name") == 0) {
+		name_door(*fd);
+	} else if (strcmp(op, "accept") == 0) {
+		accept_door(*fd);
 	} else if (strcmp(op, "close") == 0) {
 		fd_close(fd);
 		printf("ok\n");
 	} else if (strcmp(op, "peer") == 0) { /* the terminal's other side becomes a door, too */
 		int peer = ioctl(*fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-		int at = 1;
-		while (opened[at] > 0)
-			at++;
-		opened[at] = peer;
+		int at = keep_door(peer);
 		(void)ioctl(*fd, TIOCGPTN, &index);
 		printf(peer < 0 ? "error io: %d %u\n" : "ok %d %u\n", peer < 0 ? errno : at, index);
 	}
@@ -500,6 +573,8 @@ static void with_box(const char *op, char *rest)
 		hear(box);
 	} else if (strcmp(op, "open") == 0) {
 		open_door(box, strsep(&rest, " "));
+	} else if (strcmp(op, "network") == 0) {
+		open_network(box, rest);
 	} else if (strcmp(op, "open-many") == 0) {
 		const char *word = strsep(&rest, " "), *n = strsep(&rest, " ");
 		open_many(box, word, atoi(n), rest != NULL);
