@@ -27,22 +27,20 @@
 #include "sandbox/init.h"
 #include "sandbox/rollback.h"
 #include "sandbox/warden.h"
+#include "tool/boxes_doors.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 
-enum { BOXES_MAX = 2048, TEXT_BYTES = 64 << 10, BINDS_MAX = 8, OPENED_MAX = 1024 };
+enum { BOXES_MAX = 2048, TEXT_BYTES = 64 << 10, BINDS_MAX = 8 };
 
 struct box {
 	struct init_link init;
@@ -62,7 +60,6 @@ struct asked {
 };
 
 static struct box boxes[BOXES_MAX];
-static int opened[OPENED_MAX]; /* doors by number; 0: closed */
 static uv_loop_t *loop;
 static struct warden *warden;
 static const char *probe;
@@ -380,25 +377,6 @@ static void usage(const struct box *box)
 		a.reply.usage.memory_bytes, a.reply.usage.cpu_us, a.reply.usage.n_pids);
 }
 
-static enum warden_door door_named(const char *word)
-{
-	static const char *const names[WARDEN_DOOR_END_] = {
-		"terminal", "socket", "socket6", "listeners", "listeners6"};
-	for (int i = 0; word && i < WARDEN_DOOR_END_; i++)
-		if (strcmp(names[i], word) == 0)
-			return (enum warden_door)i;
-	return WARDEN_DOOR_END_;
-}
-
-static int keep_door(int fd)
-{
-	int number = 1;
-	while (opened[number] > 0)
-		number++;
-	opened[number] = fd;
-	return number;
-}
-
 /* Open @what and check it. Returns: false if that failed, which was printed. */
 static bool ask_door(
 	struct asked *a, const struct box *box, enum warden_door what, const struct warden_net *net)
@@ -423,25 +401,8 @@ static void open_door(const struct box *box, const char *word)
 static void open_network(const struct box *box, char *rest)
 {
 	struct asked a;
-	struct warden_net net = {0};
-	uint32_t n;
-	for (char *word; (word = strsep(&rest, " "));) {
-		char *slash = strchr(word, '/'), *colon = strchr(word, ':');
-		net.has_resolver |= strcmp(word, "resolver") == 0;
-		if (sscanf(word, "listeners=%u", &n) == 1)
-			net.n_listeners = n;
-		if (sscanf(word, "networks=%u", &n) == 1)
-			net.n_networks = n;
-		if (!slash && !colon)
-			continue;
-		const uint32_t number = (uint32_t)strtoul((slash ? slash : colon) + 1, NULL, 10);
-		*(slash ? slash : colon) = '\0';
-		const uint32_t ip = ntohl(inet_addr(word));
-		if (slash)
-			net.networks[net.n_networks++] = (struct warden_network){ip, number};
-		else
-			net.listeners[net.n_listeners++] = (struct warden_listener){ip, number};
-	}
+	struct warden_net net;
+	take_network(rest, &net);
 	int64_t start = now_us();
 	if (!ask_door(&a, box, WARDEN_DOOR_NET, &net))
 		return;
@@ -479,83 +440,6 @@ static void open_many(struct box *box, const char *word, int n, bool is_destroye
 		if (n_of[i] > 0)
 			printf(" %s=%d", err_word((enum err_code)i), n_of[i]);
 	printf("\n");
-}
-
-static void connect_door(int fd, uint16_t port)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int failed = connect(fd, (struct sockaddr *)&at, sizeof at) < 0 ? errno : 0;
-	socklen_t bytes = sizeof failed;
-	if (failed == EINPROGRESS) {
-		(void)fd_wait(fd, POLLOUT);
-		(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &bytes);
-	}
-	printf("ok %s\n", failed ? strerror(failed) : "connected");
-}
-
-static void read_door(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	ssize_t n = poll(&p, 1, 10000) > 0 ? read(fd, text, sizeof text - 1) : -1;
-	if (n < 0) {
-		printf("error io: %s\n", strerror(errno));
-		return;
-	}
-	text[n] = '\0';
-	for (ssize_t i = 0; i < n; i++)
-		text[i] = text[i] == '\n' ? '|' : text[i];
-	printf("ok %s\n", text);
-}
-
-static void name_door(int fd)
-{
-	struct sockaddr_in at = {0};
-	socklen_t bytes = sizeof at;
-	int r = getsockname(fd, (struct sockaddr *)&at, &bytes);
-	if (r < 0 || at.sin_family != AF_INET)
-		printf("error io: %s\n", r < 0 ? strerror(errno) : "another family");
-	else
-		printf("ok %s:%d\n", inet_ntoa(at.sin_addr), ntohs(at.sin_port));
-}
-
-static void accept_door(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int got = poll(&p, 1, 10000) > 0 ? accept4(fd, NULL, NULL, SOCK_CLOEXEC) : -1;
-	if (got < 0)
-		printf("error io: %s\n", strerror(errno));
-	else
-		printf("ok %d\n", keep_door(got));
-}
-
-static void with_door(char *rest)
-{
-	const char *number = strsep(&rest, " "), *op = strsep(&rest, " ");
-	int *fd = &opened[number ? atoi(number) % OPENED_MAX : 0];
-	unsigned index = 0;
-	if (*fd <= 0 || !op) {
-		printf("error gone: no such door\n");
-	} else if (strcmp(op, "write") == 0) {
-		printf("ok %zd\n", write(*fd, rest ? rest : "", rest ? strlen(rest) : 0));
-	} else if (strcmp(op, "read") == 0) {
-		read_door(*fd);
-	} else if (strcmp(op, "connect") == 0) {
-		connect_door(*fd, (uint16_t)atoi(rest ? rest : "0"));
-	} else if (strcmp(op, "name") == 0) {
-		name_door(*fd);
-	} else if (strcmp(op, "accept") == 0) {
-		accept_door(*fd);
-	} else if (strcmp(op, "close") == 0) {
-		fd_close(fd);
-		printf("ok\n");
-	} else if (strcmp(op, "peer") == 0) { /* the terminal's other side becomes a door, too */
-		int peer = ioctl(*fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-		int at = keep_door(peer);
-		(void)ioctl(*fd, TIOCGPTN, &index);
-		printf(peer < 0 ? "error io: %d %u\n" : "ok %d %u\n", peer < 0 ? errno : at, index);
-	}
 }
 
 static void with_box(const char *op, char *rest)
