@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/door_check.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -82,17 +83,18 @@ static void dispatch(
 	const size_t skip = reply->op == WARDEN_BRANCHED ? WARDEN_FD_WORKSPACE : WARDEN_FD_INIT;
 	int made[WARDEN_FD_WORKSPACE + WARDEN_FDS_MAX] = {[WARDEN_FD_INIT] = -1};
 	bool is_prepared = reply->op == WARDEN_BRANCH && n_fds == WARDEN_PREPARED_END_;
-	bool is_made = n_fds > 0 && skip + n_fds == WARDEN_FD_END_ + (size_t)n_books;
-	bool is_opened = reply->op == WARDEN_OPEN && n_fds == 1;
 	memcpy(made + skip, fds, n_fds * sizeof *fds);
+	bool is_good = reply->op == WARDEN_OPEN
+		? reply->status == 0 && door_spread(made, n_fds, reply->opened)
+		: n_fds > 0 && skip + n_fds == WARDEN_FD_END_ + (size_t)n_books;
 	if (*at && is_prepared) {
 		(*at)->prepared(*at, fds, n_fds);
 		return;
 	}
-	for (size_t i = 0; i < n_fds && !(*at && (is_made || is_opened)); i++)
+	for (size_t i = 0; i < n_fds && !(*at && is_good); i++)
 		(void)close(fds[i]);
 	if (*at)
-		answer(at, reply, is_made || is_opened ? made : NULL);
+		answer(at, reply, is_good ? made : NULL);
 }
 
 static void flush(struct warden *w);
@@ -271,9 +273,11 @@ void warden_usage(struct warden *w, struct warden_call *call, uint32_t box)
 	call_box(w, call, WARDEN_USAGE, box);
 }
 
-void warden_open(struct warden *w, struct warden_call *call, uint32_t box, enum warden_door what)
+void warden_open(struct warden *w, struct warden_call *call, uint32_t box, enum warden_door what,
+	const struct warden_net *net)
 {
 	w->req.door = what;
+	w->req.net = net ? *net : (struct warden_net){0};
 	call_box(w, call, WARDEN_OPEN, box);
 }
 

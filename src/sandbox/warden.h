@@ -19,7 +19,8 @@ struct warden_call;
  *   WARDEN_FD_…, followed by the usage files of reply->books.
  * - After a successful warden_branch(), @fds has the same elements, but @fds[WARDEN_FD_INIT] is -1.
  *   The socket to init was passed to the call's other callback, `prepared`, before.
- * - After a successful warden_open(), @fds has one descriptor.
+ * - After a successful warden_open(), @fds has WARDEN_FDS_MAX elements: the i-th is the i-th thing
+ *   asked for. It is -1 if there is none, or if it was not opened.
  * - After all other calls and after failures, @fds is NULL.
  *
  * Owns: the callee takes @fds.
@@ -73,13 +74,14 @@ void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
 
 /*
- * Open @what in the namespaces of @box. On success @fds of `done` has one descriptor, which the
- * caller should check with door_check().
+ * Open @what in the namespaces of @box; @net says more about WARDEN_DOOR_NET, and is else NULL. The
+ * caller should check the @fds of `done` with door_check().
  * Limits: WIRE_DOORS_MAX calls at a time.
  * Errors: ERR_GONE (the box), ERR_LIMIT (no terminal is left), ERR_BUSY (too many at a time),
  * ERR_BOX.
  */
-void warden_open(struct warden *w, struct warden_call *call, uint32_t box, enum warden_door what);
+void warden_open(struct warden *w, struct warden_call *call, uint32_t box, enum warden_door what,
+	const struct warden_net *net);
 
 /* Destroy a box. If it has branches, its first process and its number remain until the last branch
  * is destroyed. */

@@ -86,15 +86,15 @@ enum warden_op {
 	/* Not a request: the `op` of the second reply to WARDEN_BRANCH. This reply has the finished
 	 * branch or the error. */
 	WARDEN_BRANCHED,
-	/* Open one thing in the namespaces of a box. The reply has one descriptor, after a moment:
+	/* Open a door in the namespaces of a box. The reply has its descriptors, after a moment:
 	 * replies to other requests may come before. */
 	WARDEN_OPEN,
 	WARDEN_OP_END_
 };
 
 /*
- * What WARDEN_OPEN opens in a box, and so the kind of the one descriptor in the reply. All are
- * close-on-exec; a terminal and a socket do not block.
+ * What WARDEN_OPEN opens in a box, and so the kind of the descriptors in the reply: one, except
+ * with WARDEN_DOOR_NET. All are close-on-exec; a terminal and a socket do not block.
  */
 enum warden_door {
 	/* the master of a new pseudo-terminal of the box, unlocked; TIOCGPTPEER gives its other
@@ -106,7 +106,46 @@ enum warden_door {
 	/* /proc/net/tcp and /proc/net/tcp6, as seen in the box's network namespace */
 	WARDEN_DOOR_LISTENERS,
 	WARDEN_DOOR_LISTENERS6,
+	/* what leads programs of the box to the gateway; see struct warden_net */
+	WARDEN_DOOR_NET,
 	WARDEN_DOOR_END_
+};
+
+/* The addresses that names stand for in a box: 198.18.0.0/15, which no host of the internet has
+ * (RFC 2544). The first one is the resolver's. IPv4 addresses are in host byte order. */
+#define WARDEN_NET_IP	   UINT32_C(0xc6120000)
+#define WARDEN_RESOLVER_IP UINT32_C(0xc6120001)
+enum { WARDEN_NET_BITS = 15, WARDEN_RESOLVER_PORT = 53 };
+/* the most listeners and networks of one request; a box may have more, by further requests */
+enum { WARDEN_LISTENERS_MAX = 14, WARDEN_NETWORKS_MAX = 64 };
+
+/* `ip` 0: every address of the box */
+struct warden_listener {
+	uint32_t ip, port;
+};
+
+struct warden_network {
+	uint32_t ip, bits; /* the bits beyond `bits` are 0 */
+};
+
+/*
+ * What WARDEN_DOOR_NET opens in the network namespace of a box.
+ *
+ * The addresses WARDEN_NET_IP/WARDEN_NET_BITS and those of `networks` become addresses of the box's
+ * loopback, so that a program that connects to one of them reaches a socket in the box. They stay
+ * for as long as the box lives. If it has them already, nothing changes.
+ *
+ * The reply has a descriptor for each socket asked for: the resolver if there is one, then the
+ * listeners in their order. The resolver is a UDP socket that is bound to WARDEN_RESOLVER_IP; a
+ * listener is a listening TCP socket. A socket is left out if its port is taken in the box: by a
+ * program, which may take ports from 1024 on, or by an earlier request. See warden_reply.opened.
+ */
+struct warden_net {
+	uint32_t has_resolver; /* 0 or 1 */
+	uint32_t n_listeners, n_networks;
+	uint32_t reserved;
+	struct warden_listener listeners[WARDEN_LISTENERS_MAX];
+	struct warden_network networks[WARDEN_NETWORKS_MAX];
 };
 
 struct warden_request {
@@ -119,6 +158,7 @@ struct warden_request {
 	uint32_t reserved;
 	struct limits limits;
 	struct warden_bind bind;
+	struct warden_net net; /* WARDEN_OPEN with WARDEN_DOOR_NET */
 };
 
 /* The descriptors that come with the reply to WARDEN_CREATE, in this order. WARDEN_BRANCHED lacks
@@ -137,7 +177,7 @@ enum {
 	WARDEN_PREPARED_END_
 };
 
-enum { WARDEN_FDS_MAX = 8 }; /* the most descriptors that one reply carries */
+enum { WARDEN_FDS_MAX = 1 + WARDEN_LISTENERS_MAX }; /* the most descriptors of one reply */
 
 struct warden_reply {
 	uint32_t version;
@@ -149,6 +189,10 @@ struct warden_reply {
 	uint32_t by[LIMIT_END_]; /* enum limit_by: who enforces each limit */
 	/* enum cgroup_kind of the usage files that come with the reply; 0 if none come */
 	uint32_t books;
+	/* WARDEN_OPEN: bit i is set if the i-th thing asked for was opened. The descriptors of
+	 * those that were come with the reply. */
+	uint32_t opened;
+	uint32_t reserved;
 	struct box_usage usage;
 	struct err err;
 };

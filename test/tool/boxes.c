@@ -7,10 +7,15 @@
  *   hear BOX                           the driver's next message
  *   out-of-turn BOX                    two branches at once, the second one first; what came of it
  *   open BOX DOOR                      a door of it; its number. DOOR: terminal, socket, listeners,
- * socket6, listeners6 open-many BOX DOOR N               N at once, closed again; how many ended
- * how. With `destroy` after N: and the box door N write TEXT · door N read · door N peer · door N
- * connect PORT · door N close usage BOX · destroy BOX · kill BOX · rollback BOX GUARD · events BOX
- * · pid BOX
+ *                                      socket6, listeners6
+ *   open-many BOX DOOR N               N at once, closed again; how many ended how. With `destroy`
+ *                                      after N: and the box
+ *   network BOX [WORD…]                the door of its network; for each socket its number or "-".
+ *                                      WORD: resolver, ADDRESS:PORT, ADDRESS/BITS, listeners=N,
+ *                                      networks=N (which claims that there are N)
+ *   door N write TEXT · door N read · door N peer · door N connect PORT · door N close
+ *   door N name · door N accept        its own address; an accepted connection, which is a door too
+ *   usage BOX · destroy BOX · kill BOX · rollback BOX GUARD · events BOX · pid BOX
  *
  * KEY: a limit; workspace=DIR; rw=SRC:DST. Answers: one line, "ok …" or "error CODE: message".
  *
@@ -22,21 +27,20 @@
 #include "sandbox/init.h"
 #include "sandbox/rollback.h"
 #include "sandbox/warden.h"
+#include "tool/boxes_doors.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 
-enum { BOXES_MAX = 2048, TEXT_BYTES = 64 << 10, BINDS_MAX = 8, OPENED_MAX = 1024 };
+enum { BOXES_MAX = 2048, TEXT_BYTES = 64 << 10, BINDS_MAX = 8 };
 
 struct box {
 	struct init_link init;
@@ -51,12 +55,11 @@ struct asked {
 	struct warden_call call;
 	bool is_done, is_prepared;
 	struct warden_reply reply;
-	int made_fds[WARDEN_FD_END_], prepared_fds[WARDEN_PREPARED_END_];
+	int made_fds[WARDEN_FDS_MAX], prepared_fds[WARDEN_PREPARED_END_];
 	size_t n_prepared;
 };
 
 static struct box boxes[BOXES_MAX];
-static int opened[OPENED_MAX]; /* doors by number; 0: closed */
 static uv_loop_t *loop;
 static struct warden *warden;
 static const char *probe;
@@ -80,8 +83,8 @@ static void on_done(struct warden_call *call, const struct warden_reply *r, cons
 	struct asked *a = container_of(call, struct asked, call);
 	a->reply = *r;
 	a->is_done = true;
-	for (int i = 0; i < WARDEN_FD_END_; i++)
-		a->made_fds[i] = fds && (i == 0 || r->op != WARDEN_OPEN) ? fds[i] : -1;
+	for (int i = 0; i < WARDEN_FDS_MAX; i++)
+		a->made_fds[i] = fds && (i < WARDEN_FD_END_ || r->op == WARDEN_OPEN) ? fds[i] : -1;
 	for (int i = 0; fds && i < cgroup_books_count((enum cgroup_kind)r->books); i++)
 		(void)close(fds[WARDEN_FD_END_ + i]);
 }
@@ -374,33 +377,42 @@ static void usage(const struct box *box)
 		a.reply.usage.memory_bytes, a.reply.usage.cpu_us, a.reply.usage.n_pids);
 }
 
-static enum warden_door door_named(const char *word)
+/* Open @what and check it. Returns: false if that failed, which was printed. */
+static bool ask_door(
+	struct asked *a, const struct box *box, enum warden_door what, const struct warden_net *net)
 {
-	static const char *const names[WARDEN_DOOR_END_] = {
-		"terminal", "socket", "socket6", "listeners", "listeners6"};
-	for (int i = 0; word && i < WARDEN_DOOR_END_; i++)
-		if (strcmp(names[i], word) == 0)
-			return (enum warden_door)i;
-	return WARDEN_DOOR_END_;
+	*a = (struct asked){.call = {.done = on_done}};
+	warden_open(warden, &a->call, box->id, what, net);
+	run_until(&a->is_done);
+	if (a->reply.status == 0 && door_check(what, net, a->made_fds, &a->reply.err) < 0)
+		a->reply.status = -1;
+	if (a->reply.status < 0)
+		print_error(&a->reply.err);
+	return a->reply.status == 0;
 }
 
 static void open_door(const struct box *box, const char *word)
 {
-	struct asked a = {.call = {.done = on_done}};
-	int number = 1;
-	enum warden_door what = door_named(word);
-	warden_open(warden, &a.call, box->id, what);
-	run_until(&a.is_done);
-	if (a.reply.status == 0 && door_check(what, a.made_fds[0], &a.reply.err) < 0)
-		a.reply.status = -1;
-	if (a.reply.status < 0) {
-		print_error(&a.reply.err);
+	struct asked a;
+	if (ask_door(&a, box, door_named(word), NULL))
+		printf("ok %d\n", keep_door(a.made_fds[0]));
+}
+
+static void open_network(const struct box *box, char *rest)
+{
+	struct asked a;
+	struct warden_net net;
+	take_network(rest, &net);
+	int64_t start = now_us();
+	if (!ask_door(&a, box, WARDEN_DOOR_NET, &net))
 		return;
-	}
-	while (opened[number] > 0)
-		number++;
-	opened[number] = a.made_fds[0];
-	printf("ok %d\n", number);
+	printf("ok us %" PRId64, now_us() - start);
+	for (uint32_t i = 0; i < net.has_resolver + net.n_listeners; i++)
+		if (a.made_fds[i] < 0)
+			printf(" -");
+		else
+			printf(" %d", keep_door(a.made_fds[i]));
+	printf("\n");
 }
 
 /* Many doors at once. If @is_destroyed, ask to destroy the box before the answers have come. */
@@ -411,7 +423,7 @@ static void open_many(struct box *box, const char *word, int n, bool is_destroye
 	struct asked end = {.call = {.done = on_done}};
 	for (int i = 0; i < n; i++) {
 		v[i] = (struct asked){.call = {.done = on_done}};
-		warden_open(warden, &v[i].call, box->id, door_named(word));
+		warden_open(warden, &v[i].call, box->id, door_named(word), NULL);
 	}
 	if (is_destroyed) {
 		warden_destroy(warden, &end.call, box->id);
@@ -430,61 +442,6 @@ static void open_many(struct box *box, const char *word, int n, bool is_destroye
 	printf("\n");
 }
 
-static void connect_door(int fd, uint16_t port)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int failed = connect(fd, (struct sockaddr *)&at, sizeof at) < 0 ? errno : 0;
-	socklen_t bytes = sizeof failed;
-	if (failed == EINPROGRESS) {
-		(void)fd_wait(fd, POLLOUT);
-		(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &bytes);
-	}
-	printf("ok %s\n", failed ? strerror(failed) : "connected");
-}
-
-static void read_door(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	ssize_t n = poll(&p, 1, 10000) > 0 ? read(fd, text, sizeof text - 1) : -1;
-	if (n < 0) {
-		printf("error io: %s\n", strerror(errno));
-		return;
-	}
-	text[n] = '\0';
-	for (ssize_t i = 0; i < n; i++)
-		text[i] = text[i] == '\n' ? '|' : text[i];
-	printf("ok %s\n", text);
-}
-
-static void with_door(char *rest)
-{
-	const char *number = strsep(&rest, " "), *op = strsep(&rest, " ");
-	int *fd = &opened[number ? atoi(number) % OPENED_MAX : 0];
-	unsigned index = 0;
-	if (*fd <= 0 || !op) {
-		printf("error gone: no such door\n");
-	} else if (strcmp(op, "write") == 0) {
-		printf("ok %zd\n", write(*fd, rest ? rest : "", rest ? strlen(rest) : 0));
-	} else if (strcmp(op, "read") == 0) {
-		read_door(*fd);
-	} else if (strcmp(op, "connect") == 0) {
-		connect_door(*fd, (uint16_t)atoi(rest ? rest : "0"));
-	} else if (strcmp(op, "close") == 0) {
-		fd_close(fd);
-		printf("ok\n");
-	} else if (strcmp(op, "peer") == 0) { /* the terminal's other side becomes a door, too */
-		int peer = ioctl(*fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-		int at = 1;
-		while (opened[at] > 0)
-			at++;
-		opened[at] = peer;
-		(void)ioctl(*fd, TIOCGPTN, &index);
-		printf(peer < 0 ? "error io: %d %u\n" : "ok %d %u\n", peer < 0 ? errno : at, index);
-	}
-}
-
 static void with_box(const char *op, char *rest)
 {
 	struct box *box = find(strsep(&rest, " "));
@@ -500,6 +457,8 @@ static void with_box(const char *op, char *rest)
 		hear(box);
 	} else if (strcmp(op, "open") == 0) {
 		open_door(box, strsep(&rest, " "));
+	} else if (strcmp(op, "network") == 0) {
+		open_network(box, rest);
 	} else if (strcmp(op, "open-many") == 0) {
 		const char *word = strsep(&rest, " "), *n = strsep(&rest, " ");
 		open_many(box, word, atoi(n), rest != NULL);

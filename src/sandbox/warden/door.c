@@ -1,5 +1,5 @@
 /*
- * Opening one thing in the namespaces of a box, by a helper.
+ * Opening doors in the namespaces of a box, by helpers.
  *
  * Theory of operation. A terminal belongs to the mount namespace of a box, a socket to its network
  * namespace, and only a process in that namespace can open it. The box's init could do so, but the
@@ -7,9 +7,13 @@
  * warden does it, which lives for this one door. The helper closes the descriptors that it does not
  * need, is not dumpable, enters two namespaces of the box (the user namespace, and that of the
  * thing to open) and becomes the one user there. Then it opens the thing, sends the descriptor and
- * exits. It stays in the warden's pid namespace, so no process of the box can see, signal or trace
- * it. It calls nothing that a program of the box can delay: the path of the terminal is below a
- * read-only root made by retort, and no process of a box can mount anything there.
+ * exits. With the user namespace it got every capability over the box, and it keeps them when it
+ * becomes the user: so it can configure the box's network and bind ports below 1024, which programs
+ * of the box cannot. It stays in the warden's pid namespace, so no process of the box can see,
+ * signal or trace it. It calls nothing that a program of the box can delay: the path of the
+ * terminal is below a read-only root made by retort, and no process of a box can mount anything
+ * there. In the network namespace, the kernel alone answers, and at once. A program that has taken
+ * a port of a listener gets no more by that than its own connections to that port.
  *
  * The warden polls the socket to the helper, checks what arrives, and never waits for it.
  *
@@ -21,6 +25,7 @@
 #include "base/fd.h"
 #include "sandbox/door_check.h"
 #include "sandbox/syscalls.h"
+#include "sandbox/warden/door_net.h"
 #include "sandbox/warden/inside.h"
 
 #include <errno.h>
@@ -82,10 +87,22 @@ static int open_what(enum warden_door what, struct err *err)
 		return open_listeners("/proc/self/net/tcp", err);
 	case WARDEN_DOOR_LISTENERS6:
 		return open_listeners("/proc/self/net/tcp6", err);
+	case WARDEN_DOOR_NET: /* door_net_open() */
 	case WARDEN_DOOR_END_:
 		break;
 	}
 	return err_set(err, ERR_INTERNAL, "unknown door %d", (int)what);
+}
+
+static int open_door(const struct door *d, struct door_opened *out, struct err *err)
+{
+	if (d->what == WARDEN_DOOR_NET)
+		return door_net_open(d->net, out, err);
+	int fd = open_what(d->what, err);
+	if (fd < 0)
+		return fd;
+	*out = (struct door_opened){.fds = {fd}, .n = 1, .mask = 1};
+	return 0;
 }
 
 /* Say why the namespaces of the box's init could not be entered. While init ends, the kernel
@@ -112,27 +129,35 @@ static int enter(int pid_fd, enum warden_door what, struct err *err)
 	return r;
 }
 
-static attr_noreturn void helper_main(int sock, int pid_fd, enum warden_door what)
+/* What the helper sends, with the descriptors. */
+struct said {
+	struct err err;
+	uint32_t mask;
+};
+
+static attr_noreturn void helper_main(const struct door *d, int sock, int pid_fd)
 {
 	struct err err = {0};
-	int kept[] = {sock, pid_fd}, fd = -1;
+	struct door_opened opened = {0};
+	int kept[] = {sock, pid_fd};
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NAME, "retort-door");
 	int r = fd_close_others(kept, ARRAY_LEN(kept));
 	if (r < 0)
 		r = err_sys(&err, ERR_BOX, -r, "close what a helper need not have");
 	if (r == 0)
-		r = enter(pid_fd, what, &err);
+		r = enter(pid_fd, d->what, &err);
 	if (r == 0)
-		fd = open_what(what, &err);
-	(void)fd_send(sock, &err, sizeof err, &fd, fd >= 0);
+		r = open_door(d, &opened, &err);
+	const struct said said = {.err = err, .mask = opened.mask};
+	(void)fd_send(sock, &said, sizeof said, opened.fds, r == 0 ? opened.n : 0);
 	_exit(0);
 }
 
 /* ---- in the warden ---- */
 
 int door_add(struct doors *all, uint64_t id, const struct box *box, enum warden_door what,
-	struct err *err)
+	const struct warden_net *net, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(all->v); i++)
 		if (all->v[i].state == DOOR_FREE) {
@@ -141,7 +166,10 @@ int door_add(struct doors *all, uint64_t id, const struct box *box, enum warden_
 				.box = box,
 				.box_pid = box->pid,
 				.what = what,
+				.net = &all->nets[i],
 				.sock = -1};
+			if (what == WARDEN_DOOR_NET)
+				all->nets[i] = *net;
 			all->n_used++;
 			return 0;
 		}
@@ -180,7 +208,7 @@ int door_begin(struct doors *all, struct door *d, struct err *err)
 	if (pid < 0)
 		return err_sys(err, ERR_BOX, errno, "fork a helper");
 	if (pid == 0)
-		helper_main(theirs, pid_fd, d->what);
+		helper_main(d, theirs, pid_fd);
 	d->pid = pid;
 	d->sock = take_fd(ours);
 	d->state = DOOR_RUNS;
@@ -189,24 +217,34 @@ int door_begin(struct doors *all, struct door *d, struct err *err)
 	return 0;
 }
 
-int door_hear(const struct door *d, struct err *err)
+static int check_said(const struct door *d, const struct said *said, ssize_t bytes,
+	const struct door_opened *opened, struct err *err)
 {
-	struct err said = {0};
-	int got = -1;
-	size_t n_fds = 0;
-	ssize_t n = fd_recv(d->sock, &said, sizeof said, &got, 1, &n_fds);
-	cleanup_fd int fd = n_fds == 1 ? got : -1;
-	if (n == -EMFILE)
+	struct door_opened at = *opened;
+	if (bytes == -EMFILE)
 		return err_sys(err, ERR_BOX, EMFILE, "take what was opened in the box");
-	if (n != (ssize_t)sizeof said)
+	if (bytes != (ssize_t)sizeof *said)
 		return err_set(err, ERR_BOX, "the helper that opens something in a box died");
-	if (fd < 0) {
-		err_check(&said);
-		*err = said;
-		return said.sys ? -said.sys : -err_errno(said.code);
+	if (said->err.code != ERR_NONE) {
+		*err = said->err;
+		err_check(err);
+		return err->sys ? -err->sys : -err_errno(err->code);
 	}
-	int r = door_check(d->what, fd, err);
-	return r < 0 ? r : take_fd(fd);
+	if (!door_spread(at.fds, at.n, said->mask))
+		return err_set(err, ERR_BOX, "the helper has sent %zu descriptors", at.n);
+	return door_check(d->what, d->net, at.fds, err);
+}
+
+int door_hear(const struct door *d, struct door_opened *out, struct err *err)
+{
+	struct said said = {0};
+	*out = (struct door_opened){0};
+	ssize_t n = fd_recv(d->sock, &said, sizeof said, out->fds, ARRAY_LEN(out->fds), &out->n);
+	int r = check_said(d, &said, n, out, err);
+	while (r < 0 && out->n > 0)
+		fd_close(&out->fds[--out->n]);
+	out->mask = said.mask;
+	return r;
 }
 
 int door_check_late(const struct door *d, struct err *err)

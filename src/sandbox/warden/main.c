@@ -204,18 +204,21 @@ static void fail_branching(struct state *w, struct branching *b, const struct er
 	(void)send_reply(&reply, NULL, 0);
 }
 
-/* End a door and answer its request: with @fd, which is then closed, or with the error @err if @fd
- * is negative. */
-static void finish_door(struct state *w, struct door *d, int fd, const struct err *err)
+/* End a door and answer its request: with @opened, which is then closed, or with the error @err if
+ * @opened is NULL. */
+static void finish_door(
+	struct state *w, struct door *d, const struct door_opened *opened, const struct err *err)
 {
 	struct warden_reply reply = {
 		.version = WIRE_VERSION, .op = WARDEN_OPEN, .id = d->id, .box = d->box->slot};
-	if (fd < 0) {
+	if (opened) {
+		reply.opened = opened->mask;
+	} else {
 		reply.status = -err_errno(err->code);
 		reply.err = *err;
 	}
 	door_end(&w->doors, d);
-	(void)send_reply(&reply, &fd, fd >= 0);
+	(void)send_reply(&reply, opened ? opened->fds : NULL, opened ? opened->n : 0);
 }
 
 static void begin_doors(struct state *w)
@@ -223,7 +226,7 @@ static void begin_doors(struct state *w)
 	struct err err;
 	for (struct door *d; (d = door_next(&w->doors));)
 		if (door_begin(&w->doors, d, &err) < 0)
-			finish_door(w, d, -1, &err);
+			finish_door(w, d, NULL, &err);
 }
 
 /* Answer all requests for doors of @box, which ends. */
@@ -233,7 +236,7 @@ static void drop_doors(struct state *w, const struct box *box)
 	(void)err_set(&gone, ERR_GONE, "the box has ended");
 	for (size_t i = 0; w->doors.n_used > 0 && i < ARRAY_LEN(w->doors.v); i++)
 		if (w->doors.v[i].state != DOOR_FREE && w->doors.v[i].box == box)
-			finish_door(w, &w->doors.v[i], -1, &gone);
+			finish_door(w, &w->doors.v[i], NULL, &gone);
 	begin_doors(w);
 }
 
@@ -283,7 +286,8 @@ static int do_open(struct state *w, const struct warden_request *req, struct err
 	const struct box *box = live_box(w, req->box);
 	if (!box)
 		return err_set(err, ERR_GONE, "no box %u", req->box);
-	int r = door_add(&w->doors, req->id, box, (enum warden_door)req->door, err);
+	enum warden_door what = (enum warden_door)req->door;
+	int r = door_add(&w->doors, req->id, box, what, &req->net, err);
 	if (r == 0)
 		begin_doors(w);
 	return r;
@@ -377,10 +381,11 @@ static void serve_branching(struct state *w, struct branching *b, const struct p
 static void serve_door(struct state *w, struct door *d, bool is_ready)
 {
 	struct err err = {0};
-	int r = is_ready ? door_hear(d, &err) : door_check_late(d, &err);
+	struct door_opened opened;
+	int r = is_ready ? door_hear(d, &opened, &err) : door_check_late(d, &err);
 	if (!is_ready && r == 0)
 		return;
-	finish_door(w, d, r, &err);
+	finish_door(w, d, r < 0 ? NULL : &opened, &err);
 	begin_doors(w);
 }
 

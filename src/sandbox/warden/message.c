@@ -58,6 +58,69 @@ static int check_bind(const struct warden_bind *bind, struct err *err)
 					 : root_check_dst(bind->dst, err);
 }
 
+/* Networks that no request may take: programs of the box use the loopback for themselves, and the
+ * other two have their meaning already. */
+static const struct warden_network reserved[] = {
+	{0, 8},
+	{UINT32_C(127) << 24, 8},
+	{WARDEN_NET_IP, WARDEN_NET_BITS},
+};
+
+static uint32_t mask_of(uint32_t bits)
+{
+	return UINT32_MAX << (32 - bits);
+}
+
+/* Return whether the two have an address in common. */
+static bool have_common(const struct warden_network *a, const struct warden_network *b)
+{
+	return ((a->ip ^ b->ip) & mask_of(MIN(a->bits, b->bits))) == 0;
+}
+
+static int check_network(const struct warden_network *net, struct err *err)
+{
+	if (net->bits < 1 || net->bits > 32 || (net->ip & ~mask_of(net->bits)) != 0)
+		return err_set(err, ERR_PROTOCOL, "%#x/%u is no network", net->ip, net->bits);
+	for (size_t i = 0; i < ARRAY_LEN(reserved); i++)
+		if (have_common(net, &reserved[i]))
+			return err_fail(err, ERR_USAGE,
+				"leave out 0.0.0.0/8, 127.0.0.0/8 and 198.18.0.0/15, which a box "
+				"has already",
+				"a box cannot have the network %u.%u.%u.%u/%u", net->ip >> 24,
+				net->ip >> 16 & 255, net->ip >> 8 & 255, net->ip & 255, net->bits);
+	return 0;
+}
+
+/* A listener may have no address of the loopback, where programs of the box have their ports. */
+static int check_listener(const struct warden_listener *at, struct err *err)
+{
+	bool is_local = at->ip >> 24 == 127 || (at->ip != 0 && at->ip >> 24 == 0);
+	return at->port >= 1 && at->port <= UINT16_MAX && !is_local
+		? 0
+		: err_set(err, ERR_PROTOCOL, "no listener can be at %#x:%u", at->ip, at->port);
+}
+
+static int check_net(const struct warden_net *net, struct err *err)
+{
+	int r = 0;
+	if (net->has_resolver > 1 || net->reserved != 0 ||
+		net->n_listeners > WARDEN_LISTENERS_MAX || net->n_networks > WARDEN_NETWORKS_MAX)
+		return err_set(err, ERR_PROTOCOL, "a network of %u listeners and %u networks",
+			net->n_listeners, net->n_networks);
+	for (uint32_t i = 0; r == 0 && i < net->n_networks; i++)
+		r = check_network(&net->networks[i], err);
+	for (uint32_t i = 0; r == 0 && i < net->n_listeners; i++)
+		r = check_listener(&net->listeners[i], err);
+	return r;
+}
+
+static int check_door(const struct warden_request *req, struct err *err)
+{
+	if (req->door >= WARDEN_DOOR_END_)
+		return err_set(err, ERR_PROTOCOL, "unknown door %u", req->door);
+	return req->door == WARDEN_DOOR_NET ? check_net(&req->net, err) : 0;
+}
+
 int message_check(const struct warden_request *req, struct err *err)
 {
 	if (req->version != WIRE_VERSION)
@@ -75,9 +138,7 @@ int message_check(const struct warden_request *req, struct err *err)
 	case WARDEN_DESTROY:
 		return 0;
 	case WARDEN_OPEN:
-		return req->door < WARDEN_DOOR_END_
-			? 0
-			: err_set(err, ERR_PROTOCOL, "unknown door %u", req->door);
+		return check_door(req, err);
 	default:
 		return err_set(err, ERR_PROTOCOL, "unknown operation %u", req->op);
 	}

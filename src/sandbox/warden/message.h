@@ -6,7 +6,7 @@
 
 /*
  * Check what does not depend on the warden's state: the version, flags and operation; the range of
- * the limits; the kind, source and destination of a bind.
+ * the limits; the kind, source and destination of a bind; the addresses of a network.
  *
  * Returns: 0, or negative errno. Errors: ERR_PROTOCOL, ERR_USAGE.
  */

@@ -66,7 +66,7 @@ static const struct root_op root_ops[] = {
 	{OP_FILE, "etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"},
 	{OP_FILE, "etc/hosts", "127.0.0.1 localhost retort\n::1 localhost\n"},
 	{OP_FILE, "etc/hostname", "retort\n"},
-	{OP_FILE, "etc/resolv.conf", ""},
+	{OP_FILE, "etc/resolv.conf", "nameserver 198.18.0.1\noptions timeout:1 attempts:2\n"},
 	{OP_FILE, "etc/nsswitch.conf",
 		"passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
 	{OP_LINK, "etc/os-release", "../usr/lib/os-release"},

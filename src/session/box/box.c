@@ -431,6 +431,7 @@ struct box_door {
 	struct warden_call call;
 	struct box *box;
 	enum warden_door what;
+	struct warden_net net;
 	box_opened_fn *done;
 	void *arg;
 };
@@ -447,14 +448,16 @@ static void on_opened(struct warden_call *call, const struct warden_reply *reply
 {
 	struct box_door *door = container_of(call, struct box_door, call);
 	struct err err = reply->err;
-	cleanup_fd int fd = fds ? fds[0] : -1;
-	if (fd >= 0 && door_check(door->what, fd, &err) < 0)
-		fd_close(&fd);
-	door->done(door->arg, take_fd(fd), &err);
+	bool is_good = fds && door_check(door->what, &door->net, fds, &err) == 0;
+	for (size_t i = 0; fds && !is_good && i < WARDEN_FDS_MAX; i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+	door->done(door->arg, is_good ? fds : NULL, &err);
 	free_door(door);
 }
 
-struct box_door *box_open(struct box *b, enum warden_door what, box_opened_fn *done, void *arg)
+struct box_door *box_open(struct box *b, enum warden_door what, const struct warden_net *net,
+	box_opened_fn *done, void *arg)
 {
 	struct err err;
 	if (!b->has_number || b->is_over || b->n_doors >= BOX_DOORS_MAX) {
@@ -464,17 +467,18 @@ struct box_door *box_open(struct box *b, enum warden_door what, box_opened_fn *d
 				BOX_DOORS_MAX);
 		else
 			(void)err_set(&err, ERR_GONE, "the box has ended");
-		done(arg, -1, &err);
+		done(arg, NULL, &err);
 		return NULL;
 	}
 	struct box_door *door = xnew(struct box_door);
 	*door = (struct box_door){.call = {.done = on_opened},
 		.box = box_hold(b),
 		.what = what,
+		.net = net ? *net : (struct warden_net){0},
 		.done = done,
 		.arg = arg};
 	b->n_doors++;
-	warden_open(b->engine->warden, &door->call, b->number, what);
+	warden_open(b->engine->warden, &door->call, b->number, what, net);
 	return door;
 }
 

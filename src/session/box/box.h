@@ -30,9 +30,10 @@ typedef void box_cleared_fn(void *arg, int n);
 typedef void box_marked_fn(void *arg, uint32_t mark);
 typedef void box_listed_fn(void *arg, int n);
 typedef void box_usage_fn(void *arg, const struct box_usage *usage);
-/* Called with what box_open() has opened, or with -1 and the reason in @err.
- * Owns: the callee takes @fd. */
-typedef void box_opened_fn(void *arg, int fd, const struct err *err);
+/* Called with what box_open() has opened: @fds has WARDEN_FDS_MAX elements, of which those that
+ * were not asked for are -1. On failure @fds is NULL, and @err has the reason.
+ * Owns: the callee takes @fds. */
+typedef void box_opened_fn(void *arg, const int *fds, const struct err *err);
 
 /* A box, shared by reference count. A session, its checkpoints and a stem may hold the same box. */
 struct box {
@@ -144,8 +145,10 @@ void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_
 	enum init_clearing how, box_cleared_fn *cleared, void *arg);
 
 /*
- * Open @what in the namespaces of the box: a terminal, a socket or the list of listeners. The
- * descriptor is of the kind that enum warden_door says; that was checked.
+ * Open @what in the namespaces of the box: a terminal, a socket, the list of listeners, or the
+ * network @net, which is NULL for the others. The descriptors are of the kind that enum warden_door
+ * says; that was checked. All but a network are one descriptor, @fds[0] of @done. A socket of a
+ * network is -1 if its port is taken; see struct warden_net.
  *
  * @done is called once: from the loop, or before box_open() returns if the box has ended or has
  * BOX_DOORS_MAX such requests. While the box lives, the request holds a reference to it.
@@ -155,7 +158,8 @@ void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_
  * ERR_BOX.
  */
 enum { BOX_DOORS_MAX = 128 };
-struct box_door *box_open(struct box *b, enum warden_door what, box_opened_fn *done, void *arg);
+struct box_door *box_open(struct box *b, enum warden_door what, const struct warden_net *net,
+	box_opened_fn *done, void *arg);
 
 /* Give up a request, so that its @done is not called. */
 void box_open_forget(struct box_door *door);

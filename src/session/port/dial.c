@@ -159,17 +159,17 @@ void dial_set_options(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-static void on_socket(void *arg, int fd, const struct err *err)
+static void on_socket(void *arg, const int *fds, const struct err *err)
 {
 	struct dial *d = arg;
 	d->door = NULL;
-	if (fd < 0) {
+	if (!fds) {
 		d->err = *err;
 		finish(d, -1);
 		return;
 	}
-	d->fd = fd;
-	dial_set_options(fd);
+	d->fd = fds[0];
+	dial_set_options(d->fd);
 	if (d->events.opened)
 		d->events.opened(d->events.arg);
 	int r = connect_to_box(d);
@@ -194,8 +194,8 @@ static void on_socket(void *arg, int fd, const struct err *err)
 
 static void open_door(struct dial *d)
 {
-	struct box_door *door =
-		box_open(d->box, d->is_v6 ? WARDEN_DOOR_SOCKET6 : WARDEN_DOOR_SOCKET, on_socket, d);
+	struct box_door *door = box_open(
+		d->box, d->is_v6 ? WARDEN_DOOR_SOCKET6 : WARDEN_DOOR_SOCKET, NULL, on_socket, d);
 	if (door) /* otherwise on_socket() was called */
 		d->door = door;
 }

@@ -128,11 +128,11 @@ static int read_table(struct asking *a, int fd, struct err *err)
 	return n < 0 && n != -E2BIG ? err_sys(err, ERR_IO, (int)-n, "list the box's listeners") : 0;
 }
 
-static void on_table(void *arg, int fd, const struct err *err)
+static void on_table(void *arg, const int *fds, const struct err *err)
 {
 	struct asking *a = arg;
 	struct err failed;
-	cleanup_fd int table = fd;
+	cleanup_fd int table = fds ? fds[0] : -1;
 	/* A host without IPv6 has no second table. */
 	if (table < 0 && !(a->is_v6 && err->sys == ENOENT)) {
 		finish(a, err);
@@ -140,7 +140,7 @@ static void on_table(void *arg, int fd, const struct err *err)
 		finish(a, &failed);
 	} else if (!a->is_v6) {
 		a->is_v6 = true;
-		(void)box_open(a->box, WARDEN_DOOR_LISTENERS6, on_table, a);
+		(void)box_open(a->box, WARDEN_DOOR_LISTENERS6, NULL, on_table, a);
 	} else {
 		finish(a, NULL);
 	}
@@ -152,5 +152,5 @@ void listening_ask(struct box *b, listening_fn *done, void *arg)
 	a->box = box_hold(b);
 	a->done = done;
 	a->arg = arg;
-	(void)box_open(b, WARDEN_DOOR_LISTENERS, on_table, a);
+	(void)box_open(b, WARDEN_DOOR_LISTENERS, NULL, on_table, a);
 }

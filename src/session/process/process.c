@@ -350,10 +350,11 @@ static int open_pipes(struct process *p, bool has_input, int fds[WIRE_PROGRAM_FD
 	return r;
 }
 
-static void on_terminal(void *arg, int fd, const struct err *err)
+static void on_terminal(void *arg, const int *opened, const struct err *err)
 {
 	struct process *p = arg;
 	struct err error;
+	int fd = opened ? opened[0] : -1;
 	struct winsize size = {
 		.ws_row = (unsigned short)p->rows, .ws_col = (unsigned short)p->columns};
 	p->door = NULL;
@@ -390,7 +391,7 @@ static void start_terminal(struct process *p, const struct process_order *order)
 	p->later = xnew(struct process_later);
 	p->later->argv = copy_texts(order->argv);
 	p->later->envp = copy_texts(order->envp);
-	p->door = box_open(p->box, WARDEN_DOOR_TERMINAL, on_terminal, p);
+	p->door = box_open(p->box, WARDEN_DOOR_TERMINAL, NULL, on_terminal, p);
 }
 
 static void start_pipes(struct process *p, const struct process_order *order)

@@ -12,19 +12,38 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static enum err_code check(enum warden_door what, int fd)
+static enum err_code check_all(
+	enum warden_door what, const struct warden_net *net, const int fds[WARDEN_FDS_MAX])
 {
 	struct err err = {0};
-	int r = door_check(what, fd, &err);
+	int r = door_check(what, net, fds, &err);
 	CHECK_INT(r, -err_errno(err.code));
 	return err.code;
+}
+
+static void set_fds(int fds[WARDEN_FDS_MAX], int fd)
+{
+	for (size_t i = 0; i < WARDEN_FDS_MAX; i++)
+		fds[i] = -1;
+	fds[0] = fd;
+}
+
+/* With @fd as the one descriptor; of a network, as its one listener. */
+static enum err_code check(enum warden_door what, int fd)
+{
+	static const struct warden_net net = {.n_listeners = 1, .listeners = {{0, 80}}};
+	int fds[WARDEN_FDS_MAX];
+	set_fds(fds, fd);
+	return check_all(what, &net, fds);
 }
 
 /* For every kind of door. */
 static void check_refused(int fd)
 {
+	/* a network may lack a socket */
 	for (int what = 0; what < WARDEN_DOOR_END_; what++)
-		CHECK_INT(check((enum warden_door)what, fd), ERR_PROTOCOL);
+		CHECK_INT(check((enum warden_door)what, fd),
+			what == WARDEN_DOOR_NET && fd < 0 ? ERR_NONE : ERR_PROTOCOL);
 }
 
 TEST(other_descriptors_are_refused)
@@ -76,8 +95,8 @@ TEST(requests_wait_in_order)
 	struct err err = {0};
 	CHECK(!door_next(&all));
 	for (uint64_t i = 0; i < WIRE_DOORS_MAX; i++)
-		CHECK_INT(door_add(&all, 2000 - i, &box, WARDEN_DOOR_SOCKET, &err), 0);
-	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), -EBUSY);
+		CHECK_INT(door_add(&all, 2000 - i, &box, WARDEN_DOOR_SOCKET, NULL, &err), 0);
+	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, NULL, &err), -EBUSY);
 	for (uint64_t i = WIRE_DOORS_MAX; i > 0; i--) {
 		struct door *d = door_next(&all);
 		CHECK_INT(d->id, 2001 - i);
@@ -93,7 +112,7 @@ TEST(no_more_helpers_than_may_run)
 	static struct doors all;
 	struct box box = {.pid_fd = -1};
 	struct err err;
-	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), 0);
+	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, NULL, &err), 0);
 	all.n_used += DOORS_AT_ONCE;
 	all.n_running = DOORS_AT_ONCE;
 	CHECK(!door_next(&all));
@@ -106,7 +125,7 @@ TEST(a_process_that_is_gone)
 	static struct doors all;
 	struct box box = {.pid_fd = -1, .pid = 1 << 30, .state = BOX_LIVE};
 	struct err err;
-	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), 0);
+	CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, NULL, &err), 0);
 	struct door *d = door_next(&all);
 	CHECK(door_begin(&all, d, &err) < 0);
 	CHECK_INT(err.code, ERR_GONE);
@@ -124,7 +143,7 @@ TEST(another_box_in_the_same_slot)
 		static struct doors all;
 		struct box box = {.pid_fd = -1, .pid = 1, .state = BOX_LIVE};
 		struct err err = {0};
-		CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, &err), 0);
+		CHECK_INT(door_add(&all, 1, &box, WARDEN_DOOR_SOCKET, NULL, &err), 0);
 		box = others[i];
 		CHECK_INT(door_begin(&all, door_next(&all), &err), -EPIPE);
 		CHECK_STR(err.msg, "the box has ended");

@@ -30,6 +30,14 @@ static const struct {
 	{"warden_request.reserved", FIELD(warden_request, reserved), 28},
 	{"warden_request.limits", FIELD(warden_request, limits), 32},
 	{"warden_request.bind", FIELD(warden_request, bind), 32 + 8 * LIMIT_END_},
+	{"warden_request.net", FIELD(warden_request, net),
+		56 + 8 * LIMIT_END_ + 2 * WIRE_PATH_BYTES},
+	{"warden_net.has_resolver", FIELD(warden_net, has_resolver), 0},
+	{"warden_net.n_listeners", FIELD(warden_net, n_listeners), 4},
+	{"warden_net.n_networks", FIELD(warden_net, n_networks), 8},
+	{"warden_net.reserved", FIELD(warden_net, reserved), 12},
+	{"warden_net.listeners", FIELD(warden_net, listeners), 16},
+	{"warden_net.networks", FIELD(warden_net, networks), 16 + 8 * WARDEN_LISTENERS_MAX},
 	{"warden_bind.kind", FIELD(warden_bind, kind), 0},
 	{"warden_bind.reserved", FIELD(warden_bind, reserved), 4},
 	{"warden_bind.dev", FIELD(warden_bind, dev), 8},
@@ -43,6 +51,10 @@ static const struct {
 	{"warden_reply.status", FIELD(warden_reply, status), 20},
 	{"warden_reply.pid", FIELD(warden_reply, pid), 24},
 	{"warden_reply.by", FIELD(warden_reply, by), 28},
+	{"warden_reply.books", FIELD(warden_reply, books), 28 + 4 * LIMIT_END_},
+	{"warden_reply.opened", FIELD(warden_reply, opened), 32 + 4 * LIMIT_END_},
+	{"warden_reply.reserved", FIELD(warden_reply, reserved), 36 + 4 * LIMIT_END_},
+	{"warden_reply.usage", FIELD(warden_reply, usage), 40 + 4 * LIMIT_END_},
 	{"init_request.version", FIELD(init_request, version), 0},
 	{"init_request.op", FIELD(init_request, op), 4},
 	{"init_request.id", FIELD(init_request, id), 8},
@@ -105,7 +117,8 @@ TEST(no_gaps_in_what_is_sent)
 			t_check_int((intmax_t)(fields[i].offset + fields[i].bytes),
 				(intmax_t)fields[i + 1].offset, __FILE__, __LINE__, fields[i].name);
 	CHECK_INT(sizeof(struct warden_request),
-		offsetof(struct warden_request, bind) + sizeof(struct warden_bind));
+		offsetof(struct warden_request, net) + sizeof(struct warden_net));
+	CHECK_INT(sizeof(struct warden_net), 16 + 8 * (WARDEN_LISTENERS_MAX + WARDEN_NETWORKS_MAX));
 	CHECK_INT(sizeof(struct warden_bind), 24 + 2 * WIRE_PATH_BYTES);
 	CHECK_INT(sizeof(struct init_event), offsetof(struct init_event, err) + sizeof(struct err));
 	CHECK_INT(sizeof(struct limits), 8 * LIMIT_END_);
