@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/box.h"
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/when.h"
 #include "cli/screen/term.h"
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { RULES_FILE_BYTES = 64 << 10 };
 
 /* Parse SRC without DST. In the workspace, the file gets the last component of SRC as its name. */
 static int take_alone(char *text, struct volume *out, struct err *err)
@@ -134,6 +137,63 @@ void box_tell_published(uint16_t box_port, const char *address)
 	fprintf(stderr, "retort: %s\n", text);
 }
 
+/* ---- network rules ---- */
+
+static int add_rule(struct box_net *net, const char *rule, struct err *err)
+{
+	if (net->n == ARRAY_LEN(net->rules))
+		return err_set(err, ERR_LIMIT, "more than %d network rules", OPT_LIST_MAX);
+	net->rules[net->n++] = rule;
+	return 0;
+}
+
+/* Add the rules of a file: one per line; a word that begins with "#" starts a comment. */
+static int add_rules_of(struct box_net *net, const char *path, struct err *err)
+{
+	cleanup_buf struct buf text = BUF_INIT(RULES_FILE_BYTES);
+	char *rest = NULL;
+	int r = file_load(&text, path, "--net: the file", err);
+	if (r < 0)
+		return r;
+	char *copy = xstrdup(buf_str(&text));
+	net->files[net->n_files++] = copy;
+	for (char *line = strtok_r(copy, "\n", &rest); r == 0 && line;
+		line = strtok_r(NULL, "\n", &rest)) {
+		char *word_rest = NULL;
+		for (char *word = strtok_r(line, " \t\r", &word_rest);
+			r == 0 && word && word[0] != '#';
+			word = strtok_r(NULL, " \t\r", &word_rest))
+			r = add_rule(net, word, err);
+	}
+	return r;
+}
+
+/* Collect the rules of @args in @net, which must be zeroed before. */
+static int take_net(const struct box_args *args, struct box_net *net, struct err *err)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < args->net.n; i++) {
+		const char *rule = args->net.item[i];
+		r = rule[0] == '@' ? add_rules_of(net, rule + 1, err) : add_rule(net, rule, err);
+	}
+	return r == 0 ? once_check_net(net->rules, net->n, err) : r;
+}
+
+static void net_done(struct box_net *net)
+{
+	for (size_t i = 0; i < net->n_files; i++)
+		free(net->files[i]);
+}
+
+static int check_net(const struct box_args *args, struct err *err)
+{
+	struct box_net *net = xnew(struct box_net);
+	int r = take_net(args, net, err);
+	net_done(net);
+	free(net);
+	return r;
+}
+
 int box_check(const struct box_args *args, struct err *err)
 {
 	struct publish ports[PUBLISH_MAX];
@@ -141,7 +201,7 @@ int box_check(const struct box_args *args, struct err *err)
 	int r = publish_parse(ports, args->publish.item, args->publish.n, err);
 	if (r < 0)
 		return r;
-	r = once_check_net(args->net.item, args->net.n, err);
+	r = check_net(args, err);
 	return r == 0 && args->time ? take_time(args->time, &ns, err) : r;
 }
 
@@ -154,6 +214,8 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 		r = take_time(args->time, &time_ns, err);
 	if (r == 0)
 		r = take_env(args, p->env, &p->n_env, err);
+	if (r == 0)
+		r = take_net(args, &p->net, err);
 	if (r < 0)
 		return r;
 	*order = (struct order){.runtime = args->runtime,
@@ -164,8 +226,8 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 		.interpreter = args->python,
 		.env = (const char *const *)p->env,
 		.n_env = p->n_env,
-		.net = args->net.item,
-		.n_net = args->net.n,
+		.net = p->net.rules,
+		.n_net = p->net.n,
 		.limits = args->limits,
 		.has_seed = opt_source(set, "seed") != OPT_UNSET,
 		.seed = args->seed,
@@ -180,6 +242,7 @@ void box_pieces_done(struct box_pieces *p)
 		free(p->copies[i]);
 	for (size_t i = 0; i < ARRAY_LEN(p->env); i++)
 		free(p->env[i]);
+	net_done(&p->net);
 }
 
 /* ---- options as parameters of session.create ---- */
@@ -261,11 +324,11 @@ static json_t *preload_json(const char *text)
 	return list;
 }
 
-static json_t *texts_json(const struct opt_list *texts)
+static json_t *net_json(const struct order *order)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < texts->n; i++)
-		json_add_new(list, json_string(texts->item[i]));
+	for (size_t i = 0; i < order->n_net; i++)
+		json_add_text(list, order->net[i]);
 	return list;
 }
 
@@ -278,8 +341,8 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 		params = json_pack("{s:o, s:o, s:o, s:o}", "volumes", volumes_json(&order), "env",
 			env_json(&order), "limits", limits_json(&order.limits), "preload",
 			preload_json(args->preload));
-		if (args->net.n > 0)
-			json_put_new(params, "net", texts_json(&args->net));
+		if (order.n_net > 0)
+			json_put_new(params, "net", net_json(&order));
 		if (args->runtime)
 			json_put_text(params, "runtime", args->runtime);
 		if (args->python && strchr(args->python, '/'))

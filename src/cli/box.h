@@ -55,6 +55,14 @@ void box_tell_published(uint16_t box_port, const char *address);
 /* Check the values of options before anything is started. Errors: ERR_USAGE. */
 int box_check(const struct box_args *args, struct err *err);
 
+/* The network rules of the options, and the texts of the files that contain some. */
+struct box_net {
+	const char *rules[OPT_LIST_MAX];
+	size_t n;
+	char *files[OPT_LIST_MAX];
+	size_t n_files;
+};
+
 /* Memory for the volumes and variables of an order. The arrays have room for the volumes and
  * variables of the options, the directory of skills, the program's file, and two variables about
  * the terminal. Owns: the caller ends it with box_pieces_done(). */
@@ -62,6 +70,7 @@ struct box_pieces {
 	struct volume volumes[OPT_LIST_MAX + 2];
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
+	struct box_net net;
 };
 
 /* Fill @order from the options, but without a program. @p must be zeroed before, and must
