@@ -110,7 +110,7 @@ TEST(networks_of_a_network)
 		enum err_code want;
 	} rows[] = {
 		{{IP(10, 0, 0, 0), 8}, ERR_NONE},
-		{{IP(128, 0, 0, 0), 1}, ERR_NONE},
+		{{IP(128, 0, 0, 0), 1}, ERR_USAGE},
 		{{IP(255, 255, 255, 255), 32}, ERR_NONE},
 		{{IP(198, 17, 255, 255), 32}, ERR_NONE},
 		{{IP(198, 20, 0, 0), 14}, ERR_NONE},
@@ -129,8 +129,8 @@ TEST(networks_of_a_network)
 		{{IP(126, 0, 0, 0), 7}, ERR_USAGE},
 		{{IP(198, 18, 0, 0), 15}, ERR_USAGE},
 		{{IP(198, 19, 255, 255), 32}, ERR_USAGE},
-		{{IP(198, 16, 0, 0), 14}, ERR_NONE},
-		{{IP(198, 16, 0, 0), 13}, ERR_USAGE},
+		{{IP(198, 16, 0, 0), 15}, ERR_NONE},
+		{{IP(198, 16, 0, 0), 14}, ERR_USAGE},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct warden_request *req = net_request();
