@@ -73,19 +73,20 @@ static bool is_unused(int fd, int family)
 	return is_socket(fd, family, SOCK_STREAM, IPPROTO_TCP) && has_option(fd, SO_ACCEPTCONN, 0);
 }
 
-/* A socket bound to just this address, which no program of the box can share. */
+/* A socket bound to just this address, which no program of the box can share. (That a listener has
+ * SO_REUSEADDR lets nobody in.) */
 static bool is_bound(int fd, uint32_t ip, uint32_t port)
 {
 	struct sockaddr_in at = {0};
 	socklen_t bytes = sizeof at;
-	return has_option(fd, SO_REUSEADDR, 0) && has_option(fd, SO_REUSEPORT, 0) &&
+	return has_option(fd, SO_REUSEPORT, 0) &&
 		getsockname(fd, (struct sockaddr *)&at, &bytes) == 0 && bytes == sizeof at &&
 		ntohl(at.sin_addr.s_addr) == ip && ntohs(at.sin_port) == port;
 }
 
 static bool is_resolver(int fd)
 {
-	return is_socket(fd, AF_INET, SOCK_DGRAM, IPPROTO_UDP) &&
+	return is_socket(fd, AF_INET, SOCK_DGRAM, IPPROTO_UDP) && has_option(fd, SO_REUSEADDR, 0) &&
 		is_bound(fd, WARDEN_RESOLVER_IP, WARDEN_RESOLVER_PORT);
 }
 

@@ -16,6 +16,12 @@ SERVER = "python3 -c '" \
     "import socket, sys; s = socket.create_server((\"127.0.0.1\", int(sys.argv[1]))); c = s.accept()[0]; c.send(sys.argv[2].encode())" \
     "' {} {} >/dev/null 2>&1 &"
 
+# Ends with the errno of bind() or connect(), or 0.
+STEAL = "printf 'import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_{}); " \
+    "s.setsockopt(1, 2, 1); s.setsockopt(1, 15, 1)\\ntry: s.bind((\"0.0.0.0\", {}))\\n" \
+    "except OSError as e: print(e.errno)\\nelse: print(0)' | python3 -"
+CONNECT = "python3 -c 'import socket; print(socket.socket().connect_ex((\"{}\", {})))'"
+
 
 class Doors(harness.Case):
     def setUp(self):
@@ -169,6 +175,8 @@ class Doors(harness.Case):
         for _ in range(10):
             self.boxes.ask("open-many", twin, "terminal", 30)
             self.boxes.ask("open-many", twin, "socket", 30)
+            for _ in range(10):
+                self.boxes.ask("network", twin, "resolver", "0.0.0.0:443")
         for one in (box, twin):
             self.boxes.shell(one, "touch /tmp/stop")
             self.until(lambda one=one: self.boxes.shell(one, "test -e /tmp/done && echo yes") == "yes")
@@ -182,6 +190,31 @@ class Doors(harness.Case):
         self.assertEqual(self.boxes.shell(box, "ls /dev/pts"), "ptmx")
         self.assertEqual(self.peer(self.open(box, "terminal"))[1], 0)
         self.assertEqual(self.peer(self.open(other, "terminal"))[1], 0)
+
+    def test_T_DOOR_NET_takes_what_is_meant_for_the_gateway(self):
+        """Programs try to have the ports first or as well, in the box, its branch and another box."""
+        mine, other = self.boxes.create("branchable"), self.boxes.create()
+        twin = self.boxes.branch(mine)
+        doors = {box: self.boxes.ask("network", box, "resolver", "0.0.0.0:443", "0.0.0.0:8443").split()[2:]
+                 for box in (mine, twin)}
+        for box in (mine, twin, other):
+            for kind, port, error in (("STREAM", 443, 13), ("DGRAM", 53, 13), ("STREAM", 80, 13), ("STREAM", 8443, 98)):
+                said = self.boxes.shell(box, STEAL.format(kind, port))
+                self.assertEqual(said, "0" if box == other and port == 8443 else str(error), (box, port))
+        for box in doors:
+            self.boxes.shell(box, CONNECT.format("198.18.1.0", 8443))
+            got = self.boxes.ask("door", doors[box][2], "accept")
+            self.assertEqual(self.boxes.ask("door", got, "name"), "198.18.1.0:8443")
+        self.assertEqual(self.boxes.shell(other, CONNECT.format("198.18.1.0", 8443)), "101")
+
+    def test_T_DOOR_NET_takes_the_loopback(self):
+        """Not even at the engine's request."""
+        box = self.boxes.create()
+        for word in ("127.0.0.0/8", "127.0.0.1/32", "64.0.0.0/2", "127.0.0.1:8443", "listeners=4294967295"):
+            with self.assertRaisesRegex(boxes.Failed, "^(usage|protocol): "):
+                self.boxes.ask("network", box, word)
+        self.serve(box, 8443, "mine")
+        self.assertEqual(self.boxes.ask("door", self.open(box, "socket"), "connect", 8443), "connected")
 
 
 if __name__ == "__main__":

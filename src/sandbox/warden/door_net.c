@@ -6,8 +6,10 @@
  * is bound to that address or to every address. So the listeners that the helper opens get the
  * connections, and getsockname(2) on an accepted one tells which address the program meant.
  *
- * The listeners and the resolver have neither SO_REUSEADDR nor SO_REUSEPORT, so no program of the
- * box can bind a second socket to their addresses and get what is meant for them.
+ * No program of the box can bind a second socket to the address of one of these and get what is
+ * meant for it. They do not have SO_REUSEPORT. A listener has SO_REUSEADDR, which lets it be opened
+ * while connections of a former one still end; but where a TCP socket listens, no other can be
+ * bound, whatever its options. The resolver does not have it: with UDP, it would let a program in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -108,9 +110,10 @@ static int open_resolver(void)
 
 static int open_listener(const struct warden_listener *at)
 {
-	const int bytes = BUFFER_BYTES;
+	const int bytes = BUFFER_BYTES, on = 1;
 	cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) < 0 ||
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) < 0 ||
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) < 0)
 		return -errno;
 	int r = bind_to(fd, at->ip, at->port);

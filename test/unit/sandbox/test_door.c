@@ -88,6 +88,85 @@ TEST(sockets_of_another_network)
 	CHECK_INT(check(WARDEN_DOOR_SOCKET, before), ERR_PROTOCOL);
 }
 
+TEST(descriptors_at_their_places)
+{
+	int fds[WARDEN_FDS_MAX] = {5, 6, 7};
+	CHECK(!door_spread(fds, 3, 3) && !door_spread(fds, 1, 3) && !door_spread(fds, 0, 1));
+	CHECK(!door_spread(fds, 1, UINT32_C(1) << WARDEN_FDS_MAX));
+	CHECK(!door_spread(fds, 1, UINT32_C(1) << 31));
+	CHECK_INT(fds[0], 5);
+	CHECK(door_spread(fds, 3, 1 | 1 << 4 | 1 << (WARDEN_FDS_MAX - 1)));
+	for (int i = 0; i < WARDEN_FDS_MAX; i++)
+		CHECK_INT(fds[i], i == 0 ? 5 : i == 4 ? 6 : i == WARDEN_FDS_MAX - 1 ? 7 : -1);
+	CHECK(door_spread(fds, 0, 0));
+	CHECK_INT(fds[0], -1);
+}
+
+enum { LISTENS = 1, CONNECTS = 2, BLOCKS = 4, SHARES = 8 };
+
+/* A socket of 127.0.0.1 or of any address, at a port that the kernel chooses. */
+static int socket_at(int type, uint32_t ip, int how, uint32_t *port)
+{
+	const int on = 1;
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(ip)};
+	socklen_t bytes = sizeof at;
+	int fd = socket(AF_INET, type | (how & BLOCKS ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC, 0);
+	if (how & SHARES)
+		CHECK_INT(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+	CHECK_INT(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+	CHECK_INT(getsockname(fd, (struct sockaddr *)&at, &bytes), 0);
+	*port = ntohs(at.sin_port);
+	if (how & LISTENS)
+		CHECK_INT(listen(fd, 1), 0);
+	if (how & CONNECTS)
+		CHECK_INT(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+	return fd;
+}
+
+/* A listener of another network namespace, if this host lets us make one, is a door only at the
+ * address that was asked for. */
+TEST(listeners_of_a_network)
+{
+	const uint32_t here = INADDR_LOOPBACK;
+	static const struct {
+		int type, how;
+		enum err_code want;
+	} rows[] = {{SOCK_STREAM, LISTENS, ERR_NONE}, {SOCK_STREAM, 0, ERR_PROTOCOL},
+		{SOCK_STREAM, LISTENS | BLOCKS, ERR_PROTOCOL},
+		{SOCK_STREAM, LISTENS | SHARES, ERR_PROTOCOL}, {SOCK_DGRAM, 0, ERR_PROTOCOL},
+		{SOCK_DGRAM, CONNECTS, ERR_PROTOCOL}};
+	int made[ARRAY_LEN(rows)], fds[WARDEN_FDS_MAX];
+	uint32_t ports[ARRAY_LEN(rows)];
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		made[i] = socket_at(rows[i].type, here, rows[i].how, &ports[i]);
+	set_fds(fds, made[0]);
+	struct warden_net net = {.n_listeners = 1, .listeners = {{here, ports[0]}}};
+	CHECK_INT(check_all(WARDEN_DOOR_NET, &net, fds), ERR_PROTOCOL);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		net.listeners[0] = (struct warden_listener){here, ports[i]};
+		fds[0] = made[i];
+		CHECK_INT(check_all(WARDEN_DOOR_NET, &net, fds), rows[i].want);
+	}
+	fds[0] = made[0];
+	net.listeners[0] = (struct warden_listener){here, ports[0] ^ 1};
+	CHECK_INT(check_all(WARDEN_DOOR_NET, &net, fds), ERR_PROTOCOL);
+	net.listeners[0] = (struct warden_listener){0, ports[0]};
+	CHECK_INT(check_all(WARDEN_DOOR_NET, &net, fds), ERR_PROTOCOL);
+	/* in the place of the resolver, of the second one, of none */
+	net.listeners[0] = (struct warden_listener){here, ports[0]};
+	net.has_resolver = 1;
+	CHECK_INT(check_all(WARDEN_DOOR_NET, &net, fds), ERR_PROTOCOL);
+	fds[0] = -1;
+	fds[1] = made[0];
+	CHECK_INT(check_all(WARDEN_DOOR_NET, &net, fds), ERR_NONE);
+	net.has_resolver = 0;
+	CHECK_INT(check_all(WARDEN_DOOR_NET, &net, fds), ERR_PROTOCOL);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		fd_close(&made[i]);
+}
+
 TEST(requests_wait_in_order)
 {
 	static struct doors all;

@@ -64,6 +64,106 @@ TEST(doors)
 	CHECK_INT(check(req), ERR_PROTOCOL);
 }
 
+static struct warden_request *net_request(void)
+{
+	struct warden_request *req = request(WARDEN_OPEN);
+	req->door = WARDEN_DOOR_NET;
+	req->net.has_resolver = 1;
+	for (uint32_t i = 0; i < WARDEN_LISTENERS_MAX; i++)
+		req->net.listeners[i] = (struct warden_listener){0, 80 + i};
+	for (uint32_t i = 0; i < WARDEN_NETWORKS_MAX; i++)
+		req->net.networks[i] = (struct warden_network){(10u << 24) + (i << 8), 24};
+	req->net.n_listeners = WARDEN_LISTENERS_MAX;
+	req->net.n_networks = WARDEN_NETWORKS_MAX;
+	return req;
+}
+
+TEST(counts_of_a_network)
+{
+	static const uint32_t too_many[] = {1, 2, 1000, UINT32_C(1) << 31};
+	struct warden_request *req = net_request();
+	CHECK_INT(check(req), ERR_NONE);
+	for (size_t i = 0; i < ARRAY_LEN(too_many); i++) {
+		net_request()->net.n_listeners += too_many[i];
+		CHECK_INT(check(req), ERR_PROTOCOL);
+		net_request()->net.n_networks += too_many[i];
+		CHECK_INT(check(req), ERR_PROTOCOL);
+		net_request()->net.has_resolver += too_many[i];
+		CHECK_INT(check(req), ERR_PROTOCOL);
+		net_request()->net.reserved += too_many[i];
+		CHECK_INT(check(req), ERR_PROTOCOL);
+	}
+	net_request()->net.n_listeners = UINT32_MAX;
+	CHECK_INT(check(req), ERR_PROTOCOL);
+	/* Another door has no network, and does not look. */
+	req->door = WARDEN_DOOR_SOCKET;
+	CHECK_INT(check(req), ERR_NONE);
+}
+
+#define IP(a, b, c, d) ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
+
+/* Each as the last one of its array. */
+TEST(networks_of_a_network)
+{
+	static const struct {
+		struct warden_network net;
+		enum err_code want;
+	} rows[] = {
+		{{IP(10, 0, 0, 0), 8}, ERR_NONE},
+		{{IP(128, 0, 0, 0), 1}, ERR_USAGE},
+		{{IP(255, 255, 255, 255), 32}, ERR_NONE},
+		{{IP(198, 17, 255, 255), 32}, ERR_NONE},
+		{{IP(198, 20, 0, 0), 14}, ERR_NONE},
+		{{IP(126, 255, 0, 0), 16}, ERR_NONE},
+		{{IP(10, 0, 0, 0), 0}, ERR_PROTOCOL},
+		{{0, 0}, ERR_PROTOCOL},
+		{{IP(10, 0, 0, 0), 33}, ERR_PROTOCOL},
+		{{IP(10, 0, 0, 0), UINT32_MAX}, ERR_PROTOCOL},
+		{{IP(10, 0, 0, 1), 31}, ERR_PROTOCOL},
+		{{IP(10, 1, 0, 0), 8}, ERR_PROTOCOL},
+		{{IP(0, 0, 0, 0), 1}, ERR_USAGE},
+		{{IP(0, 0, 0, 0), 32}, ERR_USAGE},
+		{{IP(0, 255, 0, 0), 16}, ERR_USAGE},
+		{{IP(127, 0, 0, 0), 8}, ERR_USAGE},
+		{{IP(127, 255, 255, 255), 32}, ERR_USAGE},
+		{{IP(126, 0, 0, 0), 7}, ERR_USAGE},
+		{{IP(198, 18, 0, 0), 15}, ERR_USAGE},
+		{{IP(198, 19, 255, 255), 32}, ERR_USAGE},
+		{{IP(198, 16, 0, 0), 15}, ERR_NONE},
+		{{IP(198, 16, 0, 0), 14}, ERR_USAGE},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct warden_request *req = net_request();
+		req->net.networks[WARDEN_NETWORKS_MAX - 1] = rows[i].net;
+		if (!CHECK_INT(check(req), rows[i].want))
+			printf("# row %zu\n", i);
+	}
+}
+
+TEST(listeners_of_a_network)
+{
+	static const struct {
+		struct warden_listener at;
+		enum err_code want;
+	} rows[] = {
+		{{0, 1}, ERR_NONE},
+		{{IP(10, 0, 0, 1), 65535}, ERR_NONE},
+		{{IP(198, 18, 1, 0), 8080}, ERR_NONE},
+		{{0, 0}, ERR_PROTOCOL},
+		{{0, 65536}, ERR_PROTOCOL},
+		{{0, UINT32_MAX}, ERR_PROTOCOL},
+		{{IP(127, 0, 0, 1), 80}, ERR_PROTOCOL},
+		{{IP(127, 255, 0, 1), 80}, ERR_PROTOCOL},
+		{{IP(0, 0, 0, 1), 80}, ERR_PROTOCOL},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct warden_request *req = net_request();
+		req->net.listeners[WARDEN_LISTENERS_MAX - 1] = rows[i].at;
+		if (!CHECK_INT(check(req), rows[i].want))
+			printf("# row %zu\n", i);
+	}
+}
+
 TEST(versions_and_operations)
 {
 	for (uint32_t op = 0; op < 9; op++) {
