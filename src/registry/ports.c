@@ -178,12 +178,25 @@ static json_t *open_now(struct asking *a, struct entry *e, struct err *err)
 		place_json(e, p));
 }
 
-static void on_listeners(void *arg, const struct listening *v, size_t n, const struct err *err)
+/* Copy to @out the listeners that are programs, not the gateway. Returns: how many. */
+static size_t take_programs(
+	const struct entry *e, const struct listening *v, size_t n, struct listening *out)
+{
+	size_t n_out = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!e->session || !session_is_gateway(e->session, v[i].address, v[i].port))
+			out[n_out++] = v[i];
+	return n_out;
+}
+
+static void on_listeners(void *arg, const struct listening *all, size_t n, const struct err *err)
 {
 	struct asking *a = arg;
 	struct err failed;
 	struct entry *e = err ? NULL : registry_find(a->registry, a->session, &failed);
 	json_t *result = NULL;
+	struct listening *v = xcalloc(n + 1, sizeof *v);
+	n = e ? take_programs(e, all, n, v) : 0;
 	if (e && a->port == 0) {
 		result = ports_json(e, v, n);
 	} else if (e && !listening_has(v, n, a->port)) {
@@ -193,6 +206,7 @@ static void on_listeners(void *arg, const struct listening *v, size_t n, const s
 	} else if (e) {
 		result = open_now(a, e, &failed);
 	}
+	free(v);
 	answer(a, result, err ? err : &failed);
 }
 

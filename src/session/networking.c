@@ -185,6 +185,11 @@ void session_set_rules(
 		tell_set(s, NULL);
 }
 
+bool session_is_gateway(const struct session *s, const char *address, uint16_t port)
+{
+	return s->net.network && network_listens(s->net.network, address, port);
+}
+
 const struct rules *session_rules(const struct session *s)
 {
 	return s->net.rules;

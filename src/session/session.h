@@ -111,6 +111,9 @@ int session_workspace_fd(const struct session *s);
 typedef void session_rules_fn(void *arg, const struct err *err);
 void session_set_rules(
 	struct session *s, const struct rules *rules, session_rules_fn *done, void *arg);
+/* Return whether what listens at @address and @port of the session's box is not a program, but the
+ * gateway. */
+bool session_is_gateway(const struct session *s, const char *address, uint16_t port);
 /* Return the network rules, borrowed; NULL if there are none. */
 const struct rules *session_rules(const struct session *s);
 

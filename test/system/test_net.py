@@ -322,6 +322,12 @@ class Sessions(harness.Case):
         self.assertIn("GET /exec at api.test", json.dumps(out))
         self.assertEqual(rows(s.run("1"), name="api.test", port=80)[0]["count"], 1)
 
+    def test_ports_are_those_of_programs(self):
+        s = self.session(self.rule, f"db.test:6000=127.0.0.1:{self.echo.port}")
+        s.run(TRY + "ask('db.test', 6000)\nkeep = socket.create_server(('127.0.0.1', 6000))")
+        self.assertEqual(self.engine.call("port.list", session=s.id)["ports"],
+                         [{"port": 6000, "listening": True, "addresses": ["127.0.0.1"]}])
+
     def test_the_gateway_dies(self):
         s = self.session(self.rule)
         self.assertReached(s)

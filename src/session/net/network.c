@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,6 +263,20 @@ void network_report(struct network *n, gateway_report_fn *done, void *arg)
 		gateway_box_report(n->gate, done, arg);
 	else
 		done(arg, NULL, 0, 0, NULL);
+}
+
+bool network_listens(const struct network *n, const char *address, uint16_t port)
+{
+	struct in_addr at;
+	if (inet_pton(AF_INET, address, &at) != 1)
+		return false;
+	uint32_t ip = ntohl(at.s_addr);
+	if ((ip ^ WARDEN_NET_IP) >> (32 - WARDEN_NET_BITS) == 0)
+		return true;
+	for (size_t i = 0; i < n->open.n_listeners; i++)
+		if (n->open.listeners[i].port == port && n->open.listeners[i].ip == ip)
+			return true;
+	return false;
 }
 
 void network_close(struct network *n)
