@@ -6,6 +6,9 @@
  * session gets the rules by session_set_rules(), and goes on using the old order, which the new one
  * therefore keeps.
  *
+ * A session with a network is tainted, since its programs can read what others wrote; it stays so
+ * when the network is closed again.
+ *
  * The journal is written first. So when the engine ends in the middle of a change that narrows the
  * rules, the reopened session has the narrower ones. If the rules cannot be put in force, the
  * journal gets the old order back.
@@ -107,7 +110,12 @@ static int prepare(struct registry *r, struct changing *c, const char *const *te
 	c->text = order_text_with_net(e->order_text, texts, n);
 	if (!c->text)
 		return err_set(err, ERR_USAGE, "a rule is not UTF-8");
-	bad = shared_order_parse(&c->order, c->text, err);
+	if (order_has_net(texts, n) && !e->is_tainted) {
+		bad = e->is_kept ? journal_session_taint(e->table->journal, e->id, err) : 0;
+		e->is_tainted = bad == 0;
+	}
+	if (bad == 0)
+		bad = shared_order_parse(&c->order, c->text, err);
 	if (bad == 0)
 		bad = shared_order_check(c->order, &e->table->engine->install, err);
 	if (bad == 0 && e->is_kept)

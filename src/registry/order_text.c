@@ -80,7 +80,7 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 		json_put_int(out, "seed", order->seed);
 	if (order->has_time)
 		json_put_int(out, "time_ns", order->time_ns);
-	if (order->n_net > 0)
+	if (order_has_net(order->net, order->n_net))
 		json_put_new(out, "net", strings_json(order->net, order->n_net));
 	char *text = out && r == 0 ? json_dumps(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	json_decref(out);
@@ -113,7 +113,7 @@ char *order_text_with_net(const char *text, const char *const *net, size_t n)
 	if (!json)
 		return NULL;
 	(void)json_object_del(json, "net");
-	if (n > 0)
+	if (order_has_net(net, n))
 		json_put_new(json, "net", strings_json(net, n));
 	return json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
 }

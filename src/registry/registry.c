@@ -483,6 +483,8 @@ void registry_create(
 	struct entry *e = entry_new(r->table, registry_owner(r), id, req->name, text);
 	free(text);
 	e->memory_bytes = memory_bytes;
+	/* What comes from the network is as untrusted as its hosts. */
+	e->is_tainted = order_has_net(req->order.net, req->order.n_net);
 	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
 	e->done = done;
 	e->arg = arg;

@@ -322,6 +322,16 @@ class Sessions(harness.Case):
         self.assertIn("GET /exec at api.test", json.dumps(out))
         self.assertEqual(rows(s.run("1"), name="api.test", port=80)[0]["count"], 1)
 
+    def test_a_network_taints(self):
+        """What hosts send is untrusted: tools that need approval then ask for it, and it stays so."""
+        s = self.session()
+        self.assertNotIn("untrusted", self.engine.call("session.get", session=s.id))
+        self.engine.call("session.net", session=s.id, net=[self.rule])
+        self.engine.call("session.net", session=s.id, net=[])
+        self.assertTrue(self.engine.call("session.get", session=s.id)["untrusted"])
+        self.assertTrue(self.engine.call("session.get", session=self.session(self.rule).id)["untrusted"])
+        self.assertNotIn("untrusted", self.engine.call("session.get", session=self.session("none").id))
+
     def test_ports_are_those_of_programs(self):
         s = self.session(self.rule, f"db.test:6000=127.0.0.1:{self.echo.port}")
         s.run(TRY + "ask('db.test', 6000)\nkeep = socket.create_server(('127.0.0.1', 6000))")

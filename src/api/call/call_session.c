@@ -212,7 +212,8 @@ static const struct param undo_rows[] = {
 		MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),        \
 		MAY_GIVE("net", PARAM_TEXTS, "network rules"),                                     \
 		MAY_GIVE("untrusted", PARAM_FLAG,                                                  \
-			"the session has read results of an untrusted tool")
+			"the session has, or had, a network; or it has read results of an "         \
+			"untrusted tool")
 
 static const struct param about_rows[] = {ABOUT_SESSION};
 static const struct param branched_rows[] = {

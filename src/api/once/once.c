@@ -133,7 +133,7 @@ static void on_opened(void *arg, const struct err *err)
 static void on_call(void *arg, struct tool_call *call)
 {
 	struct once *once = arg;
-	call->is_tainted = once->is_tainted;
+	call->is_tainted = once->is_tainted || once->order.net;
 	once->req->gate->call(once->req->gate->arg, call);
 }
 

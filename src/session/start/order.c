@@ -292,6 +292,11 @@ const struct runtime_start *order_start(
 	return NULL;
 }
 
+bool order_has_net(const char *const *net, size_t n)
+{
+	return n > 1 || (n == 1 && strcmp(net[0], "none") != 0);
+}
+
 static int take_net(struct order_checked *c, const struct order *order, struct err *err)
 {
 	struct rules *rules = xnew(struct rules);

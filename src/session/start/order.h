@@ -87,6 +87,9 @@ const struct warden_bind *order_host_bind(const struct order_checked *order);
 bool order_has_host_workspace(const struct order_checked *order);
 void order_done(struct order_checked *c);
 
+/* Return whether there is a network rule among @n texts: "none" is not one. */
+bool order_has_net(const char *const *net, size_t n);
+
 /* Return the command and environment that start @runtime. Returns: NULL, with @err, if this host
  * lacks the runtime. */
 const struct runtime_start *order_start(
