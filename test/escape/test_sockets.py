@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import socket
+import subprocess
 import sys
 import time
 
@@ -181,6 +182,62 @@ while True:
             self.assertEqual(done.status, 0, done)
         self.engine.call("step.interrupt", session=session.id)
         self.engine.client.receive(going)
+
+
+class Replaced(Case):
+    """No box may write where the engine has sockets: what calls the engine would call a program of the box."""
+
+    def assert_refused(self, **params):
+        for options in ({}, {"fresh": True}, {"runtime": "shell"}):
+            with self.subTest(**params, **options), self.assertRaises(service.Refused) as caught:
+                self.engine.call("session.create", **params, **options)
+            self.assertEqual(caught.exception.code, "access")
+
+    def test_T_SOCKET_REPLACED_engine(self):
+        """The directory of the engine's socket or one above it, as workspace or as a volume that may be written."""
+        link = os.path.join(self.shown, "link")
+        os.symlink(self.engine.dir, link)
+        for path in (self.engine.dir, os.path.dirname(self.engine.dir), link, self.engine.dir + "/../."):
+            self.assert_refused(workspace=path)
+            self.assert_refused(volumes=[{"src": self.shown, "dst": "/a"}, {"src": path, "dst": "/d", "mode": "rw"}])
+        self.assert_refused(volumes=[{"src": "/", "dst": "/d", "mode": "rw"}])
+        below = os.path.join(self.engine.dir, "below")
+        os.mkdir(below)
+        for params in ({"workspace": below}, {"volumes": [{"src": self.engine.dir, "dst": "/d"}]}, {"workspace": self.shown}):
+            self.assertEqual(self.engine.session(**params).value("6 * 7"), "42")
+
+    def test_T_SOCKET_REPLACED_given(self):
+        """The socket of an engine that a service manager has opened: nobody reaches it from a box, or replaces it."""
+        directory = harness.make_dir()
+        path = os.path.join(directory, "given")
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path)
+            s.listen()
+            hand = "import os, sys\nos.dup2(int(sys.argv[1]), 3)\n" \
+                   "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')\nos.execv(sys.argv[2], sys.argv[2:])"
+            engine = subprocess.Popen(
+                [sys.executable, "-c", hand, str(s.fileno()), harness.RETORT, "serve", "--no-journal"],
+                env=harness.environment(), cwd=harness.TMP, pass_fds=[s.fileno()], stdin=subprocess.DEVNULL)
+        try:
+            client = service.Client(path)
+            with self.assertRaises(service.Refused) as caught:
+                client.call("session.create", workspace=directory)
+            self.assertEqual(caught.exception.code, "access")
+            session = client.call("session.create", volumes=[{"src": directory, "dst": "/d"}])["session"]
+            record = client.call("step.run", session=session, code=f"REQUEST = {self.request()!r}\n{ASK}\ndirectly('/d/given')")
+            self.assertNotIn("result", record.get("value", {}).get("text/plain", ""), record)
+            self.assertEqual(len(client.call("session.list")["sessions"]), 1)
+            client.close()
+        finally:
+            engine.terminate()
+            engine.wait(harness.TIMEOUT_S)
+
+    def test_T_SOCKET_REPLACED_port(self):
+        """The directory of the sockets of ports, before one is there."""
+        with service.Engine() as engine:
+            path = engine.call("port.open", session=engine.session().id, port=8000, early=True, listen="unix")["path"]
+        self.assert_refused(workspace=os.path.dirname(path))
+        self.assert_refused(volumes=[{"src": os.path.dirname(path), "dst": "/d", "mode": "rw"}])
 
 
 class Ports(Case):
