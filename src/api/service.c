@@ -174,6 +174,8 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		return r;
 	if ((r = engine_start(&s->engine, err)) < 0)
 		return r;
+	s->engine.socket_dirs[0] = config->socket_dir;
+	s->engine.socket_dirs[1] = config->runtime_dir;
 	if ((r = uv_loop_init(&s->loop)) < 0)
 		return err_sys(err, ERR_INTERNAL, -r, "event loop");
 	s->has_loop = true;

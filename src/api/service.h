@@ -34,7 +34,8 @@ struct service_config {
 	/* Directory for unix sockets of ports, which only the user may enter, borrowed until
 	 * service_close(); or NULL. */
 	const char *runtime_dir;
-	struct gate_log log; /* log of tool calls */
+	const char *socket_dir; /* directory of the engine's unix socket, as runtime_dir */
+	struct gate_log log;	/* log of tool calls */
 };
 
 /* Start an engine. It handles SIGINT and SIGTERM from then on. Errors: ERR_BOX and those of

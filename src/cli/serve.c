@@ -19,11 +19,14 @@
 #include "serve/web/port_route.h"
 #include "serve/web/terminal.h"
 
+#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct serve_args {
@@ -102,7 +105,7 @@ static const struct opt serve_opts[] = {
 
 /* The addresses at which the engine listens, and the directory of its journal. */
 struct places {
-	char socket[PATH_MAX], state[PATH_MAX], runtime[PATH_MAX];
+	char socket[PATH_MAX], state[PATH_MAX], runtime[PATH_MAX], socket_dir[PATH_MAX];
 	bool has_socket, has_state, has_runtime; /* runtime: for the unix sockets of ports */
 	int unix_fd; /* unix socket that a service manager has passed to us; -1: none */
 	/* TCP sockets that listen; -1: handed over to the HTTP server. */
@@ -133,6 +136,21 @@ static int find_socket(const struct serve_args *args, struct places *p, struct e
 		return client_usual_path(p->socket, sizeof p->socket, err);
 	snprintf(p->socket, sizeof p->socket, "%s", args->socket);
 	return 0;
+}
+
+/* Note the directory of the unix socket, ours or the service manager's. */
+static void note_socket_dir(struct places *p)
+{
+	struct sockaddr_un at = {0};
+	socklen_t bytes = sizeof at - 1;
+	const char *path = p->socket;
+	char copy[PATH_MAX];
+	if (p->unix_fd >= 0)
+		path = getsockname(p->unix_fd, (struct sockaddr *)&at, &bytes) == 0 ? at.sun_path
+										    : "";
+	snprintf(copy, sizeof copy, "%s", path);
+	if (copy[0])
+		snprintf(p->socket_dir, sizeof p->socket_dir, "%s", dirname(copy));
 }
 
 /* Without tokens, refuse an address that other hosts can reach: anyone there could run code
@@ -214,6 +232,7 @@ static int find_places(const struct serve_args *args, struct places *p, struct e
 		r = listen_to_addresses(args, p, err);
 	if (r == 0)
 		r = find_socket(args, p, err);
+	note_socket_dir(p);
 	struct err ignored; /* an engine can do without that directory */
 	p->has_runtime = xdg_runtime_dir(p->runtime, &ignored) == 0;
 	return r < 0 ? r : find_state(args, p, err);
@@ -445,6 +464,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.tools = args->tools,
 		.skills = args->skills,
 		.runtime_dir = places->has_runtime ? places->runtime : NULL,
+		.socket_dir = places->socket_dir[0] ? places->socket_dir : NULL,
 		.log = {&f, log_tool}};
 	const struct mcp_tools_config mcp = {.version = version_text,
 		.tier = MCP_TIER_ALL,

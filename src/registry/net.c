@@ -117,7 +117,7 @@ static int prepare(struct registry *r, struct changing *c, const char *const *te
 	if (bad == 0)
 		bad = shared_order_parse(&c->order, c->text, err);
 	if (bad == 0)
-		bad = shared_order_check(c->order, &e->table->engine->install, err);
+		bad = shared_order_check(c->order, e->table->engine, err);
 	if (bad == 0 && e->is_kept)
 		bad = journal_session_reorder(e->table->journal, e->id, c->text, err);
 	return bad;

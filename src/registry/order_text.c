@@ -254,9 +254,18 @@ int shared_order_parse(struct shared_order **out, const char *text, struct err *
 	return r;
 }
 
-int shared_order_check(struct shared_order *o, const struct install *install, struct err *err)
+int shared_order_check(struct shared_order *o, const struct engine *engine, struct err *err)
 {
-	return order_check(&o->order, &o->kept.order, install, err);
+	struct order_checked made;
+	int r = order_check(&made, &o->kept.order, &engine->install, err);
+	if (r < 0)
+		return r;
+	r = order_check_sockets(&made, engine->socket_dirs, ENGINE_SOCKET_DIRS, err);
+	if (r < 0)
+		order_done(&made);
+	else
+		o->order = made;
+	return r;
 }
 
 struct shared_order *shared_order_hold(struct shared_order *o)

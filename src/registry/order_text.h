@@ -1,6 +1,7 @@
 /* Orders as text, for the journal and as keys of templates. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "session/start/engine.h"
 #include "session/start/order.h"
 
 #include <jansson.h>
@@ -47,7 +48,8 @@ struct shared_order {
 };
 /* Parse @text into a new order with one reference. Errors: as order_parse(). */
 int shared_order_parse(struct shared_order **out, const char *text, struct err *err);
-/* Check the order @o->kept against the host. The result is @o->order. Errors: as order_check(). */
-int shared_order_check(struct shared_order *o, const struct install *install, struct err *err);
+/* Check the order @o->kept against the host and the engine. The result is @o->order. Errors: as
+ * order_check() and order_check_sockets(). */
+int shared_order_check(struct shared_order *o, const struct engine *engine, struct err *err);
 struct shared_order *shared_order_hold(struct shared_order *o);
 void shared_order_let_go(struct shared_order *o); /* NULL: does nothing */

@@ -436,7 +436,7 @@ static int read_order(struct entry *e, struct err *err)
 	int r = shared_order_parse(&e->shared, e->order_text, err);
 	if (r < 0 || is_of_template(&e->shared->kept))
 		return r;
-	r = shared_order_check(e->shared, &e->table->engine->install, err);
+	r = shared_order_check(e->shared, e->table->engine, err);
 	if (r == 0)
 		e->order = &e->shared->order;
 	return r;

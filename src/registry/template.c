@@ -280,7 +280,7 @@ static int open_template(struct template *t, struct err *err)
 {
 	int r = shared_order_parse(&t->order, t->text, err);
 	if (r == 0)
-		r = shared_order_check(t->order, &t->all->engine->install, err);
+		r = shared_order_check(t->order, t->all->engine, err);
 	if (r < 0)
 		return r;
 	const struct session_config config = {.engine = t->all->engine,

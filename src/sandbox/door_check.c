@@ -2,21 +2,17 @@
 #include "sandbox/door_check.h"
 
 #include "base/fd.h"
+#include "base/netns.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <netinet/in.h>
-
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71 /* since Linux 5.14 */
-#endif
 
 /* The device number of every /dev/ptmx. Source: the kernel's admin-guide/devices.txt. */
 enum { PTMX_MAJOR = 5, PTMX_MINOR = 2 };
@@ -48,12 +44,8 @@ static bool has_option(int fd, int option, int wanted)
 
 static bool is_of_this_network(int fd)
 {
-	uint64_t theirs = 0, own = 0;
-	socklen_t bytes = sizeof own;
-	cleanup_fd int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* An older kernel cannot tell. */
-	return sock >= 0 && getsockopt(sock, SOL_SOCKET, SO_NETNS_COOKIE, &own, &bytes) == 0 &&
-		getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &theirs, &bytes) == 0 && theirs == own;
+	cleanup_fd int own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return own >= 0 && netns_is_same(fd, own);
 }
 
 /* A socket that is not connected, of another network namespace. */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/netns.h"
 #include "base/timer.h"
 #include "serve/connection.h"
 #include "serve/rpc.h"
@@ -20,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, CHECK_MS = 500, LOCK_TRIES = 50, LOCK_WAIT_US = 20000 };
+enum { BACKLOG = 64, ACCEPTS_MAX = 16, CHECK_MS = 500, LOCK_TRIES = 50, LOCK_WAIT_US = 20000 };
 
 struct socket_server {
 	uv_loop_t *loop;
@@ -140,27 +141,43 @@ static void on_client_closed(void *arg, struct connection *c)
 	}
 }
 
-static void refuse(int fd, uid_t uid)
+/* Return whether the client may call: a process of this user, but not a program of a box, which can
+ * see the socket in a directory of the host that the box shows. */
+static int check_client(const struct socket_server *s, int fd, struct err *err)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof peer;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
+		return err_sys(err, ERR_ACCESS, errno, "credentials of a client");
+	if (peer.uid != geteuid())
+		return err_fail(err, ERR_ACCESS, "start an engine of your own: retort serve",
+			"this engine serves uid %u, not %u", (unsigned)geteuid(),
+			(unsigned)peer.uid);
+	/* Every box has a network namespace of its own. A process can be gone, and its number
+	 * taken, before we look at it; its network namespace stays known. */
+	return netns_is_same(fd, s->fd)
+		? 0
+		: err_fail(err, ERR_ACCESS,
+			  "connect outside of the box or container, or over HTTP: retort serve "
+			  "--listen",
+			  "this engine serves no client in another network namespace");
+}
+
+static void refuse(int fd, const struct err *err)
 {
 	cleanup_buf struct buf line = BUF_INIT(1 << 12);
-	struct err err;
-	err_fail(&err, ERR_ACCESS, "start an engine of your own: retort serve",
-		"this engine serves uid %u, not %u", (unsigned)geteuid(), (unsigned)uid);
-	if (rpc_put_error(&line, NULL, 0, &err) == 0)
+	if (rpc_put_error(&line, NULL, 0, err) == 0)
 		(void)send(fd, line.data, line.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void take_client(struct socket_server *s, int taken)
 {
 	cleanup_fd int fd = taken;
-	struct ucred peer;
-	socklen_t bytes = sizeof peer;
+	struct err err;
 	const struct connection_config config = {
 		.loop = s->loop, .context = s->context, .arg = s, .closed = on_client_closed};
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
-		return;
-	if (peer.uid != geteuid()) {
-		refuse(fd, peer.uid);
+	if (check_client(s, fd, &err) < 0) {
+		refuse(fd, &err);
 		return;
 	}
 	struct connection *c = connection_open(take_fd(fd), &config);
@@ -173,7 +190,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	struct socket_server *s = poll->data;
 	(void)status;
 	(void)events;
-	while (s->n_clients < SOCKET_CLIENTS_MAX) {
+	/* Not until none waits: a box that connects without end would keep the loop here. */
+	for (int i = 0; i < ACCEPTS_MAX && s->n_clients < SOCKET_CLIENTS_MAX; i++) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
 			/* The process may have run out of file descriptors. Stop watching, and let

@@ -11,8 +11,9 @@ enum { SOCKET_CLIENTS_MAX = 128 };
 struct socket_server;
 
 /*
- * Create a unix socket at @path with mode 0600, and serve processes of this user. A process of
- * another user, such as root, receives an error. A socket file on which no process listens is
+ * Create a unix socket at @path with mode 0600, and serve processes of this user in the network
+ * namespace of the socket. A process of another user, such as root, or of another network
+ * namespace, such as a box, receives an error. A socket file on which no process listens is
  * replaced.
  *
  * Limits:  SOCKET_CLIENTS_MAX clients; further clients wait until one disconnects.

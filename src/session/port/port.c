@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/netns.h"
 #include "base/relay.h"
 #include "base/timer.h"
 #include "session/box/box.h"
@@ -247,6 +248,12 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 	}
 	if (fd < 0)
 		return;
+	/* A program of a box can see the socket in a directory of the host, but boxes do not reach
+	 * each other. Other users than ours cannot open it. */
+	if (place_is_path(&p->place) && !netns_is_same(fd, p->fd)) {
+		(void)close(fd);
+		return;
+	}
 	dial_set_options(fd);
 	(void)new_link(p, fd);
 	go_on(p);

@@ -25,7 +25,8 @@ struct port_config {
 /*
  * Listen at a place of the host. Each connection there is joined to a new connection inside of the
  * box, to 127.0.0.1 or, if nothing listens there, to ::1. If nothing listens there either, it is
- * closed. A unix socket gets mode 0600, and replaces an older file at its path.
+ * closed. A unix socket gets mode 0600, replaces an older file at its path, and closes connections
+ * from other network namespaces, such as boxes.
  *
  * Errors: ERR_ACCESS, ERR_LIMIT (the place is taken), ERR_USAGE (it is not of this host), ERR_IO.
  */

@@ -12,13 +12,16 @@
 #include <stddef.h>
 #include <uv.h>
 
-enum { ENGINE_CHUNK_BYTES = 256 << 10 };
+enum { ENGINE_CHUNK_BYTES = 256 << 10, ENGINE_SOCKET_DIRS = 2 };
 
 struct gateway;
 struct stem;
 
 struct engine {
 	struct install install;
+	/* Directories in which this engine makes unix sockets, borrowed; NULL: none. No box may be
+	 * able to write there (order_check_sockets()). */
+	const char *socket_dirs[ENGINE_SOCKET_DIRS];
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
 	/* Connects boxes to the network. NULL before engine_attach() and after engine_stop(). */
 	struct gateway *gateway;

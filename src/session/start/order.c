@@ -348,11 +348,47 @@ int order_check(struct order_checked *out, const struct order *order, const stru
 	return r;
 }
 
+static bool is_host_writable(const struct warden_bind *bind)
+{
+	return bind->kind == BIND_WORKSPACE || bind->kind == BIND_VOLUME_RW;
+}
+
+/* Return whether the directory of @bind is @dir or one of those above it. */
+static bool contains(const struct warden_bind *bind, const char *dir)
+{
+	struct stat st;
+	char *path = realpath(dir, NULL);
+	bool is_found = false;
+	while (path && !is_found) {
+		is_found = stat(path, &st) == 0 && st.st_dev == bind->dev && st.st_ino == bind->ino;
+		char *slash = strrchr(path, '/');
+		if (slash[1] == '\0') /* "/" */
+			break;
+		slash[slash == path] = '\0';
+	}
+	free(path);
+	return is_found;
+}
+
+int order_check_sockets(
+	const struct order_checked *c, const char *const *dirs, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < c->n_binds; i++)
+		for (size_t d = 0; d < n && is_host_writable(&c->binds[i]); d++)
+			if (dirs[d] && contains(&c->binds[i], dirs[d]))
+				return err_fail(err, ERR_ACCESS,
+					"show another directory, or this one read-only; `retort serve "
+					"--socket` and XDG_RUNTIME_DIR say where the sockets are",
+					"a program that may write to %.100s could replace the "
+					"engine's sockets in %.100s",
+					c->binds[i].src, dirs[d]);
+	return 0;
+}
+
 const struct warden_bind *order_host_bind(const struct order_checked *order)
 {
 	for (size_t i = 0; i < order->n_binds; i++)
-		if (order->binds[i].kind == BIND_WORKSPACE ||
-			order->binds[i].kind == BIND_VOLUME_RW)
+		if (is_host_writable(&order->binds[i]))
 			return &order->binds[i];
 	return NULL;
 }

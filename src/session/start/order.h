@@ -81,6 +81,13 @@ struct order_checked {
  */
 int order_check(struct order_checked *out, const struct order *order, const struct install *install,
 	struct err *err);
+/*
+ * Refuse a directory that the session could write to and that contains one of the @n directories
+ * @dirs, each of which may be NULL. The engine's sockets are there: a program could put one of its
+ * own in their place, and what calls the engine would call the program. Errors: ERR_ACCESS.
+ */
+int order_check_sockets(
+	const struct order_checked *c, const char *const *dirs, size_t n, struct err *err);
 /* Return the first bind of a host's directory that the session may write to, borrowed; or NULL. */
 const struct warden_bind *order_host_bind(const struct order_checked *order);
 /* Return whether the workspace is a directory of the host. */
