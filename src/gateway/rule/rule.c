@@ -114,7 +114,8 @@ static int check_bytes(const char *text, struct err *err)
 	return 0;
 }
 
-/* Networks whose addresses lead nowhere else from within a box. */
+/* Refuse networks with addresses that lead nowhere else from within a box: those that overlap one of
+ * these. Addresses that no server has (224.0.0.0/3) may be a part of a network, but not all of it. */
 static int check_network(const struct rule *r, const char *text, struct err *err)
 {
 	static const struct {
@@ -122,18 +123,20 @@ static int check_network(const struct rule *r, const char *text, struct err *err
 		uint8_t bits;
 		const char *problem, *hint;
 	} odd[] = {
-		{0x7f000000, 8, "127.0.0.0/8 is the sandbox itself",
+		{0x7f000000, 8, "127.0.0.0/8, the sandbox itself, is in it",
 			"give the host's service a name: --net db:5432=127.0.0.1:5432"},
-		{0x00000000, 8, "0.0.0.0/8 is the sandbox itself",
+		{0x00000000, 8, "0.0.0.0/8, the sandbox itself, is in it",
 			"--net any allows every name; a network is 10.0.0.0/8"},
-		{0xc6120000, 15, "addresses of 198.18.0.0/15 stand for names in a sandbox",
+		{0xc6120000, 15, "198.18.0.0/15, which stands for names in a sandbox, is in it",
 			"name the host instead"},
 		{0xe0000000, 3, "no server has such an address", "a network is 10.0.0.0/8"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(odd); i++)
-		if (r->bits >= odd[i].bits &&
-			(r->network ^ odd[i].network) >> (V4_BITS - odd[i].bits) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+		bool is_last = i + 1 == ARRAY_LEN(odd);
+		uint8_t bits = is_last ? odd[i].bits : MIN(r->bits, odd[i].bits);
+		if (r->bits >= bits && (r->network ^ odd[i].network) >> (V4_BITS - bits) == 0)
 			return bad(err, text, odd[i].problem, odd[i].hint);
+	}
 	return 0;
 }
 
