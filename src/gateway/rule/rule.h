@@ -10,14 +10,20 @@
  *                           [IPv6]; so a service of the host can be reached: db:5432=127.0.0.1:5432
  *   !RULE                   the name may also have an address that is not public
  *
- * Names are compared without regard to case. A rule that names an address allows it, public or not.
+ * Names are compared without regard to case. A rule that names an address allows it, public or not,
+ * so "!" is refused there.
+ *
+ * Of the rules that fit a name, the most specific decides, wherever it stands: HOST before *.HOST,
+ * a longer *.HOST before a shorter one, and any last. So "any" and "!db.internal:5432" together let
+ * db.internal alone be private. Of rules for the same names, one with "=" decides before one
+ * without, and one with "!" before one without.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include "base/err.h"
-#include "gateway/rule/address.h"
+#include "gateway/rule/ip.h"
 
 enum {
 	RULES_MAX = 64,
@@ -37,11 +43,11 @@ struct rule {
 	uint16_t to_port;
 	uint32_t network; /* RULE_NETWORK: in host byte order, the bits beyond @bits are 0 */
 	uint8_t bits;	  /* RULE_NETWORK: 1 to 32 */
-	struct address to;
+	struct ip to;
 	char host[RULE_HOST_BYTES]; /* RULE_NAME, RULE_BELOW: lower case, without "*." */
 };
 
-/* Rules; the first that fits decides. */
+/* Rules, in the order they were given. */
 struct rules {
 	struct rule v[RULES_MAX];
 	size_t n;
@@ -61,11 +67,12 @@ int rules_parse(struct rules *out, const char *const *texts, size_t n, struct er
  * of digits or 0x…). */
 bool rule_name(char out[RULE_HOST_BYTES], const char *name, size_t bytes);
 
-/* Return the first rule for @name, as rule_name() made it, with any port or just @port; or NULL. */
+/* Return the rule that decides for @name, as rule_name() made it, with any port or just @port; or
+ * NULL if none fits. */
 const struct rule *rules_for_name(const struct rules *r, const char *name);
 const struct rule *rules_for_port(const struct rules *r, const char *name, uint16_t port);
-/* Return the first rule that names the IPv4 address @ip and @port; or NULL. */
-const struct rule *rules_for_address(const struct rules *r, uint32_t ip, uint16_t port);
+/* Return a rule that names the IPv4 address @v4, in host byte order, and @port; or NULL. */
+const struct rule *rules_for_address(const struct rules *r, uint32_t v4, uint16_t port);
 
 /* Collect the ports that the rules name, each once. Returns: how many, at most 2 * RULES_MAX. */
 size_t rules_ports(const struct rules *r, uint16_t out[2 * RULES_MAX]);
