@@ -4,7 +4,9 @@
 
 #include "base/err.h"
 
+#include <stdint.h>
 #include <sys/types.h>
+#include <uv.h>
 
 enum { HELPER_FD = 3 }; /* the channel, in the helper */
 
@@ -15,3 +17,10 @@ enum { HELPER_FD = 3 }; /* the channel, in the helper */
  * Errors: ERR_BOX with a hint.
  */
 int helper_start(pid_t *pid, const char *path, char *const argv[], int channel, struct err *err);
+
+/*
+ * Wait until the helper @pid, whose channel has been closed, has ended; kill it after @grace_ms.
+ * @done is called from the loop, once the process is reaped. @pid may be 0: then there is none.
+ */
+void helper_end(
+	uv_loop_t *loop, pid_t pid, uint64_t grace_ms, void (*done)(void *arg), void *arg);
