@@ -76,11 +76,15 @@ static bool want(struct net_box *b, uint32_t v4, uint16_t port, const char *name
 /* Ask for the sockets that @name needs and has not got. Returns: false if it waits for some. */
 static bool has_sockets(struct net_box *b, const struct name *name)
 {
-	bool is_full = false;
-	for (size_t i = 0; b->has_own && i < b->n_ports; i++)
-		if (b->ports[i] >= PORT_OWN && rules_for_port(&b->rules, name->host, b->ports[i]))
-			is_full = !want(b, name->v4, b->ports[i], name->host) || is_full;
-	return !is_full && !is_wanted(b, name->v4, 0);
+	bool is_waiting = false;
+	for (size_t i = 0; b->has_own && i < b->n_ports; i++) {
+		uint16_t port = b->ports[i];
+		if (port < PORT_OWN || !rules_for_port(&b->rules, name->host, port))
+			continue;
+		if (is_wanted(b, 0, port) || !want(b, name->v4, port, name->host))
+			is_waiting = true;
+	}
+	return !is_waiting && !is_wanted(b, name->v4, 0);
 }
 
 /* Return whether @name can be connected to at any port. */
@@ -93,44 +97,40 @@ static bool is_usable(const struct net_box *b, const struct name *name)
 	return false;
 }
 
-/* Close the sockets of our own for which the rules have no use, and those that are in the way of a
- * socket for all addresses. */
-static void close_useless(struct net_box *b, const bool is_for_all[2 * RULES_MAX])
+/* Return a rule for addresses with @port. Such a port is listened on at all addresses, since a
+ * network has many. */
+static const struct rule *network_with(const struct net_box *b, uint16_t port)
 {
-	struct listener *next;
-	for (struct listener *l = b->listeners; l; l = next) {
-		bool is_useful = false;
-		next = l->next;
-		for (size_t i = 0; i < b->n_ports; i++)
-			is_useful = is_useful ||
-				(b->ports[i] == l->port && is_for_all[i] == (l->v4 == 0));
-		if (l->is_bound && !is_useful)
-			listener_close(l);
-	}
+	for (size_t i = 0; i < b->rules.n; i++)
+		if (b->rules.v[i].kind == RULE_NETWORK && b->rules.v[i].port == port)
+			return &b->rules.v[i];
+	return NULL;
+}
+
+static bool is_useful(const struct net_box *b, const struct listener *l)
+{
+	for (size_t i = 0; i < b->n_ports; i++)
+		if (b->ports[i] == l->port)
+			return (network_with(b, l->port) != NULL) == (l->v4 == 0);
+	return false;
 }
 
 void sockets_want(struct net_box *b)
 {
-	bool is_for_all[2 * RULES_MAX] = {false};
+	struct listener *next;
 	char text[IP_TEXT_BYTES];
-	for (size_t i = 0; i < b->n_ports; i++)
-		for (size_t k = 0; k < b->rules.n; k++)
-			is_for_all[i] = is_for_all[i] ||
-				(b->rules.v[k].kind == RULE_NETWORK &&
-					b->rules.v[k].port == b->ports[i]);
-	close_useless(b, is_for_all);
-	for (size_t i = 0; i < b->n_ports; i++) {
-		if (b->ports[i] < PORT_OWN || !is_for_all[i])
-			continue;
-		/* A network has many addresses, so its ports are listened on at all. */
-		for (size_t k = 0; k < b->rules.n; k++) {
-			const struct rule *r = &b->rules.v[k];
-			const struct ip ip = ip_of_v4(r->network);
-			if (r->kind != RULE_NETWORK || r->port != b->ports[i])
-				continue;
-			ip_write(&ip, text);
+	/* What the rules have no use for goes, and what is in the way of a socket for all. */
+	for (struct listener *l = b->listeners; l; l = next) {
+		next = l->next;
+		if (l->is_bound && !is_useful(b, l))
+			listener_close(l);
+	}
+	for (size_t i = 0; b->has_own && i < b->n_ports; i++) {
+		const struct rule *rule = network_with(b, b->ports[i]);
+		const struct ip ip = ip_of_v4(rule ? rule->network : 0);
+		ip_write(&ip, text);
+		if (rule && b->ports[i] >= PORT_OWN)
 			(void)want(b, 0, b->ports[i], text);
-		}
 	}
 	for (size_t i = 0; b->has_own && i < names_count(b->names); i++)
 		(void)has_sockets(b, names_row(b->names, i));
