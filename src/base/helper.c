@@ -97,8 +97,7 @@ static void on_late(uv_timer_t *timer)
 	finish(e);
 }
 
-void helper_end(
-	uv_loop_t *loop, pid_t pid, uint64_t grace_ms, void (*done)(void *arg), void *arg)
+void helper_end(uv_loop_t *loop, pid_t pid, uint64_t grace_ms, void (*done)(void *arg), void *arg)
 {
 	struct ending *e = xnew(struct ending);
 	*e = (struct ending){.pid = pid, .pidfd = -1, .n_handles = 1, .done = done, .arg = arg};

@@ -22,5 +22,4 @@ int helper_start(pid_t *pid, const char *path, char *const argv[], int channel, 
  * Wait until the helper @pid, whose channel has been closed, has ended; kill it after @grace_ms.
  * @done is called from the loop, once the process is reaped. @pid may be 0: then there is none.
  */
-void helper_end(
-	uv_loop_t *loop, pid_t pid, uint64_t grace_ms, void (*done)(void *arg), void *arg);
+void helper_end(uv_loop_t *loop, pid_t pid, uint64_t grace_ms, void (*done)(void *arg), void *arg);

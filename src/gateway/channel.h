@@ -8,8 +8,8 @@
 #include <uv.h>
 
 enum {
-	CHANNEL_BYTES = 64 << 10,    /* the longest message */
-	CHANNEL_WAITING_MAX = 256    /* messages that wait until the other side reads */
+	CHANNEL_BYTES = 64 << 10, /* the longest message */
+	CHANNEL_WAITING_MAX = 256 /* messages that wait until the other side reads */
 };
 
 struct channel;

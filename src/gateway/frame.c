@@ -116,8 +116,8 @@ bool frame_read_row(struct gateway_row *out, const json_t *json)
 
 json_t *frame_error(const struct err *err)
 {
-	return json_pack("{s:i, s:s, s:s}", "code", (int)err->code, "message", err->msg, "hint",
-		err->hint);
+	return json_pack(
+		"{s:i, s:s, s:s}", "code", (int)err->code, "message", err->msg, "hint", err->hint);
 }
 
 bool frame_read_error(struct err *out, const json_t *json)

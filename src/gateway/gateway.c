@@ -135,7 +135,8 @@ static void lose_all(struct gateway *g, const struct err *err)
 		b->is_attached = false;
 	}
 	/* Start anew after each: a callback changes the list. */
-	for (struct gateway_box *b = g->boxes; b; b = b->is_dying ? (tell_lost(b), g->boxes) : b->next)
+	for (struct gateway_box *b = g->boxes; b;
+		b = b->is_dying ? (tell_lost(b), g->boxes) : b->next)
 		;
 }
 

@@ -106,8 +106,8 @@ void net_box_report(struct net_box *b)
 			(void)json_array_append_new(rows, frame_row(&b->rows.v[i]));
 		bool is_last = i == b->rows.n;
 		(void)json_object_set_new(message, "rows", rows);
-		(void)json_object_set_new(message, "n_more",
-			json_integer(is_last ? (json_int_t)b->rows.n_more : 0));
+		(void)json_object_set_new(
+			message, "n_more", json_integer(is_last ? (json_int_t)b->rows.n_more : 0));
 		(void)json_object_set_new(message, "is_last", json_boolean(is_last));
 		channel_send(b->service->channel, message, NULL, 0);
 	} while (i < b->rows.n);

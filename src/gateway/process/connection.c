@@ -178,8 +178,8 @@ static void begin_relay(struct connection *c, const void *data, size_t bytes)
 {
 	struct service *s = c->box->service;
 	leave_waiting(c);
-	c->relay = relay_start(s->loop, take_fd(c->fds[0]), take_fd(c->fds[1]), s->scratch,
-		on_relay_done, c);
+	c->relay = relay_start(
+		s->loop, take_fd(c->fds[0]), take_fd(c->fds[1]), s->scratch, on_relay_done, c);
 	if (!c->relay) {
 		s->n_fds -= N_SIDES;
 		refuse(c, GATEWAY_FAILED, "the gateway has no memory");
@@ -308,9 +308,9 @@ static bool is_still_allowed(const struct connection *c, const struct rule *rule
 {
 	if (!rule || !may_dial(c, rule, &c->ip))
 		return false;
-	return rule->is_mapped ? c->ip_port == rule->to_port &&
-			memcmp(&c->ip, &rule->to, sizeof c->ip) == 0
-			       : c->ip_port == c->port;
+	return rule->is_mapped
+		? c->ip_port == rule->to_port && memcmp(&c->ip, &rule->to, sizeof c->ip) == 0
+		: c->ip_port == c->port;
 }
 
 static const char *why_not_dialled(int sys, char out[GATEWAY_REASON_BYTES])
@@ -356,13 +356,13 @@ static void dial(struct connection *c, const struct rule *rule, const struct ip 
 	if (n_good == 0) {
 		const char *kind = ip_kind(&ips[0]);
 		ip_write(&ips[0], text);
-		snprintf(reason, sizeof reason, "its address %s is %s", text, kind ? kind : "reserved");
+		snprintf(reason, sizeof reason, "its address %s is %s", text,
+			kind ? kind : "reserved");
 		refuse(c, GATEWAY_REFUSED, reason);
 		return;
 	}
 	c->ip_port = rule->is_mapped ? rule->to_port : c->port;
-	struct race *race =
-		race_start(c->box->service, good, n_good, c->ip_port, on_dialled, c);
+	struct race *race = race_start(c->box->service, good, n_good, c->ip_port, on_dialled, c);
 	if (race)
 		c->race = race;
 }

@@ -18,10 +18,11 @@ static enum first_verdict compare(
 	if (strcmp(host, got) == 0)
 		return FIRST_PASS;
 	if (got[0] == '\0')
-		snprintf(reason, GATEWAY_REASON_BYTES, "%s without a name: nothing tells whom it is for",
-			wire);
+		snprintf(reason, GATEWAY_REASON_BYTES,
+			"%s without a name: nothing tells whom it is for", wire);
 	else
-		snprintf(reason, GATEWAY_REASON_BYTES, "%s for another name (%.*s)", wire, SHOWN, got);
+		snprintf(reason, GATEWAY_REASON_BYTES, "%s for another name (%.*s)", wire, SHOWN,
+			got);
 	return FIRST_REFUSE;
 }
 

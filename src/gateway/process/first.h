@@ -7,7 +7,8 @@
 #include "gateway/process/request_head.h"
 
 /* With so many bytes first_read() never says FIRST_MORE. */
-enum { FIRST_BYTES = HELLO_BYTES > REQUEST_HEAD_BYTES ? HELLO_BYTES : REQUEST_HEAD_BYTES };
+enum { FIRST_BYTES = HELLO_BYTES };
+_Static_assert((int)FIRST_BYTES >= (int)REQUEST_HEAD_BYTES, "the longer of the two");
 
 enum first_verdict { FIRST_MORE, FIRST_PASS, FIRST_REFUSE };
 

@@ -29,11 +29,11 @@
 
 enum {
 	CONNECTIONS_MAX = 512,
-	BOUND_MAX = 512,     /* listening sockets for names with ports from PORT_OWN on */
-	PORT_OWN = 1024,     /* the first port that programs of a box can listen on */
-	ADDRESSES_MAX = 8,   /* of a name, which are tried */
-	LOOKUPS_MAX = 8,     /* at once, of a box */
-	QUESTIONS_MAX = 64   /* that wait for sockets, of a box */
+	BOUND_MAX = 512,   /* listening sockets for names with ports from PORT_OWN on */
+	PORT_OWN = 1024,   /* the first port that programs of a box can listen on */
+	ADDRESSES_MAX = 8, /* of a name, which are tried */
+	LOOKUPS_MAX = 8,   /* at once, of a box */
+	QUESTIONS_MAX = 64 /* that wait for sockets, of a box */
 };
 
 struct connection;
@@ -44,7 +44,7 @@ struct service {
 	uv_loop_t *loop;
 	struct channel *channel;
 	struct net_box *boxes;
-	char *scratch; /* RELAY_BYTES, for all relays */
+	char *scratch;	       /* RELAY_BYTES, for all relays */
 	size_t n_fds, max_fds; /* descriptors that boxes made it open */
 };
 
@@ -73,7 +73,7 @@ struct net_box {
 	struct rules rules;
 	uint16_t ports[2 * RULES_MAX]; /* of the rules */
 	size_t n_ports;
-	bool has_own; /* there are ports from PORT_OWN on */
+	bool has_own;	     /* there are ports from PORT_OWN on */
 	struct names *names; /* `arg`: struct lookup, or NULL */
 	struct rows rows;
 	/* question.c */

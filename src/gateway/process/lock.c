@@ -63,7 +63,8 @@ struct ruleset {
 };
 
 /* Directories, because files below them are replaced by renaming. */
-static const char *const readable[] = {"/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store"};
+static const char *const readable[] = {
+	"/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store"};
 
 static void allow_reading(int ruleset, const char *path)
 {
@@ -71,8 +72,7 @@ static void allow_reading(int ruleset, const char *path)
 	const struct landlock_path_beneath_attr rule = {
 		.allowed_access = read_rights, .parent_fd = fd};
 	if (fd >= 0)
-		(void)syscall(
-			SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+		(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
 /* The resolver's configuration is often a link to a file below /run. */
@@ -110,26 +110,86 @@ static int lock_files(void)
 /* Calls that cannot harm anybody with the descriptors and files that the process has. */
 static const uint32_t allowed[] = {
 	/* bytes, on open descriptors */
-	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_lseek, SYS_close,
-	SYS_fcntl, SYS_fstat, SYS_eventfd2, SYS_pipe2, SYS_epoll_create1, SYS_epoll_ctl,
-	SYS_epoll_pwait, SYS_ppoll,
+	SYS_read,
+	SYS_write,
+	SYS_readv,
+	SYS_writev,
+	SYS_pread64,
+	SYS_lseek,
+	SYS_close,
+	SYS_fcntl,
+	SYS_fstat,
+	SYS_eventfd2,
+	SYS_pipe2,
+	SYS_epoll_create1,
+	SYS_epoll_ctl,
+	SYS_epoll_pwait,
+	SYS_ppoll,
 	/* sockets; socket() itself is below */
-	SYS_connect, SYS_bind, SYS_listen, SYS_accept4, SYS_accept, SYS_getsockname,
-	SYS_getpeername, SYS_setsockopt, SYS_getsockopt, SYS_shutdown, SYS_sendto, SYS_recvfrom,
-	SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg,
+	SYS_connect,
+	SYS_bind,
+	SYS_listen,
+	SYS_accept4,
+	SYS_accept,
+	SYS_getsockname,
+	SYS_getpeername,
+	SYS_setsockopt,
+	SYS_getsockopt,
+	SYS_shutdown,
+	SYS_sendto,
+	SYS_recvfrom,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_sendmmsg,
+	SYS_recvmmsg,
 	/* files; Landlock says which */
-	SYS_openat, SYS_newfstatat, SYS_statx, SYS_readlinkat, SYS_faccessat, SYS_getcwd,
+	SYS_openat,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_readlinkat,
+	SYS_faccessat,
+	SYS_getcwd,
 	/* memory, threads, time */
-	SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_futex, SYS_exit, SYS_exit_group,
-	SYS_set_robust_list, SYS_rseq, SYS_sched_yield, SYS_sched_getaffinity, SYS_sigaltstack,
-	SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_restart_syscall,
-	SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
+	SYS_munmap,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_brk,
+	SYS_futex,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_sched_yield,
+	SYS_sched_getaffinity,
+	SYS_sigaltstack,
+	SYS_rt_sigreturn,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigaction,
+	SYS_restart_syscall,
+	SYS_clock_gettime,
+	SYS_clock_getres,
+	SYS_clock_nanosleep,
+	SYS_nanosleep,
+	SYS_gettimeofday,
 	SYS_getrandom,
 	/* who I am */
-	SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_uname,
 	SYS_sysinfo,
 #ifdef __x86_64__ /* older calls with the same powers */
-	SYS_poll, SYS_epoll_wait, SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_time,
+	SYS_poll,
+	SYS_epoll_wait,
+	SYS_open,
+	SYS_stat,
+	SYS_lstat,
+	SYS_access,
+	SYS_readlink,
+	SYS_time,
 #endif
 };
 
@@ -143,18 +203,13 @@ static const struct {
 	enum check check;
 	uint32_t value;
 } checked[] = {
-	{SYS_socket, 0, IS, AF_INET},
-	{SYS_socket, 0, IS, AF_INET6},
+	{SYS_socket, 0, IS, AF_INET}, {SYS_socket, 0, IS, AF_INET6},
 	{SYS_clone, 0, HAS_ALL_OF, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND},
 	{SYS_mprotect, 2, HAS_NONE_OF, PROT_EXEC},
 	/* modules of the name service are mapped to be executed, but not to be written */
-	{SYS_mmap, 2, HAS_NONE_OF, PROT_EXEC},
-	{SYS_mmap, 2, HAS_NONE_OF, PROT_WRITE},
-	{SYS_ioctl, 1, IS, FIONBIO},
-	{SYS_ioctl, 1, IS, FIONREAD},
-	{SYS_ioctl, 1, IS, FIOCLEX},
-	{SYS_prctl, 0, IS, PR_SET_NAME},
-	{SYS_prlimit64, 0, IS, 0}, /* its own limits */
+	{SYS_mmap, 2, HAS_NONE_OF, PROT_EXEC}, {SYS_mmap, 2, HAS_NONE_OF, PROT_WRITE},
+	{SYS_ioctl, 1, IS, FIONBIO}, {SYS_ioctl, 1, IS, FIONREAD}, {SYS_ioctl, 1, IS, FIOCLEX},
+	{SYS_prctl, 0, IS, PR_SET_NAME}, {SYS_prlimit64, 0, IS, 0}, /* its own limits */
 };
 
 enum { FILTER_MAX = 2 * ARRAY_LEN(allowed) + 6 * ARRAY_LEN(checked) + 16 };
@@ -255,7 +310,8 @@ static void set_limits(size_t *max_fds)
 int gateway_lock(size_t *max_fds)
 {
 	if (close_range(HELPER_FD + 1, ~0U, 0) < 0 || chdir("/") < 0 ||
-		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
 	set_limits(max_fds);

@@ -139,9 +139,8 @@ void sockets_want(struct net_box *b)
 /* Bind @fd as it was asked for. Returns: NULL, or why it failed. */
 static const char *bind_socket(struct net_box *b, int fd, const struct wanted *w)
 {
-	const struct sockaddr_in at = {.sin_family = AF_INET,
-		.sin_port = htons(w->port),
-		.sin_addr.s_addr = htonl(w->v4)};
+	const struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_port = htons(w->port), .sin_addr.s_addr = htonl(w->v4)};
 	const int on = 1;
 	if (fd < 0)
 		return "no socket could be made for it";

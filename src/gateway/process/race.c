@@ -83,8 +83,8 @@ static void finish(struct race *r, struct attempt *a, int sys)
 	r->done(r->arg, fd, a ? &a->ip : NULL, sys);
 }
 
-/* Return whether @fd is connected to itself. Within the host this can happen if nothing listens, and
- * the kernel gives the socket the very port that it connects to. */
+/* Return whether @fd is connected to itself. Within the host this can happen if nothing listens,
+ * and the kernel gives the socket the very port that it connects to. */
 static bool is_own_peer(int fd)
 {
 	struct sockaddr_storage own = {0}, peer = {0};
@@ -180,7 +180,8 @@ static void go_on(struct race *r)
 	if (r->n_open == 0)
 		finish(r, NULL, r->sys);
 	else
-		timer_start(&r->timer, on_timer, r->n_begun < r->n ? MIN(left, RACE_NEXT_MS) : left, 0);
+		timer_start(
+			&r->timer, on_timer, r->n_begun < r->n ? MIN(left, RACE_NEXT_MS) : left, 0);
 }
 
 struct race *race_start(struct service *s, const struct ip *ips, size_t n, uint16_t port,

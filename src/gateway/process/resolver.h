@@ -30,8 +30,7 @@ struct resolver_query {
 	char name[RULE_HOST_BYTES];
 	bool wants_address; /* of type A: only then RESOLVER_FOUND needs an address */
 	uint16_t type;
-	uint8_t rcode; /* if settled */
-	uint8_t edns_rcode;
+	uint8_t rcode; /* of a settled answer, else 0 */
 	bool has_edns;
 	size_t echo_bytes; /* of the query: header and question, or the header alone */
 	const uint8_t *data;

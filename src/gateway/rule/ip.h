@@ -21,7 +21,8 @@ bool ip_parse(struct ip *out, const char *text);
 void ip_write(const struct ip *a, char out[IP_TEXT_BYTES]);
 
 struct ip ip_of_v4(uint32_t v4); /* @v4 in host byte order */
-/* Return whether @a is v4-mapped, and set *@v4 to its IPv4 address in host byte order. */
+/* Return whether @a is v4-mapped, and set *@v4, if it is not NULL, to its
+ * IPv4 address in host byte order. */
 bool ip_is_v4(const struct ip *a, uint32_t *v4);
 
 /* Convert from and to AF_INET and AF_INET6. ip_from() returns false for another family. ip_to()
@@ -34,7 +35,8 @@ socklen_t ip_to(const struct ip *a, uint16_t port, struct sockaddr_storage *out)
  * "loopback", "private", "link-local", "multicast", "reserved", "a tunnel", and so on. An address
  * that carries an IPv4 address (v4-mapped, v4-compatible, NAT64, 6to4, ISATAP) is what the IPv4
  * address is, if that is not public; of those that carry a public one, v4-mapped and NAT64 ones are
- * public, and the others are tunnels. So is Teredo.
+ * public, and the others are tunnels. So is Teredo. A prefix of NAT64 that a provider chose is not
+ * known here.
  * Returns: NULL if @a is public; else a word, static.
  * Source: the IANA special-purpose address registries (RFC 6890).
  */

@@ -67,6 +67,9 @@ int rules_parse(struct rules *out, const char *const *texts, size_t n, struct er
  * of digits or 0x…). */
 bool rule_name(char out[RULE_HOST_BYTES], const char *name, size_t bytes);
 
+/* Read a port: digits, 1 to 65535. */
+bool rule_port(uint16_t *out, const char *digits, size_t bytes);
+
 /* Return the rule that decides for @name, as rule_name() made it, with any port or just @port; or
  * NULL if none fits. */
 const struct rule *rules_for_name(const struct rules *r, const char *name);
