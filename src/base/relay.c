@@ -22,6 +22,8 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,7 @@ struct relay {
 	int n_handles;
 	bool is_ending;
 	uint64_t *time_ns; /* see relay_note_time(); may be NULL */
+	uint64_t *passed;  /* see relay_count(); may be NULL */
 	relay_done_fn *done;
 	void *arg;
 };
@@ -167,6 +170,8 @@ static bool read_some(struct side *s)
 	}
 	if (s->relay->time_ns)
 		*s->relay->time_ns = uv_hrtime();
+	if (s->relay->passed)
+		s->relay->passed[s - s->relay->sides] += (uint64_t)n;
 	int r = put_all(to, data, (size_t)n);
 	if (r == -ENOMEM) {
 		fail(s);
@@ -245,6 +250,19 @@ static void on_event(uv_poll_t *poll, int status, int events)
 void relay_note_time(struct relay *r, uint64_t *time_ns)
 {
 	r->time_ns = time_ns;
+}
+
+void relay_count(struct relay *r, uint64_t passed[2])
+{
+	r->passed = passed;
+}
+
+void relay_set_options(int fd)
+{
+	const int bytes = RELAY_BYTES, on = 1;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 int relay_begin(struct relay *r, int to, const char *data, size_t bytes)

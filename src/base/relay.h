@@ -33,6 +33,15 @@ int relay_begin(struct relay *r, int to, const char *data, size_t bytes);
  * @time_ns must live as long as the relay. */
 void relay_note_time(struct relay *r, uint64_t *time_ns);
 
+/* Have the relay count in @passed the bytes that it has read from @a and from @b. @passed must live
+ * as long as the relay. */
+void relay_count(struct relay *r, uint64_t passed[2]);
+
+/* Bound what the kernel keeps for a TCP socket in each direction to RELAY_BYTES (it would take
+ * several MiB otherwise), and have it send small messages at once. Sockets that a listening socket
+ * accepts inherit this. */
+void relay_set_options(int fd);
+
 /* Pass on what has arrived, as far as the receivers take it at once, and close both sides. A side
  * that has not got the end of what the other sends is reset. `done` is still called, once all is
  * freed. */

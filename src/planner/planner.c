@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/helper.h"
 #include "base/install.h"
 #include "planner/plan.h"
 #include "planner/plan_tools.h"
@@ -23,10 +24,8 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +35,7 @@
 
 /* Limits of a planner process. TIME_MS does not include the duration of calls. In addition, the
  * kernel limits the CPU time of the process (process/lock.c). */
-enum {
-	TIME_MS = 300000,
-	CALLS_MAX = 100000,
-	ANSWER_MAX_BYTES = 16 << 20,
-	CHANNEL_FD = 3,
-	SEND_S = 30
-};
+enum { TIME_MS = 300000, CALLS_MAX = 100000, ANSWER_MAX_BYTES = 16 << 20, SEND_S = 30 };
 
 struct planner {
 	const struct planner_job *job;
@@ -58,36 +51,13 @@ static int spawn(struct planner *p, int theirs, struct err *err)
 {
 	struct install in;
 	char memory[24], name[] = "retort-planner";
-	char *argv[] = {name, memory, NULL}, *env[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t all, none;
+	char *argv[] = {name, memory, NULL};
 	int r = install_find(&in, err);
 	if (r < 0)
 		return r;
 	snprintf(memory, sizeof memory, "%llu", (unsigned long long)p->job->memory_bytes);
-	(void)sigfillset(&all);
-	(void)sigemptyset(&none);
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawnattr_init(&attr);
-	/* ORDER: duplicate the channel first: @theirs may be 0, 1 or 2, and the loop replaces
-	 * these. */
-	r = posix_spawn_file_actions_adddup2(&actions, theirs, CHANNEL_FD);
-	for (int fd = 0; fd < CHANNEL_FD && r == 0; fd++)
-		r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-	(void)posix_spawnattr_setsigdefault(&attr, &all);
-	(void)posix_spawnattr_setsigmask(&attr, &none);
-	(void)posix_spawnattr_setpgroup(&attr, 0);
-	(void)posix_spawnattr_setflags(
-		&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-	if (r == 0)
-		r = posix_spawn(&p->pid, in.planner, &actions, &attr, argv, env);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	(void)posix_spawnattr_destroy(&attr);
-	if (r == 0)
-		return 0;
-	(void)err_sys(err, ERR_BOX, r, "plan: cannot start %.150s", in.planner);
-	return err_hint(err, "install retort again: its parts must stay together");
+	r = helper_start(&p->pid, in.planner, argv, theirs, err);
+	return r < 0 ? err_wrap(err, "plan") : 0;
 }
 
 static int open_channel(struct planner *p, struct err *err)

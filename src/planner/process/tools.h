@@ -1,9 +1,10 @@
 /* The planner process's channel to the engine. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/helper.h"
 #include "planner/planner_frame.h"
 
-enum { PLANNER_FD = 3 };
+enum { PLANNER_FD = HELPER_FD };
 
 /* What the engine can do for this process. If `has_calls` is false, the results of tools and of
  * ask() come from the file of tools. */

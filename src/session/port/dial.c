@@ -15,17 +15,13 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/relay.h"
 #include "session/box/box.h"
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Bytes that the kernel may keep for a connection, in each direction. It would take several MiB
- * otherwise. */
-enum { SOCKET_BYTES = 256 << 10 };
 
 struct dial {
 	struct box *box; /* counted reference */
@@ -151,14 +147,6 @@ static int connect_to_box(const struct dial *d)
 	return r < 0 ? -errno : 0;
 }
 
-void dial_set_options(int fd)
-{
-	const int bytes = SOCKET_BYTES, on = 1;
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
 static void on_socket(void *arg, const int *fds, const struct err *err)
 {
 	struct dial *d = arg;
@@ -169,7 +157,7 @@ static void on_socket(void *arg, const int *fds, const struct err *err)
 		return;
 	}
 	d->fd = fds[0];
-	dial_set_options(d->fd);
+	relay_set_options(d->fd);
 	if (d->events.opened)
 		d->events.opened(d->events.arg);
 	int r = connect_to_box(d);

@@ -31,6 +31,3 @@ struct dial *dial_start(struct box *b, uint16_t port, const struct dial_events *
 /* End the attempt. `done` follows, from the loop or during the call: still with a socket if the
  * program has accepted the connection meanwhile. */
 void dial_stop(struct dial *d);
-
-/* Set the options that both sockets of a connection get: small buffers, no delay. */
-void dial_set_options(int fd);

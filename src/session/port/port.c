@@ -254,7 +254,7 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 		(void)close(fd);
 		return;
 	}
-	dial_set_options(fd);
+	relay_set_options(fd);
 	(void)new_link(p, fd);
 	go_on(p);
 }

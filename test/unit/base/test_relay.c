@@ -160,6 +160,20 @@ static size_t drain(struct bench *w, int fd)
 	return n;
 }
 
+TEST(what_is_read_is_counted)
+{
+	struct bench w;
+	uint64_t passed[2] = {0};
+	begin(&w);
+	relay_count(w.relay, passed);
+	CHECK_INT(send(w.a, "to b", 4, 0), 4);
+	CHECK_INT(send(w.b, "to a, and more", 14, 0), 14);
+	turn(&w);
+	CHECK_INT(passed[0], 4);
+	CHECK_INT(passed[1], 14);
+	end(&w);
+}
+
 TEST(who_does_not_read_holds_up_the_writer_and_loses_nothing)
 {
 	struct bench w;

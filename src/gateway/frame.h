@@ -1,0 +1,45 @@
+/*
+ * What the messages between the engine and the gateway say. All have "box", the number of a box.
+ *
+ *   to the gateway                                          descriptors
+ *   "do": "open", "rules": [TEXT…], "has_resolver": BOOL    the resolver's socket, the listeners
+ *   "do": "rules", the same                                 the same, what is new
+ *   "do": "socket"                                          one, or none
+ *   "do": "report"
+ *   "do": "close"
+ *
+ *   from the gateway, which the engine does not trust
+ *   "say": "ready", "error": {…}?                           an answer to "open" and to "rules"
+ *   "say": "want_socket"                                    "socket" answers
+ *   "say": "row", ROW                                       a row that is new
+ *   "say": "report", "rows": [ROW…], "n_more": N, "is_last": BOOL
+ *                                                           an answer to "report", in parts
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "gateway/gateway.h"
+
+#include <jansson.h>
+
+enum { FRAME_ROWS = 64, /* rows of one part of a report */ FRAME_WANTED_MAX = 64 /* sockets */ };
+
+/* Make a message. @verb: "do" or "say". Returns: a new object; NULL if memory ran out. */
+json_t *frame_new(const char *verb, const char *word, uint32_t box);
+/* Read the number of the box. Returns: false if there is none. */
+bool frame_box(const json_t *message, uint32_t *out);
+
+/* Convert rules to an array of texts, and back. frame_read_rules(): negative errno with @err set if
+ * one is wrong. */
+json_t *frame_rules(const struct rules *rules);
+int frame_read_rules(struct rules *out, const json_t *texts, struct err *err);
+
+/* Convert a row. frame_read_row() does not trust it. Returns: false if a name is none, a reason has
+ * other bytes than printable ASCII, a number is out of range, and so on. */
+json_t *frame_row(const struct gateway_row *row);
+bool frame_read_row(struct gateway_row *out, const json_t *json);
+
+/* Convert an error, if there is one. An unknown code becomes ERR_INTERNAL. */
+json_t *frame_error(const struct err *err);
+bool frame_read_error(struct err *out, const json_t *json);

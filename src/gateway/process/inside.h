@@ -1,0 +1,144 @@
+/*
+ * The parts of the gateway's process, and what they share.
+ *
+ *   box.c         the rules, listeners and rows of a box
+ *   question.c    the resolver of a box, and the sockets that a name needs before it is answered
+ *   connection.c  from an accepted connection to a relay, or to a refusal
+ *   lookup.c      the addresses of names
+ *   race.c        connecting to one of several addresses
+ *   first.c       what the first bytes of a client say about whom it wants
+ *
+ * What a box can make the process use, at most: its names and their addresses (2 MiB), rows
+ * (112 KiB), questions that wait (80 KiB), BOUND_MAX listening sockets, and CONNECTIONS_MAX
+ * connections. Each of these has two sockets whose buffers the kernel bounds (relay.h), and holds
+ * RELAY_BYTES in each direction, but only what a receiver has not taken yet; before that, the
+ * first bytes of its client (FIRST_BYTES).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "gateway/channel.h"
+#include "gateway/frame.h"
+#include "gateway/process/names.h"
+#include "gateway/process/rows.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+enum {
+	CONNECTIONS_MAX = 512,
+	BOUND_MAX = 512,   /* listening sockets for names with ports from PORT_OWN on */
+	PORT_OWN = 1024,   /* the first port that programs of a box can listen on */
+	ADDRESSES_MAX = 8, /* of a name, which are tried */
+	LOOKUPS_MAX = 8,   /* at once, of a box */
+	QUESTIONS_MAX = 64 /* that wait for sockets, of a box */
+};
+
+struct connection;
+struct question;
+struct lookup;
+
+struct service {
+	uv_loop_t *loop;
+	struct channel *channel;
+	struct net_box *boxes;
+	char *scratch;	       /* RELAY_BYTES, for all relays */
+	size_t n_fds, max_fds; /* descriptors that boxes made it open */
+};
+
+struct listener {
+	uv_poll_t poll;
+	struct listener *next;
+	struct net_box *box;
+	int fd;
+	uint32_t v4; /* 0: all addresses */
+	uint16_t port;
+	bool is_bound; /* made here, by bind_socket() */
+	bool is_paused;
+};
+
+/* A socket that the engine was asked for. */
+struct wanted {
+	uint32_t v4;
+	uint16_t port;
+	char name[RULE_HOST_BYTES]; /* for a row */
+};
+
+struct net_box {
+	struct service *service;
+	struct net_box *next;
+	uint32_t id;
+	struct rules rules;
+	uint16_t ports[2 * RULES_MAX]; /* of the rules */
+	size_t n_ports;
+	bool has_own;	     /* there are ports from PORT_OWN on */
+	struct names *names; /* `arg`: struct lookup, or NULL */
+	struct rows rows;
+	/* question.c */
+	int resolver; /* -1: none */
+	uv_poll_t resolver_poll;
+	struct question *questions;
+	size_t n_questions;
+	struct wanted wanted[FRAME_WANTED_MAX]; /* in the order in which they were asked for */
+	size_t n_wanted;
+	struct listener *listeners;
+	size_t n_bound;
+	/* lookup.c */
+	struct lookup *first_lookup, **last_lookup; /* which wait until others are done */
+	unsigned n_lookups;
+	/* connection.c */
+	struct connection *connections;
+	size_t n_connections;
+	uv_timer_t tick; /* while questions wait, or listeners are paused */
+	bool is_closed;
+	unsigned n_uses; /* handles, connections and lookups, which need the box */
+};
+
+/* ---- box.c ---- */
+
+/* Make a box without rules or sockets. */
+struct net_box *net_box_new(struct service *s, uint32_t id);
+/* Take rules, and further sockets. */
+void net_box_set_rules(struct net_box *b, const struct rules *rules);
+void net_box_take(struct net_box *b, int *fds, size_t n, bool has_resolver);
+void net_box_report(struct net_box *b);
+/* End all that belongs to the box. It is freed when all handles are closed. */
+void net_box_close(struct net_box *b);
+/* Add to what must end before the box is freed, and remove from it. */
+void net_box_hold(struct net_box *b);
+void net_box_let_go(struct net_box *b);
+/* Have net_box_tick() called while it has something to do. */
+void net_box_wake(struct net_box *b);
+/* Tell the engine of @row if it is new. */
+void net_box_note(struct net_box *b, const struct gateway_row *row);
+/* Count one question or connection. @reason: "" if allowed. */
+void net_box_count(struct net_box *b, const char *name, uint16_t port, enum gateway_verdict verdict,
+	const char *reason);
+/* Accept at @fd. Owns: takes @fd. Returns: false if the loop cannot watch it. */
+bool net_box_listen(struct net_box *b, int fd, uint32_t v4, uint16_t port, bool is_bound);
+/* Return whether a connection to @v4 and @port would be accepted. */
+bool net_box_listens(const struct net_box *b, uint32_t v4, uint16_t port);
+void listener_close(struct listener *l);
+
+/* ---- question.c ---- */
+
+void resolver_open(struct net_box *b, int fd);
+void resolver_close(struct net_box *b);
+/* Answer the questions that have waited too long. Returns: whether some still wait. */
+bool resolver_expire(struct net_box *b);
+/* Ask for the sockets that the rules make necessary, for literal addresses and known names. */
+void sockets_want(struct net_box *b);
+/* Bind a socket that was asked for; -1: there is none. Owns: takes @fd. */
+void sockets_take(struct net_box *b, int fd);
+
+/* ---- connection.c ---- */
+
+/* Serve a connection that was accepted. Owns: takes @fd. */
+void connection_new(struct net_box *b, int fd);
+/* End those that the rules do not allow any more. */
+void connections_recheck(struct net_box *b);
+void connections_end(struct net_box *b);
+/* Add the bytes since the last call to the rows. */
+void connections_count(struct net_box *b);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gateway/process/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_same(const struct gateway_row *a, const struct gateway_row *b)
+{
+	return a->port == b->port && a->verdict == b->verdict && strcmp(a->name, b->name) == 0 &&
+		strcmp(a->reason, b->reason) == 0;
+}
+
+const struct gateway_row *rows_add(struct rows *rows, const struct gateway_row *row)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct gateway_row *old = &rows->v[i];
+		if (!is_same(old, row))
+			continue;
+		old->n += row->n;
+		old->bytes_in += row->bytes_in;
+		old->bytes_out += row->bytes_out;
+		return NULL;
+	}
+	if (!rows->v)
+		rows->v = calloc(GATEWAY_ROWS_MAX, sizeof *rows->v);
+	if (!rows->v || rows->n == GATEWAY_ROWS_MAX) {
+		rows->n_more += row->n;
+		return NULL;
+	}
+	rows->v[rows->n] = *row;
+	return &rows->v[rows->n++];
+}
+
+void rows_clear(struct rows *rows)
+{
+	free(rows->v);
+	*rows = (struct rows){0};
+}
