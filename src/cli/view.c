@@ -348,21 +348,6 @@ static bool is_for_rollback(const struct view *view, const json_t *record)
 	return view->options.is_atomic ? !is_ok : !is_ok && !is_error && !is_interrupted;
 }
 
-/* Write what the network has refused to stderr, one line for each. */
-static void tell_refusals(const json_t *record)
-{
-	cleanup_buf struct buf lines = BUF_INIT(8 * ERR_MSG_BYTES);
-	if (!observation_refusals(&lines, record))
-		return;
-	for (const char *line = buf_str(&lines); *line;) {
-		size_t bytes = strcspn(line, "\n");
-		cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
-		(void)utf8_escape_terminal(&told, line, bytes, UTF8_ONE_LINE);
-		fprintf(stderr, "retort: %s\n", buf_str(&told));
-		line += bytes + (line[bytes] == '\n');
-	}
-}
-
 static void show_state(const struct view *view, const json_t *record)
 {
 	static const struct {
@@ -389,7 +374,6 @@ static void show_state(const struct view *view, const json_t *record)
 	cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
 	if (notice && utf8_escape_terminal(&told, notice, strlen(notice), UTF8_ONE_LINE) == 0)
 		fprintf(stderr, "retort: %s\n", buf_str(&told));
-	tell_refusals(record);
 }
 
 static void show_json(struct view *view, const json_t *record)
@@ -404,6 +388,22 @@ void view_tell_not_all(void)
 {
 	fprintf(stderr,
 		"retort: there are more files, which were not copied: put them into one archive\n");
+}
+
+/* Write what the network has refused to stderr, one line for each. */
+static void show_refusals(const struct view *view, const json_t *record)
+{
+	cleanup_buf struct buf lines = BUF_INIT(8 * ERR_MSG_BYTES);
+	if (view->options.output.quiet ||
+		!observation_refusals(&lines, record, view->options.place))
+		return;
+	for (const char *line = buf_str(&lines); *line;) {
+		size_t bytes = strcspn(line, "\n");
+		cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
+		(void)utf8_escape_terminal(&told, line, bytes, UTF8_ONE_LINE);
+		fprintf(stderr, "retort: %s\n", buf_str(&told));
+		line += bytes + (line[bytes] == '\n');
+	}
 }
 
 static int show_result(struct view *view, const json_t *record)
@@ -421,8 +421,10 @@ static int show_result(struct view *view, const json_t *record)
 	(void)sink_flush(&view->err);
 	if (!view->options.output.json && !view->options.output.jsonl)
 		show_end(view, record);
-	if (!view->options.output.json && !view->options.output.jsonl)
+	if (!view->options.output.json && !view->options.output.jsonl) {
 		show_hint(view, record);
+		show_refusals(view, record);
+	}
 	show_exit(view, record);
 	if (view->options.output.dir &&
 		json_is_true(json_object_get(json_object_get(record, "truncated"), "files")))
@@ -443,10 +445,19 @@ static int show_failed(int r, int status)
 	return status;
 }
 
+static void on_network(void *arg, const json_t *row)
+{
+	put_event(arg, event_network(row));
+}
+
 int view_run(struct view *view, const struct once_request *req)
 {
 	const struct step_listener listener = {
-		.arg = view, .started = on_started, .output = on_output, .display = on_display};
+		.arg = view,
+		.started = on_started,
+		.output = on_output,
+		.display = on_display,
+		.network = view->options.output.jsonl ? on_network : NULL};
 	struct once_request heard = *req;
 	struct once_result result;
 	struct err err = {0};

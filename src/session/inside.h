@@ -80,6 +80,8 @@ struct networking {
 	 * is in the step's record; or NULL. */
 	struct network *left;
 	bool is_opening; /* inside network_open() */
+	bool is_set_due; /* new rules wait until the box has its network */
+	uint64_t opened_ns; /* when network_open() was called last, by uv_hrtime() */
 	bool is_ready;	 /* @network has its rules, or @err says why not */
 	bool has_network; /* @network has had rules in force */
 	struct err err;

@@ -9,8 +9,8 @@
  * A step can have its session give up the box. The network of that box then stays until the report
  * is there, though its connections have nobody left to talk to.
  *
- * When the gateway dies, connections are lost, but nothing else: the next step or program gets a
- * new gateway, and the record says what was lost.
+ * When the gateway dies, connections are lost, but nothing else: the box gets a new gateway, and the
+ * record says what was lost.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,6 +21,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* How old the network of a box must be to be replaced at once when the gateway has died. */
+enum { AGAIN_NS = 1000000000 };
 
 static bool is_in_step(const struct session *s)
 {
@@ -42,6 +45,22 @@ static void tell_set(struct session *s, const struct err *err)
 	set(s->net.set_arg, err);
 }
 
+/* Put new rules in force, in the network of the box if it has one. */
+static void apply_rules(struct session *s)
+{
+	s->net.is_set_due = false;
+	if (s->net.network && s->net.err.code == ERR_NONE) {
+		s->net.is_ready = false;
+		network_set_rules(s->net.network, s->net.rules);
+		return;
+	}
+	if (s->net.network)
+		network_close(take_ptr(s->net.network));
+	networking_begin(s);
+	if (!s->net.network) /* the next box gets the rules */
+		tell_set(s, NULL);
+}
+
 static void on_ready(void *arg, const struct err *err)
 {
 	struct session *s = arg;
@@ -49,6 +68,10 @@ static void on_ready(void *arg, const struct err *err)
 	s->net.is_ready = true;
 	s->net.has_network |= !err;
 	s->net.err = err && !is_kept ? *err : (struct err){0};
+	if (s->net.is_set_due) {
+		apply_rules(s);
+		return;
+	}
 	tell_set(s, err);
 	/* While the box is being made, step_proceed() is called anyway. */
 	if (s->state == SESSION_OPEN && !s->net.is_opening)
@@ -70,6 +93,10 @@ static void on_lost(void *arg, const struct err *err)
 	snprintf(s->net.lost, sizeof s->net.lost, "connections to the network were lost: %.150s",
 		err->msg);
 	network_close(take_ptr(s->net.network));
+	/* A program may be running. But if gateways die all the time, wait for the next step. */
+	bool is_rare = uv_hrtime() - s->net.opened_ns > AGAIN_NS;
+	if (is_rare && s->state == SESSION_OPEN)
+		networking_begin(s);
 }
 
 void networking_begin(struct session *s)
@@ -80,6 +107,7 @@ void networking_begin(struct session *s)
 		s->box->is_over)
 		return;
 	s->net.is_ready = s->net.has_network = false;
+	s->net.opened_ns = uv_hrtime();
 	s->net.is_opening = true;
 	s->net.network = network_open(s->box, s->net.rules, &events);
 	s->net.is_opening = false;
@@ -115,7 +143,9 @@ void networking_leave(struct session *s)
 		s->net.left = n;
 	else
 		network_close(n);
-	s->net.is_ready = false;
+	s->net.is_ready = s->net.is_set_due = false;
+	if (s->state != SESSION_CLOSING)
+		tell_set(s, NULL); /* the next box gets the rules */
 }
 
 /* ---- the record ---- */
@@ -162,27 +192,15 @@ void session_set_rules(
 		done(arg, &err);
 		return;
 	}
-	if (s->net.network && !s->net.is_ready) {
-		err_fail(&err, ERR_BUSY, "ask again in a moment",
-			"the session's box is getting its network");
-		done(arg, &err);
-		return;
-	}
 	s->net.before = s->net.rules;
 	s->net.rules = xnew(struct rules);
 	*s->net.rules = *rules;
 	s->net.set = done;
 	s->net.set_arg = arg;
-	if (s->net.network && s->net.err.code == ERR_NONE) {
-		s->net.is_ready = false;
-		network_set_rules(s->net.network, s->net.rules);
-		return;
-	}
-	if (s->net.network)
-		network_close(take_ptr(s->net.network));
-	networking_begin(s);
-	if (!s->net.network) /* the next box gets the rules */
-		tell_set(s, NULL);
+	s->net.is_set_due = true;
+	/* While the box is getting its network, on_ready() goes on. */
+	if (!s->net.network || s->net.is_ready)
+		apply_rules(s);
 }
 
 bool session_is_gateway(const struct session *s, const char *address, uint16_t port)

@@ -301,7 +301,7 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	if (*near && !is_module)
 		return add_near(out, record, near);
 	/* The name of a host that was refused says more than "name resolution failed". */
-	if (refusal_add(&refused, record))
+	if (refusal_add(&refused, record, ""))
 		return false;
 	if (has_killed_part(record))
 		return add(out, record, texts[MEMORY][about->reader], about);

@@ -12,7 +12,7 @@ static const struct {
 } cures[] = {
 	{"no rule names it", ""},
 	{"no rule names this port", ""},
-	{" is not public", "!"},
+	{"its address ", "!"},
 };
 
 static bool is_refused(const json_t *row)
@@ -22,7 +22,7 @@ static bool is_refused(const json_t *row)
 }
 
 /* Append the rule that would allow it, if there is one. */
-static void add_cure(struct buf *out, const json_t *row)
+static void add_cure(struct buf *out, const json_t *row, const char *how)
 {
 	const char *reason = json_get_text(row, "reason"), *name = json_get_text(row, "name");
 	int64_t port = json_get_int(row, "port");
@@ -30,7 +30,7 @@ static void add_cure(struct buf *out, const json_t *row)
 		if (!strstr(reason, cures[i].reason))
 			continue;
 		bool is_quoted = cures[i].prefix[0] != '\0';
-		buf_addf(out, ": --net %s%s%s", is_quoted ? "'" : "", cures[i].prefix, name);
+		buf_addf(out, ": %s%s%s%s", how, is_quoted ? "'" : "", cures[i].prefix, name);
 		if (port && port != 80 && port != 443)
 			buf_addf(out, ":%d", (int)port);
 		buf_add(out, is_quoted ? "'" : "");
@@ -38,7 +38,7 @@ static void add_cure(struct buf *out, const json_t *row)
 	}
 }
 
-bool refusal_add(struct buf *out, const json_t *record)
+bool refusal_add(struct buf *out, const json_t *record, const char *how)
 {
 	size_t i, n = 0;
 	json_t *row;
@@ -52,7 +52,7 @@ bool refusal_add(struct buf *out, const json_t *record)
 			buf_addf(out, ":%d", (int)port);
 		buf_addf(out, " %s: %s", json_get_text(row, "verdict"),
 			json_get_text(row, "reason"));
-		add_cure(out, row);
+		add_cure(out, row, how);
 		buf_add(out, "\n");
 	}
 	if (n > REFUSALS_SHOWN)

@@ -14,7 +14,8 @@ enum { REFUSALS_SHOWN = 5 };
  *
  *     net: api.example:443 refused: no rule names it: --net api.example
  *
+ * @how: what stands before the rule that would allow it, such as "--net ".
  * At most REFUSALS_SHOWN lines are appended, and one that says how many are left out.
  * Returns: whether a line was appended.
  */
-bool refusal_add(struct buf *out, const json_t *record);
+bool refusal_add(struct buf *out, const json_t *record, const char *how);

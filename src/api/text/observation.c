@@ -517,9 +517,10 @@ bool observation_hint(struct buf *out, const json_t *record, enum observation_pl
 	return hint_find(out, record, &about);
 }
 
-bool observation_refusals(struct buf *out, const json_t *record)
+bool observation_refusals(struct buf *out, const json_t *record, enum observation_place place)
 {
-	return refusal_add(out, record);
+	return refusal_add(out, record,
+		place == PLACE_SESSION ? "retort session net SESSION --add " : "--net ");
 }
 
 void observation_add_hint(json_t *record)
@@ -551,7 +552,7 @@ static void render_text(struct rendering *r)
 	add_hint(r);
 	add_files(r);
 	add_variables(r);
-	(void)refusal_add(&r->text, r->record);
+	(void)refusal_add(&r->text, r->record, "--net ");
 	buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
 	/* A running step is observed again and again, so each observation is shorter. */

@@ -49,7 +49,7 @@ enum observation_place { PLACE_RUN, PLACE_SESSION, PLACE_REPL, PLACE_END_ };
 bool observation_hint(struct buf *out, const json_t *record, enum observation_place place);
 /* Append a line for each thing that the network has refused in this step, see
  * agent/answer/refusal.h. Returns: whether a line was appended. */
-bool observation_refusals(struct buf *out, const json_t *record);
+bool observation_refusals(struct buf *out, const json_t *record, enum observation_place place);
 /* Set error.hint of @record to a hint for programs, if there is one. Other objects that share
  * the member "error" with @record do not change. */
 void observation_add_hint(json_t *record);

@@ -220,10 +220,10 @@ static void on_opened(void *arg, const int *fds, const struct err *err)
 	struct gateway_sockets sockets;
 	struct err error;
 	n->door = NULL;
-	if (!err && take_sockets(n, fds, &sockets, &error) < 0)
-		err = &error;
-	if (err)
+	if (!fds)
 		tell_ready(n, err);
+	else if (take_sockets(n, fds, &sockets, &error) < 0)
+		tell_ready(n, &error);
 	else
 		hand_over(n, &sockets);
 }

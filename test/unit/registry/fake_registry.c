@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "registry/files.h"
+#include "registry/net.h"
 #include "registry/ports.h"
 #include "registry/processes.h"
 #include "registry/stats.h"
@@ -212,6 +213,21 @@ void registry_create(
 	}
 	snprintf(s->runtime, sizeof s->runtime, "%s", runtime);
 	give(done, arg, session_json(r, s));
+}
+
+void registry_net(
+	struct registry *r, const struct registry_net *net, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	const struct fake_session *s = find(r, net->session, &err);
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	json_t *rules = json_array();
+	for (size_t i = 0; i < net->n; i++)
+		(void)json_array_append_new(rules, json_string(net->rules[i]));
+	give(done, arg, json_pack("{s:s, s:o}", "session", s->id, "net", rules));
 }
 
 void registry_warm(
