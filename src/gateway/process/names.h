@@ -23,7 +23,7 @@ struct name {
 struct names;
 
 /*
- * Make an empty table. @seed: random bytes, of which the places in the table depend, so that nobody
+ * Make an empty table. @seed: random bytes, on which the places in the table depend, so that nobody
  * can choose names that collide.
  * Owns:    the caller frees it with names_free(), which does not look at `arg`.
  * Returns: NULL without memory.
