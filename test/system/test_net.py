@@ -137,7 +137,7 @@ class Rules(harness.Case):
         with upstream.Tcp(upstream.echo, address="") as echo:
             for rule in (own, own.rsplit(".", 1)[0] + ".0/24"):
                 for port in (echo.port, 81):
-                    r = harness.record(TRY + f"print(ask({own!r}, {echo.port}, b'here '), ask({own!r}, 82), ask('192.0.2.1', {port}))",
+                    r = harness.record(TRY + f"print(ask({own!r}, {echo.port}, b'here '), ask({own!r}, 82), ask('11.0.0.1', {port}))",
                         "--net", f"{rule}:{port}")
                     seen = "b'here '" if port == echo.port else "ECONNREFUSED"
                     self.assertEqual(r["stdout"], f"{seen} ECONNREFUSED ENETUNREACH\n", r)
