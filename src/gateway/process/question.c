@@ -30,6 +30,7 @@ struct question {
 	struct sockaddr_in from;
 	struct name *name;
 	uint64_t until_ms;
+	bool is_all; /* the sockets of its name are asked for */
 	size_t bytes;
 	uint8_t data[RESOLVER_QUERY_BYTES];
 };
@@ -45,11 +46,14 @@ static void answer(struct net_box *b, const struct sockaddr_in *to, const struct
 
 /* ---- the sockets of a name ---- */
 
+/* Return whether a socket is asked for that @v4 needs, of @port or (0) any. */
 static bool is_wanted(const struct net_box *b, uint32_t v4, uint16_t port)
 {
-	for (size_t i = 0; i < b->n_wanted; i++)
-		if (b->wanted[i].v4 == v4 && (port == 0 || b->wanted[i].port == port))
+	for (size_t i = 0; i < b->n_wanted; i++) {
+		const struct wanted *w = &b->wanted[i];
+		if ((w->v4 == 0 || w->v4 == v4) && (port == 0 || w->port == port))
 			return true;
+	}
 	return false;
 }
 
@@ -73,18 +77,15 @@ static bool want(struct net_box *b, uint32_t v4, uint16_t port, const char *name
 	return true;
 }
 
-/* Ask for the sockets that @name needs and has not got. Returns: false if it waits for some. */
-static bool has_sockets(struct net_box *b, const struct name *name)
+/* Ask for the sockets that @name needs and has not got. Returns: false if not for all of them yet.
+ */
+static bool want_all(struct net_box *b, const struct name *name)
 {
-	bool is_waiting = false;
-	for (size_t i = 0; b->has_own && i < b->n_ports; i++) {
-		uint16_t port = b->ports[i];
-		if (port < PORT_OWN || !rules_for_port(&b->rules, name->host, port))
-			continue;
-		if (is_wanted(b, 0, port) || !want(b, name->v4, port, name->host))
-			is_waiting = true;
-	}
-	return !is_waiting && !is_wanted(b, name->v4, 0);
+	bool is_all = true;
+	for (size_t i = 0; b->has_own && i < b->n_ports; i++)
+		if (b->ports[i] >= PORT_OWN && rules_for_port(&b->rules, name->host, b->ports[i]))
+			is_all = want(b, name->v4, b->ports[i], name->host) && is_all;
+	return is_all;
 }
 
 /* Return whether @name can be connected to at any port. */
@@ -133,7 +134,7 @@ void sockets_want(struct net_box *b)
 			(void)want(b, 0, b->ports[i], text);
 	}
 	for (size_t i = 0; b->has_own && i < names_count(b->names); i++)
-		(void)has_sockets(b, names_row(b->names, i));
+		(void)want_all(b, names_row(b->names, i));
 }
 
 /* Bind @fd as it was asked for. Returns: NULL, or why it failed. */
@@ -162,7 +163,9 @@ static void answer_ready(struct net_box *b)
 	while (*at) {
 		struct question *q = *at;
 		struct resolver_query query;
-		if (!has_sockets(b, q->name)) {
+		/* A socket that could not be made or bound is not asked for again. */
+		q->is_all = q->is_all || want_all(b, q->name);
+		if (!q->is_all || is_wanted(b, q->name->v4, 0)) {
 			at = &q->next;
 			continue;
 		}
@@ -192,21 +195,21 @@ void sockets_take(struct net_box *b, int fd)
 
 /* ---- questions ---- */
 
-static void keep_question(struct net_box *b, struct name *name, const struct resolver_query *query,
+static struct question *keep_question(struct net_box *b, const struct resolver_query *query,
 	size_t bytes, const struct sockaddr_in *from)
 {
 	if (b->n_questions == QUESTIONS_MAX) /* as if the datagram was lost */
-		return;
+		return NULL;
 	struct question *q = xnew(struct question);
 	*q = (struct question){.next = b->questions,
 		.from = *from,
-		.name = name,
 		.until_ms = timer_now() + WAIT_MS,
 		.bytes = bytes};
 	memcpy(q->data, query->data, bytes);
 	b->questions = q;
 	b->n_questions++;
 	net_box_wake(b);
+	return q;
 }
 
 bool resolver_expire(struct net_box *b)
@@ -257,11 +260,17 @@ static void on_question(
 		return;
 	}
 	net_box_count(b, q.name, 0, GATEWAY_ALLOWED, "");
-	if (!has_sockets(b, name))
-		keep_question(b, name, &q, bytes, from);
-	else
+	bool is_all = want_all(b, name);
+	if (is_all && !is_wanted(b, name->v4, 0)) {
 		answer(b, from, &q, is_usable(b, name) ? RESOLVER_FOUND : RESOLVER_REFUSED,
 			name->v4);
+		return;
+	}
+	struct question *kept = keep_question(b, &q, bytes, from);
+	if (!kept)
+		return;
+	kept->name = name;
+	kept->is_all = is_all;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
