@@ -234,6 +234,25 @@ class Names(harness.Case):
         self.assertEqual(r["stdout"].splitlines(), ["b'HTTP/1.1 200'"] + ["ECONNRESET"[:12]] * 5, r)
         self.assertEqual([s[2] for s in web.seen], ["api.test"])
 
+    def test_first_bytes_that_come_in_pieces(self):
+        """A part of a line is sent on after a moment, since the client of another protocol may wait for an answer."""
+        with upstream.Http() as web, upstream.Tcp(upstream.echo) as echo:
+            code = ("import socket, time\n"
+                "def say(name, port, *parts):\n"
+                "    with socket.create_connection((name, port), 20) as c:\n"
+                "        try:\n"
+                "            for part in parts: c.sendall(part.encode()); time.sleep(0.4)\n"
+                "            return c.recv(12)\n"
+                "        except OSError as e: return type(e).__name__\n"
+                "head = ('GE', 'T / HTTP/1.', '1\\r\\nHost: ')\n"
+                "print(say('api.test', 80, *head, 'api.test\\r\\n\\r\\n'), say('api.test', 80, *head, 'evil.test\\r\\n\\r\\n'))\n"
+                "print(say('db.test', 6000, 'ab'), say('db.test', 6000, 'ab', 'cd e'))")
+            r = harness.record(code, "--net", f"api.test:80=127.0.0.1:{web.port}", "--net", f"db.test:6000=127.0.0.1:{echo.port}")
+        self.assertEqual(r["stdout"], "b'HTTP/1.1 200' ConnectionResetError\nb'ab' b'abcd e'\n", r)
+        row, = rows(r, name="db.test", port=6000)
+        self.assertEqual((row["count"], row["bytes_in"], row["bytes_out"]), (2, 8, 8))
+        self.assertEqual([s[2] for s in web.seen], ["api.test"])
+
 
 class Sessions(harness.Case):
     @classmethod

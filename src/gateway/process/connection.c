@@ -6,7 +6,9 @@
  *     DIALLING     one of the addresses that the rule allows (race.h)
  *     WAITING      for the first bytes. If the server speaks first, this is neither TLS nor HTTP,
  *                  and nothing is compared. If the client does, its bytes are held until they tell
- *                  whom it wants (first.h).
+ *                  whom it wants (first.h). If these are only the beginning of a line, and no more
+ *                  comes for UNSURE_MS, they are sent on, because the server may have to answer
+ *                  before the client goes on; they are still looked at together with what follows.
  *     RELAYING
  *
  * Until WAITING, nothing is read from the client. A connection to a literal address is not compared
@@ -33,7 +35,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { STALL_MS = 10000, N_SIDES = 2 };
+enum { STALL_MS = 10000, UNSURE_MS = 100, N_SIDES = 2 };
 
 static const uint32_t FAKE_MASK = UINT32_C(0xfffe0000); /* of NAMES_NETWORK */
 
@@ -59,8 +61,10 @@ struct connection {
 	uv_timer_t timer;
 	unsigned n_handles;
 	bool is_waiting, is_over;
-	uint8_t *held; /* FIRST_BYTES */
-	size_t n_held;
+	uint8_t *held;	       /* the first bytes of the client, up to FIRST_BYTES */
+	size_t n_held, n_sent; /* n_sent: how many of them were sent on */
+	bool is_unsure;	       /* FIRST_UNSURE of the bytes held */
+	bool is_stalling;      /* the timer is that of on_stalled() */
 	struct relay *relay;
 	uint64_t passed[N_SIDES], told[N_SIDES];
 };
@@ -196,6 +200,8 @@ static void begin_relay(struct connection *c, const void *data, size_t bytes)
 
 /* ---- waiting for first bytes ---- */
 
+static void on_readable(uv_poll_t *poll, int status, int events);
+
 static void on_stalled(uv_timer_t *timer)
 {
 	refuse(timer->data, GATEWAY_REFUSED, "its first message did not come within 10 s");
@@ -227,25 +233,46 @@ static enum heard read_first(struct connection *c)
 	size_t bytes = c->n_held + (size_t)MAX(n, 0);
 	enum first_verdict verdict =
 		n > 0 ? first_read(c->name->host, data, bytes, reason) : FIRST_PASS;
-	if (verdict == FIRST_MORE)
+	if (verdict == FIRST_MORE || verdict == FIRST_UNSURE) {
+		c->is_unsure = verdict == FIRST_UNSURE;
 		return hold(c, data, (size_t)n);
+	}
 	if (n < 0)
 		refuse(c, GATEWAY_FAILED, "the program has given it up");
-	else if (n == 0 && c->n_held > 0)
+	else if (n == 0 && c->n_held > 0 && !c->is_unsure)
 		refuse(c, GATEWAY_REFUSED, "its first message ends in the middle");
 	else if (verdict == FIRST_REFUSE)
 		refuse(c, GATEWAY_REFUSED, reason);
 	else
-		begin_relay(c, data, bytes);
+		begin_relay(c, data + c->n_sent, bytes - c->n_sent);
 	return HEARD_ALL;
 }
 
-/* While its first message comes in, only the client is watched, and for a time only. */
+/* Send on what is held, as far as the server takes it, and wait for either side. */
+static void on_unsure(uv_timer_t *timer)
+{
+	struct connection *c = timer->data;
+	ssize_t n = send(
+		c->fds[1], c->held + c->n_sent, c->n_held - c->n_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n > 0) {
+		c->n_sent += (size_t)n;
+		c->passed[0] += (size_t)n;
+	}
+	if (c->n_sent < c->n_held && (n >= 0 || errno == EAGAIN))
+		timer_start(&c->timer, on_unsure, UNSURE_MS, 0);
+	/* If sending has failed, the relay will find out. */
+	(void)uv_poll_start(&c->polls[1], UV_READABLE, on_readable);
+}
+
+/* Wait for more of the first message: only the client is watched, and for a time only. */
 static void expect_more(struct connection *c)
 {
 	(void)uv_poll_stop(&c->polls[1]);
-	if (!uv_is_active((uv_handle_t *)&c->timer))
+	if (c->is_unsure)
+		timer_start(&c->timer, on_unsure, UNSURE_MS, 0);
+	else if (!c->is_stalling)
 		timer_start(&c->timer, on_stalled, STALL_MS, 0);
+	c->is_stalling = !c->is_unsure;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -258,7 +285,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	if (heard == HEARD_PART)
 		expect_more(c);
 	else if (heard == HEARD_NOTHING && poll == &c->polls[1])
-		begin_relay(c, NULL, 0);
+		begin_relay(c, c->held ? c->held + c->n_sent : NULL, c->n_held - c->n_sent);
 }
 
 static void wait_for_first(struct connection *c)

@@ -32,7 +32,7 @@ static enum first_verdict read_http(
 	struct request_head head;
 	switch (request_head_read(&head, data, bytes)) {
 	case REQUEST_HEAD_MORE:
-		return FIRST_MORE;
+		return bytes > 0 && !memchr(data, '\n', bytes) ? FIRST_UNSURE : FIRST_MORE;
 	case REQUEST_HEAD_HTTP1:
 		return compare(host, head.host, "HTTP", reason);
 	case REQUEST_HEAD_HTTP2:

@@ -6,11 +6,16 @@
 #include "gateway/process/hello.h"
 #include "gateway/process/request_head.h"
 
-/* With so many bytes first_read() never says FIRST_MORE. */
+/* With so many bytes first_read() never says FIRST_MORE or FIRST_UNSURE. */
 enum { FIRST_BYTES = HELLO_BYTES };
 _Static_assert((int)FIRST_BYTES >= (int)REQUEST_HEAD_BYTES, "the longer of the two");
 
-enum first_verdict { FIRST_MORE, FIRST_PASS, FIRST_REFUSE };
+/*
+ * MORE    It is TLS or HTTP, or may be, and must be held until there is more.
+ * UNSURE  As MORE, but it has no whole line, so no server can have understood it as HTTP. The
+ * client of another protocol may say no more before it gets an answer.
+ */
+enum first_verdict { FIRST_MORE, FIRST_UNSURE, FIRST_PASS, FIRST_REFUSE };
 
 /*
  * Many names lead to the same server, which goes by the name that the client gives it in TLS or
