@@ -21,6 +21,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "gateway/rule/rule.h"
 #include "registry/entry.h"
 #include "store/account.h"
 

@@ -40,14 +40,15 @@ json_t *registry_net_json(const struct entry *e)
 {
 	cleanup_json json_t *order = json_loads(e->order_text, 0, NULL);
 	json_t *net = json_object_get(order, "net");
-	return json_is_array(net) ? json_incref(net) : json_need(json_array());
+	return json_is_array(net) ? json_incref(net) : NULL;
 }
 
 static json_t *result_of(const struct entry *e)
 {
 	json_t *out = json_need(json_object());
 	json_put_text(out, "session", e->id);
-	json_put_new(out, "net", registry_net_json(e));
+	json_t *net = registry_net_json(e);
+	json_put_new(out, "net", net ? net : json_array());
 	return out;
 }
 
@@ -98,13 +99,14 @@ static size_t collect(const struct registry_net *net, const json_t *old, const c
 	return n;
 }
 
-static int prepare(struct registry *r, struct changing *c, const char *const *texts, size_t n,
-	struct err *err)
+static int prepare(
+	struct registry *r, struct changing *c, const char *const *texts, size_t n, struct err *err)
 {
 	struct entry *e = c->entry;
 	int bad = admit_net(r, texts, n, err);
 	if (bad == 0 && !e->session)
-		bad = err_fail(err, ERR_BUSY, "ask again in a moment", "the session is being opened");
+		bad = err_fail(
+			err, ERR_BUSY, "ask again in a moment", "the session is being opened");
 	if (bad < 0)
 		return bad;
 	c->text = order_text_with_net(e->order_text, texts, n);
@@ -144,7 +146,7 @@ void registry_net(
 	if (prepare(r, c, texts, n, &err) < 0)
 		end(c, &err);
 	else
-		session_set_rules(e->session, c->order->order.net ? c->order->order.net : &none,
-			on_set, c);
+		session_set_rules(
+			e->session, c->order->order.net ? c->order->order.net : &none, on_set, c);
 	free(texts);
 }

@@ -21,6 +21,7 @@ struct registry_net {
 void registry_net(
 	struct registry *r, const struct registry_net *net, registry_done_fn *done, void *arg);
 
-/* Return the rules of a session as an array of texts. @e: its entry. Owns: the caller decrefs. */
+/* Return the rules of a session as an array of texts. @e: its entry. Owns: the caller decrefs.
+ * Returns: NULL if it has none. */
 struct entry;
 json_t *registry_net_json(const struct entry *e);

@@ -15,8 +15,7 @@
  * then is the caller answered. So a session that a caller knows of survives a crash of the engine.
  *
  * A session that is only in the journal (session_table.c) is opened in the same way. But if it has
- * run steps, these are run again first (replay.c), and their new records are compared with the old
- * ones.
+ * run steps, these are run again first (replay.c), and the new records are compared with the old.
  *
  * Jobs run one after the other, in the order in which they were asked for, with one exception:
  * branches of one session are made side by side, up to BRANCHES_AT_ONCE, because each only waits
@@ -118,9 +117,7 @@ json_t *entry_json(const struct entry *e)
 		json_put_text(out, "difference", e->difference);
 	if (e->is_tainted)
 		json_put_bool(out, "untrusted", true);
-	cleanup_json json_t *net = registry_net_json(e);
-	if (json_array_size(net) > 0)
-		json_put_shared(out, "net", net);
+	json_put_new(out, "net", registry_net_json(e));
 	lifetime_tell(e, out);
 	return out;
 }
@@ -483,7 +480,6 @@ void registry_create(
 	struct entry *e = entry_new(r->table, registry_owner(r), id, req->name, text);
 	free(text);
 	e->memory_bytes = memory_bytes;
-	/* What comes from the network is as untrusted as its hosts. */
 	e->is_tainted = order_has_net(req->order.net, req->order.n_net);
 	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
 	e->done = done;

@@ -79,11 +79,11 @@ struct networking {
 	/* The network of a box that the session gave up during the step, until the report about it
 	 * is in the step's record; or NULL. */
 	struct network *left;
-	bool is_opening; /* inside network_open() */
-	bool is_set_due; /* new rules wait until the box has its network */
+	bool is_opening;    /* inside network_open() */
+	bool is_set_due;    /* new rules wait until the box has its network */
 	uint64_t opened_ns; /* when network_open() was called last, by uv_hrtime() */
-	bool is_ready;	 /* @network has its rules, or @err says why not */
-	bool has_network; /* @network has had rules in force */
+	bool is_ready;	    /* @network has its rules, or @err says why not */
+	bool has_network;   /* @network has had rules in force */
 	struct err err;
 	/* What the next record says about connections that were lost with the gateway, or "". */
 	char lost[LOSS_BYTES];
@@ -431,9 +431,9 @@ int networking_await(struct session *s, struct err *err);
 bool networking_is_settled(struct session *s);
 /* The session gives up its box. */
 void networking_leave(struct session *s);
-/* Ask for the report that goes into the record of the step. @done is called from the loop or
- * during the call. Returns: false if there is nothing to ask for; @done is not called then. */
-bool networking_report(struct session *s, void (*done)(struct session *s));
+/* Ask for the report that goes into the record of the step, if there is a network. @done is called
+ * from the loop or during the call. */
+void networking_report(struct session *s, void (*done)(struct session *s));
 /* Move the notice about lost connections to @out. */
 void networking_tell(struct session *s, char *out, size_t bytes);
 void networking_close(struct session *s);

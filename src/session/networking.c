@@ -9,8 +9,8 @@
  * A step can have its session give up the box. The network of that box then stays until the report
  * is there, though its connections have nobody left to talk to.
  *
- * When the gateway dies, connections are lost, but nothing else: the box gets a new gateway, and the
- * record says what was lost.
+ * When the gateway dies, connections are lost, but nothing else: the box gets a new gateway, and
+ * the record says what was lost.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -103,8 +103,8 @@ void networking_begin(struct session *s)
 {
 	const struct network_events events = {
 		.ready = on_ready, .row = on_row, .lost = on_lost, .arg = s};
-	if (!s->net.rules || s->net.rules->n == 0 || s->net.network || s->net.is_opening || !session_box(s) ||
-		s->box->is_over)
+	if (!s->net.rules || s->net.rules->n == 0 || s->net.network || s->net.is_opening ||
+		!session_box(s) || s->box->is_over)
 		return;
 	s->net.is_ready = s->net.has_network = false;
 	s->net.opened_ns = uv_hrtime();
@@ -150,8 +150,8 @@ void networking_leave(struct session *s)
 
 /* ---- the record ---- */
 
-static void on_report(void *arg, const struct gateway_row *rows, size_t n, uint64_t n_more,
-	const struct err *err)
+static void on_report(
+	void *arg, const struct gateway_row *rows, size_t n, uint64_t n_more, const struct err *err)
 {
 	struct session *s = arg;
 	json_decref(s->record.network);
@@ -164,14 +164,14 @@ static void on_report(void *arg, const struct gateway_row *rows, size_t n, uint6
 	s->net.reported(s);
 }
 
-bool networking_report(struct session *s, void (*done)(struct session *s))
+void networking_report(struct session *s, void (*done)(struct session *s))
 {
 	struct network *n = s->net.left ? s->net.left : s->net.network;
-	if (!n)
-		return false;
 	s->net.reported = done;
-	network_report(n, on_report, s);
-	return true;
+	if (n)
+		network_report(n, on_report, s);
+	else
+		done(s);
 }
 
 void networking_tell(struct session *s, char *out, size_t bytes)

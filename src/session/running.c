@@ -234,17 +234,11 @@ static void say_notice(struct session *s)
 		s->record.reason = s->record.notice;
 }
 
-static void name_step(struct session *s)
+static void do_name(struct session *s)
 {
 	step_judge(&s->record, &s->end);
 	step_order_note_written(s->step);
 	complete_record(s);
-}
-
-static void do_name(struct session *s)
-{
-	if (!networking_report(s, name_step))
-		name_step(s);
 }
 
 static void forget_step(struct session *s)
@@ -298,7 +292,7 @@ void step_event(struct session *s, enum step_event event)
 		do_settle(s);
 		break;
 	case STEP_NAME:
-		do_name(s);
+		networking_report(s, do_name);
 		break;
 	case STEP_FINISH:
 		do_finish(s);

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "gateway/rule/rule.h"
 #include "session/box/copy_out.h"
 #include "session/port/port.h"
 #include "session/session.h"

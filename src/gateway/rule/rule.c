@@ -114,8 +114,9 @@ static int check_bytes(const char *text, struct err *err)
 	return 0;
 }
 
-/* Refuse networks with addresses that lead nowhere else from within a box: those that overlap one of
- * these. Addresses that no server has (224.0.0.0/3) may be a part of a network, but not all of it. */
+/* Refuse networks with addresses that lead nowhere else from within a box: those that overlap one
+ * of these. Addresses that no server has (224.0.0.0/3) may be a part of a network, but not all of
+ * it. */
 static int check_network(const struct rule *r, const char *text, struct err *err)
 {
 	static const struct {
