@@ -102,7 +102,7 @@ static enum hello_verdict look_at_ssl2(const uint8_t *data, size_t bytes)
 }
 
 /* Some servers overlook an alert that comes first, and some look at no more of the version than
- * that it is below 0x1000. Returns: HELLO_TLS: go on. */
+ * that it is below 0x1000. Returns: HELLO_TLS: it has to be a hello, or is bad. */
 static enum hello_verdict look_at_start(const uint8_t *data, size_t bytes)
 {
 	if (bytes == 0)
@@ -113,9 +113,7 @@ static enum hello_verdict look_at_start(const uint8_t *data, size_t bytes)
 		return HELLO_NOT_TLS;
 	if (bytes < 2)
 		return HELLO_MORE;
-	if (data[1] >= 0x10)
-		return HELLO_NOT_TLS;
-	return data[0] == RECORD_HANDSHAKE ? HELLO_TLS : HELLO_BAD;
+	return data[1] < 0x10 ? HELLO_TLS : HELLO_NOT_TLS;
 }
 
 /* A message, put together from its records. */

@@ -23,7 +23,7 @@ struct name {
 struct names;
 
 /*
- * Make an empty table. @seed: random bytes, of which the places in the table depend, so that nobody
+ * Make an empty table. @seed: random bytes, on which the places in the table depend, so that nobody
  * can choose names that collide.
  * Owns:    the caller frees it with names_free(), which does not look at `arg`.
  * Returns: NULL without memory.
@@ -31,8 +31,8 @@ struct names;
 struct names *names_new(const unsigned char seed[NAMES_SEED_BYTES]);
 void names_free(struct names *n);
 
+/* names_row() returns the name @i, below names_count(), in the order in which they were added. */
 size_t names_count(const struct names *n);
-/* Return the name @i, in the order in which they were added. */
 struct name *names_row(const struct names *n, size_t i);
 
 /* Find a name, as rule_name() makes it; or by its address. Returns: NULL if it is not there. */

@@ -46,7 +46,7 @@ static const struct network networks[] = {
 	{V4(0, 0, 0, 0), V4_BITS, 0, NULL},
 	{{0}, 128, 0, "unspecified"},
 	{{[15] = 1}, 128, 0, "loopback"},
-	{{0}, 96, 12, "reserved"},			     /* v4-compatible */
+	{{0}, 96, 12, "a tunnel"},			     /* v4-compatible */
 	{{0, 0x64, 0xff, 0x9b}, 96, 12, NULL},		     /* NAT64 */
 	{{0, 0x64, 0xff, 0x9b, 0, 1}, 48, 0, "private"},     /* NAT64, local use: RFC 8215 */
 	{{1}, 64, 0, "discarded"},			     /* 100::/64 */

@@ -20,9 +20,10 @@ struct ip {
 bool ip_parse(struct ip *out, const char *text);
 void ip_write(const struct ip *a, char out[IP_TEXT_BYTES]);
 
-struct ip ip_of_v4(uint32_t v4); /* @v4 in host byte order */
-/* Return whether @a is v4-mapped, and set *@v4, if it is not NULL, to its
- * IPv4 address in host byte order. */
+/* Make the address that stands for @v4, in host byte order. */
+struct ip ip_of_v4(uint32_t v4);
+/* Return whether @a is v4-mapped, and set *@v4, if it is not NULL, to its IPv4 address in host byte
+ * order. */
 bool ip_is_v4(const struct ip *a, uint32_t *v4);
 
 /* Convert from and to AF_INET and AF_INET6. ip_from() returns false for another family. ip_to()

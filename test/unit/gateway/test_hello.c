@@ -231,6 +231,9 @@ TEST(no_more_bytes_than_said)
 	memcpy(data, "\x16\3\1\x40\0\1\0\x40\0", 9);
 	CHECK_INT(hello_read(&hello, data, 5 + 16384), HELLO_MORE);
 	CHECK_INT(hello_read(&hello, data, HELLO_BYTES), HELLO_BAD);
+	memcpy(data, "\x16\3\1\0\x0a\1\0\x40\0\0\0\0\0\0\0\x16\3\1\x40\0", 20);
+	CHECK_INT(hello_read(&hello, data, 20), HELLO_BAD); /* a record behind its end */
+	CHECK_INT(hello_read(&hello, data, HELLO_BYTES), HELLO_BAD);
 	free(data);
 }
 

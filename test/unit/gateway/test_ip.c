@@ -97,7 +97,7 @@ TEST(v6_of_the_registry)
 
 TEST(carried_v4)
 {
-	static const char *const rows[][2] = {{"::7f00:1", "loopback"}, {"::8.8.8.8", "reserved"},
+	static const char *const rows[][2] = {{"::7f00:1", "loopback"}, {"::8.8.8.8", "a tunnel"},
 		{"::10.0.0.1", "private"}, {"64:ff9b::8.8.8.8", "public"},
 		{"64:ff9b::169.254.169.254", "link-local"}, {"64:ff9b::10.0.0.1", "private"},
 		{"64:ff9b:1::8.8.8.8", "private"}, {"64:ff9b:0:1::8.8.8.8", "reserved"},

@@ -46,6 +46,7 @@ TEST(names_up_to_the_limit)
 	}
 	CHECK(!names_add(n, "more"));
 	CHECK(!names_find(n, "more"));
+	CHECK(!names_at(n, NAMES_FIRST + NAMES_MAX));
 	CHECK_INT(names_count(n), NAMES_MAX);
 	for (int i = 0; i < NAMES_MAX; i++) {
 		(void)snprintf(host, sizeof host, "%d", i);

@@ -133,7 +133,7 @@ static void check_error(struct message m, int rcode)
 
 TEST(malformed)
 {
-	char label[80] = HEAD "\0\x40", tail[40] = "";
+	char label[12 + 1 + 64 + 1 + 4] = HEAD "\0\x40", tail[40] = "";
 	check_error(MESSAGE(HEAD "\0"), 1);
 	check_error(MESSAGE(HEAD "\0\3a"), 1);
 	check_error(MESSAGE(HEAD "\0\1a\0\0\1\0"), 1);
@@ -146,6 +146,8 @@ TEST(malformed)
 	check_error(MESSAGE(HEAD "\1\1a\0\0\1\0\1\0\0\x29\4\xd0\0\0\0\0\0\1"), 1);
 	check_error(MESSAGE(HEAD "\1\1a\0\0\1\0\1\0\0\xfa\4\xd0\0\0\0\0\0\0"), 1); /* TSIG */
 	check_error(MESSAGE("\1\2\1\0\0\0\0\0\0\0\0\0"), 1);			   /* no question */
+	check_error(MESSAGE("\1\2\1\0\0\0\0\0\0\0\0\0\1a\0\0\1\0\1"), 1);
+	check_error(MESSAGE("\1\2\1\0\0\2\0\0\0\0\0\0\1a\0\0\1\0\1"), 1);
 	check_error(MESSAGE("\1\2\1\0\0\2\0\0\0\0\0\0\1a\0\0\1\0\1\1b\0\0\1\0\1"), 1);
 	check_error(MESSAGE("\1\2\1\0\0\1\0\1\0\0\0\0\1a\0\0\1\0\1"), 1); /* with an answer */
 	check_error(message(label, sizeof label), 1);			  /* a label of 64 bytes */
