@@ -35,6 +35,14 @@ def is_reset(s):
         return True
 
 
+def is_refused(connect, data=b""):
+    """Whether a connection is reset: while it is made, or later."""
+    with contextlib.suppress(ConnectionResetError), connect() as s:
+        s.sendall(data)
+        return is_reset(s)
+    return True
+
+
 def read_all(s):
     data = b""
     while part := s.recv(1 << 16):
@@ -95,23 +103,22 @@ class Names(Bench):
 
     def test_other_ports(self):
         self.open("db:80=127.0.0.1:{}")
-        with self.box.connect("db", 443) as s:
-            self.assertTrue(is_reset(s))
+        self.assertTrue(is_refused(lambda: self.box.connect("db", 443)))
         self.assertIn(("db", 443, REFUSED, "no rule names this port"), self.rows())
         self.assertEqual(self.server.n, 0)
 
     def test_addresses_without_a_name(self):
         self.open("db:80=127.0.0.1:{}")
-        for address, why in (("198.18.77.77", "it stands for no name"), ("127.0.0.1", "no rule names it")):
-            with self.box.connect_to(address, 80) as s:
-                self.assertTrue(is_reset(s))
-            self.assertIn((address, 80, REFUSED, why), self.rows())
+        self.assertTrue(is_refused(lambda: self.box.connect_to("198.18.77.77", 80)))
+        self.assertTrue(is_refused(lambda: self.box.connect_to("127.0.0.1", 80)))
+        rows = self.rows()
+        self.assertIn(("198.18.77.77", 80, REFUSED, "it stands for no name"), rows)
+        self.assertIn(("127.0.0.1", 80, REFUSED, "no rule names it"), rows)
 
     def test_address_that_is_not_public(self):
         """Whoever owns a name decides on its addresses; the rule's owner did not mean those of the host."""
         self.open("inside.example:80")
-        with self.box.connect("inside.example", 80) as s:
-            self.assertTrue(is_reset(s))
+        self.assertTrue(is_refused(lambda: self.box.connect("inside.example", 80)))
         reasons = [reason for _, port, verdict, reason in self.rows() if (port, verdict) == (80, REFUSED)]
         self.assertRegex(reasons[0], r"^its address 127\.0\.0\.1 is loopback$")
 
@@ -120,10 +127,39 @@ class Names(Bench):
         with self.gate.hearing(), self.box.connect("inside.example", self.server.port) as s:
             self.check_echo(s)
 
+    def test_each_address_is_checked(self):
+        """Of a name with a public address and another, only the public one is dialled."""
+        self.give_names("8.8.8.8 mixed.example", "127.0.0.1 mixed.example")
+        self.open("mixed.example:{}")
+        with self.gate.hearing(), contextlib.suppress(OSError), self.box.connect("mixed.example", self.server.port) as s:
+            s.settimeout(1)
+            self.assertEqual(s.recv(1), b"")
+        self.assertEqual(self.server.n, 0)
+
+    def test_next_address(self):
+        self.give_names("127.0.0.2 two.example", "127.0.0.1 two.example")
+        self.open("!two.example:{}")
+        with self.gate.hearing(), self.box.connect("two.example", self.server.port) as s:
+            self.check_echo(s)
+
+    def test_name_that_gets_a_private_address(self):
+        """What was allowed once does not stay so when the name leads elsewhere (rebinding)."""
+        self.give_names("8.8.8.8 moves.example")
+        self.open("moves.example:80")
+        address = self.box.ask("moves.example")[1][0]
+        with contextlib.suppress(OSError), self.box.connect_to(address, 80) as s:
+            s.settimeout(0.2)
+            s.recv(1)
+        self.give_names("127.0.0.1 moves.example")
+        reason = "its address 127.0.0.1 is loopback"
+        while ("moves.example", 80, REFUSED, reason) not in self.rows():
+            with contextlib.suppress(OSError), self.box.connect_to(address, 80) as s:
+                s.settimeout(0.5)
+                s.recv(1)
+
     def test_fake_addresses_are_not_dialled(self):
         self.open("loop:80=198.18.0.1:80")
-        with self.box.connect("loop", 80) as s:
-            self.assertTrue(is_reset(s))
+        self.assertTrue(is_refused(lambda: self.box.connect("loop", 80)))
         self.assertIn(("loop", 80, REFUSED, "its address 198.18.0.1 is for benchmarks"), self.rows())
 
     def test_literal_address(self):
@@ -135,17 +171,13 @@ class Names(Bench):
         self.assertNotIn(REFUSED, [verdict for _, _, verdict, _ in self.rows()])
 
     def test_no_server(self):
-        self.server.close()
-        self.open("db:80=127.0.0.1:{}")
-        with self.box.connect("db", 80) as s:
-            self.assertTrue(is_reset(s))
+        self.open("db:80=127.0.0.1:1")
+        self.assertTrue(is_refused(lambda: self.box.connect("db", 80)))
         self.assertIn(("db", 80, FAILED, "connection refused"), self.rows())
-        self.server.listener = socket.create_server(("127.0.0.1", 0))
 
     def test_unknown_name(self):
         self.open("*.invalid")
-        with self.box.connect("nobody.invalid", 80) as s:
-            self.assertTrue(is_reset(s))
+        self.assertTrue(is_refused(lambda: self.box.connect("nobody.invalid", 80)))
         [reason] = [reason for name, port, verdict, reason in self.rows() if verdict == FAILED]
         self.assertRegex(reason, "^its name (was not found|cannot be looked up now)$")
 
@@ -215,9 +247,7 @@ class FirstBytes(Bench):
             self.assertEqual(got, whole)
 
     def check_refused(self, port, data, reason):
-        with self.box.connect("one.example", port) as s:
-            s.sendall(data)
-            self.assertTrue(is_reset(s))
+        self.assertTrue(is_refused(lambda: self.box.connect("one.example", port), data))
         self.assertIn(("one.example", port, REFUSED, reason), self.rows())
 
     def test_tls(self):
@@ -304,7 +334,7 @@ class Copying(Bench):
 
     def wait_for_room(self, address):
         while True:
-            with self.box.connect_to(address, 80) as s, contextlib.suppress(ConnectionResetError):
+            with contextlib.suppress(ConnectionResetError), self.box.connect_to(address, 80) as s:
                 self.check_echo(s)
                 return
 
@@ -316,8 +346,7 @@ class Copying(Bench):
         for s in open_ones:
             self.check_echo(s)
         for _ in range(3):
-            with self.box.connect_to(address, 80) as s:
-                self.assertTrue(is_reset(s))
+            self.assertTrue(is_refused(lambda: self.box.connect_to(address, 80)))
         self.assertEqual(self.rows()["db", 80, REFUSED, "the box has more than 512 connections"]["n"], 3)
         for s in open_ones:
             s.close()
@@ -364,8 +393,7 @@ class Life(Bench):
         self.gate.open(2, other, ["one.example"])
         self.assertEqual(other.ask("db"), (3, []))
         self.assertEqual(self.box.ask("one.example"), (3, []))
-        with other.connect_to("198.18.1.0", 80) as s:
-            self.assertTrue(is_reset(s))
+        self.assertTrue(is_refused(lambda: other.connect_to("198.18.1.0", 80)))
 
     def test_wrong_rule(self):
         self.assertIn("error", self.gate.open(1, self.box, ["not a rule"]))
