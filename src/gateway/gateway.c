@@ -34,6 +34,7 @@ struct gateway {
 	pid_t pid;
 	struct gateway_box *boxes;
 	uint32_t last_id;
+	struct gateway_totals totals;
 	unsigned n_ending; /* processes that are not reaped yet */
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -62,6 +63,12 @@ struct gateway_box {
 	size_t n_rows, n_part; /* n_part: rows of the report that is coming in */
 	uint64_t n_more;
 };
+
+const char *gateway_verdict_word(enum gateway_verdict verdict)
+{
+	static const char *const words[GATEWAY_VERDICT_END_] = {"allowed", "refused", "failed"};
+	return verdict < GATEWAY_VERDICT_END_ ? words[verdict] : "failed";
+}
 
 /* ---- telling the owner of a box ---- */
 
@@ -172,6 +179,28 @@ static int hear_row(struct gateway_box *b, const json_t *message)
 	return 0;
 }
 
+static void add_to_totals(struct gateway *g, const struct gateway_row *row)
+{
+	g->totals.n[row->verdict] += row->n;
+	g->totals.bytes_in += row->bytes_in;
+	g->totals.bytes_out += row->bytes_out;
+}
+
+/* Count the rows of a box that was closed: the process reports them before it closes the box. */
+static int hear_last_report(struct gateway *g, const json_t *message)
+{
+	struct gateway_row row;
+	size_t i;
+	json_t *one;
+	json_array_foreach(json_object_get(message, "rows"), i, one)
+	{
+		if (!frame_read_row(&row, one))
+			return -EPROTO;
+		add_to_totals(g, &row);
+	}
+	return 0;
+}
+
 static int keep_row(struct gateway_box *b, const json_t *json)
 {
 	if (++b->n_part > GATEWAY_ROWS_MAX)
@@ -181,6 +210,7 @@ static int keep_row(struct gateway_box *b, const json_t *json)
 	struct gateway_row row;
 	if (!frame_read_row(&row, json))
 		return -EPROTO;
+	add_to_totals(b->gateway, &row);
 	if (b->rows && b->n_rows < GATEWAY_ROWS_MAX)
 		b->rows[b->n_rows++] = row;
 	else
@@ -224,7 +254,7 @@ static const struct {
 
 static int on_message(void *arg, const json_t *message, int *fds, size_t n_fds)
 {
-	const struct gateway *g = arg;
+	struct gateway *g = arg;
 	const char *word = json_get_text(message, "say");
 	uint32_t id;
 	(void)fds;
@@ -235,8 +265,12 @@ static int on_message(void *arg, const json_t *message, int *fds, size_t n_fds)
 	while (b && b->id != id)
 		b = b->next;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcmp(word, words[i].word) == 0) /* a box that is unknown was closed */
-			return b && b->is_attached ? words[i].hear(b, message) : 0;
+		if (strcmp(word, words[i].word) == 0) {
+			if (b && b->is_attached)
+				return words[i].hear(b, message);
+			/* a box that is unknown was closed */
+			return words[i].hear == hear_report ? hear_last_report(g, message) : 0;
+		}
 	return -EPROTO;
 }
 
@@ -300,6 +334,11 @@ struct gateway *gateway_new(uv_loop_t *loop, const char *program)
 	struct gateway *g = xnew(struct gateway);
 	*g = (struct gateway){.loop = loop, .program = program};
 	return g;
+}
+
+struct gateway_totals gateway_totals(const struct gateway *g)
+{
+	return g->totals;
 }
 
 void gateway_stop(struct gateway *g, void (*done)(void *arg), void *arg)

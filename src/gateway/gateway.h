@@ -28,6 +28,9 @@ struct gateway_box;
 /* What became of a name that was asked for, or of connections. */
 enum gateway_verdict { GATEWAY_ALLOWED, GATEWAY_REFUSED, GATEWAY_FAILED, GATEWAY_VERDICT_END_ };
 
+/* Return the word for @verdict: "allowed", "refused", "failed". */
+const char *gateway_verdict_word(enum gateway_verdict verdict);
+
 /* What programs of a box did with one name and port, with one outcome. */
 struct gateway_row {
 	char name[RULE_HOST_BYTES]; /* a name, or an address as text */
@@ -66,11 +69,19 @@ struct gateway_events {
 	void *arg;
 };
 
+/* What all boxes have asked for since the engine began. Each report adds to it, and the end of a
+ * box. */
+struct gateway_totals {
+	uint64_t n[GATEWAY_VERDICT_END_]; /* questions and connections */
+	uint64_t bytes_in, bytes_out;
+};
+
 /*
  * Make the engine's side. The process is started by the first gateway_box_open(), and anew by the
  * next one after it has died. @program: path of retort-gateway, borrowed.
  */
 struct gateway *gateway_new(uv_loop_t *loop, const char *program);
+struct gateway_totals gateway_totals(const struct gateway *g);
 /* End the process. All boxes must have been closed. @done is called from the loop. */
 void gateway_stop(struct gateway *g, void (*done)(void *arg), void *arg);
 

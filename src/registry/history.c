@@ -479,6 +479,7 @@ void registry_stats(const struct registry *r, struct stats *out)
 	int64_t n = journal_session_count(table->journal, NULL, &err);
 	out->n_sessions[STATS_STORED] = n > (int64_t)n_kept ? (uint64_t)n - n_kept : 0;
 	out->journal_bytes = journal_bytes(table->journal);
+	out->network = gateway_totals(table->engine->gateway);
 	out->n_journal_changes = journal_changes(table->journal);
 	out->n_templates = templates_stats(table->templates, out->templates, TEMPLATES_MAX);
 }

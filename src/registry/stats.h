@@ -1,6 +1,7 @@
 /* Statistics of the sessions of an engine. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "gateway/gateway.h"
 #include "registry/registry.h"
 #include "registry/template.h"
 #include "runtime/runtime.h"
@@ -42,6 +43,7 @@ struct stats {
 	struct template_stats templates[TEMPLATES_MAX];
 	size_t n_templates;
 	int64_t journal_bytes, n_journal_changes;
+	struct gateway_totals network;
 };
 
 extern const char *const stats_states[STATS_STATES];

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ sys.path.insert(0, HERE)
 import harness  # noqa: E402
 import service  # noqa: E402
 import upstream  # noqa: E402
+import web  # noqa: E402
 
 GET = "import urllib.request\nprint(urllib.request.urlopen({url!r}, timeout=20).read().decode(), end='')"
 
@@ -402,6 +404,43 @@ class Sessions(harness.Case):
             events.append(line["params"])
         told = [e for e in events if e.get("event") == "network"]
         self.assertIn(("api.test", 80, "allowed"), [(e["name"], e.get("port"), e["verdict"]) for e in told])
+
+
+class Callers(harness.Case):
+    """Over HTTP, the token's line says what rules a caller may give."""
+
+    TOKENS = ("none nnnnnnnnnnnnnnnn\npublic pppppppppppppppp net=public metrics=yes\nany aaaaaaaaaaaaaaaa net=any\n")
+
+    def test_rights_and_metrics(self):
+        with upstream.Http() as site, web.Server(tokens=self.TOKENS) as server:
+            mapped = f"api.test:80=127.0.0.1:{site.port}"
+
+            def call(who, method, **params):
+                return server.rpc(method, headers={"Authorization": "Bearer " + who[0] * 16}, **params)
+
+            for who, allowed in (("none", ["none"]), ("public", ["none", "api.test", "*.api.test:22", "any"]),
+                                 ("any", ["api.test", mapped, "!api.test", "10.0.0.0/8"])):
+                own = call(who, "session.create")["session"]
+                for rule in ("none", "api.test", "*.api.test:22", "any", mapped, "!api.test", "10.0.0.0/8"):
+                    for method, params in (("session.create", {}), ("session.net", {"session": own}), ("template.create", {})):
+                        if rule in allowed or who == "any":
+                            call(who, method, net=[rule], **params)
+                        else:
+                            with self.assertRaises(web.Failed, msg=(who, rule, method)) as caught:
+                                call(who, method, net=[rule], **params)
+                            self.assertEqual(caught.exception.code, "denied")
+            before = self.counted(server)
+            s = call("any", "session.create", net=[mapped])["session"]
+            self.assertEqual(call("any", "step.run", session=s, code=get("http://api.test/"))["status"], "ok")
+            self.assertEqual(call("any", "step.run", session=s, code=get("http://no.test/"))["status"], "error")
+            now = self.counted(server)
+            self.assertGreater(now['verdict="refused"'], before['verdict="refused"'])
+            self.assertGreaterEqual(now['verdict="allowed"'] - before['verdict="allowed"'], 2)
+            self.assertGreater(now['direction="in"'], before['direction="in"'])
+
+    def counted(self, server):
+        text = server.request("GET", "/metrics", headers={"Authorization": "Bearer " + "p" * 16}).body.decode()
+        return {key: float(n) for key, n in re.findall(r"^retort_network_\w+\{(.*)\} (.*)$", text, re.M)}
 
 
 class Restarts(harness.Case):

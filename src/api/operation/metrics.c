@@ -220,6 +220,19 @@ static void put_calls(struct buf *out, const struct gate *gate)
 			(double)approvals[i]);
 }
 
+static void put_network(struct buf *out, const struct gateway_totals *network)
+{
+	head(out, "retort_network_requests_total", "counter",
+		"Names and connections that boxes asked the network for, by verdict.");
+	for (unsigned i = 0; i < GATEWAY_VERDICT_END_; i++)
+		row(out, "retort_network_requests_total", "verdict",
+			gateway_verdict_word((enum gateway_verdict)i), (double)network->n[i]);
+	head(out, "retort_network_bytes_total", "counter",
+		"Bytes that went through the network of boxes, as boxes see them.");
+	row(out, "retort_network_bytes_total", "direction", "in", (double)network->bytes_in);
+	row(out, "retort_network_bytes_total", "direction", "out", (double)network->bytes_out);
+}
+
 static double resident_bytes(void)
 {
 	char text[128] = "";
@@ -262,6 +275,7 @@ int metrics_write(struct buf *out, const struct operation_context *context)
 	put_steps(out, &stats);
 	if (context->gate)
 		put_calls(out, context->gate);
+	put_network(out, &stats.network);
 	put_engine(out, &stats, context->version);
 	if (context->metrics)
 		put_answers(out, context->metrics);

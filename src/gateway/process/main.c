@@ -108,8 +108,10 @@ static void do_report(struct order *o)
 
 static void do_close(struct order *o)
 {
-	if (o->box)
-		net_box_close(o->box);
+	if (!o->box)
+		return;
+	net_box_report(o->box);
+	net_box_close(o->box);
 }
 
 static const struct {

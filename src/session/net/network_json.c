@@ -3,19 +3,13 @@
 
 #include "base/json.h"
 
-const char *network_verdict_word(enum gateway_verdict verdict)
-{
-	static const char *const words[GATEWAY_VERDICT_END_] = {"allowed", "refused", "failed"};
-	return verdict < GATEWAY_VERDICT_END_ ? words[verdict] : "failed";
-}
-
 json_t *network_row_json(const struct gateway_row *row)
 {
 	json_t *out = json_need(json_object());
 	json_put_text(out, "name", row->name);
 	if (row->port)
 		json_put_int(out, "port", row->port);
-	json_put_text(out, "verdict", network_verdict_word(row->verdict));
+	json_put_text(out, "verdict", gateway_verdict_word(row->verdict));
 	if (row->reason[0])
 		json_put_text(out, "reason", row->reason);
 	json_put_int(out, "count", (int64_t)row->n);

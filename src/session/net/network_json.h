@@ -11,5 +11,3 @@ json_t *network_row_json(const struct gateway_row *row);
 /* Make an array of rows. If @n_more is not 0, its last element is {"more": @n_more}. Owns: the
  * caller decrefs the result. */
 json_t *network_rows_json(const struct gateway_row *rows, size_t n, uint64_t n_more);
-/* Return the word for @verdict: "allowed", "refused", "failed". */
-const char *network_verdict_word(enum gateway_verdict verdict);
