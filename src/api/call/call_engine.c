@@ -76,8 +76,10 @@ static void on_created(void *arg, const json_t *result, const struct err *err)
 
 static void start_doctor(struct operation_call *call)
 {
-	const struct registry_create req = {
-		.order = {.limits = order_default_limits()}, .is_fresh = true};
+	const struct registry_create req = {.order = {.net = doctor_rules,
+						    .n_net = DOCTOR_RULES,
+						    .limits = order_default_limits()},
+		.is_fresh = true};
 	struct err err;
 	call->kept = doctor_look();
 	if (!call->kept) {

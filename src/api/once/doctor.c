@@ -32,6 +32,8 @@ static const char self_test[] =
 	"    with socket.socket() as c:\n"
 	"        c.settimeout(1)\n"
 	"        c.connect(('192.0.2.1', 80))\n"
+	"def leads(name):\n"
+	"    return socket.gethostbyname(name).startswith('198.18.')\n"
 	"{'user': os.getuid() == 1000 and os.getgid() == 1000,\n"
 	" 'capabilities': int(s['CapEff'], 16) == 0 and int(s['CapBnd'], 16) == 0,\n"
 	" 'new privileges': s['NoNewPrivs'].strip() == '1',\n"
@@ -40,6 +42,7 @@ static const char self_test[] =
 	" 'files': refused(lambda: open('/usr/retort-test', 'w')) and refused(lambda: open('/test', 'w')),\n"
 	" 'secrets': refused(lambda: open('/etc/shadow')) and not os.path.exists('/root'),\n"
 	" 'network': refused(connect),\n"
+	" 'network rules': leads('retort.invalid') and refused(lambda: leads('other.invalid')),\n"
 	" 'workspace': os.getcwd() == '/home/user' and not refused(lambda: open('t', 'w'))}\n";
 
 static const struct {
@@ -53,8 +56,12 @@ static const struct {
 	{"files", "the system is read-only"},
 	{"secrets", "no files of the host except /usr"},
 	{"network", "no network but the loopback"},
+	{"network rules", "names that rules of --net allow lead to the gateway, others nowhere"},
 	{"workspace", "the workspace is writable"},
 };
+
+/* No server has this name, and none is asked for it. */
+const char *const doctor_rules[DOCTOR_RULES] = {"retort.invalid"};
 
 static const char *const states[] = {"ok", "weak", "missing"};
 
@@ -156,6 +163,8 @@ int doctor_check(json_t **out, struct err *err)
 	struct once_request req = {.order = {.code = self_test,
 					   .code_bytes = sizeof self_test - 1,
 					   .filename = "<doctor>",
+					   .net = doctor_rules,
+					   .n_net = DOCTOR_RULES,
 					   .limits = order_default_limits()},
 		.argv = argv,
 		.stdin_fd = -1};

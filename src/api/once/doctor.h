@@ -21,11 +21,13 @@ int doctor_check(json_t **out, struct err *err);
 /*
  * The parts of doctor_check(), for a running engine:
  * - doctor_look() checks the host, and returns {"ok", "checks"}.
- * - doctor_code() returns the Python program to run in a box.
+ * - doctor_code() returns the Python program to run in a box with the network rules doctor_rules.
  * - doctor_judge() adds the results from that program's record to @found. If the program did not
  *   run, @record is NULL, and @err says why.
  * Owns: the caller decrefs the result of doctor_look(), which is NULL if memory is exhausted.
  */
+enum { DOCTOR_RULES = 1 };
+extern const char *const doctor_rules[DOCTOR_RULES];
 json_t *doctor_look(void);
 const char *doctor_code(void);
 void doctor_judge(json_t *found, const json_t *record, const struct err *err);
