@@ -143,6 +143,7 @@ class Rules(harness.Case):
                         "--net", f"{rule}:{port}")
                     seen = "b'here '" if port == echo.port else "ECONNREFUSED"
                     self.assertEqual(r["stdout"], f"{seen} ECONNREFUSED ENETUNREACH\n", r)
+                    self.assertEqual([x["verdict"] for x in r.get("network", [])], ["allowed"] * (port == echo.port), r)
 
     def test_a_server_that_refuses(self):
         with socket.create_server(("127.0.0.1", 0)) as s:

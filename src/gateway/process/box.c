@@ -96,6 +96,14 @@ void net_box_count(struct net_box *b, const char *name, uint16_t port, enum gate
 	net_box_note(b, &row);
 }
 
+void net_box_say_ready(struct net_box *b)
+{
+	if (!b->is_ready_due || b->n_wanted > 0)
+		return;
+	b->is_ready_due = false;
+	channel_send(b->service->channel, frame_new("say", "ready", b->id), NULL, 0);
+}
+
 void net_box_report(struct net_box *b)
 {
 	connections_count(b);

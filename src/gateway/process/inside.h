@@ -91,7 +91,9 @@ struct net_box {
 	/* connection.c */
 	struct connection *connections;
 	size_t n_connections;
-	uv_timer_t tick; /* while questions wait, or listeners are paused */
+	uv_timer_t tick;   /* while questions wait, or listeners are paused */
+	bool is_ready_due; /* the engine is told that the rules are in force when no socket is
+			      wanted */
 	bool is_closed;
 	unsigned n_uses; /* handles, connections and lookups, which need the box */
 };
@@ -103,6 +105,8 @@ struct net_box *net_box_new(struct service *s, uint32_t id);
 /* Take rules, and further sockets. */
 void net_box_set_rules(struct net_box *b, const struct rules *rules);
 void net_box_take(struct net_box *b, int *fds, size_t n, bool has_resolver);
+/* Tell the engine that the rules are in force, if that is due, and all sockets are made. */
+void net_box_say_ready(struct net_box *b);
 void net_box_report(struct net_box *b);
 /* End all that belongs to the box. It is freed when all handles are closed. */
 void net_box_close(struct net_box *b);

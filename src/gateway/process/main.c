@@ -40,11 +40,10 @@ static struct net_box *find(const struct service *s, uint32_t id)
 	return b;
 }
 
-static void say_ready(struct service *s, uint32_t id, const struct err *err)
+static void say_error(struct service *s, uint32_t id, const struct err *err)
 {
 	json_t *message = frame_new("say", "ready", id);
-	if (err)
-		(void)json_object_set_new(message, "error", frame_error(err));
+	(void)json_object_set_new(message, "error", frame_error(err));
 	channel_send(s->channel, message, NULL, 0);
 }
 
@@ -65,10 +64,11 @@ static void set_rules(const struct order *o)
 	struct rules *rules = xnew(struct rules);
 	if (frame_read_rules(rules, json_object_get(o->message, "rules"), &err) == 0) {
 		net_box_set_rules(b, rules);
-		say_ready(o->service, o->id, NULL);
 		net_box_take(b, o->fds, o->n_fds, json_get_bool(o->message, "has_resolver"));
+		b->is_ready_due = true;
+		net_box_say_ready(b);
 	} else {
-		say_ready(o->service, o->id, &err);
+		say_error(o->service, o->id, &err);
 	}
 	free(rules);
 }
@@ -82,7 +82,7 @@ static void do_open(struct order *o)
 		return;
 	}
 	(void)err_set(&err, ERR_NO_MEMORY, "network: the gateway has no memory for a box");
-	say_ready(o->service, o->id, &err);
+	say_error(o->service, o->id, &err);
 }
 
 static void do_rules(struct order *o)

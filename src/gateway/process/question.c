@@ -5,8 +5,8 @@
  * cannot use them. Of the others, a name gets its own sockets, each bound to its address and one
  * port, so that a program may still listen on that port of other addresses. They are made when the
  * name is first asked for, and the answer waits for them: the engine gives each socket
- * ("want_socket"), and this process binds it. A program that has taken the port of all addresses
- * already keeps it.
+ * ("want_socket"), and this process binds it. Those for literal addresses are made when the rules
+ * come. A program that has taken the port of all addresses already keeps it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -98,21 +98,22 @@ static bool is_usable(const struct net_box *b, const struct name *name)
 	return false;
 }
 
-/* Return a rule for addresses with @port. Such a port is listened on at all addresses, since a
- * network has many. */
-static const struct rule *network_with(const struct net_box *b, uint16_t port)
+/* Return whether @port is listened on at all addresses, since a rule names it for a network, which
+ * has many. */
+static bool needs_all(const struct net_box *b, uint16_t port)
 {
 	for (size_t i = 0; i < b->rules.n; i++)
-		if (b->rules.v[i].kind == RULE_NETWORK && b->rules.v[i].port == port)
-			return &b->rules.v[i];
-	return NULL;
+		if (b->rules.v[i].kind == RULE_NETWORK && b->rules.v[i].port == port &&
+			b->rules.v[i].bits < 32)
+			return true;
+	return false;
 }
 
 static bool is_useful(const struct net_box *b, const struct listener *l)
 {
 	for (size_t i = 0; i < b->n_ports; i++)
 		if (b->ports[i] == l->port)
-			return (network_with(b, l->port) != NULL) == (l->v4 == 0);
+			return needs_all(b, l->port) == (l->v4 == 0);
 	return false;
 }
 
@@ -126,12 +127,13 @@ void sockets_want(struct net_box *b)
 		if (l->is_bound && !is_useful(b, l))
 			listener_close(l);
 	}
-	for (size_t i = 0; b->has_own && i < b->n_ports; i++) {
-		const struct rule *rule = network_with(b, b->ports[i]);
-		const struct ip ip = ip_of_v4(rule ? rule->network : 0);
+	for (size_t i = 0; b->has_own && i < b->rules.n; i++) {
+		const struct rule *rule = &b->rules.v[i];
+		const struct ip ip = ip_of_v4(rule->network);
 		ip_write(&ip, text);
-		if (rule && b->ports[i] >= PORT_OWN)
-			(void)want(b, 0, b->ports[i], text);
+		if (rule->kind == RULE_NETWORK && rule->port >= PORT_OWN)
+			(void)want(
+				b, needs_all(b, rule->port) ? 0 : rule->network, rule->port, text);
 	}
 	for (size_t i = 0; b->has_own && i < names_count(b->names); i++)
 		(void)want_all(b, names_row(b->names, i));
@@ -191,6 +193,7 @@ void sockets_take(struct net_box *b, int fd)
 	if (why)
 		net_box_count(b, w.name, w.port, GATEWAY_FAILED, why);
 	answer_ready(b);
+	net_box_say_ready(b);
 }
 
 /* ---- questions ---- */

@@ -23,10 +23,14 @@ const struct gateway_row *rows_add(struct rows *rows, const struct gateway_row *
 	}
 	if (!rows->v)
 		rows->v = calloc(GATEWAY_ROWS_MAX, sizeof *rows->v);
-	if (!rows->v || rows->n == GATEWAY_ROWS_MAX) {
+	/* What was refused may fill only a part: it must not hide what was allowed. */
+	bool is_full = rows->n == GATEWAY_ROWS_MAX ||
+		(row->verdict != GATEWAY_ALLOWED && rows->n_refused == ROWS_REFUSED_MAX);
+	if (!rows->v || is_full) {
 		rows->n_more += row->n;
 		return NULL;
 	}
+	rows->n_refused += row->verdict != GATEWAY_ALLOWED;
 	rows->v[rows->n] = *row;
 	return &rows->v[rows->n++];
 }

@@ -4,10 +4,12 @@
 
 #include "gateway/gateway.h"
 
+enum { ROWS_REFUSED_MAX = GATEWAY_ROWS_MAX / 2 };
+
 struct rows {
 	struct gateway_row *v; /* GATEWAY_ROWS_MAX of them, or NULL */
-	size_t n;
-	uint64_t n_more; /* what had no room */
+	size_t n, n_refused;   /* n_refused: those that are not allowed, at most ROWS_REFUSED_MAX */
+	uint64_t n_more;       /* what had no room */
 };
 
 /*

@@ -2,10 +2,10 @@
  * The network of one box.
  *
  * The sockets on which the gateway answers programs must be made in the network namespace of the
- * box. The warden makes them (box_open()): the resolver, a listener for each port below 1024
- * that the rules name, and a listener for each address that they name. The gateway gets them, with
- * the rules. For other ports, the gateway asks for one unconnected socket at a time, when a program
- * has asked for a name: see `want_socket`.
+ * box. The warden makes them (box_open()): the resolver, and a listener for each port below 1024
+ * that the rules name. It also makes the addresses that rules name addresses of the box. The
+ * gateway gets the sockets, with the rules. For other ports, the gateway asks for one unconnected
+ * socket at a time: see `want_socket`.
  *
  * New rules can name new ports and addresses. So network_set_rules() has the warden open what is
  * not open yet, and passes it on with the rules. What is open stays open, also if no rule names it
@@ -23,7 +23,7 @@
 #include <string.h>
 
 /* Ports from here on are not privileged: programs of the box can listen there themselves. */
-enum { UNPRIVILEGED_PORT = 1024, WANTED_MAX = 16 };
+enum { UNPRIVILEGED_PORT = 1024 };
 
 /* An unconnected socket that the warden is making for the gateway. */
 struct wanted {
@@ -42,7 +42,6 @@ struct network {
 	/* What was opened so far. */
 	struct warden_net open;
 	struct wanted *wanted;
-	unsigned n_wanted;
 };
 
 static void tell_ready(struct network *n, const struct err *err)
@@ -52,37 +51,24 @@ static void tell_ready(struct network *n, const struct err *err)
 
 /* ---- what must be opened in the box ---- */
 
-static bool has_listener(const struct warden_net *net, uint32_t ip, uint16_t port)
+static bool has_listener(const struct warden_net *net, uint16_t port)
 {
 	for (size_t i = 0; i < net->n_listeners; i++)
-		if (net->listeners[i].port == port &&
-			(net->listeners[i].ip == 0 || net->listeners[i].ip == ip))
+		if (net->listeners[i].port == port)
 			return true;
 	return false;
 }
 
-static int add_listener(struct network *n, uint32_t ip, uint16_t port, struct err *err)
+static int add_port(struct network *n, uint16_t port, struct err *err)
 {
 	struct warden_net *net = &n->asked;
-	if (has_listener(net, ip, port) || has_listener(&n->open, ip, port))
+	if (port >= UNPRIVILEGED_PORT || has_listener(net, port) || has_listener(&n->open, port))
 		return 0;
 	if (net->n_listeners + n->open.n_listeners == WARDEN_LISTENERS_MAX)
-		return err_fail(err, ERR_LIMIT,
-			"ports from 1024 on with a name instead of an address do not count",
-			"the rules name more than %d ports below 1024 and addresses with ports",
-			WARDEN_LISTENERS_MAX);
-	net->listeners[net->n_listeners].ip = ip;
+		return err_fail(err, ERR_LIMIT, "ports from 1024 on do not count",
+			"the rules name more than %d ports below 1024", WARDEN_LISTENERS_MAX);
 	net->listeners[net->n_listeners++].port = port;
 	return 0;
-}
-
-static int add_port(struct network *n, const struct rule *r, uint16_t port, struct err *err)
-{
-	if (port < UNPRIVILEGED_PORT)
-		return add_listener(n, 0, port, err);
-	if (r->kind == RULE_NETWORK)
-		return add_listener(n, r->bits == 32 ? r->network : 0, port, err);
-	return 0; /* the gateway will ask for a socket */
 }
 
 static int add_network(struct network *n, const struct rule *r, struct err *err)
@@ -90,8 +76,7 @@ static int add_network(struct network *n, const struct rule *r, struct err *err)
 	struct warden_net *net = &n->asked;
 	if (net->n_networks == WARDEN_NETWORKS_MAX)
 		return err_fail(err, ERR_LIMIT, "name networks with fewer bits, or hosts",
-			"the rules name more than %d addresses and networks",
-			WARDEN_NETWORKS_MAX);
+			"the rules name more than %d addresses and networks", WARDEN_NETWORKS_MAX);
 	net->networks[net->n_networks].ip = r->network;
 	net->networks[net->n_networks++].bits = r->bits;
 	return 0;
@@ -100,19 +85,15 @@ static int add_network(struct network *n, const struct rule *r, struct err *err)
 /* Collect in @n->asked what the rules need and is not open. */
 static int collect(struct network *n, struct err *err)
 {
+	uint16_t ports[2 * RULES_MAX];
+	size_t n_ports = rules_ports(&n->rules, ports);
 	int r = 0;
 	n->asked = (struct warden_net){.has_resolver = !n->open.has_resolver};
-	for (size_t i = 0; r == 0 && i < n->rules.n; i++) {
-		const struct rule *rule = &n->rules.v[i];
-		if (rule->kind == RULE_NETWORK)
-			r = add_network(n, rule, err);
-		if (r == 0 && rule->port)
-			r = add_port(n, rule, rule->port, err);
-		if (r == 0 && !rule->port)
-			r = add_port(n, rule, RULE_PORT_HTTP, err);
-		if (r == 0 && !rule->port)
-			r = add_port(n, rule, RULE_PORT_HTTPS, err);
-	}
+	for (size_t i = 0; r == 0 && i < n_ports; i++)
+		r = add_port(n, ports[i], err);
+	for (size_t i = 0; r == 0 && i < n->rules.n; i++)
+		if (n->rules.v[i].kind == RULE_NETWORK)
+			r = add_network(n, &n->rules.v[i], err);
 	return r;
 }
 
@@ -141,7 +122,6 @@ static void drop_wanted(struct wanted *w)
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	w->network->n_wanted--;
 	free(w);
 }
 
@@ -156,15 +136,10 @@ static void on_socket(void *arg, const int *fds, const struct err *err attr_unus
 static void on_want_socket(void *arg)
 {
 	struct network *n = arg;
-	if (n->n_wanted == WANTED_MAX) {
-		gateway_box_socket(n->gate, -1);
-		return;
-	}
 	struct wanted *w = xnew(struct wanted);
 	w->network = n;
 	w->next = n->wanted;
 	n->wanted = w;
-	n->n_wanted++;
 	struct box_door *door = box_open(n->box, WARDEN_DOOR_SOCKET, NULL, on_socket, w);
 	if (door) /* else @w was freed */
 		w->door = door;
@@ -273,10 +248,12 @@ bool network_listens(const struct network *n, const char *address, uint16_t port
 	uint32_t ip = ntohl(at.s_addr);
 	if ((ip ^ WARDEN_NET_IP) >> (32 - WARDEN_NET_BITS) == 0)
 		return true;
-	for (size_t i = 0; i < n->open.n_listeners; i++)
-		if (n->open.listeners[i].port == port && n->open.listeners[i].ip == ip)
+	if (ip != 0)
+		return rules_for_address(&n->rules, ip, port) != NULL;
+	for (size_t i = 0; i < n->rules.n; i++)
+		if (n->rules.v[i].kind == RULE_NETWORK && n->rules.v[i].port == port)
 			return true;
-	return false;
+	return has_listener(&n->open, port);
 }
 
 void network_close(struct network *n)
