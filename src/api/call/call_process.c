@@ -124,10 +124,25 @@ static int check_name(const char *name, struct err *err)
 static void on_started(void *arg, struct process *p, const struct err *err)
 {
 	struct operation_call *call = arg;
-	if (p)
-		call_give(call, process_reader_about(call, p), NULL);
-	else
+	struct err gone;
+	call->cancel = NULL;
+	if (!p) {
 		call_fail(call, err);
+	} else if (!param_flag(call->params, "attach")) {
+		call_give(call, process_reader_about(call, p), NULL);
+	} else if (call->is_cancelled) {
+		process_kill(p);
+		err_set(&gone, ERR_INTERRUPTED, "the call was cancelled while the program began");
+		call_fail(call, &gone);
+	} else {
+		process_reader_own(call, p);
+	}
+}
+
+/* The program begins at this moment: on_started() ends it, if it is to end with the call. */
+static void note_cancelled(struct operation_call *call)
+{
+	call->is_cancelled = true;
 }
 
 static int read_start(struct starting *s, const struct operation_call *call,
@@ -168,6 +183,7 @@ static void start_now(struct operation_call *call)
 		.has_input = param_flag(params, "input"),
 		.is_held = param_flag(params, "hold"),
 		.is_use = param_flag(params, "keep_alive"),
+		.is_transient = param_flag(params, "attach"),
 		.timeout_ms = param_count(params, "timeout_ms", 0),
 		.output_bytes = param_count(params, "output_bytes", 0)};
 	if (r < 0)
@@ -180,7 +196,7 @@ static void start_now(struct operation_call *call)
 static void on_ready(void *arg, const json_t *result, const struct err *err)
 {
 	struct operation_call *call = arg;
-	call->cancel = NULL;
+	call->cancel = note_cancelled;
 	if (result)
 		start_now(call);
 	else
@@ -387,6 +403,14 @@ static void start_signal(struct operation_call *call)
 							  .help = "the variable TERM"              \
 	}
 
+#define STREAM_ROWS                                                                                \
+	{"stream", PARAM_FLAG, .fallback = "false", .help = "send the events"},                    \
+	{                                                                                          \
+		"raw", PARAM_FLAG,                                                                 \
+			.fallback = "false",                                                       \
+			.help = "on the unix socket: send output as bytes behind the event's line" \
+	}
+
 static const struct param start_rows[] = {
 	START_ROWS,
 	{"input", PARAM_FLAG, .fallback = "false",
@@ -394,6 +418,11 @@ static const struct param start_rows[] = {
 	{"terminal", PARAM_FLAG, .fallback = "false",
 		.help = "stdin, stdout and stderr are a terminal"},
 	TERMINAL_ROWS,
+	{"attach", PARAM_FLAG, .fallback = "false",
+		.help = "stay attached from the beginning, as `process.attach`, and answer when the "
+			"program has ended. It is killed when the call is cancelled or the client "
+			"disconnects, and is not listed after its end"},
+	STREAM_ROWS,
 };
 static const struct param open_rows[] = {START_ROWS, TERMINAL_ROWS};
 static const struct param list_rows[] = {SESSION};
@@ -411,9 +440,7 @@ static const struct param attach_rows[] = {
 		.help = "first byte of stdout or of the terminal"},
 	{"stderr_offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
 		.help = "first byte of stderr"},
-	{"stream", PARAM_FLAG, .fallback = "false", .help = "send the events"},
-	{"raw", PARAM_FLAG, .fallback = "false",
-		.help = "on the unix socket: send output as bytes behind the event's line"},
+	STREAM_ROWS,
 };
 static const struct param read_rows[] = {
 	SESSION,
@@ -509,7 +536,8 @@ static const struct param written_rows[] = {GIVES("bytes", PARAM_COUNT, "bytes t
 static const struct operation rows[] = {
 	{"process.start", "Start a program in the box of a session", ROWS(start_rows),
 		RESULT(about_rows), .label = OPERATION_CALLER, .limits = HELP_PROCESS_LIMITS,
-		.errors = "not_found|access|runtime|limit|quota|busy|gone|box|io",
+		.errors = "not_found|access|runtime|limit|quota|busy|gone|box|io|interrupted",
+		.has_events = true,
 		.example = "{'session': 'demo', 'argv': ['cat'], 'input': true, 'name': 'cat'}",
 		.answer = "{'name': 'cat', 'argv': ['cat'], 'by': 'call', 'state': 'running'}",
 		.start = start_start},

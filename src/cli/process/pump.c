@@ -336,16 +336,11 @@ static void read_input(struct pump *p)
 
 static void follow(struct pump *p);
 
-static void on_exited(void *arg, const json_t *result, const struct err *err)
+/* The call that follows the program is answered. */
+static void on_left(void *arg, const json_t *result, const struct err *err)
 {
 	struct pump *p = arg;
 	struct err gone;
-	/* An engine that is older than this command does not know `raw`. */
-	if (!result && err->code == ERR_USAGE && !p->is_engine_old) {
-		p->is_engine_old = true;
-		follow(p);
-		return;
-	}
 	if (!result) {
 		fail(p, err);
 		return;
@@ -364,6 +359,18 @@ static void on_exited(void *arg, const json_t *result, const struct err *err)
 	}
 }
 
+static void on_exited(void *arg, const json_t *result, const struct err *err)
+{
+	struct pump *p = arg;
+	/* An engine that is older than this command does not know `raw`. */
+	if (!result && err->code == ERR_USAGE && !p->is_engine_old) {
+		p->is_engine_old = true;
+		follow(p);
+		return;
+	}
+	on_left(arg, result, err);
+}
+
 static void follow(struct pump *p)
 {
 	json_t *params = json_object();
@@ -375,6 +382,14 @@ static void follow(struct pump *p)
 		call(p, p->config.is_silent ? "process.wait" : "process.attach", params, on_exited);
 }
 
+static void note_process(void *arg, const char *process)
+{
+	struct pump *p = arg;
+	snprintf(p->process, sizeof p->process, "%s", process);
+	if (p->early)
+		send_signal(p, p->early, NULL);
+}
+
 static void on_started(void *arg, const json_t *result, const struct err *err)
 {
 	struct pump *p = arg;
@@ -383,10 +398,8 @@ static void on_started(void *arg, const json_t *result, const struct err *err)
 		return;
 	}
 	note_about(p, result);
-	snprintf(p->process, sizeof p->process, "%s", json_get_text(result, "process"));
+	note_process(p, json_get_text(result, "process"));
 	follow(p);
-	if (p->early)
-		send_signal(p, p->early, NULL);
 	if (p->config.is_raw && p->config.is_late) {
 		/* A program draws its screen anew when the size of its terminal changes. */
 		resize(p, 1);
@@ -512,6 +525,13 @@ void pump_kill(struct pump *p)
 	p->is_killed = true;
 }
 
+void pump_put_tied(json_t *params)
+{
+	json_put_bool(params, "attach", true);
+	json_put_bool(params, "stream", true);
+	json_put_bool(params, "raw", true);
+}
+
 void pump_open(struct pump *p, const struct pump_config *config, const char *method, json_t *params)
 {
 	struct err err;
@@ -525,7 +545,10 @@ void pump_open(struct pump *p, const struct pump_config *config, const char *met
 	watch_signals(p);
 	if (config->is_raw)
 		rawmode_begin(&p->raw, config->in_fd);
-	p->start_id = link_call(&p->link, method, params, on_started, &err);
+	if (config->is_tied)
+		p->link.attached = note_process;
+	p->start_id =
+		link_call(&p->link, method, params, config->is_tied ? on_left : on_started, &err);
 	if (p->start_id < 0)
 		fail(p, &err);
 }

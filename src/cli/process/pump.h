@@ -22,6 +22,7 @@ struct pump_config {
 	bool is_raw;
 	/* Do not ask for the output, only for the program's end. */
 	bool is_silent;
+	bool is_tied;	  /* the parameters of process.start are from pump_put_tied() */
 	bool is_own;	  /* the engine, and with it the program, ends with us */
 	bool is_late;	  /* the program has been running: a full screen is to be drawn anew */
 	struct keys keys; /* what detaches; looked for only if is_raw */
@@ -68,6 +69,9 @@ struct pump {
  */
 void pump_open(
 	struct pump *p, const struct pump_config *config, const char *method, json_t *params);
+
+/* Add what ties a program to our connection: whatever ends this process also ends the program. */
+void pump_put_tied(json_t *params);
 
 /* Handle the next events. Blocks: until something happens. Returns: whether p->end is PUMP_ON. */
 bool pump_turn(struct pump *p);
