@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -476,6 +477,64 @@ class AtATerminal(Case):
             self.assertEqual(terminal.end(), 4)
         self.assertEqual(termios.tcgetattr(terminal.slave), terminal.modes)
         self.assertTrue(terminal.out.endswith(b"\r\n"))
+
+    SCREEN = r"\33[?1049h\33[?25l\33[?1000;1006h\33[?2004h\33[?1h\33=full"
+    LEFT = b"\x1b>\x1b[?1l\x1b[?25h\x1b[?1000l\x1b[?1006l\x1b[?2004l\x1b[?1049l"
+
+    def screen(self, *options, **more):
+        terminal = self.terminal("exec", "-it", *options, "work", "sh", "-c", f"printf '{self.SCREEN}'; exec sleep 1000", **more)
+        terminal.wait("full")
+        terminal.wait_until(terminal.is_raw)
+        return terminal
+
+    def test_the_screen_is_left_whatever_happens(self):
+        terminal = self.screen("--name", "whole")
+        terminal.type("\x10\x11")
+        self.assertEqual(terminal.end(), 0)
+        self.assertTrue(terminal.out.startswith(self.LEFT + b"\r\nretort: the program goes on"), terminal.out)
+        again = self.terminal("attach", "work", "whole")
+        again.wait("full")
+        os.kill(again.pid, signal.SIGTERM)
+        self.assertEqual(again.end(), 143)
+        self.assertTrue(again.out.startswith(self.LEFT + b"\r\nretort: the program goes on"), again.out)
+        terminal = self.terminal("attach", "work", "whole")
+        terminal.wait("full")
+        self.client("process.signal", session="work", process="whole", signal="KILL")
+        self.assertEqual(terminal.end(), 137)
+        self.assertEqual(terminal.out, self.LEFT)
+        with rpc.Engine() as engine:
+            client = engine.client()
+            for end, status in ((lambda: client("session.close", session="work"), 137), (engine.process.kill, 4)):
+                client("session.create", name="work")
+                terminal = self.screen(env={"RETORT_SOCKET": engine.path})
+                end()
+                self.assertEqual(terminal.end(), status)
+                self.assertTrue(terminal.out.startswith(self.LEFT + b"retort: "), terminal.out)
+
+    def test_what_a_program_leaves_by_itself_is_its_own_matter(self):
+        terminal = self.terminal("exec", "-it", "work", "sh", "-c", f"printf '{self.SCREEN}'; exit 3")
+        terminal.wait("full")
+        self.assertEqual((terminal.end(), terminal.out), (3, b""))
+
+    @unittest.skipUnless(shutil.which("vim"), "needs vim")
+    def test_an_editor_is_left_and_drawn_again(self):
+        terminal = self.terminal("exec", "-it", "--name", "editor", "work", "vim", "-u", "NONE", "-N", "drawn.txt")
+        terminal.wait("drawn.txt")
+        terminal.type("ifirst line\x1b")
+        terminal.wait("first line")
+        terminal.type("\x10\x11")
+        self.assertEqual(terminal.end(), 0)
+        self.assertIn(b"\x1b[?1049l", terminal.out)
+        for rows in (24, 30):  # the size that it had, and another one
+            again = self.terminal("attach", "work", "editor", rows=rows)
+            again.wait(r"\x1b\[1;1Hfirst line\r\n")  # as a whole, not as it was typed
+            again.wait(rf"\x1b\[{rows};1H")
+            if rows == 24:
+                again.type("\x10\x11")
+                self.assertEqual(again.end(), 0)
+        again.type("osecond\x1b:wq\r")
+        self.assertEqual(again.end(), 0)
+        self.assertEqual(self.exec("work", "cat", "drawn.txt").out, "first line\nsecond\n")
 
     def test_suspended_from_outside(self):
         terminal = self.bash()

@@ -183,7 +183,7 @@ static int status_of(struct pump *p, json_t **about, struct err *err)
 		*err = p->err;
 		return -err_errno(p->err.code);
 	case PUMP_EXITED:
-		*about = take_ptr(p->about);
+		*about = json_incref(p->about);
 		return foreground_status(*about);
 	case PUMP_UNREAD:
 		return fail_unread(p, err);

@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "cli/screen/term.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -241,6 +242,8 @@ static void show(struct pump *p, int stream, const char *data, size_t bytes)
 			(void)buf_append(&out->waiting, data, bytes);
 	} else
 		sink_add(out, data, bytes);
+	if (stream == 0 && p->is_screen)
+		modes_read(&p->modes, data, bytes);
 	if (out->error)
 		on_unread(p);
 }
@@ -542,6 +545,7 @@ void pump_open(struct pump *p, const struct pump_config *config, const char *met
 	link_init(&p->link, config->client, p, on_output);
 	for (int i = 0; i < PUMP_STREAMS; i++)
 		sink_init(&p->out[i], config->out_fd[i], OUT_MAX_BYTES);
+	p->is_screen = term_is(config->out_fd[0]);
 	watch_signals(p);
 	if (config->is_raw)
 		rawmode_begin(&p->raw, config->in_fd);
@@ -553,8 +557,17 @@ void pump_open(struct pump *p, const struct pump_config *config, const char *met
 		fail(p, &err);
 }
 
+/* Return whether the program has ended by itself: then what it leaves at the terminal is meant. */
+static bool is_own_end(const struct pump *p)
+{
+	return p->end == PUMP_EXITED && json_get_int(p->about, "signal") == 0 &&
+		!json_get_text(p->about, "ended")[0];
+}
+
 void pump_close(struct pump *p)
 {
+	if (p->is_screen && !is_own_end(p))
+		modes_leave(&p->modes, &p->out[0], p->end == PUMP_FAILED);
 	rawmode_end(&p->raw);
 	if (p->is_watching) {
 		/* A signal that has come and is not handled has no effect any more. */

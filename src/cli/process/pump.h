@@ -3,6 +3,7 @@
 
 #include "cli/process/keys.h"
 #include "cli/process/link.h"
+#include "cli/process/modes.h"
 #include "cli/process/rawmode.h"
 #include "cli/screen/sink.h"
 
@@ -43,7 +44,9 @@ struct pump {
 	struct link link;
 	struct sink out[PUMP_STREAMS];
 	struct rawmode raw;
-	struct buf typed; /* input that the engine was not given yet */
+	bool is_screen;	    /* out[0] is a terminal */
+	struct modes modes; /* of it */
+	struct buf typed;   /* input that the engine was not given yet */
 	enum pump_end end;
 	struct err err; /* of PUMP_FAILED */
 	json_t *about;	/* what the engine said last about the process */
