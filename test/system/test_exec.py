@@ -24,7 +24,7 @@ class Case(harness.Case):
         cls.engine = rpc.Engine()
         cls.env = {"RETORT_SOCKET": cls.engine.path}
         cls.client = cls.engine.client()
-        cls.client("session.create", name="work")
+        cls.session = cls.client("session.create", name="work")["session"]
 
     @classmethod
     def tearDownClass(cls):
@@ -167,6 +167,10 @@ class Options(Case):
                  "program of that name behind --"),
                 (["exec", "work", "nonsense"], 127, "program nonsense not found in the box: programs of the host's /usr "
                  "are there, and those of volumes"),
+                (["exec", "work", "./nothing"], 127, "program ./nothing not found in the box: a path is one in the box, which "
+                 "has its workspace, volumes and the host's /usr"),
+                (["exec", "work", __file__], 127, f"program {__file__} not found in the box: it is a file of this host: copy "
+                 "it in with `retort cp`"),
                 (["exec", "work", "./script"], 126, "program ./script cannot be executed: Permission denied: make it "
                  "executable: chmod +x"),
                 (["exec", "-w", "/nowhere", "work", "true"], 2, None),
@@ -182,7 +186,9 @@ class Options(Case):
                 (["exec", "work", b"\xff"], 2, "the argument \\xff is not UTF-8: write it in UTF-8"),
                 (["attach"], 2, "attach: the session is missing: `retort ps SESSION` lists them"),
                 (["attach", "work"], 2, "attach: the process is missing: `retort ps SESSION` lists them"),
-                (["attach", "work", "nobody"], 2, None),
+                (["attach", self.session, "nobody"], 2, f'no process "nobody" in session {self.session}: `retort ps` lists '
+                 "the session's processes"),
+                (["port", "--close", "99", "work"], 2, "port 99 of the session is not open: `retort port` shows them"),
                 (["ps"], 2, "ps: the session is missing: `retort session ls` lists them"),
                 (["ps", "nobody"], 2, None), (["ps", b"\xff"], 2, None), (["attach", b"\xff", "x"], 2, None),
                 (["exec", b"\xff", "true"], 2, None)):
@@ -337,6 +343,16 @@ class Detached(Case):
         self.assertEqual((done.status, done.out), (6, "begun\nover\n"))
         self.assertRegex(self.retort("ps", "work").out, r"server +call +exited 6 ")
 
+    def test_ps_waits_until_the_session_is_open(self):
+        with rpc.Engine() as engine:
+            client = engine.client()
+            client("session.create", name="work")
+            client.run("work", "x = 1")
+            engine.stop()
+            engine.start()
+            done = harness.retort("ps", "--json", "work", env={"RETORT_SOCKET": engine.path})
+            self.assertEqual((done.status, done.err, done.json()["processes"]), (0, "", []))
+
     def test_ps_shows_what_a_step_left(self):
         self.exec("work", "true")  # also after a program has ended
         self.client.run("work", "import subprocess; left = subprocess.Popen(['sleep', '77'])")
@@ -446,7 +462,7 @@ class AtATerminal(Case):
         terminal.wait(r"\$ ")
         terminal.type("\x10\x11")
         self.assertEqual(terminal.end(), 0)
-        self.assertIn(b"retort: the program goes on: retort attach work p-", terminal.out)
+        self.assertIn(b"retort: the program goes on: retort attach work shell\r\n", terminal.out)
         self.assertEqual(termios.tcgetattr(terminal.slave), terminal.modes)
         again = self.terminal("attach", "work", "shell", rows=50, columns=132)
         again.wait(r"\$ ")  # what is on its screen

@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #define _GNU_SOURCE 1
 #include "api/call/inside.h"
+#include "api/call/process_argv.h"
 #include "api/call/process_reader.h"
 #include "base/alloc.h"
 #include "base/base64.h"
@@ -41,86 +42,6 @@ static struct process *find(struct operation_call *call)
 
 /* ---- start ---- */
 
-struct starting {
-	const char **argv, **more;
-	char **envp;
-	json_t *held; /* variables as NAME=VALUE, to which `more` points */
-};
-
-static void starting_done(struct starting *s)
-{
-	free(s->argv);
-	free(s->more);
-	session_free_environment(s->envp);
-	json_decref(s->held);
-}
-
-static int read_argv(struct starting *s, const json_t *params, bool is_terminal, struct err *err)
-{
-	static const char *const login[] = {"/bin/sh", "-c",
-		"if [ -x /bin/bash ]; then exec /bin/bash -l; fi; exec /bin/sh -l"};
-	const json_t *argv = param_get(params, "argv");
-	const char *command = param_text(params, "command", NULL);
-	size_t n = json_array_size(argv);
-	if (argv && command)
-		return err_fail(err, ERR_USAGE, "give one of them",
-			"`argv`: given together with `command`");
-	if (!n && !command && !is_terminal)
-		return err_fail(err, ERR_USAGE, "for example {\"argv\": [\"ls\", \"-l\"]}",
-			"which program: `argv` or `command`");
-	s->argv = xcalloc(MAX(n, (size_t)3) + 1, sizeof *s->argv);
-	for (size_t i = 0; i < n; i++)
-		s->argv[i] = json_string_value(json_array_get(argv, i));
-	for (size_t i = 0; !n && i < ARRAY_LEN(login); i++)
-		s->argv[i] = command && i == 2 ? command : login[i];
-	if (n && !s->argv[0][0])
-		return err_fail(err, ERR_USAGE, "the first element names the program",
-			"`argv`: the program has an empty name");
-	return 0;
-}
-
-static void add_variable(struct starting *s, size_t *n, const char *name, const char *value)
-{
-	json_t *variable = json_sprintf("%s=%s", name, value);
-	json_add_new(s->held, variable);
-	if (variable)
-		s->more[(*n)++] = json_string_value(variable);
-}
-
-static int read_variables(
-	struct starting *s, const json_t *params, bool is_terminal, struct err *err)
-{
-	json_t *env = json_unconst(param_get(params, "env"));
-	const char *name;
-	json_t *value;
-	size_t n = 0;
-	s->held = json_need(json_array());
-	s->more = xcalloc(json_object_size(env) + 2, sizeof *s->more);
-	json_object_foreach(env, name, value)
-	{
-		if (!*name || strchr(name, '='))
-			return err_fail(err, ERR_USAGE, "a name without \"=\", such as PATH",
-				"`env`: the name \"%.64s\"", name);
-		add_variable(s, &n, name, json_string_value(value));
-	}
-	if (is_terminal && !(env && json_object_get(env, "TERM")))
-		add_variable(s, &n, "TERM", param_text(params, "term", "xterm-256color"));
-	return 0;
-}
-
-static int check_name(const char *name, struct err *err)
-{
-	cleanup_buf struct buf shown = BUF_INIT(SESSION_NAME_BYTES * 10);
-	if (!name)
-		return 0;
-	int r = utf8_escape_terminal(&shown, name, strlen(name), UTF8_ONE_LINE);
-	if (r == 0 && strcmp(buf_str(&shown), name) == 0 && name[0] != '-')
-		return 0;
-	return err_fail(err, ERR_USAGE, "letters, digits, dots and dashes are fine",
-		"`name`: a process's name has no control or invisible characters, and does not "
-		"begin with \"-\"");
-}
-
 static void on_started(void *arg, struct process *p, const struct err *err)
 {
 	struct operation_call *call = arg;
@@ -145,25 +66,12 @@ static void note_cancelled(struct operation_call *call)
 	call->is_cancelled = true;
 }
 
-static int read_start(struct starting *s, const struct operation_call *call,
-	struct session *session, bool is_terminal, struct err *err)
-{
-	int r = check_name(param_text(call->params, "name", NULL), err);
-	if (r == 0)
-		r = read_argv(s, call->params, is_terminal, err);
-	if (r == 0)
-		r = read_variables(s, call->params, is_terminal, err);
-	if (r == 0 && !(s->envp = session_environment(session, s->more, err)))
-		r = -1;
-	return r;
-}
-
 static void start_now(struct operation_call *call)
 {
 	const json_t *params = call->params;
 	bool is_terminal =
 		call->op != operation_find("process.start") || param_flag(params, "terminal");
-	struct starting s = {0};
+	struct process_argv s = {0};
 	struct err err = {0};
 	const char *id;
 	struct session *session =
@@ -172,7 +80,7 @@ static void start_now(struct operation_call *call)
 	if (r == 0 && !session_may_start(session))
 		r = err_fail(&err, ERR_BUSY, "ask again in a moment", "the session has no box now");
 	if (r == 0)
-		r = read_start(&s, call, session, is_terminal, &err);
+		r = process_argv_read(&s, params, session, is_terminal, &err);
 	const struct process_order order = {.argv = (const char *const *)s.argv,
 		.envp = (const char *const *)s.envp,
 		.directory = param_text(params, "cwd", NULL),
@@ -190,7 +98,7 @@ static void start_now(struct operation_call *call)
 		call_fail(call, &err);
 	else
 		session_start_process(session, &order, on_started, call);
-	starting_done(&s);
+	process_argv_done(&s);
 }
 
 static void on_ready(void *arg, const json_t *result, const struct err *err)
@@ -232,16 +140,28 @@ static void on_listed(void *arg, json_t *processes, const struct err *err)
 	call_give(call, out, err);
 }
 
-static void start_list(struct operation_call *call)
+static void on_opened(void *arg, const json_t *result, const struct err *why)
 {
+	struct operation_call *call = arg;
 	struct err err = {0};
 	const char *id;
+	call->cancel = NULL;
+	if (!result) {
+		call_fail(call, why);
+		return;
+	}
 	struct session *s =
 		registry_process_session(call->context->registry, text(call, "session"), &id, &err);
 	if (s)
 		session_list_processes(s, on_listed, call);
 	else
 		call_fail(call, &err);
+}
+
+static void start_list(struct operation_call *call)
+{
+	call->cancel = call_withdraw;
+	registry_await_opened(call->context->registry, text(call, "session"), on_opened, call);
 }
 
 static void start_wait(struct operation_call *call)
@@ -544,7 +464,7 @@ static const struct operation rows[] = {
 	{"process.list", "List the processes of a session's box", ROWS(list_rows),
 		RESULT(listed_rows), .label = OPERATION_PROGRAM,
 		.limits = "At most 1024 processes that clients have not started.",
-		.errors = "not_found|busy|gone|box", .example = "{'session': 'demo'}",
+		.errors = "not_found|busy|gone|box|interrupted", .example = "{'session': 'demo'}",
 		.answer = "{'processes': [{'name': 'cat', 'by': 'call', 'state': 'running'}]}",
 		.start = start_list},
 	{"process.get", "Describe a process", ROWS(process_rows), RESULT(about_rows),

@@ -199,11 +199,13 @@ int foreground_end(struct pump *p, json_t **about, struct err *err)
 {
 	int status = status_of(p, about, err);
 	const char *session = p->config.session;
+	char name[PUMP_PROCESS_BYTES];
+	snprintf(name, sizeof name, "%s", json_get_text(p->about, "name"));
 	pump_close(p);
 	if (!p->config.is_own && !p->config.is_tied &&
 		(p->end == PUMP_DETACHED || (p->end == PUMP_INTERRUPTED && p->process[0])))
 		fprintf(stderr, "%sretort: the program goes on: retort attach %s %s\n",
-			p->config.is_raw ? "\n" : "", session, p->process);
+			p->config.is_raw ? "\n" : "", session, name[0] ? name : p->process);
 	return status;
 }
 
