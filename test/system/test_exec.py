@@ -328,6 +328,8 @@ class Detached(Case):
         self.assertEqual((done.status, done.err), (0, ""))
         process = done.out.strip()
         self.assertRegex(process, r"^p-\w+$")
+        attached = self.start("attach", "work", "server")
+        self.assertEqual(attached.stdout.readline(), b"begun\n")
         table = self.retort("ps", "work").out.splitlines()
         self.assertEqual(table[0].split(), ["PID", "PROCESS", "BY", "STATE", "CPU", "MEMORY", "COMMAND"])
         row = next(line for line in table if " server " in line)
@@ -335,8 +337,6 @@ class Detached(Case):
         self.assertIn("server\n", self.retort("ps", "-q", "work").out)
         listed = self.retort("ps", "--json", "work").json()["processes"]
         self.assertEqual([p["name"] for p in listed if p.get("process") == process], ["server"])
-        attached = self.start("attach", "work", "server")
-        self.assertEqual(attached.stdout.readline(), b"begun\n")
         self.exec("work", "touch", "go")
         self.assertEqual(self.finish(attached), (6, b"over\n", b""))
         done = self.retort("attach", "work", process[:5])  # it has ended, and is remembered
