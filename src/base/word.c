@@ -39,9 +39,15 @@ void word_near_try(struct word_near *near, const char *candidate)
 {
 	size_t bytes = strlen(near->word);
 	bool is_beginning = bytes >= 2 && strncmp(near->word, candidate, bytes) == 0;
-	size_t distance = word_distance(near->word, candidate);
+	size_t distance = word_distance(near->word, candidate), dash = strcspn(candidate, "-");
+	char first[WORD_MAX_BYTES] = "";
 	if (is_beginning)
 		distance = MIN(distance, (size_t)1);
+	/* Of a name of several words, only the first may have been meant. */
+	if (bytes < sizeof first && candidate[dash])
+		snprintf(first, sizeof first, "%.*s", (int)MIN(dash, sizeof first - 1), candidate);
+	if (first[0])
+		distance = MIN(distance, word_distance(near->word, first) + 1);
 	size_t enough = bytes < 2 ? 0 : MAX((size_t)1, bytes / 3);
 	if (distance > enough || (near->best && distance >= near->distance))
 		return;

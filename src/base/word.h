@@ -19,7 +19,8 @@ size_t word_distance(const char *a, const char *b);
 /*
  * A search for the candidate nearest to a word: start with WORD_NEAR(word), call word_near_try()
  * for each candidate, then read `best`, which is NULL if every candidate is too different. A
- * candidate that begins with the word counts as near. Of equally near candidates the first is
+ * candidate that begins with the word counts as near, and so does one whose part before a dash is
+ * nearly the word. Of equally near candidates the first is
  * chosen.
  *
  * Owns: nothing; `best` is one of the candidates.

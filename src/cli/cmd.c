@@ -43,6 +43,18 @@ const struct cmd *cmd_find(const char *name)
 	return search.found;
 }
 
+static bool has_word(const char *words, const char *word)
+{
+	size_t bytes = strlen(word);
+	for (const char *at = words; at && *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+		if (n == bytes && strncmp(at, word, n) == 0)
+			return true;
+		at += n;
+	}
+	return false;
+}
+
 int cmd_run_sub(const struct cmd *cmd, int argc, char **argv)
 {
 	struct {
@@ -60,6 +72,9 @@ int cmd_run_sub(const struct cmd *cmd, int argc, char **argv)
 			return sub->run(argc - 1, argv + 1);
 		for (const struct cmd *const *c = cmd->subs; *c; c++)
 			word_near_try(&near, strchr((*c)->name, ' ') + 1);
+		for (const struct cmd *const *c = cmd->subs; *c; c++)
+			if (has_word((*c)->alike, argv[1]))
+				near.best = strchr((*c)->name, ' ') + 1;
 		snprintf(name, sizeof name, "`retort help %s` lists them", cmd->name);
 		err_unknown(&err, ERR_USAGE, &near, name, "unknown command \"%s %.64s\"", cmd->name,
 			argv[1]);

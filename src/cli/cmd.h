@@ -40,6 +40,9 @@ enum cmd_operand {
  * row. All texts are plain UTF-8; man.c and completion.c escape them. */
 struct cmd {
 	const char *name; /* what a user types to call the command: "run", "session new" */
+	/* Words that users of other programs, or of the API, try for a subcommand: "remove delete";
+	 * or NULL. */
+	const char *alike;
 	/* One line that begins in upper case and has no full stop: "Run code once in a fresh
 	 * box". */
 	const char *summary;

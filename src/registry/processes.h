@@ -13,6 +13,11 @@
 void registry_await_process(
 	struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
+/* Wait until the session is open: after a restart of the engine, its steps may have to run again.
+ * Otherwise as registry_await_process(). */
+void registry_await_opened(
+	struct registry *r, const char *session, registry_done_fn *done, void *arg);
+
 /* Return the live session, borrowed. Its use is noted. Errors: ERR_NOT_FOUND, ERR_GONE; ERR_BUSY:
  * it is being opened. */
 struct session *registry_process_session(

@@ -176,6 +176,8 @@ static json_t *list_json(const struct session *s, const struct list *list)
 {
 	json_t *all = json_need(json_array());
 	for (const struct process *p = s->processes.first; p; p = p->next) {
+		if (process_is_over(p) && p->is_transient)
+			continue;
 		json_t *row = process_json(p);
 		if (!process_is_over(p)) {
 			json_put_int(row, "cpu_ms", (int64_t)(cpu_us_of(list, p->pid) / 1000));

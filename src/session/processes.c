@@ -2,7 +2,8 @@
  * The programs that clients started in a session.
  *
  * The session has a list of them, newest first. A process that is over stays in the list, so that
- * its status and output can be asked for, until PROCESSES_OVER_MAX newer ones are over.
+ * its status and output can be asked for, until PROCESSES_OVER_MAX newer ones are over. A transient
+ * one is dropped soon, and never shown after its end.
  *
  * Processes are no part of the session's history. A step that is rolled back and an undo leave them
  * alone as long as the session keeps its box; init knows which processes are meant
@@ -69,16 +70,33 @@ static void drop(struct session *s, struct process *p)
 	process_let_go(p);
 }
 
+/* A list of the box that init is making may have the program: it is known as such until then. */
+static bool is_forgettable(const struct session *s, const struct process *p)
+{
+	bool is_listed = s->processes.listed && p->over_ns >= s->processes.list_ns;
+	return process_is_over(p) && !p->readers && !is_listed;
+}
+
+static void forget_transient(struct session *s)
+{
+	for (struct process *p = s->processes.first, *next; p; p = next) {
+		next = p->next;
+		if (p->is_transient && is_forgettable(s, p))
+			drop(s, p);
+	}
+}
+
 /* Forget the oldest processes that are over and that nobody follows, until at most @most of them
  * are left and @bytes more of output may be kept. */
 static void forget_old(struct session *s, unsigned most, uint64_t bytes)
 {
+	forget_transient(s);
 	for (;;) {
 		struct process *oldest = NULL;
 		unsigned n = 0;
 		for (struct process *p = s->processes.first; p; p = p->next) {
 			n += process_is_over(p);
-			if (process_is_over(p) && !p->readers)
+			if (is_forgettable(s, p))
 				oldest = p;
 		}
 		bool is_full = s->processes.output_bytes + bytes > PROCESSES_OUTPUT_BYTES;

@@ -3,11 +3,13 @@
 
 import io
 import os
+import shutil
 import socket
 import stat
 import subprocess
 import sys
 import tarfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -244,12 +246,89 @@ class Copy(harness.Case):
 
     def test_a_full_box_says_so(self):
         self.client("session.create", name="small", limits={"disk_bytes": 1 << 20})
-        with open(os.path.join(self.here, "big"), "wb") as f:
-            f.write(b"x" * (4 << 20))
-        done = self.cp("big", "small:")
-        self.assertEqual((done.status, done.out), (1, ""), done)
-        self.assertRegex(done.err, r"^retort: cp: in session small: tar: \./big: [^\n]+\n$")
+        os.mkdir(os.path.join(self.here, "dir"))
+        for name in ("big", "dir/big"):
+            with open(os.path.join(self.here, name), "wb") as f:
+                f.write(b"x" * (4 << 20))
+        for source in ("big", "dir"):
+            done = self.cp(source, "small:")
+            self.assertEqual((done.status, done.out, done.err), (
+                1, "", "retort: cp: the disk of session small is full: remove files there, or make a session with a "
+                "larger --disk\n"))
+            if source == "big":  # what there was of it is gone
+                self.assertEqual(harness.retort("exec", "small", "ls", "-A", env=self.env).out, "")
         self.client("session.close", session="small")
+
+    def running(self, session="work"):
+        return [p for p in self.client("process.list", session=session)["processes"] if p["state"] == "running"]
+
+    def until(self, is_so):
+        end = time.monotonic() + harness.TIMEOUT_S
+        while not is_so():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_the_box_s_program_ends_with_the_command(self):
+        """SIGKILL: the command can do nothing about it."""
+        self.client("session.create", name="slow", env={"PATH": "/home/user/bin:/usr/bin:/bin"})
+        self.addCleanup(self.client, "session.close", session="slow")
+        harness.retort("exec", "slow", "sh", "-c", "mkdir bin; printf '#!/bin/sh\\nsleep 1000 | sleep 1001\\n' >bin/tar; "
+                       "chmod +x bin/tar; echo one >f", env=self.env)
+        self.put("a")
+        for args in (["slow:f", "copy"], ["slow:f", "-"], ["a", "slow:"], ["-", "slow:"]):
+            with self.subTest(args=args):
+                copy = subprocess.Popen([harness.RETORT, "cp", *args], env=harness.environment(self.env), cwd=self.here,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self.until(lambda: len([p for p in self.running("slow") if "sleep" in p.get("command", "")]) == 2)
+                copy.kill()
+                copy.communicate(timeout=harness.TIMEOUT_S)
+                self.until(lambda: self.running("slow") == [])
+        done = harness.retort("exec", "slow", "cat", "f", env=self.env)
+        self.assertEqual((done.status, done.out), (0, "one\n"))
+
+    def test_a_file_has_its_name_when_it_is_whole(self):
+        self.client("session.create", name="cut", env={"PATH": "/home/user/bin:/usr/bin:/bin"})
+        self.addCleanup(self.client, "session.close", session="cut")
+        harness.retort("exec", "cut", "sh", "-c", "mkdir bin; head -c 1000000 /dev/zero >big; /usr/bin/tar -cf all big; "
+                       "printf '#!/bin/sh\\nhead -c 600000 all; sleep 1000\\n' >bin/tar; chmod +x bin/tar",
+                       env=self.env)
+        self.put("old", "old")
+        for to in ("new", "old"):
+            with self.subTest(to=to):
+                copy = subprocess.Popen([harness.RETORT, "cp", "cut:big", to], env=harness.environment(self.env),
+                                        cwd=self.here)
+                part = os.path.join(self.here, f".retort-cp-{copy.pid}")
+                self.until(lambda: os.path.exists(part) and os.path.getsize(part) > 0)
+                copy.kill()
+                copy.wait()
+                os.unlink(part)
+                self.assertEqual(self.tree("."), {"old": "old"})
+        harness.retort("exec", "cut", "sh", "-c", "printf '#!/bin/sh\\nhead -c 600000 | /usr/bin/tar \"$@\"; sleep 1000\\n' "
+                       ">bin/tar; printf old >old; rm -f new", env=self.env)
+        self.put("source/new", "x" * 1000000)
+        for to in ("new", "old"):
+            with self.subTest(into=to):
+                copy = subprocess.Popen([harness.RETORT, "cp", "source/new", f"cut:{to}"],
+                                        env=harness.environment(self.env), cwd=self.here)
+                part = f".retort-cp-{copy.pid}"
+                self.until(lambda: harness.retort("exec", "cut", "test", "-s", part, env=self.env).status == 0)
+                copy.kill()
+                copy.wait()
+                self.until(lambda: self.running("cut") == [])
+                done = harness.retort("exec", "cut", "sh", "-c", f"rm {part}; cat new; cat old", env=self.env)
+                self.assertEqual(done.out, "old", done)
+        shutil.rmtree(os.path.join(self.here, "source"))
+        harness.retort("exec", "cut", "sh", "-c", "printf '#!/bin/sh\\nhead -c 600000 all\\n' >bin/tar", env=self.env)
+        done = self.cp("cut:big", "old")  # the archive ends too early
+        self.assertEqual(done.status, 125, done)
+        self.assertEqual(self.tree("."), {"old": "old"})
+
+    def test_a_copy_is_not_listed_when_it_is_over(self):
+        self.put("a")
+        self.copied("a", "work:")
+        self.copied("work:a", "b")
+        self.assertEqual(self.cp("work:a", "-").status, 0)
+        self.assertEqual(self.client("process.list", session="work")["processes"], [])
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -23,7 +24,7 @@ class Case(harness.Case):
         cls.engine = rpc.Engine()
         cls.env = {"RETORT_SOCKET": cls.engine.path}
         cls.client = cls.engine.client()
-        cls.client("session.create", name="work")
+        cls.session = cls.client("session.create", name="work")["session"]
 
     @classmethod
     def tearDownClass(cls):
@@ -166,6 +167,10 @@ class Options(Case):
                  "program of that name behind --"),
                 (["exec", "work", "nonsense"], 127, "program nonsense not found in the box: programs of the host's /usr "
                  "are there, and those of volumes"),
+                (["exec", "work", "./nothing"], 127, "program ./nothing not found in the box: a path is one in the box, which "
+                 "has its workspace, volumes and the host's /usr"),
+                (["exec", "work", __file__], 127, f"program {__file__} not found in the box: it is a file of this host: copy "
+                 "it in with `retort cp`"),
                 (["exec", "work", "./script"], 126, "program ./script cannot be executed: Permission denied: make it "
                  "executable: chmod +x"),
                 (["exec", "-w", "/nowhere", "work", "true"], 2, None),
@@ -181,7 +186,9 @@ class Options(Case):
                 (["exec", "work", b"\xff"], 2, "the argument \\xff is not UTF-8: write it in UTF-8"),
                 (["attach"], 2, "attach: the session is missing: `retort ps SESSION` lists them"),
                 (["attach", "work"], 2, "attach: the process is missing: `retort ps SESSION` lists them"),
-                (["attach", "work", "nobody"], 2, None),
+                (["attach", self.session, "nobody"], 2, f'no process "nobody" in session {self.session}: `retort ps` lists '
+                 "the session's processes"),
+                (["port", "--close", "99", "work"], 2, "port 99 of the session is not open: `retort port` shows them"),
                 (["ps"], 2, "ps: the session is missing: `retort session ls` lists them"),
                 (["ps", "nobody"], 2, None), (["ps", b"\xff"], 2, None), (["attach", b"\xff", "x"], 2, None),
                 (["exec", b"\xff", "true"], 2, None)):
@@ -321,6 +328,8 @@ class Detached(Case):
         self.assertEqual((done.status, done.err), (0, ""))
         process = done.out.strip()
         self.assertRegex(process, r"^p-\w+$")
+        attached = self.start("attach", "work", "server")
+        self.assertEqual(attached.stdout.readline(), b"begun\n")
         table = self.retort("ps", "work").out.splitlines()
         self.assertEqual(table[0].split(), ["PID", "PROCESS", "BY", "STATE", "CPU", "MEMORY", "COMMAND"])
         row = next(line for line in table if " server " in line)
@@ -328,13 +337,21 @@ class Detached(Case):
         self.assertIn("server\n", self.retort("ps", "-q", "work").out)
         listed = self.retort("ps", "--json", "work").json()["processes"]
         self.assertEqual([p["name"] for p in listed if p.get("process") == process], ["server"])
-        attached = self.start("attach", "work", "server")
-        self.assertEqual(attached.stdout.readline(), b"begun\n")
         self.exec("work", "touch", "go")
         self.assertEqual(self.finish(attached), (6, b"over\n", b""))
         done = self.retort("attach", "work", process[:5])  # it has ended, and is remembered
         self.assertEqual((done.status, done.out), (6, "begun\nover\n"))
         self.assertRegex(self.retort("ps", "work").out, r"server +call +exited 6 ")
+
+    def test_ps_waits_until_the_session_is_open(self):
+        with rpc.Engine() as engine:
+            client = engine.client()
+            client("session.create", name="work")
+            client.run("work", "x = 1")
+            engine.stop()
+            engine.start()
+            done = harness.retort("ps", "--json", "work", env={"RETORT_SOCKET": engine.path})
+            self.assertEqual((done.status, done.err, done.json()["processes"]), (0, "", []))
 
     def test_ps_shows_what_a_step_left(self):
         self.exec("work", "true")  # also after a program has ended
@@ -445,7 +462,7 @@ class AtATerminal(Case):
         terminal.wait(r"\$ ")
         terminal.type("\x10\x11")
         self.assertEqual(terminal.end(), 0)
-        self.assertIn(b"retort: the program goes on: retort attach work p-", terminal.out)
+        self.assertIn(b"retort: the program goes on: retort attach work shell\r\n", terminal.out)
         self.assertEqual(termios.tcgetattr(terminal.slave), terminal.modes)
         again = self.terminal("attach", "work", "shell", rows=50, columns=132)
         again.wait(r"\$ ")  # what is on its screen
@@ -476,6 +493,64 @@ class AtATerminal(Case):
             self.assertEqual(terminal.end(), 4)
         self.assertEqual(termios.tcgetattr(terminal.slave), terminal.modes)
         self.assertTrue(terminal.out.endswith(b"\r\n"))
+
+    SCREEN = r"\33[?1049h\33[?25l\33[?1000;1006h\33[?2004h\33[?1h\33=full"
+    LEFT = b"\x1b>\x1b[?1l\x1b[?25h\x1b[?1000l\x1b[?1006l\x1b[?2004l\x1b[?1049l"
+
+    def screen(self, *options, **more):
+        terminal = self.terminal("exec", "-it", *options, "work", "sh", "-c", f"printf '{self.SCREEN}'; exec sleep 1000", **more)
+        terminal.wait("full")
+        terminal.wait_until(terminal.is_raw)
+        return terminal
+
+    def test_the_screen_is_left_whatever_happens(self):
+        terminal = self.screen("--name", "whole")
+        terminal.type("\x10\x11")
+        self.assertEqual(terminal.end(), 0)
+        self.assertTrue(terminal.out.startswith(self.LEFT + b"\r\nretort: the program goes on"), terminal.out)
+        again = self.terminal("attach", "work", "whole")
+        again.wait("full")
+        os.kill(again.pid, signal.SIGTERM)
+        self.assertEqual(again.end(), 143)
+        self.assertTrue(again.out.startswith(self.LEFT + b"\r\nretort: the program goes on"), again.out)
+        terminal = self.terminal("attach", "work", "whole")
+        terminal.wait("full")
+        self.client("process.signal", session="work", process="whole", signal="KILL")
+        self.assertEqual(terminal.end(), 137)
+        self.assertEqual(terminal.out, self.LEFT)
+        with rpc.Engine() as engine:
+            client = engine.client()
+            for end, status in ((lambda: client("session.close", session="work"), 137), (engine.process.kill, 4)):
+                client("session.create", name="work")
+                terminal = self.screen(env={"RETORT_SOCKET": engine.path})
+                end()
+                self.assertEqual(terminal.end(), status)
+                self.assertTrue(terminal.out.startswith(self.LEFT + b"retort: "), terminal.out)
+
+    def test_what_a_program_leaves_by_itself_is_its_own_matter(self):
+        terminal = self.terminal("exec", "-it", "work", "sh", "-c", f"printf '{self.SCREEN}'; exit 3")
+        terminal.wait("full")
+        self.assertEqual((terminal.end(), terminal.out), (3, b""))
+
+    @unittest.skipUnless(shutil.which("vim"), "needs vim")
+    def test_an_editor_is_left_and_drawn_again(self):
+        terminal = self.terminal("exec", "-it", "--name", "editor", "work", "vim", "-u", "NONE", "-N", "drawn.txt")
+        terminal.wait("drawn.txt")
+        terminal.type("ifirst line\x1b")
+        terminal.wait("first line")
+        terminal.type("\x10\x11")
+        self.assertEqual(terminal.end(), 0)
+        self.assertIn(b"\x1b[?1049l", terminal.out)
+        for rows in (24, 30):  # the size that it had, and another one
+            again = self.terminal("attach", "work", "editor", rows=rows)
+            again.wait(r"\x1b\[1;1Hfirst line\r\n")  # as a whole, not as it was typed
+            again.wait(rf"\x1b\[{rows};1H")
+            if rows == 24:
+                again.type("\x10\x11")
+                self.assertEqual(again.end(), 0)
+        again.type("osecond\x1b:wq\r")
+        self.assertEqual(again.end(), 0)
+        self.assertEqual(self.exec("work", "cat", "drawn.txt").out, "first line\nsecond\n")
 
     def test_suspended_from_outside(self):
         terminal = self.bash()

@@ -75,6 +75,10 @@ class Help(harness.Case):
         self.assertEqual(done.err, "retort: unknown command \"rnu\": did you mean run?\n")
         for args, said in ((["-c", "1"], "unknown option -c: did you mean `retort run -c`?"),
                            (["x.py"], 'unknown command "x.py": did you mean `retort run x.py`?'),
+                           (["session", "close"], 'unknown command "session close": did you mean rm?'),
+                           (["session", "list"], 'unknown command "session list": did you mean ls?'),
+                           (["session", "nonsense"], 'unknown command "session nonsense": `retort help session` lists them'),
+                           (["serve", "--tokens"], "unknown option --tokens: did you mean --token-file?"),
                            (["help", "plan", "nonsense"], 'help: unexpected "nonsense": name one command')):
             done = harness.retort(*args)
             self.assertEqual((done.status, done.err), (2, f"retort: {said}\n"))

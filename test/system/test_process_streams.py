@@ -236,6 +236,40 @@ class Attach(programs.Case):
         self.call("process.write", process=process, data="x", end=True)
         self.assertEqual(self.wait(process)["exit_code"], 0)
 
+    def test_start_and_stay_attached(self):
+        number = self.client.send("process.start", session=self.s, command="echo $$; read x; echo $x; exit 3", input=True,
+                                  attach=True, stream=True)
+        while len(events := self.client.events.get(number, [])) < 2:
+            self.client.next()
+        self.assertEqual([e["event"] for e in events], ["attached", "output"])
+        process = events[0]["process"]
+        self.assertEqual([p["process"] for p in self.list()], [process])
+        self.call("process.write", process=process, data="line\n")
+        about = self.client.receive(number)
+        self.assertEqual((about["process"], about["session"], about["exit_code"]), (process, self.s, 3))
+        self.assertEqual(programs.decoded(self.client.events[number][2]), b"line\n")
+        self.assertEqual(self.list(), [])
+        silent = self.client.send("process.start", session=self.s, argv=["sh", "-c", "exit 4"], attach=True)
+        self.assertEqual(self.client.receive(silent)["exit_code"], 4)
+
+    def test_who_stays_attached_takes_the_program_along(self):
+        for how in ["cancel", "leave"] + ["leave before the start"] * 20:
+            with self.subTest(how=how):
+                client = programs.Client(self.engine.path)
+                number = client.send("process.start", session=self.s, command="sleep 1000 & sleep 1001", attach=True,
+                                     stream=True)
+                if how == "cancel":
+                    client.next()
+                    client.cancel(number)
+                    self.assertEqual(client.receive(number)["state"], "running")
+                elif how == "leave":
+                    client.next()
+                client.close()
+                # What is started later has its row later: until then, the program may not have begun.
+                after = self.start("true")
+                self.wait(after)
+                self.until(lambda: [p for p in self.list() if p["state"] == "running"] == [])
+
     def test_what_was_cut_is_told(self):
         process = self.start(PY, "-c", COUNT.format(10000), output_bytes=2048)
         self.wait(process)

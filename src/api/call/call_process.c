@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #define _GNU_SOURCE 1
 #include "api/call/inside.h"
+#include "api/call/process_argv.h"
 #include "api/call/process_reader.h"
 #include "base/alloc.h"
 #include "base/base64.h"
@@ -41,106 +42,28 @@ static struct process *find(struct operation_call *call)
 
 /* ---- start ---- */
 
-struct starting {
-	const char **argv, **more;
-	char **envp;
-	json_t *held; /* variables as NAME=VALUE, to which `more` points */
-};
-
-static void starting_done(struct starting *s)
-{
-	free(s->argv);
-	free(s->more);
-	session_free_environment(s->envp);
-	json_decref(s->held);
-}
-
-static int read_argv(struct starting *s, const json_t *params, bool is_terminal, struct err *err)
-{
-	static const char *const login[] = {"/bin/sh", "-c",
-		"if [ -x /bin/bash ]; then exec /bin/bash -l; fi; exec /bin/sh -l"};
-	const json_t *argv = param_get(params, "argv");
-	const char *command = param_text(params, "command", NULL);
-	size_t n = json_array_size(argv);
-	if (argv && command)
-		return err_fail(err, ERR_USAGE, "give one of them",
-			"`argv`: given together with `command`");
-	if (!n && !command && !is_terminal)
-		return err_fail(err, ERR_USAGE, "for example {\"argv\": [\"ls\", \"-l\"]}",
-			"which program: `argv` or `command`");
-	s->argv = xcalloc(MAX(n, (size_t)3) + 1, sizeof *s->argv);
-	for (size_t i = 0; i < n; i++)
-		s->argv[i] = json_string_value(json_array_get(argv, i));
-	for (size_t i = 0; !n && i < ARRAY_LEN(login); i++)
-		s->argv[i] = command && i == 2 ? command : login[i];
-	if (n && !s->argv[0][0])
-		return err_fail(err, ERR_USAGE, "the first element names the program",
-			"`argv`: the program has an empty name");
-	return 0;
-}
-
-static void add_variable(struct starting *s, size_t *n, const char *name, const char *value)
-{
-	json_t *variable = json_sprintf("%s=%s", name, value);
-	json_add_new(s->held, variable);
-	if (variable)
-		s->more[(*n)++] = json_string_value(variable);
-}
-
-static int read_variables(
-	struct starting *s, const json_t *params, bool is_terminal, struct err *err)
-{
-	json_t *env = json_unconst(param_get(params, "env"));
-	const char *name;
-	json_t *value;
-	size_t n = 0;
-	s->held = json_need(json_array());
-	s->more = xcalloc(json_object_size(env) + 2, sizeof *s->more);
-	json_object_foreach(env, name, value)
-	{
-		if (!*name || strchr(name, '='))
-			return err_fail(err, ERR_USAGE, "a name without \"=\", such as PATH",
-				"`env`: the name \"%.64s\"", name);
-		add_variable(s, &n, name, json_string_value(value));
-	}
-	if (is_terminal && !(env && json_object_get(env, "TERM")))
-		add_variable(s, &n, "TERM", param_text(params, "term", "xterm-256color"));
-	return 0;
-}
-
-static int check_name(const char *name, struct err *err)
-{
-	cleanup_buf struct buf shown = BUF_INIT(SESSION_NAME_BYTES * 10);
-	if (!name)
-		return 0;
-	int r = utf8_escape_terminal(&shown, name, strlen(name), UTF8_ONE_LINE);
-	if (r == 0 && strcmp(buf_str(&shown), name) == 0 && name[0] != '-')
-		return 0;
-	return err_fail(err, ERR_USAGE, "letters, digits, dots and dashes are fine",
-		"`name`: a process's name has no control or invisible characters, and does not "
-		"begin with \"-\"");
-}
-
 static void on_started(void *arg, struct process *p, const struct err *err)
 {
 	struct operation_call *call = arg;
-	if (p)
-		call_give(call, process_reader_about(call, p), NULL);
-	else
+	struct err gone;
+	call->cancel = NULL;
+	if (!p) {
 		call_fail(call, err);
+	} else if (!param_flag(call->params, "attach")) {
+		call_give(call, process_reader_about(call, p), NULL);
+	} else if (call->is_cancelled) {
+		process_kill(p);
+		err_set(&gone, ERR_INTERRUPTED, "the call was cancelled while the program began");
+		call_fail(call, &gone);
+	} else {
+		process_reader_own(call, p);
+	}
 }
 
-static int read_start(struct starting *s, const struct operation_call *call,
-	struct session *session, bool is_terminal, struct err *err)
+/* The program begins at this moment: on_started() ends it, if it is to end with the call. */
+static void note_cancelled(struct operation_call *call)
 {
-	int r = check_name(param_text(call->params, "name", NULL), err);
-	if (r == 0)
-		r = read_argv(s, call->params, is_terminal, err);
-	if (r == 0)
-		r = read_variables(s, call->params, is_terminal, err);
-	if (r == 0 && !(s->envp = session_environment(session, s->more, err)))
-		r = -1;
-	return r;
+	call->is_cancelled = true;
 }
 
 static void start_now(struct operation_call *call)
@@ -148,7 +71,7 @@ static void start_now(struct operation_call *call)
 	const json_t *params = call->params;
 	bool is_terminal =
 		call->op != operation_find("process.start") || param_flag(params, "terminal");
-	struct starting s = {0};
+	struct process_argv s = {0};
 	struct err err = {0};
 	const char *id;
 	struct session *session =
@@ -157,7 +80,7 @@ static void start_now(struct operation_call *call)
 	if (r == 0 && !session_may_start(session))
 		r = err_fail(&err, ERR_BUSY, "ask again in a moment", "the session has no box now");
 	if (r == 0)
-		r = read_start(&s, call, session, is_terminal, &err);
+		r = process_argv_read(&s, params, session, is_terminal, &err);
 	const struct process_order order = {.argv = (const char *const *)s.argv,
 		.envp = (const char *const *)s.envp,
 		.directory = param_text(params, "cwd", NULL),
@@ -168,19 +91,20 @@ static void start_now(struct operation_call *call)
 		.has_input = param_flag(params, "input"),
 		.is_held = param_flag(params, "hold"),
 		.is_use = param_flag(params, "keep_alive"),
+		.is_transient = param_flag(params, "attach"),
 		.timeout_ms = param_count(params, "timeout_ms", 0),
 		.output_bytes = param_count(params, "output_bytes", 0)};
 	if (r < 0)
 		call_fail(call, &err);
 	else
 		session_start_process(session, &order, on_started, call);
-	starting_done(&s);
+	process_argv_done(&s);
 }
 
 static void on_ready(void *arg, const json_t *result, const struct err *err)
 {
 	struct operation_call *call = arg;
-	call->cancel = NULL;
+	call->cancel = note_cancelled;
 	if (result)
 		start_now(call);
 	else
@@ -216,16 +140,28 @@ static void on_listed(void *arg, json_t *processes, const struct err *err)
 	call_give(call, out, err);
 }
 
-static void start_list(struct operation_call *call)
+static void on_opened(void *arg, const json_t *result, const struct err *why)
 {
+	struct operation_call *call = arg;
 	struct err err = {0};
 	const char *id;
+	call->cancel = NULL;
+	if (!result) {
+		call_fail(call, why);
+		return;
+	}
 	struct session *s =
 		registry_process_session(call->context->registry, text(call, "session"), &id, &err);
 	if (s)
 		session_list_processes(s, on_listed, call);
 	else
 		call_fail(call, &err);
+}
+
+static void start_list(struct operation_call *call)
+{
+	call->cancel = call_withdraw;
+	registry_await_opened(call->context->registry, text(call, "session"), on_opened, call);
 }
 
 static void start_wait(struct operation_call *call)
@@ -387,6 +323,14 @@ static void start_signal(struct operation_call *call)
 							  .help = "the variable TERM"              \
 	}
 
+#define STREAM_ROWS                                                                                \
+	{"stream", PARAM_FLAG, .fallback = "false", .help = "send the events"},                    \
+	{                                                                                          \
+		"raw", PARAM_FLAG,                                                                 \
+			.fallback = "false",                                                       \
+			.help = "on the unix socket: send output as bytes behind the event's line" \
+	}
+
 static const struct param start_rows[] = {
 	START_ROWS,
 	{"input", PARAM_FLAG, .fallback = "false",
@@ -394,6 +338,11 @@ static const struct param start_rows[] = {
 	{"terminal", PARAM_FLAG, .fallback = "false",
 		.help = "stdin, stdout and stderr are a terminal"},
 	TERMINAL_ROWS,
+	{"attach", PARAM_FLAG, .fallback = "false",
+		.help = "stay attached from the beginning, as `process.attach`, and answer when the "
+			"program has ended. It is killed when the call is cancelled or the client "
+			"disconnects, and is not listed after its end"},
+	STREAM_ROWS,
 };
 static const struct param open_rows[] = {START_ROWS, TERMINAL_ROWS};
 static const struct param list_rows[] = {SESSION};
@@ -411,9 +360,7 @@ static const struct param attach_rows[] = {
 		.help = "first byte of stdout or of the terminal"},
 	{"stderr_offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
 		.help = "first byte of stderr"},
-	{"stream", PARAM_FLAG, .fallback = "false", .help = "send the events"},
-	{"raw", PARAM_FLAG, .fallback = "false",
-		.help = "on the unix socket: send output as bytes behind the event's line"},
+	STREAM_ROWS,
 };
 static const struct param read_rows[] = {
 	SESSION,
@@ -509,14 +456,15 @@ static const struct param written_rows[] = {GIVES("bytes", PARAM_COUNT, "bytes t
 static const struct operation rows[] = {
 	{"process.start", "Start a program in the box of a session", ROWS(start_rows),
 		RESULT(about_rows), .label = OPERATION_CALLER, .limits = HELP_PROCESS_LIMITS,
-		.errors = "not_found|access|runtime|limit|quota|busy|gone|box|io",
+		.errors = "not_found|access|runtime|limit|quota|busy|gone|box|io|interrupted",
+		.has_events = true,
 		.example = "{'session': 'demo', 'argv': ['cat'], 'input': true, 'name': 'cat'}",
 		.answer = "{'name': 'cat', 'argv': ['cat'], 'by': 'call', 'state': 'running'}",
 		.start = start_start},
 	{"process.list", "List the processes of a session's box", ROWS(list_rows),
 		RESULT(listed_rows), .label = OPERATION_PROGRAM,
 		.limits = "At most 1024 processes that clients have not started.",
-		.errors = "not_found|busy|gone|box", .example = "{'session': 'demo'}",
+		.errors = "not_found|busy|gone|box|interrupted", .example = "{'session': 'demo'}",
 		.answer = "{'processes': [{'name': 'cat', 'by': 'call', 'state': 'running'}]}",
 		.start = start_list},
 	{"process.get", "Describe a process", ROWS(process_rows), RESULT(about_rows),

@@ -1,5 +1,6 @@
 /*
- * Calls that follow a process: `process.attach`, `process.wait` and `process.write`.
+ * Calls that follow a process: `process.attach`, `process.wait` and `process.write`, and
+ * `process.start` with `attach`.
  *
  * An attached client gets output as events. Before each event it is asked whether the client is
  * behind (operation_listener). While it is, nothing is sent, until the connection says that the
@@ -34,7 +35,7 @@ enum {
 
 static const char *const streams[] = {"stdout", "stderr"};
 
-/* A call of `process.attach` or `process.wait`. */
+/* A call that follows a process to its end. */
 struct following {
 	struct process_reader reader;
 	struct process *process;
@@ -43,6 +44,7 @@ struct following {
 	uint64_t again_ms;
 	uint64_t offset[2];
 	bool is_attached, is_raw, is_busy;
+	bool is_owner; /* the program is ended with the call */
 	char session[ORDER_ID_BYTES];
 };
 
@@ -86,7 +88,10 @@ static void finish(struct following *f)
 
 static void on_cancel(struct operation_call *call)
 {
-	finish(call->following);
+	struct following *f = call->following;
+	if (f->is_owner && !process_is_over(f->process))
+		process_kill(f->process);
+	finish(f);
 }
 
 static struct following *follow(struct operation_call *call, struct process *p,
@@ -254,22 +259,33 @@ static void on_output(struct process_reader *reader)
 		finish(f);
 }
 
-void process_reader_attach(struct operation_call *call, struct process *p, uint64_t stdout_offset,
-	uint64_t stderr_offset)
+static void attach(
+	struct operation_call *call, struct process *p, const uint64_t offset[2], bool is_owner)
 {
 	struct following *f = follow(call, p, on_output);
 	f->is_attached = true;
+	f->is_owner = is_owner;
 	f->is_raw = call->listener.raw && param_flag(call->params, "raw");
 	call->resume = on_resume;
 	f->again_ms = AGAIN_MIN_MS;
-	f->offset[0] = stdout_offset;
-	f->offset[1] = stderr_offset;
+	memcpy(f->offset, offset, sizeof f->offset);
 	p->n_attached++;
 	/* An HTTP client waits for the beginning of the answer, also if the program is silent. */
 	call_event(call,
 		json_need(json_pack("{s:s, s:s, s:i}", "event", "attached", "process", p->id, "pid",
 			(int)p->pid)));
 	pump(f);
+}
+
+void process_reader_attach(struct operation_call *call, struct process *p, uint64_t stdout_offset,
+	uint64_t stderr_offset)
+{
+	attach(call, p, (const uint64_t[]){stdout_offset, stderr_offset}, false);
+}
+
+void process_reader_own(struct operation_call *call, struct process *p)
+{
+	attach(call, p, (const uint64_t[]){0, 0}, true);
 }
 
 /* ---- wait ---- */

@@ -16,6 +16,10 @@ json_t *process_reader_about(struct operation_call *call, const struct process *
 void process_reader_attach(struct operation_call *call, struct process *p, uint64_t stdout_offset,
 	uint64_t stderr_offset);
 
+/* As process_reader_attach(), from the beginning of the output, for the call that has started the
+ * process: a cancelled call also kills the program. */
+void process_reader_own(struct operation_call *call, struct process *p);
+
 /* Answer with what the process is when it is over, when @timeout_ms are over, or when the call is
  * cancelled. */
 void process_reader_wait(struct operation_call *call, struct process *p, uint64_t timeout_ms);

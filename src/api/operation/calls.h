@@ -35,10 +35,12 @@ struct operation_call {
 	char *session;
 	/* For engine.doctor: the results so far. */
 	json_t *kept;
-	/* For process.attach, process.wait and process.write: what follows the process, or NULL. */
+	/* For calls that follow a process (call/process_reader.h): what follows it, or NULL. */
 	void *following;
 	/* For tool.list and tool.call: the call in the gate. */
 	struct gate_call *gate_call;
+	/* For process.start: the call was cancelled while the program began. */
+	bool is_cancelled;
 };
 
 /* Answer the call, and free it. Can be passed to the registry as a registry_done_fn. */

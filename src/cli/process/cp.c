@@ -87,17 +87,32 @@ static struct foreground_order order_of(
 		.session = cp->session,
 		.argv = (char *const *)(uintptr_t)argv,
 		.in_fd = STDIN_FILENO,
-		.keep_alive = true};
+		.keep_alive = true,
+		.is_tied = true};
 }
 
 void cp_start(struct cp *cp, struct pump *p, const char *const *argv, bool has_input)
 {
 	const struct process_args args = {.input = has_input};
 	const struct foreground_order order = order_of(cp, &args, argv);
-	const struct pump_config config = {
-		.client = cp->client, .session = cp->session, .in_fd = -1, .out_fd = {-1, -1}};
+	const struct pump_config config = {.client = cp->client,
+		.session = cp->session,
+		.in_fd = -1,
+		.out_fd = {-1, -1},
+		.is_tied = true};
 	struct err err;
 	pump_open(p, &config, "process.start", foreground_params(&order, &err));
+}
+
+/* tar says the second of these when the last write before the limit was a short one. */
+static bool is_of_full_disk(const char *said)
+{
+	static const char *const words[] = {
+		"No space left on device", "Wrote only ", "Disk quota exceeded"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(said, words[i]))
+			return true;
+	return false;
 }
 
 /* Describe why tar failed: the first line of what it said. */
@@ -106,6 +121,10 @@ static int fail_tar(const struct cp *cp, const struct pump *p, const json_t *abo
 	const struct buf *said = &p->out[1].waiting;
 	int status = foreground_status(about);
 	size_t bytes = strcspn(buf_str(said), "\n");
+	if (is_of_full_disk(buf_str(said)))
+		return err_fail(err, ERR_NO_SPACE,
+			"remove files there, or make a session with a larger --disk",
+			"cp: the disk of session %.60s is full", cp->session);
 	if (bytes > 0)
 		return err_set(err, strstr(buf_str(said), "No such file") ? ERR_NOT_FOUND : ERR_IO,
 			"cp: in session %.60s: %.*s", cp->session, (int)MIN(bytes, (size_t)160),

@@ -6,7 +6,10 @@
 
 #include <stdint.h>
 
-enum { CP_NAME_BYTES = 4096 };
+enum { CP_NAME_BYTES = 4096, CP_PART_BYTES = 32 };
+
+/* Name of a file until it is whole, with the number of this process. */
+#define CP_PART ".retort-cp-%d"
 
 /* A copy between this host and a session. */
 struct cp {

@@ -27,8 +27,11 @@ struct giving {
 	struct cp_path from, to;
 	char top[CP_NAME_BYTES]; /* name of the copy in the box; "": files go into the directory
 				    itself */
-	const char *dir;	 /* directory of the box in which the archive is unpacked */
-	size_t n_skip;		 /* bytes at the front of each path that are not part of its name */
+	/* Name of a single file until it is whole; "": the source is a directory. So a copy that is
+	 * cut off leaves no half file under its name. */
+	char part[CP_PART_BYTES];
+	const char *dir; /* directory of the box in which the archive is unpacked */
+	size_t n_skip;	 /* bytes at the front of each path that are not part of its name */
 	struct archive *in, *out;
 	char block[BLOCK_BYTES];
 };
@@ -59,6 +62,30 @@ static int ask(const struct cp *cp, const struct cp_path *to, char *answer, stru
 	return r;
 }
 
+/* The single file is whole: give it its name. Or remove what there is of it. */
+static int settle(struct giving *g, bool is_whole, struct err *err)
+{
+	char part[CP_NAME_BYTES + CP_PART_BYTES], name[2 * CP_NAME_BYTES];
+	const char *const move[] = {"mv", "-f", "--", part, name, NULL};
+	const char *const remove[] = {"rm", "-f", "--", part, NULL};
+	if (!g->part[0])
+		return 0;
+	snprintf(part, sizeof part, "%s/%s", g->dir, g->part);
+	snprintf(name, sizeof name, "%s/%s", g->dir, g->top);
+	cp_start(g->cp, &g->pump, is_whole ? move : remove, false);
+	return cp_finish(g->cp, &g->pump, false, false, err);
+}
+
+/* Speak of the file by its own name. */
+static void name_whole(const struct giving *g, struct err *err)
+{
+	const struct err was = *err;
+	const char *at = g->part[0] ? strstr(was.msg, g->part) : NULL;
+	if (at)
+		snprintf(err->msg, sizeof err->msg, "%.*s%s%s", (int)(at - was.msg), was.msg,
+			g->top, at + strlen(g->part));
+}
+
 static int find_place(struct giving *g, bool is_directory, struct err *err)
 {
 	char there = '\0';
@@ -68,6 +95,8 @@ static int find_place(struct giving *g, bool is_directory, struct err *err)
 	g->dir = there == 'd' ? g->cp->box_path : g->to.dir;
 	const char *name = there != 'd' ? g->to.name : g->from.is_content ? "" : g->from.name;
 	snprintf(g->top, sizeof g->top, "%s", name);
+	if (!is_directory)
+		snprintf(g->part, sizeof g->part, CP_PART, (int)getpid());
 	if (there == 'f' && is_directory)
 		return err_fail(err, ERR_USAGE, "name a directory, or a name that is free",
 			"cp: %.150s in the session is a file, and %.60s a directory",
@@ -124,8 +153,9 @@ static int name_entry(
 	char name[CP_NAME_BYTES];
 	const char *rest = path + MIN(g->n_skip, strlen(path));
 	rest += strspn(rest, "/");
-	bool has_both = g->top[0] && *rest;
-	int n = snprintf(name, sizeof name, "./%s%s%s", g->top, has_both ? "/" : "", rest);
+	const char *top = g->part[0] ? g->part : g->top;
+	bool has_both = top[0] && *rest;
+	int n = snprintf(name, sizeof name, "./%s%s%s", top, has_both ? "/" : "", rest);
 	if (n >= (int)sizeof name)
 		return err_set(err, ERR_LIMIT, "cp: a path of %d bytes: %.100s", n, path);
 	g->lib.entry_set_pathname(entry, name);
@@ -214,7 +244,7 @@ static int open_archives(struct giving *g, struct err *err)
 static int give(struct giving *g, struct err *err)
 {
 	const char *const argv[] = {"tar", "-xof", "-", "-C", g->dir, NULL};
-	struct err ended;
+	struct err ended, ignored;
 	int r = open_archives(g, err);
 	if (r < 0)
 		return r;
@@ -226,7 +256,12 @@ static int give(struct giving *g, struct err *err)
 	int end = cp_finish(g->cp, &g->pump, true, r < 0, &ended);
 	if (end < 0)
 		*err = ended;
-	return end != 0 ? end : r;
+	r = end != 0 ? end : r;
+	if (r == 0)
+		return settle(g, true, err);
+	name_whole(g, err);
+	(void)settle(g, false, &ignored);
+	return r;
 }
 
 /* Look at the source on this host. Returns: 1 for a directory, 0 for a file, or negative errno. */

@@ -46,6 +46,7 @@ struct taking {
 	struct buf block; /* what libarchive has got last */
 	struct archive *in, *out;
 	uint64_t n_bytes, n_entries;
+	char part[CP_NAME_BYTES]; /* what is there of a file that did not come whole, or "" */
 };
 
 /* ---- names ---- */
@@ -200,6 +201,7 @@ static const char *why_not(
 	return type == AE_IFREG || type == AE_IFDIR ? NULL : "neither a file nor a directory";
 }
 
+/* Copy the content of a file, and close it. */
 static int write_data(struct taking *t, struct err *err)
 {
 	const void *data;
@@ -209,7 +211,9 @@ static int write_data(struct taking *t, struct err *err)
 	while ((r = t->lib.read_data_block(t->in, &data, &bytes, &offset)) == ARCHIVE_OK)
 		if (t->lib.write_data_block(t->out, data, bytes, offset) < ARCHIVE_OK)
 			return fail_archive(t, t->out, err);
-	return r == ARCHIVE_EOF ? 0 : fail_archive(t, t->in, err);
+	if (r != ARCHIVE_EOF)
+		return fail_archive(t, t->in, err);
+	return t->lib.write_finish_entry(t->out) < ARCHIVE_WARN ? fail_archive(t, t->out, err) : 0;
 }
 
 /* Check that what is copied can be at its place. @type: of the first entry. */
@@ -224,14 +228,41 @@ static int check_place(const struct taking *t, mode_t type, struct err *err)
 	return 0;
 }
 
+/* A file gets its name when it is whole, also if we are killed: until then it has another one in
+ * the same directory, if that is not too long. */
+static void name_part(const char *name, char out[CP_NAME_BYTES])
+{
+	const char *slash = strrchr(name, '/');
+	int bytes = slash ? (int)(slash + 1 - name) : 0;
+	int n = snprintf(out, CP_NAME_BYTES, "%.*s" CP_PART, bytes, name, (int)getpid());
+	if (n >= CP_NAME_BYTES)
+		snprintf(out, CP_NAME_BYTES, "%s", name);
+}
+
+static int make_file(struct taking *t, const char *part, const char *name, struct err *err)
+{
+	int r = write_data(t, err);
+	if (r == 0 && rename(part, name) < 0) {
+		cp_leave_out(t->cp, name, strerror(errno));
+		(void)unlink(part);
+	}
+	/* Its end is made when the archive is closed. */
+	if (r < 0)
+		snprintf(t->part, sizeof t->part, "%s", part);
+	return r;
+}
+
 /* Make what an entry is. Returns: 0, also if it was left out; or negative errno. */
 static int make_entry(
 	struct taking *t, struct archive_entry *entry, const char *name, struct err *err)
 {
-	t->lib.entry_set_pathname(entry, name);
+	char part[CP_NAME_BYTES];
+	bool has_data = t->lib.entry_size(entry) > 0;
+	name_part(name, part);
+	t->lib.entry_set_pathname(entry, has_data ? part : name);
 	int r = t->lib.write_header(t->out, entry);
 	if (r >= ARCHIVE_WARN)
-		return t->lib.entry_size(entry) > 0 ? write_data(t, err) : 0;
+		return has_data ? make_file(t, part, name, err) : 0;
 	if (r == ARCHIVE_FATAL)
 		return fail_archive(t, t->out, err);
 	const char *why = t->lib.error_string(t->out);
@@ -276,6 +307,8 @@ static int take_all(struct taking *t, struct err *err)
 	/* Modes and times of directories are set at the end. */
 	if (t->lib.write_close(t->out) < ARCHIVE_WARN && r == 0)
 		r = fail_archive(t, t->out, err);
+	if (t->part[0])
+		(void)unlink(t->part);
 	return r;
 }
 

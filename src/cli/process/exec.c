@@ -91,6 +91,14 @@ static int start_detached(
 	return json ? view_json(about) : puts(json_get_text(about, "process")) < 0;
 }
 
+/* A file of this host is not in the box. */
+static void hint_at_host(const char *program, struct err *err)
+{
+	if (err->code == ERR_RUNTIME && strstr(err->msg, " not found in the box") &&
+		access(program, R_OK) == 0)
+		err_hint(err, "it is a file of this host: copy it in with `retort cp`");
+}
+
 static int run(const struct exec_args *args, struct client *client,
 	const struct foreground_order *order, struct err *err)
 {
@@ -138,6 +146,8 @@ static int exec_main(int argc, char **argv)
 			.is_silent = args.json,
 			.keep_alive = args.keep_alive || !args.detach};
 		r = run(&args, &client, &order, &err);
+		if (r < 0)
+			hint_at_host(words[0], &err);
 	}
 	client_done(&client);
 	return r < 0 ? foreground_fail(&err, args.json) : r;

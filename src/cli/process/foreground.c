@@ -121,6 +121,8 @@ json_t *foreground_params(const struct foreground_order *order, struct err *err)
 		json_put_bool(params, "keep_alive", true);
 	if (!order->is_detached && !order->is_silent)
 		json_put_bool(params, "hold", true);
+	if (order->is_tied)
+		pump_put_tied(params);
 	return take_ptr(params);
 }
 
@@ -181,7 +183,7 @@ static int status_of(struct pump *p, json_t **about, struct err *err)
 		*err = p->err;
 		return -err_errno(p->err.code);
 	case PUMP_EXITED:
-		*about = take_ptr(p->about);
+		*about = json_incref(p->about);
 		return foreground_status(*about);
 	case PUMP_UNREAD:
 		return fail_unread(p, err);
@@ -197,11 +199,13 @@ int foreground_end(struct pump *p, json_t **about, struct err *err)
 {
 	int status = status_of(p, about, err);
 	const char *session = p->config.session;
+	char name[PUMP_PROCESS_BYTES];
+	snprintf(name, sizeof name, "%s", json_get_text(p->about, "name"));
 	pump_close(p);
-	if (!p->config.is_own &&
+	if (!p->config.is_own && !p->config.is_tied &&
 		(p->end == PUMP_DETACHED || (p->end == PUMP_INTERRUPTED && p->process[0])))
 		fprintf(stderr, "%sretort: the program goes on: retort attach %s %s\n",
-			p->config.is_raw ? "\n" : "", session, p->process);
+			p->config.is_raw ? "\n" : "", session, name[0] ? name : p->process);
 	return status;
 }
 
@@ -215,6 +219,7 @@ int foreground_run(struct client *client, const struct foreground_order *order, 
 		.out_fd = {STDOUT_FILENO, STDERR_FILENO},
 		.is_raw = args->terminal && args->input,
 		.is_own = order->is_own,
+		.is_tied = order->is_tied,
 		.is_silent = order->is_silent};
 	struct pump p;
 	json_t *params = foreground_params(order, err);

@@ -21,6 +21,7 @@ struct foreground_order {
 	int in_fd;		    /* what is read with args->input */
 	bool is_detached;	    /* nobody reads its output now */
 	bool keep_alive;
+	bool is_tied;	/* it ends when our connection does, and is not listed then */
 	bool is_own;	/* the engine ends with this command */
 	bool is_silent; /* its output is not shown, but read at the end (foreground_add_output()) */
 };

@@ -113,7 +113,10 @@ static int take_event(struct link *link, const json_t *event, struct err *err)
 	cleanup_buf struct buf decoded = BUF_INIT(DATA_MAX_BYTES);
 	const json_t *data = json_object_get(event, "data");
 	const char *encoding = json_get_text(event, "encoding");
-	if (strcmp(json_get_text(event, "event"), "output") != 0)
+	const char *kind = json_get_text(event, "event");
+	if (strcmp(kind, "attached") == 0 && link->attached)
+		link->attached(link->arg, json_get_text(event, "process"));
+	if (strcmp(kind, "output") != 0)
 		return 1;
 	struct link_output out = {
 		.is_stderr = strcmp(json_get_text(event, "stream"), "stderr") == 0,

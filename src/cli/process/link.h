@@ -22,6 +22,8 @@ struct link_output {
 };
 
 typedef void link_event(void *arg, const struct link_output *output);
+/* Called when a call is attached to @process. */
+typedef void link_attached(void *arg, const char *process);
 
 struct link_call {
 	json_int_t id; /* 0: this place is free */
@@ -38,9 +40,10 @@ struct link {
 	bool is_raw;	       /* what comes next is the output that `raw` describes */
 	struct event_raw raw;
 	struct link_call calls[LINK_CALLS_MAX];
-	void *arg;	       /* of all callbacks */
-	link_event *event;     /* called with each piece of output */
-	struct buf data, rest; /* of the event that is being handled */
+	void *arg;		 /* of all callbacks */
+	link_event *event;	 /* called with each piece of output */
+	link_attached *attached; /* or NULL */
+	struct buf data, rest;	 /* of the event that is being handled */
 };
 
 void link_init(struct link *link, struct client *client, void *arg, link_event *event);

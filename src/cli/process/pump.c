@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "cli/screen/term.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -241,6 +242,8 @@ static void show(struct pump *p, int stream, const char *data, size_t bytes)
 			(void)buf_append(&out->waiting, data, bytes);
 	} else
 		sink_add(out, data, bytes);
+	if (stream == 0 && p->is_screen)
+		modes_read(&p->modes, data, bytes);
 	if (out->error)
 		on_unread(p);
 }
@@ -336,16 +339,11 @@ static void read_input(struct pump *p)
 
 static void follow(struct pump *p);
 
-static void on_exited(void *arg, const json_t *result, const struct err *err)
+/* The call that follows the program is answered. */
+static void on_left(void *arg, const json_t *result, const struct err *err)
 {
 	struct pump *p = arg;
 	struct err gone;
-	/* An engine that is older than this command does not know `raw`. */
-	if (!result && err->code == ERR_USAGE && !p->is_engine_old) {
-		p->is_engine_old = true;
-		follow(p);
-		return;
-	}
 	if (!result) {
 		fail(p, err);
 		return;
@@ -364,6 +362,18 @@ static void on_exited(void *arg, const json_t *result, const struct err *err)
 	}
 }
 
+static void on_exited(void *arg, const json_t *result, const struct err *err)
+{
+	struct pump *p = arg;
+	/* An engine that is older than this command does not know `raw`. */
+	if (!result && err->code == ERR_USAGE && !p->is_engine_old) {
+		p->is_engine_old = true;
+		follow(p);
+		return;
+	}
+	on_left(arg, result, err);
+}
+
 static void follow(struct pump *p)
 {
 	json_t *params = json_object();
@@ -375,6 +385,14 @@ static void follow(struct pump *p)
 		call(p, p->config.is_silent ? "process.wait" : "process.attach", params, on_exited);
 }
 
+static void note_process(void *arg, const char *process)
+{
+	struct pump *p = arg;
+	snprintf(p->process, sizeof p->process, "%s", process);
+	if (p->early)
+		send_signal(p, p->early, NULL);
+}
+
 static void on_started(void *arg, const json_t *result, const struct err *err)
 {
 	struct pump *p = arg;
@@ -383,10 +401,8 @@ static void on_started(void *arg, const json_t *result, const struct err *err)
 		return;
 	}
 	note_about(p, result);
-	snprintf(p->process, sizeof p->process, "%s", json_get_text(result, "process"));
+	note_process(p, json_get_text(result, "process"));
 	follow(p);
-	if (p->early)
-		send_signal(p, p->early, NULL);
 	if (p->config.is_raw && p->config.is_late) {
 		/* A program draws its screen anew when the size of its terminal changes. */
 		resize(p, 1);
@@ -512,6 +528,13 @@ void pump_kill(struct pump *p)
 	p->is_killed = true;
 }
 
+void pump_put_tied(json_t *params)
+{
+	json_put_bool(params, "attach", true);
+	json_put_bool(params, "stream", true);
+	json_put_bool(params, "raw", true);
+}
+
 void pump_open(struct pump *p, const struct pump_config *config, const char *method, json_t *params)
 {
 	struct err err;
@@ -522,16 +545,29 @@ void pump_open(struct pump *p, const struct pump_config *config, const char *met
 	link_init(&p->link, config->client, p, on_output);
 	for (int i = 0; i < PUMP_STREAMS; i++)
 		sink_init(&p->out[i], config->out_fd[i], OUT_MAX_BYTES);
+	p->is_screen = term_is(config->out_fd[0]);
 	watch_signals(p);
 	if (config->is_raw)
 		rawmode_begin(&p->raw, config->in_fd);
-	p->start_id = link_call(&p->link, method, params, on_started, &err);
+	if (config->is_tied)
+		p->link.attached = note_process;
+	p->start_id =
+		link_call(&p->link, method, params, config->is_tied ? on_left : on_started, &err);
 	if (p->start_id < 0)
 		fail(p, &err);
 }
 
+/* Return whether the program has ended by itself: then what it leaves at the terminal is meant. */
+static bool is_own_end(const struct pump *p)
+{
+	return p->end == PUMP_EXITED && json_get_int(p->about, "signal") == 0 &&
+		!json_get_text(p->about, "ended")[0];
+}
+
 void pump_close(struct pump *p)
 {
+	if (p->is_screen && !is_own_end(p))
+		modes_leave(&p->modes, &p->out[0], p->end == PUMP_FAILED);
 	rawmode_end(&p->raw);
 	if (p->is_watching) {
 		/* A signal that has come and is not handled has no effect any more. */

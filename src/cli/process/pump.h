@@ -3,6 +3,7 @@
 
 #include "cli/process/keys.h"
 #include "cli/process/link.h"
+#include "cli/process/modes.h"
 #include "cli/process/rawmode.h"
 #include "cli/screen/sink.h"
 
@@ -22,6 +23,7 @@ struct pump_config {
 	bool is_raw;
 	/* Do not ask for the output, only for the program's end. */
 	bool is_silent;
+	bool is_tied;	  /* the parameters of process.start are from pump_put_tied() */
 	bool is_own;	  /* the engine, and with it the program, ends with us */
 	bool is_late;	  /* the program has been running: a full screen is to be drawn anew */
 	struct keys keys; /* what detaches; looked for only if is_raw */
@@ -42,7 +44,9 @@ struct pump {
 	struct link link;
 	struct sink out[PUMP_STREAMS];
 	struct rawmode raw;
-	struct buf typed; /* input that the engine was not given yet */
+	bool is_screen;	    /* out[0] is a terminal */
+	struct modes modes; /* of it */
+	struct buf typed;   /* input that the engine was not given yet */
 	enum pump_end end;
 	struct err err; /* of PUMP_FAILED */
 	json_t *about;	/* what the engine said last about the process */
@@ -68,6 +72,9 @@ struct pump {
  */
 void pump_open(
 	struct pump *p, const struct pump_config *config, const char *method, json_t *params);
+
+/* Add what ties a program to our connection: whatever ends this process also ends the program. */
+void pump_put_tied(json_t *params);
 
 /* Handle the next events. Blocks: until something happens. Returns: whether p->end is PUMP_ON. */
 bool pump_turn(struct pump *p);

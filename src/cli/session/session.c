@@ -496,10 +496,13 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 		__VA_ARGS__}
 
 SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAME]", new_main,
+	.alike = "create open start",
 	.text = "Prints the id of the session. Its variables and files stay until `session rm`. "
 		"After a restart, the engine restores them by running the session's steps again.");
-SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
-SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
+SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main,
+	.alike = "list ps");
+SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main,
+	.alike = "close delete end kill remove stop");
 SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
 	"session branch [--force | --keep-processes] SESSION [NAME]", branch_main,
 	.text = "Prints the id of the new session, which begins with the same variables and "

@@ -254,9 +254,12 @@ static void fail_execute(const char *program, int sys, struct err *err)
 		err_set(err, ERR_RUNTIME, "program %.200s cannot be executed: %s", program,
 			strerror(sys));
 	err->sys = sys;
+	const char *where = strchr(program, '/')
+		? "a path is one in the box, which has its workspace, volumes and the host's /usr"
+		: "programs of the host's /usr are there, and those of volumes";
 	err_hint(err, "%s",
-		sys == ENOENT	 ? "programs of the host's /usr are there, and those of volumes"
-			: is_dir ? "it is a directory: name a program in it"
+		sys == ENOENT		 ? where
+			: is_dir	 ? "it is a directory: name a program in it"
 			: sys == EACCES	 ? "make it executable: chmod +x"
 			: sys == ENOEXEC ? "a script needs a first line such as #!/bin/sh"
 					 : "check the file, and the limits of the session");

@@ -137,6 +137,12 @@ static void kill_all(struct process *p)
 		init_signal_all(&p->box->init, p->program.id, SIGKILL);
 }
 
+void process_kill(struct process *p)
+{
+	p->is_killed = true;
+	kill_all(p);
+}
+
 void process_let_go(struct process *p)
 {
 	process_end(p, PROCESS_CLOSED);
@@ -433,6 +439,7 @@ struct process *process_new(
 		.directory = order->directory ? xstrdup(order->directory) : NULL,
 		.is_terminal = order->is_terminal,
 		.is_use = order->is_use,
+		.is_transient = order->is_transient,
 		.timeout_ms = order->timeout_ms,
 		.rows = order->rows,
 		.columns = order->columns,

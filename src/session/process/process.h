@@ -26,6 +26,7 @@ struct process_order {
 	bool has_input;	       /* stdin is a pipe to which clients write; else /dev/null */
 	bool is_held;	       /* the program waits while its output is not read (stream.h) */
 	bool is_use;	       /* while it runs, its session counts as used */
+	bool is_transient;     /* it is forgotten when it is over and nobody follows it */
 	uint64_t timeout_ms;   /* 0: no limit */
 	uint64_t output_bytes; /* kept of each stream; 0: PROCESS_OUTPUT_BYTES */
 };
@@ -67,7 +68,7 @@ struct process {
 	char id[PROCESS_ID_BYTES], name[PROCESS_NAME_BYTES];
 	json_t *argv;
 	char *directory; /* as the client gave it, or NULL */
-	bool is_terminal, is_use;
+	bool is_terminal, is_use, is_transient;
 	unsigned rows, columns;
 	struct stream out[2]; /* stdout and stderr; a terminal has only the first */
 	unsigned n_out;
@@ -114,6 +115,9 @@ void process_let_go(struct process *p);
 
 /* End the process and its descendants at once, because of @cause. */
 void process_end(struct process *p, enum process_cause cause);
+
+/* Kill the program and its descendants. Its end is reported as any other. */
+void process_kill(struct process *p);
 
 /* Return whether the process has ended or could not be started. */
 bool process_is_over(const struct process *p);

@@ -38,8 +38,8 @@ TEST(word_has_a_limit)
 
 static const char *nearest(const char *word)
 {
-	static const char *const words[] = {
-		"memory", "cpus", "cpu-time", "file-size", "env", "json", "jsonl", "r"};
+	static const char *const words[] = {"memory", "cpus", "cpu-time", "file-size", "env",
+		"json", "jsonl", "r", "token-file", "tokenize"};
 	struct word_near near = WORD_NEAR(word);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		word_near_try(&near, words[i]);
@@ -59,6 +59,9 @@ TEST(word_finds_what_was_meant)
 		{"evn", "env"},
 		{"jsno", "json"},
 		{"jsonl", "jsonl"},
+		{"tokens", "token-file"},
+		{"token-fiel", "token-file"},
+		{"tokenise", "tokenize"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		CHECK_STR(nearest(rows[i].word), rows[i].best);

@@ -327,6 +327,12 @@ void registry_await_process(
 		done(arg, NULL, &err);
 }
 
+void registry_await_opened(
+	struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	registry_await_process(r, session, done, arg);
+}
+
 struct session *registry_process_session(
 	struct registry *r, const char *session, const char **id, struct err *err)
 {
