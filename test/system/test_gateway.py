@@ -137,10 +137,27 @@ class Names(Bench):
         self.assertEqual(self.server.n, 0)
 
     def test_next_address(self):
-        self.give_names("127.0.0.2 two.example", "127.0.0.1 two.example")
+        self.server = self.start(gateway.Server(gateway.echo, "127.0.0.2"))
+        self.give_names("127.0.0.2 two.example", "127.0.0.1 two.example")  # libc tries 127.0.0.1 first
         self.open("!two.example:{}")
         with self.gate.hearing(), self.box.connect("two.example", self.server.port) as s:
             self.check_echo(s)
+
+    def test_server_that_accepts_late(self):
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as late:
+            at = late.getsockname()
+            with socket.create_connection(at):  # who comes now has to wait
+                self.open(f"late:80=127.0.0.1:{at[1]}")
+                with self.box.connect("late", 80) as s:
+                    s.sendall(b"\0two")
+                    time.sleep(0.2)  # until the gateway has tried
+                    late.accept()[0].close()
+                    accepted = late.accept()[0]
+                    accepted.settimeout(gateway.TIMEOUT_S)
+                    with accepted:
+                        self.assertEqual(accepted.recv(4), b"\0two")
+                        accepted.sendall(b"back")
+                        self.assertEqual(s.recv(4), b"back")
 
     def test_name_that_gets_a_private_address(self):
         """What was allowed once does not stay so when the name leads elsewhere (rebinding)."""
