@@ -218,8 +218,8 @@ class Gateway:
 class Server:
     """A server on the host's loopback; `serve` gets each connection, in a thread."""
 
-    def __init__(self, serve, port=0):
-        self.listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+    def __init__(self, serve, host="127.0.0.1"):
+        self.listener = socket.create_server((host, 0), backlog=1024)
         self.port = self.listener.getsockname()[1]
         self.n = 0
 

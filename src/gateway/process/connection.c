@@ -436,7 +436,7 @@ static void begin(struct connection *c)
 
 void connection_new(struct net_box *b, int fd)
 {
-	struct sockaddr_storage at;
+	struct sockaddr_in6 at = {0};
 	struct ip ip;
 	socklen_t bytes = sizeof at;
 	struct connection *c = xnew(struct connection);
@@ -455,7 +455,7 @@ void connection_new(struct net_box *b, int fd)
 		return;
 	}
 	/* The port is at the same place for both families. */
-	c->port = ntohs(((const struct sockaddr_in *)&at)->sin_port);
+	c->port = ntohs(at.sin6_port);
 	c->name = names_at(b->names, c->v4);
 	begin(c);
 }

@@ -8,11 +8,12 @@
  *   race.c        connecting to one of several addresses
  *   first.c       what the first bytes of a client say about whom it wants
  *
- * What a box can make the process use, at most: its names and their addresses (2 MiB), rows
+ * What a box can make the process use, at most: its names and their addresses (3 MiB), rows
  * (112 KiB), questions that wait (80 KiB), BOUND_MAX listening sockets, and CONNECTIONS_MAX
- * connections. Each of these has two sockets whose buffers the kernel bounds (relay.h), and holds
- * RELAY_BYTES in each direction, but only what a receiver has not taken yet; before that, the
- * first bytes of its client (FIRST_BYTES).
+ * connections of two sockets each. A connection holds the first bytes of its client (FIRST_BYTES),
+ * and after that in each direction what its receiver does not take, up to RELAY_BYTES: 256 MiB if
+ * all receivers of all connections stop reading. Idle connections and those that flow hold nothing.
+ * What the kernel keeps for a socket is bounded in the same way (relay.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
