@@ -22,7 +22,7 @@ MIB = 1 << 20
 ASKED = {
     "session.get": lambda it: {"session": it["session"]},
     "session.branch": lambda it: {"session": it["session"]},
-    "session.net": {"net": []},
+    "session.net": lambda it: {"session": it["session"], "net": []},
     "session.undo": lambda it: {"session": it["session"]},
     "session.close": lambda it: {"session": it["session"]},
     "session.log": lambda it: {"session": it["session"], "all": True},
