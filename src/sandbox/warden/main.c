@@ -149,7 +149,7 @@ static void give_window(struct state *w, const struct box *parent)
 		struct branching *b = &w->branchings[i];
 		if (b->state == BRANCHING_FREE || b->parent != parent)
 			continue;
-		if (b->state == BRANCHING_HELLO || b->state == BRANCHING_CLONE)
+		if (branching_is_open(b))
 			return;
 		if (b->state == BRANCHING_WAIT)
 			next = b;
@@ -386,10 +386,11 @@ static void serve_door(struct state *w, struct door *d, bool is_ready)
 
 static struct branching *asked_for(struct state *w, const struct box *root, pid_t tid)
 {
+	const struct boxes all = {w->boxes, w->n_used};
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
-		if (w->branchings[i].state == BRANCHING_HELLO &&
+		if (branching_is_open(&w->branchings[i]) &&
 			w->branchings[i].parent->root == root->slot &&
-			branching_is_stem(&w->branchings[i], tid))
+			branching_may_clone(&w->branchings[i], tid, &all))
 			return &w->branchings[i];
 	return NULL;
 }
@@ -397,7 +398,7 @@ static struct branching *asked_for(struct state *w, const struct box *root, pid_
 static bool is_branching(const struct state *w, const struct box *root)
 {
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
-		if (w->branchings[i].state == BRANCHING_HELLO &&
+		if (branching_is_open(&w->branchings[i]) &&
 			w->branchings[i].parent->root == root->slot)
 			return true;
 	return false;
