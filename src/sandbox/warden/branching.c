@@ -342,14 +342,15 @@ bool branching_may_clone(struct branching *b, pid_t tid, const struct boxes *all
 	return b->state == BRANCHING_HELLO || check_again(b, all, &b->refusal) == 0;
 }
 
-void branching_granted(struct branching *b)
+bool branching_granted(struct branching *b)
 {
 	if (b->n_allowed++ > 0)
-		return;
+		return false;
 	b->state = BRANCHING_CLONE;
 	b->deadline_ms = clock_now_ms() + HELLO_MS;
 	if (making_leaf(&b->making, b->box, b->by, &b->leaf_err) == 0)
 		settle_cpus(b);
+	return true;
 }
 
 int branching_hear_c1(struct branching *b attr_unused, struct err *err)

@@ -106,8 +106,8 @@ bool branching_is_open(const struct branching *b);
 bool branching_may_clone(struct branching *b, pid_t tid, const struct boxes *all);
 
 /* Take note that the clone() was allowed. The first time, go from HELLO to CLONE, and make the
- * cgroup leaf while the kernel clones. */
-void branching_granted(struct branching *b);
+ * cgroup leaf while the kernel clones. Returns: whether this is the first time. */
+bool branching_granted(struct branching *b);
 
 /* Check the deadline of the present state. Returns: 0, or negative errno when it has passed; @err
  * then says what was missing. */

@@ -405,7 +405,8 @@ static bool is_branching(const struct state *w, const struct box *root)
 }
 
 /* Answer the questions that @root and its branches ask. Refuse unexpected ones, then ignore the
- * listener for a while, so that a process that asks all the time delays only itself. */
+ * listener for a while, so that a process that asks all the time delays only itself. After a
+ * repeated question, ignore it as well: what interrupts the clone() may have stopped by then. */
 static void serve_listener(struct state *w, struct box *root)
 {
 	struct pollfd p = {.fd = root->listener_fd, .events = POLLIN};
@@ -421,8 +422,9 @@ static void serve_listener(struct state *w, struct box *root)
 		}
 		struct branching *b = r > 0 ? asked_for(w, root, question.tid) : NULL;
 		if (b && listener_allow(root->listener_fd, &question) == 0) {
-			branching_granted(b);
-			return;
+			if (branching_granted(b))
+				return;
+			break;
 		}
 		if (r > 0 && !b)
 			listener_refuse(root->listener_fd, &question);
