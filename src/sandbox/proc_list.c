@@ -113,23 +113,29 @@ struct listing {
 	int proc_fd;
 	proc_visit_fn *visit;
 	void *arg;
+	int error; /* the first error of reading a process that has not ended, or 0 */
 };
 
 static bool visit_name(void *arg, const char *name)
 {
-	const struct listing *l = arg;
+	struct listing *l = arg;
 	struct proc_entry entry;
 	uint64_t pid;
 	if (!*name || name[strspn(name, "0123456789")] != '\0' ||
 		cgroup_file_number(name, NULL, &pid) < 0 || pid <= 1 || pid > PID_MAX)
 		return true;
-	if (proc_entry_read(&entry, l->proc_fd, (pid_t)pid) < 0)
+	int r = proc_entry_read(&entry, l->proc_fd, (pid_t)pid);
+	if (r < 0) {
+		if (r != -ESRCH && r != -ENOENT && l->error == 0)
+			l->error = r;
 		return true;
+	}
 	return l->visit(l->arg, &entry);
 }
 
 int proc_list(int proc_fd, proc_visit_fn *visit, void *arg)
 {
 	struct listing l = {.proc_fd = proc_fd, .visit = visit, .arg = arg};
-	return cgroup_file_each(proc_fd, ".", visit_name, &l);
+	int r = cgroup_file_each(proc_fd, ".", visit_name, &l);
+	return r < 0 ? r : l.error;
 }

@@ -43,6 +43,13 @@ class Window(harness.Case):
             self.boxes.hostile(name, self.box)
         self.is_as_before()
 
+    def ends_in_the_middle(self, name):
+        """Or, if the first process is that slow, when all is ready."""
+        try:
+            self.boxes.ask("destroy", self.boxes.hostile(name, self.box))
+        except boxes.Failed as e:
+            self.assertRegex(str(e), "^(gone|box): ")
+
     def is_as_before(self):
         other = self.boxes.create("branchable")
         self.boxes.branch(other)
@@ -96,6 +103,24 @@ class Window(harness.Case):
         self.assertEqual(self.boxes.ask("hear", self.box), "cloned done")
         self.assertEqual(self.boxes.ask("hear", self.box), "again EPERM")
 
+    def test_T_BRANCH_WINDOW_second_of_two(self):
+        """The first process never says a word and lets the driver go on, which asks for another one."""
+        self.failed("second", "^box: the driver asked for a second first process")
+        self.assertEqual(self.boxes.ask("hear", self.box), "made 1 EPERM")
+
+    def test_T_BRANCH_WINDOW_second_by_a_thread(self):
+        """While the driver waits for the first process, another thread takes its id and asks for another one."""
+        self.failed("second-thread", "^box: the driver asked for a second first process")
+        self.assertEqual(self.boxes.ask("hear", self.box), "made 1 EPERM")
+
+    def test_T_BRANCH_WINDOW_second_after_the_first(self):
+        """The first process says its word and ends, and the driver asks for another one before that is noticed."""
+        self.boxes.say(self.box, "spin 2")
+        for _ in range(harness.sample(40, 1000)):
+            self.ends_in_the_middle("dies-again")
+            self.assertEqual(self.boxes.ask("hear", self.box), "made 1 EPERM")
+        self.is_as_before()
+
     def test_T_BRANCH_WINDOW_out_of_order(self):
         """Of two branches that are asked for at once, the second one's clone is refused in the first one's time."""
         box, _, said = self.boxes.ask("out-of-turn", self.box).partition(" ")
@@ -137,11 +162,8 @@ class Window(harness.Case):
         self.failed("noise", "^protocol: byte 88")
 
     def test_T_BRANCH_STALL_dies(self):
-        """The branch's first process ends in the middle; if it is that slow, when all is ready."""
-        try:
-            self.boxes.ask("destroy", self.boxes.hostile("dies", self.box))
-        except boxes.Failed as e:
-            self.assertRegex(str(e), "^(gone|box): ")
+        """The branch's first process ends in the middle."""
+        self.ends_in_the_middle("dies")
         self.is_as_before()
 
     def test_T_BRANCH_STALL_spins(self):
@@ -152,6 +174,11 @@ class Window(harness.Case):
         time.sleep(2)
         self.assertLess(cpu_s(warden) - before, 0.2)
         self.assertNotEqual(self.boxes.say(self.box, "spun").split()[3], "0")
+
+    def test_T_BRANCH_STALL_repeats(self):
+        """Asks again as soon as the first process has ended, which is as if there had been none."""
+        self.failed("repeats", "^box: the driver asked for the clone of one branch more than 64 times")
+        self.assertEqual(self.boxes.ask("hear", self.box), "made 64 EPERM")
 
     def test_T_BRANCH_OUTLIVE_without_init(self):
         """The branch's first process never becomes init: it ends when the branch is destroyed."""

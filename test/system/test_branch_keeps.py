@@ -210,6 +210,18 @@ class Parent(Case):
         self.assertEqual(self.value(parent, "p.poll() is None and x"), 3)
 
 
+    def test_while_it_is_stopped_and_continued(self):
+        """Stopped in its clone, the session asks for it again, and gets it."""
+        parent = self.create()
+        self.run_(parent, "import os, subprocess\nx = 3\np = subprocess.Popen(['sh', '-c', "
+                          "f'while :; do kill -STOP {os.getpid()}; kill -CONT {os.getpid()}; done'])")
+        for _ in range(harness.sample(40, 400)):
+            child = self.keep(parent)
+            self.assertEqual(self.value(child, "x"), 3)
+            self.close(child)
+        self.assertTrue(self.value(parent, "p.poll() is None"))
+
+
 class Child(Case):
     """The branch has all but the processes, and says so."""
 

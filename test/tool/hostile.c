@@ -8,6 +8,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 int hostile(const char *what, const int *fds, size_t n_fds);
+int hostile_goes_on(void);
 
 enum { CHANNEL = 3, FLAGS = 0x7c02c111 };
 
@@ -28,6 +30,7 @@ static struct branch_fds b;
 static const char *name;
 static char stack[64 << 10] __attribute__((aligned(16)));
 static char said[4096];
+static volatile int is_made; /* C1 runs */
 
 static void say(const char *text)
 {
@@ -81,8 +84,15 @@ static int c1(void *arg)
 {
 	char go;
 	(void)arg;
-	if (strcmp(name, "silent-child") == 0) {
+	if (strcmp(name, "repeats") == 0)
+		_exit(0);
+	if (strcmp(name, "second") == 0) { /* another program releases the driver from its clone */
+		(void)execl("/usr/bin/sleep", "sleep", "600", NULL);
+		_exit(1);
+	}
+	if (strcmp(name, "silent-child") == 0 || strcmp(name, "second-thread") == 0) {
 		(void)close(b.sync);
+		is_made = 1;
 		for (;;)
 			(void)pause();
 	}
@@ -90,7 +100,7 @@ static int c1(void *arg)
 	put("/proc/self/uid_map", "1000 1000 1");
 	put("/proc/self/gid_map", "1000 1000 1");
 	(void)!write(b.sync, "C", 1);
-	if (strcmp(name, "dies") == 0)
+	if (strncmp(name, "dies", 4) == 0)
 		_exit(1);
 	if (recv(b.sync, &go, 1, 0) != 1)
 		_exit(1);
@@ -125,8 +135,39 @@ static long ask_as_child(void)
 	return errno ? -1 : 0;
 }
 
+/* After a first process was made: clone another one of the same branch, or as many as there may be.
+ */
+static void ask_again(int pid)
+{
+	int n = 0;
+	for (; pid > 0; n++)
+		pid = clone(c1, stack + sizeof stack, FLAGS, NULL);
+	snprintf(said, sizeof said, "made %d %s", n, strerrorname_np(errno));
+	say(said);
+	branch_fds_close(&b);
+}
+
+/* Another thread gets the id of the one that waits in clone(), which ends. */
+static void *take_over(void *arg)
+{
+	while (!is_made)
+		(void)sched_yield();
+	(void)fcntl(CHANNEL, F_SETFD, 0);
+	(void)fcntl(b.sync, F_SETFD, 0);
+	(void)execl("/retort/probe", "probe", "goes-on", NULL);
+	return arg;
+}
+
+int hostile_goes_on(void)
+{
+	name = "repeats";
+	ask_again(1);
+	return 0;
+}
+
 int hostile(const char *what, const int *fds, size_t n_fds)
 {
+	pthread_t thread;
 	if (branch_fds_parse(&b, fds, n_fds) < 0)
 		return -1;
 	name = what;
@@ -145,6 +186,8 @@ int hostile(const char *what, const int *fds, size_t n_fds)
 		say("noise");
 		return 0;
 	}
+	if (strcmp(what, "second-thread") == 0)
+		(void)pthread_create(&thread, NULL, take_over, NULL);
 	(void)!write(b.sync, "P", 1);
 	if (strcmp(what, "child-asks") == 0) {
 		answer("asked", ask_as_child());
@@ -156,8 +199,12 @@ int hostile(const char *what, const int *fds, size_t n_fds)
 		say("sent");
 		return 0;
 	}
-	int pid = clone(c1, stack + sizeof stack,
-		(FLAGS & ~(CLONE_VM | CLONE_VFORK)) | CLONE_VM | CLONE_VFORK, NULL);
+	int pid = clone(c1, stack + sizeof stack, FLAGS, NULL);
+	if (strcmp(what, "repeats") == 0 || strcmp(what, "second") == 0 ||
+		strcmp(what, "dies-again") == 0) {
+		ask_again(pid);
+		return 0;
+	}
 	answer("cloned", pid);
 	if (strcmp(what, "again") == 0)
 		answer("again", syscall(SYS_clone, FLAGS, stack + sizeof stack, NULL, NULL, NULL));

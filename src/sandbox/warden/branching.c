@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,10 @@ enum {
 	 * same box is in the states HELLO and CLONE, each of which lasts at most HELLO_MS.
 	 * WAIT_MS is longer than both together. */
 	WAIT_MS = 3 * HELLO_MS,
-	FURNISH_MS = 60000
+	FURNISH_MS = 60000,
+	/* How often a clone() is allowed for one branch. Without a limit, a driver could make the
+	 * warden read /proc again and again. */
+	ALLOWED_MAX = 64
 };
 
 static void free_branching(struct branching *b)
@@ -99,7 +103,8 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 	b->c1_fd = -1;
 	b->furnish = FURNISH_NONE;
 	making_init(&b->making, host, &b->limits);
-	b->leaf_err = (struct err){0};
+	b->leaf_err = b->refusal = (struct err){0};
+	b->n_allowed = 0;
 	r = making_open(&b->making, spec, &b->ends, err);
 	for (unsigned i = 0; i < b->making.root.n_mounts; i++) {
 		snprintf(b->dst[i], sizeof b->dst[i], "%s", b->making.mounts[i].dst);
@@ -281,6 +286,8 @@ int branching_hear(struct branching *b, const struct boxes *all, struct err *err
 	int r = hear_byte(b->ends.sync, &byte, &pid);
 	if (r == 0)
 		return 0;
+	if (r < 0 && b->refusal.code != ERR_NONE)
+		return *err = b->refusal, -err_errno(err->code);
 	if (r < 0)
 		return err_set(err, ERR_GONE, "the driver gave up the branch");
 	if (b->state == BRANCHING_HELLO && b->stem == 0 && byte == 'P')
@@ -295,23 +302,55 @@ int branching_hear(struct branching *b, const struct boxes *all, struct err *err
 	return r;
 }
 
-bool branching_is_stem(struct branching *b, pid_t tid)
+bool branching_is_open(const struct branching *b)
 {
-	struct err err;
-	if (b->state != BRANCHING_HELLO)
-		return false;
-	if (b->stem == 0)
-		/* In HELLO, branching_hear() does not use its second argument, so NULL is fine. */
-		(void)branching_hear(b, NULL, &err);
-	return b->stem == tid;
+	return b->state == BRANCHING_HELLO || b->state == BRANCHING_CLONE;
 }
 
-void branching_granted(struct branching *b)
+/* Check that the clone() that was allowed to the stem has made no process, so that it can be
+ * allowed again. branching.h explains why this is no race. */
+static int check_again(const struct branching *b, const struct boxes *all, struct err *err)
 {
+	struct pollfd p = {.fd = b->ends.sync, .events = POLLIN};
+	if (b->n_allowed >= ALLOWED_MAX)
+		return err_fail(err, ERR_BOX,
+			"branch when nothing in the session stops and continues its processes",
+			"the driver asked for the clone of one branch more than %u times",
+			b->n_allowed);
+	/* The stem may have ended, and a process of another box may have its number. */
+	if (census_user_ns(b->stem) != b->parent->user_ns)
+		return err_set(err, ERR_BOX, "the process that branches has ended");
+	int n = census_count_strays(b->parent, all->v, all->n);
+	if (n < 0)
+		return err_sys(err, ERR_BOX, -n, "look for first processes in the box");
+	/* A first process that has sent its 'C' and has ended: branching_hear() decides. */
+	if (n > 0 || poll(&p, 1, 0) != 0)
+		return err_fail(err, ERR_BOX, "rebuild the session by replaying it",
+			"the driver asked for a second first process of one branch");
+	return 0;
+}
+
+bool branching_may_clone(struct branching *b, pid_t tid, const struct boxes *all)
+{
+	struct err err;
+	if (b->state == BRANCHING_HELLO && b->stem == 0)
+		/* In HELLO, branching_hear() does not use its second argument. */
+		(void)branching_hear(b, all, &err);
+	if (!branching_is_open(b) || b->stem != tid)
+		return false;
+	b->refusal = (struct err){0};
+	return b->state == BRANCHING_HELLO || check_again(b, all, &b->refusal) == 0;
+}
+
+bool branching_granted(struct branching *b)
+{
+	if (b->n_allowed++ > 0)
+		return false;
 	b->state = BRANCHING_CLONE;
 	b->deadline_ms = clock_now_ms() + HELLO_MS;
 	if (making_leaf(&b->making, b->box, b->by, &b->leaf_err) == 0)
 		settle_cpus(b);
+	return true;
 }
 
 int branching_hear_c1(struct branching *b attr_unused, struct err *err)

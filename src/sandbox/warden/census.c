@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "sandbox/proc_list.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,16 +33,16 @@ static bool kill_entry(int proc_fd, pid_t pid)
 	return fd >= 0 && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 }
 
-struct killing {
+struct census {
 	int proc_fd;
-	unsigned n;
+	unsigned n; /* how many were killed, or found */
 	const struct box *boxes;
 	size_t n_boxes;
 };
 
 static bool kill_own(void *arg, const struct proc_entry *entry)
 {
-	struct killing *k = arg;
+	struct census *k = arg;
 	if (!entry->is_nested && !entry->is_over)
 		k->n += kill_entry(k->proc_fd, entry->pid);
 	return true;
@@ -52,14 +53,15 @@ void census_kill_own(int proc_fd)
 {
 	struct timespec pause = {.tv_nsec = PAUSE_NS};
 	for (int i = 0; i < ROUNDS_MAX; i++) {
-		struct killing k = {.proc_fd = proc_fd};
-		if (proc_list(proc_fd, kill_own, &k) < 0 || k.n == 0)
+		struct census k = {.proc_fd = proc_fd};
+		(void)proc_list(proc_fd, kill_own, &k); /* kills those that it can read */
+		if (k.n == 0)
 			break;
 		(void)nanosleep(&pause, NULL);
 	}
 }
 
-static bool is_known(const struct killing *k, ino_t user_ns)
+static bool is_known(const struct census *k, ino_t user_ns)
 {
 	for (size_t i = 0; i < k->n_boxes; i++)
 		if (k->boxes[i].state != BOX_FREE && k->boxes[i].user_ns == user_ns)
@@ -67,21 +69,44 @@ static bool is_known(const struct killing *k, ino_t user_ns)
 	return false;
 }
 
-static bool kill_stray(void *arg, const struct proc_entry *entry)
+/* Return whether @entry is process 1 of a pid namespace directly below, and belongs to no box. If
+ * its user namespace cannot be seen, return @if_unseen. */
+static bool is_stray(const struct census *k, const struct proc_entry *entry, bool if_unseen)
 {
-	struct killing *k = arg;
 	char path[32];
 	struct stat st;
 	if (!entry->is_child_ns || !entry->is_first)
-		return true;
+		return false;
 	snprintf(path, sizeof path, "%d/ns/user", (int)entry->pid);
-	if (fstatat(k->proc_fd, path, &st, 0) == 0 && !is_known(k, st.st_ino))
+	if (fstatat(k->proc_fd, path, &st, 0) < 0)
+		return errno != ENOENT && errno != ESRCH && if_unseen;
+	return !is_known(k, st.st_ino);
+}
+
+static bool kill_stray(void *arg, const struct proc_entry *entry)
+{
+	struct census *k = arg;
+	if (is_stray(k, entry, false))
 		(void)kill_entry(k->proc_fd, entry->pid);
+	return true;
+}
+
+static bool count_stray(void *arg, const struct proc_entry *entry)
+{
+	struct census *k = arg;
+	k->n += !entry->is_over && is_stray(k, entry, true);
 	return true;
 }
 
 void census_kill_strays(const struct box *box, const struct box *boxes, size_t n)
 {
-	struct killing k = {.proc_fd = box->proc_fd, .boxes = boxes, .n_boxes = n};
+	struct census k = {.proc_fd = box->proc_fd, .boxes = boxes, .n_boxes = n};
 	(void)proc_list(box->proc_fd, kill_stray, &k);
+}
+
+int census_count_strays(const struct box *box, const struct box *boxes, size_t n)
+{
+	struct census k = {.proc_fd = box->proc_fd, .boxes = boxes, .n_boxes = n};
+	int r = proc_list(box->proc_fd, count_stray, &k);
+	return r < 0 ? r : (int)k.n;
 }

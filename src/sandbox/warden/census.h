@@ -11,8 +11,15 @@ ino_t census_user_ns(pid_t pid);
  * namespaces. Blocks: some milliseconds. If forks are not forbidden, a process may escape. */
 void census_kill_own(int proc_fd);
 
-/* Kill what failed branches of @box have left: process 1 of each pid namespace directly below
- * that of @box. The kernel then kills the other processes of this pid namespace. Process 1 of a
- * branch that did not fail is spared. It is recognised by its user namespace, which belongs to a
- * box in @boxes, an array of @n boxes. */
+/*
+ * A stray is process 1 of a pid namespace directly below that of @box, if its user namespace does
+ * not belong to a box in @boxes, an array of @n boxes.
+ *
+ * census_kill_strays(): kill the strays, which failed branches of @box have left. The kernel then
+ * kills the other processes of their pid namespaces.
+ *
+ * census_count_strays(): count the strays that have not ended. What is alive during the whole call
+ * is not missed. Returns: their number, or negative errno if there may be one that was not seen.
+ */
 void census_kill_strays(const struct box *box, const struct box *boxes, size_t n);
+int census_count_strays(const struct box *box, const struct box *boxes, size_t n);

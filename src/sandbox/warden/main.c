@@ -149,7 +149,7 @@ static void give_window(struct state *w, const struct box *parent)
 		struct branching *b = &w->branchings[i];
 		if (b->state == BRANCHING_FREE || b->parent != parent)
 			continue;
-		if (b->state == BRANCHING_HELLO || b->state == BRANCHING_CLONE)
+		if (branching_is_open(b))
 			return;
 		if (b->state == BRANCHING_WAIT)
 			next = b;
@@ -391,10 +391,11 @@ static void serve_door(struct state *w, struct door *d, bool is_ready)
 
 static struct branching *asked_for(struct state *w, const struct box *root, pid_t tid)
 {
+	const struct boxes all = {w->boxes, w->n_used};
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
-		if (w->branchings[i].state == BRANCHING_HELLO &&
+		if (branching_is_open(&w->branchings[i]) &&
 			w->branchings[i].parent->root == root->slot &&
-			branching_is_stem(&w->branchings[i], tid))
+			branching_may_clone(&w->branchings[i], tid, &all))
 			return &w->branchings[i];
 	return NULL;
 }
@@ -402,14 +403,15 @@ static struct branching *asked_for(struct state *w, const struct box *root, pid_
 static bool is_branching(const struct state *w, const struct box *root)
 {
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
-		if (w->branchings[i].state == BRANCHING_HELLO &&
+		if (branching_is_open(&w->branchings[i]) &&
 			w->branchings[i].parent->root == root->slot)
 			return true;
 	return false;
 }
 
 /* Answer the questions that @root and its branches ask. Refuse unexpected ones, then ignore the
- * listener for a while, so that a process that asks all the time delays only itself. */
+ * listener for a while, so that a process that asks all the time delays only itself. After a
+ * repeated question, ignore it as well: what interrupts the clone() may have stopped by then. */
 static void serve_listener(struct state *w, struct box *root)
 {
 	struct pollfd p = {.fd = root->listener_fd, .events = POLLIN};
@@ -425,8 +427,9 @@ static void serve_listener(struct state *w, struct box *root)
 		}
 		struct branching *b = r > 0 ? asked_for(w, root, question.tid) : NULL;
 		if (b && listener_allow(root->listener_fd, &question) == 0) {
-			branching_granted(b);
-			return;
+			if (branching_granted(b))
+				return;
+			break;
 		}
 		if (r > 0 && !b)
 			listener_refuse(root->listener_fd, &question);

@@ -4,6 +4,7 @@
 #include "t.h"
 #include "tree.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -112,6 +113,18 @@ TEST(only_numbers_are_processes)
 		put(&t, names[i], STAT, "Name:\tx\nNSpid:\t7\n");
 	CHECK_INT(proc_list(t.fd, add_up, &sum), 0);
 	CHECK_INT(sum, 15);
+}
+
+TEST(what_cannot_be_read_is_told_after_the_others)
+{
+	int sum = 0;
+	TREE t = tree_new();
+	put(&t, "7", STAT, "Name:\tx\nNSpid:\t7\n");
+	tree_put(&t, "/8/stat/not-a-file", "");
+	tree_put(&t, "/9/ended", "");
+	put(&t, "10", STAT, "Name:\tx\nNSpid:\t7\n");
+	CHECK_INT(proc_list(t.fd, add_up, &sum), -EISDIR);
+	CHECK_INT(sum, 17);
 }
 
 TEST(the_kernel_shows_ourselves)
