@@ -143,7 +143,7 @@ void registry_net(
 	struct changing *c = xnew(struct changing);
 	*c = (struct changing){.entry = e, .done = done, .arg = arg};
 	entry_hold(e);
-	if (prepare(r, c, texts, n, &err) < 0)
+	if (prepare(r, c, texts, n, &err) != 0)
 		end(c, &err);
 	else
 		session_set_rules(

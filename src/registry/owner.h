@@ -18,8 +18,8 @@ struct owner_limits {
 	uint64_t disk_bytes; /* bytes charged in the journal, see store/account.h */
 };
 
-/* Which network rules an owner may give to its sessions. OWNER_NET_PUBLIC: names that lead to public
- * addresses only. */
+/* Which network rules an owner may give to its sessions. OWNER_NET_PUBLIC: names that lead to
+ * public addresses only. */
 enum owner_net { OWNER_NET_NONE, OWNER_NET_PUBLIC, OWNER_NET_ANY };
 
 /* An owner of sessions. Sessions, steps and memory are not stored here, but counted from the

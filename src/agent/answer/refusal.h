@@ -9,8 +9,8 @@
 enum { REFUSALS_SHOWN = 5 };
 
 /*
- * For each row of the member "network" of @record that was refused or has failed, append a line such
- * as
+ * For each row of the member "network" of @record that was refused or has failed, append a line
+ * such as
  *
  *     net: api.example:443 refused: no rule names it: --net api.example
  *

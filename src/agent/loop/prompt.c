@@ -91,8 +91,9 @@ int prompt_write(const struct prompt *p, struct buf *out)
 		buf_add(&b, grounded);
 	write_tools(p, &b);
 	write_queries(p, &b);
-	buf_addf(&b, rules, p->net ? "Nothing else can be installed"
-				   : "There is no network and nothing can be installed");
+	buf_addf(&b, rules,
+		p->net ? "Nothing else can be installed"
+		       : "There is no network and nothing can be installed");
 	buf_addf(&b,
 		"\nThe sandbox: %s%.600s; /home/user is yours to read and write, and is where "
 		"code starts%s%.400s. Code without a tag is %.40s.\n",

@@ -97,7 +97,7 @@ static void start_net(struct operation_call *call)
 	const json_t *rules = param_get(call->params, "net");
 	size_t n = json_array_size(rules);
 	const char **texts = rules ? xcalloc(n + 1, sizeof *texts) : NULL;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; texts && i < n; i++)
 		texts[i] = json_string_value(json_array_get(rules, i));
 	const struct registry_net net = {.session = session_of(call),
 		.rules = texts,
@@ -212,7 +212,7 @@ static const struct param undo_rows[] = {
 		MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),        \
 		MAY_GIVE("net", PARAM_TEXTS, "network rules"),                                     \
 		MAY_GIVE("untrusted", PARAM_FLAG,                                                  \
-			"the session has, or had, a network; or it has read results of an "         \
+			"the session has, or had, a network; or it has read results of an "        \
 			"untrusted tool")
 
 static const struct param about_rows[] = {ABOUT_SESSION};
@@ -311,8 +311,8 @@ static const struct operation rows[] = {
 		.answer = "{'session': 's-q3hdk7wz2e', 'name': 'trial', "
 			  "'parent': 's-7k2mq4x5ta', 'steps': 1}",
 		.start = start_branch},
-	{"session.net", TEXT_NET, ROWS(net_rows), RESULT(net_result_rows), .label = OPERATION_CALLER,
-		.errors = "not_found|denied|usage|limit|busy|no_space",
+	{"session.net", TEXT_NET, ROWS(net_rows), RESULT(net_result_rows),
+		.label = OPERATION_CALLER, .errors = "not_found|denied|usage|limit|busy|no_space",
 		.example = "{'session': 'demo', 'net': ['api.example:443']}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'net': ['api.example:443']}",
 		.start = start_net},

@@ -93,7 +93,8 @@ void operation_tell(const struct operation_context *context, const char *name, j
  * - step.run interrupts its step. A second cancel stops the step at once.
  * - step.get is answered with the record so far.
  * - agent.run ends. With `cancel_step`, the first cancel only interrupts a running step.
- * - process.attach and process.wait are answered; process.start with `attach` also kills the program.
+ * - process.attach and process.wait are answered; process.start with `attach` also kills the
+ * program.
  * - plan.check, plan.run, replay.run, tool.list and tool.call are stopped.
  * All other operations continue to their end.
  */

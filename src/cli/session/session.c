@@ -532,8 +532,8 @@ static int session_main(int argc, char **argv)
 }
 
 static const struct cmd *const subs[] = {&cmd_session_new, &cmd_session_ls, &cmd_session_exec,
-	&cmd_session_branch, &cmd_session_undo, &cmd_session_net, &cmd_session_log, &cmd_session_files,
-	&cmd_session_rm, &cmd_session_export, &cmd_session_prune, NULL};
+	&cmd_session_branch, &cmd_session_undo, &cmd_session_net, &cmd_session_log,
+	&cmd_session_files, &cmd_session_rm, &cmd_session_export, &cmd_session_prune, NULL};
 
 static const char *const usage[] = {"session COMMAND [options] [ARGS...]", NULL};
 

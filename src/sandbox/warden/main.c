@@ -223,7 +223,7 @@ static void finish_door(
 
 static void begin_doors(struct state *w)
 {
-	struct err err;
+	struct err err = {0};
 	for (struct door *d; (d = door_next(&w->doors));)
 		if (door_begin(&w->doors, d, &err) < 0)
 			finish_door(w, d, NULL, &err);
@@ -232,7 +232,7 @@ static void begin_doors(struct state *w)
 /* Answer all requests for doors of @box, which ends. */
 static void drop_doors(struct state *w, const struct box *box)
 {
-	struct err gone;
+	struct err gone = {0};
 	(void)err_set(&gone, ERR_GONE, "the box has ended");
 	for (size_t i = 0; w->doors.n_used > 0 && i < ARRAY_LEN(w->doors.v); i++)
 		if (w->doors.v[i].state != DOOR_FREE && w->doors.v[i].box == box)

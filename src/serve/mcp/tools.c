@@ -121,8 +121,8 @@ static json_t *describe(const struct mcp_tools_config *config, const struct mcp_
 static char *instruct(const struct mcp_tools_config *config)
 {
 	struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
-	add_with_net(&out, config->has_tools ? instructions_tools : instructions,
-		"without network", "that can connect only to ", "", config);
+	add_with_net(&out, config->has_tools ? instructions_tools : instructions, "without network",
+		"that can connect only to ", "", config);
 	add_told(&out, " Files given: ", config->files, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Python has ", config->packages, ".", MCP_TOLD_MAX / 2);
 	add_told(&out, " Limits: ", config->limits, ".", MCP_TOLD_MAX / 4);

@@ -116,9 +116,9 @@ static void on_lost(void *arg, const struct err *err)
 	n->events.lost(n->events.arg, err);
 }
 
-static void drop_wanted(struct wanted *w)
+static void drop_wanted(struct network *n, struct wanted *w)
 {
-	struct wanted **at = &w->network->wanted;
+	struct wanted **at = &n->wanted;
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
@@ -129,7 +129,7 @@ static void on_socket(void *arg, const int *fds, const struct err *err attr_unus
 {
 	struct wanted *w = arg;
 	struct network *n = w->network;
-	drop_wanted(w);
+	drop_wanted(n, w);
 	gateway_box_socket(n->gate, fds ? fds[0] : -1);
 }
 
@@ -260,10 +260,11 @@ void network_close(struct network *n)
 {
 	if (n->door)
 		box_open_forget(n->door);
-	while (n->wanted) {
-		if (n->wanted->door)
-			box_open_forget(n->wanted->door);
-		drop_wanted(n->wanted);
+	for (struct wanted *w = n->wanted, *next; w; w = next) {
+		next = w->next;
+		if (w->door)
+			box_open_forget(w->door);
+		free(w);
 	}
 	if (n->gate)
 		gateway_box_close(n->gate);

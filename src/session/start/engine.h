@@ -25,10 +25,10 @@ struct engine {
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
 	/* Connects boxes to the network. NULL before engine_attach() and after engine_stop(). */
 	struct gateway *gateway;
-	uv_loop_t *loop;       /* NULL before engine_attach() */
-	char *chunk;	       /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
-	unsigned n_urgent;     /* number of urgent tasks: steps, and branches or stems being made */
-	unsigned n_branching;  /* number of branches that the warden is making */
+	uv_loop_t *loop;      /* NULL before engine_attach() */
+	char *chunk;	      /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
+	unsigned n_urgent;    /* number of urgent tasks: steps, and branches or stems being made */
+	unsigned n_branching; /* number of branches that the warden is making */
 	struct stem *waiting; /* list of stems that wait because too many branches are being made */
 	/* number of references by engine_hold() from sessions, boxes, drivers and stems */
 	size_t n_alive;
