@@ -381,11 +381,11 @@ static void serve_branching(struct state *w, struct branching *b, const struct p
 static void serve_door(struct state *w, struct door *d, bool is_ready)
 {
 	struct err err = {0};
-	struct door_opened opened;
+	struct door_opened opened = {0};
 	int r = is_ready ? door_hear(d, &opened, &err) : door_check_late(d, &err);
 	if (!is_ready && r == 0)
 		return;
-	finish_door(w, d, r < 0 ? NULL : &opened, &err);
+	finish_door(w, d, is_ready && r >= 0 ? &opened : NULL, &err);
 	begin_doors(w);
 }
 
