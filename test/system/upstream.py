@@ -91,16 +91,16 @@ def certificate(names):
 
 
 class Http:
-    """A web server. `seen`: the requests. With @names it speaks TLS, with the certificate `cert`."""
+    """A web server. `seen`: the requests. With @names it speaks TLS, with the certificate `cert`, which @make has made."""
 
-    def __init__(self, names=()):
+    def __init__(self, names=(), make=certificate):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *args: None  # what is refused is reset
         self.server.seen = self.seen = []
         self.cert = None
         if names:
-            self.cert, key = certificate(names)
+            self.cert, key = make(names)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(self.cert, key)
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
