@@ -32,6 +32,7 @@ char *buf_reserve(struct buf *b, size_t bytes)
 			return NULL;
 		b->data = data;
 		b->room = room;
+		b->data[b->bytes] = '\0'; /* for buf_str(), if nothing is written */
 	}
 	return b->data + b->bytes;
 }

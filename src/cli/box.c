@@ -159,11 +159,16 @@ static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 	net->files[net->n_files++] = copy;
 	for (char *line = strtok_r(copy, "\n", &rest); r == 0 && line;
 		line = strtok_r(NULL, "\n", &rest)) {
-		char *word_rest = NULL;
-		for (char *word = strtok_r(line, " \t\r", &word_rest);
-			r == 0 && word && word[0] != '#';
-			word = strtok_r(NULL, " \t\r", &word_rest))
-			r = add_rule(net, word, err);
+		char *words = NULL, *rule = strtok_r(line, " \t\r", &words);
+		char *more = rule ? strtok_r(NULL, " \t\r", &words) : NULL;
+		if (!rule || rule[0] == '#')
+			continue;
+		if (more && more[0] != '#')
+			return err_fail(err, ERR_USAGE, "one rule on a line, and comments after #",
+				"--net: the file %.100s: \"%.60s\" after a rule", path, more);
+		if (once_check_net((const char *const *)&rule, 1, err) < 0)
+			return err_wrap(err, "%.100s", path);
+		r = add_rule(net, rule, err);
 	}
 	return r;
 }

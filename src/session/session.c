@@ -361,6 +361,7 @@ void session_silence(struct session *s, const struct session_events *events)
 void session_take(struct session *s, const char *id, const struct session_events *events)
 {
 	s->events = *events;
+	s->net.lost[0] = '\0'; /* that was nobody's */
 	snprintf(s->id, sizeof s->id, "%s", id);
 	/*
 	 * Tell the drivers the session's new name (its id):

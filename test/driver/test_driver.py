@@ -6,6 +6,7 @@ lacks are skipped.
 """
 
 import base64
+import importlib.util
 import json
 import os
 import select
@@ -279,6 +280,8 @@ class Basics(Case):
 
     def test_driver_modules_are_not_found(self):
         for name in ("driver", "rich", "chart", "trace_", "event_loop", "_retort"):
+            if importlib.util.find_spec(name):
+                continue  # this host has another module of that name
             self.fails(once("import " + name), "ModuleNotFoundError")
 
     def test_stdin(self):

@@ -35,6 +35,7 @@ COMMANDS = {
     "export": ("session.export", None),
     "rm": ("session.close", "End sessions"),
     "prune": ("session.prune", None),
+    "net": ("session.net", None),
 }
 
 # Options that say it in other units, or take files where the operation takes texts.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -356,7 +357,11 @@ class Detached(Case):
     def test_ps_shows_what_a_step_left(self):
         self.exec("work", "true")  # also after a program has ended
         self.client.run("work", "import subprocess; left = subprocess.Popen(['sleep', '77'])")
-        self.assertRegex(self.retort("ps", "work").out, r"\n\d+ +step \S* +running .* sleep 77\n")
+        end = time.monotonic() + harness.TIMEOUT_S
+        # The kernel tells Popen of the new program before it has a command line.
+        while "[sleep]" in (shown := self.retort("ps", "work").out) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertRegex(shown, r"\n\d+ +step \S* +running .* sleep 77\n")
         self.client.run("work", "left.kill(); left.wait()")
 
     def test_input_for_a_program_that_runs(self):

@@ -123,7 +123,8 @@ class Rules(harness.Case):
         self.assertRegex(row["reason"], r"its address \S+ is (loopback|private)")
         if where.startswith("127."):
             r = harness.record(code, "--net", f"!{name}:{self.echo.port}")
-            self.assertEqual(r["stdout"], "b'here'\n", r)
+            self.assertEqual(r["stdout"], "ECONNRESET\n", r)  # "!" is for private networks, not for the host itself
+            self.assertIn("is loopback: --net NAME:PORT=127.0.0.1:PORT", harness.run(code, "--net", f"!{name}:{self.echo.port}").err)
 
     def test_addresses(self):
         port = self.echo.port
@@ -199,14 +200,20 @@ class Rules(harness.Case):
     def test_rules_of_a_file(self):
         path = os.path.join(harness.make_dir(), "rules")
         with open(path, "w", encoding="utf-8") as f:
-            f.write(f"# what the tests need\n\n{self.rule()}  # the API\nother.test another.test\n")
+            f.write(f"# what the tests need\n\n{self.rule()}  # the API\nother.test\n")
         done = harness.run(get("http://api.test/f"), "--net", "@" + path)
         self.assertEqual(done.out, "GET /f at api.test\n", done)
-        with open(path, "a", encoding="utf-8") as f:
-            f.write("a b@d\n")
-        done = harness.run("1", "--net", "@" + path)
-        self.assertEqual(done.status, 2)
-        self.assertIn("b@d", done.err)
+        for line, said in (("b@d", "b@d"), ("a.test b.test", "one rule on a line"), ("- a.test", "one rule on a line")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f"other.test\n{line}\n")
+            done = harness.run("1", "--net", "@" + path)
+            self.assertEqual(done.status, 2, line)
+            self.assertIn(said, done.err)
+            self.assertIn(path, done.err)
+        for text in ("", "\n", "# nothing"):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            self.assertEqual(harness.run("1", "--net", "@" + path).out, "1\n", text)
         self.assertIn("no-such", harness.run("1", "--net", "@no-such").err)
 
 

@@ -23,15 +23,15 @@ enum { MODULE_BYTES = 128 };
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 	[NETWORK] = {"There is no network here, and you cannot get one. Work with the files and the "
 		     "task.",
-		"there is no network in the sandbox: work with the files and packages that are "
+		"there is no network in the sandbox for this: work with the files and packages that are "
 		"there; whoever starts retort can allow hosts: retort mcp --net HOST",
-		"the box has no network: allow hosts with session.create, \"net\", or with "
+		"the box has no network for this: allow hosts with session.create, \"net\", or with "
 		"`session.net`; or give it files with volumes or `file.write`",
-		"the box has no network: allow hosts with --net HOST, or give it files with "
+		"the box has no network for this: allow hosts with --net HOST, or give it files with "
 		"--volume",
-		"the box has no network: allow hosts with `retort session net SESSION HOST`, or "
+		"the box has no network for this: allow hosts with `retort session net SESSION HOST`, or "
 		"give it files with `retort session files SESSION --put`",
-		"the box has no network: allow hosts with retort repl --net HOST, or give it files "
+		"the box has no network for this: allow hosts with retort repl --net HOST, or give it files "
 		"with %put"},
 	[PACKAGES] = {"Nothing can be installed.%s See what else there is: import pkgutil; "
 		      "print(sorted(m.name for m in pkgutil.iter_modules()))",

@@ -5,37 +5,44 @@
 
 #include <string.h>
 
-/* The reasons of the gateway for which a rule can be given. @prefix: what stands before the name in
- * that rule. */
+/* The reasons of the gateway, and the rule that would allow what was refused: the name, with its
+ * port, between @before and @behind. @behind NULL: @before is all of it. @before NULL: there is no
+ * rule. */
 static const struct {
-	const char *reason, *prefix;
+	const char *reason, *before, *behind;
 } cures[] = {
-	{"no rule names it", ""},
-	{"no rule names this port", ""},
-	{"its address ", "!"},
+	{"no rule names it", "", ""},
+	{"no rule names this port", "", ""},
+	{" is loopback", "NAME:PORT=127.0.0.1:PORT", NULL},
+	{" is link-local", NULL, NULL},
+	{" is private", "'!", "'"},
 };
 
+/* Names such as _http._tcp.api.example are asked for by clients that go on without an answer. */
 static bool is_refused(const json_t *row)
 {
 	const char *verdict = json_get_text(row, "verdict");
-	return strcmp(verdict, "refused") == 0 || strcmp(verdict, "failed") == 0;
+	bool is_bad = strcmp(verdict, "refused") == 0 || strcmp(verdict, "failed") == 0;
+	return is_bad && json_get_text(row, "name")[0] != '_';
 }
 
 /* Append the rule that would allow it, if there is one. */
 static void add_cure(struct buf *out, const json_t *row, const char *how)
 {
-	const char *reason = json_get_text(row, "reason"), *name = json_get_text(row, "name");
+	const char *reason = json_get_text(row, "reason");
 	int64_t port = json_get_int(row, "port");
-	for (size_t i = 0; i < ARRAY_LEN(cures); i++) {
-		if (!strstr(reason, cures[i].reason))
-			continue;
-		bool is_quoted = cures[i].prefix[0] != '\0';
-		buf_addf(out, ": %s%s%s%s", how, is_quoted ? "'" : "", cures[i].prefix, name);
-		if (port && port != 80 && port != 443)
-			buf_addf(out, ":%d", (int)port);
-		buf_add(out, is_quoted ? "'" : "");
+	size_t i = 0;
+	while (i < ARRAY_LEN(cures) && !strstr(reason, cures[i].reason))
+		i++;
+	if (i == ARRAY_LEN(cures) || !cures[i].before)
 		return;
-	}
+	buf_addf(out, ": %s%s", how, cures[i].before);
+	if (!cures[i].behind)
+		return;
+	buf_add(out, json_get_text(row, "name"));
+	if (port && port != 80 && port != 443)
+		buf_addf(out, ":%d", (int)port);
+	buf_add(out, cures[i].behind);
 }
 
 bool refusal_add(struct buf *out, const json_t *record, const char *how)

@@ -312,7 +312,7 @@ static const struct operation rows[] = {
 			  "'parent': 's-7k2mq4x5ta', 'steps': 1}",
 		.start = start_branch},
 	{"session.net", TEXT_NET, ROWS(net_rows), RESULT(net_result_rows),
-		.label = OPERATION_CALLER, .errors = "not_found|denied|usage|limit|busy|no_space",
+		.label = OPERATION_CALLER, .errors = "not_found|denied|limit|busy|no_space|gone|box",
 		.example = "{'session': 'demo', 'net': ['api.example:443']}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'net': ['api.example:443']}",
 		.start = start_net},

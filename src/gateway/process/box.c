@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,12 +187,24 @@ void listener_close(struct listener *l)
 	fd_close(&l->fd);
 }
 
+/* Have the kernel find out that a program has closed its socket, although its server goes on. */
+static void set_keepalive(int fd)
+{
+	const int on = 1, idle_s = 60, interval_s = 30, n_probes = 4;
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n_probes, sizeof n_probes);
+}
+
 bool net_box_listen(struct net_box *b, int fd, uint32_t v4, uint16_t port, bool is_bound)
 {
 	struct listener *l = xnew(struct listener);
 	*l = (struct listener){.box = b, .fd = fd, .v4 = v4, .port = port, .is_bound = is_bound};
 	(void)fd_set_nonblock(fd, true);
-	relay_set_options(fd); /* for those that it accepts */
+	/* for those that it accepts */
+	relay_set_options(fd);
+	set_keepalive(fd);
 	if (uv_poll_init(b->service->loop, &l->poll, fd) < 0) {
 		fd_close(&l->fd);
 		free(l);

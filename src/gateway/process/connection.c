@@ -327,7 +327,8 @@ static bool may_dial(const struct connection *c, const struct rule *rule, const 
 {
 	if (is_fake(ip))
 		return false;
-	return !c->name || rule->is_mapped || rule->may_be_private || !ip_kind(ip);
+	return !c->name || rule->is_mapped || !ip_kind(ip) ||
+		(rule->may_be_private && !ip_is_own(ip));
 }
 
 /* Return whether @rule allows what the connection has got. */

@@ -99,6 +99,17 @@ const char *ip_kind(const struct ip *a)
 	return kind;
 }
 
+bool ip_is_own(const struct ip *a)
+{
+	static const char *const kinds[] = {"unspecified", "loopback", "link-local",
+		"the cloud's own", "multicast", "broadcast"};
+	const char *kind = ip_kind(a);
+	for (size_t i = 0; kind && i < ARRAY_LEN(kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
 bool ip_parse(struct ip *out, const char *text)
 {
 	struct ip a = {V4(0, 0, 0, 0)};

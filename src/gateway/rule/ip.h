@@ -42,3 +42,7 @@ socklen_t ip_to(const struct ip *a, uint16_t port, struct sockaddr_storage *out)
  * Source: the IANA special-purpose address registries (RFC 6890).
  */
 const char *ip_kind(const struct ip *a);
+
+/* Return whether @a is not even an address of a private network, but one of the host itself, of its
+ * link (with the metadata of clouds), or of many: "!" does not allow it. */
+bool ip_is_own(const struct ip *a);

@@ -109,6 +109,8 @@ static int check_bytes(const char *text, struct err *err)
 	}
 	if (sep)
 		return bad_url(err, text, sep);
+	if (text[0] == '@')
+		return bad(err, text, "only --net reads rules of a file", "give them one by one");
 	if (strchr(text, '@'))
 		return bad(err, text, "a rule names no user", "--net api.example:443");
 	return 0;
@@ -198,7 +200,7 @@ static int read_name(struct rule *r, const char *host, const char *text, struct 
 	if (strchr(host, '*'))
 		return bad(err, text, "\"*\" stands for whole names before a \".\" only",
 			"*.api.example, which is all names below api.example");
-	if (!rule_name(r->host, host, bytes))
+	if (host[0] == '-' || !rule_name(r->host, host, bytes))
 		return bad_name(err, host, text);
 	bytes = strlen(r->host);
 	if (strcmp(r->host, local + 1) == 0 ||

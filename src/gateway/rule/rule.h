@@ -8,7 +8,8 @@
  *   any[:PORT]              every name, and no address
  *   HOST:PORT=ADDRESS[:PORT]  one name, which is the given address of the host's network, IPv4 or
  *                           [IPv6]; so a service of the host can be reached: db:5432=127.0.0.1:5432
- *   !RULE                   the name may also have an address that is not public
+ *   !RULE                   the name may also have an address of a private network, but not of the
+ *                           host itself or of its link: for these, there is "="
  *
  * Names are compared without regard to case. A rule that names an address allows it, public or not,
  * so "!" is refused there.
