@@ -79,11 +79,11 @@ struct networking {
 	/* The network of a box that the session gave up during the step, until the report about it
 	 * is in the step's record; or NULL. */
 	struct network *left;
-	bool is_opening;    /* inside network_open() */
-	bool is_set_due;    /* new rules wait until the box has its network */
-	uint64_t opened_ns; /* when network_open() was called last, by uv_hrtime() */
-	bool is_ready;	    /* @network has its rules, or @err says why not */
-	bool has_network;   /* @network has had rules in force */
+	bool is_opening;  /* inside network_open() */
+	bool is_set_due;  /* new rules wait until the box has its network */
+	uint64_t lost_ns; /* when the gateway has died last, by uv_hrtime() */
+	bool is_ready;	  /* @network has its rules, or @err says why not */
+	bool has_network; /* @network has had rules in force */
 	struct err err;
 	/* What the next record says about connections that were lost with the gateway, or "". */
 	char lost[LOSS_BYTES];

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How old the network of a box must be to be replaced at once when the gateway has died. */
+/* If the network was lost so recently before, it is not replaced at once. */
 enum { AGAIN_NS = 1000000000 };
 
 static bool is_in_step(const struct session *s)
@@ -94,7 +94,9 @@ static void on_lost(void *arg, const struct err *err)
 		err->msg);
 	network_close(take_ptr(s->net.network));
 	/* A program may be running. But if gateways die all the time, wait for the next step. */
-	bool is_rare = uv_hrtime() - s->net.opened_ns > AGAIN_NS;
+	uint64_t now_ns = uv_hrtime();
+	bool is_rare = now_ns - s->net.lost_ns > AGAIN_NS;
+	s->net.lost_ns = now_ns;
 	if (is_rare && s->state == SESSION_OPEN)
 		networking_begin(s);
 }
@@ -107,7 +109,6 @@ void networking_begin(struct session *s)
 		!session_box(s) || s->box->is_over)
 		return;
 	s->net.is_ready = s->net.has_network = false;
-	s->net.opened_ns = uv_hrtime();
 	s->net.is_opening = true;
 	s->net.network = network_open(s->box, s->net.rules, &events);
 	s->net.is_opening = false;
