@@ -138,6 +138,10 @@ void registry_replay(
 				       : recording_parse(&c->recording, record, bytes, &err);
 	if (bad == 0 && (memory_bytes = admit(r, &c->recording, &err)) < 0)
 		bad = -1;
+	/* Whoever wrote the record may not open our network. */
+	char *order = bad < 0 ? NULL : order_text_with_net(c->recording.order, NULL, 0);
+	if (bad == 0 && !order)
+		bad = err_set(&err, ERR_NO_MEMORY, "no memory for the record's session");
 	if (bad < 0) {
 		done(arg, NULL, &err);
 		recording_done(&c->recording);
@@ -145,7 +149,8 @@ void registry_replay(
 		return;
 	}
 	order_new_id(id);
-	c->entry = entry_new(r->table, registry_owner(r), id, NULL, c->recording.order);
+	c->entry = entry_new(r->table, registry_owner(r), id, NULL, order);
+	free(order);
 	c->done = done;
 	c->arg = arg;
 	c->entry->is_unkept = true;

@@ -462,6 +462,24 @@ class Restarts(harness.Case):
                     self.assertEqual(engine.call("session.net", session=name)["net"], [rule])
 
 
+class Records(harness.Case):
+    def test_a_record_opens_no_network(self):
+        """A record can be anybody's: its rules are not those of whoever runs it again."""
+        with upstream.Http() as site, service.Engine() as engine:
+            s = engine.session(net=[f"api.test:80=127.0.0.1:{site.port}"])
+            self.assertEqual(s.run(get("http://api.test/"))["status"], "ok")
+            record = engine.call("session.export", session=s.id)["record"]
+            result = engine.call("replay.run", record=record)
+            self.assertEqual(len(site.seen), 1)
+            self.assertNotEqual(result.get("outcome"), "replayed", result)
+            path = os.path.join(harness.make_dir(), "record")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(record)
+            done = harness.retort("replay", path)
+            self.assertEqual(len(site.seen), 1)
+            self.assertEqual(done.status, 1, done)
+
+
 class Commands(harness.Case):
     def test_session_net(self):
         with upstream.Http() as web, service.Engine() as engine:
