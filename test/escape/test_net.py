@@ -149,6 +149,29 @@ class Addresses(Box):
         socket.socket(socket.AF_UNIX).connect(SOCKET)
 
 
+class Any(harness.Case):
+    """A box that may use every name, at the port of a server of the host."""
+
+    def test_T_NET_ADDRESS_by_any_name(self):
+        """Names of the host, and addresses as names, asked by hand: the box's resolver knows no address, and what the host's
+        resolver says of a name is looked at."""
+        with netbox.Server(address="") as server:
+            names = ["localhost", "LOCALHOST", "localhost.", "ip6-localhost"]
+            where = socket.gethostname()
+            try:
+                names += [where] * socket.getaddrinfo(where, 80)[0][4][0].startswith("127.")
+            except OSError:
+                pass
+            addresses = ["127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "1.0x7f", "0", "169.254.169.254", "::1"]
+            r = attack.record(netbox.PRELUDE + f"P = {server.port}\n"
+                f"print([say(address(n), P) for n in {names!r}])\nprint([address(n) for n in {addresses!r}])",
+                "--net", f"any:{server.port}")
+            self.assertEqual(r["stdout"], f"{['ECONNRESET'] * len(names)}\n{[None] * len(addresses)}\n", r)
+            self.assertEqual(server.n, 0)
+        for row in netbox.rows(r, port=server.port):
+            self.assertRegex(row["reason"], "^its (address .* is|name was not found)")
+
+
 class Taking(Box):
     """Take from the gateway what is meant for it."""
 
@@ -211,12 +234,16 @@ class Taking(Box):
                     done.append(hex(request))
                 except OSError:
                     pass
-        to = struct.pack("=HH4s", 8, 1, socket.inet_aton("198.18.0.0")) + struct.pack("=HHI", 8, 4, 1)
-        for kind, flags in ((25, 5), (24, 0x605), (20, 0x605), (21, 5)):  # delete the local route, add one, an address
+        def number(kind, value):
+            return struct.pack("=HH4s", 8, kind, value)
+        route = bytes([2, 15, 0, 0, 255, 4, 254, 2, 0, 0, 0, 0]) + number(1, socket.inet_aton("198.18.0.0")) + number(4, b"\1\0\0\0")
+        other = bytes([2, 8, 0, 0, 255, 4, 254, 2, 0, 0, 0, 0]) + number(1, socket.inet_aton("11.0.0.0")) + number(4, b"\1\0\0\0")
+        own = bytes([2, 32, 0, 254, 1, 0, 0, 0]) + number(2, socket.inet_aton("11.0.0.1"))
+        for kind, flags, body in ((25, 5, route), (24, 0x605, other), (20, 0x605, own), (21, 5, own)):  # delete it; add others
             try:
                 s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
-                s.send(struct.pack("=IHHII", 28 + len(to), kind, flags, 1, 0) + bytes([2, 15, 0, 0, 255, 4, 254, 2, 0, 0, 0, 0]) + to)
-                if struct.unpack_from("=i", s.recv(4096), 16)[0] == 0:
+                s.send(struct.pack("=IHHII", 16 + len(body), kind, flags, 1, 0) + body)
+                if struct.unpack_from("=i", s.recv(4096), 16)[0] != -1:
                     done.append(kind)
             except OSError:
                 pass

@@ -115,11 +115,11 @@ class Front(netbox.Case):
         return [get("Host:", " evil.test"), get("Host: api.test", " .evil.test"), get("X: y", "\tHost: evil.test", "Host: api.test"),
                 get(" Host: evil.test", "Host: api.test")]
 
-    @attack.inside(["ECONNRESET"] * 4)
+    @attack.inside(["ECONNRESET"] * 6)
     def test_T_NET_FRONT_ends_lines_in_its_own_way():
         """A bare LF, which some take for the end of a line or of the head, and a bare CR."""
         return [say("api.test", 80, t) for t in (
-            "GET / HTTP/1.1\nHost: evil.test\n\n", "GET / HTTP/1.1\r\nX: y\nHost: evil.test\r\nHost: api.test\r\n\r\n",
+            "GET / HTTP/1.1\nHost: api.test\n\n", "GET / HTTP/1.1\r\nX: y\nHost: api.test\r\n\r\n", "GET / HTTP/1.1\nHost: evil.test\n\n", "GET / HTTP/1.1\r\nX: y\nHost: evil.test\r\nHost: api.test\r\n\r\n",
             "GET / HTTP/1.1\r\nX: y\rHost: evil.test\r\nHost: api.test\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: api.test\r\nX: y\n\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n")]
 
@@ -258,10 +258,11 @@ class Front(netbox.Case):
         return [get("Host: api.test", "X-Forwarded-Host: evil.test", "X: also"), get("Host: api.test:6000"),
                 get("Host: api.test", "Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQAAP__")]
 
-    @attack.inside(["reached", "reached"])
+    @attack.inside(["reached"] * 3)
     def test_T_NET_FRONT_is_possible_behind_something_else():
-        """A protocol that begins in the clear; the second hello that a server asks for, and a name of ECH that is encrypted."""
-        return [say("db.test", 6000, "EHLO also\r\n", records(hello(sni("evil.test"), extension(65000, b"also"))), pause=0.3),
+        """A protocol that begins in the clear, as that between proxies; the second hello that a server asks for, and a name of ECH that is encrypted."""
+        return [say("db.test", 6000, "PROXY TCP4 1.2.3.4 1.2.3.4 80 80\r\nGET /also HTTP/1.1\r\nHost: evil.test\r\n\r\n"),
+                say("db.test", 6000, "EHLO also\r\n", records(hello(sni("evil.test"), extension(65000, b"also"))), pause=0.3),
                 say("api.test", 443, records(hello(ECH, sni("api.test"))) + records(hello(sni("evil.test"), extension(65000, b"also"))))]
 
 

@@ -79,7 +79,9 @@ class Addresses(Names):
 
     @attack.inside("reached")
     def test_T_NET_REBIND_control():
-        """Not an attack: a name that leads to a public address is reached, so that the rest means something."""
+        """Not an attack: a name that leads to a public address is reached, so that the rest means something.
+
+        KNOWN: also if this is an address of the host itself, as here."""
         return say("good.test", PORT)
 
     @attack.inside({})
@@ -218,6 +220,30 @@ class Questions(Names):
         self.assertNotAsked("evil")
         self.assertNotAsked("dns.google")
         self.assertEqual(set(self.resolver.asked), {"good.test"})
+
+
+@harness.needs_root("a name server of the test's own needs a network namespace")
+class Literal(harness.Case):
+    def test_T_NET_RULES_names_an_address(self):
+        """An address that rules name is reached at their ports only, not at those of others, and not any more when they are taken
+        away, although it stays an address of the box."""
+        target, other = netbox.Server(address=""), netbox.Server(address="")
+        self.addCleanup(target.stop)
+        self.addCleanup(other.stop)
+        with service.Engine("--standby", "0") as engine:
+            for rule in (PUBLIC, "11.0.0.0/24"):
+                target.heard.clear()
+                s = engine.session(net=[f"{rule}:{target.port}", "11.0.0.7:80"])
+                row, = netbox.rows(s.run(netbox.PRELUDE + f"say('{PUBLIC}', 80)"), port=80)
+                self.assertEqual((row["verdict"], row["reason"]), ("refused", "no rule names it"))
+                said = [s.value(netbox.PRELUDE + f"[say(a, {port}) for a in ('{PUBLIC}', '11.0.1.1')]") for port in (target.port, other.port)]
+                self.assertEqual(said, ["['reached', 'ENETUNREACH']", "['ECONNREFUSED', 'ENETUNREACH']"])
+                s.value(f"c = socket.create_connection(('{PUBLIC}', {target.port}), 20)")
+                engine.call("session.net", session=s.id, net=[])
+                s.value("try: c.sendall(b'after')\nexcept OSError: pass")
+                self.assertRegex(s.value(f"[say('{PUBLIC}', port) for port in (80, {target.port}, {other.port})]"),
+                                 r"^\['ECONNRESET', 'ECONN(RESET|REFUSED)', 'ECONNREFUSED'\]$")
+                self.assertEqual((target.heard, other.n), ([b"x"], 0))
 
 
 @harness.needs_root("a name server of the test's own needs a network namespace")

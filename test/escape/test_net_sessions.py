@@ -213,6 +213,18 @@ class Callers(harness.Case):
                         self.denied(server, who, "denied", "session.net", session=own[who], net=net, add=True)
                 self.assertEqual(self.call(server, who, "session.net", session=own[who])["net"], [])
 
+    def test_T_NET_CALLER_writes_into_the_log(self):
+        """Rules and names with escapes and newlines: nothing of them in the engine's log."""
+        with web.Server(tokens=self.TOKENS) as server:
+            for rule in ("\x1b[31mevil", "a.test\n2026 any POST /rpc session.net", "\x9b.test"):
+                self.denied(server, "any", "usage", "session.create", net=[rule])
+            s = self.call(server, "any", "session.create", net=["a.test"])["session"]
+            self.call(server, "any", "step.run", session=s, code=netbox.PRELUDE +
+                      "exchange(question(b'\\x0e\\x1b[31mevil\\nevil2\\0'))\nask('evil.test')")
+            server.wait_for("step.run")
+            self.assertNotIn("evil", server.said())
+            self.assertNotRegex(server.said(), r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
     def test_T_NET_CALLER_changes_the_rules_of_another(self):
         """A session of another caller, or of the operator, is not found, and keeps its rules."""
         with web.Server(tokens=self.TOKENS) as server:
