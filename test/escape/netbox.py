@@ -28,10 +28,16 @@ def question(name, kind="A", of_class=1, flags=0x0100, n=(1, 0, 0, 0), more=b"")
 
 def exchange(data, to=RESOLVER, seconds=20):
     with socket.socket(type=socket.SOCK_DGRAM) as s:
-        s.settimeout(seconds)
+        s.settimeout(1)
         s.connect(to)
-        s.send(data)
-        return s.recv(4096)
+        while True:  # it may be lost, as any datagram
+            s.send(data)
+            try:
+                return s.recv(4096)
+            except TimeoutError:
+                seconds -= 1
+                if seconds <= 0:
+                    raise
 
 def rcode(answer):
     return answer[3] & 15
