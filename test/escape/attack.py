@@ -144,6 +144,7 @@ class Case(harness.Case):
     """The attempts of one class share one box."""
 
     options = ()
+    prelude = ""  # code that the attempts of a class share
     secret = secrets.token_hex(16)
 
     @classmethod
@@ -160,12 +161,12 @@ class Case(harness.Case):
             f.write(cls.secret)
         known = dict(cls.host(), SECRET_PATH=cls.secret_path, NUMBERS=NUMBERS)
         items = {n: getattr(cls, n) for n in dir(cls) if hasattr(getattr(cls, n), "attempt_source")}
-        cls.record = harness.record(program(items.values(), known), *cls.options)
+        cls.record = harness.record(program(items.values(), known, cls.prelude), *cls.options)
         cls.rows = rows_of(cls.record["stdout"])
         controls = [f for f in items.values() if wants_control(f.attempt_control)]
         cls.control_rows = {}
         if controls:
-            done = subprocess.run([sys.executable, "-c", program(controls, known)], check=False,
+            done = subprocess.run([sys.executable, "-c", program(controls, known, cls.prelude)], check=False,
                                   capture_output=True, timeout=60, cwd=cls.directory,
                                   env=harness.environment())
             cls.control_rows = rows_of(done.stdout.decode("utf-8", "replace"))
@@ -181,8 +182,8 @@ class Case(harness.Case):
             self.assertNotIn(self.control_rows[name], expected, "fails on the host too")
 
 
-def program(functions, known):
-    lines = [PRELUDE]
+def program(functions, known, prelude=""):
+    lines = [PRELUDE, prelude]
     lines += [f"{name} = {value!r}" for name, value in known.items()]
     for function in functions:
         source = function.attempt_source

@@ -199,10 +199,13 @@ static enum request_head_verdict look_at_line(struct span s)
 	struct span line = {s.p, (size_t)(end + 1 - s.p)};
 	if (span_is(line, "PRI * HTTP/2.0\r\n"))
 		return REQUEST_HEAD_HTTP2;
+	/* HTTP/0.9 has no version and no Host, but some servers take the host of the target. */
+	bool may_be_0_9 = n == 3 && strncasecmp(line.p, "GET", 3) == 0;
+	bool has_host = memmem(line.p, line.n, "://", 3) != NULL;
 	for (; n + 5 <= line.n; n++)
 		if (strncasecmp(line.p + n, "HTTP/", 5) == 0)
 			return REQUEST_HEAD_HTTP1;
-	return REQUEST_HEAD_NOT_HTTP;
+	return may_be_0_9 && has_host ? REQUEST_HEAD_BAD : REQUEST_HEAD_NOT_HTTP;
 }
 
 /* Return the length of the head, to the end of its first empty line, even one that ends without CR;

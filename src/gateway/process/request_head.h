@@ -17,14 +17,15 @@
 enum { REQUEST_HEAD_BYTES = 16384 };
 
 enum request_head_verdict {
-	REQUEST_HEAD_MORE,     /* more bytes are needed */
-	REQUEST_HEAD_HTTP1,    /* a whole head of HTTP/1.0 or HTTP/1.1 */
-	REQUEST_HEAD_HTTP2,    /* the preface of HTTP/2 without TLS */
-	REQUEST_HEAD_NOT_HTTP, /* no server would take it for HTTP, but for HTTP/0.9 */
+	REQUEST_HEAD_MORE,  /* more bytes are needed */
+	REQUEST_HEAD_HTTP1, /* a whole head of HTTP/1.0 or HTTP/1.1 */
+	REQUEST_HEAD_HTTP2, /* the preface of HTTP/2 without TLS */
+	/* No server would take it for HTTP, but for HTTP/0.9 without a host. */
+	REQUEST_HEAD_NOT_HTTP,
 	/* HTTP that is malformed, or that two readers may understand in two ways: Host is there
-	 * twice, empty, or missing in HTTP/1.1; Host and target name different hosts; CONNECT; a
-	 * user in an address; a folded line, a space before a colon, a line that does not end with
-	 * CR LF, a control character; a head longer than REQUEST_HEAD_BYTES. */
+	 * twice, empty, or missing in HTTP/1.1; Host and target name different hosts; HTTP/0.9 with
+	 * a host; CONNECT; a user in an address; a folded line, a space before a colon, a line that
+	 * does not end with CR LF, a control character; a head longer than REQUEST_HEAD_BYTES. */
 	REQUEST_HEAD_BAD
 };
 

@@ -23,14 +23,15 @@ const struct gateway_row *rows_add(struct rows *rows, const struct gateway_row *
 	}
 	if (!rows->v)
 		rows->v = calloc(GATEWAY_ROWS_MAX, sizeof *rows->v);
-	/* What was refused may fill only a part: it must not hide what was allowed. */
+	/* All others may fill only a part: they must not hide connections. */
+	bool is_connection = row->port != 0 && row->verdict == GATEWAY_ALLOWED;
 	bool is_full = rows->n == GATEWAY_ROWS_MAX ||
-		(row->verdict != GATEWAY_ALLOWED && rows->n_refused == ROWS_REFUSED_MAX);
+		(!is_connection && rows->n_others == ROWS_OTHERS_MAX);
 	if (!rows->v || is_full) {
 		rows->n_more += row->n;
 		return NULL;
 	}
-	rows->n_refused += row->verdict != GATEWAY_ALLOWED;
+	rows->n_others += !is_connection;
 	rows->v[rows->n] = *row;
 	return &rows->v[rows->n++];
 }

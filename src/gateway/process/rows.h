@@ -4,12 +4,13 @@
 
 #include "gateway/gateway.h"
 
-enum { ROWS_REFUSED_MAX = GATEWAY_ROWS_MAX / 2 };
+enum { ROWS_OTHERS_MAX = GATEWAY_ROWS_MAX / 2 };
 
 struct rows {
 	struct gateway_row *v; /* GATEWAY_ROWS_MAX of them, or NULL */
-	size_t n, n_refused;   /* n_refused: those that are not allowed, at most ROWS_REFUSED_MAX */
-	uint64_t n_more;       /* what had no room */
+	size_t n;
+	size_t n_others; /* those of names, and of what was refused or failed: ROWS_OTHERS_MAX */
+	uint64_t n_more; /* what had no room */
 };
 
 /*
