@@ -152,7 +152,7 @@ static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(RULES_FILE_BYTES);
 	char *rest = NULL;
-	int r = file_load(&text, path, "--net: the file", err);
+	int r = file_load(&text, path, "the file", err);
 	if (r < 0)
 		return r;
 	char *copy = xstrdup(buf_str(&text));
@@ -165,7 +165,7 @@ static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 			continue;
 		if (more && more[0] != '#')
 			return err_fail(err, ERR_USAGE, "one rule on a line, and comments after #",
-				"--net: the file %.100s: \"%.60s\" after a rule", path, more);
+				"the file %.100s: \"%.60s\" after a rule", path, more);
 		if (once_check_net((const char *const *)&rule, 1, err) < 0)
 			return err_wrap(err, "%.100s", path);
 		r = add_rule(net, rule, err);
@@ -196,7 +196,7 @@ static int check_net(const struct box_args *args, struct err *err)
 	int r = take_net(args, net, err);
 	net_done(net);
 	free(net);
-	return r;
+	return r < 0 ? err_wrap(err, "--net") : 0;
 }
 
 int box_check(const struct box_args *args, struct err *err)

@@ -100,7 +100,7 @@ class Usage(ErrorCase):
                               ("--cpus", "-0.5"), ("--pids", "0"), ("--pids", "1.5"), ("--disk", "1"),
                               ("--inodes", "0"), ("--open-files", "1"), ("--output-limit", "2g"), ("--seed", "-1"),
                               ("--seed", "4294967296"), ("--images", "jpeg"), ("--color", "sometimes"),
-                              ("--net", "host")):
+                              ("--net", "b@d")):
             with self.subTest(option=option, value=value):
                 done = harness.retort("run", option, value, "-c", "1")
                 self.assert_line(done, 2, option)

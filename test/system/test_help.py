@@ -17,7 +17,7 @@ IDENTITY = "user"
 COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "port", "cp", "ssh-config", "ssh-proxy", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor",
             "completion", "version", "help"]
 # Below `retort session` and `retort tools`.
-SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune"]
+SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune", "net"]
 TOOLS = ["list", "search", "stub", "call"]
 
 
