@@ -53,7 +53,7 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 			.help = "files and directories of the host"},                              \
 		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                   \
 		{"net", PARAM_TEXTS, .max = RULES_MAX,                                             \
-			.help = "network rules: what programs may connect to"}, \
+			.help = "network rules: what programs may connect to"},                    \
 		{"limits", PARAM_OBJECT, FIELDS(order_limit_rows), .help = "limits of the box"},   \
 		{"seed", PARAM_COUNT, false, 0, UINT32_MAX - 1,                                    \
 			.help = "make runs repeatable: fix random numbers, clock, order of "       \

@@ -132,6 +132,7 @@ TEST(buf_reserves_and_grows)
 	struct buf b cleanup_buf = BUF_INIT(10);
 	char *at = buf_reserve(&b, 10);
 	CHECK(at != NULL);
+	CHECK_STR(buf_str(&b), ""); /* also while nothing is written */
 	CHECK(!buf_reserve(&b, 11));
 	if (at)
 		memcpy(at, "0123456789", 10);

@@ -134,3 +134,19 @@ TEST(sockaddr_and_back)
 	CHECK_INT(v4, 0xc0000201);
 	CHECK(ip_parse(&a, "::1.2.3.4") && !ip_is_v4(&a, &v4));
 }
+
+TEST(what_even_a_private_rule_does_not_allow)
+{
+	static const char *const own[] = {"0.0.0.0", "127.0.0.1", "127.8.9.10", "169.254.169.254",
+		"168.63.129.16", "224.0.0.1", "255.255.255.255", "::", "::1", "::ffff:127.0.0.1",
+		"fe80::1", "ff02::1", "64:ff9b::7f00:1", "2002:7f00:1::1"};
+	static const char *const others[] = {"10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1",
+		"192.0.2.1", "198.51.100.1", "fd00::1", "1.1.1.1", "2606:4700::1111"};
+	struct ip a;
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (!CHECK(ip_parse(&a, own[i]) && ip_is_own(&a)))
+			printf("# %s\n", own[i]);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (!CHECK(ip_parse(&a, others[i]) && !ip_is_own(&a)))
+			printf("# %s\n", others[i]);
+}
