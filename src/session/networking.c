@@ -87,9 +87,13 @@ static void on_row(void *arg, const struct gateway_row *row)
 	s->listener->network(s->listener->arg, event);
 }
 
-static void on_lost(void *arg, const struct err *err)
+static void on_lost(void *arg, struct network *n, const struct err *err)
 {
 	struct session *s = arg;
+	if (n == s->net.left) {
+		network_close(take_ptr(s->net.left));
+		return;
+	}
 	snprintf(s->net.lost, sizeof s->net.lost, "connections to the network were lost: %.150s",
 		err->msg);
 	network_close(take_ptr(s->net.network));

@@ -113,7 +113,7 @@ static void on_row(void *arg, const struct gateway_row *row)
 static void on_lost(void *arg, const struct err *err)
 {
 	struct network *n = arg;
-	n->events.lost(n->events.arg, err);
+	n->events.lost(n->events.arg, n, err);
 }
 
 static void drop_wanted(struct network *n, struct wanted *w)

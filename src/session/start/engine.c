@@ -47,12 +47,17 @@ void engine_end_boxes(struct engine *e)
 	warden_end(e->warden);
 }
 
+static void on_gateway_stopped(void *arg)
+{
+	(void)arg;
+}
+
 void engine_stop(struct engine *e)
 {
 	struct gateway *gateway = take_ptr(e->gateway);
 	struct warden *warden = take_ptr(e->warden);
 	if (gateway)
-		gateway_stop(gateway, NULL, NULL);
+		gateway_stop(gateway, on_gateway_stopped, NULL);
 	if (warden)
 		warden_stop(warden);
 	free(take_ptr(e->chunk));
