@@ -20,6 +20,7 @@ import netbox  # noqa: E402
 import service  # noqa: E402
 
 PUBLIC = "11.0.0.1"
+OTHER = "11.0.0.3"
 # Each leads somewhere that is not public.
 BAD = {
     "loopback": ["127.0.0.1"], "loopback2": ["127.1.2.3"], "zero": ["0.0.0.0"], "private": ["10.0.0.1"],
@@ -44,6 +45,7 @@ def setUpModule():
     os.chmod(f.name, 0o644)
     for argv in (["mount", "--make-rprivate", "/"], ["mount", "--bind", f.name, "/etc/resolv.conf"],
                  ["ip", "link", "set", "lo", "up"], ["ip", "address", "add", PUBLIC + "/32", "dev", "lo"],
+                 ["ip", "address", "add", OTHER + "/32", "dev", "lo"],
                  ["ip", "address", "add", "10.0.0.1/32", "dev", "lo"],
                  ["ip", "address", "add", "169.254.169.254/32", "dev", "lo"]):
         subprocess.run(argv, check=True)
@@ -56,6 +58,8 @@ class Names(netbox.Case):
         cls.addClassCleanup(cls.resolver.stop)
         cls.target = netbox.Server(address="")
         cls.addClassCleanup(cls.target.stop)
+        cls.alone = netbox.Server(address=PUBLIC)
+        cls.addClassCleanup(cls.alone.stop)
         super().setUpClass()
 
     @classmethod
@@ -64,12 +68,12 @@ class Names(netbox.Case):
         cls.resolver.names = {name + ".bad.test": where for name, where in BAD.items()}
         turns = iter([[PUBLIC]] * 2 + [["127.0.0.1"]] * 1000)
         cls.resolver.names |= {
-            "good.test": [PUBLIC], "mixed.bad.test": ["127.0.0.1", "10.0.0.1", PUBLIC],
+            "good.test": [PUBLIC], "two.test": [OTHER, PUBLIC], "mixed.bad.test": ["127.0.0.1", "10.0.0.1", PUBLIC],
             # In turn: public for the first two questions (A and AAAA), then loopback.
             "turns.bad.test": lambda: next(turns)}
-        for rule in (f"good.test:{port}", f"*.bad.test:{port}", f"*.wild.test:{port}", "localhost.test:80"):
+        for rule in (f"good.test:{port}", f"two.test:{cls.alone.port}", f"*.bad.test:{port}", f"*.wild.test:{port}", "localhost.test:80"):
             cls.options += ["--net", rule]
-        return {"PORT": port, "BAD": sorted(BAD)}
+        return {"PORT": port, "ALONE": cls.alone.port, "BAD": sorted(BAD)}
 
 
 @harness.needs_root("a name server of the test's own needs a network namespace")
@@ -83,6 +87,11 @@ class Addresses(Names):
 
         KNOWN: also if this is an address of the host itself, as here."""
         return say("good.test", PORT)
+
+    @attack.inside("reached")
+    def test_T_NET_REBIND_control_next_address():
+        """Not an attack either: at the first address nobody listens, so the next one is tried."""
+        return say("two.test", ALONE)
 
     @attack.inside({})
     def test_T_NET_REBIND_points_a_name_inwards():

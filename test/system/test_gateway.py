@@ -2,6 +2,7 @@
 """The gateway connects programs of a box to what the rules of the box name, and to nothing else."""
 
 import contextlib
+import ipaddress
 import os
 import resource
 import signal
@@ -72,6 +73,18 @@ class Bench(harness.Case):
         with open(self.hosts, "w", encoding="ascii") as f:
             f.write("".join(line + "\n" for line in lines))
 
+    def serve_at_own_address(self):
+        """inside.example is this host, but not its loopback, which "!" does not allow. Returns: the address."""
+        with socket.socket(type=socket.SOCK_DGRAM) as s:
+            try:
+                s.connect(("192.0.2.1", 9))  # sends nothing
+            except OSError:
+                self.skipTest("this host has no address but the loopback")
+            own = s.getsockname()[0]
+        self.server = self.start(gateway.Server(gateway.echo, own))
+        self.give_names(f"{own} inside.example")
+        return own
+
     def rows(self):
         return self.gate.report(1)[0]
 
@@ -123,6 +136,7 @@ class Names(Bench):
         self.assertRegex(reasons[0], r"^its address 127\.0\.0\.1 is loopback$")
 
     def test_address_that_may_be_private(self):
+        self.serve_at_own_address()
         self.open("!inside.example:{}")
         with self.gate.hearing(), self.box.connect("inside.example", self.server.port) as s:
             self.check_echo(s)
@@ -135,13 +149,6 @@ class Names(Bench):
             s.settimeout(1)
             self.assertEqual(s.recv(1), b"")
         self.assertEqual(self.server.n, 0)
-
-    def test_next_address(self):
-        self.server = self.start(gateway.Server(gateway.echo, "127.0.0.2"))
-        self.give_names("127.0.0.2 two.example", "127.0.0.1 two.example")  # libc tries 127.0.0.1 first
-        self.open("!two.example:{}")
-        with self.gate.hearing(), self.box.connect("two.example", self.server.port) as s:
-            self.check_echo(s)
 
     def test_server_that_accepts_late(self):
         with socket.create_server(("127.0.0.1", 0), backlog=0) as late:
@@ -388,6 +395,8 @@ class Life(Bench):
                 self.check_echo(s)
 
     def test_private_is_not_allowed_any_more(self):
+        if ipaddress.ip_address(self.serve_at_own_address()).is_global:
+            self.skipTest("this host has no private address")
         self.open("!inside.example:{}")
         with self.gate.hearing(), self.box.connect("inside.example", self.server.port) as s:
             self.check_echo(s)

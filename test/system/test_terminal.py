@@ -131,11 +131,7 @@ class Shells(Case):
         self.assertEqual((about["rows"], about["cols"]), (24, 80))
 
     def test_a_new_size_is_told(self):
-        script = "trap 'echo now $(stty size)' WINCH; echo ready; while :; do read -t 0.1; done"
-        t = self.terminal("bash", "-c", script)
-        t.expect("ready")
-        t.resize(10, 20)
-        t.expect("now 10 20\r\n")
+        # Not a shell's trap: bash 5.2 loses one signal of some thousands that come just before `read -t`.
         script = "import os, signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\nprint('ready', flush=True)\n" \
             "while signal.sigwait([signal.SIGWINCH]): print('now', *os.get_terminal_size(), flush=True)"
         t = self.terminal(PY, "-c", script)
