@@ -14,7 +14,8 @@ struct network_events {
 	void (*ready)(void *arg, const struct err *err);
 	/* A program of the box has asked for something new, see struct gateway_events. */
 	void (*row)(void *arg, const struct gateway_row *row);
-	/* The gateway has died. From now on, the box of @n has no network. The callee may close @n. */
+	/* The gateway has died. From now on, the box of @n has no network. The callee may close @n.
+	 */
 	void (*lost)(void *arg, struct network *n, const struct err *err);
 	void *arg;
 };
