@@ -309,6 +309,7 @@ class Running(harness.Case):
         done = self.mcp.run("print('\\x1b[31mred\\x1b[0m 10%\\r100%')", session="colour")
         self.assertTrue(done.text.endswith("stdout: 100%"), done.text)
 
+    @harness.needs_shell_or_sql
     def test_what_a_program_prints_is_shown_whatever_it_is(self):
         """None of it ends the text before its end."""
         rows = [

@@ -160,6 +160,7 @@ class Rules(harness.Case):
         row, = rows(r, port=80)
         self.assertEqual(row["verdict"], "failed")
 
+    @harness.needs_shell_or_sql
     def test_other_languages(self):
         r = harness.record("const r = await fetch('http://api.test/js'); console.log((await r.text()).trim())",
             "-r", "javascript", "--net", self.rule())
