@@ -56,6 +56,7 @@ ROOMS = {
     "plan": "value syntax machine builtin policy check program",
     "sandbox": ". init warden",
     "gateway": "rule . process",
+    "registry": "start .",
     "session": "start box process port net step .",
     "agent": "wire answer query loop",
     "planner": ". process",

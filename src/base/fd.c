@@ -112,6 +112,15 @@ int fd_open_regular(const char *path)
 	return S_ISREG(st.st_mode) ? take_fd(fd) : -EINVAL;
 }
 
+bool fd_is_own_peer(int fd)
+{
+	struct sockaddr_storage own = {0}, peer = {0};
+	socklen_t n_own = sizeof own, n_peer = sizeof peer;
+	return getsockname(fd, (struct sockaddr *)&own, &n_own) == 0 &&
+		getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0 && n_own == n_peer &&
+		memcmp(&own, &peer, n_own) == 0;
+}
+
 int fd_set_nonblock(int fd, bool on)
 {
 	int flags = fcntl(fd, F_GETFL);

@@ -54,6 +54,10 @@ int fd_open_regular(const char *path);
 /* Returns: 0, or negative errno. */
 int fd_set_nonblock(int fd, bool on);
 
+/* Return whether the socket @fd is connected to itself. Within one host this can happen if nothing
+ * listens, and the kernel gives the socket the very port that it connects to. */
+bool fd_is_own_peer(int fd);
+
 /* Messages and descriptors on unix sockets. fd_send() and fd_recv() never block. They do not
  * rely on O_NONBLOCK: the flag belongs to the open file description, so a hostile process that
  * shares the description could clear it. A caller that wants to wait calls fd_wait() after

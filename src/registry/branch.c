@@ -18,7 +18,7 @@
 #include "registry/entry.h"
 #include "registry/session_table.h"
 #include "registry/replay.h"
-#include "registry/pool.h"
+#include "registry/start/pool.h"
 #include "session/change.h"
 #include "session/session.h"
 

@@ -20,9 +20,9 @@
 #pragma once
 
 #include "registry/history.h"
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 #include "registry/owner.h"
-#include "registry/template.h"
+#include "registry/start/template.h"
 #include "session/port/port.h"
 #include "session/session.h"
 #include "store/journal.h"

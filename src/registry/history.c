@@ -19,7 +19,7 @@
 #include "registry/entry.h"
 #include "registry/session_table.h"
 #include "registry/listing.h"
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 #include "registry/sliced_work.h"
 #include "session/step/record.h"
 #include "store/export.h"

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "registry/history.h"
 #include "registry/lifetime.h"
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 #include "registry/sliced_work.h"
 
 #include <stdlib.h>

@@ -21,7 +21,7 @@
 #include "base/json.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
-#include "registry/pool.h"
+#include "registry/start/pool.h"
 #include "registry/session_table.h"
 
 #include <stdlib.h>

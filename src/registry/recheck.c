@@ -14,7 +14,7 @@
 #include "registry/entry.h"
 #include "registry/session_table.h"
 #include "registry/history.h"
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 #include "registry/replay.h"
 #include "store/recording.h"
 

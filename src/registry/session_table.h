@@ -5,7 +5,7 @@
 #include "registry/entry.h"
 #include "registry/owner.h"
 #include "registry/stats.h"
-#include "registry/template.h"
+#include "registry/start/template.h"
 
 struct session_table;
 

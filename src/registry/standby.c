@@ -14,7 +14,7 @@
 
 #include "base/timer.h"
 #include "registry/session_table.h"
-#include "registry/pool.h"
+#include "registry/start/pool.h"
 #include "session/session.h"
 
 static bool is_current(const struct entry *e)

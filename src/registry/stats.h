@@ -3,7 +3,7 @@
 
 #include "gateway/gateway.h"
 #include "registry/registry.h"
-#include "registry/template.h"
+#include "registry/start/template.h"
 #include "runtime/runtime.h"
 #include "session/step/record.h"
 

@@ -14,15 +14,11 @@
 #include "base/attr.h"
 #include "base/fd.h"
 #include "base/helper.h"
+#include "base/helper_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
-#include <linux/securebits.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,16 +33,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define ARCH AUDIT_ARCH_RISCV64
-#else
-#error "this architecture is not supported"
-#endif
 
 /* ---- files ---- */
 
@@ -193,103 +179,22 @@ static const uint32_t allowed[] = {
 #endif
 };
 
-enum check { HAS_NONE_OF, HAS_ALL_OF, IS };
-
-/* Calls that are allowed if the low half of an argument fits; several rows for one call are
- * alternatives, and stand together. All supported architectures are little-endian. */
-static const struct {
-	uint32_t call;
-	unsigned char argument;
-	enum check check;
-	uint32_t value;
-} checked[] = {
-	{SYS_socket, 0, IS, AF_INET}, {SYS_socket, 0, IS, AF_INET6},
-	{SYS_clone, 0, HAS_ALL_OF, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND},
-	{SYS_mprotect, 2, HAS_NONE_OF, PROT_EXEC},
+static const struct helper_call checked[] = {
+	{SYS_socket, 0, HELPER_IS, AF_INET}, {SYS_socket, 0, HELPER_IS, AF_INET6},
+	{SYS_clone, 0, HELPER_HAS_ALL_OF, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND},
+	{SYS_mprotect, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
 	/* modules of the name service are mapped to be executed, but not to be written */
-	{SYS_mmap, 2, HAS_NONE_OF, PROT_EXEC}, {SYS_mmap, 2, HAS_NONE_OF, PROT_WRITE},
-	{SYS_ioctl, 1, IS, FIONBIO}, {SYS_ioctl, 1, IS, FIONREAD}, {SYS_ioctl, 1, IS, FIOCLEX},
-	{SYS_prctl, 0, IS, PR_SET_NAME}, {SYS_prlimit64, 0, IS, 0}, /* its own limits */
+	{SYS_mmap, 2, HELPER_HAS_NONE_OF, PROT_EXEC}, {SYS_mmap, 2, HELPER_HAS_NONE_OF, PROT_WRITE},
+	{SYS_ioctl, 1, HELPER_IS, FIONBIO}, {SYS_ioctl, 1, HELPER_IS, FIONREAD},
+	{SYS_ioctl, 1, HELPER_IS, FIOCLEX}, {SYS_prctl, 0, HELPER_IS, PR_SET_NAME},
+	{SYS_prlimit64, 0, HELPER_IS, 0}, /* its own limits */
 };
 
-enum { FILTER_MAX = 2 * ARRAY_LEN(allowed) + 6 * ARRAY_LEN(checked) + 16 };
+/* Sockets of other kinds fail as they would if the kernel did not have them. clone3(), whose flags
+ * cannot be checked, fails with ENOSYS: libc takes clone() then. */
+static const struct helper_refused refused[] = {{SYS_socket, EAFNOSUPPORT}};
 
-struct program {
-	struct sock_filter code[FILTER_MAX];
-	unsigned short n;
-};
-
-static void add(struct program *p, uint16_t op, uint8_t jt, uint8_t jf, uint32_t k)
-{
-	p->code[p->n++] = (struct sock_filter){op, jt, jf, k};
-}
-
-enum { LOAD = BPF_LD | BPF_W | BPF_ABS, EQUAL = BPF_JMP | BPF_JEQ | BPF_K, GIVE = BPF_RET | BPF_K };
-
-/* Allow a call if its argument fits; go on otherwise, with the number of the call loaded again. */
-static void add_checked(struct program *p, size_t i)
-{
-	uint32_t at = (uint32_t)(offsetof(struct seccomp_data, args) +
-		checked[i].argument * sizeof(uint64_t));
-	add(p, EQUAL, 0, 5, checked[i].call);
-	add(p, LOAD, 0, 0, at);
-	switch (checked[i].check) {
-	case IS:
-		add(p, EQUAL, 1, 0, checked[i].value);
-		add(p, BPF_JMP | BPF_JA, 0, 0, 1);
-		break;
-	case HAS_NONE_OF:
-		add(p, BPF_JMP | BPF_JSET | BPF_K, 0, 1, checked[i].value);
-		add(p, BPF_JMP | BPF_JA, 0, 0, 1);
-		break;
-	case HAS_ALL_OF:
-		add(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, checked[i].value);
-		add(p, EQUAL, 0, 1, checked[i].value);
-		break;
-	}
-	add(p, GIVE, 0, 0, SECCOMP_RET_ALLOW);
-	add(p, LOAD, 0, 0, offsetof(struct seccomp_data, nr));
-}
-
-/* Build the filter. A call that is not allowed fails with ENOSYS, as on a kernel that lacks it: so
- * libc takes clone() in place of clone3(), whose flags cannot be checked. Sockets of other kinds
- * fail as they would if the kernel did not have them. */
-static void build(struct program *p)
-{
-	add(p, LOAD, 0, 0, offsetof(struct seccomp_data, arch));
-	add(p, EQUAL, 1, 0, ARCH);
-	add(p, GIVE, 0, 0, SECCOMP_RET_KILL_PROCESS);
-	add(p, LOAD, 0, 0, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < ARRAY_LEN(allowed); i++) {
-		add(p, EQUAL, 0, 1, allowed[i]);
-		add(p, GIVE, 0, 0, SECCOMP_RET_ALLOW);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(checked); i++)
-		add_checked(p, i);
-	add(p, EQUAL, 0, 1, SYS_socket);
-	add(p, GIVE, 0, 0, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	add(p, GIVE, 0, 0, SECCOMP_RET_ERRNO | ENOSYS);
-}
-
-static int lock_calls(void)
-{
-	struct program p = {.n = 0};
-	build(&p);
-	const struct sock_fprog fprog = {p.n, p.code};
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &fprog) < 0 ? -errno : 0;
-}
-
-/* ---- limits and capabilities ---- */
-
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-	/* A process could gain a capability only by execve(), which the filter does not allow. */
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
-		return -errno;
-	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
-}
+/* ---- limits ---- */
 
 /* No core file, and no crash handler either, which the kernel would start with the limit 0; see
  * core(5). No files are written. As many descriptors as may be. */
@@ -309,13 +214,13 @@ static void set_limits(size_t *max_fds)
 
 int gateway_lock(size_t *max_fds)
 {
+	const struct helper_calls calls = {allowed, ARRAY_LEN(allowed), checked, ARRAY_LEN(checked),
+		refused, ARRAY_LEN(refused)};
 	if (close_range(HELPER_FD + 1, ~0U, 0) < 0 || chdir("/") < 0 ||
-		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
 	set_limits(max_fds);
-	int r = lock_files();
-	r = r ? r : drop_capabilities();
-	return r ? r : lock_calls();
+	int r = helper_lock_privileges();
+	r = r ? r : lock_files();
+	return r ? r : helper_lock_calls(&calls);
 }

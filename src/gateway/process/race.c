@@ -83,24 +83,13 @@ static void finish(struct race *r, struct attempt *a, int sys)
 	r->done(r->arg, fd, a ? &a->ip : NULL, sys);
 }
 
-/* Return whether @fd is connected to itself. Within the host this can happen if nothing listens,
- * and the kernel gives the socket the very port that it connects to. */
-static bool is_own_peer(int fd)
-{
-	struct sockaddr_storage own = {0}, peer = {0};
-	socklen_t n_own = sizeof own, n_peer = sizeof peer;
-	return getsockname(fd, (struct sockaddr *)&own, &n_own) == 0 &&
-		getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0 && n_own == n_peer &&
-		memcmp(&own, &peer, n_own) == 0;
-}
-
 static int failure_of(const struct attempt *a)
 {
 	int sys = 0;
 	socklen_t bytes = sizeof sys;
 	if (getsockopt(a->fd, SOL_SOCKET, SO_ERROR, &sys, &bytes) < 0)
 		return errno;
-	return sys == 0 && ip_kind(&a->ip) && is_own_peer(a->fd) ? ECONNREFUSED : sys;
+	return sys == 0 && ip_kind(&a->ip) && fd_is_own_peer(a->fd) ? ECONNREFUSED : sys;
 }
 
 static void go_on(struct race *r);

@@ -73,21 +73,10 @@ static bool is_connected(int fd)
 	return getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0;
 }
 
-/* Return whether @fd is connected to itself. This can happen if nothing listens, and the kernel
- * gives the socket the very port that it connects to. */
-static bool is_own_peer(int fd)
-{
-	struct sockaddr_storage own = {0}, peer = {0};
-	socklen_t n_own = sizeof own, n_peer = sizeof peer;
-	return getsockname(fd, (struct sockaddr *)&own, &n_own) == 0 &&
-		getpeername(fd, (struct sockaddr *)&peer, &n_peer) == 0 && n_own == n_peer &&
-		memcmp(&own, &peer, n_own) == 0;
-}
-
 static void on_poll_closed(uv_handle_t *handle)
 {
 	struct dial *d = handle->data;
-	if (is_connected(d->fd) && !is_own_peer(d->fd)) {
+	if (is_connected(d->fd) && !fd_is_own_peer(d->fd)) {
 		finish(d, take_fd(d->fd));
 	} else {
 		set_stopped(d);
@@ -124,7 +113,7 @@ static void on_connected(uv_poll_t *poll, int status, int events)
 		failed = errno;
 	if (failed == 0 && status < 0)
 		failed = -status;
-	if (failed == 0 && is_own_peer(d->fd))
+	if (failed == 0 && fd_is_own_peer(d->fd))
 		failed = ECONNREFUSED;
 	if (failed != 0)
 		set_failed(d, failed);

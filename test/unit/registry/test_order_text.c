@@ -1,5 +1,5 @@
 /* What a session was made with, as text and back. SPDX-License-Identifier: Apache-2.0 */
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 
 #include "t.h"
 

@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 
 #include "base/json.h"
 #include "base/alloc.h"

@@ -2,7 +2,7 @@
  * any request, and kept ready for one. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 #include "session/session.h"
 
 /* A pool of branches. Its owner is a template, or a session that was branched and may be branched

@@ -24,12 +24,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "registry/template.h"
+#include "registry/start/template.h"
 
 #include "base/alloc.h"
 #include "base/timer.h"
-#include "registry/order_text.h"
-#include "registry/pool.h"
+#include "registry/start/order_text.h"
+#include "registry/start/pool.h"
 #include "session/session.h"
 
 #include <stdlib.h>

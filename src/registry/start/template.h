@@ -3,7 +3,7 @@
 #pragma once
 
 #include "session/session.h"
-#include "registry/order_text.h"
+#include "registry/start/order_text.h"
 
 enum { STANDBY_MAX = 16, TEMPLATES_MAX = 32, TEMPLATES_OWNER_MAX = 8 };
 

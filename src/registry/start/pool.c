@@ -16,7 +16,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "registry/pool.h"
+#include "registry/start/pool.h"
 
 #include "base/alloc.h"
 #include "session/session.h"
