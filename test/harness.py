@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -166,8 +167,21 @@ def host_state():
     return {"mounts": mounts, "cgroups": cgroups, "processes": ours, "temporary": temporary}
 
 
+def until(is_so, what="it never came to be", seconds=TIMEOUT_S):
+    """Wait until the condition holds. Returns: what it said."""
+    end = time.monotonic() + seconds
+    while not (said := is_so()):
+        if time.monotonic() > end:
+            raise AssertionError(what)
+        time.sleep(0.01)
+    return said
+
+
 class Case(unittest.TestCase):
     maxDiff = 4000
+
+    def until(self, is_so, what="it never came to be", seconds=TIMEOUT_S):
+        return until(is_so, what, seconds)
 
 
 class Loader(unittest.TestLoader):

@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import boxes  # noqa: E402
@@ -42,12 +41,6 @@ class Doors(harness.Case):
     def serve(self, box, port, text):
         self.boxes.shell(box, SERVER.format(port, text))
         self.until(lambda: port in self.listening(box))
-
-    def until(self, is_so, seconds=20):
-        end = time.monotonic() + seconds
-        while not is_so():
-            self.assertLess(time.monotonic(), end, "it never came to be")
-            time.sleep(0.02)
 
     def helpers(self):
         """The helpers of the warden that exist."""

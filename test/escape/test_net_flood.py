@@ -51,8 +51,7 @@ class Flood(harness.Case):
 
     def check(self):
         """What was taken is given back."""
-        wait(lambda: self.n_open() <= self.before)
-        self.assertLessEqual(self.n_open(), self.before)
+        self.until(lambda: self.n_open() <= self.before, "its descriptors stayed")
         self.assertEqual(netbox.gateway_of(self.engine), self.gateway, "the gateway died")
 
     def n_open(self):
@@ -254,12 +253,6 @@ class Flood(harness.Case):
             self.assertEqual(said, 300)
             for f in fill:
                 f.close()
-
-
-def wait(is_so, seconds=20):
-    end = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < end:
-        time.sleep(0.02)
 
 
 class Rows(harness.Case):

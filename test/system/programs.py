@@ -15,7 +15,6 @@ import os
 import re
 import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -263,14 +262,6 @@ class Case(harness.Case):
 
     def list(self, **params):
         return self.call("process.list", **params)["processes"]
-
-    def until(self, is_so, what="it never came to be"):
-        """Wait until the condition holds. Returns: what it said."""
-        end = time.monotonic() + harness.TIMEOUT_S
-        while not (said := is_so()):
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.01)
-        return said
 
     def in_box(self, session=None):
         """The programs on the host that are in the session's box: {pid there: pid on the host}."""

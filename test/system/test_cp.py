@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import tarfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -261,12 +260,6 @@ class Copy(harness.Case):
 
     def running(self, session="work"):
         return [p for p in self.client("process.list", session=session)["processes"] if p["state"] == "running"]
-
-    def until(self, is_so):
-        end = time.monotonic() + harness.TIMEOUT_S
-        while not is_so():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
 
     def test_the_box_s_program_ends_with_the_command(self):
         """SIGKILL: the command can do nothing about it."""

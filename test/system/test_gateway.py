@@ -175,11 +175,13 @@ class Names(Bench):
             s.settimeout(0.2)
             s.recv(1)
         self.give_names("127.0.0.1 moves.example")
-        reason = "its address 127.0.0.1 is loopback"
-        while ("moves.example", 80, REFUSED, reason) not in self.rows():
+
+        def is_refused_now():
             with contextlib.suppress(OSError), self.box.connect_to(address, 80) as s:
                 s.settimeout(0.5)
                 s.recv(1)
+            return ("moves.example", 80, REFUSED, "its address 127.0.0.1 is loopback") in self.rows()
+        self.until(is_refused_now)
 
     def test_fake_addresses_are_not_dialled(self):
         self.open("loop:80=198.18.0.1:80")
@@ -239,10 +241,12 @@ class OwnPorts(Bench):
 
     def test_port_of_a_network(self):
         self.open("10.9.0.0/16:5432")
-        is_open = False
-        while not is_open:
+
+        def is_open():
             with self.gate.hearing(), contextlib.suppress(ConnectionRefusedError), self.box.connect_to("10.9.8.7", 5432):
-                is_open = True
+                return True
+            return False
+        self.until(is_open)
         with self.assertRaises(ConnectionRefusedError):
             self.box.connect_to("10.9.8.7", 5433)
 

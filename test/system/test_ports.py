@@ -55,14 +55,6 @@ MUTE = "import time\nc.sendall(b'go')\ntime.sleep(1000)"
 ENDLESS = "z = bytes(1 << 20)\nwhile True: c.sendall(z)"
 
 
-def until(is_so, seconds=60):
-    end = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError("it never came to be")
-        time.sleep(0.02)
-
-
 def memory_bytes(pid):
     """0 where the memory of a process says nothing."""
     if harness.IS_SANITIZED:
@@ -152,7 +144,7 @@ class Ports(harness.Case):
         go = "c.sendall(b'busy'); c.close()"
         code = f"import socket\ns = socket.create_server(('127.0.0.1', 9000))\nc = s.accept()[0]; {go}"
         number = self.engine.client.send("step.run", session=self.session.id, code=code)
-        until(lambda: [row["port"] for row in self.call("port.list")["ports"]] == [9000])
+        harness.until(lambda: [row["port"] for row in self.call("port.list")["ports"]] == [9000])
         self.assertEqual(read_all(self.connect(self.open())), b"busy")
         self.assertEqual(self.engine.client.receive(number)["status"], "ok")
 
@@ -376,7 +368,7 @@ class Commands(harness.Case):
             with socket.create_connection(at, timeout=harness.TIMEOUT_S) as c:
                 got.append(read_all(c))
             return got[-1]
-        until(has_come)
+        harness.until(has_come)
         return got[-1]
 
     def test_run(self):

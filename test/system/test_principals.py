@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 import threading
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rpc  # noqa: E402
@@ -95,12 +94,6 @@ class PrincipalCase(harness.Case):
         self.assertEqual(caught.exception.code, word, str(caught.exception))
         self.assertTrue(caught.exception.data.get("hint"), str(caught.exception))
         return str(caught.exception)
-
-    def until(self, condition):
-        deadline = time.monotonic() + harness.TIMEOUT_S
-        while not condition():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
 
 
 class Apart(PrincipalCase):

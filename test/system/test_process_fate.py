@@ -332,9 +332,6 @@ class Engines(harness.Case):
         self.addCleanup(engine.stop)
         return engine, engine.client()
 
-    def until(self, is_so):
-        return programs.Case.until(self, is_so)
-
     @staticmethod
     def code_of(client, method, **params):
         try:

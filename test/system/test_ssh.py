@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -119,13 +118,6 @@ class Case(harness.Case):
 
     def running(self, session="work"):
         return [p for p in self.client("process.list", session=session)["processes"] if p["state"] == "running"]
-
-    def until(self, is_so, what="it never came to be"):
-        end = time.monotonic() + harness.TIMEOUT_S
-        while not (said := is_so()):
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.02)
-        return said
 
     def keys(self, session="work"):
         """The directory of the session's keys."""
