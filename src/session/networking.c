@@ -210,7 +210,7 @@ void session_set_rules(
 
 bool session_is_gateway(const struct session *s, const char *address, uint16_t port)
 {
-	return s->net.network && network_listens(s->net.network, address, port);
+	return s->net.network && network_listens(s->net.network, s->net.rules, address, port);
 }
 
 const struct rules *session_rules(const struct session *s)

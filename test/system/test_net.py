@@ -391,6 +391,16 @@ class Sessions(harness.Case):
         self.assertEqual(self.engine.call("port.list", session=s.id)["ports"],
                          [{"port": 6000, "listening": True, "addresses": ["127.0.0.1"]}])
 
+    def test_a_change_that_fails_changes_nothing(self):
+        s = self.session("10.9.0.0/16:7000", self.rule)
+        s.run("1")
+        self.assertEqual(self.engine.call("port.list", session=s.id)["ports"], [])
+        with self.assertRaisesRegex(service.Refused, "more than 14 ports below 1024"):
+            self.engine.call("session.net", session=s.id, net=[f"a.example:{port}" for port in range(1, 16)])
+        self.assertEqual(self.engine.call("session.net", session=s.id)["net"], ["10.9.0.0/16:7000", self.rule])
+        self.assertEqual(self.engine.call("port.list", session=s.id)["ports"], [])
+        self.assertReached(s)
+
     def test_the_gateway_dies(self):
         s = self.session(self.rule)
         self.assertReached(s)

@@ -34,7 +34,7 @@ struct wanted {
 
 struct network {
 	struct box *box;
-	struct rules rules;
+	struct rules rules; /* the last that were given, which may not be in force */
 	struct network_events events;
 	struct gateway_box *gate; /* NULL before the sockets are there, and after an error */
 	struct box_door *door;	  /* the sockets are being made */
@@ -240,7 +240,8 @@ void network_report(struct network *n, gateway_report_fn *done, void *arg)
 		done(arg, NULL, 0, 0, NULL);
 }
 
-bool network_listens(const struct network *n, const char *address, uint16_t port)
+bool network_listens(const struct network *n, const struct rules *rules, const char *address,
+	uint16_t port)
 {
 	struct in_addr at;
 	if (inet_pton(AF_INET, address, &at) != 1)
@@ -249,9 +250,9 @@ bool network_listens(const struct network *n, const char *address, uint16_t port
 	if ((ip ^ WARDEN_NET_IP) >> (32 - WARDEN_NET_BITS) == 0)
 		return true;
 	if (ip != 0)
-		return rules_for_address(&n->rules, ip, port) != NULL;
-	for (size_t i = 0; i < n->rules.n; i++)
-		if (n->rules.v[i].kind == RULE_NETWORK && n->rules.v[i].port == port)
+		return rules_for_address(rules, ip, port) != NULL;
+	for (size_t i = 0; i < rules->n; i++)
+		if (rules->v[i].kind == RULE_NETWORK && rules->v[i].port == port)
 			return true;
 	return has_listener(&n->open, port);
 }

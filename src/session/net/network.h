@@ -36,8 +36,10 @@ void network_set_rules(struct network *n, const struct rules *rules);
  * the loop or during the call. */
 void network_report(struct network *n, gateway_report_fn *done, void *arg);
 
-/* Return whether the gateway listens at @address and @port of the box: programs do not then. */
-bool network_listens(const struct network *n, const char *address, uint16_t port);
+/* Return whether the gateway listens at @address and @port of the box: programs do not then.
+ * @rules: those in force. */
+bool network_listens(const struct network *n, const struct rules *rules, const char *address,
+	uint16_t port);
 
 /* End all connections, and free @n. None of its callbacks is called any more. */
 void network_close(struct network *n);
