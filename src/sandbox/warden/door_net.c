@@ -25,10 +25,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-/* BACKLOG: connections that wait for the gateway. BUFFER_BYTES: of each direction of a connection;
- * accepted sockets inherit it. Without it, the kernel lets a connection have megabytes, which count
- * for the gateway. LOOPBACK_INDEX: of `lo` in every network namespace. */
-enum { BACKLOG = 256, BUFFER_BYTES = 256 << 10, LOOPBACK_INDEX = 1 };
+/* BACKLOG: connections that wait for the gateway. LOOPBACK_INDEX: of `lo` in every network
+ * namespace. */
+enum { BACKLOG = 256, LOOPBACK_INDEX = 1 };
 
 /* ---- addresses ---- */
 
@@ -110,11 +109,9 @@ static int open_resolver(void)
 
 static int open_listener(const struct warden_listener *at)
 {
-	const int bytes = BUFFER_BYTES, on = 1;
+	const int on = 1;
 	cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) < 0 ||
-		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) < 0)
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0)
 		return -errno;
 	int r = bind_to(fd, at->ip, at->port);
 	if (r == 0 && listen(fd, BACKLOG) < 0)
