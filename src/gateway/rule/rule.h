@@ -10,6 +10,11 @@
  *                           [IPv6]; so a service of the host can be reached: db:5432=127.0.0.1:5432
  *   !RULE                   the name may also have an address of a private network, but not of the
  *                           host itself or of its link: for these, there is "="
+ *   METHOD HOST[:PORT]/PATH  HTTP requests, with or without TLS: GET api.example/v1/users*. HOST
+ *                           is as above: a name, *.HOST or any. METHOD is in capitals; "*" is every
+ *                           method, WEBSOCKET is what a WebSocket begins with, and GET allows HEAD
+ *                           too. In PATH, a "*" stands for any text without "/", and at the end
+ *                           for any text. The query of a request is not compared
  *
  * Names are compared without regard to case. A rule that names an address allows it, public or not,
  * so "!" is refused there.
@@ -17,7 +22,11 @@
  * Of the rules that fit a name, the most specific decides, wherever it stands: HOST before *.HOST,
  * a longer *.HOST before a shorter one, and any last. So "any" and "!db.internal:5432" together let
  * db.internal alone be private. Of rules for the same names, one with "=" decides before one
- * without, and one with "!" before one without.
+ * without, and one with "!" before one without. If one of the rules that decide is for requests,
+ * then requests are all that is allowed, of these names and this port: TLS ends at the gateway, and
+ * a request must fit one of these rules. So "any" and "GET api.example/v1" together allow all of
+ * every other host, but of api.example one request. "GET any/" with a "*" behind it lets programs
+ * read everything, and send nothing but a query.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +38,9 @@
 enum {
 	RULES_MAX = 64,
 	RULE_HOST_BYTES = 254, /* the longest name, with its NUL; RFC 1035 */
-	RULE_TEXT_BYTES = 340,
+	RULE_METHOD_BYTES = 24,
+	RULE_PATH_BYTES = 256,
+	RULE_TEXT_BYTES = 640,
 	RULE_PORT_HTTP = 80,
 	RULE_PORT_HTTPS = 443
 };
@@ -40,12 +51,14 @@ struct rule {
 	enum rule_kind kind;
 	bool may_be_private;
 	bool is_mapped; /* @to and @to_port are where the name leads */
+	bool is_http;	/* only for requests that @method and @path fit; not RULE_NETWORK */
 	uint16_t port;	/* 0: RULE_PORT_HTTP and RULE_PORT_HTTPS */
 	uint16_t to_port;
 	uint32_t network; /* RULE_NETWORK: in host byte order, the bits beyond @bits are 0 */
 	uint8_t bits;	  /* RULE_NETWORK: 1 to 32 */
 	struct ip to;
 	char host[RULE_HOST_BYTES]; /* RULE_NAME, RULE_BELOW: lower case, without "*." */
+	char method[RULE_METHOD_BYTES], path[RULE_PATH_BYTES];
 };
 
 /* Rules, in the order they were given. */
@@ -77,6 +90,28 @@ const struct rule *rules_for_name(const struct rules *r, const char *name);
 const struct rule *rules_for_port(const struct rules *r, const char *name, uint16_t port);
 /* Return a rule that names the IPv4 address @v4, in host byte order, and @port; or NULL. */
 const struct rule *rules_for_address(const struct rules *r, uint32_t v4, uint16_t port);
+
+/* A request, as its line and headers say. */
+struct rule_request {
+	const char *method, *target; /* target: "/path?query", as the client sent it */
+	bool is_websocket;	     /* it asks for a WebSocket */
+};
+
+/* Return whether only HTTP requests are allowed of @name, as rule_name() made it, and @port. */
+bool rules_are_http(const struct rules *r, const char *name, uint16_t port);
+/* Return whether there is a rule for requests among the rules. */
+bool rules_have_http(const struct rules *r);
+/*
+ * Return whether @target can be read in one way only. It begins with "/"; its path has no empty, "."
+ * or ".." segment (an empty one may be the last), no "\\" and no ";"; and no escape that is malformed
+ * or stands for "/", "\\", ".", ";", "%" or a control.
+ */
+bool rule_target_is_plain(const char *target);
+/* Return the rule that allows @request of @name and @port; NULL if none does. A target must begin
+ * with "/", and have no blank, control, "#" or byte from 0x80 on. One that is not plain fits only a
+ * rule for all paths. */
+const struct rule *rules_for_request(const struct rules *r, const char *name, uint16_t port,
+	const struct rule_request *request);
 
 /* Collect the ports that the rules name, each once. Returns: how many, at most 2 * RULES_MAX. */
 size_t rules_ports(const struct rules *r, uint16_t out[2 * RULES_MAX]);
