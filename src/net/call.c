@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -117,8 +118,11 @@ static int add_headers(struct net_call *c, const struct net_request *q, struct e
 		r = add_header(c, q->headers[i].name, q->headers[i].value, err);
 	/* A line such as "Accept:" makes libcurl leave out a header that it would add. A request
 	 * over an existing connection has no headers but its own. */
-	if (r == 0 && q->over && !has_header(q, "Accept"))
+	if (r == 0 && q->pass && !has_header(q, "Accept"))
 		r = append_line(c, "Accept:", err);
+	/* What follows a switch of protocols has no form. */
+	if (r == 0 && q->pass && q->pass->is_switch)
+		r = append_line(c, "Transfer-Encoding:", err);
 	/* With "Expect", libcurl would wait a second for the server's "100 Continue" before it
 	 * sends a large body. */
 	return r == 0 ? append_line(c, "Expect:", err) : r;
@@ -164,7 +168,8 @@ static void end_headers(struct net_call *c)
 	c->is_upgraded |= net_status(c) == 101 && c->on_upgrade && !c->is_headed;
 	if (c->is_upgraded)
 		timer_start(&c->net->kick, client_kick, 0, 0);
-	if (c->is_headed || c->is_cancelled || net_status(c) < 200)
+	bool is_switched = c->is_switch && net_status(c) == 101;
+	if (c->is_headed || c->is_cancelled || (net_status(c) < 200 && !is_switched))
 		return;
 	c->is_headed = true;
 	if (c->request.on_headers)
@@ -236,6 +241,8 @@ static const char *find_authorities(void)
 static size_t on_send(char *data, size_t size, size_t n, void *arg)
 {
 	struct net_call *c = arg;
+	if (c->is_switch && !c->is_headed)
+		return CURL_READFUNC_PAUSE;
 	ssize_t r = c->is_cancelled ? 0 : c->request.on_body(c->request.arg, data, size * n);
 	return c->is_cancelled ? CURL_READFUNC_ABORT : r < 0 ? CURL_READFUNC_PAUSE : (size_t)r;
 }
@@ -256,21 +263,46 @@ static int on_opened(void *arg, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_ALREADY_CONNECTED;
 }
 
-/* Have the request go over the connection of @over. */
-static bool set_over(struct net_call *c, const struct net_over *over)
+static bool set_socket(struct net_call *c)
 {
 	const struct curl *curl = &c->net->curl;
-	if (!over)
-		return true;
 	return curl->easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_SOCKOPTFUNCTION, on_opened) == CURLE_OK &&
-		curl->easy_setopt(c->easy, CURLOPT_REQUEST_TARGET, over->target) == CURLE_OK &&
-		curl->easy_setopt(c->easy, CURLOPT_PROXY, "") == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
-		curl->easy_setopt(c->easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK;
+}
+
+/* Say where to connect, without a look-up. A first "-" or "+" of an entry would have a meaning, but
+ * no host begins with one. */
+static bool set_addresses(struct net_call *c, const struct net_pass *pass)
+{
+	const struct curl *curl = &c->net->curl;
+	char text[sizeof c->host + NET_TO_BYTES];
+	const char *colon = strrchr(c->host, ':');
+	if (!colon || strlen(pass->to) >= NET_TO_BYTES - 8)
+		return false;
+	if (pass->to_port)
+		snprintf(text, sizeof text, "::%s:%u", pass->to, (unsigned)pass->to_port);
+	else
+		snprintf(text, sizeof text, "%s:%s", c->host, pass->to);
+	c->to = curl->slist_append(NULL, text);
+	return c->to &&
+		curl->easy_setopt(c->easy, pass->to_port ? CURLOPT_CONNECT_TO : CURLOPT_RESOLVE,
+			c->to) == CURLE_OK;
+}
+
+/* Have the request be as the client's. */
+static bool set_pass(struct net_call *c, const struct net_pass *pass)
+{
+	const struct curl *curl = &c->net->curl;
+	if (!pass)
+		return true;
+	return curl->easy_setopt(c->easy, CURLOPT_REQUEST_TARGET, pass->target) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_PROXY, "") == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) ==
-		CURLE_OK;
+		CURLE_OK &&
+		(pass->fd >= 0 ? set_socket(c) : set_addresses(c, pass));
 }
 
 static bool set_numbers(struct net_call *c, const struct net_request *q)
@@ -341,18 +373,19 @@ static bool set_all(struct net_call *c, const struct net_request *q)
 	struct curl *curl = &c->net->curl;
 	c->easy = curl->easy_init();
 	return c->easy && set_numbers(c, q) && set_texts(c, q) && set_body(c, q) &&
-		set_over(c, q->over) &&
+		set_pass(c, q->pass) &&
 		curl->easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK;
 }
 
-static int take_connection(struct net_call *c, const struct net_over *over, struct err *err)
+static int take_connection(struct net_call *c, const struct net_pass *pass, struct err *err)
 {
-	c->fd = over ? over->fd : -1;
+	c->fd = pass ? pass->fd : -1;
 	c->fd_for_curl = -1;
-	c->on_upgrade = over ? over->on_upgrade : NULL;
-	if (!over)
+	c->on_upgrade = pass && c->fd >= 0 ? pass->on_upgrade : NULL;
+	c->is_switch = pass && c->fd < 0 && pass->is_switch;
+	if (c->fd < 0)
 		return 0;
 	c->fd_for_curl = fcntl(c->fd, F_DUPFD_CLOEXEC, 3);
 	return c->fd_for_curl < 0 ? err_sys(err, ERR_IO, errno, "copy a socket") : 0;
@@ -373,7 +406,7 @@ int call_new(
 		.on_data = request->on_data,
 		.on_done = request->on_done};
 	c->early = BUF_INIT(NET_EARLY_BYTES);
-	int r = take_connection(c, request->over, err);
+	int r = take_connection(c, request->pass, err);
 	if (r == 0)
 		r = check_url(request->url, c->host, sizeof c->host, err);
 	if (r == 0 && request->method && !is_header_name(request->method))
@@ -397,12 +430,13 @@ void call_free(struct net_call *c)
 	if (c->easy)
 		curl->easy_cleanup(c->easy);
 	curl->slist_free_all(c->headers);
+	curl->slist_free_all(c->to);
 	buf_done(&c->answer_headers);
 	buf_done(&c->early);
 	fd_close(&c->fd);
 	fd_close(&c->fd_for_curl);
 	c->easy = NULL;
-	c->headers = NULL;
+	c->headers = c->to = NULL;
 }
 
 static void explain(const struct net_call *c, CURLcode code, struct net_result *out)

@@ -38,6 +38,8 @@ struct net_call {
 	 * -1: there is none, or its new owner has it. */
 	int fd, fd_for_curl;
 	void (*on_upgrade)(void *arg, int fd, const char *early, size_t bytes);
+	struct curl_slist *to;	    /* where to connect */
+	bool is_switch;		    /* the request wants another protocol, see struct net_pass */
 	bool is_upgraded;	    /* status 101 has been received */
 	struct buf early;	    /* bytes behind it */
 	char said[CURL_ERROR_SIZE]; /* libcurl's error message, or "" */

@@ -285,6 +285,11 @@ void net_close(struct net *n)
 	timer_start(&n->kick, client_kick, 0, 0);
 }
 
+void net_keep(struct net *n, unsigned n_kept)
+{
+	(void)n->curl.multi_setopt(n->multi, CURLMOPT_MAXCONNECTS, (long)n_kept);
+}
+
 int net_start(
 	struct net *n, const struct net_request *request, struct net_call **out, struct err *err)
 {

@@ -13,7 +13,12 @@
 struct net;
 struct net_call; /* one request and its response */
 
-enum { NET_HEADERS_MAX = 64, NET_HEADER_BYTES = 64 << 10, NET_URL_BYTES = 8192 };
+enum {
+	NET_HEADERS_MAX = 64,
+	NET_HEADER_BYTES = 64 << 10,
+	NET_URL_BYTES = 8192,
+	NET_TO_BYTES = 512
+};
 
 struct net_header {
 	const char *name, *value;
@@ -42,22 +47,34 @@ enum { NET_WAIT = -100000 };
 enum { NET_EARLY_BYTES = 256 << 10 };
 
 /*
- * A request over a connection that exists already, instead of one to the URL's host. The request is
- * the only one on it, and no proxy is used.
+ * A request that is passed on for a client of ours. It has no headers but its own, and no proxy is
+ * used.
+ *
+ * @fd: a connected socket, which the client owns from net_start() on, also after an error; the
+ * request is the only one on it. -1: the client connects, or takes a connection of an earlier
+ * request of the same struct net.
+ * @target: what the request line has in place of the URL's path: "/a?b=c".
+ * @to: if @fd is -1: the addresses to connect to, "192.0.2.1,[2001:db8::1]"; nothing is looked up.
+ * @to_port: another port than the URL's, with one address; or 0.
+ * @on_upgrade: if @fd is a socket: called if the response has status 101, so the connection is not
+ * HTTP any more. @fd is a socket, which the callee owns; @early are bytes that were received behind
+ * the response, at most NET_EARLY_BYTES. The call has ended then, and on_done is not called. NULL:
+ * status 101 is an error.
+ * @is_switch: if @fd is -1: the request wants another protocol. If the response has status 101,
+ * on_headers is called, and on_body and on_data are the two directions of what is not HTTP any
+ * more; on_body is not called before.
  */
-struct net_over {
-	int fd; /* a connected socket, which the client owns from net_start() on, also after an
-		   error */
-	const char *target; /* what the request line has in place of the URL's path: "/a?b=c" */
-	/* Called if the response has status 101: the connection is not HTTP any more. @fd is a
-	 * socket, which the callee owns; @early are bytes that were received behind the response,
-	 * at most NET_EARLY_BYTES. The call has ended then, and on_done is not called. NULL: status
-	 * 101 is an error. */
+struct net_pass {
+	int fd;
+	const char *target;
+	const char *to;
+	uint16_t to_port;
 	void (*on_upgrade)(void *arg, int fd, const char *early, size_t bytes);
+	bool is_switch;
 };
 
 struct net_request {
-	const struct net_over *over; /* NULL: connect to the URL's host */
+	const struct net_pass *pass; /* NULL: the request is our own */
 	const char *method;	     /* NULL means POST if there is a body, otherwise GET */
 	const char *url;	     /* http or https */
 	const struct net_header *headers;
@@ -87,6 +104,9 @@ struct net_request {
  * Errors: ERR_NOT_FOUND with a hint, if libcurl is missing; ERR_NO_MEMORY.
  */
 int net_open(struct net **out, uv_loop_t *loop, struct err *err);
+
+/* Keep at most @n connections for later requests. The default is libcurl's, which grows. */
+void net_keep(struct net *n, unsigned n_kept);
 
 /* Cancel all calls and close the client. Its memory is freed later, when the loop has closed its
  * handles. */

@@ -5,7 +5,7 @@
 #include "base/timer.h"
 #include "serve/http/inside.h"
 
-#include "serve/http/tcp.h"
+#include "net/tcp.h"
 
 #include <errno.h>
 #include <stdlib.h>

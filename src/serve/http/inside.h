@@ -7,7 +7,7 @@
 #include "base/work.h"
 #include "serve/http/address.h"
 #include "serve/http/linger.h"
-#include "serve/http/microhttpd.h"
+#include "net/microhttpd.h"
 #include "serve/http/server.h"
 
 enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };

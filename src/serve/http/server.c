@@ -11,7 +11,7 @@
 #include "serve/http/inside.h"
 
 #include "base/fd.h"
-#include "serve/http/tcp.h"
+#include "net/tcp.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -306,10 +306,10 @@ static void ask(struct port_request *q, int fd)
 		add_header(q, "Connection", "Upgrade");
 	if (*q->prefix)
 		add_header(q, "X-Forwarded-Prefix", q->prefix);
-	const struct net_over over = {.fd = fd,
+	const struct net_pass pass = {.fd = fd,
 		.target = q->target,
 		.on_upgrade = q->view.is_upgrade ? on_upgrade : NULL};
-	const struct net_request request = {.over = &over,
+	const struct net_request request = {.pass = &pass,
 		.method = http_method(q->x),
 		.url = "http://127.0.0.1/",
 		.headers = q->headers,

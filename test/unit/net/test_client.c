@@ -125,9 +125,9 @@ static int start(struct bench *b, struct net_request *request, bool may_upgrade)
 	int fds[2];
 	tcp_pair(fds);
 	b->server = fds[0];
-	const struct net_over over = {
+	const struct net_pass pass = {
 		.fd = fds[1], .target = "/a%2F?b", .on_upgrade = may_upgrade ? on_upgrade : NULL};
-	request->over = &over;
+	request->pass = &pass;
 	request->url = "http://127.0.0.1/";
 	request->answer_max_bytes = 1 << 20;
 	request->arg = b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/http/tcp.h"
+#include "net/tcp.h"
 
 #include "base/attr.h"
 

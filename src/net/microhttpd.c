@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/http/microhttpd.h"
+#include "net/microhttpd.h"
 
 #include "base/attr.h"
 #include "base/library.h"
