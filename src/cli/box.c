@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/when.h"
+#include "cli/secret.h"
 #include "cli/screen/term.h"
 
 #include <errno.h>
@@ -147,7 +148,25 @@ static int add_rule(struct box_net *net, const char *rule, struct err *err)
 	return 0;
 }
 
-/* Add the rules of a file: one per line; a word that begins with "#" starts a comment. */
+/* Cut @line to the rule in it: a word that begins with "#" starts a comment. Returns: NULL if there
+ * is no rule. */
+static const char *rule_of_line(char *line)
+{
+	size_t end = 0;
+	line += strspn(line, " \t\r");
+	for (size_t i = 0; line[i]; i++) {
+		bool is_blank = strchr(" \t\r", line[i]) != NULL;
+		bool is_first = i == 0 || strchr(" \t\r", line[i - 1]) != NULL;
+		if (line[i] == '#' && is_first)
+			break;
+		if (!is_blank)
+			end = i + 1;
+	}
+	line[end] = '\0';
+	return end > 0 ? line : NULL;
+}
+
+/* Add the rules of a file: one per line. */
 static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(RULES_FILE_BYTES);
@@ -159,13 +178,9 @@ static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 	net->files[net->n_files++] = copy;
 	for (char *line = strtok_r(copy, "\n", &rest); r == 0 && line;
 		line = strtok_r(NULL, "\n", &rest)) {
-		char *words = NULL, *rule = strtok_r(line, " \t\r", &words);
-		char *more = rule ? strtok_r(NULL, " \t\r", &words) : NULL;
-		if (!rule || rule[0] == '#')
+		const char *rule = rule_of_line(line);
+		if (!rule)
 			continue;
-		if (more && more[0] != '#')
-			return err_fail(err, ERR_USAGE, "one rule on a line, and comments after #",
-				"the file %.100s: \"%.60s\" after a rule", path, more);
 		if (once_check_net((const char *const *)&rule, 1, err) < 0)
 			return err_wrap(err, "%.100s", path);
 		r = add_rule(net, rule, err);
@@ -207,6 +222,11 @@ int box_check(const struct box_args *args, struct err *err)
 	if (r < 0)
 		return r;
 	r = check_net(args, err);
+	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
+		struct secret_given given;
+		r = secret_given_read(&given, args->secrets.item[i], SECRET_HAS_HOST, err);
+		secret_given_done(&given);
+	}
 	return r == 0 && args->time ? take_time(args->time, &ns, err) : r;
 }
 
@@ -241,8 +261,25 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 	return take_skills(args, p, order, err);
 }
 
+int box_add_secrets(const struct box_args *args, struct box_pieces *p, struct order *order,
+	struct err *err)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
+		struct secret_given given;
+		r = secret_given_read(&given, args->secrets.item[i],
+			SECRET_HAS_HOST | SECRET_GET_VALUE, err);
+		if (r == 0)
+			r = secret_list_add(&p->secrets, given.name, given.to, given.value,
+				strlen(given.value), err);
+		secret_given_done(&given);
+	}
+	return r == 0 ? secret_list_extend(&p->secrets, order, err) : r;
+}
+
 void box_pieces_done(struct box_pieces *p)
 {
+	secret_list_done(&p->secrets);
 	for (size_t i = 0; i < ARRAY_LEN(p->copies); i++)
 		free(p->copies[i]);
 	for (size_t i = 0; i < ARRAY_LEN(p->env); i++)
@@ -337,6 +374,26 @@ static json_t *net_json(const struct order *order)
 	return list;
 }
 
+static int put_secrets(json_t *params, const struct box_args *args, struct err *err)
+{
+	json_t *list = json_array();
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
+		struct secret_given given;
+		r = secret_given_read(&given, args->secrets.item[i],
+			SECRET_HAS_HOST | SECRET_GET_VALUE, err);
+		if (r == 0)
+			json_add_new(list, json_pack("{s:s, s:s, s:s}", "name", given.name, "value",
+						   given.value, "to", given.to));
+		secret_given_done(&given);
+	}
+	if (args->secrets.n > 0)
+		json_put_new(params, "secrets", list);
+	else
+		json_decref(list);
+	return r;
+}
+
 json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err)
 {
 	struct order order;
@@ -363,6 +420,8 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 		json_put_bool(params, "fresh", args->fresh);
 		if (!params)
 			(void)err_set(err, ERR_NO_MEMORY, "no memory for options");
+		else if (put_secrets(params, args, err) < 0)
+			json_decref(take_ptr(params));
 	}
 	if (p)
 		box_pieces_done(p);

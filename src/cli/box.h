@@ -4,6 +4,7 @@
 
 #include "api/once/once.h"
 #include "base/opt.h"
+#include "session/start/secret_list.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 /* Values of the options in cli/box.def. Initialize with BOX_ARGS_INIT. */
 struct box_args {
 	const char *runtime;
-	struct opt_list volumes, env, publish, net;
+	struct opt_list volumes, env, publish, net, secrets;
 	const char *preload;
 	const char *workspace, *python, *rootfs, *profile, *skills;
 	struct limits limits;
@@ -71,12 +72,17 @@ struct box_pieces {
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
 	struct box_net net;
+	struct secret_list secrets; /* set by box_add_secrets() */
 };
 
 /* Fill @order from the options, but without a program. @p must be zeroed before, and must
  * outlive @order, which points to it. */
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
 	struct order *order, struct err *err);
+/* Get the values of the secrets of the options, and add them to @order, which box_order() has made. A
+ * source that is a command is run. */
+int box_add_secrets(const struct box_args *args, struct box_pieces *p, struct order *order,
+	struct err *err);
 void box_pieces_done(struct box_pieces *p);
 
 /* Build the parameters of session.create. Paths are made absolute, because the engine may have

@@ -76,6 +76,46 @@ int frame_read_rules(struct rules *out, const json_t *texts, struct err *err)
 	return 0;
 }
 
+json_t *frame_secrets(const struct secrets *secrets)
+{
+	json_t *all = json_array();
+	for (size_t i = 0; i < secrets->n; i++) {
+		const struct secret *s = &secrets->v[i];
+		json_t *one = json_pack("{s:s, s:s, s:i, s:i, s:s, s:s*}", "name", s->name, "host",
+			s->host, "port", (int)s->port, "places", (int)s->places, "placeholder",
+			s->placeholder, "value", s->value);
+		(void)json_array_append_new(all, one);
+	}
+	return all;
+}
+
+int frame_read_secrets(struct secrets *out, const json_t *list, struct err *err)
+{
+	size_t i;
+	const json_t *one;
+	*out = (struct secrets){.n = 0};
+	json_array_foreach(json_unconst(list), i, one)
+	{
+		uint64_t port = 0, places = 0;
+		const char *value = json_string_value(json_object_get(one, "value"));
+		struct secret *s = &out->v[out->n];
+		if (out->n == SECRETS_MAX || !read_text(s->name, sizeof s->name, one, "name") ||
+			!read_text(s->host, sizeof s->host, one, "host") ||
+			!read_text(s->placeholder, sizeof s->placeholder, one, "placeholder") ||
+			!secret_is_placeholder(s->placeholder) ||
+			!read_count(&port, one, "port", UINT16_MAX) ||
+			!read_count(&places, one, "places", SECRET_IN_QUERY | SECRET_IN_BODY))
+			return err_set(err, ERR_PROTOCOL, "secrets: no list of up to %d",
+				SECRETS_MAX);
+		s->port = (uint16_t)port;
+		s->places = (unsigned)places;
+		out->n++;
+		if (value)
+			secret_set_value(s, value);
+	}
+	return 0;
+}
+
 json_t *frame_row(const struct gateway_row *row)
 {
 	return json_pack("{s:s, s:i, s:i, s:s, s:I, s:I, s:I}", "name", row->name, "port",

@@ -3,6 +3,8 @@
  *
  *   to the gateway                                          descriptors
  *   "do": "open", "rules": [TEXT…], "has_resolver": BOOL    the resolver's socket, the listeners
+ *         "secrets": [{…}…], and, if there are rules for requests, the authority in PEM:
+ *         "certificate": TEXT, "key": TEXT
  *   "do": "rules", the same                                 the same, what is new
  *   "do": "socket"                                          one, or none
  *   "do": "report"
@@ -20,6 +22,7 @@
 #pragma once
 
 #include "gateway/gateway.h"
+#include "gateway/rule/secret.h"
 
 #include <jansson.h>
 
@@ -34,6 +37,11 @@ bool frame_box(const json_t *message, uint32_t *out);
  * one is wrong. */
 json_t *frame_rules(const struct rules *rules);
 int frame_read_rules(struct rules *out, const json_t *texts, struct err *err);
+
+/* Convert secrets to an array, with those values that are known, and back. Owns: the caller ends
+ * what frame_read_secrets() gives, also after an error. */
+json_t *frame_secrets(const struct secrets *secrets);
+int frame_read_secrets(struct secrets *out, const json_t *list, struct err *err);
 
 /* Convert a row. frame_read_row() does not trust it. Returns: false if a name is none, a reason has
  * other bytes than printable ASCII, a number is out of range, and so on. */

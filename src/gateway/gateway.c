@@ -353,7 +353,7 @@ void gateway_stop(struct gateway *g, void (*done)(void *arg), void *arg)
 /* ---- boxes ---- */
 
 /* Send "open" or "rules". */
-static void send_rules(struct gateway_box *b, const char *word, const struct rules *rules,
+static void send_rules(struct gateway_box *b, const char *word, const struct gateway_rights *rights,
 	struct gateway_sockets *sockets)
 {
 	int fds[1 + GATEWAY_LISTENERS_MAX];
@@ -372,13 +372,18 @@ static void send_rules(struct gateway_box *b, const char *word, const struct rul
 		return;
 	}
 	json_t *message = frame_new("do", word, b->id);
-	(void)json_object_set_new(message, "rules", frame_rules(rules));
+	(void)json_object_set_new(message, "rules", frame_rules(rights->rules));
+	(void)json_object_set_new(message, "secrets", frame_secrets(rights->secrets));
+	if (rights->authority) {
+		json_put_text(message, "certificate", rights->authority->certificate);
+		json_put_text(message, "key", rights->authority->key);
+	}
 	(void)json_object_set_new(message, "has_resolver", json_boolean(has_resolver));
 	b->n_ready++;
 	channel_send(b->gateway->channel, message, fds, n);
 }
 
-struct gateway_box *gateway_box_open(struct gateway *g, const struct rules *rules,
+struct gateway_box *gateway_box_open(struct gateway *g, const struct gateway_rights *rights,
 	struct gateway_sockets *sockets, const struct gateway_events *events)
 {
 	struct gateway_box *b = xnew(struct gateway_box);
@@ -388,14 +393,14 @@ struct gateway_box *gateway_box_open(struct gateway *g, const struct rules *rule
 	(void)uv_timer_init(g->loop, &b->timer);
 	b->timer.data = b;
 	b->is_attached = g->channel || start_process(g, &b->err) == 0;
-	send_rules(b, "open", rules, sockets);
+	send_rules(b, "open", rights, sockets);
 	return b;
 }
 
-void gateway_box_rules(
-	struct gateway_box *b, const struct rules *rules, struct gateway_sockets *sockets)
+void gateway_box_rules(struct gateway_box *b, const struct gateway_rights *rights,
+	struct gateway_sockets *sockets)
 {
-	send_rules(b, "rules", rules, sockets);
+	send_rules(b, "rules", rights, sockets);
 }
 
 void gateway_box_socket(struct gateway_box *b, int fd)

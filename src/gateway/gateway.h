@@ -10,7 +10,9 @@
 #pragma once
 
 #include "base/err.h"
+#include "gateway/authority.h"
 #include "gateway/rule/rule.h"
+#include "gateway/rule/secret.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,18 +87,26 @@ struct gateway_totals gateway_totals(const struct gateway *g);
 /* End the process. All boxes must have been closed. @done is called from the loop. */
 void gateway_stop(struct gateway *g, void (*done)(void *arg), void *arg);
 
+/* What a box may do: its rules, its secrets, and the authority that it trusts, NULL if it has no
+ * rules for requests. Borrowed. */
+struct gateway_rights {
+	const struct rules *rules;
+	const struct secrets *secrets;
+	const struct authority *authority;
+};
+
 /*
- * Give a box its network. @rules and @events are copied.
+ * Give a box its network. @rights and @events are copied.
  * Owns:    takes the descriptors of @sockets in any case.
  * Returns: the box, which the caller ends with gateway_box_close(); `ready` follows from the loop.
  */
-struct gateway_box *gateway_box_open(struct gateway *g, const struct rules *rules,
+struct gateway_box *gateway_box_open(struct gateway *g, const struct gateway_rights *rights,
 	struct gateway_sockets *sockets, const struct gateway_events *events);
 
-/* Replace the rules; connections that the new rules do not allow are ended. `ready` is called
+/* Replace the rights; connections that the new rules do not allow are ended. `ready` is called
  * again. @sockets: further sockets, for ports that are new; takes its descriptors. */
-void gateway_box_rules(
-	struct gateway_box *b, const struct rules *rules, struct gateway_sockets *sockets);
+void gateway_box_rules(struct gateway_box *b, const struct gateway_rights *rights,
+	struct gateway_sockets *sockets);
 /* Answer `want_socket`. @fd: the socket, which is taken, or -1 if none could be made. */
 void gateway_box_socket(struct gateway_box *b, int fd);
 /* Ask for the rows since the last report. One report at a time. */

@@ -13,6 +13,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/alloc.h"
 #include "base/json.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
@@ -71,6 +72,10 @@ static struct entry *new_child(struct job *job)
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);
 	child->is_live_branch = true;
+	if (job->has_secrets && e->secrets) {
+		child->secrets = xnew(struct secrets);
+		secrets_copy(child->secrets, e->secrets, true);
+	}
 	child->done = on_open;
 	child->arg = job;
 	share_order(child, e);
@@ -141,9 +146,10 @@ void job_start_branch(struct job *job)
 		job_fail(job, &err);
 }
 
-void registry_branch(struct registry *r, const char *session, const char *name,
-	enum session_others others, registry_done_fn *done, void *arg)
+void registry_branch(struct registry *r, const char *session, const struct registry_branch *branch,
+	registry_done_fn *done, void *arg)
 {
+	const char *name = branch->name;
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
 	if (e && session_table_check_name(e->table, e->owner, name, &err) < 0)
@@ -155,6 +161,7 @@ void registry_branch(struct registry *r, const char *session, const char *name,
 		return;
 	}
 	struct job *job = job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg);
-	job->others = others;
+	job->others = branch->others;
+	job->has_secrets = branch->has_secrets;
 	entry_add_job(e, job);
 }

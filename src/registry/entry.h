@@ -56,6 +56,7 @@ struct entry {
 	/* The template that the session was branched from (counted reference), or NULL. */
 	struct template *template;
 	const struct order_checked *order;
+	struct secrets *secrets; /* with their values, those that are known; NULL: none */
 	struct session *session; /* NULL: the session is not made yet, or is closed */
 	struct port_list ports;	 /* ports of the box that are open on the host (ports.c) */
 	struct pool *pool;	 /* ready branches of this session (standby.c), or NULL */
@@ -137,6 +138,7 @@ struct job {
 	/* JOB_BRANCH: the branch is a trial, which ends after ttl_ms. */
 	bool is_trial;
 	uint64_t ttl_ms;
+	bool has_secrets; /* JOB_BRANCH: the branch gets the values of the secrets */
 	/* JOB_FILE: descriptor of the content to write; -1 for a removal. */
 	int fd;
 	unsigned count;

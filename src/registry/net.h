@@ -9,13 +9,16 @@ struct registry_net {
 	const char *const *rules; /* @n texts, see gateway/rule/rule.h; NULL: only tell the rules */
 	size_t n;
 	bool is_more; /* add the rules to those of the session; else replace these */
+	/* New values of secrets that the session has; may be empty. */
+	const struct secrets *secrets;
 };
 
 /*
  * Change the network rules of a session, also while a step runs. They are stored in the journal, so
  * that the session has them when it is reopened. Branches that are made later have them, too.
  * Connections that the new rules do not allow end.
- * Result: {session, "net": [texts]}. Errors: ERR_DENIED (this owner may not), ERR_USAGE, ERR_LIMIT,
+ * Result: {session, "net": [texts]}. Errors: ERR_DENIED (this owner may not), ERR_USAGE (also: the
+ * session has no such secret; its box was not made for rules for requests), ERR_LIMIT,
  * ERR_BUSY (a port is taken, or the rules are being changed), ERR_NO_SPACE.
  */
 void registry_net(

@@ -93,6 +93,9 @@ void entry_release(struct entry *e)
 	if (e->template)
 		template_let_go(e->template);
 	shared_order_let_go(e->shared);
+	if (e->secrets)
+		secrets_done(e->secrets);
+	free(e->secrets);
 	free(e->order_text);
 	json_decref(e->rewritten);
 	free(e);
@@ -354,12 +357,19 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.done = entry_on_done,
 	.closed = on_closed};
 
+static void give_secrets(const struct entry *e)
+{
+	if (e->secrets)
+		session_set_secrets(e->session, e->secrets);
+}
+
 void entry_take_session(struct entry *e, struct session *s)
 {
 	struct session_events events = entry_events;
 	events.arg = e;
 	e->session = s;
 	session_silence(s, &events);
+	give_secrets(e);
 }
 
 static const char *inner_id(const struct entry *e)
@@ -379,6 +389,7 @@ void entry_take_branch(struct entry *e, struct session *s, const struct err *err
 		events.arg = e;
 		e->session = s;
 		session_take(s, inner_id(e), &events);
+		give_secrets(e);
 		if (e->state == ENTRY_ENDING)
 			session_close(s);
 		else
@@ -416,6 +427,8 @@ static void open_fresh(struct entry *e)
 	events.arg = e;
 	if (session_open(&e->session, &config, &events, &err) < 0)
 		entry_opened(e, &err);
+	else
+		give_secrets(e);
 }
 
 /* Return whether the session begins as a branch of a template. This is so if the session begins
@@ -481,6 +494,10 @@ void registry_create(
 	free(text);
 	e->memory_bytes = memory_bytes;
 	e->is_tainted = order_has_net(req->order.net, req->order.n_net);
+	if (req->order.secrets && req->order.secrets->n > 0) {
+		e->secrets = xnew(struct secrets);
+		secrets_copy(e->secrets, req->order.secrets, true);
+	}
 	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
 	e->done = done;
 	e->arg = arg;

@@ -99,11 +99,16 @@ void registry_create(
  * branches of it. Result: {template, ready, standby, preload?}. */
 void registry_warm(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
-/* Branch a session. @others: what becomes of the processes that the session's programs left
+/* Branch a session. `others`: what becomes of the processes that the session's programs left
  * running. The result has the number of those that go on in the session and are not in the branch
  * (`processes_left`), if there are any. */
-void registry_branch(struct registry *r, const char *session, const char *name,
-	enum session_others others, registry_done_fn *done, void *arg);
+struct registry_branch {
+	const char *name; /* or NULL */
+	enum session_others others;
+	bool has_secrets; /* the branch gets the values of the session's secrets */
+};
+void registry_branch(struct registry *r, const char *session, const struct registry_branch *branch,
+	registry_done_fn *done, void *arg);
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
 /* Go back to an earlier step. Result: {session, head, outcome, "files_lost"?, "difference"?}. */

@@ -51,7 +51,8 @@ static void apply_rules(struct session *s)
 	s->net.is_set_due = false;
 	if (s->net.network && s->net.err.code == ERR_NONE) {
 		s->net.is_ready = false;
-		network_set_rules(s->net.network, s->net.rules);
+		const struct network_rights rights = {s->net.rules, s->net.secrets};
+		network_set_rights(s->net.network, &rights);
 		return;
 	}
 	if (s->net.network)
@@ -113,8 +114,9 @@ void networking_begin(struct session *s)
 		!session_box(s) || s->box->is_over)
 		return;
 	s->net.is_ready = s->net.has_network = false;
+	const struct network_rights rights = {s->net.rules, s->net.secrets};
 	s->net.is_opening = true;
-	s->net.network = network_open(s->box, s->net.rules, &events);
+	s->net.network = network_open(s->box, &rights, &events);
 	s->net.is_opening = false;
 }
 
@@ -213,6 +215,27 @@ bool session_is_gateway(const struct session *s, const char *address, uint16_t p
 	return s->net.network && network_listens(s->net.network, s->net.rules, address, port);
 }
 
+void session_set_secrets(struct session *s, const struct secrets *values)
+{
+	for (size_t i = 0; s->net.secrets && i < values->n; i++) {
+		const struct secret *given = &values->v[i];
+		struct secret *known = secrets_find(s->net.secrets, given->name);
+		if (known && given->value)
+			secret_set_value(known, given->value);
+	}
+	if (!s->net.network || !s->net.secrets)
+		return;
+	if (s->net.is_ready && !s->net.is_opening)
+		apply_rules(s);
+	else
+		s->net.is_set_due = true;
+}
+
+bool session_trusts_gateway(const struct session *s)
+{
+	return s->order->net && rules_have_http(s->order->net);
+}
+
 const struct rules *session_rules(const struct session *s)
 {
 	return s->net.rules;
@@ -229,4 +252,7 @@ void networking_close(struct session *s)
 	tell_set(s, &err);
 	free(take_ptr(s->net.rules));
 	free(take_ptr(s->net.before));
+	if (s->net.secrets)
+		secrets_done(s->net.secrets);
+	free(take_ptr(s->net.secrets));
 }

@@ -322,6 +322,10 @@ static struct session *new_session(const struct session_config *c)
 		s->net.rules = xnew(struct rules);
 		*s->net.rules = *c->order->net;
 	}
+	if (c->order->secrets && !c->is_template) {
+		s->net.secrets = xnew(struct secrets);
+		secrets_copy(s->net.secrets, c->order->secrets, false);
+	}
 	s->stem = c->stem ? stem_hold(c->stem) : NULL;
 	s->stdin_fd = c->stdin_fd;
 	s->points.max = c->n_checkpoints ? c->n_checkpoints : CHECKPOINTS_DEFAULT;

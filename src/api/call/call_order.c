@@ -14,6 +14,7 @@ void call_order_done(struct call_order *p)
 	free(p->volumes);
 	free(p->preload);
 	free(p->net);
+	secret_list_done(&p->secrets);
 }
 
 static int take_volumes(struct call_order *p, const json_t *volumes)
@@ -44,6 +45,21 @@ static int take_env(struct call_order *p, const json_t *env)
 		if (asprintf(&p->env[p->n_env], "%s=%s", name, json_string_value(value)) < 0)
 			return -1;
 		p->n_env++;
+	}
+	return 0;
+}
+
+static int take_secrets(struct call_order *p, const json_t *secrets, struct err *err)
+{
+	size_t i;
+	const json_t *row;
+	json_array_foreach(json_unconst(secrets), i, row)
+	{
+		const char *value = param_text(row, "value", "");
+		int r = secret_list_add(&p->secrets, param_text(row, "name", ""),
+			param_text(row, "to", ""), value, strlen(value), err);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -122,7 +138,8 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 		.is_fresh = param_flag(params, "fresh"),
 		.ttl_ms = param_count(params, "ttl_ms", 0),
 		.idle_ms = param_count(params, "idle_ms", 0)};
-	return 0;
+	r = take_secrets(p, param_get(params, "secrets"), err);
+	return r < 0 ? r : secret_list_extend(&p->secrets, &p->create.order, err);
 }
 
 const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
@@ -131,6 +148,15 @@ const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
 		.help = "path in the box: absolute, or relative to the workspace"},
 	{"mode", PARAM_CHOICE, .choices = "ro|rw", .fallback = "ro",
 		.help = "read-only or read-write"},
+};
+
+const struct param order_secret_rows[ORDER_N_SECRET_ROWS] = {
+	{"name", PARAM_TEXT, true, 1, SECRET_NAME_BYTES - 1,
+		.help = "name of the environment variable, in which programs see a placeholder"},
+	{"value", PARAM_TEXT, true, 0, SECRET_VALUE_MAX + 1,
+		.help = "the value, which the gateway sends in its place"},
+	{"to", PARAM_TEXT, true, 1, RULE_TEXT_BYTES,
+		.help = "where it may go: HOST[:PORT][,query][,body][,like=PREFIX]"},
 };
 
 /* Rows of the limits. The bounds equal the bounds of the command line's options for limits,

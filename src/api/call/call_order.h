@@ -4,6 +4,7 @@
 
 #include "api/call/inside.h"
 #include "registry/registry.h"
+#include "session/start/secret_list.h"
 
 /* The description of a box is in `create`. The other members own the arrays and texts to which
  * `create` points. `create` also points to texts in the JSON parameters, which are borrowed and
@@ -15,6 +16,7 @@ struct call_order {
 	char **env;
 	size_t n_env;
 	const char **preload, **net;
+	struct secret_list secrets;
 };
 
 /*
@@ -28,11 +30,13 @@ void call_order_done(struct call_order *order);
 enum {
 	ORDER_N_VOLUME_ROWS = 3,
 	ORDER_N_LIMIT_ROWS = 10,
+	ORDER_N_SECRET_ROWS = 3,
 	/* Maximum of the limit output_bytes, which is for one stream. A record contains two
 	 * streams, each up to 2.25 times as long in JSON (see capture_settle()). With this
 	 * maximum a record fits into JOURNAL_BLOB_MAX and RPC_LINE_BYTES. */
 	ORDER_OUTPUT_BYTES_MAX = 12 << 20,
 };
+extern const struct param order_secret_rows[ORDER_N_SECRET_ROWS];
 extern const struct param order_volume_rows[ORDER_N_VOLUME_ROWS];
 extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
 /* Rows of a result that says how each limit is enforced. */
@@ -54,6 +58,8 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                   \
 		{"net", PARAM_TEXTS, .max = RULES_MAX,                                             \
 			.help = "network rules: what programs may connect to"},                    \
+		{"secrets", PARAM_OBJECTS, .max = SECRETS_MAX, FIELDS(order_secret_rows),          \
+			.help = "values that programs send to one host without seeing them"},      \
 		{"limits", PARAM_OBJECT, FIELDS(order_limit_rows), .help = "limits of the box"},   \
 		{"seed", PARAM_COUNT, false, 0, UINT32_MAX - 1,                                    \
 			.help = "make runs repeatable: fix random numbers, clock, order of "       \

@@ -59,12 +59,12 @@ static void start_branch(struct operation_call *call)
 		return;
 	}
 	call->cancel = call_withdraw;
-	registry_branch(call->context->registry, session_of(call),
-		param_text(call->params, "name", NULL),
-		is_forced	  ? OTHERS_END
-			: is_kept ? OTHERS_KEEP
-				  : OTHERS_REFUSE,
-		call_done, call);
+	const struct registry_branch branch = {.name = param_text(call->params, "name", NULL),
+		.others = is_forced	  ? OTHERS_END
+				: is_kept ? OTHERS_KEEP
+					  : OTHERS_REFUSE,
+		.has_secrets = param_flag(call->params, "secrets")};
+	registry_branch(call->context->registry, session_of(call), &branch, call_done, call);
 }
 
 static void on_rebuilding(void *arg, size_t at, size_t n)
@@ -92,18 +92,43 @@ static void start_undo(struct operation_call *call)
 	registry_undo(call->context->registry, &undo, call_done, call);
 }
 
+/* Read new values of secrets. Owns: the caller ends @out, also after an error. */
+static int read_values(struct secrets *out, const json_t *list, struct err *err)
+{
+	size_t i;
+	const json_t *row;
+	json_array_foreach(json_unconst(list), i, row)
+	{
+		const char *name = param_text(row, "name", ""), *value = param_text(row, "value", "");
+		struct secret *s = &out->v[out->n++];
+		snprintf(s->name, sizeof s->name, "%s", name);
+		int r = secret_check_value(s->name, value, strlen(value), err);
+		if (r < 0)
+			return r;
+		secret_set_value(s, value);
+	}
+	return 0;
+}
+
 static void start_net(struct operation_call *call)
 {
 	const json_t *rules = param_get(call->params, "net");
 	size_t n = json_array_size(rules);
+	struct secrets secrets = {.n = 0};
+	struct err err;
 	const char **texts = rules ? xcalloc(n + 1, sizeof *texts) : NULL;
 	for (size_t i = 0; texts && i < n; i++)
 		texts[i] = json_string_value(json_array_get(rules, i));
 	const struct registry_net net = {.session = session_of(call),
 		.rules = texts,
 		.n = n,
-		.is_more = param_flag(call->params, "add")};
-	registry_net(call->context->registry, &net, call_done, call);
+		.is_more = param_flag(call->params, "add"),
+		.secrets = &secrets};
+	if (read_values(&secrets, param_get(call->params, "secrets"), &err) < 0)
+		call_fail(call, &err);
+	else
+		registry_net(call->context->registry, &net, call_done, call);
+	secrets_done(&secrets);
 	free(texts);
 }
 
@@ -166,6 +191,11 @@ static const struct param branch_rows[] = {
 	SESSION_NAME,
 	{"force", PARAM_FLAG, .fallback = "false", .help = HELP_FORCE},
 	{"keep_processes", PARAM_FLAG, .fallback = "false", .help = HELP_KEEP_PROCESSES},
+	{"secrets", PARAM_FLAG, .fallback = "false", .help = HELP_WITH_SECRETS},
+};
+static const struct param secret_rows[] = {
+	{"name", PARAM_TEXT, true, 1, SECRET_NAME_BYTES - 1, .help = "name of the secret"},
+	{"value", PARAM_TEXT, true, 0, SECRET_VALUE_MAX + 1, .help = "its value"},
 };
 static const struct param net_rows[] = {
 	SESSION,
@@ -174,6 +204,9 @@ static const struct param net_rows[] = {
 			"rules)"},
 	{"add", PARAM_FLAG, .fallback = "false",
 		.help = "add the rules to those that the session has"},
+	{"secrets", PARAM_OBJECTS, .max = SECRETS_MAX, FIELDS(secret_rows),
+		.help = "new values of secrets that the session has; it has none after a restart of "
+			"the engine"},
 };
 static const struct param net_result_rows[] = {
 	GIVES_SESSION,

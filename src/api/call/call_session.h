@@ -12,6 +12,7 @@
 #define TEXT_LIST	 "List the sessions"
 #define TEXT_BRANCH	 "Make a copy of a session, which continues on its own"
 #define TEXT_UNDO	 "Go back to an earlier step"
+#define HELP_WITH_SECRETS "give the branch the secrets of the session, too"
 #define TEXT_NET	 "Tell or change what programs of a session may connect to"
 #define TEXT_LOG	 "List the steps of a session, newest first"
 #define TEXT_EXPORT	 "Export a session's steps as a record, for `retort replay`"

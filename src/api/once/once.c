@@ -231,14 +231,19 @@ static int start(struct once *once, struct err *err)
 		r = engine_attach(&once->engine, &once->loop, err);
 	if (r == 0)
 		r = open_ports(once, err);
-	return r < 0 ? r : session_open(&once->session, &config, &events, err);
+	if (r == 0)
+		r = session_open(&once->session, &config, &events, err);
+	if (r == 0 && once->req->order.secrets)
+		session_set_secrets(once->session, once->req->order.secrets);
+	return r;
 }
 
 static int prepare(struct once *once, struct err *err)
 {
 	int r = engine_start(&once->engine, err);
 	if (r == 0)
-		r = order_check(&once->order, &once->req->order, &once->engine.install, err);
+		r = order_check(&once->order, &once->req->order, &once->engine.install,
+			once->engine.trust, err);
 	if (r == 0)
 		r = open_out_dir(once, err);
 	if (r == 0 && (r = uv_loop_init(&once->loop)) < 0)
@@ -270,7 +275,7 @@ int once_check(const struct order *order, struct err *err)
 	struct order_checked checked;
 	int r = install_find(&install, err);
 	if (r == 0)
-		r = order_check(&checked, order, &install, err);
+		r = order_check(&checked, order, &install, NULL, err);
 	if (r == 0)
 		order_done(&checked);
 	return r;

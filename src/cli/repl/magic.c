@@ -15,7 +15,7 @@ enum { UNDO_MAX = 1000000, WORD_BYTES = 32 };
 /* ORDER enum magic_kind */
 const struct magic_row magic_rows[MAGIC_END_] = {
 	{"undo", "[N]", "undo N steps: restore variables and files"},
-	{"branch", "[--force | --keep-processes] NAME",
+	{"branch", "[--force | --keep-processes] [--secrets] NAME",
 		"branch into a new session NAME, and continue there"},
 	{"switch", "[NAME]", "continue in session NAME; without NAME, list sessions"},
 	{"log", "[all]", "list the steps; with all: of all sessions, as a tree"},
@@ -102,8 +102,10 @@ static int check_arg(struct magic *m, struct err *err)
 	m->count = 1;
 	if (m->kind == MAGIC_BRANCH || m->kind == MAGIC_GET)
 		m->is_forced = take_option(m, "--force");
-	if (m->kind == MAGIC_BRANCH)
+	if (m->kind == MAGIC_BRANCH) {
 		m->is_kept = take_option(m, "--keep-processes");
+		m->has_secrets = take_option(m, "--secrets");
+	}
 	if (m->kind == MAGIC_GET || m->kind == MAGIC_PUT)
 		return take_files(m, err);
 	if (m->kind == MAGIC_UNDO && m->arg[0] &&

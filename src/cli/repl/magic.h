@@ -33,6 +33,7 @@ struct magic {
 	const char *second; /* second argument of MAGIC_GET or MAGIC_PUT; or NULL */
 	/* --force. MAGIC_BRANCH: end running processes. MAGIC_GET: overwrite the file. */
 	bool is_forced;
+	bool has_secrets; /* --secrets (MAGIC_BRANCH): the branch gets the secrets */
 	bool is_kept; /* --keep-processes (MAGIC_BRANCH): let running processes go on */
 	char *text;   /* the text after the command's name. Owns: free() */
 };

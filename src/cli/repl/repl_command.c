@@ -89,6 +89,7 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 	json_put_text(params, "name", m->arg);
 	json_put_bool(params, "force", m->is_forced);
 	json_put_bool(params, "keep_processes", m->is_kept);
+	json_put_bool(params, "secrets", m->has_secrets);
 	int r = repl_call(repl, "session.branch", params, &result, err);
 	if (r == 0) {
 		cleanup_buf struct buf again = BUF_INIT(OUTCOME_BYTES);

@@ -289,6 +289,8 @@ static const struct opt branch_opts[] = {
 		.help = HELP_FORCE},
 	{.name = "keep-processes", OPT_INTO_FLAG(struct session_args, keep_processes), .flags = OPT_NO_ENV,
 		.help = HELP_KEEP_PROCESSES},
+	{.name = "secrets", OPT_INTO_FLAG(struct session_args, secrets), .flags = OPT_NO_ENV,
+		.help = HELP_WITH_SECRETS},
 	JSON_OPT,
 	ENDING_OPTS,
 };
@@ -317,6 +319,8 @@ static int branch_main(int argc, char **argv)
 			json_put_bool(params, "force", true);
 		if (run.args.keep_processes)
 			json_put_bool(params, "keep_processes", true);
+		if (run.args.secrets)
+			json_put_bool(params, "secrets", true);
 		r = session_call(&run, "session.branch", params, &result, &err);
 	}
 	bool is_told =
@@ -504,7 +508,7 @@ SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]",
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main,
 	.alike = "close delete end kill remove stop");
 SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
-	"session branch [--force | --keep-processes] SESSION [NAME]", branch_main,
+	"session branch [--force | --keep-processes] [--secrets] SESSION [NAME]", branch_main,
 	.text = "Prints the id of the new session, which begins with the same variables and "
 		"files. Afterwards neither session sees changes of the other.");
 SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",

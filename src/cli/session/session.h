@@ -17,7 +17,7 @@ struct session_args {
 	struct output_args output;
 	const char *code, *stdin_file, *runtime, *to, *put, *remove;
 	uint64_t timeout_ms, older_ms, keep;
-	bool atomic, graph, all, add, dry_run, force, keep_processes, recursive, help;
+	bool atomic, graph, all, add, dry_run, force, keep_processes, secrets, recursive, help;
 	int color;
 };
 

@@ -1,6 +1,7 @@
 /* The command `retort session net`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/call_session.h"
 #include "base/json.h"
+#include "cli/secret.h"
 #include "cli/session/session.h"
 
 #include <stdio.h>
@@ -10,6 +11,9 @@
 static const struct opt opts[] = {
 	{.name = "add", OPT_INTO_FLAG(struct session_args, add), .flags = OPT_NO_ENV, .group = "Options",
 		.help = "add the rules to those that the session has"},
+	{.name = "secret", OPT_INTO_LIST(struct session_args, box.secrets), .arg = "NAME=SOURCE", .flags = OPT_NO_ENV,
+		.help = "give a secret of the session its value again, after a restart of the engine. "
+			"SOURCE: env:VARIABLE, file:PATH or command:COMMAND"},
 	{.name = "json", OPT_INTO_FLAG(struct session_args, output.json), .flags = OPT_NO_ENV,
 		.group = "Output", .help = "print one JSON object"},
 	SESSION_SOCKET_OPT,
@@ -17,10 +21,32 @@ static const struct opt opts[] = {
 };
 /* clang-format on */
 
-static json_t *net_params(const struct session_run *run)
+static int put_secrets(const struct session_run *run, json_t *params, struct err *err)
+{
+	const struct opt_list *given = &run->args.box.secrets;
+	json_t *list = json_need(json_array());
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < given->n; i++) {
+		struct secret_given s;
+		r = secret_given_read(&s, given->item[i], SECRET_GET_VALUE, err);
+		if (r == 0)
+			json_add_new(list,
+				json_pack("{s:s, s:s}", "name", s.name, "value", s.value));
+		secret_given_done(&s);
+	}
+	json_put_new(params, "secrets", list);
+	return r;
+}
+
+/* Returns: NULL, with @err, if a secret has no value. */
+static json_t *net_params(const struct session_run *run, struct err *err)
 {
 	json_t *params = json_need(json_object());
 	json_put_text(params, "session", run->operands[0]);
+	if (put_secrets(run, params, err) < 0) {
+		json_decref(params);
+		return NULL;
+	}
 	if (run->n_operands == 1)
 		return params;
 	json_t *rules = json_need(json_array());
@@ -54,15 +80,18 @@ static int net_main(int argc, char **argv)
 		&run, &cmd_session_net, &(struct session_argv){argc, argv, 1, -1}, &err);
 	if (r == 0)
 		return 0;
-	if (r > 0)
-		r = session_call(&run, "session.net", net_params(&run), &result, &err);
+	if (r > 0) {
+		json_t *params = net_params(&run, &err);
+		r = params ? session_call(&run, "session.net", params, &result, &err)
+			   : -err_errno(err.code);
+	}
 	if (r == 0)
 		status = show(&run, result);
 	json_decref(result);
 	return session_end(&run, r, &err, status);
 }
 
-static const char *const usage[] = {"session net SESSION [--add] [RULE... | none]", NULL};
+static const char *const usage[] = {"session net SESSION [--add] [--secret NAME=SOURCE] [RULE... | none]", NULL};
 
 static const struct cmd_example examples[] = {
 	{"see what the session may connect to", "retort session net work"},
@@ -76,7 +105,7 @@ const struct cmd cmd_session_net = {
 	.usage = usage,
 	.text = "Without a rule, prints the rules of the session. With rules, replaces them, now "
 		"and for its later branches; connections that they do not allow end. The rules are "
-		"those of --net: HOST[:PORT], *.HOST[:PORT], ADDRESS[/BITS][:PORT], any[:PORT].",
+		"those of --net: HOST[:PORT], *.HOST[:PORT], ADDRESS[/BITS][:PORT], any[:PORT], \"METHOD HOST[:PORT]/PATH\".",
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),
 	.exits = session_exits,

@@ -31,6 +31,7 @@ void net_box_let_go(struct net_box *b)
 	lookups_free(b);
 	names_free(b->names);
 	rows_clear(&b->rows);
+	secrets_done(&b->secrets);
 	free(b);
 }
 
@@ -70,6 +71,7 @@ void net_box_close(struct net_box *b)
 	while (b->listeners)
 		listener_close(b->listeners);
 	connections_end(b);
+	web_end(b);
 	uv_close((uv_handle_t *)&b->tick, on_tick_closed);
 }
 
@@ -108,6 +110,7 @@ void net_box_say_ready(struct net_box *b)
 void net_box_report(struct net_box *b)
 {
 	connections_count(b);
+	web_count(b);
 	size_t i = 0;
 	do {
 		json_t *rows = json_array(), *message = frame_new("say", "report", b->id);
@@ -230,14 +233,18 @@ bool net_box_listens(const struct net_box *b, uint32_t v4, uint16_t port)
 
 /* ---- rules and sockets ---- */
 
-void net_box_set_rules(struct net_box *b, const struct rules *rules)
+void net_box_set_rules(struct net_box *b, const struct rules *rules, struct secrets *secrets)
 {
 	b->rules = *rules;
+	secrets_done(&b->secrets);
+	b->secrets = *secrets;
+	*secrets = (struct secrets){.n = 0};
 	b->n_ports = rules_ports(rules, b->ports);
 	b->has_own = false;
 	for (size_t i = 0; i < b->n_ports; i++)
 		b->has_own = b->has_own || b->ports[i] >= PORT_OWN;
 	connections_recheck(b);
+	web_recheck(b);
 }
 
 void net_box_take(struct net_box *b, int *fds, size_t n, bool has_resolver)

@@ -323,18 +323,18 @@ static bool is_fake(const struct ip *ip)
 	return ip_is_v4(ip, &v4) && (v4 & FAKE_MASK) == NAMES_NETWORK;
 }
 
-static bool may_dial(const struct connection *c, const struct rule *rule, const struct ip *ip)
+static bool may_dial(const struct rule *rule, bool is_named, const struct ip *ip)
 {
 	if (is_fake(ip))
 		return false;
-	return !c->name || rule->is_mapped || !ip_kind(ip) ||
+	return !is_named || rule->is_mapped || !ip_kind(ip) ||
 		(rule->may_be_private && !ip_is_own(ip));
 }
 
 /* Return whether @rule allows what the connection has got. */
 static bool is_still_allowed(const struct connection *c, const struct rule *rule)
 {
-	if (!rule || !may_dial(c, rule, &c->ip))
+	if (!rule || !may_dial(rule, c->name != NULL, &c->ip))
 		return false;
 	return rule->is_mapped
 		? c->ip_port == rule->to_port && memcmp(&c->ip, &rule->to, sizeof c->ip) == 0
@@ -372,20 +372,31 @@ static void on_dialled(void *arg, int fd, const struct ip *ip, int sys)
 		wait_for_first(c);
 }
 
+/* NOLINTNEXTLINE(readability-function-size) */
+size_t connection_choose(const struct rule *rule, bool is_named, const struct ip *ips, size_t n,
+	struct ip *out, char reason[GATEWAY_REASON_BYTES])
+{
+	char text[IP_TEXT_BYTES];
+	size_t n_good = 0;
+	for (size_t i = 0; i < n; i++)
+		if (may_dial(rule, is_named, &ips[i]))
+			out[n_good++] = ips[i];
+	if (n_good == 0) {
+		const char *kind = ip_kind(&ips[0]);
+		ip_write(&ips[0], text);
+		snprintf(reason, GATEWAY_REASON_BYTES, "its address %s is %s", text,
+			kind ? kind : "reserved");
+	}
+	return n_good;
+}
+
 /* Dial those of the addresses that the rule allows. */
 static void dial(struct connection *c, const struct rule *rule, const struct ip *ips, size_t n)
 {
 	struct ip good[ADDRESSES_MAX];
-	char text[IP_TEXT_BYTES], reason[GATEWAY_REASON_BYTES];
-	size_t n_good = 0;
-	for (size_t i = 0; i < n; i++)
-		if (may_dial(c, rule, &ips[i]))
-			good[n_good++] = ips[i];
+	char reason[GATEWAY_REASON_BYTES];
+	size_t n_good = connection_choose(rule, c->name != NULL, ips, n, good, reason);
 	if (n_good == 0) {
-		const char *kind = ip_kind(&ips[0]);
-		ip_write(&ips[0], text);
-		snprintf(reason, sizeof reason, "its address %s is %s", text,
-			kind ? kind : "reserved");
 		refuse(c, GATEWAY_REFUSED, reason);
 		return;
 	}
@@ -415,9 +426,25 @@ static const char *why_refused(const struct connection *c, const struct rule *ru
 		return "it stands for no name";
 	if (!rule)
 		return c->name ? "no rule names this port" : "no rule names it";
-	if (c->box->n_connections > CONNECTIONS_MAX)
+	if (c->box->n_connections + c->box->n_clients > CONNECTIONS_MAX)
 		return "the box has more than 512 connections";
 	return s->n_fds + N_SIDES > s->max_fds ? "the gateway has too many descriptors" : NULL;
+}
+
+static void pass_to_web(struct connection *c)
+{
+	struct net_box *b = c->box;
+	struct name *name = c->name;
+	uint16_t port = c->port;
+	int fd = take_fd(c->fds[0]);
+	b->service->n_fds--;
+	net_box_hold(b);
+	end(c);
+	if (b->service->web)
+		web_take(b, fd, name, port);
+	else
+		reset(fd);
+	net_box_let_go(b);
 }
 
 static void begin(struct connection *c)
@@ -427,6 +454,8 @@ static void begin(struct connection *c)
 	const struct ip literal = ip_of_v4(c->v4);
 	if (why)
 		refuse(c, GATEWAY_REFUSED, why);
+	else if (c->name && rules_are_http(&c->box->rules, c->name->host, c->port))
+		pass_to_web(c);
 	else if (!c->name)
 		dial(c, rule, &literal, 1);
 	else if (rule->is_mapped)
@@ -468,6 +497,8 @@ void connections_recheck(struct net_box *b)
 		next = c->next;
 		const struct rule *rule = rule_of(c);
 		bool is_dialled = c->relay || c->is_waiting;
+		if (c->name && rules_are_http(&c->box->rules, c->name->host, c->port))
+			rule = NULL; /* only requests are allowed now */
 		if (is_dialled ? is_still_allowed(c, rule) : rule != NULL)
 			continue;
 		if (!c->relay) {

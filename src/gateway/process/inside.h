@@ -7,6 +7,8 @@
  *   lookup.c      the addresses of names
  *   race.c        connecting to one of several addresses
  *   first.c       what the first bytes of a client say about whom it wants
+ *   web.c         connections of whose hosts only HTTP requests are allowed
+ *   exchange.c, ask.c  a request, as it comes from the program and as it goes to the server
  *
  * What a box can make the process use, at most: its names and their addresses (3 MiB), rows
  * (112 KiB), questions that wait (80 KiB), BOUND_MAX listening sockets, and CONNECTIONS_MAX
@@ -23,6 +25,7 @@
 #include "gateway/frame.h"
 #include "gateway/process/names.h"
 #include "gateway/process/rows.h"
+#include "gateway/rule/secret.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +41,9 @@ enum {
 };
 
 struct connection;
+struct web;
+struct web_client;
+struct upstream;
 struct question;
 struct lookup;
 
@@ -47,6 +53,7 @@ struct service {
 	struct net_box *boxes;
 	char *scratch;	       /* RELAY_BYTES, for all relays */
 	size_t n_fds, max_fds; /* descriptors that boxes made it open */
+	struct web *web;       /* NULL: no box has rules for requests */
 };
 
 struct listener {
@@ -72,6 +79,7 @@ struct net_box {
 	struct net_box *next;
 	uint32_t id;
 	struct rules rules;
+	struct secrets secrets;
 	uint16_t ports[2 * RULES_MAX]; /* of the rules */
 	size_t n_ports;
 	bool has_own;	     /* there are ports from PORT_OWN on */
@@ -92,6 +100,10 @@ struct net_box {
 	/* connection.c */
 	struct connection *connections;
 	size_t n_connections;
+	/* web.c, ask.c */
+	struct web_client *clients;
+	size_t n_clients;
+	struct upstream *upstream;
 	uv_timer_t tick;   /* while questions wait, or listeners are paused */
 	bool is_ready_due; /* the engine is told that the rules are in force when no socket is
 			      wanted */
@@ -103,8 +115,9 @@ struct net_box {
 
 /* Make a box without rules or sockets. */
 struct net_box *net_box_new(struct service *s, uint32_t id);
-/* Take rules, and further sockets. */
-void net_box_set_rules(struct net_box *b, const struct rules *rules);
+/* Take rules, secrets, and further sockets. Owns: takes the values of @secrets. */
+void net_box_set_rules(
+	struct net_box *b, const struct rules *rules, struct secrets *secrets);
 void net_box_take(struct net_box *b, int *fds, size_t n, bool has_resolver);
 /* Tell the engine that the rules are in force, if that is due, and all sockets are made. */
 void net_box_say_ready(struct net_box *b);
@@ -140,6 +153,14 @@ void sockets_take(struct net_box *b, int fd);
 
 /* ---- connection.c ---- */
 
+/*
+ * Copy to @out those of the @n addresses, at most ADDRESSES_MAX, that @rule allows to connect to.
+ * @is_named: they are those of a name.
+ * Returns: how many; if 0, @reason says why.
+ */
+size_t connection_choose(const struct rule *rule, bool is_named, const struct ip *ips, size_t n,
+	struct ip *out, char reason[GATEWAY_REASON_BYTES]);
+
 /* Serve a connection that was accepted. Owns: takes @fd. */
 void connection_new(struct net_box *b, int fd);
 /* End those that the rules do not allow any more. */
@@ -147,3 +168,16 @@ void connections_recheck(struct net_box *b);
 void connections_end(struct net_box *b);
 /* Add the bytes since the last call to the rows. */
 void connections_count(struct net_box *b);
+
+/* ---- web.c ---- */
+
+/* Prepare for boxes with rules for requests. @certificate, @key: the authority, in PEM. Errors:
+ * ERR_NOT_FOUND if a library is missing; ERR_PROTOCOL, ERR_INTERNAL. */
+int web_open(struct service *s, const char *certificate, const char *key, struct err *err);
+/* Serve a connection to @name, of which only requests are allowed. Owns: takes @fd. */
+void web_take(struct net_box *b, int fd, struct name *name, uint16_t port);
+/* End those that the rules do not allow any more; end all. */
+void web_recheck(struct net_box *b);
+void web_end(struct net_box *b);
+/* Add the bytes since the last call to the rows. */
+void web_count(struct net_box *b);

@@ -62,14 +62,22 @@ static void set_rules(const struct order *o)
 	struct err err = {0};
 	struct net_box *b = o->box;
 	struct rules *rules = xnew(struct rules);
-	if (frame_read_rules(rules, json_object_get(o->message, "rules"), &err) == 0) {
-		net_box_set_rules(b, rules);
+	struct secrets secrets = {.n = 0};
+	int r = frame_read_rules(rules, json_object_get(o->message, "rules"), &err);
+	if (r == 0)
+		r = frame_read_secrets(&secrets, json_object_get(o->message, "secrets"), &err);
+	if (r == 0 && rules_have_http(rules))
+		r = web_open(o->service, json_get_text(o->message, "certificate"),
+			json_get_text(o->message, "key"), &err);
+	if (r == 0) {
+		net_box_set_rules(b, rules, &secrets);
 		net_box_take(b, o->fds, o->n_fds, json_get_bool(o->message, "has_resolver"));
 		b->is_ready_due = true;
 		net_box_say_ready(b);
 	} else {
 		say_error(o->service, o->id, &err);
 	}
+	secrets_done(&secrets);
 	free(rules);
 }
 

@@ -63,6 +63,20 @@ static json_t *volumes_json(const struct order *order)
 	return out;
 }
 
+/* The values of secrets are in no text. */
+static json_t *secrets_json(const struct secrets *secrets)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < secrets->n; i++) {
+		const struct secret *s = &secrets->v[i];
+		char place[SECRET_PLACE_BYTES];
+		secret_write_place(s, place);
+		json_add_new(out, json_pack("{s:s, s:s, s:s}", "name", s->name, "to", place,
+					  "placeholder", s->placeholder));
+	}
+	return out;
+}
+
 char *order_text(const struct order *order, const char *const *preload, bool is_fresh)
 {
 	json_t *limits = json_object();
@@ -82,6 +96,8 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 		json_put_int(out, "time_ns", order->time_ns);
 	if (order_has_net(order->net, order->n_net))
 		json_put_new(out, "net", strings_json(order->net, order->n_net));
+	if (order->secrets && order->secrets->n > 0)
+		json_put_new(out, "secrets", secrets_json(order->secrets));
 	char *text = out && r == 0 ? json_dumps(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	json_decref(out);
 	return text;
@@ -186,6 +202,28 @@ static bool has_kinds(const json_t *json)
 	return json_is_object(json);
 }
 
+static int parse_secrets(struct secrets *out, const json_t *array)
+{
+	size_t i;
+	const json_t *row;
+	struct err err;
+	json_array_foreach(json_unconst(array), i, row)
+	{
+		char prefix[SECRET_PREFIX_BYTES];
+		const char *name = json_get_text(row, "name");
+		const char *placeholder = json_get_text(row, "placeholder");
+		struct secret *s = &out->v[out->n];
+		if (out->n == SECRETS_MAX || secret_check_name(name, &err) < 0 ||
+			secret_read_place(s, prefix, json_get_text(row, "to"), &err) < 0 ||
+			!secret_is_placeholder(placeholder))
+			return -1;
+		snprintf(s->name, sizeof s->name, "%s", name);
+		snprintf(s->placeholder, sizeof s->placeholder, "%s", placeholder);
+		out->n++;
+	}
+	return 0;
+}
+
 static const char *text_of(const json_t *json, const char *key)
 {
 	return json_string_value(json_object_get(json, key));
@@ -214,7 +252,9 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	if (json_object_get(k.json, "net"))
 		k.net = parse_strings(json_object_get(k.json, "net"), &o->n_net);
 	o->net = k.net;
-	if (!has_kinds(k.json) || parse_limits(o, json_object_get(k.json, "limits")) < 0 ||
+	k.secrets = xnew(struct secrets);
+	o->secrets = k.secrets;
+	if (!has_kinds(k.json) || parse_secrets(k.secrets, json_object_get(k.json, "secrets")) < 0 || parse_limits(o, json_object_get(k.json, "limits")) < 0 ||
 		!k.preload || !k.env || (json_object_get(k.json, "net") && !k.net) ||
 		parse_volumes(&k, json_object_get(k.json, "volumes")) < 0) {
 		order_kept_done(&k);
@@ -230,6 +270,7 @@ void order_kept_done(struct order_kept *k)
 	free(k->preload);
 	free(k->env);
 	free(k->net);
+	free(k->secrets);
 	free(k->volumes);
 	*k = (struct order_kept){0};
 }
@@ -257,7 +298,7 @@ int shared_order_parse(struct shared_order **out, const char *text, struct err *
 int shared_order_check(struct shared_order *o, const struct engine *engine, struct err *err)
 {
 	struct order_checked made;
-	int r = order_check(&made, &o->kept.order, &engine->install, err);
+	int r = order_check(&made, &o->kept.order, &engine->install, engine->trust, err);
 	if (r < 0)
 		return r;
 	r = order_check_sockets(&made, engine->socket_dirs, ENGINE_SOCKET_DIRS, err);

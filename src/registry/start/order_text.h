@@ -14,6 +14,7 @@ struct order_kept {
 	json_t *json;
 	struct volume *volumes;
 	const char **env, **net;
+	struct secrets *secrets; /* without values */
 };
 
 /* Return the order as a JSON object with sorted keys. Paths of volumes, workspace and rootfs are

@@ -7,7 +7,7 @@
  * gateway gets the sockets, with the rules. For other ports, the gateway asks for one unconnected
  * socket at a time: see `want_socket`.
  *
- * New rules can name new ports and addresses. So network_set_rules() has the warden open what is
+ * New rules can name new ports and addresses. So network_set_rights() has the warden open what is
  * not open yet, and passes it on with the rules. What is open stays open, also if no rule names it
  * any more: the gateway then refuses what arrives there.
  *
@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "session/start/trust.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct wanted {
 struct network {
 	struct box *box;
 	struct rules rules; /* the last that were given, which may not be in force */
+	struct secrets secrets;
 	struct network_events events;
 	struct gateway_box *gate; /* NULL before the sockets are there, and after an error */
 	struct box_door *door;	  /* the sockets are being made */
@@ -161,11 +163,15 @@ static void hand_over(struct network *n, struct gateway_sockets *sockets)
 		.row = on_row,
 		.lost = on_lost,
 		.arg = n};
+	const struct engine *engine = n->box->engine;
+	const struct gateway_rights rights = {.rules = &n->rules,
+		.secrets = &n->secrets,
+		.authority = engine->trust->is_made ? &engine->trust->authority : NULL};
 	note_open(n);
 	if (n->gate)
-		gateway_box_rules(n->gate, &n->rules, sockets);
+		gateway_box_rules(n->gate, &rights, sockets);
 	else
-		n->gate = gateway_box_open(n->box->engine->gateway, &n->rules, sockets, &events);
+		n->gate = gateway_box_open(engine->gateway, &rights, sockets, &events);
 }
 
 /* Take the sockets that were opened. Errors: ERR_BUSY: a port is taken; then all are closed. */
@@ -215,20 +221,28 @@ static void begin(struct network *n)
 		hand_over(n, &nothing);
 }
 
-struct network *network_open(
-	struct box *b, const struct rules *rules, const struct network_events *events)
+static void take_rights(struct network *n, const struct network_rights *rights)
+{
+	n->rules = *rights->rules;
+	secrets_done(&n->secrets);
+	if (rights->secrets)
+		secrets_copy(&n->secrets, rights->secrets, true);
+}
+
+struct network *network_open(struct box *b, const struct network_rights *rights,
+	const struct network_events *events)
 {
 	struct network *n = xnew(struct network);
 	n->box = box_hold(b);
-	n->rules = *rules;
+	take_rights(n, rights);
 	n->events = *events;
 	begin(n);
 	return n;
 }
 
-void network_set_rules(struct network *n, const struct rules *rules)
+void network_set_rights(struct network *n, const struct network_rights *rights)
 {
-	n->rules = *rules;
+	take_rights(n, rights);
 	begin(n);
 }
 
@@ -270,5 +284,6 @@ void network_close(struct network *n)
 	if (n->gate)
 		gateway_box_close(n->gate);
 	box_let_go(n->box);
+	secrets_done(&n->secrets);
 	free(n);
 }

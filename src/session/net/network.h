@@ -20,17 +20,24 @@ struct network_events {
 	void *arg;
 };
 
+/* What programs may connect to, and what is put into their requests. Borrowed; copied by what takes
+ * it. */
+struct network_rights {
+	const struct rules *rules;
+	const struct secrets *secrets; /* NULL: none */
+};
+
 /*
- * Give a network to @b. @rules and @events are copied.
+ * Give a network to @b. @events is copied.
  * Owns:    the caller ends it with network_close(). The network holds a reference to the box.
  * Errors, passed to `ready`: those of box_open(), ERR_BOX (no gateway), ERR_LIMIT (too many ports).
  */
-struct network *network_open(
-	struct box *b, const struct rules *rules, const struct network_events *events);
+struct network *network_open(struct box *b, const struct network_rights *rights,
+	const struct network_events *events);
 
-/* Replace the rules. Connections that they do not allow end. If `ready` gets an error, the rules
+/* Replace the rights. Connections that they do not allow end. If `ready` gets an error, the rules
  * from before stay in force. Must not be called before `ready` was called. */
-void network_set_rules(struct network *n, const struct rules *rules);
+void network_set_rights(struct network *n, const struct network_rights *rights);
 
 /* Ask what programs have done since the last report, see gateway_box_report(). @done is called from
  * the loop or during the call. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/start/engine.h"
 
-#include "base/attr.h"
+#include "base/alloc.h"
 #include "base/sched.h"
 #include "gateway/gateway.h"
 #include "sandbox/privilege.h"
 #include "sandbox/warden.h"
+#include "session/start/trust.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -26,6 +27,7 @@ int engine_start(struct engine *e, struct err *err)
 	*e = (struct engine){0};
 	raise_open_files();
 	sched_be_brief();
+	e->trust = xnew(struct trust);
 	e->chunk = malloc(ENGINE_CHUNK_BYTES);
 	if (!e->chunk)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the engine");
@@ -60,6 +62,9 @@ void engine_stop(struct engine *e)
 		gateway_stop(gateway, on_gateway_stopped, NULL);
 	if (warden)
 		warden_stop(warden);
+	if (e->trust)
+		trust_done(e->trust);
+	free(take_ptr(e->trust));
 	free(take_ptr(e->chunk));
 }
 

@@ -16,6 +16,7 @@ enum { ENGINE_CHUNK_BYTES = 256 << 10, ENGINE_SOCKET_DIRS = 2 };
 
 struct gateway;
 struct stem;
+struct trust;
 
 struct engine {
 	struct install install;
@@ -25,6 +26,8 @@ struct engine {
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
 	/* Connects boxes to the network. NULL before engine_attach() and after engine_stop(). */
 	struct gateway *gateway;
+	/* For boxes with rules for requests. NULL before engine_start() and after engine_stop(). */
+	struct trust *trust;
 	uv_loop_t *loop;      /* NULL before engine_attach() */
 	char *chunk;	      /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
 	unsigned n_urgent;    /* number of urgent tasks: steps, and branches or stems being made */

@@ -5,6 +5,7 @@
 #include "base/id.h"
 #include "base/utf8.h"
 #include "runtime/start.h"
+#include "session/start/trust.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -229,10 +230,10 @@ static int add_volume(struct order_checked *c, const struct volume *v, struct er
 	return r < 0 ? r : check_twice(c, err);
 }
 
-static int add_binds(struct order_checked *c, const struct order *order, struct err *err)
+static int add_binds(struct order_checked *c, const struct order *order, const struct trust *trust,
+	struct err *err)
 {
 	int r = 0;
-	c->binds = xcalloc(WIRE_BINDS_MAX, sizeof *c->binds);
 	if (order->rootfs)
 		r = add_bind(c, BIND_ROOTFS, order->rootfs, NULL, err);
 	if (r == 0 && order->workspace)
@@ -240,6 +241,8 @@ static int add_binds(struct order_checked *c, const struct order *order, struct 
 	size_t first = c->n_binds;
 	if (r == 0)
 		r = add_start_binds(c, err);
+	if (r == 0 && trust)
+		r = add_bind(c, BIND_DRIVER, trust->dir, TRUST_DIR, err);
 	size_t last = c->n_binds;
 	for (size_t i = 0; r == 0 && i < order->n_volumes; i++)
 		r = add_volume(c, &order->volumes[i], err);
@@ -307,9 +310,40 @@ static int take_net(struct order_checked *c, const struct order *order, struct e
 	return r;
 }
 
-static int check(struct order_checked *c, const struct order *order, const struct install *install,
-	struct err *err)
+/* Copy the secrets, without their values. */
+static void take_secrets(struct order_checked *c, const struct order *order)
 {
+	if (!order->secrets || order->secrets->n == 0)
+		return;
+	c->secrets = xnew(struct secrets);
+	secrets_copy(c->secrets, order->secrets, false);
+}
+
+/* Have the box trust what the gateway serves in the place of servers: make the directory of
+ * certificates, and name it in the environment @env, before the variables of the caller. Owns: the
+ * caller frees @env, which stays NULL if the box needs no such trust. */
+static int take_trust(struct order_checked *c, struct trust *trust, struct runtime_request *ask,
+	const char ***env, struct err *err)
+{
+	size_t n = 0;
+	int r = c->net && trust && rules_have_http(c->net) ? trust_make(trust, err) : 1;
+	if (r != 0)
+		return MIN(r, 0);
+	while (trust_environment[n])
+		n++;
+	*env = xcalloc(n + ask->n_env + 1, sizeof **env);
+	memcpy(*env, trust_environment, n * sizeof **env);
+	if (ask->n_env > 0)
+		memcpy(*env + n, ask->env, ask->n_env * sizeof **env);
+	ask->env = *env;
+	ask->n_env += n;
+	return 0;
+}
+
+static int check(struct order_checked *c, const struct order *order, const struct install *install,
+	struct trust *trust, struct err *err)
+{
+	const char **env = NULL;
 	struct runtime_request ask = {.interpreter = order->interpreter,
 		.rootfs = order->rootfs,
 		.drivers_dir = install->drivers_dir,
@@ -324,25 +358,31 @@ static int check(struct order_checked *c, const struct order *order, const struc
 		.time_ns = order->time_ns};
 	c->limits = order->limits;
 	c->has_seed = order->has_seed;
+	c->binds = xcalloc(WIRE_BINDS_MAX, sizeof *c->binds);
+	take_secrets(c, order);
 	int r = check_code(order, err);
+	if (r == 0)
+		r = take_net(c, order, err);
+	if (r == 0)
+		r = take_trust(c, trust, &ask, &env, err);
 	if (r == 0)
 		r = choose_runtime(c, order, err);
 	if (r == 0)
 		order_new_id(c->id);
 	if (r == 0)
 		r = c->runtime->start(&ask, &c->starts[runtime_index(c->runtime)], err);
-	if (r == 0)
-		r = take_net(c, order, err);
 	if (r == 0 && order->is_session)
 		start_others(c, &ask);
-	return r < 0 ? r : add_binds(c, order, err);
+	const struct trust *seen = env ? trust : NULL;
+	free(env);
+	return r < 0 ? r : add_binds(c, order, seen, err);
 }
 
 int order_check(struct order_checked *out, const struct order *order, const struct install *install,
-	struct err *err)
+	struct trust *trust, struct err *err)
 {
 	*out = (struct order_checked){0};
-	int r = check(out, order, install, err);
+	int r = check(out, order, install, trust, err);
 	if (r < 0)
 		order_done(out);
 	return r;
@@ -407,6 +447,7 @@ void order_done(struct order_checked *c)
 		runtime_start_done(&c->starts[i]);
 	free(c->why_not);
 	free(c->net);
+	free(c->secrets);
 	free(c->binds);
 	*c = (struct order_checked){0};
 }

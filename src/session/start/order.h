@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/install.h"
 #include "gateway/rule/rule.h"
+#include "gateway/rule/secret.h"
 #include "runtime/runtime.h"
 #include "runtime/start.h"
 
@@ -40,6 +41,7 @@ struct order {
 	size_t n_env;
 	const char *const *net; /* network rules, see gateway/rule/rule.h */
 	size_t n_net;
+	const struct secrets *secrets; /* NULL: none. For each, there is a rule in @net. */
 	struct limits limits;
 	bool has_seed, has_time;
 	uint64_t seed;
@@ -57,7 +59,8 @@ struct order_checked {
 	struct err *why_not;
 	struct limits limits;
 	bool has_seed;
-	struct rules *net; /* NULL: the box has no network */
+	struct rules *net;	 /* NULL: the box has no network */
+	struct secrets *secrets; /* NULL: it has none. The values are not in here. */
 	/*
 	 * Three groups of binds, in this order:
 	 *
@@ -75,12 +78,16 @@ struct order_checked {
 	char id[ORDER_ID_BYTES]; /* id of the session: "s-" and random letters */
 };
 
+struct trust;
+
 /*
  * Check everything that can be checked before a box is made.
+ * @trust: what a box with rules for requests trusts, which is made if it is needed; NULL: the order
+ * is checked only, and no box will be made of it.
  * Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_ACCESS, ERR_RUNTIME, ERR_LIMIT; @out is empty then.
  */
 int order_check(struct order_checked *out, const struct order *order, const struct install *install,
-	struct err *err);
+	struct trust *trust, struct err *err);
 /*
  * Refuse a directory that the session could write to and that contains one of the @n directories
  * @dirs, each of which may be NULL. The engine's sockets are there: a program could put one of its

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/secret.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { VALUE_BYTES = 64 << 10 };
+
+static int from_environment(const char *name, const char *variable, struct buf *out, struct err *err)
+{
+	const char *value = getenv(variable);
+	if (value)
+		return buf_add(out, value);
+	return err_fail(err, ERR_USAGE, "set it, and export it: export API_KEY=…",
+		"--secret %.64s: the variable %.100s is not set", name, variable);
+}
+
+static int from_file(const char *name, const char *path, struct buf *out, struct err *err)
+{
+	int r = file_load(out, path, "the file", err);
+	return r < 0 ? err_wrap(err, "--secret %.64s", name) : 0;
+}
+
+static int from_command(const char *name, const char *command, struct buf *out, struct err *err)
+{
+	char part[4096];
+	size_t n;
+	FILE *pipe = popen(command, "re");
+	if (!pipe)
+		return err_sys(err, ERR_IO, errno, "--secret %.64s: start a shell", name);
+	while ((n = fread(part, 1, sizeof part, pipe)) > 0)
+		(void)buf_append(out, part, n);
+	explicit_bzero(part, sizeof part);
+	int status = pclose(pipe);
+	if (status != 0)
+		return err_fail(err, ERR_USAGE, "try the command alone",
+			"--secret %.64s: the command failed with status %d: %.200s", name,
+			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), command);
+	return buf_error(out) < 0
+		? err_set(err, ERR_LIMIT, "--secret %.64s: the command prints too much", name)
+		: 0;
+}
+
+static const struct {
+	const char *word;
+	int (*read)(const char *name, const char *arg, struct buf *out, struct err *err);
+} sources[] = {
+	{"env:", from_environment},
+	{"file:", from_file},
+	{"command:", from_command},
+};
+
+static int read_value(struct secret_given *s, const char *source, bool has_value, struct err *err)
+{
+	cleanup_buf struct buf out = BUF_INIT(VALUE_BYTES);
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+		size_t bytes = strlen(sources[i].word);
+		if (strncmp(source, sources[i].word, bytes) != 0)
+			continue;
+		if (!source[bytes])
+			break;
+		int r = has_value ? sources[i].read(s->name, source + bytes, &out, err) : 0;
+		if (r < 0)
+			return r;
+		if (strlen(buf_str(&out)) != out.bytes)
+			return err_set(err, ERR_USAGE, "--secret %.64s: the value has a NUL byte",
+				s->name);
+		if (sources[i].read != from_environment && out.bytes > 0 &&
+			out.data[out.bytes - 1] == '\n')
+			buf_cut(&out, out.bytes - 1);
+		if (sources[i].read != from_environment && out.bytes > 0 &&
+			out.data[out.bytes - 1] == '\r')
+			buf_cut(&out, out.bytes - 1);
+		s->value = xstrdup(buf_str(&out));
+		if (out.data)
+			explicit_bzero(out.data, out.bytes);
+		return 0;
+	}
+	return err_fail(err, ERR_USAGE,
+		"name the place of the value, as a command line can be read by others: "
+		"env:VARIABLE, file:PATH or command:COMMAND",
+		"--secret %.64s: its source is none", s->name);
+}
+
+int secret_given_read(struct secret_given *out, const char *text, int flags, struct err *err)
+{
+	bool has_host = flags & SECRET_HAS_HOST;
+	const char *hint = has_host ? "for example --secret API_KEY=env:API_KEY@api.example"
+				    : "for example --secret API_KEY=env:API_KEY";
+	*out = (struct secret_given){0};
+	const char *equals = strchr(text, '=');
+	const char *at = has_host ? strrchr(text, '@') : text + strlen(text);
+	if (!equals || equals == text)
+		return err_fail(err, ERR_USAGE, hint, "--secret: this is not NAME=SOURCE%s",
+			has_host ? "@HOST" : "");
+	out->name = strndup(text, (size_t)(equals - text));
+	if (!out->name)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a secret");
+	if (!at || at < equals || (has_host && !at[1]))
+		return err_fail(err, ERR_USAGE, hint,
+			"--secret %.64s: no host, to which it may go, stands behind an @", out->name);
+	char *source = strndup(equals + 1, (size_t)(at - equals - 1));
+	out->to = xstrdup(at + has_host);
+	int r = source ? read_value(out, source, flags & SECRET_GET_VALUE, err)
+		       : err_set(err, ERR_NO_MEMORY, "no memory for a secret");
+	free(source);
+	return r;
+}
+
+void secret_given_done(struct secret_given *s)
+{
+	if (s->value)
+		explicit_bzero(s->value, strlen(s->value));
+	free(s->name);
+	free(s->to);
+	free(s->value);
+	*s = (struct secret_given){0};
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gateway/process/ask.h"
+
+#include "base/alloc.h"
+#include "base/num.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { KEPT_CONNECTIONS = 8, CONNECT_MS = 10000, URL_BYTES = RULE_HOST_BYTES + 32 };
+
+/* Headers that are for one connection only, and those that would lead the program past the
+ * gateway. */
+enum { IN_REQUEST = 1, IN_ANSWER = 2, IN_BOTH = 3, IN_SECRET = 4 };
+static const struct {
+	const char *name;
+	int where; /* IN_SECRET: in requests to a host that gets secrets */
+} dropped[] = {
+	{"Connection", IN_BOTH}, /* set anew for a WebSocket */
+	{"Keep-Alive", IN_BOTH},
+	{"Proxy-Connection", IN_BOTH},
+	{"Proxy-Authenticate", IN_BOTH},
+	{"Proxy-Authorization", IN_BOTH},
+	{"TE", IN_BOTH},
+	{"Trailer", IN_BOTH},
+	{"Transfer-Encoding", IN_BOTH},
+	{"Content-Length", IN_BOTH}, /* the message is framed anew */
+	{"Expect", IN_REQUEST},
+	{"HTTP2-Settings", IN_REQUEST},
+	{"Accept-Encoding", IN_SECRET}, /* in what is compressed, no value could be found */
+	{"Alt-Svc", IN_ANSWER},		/* QUIC */
+};
+
+static bool is_dropped(const char *name, int where)
+{
+	for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
+		if ((dropped[i].where & where) && strcasecmp(dropped[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static const struct microhttpd *library(const struct exchange *x)
+{
+	return web_library(x->client->box->service->web);
+}
+
+static size_t n_left(const struct buf *b, size_t at)
+{
+	return b->bytes - at;
+}
+
+/* Take up to @max bytes from the front of @b. */
+static size_t take(struct buf *b, size_t *at, char *out, size_t max)
+{
+	size_t n = MIN(n_left(b, *at), max);
+	if (n == 0)
+		return 0;
+	memcpy(out, b->data + *at, n);
+	*at += n;
+	/* Move what is left to the front only if that is less than what was taken. */
+	if (*at < b->bytes / 2)
+		return n;
+	buf_consume(b, *at);
+	*at = 0;
+	return n;
+}
+
+/* ---- connections to servers ---- */
+
+/* Connections to servers. They are kept for later requests of the same box. */
+struct upstream {
+	struct net *net;
+	unsigned n_refs; /* that of the box, and one of each request */
+};
+
+static void let_go(struct upstream *u)
+{
+	if (--u->n_refs > 0)
+		return;
+	net_close(u->net);
+	free(u);
+}
+
+static int start(struct exchange *x, const struct net_request *request, struct err *err)
+{
+	struct net_box *b = x->client->box;
+	if (!b->upstream) {
+		struct upstream *u = xnew(struct upstream);
+		int r = net_open(&u->net, b->service->loop, err);
+		if (r < 0) {
+			free(u);
+			return r;
+		}
+		net_keep(u->net, KEPT_CONNECTIONS);
+		u->n_refs = 1;
+		b->upstream = u;
+	}
+	int r = net_start(b->upstream->net, request, &x->call, err);
+	if (r == 0) {
+		x->upstream = b->upstream;
+		x->upstream->n_refs++;
+	}
+	return r;
+}
+
+static void end_call(struct exchange *x)
+{
+	x->call = NULL;
+	let_go(take_ptr(x->upstream));
+}
+
+/* ---- counting ---- */
+
+static void count(const struct exchange *x, enum gateway_verdict verdict, const char *reason)
+{
+	const struct web_client *c = x->client;
+	net_box_count(c->box, c->name->host, c->port, verdict, reason);
+}
+
+void ask_count(struct exchange *x)
+{
+	const struct web_client *c = x->client;
+	struct gateway_row row = {
+		.port = c->port, .bytes_in = x->bytes_in, .bytes_out = x->bytes_out};
+	snprintf(row.name, sizeof row.name, "%s", c->name->host);
+	if (!x->is_counted || (x->bytes_in == 0 && x->bytes_out == 0))
+		return;
+	x->bytes_in = x->bytes_out = 0;
+	net_box_note(c->box, &row);
+}
+
+/* ---- the response ---- */
+
+static ssize_t on_read(void *arg, uint64_t at, char *out, size_t max)
+{
+	struct exchange *x = arg;
+	(void)at;
+	size_t n = x->is_abandoned ? 0 : take(&x->down, &x->down_at, out, max);
+	if (n == 0 && x->is_broken)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	if (n == 0 && x->is_down_over)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (n == 0)
+		exchange_suspend(x);
+	if (x->call && x->is_down_full && n_left(&x->down, x->down_at) < EXCHANGE_BYTES / 2) {
+		x->is_down_full = false;
+		net_go_on(x->call);
+	}
+	return (ssize_t)n;
+}
+
+static void on_answer_header(void *arg, const char *name, const char *value)
+{
+	struct exchange *x = arg;
+	cleanup_buf struct buf out = BUF_INIT(NET_HEADER_BYTES);
+	x->bytes_in += strlen(name) + strlen(value);
+	if (is_dropped(name, IN_ANSWER))
+		return;
+	blot_text(x->blot, value, strlen(value), &out);
+	if (buf_error(&out) == 0)
+		(void)library(x)->add_response_header(x->response, name, buf_str(&out));
+}
+
+/* Return the length of the response's body, -1 if only its end will tell. */
+static int64_t answer_length(const struct exchange *x, int status)
+{
+	char text[32];
+	uint64_t bytes;
+	struct err err;
+	if (net_header(x->call, "Content-Length", text, sizeof text) &&
+		num_parse_count(text, NUM_ANY, &bytes, &err) == 0 && bytes < INT64_MAX)
+		return (int64_t)bytes;
+	bool is_empty = status == 204 || status == 304 || strcmp(x->method, "HEAD") == 0;
+	return is_empty ? 0 : -1;
+}
+
+static void on_headers(void *arg)
+{
+	struct exchange *x = arg;
+	int status = net_status(x->call);
+	int64_t bytes = answer_length(x, status);
+	x->response = library(x)->create_response_from_callback(
+		bytes < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)bytes, EXCHANGE_BYTES / 2, on_read, x,
+		NULL);
+	if (!x->response)
+		return;
+	x->status = (unsigned)status;
+	x->is_counted = true;
+	count(x, GATEWAY_ALLOWED, "");
+	net_each_header(x->call, on_answer_header, x);
+	exchange_resume(x);
+}
+
+static int on_data(void *arg, const char *data, size_t bytes)
+{
+	struct exchange *x = arg;
+	if (!x->response)
+		return -ENOMEM;
+	x->is_down_full = n_left(&x->down, x->down_at) >= EXCHANGE_BYTES;
+	if (x->is_down_full)
+		return NET_WAIT;
+	x->bytes_in += bytes;
+	if (blot_is_empty(x->blot))
+		(void)buf_append(&x->down, data, bytes);
+	else
+		blot_feed(x->blot, data, bytes, false, &x->down);
+	if (buf_error(&x->down) < 0)
+		return -ENOMEM;
+	exchange_resume(x);
+	return 0;
+}
+
+static void refuse_failure(struct exchange *x, const struct net_result *result)
+{
+	char reason[GATEWAY_REASON_BYTES];
+	static const char *const before[] = {
+		[NET_NO_SERVER] = "no connection: ",
+		[NET_UNTRUSTED] = "its server's certificate is not accepted: ",
+		[NET_CUT] = "no answer: ",
+		[NET_TIMEOUT] = "no answer in time: ",
+		[NET_STOPPED] = "",
+	};
+	const char *why = strstr(result->err.msg, ": ");
+	snprintf(reason, sizeof reason, "%s%.120s", before[result->end],
+		why ? why + 2 : result->err.msg);
+	exchange_refuse(x,
+		result->end == NET_TIMEOUT ? MHD_HTTP_GATEWAY_TIMEOUT : MHD_HTTP_BAD_GATEWAY,
+		GATEWAY_FAILED, reason, "");
+}
+
+static void on_done(void *arg, const struct net_result *result)
+{
+	struct exchange *x = arg;
+	end_call(x);
+	x->is_down_over = true;
+	if (x->response) {
+		blot_feed(x->blot, "", 0, true, &x->down);
+		x->is_broken = result->end != NET_ANSWER || buf_error(&x->down) < 0;
+		if (x->is_broken)
+			count(x, GATEWAY_FAILED, "its answer was cut");
+		exchange_resume(x);
+	} else {
+		refuse_failure(x, result);
+	}
+}
+
+/* ---- the request ---- */
+
+static ssize_t on_body(void *arg, char *out, size_t max)
+{
+	struct exchange *x = arg;
+	size_t n = take(&x->up, &x->up_at, out, max);
+	/* The library may be waiting to give more, or for the response. */
+	if (n > 0 && !x->is_up_over)
+		exchange_resume(x);
+	return n > 0 ? (ssize_t)n : x->is_up_over ? 0 : NET_WAIT;
+}
+
+struct header_list {
+	struct exchange *exchange;
+	struct net_header v[NET_HEADERS_MAX];
+	size_t n;
+	bool is_full;
+};
+
+static void add_header(struct header_list *list, const char *name, char *value)
+{
+	if (list->n == NET_HEADERS_MAX || !value) {
+		list->is_full = true;
+		free(value);
+		return;
+	}
+	list->exchange->bytes_out += strlen(name) + strlen(value);
+	list->v[list->n++] = (struct net_header){.name = name, .value = value};
+}
+
+static enum MHD_Result on_request_header(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct header_list *list = arg;
+	const struct exchange *x = list->exchange;
+	struct buf out = BUF_INIT(NET_HEADER_BYTES);
+	(void)kind;
+	if (is_dropped(name, IN_REQUEST | (x->n_swaps > 0 ? IN_SECRET : 0)))
+		return MHD_YES;
+	(void)swap_header(x->swaps, x->n_swaps, value ? value : "", &out);
+	if (buf_error(&out) < 0)
+		list->is_full = true;
+	else
+		add_header(list, name, out.data ? buf_take(&out) : xstrdup(""));
+	buf_done(&out);
+	return MHD_YES;
+}
+
+static void write_addresses(char out[NET_TO_BYTES], const struct ip *ips, size_t n)
+{
+	size_t at = 0;
+	out[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		char text[IP_TEXT_BYTES];
+		ip_write(&ips[i], text);
+		bool is_v6 = strchr(text, ':') != NULL;
+		at += (size_t)snprintf(out + at, NET_TO_BYTES - at, "%s%s%s%s", i > 0 ? "," : "",
+			is_v6 ? "[" : "", text, is_v6 ? "]" : "");
+	}
+}
+
+/* Send the request to @ips, with its secrets. */
+static void send(struct exchange *x, const struct ip *ips, size_t n, uint16_t to_port)
+{
+	const struct web_client *c = x->client;
+	char url[URL_BYTES], to[NET_TO_BYTES];
+	cleanup_buf struct buf target = BUF_INIT(NET_HEADER_BYTES);
+	struct header_list list = {.exchange = x};
+	struct err err = {0};
+	snprintf(url, sizeof url, "%s://%s:%u/", c->is_tls ? "https" : "http", c->name->host,
+		(unsigned)c->port);
+	write_addresses(to, ips, n);
+	(void)swap_text(x->swaps, x->n_swaps, SWAP_URL, x->target, strlen(x->target), &target);
+	(void)library(x)->get_connection_values(
+		c->mhd, MHD_HEADER_KIND, on_request_header, &list);
+	if (x->is_websocket)
+		add_header(&list, "Connection", xstrdup("Upgrade"));
+	bool has_body = x->up_bytes != 0;
+	const struct net_pass pass = {
+		.fd = -1, .target = buf_str(&target), .to = to, .to_port = to_port};
+	const struct net_request request = {.pass = &pass,
+		.method = x->method,
+		.url = url,
+		.headers = list.v,
+		.n_headers = list.n,
+		.on_body = has_body ? on_body : NULL,
+		.whole_bytes = x->up_bytes,
+		.answer_max_bytes = UINT64_MAX,
+		.connect_ms = CONNECT_MS,
+		.arg = x,
+		.on_headers = on_headers,
+		.on_data = on_data,
+		.on_done = on_done};
+	if (list.is_full || buf_error(&target) < 0 || target.bytes >= NET_URL_BYTES)
+		exchange_refuse(x, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE, GATEWAY_REFUSED,
+			"its headers are too many or too long", "");
+	else if (start(x, &request, &err) < 0)
+		exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_FAILED, err.msg, err.hint);
+	for (size_t i = 0; i < list.n; i++)
+		free((char *)list.v[i].value);
+}
+
+/* Send the request to those of the addresses that the rule allows. */
+static void send_to(struct exchange *x, const struct ip *ips, size_t n)
+{
+	struct ip good[ADDRESSES_MAX];
+	char reason[GATEWAY_REASON_BYTES];
+	const struct web_client *c = x->client;
+	const struct rule *rule = rules_for_port(&c->box->rules, c->name->host, c->port);
+	size_t n_good = rule ? connection_choose(rule, true, ips, n, good, reason) : 0;
+	if (!rule)
+		snprintf(reason, sizeof reason, "the rules have changed");
+	if (n_good == 0) {
+		exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, "");
+	} else {
+		x->dialled = *rule;
+		send(x, good, n_good, rule->is_mapped ? rule->to_port : 0);
+	}
+}
+
+static void on_addresses(
+	struct lookup_waiter *w, const struct ip *ips, size_t n, const char *reason)
+{
+	struct exchange *x = container_of(w, struct exchange, waiter);
+	if (n == 0)
+		exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_FAILED, reason, "");
+	else
+		send_to(x, ips, n);
+}
+
+static void look_up(struct exchange *x)
+{
+	const struct web_client *c = x->client;
+	const struct rule *rule = rules_for_port(&c->box->rules, c->name->host, c->port);
+	if (rule && rule->is_mapped) {
+		send_to(x, &rule->to, 1);
+		return;
+	}
+	x->waiter.done = on_addresses;
+	lookup_start(c->box, c->name, &x->waiter);
+}
+
+bool ask_is_allowed(const struct exchange *x)
+{
+	const struct web_client *c = x->client;
+	const struct rule *rule = rules_for_port(&c->box->rules, c->name->host, c->port),
+			  *was = &x->dialled;
+	return rule &&
+		(!x->call ||
+			(rule->may_be_private == was->may_be_private &&
+				rule->is_mapped == was->is_mapped && rule->to_port == was->to_port &&
+				memcmp(&rule->to, &was->to, sizeof rule->to) == 0));
+}
+
+void ask_begin(struct exchange *x)
+{
+	x->is_collected = x->n_body_swaps > 0 && x->up_bytes != 0;
+	if (!x->is_collected)
+		look_up(x);
+}
+
+void ask_collected(struct exchange *x)
+{
+	struct buf body = BUF_INIT(8 * EXCHANGE_WHOLE_BYTES);
+	const char *type = library(x)->lookup_connection_value(
+		x->client->mhd, MHD_HEADER_KIND, "Content-Type");
+	(void)swap_text(x->body_swaps, x->n_body_swaps, swap_form_of(type), buf_str(&x->up),
+		x->up.bytes, &body);
+	if (buf_error(&body) < 0) {
+		buf_done(&body);
+		exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, GATEWAY_REFUSED,
+			"its body is too long with its secrets", "");
+		return;
+	}
+	buf_done(&x->up);
+	x->up = body;
+	x->up_bytes = (int64_t)body.bytes;
+	look_up(x);
+}
+
+/* ---- the end ---- */
+
+void ask_end(struct exchange *x)
+{
+	lookup_forget(&x->waiter);
+	if (x->call) {
+		net_cancel(x->call);
+		end_call(x);
+		if (!x->response)
+			count(x, GATEWAY_FAILED, "the program has given it up");
+	}
+	ask_count(x);
+}
+
+void ask_renew(struct net_box *b)
+{
+	if (b->upstream)
+		let_go(take_ptr(b->upstream));
+}

@@ -1,0 +1,387 @@
+/*
+ * The request's side of an exchange. See ask.c for the server's.
+ *
+ * Nothing of what the program wrote reaches the server as it was: the library has parsed it, and
+ * libcurl writes it anew. So a message that two readers would take apart in two ways has no way
+ * through.
+ *
+ * The library and libcurl each move at their own speed. Between them are two buffers; who finds its
+ * buffer full or empty is suspended, and woken by the other.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "gateway/process/exchange.h"
+
+#include "base/alloc.h"
+#include "base/num.h"
+#include "gateway/process/ask.h"
+#include "net/tcp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct microhttpd *library(const struct exchange *x)
+{
+	return web_library(x->client->box->service->web);
+}
+
+static const char *header(const struct exchange *x, const char *name)
+{
+	return library(x)->lookup_connection_value(x->client->mhd, MHD_HEADER_KIND, name);
+}
+
+void exchange_suspend(struct exchange *x)
+{
+	if (!x->is_suspended)
+		library(x)->suspend_connection(x->client->mhd);
+	x->is_suspended = true;
+}
+
+void exchange_resume(struct exchange *x)
+{
+	bool was_suspended = x->is_suspended;
+	x->is_suspended = false;
+	if (was_suspended)
+		web_resume(x->client);
+}
+
+/* ---- refusing ---- */
+
+void exchange_refuse(struct exchange *x, unsigned status, enum gateway_verdict verdict,
+	const char *reason, const char *advice)
+{
+	const struct web_client *c = x->client;
+	char shown[GATEWAY_REASON_BYTES];
+	size_t n = 0;
+	for (; reason[n] && n < sizeof shown - 1; n++)
+		shown[n] = reason[n];
+	for (size_t i = 0; i < n; i++)
+		shown[i] = shown[i] >= ' ' && shown[i] <= '~' ? shown[i] : '?';
+	shown[n] = '\0';
+	net_box_count(c->box, c->name->host, c->port, verdict, shown);
+	x->status = status;
+	buf_clear(&x->text);
+	buf_addf(&x->text, "retort: %s:%u %s: %s%s%s\n", c->name->host, (unsigned)c->port,
+		gateway_verdict_word(verdict), shown, advice[0] ? ": " : "", advice);
+	x->is_refused = true;
+	exchange_resume(x);
+}
+
+/* Answer with x->text. */
+static enum MHD_Result say_text(struct exchange *x)
+{
+	const struct microhttpd *lib = library(x);
+	struct MHD_Response *response = lib->create_response_from_buffer(
+		x->text.bytes, (void *)buf_str(&x->text), MHD_RESPMEM_MUST_COPY);
+	if (!response)
+		return MHD_NO;
+	(void)lib->add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
+	(void)lib->add_response_header(response, "Connection", "close");
+	enum MHD_Result r = lib->queue_response(x->client->mhd, x->status, response);
+	lib->destroy_response(response);
+	x->is_answered = true;
+	return r;
+}
+
+/* ---- checking ---- */
+
+struct host_check {
+	const struct web_client *client;
+	unsigned n;
+	bool is_right;
+};
+
+/* The host of a request must be the name that was connected to, with or without the port. */
+static enum MHD_Result check_host(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct host_check *check = arg;
+	char host[RULE_HOST_BYTES];
+	uint16_t port = 0;
+	(void)kind;
+	if (strcasecmp(name, "Host") != 0)
+		return MHD_YES;
+	check->n++;
+	value = value ? value : "";
+	size_t bytes = strcspn(value, ":");
+	check->is_right = rule_name(host, value, bytes) &&
+		strcmp(host, check->client->name->host) == 0 &&
+		(value[bytes] == '\0' ||
+			(rule_port(&port, value + bytes + 1, strlen(value + bytes + 1)) &&
+				port == check->client->port));
+	return MHD_YES;
+}
+
+static bool is_for_host(const struct exchange *x)
+{
+	struct host_check check = {.client = x->client};
+	(void)library(x)->get_connection_values(
+		x->client->mhd, MHD_HEADER_KIND, check_host, &check);
+	return check.n == 1 && check.is_right;
+}
+
+static struct rule_request request_of(const struct exchange *x)
+{
+	return (struct rule_request){.method = x->method,
+		.target = x->target,
+		.is_websocket = x->is_websocket};
+}
+
+bool exchange_is_allowed(const struct exchange *x)
+{
+	const struct rule_request request = request_of(x);
+	return rules_for_request(&x->client->box->rules, x->client->name->host, x->client->port,
+		       &request) != NULL &&
+		ask_is_allowed(x);
+}
+
+/* Say which rule would allow the request. */
+static void refuse_request(struct exchange *x)
+{
+	enum { SHOWN = 60 };
+	char reason[GATEWAY_REASON_BYTES], advice[GATEWAY_REASON_BYTES];
+	const struct web_client *c = x->client;
+	int path = (int)MIN(strcspn(x->target, "?"), (size_t)SHOWN);
+	const char *method = x->is_websocket ? "WEBSOCKET" : x->method;
+	bool is_default = c->port == RULE_PORT_HTTP || c->port == RULE_PORT_HTTPS;
+	char port[8] = "";
+	if (!is_default)
+		snprintf(port, sizeof port, ":%u", (unsigned)c->port);
+	snprintf(reason, sizeof reason, "no rule allows %s %.*s", method, path, x->target);
+	snprintf(advice, sizeof advice, "--net '%s %.60s%s%.*s'", method, c->name->host, port, path,
+		x->target);
+	exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason,
+		rule_target_is_plain(x->target) ? advice : "");
+}
+
+struct header_check {
+	const struct swap *swap;
+	bool is_in;
+};
+
+static enum MHD_Result check_header(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct header_check *check = arg;
+	cleanup_buf struct buf out = BUF_INIT(WEB_HEAD_BYTES);
+	const struct swap swap = {.placeholder = check->swap->placeholder, .value = ""};
+	(void)kind;
+	(void)name;
+	check->is_in = check->is_in || swap_header(&swap, 1, value ? value : "", &out);
+	return MHD_YES;
+}
+
+static bool has_header_with(const struct exchange *x, const struct swap *swap)
+{
+	struct header_check check = {.swap = swap};
+	(void)library(x)->get_connection_values(
+		x->client->mhd, MHD_HEADER_KIND, check_header, &check);
+	return check.is_in;
+}
+
+/* Collect the secrets of this host. Returns: false if the request was refused. */
+static bool take_secrets(struct exchange *x)
+{
+	const struct web_client *c = x->client;
+	const struct secrets *all = &c->box->secrets;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct secret *s = &all->v[i];
+		char reason[GATEWAY_REASON_BYTES];
+		if (s->port != c->port || strcmp(s->host, c->name->host) != 0)
+			continue;
+		const struct swap swap = {.placeholder = s->placeholder, .value = s->value};
+		bool is_in_query = swap_is_in(&swap, 1, x->target, strlen(x->target));
+		if (!s->value && (is_in_query || has_header_with(x, &swap))) {
+			snprintf(reason, sizeof reason, "this session has no value of the secret %s",
+				s->name);
+			exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, "");
+			return false;
+		}
+		if (is_in_query && !(s->places & SECRET_IN_QUERY)) {
+			snprintf(reason, sizeof reason, "the secret %s is not for queries", s->name);
+			exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason,
+				"name the place: --secret NAME=SOURCE@HOST,query");
+			return false;
+		}
+		if (!s->value)
+			continue;
+		x->swaps[x->n_swaps++] = swap;
+		if (s->places & SECRET_IN_BODY)
+			x->body_swaps[x->n_body_swaps++] = swap;
+		blot_add_value(x->blot, s->value);
+	}
+	return true;
+}
+
+static bool is_websocket(const struct exchange *x)
+{
+	const char *upgrade = header(x, "Upgrade");
+	return upgrade && strcasecmp(upgrade, "websocket") == 0 && strcmp(x->method, "GET") == 0;
+}
+
+static void check(struct exchange *x, const char *version)
+{
+	if (strcmp(x->method, "PRI") == 0 || strncmp(version, "HTTP/1.", 7) != 0)
+		exchange_refuse(x, MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED, GATEWAY_REFUSED,
+			"it speaks HTTP/2, and rules for requests are for HTTP/1.1", "");
+	else if (!is_for_host(x))
+		exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, GATEWAY_REFUSED,
+			"HTTP for another name, or for more than one", "");
+	else if (header(x, "Upgrade") && !x->is_websocket)
+		exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED,
+			"it wants another protocol than HTTP or a WebSocket", "");
+	else if (!exchange_is_allowed(x))
+		refuse_request(x);
+	else if (take_secrets(x))
+		ask_begin(x);
+}
+
+/* ---- the life of an exchange ---- */
+
+static int64_t length_of(const struct exchange *x)
+{
+	uint64_t bytes;
+	struct err err;
+	const char *length = header(x, "Content-Length");
+	if (header(x, "Transfer-Encoding"))
+		return -1;
+	return length && num_parse_count(length, NUM_ANY, &bytes, &err) == 0 && bytes < INT64_MAX
+		? (int64_t)bytes
+		: 0;
+}
+
+static struct exchange *begin(struct web_client *c, const char *method, const char *version)
+{
+	struct exchange *x = xnew(struct exchange);
+	*x = (struct exchange){.client = c,
+		.target = take_ptr(c->target),
+		.text = BUF_INIT(2 * ERR_MSG_BYTES),
+		.up = BUF_INIT(EXCHANGE_WHOLE_BYTES + EXCHANGE_BYTES),
+		.down = BUF_INIT(4 * EXCHANGE_BYTES),
+		.blot = blot_new()};
+	c->exchange = x;
+	c->n_requests++;
+	snprintf(x->method, sizeof x->method, "%s", method);
+	x->up_bytes = length_of(x);
+	x->is_websocket = is_websocket(x);
+	x->bytes_out = x->target ? strlen(x->target) : 0;
+	if (!x->target)
+		exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, GATEWAY_FAILED,
+			"the gateway has no memory", "");
+	else if (strlen(method) >= sizeof x->method)
+		exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED,
+			"its method is no word of HTTP", "");
+	else
+		check(x, version);
+	return x;
+}
+
+/* Keep a piece of the body. Returns: how much was taken. */
+static size_t take_body(struct exchange *x, const char *data, size_t bytes)
+{
+	size_t had = x->up.bytes - x->up_at;
+	size_t room = x->is_collected ? bytes : EXCHANGE_BYTES - MIN(had, (size_t)EXCHANGE_BYTES);
+	if (x->is_refused || x->is_down_over)
+		return bytes; /* nobody wants it any more */
+	if (x->is_collected && had + bytes > EXCHANGE_WHOLE_BYTES) {
+		exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, GATEWAY_REFUSED,
+			"a body in which a secret may be has more than 1 MiB", "");
+		return bytes;
+	}
+	bytes = MIN(bytes, room);
+	if (bytes > 0 && buf_try(&x->up, data, bytes) < 0)
+		exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, GATEWAY_FAILED,
+			"the gateway has no memory", "");
+	return bytes;
+}
+
+static enum MHD_Result on_body(struct exchange *x, const char *data, size_t *bytes)
+{
+	size_t taken = take_body(x, data, *bytes);
+	*bytes -= taken;
+	x->bytes_out += taken;
+	if (*bytes > 0)
+		exchange_suspend(x);
+	if (x->call && !x->is_collected)
+		net_go_on(x->call);
+	return MHD_YES;
+}
+
+static enum MHD_Result on_body_over(struct exchange *x)
+{
+	bool was_over = x->is_up_over;
+	x->is_up_over = true;
+	if (x->is_refused)
+		return say_text(x);
+	if (!was_over && x->is_collected)
+		ask_collected(x);
+	else if (!was_over && x->call)
+		net_go_on(x->call);
+	if (x->is_refused)
+		return say_text(x);
+	if (!x->response) {
+		exchange_suspend(x);
+		return MHD_YES;
+	}
+	x->is_answered = true;
+	return library(x)->queue_response(x->client->mhd, x->status, x->response);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
+enum MHD_Result exchange_on_request(void *arg, struct MHD_Connection *mhd, const char *url,
+	const char *method, const char *version, const char *data, size_t *bytes, void **slot)
+{
+	const struct web *w = arg;
+	struct exchange *x = *slot;
+	(void)url;
+	if (!x) {
+		struct web_client *c =
+			web_library(w)->get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+				->socket_context;
+		*slot = x = begin(c, method, version);
+		return x->is_refused ? say_text(x) : MHD_YES;
+	}
+	if (x->is_abandoned || x->client->is_ended)
+		return MHD_NO;
+	if (x->is_answered) {
+		*bytes = 0;
+		return MHD_YES;
+	}
+	return *bytes > 0 ? on_body(x, data, bytes) : on_body_over(x);
+}
+
+void exchange_on_completed(
+	void *arg, struct MHD_Connection *mhd, void **slot, enum MHD_RequestTerminationCode how)
+{
+	struct exchange *x = take_ptr(*slot);
+	(void)arg;
+	(void)mhd;
+	(void)how;
+	if (!x)
+		return;
+	ask_end(x);
+	x->client->exchange = NULL;
+	if (x->response)
+		library(x)->destroy_response(x->response);
+	blot_free(x->blot);
+	buf_done(&x->text);
+	buf_done(&x->up);
+	buf_done(&x->down);
+	free(x->target);
+	free(x);
+}
+
+bool exchange_is_left(const struct exchange *x)
+{
+	return x->is_suspended && tcp_has_left(x->client->fd);
+}
+
+void exchange_abandon(struct exchange *x)
+{
+	x->is_abandoned = true;
+	x->is_broken = true;
+	exchange_resume(x);
+}

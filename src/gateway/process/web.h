@@ -1,0 +1,49 @@
+/*
+ * The end of HTTP: connections of boxes of whose hosts only requests are allowed.
+ *
+ * TLS ends here, with a certificate that the engine's authority has signed. libmicrohttpd reads the
+ * requests; exchange.h decides about each, and has libcurl send it anew.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "gateway/process/inside.h"
+#include "net/microhttpd.h"
+
+enum {
+	WEB_IDLE_S = 120,	  /* a connection without a request, or in the middle of one */
+	WEB_FIRST_MS = 10000,	  /* until the first byte of a connection */
+	WEB_HEAD_BYTES = 64 << 10 /* memory of a connection for the heads of its requests */
+};
+
+struct web;
+struct exchange;
+
+/* A connection of a program. */
+struct web_client {
+	struct net_box *box;
+	struct web_client *next, **at; /* at: what points to this one */
+	struct name *name;
+	uint16_t port;
+	bool is_tls;
+	int fd; /* the library closes it */
+	struct MHD_Connection *mhd;
+	char *target; /* of the current request, as it came */
+	struct exchange *exchange;
+	unsigned n_requests;
+	bool is_ended; /* it was hung up */
+	/* until the library has it: it is watched for its first byte */
+	uv_poll_t poll;
+	uv_timer_t timer;
+	unsigned n_handles;
+	bool is_watched;
+};
+
+/* Return the library, for exchange.c; set the time when it runs next. */
+const struct microhttpd *web_library(const struct web *w);
+void web_plan(struct web *w);
+/* Have the library go on with the client's request. */
+void web_resume(struct web_client *c);
+/* End the connection of a client, whatever it does. */
+void web_hang_up(struct web_client *c);

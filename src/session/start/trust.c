@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/start/trust.h"
+
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const trust_environment[] = {
+	"SSL_CERT_FILE=" TRUST_BUNDLE,
+	"SSL_CERT_DIR=" TRUST_DIR,
+	"REQUESTS_CA_BUNDLE=" TRUST_BUNDLE,
+	"CURL_CA_BUNDLE=" TRUST_BUNDLE,
+	"PIP_CERT=" TRUST_BUNDLE,
+	"GIT_SSL_CAINFO=" TRUST_BUNDLE,
+	"NODE_EXTRA_CA_CERTS=" TRUST_BUNDLE,
+	"AWS_CA_BUNDLE=" TRUST_BUNDLE,
+	"DENO_CERT=" TRUST_BUNDLE,
+	"CARGO_HTTP_CAINFO=" TRUST_BUNDLE,
+	"npm_config_cafile=" TRUST_BUNDLE,
+	NULL,
+};
+
+/* Make a directory where no other user can put one of the same name. */
+static int make_dir(char dir[PATH_MAX], struct err *err)
+{
+	const char *const places[] = {
+		geteuid() == 0 ? "/run" : NULL, getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		if (!places[i] || places[i][0] != '/')
+			continue;
+		int n = snprintf(dir, PATH_MAX, "%s/retort-certs-XXXXXX", places[i]);
+		if (n < PATH_MAX && mkdtemp(dir) && chmod(dir, 0755) == 0)
+			return 0;
+	}
+	dir[0] = '\0';
+	return err_sys(err, ERR_IO, errno, "make a directory of certificates");
+}
+
+int trust_make(struct trust *t, struct err *err)
+{
+	if (t->is_made)
+		return 0;
+	int r = authority_make(&t->authority, err);
+	if (r == 0 && !t->dir[0])
+		r = make_dir(t->dir, err);
+	if (r == 0)
+		r = authority_publish(&t->authority, t->dir, TRUST_DIR, err);
+	t->is_made = r == 0;
+	return r;
+}
+
+void trust_done(struct trust *t)
+{
+	DIR *dir = t->dir[0] ? opendir(t->dir) : NULL;
+	for (const struct dirent *e; dir && (e = readdir(dir));)
+		(void)unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		(void)closedir(dir);
+	if (t->dir[0])
+		(void)rmdir(t->dir);
+	explicit_bzero(t, sizeof *t);
+}
