@@ -152,7 +152,13 @@ static int on_certificate(gnutls_session_t session, const gnutls_datum_t *rdn, i
 		return -1;
 	}
 	*n_certificates = 1;
-	return leaves_get(w->leaves, c->name->host, certificate, key);
+	leaf_let_go(w->leaves, take_ptr(c->leaf));
+	int r = leaves_get(w->leaves, c->name->host, &c->leaf);
+	if (r < 0)
+		return r;
+	*certificate = &c->leaf->certificate;
+	*key = c->leaf->key;
+	return 0;
 }
 
 /* ---- opening ---- */
@@ -253,6 +259,7 @@ static void forget(struct web_client *c)
 		net_box_count(b, c->name->host, c->port, GATEWAY_FAILED,
 			"it ended before a request: does it trust the sandbox's certificates?");
 	free(c->target);
+	leaf_let_go(w->leaves, c->leaf);
 }
 
 static void free_if_over(struct web_client *c)

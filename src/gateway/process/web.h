@@ -19,6 +19,7 @@ enum {
 
 struct web;
 struct exchange;
+struct leaf;
 
 /* A connection of a program. */
 struct web_client {
@@ -29,6 +30,7 @@ struct web_client {
 	bool is_tls;
 	int fd; /* the library closes it */
 	struct MHD_Connection *mhd;
+	struct leaf *leaf; /* its certificate; NULL: none yet */
 	char *target; /* of the current request, as it came */
 	struct exchange *exchange;
 	unsigned n_requests;
