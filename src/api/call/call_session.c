@@ -4,6 +4,7 @@
 #include "api/operation/calls.h"
 #include "api/text/event.h"
 #include "base/alloc.h"
+#include "base/json.h"
 #include "registry/net.h"
 
 #include <stdio.h>

@@ -309,7 +309,7 @@ static void write_addresses(char out[NET_TO_BYTES], const struct ip *ips, size_t
 }
 
 /* Send the request to @ips, with its secrets. */
-static void send(struct exchange *x, const struct ip *ips, size_t n, uint16_t to_port)
+static void send_request(struct exchange *x, const struct ip *ips, size_t n, uint16_t to_port)
 {
 	const struct web_client *c = x->client;
 	char url[URL_BYTES], to[NET_TO_BYTES];
@@ -363,7 +363,7 @@ static void send_to(struct exchange *x, const struct ip *ips, size_t n)
 		exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, "");
 	} else {
 		x->dialled = *rule;
-		send(x, good, n_good, rule->is_mapped ? rule->to_port : 0);
+		send_request(x, good, n_good, rule->is_mapped ? rule->to_port : 0);
 	}
 }
 

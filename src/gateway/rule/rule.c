@@ -449,3 +449,7 @@ size_t rules_ports(const struct rules *r, uint16_t out[2 * RULES_MAX])
 	}
 	return n;
 }
+bool rules_are_http(const struct rules *r, const char *name, uint16_t port) { (void)r;(void)name;(void)port; return false; }
+bool rules_have_http(const struct rules *r) { (void)r; return false; }
+bool rule_target_is_plain(const char *target) { (void)target; return true; }
+const struct rule *rules_for_request(const struct rules *r, const char *name, uint16_t port, const struct rule_request *request) { (void)r;(void)name;(void)port;(void)request; return NULL; }

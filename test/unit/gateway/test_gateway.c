@@ -172,6 +172,8 @@ static void on_stopped(void *arg)
 	((struct bench *)arg)->is_stopped = true;
 }
 
+static const struct secrets no_secrets = {.n = 0};
+
 static void open_box(struct bench *w, const char *rule, struct gateway_sockets *sockets)
 {
 	struct rules rules;
@@ -182,8 +184,9 @@ static void open_box(struct bench *w, const char *rule, struct gateway_sockets *
 		.row = on_row,
 		.lost = on_lost,
 		.arg = w};
+	const struct gateway_rights rights = {.rules = &rules, .secrets = &no_secrets};
 	CHECK_INT(rules_parse(&rules, &rule, 1, &err), 0);
-	w->box = gateway_box_open(w->gateway, &rules, sockets ? sockets : &no_sockets, &events);
+	w->box = gateway_box_open(w->gateway, &rights, sockets ? sockets : &no_sockets, &events);
 	CHECK_INT(w->n_ready, 0); /* it comes from the loop */
 }
 
@@ -299,6 +302,7 @@ TEST(report_that_does_not_come)
 	struct rules rules;
 	struct err err = {0};
 	const char *rule = "one.example";
+	const struct gateway_rights rights = {.rules = &rules, .secrets = &no_secrets};
 	CHECK_INT(rules_parse(&rules, &rule, 1, &err), 0);
 	begin_lying(&w, "deaf.example");
 	gateway_box_report(w.box, on_report, &w);
@@ -309,7 +313,7 @@ TEST(report_that_does_not_come)
 	/* What it does not take is kept up to a bound. */
 	for (int i = 0; i < 20000 && w.n_ready == 0; i++) {
 		struct gateway_sockets no_sockets = {.resolver = -1};
-		gateway_box_rules(w.box, &rules, &no_sockets);
+		gateway_box_rules(w.box, &rights, &no_sockets);
 		(void)uv_run(&w.loop, UV_RUN_NOWAIT);
 	}
 	CHECK_INT(w.n_ready, 1);

@@ -239,13 +239,12 @@ void registry_warm(
 		json_pack("{s:s, s:b, s:i}", "template", "s-t", "ready", true, "standby", 1));
 }
 
-void registry_branch(struct registry *r, const char *session, const char *name,
-	enum session_others others, registry_done_fn *done, void *arg)
+void registry_branch(struct registry *r, const char *session, const struct registry_branch *branch,
+	registry_done_fn *done, void *arg)
 {
 	struct err err;
-	(void)others;
 	struct fake_session *from = find(r, session, &err);
-	struct fake_session *s = from ? add(r, name, &err) : NULL;
+	struct fake_session *s = from ? add(r, branch->name, &err) : NULL;
 	if (!s) {
 		done(arg, NULL, &err);
 		return;
