@@ -261,14 +261,14 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 	return take_skills(args, p, order, err);
 }
 
-int box_add_secrets(const struct box_args *args, struct box_pieces *p, struct order *order,
-	struct err *err)
+int box_add_secrets(
+	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err)
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
 		struct secret_given given;
-		r = secret_given_read(&given, args->secrets.item[i],
-			SECRET_HAS_HOST | SECRET_GET_VALUE, err);
+		r = secret_given_read(
+			&given, args->secrets.item[i], SECRET_HAS_HOST | SECRET_GET_VALUE, err);
 		if (r == 0)
 			r = secret_list_add(&p->secrets, given.name, given.to, given.value,
 				strlen(given.value), err);
@@ -380,11 +380,12 @@ static int put_secrets(json_t *params, const struct box_args *args, struct err *
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
 		struct secret_given given;
-		r = secret_given_read(&given, args->secrets.item[i],
-			SECRET_HAS_HOST | SECRET_GET_VALUE, err);
+		r = secret_given_read(
+			&given, args->secrets.item[i], SECRET_HAS_HOST | SECRET_GET_VALUE, err);
 		if (r == 0)
-			json_add_new(list, json_pack("{s:s, s:s, s:s}", "name", given.name, "value",
-						   given.value, "to", given.to));
+			json_add_new(list,
+				json_pack("{s:s, s:s, s:s}", "name", given.name, "value",
+					given.value, "to", given.to));
 		secret_given_done(&given);
 	}
 	if (args->secrets.n > 0)

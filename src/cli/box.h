@@ -79,10 +79,10 @@ struct box_pieces {
  * outlive @order, which points to it. */
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
 	struct order *order, struct err *err);
-/* Get the values of the secrets of the options, and add them to @order, which box_order() has made. A
- * source that is a command is run. */
-int box_add_secrets(const struct box_args *args, struct box_pieces *p, struct order *order,
-	struct err *err);
+/* Get the values of the secrets of the options, and add them to @order, which box_order() has made.
+ * A source that is a command is run. */
+int box_add_secrets(
+	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err);
 void box_pieces_done(struct box_pieces *p);
 
 /* Build the parameters of session.create. Paths are made absolute, because the engine may have

@@ -14,7 +14,8 @@
 
 enum { VALUE_BYTES = 64 << 10 };
 
-static int from_environment(const char *name, const char *variable, struct buf *out, struct err *err)
+static int from_environment(
+	const char *name, const char *variable, struct buf *out, struct err *err)
 {
 	const char *value = getenv(variable);
 	if (value)
@@ -106,7 +107,8 @@ int secret_given_read(struct secret_given *out, const char *text, int flags, str
 		return err_set(err, ERR_NO_MEMORY, "no memory for a secret");
 	if (!at || at < equals || (has_host && !at[1]))
 		return err_fail(err, ERR_USAGE, hint,
-			"--secret %.64s: no host, to which it may go, stands behind an @", out->name);
+			"--secret %.64s: no host, to which it may go, stands behind an @",
+			out->name);
 	char *source = strndup(equals + 1, (size_t)(at - equals - 1));
 	out->to = xstrdup(at + has_host);
 	int r = source ? read_value(out, source, flags & SECRET_GET_VALUE, err)

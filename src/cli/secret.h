@@ -18,9 +18,9 @@ enum { SECRET_HAS_HOST = 1, SECRET_GET_VALUE = 2 };
  *   file:PATH        a file, without the line break at its end
  *   command:COMMAND  what a shell command prints, without the line break at its end
  *
- * If there is a host, the last "@" begins it. Owns: the caller ends @out with secret_given_done(), also after an
- * error.
- * Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_NO_MEMORY. No message shows a value.
+ * If there is a host, the last "@" begins it. Owns: the caller ends @out with secret_given_done(),
+ * also after an error. Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_NO_MEMORY. No
+ * message shows a value.
  */
 int secret_given_read(struct secret_given *out, const char *text, int flags, struct err *err);
 void secret_given_done(struct secret_given *s);

@@ -105,8 +105,8 @@ int frame_read_secrets(struct secrets *out, const json_t *list, struct err *err)
 			!secret_is_placeholder(s->placeholder) ||
 			!read_count(&port, one, "port", UINT16_MAX) ||
 			!read_count(&places, one, "places", SECRET_IN_QUERY | SECRET_IN_BODY))
-			return err_set(err, ERR_PROTOCOL, "secrets: no list of up to %d",
-				SECRETS_MAX);
+			return err_set(
+				err, ERR_PROTOCOL, "secrets: no list of up to %d", SECRETS_MAX);
 		s->port = (uint16_t)port;
 		s->places = (unsigned)places;
 		out->n++;

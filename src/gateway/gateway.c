@@ -397,8 +397,8 @@ struct gateway_box *gateway_box_open(struct gateway *g, const struct gateway_rig
 	return b;
 }
 
-void gateway_box_rules(struct gateway_box *b, const struct gateway_rights *rights,
-	struct gateway_sockets *sockets)
+void gateway_box_rules(
+	struct gateway_box *b, const struct gateway_rights *rights, struct gateway_sockets *sockets)
 {
 	send_rules(b, "rules", rights, sockets);
 }

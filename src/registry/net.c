@@ -115,11 +115,11 @@ static int take_values(struct entry *e, const struct secrets *values, struct err
 	order_kept_done(&kept);
 	for (size_t i = 0; i < values->n; i++)
 		if (!secrets_find(e->secrets, values->v[i].name))
-			return err_fail(err, ERR_USAGE, "a session has the secrets that it was made with",
+			return err_fail(err, ERR_USAGE,
+				"a session has the secrets that it was made with",
 				"the session has no secret %s", values->v[i].name);
 	for (size_t i = 0; i < values->n; i++)
-		secret_set_value(
-			secrets_find(e->secrets, values->v[i].name), values->v[i].value);
+		secret_set_value(secrets_find(e->secrets, values->v[i].name), values->v[i].value);
 	if (e->session)
 		session_set_secrets(e->session, e->secrets);
 	return 0;

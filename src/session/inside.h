@@ -75,7 +75,7 @@ struct networking {
 	/* @rules: NULL or no rule: no box of the session gets a network. @before: while
 	 * session_set_rules() puts new rules in force, those from before, or NULL. */
 	struct rules *rules, *before;
-	struct secrets *secrets;  /* NULL: none */
+	struct secrets *secrets; /* NULL: none */
 	struct network *network; /* that of the session's box, or NULL */
 	/* The network of a box that the session gave up during the step, until the report about it
 	 * is in the step's record; or NULL. */

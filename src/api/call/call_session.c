@@ -61,9 +61,9 @@ static void start_branch(struct operation_call *call)
 	}
 	call->cancel = call_withdraw;
 	const struct registry_branch branch = {.name = param_text(call->params, "name", NULL),
-		.others = is_forced	  ? OTHERS_END
-				: is_kept ? OTHERS_KEEP
-					  : OTHERS_REFUSE,
+		.others = is_forced ? OTHERS_END
+			: is_kept   ? OTHERS_KEEP
+				    : OTHERS_REFUSE,
 		.has_secrets = param_flag(call->params, "secrets")};
 	registry_branch(call->context->registry, session_of(call), &branch, call_done, call);
 }
@@ -100,7 +100,8 @@ static int read_values(struct secrets *out, const json_t *list, struct err *err)
 	const json_t *row;
 	json_array_foreach(json_unconst(list), i, row)
 	{
-		const char *name = param_text(row, "name", ""), *value = param_text(row, "value", "");
+		const char *name = param_text(row, "name", ""),
+			   *value = param_text(row, "value", "");
 		struct secret *s = &out->v[out->n++];
 		snprintf(s->name, sizeof s->name, "%s", name);
 		int r = secret_check_value(s->name, value, strlen(value), err);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "gateway/process/tunnel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,16 +21,11 @@ static const struct {
 	int where; /* IN_SECRET: in requests to a host that gets secrets */
 } dropped[] = {
 	{"Connection", IN_BOTH}, /* set anew for a WebSocket */
-	{"Keep-Alive", IN_BOTH},
-	{"Proxy-Connection", IN_BOTH},
-	{"Proxy-Authenticate", IN_BOTH},
-	{"Proxy-Authorization", IN_BOTH},
-	{"TE", IN_BOTH},
-	{"Trailer", IN_BOTH},
+	{"Keep-Alive", IN_BOTH}, {"Proxy-Connection", IN_BOTH}, {"Proxy-Authenticate", IN_BOTH},
+	{"Proxy-Authorization", IN_BOTH}, {"TE", IN_BOTH}, {"Trailer", IN_BOTH},
 	{"Transfer-Encoding", IN_BOTH},
 	{"Content-Length", IN_BOTH}, /* the message is framed anew */
-	{"Expect", IN_REQUEST},
-	{"HTTP2-Settings", IN_REQUEST},
+	{"Expect", IN_REQUEST}, {"HTTP2-Settings", IN_REQUEST},
 	{"Accept-Encoding", IN_SECRET}, /* in what is compressed, no value could be found */
 	{"Alt-Svc", IN_ANSWER},		/* QUIC */
 };
@@ -145,10 +141,8 @@ static ssize_t on_read(void *arg, uint64_t at, char *out, size_t max)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (n == 0)
 		exchange_suspend(x);
-	if (x->call && x->is_down_full && n_left(&x->down, x->down_at) < EXCHANGE_BYTES / 2) {
-		x->is_down_full = false;
-		net_go_on(x->call);
-	}
+	if (x->is_down_full && n_left(&x->down, x->down_at) < EXCHANGE_BYTES / 2)
+		ask_go_on(x);
 	return (ssize_t)n;
 }
 
@@ -182,9 +176,11 @@ static void on_headers(void *arg)
 	struct exchange *x = arg;
 	int status = net_status(x->call);
 	int64_t bytes = answer_length(x, status);
-	x->response = library(x)->create_response_from_callback(
-		bytes < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)bytes, EXCHANGE_BYTES / 2, on_read, x,
-		NULL);
+	x->response = status == MHD_HTTP_SWITCHING_PROTOCOLS
+		? tunnel_response(x)
+		: library(x)->create_response_from_callback(
+			  bytes < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)bytes, EXCHANGE_BYTES / 2,
+			  on_read, x, NULL);
 	if (!x->response)
 		return;
 	x->status = (unsigned)status;
@@ -210,6 +206,7 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	if (buf_error(&x->down) < 0)
 		return -ENOMEM;
 	exchange_resume(x);
+	tunnel_go_on(x);
 	return 0;
 }
 
@@ -242,6 +239,7 @@ static void on_done(void *arg, const struct net_result *result)
 		if (x->is_broken)
 			count(x, GATEWAY_FAILED, "its answer was cut");
 		exchange_resume(x);
+		tunnel_go_on(x);
 	} else {
 		refuse_failure(x, result);
 	}
@@ -256,7 +254,7 @@ static ssize_t on_body(void *arg, char *out, size_t max)
 	/* The library may be waiting to give more, or for the response. */
 	if (n > 0 && !x->is_up_over)
 		exchange_resume(x);
-	return n > 0 ? (ssize_t)n : x->is_up_over ? 0 : NET_WAIT;
+	return n > 0 ? (ssize_t)n : x->is_up_over && !x->is_websocket ? 0 : NET_WAIT;
 }
 
 struct header_list {
@@ -320,20 +318,22 @@ static void send_request(struct exchange *x, const struct ip *ips, size_t n, uin
 		(unsigned)c->port);
 	write_addresses(to, ips, n);
 	(void)swap_text(x->swaps, x->n_swaps, SWAP_URL, x->target, strlen(x->target), &target);
-	(void)library(x)->get_connection_values(
-		c->mhd, MHD_HEADER_KIND, on_request_header, &list);
+	(void)library(x)->get_connection_values(c->mhd, MHD_HEADER_KIND, on_request_header, &list);
 	if (x->is_websocket)
 		add_header(&list, "Connection", xstrdup("Upgrade"));
-	bool has_body = x->up_bytes != 0;
-	const struct net_pass pass = {
-		.fd = -1, .target = buf_str(&target), .to = to, .to_port = to_port};
+	bool has_body = x->up_bytes != 0 || x->is_websocket;
+	const struct net_pass pass = {.fd = -1,
+		.target = buf_str(&target),
+		.to = to,
+		.to_port = to_port,
+		.is_switch = x->is_websocket};
 	const struct net_request request = {.pass = &pass,
 		.method = x->method,
 		.url = url,
 		.headers = list.v,
 		.n_headers = list.n,
 		.on_body = has_body ? on_body : NULL,
-		.whole_bytes = x->up_bytes,
+		.whole_bytes = x->is_websocket ? -1 : x->up_bytes,
 		.answer_max_bytes = UINT64_MAX,
 		.connect_ms = CONNECT_MS,
 		.arg = x,
@@ -397,8 +397,16 @@ bool ask_is_allowed(const struct exchange *x)
 	return rule &&
 		(!x->call ||
 			(rule->may_be_private == was->may_be_private &&
-				rule->is_mapped == was->is_mapped && rule->to_port == was->to_port &&
+				rule->is_mapped == was->is_mapped &&
+				rule->to_port == was->to_port &&
 				memcmp(&rule->to, &was->to, sizeof rule->to) == 0));
+}
+
+void ask_go_on(struct exchange *x)
+{
+	x->is_down_full = false;
+	if (x->call)
+		net_go_on(x->call);
 }
 
 void ask_begin(struct exchange *x)

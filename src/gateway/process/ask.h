@@ -7,6 +7,8 @@
  * collected, it is sent by ask_collected(), when the body is complete. */
 void ask_begin(struct exchange *x);
 void ask_collected(struct exchange *x);
+/* The program has taken some of x->down, or given more to x->up. */
+void ask_go_on(struct exchange *x);
 /* Return whether the rules still allow what the request was sent to. */
 bool ask_is_allowed(const struct exchange *x);
 /* Add the bytes since the last call to the row of the host. */

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/num.h"
 #include "gateway/process/ask.h"
+#include "gateway/process/tunnel.h"
 #include "net/tcp.h"
 
 #include <errno.h>
@@ -125,9 +126,8 @@ static bool is_for_host(const struct exchange *x)
 
 static struct rule_request request_of(const struct exchange *x)
 {
-	return (struct rule_request){.method = x->method,
-		.target = x->target,
-		.is_websocket = x->is_websocket};
+	return (struct rule_request){
+		.method = x->method, .target = x->target, .is_websocket = x->is_websocket};
 }
 
 bool exchange_is_allowed(const struct exchange *x)
@@ -195,13 +195,14 @@ static bool take_secrets(struct exchange *x)
 		const struct swap swap = {.placeholder = s->placeholder, .value = s->value};
 		bool is_in_query = swap_is_in(&swap, 1, x->target, strlen(x->target));
 		if (!s->value && (is_in_query || has_header_with(x, &swap))) {
-			snprintf(reason, sizeof reason, "this session has no value of the secret %s",
-				s->name);
+			snprintf(reason, sizeof reason,
+				"this session has no value of the secret %s", s->name);
 			exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, "");
 			return false;
 		}
 		if (is_in_query && !(s->places & SECRET_IN_QUERY)) {
-			snprintf(reason, sizeof reason, "the secret %s is not for queries", s->name);
+			snprintf(
+				reason, sizeof reason, "the secret %s is not for queries", s->name);
 			exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason,
 				"name the place: --secret NAME=SOURCE@HOST,query");
 			return false;
@@ -339,7 +340,8 @@ enum MHD_Result exchange_on_request(void *arg, struct MHD_Connection *mhd, const
 	(void)url;
 	if (!x) {
 		struct web_client *c =
-			web_library(w)->get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+			web_library(w)
+				->get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
 				->socket_context;
 		*slot = x = begin(c, method, version);
 		return x->is_refused ? say_text(x) : MHD_YES;
@@ -362,6 +364,7 @@ void exchange_on_completed(
 	(void)how;
 	if (!x)
 		return;
+	tunnel_end(x);
 	ask_end(x);
 	x->client->exchange = NULL;
 	if (x->response)
@@ -383,5 +386,6 @@ void exchange_abandon(struct exchange *x)
 {
 	x->is_abandoned = true;
 	x->is_broken = true;
+	tunnel_end(x);
 	exchange_resume(x);
 }

@@ -3,9 +3,9 @@
  *
  *     CHECKING   against the rules; what is refused is answered at once
  *     LOOKING UP the name (lookup.h)
- *     ASKING     libcurl sends the request anew, as it was read, to an address that the rule allows,
- *                with values in the place of placeholders; bodies pass in pieces
- *     ANSWERING  the response passes, with values blotted out
+ *     ASKING     libcurl sends the request anew, as it was read, to an address that the rule
+ * allows, with values in the place of placeholders; bodies pass in pieces ANSWERING  the response
+ * passes, with values blotted out
  *
  * A body that may have placeholders (secret.h) is collected before the request is sent, since its
  * length changes.
@@ -29,8 +29,8 @@ struct exchange {
 	char method[RULE_METHOD_BYTES];
 	char *target; /* as the program wrote it */
 	bool is_websocket;
-	/* Refused or failed: `text` and `status` are the answer. Otherwise `response` is it, once it
-	 * has begun. */
+	/* Refused or failed: `text` and `status` are the answer. Otherwise `response` is it, once
+	 * it has begun. */
 	bool is_refused, is_answered, is_abandoned;
 	unsigned status;
 	struct buf text;
@@ -57,7 +57,7 @@ struct exchange {
 	struct rule dialled;
 	bool is_counted; /* as allowed */
 	uint64_t bytes_in, bytes_out;
-	struct tunnel *tunnel;
+	struct tunnel *tunnel; /* NULL: none */
 };
 
 /* Callbacks of the library. */
@@ -69,7 +69,8 @@ void exchange_on_completed(
 /* Suspend the request in the library, or have the library go on with it. */
 void exchange_suspend(struct exchange *x);
 void exchange_resume(struct exchange *x);
-/* Answer with @status and a sentence, and note a row with @reason. @advice: what may help, or "". */
+/* Answer with @status and a sentence, and note a row with @reason. @advice: what may help, or "".
+ */
 void exchange_refuse(struct exchange *x, unsigned status, enum gateway_verdict verdict,
 	const char *reason, const char *advice);
 

@@ -116,8 +116,7 @@ struct net_box {
 /* Make a box without rules or sockets. */
 struct net_box *net_box_new(struct service *s, uint32_t id);
 /* Take rules, secrets, and further sockets. Owns: takes the values of @secrets. */
-void net_box_set_rules(
-	struct net_box *b, const struct rules *rules, struct secrets *secrets);
+void net_box_set_rules(struct net_box *b, const struct rules *rules, struct secrets *secrets);
 void net_box_take(struct net_box *b, int *fds, size_t n, bool has_resolver);
 /* Tell the engine that the rules are in force, if that is due, and all sockets are made. */
 void net_box_say_ready(struct net_box *b);

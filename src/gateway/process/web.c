@@ -1,9 +1,9 @@
 /*
- * Theory of operation. There are two servers of libmicrohttpd, one with TLS and one without, for all
- * boxes. A connection is watched until its first byte tells which of them it is for; then its socket
- * is passed to that one. The library has an epoll descriptor, which our loop watches. What name a
- * connection is for follows from the address that it was opened to, and not from what is written in
- * it; a client of TLS that asks for another name is refused.
+ * Theory of operation. There are two servers of libmicrohttpd, one with TLS and one without, for
+ * all boxes. A connection is watched until its first byte tells which of them it is for; then its
+ * socket is passed to that one. The library has an epoll descriptor, which our loop watches. What
+ * name a connection is for follows from the address that it was opened to, and not from what is
+ * written in it; a client of TLS that asks for another name is refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ struct web {
 	struct leaves *leaves;
 	struct web_server servers[2]; /* without and with TLS */
 	uv_timer_t wake, check;
-	bool is_due; /* requests were resumed: the library must run again at once */
+	bool is_due;		     /* requests were resumed: the library must run again at once */
 	struct web_client *starting; /* which is being passed to the library */
 	struct web_client **by_fd;
 	size_t n_by_fd;
@@ -89,12 +89,17 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	run(server->web);
 }
 
-void web_resume(struct web_client *c)
+void web_kick(struct web_client *c)
 {
 	struct web *w = c->box->service->web;
-	w->lib.resume_connection(c->mhd);
 	w->is_due = true;
 	web_plan(w);
+}
+
+void web_resume(struct web_client *c)
+{
+	c->box->service->web->lib.resume_connection(c->mhd);
+	web_kick(c);
 }
 
 /* The library does not watch the connections whose requests wait. */
@@ -186,9 +191,8 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 /* The callback for certificates cannot be in an array of options. */
 static struct MHD_Daemon *start(struct web *w, bool is_tls)
 {
-	const unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
-		MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_SUPPRESS_DATE_NO_CLOCK |
-		(is_tls ? MHD_USE_TLS : 0);
+	const unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+		MHD_ALLOW_UPGRADE | MHD_USE_SUPPRESS_DATE_NO_CLOCK | (is_tls ? MHD_USE_TLS : 0);
 	return w->lib.start_daemon(flags, 0, NULL, NULL, exchange_on_request, w,
 		MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, w, MHD_OPTION_NOTIFY_CONNECTION,
 		on_connection, w, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
@@ -204,9 +208,8 @@ static int start_server(struct web *w, bool is_tls, struct err *err)
 	struct web_server *server = &w->servers[is_tls];
 	server->web = w;
 	server->mhd = start(w, is_tls);
-	const union MHD_DaemonInfo *info = server->mhd
-		? w->lib.get_daemon_info(server->mhd, MHD_DAEMON_INFO_EPOLL_FD)
-		: NULL;
+	const union MHD_DaemonInfo *info =
+		server->mhd ? w->lib.get_daemon_info(server->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info || uv_poll_init(w->service->loop, &server->poll, info->epoll_fd) < 0)
 		return err_set(err, ERR_INTERNAL, "network: the gateway cannot serve HTTP");
 	server->poll.data = server;
@@ -319,8 +322,8 @@ static void pass(struct web_client *c)
 	struct web *w = c->box->service->web;
 	unwatch(c);
 	w->starting = c;
-	(void)w->lib.add_connection(w->servers[c->is_tls].mhd, c->fd,
-		(const struct sockaddr *)&nobody, sizeof nobody);
+	(void)w->lib.add_connection(
+		w->servers[c->is_tls].mhd, c->fd, (const struct sockaddr *)&nobody, sizeof nobody);
 	/* If it could not be added, the library has closed the socket. */
 	if (w->starting) {
 		w->starting = NULL;
@@ -404,7 +407,6 @@ void web_take(struct net_box *b, int fd, struct name *name, uint16_t port)
 
 void web_hang_up(struct web_client *c)
 {
-	struct web *w = c->box->service->web;
 	if (!c->mhd) {
 		drop(c);
 		return;
@@ -415,8 +417,7 @@ void web_hang_up(struct web_client *c)
 	(void)shutdown(c->fd, SHUT_RDWR);
 	if (c->exchange)
 		exchange_abandon(c->exchange);
-	w->is_due = true;
-	web_plan(w);
+	web_kick(c);
 }
 
 void web_recheck(struct net_box *b)

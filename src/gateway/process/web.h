@@ -20,6 +20,7 @@ enum {
 struct web;
 struct exchange;
 struct leaf;
+struct tunnel;
 
 /* A connection of a program. */
 struct web_client {
@@ -31,7 +32,7 @@ struct web_client {
 	int fd; /* the library closes it */
 	struct MHD_Connection *mhd;
 	struct leaf *leaf; /* its certificate; NULL: none yet */
-	char *target; /* of the current request, as it came */
+	char *target;	   /* of the current request, as it came */
 	struct exchange *exchange;
 	unsigned n_requests;
 	bool is_ended; /* it was hung up */
@@ -45,6 +46,8 @@ struct web_client {
 /* Return the library, for exchange.c; set the time when it runs next. */
 const struct microhttpd *web_library(const struct web *w);
 void web_plan(struct web *w);
+/* Have the library run soon. */
+void web_kick(struct web_client *c);
 /* Have the library go on with the client's request. */
 void web_resume(struct web_client *c);
 /* End the connection of a client, whatever it does. */

@@ -229,8 +229,8 @@ static void take_rights(struct network *n, const struct network_rights *rights)
 		secrets_copy(&n->secrets, rights->secrets, true);
 }
 
-struct network *network_open(struct box *b, const struct network_rights *rights,
-	const struct network_events *events)
+struct network *network_open(
+	struct box *b, const struct network_rights *rights, const struct network_events *events)
 {
 	struct network *n = xnew(struct network);
 	n->box = box_hold(b);
@@ -254,8 +254,8 @@ void network_report(struct network *n, gateway_report_fn *done, void *arg)
 		done(arg, NULL, 0, 0, NULL);
 }
 
-bool network_listens(const struct network *n, const struct rules *rules, const char *address,
-	uint16_t port)
+bool network_listens(
+	const struct network *n, const struct rules *rules, const char *address, uint16_t port)
 {
 	struct in_addr at;
 	if (inet_pton(AF_INET, address, &at) != 1)

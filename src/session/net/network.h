@@ -32,8 +32,8 @@ struct network_rights {
  * Owns:    the caller ends it with network_close(). The network holds a reference to the box.
  * Errors, passed to `ready`: those of box_open(), ERR_BOX (no gateway), ERR_LIMIT (too many ports).
  */
-struct network *network_open(struct box *b, const struct network_rights *rights,
-	const struct network_events *events);
+struct network *network_open(
+	struct box *b, const struct network_rights *rights, const struct network_events *events);
 
 /* Replace the rights. Connections that they do not allow end. If `ready` gets an error, the rules
  * from before stay in force. Must not be called before `ready` was called. */
@@ -45,8 +45,8 @@ void network_report(struct network *n, gateway_report_fn *done, void *arg);
 
 /* Return whether the gateway listens at @address and @port of the box: programs do not then.
  * @rules: those in force. */
-bool network_listens(const struct network *n, const struct rules *rules, const char *address,
-	uint16_t port);
+bool network_listens(
+	const struct network *n, const struct rules *rules, const char *address, uint16_t port);
 
 /* End all connections, and free @n. None of its callbacks is called any more. */
 void network_close(struct network *n);

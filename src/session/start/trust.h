@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 /* Where boxes see the directory. */
-#define TRUST_DIR "/etc/ssl/certs"
+#define TRUST_DIR    "/etc/ssl/certs"
 #define TRUST_BUNDLE TRUST_DIR "/ca-certificates.crt"
 
 struct trust {

@@ -258,8 +258,9 @@ void registry_branch(struct registry *r, const char *session, const struct regis
 void registry_try(
 	struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done, void *arg)
 {
+	const struct registry_branch branch = {.others = OTHERS_REFUSE};
 	(void)ttl_ms;
-	registry_branch(r, session, NULL, false, done, arg);
+	registry_branch(r, session, &branch, done, arg);
 }
 
 void registry_adopt(struct registry *r, const char *session, const char *trial,
