@@ -18,6 +18,9 @@ static const struct {
 	{" is private", "'!", "'"},
 };
 
+/* What a refused request follows, "GET /v1/x", of which a rule can be made. */
+static const char request[] = "no rule allows ";
+
 /* Names such as _http._tcp.api.example are asked for by clients that go on without an answer. */
 static bool is_refused(const json_t *row)
 {
@@ -26,12 +29,27 @@ static bool is_refused(const json_t *row)
 	return is_bad && json_get_text(row, "name")[0] != '_';
 }
 
+static void add_place(struct buf *out, const json_t *row)
+{
+	int64_t port = json_get_int(row, "port");
+	buf_add(out, json_get_text(row, "name"));
+	if (port && port != 80 && port != 443)
+		buf_addf(out, ":%d", (int)port);
+}
+
 /* Append the rule that would allow it, if there is one. */
 static void add_cure(struct buf *out, const json_t *row, const char *how)
 {
 	const char *reason = json_get_text(row, "reason");
-	int64_t port = json_get_int(row, "port");
+	const char *path = strchr(reason, '/');
 	size_t i = 0;
+	if (path && strncmp(reason, request, sizeof request - 1) == 0) {
+		const char *method = reason + sizeof request - 1;
+		buf_addf(out, ": %s'%.*s", how, (int)(path - method), method);
+		add_place(out, row);
+		buf_addf(out, "%s'", path);
+		return;
+	}
 	while (i < ARRAY_LEN(cures) && !strstr(reason, cures[i].reason))
 		i++;
 	if (i == ARRAY_LEN(cures) || !cures[i].before)
@@ -39,9 +57,7 @@ static void add_cure(struct buf *out, const json_t *row, const char *how)
 	buf_addf(out, ": %s%s", how, cures[i].before);
 	if (!cures[i].behind)
 		return;
-	buf_add(out, json_get_text(row, "name"));
-	if (port && port != 80 && port != 443)
-		buf_addf(out, ":%d", (int)port);
+	add_place(out, row);
 	buf_add(out, cures[i].behind);
 }
 

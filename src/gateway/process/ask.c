@@ -254,6 +254,8 @@ static ssize_t on_body(void *arg, char *out, size_t max)
 	/* The library may be waiting to give more, or for the response. */
 	if (n > 0 && !x->is_up_over)
 		exchange_resume(x);
+	if (n > 0)
+		tunnel_go_on(x);
 	return n > 0 ? (ssize_t)n : x->is_up_over && !x->is_websocket ? 0 : NET_WAIT;
 }
 

@@ -142,19 +142,24 @@ bool exchange_is_allowed(const struct exchange *x)
 static void refuse_request(struct exchange *x)
 {
 	enum { SHOWN = 60 };
-	char reason[GATEWAY_REASON_BYTES], advice[GATEWAY_REASON_BYTES];
+	char reason[GATEWAY_REASON_BYTES], advice[2 * GATEWAY_REASON_BYTES] = "";
 	const struct web_client *c = x->client;
-	int path = (int)MIN(strcspn(x->target, "?"), (size_t)SHOWN);
+	size_t bytes = strcspn(x->target, "?");
+	int path = (int)MIN(bytes, (size_t)SHOWN);
+	const char *more = bytes > SHOWN ? "*" : "";
+	bool is_plain = rule_target_is_plain(x->target);
 	const char *method = x->is_websocket ? "WEBSOCKET" : x->method;
 	bool is_default = c->port == RULE_PORT_HTTP || c->port == RULE_PORT_HTTPS;
 	char port[8] = "";
 	if (!is_default)
 		snprintf(port, sizeof port, ":%u", (unsigned)c->port);
-	snprintf(reason, sizeof reason, "no rule allows %s %.*s", method, path, x->target);
-	snprintf(advice, sizeof advice, "--net '%s %.60s%s%.*s'", method, c->name->host, port, path,
-		x->target);
-	exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason,
-		rule_target_is_plain(x->target) ? advice : "");
+	snprintf(reason, sizeof reason, is_plain ? "no rule allows %s %.*s%s"
+						 : "its path can be read in two ways: %s %.*s%s",
+		method, path, x->target, more);
+	if (is_plain)
+		snprintf(advice, sizeof advice, "--net '%s %.60s%s%.*s%s'", method, c->name->host,
+			port, path, x->target, more);
+	exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, advice);
 }
 
 struct header_check {
