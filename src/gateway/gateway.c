@@ -18,6 +18,7 @@
 #include "base/timer.h"
 #include "gateway/channel.h"
 #include "gateway/frame.h"
+#include "net/client.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -312,12 +313,18 @@ static int start_process(struct gateway *g, struct err *err)
 	const struct channel_events events = {
 		.message = on_message, .ended = on_channel_ended, .arg = g};
 	char name[] = "retort-gateway";
-	char *argv[] = {name, NULL};
-	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, ERR_IO, errno, "network: make a channel");
-	int r = helper_start(&g->pid, g->program, argv, pair[1], err);
+	const char *authorities = net_authorities();
+	char *file = authorities ? realpath(authorities, NULL) : NULL;
+	char *argv[] = {name, file, NULL};
+	int pair[2], r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		r = err_sys(err, ERR_IO, errno, "network: make a channel");
+		free(file);
+		return r;
+	}
+	r = helper_start(&g->pid, g->program, argv, pair[1], err);
 	fd_close(&pair[1]);
+	free(file);
 	if (r < 0) {
 		fd_close(&pair[0]);
 		return err_wrap(err, "network");

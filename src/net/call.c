@@ -228,9 +228,8 @@ static int on_progress(
 	return c->is_cancelled;
 }
 
-/* Return the file of CA certificates that the environment names, or NULL. The curl tool reads
- * these variables, but libcurl does not. */
-static const char *find_authorities(void)
+/* The curl tool reads these variables, but libcurl does not. */
+const char *net_authorities(void)
 {
 	const char *file = getenv("CURL_CA_BUNDLE");
 	if (!file || !*file)
@@ -338,7 +337,7 @@ static bool set_texts(struct net_call *c, const struct net_request *q)
 		{CURLOPT_PRIVATE, c},
 		{CURLOPT_HTTPHEADER, c->headers},
 		{CURLOPT_CUSTOMREQUEST, q->method},
-		{CURLOPT_CAINFO, find_authorities()},
+		{CURLOPT_CAINFO, net_authorities()},
 		{CURLOPT_WRITEDATA, c},
 		{CURLOPT_HEADERDATA, c},
 		{CURLOPT_XFERINFODATA, c},

@@ -105,6 +105,9 @@ struct net_request {
  */
 int net_open(struct net **out, uv_loop_t *loop, struct err *err);
 
+/* Return the file of certificate authorities that the environment names, or NULL. */
+const char *net_authorities(void);
+
 /* Keep at most @n connections for later requests. The default is libcurl's, which grows. */
 void net_keep(struct net *n, unsigned n_kept);
 

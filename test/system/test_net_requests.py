@@ -120,7 +120,7 @@ class Rules(Case):
 
     def test_rules_of_the_shape_of_none(self):
         for rule, part in (("api.test/v1/*", "--net 'GET api.test/v1/*'"), ("get api.test/v1", "capitals"), ("GET api.test", "/*"),
-                           ("GET https://api.test/v1", "GET api.test"), ("GET api.test/v1?x=1", "query"), ("GET 192.0.2.1/x", "name"),
+                           ("GET https://api.test/v1", "GET api.test"), ("GET api.test/v1?x=1", "queries"), ("GET 192.0.2.1/x", "name"),
                            ("GET api.test/../x", "\"GET api.test/../x\"")):
             with self.subTest(rule):
                 done = harness.run("1", "--net", rule)

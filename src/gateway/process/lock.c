@@ -61,6 +61,15 @@ static void allow_reading(int ruleset, const char *path)
 		(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
+static void allow_file(int ruleset, const char *path)
+{
+	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
+	const struct landlock_path_beneath_attr rule = {
+		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = fd};
+	if (fd >= 0)
+		(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
 /* The resolver's configuration is often a link to a file below /run. */
 static void allow_resolver_files(int ruleset)
 {
@@ -72,7 +81,7 @@ static void allow_resolver_files(int ruleset)
 		allow_reading(ruleset, real);
 }
 
-static int lock_files(void)
+static int lock_files(const char *more)
 {
 	long abi = syscall(
 		SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -88,6 +97,8 @@ static int lock_files(void)
 	for (size_t i = 0; i < ARRAY_LEN(readable); i++)
 		allow_reading(fd, readable[i]);
 	allow_resolver_files(fd);
+	if (more)
+		allow_file(fd, more);
 	return syscall(SYS_landlock_restrict_self, fd, 0) < 0 ? -errno : 0;
 }
 
@@ -212,7 +223,7 @@ static void set_limits(size_t *max_fds)
 	*max_fds = files.rlim_cur > 2 * FDS_OWN ? files.rlim_cur - FDS_OWN : files.rlim_cur / 2;
 }
 
-int gateway_lock(size_t *max_fds)
+int gateway_lock(const char *authorities, size_t *max_fds)
 {
 	const struct helper_calls calls = {allowed, ARRAY_LEN(allowed), checked, ARRAY_LEN(checked),
 		refused, ARRAY_LEN(refused)};
@@ -221,6 +232,6 @@ int gateway_lock(size_t *max_fds)
 		return -errno;
 	set_limits(max_fds);
 	int r = helper_lock_privileges();
-	r = r ? r : lock_files();
+	r = r ? r : lock_files(authorities);
 	return r ? r : helper_lock_calls(&calls);
 }

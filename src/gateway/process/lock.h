@@ -10,4 +10,4 @@
  * @max_fds: set to the number of descriptors that it can have.
  * Returns: 0; negative errno, after which the process must exit.
  */
-int gateway_lock(size_t *max_fds);
+int gateway_lock(const char *authorities, size_t *max_fds);

@@ -2,7 +2,8 @@
  * The gateway: a process that answers the questions of boxes for names, and connects their programs
  * to what the rules of each box allow.
  *
- * The engine starts it with one channel. It first gives up what it does not need (lock.h). A box is
+ * The engine starts it with one channel, and the name of a file of certificate authorities if it
+ * does not use the host's. It first gives up what it does not need (lock.h). A box is
  * given to it as rules and sockets, which were made in the network namespace of the box: a resolver
  * and listeners. All addresses of a network that no server has (names.h) are local there, so what
  * a program connects to arrives at a listener, and getsockname() tells which name was meant.
@@ -158,13 +159,16 @@ static void on_ended(void *arg, bool is_fault)
 	_exit(is_fault);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const char *authorities = argc > 1 ? argv[1] : NULL;
 	uv_loop_t loop;
 	struct service s = {.loop = &loop};
 	const struct channel_events events = {
 		.message = on_message, .ended = on_ended, .takes_fds = true, .arg = &s};
-	if (putenv(threads) != 0 || gateway_lock(&s.max_fds) < 0 || uv_loop_init(&loop) < 0)
+	if (putenv(threads) != 0 ||
+		(authorities && setenv("SSL_CERT_FILE", authorities, 1) != 0) ||
+		gateway_lock(authorities, &s.max_fds) < 0 || uv_loop_init(&loop) < 0)
 		return 125;
 	s.scratch = xcalloc(1, RELAY_BYTES);
 	s.channel = channel_open(&loop, HELPER_FD, &events);

@@ -89,7 +89,7 @@ static void try_all(int parent)
 	size_t max_fds = 0;
 	bool is_landlocked = has_landlock();
 	struct rlimit files = {0};
-	if (gateway_lock(&max_fds) < 0)
+	if (gateway_lock(NULL, &max_fds) < 0)
 		_exit(1);
 	const struct {
 		bool is, should;

@@ -90,7 +90,7 @@ static int sign_when_locked(void *arg)
 	struct leaves *l;
 	struct leaf *leaf;
 	struct err err = {0};
-	if (gateway_lock(&max_fds) < 0)
+	if (gateway_lock(NULL, &max_fds) < 0)
 		return 1;
 	if (leaves_new(&l, a->certificate, a->key, &err) < 0)
 		return 2;
