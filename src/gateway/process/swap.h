@@ -52,7 +52,8 @@ void blot_add(struct blot *b, const char *needle, size_t bytes);
 void blot_add_value(struct blot *b, const char *value);
 bool blot_is_empty(const struct blot *b);
 /* Append to @out what of the stream is decided after @data. @is_last: the stream ends with @data,
- * so all is decided. Running out of room shows in buf_error(). */
+ * so all is decided, and the next call begins another stream. There must be room for what was held
+ * back and @data together; running out of it shows in buf_error(), and @data is not taken then. */
 void blot_feed(struct blot *b, const char *data, size_t bytes, bool is_last, struct buf *out);
 /* The same for a text that is whole. */
 void blot_text(const struct blot *b, const char *text, size_t bytes, struct buf *out);
