@@ -140,7 +140,7 @@ class Api(Handler):
         self.send_header("Content-Length", str(n))
         self.end_headers()
         part = bytes(1 << 16)
-        while n > 0:
+        while n > 0 and self.command != "HEAD":
             n -= self.wfile.write(part[:n])
 
     def get_chunked(self, query):

@@ -218,7 +218,7 @@ static void refuse_failure(struct exchange *x, const struct net_result *result)
 		[NET_UNTRUSTED] = "its server's certificate is not accepted: ",
 		[NET_CUT] = "no answer: ",
 		[NET_TIMEOUT] = "no answer in time: ",
-		[NET_STOPPED] = "",
+		[NET_STOPPED] = "its answer is refused: ",
 	};
 	const char *why = strstr(result->err.msg, ": ");
 	snprintf(reason, sizeof reason, "%s%.120s", before[result->end],

@@ -228,12 +228,9 @@ static bool is_websocket(const struct exchange *x)
 	return upgrade && strcasecmp(upgrade, "websocket") == 0 && strcmp(x->method, "GET") == 0;
 }
 
-static void check(struct exchange *x, const char *version)
+static void check(struct exchange *x)
 {
-	if (strcmp(x->method, "PRI") == 0 || strncmp(version, "HTTP/1.", 7) != 0)
-		exchange_refuse(x, MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED, GATEWAY_REFUSED,
-			"it speaks HTTP/2, and rules for requests are for HTTP/1.1", "");
-	else if (!is_for_host(x))
+	if (!is_for_host(x))
 		exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, GATEWAY_REFUSED,
 			"HTTP for another name, or for more than one", "");
 	else if (header(x, "Upgrade") && !x->is_websocket)
@@ -259,7 +256,7 @@ static int64_t length_of(const struct exchange *x)
 		: 0;
 }
 
-static struct exchange *begin(struct web_client *c, const char *method, const char *version)
+static struct exchange *begin(struct web_client *c, const char *method)
 {
 	struct exchange *x = xnew(struct exchange);
 	*x = (struct exchange){.client = c,
@@ -281,7 +278,7 @@ static struct exchange *begin(struct web_client *c, const char *method, const ch
 		exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED,
 			"its method is no word of HTTP", "");
 	else
-		check(x, version);
+		check(x);
 	return x;
 }
 
@@ -343,12 +340,13 @@ enum MHD_Result exchange_on_request(void *arg, struct MHD_Connection *mhd, const
 	const struct web *w = arg;
 	struct exchange *x = *slot;
 	(void)url;
+	(void)version;
 	if (!x) {
 		struct web_client *c =
 			web_library(w)
 				->get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
 				->socket_context;
-		*slot = x = begin(c, method, version);
+		*slot = x = begin(c, method);
 		return x->is_refused ? say_text(x) : MHD_YES;
 	}
 	if (x->is_abandoned || x->client->is_ended)

@@ -339,17 +339,21 @@ static void pass(struct web_client *c)
 static void on_first(uv_poll_t *poll, int status, int events)
 {
 	struct web_client *c = poll->data;
-	unsigned char first = 0;
+	char first[4] = "";
 	(void)status;
 	(void)events;
-	ssize_t n = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+	ssize_t n = recv(c->fd, first, sizeof first, MSG_PEEK | MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		drop(c);
 		return;
 	}
-	c->is_tls = first == TLS_HANDSHAKE;
+	c->is_tls = first[0] == TLS_HANDSHAKE;
+	/* The library answers this by itself. */
+	if (memcmp(first, "PRI ", sizeof first) == 0)
+		net_box_count(c->box, c->name->host, c->port, GATEWAY_REFUSED,
+			"it speaks HTTP/2, and rules for requests are for HTTP/1.1");
 	pass(c);
 }
 
