@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <stdio.h>
 
-enum { LABEL_MAX = 63, V4_BITS = 32, RANK_NAME = 1024 };
+enum { LABEL_MAX = 63, V4_BITS = 32, LEVEL_NAME = 1024 };
 
 static int bad(struct err *err, const char *text, const char *problem, const char *hint)
 {
@@ -94,11 +94,11 @@ static int bad_url(struct err *err, const char *text, const char *sep)
 				  : ":443");
 }
 
-/* What no rule has, wherever it stands. */
-static int check_bytes(const char *text, struct err *err)
+/* What no rule @text has before its path: in @part. */
+static int check_bytes(const char *part, const char *text, struct err *err)
 {
-	const char *sep = strstr(text, "://");
-	for (const char *s = text; *s; s++) {
+	const char *sep = strstr(part, "://");
+	for (const char *s = part; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 		if (c >= 0x80)
 			return bad(err, text, "it has letters that are not ASCII",
@@ -109,9 +109,9 @@ static int check_bytes(const char *text, struct err *err)
 	}
 	if (sep)
 		return bad_url(err, text, sep);
-	if (text[0] == '@')
+	if (part[0] == '@')
 		return bad(err, text, "only --net reads rules of a file", "give them one by one");
-	if (strchr(text, '@'))
+	if (memchr(part, '@', strcspn(part, "/")))
 		return bad(err, text, "a rule names no user", "--net api.example:443");
 	return 0;
 }
@@ -218,6 +218,22 @@ static int read_name(struct rule *r, const char *host, const char *text, struct 
 	return 0;
 }
 
+/* A path without a method: say which rule has both. */
+static int bad_path(struct err *err, const char *text)
+{
+	bool is_private = *text == '!';
+	const char *host = text + is_private;
+	size_t bytes = strcspn(host, "?#");
+	const char *slash = memchr(host, '/', bytes);
+	(void)bad(err, text, "a path needs a method before its host", "--net 'GET api.example/v1'");
+	if (slash == host)
+		return err_negative(-1);
+	return err_hint(err, "--net '%sGET %.*s%s'", is_private ? "!" : "", (int)bytes, host,
+		!slash				    ? "/*"
+			: slash + 1 == host + bytes ? "*"
+						    : "");
+}
+
 /* What stands before a "=". @left is changed. */
 static int read_left(struct rule *r, char *left, const char *text, struct err *err)
 {
@@ -236,8 +252,7 @@ static int read_left(struct rule *r, char *left, const char *text, struct err *e
 	host[strcspn(host, ":")] = '\0';
 	bool is_v4 = ip_parse(&ip, host) && ip_is_v4(&ip, &v4);
 	if (slash && !is_v4)
-		return bad(err, text, "rules for paths are not offered",
-			"name the host and the port: --net api.example:443");
+		return bad_path(err, text);
 	port = strchr(left, ':');
 	if (port) {
 		*port++ = '\0';
@@ -279,13 +294,33 @@ static int read_target(struct rule *r, const char *to, const char *text, struct 
 	return 0;
 }
 
-int rule_parse(struct rule *out, const char *text, struct err *err)
+static int read_request(struct rule *r, const char *rest, const char *text, struct err *err)
+{
+	char authority[RULE_AUTHORITY_BYTES];
+	if (rule_request_read(r, authority, rest, err) < 0)
+		return err_wrap(err, "network rule \"%.100s\"", text);
+	int n = check_bytes(authority, text, err);
+	if (n == 0)
+		n = read_left(r, authority, text, err);
+	if (n < 0)
+		return n;
+	r->is_http = true;
+	if (r->kind != RULE_NETWORK)
+		return 0;
+	struct ip address = ip_of_v4(r->network);
+	char ip[IP_TEXT_BYTES];
+	unsigned port = r->port > 0 ? r->port : RULE_PORT_HTTP;
+	ip_write(&address, ip);
+	(void)bad(err, text, "rules for requests are for names, not for addresses", "");
+	return err_hint(err, "give the address a name: --net api:%u=%s:%u", port, ip, port);
+}
+
+/* HOST[:PORT] and what may follow it: "/BITS", and "=". */
+static int read_connection(struct rule *r, const char *rest, const char *text, struct err *err)
 {
 	char left[RULE_TEXT_BYTES];
-	struct rule r = {.may_be_private = *text == '!'};
-	const char *rest = text + r.may_be_private;
 	size_t bytes = strcspn(rest, "=");
-	int n = check_bytes(text, err);
+	int n = check_bytes(rest, text, err);
 	if (n < 0)
 		return n;
 	if (*rest == '\0')
@@ -294,16 +329,26 @@ int rule_parse(struct rule *out, const char *text, struct err *err)
 		return bad(err, text, "the name is too long", "a name has at most 253 letters");
 	memcpy(left, rest, bytes);
 	left[bytes] = '\0';
-	n = read_left(&r, left, text, err);
+	n = read_left(r, left, text, err);
 	if (n == 0 && rest[bytes] == '=')
-		n = read_target(&r, rest + bytes + 1, text, err);
+		n = read_target(r, rest + bytes + 1, text, err);
 	if (n < 0)
 		return n;
-	if (r.may_be_private && (r.is_mapped || r.kind == RULE_NETWORK))
+	if (r->may_be_private && (r->is_mapped || r->kind == RULE_NETWORK))
 		return bad(err, text, "\"!\" is needless: an address that a rule names is allowed",
 			"leave it out");
-	*out = r;
 	return 0;
+}
+
+int rule_parse(struct rule *out, const char *text, struct err *err)
+{
+	struct rule r = {.may_be_private = *text == '!'};
+	const char *rest = text + r.may_be_private;
+	int n = rule_request_is(rest) ? read_request(&r, rest, text, err)
+				      : read_connection(&r, rest, text, err);
+	if (n == 0)
+		*out = r;
+	return n;
 }
 
 void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])
@@ -327,8 +372,8 @@ void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])
 		ip_write(&r->to, ip);
 		(void)snprintf(to, sizeof to, is_v4 ? "=%s:%u" : "=[%s]:%u", ip, r->to_port);
 	}
-	(void)snprintf(out, RULE_TEXT_BYTES, "%s%s%s%s%s%s", r->may_be_private ? "!" : "",
-		before[r->kind], host, bits, port, to);
+	(void)snprintf(out, RULE_TEXT_BYTES, "%s%s%s%s%s%s%s%s%s", r->may_be_private ? "!" : "",
+		r->method, r->is_http ? " " : "", before[r->kind], host, bits, port, to, r->path);
 }
 
 static bool is_same(const struct rule *a, const struct rule *b)
@@ -379,16 +424,23 @@ static bool has_port(const struct rule *r, uint16_t port)
 }
 
 /* How specific @r is for @name. Returns: 0 if it does not fit. */
+static size_t level_of(const struct rule *r, const char *name)
+{
+	size_t host = strlen(r->host), bytes = strlen(name);
+	if (r->kind == RULE_NAME)
+		return strcmp(r->host, name) == 0 ? LEVEL_NAME : 0;
+	if (r->kind == RULE_ANY)
+		return bytes > 0;
+	if (r->kind == RULE_BELOW && bytes > host + 1 && name[bytes - host - 1] == '.')
+		return strcmp(r->host, name + bytes - host) == 0 ? 1 + host : 0;
+	return 0;
+}
+
+/* The same, and where several rules are for the same names. */
 static size_t rank_of(const struct rule *r, const char *name)
 {
-	size_t host = strlen(r->host), bytes = strlen(name), rank = 0;
-	if (r->kind == RULE_NAME)
-		rank = strcmp(r->host, name) == 0 ? RANK_NAME : 0;
-	else if (r->kind == RULE_ANY)
-		rank = bytes > 0;
-	else if (r->kind == RULE_BELOW && bytes > host + 1 && name[bytes - host - 1] == '.')
-		rank = strcmp(r->host, name + bytes - host) == 0 ? 1 + host : 0;
-	return rank == 0 ? 0 : rank * 4 + r->is_mapped * 2u + r->may_be_private;
+	size_t level = level_of(r, name);
+	return level == 0 ? 0 : level * 4 + r->is_mapped * 2u + r->may_be_private;
 }
 
 /* @port: NULL for any. */
@@ -414,6 +466,40 @@ const struct rule *rules_for_name(const struct rules *r, const char *name)
 const struct rule *rules_for_port(const struct rules *r, const char *name, uint16_t port)
 {
 	return find(r, name, &port);
+}
+
+/* The first rule for requests of those that decide; unless @request is NULL, one that allows it. */
+static const struct rule *find_http(
+	const struct rules *r, const char *name, uint16_t port, const struct rule_request *request)
+{
+	const struct rule *best = rules_for_port(r, name, port);
+	for (size_t i = 0; best && i < r->n; i++) {
+		const struct rule *rule = &r->v[i];
+		if (rule->is_http && has_port(rule, port) &&
+			level_of(rule, name) == level_of(best, name) &&
+			(!request || rule_request_fits(rule, request)))
+			return rule;
+	}
+	return NULL;
+}
+
+bool rules_are_http(const struct rules *r, const char *name, uint16_t port)
+{
+	return find_http(r, name, port, NULL) != NULL;
+}
+
+const struct rule *rules_for_request(
+	const struct rules *r, const char *name, uint16_t port, const struct rule_request *request)
+{
+	return find_http(r, name, port, request);
+}
+
+bool rules_have_http(const struct rules *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].is_http)
+			return true;
+	return false;
 }
 
 const struct rule *rules_for_address(const struct rules *r, uint32_t v4, uint16_t port)

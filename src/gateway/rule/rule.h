@@ -14,7 +14,8 @@
  *                           is as above: a name, *.HOST or any. METHOD is in capitals; "*" is every
  *                           method, WEBSOCKET is what a WebSocket begins with, and GET allows HEAD
  *                           too. In PATH, a "*" stands for any text without "/", and at the end
- *                           for any text. The query of a request is not compared
+ *                           for any text. The query of a request is not compared. A path can have
+ *                           "=": where the name leads is a rule of its own
  *
  * Names are compared without regard to case. A rule that names an address allows it, public or not,
  * so "!" is refused there.
@@ -28,18 +29,20 @@
  * every other host, but of api.example one request. "GET any/" with a "*" behind it lets programs
  * read everything, and send nothing but a query.
  *
+ * What a program writes into a path is compared byte by byte, so /a and /%61 are two paths; a
+ * request whose path a server may read as another one fits only a rule for all paths.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include "base/err.h"
 #include "gateway/rule/ip.h"
+#include "gateway/rule/request.h"
 
 enum {
 	RULES_MAX = 64,
 	RULE_HOST_BYTES = 254, /* the longest name, with its NUL; RFC 1035 */
-	RULE_METHOD_BYTES = 24,
-	RULE_PATH_BYTES = 256,
 	RULE_TEXT_BYTES = 640,
 	RULE_PORT_HTTP = 80,
 	RULE_PORT_HTTPS = 443
@@ -91,27 +94,14 @@ const struct rule *rules_for_port(const struct rules *r, const char *name, uint1
 /* Return a rule that names the IPv4 address @v4, in host byte order, and @port; or NULL. */
 const struct rule *rules_for_address(const struct rules *r, uint32_t v4, uint16_t port);
 
-/* A request, as its line and headers say. */
-struct rule_request {
-	const char *method, *target; /* target: "/path?query", as the client sent it */
-	bool is_websocket;	     /* it asks for a WebSocket */
-};
-
 /* Return whether only HTTP requests are allowed of @name, as rule_name() made it, and @port. */
 bool rules_are_http(const struct rules *r, const char *name, uint16_t port);
 /* Return whether there is a rule for requests among the rules. */
 bool rules_have_http(const struct rules *r);
-/*
- * Return whether @target can be read in one way only. It begins with "/"; its path has no empty, "."
- * or ".." segment (an empty one may be the last), no "\\" and no ";"; and no escape that is malformed
- * or stands for "/", "\\", ".", ";", "%" or a control.
- */
-bool rule_target_is_plain(const char *target);
-/* Return the rule that allows @request of @name and @port; NULL if none does. A target must begin
- * with "/", and have no blank, control, "#" or byte from 0x80 on. One that is not plain fits only a
- * rule for all paths. */
-const struct rule *rules_for_request(const struct rules *r, const char *name, uint16_t port,
-	const struct rule_request *request);
+/* Return the rule that allows @request of @name, as rule_name() made it, and @port; NULL if none
+ * does. */
+const struct rule *rules_for_request(
+	const struct rules *r, const char *name, uint16_t port, const struct rule_request *request);
 
 /* Collect the ports that the rules name, each once. Returns: how many, at most 2 * RULES_MAX. */
 size_t rules_ports(const struct rules *r, uint16_t out[2 * RULES_MAX]);
