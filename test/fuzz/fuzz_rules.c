@@ -1,9 +1,11 @@
-/* Network rules, one a line: what is read is written and read again as the same, and a name is
- * found by one rule only if that rule fits it. SPDX-License-Identifier: Apache-2.0 */
+/* Network rules, one a line: what is read is written and read again as the same, a name is found by
+ * one rule only if that rule fits it, and each line is a request as well.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
 #include "gateway/rule/rule.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,34 @@ static bool is_same(const struct rule *a, const struct rule *b)
 	return a->kind == b->kind && a->may_be_private == b->may_be_private &&
 		a->is_mapped == b->is_mapped && a->port == b->port && a->to_port == b->to_port &&
 		a->network == b->network && a->bits == b->bits &&
-		memcmp(&a->to, &b->to, sizeof a->to) == 0 && strcmp(a->host, b->host) == 0;
+		memcmp(&a->to, &b->to, sizeof a->to) == 0 && strcmp(a->host, b->host) == 0 &&
+		a->is_http == b->is_http && strcmp(a->method, b->method) == 0 &&
+		strcmp(a->path, b->path) == 0;
+}
+
+/* A rule for requests allows its own path, where each "*" stands for itself. */
+static void check_request_rule(const struct rules *one)
+{
+	const struct rule *r = &one->v[0];
+	char name[RULE_HOST_BYTES + 2];
+	uint16_t port = r->port > 0 ? r->port : 443;
+	struct rule_request request = {.method = r->method, .target = r->path};
+	if (!r->is_http) {
+		MUST(!rules_have_http(one) && !r->method[0] && !r->path[0]);
+		return;
+	}
+	MUST(r->kind != RULE_NETWORK && !r->is_mapped && rules_have_http(one));
+	MUST(r->method[0] && rule_target_is_plain(r->path));
+	if (strcmp(r->method, "WEBSOCKET") == 0) {
+		MUST(!rule_request_fits(r, &request));
+		request = (struct rule_request){"GET", r->path, true};
+	}
+	(void)snprintf(name, sizeof name, "%s%s", r->kind == RULE_NAME ? "" : "a.", r->host);
+	MUST(rules_are_http(one, name, port));
+	MUST(rules_for_request(one, name, port, &request) == r);
+	MUST(!rules_are_http(one, name, port ^ 1));
+	request.is_websocket = !request.is_websocket;
+	MUST(!rule_request_fits(r, &request));
 }
 
 static void check_rule(const char *text)
@@ -32,6 +61,7 @@ static void check_rule(const char *text)
 	MUST(rule_parse(&again, written, &err) == 0);
 	MUST(is_same(&r, &again));
 	one.v[0] = r;
+	check_request_rule(&one);
 	if (r.kind == RULE_NETWORK) {
 		MUST(rules_for_address(&one, r.network, r.port > 0 ? r.port : 443));
 		MUST(!rules_for_name(&one, "a"));
@@ -46,6 +76,29 @@ static void check_rule(const char *text)
 	MUST(!rules_for_address(&one, r.network, r.port));
 }
 
+/* "METHOD TARGET", of each name that a rule has. */
+static void check_request(const struct rules *r, const char *line)
+{
+	char method[RULE_METHOD_BYTES];
+	struct rule_request request = {.method = method, .target = strchr(line, '/')};
+	if (!request.target)
+		return;
+	(void)snprintf(method, sizeof method, "%.*s", (int)strcspn(line, " /"), line);
+	for (size_t i = 0; i < 2 * r->n; i++) {
+		const struct rule *of = &r->v[i / 2], *rule;
+		uint16_t port = of->port > 0 ? of->port : 80;
+		request.is_websocket = i % 2 == 1;
+		rule = rules_for_request(r, of->host, port, &request);
+		if (!rule)
+			continue;
+		MUST(rules_are_http(r, of->host, port) && rule->is_http);
+		MUST(rule_request_fits(rule, &request) && !strchr(request.target, ' '));
+		MUST(request.is_websocket == (strcmp(rule->method, "WEBSOCKET") == 0));
+		MUST(rule_target_is_plain(request.target) || strcmp(rule->path, "/*") == 0);
+		MUST(strncmp(rule->path, request.target, strcspn(rule->path, "*")) == 0);
+	}
+}
+
 static void check_rules(const char *const *texts, size_t n)
 {
 	struct err err = {0};
@@ -58,6 +111,8 @@ static void check_rules(const char *const *texts, size_t n)
 	MUST(r.n <= RULES_MAX && r.n <= n);
 	size_t n_ports = rules_ports(&r, ports);
 	MUST(n_ports <= 2 * r.n);
+	for (size_t i = 0; i < n; i++)
+		check_request(&r, texts[i]);
 	for (size_t i = 0; i < r.n; i++) {
 		for (size_t j = 0; j < i; j++)
 			MUST(!is_same(&r.v[i], &r.v[j]));

@@ -236,7 +236,8 @@ static int bad_url(const struct parts *p, struct err *err)
 	static const char problem[] = "a rule names a host and a path, not a URL";
 	struct parts right = *p;
 	char authority[RULE_AUTHORITY_BYTES];
-	bool is_secret = p->path[-2] == 's';
+	bool is_clear = strncasecmp(p->authority, "http:", 5) == 0 ||
+		strncasecmp(p->authority, "ws:", 3) == 0;
 	const char *host = p->path + 2;
 	size_t bytes = strcspn(host, "/?#");
 	const char *user = memchr(host, '@', bytes);
@@ -248,8 +249,8 @@ static int bad_url(const struct parts *p, struct err *err)
 		return bad(err, problem, "--net 'GET api.example:443/v1'");
 	(void)snprintf(authority, sizeof authority, "%.*s%s", (int)bytes, host,
 		memchr(host, ':', bytes) ? ""
-			: is_secret	 ? ":443"
-					 : ":80");
+			: is_clear	 ? ":80"
+					 : ":443");
 	right.authority = authority;
 	right.authority_bytes = strlen(authority);
 	right.path = host + bytes;

@@ -75,8 +75,6 @@ static const struct {
 	{"http://api.example/v1", "not a URL", "--net api.example:80"},
 	{"https://me:pw@api.example:8443/?x", "not a URL", "--net api.example:8443"},
 	{"https://", "not a URL", "--net api.example:443"},
-	{"api.example/v1", "paths", "--net api.example:443"},
-	{"api.example:443/v1", "paths", "--net api.example:443"},
 	{"me@api.example", "no user", "--net api.example:443"},
 	{"api.example:0", "\"0\" is no port", "1 to 65535"},
 	{"api.example:65536", "\"65536\" is no port", "1 to 65535"},
