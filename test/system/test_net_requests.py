@@ -262,7 +262,7 @@ class Failing(Case):
         self.assertTrue(reason.startswith("no connection: "), reason)
 
     def test_no_http(self):
-        with upstream.Tcp(lambda c: c.sendall(b"SSH-2.0-x\r\n")) as other:
+        with upstream.Tcp(lambda c: (c.recv(1 << 16), c.sendall(b"SSH-2.0-x\r\n"), c.recv(1))) as other:
             said, reason = self.fails("s, h, b = get('/v1/x', host='ssh.test', tls=False)\nprint(s)", "GET ssh.test/*",
                                       more=["--net", f"ssh.test:80=127.0.0.1:{other.port}"])
         self.assertEqual(said, "502\n")

@@ -300,12 +300,21 @@ void blot_add(struct blot *b, const char *needle, size_t bytes)
 		make_room(b, bytes);
 }
 
+/* Add what is base64 in the alphabet for URLs; blot_add() drops what is the same. Changes @text. */
+static void add_base64url(struct blot *b, char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		text[i] = (char)(text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i]);
+	blot_add(b, text, bytes);
+}
+
 void blot_add_value(struct blot *b, const char *value)
 {
 	size_t bytes = strlen(value);
 	if (bytes > BLOT_NEEDLE_MAX)
 		return;
-	struct buf text = BUF_INIT(6 * bytes); /* the longest of all forms is \u00XX in JSON */
+	struct buf shifted = BUF_INIT(bytes + 3);
+	struct buf text = BUF_INIT(6 * bytes + 8); /* the longest of all forms is \u00XX in JSON */
 	for (enum swap_form form = SWAP_RAW; form <= SWAP_JSON; form++) {
 		if (!buf_reserve(&text, 6 * bytes))
 			xdie("a needle");
@@ -313,11 +322,23 @@ void blot_add_value(struct blot *b, const char *value)
 		blot_add(b, text.data, text.bytes);
 		buf_clear(&text);
 	}
-	/* More may follow in the same base64. The last characters that it could change are left
-	 * out: those that have less than 6 bits of the value. */
-	(void)base64_write(&text, value, bytes);
-	blot_add(b, buf_str(&text), bytes * 8 / 6);
+	/* Base64 differs by how many bytes, modulo 3, stand before the value: "user:VALUE". The
+	 * characters that have bits of what is before it or behind it are left out. */
+	for (size_t before = 0; before < 3; before++) {
+		const size_t from = (before * 8 + 5) / 6, to = (before + bytes) * 8 / 6;
+		if (buf_append(&shifted, "\0\0", before) < 0 ||
+			buf_append(&shifted, value, bytes) < 0 ||
+			base64_write(&text, shifted.data, shifted.bytes) < 0)
+			xdie("a needle");
+		if (to > from) {
+			blot_add(b, text.data + from, to - from);
+			add_base64url(b, text.data + from, to - from);
+		}
+		buf_clear(&text);
+		buf_clear(&shifted);
+	}
 	wipe_buf(&text);
+	wipe_buf(&shifted);
 }
 
 bool blot_is_empty(const struct blot *b)

@@ -40,14 +40,14 @@ enum swap_form swap_form_of(const char *type);
  */
 struct blot;
 
-enum { BLOT_NEEDLES_MAX = 64, BLOT_NEEDLE_MAX = 32 << 10 };
+enum { BLOT_NEEDLES_MAX = 128, BLOT_NEEDLE_MAX = 32 << 10 };
 
 /* Make one without needles. Owns: the caller frees it with blot_free(), which wipes the needles. */
 struct blot *blot_new(void);
 void blot_free(struct blot *b);
 /* Add a needle; one that is shorter than 8 bytes, too long, there already, or too many, is not
  * added. blot_add_value() adds the forms in which a server may show a value: as it is,
- * percent-encoded, in JSON, in base64. */
+ * percent-encoded, in JSON, in base64 with any text before it. */
 void blot_add(struct blot *b, const char *needle, size_t bytes);
 void blot_add_value(struct blot *b, const char *value);
 bool blot_is_empty(const struct blot *b);

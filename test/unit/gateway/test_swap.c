@@ -492,12 +492,12 @@ TEST(needles_that_are_not_added)
 	blot_free(b);
 	b = blot_new();
 	for (int i = 0; i < 2 * BLOT_NEEDLES_MAX; i++) {
-		(void)snprintf(needle, sizeof needle, "needle%02d", i / 2);
-		blot_add(b, needle, 8);
-		blot_add(b, needle, 8);
+		(void)snprintf(needle, sizeof needle, "needle%03d", i / 2);
+		blot_add(b, needle, 9);
+		blot_add(b, needle, 9);
 	}
 	blot_add(b, "one more", 8);
-	check_blotted(b, "needle00 needle63 one more", "******** ******** one more");
+	check_blotted(b, "needle000 needle127 one more", "********* ********* one more");
 	blot_free(b);
 }
 
@@ -522,6 +522,12 @@ TEST(forms_of_a_value)
 		{"passwords1", "cGFzc3dvcmRzMTI=", "*************TI="},
 		{"password", "cGFzc3dvcm", "**********"},
 		{"password", "cGFzc3dvc", "cGFzc3dvc"},
+		/* behind "a:", "ab:" and "abc:", in both alphabets */
+		{"password", "YTpwYXNzd29yZA==", "YTp**********A=="},
+		{"password", "YWI6cGFzc3dvcmQ=", "YWI6**********Q="},
+		{"password", "YWJjOnBhc3N3b3Jk", "YWJjOn**********"},
+		{"pass?>?>", "cGFzcz8-Pz4", "**********4"},
+		{"pass?>?>", "cGFzcz8+Pz4=", "**********4="},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct blot *b = blot_new();
