@@ -90,13 +90,13 @@ class Session:
 
 
 class Engine:
-    def __init__(self, *options, state=None):
+    def __init__(self, *options, state=None, env=None):
         self.dir = tempfile.mkdtemp(prefix="serve-", dir=harness.TMP)
         self.path = os.path.join(self.dir, "s")
         self.log = open(os.path.join(self.dir, "log"), "wb")
         argv = [harness.RETORT, "serve", "--socket", self.path, "--state", state or self.dir + "/state"]
         self.process = subprocess.Popen(
-            [*argv, *options], env=harness.environment(), cwd=self.dir,
+            [*argv, *options], env=harness.environment(env), cwd=self.dir,
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
         )
         self.client = self.connect()

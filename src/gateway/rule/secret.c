@@ -82,9 +82,23 @@ static const struct {
 	{NAME_BEGINS, "RETORT_"},
 };
 
+/* NODE_AUTH_TOKEN and the like are what secrets are for. */
+static bool is_credential(const char *name, size_t bytes)
+{
+	static const char *const ends[] = {"_KEY", "_TOKEN", "_SECRET", "_PASSWORD"};
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t n = strlen(ends[i]);
+		if (n < bytes && memcmp(name + bytes - n, ends[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_taken(const char *name)
 {
 	size_t bytes = strlen(name);
+	if (is_credential(name, bytes))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
 		const char *text = taken[i].text;
 		size_t n = strlen(text);
@@ -180,7 +194,7 @@ struct place {
 /* The text is not shown: it could be a value that somebody put there. */
 static int bad(struct err *err, const char *problem, const char *hint)
 {
-	return err_fail(err, ERR_USAGE, hint, "the place of a secret: %s", problem);
+	return err_fail(err, ERR_USAGE, hint, "%s", problem);
 }
 
 /* What no place has, wherever it stands. */

@@ -40,8 +40,8 @@ int secret_list_add(struct secret_list *l, const char *name, const char *to, con
 	if (r == 0 && secrets_find(&l->secrets, name))
 		r = err_fail(err, ERR_USAGE, "give each a name of its own",
 			"the secret %s is there twice", name);
-	if (r == 0)
-		r = secret_read_place(s, prefix, to, err);
+	if (r == 0 && (r = secret_read_place(s, prefix, to, err)) < 0)
+		r = err_wrap(err, "the secret %s", name);
 	if (r == 0)
 		r = secret_check_value(name, value, value_bytes, err);
 	if (r == 0) {
