@@ -147,7 +147,18 @@ static int add_rule(struct box_net *net, const char *rule, struct err *err)
 	return 0;
 }
 
-/* Add the rules of a file: one per line; a word that begins with "#" starts a comment. */
+/* Cut @line to its rule, without blanks around it. A word that begins with "#" starts a comment. */
+static char *cut_rule(char *line)
+{
+	static const char blanks[] = " \t\r";
+	char *rule = line + strspn(line, blanks), *end = rule;
+	for (char *word = rule; *word && *word != '#'; word = end + strspn(end, blanks))
+		end = word + strcspn(word, blanks);
+	*end = '\0';
+	return rule;
+}
+
+/* Add the rules of a file, one per line. */
 static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(RULES_FILE_BYTES);
@@ -159,14 +170,10 @@ static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 	net->files[net->n_files++] = copy;
 	for (char *line = strtok_r(copy, "\n", &rest); r == 0 && line;
 		line = strtok_r(NULL, "\n", &rest)) {
-		char *words = NULL, *rule = strtok_r(line, " \t\r", &words);
-		char *more = rule ? strtok_r(NULL, " \t\r", &words) : NULL;
-		if (!rule || rule[0] == '#')
+		const char *rule = cut_rule(line);
+		if (*rule == '\0')
 			continue;
-		if (more && more[0] != '#')
-			return err_fail(err, ERR_USAGE, "one rule on a line, and comments after #",
-				"the file %.100s: \"%.60s\" after a rule", path, more);
-		if (once_check_net((const char *const *)&rule, 1, err) < 0)
+		if (once_check_net(&rule, 1, err) < 0)
 			return err_wrap(err, "%.100s", path);
 		r = add_rule(net, rule, err);
 	}
