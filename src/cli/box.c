@@ -148,25 +148,18 @@ static int add_rule(struct box_net *net, const char *rule, struct err *err)
 	return 0;
 }
 
-/* Cut @line to the rule in it: a word that begins with "#" starts a comment. Returns: NULL if there
- * is no rule. */
-static const char *rule_of_line(char *line)
+/* Cut @line to its rule, without blanks around it. A word that begins with "#" starts a comment. */
+static char *cut_rule(char *line)
 {
-	size_t end = 0;
-	line += strspn(line, " \t\r");
-	for (size_t i = 0; line[i]; i++) {
-		bool is_blank = strchr(" \t\r", line[i]) != NULL;
-		bool is_first = i == 0 || strchr(" \t\r", line[i - 1]) != NULL;
-		if (line[i] == '#' && is_first)
-			break;
-		if (!is_blank)
-			end = i + 1;
-	}
-	line[end] = '\0';
-	return end > 0 ? line : NULL;
+	static const char blanks[] = " \t\r";
+	char *rule = line + strspn(line, blanks), *end = rule;
+	for (char *word = rule; *word && *word != '#'; word = end + strspn(end, blanks))
+		end = word + strcspn(word, blanks);
+	*end = '\0';
+	return rule;
 }
 
-/* Add the rules of a file: one per line. */
+/* Add the rules of a file, one per line. */
 static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(RULES_FILE_BYTES);
@@ -178,10 +171,10 @@ static int add_rules_of(struct box_net *net, const char *path, struct err *err)
 	net->files[net->n_files++] = copy;
 	for (char *line = strtok_r(copy, "\n", &rest); r == 0 && line;
 		line = strtok_r(NULL, "\n", &rest)) {
-		const char *rule = rule_of_line(line);
-		if (!rule)
+		const char *rule = cut_rule(line);
+		if (*rule == '\0')
 			continue;
-		if (once_check_net((const char *const *)&rule, 1, err) < 0)
+		if (once_check_net(&rule, 1, err) < 0)
 			return err_wrap(err, "%.100s", path);
 		r = add_rule(net, rule, err);
 	}

@@ -204,14 +204,15 @@ class Rules(harness.Case):
             f.write(f"# what the tests need\n\n{self.rule()}  # the API\nother.test\n")
         done = harness.run(get("http://api.test/f"), "--net", "@" + path)
         self.assertEqual(done.out, "GET /f at api.test\n", done)
-        for line, said in (("b@d", "b@d"), ("a.test b.test", "one rule on a line"), ("- a.test", "one rule on a line")):
+        for line, said in (("b@d", "b@d"), ("a.test b.test", "one rule each"), ("- a.test", "one rule each"),
+                           ("GET a.test", "'GET a.test/*'"), ("GET a.test/x#y", "'GET a.test/x'")):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(f"other.test\n{line}\n")
             done = harness.run("1", "--net", "@" + path)
             self.assertEqual(done.status, 2, line)
             self.assertIn(said, done.err)
             self.assertIn(path, done.err)
-        for text in ("", "\n", "# nothing"):
+        for text in ("", "\n", "# nothing", " \t# nothing", "GET a.test/v1/*", "\tGET  a.test/*  # it reads\r\nb.test\r\n"):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
             self.assertEqual(harness.run("1", "--net", "@" + path).out, "1\n", text)
