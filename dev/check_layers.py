@@ -95,14 +95,9 @@ ONLY = {
     r"sqlite3\.h": r"store/",
     r"curl/": r"net/",
     r"archive(_entry)?\.h": r"cli/process/",
-<<<<<<< HEAD
     r"microhttpd\.h": r"net/",
-    r"(wslay|gnutls)/": r"serve/web/wslay\.h",
-=======
-    r"microhttpd\.h": r"serve/",
     r"wslay/": r"serve/web/wslay\.h",
     r"gnutls/": r"(gateway/|serve/web/wslay\.h)",
->>>>>>> h-auth
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c)",

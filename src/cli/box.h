@@ -4,7 +4,7 @@
 
 #include "api/once/once.h"
 #include "base/opt.h"
-#include "session/start/secret_list.h"
+#include "api/once/secret_list.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -13,12 +13,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/alloc.h"
 #include "base/json.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
 #include "registry/session_table.h"
 #include "registry/replay.h"
+#include "registry/secret.h"
 #include "registry/start/pool.h"
 #include "session/change.h"
 #include "session/session.h"
@@ -72,10 +72,7 @@ static struct entry *new_child(struct job *job)
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);
 	child->is_live_branch = true;
-	if (job->has_secrets && e->secrets) {
-		child->secrets = xnew(struct secrets);
-		secrets_copy(child->secrets, e->secrets, true);
-	}
+	entry_keep_secrets(child, job->has_secrets ? e->secrets : NULL, true);
 	child->done = on_open;
 	child->arg = job;
 	share_order(child, e);

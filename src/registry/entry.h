@@ -9,6 +9,7 @@
  *   undo.c, trial.c    return to an earlier step; adopt a trial
  *   replay.c           run steps again, to rebuild a session or to check a record
  *   net.c              change network rules
+ *   secret.c           keep the values of secrets
  *   ports.c            list ports, open them on the host
  *   put_file.c         write and remove files for a client
  *   history.c          make logs and graphs

@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
+#include "registry/secret.h"
 #include "registry/start/pool.h"
 #include "registry/session_table.h"
 
@@ -99,32 +100,6 @@ static size_t collect(const struct registry_net *net, const json_t *old, const c
 	return n;
 }
 
-/* Take new values of the session's secrets. Errors: ERR_USAGE: it has no such secret. */
-static int take_values(struct entry *e, const struct secrets *values, struct err *err)
-{
-	struct order_kept kept;
-	if (values->n == 0)
-		return 0;
-	int r = order_parse(&kept, e->order_text, strlen(e->order_text), err);
-	if (r < 0)
-		return r;
-	if (!e->secrets) {
-		e->secrets = xnew(struct secrets);
-		secrets_copy(e->secrets, kept.secrets, false);
-	}
-	order_kept_done(&kept);
-	for (size_t i = 0; i < values->n; i++)
-		if (!secrets_find(e->secrets, values->v[i].name))
-			return err_fail(err, ERR_USAGE,
-				"a session has the secrets that it was made with",
-				"the session has no secret %s", values->v[i].name);
-	for (size_t i = 0; i < values->n; i++)
-		secret_set_value(secrets_find(e->secrets, values->v[i].name), values->v[i].value);
-	if (e->session)
-		session_set_secrets(e->session, e->secrets);
-	return 0;
-}
-
 static int prepare(
 	struct registry *r, struct changing *c, const char *const *texts, size_t n, struct err *err)
 {
@@ -163,7 +138,7 @@ void registry_net(
 	static const struct rules none = {.n = 0};
 	struct err err = {0};
 	struct entry *e = registry_find(r, net->session, &err);
-	if (e && take_values(e, net->secrets, &err) < 0)
+	if (e && entry_take_values(e, net->secrets, &err) < 0)
 		e = NULL;
 	if (!e || !net->rules) {
 		json_t *result = e ? result_of(e) : NULL;

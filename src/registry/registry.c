@@ -32,6 +32,7 @@
 #include "base/timer.h"
 #include "registry/admit.h"
 #include "registry/entry.h"
+#include "registry/secret.h"
 #include "registry/session_table.h"
 #include "registry/lifetime.h"
 #include "registry/net.h"
@@ -93,9 +94,7 @@ void entry_release(struct entry *e)
 	if (e->template)
 		template_let_go(e->template);
 	shared_order_let_go(e->shared);
-	if (e->secrets)
-		secrets_done(e->secrets);
-	free(e->secrets);
+	entry_drop_secrets(e);
 	free(e->order_text);
 	json_decref(e->rewritten);
 	free(e);
@@ -357,19 +356,13 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.done = entry_on_done,
 	.closed = on_closed};
 
-static void give_secrets(const struct entry *e)
-{
-	if (e->secrets)
-		session_set_secrets(e->session, e->secrets);
-}
-
 void entry_take_session(struct entry *e, struct session *s)
 {
 	struct session_events events = entry_events;
 	events.arg = e;
 	e->session = s;
 	session_silence(s, &events);
-	give_secrets(e);
+	session_set_secrets(s, e->secrets);
 }
 
 static const char *inner_id(const struct entry *e)
@@ -389,7 +382,7 @@ void entry_take_branch(struct entry *e, struct session *s, const struct err *err
 		events.arg = e;
 		e->session = s;
 		session_take(s, inner_id(e), &events);
-		give_secrets(e);
+		session_set_secrets(s, e->secrets);
 		if (e->state == ENTRY_ENDING)
 			session_close(s);
 		else
@@ -428,7 +421,7 @@ static void open_fresh(struct entry *e)
 	if (session_open(&e->session, &config, &events, &err) < 0)
 		entry_opened(e, &err);
 	else
-		give_secrets(e);
+		session_set_secrets(e->session, e->secrets);
 }
 
 /* Return whether the session begins as a branch of a template. This is so if the session begins
@@ -494,39 +487,11 @@ void registry_create(
 	free(text);
 	e->memory_bytes = memory_bytes;
 	e->is_tainted = order_has_net(req->order.net, req->order.n_net);
-	if (req->order.secrets && req->order.secrets->n > 0) {
-		e->secrets = xnew(struct secrets);
-		secrets_copy(e->secrets, req->order.secrets, true);
-	}
+	entry_keep_secrets(e, req->order.secrets, true);
 	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
 	e->done = done;
 	e->arg = arg;
 	entry_begin(e);
-}
-
-void registry_warm(
-	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
-{
-	struct err err = {0};
-	const char *runtime = req->order.runtime;
-	char *text = NULL;
-	int bad = r->table->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-				       : admit_order(r, &req->order, &err);
-	if (bad == 0)
-		bad = admit_session(r, admit_memory(&req->order.limits), true, &err);
-	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
-		bad = err_set(&err, ERR_USAGE, "runtime: %.40s has no templates", runtime);
-		err_hint(&err, "only python has templates");
-	}
-	if (bad == 0 &&
-		!(text = order_text_with(r->table->skills, &req->order, req->preload, false)))
-		err_set(&err, ERR_USAGE, "a path of the template is not UTF-8");
-	const struct template_key key = {.owner = registry_owner(r), .text = text};
-	if (text)
-		templates_warm(r->table->templates, &key, done, arg);
-	else
-		done(arg, NULL, &err);
-	free(text);
 }
 
 /* ---- opening and closing the registry ---- */

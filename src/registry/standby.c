@@ -1,5 +1,6 @@
 /*
- * Branches of sessions that are made ahead, which means before a client asks for them.
+ * Branches of sessions, and templates, that are made ahead, which means before a client asks for
+ * them.
  *
  * A session that was branched is likely to be branched again in the same state. So when the engine
  * is idle, a session that was branched and has run no step since then gets a pool with one ready
@@ -13,9 +14,13 @@
 #include "registry/standby.h"
 
 #include "base/timer.h"
+#include "registry/admit.h"
 #include "registry/session_table.h"
 #include "registry/start/pool.h"
 #include "session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_current(const struct entry *e)
 {
@@ -83,4 +88,29 @@ void standby_tend(struct session_table *table)
 		pool_close(take_ptr(oldest->pool));
 	}
 	make(wanted);
+}
+
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const char *runtime = req->order.runtime;
+	char *text = NULL;
+	int bad = r->table->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+				       : admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, admit_memory(&req->order.limits), true, &err);
+	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
+		bad = err_set(&err, ERR_USAGE, "runtime: %.40s has no templates", runtime);
+		err_hint(&err, "only python has templates");
+	}
+	if (bad == 0 &&
+		!(text = order_text_with(r->table->skills, &req->order, req->preload, false)))
+		err_set(&err, ERR_USAGE, "a path of the template is not UTF-8");
+	const struct template_key key = {.owner = registry_owner(r), .text = text};
+	if (text)
+		templates_warm(r->table->templates, &key, done, arg);
+	else
+		done(arg, NULL, &err);
+	free(text);
 }

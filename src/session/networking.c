@@ -217,13 +217,13 @@ bool session_is_gateway(const struct session *s, const char *address, uint16_t p
 
 void session_set_secrets(struct session *s, const struct secrets *values)
 {
-	for (size_t i = 0; s->net.secrets && i < values->n; i++) {
+	for (size_t i = 0; s->net.secrets && values && i < values->n; i++) {
 		const struct secret *given = &values->v[i];
 		struct secret *known = secrets_find(s->net.secrets, given->name);
 		if (known && given->value)
 			secret_set_value(known, given->value);
 	}
-	if (!s->net.network || !s->net.secrets)
+	if (!s->net.network || !s->net.secrets || !values)
 		return;
 	if (s->net.is_ready && !s->net.is_opening)
 		apply_rules(s);

@@ -111,8 +111,8 @@ int session_workspace_fd(const struct session *s);
 typedef void session_rules_fn(void *arg, const struct err *err);
 void session_set_rules(
 	struct session *s, const struct rules *rules, session_rules_fn *done, void *arg);
-/* Set the values of the session's secrets to those of @values with the same names; others stay.
- * Steps wait until they are known to the gateway. */
+/* Set the values of the session's secrets to those of @values, which may be NULL, with the same
+ * names; others stay. Steps wait until they are known to the gateway. */
 void session_set_secrets(struct session *s, const struct secrets *values);
 /* Return whether the session's boxes trust what the gateway serves in the place of servers, so that
  * it can have rules for requests. */

@@ -4,7 +4,7 @@
 
 #include "api/call/inside.h"
 #include "registry/registry.h"
-#include "session/start/secret_list.h"
+#include "api/once/secret_list.h"
 
 /* The description of a box is in `create`. The other members own the arrays and texts to which
  * `create` points. `create` also points to texts in the JSON parameters, which are borrowed and

@@ -30,8 +30,8 @@ static int put_secrets(const struct session_run *run, json_t *params, struct err
 		struct secret_given s;
 		r = secret_given_read(&s, given->item[i], SECRET_GET_VALUE, err);
 		if (r == 0)
-			json_add_new(list,
-				json_pack("{s:s, s:s}", "name", s.name, "value", s.value));
+			json_add_new(
+				list, json_pack("{s:s, s:s}", "name", s.name, "value", s.value));
 		secret_given_done(&s);
 	}
 	json_put_new(params, "secrets", list);
@@ -91,7 +91,8 @@ static int net_main(int argc, char **argv)
 	return session_end(&run, r, &err, status);
 }
 
-static const char *const usage[] = {"session net SESSION [--add] [--secret NAME=SOURCE] [RULE... | none]", NULL};
+static const char *const usage[] = {
+	"session net SESSION [--add] [--secret NAME=SOURCE] [RULE... | none]", NULL};
 
 static const struct cmd_example examples[] = {
 	{"see what the session may connect to", "retort session net work"},

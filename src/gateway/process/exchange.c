@@ -153,8 +153,9 @@ static void refuse_request(struct exchange *x)
 	char port[8] = "";
 	if (!is_default)
 		snprintf(port, sizeof port, ":%u", (unsigned)c->port);
-	snprintf(reason, sizeof reason, is_plain ? "no rule allows %s %.*s%s"
-						 : "its path can be read in two ways: %s %.*s%s",
+	snprintf(reason, sizeof reason,
+		is_plain ? "no rule allows %s %.*s%s"
+			 : "its path can be read in two ways: %s %.*s%s",
 		method, path, x->target, more);
 	if (is_plain)
 		snprintf(advice, sizeof advice, "--net '%s %.60s%s%.*s%s'", method, c->name->host,

@@ -193,7 +193,8 @@ static const uint32_t allowed[] = {
 static const struct helper_call checked[] = {
 	{SYS_socket, 0, HELPER_IS, AF_INET}, {SYS_socket, 0, HELPER_IS, AF_INET6},
 	/* a pair has no name, and leads nowhere else */
-	{SYS_socketpair, 0, HELPER_IS, AF_UNIX}, {SYS_clone, 0, HELPER_HAS_ALL_OF, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND},
+	{SYS_socketpair, 0, HELPER_IS, AF_UNIX},
+	{SYS_clone, 0, HELPER_HAS_ALL_OF, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND},
 	{SYS_mprotect, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
 	/* modules of the name service are mapped to be executed, but not to be written */
 	{SYS_mmap, 2, HELPER_HAS_NONE_OF, PROT_EXEC}, {SYS_mmap, 2, HELPER_HAS_NONE_OF, PROT_WRITE},

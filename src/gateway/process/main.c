@@ -166,8 +166,7 @@ int main(int argc, char **argv)
 	struct service s = {.loop = &loop};
 	const struct channel_events events = {
 		.message = on_message, .ended = on_ended, .takes_fds = true, .arg = &s};
-	if (putenv(threads) != 0 ||
-		(authorities && setenv("SSL_CERT_FILE", authorities, 1) != 0) ||
+	if (putenv(threads) != 0 || (authorities && setenv("SSL_CERT_FILE", authorities, 1) != 0) ||
 		gateway_lock(authorities, &s.max_fds) < 0 || uv_loop_init(&loop) < 0)
 		return 125;
 	s.scratch = xcalloc(1, RELAY_BYTES);

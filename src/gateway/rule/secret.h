@@ -30,8 +30,8 @@ enum {
 enum { SECRET_IN_QUERY = 1 << 0, SECRET_IN_BODY = 1 << 1 };
 
 struct secret {
-	char name[SECRET_NAME_BYTES];	/* of the environment variable */
-	char host[RULE_HOST_BYTES];	/* as rule_name() makes it */
+	char name[SECRET_NAME_BYTES]; /* of the environment variable */
+	char host[RULE_HOST_BYTES];   /* as rule_name() makes it */
 	uint16_t port;
 	unsigned places;
 	char placeholder[SECRET_PLACEHOLDER_BYTES];
@@ -52,8 +52,8 @@ int secret_check_value(const char *name, const char *value, size_t bytes, struct
 /* Read HOST[:PORT][,query][,body][,like=PREFIX] into @out, and PREFIX into @prefix; "" if there is
  * none. The port is RULE_PORT_HTTPS if none is given. PREFIX has letters, digits, "-", "_" and ".".
  * Errors: ERR_USAGE. */
-int secret_read_place(struct secret *out, char prefix[SECRET_PREFIX_BYTES], const char *text,
-	struct err *err);
+int secret_read_place(
+	struct secret *out, char prefix[SECRET_PREFIX_BYTES], const char *text, struct err *err);
 /* Write the place of @s as secret_read_place() reads it, without a prefix. */
 enum { SECRET_PLACE_BYTES = RULE_HOST_BYTES + 32 };
 void secret_write_place(const struct secret *s, char out[SECRET_PLACE_BYTES]);

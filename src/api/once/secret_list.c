@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/start/secret_list.h"
+#include "api/once/secret_list.h"
 
 #include "base/alloc.h"
 #include "base/digest.h"
