@@ -99,6 +99,23 @@ static void check_request(const struct rules *r, const char *line)
 	}
 }
 
+/* Each line, with those that are rules. */
+static void check_requests(const char *const *texts, size_t n)
+{
+	const char *good[TEXTS_MAX] = {NULL};
+	struct err err = {0};
+	struct rules r;
+	struct rule one;
+	size_t n_good = 0;
+	for (size_t i = 0; i < n; i++)
+		if (rule_parse(&one, texts[i], &err) == 0)
+			good[n_good++] = texts[i];
+	if (rules_parse(&r, good, n_good, &err) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		check_request(&r, texts[i]);
+}
+
 static void check_rules(const char *const *texts, size_t n)
 {
 	struct err err = {0};
@@ -111,8 +128,6 @@ static void check_rules(const char *const *texts, size_t n)
 	MUST(r.n <= RULES_MAX && r.n <= n);
 	size_t n_ports = rules_ports(&r, ports);
 	MUST(n_ports <= 2 * r.n);
-	for (size_t i = 0; i < n; i++)
-		check_request(&r, texts[i]);
 	for (size_t i = 0; i < r.n; i++) {
 		for (size_t j = 0; j < i; j++)
 			MUST(!is_same(&r.v[i], &r.v[j]));
@@ -147,6 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		texts[n++] = line;
 	}
 	check_rules(texts, n);
+	check_requests(texts, n);
 	free(text);
 	return 0;
 }

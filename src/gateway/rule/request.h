@@ -1,6 +1,10 @@
 /*
  * Rules for HTTP requests: what they have besides a host, and which requests fit them. Pure.
  *
+ * Paths are compared byte by byte, so "/a" and "/%61" are two paths. A request whose path a server
+ * may read as another one fits only a rule for all paths. Where a name leads ("=") is a rule of its
+ * own.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -31,15 +35,15 @@ bool rule_target_is_plain(const char *target);
  * Return whether the rule @r, which is for requests, allows @request of its host.
  *
  * A target must begin with "/", and be of printable ASCII, without a blank and "#". One that is not
- * plain fits only a rule for all paths: "/" and a "*". A "*" in the middle of a path stands for no
- * escaped "?" or "#" either: some servers end a path there. What asks for a WebSocket must be a
- * GET, and fits rules for WEBSOCKET alone.
+ * plain fits only a rule for all paths, which is "/" and a "*". A "*" in the middle of a path
+ * stands for no escaped "?" or "#" either: some servers end a path there. What asks for a WebSocket
+ * must be a GET, and fits rules for WEBSOCKET alone.
  */
 bool rule_request_fits(const struct rule *r, const struct rule_request *request);
 
 /* Return whether @text, without the "!" of a rule, is meant as METHOD HOST[:PORT]/PATH. */
 bool rule_request_is(const char *text);
 /* Read METHOD and PATH into @r, and HOST[:PORT] into @authority, unchecked. Errors: ERR_USAGE, with
- * a message that does not name the rule. */
+ * a message that does not name the rule; also for a path that is not plain or has "**". */
 int rule_request_read(
 	struct rule *r, char authority[RULE_AUTHORITY_BYTES], const char *text, struct err *err);

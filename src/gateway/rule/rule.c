@@ -298,7 +298,7 @@ static int read_request(struct rule *r, const char *rest, const char *text, stru
 {
 	char authority[RULE_AUTHORITY_BYTES];
 	if (rule_request_read(r, authority, rest, err) < 0)
-		return err_wrap(err, "network rule \"%.100s\"", text);
+		return err_negative(err_wrap(err, "network rule \"%.100s\"", text));
 	int n = check_bytes(authority, text, err);
 	if (n == 0)
 		n = read_left(r, authority, text, err);
@@ -312,7 +312,8 @@ static int read_request(struct rule *r, const char *rest, const char *text, stru
 	unsigned port = r->port > 0 ? r->port : RULE_PORT_HTTP;
 	ip_write(&address, ip);
 	(void)bad(err, text, "rules for requests are for names, not for addresses", "");
-	return err_hint(err, "give the address a name: --net api:%u=%s:%u", port, ip, port);
+	return err_negative(
+		err_hint(err, "give the address a name: --net api:%u=%s:%u", port, ip, port));
 }
 
 /* HOST[:PORT] and what may follow it: "/BITS", and "=". */
@@ -346,9 +347,10 @@ int rule_parse(struct rule *out, const char *text, struct err *err)
 	const char *rest = text + r.may_be_private;
 	int n = rule_request_is(rest) ? read_request(&r, rest, text, err)
 				      : read_connection(&r, rest, text, err);
-	if (n == 0)
-		*out = r;
-	return n;
+	if (n < 0)
+		return n;
+	*out = r;
+	return 0;
 }
 
 void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])

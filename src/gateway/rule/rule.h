@@ -11,11 +11,9 @@
  *   !RULE                   the name may also have an address of a private network, but not of the
  *                           host itself or of its link: for these, there is "="
  *   METHOD HOST[:PORT]/PATH  HTTP requests, with or without TLS: GET api.example/v1/users*. HOST
- *                           is as above: a name, *.HOST or any. METHOD is in capitals; "*" is every
- *                           method, WEBSOCKET is what a WebSocket begins with, and GET allows HEAD
- *                           too. In PATH, a "*" stands for any text without "/", and at the end
- *                           for any text. The query of a request is not compared. A path can have
- *                           "=": where the name leads is a rule of its own
+ *                           may be *.HOST or any. METHOD: in capitals; "*" is every method, GET
+ *                           allows HEAD too, WEBSOCKET is what a WebSocket begins with. In PATH,
+ *                           "*" is any text without "/", and at the end any text. Any query fits
  *
  * Names are compared without regard to case. A rule that names an address allows it, public or not,
  * so "!" is refused there.
@@ -28,9 +26,6 @@
  * a request must fit one of these rules. So "any" and "GET api.example/v1" together allow all of
  * every other host, but of api.example one request. "GET any/" with a "*" behind it lets programs
  * read everything, and send nothing but a query.
- *
- * What a program writes into a path is compared byte by byte, so /a and /%61 are two paths; a
- * request whose path a server may read as another one fits only a rule for all paths.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -599,6 +599,9 @@ TEST(requests_take_part_in_the_ranking)
 	CHECK_STR(text_of(rules_for_port(&r, "e", 443)), "GET e/1");
 	CHECK(!rules_are_http(&r, "e", 22));
 	CHECK(!rules_for_address(&r, 0, 443));
+	r = PARSE("!any", "GET *.a/x", "*.b", "!GET any/x");
+	CHECK_STR(text_of(rules_for_port(&r, "x.a", 443)), "GET *.a/x");
+	CHECK_STR(text_of(rules_for_port(&r, "x.b", 443)), "*.b");
 }
 
 TEST(doubles_are_dropped)
