@@ -77,6 +77,12 @@ class Rules(Case):
                 "('POST', '/v1/items/7'), ('PUT', '/v1/x'), ('GET', '/v2/x'), ('GET', '/v1'), ('DELETE', '/v1/a/b/parts'), ('GET', '/'))]))", *rules)
             self.assertEqual(said, [200] * 6 + [403] * 6)
 
+    def test_a_method_in_a_header_must_fit_too(self):
+        """Servers that take the method from a header get no other than a rule allows."""
+        said = self.value("print(json.dumps([get('/v1/x', headers={n: m})[0] for n in ('X-HTTP-Method-Override', 'x-http-method', 'X-Method-Override')"
+                          " for m in ('GET', 'DELETE')]))", "GET api.test/v1/*")
+        self.assertEqual(said, [200, 403] * 3)
+
     def test_a_refusal_says_what_would_allow_it(self):
         done = harness.run(ASK + "s, h, b = ask('POST', '/v1/x?token=1')\nprint(s, b.decode(), end='')", *self.options("GET api.test/v1/*"), env=self.env)
         reason = "api.test:443 refused: no rule allows POST /v1/x: --net 'POST api.test/v1/x'\n"

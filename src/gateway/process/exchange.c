@@ -124,18 +124,25 @@ static bool is_for_host(const struct exchange *x)
 	return check.n == 1 && check.is_right;
 }
 
-static struct rule_request request_of(const struct exchange *x)
+static bool is_allowed_with(const struct exchange *x, const char *method)
 {
-	return (struct rule_request){
-		.method = x->method, .target = x->target, .is_websocket = x->is_websocket};
+	const struct web_client *c = x->client;
+	const struct rule_request request = {
+		.method = method, .target = x->target, .is_websocket = x->is_websocket};
+	return rules_for_request(&c->box->rules, c->name->host, c->port, &request) != NULL;
 }
 
 bool exchange_is_allowed(const struct exchange *x)
 {
-	const struct rule_request request = request_of(x);
-	return rules_for_request(&x->client->box->rules, x->client->name->host, x->client->port,
-		       &request) != NULL &&
-		ask_is_allowed(x);
+	/* Some servers take the method from one of these. */
+	static const char *const others[] = {
+		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"};
+	bool is_allowed = is_allowed_with(x, x->method) && ask_is_allowed(x);
+	for (size_t i = 0; is_allowed && i < ARRAY_LEN(others); i++) {
+		const char *other = header(x, others[i]);
+		is_allowed = !other || is_allowed_with(x, other);
+	}
+	return is_allowed;
 }
 
 /* Say which rule would allow the request. */
