@@ -168,8 +168,10 @@ class Api(Handler):
         self.end_headers()
 
     def get_early(self, query):
-        """An answer to a request whose body nobody reads."""
+        """An answer before the body, which is read and dropped until the client ends, so that nothing is reset."""
         self.give(b"no", 413, Connection="close")
+        while self.rfile.read1(1 << 16):
+            pass
         self.close_connection = True
 
     def get_cut(self, query):

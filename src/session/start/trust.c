@@ -32,7 +32,7 @@ const char *const trust_environment[] = {
 static int make_dir(char dir[PATH_MAX], struct err *err)
 {
 	const char *const places[] = {
-		geteuid() == 0 ? "/run" : NULL, getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
+		getenv("XDG_RUNTIME_DIR"), geteuid() == 0 ? "/run" : NULL, "/dev/shm", "/tmp"};
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		if (!places[i] || places[i][0] != '/')
 			continue;
