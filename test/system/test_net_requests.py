@@ -200,6 +200,23 @@ class Passing(Case):
             "while d := r.read(1 << 20): got += len(d)\nprint(json.dumps(out + [got]))")
         self.assertEqual(said, [200, 50000000])
 
+    def test_other_protocols_are_left_out(self):
+        """Whoever asks for HTTP/2 in the clear gets HTTP/1.1, as from any server that does not know it."""
+        said = self.value(
+            "h = {'Connection': 'Upgrade, HTTP2-Settings', 'Upgrade': 'h2c', 'HTTP2-Settings': 'AAMAAABkAAQCAAAAAAIAAAAA'}\n"
+            "print(get('/v1/x', headers=h, tls=False)[2].decode())")
+        self.assertEqual([n for n, _ in said["headers"] if n.lower() in ("upgrade", "connection", "http2-settings")], [])
+
+    def test_a_server_that_wants_no_web_socket(self):
+        said = self.value(
+            "h = {'Connection': 'Upgrade', 'Upgrade': 'websocket', 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA=='}\n"
+            "print(json.dumps([get(p, headers=h)[::2][0] for p in ('/v1/x', '/v1/chunked?a,b', '/v1/empty?204')]))", "WEBSOCKET api.test/v1/*")
+        self.assertEqual(said, [200, 200, 204])
+
+    def test_a_refusal_is_read_by_whoever_sends_much(self):
+        said = self.value("s, h, b = ask('PUT', '/v2', bytes(20000000))\nprint(json.dumps([s, b.decode()[:30]]))")
+        self.assertEqual(said, [403, "retort: api.test:443 refused: "])
+
     def test_an_answer_before_the_end_of_the_request(self):
         said = self.value("s, h, b = ask('POST', '/v1/early', bytes(5000000))\nprint(json.dumps([s, b.decode()]))")
         self.assertEqual(said, [413, "no"])

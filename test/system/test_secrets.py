@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import sys
+import time
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -132,6 +133,14 @@ class Places(Case):
     def test_a_port_without_tls_if_it_is_named(self):
         self.record("get('/v1/x', headers={'A': KEY}, tls=False)", "--secret", "API_KEY=env:KEY@api.test:80")
         self.assertEqual(self.plain.seen[-1][3]["A"], VALUE)
+
+    def test_not_in_the_clear_at_a_port_of_tls(self):
+        """A program that speaks plain HTTP at port 443, or at another port that nobody has named for it."""
+        for port in 443, 8080:
+            r = harness.record(
+                ASK + MORE + f"s, h, b = get('/v1/x', headers={{'A': KEY}}, tls=False, host='localhost.test', port={port})\nprint(s, b.decode())",
+                "--secret", f"API_KEY=env:KEY@localhost.test:{port}", "--net", f"!localhost.test:{port}", env=self.env)
+            self.assertEqual(r["stdout"], f"403 retort: localhost.test:{port} refused: the secret API_KEY is not sent without TLS\n\n", r)
 
     def test_several(self):
         env = self.env | {"TWO": "another-value-22"}
@@ -339,6 +348,20 @@ class Sessions(Case):
         self.assertEqual(cli("session", "exec", "with", "-c", code), "200\n")
         cli("session", "net", "without", "--secret", "API_KEY=env:KEY")
         self.assertEqual(cli("session", "exec", "without", "-c", code), "200\n")
+
+    def test_a_value_that_changes_while_a_body_comes(self):
+        """The request has the value that was in force when it began."""
+        engine = self.engine()
+        s = self.session(engine, secrets=[{"name": "API_KEY", "value": VALUE, "to": "api.test,body"}])
+        other = engine.connect()
+        number = other.send("step.run", session=s.id, code=(
+            "c = connect()\nc.putrequest('POST', '/v1/x'); c.putheader('Content-Length', '100'); c.putheader('A', KEY); c.endheaders()\n"
+            "c.send(b'x' * 50)\nprint('sent', flush=True)\ntime.sleep(3)\nc.send(b'y' * 50)\nprint(c.getresponse().status)"))
+        time.sleep(1.5)
+        for value in "rotated-value", "rotated-again":
+            engine.call("session.net", session=s.id, secrets=[{"name": "API_KEY", "value": value}])
+        self.assertEqual(other.receive(number)["stdout"], "sent\n200\n")
+        self.assertEqual(self.last()[1]["a"], VALUE)
 
     def test_rules_that_come_later(self):
         """A session that was made without rules for requests does not trust the gateway."""

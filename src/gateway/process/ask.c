@@ -25,6 +25,7 @@ static const struct {
 	{"Proxy-Authorization", IN_BOTH}, {"TE", IN_BOTH}, {"Trailer", IN_BOTH},
 	{"Transfer-Encoding", IN_BOTH},
 	{"Content-Length", IN_BOTH}, /* the message is framed anew */
+	{"Upgrade", IN_REQUEST},     /* as Connection */
 	{"Expect", IN_REQUEST}, {"HTTP2-Settings", IN_REQUEST},
 	{"Accept-Encoding", IN_SECRET}, /* in what is compressed, no value could be found */
 	{"Alt-Svc", IN_ANSWER},		/* QUIC */
@@ -55,12 +56,7 @@ static size_t take(struct buf *b, size_t *at, char *out, size_t max)
 	if (n == 0)
 		return 0;
 	memcpy(out, b->data + *at, n);
-	*at += n;
-	/* Move what is left to the front only if that is less than what was taken. */
-	if (*at < b->bytes / 2)
-		return n;
-	buf_consume(b, *at);
-	*at = 0;
+	exchange_drop(b, at, n);
 	return n;
 }
 
@@ -171,21 +167,28 @@ static int64_t answer_length(const struct exchange *x, int status)
 	return is_empty ? 0 : -1;
 }
 
+/* Return whether the server has accepted a WebSocket. */
+static bool is_switched(const struct exchange *x)
+{
+	return x->is_websocket && x->status == MHD_HTTP_SWITCHING_PROTOCOLS;
+}
+
 static void on_headers(void *arg)
 {
 	struct exchange *x = arg;
 	int status = net_status(x->call);
 	int64_t bytes = answer_length(x, status);
-	x->response = status == MHD_HTTP_SWITCHING_PROTOCOLS
-		? tunnel_response(x)
-		: library(x)->create_response_from_callback(
-			  bytes < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)bytes, EXCHANGE_BYTES / 2,
-			  on_read, x, NULL);
+	x->status = (unsigned)status;
+	x->response = is_switched(x) ? tunnel_response(x)
+				     : library(x)->create_response_from_callback(
+					       bytes < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)bytes,
+					       EXCHANGE_BYTES / 2, on_read, x, NULL);
 	if (!x->response)
 		return;
-	x->status = (unsigned)status;
 	x->is_counted = true;
 	count(x, GATEWAY_ALLOWED, "");
+	if (x->is_websocket && !is_switched(x)) /* nothing more is to be sent */
+		net_go_on(x->call);
 	net_each_header(x->call, on_answer_header, x);
 	exchange_resume(x);
 }
@@ -256,7 +259,7 @@ static ssize_t on_body(void *arg, char *out, size_t max)
 		exchange_resume(x);
 	if (n > 0)
 		tunnel_go_on(x);
-	return n > 0 ? (ssize_t)n : x->is_up_over && !x->is_websocket ? 0 : NET_WAIT;
+	return n > 0 ? (ssize_t)n : x->is_up_over && !is_switched(x) ? 0 : NET_WAIT;
 }
 
 struct header_list {
@@ -321,8 +324,10 @@ static void send_request(struct exchange *x, const struct ip *ips, size_t n, uin
 	write_addresses(to, ips, n);
 	(void)swap_text(x->swaps, x->n_swaps, SWAP_URL, x->target, strlen(x->target), &target);
 	(void)library(x)->get_connection_values(c->mhd, MHD_HEADER_KIND, on_request_header, &list);
-	if (x->is_websocket)
+	if (x->is_websocket) {
 		add_header(&list, "Connection", xstrdup("Upgrade"));
+		add_header(&list, "Upgrade", xstrdup("websocket"));
+	}
 	bool has_body = x->up_bytes != 0 || x->is_websocket;
 	const struct net_pass pass = {.fd = -1,
 		.target = buf_str(&target),

@@ -24,6 +24,14 @@ void net_box_hold(struct net_box *b)
 	b->n_uses++;
 }
 
+void held_secrets_let_go(struct held_secrets *h)
+{
+	if (!h || --h->n_refs > 0)
+		return;
+	secrets_done(&h->all);
+	free(h);
+}
+
 void net_box_let_go(struct net_box *b)
 {
 	if (--b->n_uses > 0)
@@ -31,7 +39,7 @@ void net_box_let_go(struct net_box *b)
 	lookups_free(b);
 	names_free(b->names);
 	rows_clear(&b->rows);
-	secrets_done(&b->secrets);
+	held_secrets_let_go(b->secrets);
 	free(b);
 }
 
@@ -236,8 +244,9 @@ bool net_box_listens(const struct net_box *b, uint32_t v4, uint16_t port)
 void net_box_set_rules(struct net_box *b, const struct rules *rules, struct secrets *secrets)
 {
 	b->rules = *rules;
-	secrets_done(&b->secrets);
-	b->secrets = *secrets;
+	held_secrets_let_go(b->secrets);
+	b->secrets = xnew(struct held_secrets);
+	*b->secrets = (struct held_secrets){.n_refs = 1, .all = *secrets};
 	*secrets = (struct secrets){.n = 0};
 	b->n_ports = rules_ports(rules, b->ports);
 	b->has_own = false;

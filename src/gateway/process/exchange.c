@@ -34,6 +34,16 @@ static const char *header(const struct exchange *x, const char *name)
 	return library(x)->lookup_connection_value(x->client->mhd, MHD_HEADER_KIND, name);
 }
 
+void exchange_drop(struct buf *b, size_t *at, size_t n)
+{
+	*at += n;
+	/* Move what is left to the front only if that is less than what was dropped. */
+	if (*at < b->bytes / 2)
+		return;
+	buf_consume(b, *at);
+	*at = 0;
+}
+
 void exchange_suspend(struct exchange *x)
 {
 	if (!x->is_suspended)
@@ -80,7 +90,6 @@ static enum MHD_Result say_text(struct exchange *x)
 	if (!response)
 		return MHD_NO;
 	(void)lib->add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
-	(void)lib->add_response_header(response, "Connection", "close");
 	enum MHD_Result r = lib->queue_response(x->client->mhd, x->status, response);
 	lib->destroy_response(response);
 	x->is_answered = true;
@@ -195,37 +204,60 @@ static bool has_header_with(const struct exchange *x, const struct swap *swap)
 	return check.is_in;
 }
 
+/* Without TLS, a value goes to the port of HTTP only, and to what the owner has given an address.
+ */
+static bool is_safe(const struct web_client *c)
+{
+	const struct rule *rule = rules_for_port(&c->box->rules, c->name->host, c->port);
+	return c->is_tls || c->port == RULE_PORT_HTTP || (rule && rule->is_mapped);
+}
+
+static bool refuse_secret(
+	struct exchange *x, const struct secret *s, const char *format, const char *advice)
+{
+	char reason[GATEWAY_REASON_BYTES];
+	size_t before = strcspn(format, "%");
+	snprintf(reason, sizeof reason, "%.*s%s%s", (int)before, format, s->name,
+		format + before + 1);
+	exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, advice);
+	return false;
+}
+
+/* Returns: false if the request was refused. */
+static bool take_secret(struct exchange *x, const struct secret *s)
+{
+	const struct swap swap = {.placeholder = s->placeholder, .value = s->value};
+	bool is_in_query = swap_is_in(&swap, 1, x->target, strlen(x->target));
+	bool is_used = is_in_query || has_header_with(x, &swap);
+	bool is_ready = s->value && is_safe(x->client);
+	if (is_used && !s->value)
+		return refuse_secret(x, s, "this session has no value of the secret %", "");
+	if (is_used && !is_ready)
+		return refuse_secret(x, s, "the secret % is not sent without TLS", "");
+	if (is_in_query && !(s->places & SECRET_IN_QUERY))
+		return refuse_secret(x, s, "the secret % is not for queries",
+			"name the place: --secret NAME=SOURCE@HOST,query");
+	if (!is_ready)
+		return true;
+	x->swaps[x->n_swaps++] = swap;
+	if (s->places & SECRET_IN_BODY)
+		x->body_swaps[x->n_body_swaps++] = swap;
+	blot_add_value(x->blot, s->value);
+	return true;
+}
+
 /* Collect the secrets of this host. Returns: false if the request was refused. */
 static bool take_secrets(struct exchange *x)
 {
 	const struct web_client *c = x->client;
-	const struct secrets *all = &c->box->secrets;
-	for (size_t i = 0; i < all->n; i++) {
-		const struct secret *s = &all->v[i];
-		char reason[GATEWAY_REASON_BYTES];
+	x->secrets = c->box->secrets;
+	x->secrets->n_refs++;
+	for (size_t i = 0; i < x->secrets->all.n; i++) {
+		const struct secret *s = &x->secrets->all.v[i];
 		if (s->port != c->port || strcmp(s->host, c->name->host) != 0)
 			continue;
-		const struct swap swap = {.placeholder = s->placeholder, .value = s->value};
-		bool is_in_query = swap_is_in(&swap, 1, x->target, strlen(x->target));
-		if (!s->value && (is_in_query || has_header_with(x, &swap))) {
-			snprintf(reason, sizeof reason,
-				"this session has no value of the secret %s", s->name);
-			exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, "");
+		if (!take_secret(x, s))
 			return false;
-		}
-		if (is_in_query && !(s->places & SECRET_IN_QUERY)) {
-			snprintf(
-				reason, sizeof reason, "the secret %s is not for queries", s->name);
-			exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason,
-				"name the place: --secret NAME=SOURCE@HOST,query");
-			return false;
-		}
-		if (!s->value)
-			continue;
-		x->swaps[x->n_swaps++] = swap;
-		if (s->places & SECRET_IN_BODY)
-			x->body_swaps[x->n_body_swaps++] = swap;
-		blot_add_value(x->blot, s->value);
 	}
 	return true;
 }
@@ -233,7 +265,8 @@ static bool take_secrets(struct exchange *x)
 static bool is_websocket(const struct exchange *x)
 {
 	const char *upgrade = header(x, "Upgrade");
-	return upgrade && strcasecmp(upgrade, "websocket") == 0 && strcmp(x->method, "GET") == 0;
+	return upgrade && strcasecmp(upgrade, "websocket") == 0 && strcmp(x->method, "GET") == 0 &&
+		x->up_bytes == 0;
 }
 
 static void check(struct exchange *x)
@@ -241,9 +274,6 @@ static void check(struct exchange *x)
 	if (!is_for_host(x))
 		exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, GATEWAY_REFUSED,
 			"HTTP for another name, or for more than one", "");
-	else if (header(x, "Upgrade") && !x->is_websocket)
-		exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED,
-			"it wants another protocol than HTTP or a WebSocket", "");
 	else if (!exchange_is_allowed(x))
 		refuse_request(x);
 	else if (take_secrets(x))
@@ -354,8 +384,10 @@ enum MHD_Result exchange_on_request(void *arg, struct MHD_Connection *mhd, const
 			web_library(w)
 				->get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
 				->socket_context;
-		*slot = x = begin(c, method);
-		return x->is_refused ? say_text(x) : MHD_YES;
+		/* What is refused is answered when the whole request has come: else the program
+		 * could miss the answer while it sends. */
+		*slot = begin(c, method);
+		return MHD_YES;
 	}
 	if (x->is_abandoned || x->client->is_ended)
 		return MHD_NO;
@@ -381,6 +413,7 @@ void exchange_on_completed(
 	if (x->response)
 		library(x)->destroy_response(x->response);
 	blot_free(x->blot);
+	held_secrets_let_go(x->secrets);
 	buf_done(&x->text);
 	buf_done(&x->up);
 	buf_done(&x->down);

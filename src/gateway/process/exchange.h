@@ -46,7 +46,8 @@ struct exchange {
 	size_t down_at;
 	bool is_down_over, is_broken;
 	bool is_down_full; /* libcurl waits until there is room */
-	/* secrets of this host whose values are known */
+	/* secrets of this host whose values are known, and the reference that keeps them */
+	struct held_secrets *secrets;
 	struct swap swaps[SECRETS_MAX], body_swaps[SECRETS_MAX];
 	size_t n_swaps, n_body_swaps;
 	struct blot *blot;
@@ -66,6 +67,8 @@ enum MHD_Result exchange_on_request(void *arg, struct MHD_Connection *mhd, const
 void exchange_on_completed(
 	void *arg, struct MHD_Connection *mhd, void **slot, enum MHD_RequestTerminationCode how);
 
+/* Drop @n bytes behind *@at, which is how much of @b was dropped before. */
+void exchange_drop(struct buf *b, size_t *at, size_t n);
 /* Suspend the request in the library, or have the library go on with it. */
 void exchange_suspend(struct exchange *x);
 void exchange_resume(struct exchange *x);

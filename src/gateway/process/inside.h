@@ -74,12 +74,18 @@ struct wanted {
 	char name[RULE_HOST_BYTES]; /* for a row */
 };
 
+/* The secrets of a box, which requests under way use also after they were replaced. */
+struct held_secrets {
+	unsigned n_refs;
+	struct secrets all;
+};
+
 struct net_box {
 	struct service *service;
 	struct net_box *next;
 	uint32_t id;
 	struct rules rules;
-	struct secrets secrets;
+	struct held_secrets *secrets;  /* counted reference; NULL: none */
 	uint16_t ports[2 * RULES_MAX]; /* of the rules */
 	size_t n_ports;
 	bool has_own;	     /* there are ports from PORT_OWN on */
@@ -121,6 +127,8 @@ void net_box_take(struct net_box *b, int *fds, size_t n, bool has_resolver);
 /* Tell the engine that the rules are in force, if that is due, and all sockets are made. */
 void net_box_say_ready(struct net_box *b);
 void net_box_report(struct net_box *b);
+/* Give back a counted reference, NULL: none. */
+void held_secrets_let_go(struct held_secrets *h);
 /* End all that belongs to the box. It is freed when all handles are closed. */
 void net_box_close(struct net_box *b);
 /* Add to what must end before the box is freed, and remove from it. */

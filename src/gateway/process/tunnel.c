@@ -57,11 +57,7 @@ static bool tell(const struct tunnel *t)
 		MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
-	x->down_at += (size_t)n;
-	if (x->down_at == x->down.bytes) {
-		buf_clear(&x->down);
-		x->down_at = 0;
-	}
+	exchange_drop(&x->down, &x->down_at, (size_t)n);
 	ask_go_on(x);
 	return true;
 }

@@ -198,9 +198,9 @@ static struct MHD_Daemon *start(struct web *w, bool is_tls)
 		on_connection, w, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
 		MHD_OPTION_URI_LOG_CALLBACK, keep_target, w, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_HEAD_BYTES,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)INT16_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)WEB_IDLE_S, is_tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END,
-		on_certificate, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)INT16_MAX,
+		is_tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, on_certificate,
+		MHD_OPTION_END);
 }
 
 static int start_server(struct web *w, bool is_tls, struct err *err)

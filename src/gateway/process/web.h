@@ -12,7 +12,6 @@
 #include "net/microhttpd.h"
 
 enum {
-	WEB_IDLE_S = 120,	  /* a connection without a request, or in the middle of one */
 	WEB_FIRST_MS = 10000,	  /* until the first byte of a connection */
 	WEB_HEAD_BYTES = 64 << 10 /* memory of a connection for the heads of its requests */
 };
