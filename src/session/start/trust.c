@@ -6,10 +6,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 const char *const trust_environment[] = {
@@ -27,19 +29,29 @@ const char *const trust_environment[] = {
 	NULL,
 };
 
+static bool is_in_memory(const char *dir)
+{
+	struct statfs fs;
+	return statfs(dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+static bool make_in(const char *place, char dir[PATH_MAX])
+{
+	int n = snprintf(dir, PATH_MAX, "%s/retort-certs-XXXXXX", place);
+	return n < PATH_MAX && mkdtemp(dir) && chmod(dir, 0755) == 0;
+}
+
 /* Make a directory, in memory if there is such a place: its many files take 2 ms there, and 200 ms
  * on some disks. */
 static int make_dir(char dir[PATH_MAX], struct err *err)
 {
-	const char *const places[] = {
-		getenv("XDG_RUNTIME_DIR"), geteuid() == 0 ? "/run" : NULL, "/dev/shm", "/tmp"};
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		if (!places[i] || places[i][0] != '/')
-			continue;
-		int n = snprintf(dir, PATH_MAX, "%s/retort-certs-XXXXXX", places[i]);
-		if (n < PATH_MAX && mkdtemp(dir) && chmod(dir, 0755) == 0)
-			return 0;
-	}
+	const char *const places[] = {getenv("XDG_RUNTIME_DIR"), "/run", "/dev/shm", "/tmp"};
+	for (int needs_memory = 1; needs_memory >= 0; needs_memory--)
+		for (size_t i = 0; i < ARRAY_LEN(places); i++)
+			if (places[i] && places[i][0] == '/' &&
+				(!needs_memory || is_in_memory(places[i])) &&
+				make_in(places[i], dir))
+				return 0;
 	dir[0] = '\0';
 	return err_sys(err, ERR_IO, errno, "make a directory of certificates");
 }
