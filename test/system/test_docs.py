@@ -282,7 +282,7 @@ class Demo(harness.Case):
         self.assertEqual(done.returncode, 0, done.stdout)
         cents = self.average_cents()
         self.assertIn(f"average gross margin: {cents // 100}.{cents % 100:02} per order", done.stdout)
-        self.assertIn("three runs and a session, all as expected", done.stdout)
+        self.assertIn("four runs and a session, all as expected", done.stdout)
         self.assertIn("rolled back: variables and files are as before this step", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^\| \* [0-9a-f]{12} \(trial\) .*\n\|/$")
         self.assertEqual(sorted(os.listdir(where)), ["explore.png", "figure-1.png"])
