@@ -23,22 +23,32 @@ NOT_HERE = 77
 
 
 @functools.lru_cache(maxsize=None)
-def installed():
-    """(node_modules, None), or (None, why they cannot be had): asked once."""
-    done = subprocess.run([os.path.join(HERE, "install")], capture_output=True, text=True, check=False)
+def installed(what, *options):
+    """(directory, None), or (None, why @what cannot be had): asked once."""
+    done = subprocess.run([os.path.join(HERE, "install"), *options], capture_output=True, text=True, check=False)
     if done.returncode == NOT_HERE:
-        return None, f"checkers from npm: {done.stderr.strip().splitlines()[-1]}"
+        return None, f"{what}: {done.stderr.strip().splitlines()[-1]}"
     if done.returncode != 0:
         raise AssertionError(f"test/interop/install: {done.stderr}")
-    return os.path.join(done.stdout.strip(), "node_modules"), None
+    return done.stdout.strip(), None
 
 
-def modules():
-    """The node_modules of the checkers. Skips the test where they cannot be had."""
-    where, why = installed()
+def needed(what, *options):
+    """Where it is installed. Skips the test where it cannot be had."""
+    where, why = installed(what, *options)
     if why:
         raise unittest.SkipTest(why)
     return where
+
+
+def modules():
+    """The node_modules of the checkers."""
+    return os.path.join(needed("checkers from npm"), "node_modules")
+
+
+def python():
+    """A virtual environment with the SDKs."""
+    return needed("SDKs from PyPI", "--python")
 
 
 class Case(harness.Case):
