@@ -20,8 +20,9 @@ static int from_environment(
 	const char *value = getenv(variable);
 	if (value)
 		return buf_add(out, value);
-	return err_fail(err, ERR_USAGE, "set it, and export it: export API_KEY=…",
-		"--secret %.64s: the variable %.100s is not set", name, variable);
+	(void)err_set(
+		err, ERR_USAGE, "--secret %.64s: the variable %.100s is not set", name, variable);
+	return err_hint(err, "export %.100s=…", variable);
 }
 
 static int from_file(const char *name, const char *path, struct buf *out, struct err *err)

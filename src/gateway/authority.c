@@ -178,6 +178,21 @@ static int put_entry(struct publication *p, const char *name)
 	return file_put(p->dir, name, buf_str(&p->file), p->file.bytes, MODE_FILE, 0);
 }
 
+/* Java has a file of its own, in a form that we cannot extend: its programs go on as they are, and
+ * do not trust the gateway. */
+static int put_java(struct publication *p, struct err *err)
+{
+	char path[PATH_MAX];
+	int r = snprintf(path, sizeof path, "%s/" AUTHORITY_JAVA, p->certs);
+	if (r >= (int)sizeof path || access(path, R_OK) < 0)
+		return 0;
+	r = mkdirat(p->dir, AUTHORITY_JAVA_DIR, MODE_DIR) < 0 && errno != EEXIST
+		? -errno
+		: put_entry(p, AUTHORITY_JAVA);
+	return r < 0 ? err_sys(err, file_code(-r), -r, "certificates for boxes: " AUTHORITY_JAVA)
+		     : 0;
+}
+
 static int put_entries(struct publication *p, struct err *err)
 {
 	const struct dirent *entry;
@@ -196,7 +211,7 @@ static int put_entries(struct publication *p, struct err *err)
 	}
 	if (list)
 		(void)closedir(list);
-	return r;
+	return r == 0 ? put_java(p, err) : r;
 }
 
 static int put_own(

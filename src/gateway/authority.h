@@ -17,8 +17,10 @@ enum { AUTHORITY_PEM_BYTES = 4096 };
  * OpenSSL looks for it. */
 #define AUTHORITY_FILE "9e38d0e7.0"
 /* The file of all certificates, and where boxes see the directory. */
-#define AUTHORITY_BUNDLE "ca-certificates.crt"
-#define AUTHORITY_DIR	 "/etc/ssl/certs"
+#define AUTHORITY_BUNDLE   "ca-certificates.crt"
+#define AUTHORITY_JAVA_DIR "java"
+#define AUTHORITY_JAVA	   AUTHORITY_JAVA_DIR "/cacerts"
+#define AUTHORITY_DIR	   "/etc/ssl/certs"
 
 /* Both texts in PEM, NUL-terminated. */
 struct authority {

@@ -314,7 +314,8 @@ static int start_process(struct gateway *g, struct err *err)
 		.message = on_message, .ended = on_channel_ended, .arg = g};
 	char name[] = "retort-gateway";
 	const char *authorities = net_authorities();
-	char *file = authorities ? realpath(authorities, NULL) : NULL;
+	char *real = authorities ? realpath(authorities, NULL) : NULL;
+	char *file = authorities && !real ? xstrdup(authorities) : real; /* libcurl will say so */
 	char *argv[] = {name, file, NULL};
 	int pair[2], r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {

@@ -39,6 +39,8 @@ struct net_call {
 	int fd, fd_for_curl;
 	void (*on_upgrade)(void *arg, int fd, const char *early, size_t bytes);
 	struct curl_slist *to;	    /* where to connect */
+	bool is_paused;		    /* on_data has returned NET_WAIT */
+	bool is_left;		    /* after a switch: the server has ended */
 	bool is_switch;		    /* the request wants another protocol, see struct net_pass */
 	bool is_upgraded;	    /* status 101 has been received */
 	struct buf early;	    /* bytes behind it */

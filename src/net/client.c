@@ -135,13 +135,25 @@ static struct net_socket *watch(struct net *n, curl_socket_t fd)
 	return s;
 }
 
+/* After a switch of protocols, nobody says when the server has ended. But libcurl wants to know
+ * nothing of the socket then, although it is not told to wait. */
+static void note_end(const struct net *n, CURL *easy)
+{
+	struct net_call *c = NULL;
+	(void)n->curl.easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&c);
+	if (!c || !c->is_switch || !c->is_headed || c->is_paused || c->is_cancelled)
+		return;
+	c->is_left = true;
+	net_go_on(c);
+}
+
 /* Watch @fd for the events @what. Called by libcurl. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
 	struct net *n = arg;
 	struct net_socket *s = known;
-	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
+		note_end(n, easy);
 		if (s)
 			uv_close((uv_handle_t *)&s->poll, socket_closed);
 		(void)n->curl.multi_assign(n->multi, fd, NULL);

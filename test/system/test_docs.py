@@ -285,7 +285,7 @@ class Demo(harness.Case):
         self.assertIn("four runs and a session, all as expected", done.stdout)
         self.assertIn("rolled back: variables and files are as before this step", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^\| \* [0-9a-f]{12} \(trial\) .*\n\|/$")
-        self.assertEqual(sorted(os.listdir(where)), ["explore.png", "figure-1.png"])
+        self.assertEqual(sorted(os.listdir(where)), ["explore.png", "figure-1.png", "forecast.png"])
         self.assertNotIn("\x1b", done.stdout, "colours only on a terminal")
 
     def test_demo_says_when_something_is_wrong(self):

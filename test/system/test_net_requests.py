@@ -200,6 +200,29 @@ class Passing(Case):
             "while d := r.read(1 << 20): got += len(d)\nprint(json.dumps(out + [got]))")
         self.assertEqual(said, [200, 50000000])
 
+    def test_the_server_ends_a_web_socket(self):
+        """The program sees the end at once, and the record says that all was well."""
+        for tls in True, False:
+            r = self.record(
+                f"s = connect({tls}); s.connect(); s = s.sock\n"
+                "s.sendall(b'GET /v1/last?bye HTTP/1.1\\r\\nHost: api.test\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n"
+                "Sec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\\r\\n\\r\\n')\n"
+                "said = b''\n"
+                "while d := s.recv(4096): said += d\nprint(said[-8:].decode())", "WEBSOCKET api.test/v1/*")
+            self.assertIn("hellobye", r["stdout"], r)
+            self.assertEqual(rows(r, verdict="failed"), [])
+
+    def test_a_length_of_nothing_is_said(self):
+        said = self.value("c = connect(); c.putrequest('POST', '/v1/x'); c.putheader('Content-Length', '0'); c.endheaders()\nprint(c.getresponse().read().decode())")
+        self.assertIn(["Content-Length", "0"], said["headers"])
+
+    def test_what_was_sent_is_in_the_record(self):
+        """Also if the server has not answered when the program ends."""
+        r = self.record("c = connect(); c.request('POST', '/v1/silent', bytes(100000))\ntime.sleep(1)")
+        row, = rows(r, name="api.test", port=443)
+        self.assertEqual(row["verdict"], "allowed")
+        self.assertGreater(row["bytes_out"], 100000)
+
     def test_other_protocols_are_left_out(self):
         """Whoever asks for HTTP/2 in the clear gets HTTP/1.1, as from any server that does not know it."""
         said = self.value(

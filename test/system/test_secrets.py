@@ -179,6 +179,28 @@ class Answers(Case):
         r = harness.record(ASK + code, *self.options(), *KEY, env=self.env)
         self.assertEqual(r["stdout"], "one" + "*" * len(VALUE) + "two\n")
 
+    def test_compressed(self):
+        """A server that compresses although nobody asks for it: the answer is refused, since nothing can be found in it."""
+        r = self.record("s, h, b = get('/v1/gz', headers={'Authorization': KEY})\nprint(s, b.decode())")
+        self.assertIn("502 retort: api.test:443 refused: its answer is compressed", r["stdout"])
+        r = self.record("import gzip\nprint(gzip.decompress(get('/v1/gz', headers={'Authorization': 'x'}, host='other.test')[2]).decode())", *KEY, "--net", "* other.test/*")
+        self.assertEqual(r["stdout"], "x\n")
+
+    def test_what_may_be_the_beginning_of_it_comes_in_the_end(self):
+        """A piece that ends as a value begins is held back for a moment only."""
+        r = self.record("c = connect(); c.request('GET', '/v1/pause?sk-li')\nr = c.getresponse()\ngot = r.read1(10)\n"
+                        "while len(got) < 5: got += r.read1(10)\nprint(got.decode())")
+        self.assertEqual(r["stdout"], "sk-li\n")
+
+    def test_a_web_socket_is_not_held_up(self):
+        r = self.record(
+            "s = connect(); s.connect(); s = s.sock\n"
+            "s.sendall(f'GET /v1/ws HTTP/1.1\\r\\nHost: api.test\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nAuthorization: {KEY}\\r\\n"
+            "Sec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\\r\\n\\r\\n'.encode())\n"
+            "f = s.makefile('rb')\nwhile f.readline().strip(): pass\nf.read(7)\ns.sendall(b'sk-')\nprint(f.read(3).decode())", *KEY, "--net", "WEBSOCKET api.test/*", )
+        self.assertEqual(r["stdout"], "sk-\n", r)
+        self.assertEqual(self.last()[1]["authorization"], VALUE)
+
     def test_it_is_as_long_as_it_was(self):
         r = self.record("c = connect()\nfor i in range(3):\n    s, h, b = get('/v1/x', headers={'A': KEY}, c=c)\n    print(int(h['Content-Length']) == len(b))")
         self.assertEqual(r["stdout"], "True\n" * 3)

@@ -6,6 +6,7 @@
 """
 
 import base64
+import gzip
 import hashlib
 import http.server
 import json
@@ -153,6 +154,16 @@ class Api(Handler):
             time.sleep(0.05)
         self.wfile.write(b"0\r\n\r\n")
 
+    def get_pause(self, query):
+        """A piece, and then nothing until the client ends."""
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(query), query.encode()))
+        while self.connection.recv(1):
+            pass
+        self.close_connection = True
+
     def get_redirect(self, query):
         self.give(b"", 302, Location=query)
 
@@ -166,6 +177,15 @@ class Api(Handler):
     def get_empty(self, query):
         self.send_response(int(query))
         self.end_headers()
+
+    def get_gz(self, query):
+        """The Authorization of the request, compressed, whatever is accepted."""
+        self.heard()
+        self.give(gzip.compress(str(self.headers["Authorization"]).encode()), Content_Encoding="gzip")
+
+    def get_last(self, query):
+        """A WebSocket whose server sends the Authorization of the request and a text, and ends."""
+        self.get_ws(query, [query.encode()])
 
     def get_early(self, query):
         """An answer before the body, which is read and dropped until the client ends, so that nothing is reset."""
@@ -188,7 +208,7 @@ class Api(Handler):
         self.server.n_silent -= 1
         self.close_connection = True
 
-    def get_ws(self, query):
+    def get_ws(self, query, only=None):
         """A WebSocket: the first frame says which headers came, and each frame of the client comes back as it was."""
         key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         self.send_response(101)
@@ -198,7 +218,9 @@ class Api(Handler):
         self.end_headers()
         self.server.seen.append((self.command, self.path, self.headers.get("Host"), dict(self.headers), b""))
         self.wfile.write(b"\x81\x05hello")
-        while data := self.rfile.read1(1 << 16):
+        for part in only or []:
+            self.wfile.write(part)
+        while only is None and (data := self.rfile.read1(1 << 16)):
             self.wfile.write(data)
         self.close_connection = True
 

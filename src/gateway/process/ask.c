@@ -112,12 +112,21 @@ static void count(const struct exchange *x, enum gateway_verdict verdict, const 
 	net_box_count(c->box, c->name->host, c->port, verdict, reason);
 }
 
+static void count_allowed(struct exchange *x)
+{
+	if (!x->is_counted)
+		count(x, GATEWAY_ALLOWED, "");
+	x->is_counted = true;
+}
+
 void ask_count(struct exchange *x)
 {
 	const struct web_client *c = x->client;
 	struct gateway_row row = {
 		.port = c->port, .bytes_in = x->bytes_in, .bytes_out = x->bytes_out};
 	snprintf(row.name, sizeof row.name, "%s", c->name->host);
+	if (x->call && !x->is_counted) /* it was sent, or is being sent */
+		count_allowed(x);
 	if (!x->is_counted || (x->bytes_in == 0 && x->bytes_out == 0))
 		return;
 	x->bytes_in = x->bytes_out = 0;
@@ -173,10 +182,26 @@ static bool is_switched(const struct exchange *x)
 	return x->is_websocket && x->status == MHD_HTTP_SWITCHING_PROTOCOLS;
 }
 
+/* In a body with a coding that nobody asked for, no value could be found. */
+static bool is_opaque(const struct exchange *x)
+{
+	char coding[NET_URL_BYTES] = "";
+	bool has_coding = net_header(x->call, "Content-Encoding", coding, sizeof coding);
+	return !blot_is_empty(x->blot) && has_coding && strcasecmp(coding, "identity") != 0;
+}
+
 static void on_headers(void *arg)
 {
 	struct exchange *x = arg;
 	int status = net_status(x->call);
+	if (is_opaque(x)) {
+		count_allowed(x);
+		net_cancel(x->call);
+		end_call(x);
+		exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_REFUSED,
+			"its answer is compressed, so that no secret could be found in it", "");
+		return;
+	}
 	int64_t bytes = answer_length(x, status);
 	x->status = (unsigned)status;
 	x->response = is_switched(x) ? tunnel_response(x)
@@ -185,8 +210,7 @@ static void on_headers(void *arg)
 					       EXCHANGE_BYTES / 2, on_read, x, NULL);
 	if (!x->response)
 		return;
-	x->is_counted = true;
-	count(x, GATEWAY_ALLOWED, "");
+	count_allowed(x);
 	if (x->is_websocket && !is_switched(x)) /* nothing more is to be sent */
 		net_go_on(x->call);
 	net_each_header(x->call, on_answer_header, x);
@@ -202,7 +226,8 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	if (x->is_down_full)
 		return NET_WAIT;
 	x->bytes_in += bytes;
-	if (blot_is_empty(x->blot))
+	x->n_ticks = 0;
+	if (blot_is_empty(x->blot) || is_switched(x))
 		(void)buf_append(&x->down, data, bytes);
 	else
 		blot_feed(x->blot, data, bytes, false, &x->down);
@@ -224,22 +249,44 @@ static void refuse_failure(struct exchange *x, const struct net_result *result)
 		[NET_STOPPED] = "its answer is refused: ",
 	};
 	const char *why = strstr(result->err.msg, ": ");
+	bool is_sent = result->end != NET_NO_SERVER && result->end != NET_UNTRUSTED;
+	if (is_sent)
+		count_allowed(x);
 	snprintf(reason, sizeof reason, "%s%.120s", before[result->end],
 		why ? why + 2 : result->err.msg);
 	exchange_refuse(x,
 		result->end == NET_TIMEOUT ? MHD_HTTP_GATEWAY_TIMEOUT : MHD_HTTP_BAD_GATEWAY,
-		GATEWAY_FAILED, reason, "");
+		GATEWAY_FAILED, reason, result->err.hint);
+}
+
+static void look_up(struct exchange *x);
+
+/* A kept connection may have been closed by its server just now. Return whether the request can be
+ * sent once more: it says itself that nothing changes by that. */
+static bool may_repeat(const struct exchange *x, const struct net_result *result)
+{
+	static const char *const methods[] = {"GET", "HEAD", "OPTIONS"};
+	bool is_safe = false;
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		is_safe = is_safe || strcmp(x->method, methods[i]) == 0;
+	return is_safe && result->end == NET_CUT && !x->response && !x->is_repeated &&
+		!x->is_websocket && x->up_bytes == 0 && !x->is_abandoned;
 }
 
 static void on_done(void *arg, const struct net_result *result)
 {
 	struct exchange *x = arg;
 	end_call(x);
+	if (may_repeat(x, result)) {
+		x->is_repeated = true;
+		look_up(x);
+		return;
+	}
 	x->is_down_over = true;
 	if (x->response) {
 		blot_feed(x->blot, "", 0, true, &x->down);
 		x->is_broken = result->end != NET_ANSWER || buf_error(&x->down) < 0;
-		if (x->is_broken)
+		if (x->is_broken && !is_switched(x))
 			count(x, GATEWAY_FAILED, "its answer was cut");
 		exchange_resume(x);
 		tunnel_go_on(x);
@@ -311,6 +358,11 @@ static void write_addresses(char out[NET_TO_BYTES], const struct ip *ips, size_t
 	}
 }
 
+static bool has_header(const struct exchange *x, const char *name)
+{
+	return library(x)->lookup_connection_value(x->client->mhd, MHD_HEADER_KIND, name) != NULL;
+}
+
 /* Send the request to @ips, with its secrets. */
 static void send_request(struct exchange *x, const struct ip *ips, size_t n, uint16_t to_port)
 {
@@ -328,6 +380,9 @@ static void send_request(struct exchange *x, const struct ip *ips, size_t n, uin
 		add_header(&list, "Connection", xstrdup("Upgrade"));
 		add_header(&list, "Upgrade", xstrdup("websocket"));
 	}
+	if (x->up_bytes == 0 &&
+		has_header(x, "Content-Length")) /* libcurl adds it to a body only */
+		add_header(&list, "Content-Length", xstrdup("0"));
 	bool has_body = x->up_bytes != 0 || x->is_websocket;
 	const struct net_pass pass = {.fd = -1,
 		.target = buf_str(&target),
@@ -409,6 +464,15 @@ bool ask_is_allowed(const struct exchange *x)
 				memcmp(&rule->to, &was->to, sizeof rule->to) == 0));
 }
 
+void ask_tick(struct exchange *x)
+{
+	if (!x->response || is_switched(x) || !blot_is_holding(x->blot) || ++x->n_ticks < 2)
+		return;
+	blot_feed(x->blot, "", 0, true, &x->down);
+	x->is_broken = x->is_broken || buf_error(&x->down) < 0;
+	exchange_resume(x);
+}
+
 void ask_go_on(struct exchange *x)
 {
 	x->is_down_full = false;
@@ -447,13 +511,11 @@ void ask_collected(struct exchange *x)
 void ask_end(struct exchange *x)
 {
 	lookup_forget(&x->waiter);
+	ask_count(x);
 	if (x->call) {
 		net_cancel(x->call);
 		end_call(x);
-		if (!x->response)
-			count(x, GATEWAY_FAILED, "the program has given it up");
 	}
-	ask_count(x);
 }
 
 void ask_renew(struct net_box *b)

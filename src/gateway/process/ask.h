@@ -7,6 +7,9 @@
  * collected, it is sent by ask_collected(), when the body is complete. */
 void ask_begin(struct exchange *x);
 void ask_collected(struct exchange *x);
+/* Called each second: pass on what was held back, because it may be the beginning of a value, if
+ * nothing has followed for more than a second. */
+void ask_tick(struct exchange *x);
 /* The program has taken some of x->down, or given more to x->up. */
 void ask_go_on(struct exchange *x);
 /* Return whether the rules still allow what the request was sent to. */

@@ -231,7 +231,9 @@ static bool take_secret(struct exchange *x, const struct secret *s)
 	bool is_used = is_in_query || has_header_with(x, &swap);
 	bool is_ready = s->value && is_safe(x->client);
 	if (is_used && !s->value)
-		return refuse_secret(x, s, "this session has no value of the secret %", "");
+		return refuse_secret(x, s, "this session has no value of the secret %",
+			"retort session net SESSION --secret NAME=SOURCE; for a branch: retort "
+			"session branch --secrets");
 	if (is_used && !is_ready)
 		return refuse_secret(x, s, "the secret % is not sent without TLS", "");
 	if (is_in_query && !(s->places & SECRET_IN_QUERY))

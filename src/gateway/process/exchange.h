@@ -45,6 +45,7 @@ struct exchange {
 	struct buf down;
 	size_t down_at;
 	bool is_down_over, is_broken;
+	unsigned n_ticks;  /* since the last piece of the response */
 	bool is_down_full; /* libcurl waits until there is room */
 	/* secrets of this host whose values are known, and the reference that keeps them */
 	struct held_secrets *secrets;
@@ -56,7 +57,8 @@ struct exchange {
 	struct net_call *call;
 	struct upstream *upstream; /* counted reference, of @call */
 	struct rule dialled;
-	bool is_counted; /* as allowed */
+	bool is_counted;  /* as allowed */
+	bool is_repeated; /* the request was sent again */
 	uint64_t bytes_in, bytes_out;
 	struct tunnel *tunnel; /* NULL: none */
 };

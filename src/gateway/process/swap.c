@@ -398,6 +398,11 @@ static char *need_room(struct buf *out, size_t bytes)
 	return at;
 }
 
+bool blot_is_holding(const struct blot *b)
+{
+	return b->held > 0;
+}
+
 void blot_feed(struct blot *b, const char *data, size_t bytes, bool is_last, struct buf *out)
 {
 	size_t held = b->held, all = held + bytes, keep = 0;

@@ -51,6 +51,8 @@ void blot_free(struct blot *b);
 void blot_add(struct blot *b, const char *needle, size_t bytes);
 void blot_add_value(struct blot *b, const char *value);
 bool blot_is_empty(const struct blot *b);
+/* Return whether something is held back. */
+bool blot_is_holding(const struct blot *b);
 /* Append to @out what of the stream is decided after @data. @is_last: the stream ends with @data,
  * so all is decided, and the next call begins another stream. There must be room for what was held
  * back and @data together; running out of it shows in buf_error(), and @data is not taken then. */

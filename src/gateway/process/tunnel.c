@@ -6,6 +6,8 @@
 #include "gateway/process/ask.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -29,6 +31,9 @@ void tunnel_end(struct exchange *x)
 	if (!t)
 		return;
 	uv_close((uv_handle_t *)&t->poll, on_closed);
+	/* With TLS the library does not pass on the end: on_check() does. */
+	(void)shutdown(t->fd, SHUT_RDWR);
+	x->client->is_closing = true;
 	(void)web_library(x->client->box->service->web)
 		->upgrade_action(t->handle, MHD_UPGRADE_ACTION_CLOSE);
 	web_kick(x->client);
@@ -101,6 +106,7 @@ static void on_upgrade(void *arg, struct MHD_Connection *mhd, void *slot, const 
 {
 	struct exchange *x = arg;
 	struct tunnel *t = xnew(struct tunnel);
+	const int on = 1;
 	(void)mhd;
 	(void)slot;
 	*t = (struct tunnel){.exchange = x, .fd = socket, .handle = handle};
@@ -109,6 +115,8 @@ static void on_upgrade(void *arg, struct MHD_Connection *mhd, void *slot, const 
 		xdie("a poll");
 	t->poll.data = t;
 	x->tunnel = t;
+	/* The library has turned it off. */
+	(void)setsockopt(x->client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (bytes > 0 && buf_append(&x->up, early, bytes) < 0) {
 		tunnel_end(x);
 		return;

@@ -111,8 +111,10 @@ static void on_check(uv_timer_t *timer)
 		for (struct web_client *c = b->clients, *next; c; c = next) {
 			next = c->next;
 			has_clients = true;
-			if (c->exchange && exchange_is_left(c->exchange))
+			if (c->is_closing || (c->exchange && exchange_is_left(c->exchange)))
 				web_hang_up(c);
+			else if (c->exchange)
+				ask_tick(c->exchange);
 		}
 	if (!has_clients)
 		(void)uv_timer_stop(timer);

@@ -34,7 +34,8 @@ struct web_client {
 	char *target;	   /* of the current request, as it came */
 	struct exchange *exchange;
 	unsigned n_requests;
-	bool is_ended; /* it was hung up */
+	bool is_ended;	 /* it was hung up */
+	bool is_closing; /* its WebSocket has ended */
 	/* until the library has it: it is watched for its first byte */
 	uv_poll_t poll;
 	uv_timer_t timer;

@@ -74,8 +74,11 @@ void trust_done(struct trust *t)
 	DIR *dir = t->dir[0] ? opendir(t->dir) : NULL;
 	for (const struct dirent *e; dir && (e = readdir(dir));)
 		(void)unlinkat(dirfd(dir), e->d_name, 0);
-	if (dir)
+	if (dir) {
+		(void)unlinkat(dirfd(dir), AUTHORITY_JAVA, 0);
+		(void)unlinkat(dirfd(dir), AUTHORITY_JAVA_DIR, AT_REMOVEDIR);
 		(void)closedir(dir);
+	}
 	if (t->dir[0])
 		(void)rmdir(t->dir);
 	explicit_bzero(t, sizeof *t);

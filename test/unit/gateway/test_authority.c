@@ -214,7 +214,8 @@ TEST(a_directory_has_the_hosts_certificates_and_ours)
 	CHECK_INT(st.st_mode & 07777, 0755);
 	check_bundle(&p, "the host's\n");
 	CHECK_STR(tree_get(&p.box, "/one.pem"), "one");
-	CHECK_INT(count(&p), 3);
+	CHECK_STR(tree_get(&p.box, "/java/cacerts"), "a keystore");
+	CHECK_INT(count(&p), 4);
 }
 
 TEST(links_stay_links_where_boxes_can_follow_them)
