@@ -441,10 +441,15 @@ class Sessions(Case):
         s.value(self.SEND)
         if not harness.IS_ROOT:
             return
-        parents = {pid: parent for pid, (parent, *_) in harness.processes().items()}
-        names = {pid: name for pid, (_, name, *_) in harness.processes().items()}
-        mine = [pid for pid in parents if names[pid].startswith("retort-init")]
-        inside = [pid for pid in parents if parents[pid] in mine or pid in mine]
+        all_of = harness.processes()
+
+        def is_mine(pid):
+            return pid in all_of and (pid == engine.process.pid or is_mine(all_of[pid][0]))
+
+        def is_inside(pid):
+            return pid in all_of and (all_of[pid][1].startswith("retort-init") or is_inside(all_of[pid][0]))
+
+        inside = [pid for pid in all_of if is_mine(pid) and is_inside(pid)]
         self.assertTrue(inside)
         for pid in inside:
             with open(f"/proc/{pid}/maps", encoding="utf-8") as f:

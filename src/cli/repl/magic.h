@@ -34,8 +34,8 @@ struct magic {
 	/* --force. MAGIC_BRANCH: end running processes. MAGIC_GET: overwrite the file. */
 	bool is_forced;
 	bool has_secrets; /* --secrets (MAGIC_BRANCH): the branch gets the secrets */
-	bool is_kept; /* --keep-processes (MAGIC_BRANCH): let running processes go on */
-	char *text;   /* the text after the command's name. Owns: free() */
+	bool is_kept;	  /* --keep-processes (MAGIC_BRANCH): let running processes go on */
+	char *text;	  /* the text after the command's name. Owns: free() */
 };
 
 /* A command for the help: its name, its arguments, and what it does. */

@@ -227,10 +227,10 @@ static int on_data(void *arg, const char *data, size_t bytes)
 		return NET_WAIT;
 	x->bytes_in += bytes;
 	x->n_ticks = 0;
-	if (blot_is_empty(x->blot) || is_switched(x))
+	if (blot_is_empty(x->blot))
 		(void)buf_append(&x->down, data, bytes);
-	else
-		blot_feed(x->blot, data, bytes, false, &x->down);
+	else /* whoever waits for a message of a WebSocket may send the next one only then */
+		blot_feed(x->blot, data, bytes, is_switched(x), &x->down);
 	if (buf_error(&x->down) < 0)
 		return -ENOMEM;
 	exchange_resume(x);

@@ -71,8 +71,9 @@ static json_t *secrets_json(const struct secrets *secrets)
 		const struct secret *s = &secrets->v[i];
 		char place[SECRET_PLACE_BYTES];
 		secret_write_place(s, place);
-		json_add_new(out, json_pack("{s:s, s:s, s:s}", "name", s->name, "to", place,
-					  "placeholder", s->placeholder));
+		json_add_new(out,
+			json_pack("{s:s, s:s, s:s}", "name", s->name, "to", place, "placeholder",
+				s->placeholder));
 	}
 	return out;
 }
@@ -254,8 +255,10 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	o->net = k.net;
 	k.secrets = xnew(struct secrets);
 	o->secrets = k.secrets;
-	if (!has_kinds(k.json) || parse_secrets(k.secrets, json_object_get(k.json, "secrets")) < 0 || parse_limits(o, json_object_get(k.json, "limits")) < 0 ||
-		!k.preload || !k.env || (json_object_get(k.json, "net") && !k.net) ||
+	if (!has_kinds(k.json) ||
+		parse_secrets(k.secrets, json_object_get(k.json, "secrets")) < 0 ||
+		parse_limits(o, json_object_get(k.json, "limits")) < 0 || !k.preload || !k.env ||
+		(json_object_get(k.json, "net") && !k.net) ||
 		parse_volumes(&k, json_object_get(k.json, "volumes")) < 0) {
 		order_kept_done(&k);
 		return err_set(err, ERR_DAMAGED, "the session's parameters cannot be read");
