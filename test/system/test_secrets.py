@@ -269,6 +269,7 @@ class Sources(Case):
         with mcp_client.Mcp(*self.options(), *KEY, env=self.env) as client:
             said = client.tool("run_code", code=ASK + MORE + "print(get('/v1/x', headers={'A': KEY})[0])")
             self.assertIn("200", said.text)
+            self.assertIn("api.test with the key in the environment variable API_KEY", json.dumps(client.call("tools/list")))
             self.assertNotIn(VALUE, json.dumps(said.raw))
         self.assertEqual(self.last()[1]["a"], VALUE)
 

@@ -98,10 +98,20 @@ void box_summary_limits(struct buf *out, const json_t *create)
 void box_summary_net(struct buf *out, const json_t *create)
 {
 	size_t i;
-	json_t *rule;
+	const json_t *secret, *rule;
+	const char *before = "";
+	/* Secrets come first: a long text is cut. */
+	json_array_foreach(json_object_get(create, "secrets"), i, secret)
+	{
+		const char *to = param_text(secret, "to", "");
+		buf_addf(out, "%s%.*s with the key in the environment variable %s", before,
+			(int)strcspn(to, ","), to, param_text(secret, "name", ""));
+		before = ", ";
+	}
 	json_array_foreach(json_object_get(create, "net"), i, rule)
 	{
-		buf_addf(out, "%s%s", i > 0 ? ", " : "", json_string_value(rule));
+		buf_addf(out, "%s%s", before, json_string_value(rule));
+		before = ", ";
 	}
 }
 
