@@ -20,6 +20,7 @@ static const struct {
 
 /* What a refused request follows, "GET /v1/x", of which a rule can be made. */
 static const char request[] = "no rule allows ";
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ-* ";
 
 /* Names such as _http._tcp.api.example are asked for by clients that go on without an answer. */
 static bool is_refused(const json_t *row)
@@ -43,8 +44,11 @@ static void add_cure(struct buf *out, const json_t *row, const char *how)
 	const char *reason = json_get_text(row, "reason");
 	const char *path = strchr(reason, '/');
 	size_t i = 0;
+	const char *method = reason + sizeof request - 1;
 	if (path && strncmp(reason, request, sizeof request - 1) == 0) {
-		const char *method = reason + sizeof request - 1;
+		/* The gateway is not trusted, and this is for shells. */
+		if (strchr(reason, '\'') || strspn(method, letters) != (size_t)(path - method))
+			return;
 		buf_addf(out, ": %s'%.*s", how, (int)(path - method), method);
 		add_place(out, row);
 		buf_addf(out, "%s'", path);

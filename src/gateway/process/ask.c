@@ -28,7 +28,8 @@ static const struct {
 	{"Upgrade", IN_REQUEST},     /* as Connection */
 	{"Expect", IN_REQUEST}, {"HTTP2-Settings", IN_REQUEST},
 	{"Accept-Encoding", IN_SECRET}, /* in what is compressed, no value could be found */
-	{"Alt-Svc", IN_ANSWER},		/* QUIC */
+	{"Range", IN_SECRET},		/* nor in parts of it */
+	{"If-Range", IN_SECRET}, {"Alt-Svc", IN_ANSWER}, /* QUIC */
 };
 
 static bool is_dropped(const char *name, int where)
@@ -156,8 +157,10 @@ static void on_answer_header(void *arg, const char *name, const char *value)
 	struct exchange *x = arg;
 	cleanup_buf struct buf out = BUF_INIT(NET_HEADER_BYTES);
 	x->bytes_in += strlen(name) + strlen(value);
-	if (is_dropped(name, IN_ANSWER))
+	blot_text(x->blot, name, strlen(name), &out);
+	if (is_dropped(name, IN_ANSWER) || strcmp(buf_str(&out), name) != 0)
 		return;
+	buf_clear(&out);
 	blot_text(x->blot, value, strlen(value), &out);
 	if (buf_error(&out) == 0)
 		(void)library(x)->add_response_header(x->response, name, buf_str(&out));
@@ -190,16 +193,34 @@ static bool is_opaque(const struct exchange *x)
 	return !blot_is_empty(x->blot) && has_coding && strcasecmp(coding, "identity") != 0;
 }
 
+/* Return whether the server has switched to something else than a WebSocket. */
+static bool is_other_protocol(const struct exchange *x, int status)
+{
+	char protocol[16];
+	return status == MHD_HTTP_SWITCHING_PROTOCOLS &&
+		(!net_header(x->call, "Upgrade", protocol, sizeof protocol) ||
+			strcasecmp(protocol, "websocket") != 0);
+}
+
+static void refuse_answer(struct exchange *x, const char *reason)
+{
+	count_allowed(x);
+	net_cancel(x->call);
+	end_call(x);
+	exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_REFUSED, reason, "");
+}
+
 static void on_headers(void *arg)
 {
 	struct exchange *x = arg;
 	int status = net_status(x->call);
+	if (is_other_protocol(x, status)) {
+		refuse_answer(x, "its server has switched to another protocol");
+		return;
+	}
 	if (is_opaque(x)) {
-		count_allowed(x);
-		net_cancel(x->call);
-		end_call(x);
-		exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_REFUSED,
-			"its answer is compressed, so that no secret could be found in it", "");
+		refuse_answer(
+			x, "its answer is compressed, so that no secret could be found in it");
 		return;
 	}
 	int64_t bytes = answer_length(x, status);
@@ -482,14 +503,19 @@ void ask_go_on(struct exchange *x)
 
 void ask_begin(struct exchange *x)
 {
+	struct net_box *b = x->client->box;
 	x->is_collected = x->n_body_swaps > 0 && x->up_bytes != 0;
+	b->n_collected += x->is_collected;
 	if (!x->is_collected)
 		look_up(x);
+	else if (b->n_collected > EXCHANGE_COLLECTED_MAX)
+		exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, GATEWAY_REFUSED,
+			"more than 16 requests at a time have bodies in which a secret may be", "");
 }
 
 void ask_collected(struct exchange *x)
 {
-	struct buf body = BUF_INIT(8 * EXCHANGE_WHOLE_BYTES);
+	struct buf body = BUF_INIT(2 * EXCHANGE_WHOLE_BYTES);
 	const char *type = library(x)->lookup_connection_value(
 		x->client->mhd, MHD_HEADER_KIND, "Content-Type");
 	(void)swap_text(x->body_swaps, x->n_body_swaps, swap_form_of(type), buf_str(&x->up),
@@ -510,6 +536,7 @@ void ask_collected(struct exchange *x)
 
 void ask_end(struct exchange *x)
 {
+	x->client->box->n_collected -= x->is_collected;
 	lookup_forget(&x->waiter);
 	ask_count(x);
 	if (x->call) {

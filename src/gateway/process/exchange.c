@@ -154,6 +154,21 @@ bool exchange_is_allowed(const struct exchange *x)
 	return is_allowed;
 }
 
+static bool is_rule_method(const char *method)
+{
+	return method[strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-")] == '\0';
+}
+
+/* Write the first @n letters of @path so that they can stand in quotes of a shell. */
+static void write_path(char *out, size_t max, const char *path, int n)
+{
+	size_t at = 0;
+	for (int i = 0; i < n; i++)
+		at += (size_t)snprintf(
+			out + at, max - at, path[i] == '\'' ? "%%27" : "%c", path[i]);
+	out[at] = '\0';
+}
+
 /* Say which rule would allow the request. */
 static void refuse_request(struct exchange *x)
 {
@@ -163,19 +178,21 @@ static void refuse_request(struct exchange *x)
 	size_t bytes = strcspn(x->target, "?");
 	int path = (int)MIN(bytes, (size_t)SHOWN);
 	const char *more = bytes > SHOWN ? "*" : "";
-	bool is_plain = rule_target_is_plain(x->target);
+	bool is_plain = rule_target_is_plain(x->target) && is_rule_method(x->method);
 	const char *method = x->is_websocket ? "WEBSOCKET" : x->method;
+	char shown[3 * SHOWN + 1];
+	write_path(shown, sizeof shown, x->target, path);
 	bool is_default = c->port == RULE_PORT_HTTP || c->port == RULE_PORT_HTTPS;
 	char port[8] = "";
 	if (!is_default)
 		snprintf(port, sizeof port, ":%u", (unsigned)c->port);
 	snprintf(reason, sizeof reason,
-		is_plain ? "no rule allows %s %.*s%s"
-			 : "its path can be read in two ways: %s %.*s%s",
-		method, path, x->target, more);
+		is_plain ? "no rule allows %s %.80s%s"
+			 : "its path can be read in two ways: %.24s %.80s%s",
+		method, shown, more);
 	if (is_plain)
-		snprintf(advice, sizeof advice, "--net '%s %.60s%s%.*s%s'", method, c->name->host,
-			port, path, x->target, more);
+		snprintf(advice, sizeof advice, "--net '%s %.60s%s%s%s'", method, c->name->host,
+			port, shown, more);
 	exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, advice);
 }
 
@@ -204,12 +221,13 @@ static bool has_header_with(const struct exchange *x, const struct swap *swap)
 	return check.is_in;
 }
 
-/* Without TLS, a value goes to the port of HTTP only, and to what the owner has given an address.
- */
+/* Without TLS, a value goes to the port of HTTP, or to what the owner has given an address, but not
+ * to the port of HTTPS. */
 static bool is_safe(const struct web_client *c)
 {
 	const struct rule *rule = rules_for_port(&c->box->rules, c->name->host, c->port);
-	return c->is_tls || c->port == RULE_PORT_HTTP || (rule && rule->is_mapped);
+	return c->is_tls || c->port == RULE_PORT_HTTP ||
+		(c->port != RULE_PORT_HTTPS && rule && rule->is_mapped);
 }
 
 static bool refuse_secret(

@@ -8,7 +8,7 @@
  * passes, with values blotted out
  *
  * A body that may have placeholders (secret.h) is collected before the request is sent, since its
- * length changes.
+ * length changes. It may be twice as long with its values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,11 @@
 
 /* Of a body in each direction, so much is kept; of one with placeholders, EXCHANGE_WHOLE_BYTES may
  * come. */
-enum { EXCHANGE_BYTES = 128 << 10, EXCHANGE_WHOLE_BYTES = 1 << 20 };
+enum {
+	EXCHANGE_BYTES = 128 << 10,
+	EXCHANGE_WHOLE_BYTES = 1 << 20,
+	EXCHANGE_COLLECTED_MAX = 16 /* at a time, of a box */
+};
 
 struct exchange {
 	struct web_client *client;

@@ -110,9 +110,10 @@ struct net_box {
 	struct web_client *clients;
 	size_t n_clients;
 	struct upstream *upstream;
-	uv_timer_t tick;   /* while questions wait, or listeners are paused */
-	bool is_ready_due; /* the engine is told that the rules are in force when no socket is
-			      wanted */
+	unsigned n_collected; /* requests whose bodies are kept whole */
+	uv_timer_t tick;      /* while questions wait, or listeners are paused */
+	bool is_ready_due;    /* the engine is told that the rules are in force when no socket is
+				 wanted */
 	bool is_closed;
 	unsigned n_uses; /* handles, connections and lookups, which need the box */
 };

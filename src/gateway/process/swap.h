@@ -40,7 +40,7 @@ enum swap_form swap_form_of(const char *type);
  */
 struct blot;
 
-enum { BLOT_NEEDLES_MAX = 128, BLOT_NEEDLE_MAX = 32 << 10 };
+enum { BLOT_NEEDLES_MAX = 192, BLOT_NEEDLE_MAX = 32 << 10 };
 
 /* Make one without needles. Owns: the caller frees it with blot_free(), which wipes the needles. */
 struct blot *blot_new(void);

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { CHECK_MS = 1000, TLS_HANDSHAKE = 0x16 };
+enum { CHECK_MS = 1000, TLS_HANDSHAKE = 0x16, IDLE_RUNS = 4, IDLE_MS = 10 };
 
 struct web_server {
 	struct web *web;
@@ -62,6 +62,9 @@ void web_plan(struct web *w)
 	for (size_t i = 0; i < ARRAY_LEN(w->servers); i++)
 		if (w->lib.get_timeout(w->servers[i].mhd, &ms) == MHD_YES)
 			least = MIN(least, ms);
+	/* While a client of TLS does not answer, the library wants to run again and again. */
+	if (least == 0 && w->n_idle > IDLE_RUNS)
+		least = MIN(w->n_idle - IDLE_RUNS, (unsigned)IDLE_MS);
 	if (w->is_due)
 		timer_start(&w->wake, on_wake, 0, 0);
 	else if (least < UINT64_MAX)
@@ -78,7 +81,9 @@ static void run(struct web *w)
 
 static void on_wake(uv_timer_t *timer)
 {
-	run(timer->data);
+	struct web *w = timer->data;
+	w->n_idle = w->is_due ? 0 : MIN(w->n_idle + 1, (unsigned)(IDLE_RUNS + IDLE_MS));
+	run(w);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -86,6 +91,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	struct web_server *server = poll->data;
 	(void)status;
 	(void)events;
+	server->web->n_idle = 0;
 	run(server->web);
 }
 
@@ -102,6 +108,11 @@ void web_resume(struct web_client *c)
 	web_kick(c);
 }
 
+static bool is_late(const struct web_client *c)
+{
+	return c->mhd && c->n_requests == 0 && timer_now() - c->since_ms > WEB_FIRST_MS;
+}
+
 /* The library does not watch the connections whose requests wait. */
 static void on_check(uv_timer_t *timer)
 {
@@ -111,7 +122,8 @@ static void on_check(uv_timer_t *timer)
 		for (struct web_client *c = b->clients, *next; c; c = next) {
 			next = c->next;
 			has_clients = true;
-			if (c->is_closing || (c->exchange && exchange_is_left(c->exchange)))
+			if (c->is_closing || is_late(c) ||
+				(c->exchange && exchange_is_left(c->exchange)))
 				web_hang_up(c);
 			else if (c->exchange)
 				ask_tick(c->exchange);
@@ -323,6 +335,7 @@ static void pass(struct web_client *c)
 	static const struct sockaddr_in nobody = {.sin_family = AF_INET};
 	struct web *w = c->box->service->web;
 	unwatch(c);
+	c->since_ms = timer_now();
 	w->starting = c;
 	(void)w->lib.add_connection(
 		w->servers[c->is_tls].mhd, c->fd, (const struct sockaddr *)&nobody, sizeof nobody);

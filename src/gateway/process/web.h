@@ -12,7 +12,7 @@
 #include "net/microhttpd.h"
 
 enum {
-	WEB_FIRST_MS = 10000,	  /* until the first byte of a connection */
+	WEB_FIRST_MS = 10000, /* until the first byte of a connection; until its first request */
 	WEB_HEAD_BYTES = 64 << 10 /* memory of a connection for the heads of its requests */
 };
 
@@ -34,8 +34,9 @@ struct web_client {
 	char *target;	   /* of the current request, as it came */
 	struct exchange *exchange;
 	unsigned n_requests;
-	bool is_ended;	 /* it was hung up */
-	bool is_closing; /* its WebSocket has ended */
+	bool is_ended;	   /* it was hung up */
+	uint64_t since_ms; /* when the library got it */
+	bool is_closing;   /* its WebSocket has ended */
 	/* until the library has it: it is watched for its first byte */
 	uv_poll_t poll;
 	uv_timer_t timer;
