@@ -144,6 +144,7 @@ class Case(harness.Case):
     """The attempts of one class share one box."""
 
     options = ()
+    env = None  # of the command
     prelude = ""  # code that the attempts of a class share
     secret = secrets.token_hex(16)
 
@@ -161,7 +162,7 @@ class Case(harness.Case):
             f.write(cls.secret)
         known = dict(cls.host(), SECRET_PATH=cls.secret_path, NUMBERS=NUMBERS)
         items = {n: getattr(cls, n) for n in dir(cls) if hasattr(getattr(cls, n), "attempt_source")}
-        cls.record = harness.record(program(items.values(), known, cls.prelude), *cls.options)
+        cls.record = harness.record(program(items.values(), known, cls.prelude), *cls.options, env=cls.env)
         cls.rows = rows_of(cls.record["stdout"])
         controls = [f for f in items.values() if wants_control(f.attempt_control)]
         cls.control_rows = {}

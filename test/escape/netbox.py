@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the attacks on a box's network share: code for the box, and servers of the host that count who comes."""
 
+import collections
 import os
+import re
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -68,6 +71,51 @@ def say(name, port, *parts, pause=0, half=False):
         return errno.errorcode.get(e.errno, repr(e))
 """
 
+# Code for the box: requests by hand, without TLS and with it.
+REQUESTS = r"""
+TLS = ssl.create_default_context()
+HOST = "Host: api.test"
+WS = ("Upgrade: websocket", "Connection: Upgrade")
+
+def connect(tls, host="api.test", sni=None):
+    c = socket.create_connection((host, 443 if tls else 80), 20)
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return TLS.wrap_socket(c, server_hostname=sni or host) if tls else c
+
+def request(*lines, method="GET", target="/v1/x", version="HTTP/1.1", body=""):
+    return "\r\n".join(["%s %s %s" % (method, target, version), *(lines or [HOST]), "", body])
+
+# All that comes back for @text, to the end of the connection, or until @is_enough(it).
+def heard(text, tls, is_enough=lambda data: False, **at):
+    data = b""
+    with connect(tls, **at) as c:
+        try:
+            c.sendall(text.encode("latin-1"))
+            while not is_enough(data) and (more := c.recv(1 << 16)):
+                data += more
+        except (ConnectionError, ssl.SSLEOFError):
+            pass
+    return data.decode("latin-1")
+
+# The statuses of @n answers; fewer if the connection ends.
+def statuses(text, tls, n=1, **more):
+    form = r"(?m)^HTTP/1\.1 (\d+) "
+    said = heard(text, tls, lambda data: len(re.findall(form, data.decode("latin-1"))) >= n, **more)
+    return [int(s) for s in re.findall(form, said)]
+
+# What @f says without TLS and with it: once if that is the same.
+def same(f):
+    said = [f(False), f(True)]
+    return said[0] if said[0] == said[1] else said
+
+# The status of a request, or those of @n; 0 for none.
+def ask(*lines, n=1, host="api.test", **more):
+    def go(tls):
+        found = statuses(request(*lines, **more), tls, n, host=host)
+        return found if n > 1 else found[0] if found else 0
+    return same(go)
+"""
+
 
 class Server(upstream.Tcp):
     """Answers the first bytes of each connection, or with @waits its first line or what looks like TLS, with "reached". It
@@ -86,6 +134,83 @@ class Server(upstream.Tcp):
             if not is_answered and (not self.waits or b"\n" in data or data[0] in (0x16, 0x80)):
                 c.sendall(b"reached")
                 is_answered = True
+
+
+Request = collections.namedtuple("Request", "method target fields body")
+
+
+class Web(upstream.Tcp):
+    """A server of HTTP/1.1, with TLS if it has a @certificate, that takes apart by itself what reaches it, and takes nothing
+    for a request that can be read in two ways. `requests`: what it heard; the names of fields are in small letters. `bad`: what is no request.
+    `tunnel`: what came behind status 101. `n_open`: connections. @answer(request) is sent."""
+
+    form = re.compile(rb"([!-~]+) ([!-~]+) HTTP/1\.1\r\n((?:[A-Za-z0-9_-]+:[^\r\n\0]*\r\n)*)\r\n")
+
+    def __init__(self, answer, certificate=None, **options):
+        self.requests, self.bad, self.tunnel, self.n_open = [], [], b"", 0
+        self.answer, self.context = answer, None
+        if certificate:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*certificate)
+        super().__init__(self.hear, **options)
+
+    def hear(self, c):
+        with self.lock:
+            self.n_open += 1
+        try:
+            self.serve_requests(self.context.wrap_socket(c, server_side=True) if self.context else c)
+        finally:
+            with self.lock:
+                self.n_open -= 1
+
+    def serve_requests(self, c):
+        with c, c.makefile("rb") as f:
+            while request := self.read(f):
+                self.requests.append(request)
+                said = self.answer(request)
+                c.sendall(said)
+                while said.startswith(b"HTTP/1.1 101 ") and (data := f.read1(1 << 16)):
+                    self.tunnel += data
+
+    def read(self, f):
+        """The next request; None at the end, and if it is none."""
+        head = line = f.readline()
+        while line.strip():
+            line = f.readline()
+            head += line
+        form = self.form.fullmatch(head)
+        if not form:
+            self.bad += [head] if line else []  # else it has not ended
+            return None
+        pairs = [line.decode("latin-1").split(":", 1) for line in form[3].split(b"\r\n")[:-1]]
+        fields = [(name.lower(), value.strip()) for name, value in pairs]
+        lengths = [(n, v) for n, v in fields if n in ("content-length", "transfer-encoding")]
+        if len(lengths) > 1:
+            self.bad.append(head)
+            return None
+        body = self.body(f, *lengths[0]) if lengths else b""
+        return None if body is None else Request(form[1].decode(), form[2].decode(), fields, body)
+
+    def body(self, f, name, value):
+        if name == "content-length":
+            body = f.read(int(value))
+            return body if len(body) == int(value) else None
+        body = b""
+        while re.fullmatch(rb"[0-9a-f]+\r\n", size := f.readline()):
+            part = f.read(int(size, 16) + 2)
+            if not part.endswith(b"\r\n"):
+                break
+            if len(part) == 2:
+                return body
+            body += part[:-2]
+        self.bad += [size] if size else []
+        return None
+
+
+def reply(body=b"", status="200 OK", **fields):
+    """An answer; _ in the names of @fields is a -."""
+    lines = [f"HTTP/1.1 {status}", *(f"{n.replace('_', '-')}: {v}" for n, v in ({"Content_Length": len(body)} | fields).items())]
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 class Case(attack.Case):
@@ -113,6 +238,36 @@ class Case(attack.Case):
 
     def told(self, **wanted):
         return rows(self.record, **wanted)
+
+
+class Hosts(Case):
+    """Attempts in a box with rules for requests. `plain` and `tls` are servers of all `names`, without TLS and with it, which give the same
+    @answer; `marked` are their requests."""
+
+    prelude = PRELUDE + REQUESTS
+    names = ("api.test", "other.test")
+
+    @staticmethod
+    def answer(_):
+        return reply(b"reached\n")
+
+    @classmethod
+    def host(cls):
+        certificate = upstream.certificate(cls.names)
+        cls.plain, cls.tls = Web(cls.answer), Web(cls.answer, certificate)
+        cls.env = {"SSL_CERT_FILE": certificate[0]}
+        cls.options = ["--timeout", "100"]
+        for server, port in ((cls.plain, 80), (cls.tls, 443)):
+            cls.addClassCleanup(server.stop)
+            for name in cls.names:
+                cls.options += ["--net", f"{name}:{port}=127.0.0.1:{server.port}"]
+        for rule in cls.rules:
+            cls.options += ["--net", rule]
+        return cls.known()
+
+    def marked(self, mark=""):
+        """The requests that have @mark in their target."""
+        return [r for server in (self.plain, self.tls) for r in server.requests if mark in r.target]
 
 
 def rows(record, **wanted):

@@ -23,9 +23,9 @@ import harness
 class Tcp:
     """Runs @go(connection) in a thread for each connection. It counts them in `n`."""
 
-    def __init__(self, go, address="127.0.0.1", backlog=512):
+    def __init__(self, go, address="127.0.0.1", port=0, backlog=512):
         self.go, self.n, self.lock = go, 0, threading.Lock()
-        self.socket = socket.create_server((address, 0), backlog=backlog)
+        self.socket = socket.create_server((address, port), backlog=backlog)
         self.port = self.socket.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 

@@ -39,6 +39,7 @@ struct web {
 	struct web_server servers[2]; /* without and with TLS */
 	uv_timer_t wake, check;
 	bool is_due;		     /* requests were resumed: the library must run again at once */
+	unsigned n_idle;	     /* how often it ran since anything has happened */
 	struct web_client *starting; /* which is being passed to the library */
 	struct web_client **by_fd;
 	size_t n_by_fd;
