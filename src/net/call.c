@@ -467,8 +467,10 @@ static void explain(const struct net_call *c, CURLcode code, struct net_result *
 
 void call_judge(const struct net_call *c, CURLcode code, struct net_result *out)
 {
-	long status = 0;
+	long status = 0, n_connects = 1;
 	*out = (struct net_result){.end = NET_ANSWER};
+	(void)c->net->curl.easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &n_connects);
+	out->is_kept = n_connects == 0;
 	(void)c->net->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	out->status = (int)status;
 	if (code == CURLE_OK)

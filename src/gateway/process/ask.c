@@ -141,6 +141,8 @@ static ssize_t on_read(void *arg, uint64_t at, char *out, size_t max)
 	struct exchange *x = arg;
 	(void)at;
 	size_t n = x->is_abandoned ? 0 : take(&x->down, &x->down_at, out, max);
+	if (n > 0)
+		web_progress(x->client->box->service->web);
 	if (n == 0 && x->is_broken)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (n == 0 && x->is_down_over)
@@ -290,8 +292,8 @@ static bool may_repeat(const struct exchange *x, const struct net_result *result
 	bool is_safe = false;
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
 		is_safe = is_safe || strcmp(x->method, methods[i]) == 0;
-	return is_safe && result->end == NET_CUT && !x->response && !x->is_repeated &&
-		!x->is_websocket && x->up_bytes == 0 && !x->is_abandoned;
+	return is_safe && result->is_kept && result->end == NET_CUT && !x->response &&
+		!x->is_repeated && !x->is_websocket && x->up_bytes == 0 && !x->is_abandoned;
 }
 
 static void on_done(void *arg, const struct net_result *result)

@@ -90,6 +90,7 @@ static enum MHD_Result say_text(struct exchange *x)
 	if (!response)
 		return MHD_NO;
 	(void)lib->add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
+	(void)lib->add_response_header(response, "Connection", "close");
 	enum MHD_Result r = lib->queue_response(x->client->mhd, x->status, response);
 	lib->destroy_response(response);
 	x->is_answered = true;
@@ -399,6 +400,7 @@ enum MHD_Result exchange_on_request(void *arg, struct MHD_Connection *mhd, const
 	struct exchange *x = *slot;
 	(void)url;
 	(void)version;
+	web_progress(arg);
 	if (!x) {
 		struct web_client *c =
 			web_library(w)

@@ -34,6 +34,7 @@ void tunnel_end(struct exchange *x)
 	/* With TLS the library does not pass on the end: on_check() does. */
 	(void)shutdown(t->fd, SHUT_RDWR);
 	x->client->is_closing = true;
+	web_tunnels(x->client, -1);
 	(void)web_library(x->client->box->service->web)
 		->upgrade_action(t->handle, MHD_UPGRADE_ACTION_CLOSE);
 	web_kick(x->client);
@@ -115,6 +116,7 @@ static void on_upgrade(void *arg, struct MHD_Connection *mhd, void *slot, const 
 		xdie("a poll");
 	t->poll.data = t;
 	x->tunnel = t;
+	web_tunnels(x->client, 1);
 	/* The library has turned it off. */
 	(void)setsockopt(x->client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (bytes > 0 && buf_append(&x->up, early, bytes) < 0) {

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { CHECK_MS = 1000, TLS_HANDSHAKE = 0x16, IDLE_RUNS = 4, IDLE_MS = 10 };
+enum { CHECK_MS = 1000, TLS_HANDSHAKE = 0x16, IDLE_RUNS = 1000 };
 
 struct web_server {
 	struct web *web;
@@ -38,8 +38,10 @@ struct web {
 	struct leaves *leaves;
 	struct web_server servers[2]; /* without and with TLS */
 	uv_timer_t wake, check;
+	uv_idle_t more;
 	bool is_due;		     /* requests were resumed: the library must run again at once */
 	unsigned n_idle;	     /* how often it ran since anything has happened */
+	unsigned n_tunnels;	     /* what the library does for these is not seen */
 	struct web_client *starting; /* which is being passed to the library */
 	struct web_client **by_fd;
 	size_t n_by_fd;
@@ -55,7 +57,19 @@ const struct microhttpd *web_library(const struct web *w)
 
 /* ---- running the library ---- */
 
-static void on_wake(uv_timer_t *timer);
+static void run(struct web *w);
+
+static void on_wake(uv_timer_t *timer)
+{
+	run(timer->data);
+}
+
+/* Called once in each turn of the loop, so that others are served in between. */
+static void on_more(uv_idle_t *more)
+{
+	(void)uv_idle_stop(more);
+	run(more->data);
+}
 
 void web_plan(struct web *w)
 {
@@ -64,27 +78,24 @@ void web_plan(struct web *w)
 		if (w->lib.get_timeout(w->servers[i].mhd, &ms) == MHD_YES)
 			least = MIN(least, ms);
 	/* While a client of TLS does not answer, the library wants to run again and again. */
-	if (least == 0 && w->n_idle > IDLE_RUNS)
-		least = MIN(w->n_idle - IDLE_RUNS, (unsigned)IDLE_MS);
-	if (w->is_due)
-		timer_start(&w->wake, on_wake, 0, 0);
+	if (w->is_due || (least == 0 && w->n_idle < IDLE_RUNS))
+		(void)uv_idle_start(&w->more, on_more);
 	else if (least < UINT64_MAX)
-		timer_start(&w->wake, on_wake, least, 0);
+		timer_start(&w->wake, on_wake, MAX(least, 1), 0);
+}
+
+void web_progress(struct web *w)
+{
+	w->n_idle = 0;
 }
 
 static void run(struct web *w)
 {
 	w->is_due = false;
+	w->n_idle += w->n_tunnels == 0;
 	for (size_t i = 0; i < ARRAY_LEN(w->servers); i++)
 		(void)w->lib.run(w->servers[i].mhd);
 	web_plan(w);
-}
-
-static void on_wake(uv_timer_t *timer)
-{
-	struct web *w = timer->data;
-	w->n_idle = w->is_due ? 0 : MIN(w->n_idle + 1, (unsigned)(IDLE_RUNS + IDLE_MS));
-	run(w);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -92,8 +103,13 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	struct web_server *server = poll->data;
 	(void)status;
 	(void)events;
-	server->web->n_idle = 0;
+	web_progress(server->web);
 	run(server->web);
+}
+
+void web_tunnels(struct web_client *c, int by)
+{
+	c->box->service->web->n_tunnels += (unsigned)by;
 }
 
 void web_kick(struct web_client *c)
@@ -251,6 +267,8 @@ int web_open(struct service *s, const char *certificate, const char *key, struct
 	the_web = w;
 	(void)uv_timer_init(s->loop, &w->wake);
 	(void)uv_timer_init(s->loop, &w->check);
+	(void)uv_idle_init(s->loop, &w->more);
+	w->more.data = w;
 	w->wake.data = w->check.data = w;
 	r = start_server(w, false, err);
 	if (r == 0)

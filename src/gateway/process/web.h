@@ -47,6 +47,9 @@ struct web_client {
 /* Return the library, for exchange.c; set the time when it runs next. */
 const struct microhttpd *web_library(const struct web *w);
 void web_plan(struct web *w);
+/* Note that the library has got on with something; that there is one WebSocket more, or less. */
+void web_progress(struct web *w);
+void web_tunnels(struct web_client *c, int by);
 /* Have the library run soon. */
 void web_kick(struct web_client *c);
 /* Have the library go on with the client's request. */
