@@ -196,6 +196,14 @@ static bool is_foreign_coding(const char *data, size_t bytes)
 	return (size_t)(end - at) != n_chunked || strncasecmp(at, chunked, n_chunked) != 0;
 }
 
+/* Return whether the headers end with @line, and are those of status 101 without a request for it.
+ * libcurl would wait for what follows. */
+static bool is_surprise(const struct net_call *c, const char *line)
+{
+	return (*line == '\r' || *line == '\n') && !c->is_headed && !c->is_switch &&
+		!c->on_upgrade && net_status(c) == 101;
+}
+
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
 	struct net_call *c = arg;
@@ -209,6 +217,11 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 	 * Continue". */
 	if (bytes > 5 && strncasecmp(data, "HTTP/", 5) == 0)
 		buf_clear(&c->answer_headers);
+	if (is_surprise(c, data)) {
+		(void)err_set(&c->err, ERR_PROTOCOL,
+			"%s: a switch of protocols that was not asked for", c->host);
+		return 0;
+	}
 	if (buf_append(&c->answer_headers, data, bytes) == 0) {
 		if (*data == '\r' || *data == '\n')
 			end_headers(c);
@@ -470,7 +483,8 @@ void call_judge(const struct net_call *c, CURLcode code, struct net_result *out)
 	long status = 0, n_connects = 1;
 	*out = (struct net_result){.end = NET_ANSWER};
 	(void)c->net->curl.easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &n_connects);
-	out->is_kept = n_connects == 0;
+	out->is_stale = n_connects == 0 &&
+		(code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING);
 	(void)c->net->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	out->status = (int)status;
 	if (code == CURLE_OK)

@@ -38,7 +38,7 @@ enum net_end {
 struct net_result {
 	enum net_end end;
 	int status;	/* HTTP status; 0 if no response began */
-	bool is_kept;	/* it went over a connection of an earlier request */
+	bool is_stale;	/* it went over a connection of an earlier request, which had ended */
 	struct err err; /* set unless `end` is NET_ANSWER */
 };
 

@@ -217,8 +217,8 @@ class Secrets(Case):
         return [backwards != STARS, get("kept?ours"), get("kept?theirs", host="other.test") != STARS]
 
 
-class Faults(Case):
-    """As above. Each of these shows a fault."""
+class Parts(Case):
+    """As above: parts of it, names of it, and without TLS."""
 
     @classmethod
     def known(cls):

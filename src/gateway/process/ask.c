@@ -292,8 +292,8 @@ static bool may_repeat(const struct exchange *x, const struct net_result *result
 	bool is_safe = false;
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
 		is_safe = is_safe || strcmp(x->method, methods[i]) == 0;
-	return is_safe && result->is_kept && result->end == NET_CUT && !x->response &&
-		!x->is_repeated && !x->is_websocket && x->up_bytes == 0 && !x->is_abandoned;
+	return is_safe && result->is_stale && !x->response && !x->is_repeated && !x->is_websocket &&
+		x->up_bytes == 0 && !x->is_abandoned;
 }
 
 static void on_done(void *arg, const struct net_result *result)
