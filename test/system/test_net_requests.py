@@ -267,7 +267,7 @@ class Passing(Case):
             "    while (line := f.readline().strip()): head.__setitem__(*line.decode().lower().split(': ', 1))\n"
             "    if status != '101': return [status]\n"
             "    out = [status, head.get('upgrade'), head.get('sec-websocket-accept'), f.read(7)[2:].decode()]\n"
-            "    for n in (10, 100000, 3000000):\n"
+            "    for n in (10, 60001, 300000):\n"
             "        d = os.urandom(n); got = b''\n"
             "        for i in range(0, n, 60000):\n"
             "            s.sendall(d[i:i + 60000]); got += f.read(len(d[i:i + 60000]))\n"
