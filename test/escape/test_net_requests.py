@@ -538,7 +538,11 @@ class Resolved(netbox.Case):
         kept = socket.create_connection(("turns.test", 80), 20)
         def again(c):
             c.sendall(request("Host: turns.test", target="/turn").encode())
-            return int(c.recv(1000).split()[1])
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += c.recv(1)
+            c.recv(int(re.search(rb"(?i)content-length: (\d+)", head)[1]), socket.MSG_WAITALL)
+            return int(head.split()[1])
         first, end = again(kept), time.monotonic() + 60
         while (s := statuses(request("Host: turns.test", target="/turn"), False, host="turns.test")[0]) == 200 and time.monotonic() < end:
             time.sleep(0.5)
