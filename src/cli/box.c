@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/when.h"
+#include "cli/when.h"
 #include "cli/secret.h"
 #include "cli/screen/term.h"
 
@@ -215,11 +215,8 @@ int box_check(const struct box_args *args, struct err *err)
 	if (r < 0)
 		return r;
 	r = check_net(args, err);
-	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
-		struct secret_given given;
-		r = secret_given_read(&given, args->secrets.item[i], SECRET_HAS_HOST, err);
-		secret_given_done(&given);
-	}
+	if (r == 0)
+		r = secret_each(&args->secrets, SECRET_HAS_HOST, NULL, NULL, err);
 	return r == 0 && args->time ? take_time(args->time, &ns, err) : r;
 }
 
@@ -254,19 +251,16 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 	return take_skills(args, p, order, err);
 }
 
+static int add_secret(void *arg, const struct secret_given *s, struct err *err)
+{
+	return secret_list_add(arg, s->name, s->to, s->value, strlen(s->value), err);
+}
+
 int box_add_secrets(
 	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err)
 {
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
-		struct secret_given given;
-		r = secret_given_read(
-			&given, args->secrets.item[i], SECRET_HAS_HOST | SECRET_GET_VALUE, err);
-		if (r == 0)
-			r = secret_list_add(&p->secrets, given.name, given.to, given.value,
-				strlen(given.value), err);
-		secret_given_done(&given);
-	}
+	int r = secret_each(
+		&args->secrets, SECRET_HAS_HOST | SECRET_GET_VALUE, add_secret, &p->secrets, err);
 	return r == 0 ? secret_list_extend(&p->secrets, order, err) : r;
 }
 
@@ -369,23 +363,12 @@ static json_t *net_json(const struct order *order)
 
 static int put_secrets(json_t *params, const struct box_args *args, struct err *err)
 {
-	json_t *list = json_array();
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < args->secrets.n; i++) {
-		struct secret_given given;
-		r = secret_given_read(
-			&given, args->secrets.item[i], SECRET_HAS_HOST | SECRET_GET_VALUE, err);
-		if (r == 0)
-			json_add_new(list,
-				json_pack("{s:s, s:s, s:s}", "name", given.name, "value",
-					given.value, "to", given.to));
-		secret_given_done(&given);
-	}
-	if (args->secrets.n > 0)
-		json_put_new(params, "secrets", list);
-	else
-		json_decref(list);
-	return r;
+	if (args->secrets.n == 0)
+		return 0;
+	json_t *list = json_need(json_array());
+	json_put_new(params, "secrets", list);
+	return secret_each(
+		&args->secrets, SECRET_HAS_HOST | SECRET_GET_VALUE, secret_add_row, list, err);
 }
 
 json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err)

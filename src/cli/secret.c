@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -90,7 +91,7 @@ static int read_value(struct secret_given *s, const char *source, bool has_value
 	return err_fail(err, ERR_USAGE,
 		"name the place of the value, as a command line can be read by others: "
 		"env:VARIABLE, file:PATH or command:COMMAND",
-		"--secret %.64s: its source is none", s->name);
+		"--secret %.64s: nothing says where its value is", s->name);
 }
 
 int secret_given_read(struct secret_given *out, const char *text, int flags, struct err *err)
@@ -117,6 +118,31 @@ int secret_given_read(struct secret_given *out, const char *text, int flags, str
 		       : err_set(err, ERR_NO_MEMORY, "no memory for a secret");
 	free(source);
 	return r;
+}
+
+int secret_each(
+	const struct opt_list *options, int flags, secret_take_fn *take, void *arg, struct err *err)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < options->n; i++) {
+		struct secret_given s;
+		r = secret_given_read(&s, options->item[i], flags, err);
+		if (r == 0 && take)
+			r = take(arg, &s, err);
+		secret_given_done(&s);
+	}
+	return r;
+}
+
+int secret_add_row(void *arg, const struct secret_given *s, struct err *err)
+{
+	json_t *row = json_pack("{s:s, s:s}", "name", s->name, "value", s->value);
+	if (!row)
+		return err_set(err, ERR_USAGE, "--secret: the value is not UTF-8");
+	if (s->to[0])
+		json_put_text(row, "to", s->to);
+	json_add_new(arg, row);
+	return 0;
 }
 
 void secret_given_done(struct secret_given *s)

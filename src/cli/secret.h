@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/opt.h"
 
 /* A secret as it was given, with its value. */
 struct secret_given {
@@ -24,3 +25,12 @@ enum { SECRET_HAS_HOST = 1, SECRET_GET_VALUE = 2 };
  */
 int secret_given_read(struct secret_given *out, const char *text, int flags, struct err *err);
 void secret_given_done(struct secret_given *s);
+
+/* Read each of the texts of @options, and give it to @take, NULL: only check them. Returns: 0, or
+ * what failed first. */
+typedef int secret_take_fn(void *arg, const struct secret_given *s, struct err *err);
+int secret_each(const struct opt_list *options, int flags, secret_take_fn *take, void *arg,
+	struct err *err);
+/* Make {"name", "value", "to"?}, a row of the parameter `secrets` of operations, and add it to
+ * @arg, an array. */
+int secret_add_row(void *arg, const struct secret_given *s, struct err *err);

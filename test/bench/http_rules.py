@@ -10,6 +10,7 @@ Rows take turns, in rounds, and a ratio is taken within its round:
            through one for requests, and with a secret in the request
   new      the same with a connection each
   body     N MiB down, and the most memory that the gateway had
+  message  50 bytes there and back, and 1 MB in messages of 50 KB, over a WebSocket
 The client is the same Python program on the host and in the box; the server is on the host.
 """
 
@@ -39,6 +40,11 @@ def serve(c):
         c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         c = context.wrap_socket(c, server_side=True)
         while head := c.recv(1 << 16):
+            if b"websocket" in head:
+                c.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+                while data := c.recv(1 << 16):
+                    c.sendall(data)
+                return
             mib = int(head.split(b" ", 2)[1].rpartition(b"/")[2] or 0)
             if not mib:
                 c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -82,6 +88,23 @@ def new(port, n, key):
             ask(c, q)
         took.append((time.perf_counter() - start) * 1000)
     return took
+def messages(port, n, bytes_each):
+    with connect(port, ssl.create_default_context(cafile=CA)) as c:
+        c.sendall(b"GET /0 HTTP/1.1\r\nHost: api.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        head, took = b"", []
+        while not head.endswith(b"\r\n\r\n"):
+            head += c.recv(1)
+        for _ in range(n):
+            start, left = time.perf_counter(), bytes_each
+            c.sendall(bytes(bytes_each))
+            while left:
+                left -= len(c.recv(left))
+            took.append((time.perf_counter() - start) * 1000)
+    return took
+def small(port, n, key):
+    return messages(port, n, 50)
+def large(port, n, key):
+    return [sum(messages(port, n, 50000))]
 def body(port, mib, key):
     buffer = bytearray(1 << 18)
     with connect(port, ssl.create_default_context(cafile=CA)) as c:
@@ -142,11 +165,13 @@ def through(retort, args):
             with open(ca, encoding="utf-8") as f:
                 text = f.read()
             rows = {"direct": Direct(port, ca), "a rule for the host": Box(engine, text, net=[place]),
-                    "a rule for requests": Box(engine, None, net=[place, f"* {HOST}/*"]),
-                    "with a secret": Box(engine, None, key=True, net=[place],
+                    "a rule for requests": Box(engine, None, net=[place, f"* {HOST}/*", f"WEBSOCKET {HOST}/*"]),
+                    "with a secret": Box(engine, None, key=True, net=[place, f"* {HOST}/*", f"WEBSOCKET {HOST}/*"],
                                          secrets=[{"name": "KEY", "value": "sk-0123456789abcdef", "to": HOST}])}
             for what, n, title, unit in (("kept", KEPT, "GET of 2 bytes over TLS, connection kept (aim: a ratio of 3)", "ms"),
                                          ("new", NEW, "connection, TLS, GET of 2 bytes, close", "ms"),
+                                         ("small", 100, "a message of 50 bytes there and back, WebSocket over TLS", "ms"),
+                                         ("large", 20, "1 MB there and back in messages of 50 KB, WebSocket over TLS", "ms"),
                                          ("body", args.mib, f"{args.mib} MiB down over TLS", "MiB/s")):
                 samples = {name: [] for name in rows}
                 for _ in range(args.rounds if unit == "ms" else max(args.rounds // 4, 3)):

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "base/when.h"
+#include "cli/when.h"
 
 #include <stdlib.h>
 

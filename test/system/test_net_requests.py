@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,6 +31,16 @@ def ask(method, path, body=None, headers={}, tls=True, c=None, **at):
     return r.status, r.headers, r.read()
 def get(path, *args, **kwargs):
     return ask("GET", path, *args, **kwargs)
+"""
+
+
+GO = """package main
+import ("fmt"; "io"; "net/http"; "os")
+func main() {
+	r, err := http.Get(os.Args[1])
+	if err != nil { fmt.Println(err); os.Exit(1) }
+	io.Copy(os.Stdout, r.Body)
+}
 """
 
 
@@ -141,6 +152,12 @@ class Passing(Case):
         self.assertEqual({k: got.get(k) for k in ("x-one", "accept", "cookie", "x-empty", "host", "content-length")}, {
             "x-one": "two words", "accept": "text/x", "cookie": "a=b", "x-empty": "", "host": "api.test", "content-length": "4"})
         self.assertNotIn("user-agent", got)
+
+    def test_headers_of_one_connection_stay(self):
+        """Those that HTTP names, and those that the message itself names."""
+        said = self.value("print(get('/v1/x', headers={'Connection': 'X-One', 'X-One': '1', 'X-Two': '2', 'TE': 'trailers', 'Keep-Alive': 'x'})[2].decode())")
+        got = {n.lower() for n, _ in said["headers"]}
+        self.assertEqual(got & {"connection", "x-one", "x-two", "te", "keep-alive"}, {"x-two"})
 
     def test_bodies_of_every_length(self):
         for n in 0, 1, 65535, 65536, 131073, 3 << 20:
@@ -330,7 +347,7 @@ class Failing(Case):
                         "try:\n    c.wrap_socket(socket.create_connection(('api.test', 443)), server_hostname='api.test')\n"
                         "except ssl.SSLError as e:\n    print(e.verify_message)")
         self.assertIn("unable to get local issuer", r["stdout"])
-        self.assertTrue(rows(r, verdict="failed", reason="it ended before a request: does it trust the sandbox's certificates?"), r["network"])
+        self.assertTrue(rows(r, verdict="failed", reason="it ended before a request: does it trust the sandbox's certificates, and speak HTTP/1.1?"), r["network"])
 
 
 class Trust(Case):
@@ -353,6 +370,16 @@ class Trust(Case):
                     continue
                 r = harness.record(line, "-r", "shell", *self.options(), env=self.env)
                 self.assertIn('"path": "/v1/x', r["stdout"], r)
+
+    @harness.unittest.skipUnless(shutil.which("go"), "not installed: go")
+    def test_go_trusts_it(self):
+        folder = harness.make_dir()
+        with open(os.path.join(folder, "get.go"), "w", encoding="utf-8") as f:
+            f.write(GO)
+        subprocess.run(["go", "build", "-o", "get", "get.go"], cwd=folder, check=True, capture_output=True,
+                       env=harness.environment({"CGO_ENABLED": "0", "GOCACHE": folder + "/cache", "GO111MODULE": "off"}))
+        r = harness.record("./get https://api.test/v1/x", "-r", "shell", "-v", folder + "/get:get", *self.options(), env=self.env)
+        self.assertIn('"path": "/v1/x"', r["stdout"], r)
 
     @harness.unittest.skipUnless(os.path.exists("/usr/lib/python3/dist-packages/requests"), "requests is not installed")
     def test_requests_trusts_it(self):

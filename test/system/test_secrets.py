@@ -140,7 +140,8 @@ class Places(Case):
             r = harness.record(
                 ASK + MORE + f"s, h, b = get('/v1/x', headers={{'A': KEY}}, tls=False, host='localhost.test', port={port})\nprint(s, b.decode())",
                 "--secret", f"API_KEY=env:KEY@localhost.test:{port}", "--net", f"!localhost.test:{port}", env=self.env)
-            self.assertEqual(r["stdout"], f"403 retort: localhost.test:{port} refused: the secret API_KEY is not sent without TLS\n\n", r)
+            self.assertEqual(r["stdout"], f"403 retort: localhost.test:{port} refused: the secret API_KEY is not sent without TLS: use https:// here; "
+                             "or, for http://, --secret NAME=SOURCE@HOST:80\n\n", r)
 
     def test_several(self):
         env = self.env | {"TWO": "another-value-22"}
@@ -230,7 +231,7 @@ class Sources(Case):
             pass
         for text, part in (
                 ("API_KEY", "this is not NAME=SOURCE@HOST"),
-                (f"API_KEY={VALUE}@api.test", "its source is none"),
+                (f"API_KEY={VALUE}@api.test", "nothing says where its value is"),
                 ("API_KEY=env:NOT_SET@api.test", "the variable NOT_SET is not set"),
                 ("API_KEY=env:EMPTY@api.test", "the secret API_KEY is empty"),
                 ("API_KEY=env:SHORT@api.test", "8"),

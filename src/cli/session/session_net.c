@@ -21,29 +21,15 @@ static const struct opt opts[] = {
 };
 /* clang-format on */
 
-static int put_secrets(const struct session_run *run, json_t *params, struct err *err)
-{
-	const struct opt_list *given = &run->args.box.secrets;
-	json_t *list = json_need(json_array());
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < given->n; i++) {
-		struct secret_given s;
-		r = secret_given_read(&s, given->item[i], SECRET_GET_VALUE, err);
-		if (r == 0)
-			json_add_new(
-				list, json_pack("{s:s, s:s}", "name", s.name, "value", s.value));
-		secret_given_done(&s);
-	}
-	json_put_new(params, "secrets", list);
-	return r;
-}
-
 /* Returns: NULL, with @err, if a secret has no value. */
 static json_t *net_params(const struct session_run *run, struct err *err)
 {
 	json_t *params = json_need(json_object());
 	json_put_text(params, "session", run->operands[0]);
-	if (put_secrets(run, params, err) < 0) {
+	json_t *secrets = json_need(json_array());
+	json_put_new(params, "secrets", secrets);
+	if (secret_each(&run->args.box.secrets, SECRET_GET_VALUE, secret_add_row, secrets, err) <
+		0) {
 		json_decref(params);
 		return NULL;
 	}

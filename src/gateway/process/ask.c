@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/num.h"
 #include "gateway/process/tunnel.h"
+#include "net/message.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,36 +14,27 @@
 
 enum { KEPT_CONNECTIONS = 8, CONNECT_MS = 10000, URL_BYTES = RULE_HOST_BYTES + 32 };
 
-/* Headers that are for one connection only, and those that would lead the program past the
- * gateway. */
-enum { IN_REQUEST = 1, IN_ANSWER = 2, IN_BOTH = 3, IN_SECRET = 4 };
+/* Headers that are not passed on, besides those of one connection (net/message.h). */
+enum { IN_REQUEST = 1, IN_ANSWER = 2, IN_SECRET = 4 };
 static const struct {
 	const char *name;
 	int where; /* IN_SECRET: in requests to a host that gets secrets */
 } dropped[] = {
-	{"Connection", IN_BOTH}, /* set anew for a WebSocket */
-	{"Keep-Alive", IN_BOTH}, {"Proxy-Connection", IN_BOTH}, {"Proxy-Authenticate", IN_BOTH},
-	{"Proxy-Authorization", IN_BOTH}, {"TE", IN_BOTH}, {"Trailer", IN_BOTH},
-	{"Transfer-Encoding", IN_BOTH},
-	{"Content-Length", IN_BOTH}, /* the message is framed anew */
-	{"Upgrade", IN_REQUEST},     /* as Connection */
-	{"Expect", IN_REQUEST}, {"HTTP2-Settings", IN_REQUEST},
-	{"Accept-Encoding", IN_SECRET}, /* in what is compressed, no value could be found */
-	{"Range", IN_SECRET},		/* nor in parts of it */
-	{"If-Range", IN_SECRET}, {"Alt-Svc", IN_ANSWER}, /* QUIC */
+	{"Upgrade", IN_REQUEST}, /* set anew for a WebSocket */
+	{"Expect", IN_REQUEST},
+	{"Alt-Svc", IN_ANSWER}, /* QUIC would lead past the gateway */
+	/* in what is compressed, or a part, no value could be found */
+	{"Accept-Encoding", IN_SECRET},
+	{"Range", IN_SECRET},
+	{"If-Range", IN_SECRET},
 };
 
-static bool is_dropped(const char *name, int where)
+static bool is_dropped(const char *name, int where, const char *connection)
 {
 	for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
 		if ((dropped[i].where & where) && strcasecmp(dropped[i].name, name) == 0)
 			return true;
-	return false;
-}
-
-static const struct microhttpd *library(const struct exchange *x)
-{
-	return web_library(x->client->box->service->web);
+	return message_is_hop(name, connection);
 }
 
 static size_t n_left(const struct buf *b, size_t at)
@@ -157,28 +149,26 @@ static ssize_t on_read(void *arg, uint64_t at, char *out, size_t max)
 static void on_answer_header(void *arg, const char *name, const char *value)
 {
 	struct exchange *x = arg;
+	char connection[NET_URL_BYTES];
+	bool has_list = net_header(x->call, "Connection", connection, sizeof connection);
 	cleanup_buf struct buf out = BUF_INIT(NET_HEADER_BYTES);
 	x->bytes_in += strlen(name) + strlen(value);
 	blot_text(x->blot, name, strlen(name), &out);
-	if (is_dropped(name, IN_ANSWER) || strcmp(buf_str(&out), name) != 0)
+	if (is_dropped(name, IN_ANSWER, has_list ? connection : NULL) ||
+		strcmp(buf_str(&out), name) != 0)
 		return;
 	buf_clear(&out);
 	blot_text(x->blot, value, strlen(value), &out);
 	if (buf_error(&out) == 0)
-		(void)library(x)->add_response_header(x->response, name, buf_str(&out));
+		(void)exchange_library(x)->add_response_header(x->response, name, buf_str(&out));
 }
 
 /* Return the length of the response's body, -1 if only its end will tell. */
 static int64_t answer_length(const struct exchange *x, int status)
 {
 	char text[32];
-	uint64_t bytes;
-	struct err err;
-	if (net_header(x->call, "Content-Length", text, sizeof text) &&
-		num_parse_count(text, NUM_ANY, &bytes, &err) == 0 && bytes < INT64_MAX)
-		return (int64_t)bytes;
-	bool is_empty = status == 204 || status == 304 || strcmp(x->method, "HEAD") == 0;
-	return is_empty ? 0 : -1;
+	bool has_length = net_header(x->call, "Content-Length", text, sizeof text);
+	return message_answer_length(has_length ? text : NULL, status, x->method);
 }
 
 /* Return whether the server has accepted a WebSocket. */
@@ -228,7 +218,7 @@ static void on_headers(void *arg)
 	int64_t bytes = answer_length(x, status);
 	x->status = (unsigned)status;
 	x->response = is_switched(x) ? tunnel_response(x)
-				     : library(x)->create_response_from_callback(
+				     : exchange_library(x)->create_response_from_callback(
 					       bytes < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)bytes,
 					       EXCHANGE_BYTES / 2, on_read, x, NULL);
 	if (!x->response)
@@ -250,10 +240,8 @@ static int on_data(void *arg, const char *data, size_t bytes)
 		return NET_WAIT;
 	x->bytes_in += bytes;
 	x->n_ticks = 0;
-	if (blot_is_empty(x->blot))
-		(void)buf_append(&x->down, data, bytes);
-	else /* whoever waits for a message of a WebSocket may send the next one only then */
-		blot_feed(x->blot, data, bytes, is_switched(x), &x->down);
+	/* Whoever waits for a message of a WebSocket may send the next one only then. */
+	blot_feed(x->blot, data, bytes, is_switched(x), &x->down);
 	if (buf_error(&x->down) < 0)
 		return -ENOMEM;
 	exchange_resume(x);
@@ -357,7 +345,8 @@ static enum MHD_Result on_request_header(
 	const struct exchange *x = list->exchange;
 	struct buf out = BUF_INIT(NET_HEADER_BYTES);
 	(void)kind;
-	if (is_dropped(name, IN_REQUEST | (x->n_swaps > 0 ? IN_SECRET : 0)))
+	if (is_dropped(name, IN_REQUEST | (x->n_swaps > 0 ? IN_SECRET : 0),
+		    exchange_header(x, "Connection")))
 		return MHD_YES;
 	(void)swap_header(x->swaps, x->n_swaps, value ? value : "", &out);
 	if (buf_error(&out) < 0)
@@ -381,11 +370,6 @@ static void write_addresses(char out[NET_TO_BYTES], const struct ip *ips, size_t
 	}
 }
 
-static bool has_header(const struct exchange *x, const char *name)
-{
-	return library(x)->lookup_connection_value(x->client->mhd, MHD_HEADER_KIND, name) != NULL;
-}
-
 /* Send the request to @ips, with its secrets. */
 static void send_request(struct exchange *x, const struct ip *ips, size_t n, uint16_t to_port)
 {
@@ -398,13 +382,14 @@ static void send_request(struct exchange *x, const struct ip *ips, size_t n, uin
 		(unsigned)c->port);
 	write_addresses(to, ips, n);
 	(void)swap_text(x->swaps, x->n_swaps, SWAP_URL, x->target, strlen(x->target), &target);
-	(void)library(x)->get_connection_values(c->mhd, MHD_HEADER_KIND, on_request_header, &list);
+	(void)exchange_library(x)->get_connection_values(
+		c->mhd, MHD_HEADER_KIND, on_request_header, &list);
 	if (x->is_websocket) {
 		add_header(&list, "Connection", xstrdup("Upgrade"));
 		add_header(&list, "Upgrade", xstrdup("websocket"));
 	}
 	if (x->up_bytes == 0 &&
-		has_header(x, "Content-Length")) /* libcurl adds it to a body only */
+		exchange_header(x, "Content-Length")) /* libcurl adds it to a body only */
 		add_header(&list, "Content-Length", xstrdup("0"));
 	bool has_body = x->up_bytes != 0 || x->is_websocket;
 	const struct net_pass pass = {.fd = -1,
@@ -518,8 +503,7 @@ void ask_begin(struct exchange *x)
 void ask_collected(struct exchange *x)
 {
 	struct buf body = BUF_INIT(2 * EXCHANGE_WHOLE_BYTES);
-	const char *type = library(x)->lookup_connection_value(
-		x->client->mhd, MHD_HEADER_KIND, "Content-Type");
+	const char *type = exchange_header(x, "Content-Type");
 	(void)swap_text(x->body_swaps, x->n_body_swaps, swap_form_of(type), buf_str(&x->up),
 		x->up.bytes, &body);
 	if (buf_error(&body) < 0) {

@@ -13,9 +13,9 @@
 #include "gateway/process/exchange.h"
 
 #include "base/alloc.h"
-#include "base/num.h"
 #include "gateway/process/ask.h"
 #include "gateway/process/tunnel.h"
+#include "net/message.h"
 #include "net/tcp.h"
 
 #include <errno.h>
@@ -24,14 +24,14 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct microhttpd *library(const struct exchange *x)
+const struct microhttpd *exchange_library(const struct exchange *x)
 {
 	return web_library(x->client->box->service->web);
 }
 
-static const char *header(const struct exchange *x, const char *name)
+const char *exchange_header(const struct exchange *x, const char *name)
 {
-	return library(x)->lookup_connection_value(x->client->mhd, MHD_HEADER_KIND, name);
+	return exchange_library(x)->lookup_connection_value(x->client->mhd, MHD_HEADER_KIND, name);
 }
 
 void exchange_drop(struct buf *b, size_t *at, size_t n)
@@ -47,7 +47,7 @@ void exchange_drop(struct buf *b, size_t *at, size_t n)
 void exchange_suspend(struct exchange *x)
 {
 	if (!x->is_suspended)
-		library(x)->suspend_connection(x->client->mhd);
+		exchange_library(x)->suspend_connection(x->client->mhd);
 	x->is_suspended = true;
 }
 
@@ -66,12 +66,9 @@ void exchange_refuse(struct exchange *x, unsigned status, enum gateway_verdict v
 {
 	const struct web_client *c = x->client;
 	char shown[GATEWAY_REASON_BYTES];
-	size_t n = 0;
-	for (; reason[n] && n < sizeof shown - 1; n++)
-		shown[n] = reason[n];
-	for (size_t i = 0; i < n; i++)
-		shown[i] = shown[i] >= ' ' && shown[i] <= '~' ? shown[i] : '?';
-	shown[n] = '\0';
+	snprintf(shown, sizeof shown, "%s", reason);
+	for (char *at = shown; *at; at++)
+		*at = *at >= ' ' && *at <= '~' ? *at : '?'; /* a server may have chosen it */
 	net_box_count(c->box, c->name->host, c->port, verdict, shown);
 	x->status = status;
 	buf_clear(&x->text);
@@ -84,7 +81,7 @@ void exchange_refuse(struct exchange *x, unsigned status, enum gateway_verdict v
 /* Answer with x->text. */
 static enum MHD_Result say_text(struct exchange *x)
 {
-	const struct microhttpd *lib = library(x);
+	const struct microhttpd *lib = exchange_library(x);
 	struct MHD_Response *response = lib->create_response_from_buffer(
 		x->text.bytes, (void *)buf_str(&x->text), MHD_RESPMEM_MUST_COPY);
 	if (!response)
@@ -129,7 +126,7 @@ static enum MHD_Result check_host(
 static bool is_for_host(const struct exchange *x)
 {
 	struct host_check check = {.client = x->client};
-	(void)library(x)->get_connection_values(
+	(void)exchange_library(x)->get_connection_values(
 		x->client->mhd, MHD_HEADER_KIND, check_host, &check);
 	return check.n == 1 && check.is_right;
 }
@@ -149,7 +146,7 @@ bool exchange_is_allowed(const struct exchange *x)
 		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"};
 	bool is_allowed = is_allowed_with(x, x->method) && ask_is_allowed(x);
 	for (size_t i = 0; is_allowed && i < ARRAY_LEN(others); i++) {
-		const char *other = header(x, others[i]);
+		const char *other = exchange_header(x, others[i]);
 		is_allowed = !other || is_allowed_with(x, other);
 	}
 	return is_allowed;
@@ -217,7 +214,7 @@ static enum MHD_Result check_header(
 static bool has_header_with(const struct exchange *x, const struct swap *swap)
 {
 	struct header_check check = {.swap = swap};
-	(void)library(x)->get_connection_values(
+	(void)exchange_library(x)->get_connection_values(
 		x->client->mhd, MHD_HEADER_KIND, check_header, &check);
 	return check.is_in;
 }
@@ -254,7 +251,8 @@ static bool take_secret(struct exchange *x, const struct secret *s)
 			"retort session net SESSION --secret NAME=SOURCE; for a branch: retort "
 			"session branch --secrets");
 	if (is_used && !is_ready)
-		return refuse_secret(x, s, "the secret % is not sent without TLS", "");
+		return refuse_secret(x, s, "the secret % is not sent without TLS",
+			"use https:// here; or, for http://, --secret NAME=SOURCE@HOST:80");
 	if (is_in_query && !(s->places & SECRET_IN_QUERY))
 		return refuse_secret(x, s, "the secret % is not for queries",
 			"name the place: --secret NAME=SOURCE@HOST,query");
@@ -263,6 +261,8 @@ static bool take_secret(struct exchange *x, const struct secret *s)
 	x->swaps[x->n_swaps++] = swap;
 	if (s->places & SECRET_IN_BODY)
 		x->body_swaps[x->n_body_swaps++] = swap;
+	if (!x->blot)
+		x->blot = blot_new();
 	blot_add_value(x->blot, s->value);
 	return true;
 }
@@ -285,7 +285,7 @@ static bool take_secrets(struct exchange *x)
 
 static bool is_websocket(const struct exchange *x)
 {
-	const char *upgrade = header(x, "Upgrade");
+	const char *upgrade = exchange_header(x, "Upgrade");
 	return upgrade && strcasecmp(upgrade, "websocket") == 0 && strcmp(x->method, "GET") == 0 &&
 		x->up_bytes == 0;
 }
@@ -303,18 +303,6 @@ static void check(struct exchange *x)
 
 /* ---- the life of an exchange ---- */
 
-static int64_t length_of(const struct exchange *x)
-{
-	uint64_t bytes;
-	struct err err;
-	const char *length = header(x, "Content-Length");
-	if (header(x, "Transfer-Encoding"))
-		return -1;
-	return length && num_parse_count(length, NUM_ANY, &bytes, &err) == 0 && bytes < INT64_MAX
-		? (int64_t)bytes
-		: 0;
-}
-
 static struct exchange *begin(struct web_client *c, const char *method)
 {
 	struct exchange *x = xnew(struct exchange);
@@ -322,12 +310,12 @@ static struct exchange *begin(struct web_client *c, const char *method)
 		.target = take_ptr(c->target),
 		.text = BUF_INIT(2 * ERR_MSG_BYTES),
 		.up = BUF_INIT(EXCHANGE_WHOLE_BYTES + EXCHANGE_BYTES),
-		.down = BUF_INIT(4 * EXCHANGE_BYTES),
-		.blot = blot_new()};
+		.down = BUF_INIT(4 * EXCHANGE_BYTES)};
 	c->exchange = x;
 	c->n_requests++;
 	snprintf(x->method, sizeof x->method, "%s", method);
-	x->up_bytes = length_of(x);
+	x->up_bytes = message_length(
+		exchange_header(x, "Content-Length"), exchange_header(x, "Transfer-Encoding"));
 	x->is_websocket = is_websocket(x);
 	x->bytes_out = x->target ? strlen(x->target) : 0;
 	if (!x->target)
@@ -350,7 +338,8 @@ static size_t take_body(struct exchange *x, const char *data, size_t bytes)
 		return bytes; /* nobody wants it any more */
 	if (x->is_collected && had + bytes > EXCHANGE_WHOLE_BYTES) {
 		exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, GATEWAY_REFUSED,
-			"a body in which a secret may be has more than 1 MiB", "");
+			"a body in which a secret may be has more than 1 MiB",
+			"send less at a time, or leave out ,body of --secret");
 		return bytes;
 	}
 	bytes = MIN(bytes, room);
@@ -389,7 +378,7 @@ static enum MHD_Result on_body_over(struct exchange *x)
 		return MHD_YES;
 	}
 	x->is_answered = true;
-	return library(x)->queue_response(x->client->mhd, x->status, x->response);
+	return exchange_library(x)->queue_response(x->client->mhd, x->status, x->response);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
@@ -433,7 +422,7 @@ void exchange_on_completed(
 	ask_end(x);
 	x->client->exchange = NULL;
 	if (x->response)
-		library(x)->destroy_response(x->response);
+		exchange_library(x)->destroy_response(x->response);
 	blot_free(x->blot);
 	held_secrets_let_go(x->secrets);
 	buf_done(&x->text);

@@ -55,7 +55,7 @@ struct exchange {
 	struct held_secrets *secrets;
 	struct swap swaps[SECRETS_MAX], body_swaps[SECRETS_MAX];
 	size_t n_swaps, n_body_swaps;
-	struct blot *blot;
+	struct blot *blot; /* NULL: there is nothing to blot out */
 	/* ask.c */
 	struct lookup_waiter waiter;
 	struct net_call *call;
@@ -75,6 +75,9 @@ void exchange_on_completed(
 
 /* Drop @n bytes behind *@at, which is how much of @b was dropped before. */
 void exchange_drop(struct buf *b, size_t *at, size_t n);
+/* Return the library; return the first header @name of the request, or NULL. */
+const struct microhttpd *exchange_library(const struct exchange *x);
+const char *exchange_header(const struct exchange *x, const char *name);
 /* Suspend the request in the library, or have the library go on with it. */
 void exchange_suspend(struct exchange *x);
 void exchange_resume(struct exchange *x);

@@ -343,7 +343,7 @@ void blot_add_value(struct blot *b, const char *value)
 
 bool blot_is_empty(const struct blot *b)
 {
-	return b->n == 0;
+	return !b || b->n == 0;
 }
 
 /* ---- blotting out ---- */
@@ -400,16 +400,20 @@ static char *need_room(struct buf *out, size_t bytes)
 
 bool blot_is_holding(const struct blot *b)
 {
-	return b->held > 0;
+	return b && b->held > 0;
 }
 
 void blot_feed(struct blot *b, const char *data, size_t bytes, bool is_last, struct buf *out)
 {
+	if (blot_is_empty(b)) {
+		(void)buf_append(out, data, bytes);
+		return;
+	}
 	size_t held = b->held, all = held + bytes, keep = 0;
 	char *shown = need_room(out, all);
 	if (!shown || all == 0)
 		return;
-	size_t ahead = b->n > 0 ? MIN(bytes, b->longest - 1) : 0;
+	size_t ahead = MIN(bytes, b->longest - 1);
 	if (held > 0)
 		memcpy(shown, b->shown, held);
 	if (bytes > 0)
@@ -438,6 +442,10 @@ void blot_feed(struct blot *b, const char *data, size_t bytes, bool is_last, str
 
 void blot_text(const struct blot *b, const char *text, size_t bytes, struct buf *out)
 {
+	if (blot_is_empty(b)) {
+		(void)buf_append(out, text, bytes);
+		return;
+	}
 	char *shown = need_room(out, bytes);
 	if (!shown || bytes == 0)
 		return;

@@ -36,7 +36,8 @@ enum swap_form swap_form_of(const char *type);
 
 /*
  * Blotting out. Each needle that appears in a stream is replaced by as many "*", so that lengths
- * stay true. The end of a piece is held back only if a needle may begin there.
+ * stay true. The end of a piece is held back only if a needle may begin there. In what follows,
+ * NULL stands for one without needles, except where one is added.
  */
 struct blot;
 

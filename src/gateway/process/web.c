@@ -293,7 +293,8 @@ static void forget(struct web_client *c)
 	b->service->n_fds--;
 	if (c->is_tls && c->n_requests == 0 && !c->is_ended)
 		net_box_count(b, c->name->host, c->port, GATEWAY_FAILED,
-			"it ended before a request: does it trust the sandbox's certificates?");
+			"it ended before a request: does it trust the sandbox's certificates, and speak "
+			"HTTP/1.1?");
 	free(c->target);
 	leaf_let_go(w->leaves, c->leaf);
 }

@@ -2,6 +2,7 @@
 #include "base/timer.h"
 #include "base/fd.h"
 #include "base/num.h"
+#include "net/message.h"
 #include "serve/http/inside.h"
 
 #include "api/text/json.h"
@@ -75,12 +76,8 @@ const struct host_site *http_site(const struct http_exchange *x)
 
 int64_t http_body_length(const struct http_exchange *x)
 {
-	uint64_t bytes;
-	struct err err;
-	const char *length = http_header(x, "Content-Length");
-	if (http_header(x, "Transfer-Encoding"))
-		return -1;
-	return length && num_parse_count(length, NUM_ANY, &bytes, &err) == 0 ? (int64_t)bytes : 0;
+	return message_length(
+		http_header(x, "Content-Length"), http_header(x, "Transfer-Encoding"));
 }
 
 void http_on_progress(struct http_exchange *x, void (*progress)(void *arg), void *arg)

@@ -2,6 +2,7 @@
 #include "serve/web/port_headers.h"
 
 #include "base/attr.h"
+#include "net/message.h"
 
 #include <string.h>
 #include <strings.h>
@@ -18,17 +19,7 @@ static const struct {
 	const char *name;
 	int where;
 } dropped[] = {
-	{"Connection", IN_BOTH}, /* set anew for a WebSocket */
-	{"Keep-Alive", IN_BOTH},
-	{"Proxy-Authenticate", IN_BOTH},
-	{"Proxy-Authorization", IN_BOTH},
-	{"Proxy-Connection", IN_BOTH},
-	{"TE", IN_BOTH},
-	{"Trailer", IN_BOTH},
-	{"Transfer-Encoding", IN_BOTH},
-	{"Content-Length", IN_BOTH}, /* the message is framed anew */
 	{"Expect", IN_REQUEST},
-	{"HTTP2-Settings", IN_REQUEST},
 	{CREDENTIAL_HEADER_NAME, IN_REQUEST},
 	{"X-Forwarded-Prefix", IN_REQUEST}, /* set anew */
 	/* of the whole host, not of one port */
@@ -47,24 +38,12 @@ static const struct {
 	{"Service-Worker-Allowed", IN_PATH},
 };
 
-bool port_list_has(const char *list, const char *word)
-{
-	size_t bytes = strlen(word);
-	for (const char *at = list ? list : ""; *at; at += strspn(at, " \t,")) {
-		size_t n = strcspn(at, " \t,");
-		if (n == bytes && strncasecmp(at, word, n) == 0)
-			return true;
-		at += n;
-	}
-	return false;
-}
-
 static bool is_dropped(const struct port_view *view, const char *name, int where)
 {
 	for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
 		if ((dropped[i].where & where) && strcasecmp(dropped[i].name, name) == 0)
 			return true;
-	return port_list_has(view->connection, name) && strcasecmp(name, "Upgrade") != 0;
+	return message_is_hop(name, view->connection);
 }
 
 /* Append the elements of @list, except those that contain @word. */

@@ -37,10 +37,6 @@ bool port_request_header(
 bool port_answer_header(
 	const struct port_view *view, const char *name, const char *value, struct buf *out);
 
-/* Return whether @list, a value such as "keep-alive, Upgrade", contains @word, in any case. NULL:
- * no. */
-bool port_list_has(const char *list, const char *word);
-
 /* The policy that pages below a path get. They have the origin of this server, and so could call
  * it in the name of who looks at them. The policy takes that origin from them. */
 #define PORT_POLICY "sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads"

@@ -22,6 +22,7 @@
 #include "base/num.h"
 #include "base/relay.h"
 #include "net/client.h"
+#include "net/message.h"
 #include "serve/web/port_headers.h"
 
 #include <errno.h>
@@ -203,18 +204,10 @@ static void on_upgrade(void *arg, int fd, const char *early, size_t bytes)
 
 /* ---- the response ---- */
 
-/* Return whether a response to the request has no body. Its headers may give a length even so. */
-static bool is_empty(const struct port_request *q, int status)
-{
-	return status == 204 || status == 304 || strcmp(http_method(q->x), "HEAD") == 0;
-}
-
 static void on_headers(void *arg)
 {
 	struct port_request *q = arg;
 	char length[32];
-	uint64_t bytes = 0;
-	struct err err;
 	int status = net_status(q->call);
 	http_pass_headers(q->x);
 	net_each_header(q->call, on_answer_header, q);
@@ -222,12 +215,10 @@ static void on_headers(void *arg)
 		set_header(q, "Content-Security-Policy", PORT_POLICY);
 	if (q->is_full)
 		return;
-	bool has_length = net_header(q->call, "Content-Length", length, sizeof length) &&
-		num_parse_count(length, NUM_ANY, &bytes, &err) == 0 && bytes < INT64_MAX;
-	if (is_empty(q, status) && !has_length)
-		bytes = 0;
-	q->is_begun = http_stream_open_sized(q->x, (unsigned)status, NULL,
-			      has_length || is_empty(q, status) ? (int64_t)bytes : -1) == 0;
+	bool has_length = net_header(q->call, "Content-Length", length, sizeof length);
+	int64_t bytes =
+		message_answer_length(has_length ? length : NULL, status, http_method(q->x));
+	q->is_begun = http_stream_open_sized(q->x, (unsigned)status, NULL, bytes) == 0;
 }
 
 static int on_data(void *arg, const char *data, size_t bytes)
@@ -435,7 +426,7 @@ void port_route_start(void *arg, struct http_exchange *x)
 		.host = copy_header(x, "Host"),
 		.is_upgrade = upgrade && strcasecmp(upgrade, "websocket") == 0 &&
 			strcmp(http_method(x), "GET") == 0 && http_body_length(x) == 0};
-	q->view.is_upgrade &= port_list_has(q->view.connection, "Upgrade");
+	q->view.is_upgrade &= message_list_has(q->view.connection, "Upgrade");
 	const struct port_user user = {.connected = on_connected, .closed = on_closed, .arg = q};
 	if (open_net(q->way, &err) < 0) {
 		fail(q, 501, &err);

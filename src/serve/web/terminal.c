@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "net/message.h"
 #include "serve/web/terminal.h"
 
 #include "base/alloc.h"
@@ -265,7 +266,7 @@ static char *choose_protocol(const struct http_exchange *x)
 	const char *offered = http_header(x, "Sec-WebSocket-Protocol");
 	if (!offered)
 		return NULL;
-	if (port_list_has(offered, TERMINAL_PROTOCOL))
+	if (message_list_has(offered, TERMINAL_PROTOCOL))
 		return xstrdup(TERMINAL_PROTOCOL);
 	const char *found = credential_find_protocol(offered, &bytes);
 	return found ? strndup(found, bytes) : NULL;

@@ -2,32 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/rule/rule.h"
 
+#include "unit/gateway/parsed.h"
 #include "t.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-static struct rules parse(size_t n, const char *const *texts)
-{
-	struct err err = {0};
-	struct rules r = {.n = 0};
-	if (!CHECK_INT(rules_parse(&r, texts, n, &err), 0))
-		printf("# %s\n", err.msg);
-	return r;
-}
-
-#define PARSE(...)                                                                                 \
-	parse(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
-
-static const char *text_of(const struct rule *r)
-{
-	static char text[RULE_TEXT_BYTES];
-	if (!r)
-		return "";
-	rule_write(r, text);
-	return text;
-}
 
 /* The text of the rule that allows "METHOD TARGET" of @name, with "WS " before it for a WebSocket.
  */
@@ -39,7 +19,7 @@ static const char *allows(const struct rules *r, const char *name, uint16_t port
 	(void)snprintf(method, sizeof method, "%.*s", (int)strcspn(line, " "), line);
 	request.method = method;
 	request.target = line + strlen(method) + 1;
-	return text_of(rules_for_request(r, name, port, &request));
+	return parsed_text(rules_for_request(r, name, port, &request));
 }
 
 /* Whether the rule @text allows the request @line of api.example:443. */
@@ -103,7 +83,7 @@ TEST(other_rules_have_no_method)
 	struct rules r = PARSE("any", "*.any", "GET", "db:5432=127.0.0.1", "10.0.0.0/8", "!b");
 	for (size_t i = 0; i < r.n; i++)
 		CHECK(!r.v[i].is_http && !r.v[i].method[0] && !r.v[i].path[0]);
-	CHECK_STR(text_of(&r.v[2]), "get");
+	CHECK_STR(parsed_text(&r.v[2]), "get");
 }
 
 TEST(the_longest_request_rule_comes_back)
@@ -588,20 +568,20 @@ TEST(requests_take_part_in_the_ranking)
 {
 	struct rules r = PARSE("any", "GET a:443/x", "a:443=10.0.0.1:8443", "GET b/x", "!b",
 		"!GET c/x", "c", "GET d/1", "d", "e:22", "GET e/1");
-	CHECK_STR(text_of(rules_for_port(&r, "a", 443)), "a:443=10.0.0.1:8443");
+	CHECK_STR(parsed_text(rules_for_port(&r, "a", 443)), "a:443=10.0.0.1:8443");
 	CHECK(rules_are_http(&r, "a", 443));
 	CHECK_STR(allows(&r, "a", 443, "GET /x"), "GET a:443/x");
-	CHECK_STR(text_of(rules_for_port(&r, "b", 80)), "!b");
+	CHECK_STR(parsed_text(rules_for_port(&r, "b", 80)), "!b");
 	CHECK(rules_are_http(&r, "b", 80));
-	CHECK_STR(text_of(rules_for_port(&r, "c", 80)), "!GET c/x");
-	CHECK_STR(text_of(rules_for_port(&r, "d", 80)), "GET d/1");
-	CHECK_STR(text_of(rules_for_name(&r, "e")), "e:22");
-	CHECK_STR(text_of(rules_for_port(&r, "e", 443)), "GET e/1");
+	CHECK_STR(parsed_text(rules_for_port(&r, "c", 80)), "!GET c/x");
+	CHECK_STR(parsed_text(rules_for_port(&r, "d", 80)), "GET d/1");
+	CHECK_STR(parsed_text(rules_for_name(&r, "e")), "e:22");
+	CHECK_STR(parsed_text(rules_for_port(&r, "e", 443)), "GET e/1");
 	CHECK(!rules_are_http(&r, "e", 22));
 	CHECK(!rules_for_address(&r, 0, 443));
 	r = PARSE("!any", "GET *.a/x", "*.b", "!GET any/x");
-	CHECK_STR(text_of(rules_for_port(&r, "x.a", 443)), "GET *.a/x");
-	CHECK_STR(text_of(rules_for_port(&r, "x.b", 443)), "*.b");
+	CHECK_STR(parsed_text(rules_for_port(&r, "x.a", 443)), "GET *.a/x");
+	CHECK_STR(parsed_text(rules_for_port(&r, "x.b", 443)), "*.b");
 }
 
 TEST(doubles_are_dropped)
@@ -609,8 +589,8 @@ TEST(doubles_are_dropped)
 	struct rules r = PARSE("GET a/x", "GET  A./x", "GET a/X", "POST a/x", "GET a:80/x",
 		"!GET a/x", "a", "GET a/x*", "GET\ta/x", "a.");
 	CHECK_INT(r.n, 7);
-	CHECK_STR(text_of(&r.v[0]), "GET a/x");
-	CHECK_STR(text_of(&r.v[6]), "GET a/x*");
+	CHECK_STR(parsed_text(&r.v[0]), "GET a/x");
+	CHECK_STR(parsed_text(&r.v[6]), "GET a/x*");
 }
 
 TEST(ports_of_requests)

@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #include "gateway/rule/rule.h"
 
+#include "unit/gateway/parsed.h"
 #include "t.h"
 
 #include <stdio.h>
@@ -186,43 +187,22 @@ TEST(names_are_made_comparable)
 	CHECK(rule_name(out, label, 65));
 }
 
-static struct rules parse(size_t n, const char *const *texts)
-{
-	struct err err = {0};
-	struct rules r;
-	if (!CHECK_INT(rules_parse(&r, texts, n, &err), 0))
-		printf("# %s\n", err.msg);
-	return r;
-}
-
-#define PARSE(...)                                                                                 \
-	parse(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
-
-static const char *text_of(const struct rule *r)
-{
-	static char text[RULE_TEXT_BYTES];
-	if (!r)
-		return "";
-	rule_write(r, text);
-	return text;
-}
-
 TEST(the_most_specific_decides)
 {
 	struct rules r = PARSE("any", "!any:5432", "!*.internal:5432", "*.db.internal:5432",
 		"x.db.internal:5432", "!x.db.internal", "db:5432", "db:5432=10.0.0.1", "!db:5432",
 		"twice:1", "!twice:1");
-	CHECK_STR(text_of(rules_for_port(&r, "api.example", 443)), "any");
-	CHECK_STR(text_of(rules_for_port(&r, "api.example", 5432)), "!any:5432");
-	CHECK_STR(text_of(rules_for_port(&r, "a.internal", 5432)), "!*.internal:5432");
-	CHECK_STR(text_of(rules_for_port(&r, "db.internal", 5432)), "!*.internal:5432");
-	CHECK_STR(text_of(rules_for_port(&r, "b.a.db.internal", 5432)), "*.db.internal:5432");
-	CHECK_STR(text_of(rules_for_port(&r, "x.db.internal", 5432)), "x.db.internal:5432");
-	CHECK_STR(text_of(rules_for_port(&r, "x.db.internal", 80)), "!x.db.internal");
-	CHECK_STR(text_of(rules_for_port(&r, "db", 5432)), "db:5432=10.0.0.1:5432");
-	CHECK_STR(text_of(rules_for_port(&r, "twice", 1)), "!twice:1");
-	CHECK_STR(text_of(rules_for_port(&r, "internal", 5432)), "!any:5432");
-	CHECK_STR(text_of(rules_for_port(&r, "xxinternal", 5432)), "!any:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "api.example", 443)), "any");
+	CHECK_STR(parsed_text(rules_for_port(&r, "api.example", 5432)), "!any:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "a.internal", 5432)), "!*.internal:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "db.internal", 5432)), "!*.internal:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "b.a.db.internal", 5432)), "*.db.internal:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "x.db.internal", 5432)), "x.db.internal:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "x.db.internal", 80)), "!x.db.internal");
+	CHECK_STR(parsed_text(rules_for_port(&r, "db", 5432)), "db:5432=10.0.0.1:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "twice", 1)), "!twice:1");
+	CHECK_STR(parsed_text(rules_for_port(&r, "internal", 5432)), "!any:5432");
+	CHECK_STR(parsed_text(rules_for_port(&r, "xxinternal", 5432)), "!any:5432");
 	CHECK(!rules_for_port(&r, "api.example", 22));
 	CHECK(!rules_for_port(&r, "", 80));
 	CHECK(!rules_for_port(&r, "a", 0));
@@ -231,8 +211,8 @@ TEST(the_most_specific_decides)
 TEST(a_name_by_any_port)
 {
 	struct rules r = PARSE("db:5432", "*.example:22", "10.0.0.0/8");
-	CHECK_STR(text_of(rules_for_name(&r, "db")), "db:5432");
-	CHECK_STR(text_of(rules_for_name(&r, "a.example")), "*.example:22");
+	CHECK_STR(parsed_text(rules_for_name(&r, "db")), "db:5432");
+	CHECK_STR(parsed_text(rules_for_name(&r, "a.example")), "*.example:22");
 	CHECK(!rules_for_name(&r, "example"));
 	CHECK(!rules_for_name(&r, "a.example.evil"));
 	CHECK(!rules_for_name(&r, ".example"));
@@ -243,12 +223,12 @@ TEST(a_name_by_any_port)
 TEST(addresses_by_network)
 {
 	struct rules r = PARSE("any", "any:22", "10.0.0.0/8", "192.0.2.1:22", "128.0.0.0/2:7");
-	CHECK_STR(text_of(rules_for_address(&r, 0x0a010203, 443)), "10.0.0.0/8");
+	CHECK_STR(parsed_text(rules_for_address(&r, 0x0a010203, 443)), "10.0.0.0/8");
 	CHECK(!rules_for_address(&r, 0x0a010203, 22));
 	CHECK(!rules_for_address(&r, 0x0b000000, 443));
-	CHECK_STR(text_of(rules_for_address(&r, 0xc0000201, 22)), "192.0.2.1:22");
+	CHECK_STR(parsed_text(rules_for_address(&r, 0xc0000201, 22)), "192.0.2.1:22");
 	CHECK(!rules_for_address(&r, 0xc0000200, 22));
-	CHECK_STR(text_of(rules_for_address(&r, 0xbfffffff, 7)), "128.0.0.0/2:7");
+	CHECK_STR(parsed_text(rules_for_address(&r, 0xbfffffff, 7)), "128.0.0.0/2:7");
 	CHECK(!rules_for_address(&r, 0x7fffffff, 7));
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #include "gateway/rule/secret.h"
 
+#include "unit/gateway/wiped.h"
 #include "t.h"
 
 #include <ctype.h>
@@ -10,22 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Whether a text was still there when its memory was freed. */
-static const char *watched;
-static size_t n_left, n_freed;
-
-void __real_free(void *p);
-void __wrap_free(void *p);
-
-void __wrap_free(void *p)
-{
-	if (p && watched) {
-		n_freed++;
-		n_left += memmem(p, malloc_usable_size(p), watched, strlen(watched)) != NULL;
-	}
-	__real_free(p);
-}
 
 static void check_error(const struct err *err, int code, const char *problem, const char *hint)
 {
@@ -369,15 +354,14 @@ TEST(values_are_copied)
 TEST(values_are_wiped)
 {
 	struct secrets all = {.n = 2}, copy;
-	watched = "hunter";
-	n_left = n_freed = 0;
+	size_t n_freed;
+	wiped_begin("hunter");
 	secret_set_value(&all.v[0], "hunter22");
 	secret_set_value(&all.v[1], "hunter22");
 	secret_set_value(&all.v[1], "hunter33");
 	secrets_copy(&copy, &all, true);
 	secrets_done(&all);
 	secrets_done(&copy);
-	watched = NULL;
+	CHECK_INT(wiped_end(&n_freed), 0);
 	CHECK_INT(n_freed, 5);
-	CHECK_INT(n_left, 0);
 }

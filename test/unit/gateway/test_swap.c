@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 
+#include "unit/gateway/wiped.h"
 #include "t.h"
 
 #include <errno.h>
@@ -14,22 +15,6 @@
 #include <string.h>
 
 enum { ROOM = 1 << 20, NEEDLES = 4 };
-
-/* Whether a text was still there when its memory was freed. */
-static const char *watched;
-static size_t n_left, n_freed;
-
-void __real_free(void *p);
-void __wrap_free(void *p);
-
-void __wrap_free(void *p)
-{
-	if (p && watched) {
-		n_freed++;
-		n_left += memmem(p, malloc_usable_size(p), watched, strlen(watched)) != NULL;
-	}
-	__real_free(p);
-}
 
 /* ---- placeholders ---- */
 
@@ -359,68 +344,75 @@ static void check_out(struct buf *out, const struct buf *want, const struct hays
 	buf_clear(out);
 }
 
-TEST(whole_texts)
+/* Call @try with each haystack, its needles in @b, and what is to come out. */
+typedef void try_fn(
+	const struct haystack *h, struct blot *b, const struct buf *want, struct buf *out);
+static void try_all(try_fn *try)
 {
 	struct buf out = BUF_INIT(ROOM), want = BUF_INIT(ROOM);
 	for (size_t i = 0; i < ARRAY_LEN(haystacks); i++) {
-		const struct haystack *h = &haystacks[i];
-		struct blot *b = blot_of(h);
-		want_of(h, &want);
-		CHECK(!blot_is_empty(b));
-		blot_text(b, h->text, strlen(h->text), &out);
-		check_out(&out, &want, h);
-		feed(b, h, 0, strlen(h->text), &out);
-		check_out(&out, &want, h);
-		feed(b, h, 0, strlen(h->text), &out); /* the next stream */
-		check_out(&out, &want, h);
+		struct blot *b = blot_of(&haystacks[i]);
+		want_of(&haystacks[i], &want);
+		try(&haystacks[i], b, &want, &out);
 		blot_free(b);
 	}
 	buf_done(&out);
 	buf_done(&want);
+}
+
+static void try_whole(
+	const struct haystack *h, struct blot *b, const struct buf *want, struct buf *out)
+{
+	CHECK(!blot_is_empty(b));
+	blot_text(b, h->text, strlen(h->text), out);
+	check_out(out, want, h);
+	for (int i = 0; i < 2; i++) { /* a stream, and the next one */
+		feed(b, h, 0, strlen(h->text), out);
+		check_out(out, want, h);
+	}
+}
+
+TEST(whole_texts)
+{
+	try_all(try_whole);
+}
+
+static void try_splits(
+	const struct haystack *h, struct blot *b, const struct buf *want, struct buf *out)
+{
+	size_t bytes = strlen(h->text);
+	for (size_t i = 0; i < bytes; i++) {
+		feed(b, h, 0, i, out);
+		feed(b, h, i, bytes, out);
+		check_out(out, want, h);
+		for (size_t j = i; j < bytes; j++) {
+			feed(b, h, 0, i, out);
+			feed(b, h, i, j, out);
+			feed(b, h, j, bytes, out);
+			check_out(out, want, h);
+		}
+	}
 }
 
 TEST(every_split_in_two_and_three)
 {
-	struct buf out = BUF_INIT(ROOM), want = BUF_INIT(ROOM);
-	for (size_t row = 0; row < ARRAY_LEN(haystacks); row++) {
-		const struct haystack *h = &haystacks[row];
-		size_t bytes = strlen(h->text);
-		struct blot *b = blot_of(h);
-		want_of(h, &want);
-		for (size_t i = 0; i < bytes; i++) {
-			feed(b, h, 0, i, &out);
-			feed(b, h, i, bytes, &out);
-			check_out(&out, &want, h);
-			for (size_t j = i; j < bytes; j++) {
-				feed(b, h, 0, i, &out);
-				feed(b, h, i, j, &out);
-				feed(b, h, j, bytes, &out);
-				check_out(&out, &want, h);
-			}
-		}
-		blot_free(b);
+	try_all(try_splits);
+}
+
+static void try_pieces(
+	const struct haystack *h, struct blot *b, const struct buf *want, struct buf *out)
+{
+	size_t bytes = strlen(h->text);
+	for (size_t each = 1; each <= bytes; each++) {
+		for (size_t at = 0; at < bytes; at += each)
+			feed(b, h, at, MIN(at + each, bytes), out);
+		check_out(out, want, h);
 	}
-	buf_done(&out);
-	buf_done(&want);
 }
 
 TEST(pieces_of_equal_size)
 {
-	struct buf out = BUF_INIT(ROOM), want = BUF_INIT(ROOM);
-	for (size_t row = 0; row < ARRAY_LEN(haystacks); row++) {
-		const struct haystack *h = &haystacks[row];
-		size_t bytes = strlen(h->text);
-		struct blot *b = blot_of(h);
-		want_of(h, &want);
-		for (size_t each = 1; each <= bytes; each++) {
-			for (size_t at = 0; at < bytes; at += each)
-				feed(b, h, at, MIN(at + each, bytes), &out);
-			check_out(&out, &want, h);
-		}
-		blot_free(b);
-	}
-	buf_done(&out);
-	buf_done(&want);
+	try_all(try_pieces);
 }
 
 TEST(nothing_is_held_back_without_reason)
@@ -463,6 +455,12 @@ TEST(without_needles)
 	blot_text(b, NULL, 0, &out);
 	CHECK_STR(buf_str(&out), "abcdefghijk");
 	blot_free(b);
+	buf_clear(&out);
+	blot_feed(NULL, "abc", 3, false, &out);
+	blot_feed(NULL, NULL, 0, true, &out);
+	blot_text(NULL, "def", 3, &out);
+	CHECK_STR(buf_str(&out), "abcdef");
+	CHECK(blot_is_empty(NULL) && !blot_is_holding(NULL));
 	blot_free(NULL);
 	buf_done(&out);
 }
@@ -643,18 +641,16 @@ TEST(values_are_wiped)
 		struct buf out = BUF_INIT(ROOM);
 		struct swap one = {"P", "hunter/\"22"};
 		struct blot *b = blot_new();
-		watched = forms[i];
-		n_left = n_freed = 0;
+		size_t n_freed;
+		wiped_begin(forms[i]);
 		blot_add_value(b, one.value);
 		blot_feed(b, "hunter/", 7, false, &out);
 		blot_add(b, "a longer needle: hunter%2F%22", 29);
 		blot_feed(b, "\"22 hunter/", 11, false, &out);
 		blot_free(b);
-		CHECK_INT(n_left, 0);
-		CHECK(n_freed > 0);
 		CHECK(swap_header(&one, 1, "Basic UDpQ", &out));
-		CHECK_INT(n_left, 0);
-		watched = NULL;
+		CHECK_INT(wiped_end(&n_freed), 0);
+		CHECK(n_freed > 0);
 		buf_done(&out);
 	}
 }

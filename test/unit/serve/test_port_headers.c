@@ -160,12 +160,3 @@ TEST(values_have_a_maximum)
 	CHECK(!port_answer_header(&by_path, "Set-Cookie", "a=b", &out));
 	CHECK(!port_request_header(&by_host, "ETag", "0123456789abcdefg", &out));
 }
-
-TEST(lists)
-{
-	CHECK(port_list_has("keep-alive, Upgrade", "upgrade"));
-	CHECK(port_list_has("a,b\tc", "c"));
-	CHECK(!port_list_has("upgraded, xupgrade", "upgrade"));
-	CHECK(!port_list_has("", "x"));
-	CHECK(!port_list_has(NULL, "x"));
-}

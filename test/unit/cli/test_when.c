@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
-#include "base/when.h"
+#include "cli/when.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/when.h"
+#include "cli/when.h"
 
 #include "base/ascii.h"
 
