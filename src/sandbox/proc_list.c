@@ -113,7 +113,8 @@ struct listing {
 	int proc_fd;
 	proc_visit_fn *visit;
 	void *arg;
-	int error; /* the first error of reading a process that has not ended, or 0 */
+	int error;   /* the first error of reading a process that has not ended, or 0 */
+	int n_ended; /* how many ended between the listing and the reading */
 };
 
 static bool visit_name(void *arg, const char *name)
@@ -126,7 +127,9 @@ static bool visit_name(void *arg, const char *name)
 		return true;
 	int r = proc_entry_read(&entry, l->proc_fd, (pid_t)pid);
 	if (r < 0) {
-		if (r != -ESRCH && r != -ENOENT && l->error == 0)
+		bool has_ended = r == -ESRCH || r == -ENOENT;
+		l->n_ended += has_ended;
+		if (!has_ended && l->error == 0)
 			l->error = r;
 		return true;
 	}
@@ -137,5 +140,12 @@ int proc_list(int proc_fd, proc_visit_fn *visit, void *arg)
 {
 	struct listing l = {.proc_fd = proc_fd, .visit = visit, .arg = arg};
 	int r = cgroup_file_each(proc_fd, ".", visit_name, &l);
-	return r < 0 ? r : l.error;
+	return r < 0 ? r : l.error < 0 ? l.error : l.n_ended;
+}
+
+bool proc_is_deserted(const struct proc_reading *now, const struct proc_reading *last)
+{
+	if (now->n > 0 || now->before != now->after)
+		return false;
+	return !now->has_ended || (last->n == 0 && last->before == now->after);
 }

@@ -32,7 +32,29 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last);
 int proc_entry_read(struct proc_entry *out, int proc_fd, pid_t pid);
 
 /* Call @visit for each process except process 1, until @visit returns false. Processes that start
- * or end meanwhile may be missed. Returns: 0; or negative errno if another one may be missing, too,
- * because it could not be read. */
+ * or end meanwhile may be missed. Returns: how many ended after /proc had listed them and before
+ * they could be read; or negative errno if another one may be missing, too, because it could not be
+ * read.
+ */
 typedef bool proc_visit_fn(void *arg, const struct proc_entry *entry);
 int proc_list(int proc_fd, proc_visit_fn *visit, void *arg);
+
+/* One reading of a /proc by somebody who looks for certain processes. */
+struct proc_reading {
+	pid_t before, after; /* the last pid that was assigned when the reading began, and ended */
+	bool has_ended;	     /* some of the listed processes had ended when they were read */
+	int n;		     /* how many of those looked for it found; 0 or more */
+};
+
+/*
+ * Return whether the reading @now proves that nobody is left, with the help of @last, which is an
+ * earlier reading.
+ *
+ * That a reading finds nobody proves nothing if processes ended meanwhile, even if no pid was
+ * assigned: /proc was listed while one of them was forking, so the list lacks the child, and the
+ * process ended before its own entry was read. But two such readings are a proof if no pid was
+ * assigned from the beginning of the first to the end of the second. If somebody is alive and was
+ * missing from the second list, then the process that made it was still forking at the time of that
+ * list, so the first reading would have found that process.
+ */
+bool proc_is_deserted(const struct proc_reading *now, const struct proc_reading *last);

@@ -37,6 +37,7 @@ struct members {
 	 * and exits all the time can be missed again and again. */
 	bool is_moving;
 	bool is_all_stopped; /* hold_all() has stopped everything, also in nested pid namespaces */
+	struct proc_reading now, last; /* for is_deserted() */
 };
 
 static void nap(void)
@@ -56,6 +57,7 @@ static bool add_member(void *arg, const struct proc_entry *entry)
 		all->is_full = true;
 		return false;
 	}
+	all->now.has_ended = all->now.has_ended || entry->is_over;
 	all->v[all->n++] = (struct member){.entry = *entry};
 	return true;
 }
@@ -64,12 +66,15 @@ static int read_members(struct members *all, struct err *err)
 {
 	struct moment before, after;
 	all->n = 0;
-	all->is_full = all->has_nested = false;
+	all->is_full = all->has_nested = all->now.has_ended = false;
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	moment_set(&before);
 	int r = proc < 0 ? -errno : proc_list(proc, add_member, all);
 	moment_set(&after);
 	all->is_moving = before.pid != after.pid;
+	all->now.before = before.pid;
+	all->now.after = after.pid;
+	all->now.has_ended = all->now.has_ended || r > 0;
 	if (r < 0)
 		return err_sys(err, ERR_BOX, -r, "read /proc");
 	if (all->is_full)
@@ -77,12 +82,27 @@ static int read_members(struct members *all, struct err *err)
 	return 0;
 }
 
-static bool are_still(const struct members *all)
+/* Return whether it is certain that nobody is left of those that the caller looks for. The last
+ * reading found @n of them. Call this after each reading of a series; forget() begins a series. */
+static bool is_deserted(struct members *all, int n)
 {
+	struct proc_reading last = all->last;
+	all->now.n = n;
+	all->last = all->now;
+	return proc_is_deserted(&all->now, &last);
+}
+
+static void forget(struct members *all)
+{
+	all->last = (struct proc_reading){.n = 1};
+}
+
+static int count_running(const struct members *all)
+{
+	int n = 0;
 	for (size_t i = 0; i < all->n; i++)
-		if (!all->v[i].entry.is_over && !strchr("TtZX", all->v[i].entry.state))
-			return false;
-	return true;
+		n += !all->v[i].entry.is_over && !strchr("TtZX", all->v[i].entry.state);
+	return n;
 }
 
 /*
@@ -98,7 +118,7 @@ static int hold_all(struct members *all, struct err *err)
 	for (int look = 0; r == 0 && look < HOLD_LOOKS_MAX; look++) {
 		nap();
 		r = read_members(all, err);
-		if (look >= HOLD_LOOKS_MIN && are_still(all))
+		if (look >= HOLD_LOOKS_MIN && count_running(all) == 0)
 			break;
 	}
 	return r;
@@ -238,22 +258,28 @@ static void signal_all(const struct members *all, int signal)
 		(void)kill(all->v[i].entry.pid, signal);
 }
 
-/* Stop all processes, and read /proc until they stand still, for at most STILL_MS. */
+/* Stop all processes, and read /proc until they stand still, for at most STILL_MS. If they are
+ * stopped one by one, and it is not certain that all have been found, use hold_all(). */
 static int stop_all(struct members *all, struct err *err)
 {
 	int64_t end_ms = clock_now_ms() + STILL_MS;
-	int r = read_members(all, err);
+	bool is_done = false;
+	int n = 0, r = read_members(all, err);
 	if (r < 0)
 		return r;
 	signal_all(all, SIGSTOP);
-	r = read_members(all, err);
-	while (r == 0 && !are_still(all) && clock_now_ms() < end_ms) {
+	for (r = read_members(all, err); r == 0; r = read_members(all, err)) {
+		n = count_running(all);
+		is_done = all->has_nested ? is_deserted(all, n) : n == 0;
+		if (is_done || clock_now_ms() >= end_ms)
+			break;
 		if (all->has_nested)
 			signal_all(all, SIGSTOP); /* some may have been forked meanwhile */
 		nap();
-		r = read_members(all, err);
 	}
-	return r == 0 && all->has_nested && all->is_moving ? hold_all(all, err) : r;
+	return r == 0 && all->has_nested && !is_done && (n == 0 || all->is_moving)
+		? hold_all(all, err)
+		: r;
 }
 
 /*
@@ -307,6 +333,7 @@ int rollback(const struct rollback *back, struct err *err)
 {
 	static struct members all;
 	all.is_all_stopped = false;
+	forget(&all);
 	int n = stop_all(&all, err);
 	if (n == 0)
 		n = kill_marked(&all, back, err);
@@ -339,7 +366,7 @@ static bool is_unknown(const struct rollback_clearing *c, const struct proc_entr
 		!contains(c->minders, c->n_minders, entry->pid);
 }
 
-static int count_once(struct members *all, const struct rollback_clearing *c)
+static int count_once(const struct members *all, const struct rollback_clearing *c)
 {
 	int n = 0;
 	for (size_t i = 0; i < all->n; i++)
@@ -358,20 +385,22 @@ static void pause_clearing(const struct members *all, const struct rollback_clea
 
 /* Count the processes that are neither drivers nor guards. A process that is ending stays
  * visible for a moment, so count again until there are none, up to COUNT_ROUNDS_MAX times; if the
- * caller is in a hurry, only once. */
+ * caller is in a hurry, only until one is found. */
 static int count_unknown(struct members *all, const struct rollback_clearing *c)
 {
 	struct err err;
+	bool is_sure = false;
 	int n = 0, r = 0;
-	for (int round = 0; round < (c->is_quick ? 1 : COUNT_ROUNDS_MAX); round++) {
+	for (int round = 0; r == 0 && round < COUNT_ROUNDS_MAX; round++) {
 		if (round > 0)
 			pause_clearing(all, c);
 		r = read_members(all, &err);
 		n = r < 0 ? 0 : count_once(all, c);
-		if (r < 0 || (n == 0 && (!all->is_moving || round >= MOVING_ROUNDS)))
+		is_sure = r == 0 && is_deserted(all, n);
+		if (is_sure || (n == 0 ? round >= MOVING_ROUNDS : c->is_quick))
 			break;
 	}
-	if (r == 0 && n == 0 && all->is_moving) {
+	if (r == 0 && n == 0 && !is_sure) {
 		r = hold_all(all, &err);
 		n = r < 0 ? 0 : count_once(all, c);
 		let_go_all(all);
@@ -436,25 +465,28 @@ int rollback_clear(const struct rollback_clearing *c)
 {
 	static struct members all;
 	struct err err;
+	all.is_all_stopped = false;
+	forget(&all);
 	int n = c->is_forced ? 0 : count_unknown(&all, c), result = -EBUSY;
 	if (n != 0)
 		return n;
 	if (!c->is_forced) /* count_unknown() has just listed the processes in @all */
 		(void)quieten(&all, c);
-	all.is_all_stopped = false;
+	forget(&all);
 	for (int round = 0; result == -EBUSY && round < CLEAR_ROUNDS_MAX; round++) {
 		int r = read_members(&all, &err);
 		if (r == 0 && all.is_moving && !all.is_all_stopped && round >= MOVING_ROUNDS)
 			r = hold_all(&all, &err);
 		if (r < 0 && !all.is_full)
 			break;
-		if (quieten(&all, c) == 0 && !all.is_moving) {
+		n = quieten(&all, c);
+		if (is_deserted(&all, n)) {
 			result = 0;
 			break;
 		}
 		/* Do not pause after the first round: most killed processes end during the
 		 * second. */
-		if (round > 0)
+		if (round > 0 && n > 0)
 			pause_clearing(&all, c);
 	}
 	let_go_survivors(&all, c);
@@ -482,6 +514,7 @@ void rollback_signal_program(pid_t minder, int signal)
 	static struct members all;
 	struct err err;
 	all.is_all_stopped = false;
+	forget(&all);
 	for (int round = 0; round < CLEAR_ROUNDS_MAX; round++) {
 		int r = read_members(&all, &err);
 		if (r == 0 && all.is_moving && !all.is_all_stopped && round >= MOVING_ROUNDS)
@@ -489,7 +522,7 @@ void rollback_signal_program(pid_t minder, int signal)
 		if (r < 0 && !all.is_full)
 			break;
 		if (signal != SIGKILL ||
-			(signal_descendants(&all, minder, signal) == 0 && !all.is_moving))
+			is_deserted(&all, signal_descendants(&all, minder, signal)))
 			break;
 		nap();
 	}

@@ -127,6 +127,44 @@ TEST(what_cannot_be_read_is_told_after_the_others)
 	CHECK_INT(sum, 17);
 }
 
+TEST(those_that_end_before_they_are_read_are_counted)
+{
+	int sum = 0;
+	TREE t = tree_new();
+	put(&t, "7", STAT, "Name:\tx\nNSpid:\t7\n");
+	tree_put(&t, "/8/ended", "");
+	tree_put(&t, "/9/ended", "");
+	CHECK_INT(proc_list(t.fd, add_up, &sum), 2);
+	CHECK_INT(sum, 7);
+}
+
+TEST(two_readings_prove_that_nobody_is_left)
+{
+	static const struct proc_reading full = {.before = 7, .after = 7, .n = 1},
+					 moving = {.before = 6, .after = 7},
+					 empty = {.before = 7, .after = 7},
+					 unsure = {.before = 7, .after = 7, .has_ended = true},
+					 later = {.before = 8, .after = 8, .has_ended = true};
+	static const struct {
+		const struct proc_reading *last, *now;
+		bool is_deserted;
+	} rows[] = {
+		{&full, &full, false},
+		{&full, &moving, false},
+		{&full, &empty, true},
+		{&full, &unsure, false},
+		{&unsure, &full, false},
+		{&unsure, &moving, false},
+		{&unsure, &unsure, true},
+		{&unsure, &later, false},
+		{&moving, &unsure, false},
+		{&empty, &unsure, true},
+		{&empty, &later, false},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		CHECK_INT(proc_is_deserted(rows[i].now, rows[i].last), rows[i].is_deserted);
+}
+
 TEST(the_kernel_shows_ourselves)
 {
 	struct proc_entry e = {0};
