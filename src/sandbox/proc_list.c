@@ -114,7 +114,7 @@ struct listing {
 	proc_visit_fn *visit;
 	void *arg;
 	int error;   /* the first error of reading a process that has not ended, or 0 */
-	int n_ended; /* how many ended between the listing and the reading */
+	int n_ended; /* how many had ended when they were read */
 };
 
 static bool visit_name(void *arg, const char *name)
@@ -133,6 +133,7 @@ static bool visit_name(void *arg, const char *name)
 			l->error = r;
 		return true;
 	}
+	l->n_ended += entry.is_over;
 	return l->visit(l->arg, &entry);
 }
 

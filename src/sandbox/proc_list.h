@@ -32,10 +32,9 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last);
 int proc_entry_read(struct proc_entry *out, int proc_fd, pid_t pid);
 
 /* Call @visit for each process except process 1, until @visit returns false. Processes that start
- * or end meanwhile may be missed. Returns: how many ended after /proc had listed them and before
- * they could be read; or negative errno if another one may be missing, too, because it could not be
- * read.
- */
+ * or end meanwhile may be missed. Returns: how many of those that /proc listed had ended when they
+ * were read, whether they could be visited or not; or negative errno if another one may be missing,
+ * too, because it could not be read. */
 typedef bool proc_visit_fn(void *arg, const struct proc_entry *entry);
 int proc_list(int proc_fd, proc_visit_fn *visit, void *arg);
 

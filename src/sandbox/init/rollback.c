@@ -32,12 +32,9 @@ struct members {
 	struct member v[ROLLBACK_MAX];
 	size_t n;
 	bool is_full;
-	bool has_nested; /* there are also processes in nested pid namespaces */
-	/* Processes were started while /proc was read, so some may be missing. A process that forks
-	 * and exits all the time can be missed again and again. */
-	bool is_moving;
+	bool has_nested;     /* there are also processes in nested pid namespaces */
 	bool is_all_stopped; /* hold_all() has stopped everything, also in nested pid namespaces */
-	struct proc_reading now, last; /* for is_deserted() */
+	struct proc_reading now, last; /* `last`: of the same series; see is_deserted() */
 };
 
 static void nap(void)
@@ -57,24 +54,29 @@ static bool add_member(void *arg, const struct proc_entry *entry)
 		all->is_full = true;
 		return false;
 	}
-	all->now.has_ended = all->now.has_ended || entry->is_over;
 	all->v[all->n++] = (struct member){.entry = *entry};
 	return true;
+}
+
+/* Return whether processes were started while /proc was read, so that some may be missing. A
+ * process that forks and exits all the time can be missed again and again. */
+static bool is_moving(const struct members *all)
+{
+	return all->now.before != all->now.after;
 }
 
 static int read_members(struct members *all, struct err *err)
 {
 	struct moment before, after;
 	all->n = 0;
-	all->is_full = all->has_nested = all->now.has_ended = false;
+	all->is_full = all->has_nested = false;
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	moment_set(&before);
 	int r = proc < 0 ? -errno : proc_list(proc, add_member, all);
 	moment_set(&after);
-	all->is_moving = before.pid != after.pid;
 	all->now.before = before.pid;
 	all->now.after = after.pid;
-	all->now.has_ended = all->now.has_ended || r > 0;
+	all->now.has_ended = r > 0;
 	if (r < 0)
 		return err_sys(err, ERR_BOX, -r, "read /proc");
 	if (all->is_full)
@@ -277,7 +279,7 @@ static int stop_all(struct members *all, struct err *err)
 			signal_all(all, SIGSTOP); /* some may have been forked meanwhile */
 		nap();
 	}
-	return r == 0 && all->has_nested && !is_done && (n == 0 || all->is_moving)
+	return r == 0 && all->has_nested && !is_done && (n == 0 || is_moving(all))
 		? hold_all(all, err)
 		: r;
 }
@@ -475,7 +477,7 @@ int rollback_clear(const struct rollback_clearing *c)
 	forget(&all);
 	for (int round = 0; result == -EBUSY && round < CLEAR_ROUNDS_MAX; round++) {
 		int r = read_members(&all, &err);
-		if (r == 0 && all.is_moving && !all.is_all_stopped && round >= MOVING_ROUNDS)
+		if (r == 0 && is_moving(&all) && !all.is_all_stopped && round >= MOVING_ROUNDS)
 			r = hold_all(&all, &err);
 		if (r < 0 && !all.is_full)
 			break;
@@ -517,7 +519,7 @@ void rollback_signal_program(pid_t minder, int signal)
 	forget(&all);
 	for (int round = 0; round < CLEAR_ROUNDS_MAX; round++) {
 		int r = read_members(&all, &err);
-		if (r == 0 && all.is_moving && !all.is_all_stopped && round >= MOVING_ROUNDS)
+		if (r == 0 && is_moving(&all) && !all.is_all_stopped && round >= MOVING_ROUNDS)
 			r = hold_all(&all, &err);
 		if (r < 0 && !all.is_full)
 			break;

@@ -127,15 +127,17 @@ TEST(what_cannot_be_read_is_told_after_the_others)
 	CHECK_INT(sum, 17);
 }
 
-TEST(those_that_end_before_they_are_read_are_counted)
+TEST(those_that_have_ended_when_they_are_read_are_counted)
 {
+	static const char zombie[] =
+		"8 (x) Z 3 7 7 0 -1 4194560 1 0 0 0 5 6 0 0 20 0 1 0 4242 1 2 3\n";
 	int sum = 0;
 	TREE t = tree_new();
 	put(&t, "7", STAT, "Name:\tx\nNSpid:\t7\n");
-	tree_put(&t, "/8/ended", "");
+	put(&t, "8", zombie, "Name:\tx\nNSpid:\t8\n");
 	tree_put(&t, "/9/ended", "");
 	CHECK_INT(proc_list(t.fd, add_up, &sum), 2);
-	CHECK_INT(sum, 7);
+	CHECK_INT(sum, 15);
 }
 
 TEST(two_readings_prove_that_nobody_is_left)
