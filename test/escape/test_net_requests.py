@@ -9,6 +9,7 @@ import re
 import shlex
 import signal
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -108,10 +109,17 @@ class Requests(netbox.Hosts):
         """Small letters, a control character, more letters than a method has, none."""
         return [ask(method=m, target="/v1/items") for m in ("get", "Post", "GET\x0b", "XGET", "G" * 40, "GET,POST", "")]
 
-    @attack.inside([403, 200])
+    @attack.inside([403] * 4 + [200])
     def test_T_NET_REQUEST_by_a_field_that_the_server_obeys():
-        """The method of a field must fit, too. Not covered: a server may take the path from elsewhere."""
-        return [ask(HOST, "X-HTTP-Method-Override: DELETE"), ask(HOST, "X-Original-URL: /v2/also")]
+        """The method of each such field must fit, too. Not covered: a server may take the path from elsewhere."""
+        evil = "X-HTTP-Method-Override: DELETE"
+        return [ask(HOST, evil), ask(HOST, "X-HTTP-Method-Override: GET", evil), ask(HOST, evil, "X-HTTP-Method-Override: GET"),
+                ask(HOST, "x-method-override: GET", "X-HTTP-METHOD: GET", evil), ask(HOST, "X-Original-URL: /v2/also")]
+
+    @attack.inside([200, 200])
+    def test_T_NET_SMUGGLE_by_a_field_for_one_connection():
+        """Fields that one of several Connection fields names are not passed on."""
+        return [ask(HOST, "Connection: a, b", "Connection: c", "C: evil", "b: evil"), ask(HOST, "C: evil", "Connection: d", "Connection: c")]
 
     @attack.inside([403] * 7)
     def test_T_NET_REQUEST_for_another_path():
@@ -269,11 +277,14 @@ class Requests(netbox.Hosts):
 
     # ---- much ----
 
-    @attack.inside([431, 431, 431, 414, 431, 200])
+    @attack.inside([True, 431, True, True, 414, 200])
     def test_T_NET_REQUEST_is_huge():
-        """10,000 fields, a hundred, one of 200 KB, a target of 100 KB and of 9 KB; then one as usual."""
-        return [ask(HOST, *("X%d: y" % i for i in range(10000))), ask(HOST, *("X%d: y" % i for i in range(100))), ask(HOST, "X: " + "y" * 200000),
-                ask(target="/v1/" + "y" * 100000), ask(target="/v1/" + "y" * 9000), ask()]
+        """10,000 fields, a hundred, one of 200 KB, a target of 100 KB and of 9 KB; then one as usual. While more is being sent
+        than a head may have, the end of the connection may overtake its answer."""
+        def refused(*lines, **more):
+            return {s for tls in (False, True) for s in statuses(request(*lines, **more), tls)} <= {414, 431}
+        return [refused(HOST, *("X%d: y" % i for i in range(10000))), ask(HOST, *("X%d: y" % i for i in range(100))), refused(HOST, "X: " + "y" * 200000),
+                refused(target="/v1/" + "y" * 100000), ask(target="/v1/" + "y" * 9000), ask()]
 
     # ---- one request in another ----
 
@@ -444,6 +455,27 @@ WAYS = [request(target="/v1/big"), "GET /v1/x HTTP", half_body, request(target="
             self.until(lambda: len(os.listdir(f"/proc/{self.gateway}/fd")) <= n_fds, "its descriptors stayed")
         self.assertEqual(netbox.gateway_of(self.engine), self.gateway, "the gateway died")
 
+    def test_T_NET_REQUEST_waits_for_a_server_that_waits(self):
+        """A server sends its answer before it reads the request, and neither is read to its end: the request ends with an error, and
+        a server that then reads on is waited for."""
+        size = 32 << 20
+        def answers_first(c):
+            got = len(c.recv(100))
+            c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + bytes(n_early))
+            while got < size and (more := c.recv(1 << 16)):
+                got += len(more)
+        code = f"import urllib.request as u, urllib.error\ntry: r = u.urlopen('http://early.test/', bytes({size}), timeout=60)\n" \
+            "except urllib.error.HTTPError as e: r = e\nprint(r.status, r.read().strip(b'\\0').decode())"
+        reason = "its server answers before it has read the request, and waits"
+        for n_early, said in ((1 << 16, "200 "), (2 * size, f"502 retort: early.test:80 refused: {reason}: send less in a request\n")):
+            with upstream.Tcp(answers_first) as server:
+                s = self.engine.session(net=[f"early.test:80=127.0.0.1:{server.port}", "POST early.test/*"], limits={"timeout_ms": 100000})
+                r = s.run(code)
+                self.assertEqual(r["stdout"], said + "\n", r)
+                self.assertEqual([row["reason"] for row in netbox.rows(r, verdict="refused")], [reason] if "502" in said else [])
+                self.assertServed()
+                s.close()
+
     def test_T_NET_REQUEST_outlives_its_rules(self):
         """A request that waits, half a body, a WebSocket and a kept connection, from before the rules changed: no byte more arrives."""
         for net in (["GET api.test/v9/*"], []):
@@ -501,6 +533,7 @@ class Resolved(netbox.Case):
 
     prelude = netbox.PRELUDE + netbox.REQUESTS
     options = ["--timeout", "100", "--net", "GET any/*"]
+    is_asked, go_on = threading.Event(), threading.Event()
 
     @classmethod
     def host(cls):
@@ -512,8 +545,29 @@ class Resolved(netbox.Case):
             cls.addClassCleanup(server.stop)
         turns = iter([[PUBLIC]] * 2 + [["127.0.0.1"]] * 1000)
         cls.resolver.names = {name + ".bad.test": where for name, where in BAD.items()} | {
-            "one.test": [PUBLIC], "two.example": [PUBLIC], "mixed.test": ["127.0.0.1", PUBLIC], "turns.test": lambda: next(turns)}
+            "one.test": [PUBLIC], "two.example": [PUBLIC], "mixed.test": ["127.0.0.1", PUBLIC], "turns.test": lambda: next(turns),
+            "slow.test": cls.slow}
         return {"BAD": sorted(BAD)}
+
+    @classmethod
+    def slow(cls):
+        cls.is_asked.set()
+        cls.go_on.wait(60)
+        return ["169.254.169.254"]
+
+    def test_T_NET_REQUEST_for_a_name_that_gets_an_address(self):
+        """While a name is looked up, its owner gives it an address: what the name server says then is not dialled."""
+        with service.Engine("--standby", "0") as engine:
+            s = engine.session(net=["GET any/*"])
+            number = engine.client.send("step.run", session=s.id, code="import urllib.request as u\nprint(u.urlopen('http://slow.test/any').read())")
+            self.assertTrue(self.is_asked.wait(60))
+            other = service.Client(engine.path)
+            self.addCleanup(other.close)
+            other.call("session.net", session=s.id, net=[f"slow.test:80={PUBLIC}:80", "GET slow.test/*"])
+            self.go_on.set()
+            r = engine.client.receive(number)
+            self.assertEqual(r["stdout"], "b'reached\\n'\n", r)
+            self.assertEqual([r for server in self.within for r in server.requests], [])
 
     @attack.inside([200, 200, 200])
     def test_T_NET_REQUEST_control_any():

@@ -97,11 +97,20 @@ class Rules(Case):
         done = harness.run(ASK + "s, h, b = ask('POST', '/v1/x?token=1')\nprint(s, b.decode(), end='')", *self.options("GET api.test/v1/*"), env=self.env)
         reason = "api.test:443 refused: no rule allows POST /v1/x: --net 'POST api.test/v1/x'\n"
         self.assertEqual((done.out, done.status), ("403 retort: " + reason, 0))
+        said = harness.run(ASK + "print(ask('GET', '/v1/x', headers={'X-HTTP-Method-Override': 'DELETE'})[2].decode(), end='')",
+                           *self.options("GET api.test/v1/*"), env=self.env).out
+        self.assertEqual(said, "retort: api.test:443 refused: no rule allows DELETE /v1/x: --net 'DELETE api.test/v1/x'\n")
         r = self.record("ask('POST', '/v1/x')", "GET api.test/v1/*")
         row, = rows(r, verdict="refused")
         self.assertEqual((row["name"], row["port"], row["reason"], row["count"]), ("api.test", 443, "no rule allows POST /v1/x", 1))
         done = harness.run(ASK + "assert ask('POST', '/v1/x')[0] == 200", *self.options("GET api.test/v1/*"), env=self.env)
         self.assertIn("retort: net: " + reason, done.err)
+
+    def test_a_request_that_is_too_long_is_told_what_is(self):
+        said = self.value("print(json.dumps([ask('GET', '/v1/x?' + 'a' * 8200)[::2], get('/v1/x', headers={'X%d' % i: 'y' for i in range(70)})[::2]], default=bytes.decode))")
+        self.assertEqual(said, [
+            [414, "retort: api.test:443 refused: its path and query have more than 8191 bytes: send more in the body\n"],
+            [431, "retort: api.test:443 refused: it has more than 64 headers: send fewer or shorter headers\n"]])
 
     def test_requests_are_counted_in_a_row(self):
         r = self.record("c = connect()\nfor i in range(3): ask('POST', '/v1/x', b'y' * 1000, c=c)\nask('GET', '/v1/big?100000')")

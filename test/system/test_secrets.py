@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -158,6 +159,23 @@ class Places(Case):
         r = harness.record("import socket\ntry:\n    socket.create_connection(('api.test', 443)).close(); print('open')\nexcept OSError as e:\n    print(e)\n"
                            "try:\n    socket.create_connection(('api.test', 80))\nexcept OSError as e:\n    print(type(e).__name__)", *KEY, env=self.env)
         self.assertEqual(r["stdout"], "open\nConnectionRefusedError\n", r)
+
+
+    def test_many_streams_with_bodies(self):
+        """A place for a body is taken only until it has been sent: 20 streams at a time, as a client of models has them."""
+        end = threading.Event()
+        self.addCleanup(end.set)
+        def stream(c):
+            data = b""
+            while VALUE.encode() not in data:
+                data += c.recv(1 << 16)
+            c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfirst\n")
+            end.wait(60)
+        with upstream.Tcp(stream) as server:
+            code = "cs = []\nfor i in range(20):\n    cs.append(connect(False, 'stream.test'))\n" \
+                "    cs[-1].request('POST', '/', KEY)\n    r = cs[-1].getresponse()\n    print(r.status, r.readline())"
+            r = self.record(code, "--net", f"stream.test:80=127.0.0.1:{server.port}", "--secret", "API_KEY=env:KEY@stream.test:80,body", "--timeout", "60")
+        self.assertEqual(r["stdout"], "200 b'first\\n'\n" * 20)
 
 
 class Answers(Case):

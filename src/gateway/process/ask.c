@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "gateway/process/headers.h"
 #include "gateway/process/tunnel.h"
 #include "net/message.h"
 
@@ -13,29 +14,8 @@
 #include <strings.h>
 
 enum { KEPT_CONNECTIONS = 8, CONNECT_MS = 10000, URL_BYTES = RULE_HOST_BYTES + 32 };
-
-/* Headers that are not passed on, besides those of one connection (net/message.h). */
-enum { IN_REQUEST = 1, IN_ANSWER = 2, IN_SECRET = 4 };
-static const struct {
-	const char *name;
-	int where; /* IN_SECRET: in requests to a host that gets secrets */
-} dropped[] = {
-	{"Upgrade", IN_REQUEST}, /* set anew for a WebSocket */
-	{"Expect", IN_REQUEST},
-	{"Alt-Svc", IN_ANSWER}, /* QUIC would lead past the gateway */
-	/* in what is compressed, or a part, no value could be found */
-	{"Accept-Encoding", IN_SECRET},
-	{"Range", IN_SECRET},
-	{"If-Range", IN_SECRET},
-};
-
-static bool is_dropped(const char *name, int where, const char *connection)
-{
-	for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
-		if ((dropped[i].where & where) && strcasecmp(dropped[i].name, name) == 0)
-			return true;
-	return message_is_hop(name, connection);
-}
+/* In seconds without a piece of either body: when to pass on what is held back; when to give up. */
+enum { HELD_TICKS = 2, STUCK_TICKS = 10 };
 
 static size_t n_left(const struct buf *b, size_t at)
 {
@@ -57,6 +37,7 @@ static size_t take(struct buf *b, size_t *at, char *out, size_t max)
 
 /* Connections to servers. They are kept for later requests of the same box. */
 struct upstream {
+	struct service *service;
 	struct net *net;
 	unsigned n_refs; /* that of the box, and one of each request */
 };
@@ -66,6 +47,7 @@ static void let_go(struct upstream *u)
 	if (--u->n_refs > 0)
 		return;
 	net_close(u->net);
+	u->service->n_fds -= KEPT_CONNECTIONS;
 	free(u);
 }
 
@@ -80,6 +62,8 @@ static int start(struct exchange *x, const struct net_request *request, struct e
 			return r;
 		}
 		net_keep(u->net, KEPT_CONNECTIONS);
+		u->service = b->service;
+		u->service->n_fds += KEPT_CONNECTIONS;
 		u->n_refs = 1;
 		b->upstream = u;
 	}
@@ -132,7 +116,7 @@ static ssize_t on_read(void *arg, uint64_t at, char *out, size_t max)
 {
 	struct exchange *x = arg;
 	(void)at;
-	size_t n = x->is_abandoned ? 0 : take(&x->down, &x->down_at, out, max);
+	size_t n = x->client->is_ended ? 0 : take(&x->down, &x->down_at, out, max);
 	if (n > 0)
 		web_progress(x->client->box->service->web);
 	if (n == 0 && x->is_broken)
@@ -144,23 +128,6 @@ static ssize_t on_read(void *arg, uint64_t at, char *out, size_t max)
 	if (x->is_down_full && n_left(&x->down, x->down_at) < EXCHANGE_BYTES / 2)
 		ask_go_on(x);
 	return (ssize_t)n;
-}
-
-static void on_answer_header(void *arg, const char *name, const char *value)
-{
-	struct exchange *x = arg;
-	char connection[NET_URL_BYTES];
-	bool has_list = net_header(x->call, "Connection", connection, sizeof connection);
-	cleanup_buf struct buf out = BUF_INIT(NET_HEADER_BYTES);
-	x->bytes_in += strlen(name) + strlen(value);
-	blot_text(x->blot, name, strlen(name), &out);
-	if (is_dropped(name, IN_ANSWER, has_list ? connection : NULL) ||
-		strcmp(buf_str(&out), name) != 0)
-		return;
-	buf_clear(&out);
-	blot_text(x->blot, value, strlen(value), &out);
-	if (buf_error(&out) == 0)
-		(void)exchange_library(x)->add_response_header(x->response, name, buf_str(&out));
 }
 
 /* Return the length of the response's body, -1 if only its end will tell. */
@@ -177,12 +144,19 @@ static bool is_switched(const struct exchange *x)
 	return x->is_websocket && x->status == MHD_HTTP_SWITCHING_PROTOCOLS;
 }
 
+static void check_coding(void *arg, const char *name, const char *value)
+{
+	bool *is_coded = arg;
+	if (strcasecmp(name, "Content-Encoding") == 0 && strcasecmp(value, "identity") != 0)
+		*is_coded = true;
+}
+
 /* In a body with a coding that nobody asked for, no value could be found. */
 static bool is_opaque(const struct exchange *x)
 {
-	char coding[NET_URL_BYTES] = "";
-	bool has_coding = net_header(x->call, "Content-Encoding", coding, sizeof coding);
-	return !blot_is_empty(x->blot) && has_coding && strcasecmp(coding, "identity") != 0;
+	bool is_coded = false;
+	net_each_header(x->call, check_coding, &is_coded);
+	return is_coded && !blot_is_empty(x->blot);
 }
 
 /* Return whether the server has switched to something else than a WebSocket. */
@@ -194,12 +168,12 @@ static bool is_other_protocol(const struct exchange *x, int status)
 			strcasecmp(protocol, "websocket") != 0);
 }
 
-static void refuse_answer(struct exchange *x, const char *reason)
+static void refuse_answer(struct exchange *x, const char *reason, const char *advice)
 {
 	count_allowed(x);
 	net_cancel(x->call);
 	end_call(x);
-	exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_REFUSED, reason, "");
+	exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_REFUSED, reason, advice);
 }
 
 static void on_headers(void *arg)
@@ -207,12 +181,12 @@ static void on_headers(void *arg)
 	struct exchange *x = arg;
 	int status = net_status(x->call);
 	if (is_other_protocol(x, status)) {
-		refuse_answer(x, "its server has switched to another protocol");
+		refuse_answer(x, "its server has switched to another protocol", "");
 		return;
 	}
 	if (is_opaque(x)) {
 		refuse_answer(
-			x, "its answer is compressed, so that no secret could be found in it");
+			x, "its answer is compressed, so that no secret could be found in it", "");
 		return;
 	}
 	int64_t bytes = answer_length(x, status);
@@ -226,7 +200,7 @@ static void on_headers(void *arg)
 	count_allowed(x);
 	if (x->is_websocket && !is_switched(x)) /* nothing more is to be sent */
 		net_go_on(x->call);
-	net_each_header(x->call, on_answer_header, x);
+	headers_of_answer(x);
 	exchange_resume(x);
 }
 
@@ -281,7 +255,7 @@ static bool may_repeat(const struct exchange *x, const struct net_result *result
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
 		is_safe = is_safe || strcmp(x->method, methods[i]) == 0;
 	return is_safe && result->is_stale && !x->response && !x->is_repeated && !x->is_websocket &&
-		x->up_bytes == 0 && !x->is_abandoned;
+		x->up_bytes == 0 && !x->client->is_ended;
 }
 
 static void on_done(void *arg, const struct net_result *result)
@@ -308,53 +282,30 @@ static void on_done(void *arg, const struct net_result *result)
 
 /* ---- the request ---- */
 
+/* Give back the place that a collected body has taken: it was sent, or is not sent any more. */
+static void end_collection(struct exchange *x)
+{
+	if (!x->is_collected)
+		return;
+	x->client->box->n_collected--;
+	x->is_collected = false;
+	buf_done(&x->up);
+	x->up_at = 0;
+}
+
 static ssize_t on_body(void *arg, char *out, size_t max)
 {
 	struct exchange *x = arg;
 	size_t n = take(&x->up, &x->up_at, out, max);
+	x->n_ticks = 0;
+	if (n_left(&x->up, x->up_at) == 0)
+		end_collection(x);
 	/* The library may be waiting to give more, or for the response. */
 	if (n > 0 && !x->is_up_over)
 		exchange_resume(x);
 	if (n > 0)
 		tunnel_go_on(x);
 	return n > 0 ? (ssize_t)n : x->is_up_over && !is_switched(x) ? 0 : NET_WAIT;
-}
-
-struct header_list {
-	struct exchange *exchange;
-	struct net_header v[NET_HEADERS_MAX];
-	size_t n;
-	bool is_full;
-};
-
-static void add_header(struct header_list *list, const char *name, char *value)
-{
-	if (list->n == NET_HEADERS_MAX || !value) {
-		list->is_full = true;
-		free(value);
-		return;
-	}
-	list->exchange->bytes_out += strlen(name) + strlen(value);
-	list->v[list->n++] = (struct net_header){.name = name, .value = value};
-}
-
-static enum MHD_Result on_request_header(
-	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	struct header_list *list = arg;
-	const struct exchange *x = list->exchange;
-	struct buf out = BUF_INIT(NET_HEADER_BYTES);
-	(void)kind;
-	if (is_dropped(name, IN_REQUEST | (x->n_swaps > 0 ? IN_SECRET : 0),
-		    exchange_header(x, "Connection")))
-		return MHD_YES;
-	(void)swap_header(x->swaps, x->n_swaps, value ? value : "", &out);
-	if (buf_error(&out) < 0)
-		list->is_full = true;
-	else
-		add_header(list, name, out.data ? buf_take(&out) : xstrdup(""));
-	buf_done(&out);
-	return MHD_YES;
 }
 
 static void write_addresses(char out[NET_TO_BYTES], const struct ip *ips, size_t n)
@@ -376,21 +327,16 @@ static void send_request(struct exchange *x, const struct ip *ips, size_t n, uin
 	const struct web_client *c = x->client;
 	char url[URL_BYTES], to[NET_TO_BYTES];
 	cleanup_buf struct buf target = BUF_INIT(NET_HEADER_BYTES);
-	struct header_list list = {.exchange = x};
+	struct headers list;
+	size_t path = strcspn(x->target, "?");
 	struct err err = {0};
 	snprintf(url, sizeof url, "%s://%s:%u/", c->is_tls ? "https" : "http", c->name->host,
 		(unsigned)c->port);
 	write_addresses(to, ips, n);
-	(void)swap_text(x->swaps, x->n_swaps, SWAP_URL, x->target, strlen(x->target), &target);
-	(void)exchange_library(x)->get_connection_values(
-		c->mhd, MHD_HEADER_KIND, on_request_header, &list);
-	if (x->is_websocket) {
-		add_header(&list, "Connection", xstrdup("Upgrade"));
-		add_header(&list, "Upgrade", xstrdup("websocket"));
-	}
-	if (x->up_bytes == 0 &&
-		exchange_header(x, "Content-Length")) /* libcurl adds it to a body only */
-		add_header(&list, "Content-Length", xstrdup("0"));
+	(void)buf_append(&target, x->target, path);
+	(void)swap_text(x->swaps, x->n_swaps, SWAP_URL, x->target + path, strlen(x->target + path),
+		&target);
+	headers_of_request(&list, x);
 	bool has_body = x->up_bytes != 0 || x->is_websocket;
 	const struct net_pass pass = {.fd = -1,
 		.target = buf_str(&target),
@@ -410,13 +356,15 @@ static void send_request(struct exchange *x, const struct ip *ips, size_t n, uin
 		.on_headers = on_headers,
 		.on_data = on_data,
 		.on_done = on_done};
-	if (list.is_full || buf_error(&target) < 0 || target.bytes >= NET_URL_BYTES)
+	if (buf_error(&target) < 0 || target.bytes >= NET_URL_BYTES)
+		exchange_refuse(x, MHD_HTTP_URI_TOO_LONG, GATEWAY_REFUSED,
+			"its path and query have more than 8191 bytes", "send more in the body");
+	else if (list.why_not)
 		exchange_refuse(x, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE, GATEWAY_REFUSED,
-			"its headers are too many or too long", "");
+			list.why_not, "send fewer or shorter headers");
 	else if (start(x, &request, &err) < 0)
 		exchange_refuse(x, MHD_HTTP_BAD_GATEWAY, GATEWAY_FAILED, err.msg, err.hint);
-	for (size_t i = 0; i < list.n; i++)
-		free((char *)list.v[i].value);
+	headers_done(&list);
 }
 
 /* Send the request to those of the addresses that the rule allows. */
@@ -452,7 +400,7 @@ static void look_up(struct exchange *x)
 	const struct web_client *c = x->client;
 	const struct rule *rule = rules_for_port(&c->box->rules, c->name->host, c->port);
 	if (rule && rule->is_mapped) {
-		send_to(x, &rule->to, 1);
+		send_to(x, NULL, 0);
 		return;
 	}
 	x->waiter.done = on_addresses;
@@ -472,9 +420,24 @@ bool ask_is_allowed(const struct exchange *x)
 				memcmp(&rule->to, &was->to, sizeof rule->to) == 0));
 }
 
+/* Return whether both sides wait for us: the server, to go on with its answer, and the program, to
+ * go on with its request. The library can give the answer only when it has the whole request. */
+static bool is_stuck(const struct exchange *x)
+{
+	return x->is_down_full && !x->is_up_over && n_left(&x->up, x->up_at) >= EXCHANGE_BYTES;
+}
+
 void ask_tick(struct exchange *x)
 {
-	if (!x->response || is_switched(x) || !blot_is_holding(x->blot) || ++x->n_ticks < 2)
+	if (!x->call || !x->response || is_switched(x))
+		return;
+	x->n_ticks++;
+	if (x->n_ticks >= STUCK_TICKS && is_stuck(x)) {
+		refuse_answer(x, "its server answers before it has read the request, and waits",
+			"send less in a request");
+		return;
+	}
+	if (x->n_ticks < HELD_TICKS || !blot_is_holding(x->blot))
 		return;
 	blot_feed(x->blot, "", 0, true, &x->down);
 	x->is_broken = x->is_broken || buf_error(&x->down) < 0;
@@ -497,7 +460,8 @@ void ask_begin(struct exchange *x)
 		look_up(x);
 	else if (b->n_collected > EXCHANGE_COLLECTED_MAX)
 		exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, GATEWAY_REFUSED,
-			"more than 16 requests at a time have bodies in which a secret may be", "");
+			"more than 16 requests at a time have bodies in which a secret may be",
+			"wait until earlier ones have been sent");
 }
 
 void ask_collected(struct exchange *x)
@@ -522,7 +486,7 @@ void ask_collected(struct exchange *x)
 
 void ask_end(struct exchange *x)
 {
-	x->client->box->n_collected -= x->is_collected;
+	end_collection(x);
 	lookup_forget(&x->waiter);
 	ask_count(x);
 	if (x->call) {

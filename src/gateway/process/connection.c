@@ -378,6 +378,10 @@ size_t connection_choose(const struct rule *rule, bool is_named, const struct ip
 {
 	char text[IP_TEXT_BYTES];
 	size_t n_good = 0;
+	if (rule->is_mapped) {
+		out[0] = rule->to;
+		return 1;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (may_dial(rule, is_named, &ips[i]))
 			out[n_good++] = ips[i];
@@ -416,7 +420,7 @@ static void on_addresses(
 	else if (!rule)
 		refuse(c, GATEWAY_REFUSED, "the rules have changed");
 	else
-		dial(c, rule, rule->is_mapped ? &rule->to : ips, rule->is_mapped ? 1 : n);
+		dial(c, rule, ips, n);
 }
 
 static const char *why_refused(const struct connection *c, const struct rule *rule)
@@ -459,7 +463,7 @@ static void begin(struct connection *c)
 	else if (!c->name)
 		dial(c, rule, &literal, 1);
 	else if (rule->is_mapped)
-		dial(c, rule, &rule->to, 1);
+		dial(c, rule, NULL, 0);
 	else
 		lookup_start(c->box, c->name, &c->waiter);
 }

@@ -139,20 +139,42 @@ static bool is_allowed_with(const struct exchange *x, const char *method)
 	return rules_for_request(&c->box->rules, c->name->host, c->port, &request) != NULL;
 }
 
-bool exchange_is_allowed(const struct exchange *x)
+struct method_check {
+	const struct exchange *exchange;
+	const char *refused;
+};
+
+/* Some servers take the method from one of these headers. */
+static enum MHD_Result check_method(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	/* Some servers take the method from one of these. */
 	static const char *const others[] = {
 		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"};
-	bool is_allowed = is_allowed_with(x, x->method) && ask_is_allowed(x);
-	for (size_t i = 0; is_allowed && i < ARRAY_LEN(others); i++) {
-		const char *other = exchange_header(x, others[i]);
-		is_allowed = !other || is_allowed_with(x, other);
-	}
-	return is_allowed;
+	struct method_check *check = arg;
+	(void)kind;
+	for (size_t i = 0; value && !check->refused && i < ARRAY_LEN(others); i++)
+		if (strcasecmp(name, others[i]) == 0 && !is_allowed_with(check->exchange, value))
+			check->refused = value;
+	return MHD_YES;
 }
 
-static bool is_rule_method(const char *method)
+/* Return the method for which no rule allows the request, or NULL. */
+static const char *refused_method(const struct exchange *x)
+{
+	struct method_check check = {.exchange = x};
+	if (!is_allowed_with(x, x->method))
+		return x->method;
+	(void)exchange_library(x)->get_connection_values(
+		x->client->mhd, MHD_HEADER_KIND, check_method, &check);
+	return check.refused;
+}
+
+bool exchange_is_allowed(const struct exchange *x)
+{
+	return !refused_method(x) && ask_is_allowed(x);
+}
+
+static bool rule_is_method(const char *method)
 {
 	return method[strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-")] == '\0';
 }
@@ -167,8 +189,8 @@ static void write_path(char *out, size_t max, const char *path, int n)
 	out[at] = '\0';
 }
 
-/* Say which rule would allow the request. */
-static void refuse_request(struct exchange *x)
+/* Say which rule would allow the request, whose method @method is refused. */
+static void refuse_request(struct exchange *x, const char *method)
 {
 	enum { SHOWN = 60 };
 	char reason[GATEWAY_REASON_BYTES], advice[2 * GATEWAY_REASON_BYTES] = "";
@@ -176,8 +198,9 @@ static void refuse_request(struct exchange *x)
 	size_t bytes = strcspn(x->target, "?");
 	int path = (int)MIN(bytes, (size_t)SHOWN);
 	const char *more = bytes > SHOWN ? "*" : "";
-	bool is_plain = rule_target_is_plain(x->target) && is_rule_method(x->method);
-	const char *method = x->is_websocket ? "WEBSOCKET" : x->method;
+	bool is_plain = rule_target_is_plain(x->target);
+	if (x->is_websocket)
+		method = "WEBSOCKET";
 	char shown[3 * SHOWN + 1];
 	write_path(shown, sizeof shown, x->target, path);
 	bool is_default = c->port == RULE_PORT_HTTP || c->port == RULE_PORT_HTTPS;
@@ -185,10 +208,10 @@ static void refuse_request(struct exchange *x)
 	if (!is_default)
 		snprintf(port, sizeof port, ":%u", (unsigned)c->port);
 	snprintf(reason, sizeof reason,
-		is_plain ? "no rule allows %s %.80s%s"
+		is_plain ? "no rule allows %.24s %.80s%s"
 			 : "its path can be read in two ways: %.24s %.80s%s",
 		method, shown, more);
-	if (is_plain)
+	if (is_plain && rule_is_method(method))
 		snprintf(advice, sizeof advice, "--net '%s %.60s%s%s%s'", method, c->name->host,
 			port, shown, more);
 	exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, advice);
@@ -243,9 +266,11 @@ static bool refuse_secret(
 static bool take_secret(struct exchange *x, const struct secret *s)
 {
 	const struct swap swap = {.placeholder = s->placeholder, .value = s->value};
-	bool is_in_query = swap_is_in(&swap, 1, x->target, strlen(x->target));
-	bool is_used = is_in_query || has_header_with(x, &swap);
+	size_t path = strcspn(x->target, "?");
+	bool is_in_path = swap_is_in(&swap, 1, x->target, path);
+	bool is_in_query = swap_is_in(&swap, 1, x->target + path, strlen(x->target + path));
 	bool is_ready = s->value && is_safe(x->client);
+	bool is_used = is_in_path || is_in_query || (!is_ready && has_header_with(x, &swap));
 	if (is_used && !s->value)
 		return refuse_secret(x, s, "this session has no value of the secret %",
 			"retort session net SESSION --secret NAME=SOURCE; for a branch: retort "
@@ -253,6 +278,9 @@ static bool take_secret(struct exchange *x, const struct secret *s)
 	if (is_used && !is_ready)
 		return refuse_secret(x, s, "the secret % is not sent without TLS",
 			"use https:// here; or, for http://, --secret NAME=SOURCE@HOST:80");
+	if (is_in_path)
+		return refuse_secret(x, s, "the secret % is not for paths",
+			"send it in a header; or in a query, with --secret NAME=SOURCE@HOST,query");
 	if (is_in_query && !(s->places & SECRET_IN_QUERY))
 		return refuse_secret(x, s, "the secret % is not for queries",
 			"name the place: --secret NAME=SOURCE@HOST,query");
@@ -292,11 +320,12 @@ static bool is_websocket(const struct exchange *x)
 
 static void check(struct exchange *x)
 {
+	const char *method = refused_method(x);
 	if (!is_for_host(x))
 		exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, GATEWAY_REFUSED,
 			"HTTP for another name, or for more than one", "");
-	else if (!exchange_is_allowed(x))
-		refuse_request(x);
+	else if (method)
+		refuse_request(x, method);
 	else if (take_secrets(x))
 		ask_begin(x);
 }
@@ -400,7 +429,7 @@ enum MHD_Result exchange_on_request(void *arg, struct MHD_Connection *mhd, const
 		*slot = begin(c, method);
 		return MHD_YES;
 	}
-	if (x->is_abandoned || x->client->is_ended)
+	if (x->client->is_ended)
 		return MHD_NO;
 	if (x->is_answered) {
 		*bytes = 0;
@@ -439,7 +468,6 @@ bool exchange_is_left(const struct exchange *x)
 
 void exchange_abandon(struct exchange *x)
 {
-	x->is_abandoned = true;
 	x->is_broken = true;
 	tunnel_end(x);
 	exchange_resume(x);

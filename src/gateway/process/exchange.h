@@ -1,11 +1,14 @@
 /*
  * An exchange: one request of a program, and its response.
  *
- *     CHECKING   against the rules; what is refused is answered at once
- *     LOOKING UP the name (lookup.h)
- *     ASKING     libcurl sends the request anew, as it was read, to an address that the rule
- * allows, with values in the place of placeholders; bodies pass in pieces ANSWERING  the response
- * passes, with values blotted out
+ *     CHECKING    against the rules; what is refused is answered at once
+ *     LOOKING UP  the name (lookup.h)
+ *     ASKING      libcurl sends the request anew, as it was read, to an address
+ *                 that the rule allows, with values in the place of placeholders
+ *     ANSWERING   the response passes, with values blotted out
+ *
+ * Bodies pass in pieces. But the response is passed on only when the whole request has come: a
+ * server that sends more than EXCHANGE_BYTES before it reads on is given up (ask_tick()).
  *
  * A body that may have placeholders (secret.h) is collected before the request is sent, since its
  * length changes. It may be twice as long with its values.
@@ -35,7 +38,7 @@ struct exchange {
 	bool is_websocket;
 	/* Refused or failed: `text` and `status` are the answer. Otherwise `response` is it, once
 	 * it has begun. */
-	bool is_refused, is_answered, is_abandoned;
+	bool is_refused, is_answered;
 	unsigned status;
 	struct buf text;
 	struct MHD_Response *response;
@@ -49,7 +52,7 @@ struct exchange {
 	struct buf down;
 	size_t down_at;
 	bool is_down_over, is_broken;
-	unsigned n_ticks;  /* since the last piece of the response */
+	unsigned n_ticks;  /* since the last piece of a body */
 	bool is_down_full; /* libcurl waits until there is room */
 	/* secrets of this host whose values are known, and the reference that keeps them */
 	struct held_secrets *secrets;

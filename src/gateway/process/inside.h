@@ -9,13 +9,18 @@
  *   first.c       what the first bytes of a client say about whom it wants
  *   web.c         connections of whose hosts only HTTP requests are allowed
  *   exchange.c, ask.c  a request, as it comes from the program and as it goes to the server
+ *   tunnel.c      a WebSocket, once both sides have agreed on it
+ *   swap.c        values in the place of placeholders, and the other way round
+ *   leaf.c        certificates of hosts
  *
  * What a box can make the process use, at most: its names and their addresses (3 MiB), rows
  * (112 KiB), questions that wait (80 KiB), BOUND_MAX listening sockets, and CONNECTIONS_MAX
  * connections of two sockets each. A connection holds the first bytes of its client (FIRST_BYTES),
  * and after that in each direction what its receiver does not take, up to RELAY_BYTES: 256 MiB if
  * all receivers of all connections stop reading. Idle connections and those that flow hold nothing.
- * What the kernel keeps for a socket is bounded in the same way (relay.h).
+ * What the kernel keeps for a socket is bounded in the same way (relay.h). A connection for
+ * requests holds WEB_HEAD_BYTES instead, and of a request and its response what exchange.h bounds;
+ * EXCHANGE_COLLECTED_MAX requests of a box at most are collected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -35,8 +35,7 @@ void tunnel_end(struct exchange *x)
 	(void)shutdown(t->fd, SHUT_RDWR);
 	x->client->is_closing = true;
 	web_tunnels(x->client, -1);
-	(void)web_library(x->client->box->service->web)
-		->upgrade_action(t->handle, MHD_UPGRADE_ACTION_CLOSE);
+	(void)exchange_library(x)->upgrade_action(t->handle, MHD_UPGRADE_ACTION_CLOSE);
 	web_kick(x->client);
 }
 
@@ -129,6 +128,5 @@ static void on_upgrade(void *arg, struct MHD_Connection *mhd, void *slot, const 
 
 struct MHD_Response *tunnel_response(struct exchange *x)
 {
-	return web_library(x->client->box->service->web)
-		->create_response_for_upgrade(on_upgrade, x);
+	return exchange_library(x)->create_response_for_upgrade(on_upgrade, x);
 }

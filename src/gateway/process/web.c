@@ -24,6 +24,9 @@
 #include <sys/socket.h>
 
 enum { CHECK_MS = 1000, TLS_HANDSHAKE = 0x16, IDLE_RUNS = 1000 };
+/* Descriptors of a client: its socket, and that to the server. The library makes two more for a
+ * WebSocket over TLS. */
+enum { CLIENT_FDS = 2 };
 
 struct web_server {
 	struct web *web;
@@ -71,7 +74,7 @@ static void on_more(uv_idle_t *more)
 	run(more->data);
 }
 
-void web_plan(struct web *w)
+static void plan(struct web *w)
 {
 	unsigned long long least = UINT64_MAX, ms;
 	for (size_t i = 0; i < ARRAY_LEN(w->servers); i++)
@@ -95,7 +98,7 @@ static void run(struct web *w)
 	w->n_idle += w->n_tunnels == 0;
 	for (size_t i = 0; i < ARRAY_LEN(w->servers); i++)
 		(void)w->lib.run(w->servers[i].mhd);
-	web_plan(w);
+	plan(w);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -109,14 +112,16 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 void web_tunnels(struct web_client *c, int by)
 {
-	c->box->service->web->n_tunnels += (unsigned)by;
+	struct service *s = c->box->service;
+	s->web->n_tunnels += (unsigned)by;
+	s->n_fds += (size_t)(by * CLIENT_FDS * c->is_tls);
 }
 
 void web_kick(struct web_client *c)
 {
 	struct web *w = c->box->service->web;
 	w->is_due = true;
-	web_plan(w);
+	plan(w);
 }
 
 void web_resume(struct web_client *c)
@@ -290,7 +295,7 @@ static void forget(struct web_client *c)
 	if (c->next)
 		c->next->at = c->at;
 	b->n_clients--;
-	b->service->n_fds--;
+	b->service->n_fds -= CLIENT_FDS;
 	if (c->is_tls && c->n_requests == 0 && !c->is_ended)
 		net_box_count(b, c->name->host, c->port, GATEWAY_FAILED,
 			"it ended before a request: does it trust the sandbox's certificates, and speak "
@@ -368,7 +373,7 @@ static void pass(struct web_client *c)
 		free_if_over(c);
 	}
 	w->is_due = true;
-	web_plan(w);
+	plan(w);
 }
 
 static void on_first(uv_poll_t *poll, int status, int events)
@@ -435,7 +440,7 @@ void web_take(struct net_box *b, int fd, struct name *name, uint16_t port)
 		c->next->at = &c->next;
 	b->clients = c;
 	b->n_clients++;
-	s->n_fds++;
+	s->n_fds += CLIENT_FDS;
 	note_fd(w, c);
 	net_box_hold(b);
 	(void)uv_poll_start(&c->poll, UV_READABLE, on_first);

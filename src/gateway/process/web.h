@@ -44,9 +44,8 @@ struct web_client {
 	bool is_watched;
 };
 
-/* Return the library, for exchange.c; set the time when it runs next. */
+/* Return the library, for exchange.c. */
 const struct microhttpd *web_library(const struct web *w);
-void web_plan(struct web *w);
 /* Note that the library has got on with something; that there is one WebSocket more, or less. */
 void web_progress(struct web *w);
 void web_tunnels(struct web_client *c, int by);
