@@ -229,6 +229,9 @@ class Sources(Case):
         empty = os.path.join(harness.make_dir(), "empty")
         with open(empty, "w", encoding="utf-8"):
             pass
+        long = os.path.join(harness.make_dir(), "long")
+        with open(long, "w", encoding="utf-8") as f:
+            f.write("k" * 70000)
         for text, part in (
                 ("API_KEY", "this is not NAME=SOURCE@HOST"),
                 (f"API_KEY={VALUE}@api.test", "nothing says where its value is"),
@@ -238,6 +241,9 @@ class Sources(Case):
                 (f"API_KEY=file:{empty}@api.test", "the secret API_KEY is empty"),
                 ("API_KEY=file:/nowhere@api.test", "/nowhere"),
                 ("API_KEY=command:exit 3@api.test", "the command failed with status 3"),
+                ("API_KEY=env:LONG@api.test", "the value is too long: a value has at most 8192 bytes"),
+                ("API_KEY=command:echo $LONG@api.test", "the value is too long: a value has at most 8192 bytes"),
+                (f"API_KEY=file:{long}@api.test", "the value is too long: a value has at most 8192 bytes"),
                 ("API_KEY=env:LINES2@api.test", "line"),
                 ("API_KEY=env:KEY", "no host"),
                 ("API_KEY=env:KEY@*.test", "API_KEY"),
@@ -247,7 +253,7 @@ class Sources(Case):
                 ("LD_PRELOAD=env:KEY@api.test", "LD_PRELOAD"),
                 ("1=env:KEY@api.test", "name")):
             with self.subTest(text):
-                done = harness.run("1", "--secret", text, env=self.env | {"EMPTY": "", "SHORT": "short", "LINES2": "12345678\n9"})
+                done = harness.run("1", "--secret", text, env=self.env | {"EMPTY": "", "SHORT": "short", "LINES2": "12345678\n9", "LONG": "k" * 70000})
                 self.assertNotEqual(done.status, 0, done)
                 self.assertIn(part, done.err)
                 self.assertEqual(done.err.count("\n"), 1, done.err)
