@@ -136,7 +136,7 @@ static bool is_allowed_with(const struct exchange *x, const char *method)
 	const struct web_client *c = x->client;
 	const struct rule_request request = {
 		.method = method, .target = x->target, .is_websocket = x->is_websocket};
-	return rules_for_request(&c->box->rules, c->name->host, c->port, &request) != NULL;
+	return rules_allow_request(&c->box->rules, c->name->host, c->port, &request);
 }
 
 bool exchange_is_allowed(const struct exchange *x)
