@@ -360,6 +360,24 @@ class Sessions(Case):
         with self.assertRaisesRegex(service.Refused, "API_KEY is empty"):
             engine.call("session.net", session=s.id, secrets=[{"name": "API_KEY", "value": ""}])
 
+    def test_no_new_value_if_the_rules_are_refused(self):
+        engine = self.engine()
+        s = self.session(engine)
+        new = [{"name": "API_KEY", "value": "rotated-value"}]
+        for net, problem in (["bad host:99"], "bad host"), (["none", "api.test"], "none"), (["a.test:0"], "port"):
+            with self.assertRaisesRegex(service.Refused, problem):
+                engine.call("session.net", session=s.id, net=net, secrets=new)
+            self.assertEqual(s.value(self.SEND), "200")
+            self.assertEqual(self.last()[1]["a"], VALUE)
+        # Here the rules are right, but cannot be put in force.
+        with self.assertRaisesRegex(service.Refused, "below 1024"):
+            engine.call("session.net", session=s.id, net=self.rules() + [f"a.test:{port}" for port in range(1, 41)], secrets=new)
+        self.assertEqual(s.value(self.SEND), "200")
+        self.assertEqual(self.last()[1]["a"], VALUE)
+        engine.call("session.net", session=s.id, net=self.rules() + ["GET api.test/*"], secrets=new)
+        self.assertEqual(s.value(self.SEND), "200")
+        self.assertEqual(self.last()[1]["a"], "rotated-value")
+
     def test_the_command_line(self):
         engine = self.engine()
         env = self.env | {"RETORT_SOCKET": engine.path}
