@@ -15,6 +15,7 @@ import harness  # noqa: E402
 import mcp_client  # noqa: E402
 import service  # noqa: E402
 import upstream  # noqa: E402
+from test_agent import python, script  # noqa: E402
 from test_net_requests import ASK, rows  # noqa: E402
 
 VALUE = "sk-live/0123456789+abcdef"
@@ -47,8 +48,8 @@ class Case(harness.Case):
         self.assertNotIn(VALUE, json.dumps(r))
         return r
 
-    def engine(self, state=None):
-        engine = service.Engine(state=state, env={"SSL_CERT_FILE": self.tls.cert})
+    def engine(self, *options, state=None):
+        engine = service.Engine(*options, state=state, env={"SSL_CERT_FILE": self.tls.cert})
         self.addCleanup(engine.stop)
         return engine
 
@@ -312,6 +313,22 @@ class Sessions(Case):
         again = service.Session(engine, engine.call("session.branch", session=w.id, name="again"))
         self.assertEqual(again.value(self.SEND), "403")
 
+    def test_candidates_of_an_agent_have_it(self):
+        """Each takes the place of the session, and one becomes it; a branch of one has nothing."""
+        code = "s = get('/v1/x', headers={'A': KEY})[0]\ns"
+        model = "replay:" + script(python(code), python(code), python("final_answer(s)"), python("final_answer(s)"))
+        engine = self.engine("--model", model)
+        s = self.session(engine)
+        result = engine.call("agent.run", session=s.id, task="Ask.", best_of=2)
+        self.assertEqual((result["status"], result["answer"]), ("ok", "200"), result)
+        self.assertEqual([r["ran"] for r in result["candidates"]["rounds"]], [2, 2])
+        self.assertEqual([seen[3]["A"] for seen in self.tls.seen], [VALUE] * 2)
+        engine.call("session.net", session=s.id, secrets=[{"name": "API_KEY", "value": "rotated-value"}])
+        self.assertEqual(s.value(self.SEND), "200")
+        self.assertEqual(self.last()[1]["a"], "rotated-value")
+        b = service.Session(engine, engine.call("session.branch", session=s.id, name="without"))
+        self.assertEqual(b.value(self.SEND), "403")
+
     def test_another_session_has_nothing_of_it(self):
         """Also one that came from the same template, and has the placeholder."""
         engine = self.engine()
@@ -331,7 +348,7 @@ class Sessions(Case):
 
     def test_a_restart_forgets_the_value(self):
         state = harness.make_dir()
-        engine = self.engine(state)
+        engine = self.engine(state=state)
         s = self.session(engine)
         self.assertEqual(s.value(self.SEND), "200")
         placeholder = s.value("KEY")
@@ -341,7 +358,7 @@ class Sessions(Case):
                 with open(os.path.join(folder, name), "rb") as f:
                     self.assertNotIn(VALUE.encode(), f.read(), name)
         self.tls.seen.clear()
-        engine = self.engine(state)
+        engine = self.engine(state=state)
         s = service.Session(engine, engine.call("session.get", session=s.id))
         self.assertEqual(s.value(self.SEND), "403")
         self.assertEqual(s.value("KEY"), placeholder)
