@@ -30,3 +30,11 @@ static inline bool ascii_is_space(int c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
+
+/* Return the value of the hexadecimal digit @c, in either case; -1 if it is none. */
+static inline int ascii_hex_value(int c)
+{
+	if (ascii_is_digit(c))
+		return c - '0';
+	return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}

@@ -16,6 +16,13 @@ void buf_done(struct buf *b)
 	*b = BUF_INIT(b->max_bytes);
 }
 
+void buf_wipe(struct buf *b)
+{
+	if (b->data)
+		explicit_bzero(b->data, b->room);
+	buf_done(b);
+}
+
 char *buf_reserve(struct buf *b, size_t bytes)
 {
 	if (b->error || bytes > b->max_bytes || b->bytes > b->max_bytes - bytes)

@@ -25,6 +25,12 @@ struct buf {
 void buf_done(struct buf *b);
 #define cleanup_buf cleanup(buf_done)
 
+/* The same, for what nobody may find in memory: overwrite the bytes first. Those that stood in
+ * smaller memory, before the buffer grew, are not overwritten: make room for all with
+ * buf_reserve(). */
+void buf_wipe(struct buf *b);
+#define cleanup_wipe_buf cleanup(buf_wipe)
+
 /* Return 0 if everything was written, otherwise the first error: -E2BIG over the maximum,
  * -ENOMEM, or the error given to buf_fail(). */
 static inline int buf_error(const struct buf *b)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/secret.h"
 
+#include "api/once/secret_list.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
@@ -13,14 +14,22 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { VALUE_BYTES = 64 << 10 };
+/* With a line break. */
+enum { SOURCE_BYTES = SECRET_VALUE_MAX + 2 };
+
+static int too_long(const char *name, struct err *err)
+{
+	(void)err_set(err, ERR_LIMIT, "--secret %.64s: the value is too long", name);
+	return err_negative(err_hint(
+		err, "a value has at most %d bytes: name the place of one key", SECRET_VALUE_MAX));
+}
 
 static int from_environment(
 	const char *name, const char *variable, struct buf *out, struct err *err)
 {
 	const char *value = getenv(variable);
 	if (value)
-		return buf_add(out, value);
+		return buf_add(out, value) < 0 ? too_long(name, err) : 0;
 	(void)err_set(
 		err, ERR_USAGE, "--secret %.64s: the variable %.100s is not set", name, variable);
 	return err_hint(err, "export %.100s=…", variable);
@@ -29,28 +38,28 @@ static int from_environment(
 static int from_file(const char *name, const char *path, struct buf *out, struct err *err)
 {
 	int r = file_load(out, path, "the file", err);
+	if (r < 0 && err->code == ERR_LIMIT)
+		return too_long(name, err);
 	return r < 0 ? err_wrap(err, "--secret %.64s", name) : 0;
 }
 
 static int from_command(const char *name, const char *command, struct buf *out, struct err *err)
 {
-	char part[4096];
-	size_t n;
 	/* NOLINTNEXTLINE(cert-env33-c): the user's own command */
 	FILE *pipe = popen(command, "re");
 	if (!pipe)
 		return err_sys(err, ERR_IO, errno, "--secret %.64s: start a shell", name);
-	while ((n = fread(part, 1, sizeof part, pipe)) > 0)
-		(void)buf_append(out, part, n);
-	explicit_bzero(part, sizeof part);
+	int r = file_read_fd(out, fileno(pipe));
 	int status = pclose(pipe);
+	if (r == -E2BIG)
+		return too_long(name, err);
+	if (r < 0)
+		return err_sys(err, ERR_IO, -r, "--secret %.64s: read from the command", name);
 	if (status != 0)
 		return err_fail(err, ERR_USAGE, "try the command alone",
 			"--secret %.64s: the command failed with status %d: %.200s", name,
 			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), command);
-	return buf_error(out) < 0
-		? err_set(err, ERR_LIMIT, "--secret %.64s: the command prints too much", name)
-		: 0;
+	return 0;
 }
 
 static const struct {
@@ -62,31 +71,37 @@ static const struct {
 	{"command:", from_command},
 };
 
+static void cut_last(struct buf *b, char c)
+{
+	if (b->bytes > 0 && b->data[b->bytes - 1] == c)
+		buf_cut(b, b->bytes - 1);
+}
+
+static int read_source(struct secret_given *s, size_t which, const char *arg, struct err *err)
+{
+	cleanup_wipe_buf struct buf out = BUF_INIT(SOURCE_BYTES);
+	/* No piece of the value stays behind in memory that becomes too small. */
+	if (!buf_reserve(&out, SOURCE_BYTES))
+		return err_set(err, ERR_NO_MEMORY, "no memory for a secret");
+	int r = sources[which].read(s->name, arg, &out, err);
+	if (r < 0)
+		return r;
+	if (strlen(buf_str(&out)) != out.bytes)
+		return err_set(err, ERR_USAGE, "--secret %.64s: the value has a NUL byte", s->name);
+	if (sources[which].read != from_environment) {
+		cut_last(&out, '\n');
+		cut_last(&out, '\r');
+	}
+	s->value = xstrdup(buf_str(&out));
+	return 0;
+}
+
 static int read_value(struct secret_given *s, const char *source, bool has_value, struct err *err)
 {
-	cleanup_buf struct buf out = BUF_INIT(VALUE_BYTES);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
 		size_t bytes = strlen(sources[i].word);
-		if (strncmp(source, sources[i].word, bytes) != 0)
-			continue;
-		if (!source[bytes])
-			break;
-		int r = has_value ? sources[i].read(s->name, source + bytes, &out, err) : 0;
-		if (r < 0)
-			return r;
-		if (strlen(buf_str(&out)) != out.bytes)
-			return err_set(err, ERR_USAGE, "--secret %.64s: the value has a NUL byte",
-				s->name);
-		if (sources[i].read != from_environment && out.bytes > 0 &&
-			out.data[out.bytes - 1] == '\n')
-			buf_cut(&out, out.bytes - 1);
-		if (sources[i].read != from_environment && out.bytes > 0 &&
-			out.data[out.bytes - 1] == '\r')
-			buf_cut(&out, out.bytes - 1);
-		s->value = xstrdup(buf_str(&out));
-		if (out.data)
-			explicit_bzero(out.data, out.bytes);
-		return 0;
+		if (strncmp(source, sources[i].word, bytes) == 0 && source[bytes])
+			return has_value ? read_source(s, i, source + bytes, err) : 0;
 	}
 	return err_fail(err, ERR_USAGE,
 		"name the place of the value, as a command line can be read by others: "
@@ -94,7 +109,8 @@ static int read_value(struct secret_given *s, const char *source, bool has_value
 		"--secret %.64s: nothing says where its value is", s->name);
 }
 
-int secret_given_read(struct secret_given *out, const char *text, int flags, struct err *err)
+/* Owns: the caller ends @out with given_done(), also after an error. */
+static int given_read(struct secret_given *out, const char *text, int flags, struct err *err)
 {
 	bool has_host = flags & SECRET_HAS_HOST;
 	const char *hint = has_host ? "for example --secret API_KEY=env:API_KEY@api.example"
@@ -120,16 +136,26 @@ int secret_given_read(struct secret_given *out, const char *text, int flags, str
 	return r;
 }
 
+static void given_done(struct secret_given *s)
+{
+	if (s->value)
+		explicit_bzero(s->value, strlen(s->value));
+	free(s->name);
+	free(s->to);
+	free(s->value);
+	*s = (struct secret_given){0};
+}
+
 int secret_each(
 	const struct opt_list *options, int flags, secret_take_fn *take, void *arg, struct err *err)
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < options->n; i++) {
 		struct secret_given s;
-		r = secret_given_read(&s, options->item[i], flags, err);
+		r = given_read(&s, options->item[i], flags, err);
 		if (r == 0 && take)
 			r = take(arg, &s, err);
-		secret_given_done(&s);
+		given_done(&s);
 	}
 	return r;
 }
@@ -143,14 +169,4 @@ int secret_add_row(void *arg, const struct secret_given *s, struct err *err)
 		json_put_text(row, "to", s->to);
 	json_add_new(arg, row);
 	return 0;
-}
-
-void secret_given_done(struct secret_given *s)
-{
-	if (s->value)
-		explicit_bzero(s->value, strlen(s->value));
-	free(s->name);
-	free(s->to);
-	free(s->value);
-	*s = (struct secret_given){0};
 }

@@ -9,26 +9,23 @@ struct secret_given {
 	char *name, *to, *value;
 };
 
-/* What secret_given_read() does: read a text with a host, or one without; and get the value. */
+/* What secret_each() does: read texts with a host, or without one; and get the values. */
 enum { SECRET_HAS_HOST = 1, SECRET_GET_VALUE = 2 };
 
+typedef int secret_take_fn(void *arg, const struct secret_given *s, struct err *err);
+
 /*
- * Split NAME=SOURCE@HOST… or NAME=SOURCE. With SECRET_GET_VALUE, get the value from SOURCE:
+ * Split each of the texts of @options, NAME=SOURCE@HOST… or NAME=SOURCE, and give it to @take,
+ * NULL: only check them. With SECRET_GET_VALUE, get the value from SOURCE:
  *
  *   env:VARIABLE     the environment of this command
  *   file:PATH        a file, without the line break at its end
  *   command:COMMAND  what a shell command prints, without the line break at its end
  *
- * If there is a host, the last "@" begins it. Owns: the caller ends @out with secret_given_done(),
- * also after an error. Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_NO_MEMORY. No
- * message shows a value.
+ * If there is a host, the last "@" begins it. Values are wiped afterwards.
+ * Returns: 0, or what failed first. Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT (a
+ * value is too long), ERR_NO_MEMORY. No message shows a value.
  */
-int secret_given_read(struct secret_given *out, const char *text, int flags, struct err *err);
-void secret_given_done(struct secret_given *s);
-
-/* Read each of the texts of @options, and give it to @take, NULL: only check them. Returns: 0, or
- * what failed first. */
-typedef int secret_take_fn(void *arg, const struct secret_given *s, struct err *err);
 int secret_each(const struct opt_list *options, int flags, secret_take_fn *take, void *arg,
 	struct err *err);
 /* Make {"name", "value", "to"?}, a row of the parameter `secrets` of operations, and add it to

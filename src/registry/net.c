@@ -11,7 +11,8 @@
  *
  * The journal is written first. So when the engine ends in the middle of a change that narrows the
  * rules, the reopened session has the narrower ones. If the rules cannot be put in force, the
- * journal gets the old order back.
+ * journal gets the old order back. New values of secrets are taken last, when nothing can fail any
+ * more.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,6 +34,7 @@ struct changing {
 	struct entry *entry;
 	struct shared_order *order;
 	char *text;
+	struct secrets values;
 	registry_done_fn *done;
 	void *arg;
 };
@@ -61,6 +63,7 @@ static void end(struct changing *c, const struct err *err)
 	json_decref(result);
 	shared_order_let_go(c->order);
 	entry_release(c->entry);
+	secrets_done(&c->values);
 	free(c->text);
 	free(c);
 }
@@ -85,6 +88,7 @@ static void on_set(void *arg, const struct err *err)
 	/* Branches that were made ahead have the old rules. */
 	if (e->pool)
 		pool_close(take_ptr(e->pool));
+	entry_take_values(e, &c->values);
 	end(c, NULL);
 }
 
@@ -138,8 +142,10 @@ void registry_net(
 	static const struct rules none = {.n = 0};
 	struct err err = {0};
 	struct entry *e = registry_find(r, net->session, &err);
-	if (e && entry_take_values(e, net->secrets, &err) < 0)
+	if (e && entry_check_values(e, net->secrets, &err) < 0)
 		e = NULL;
+	if (e && !net->rules)
+		entry_take_values(e, net->secrets);
 	if (!e || !net->rules) {
 		json_t *result = e ? result_of(e) : NULL;
 		done(arg, result, e ? NULL : &err);
@@ -151,6 +157,7 @@ void registry_net(
 	size_t n = collect(net, old, texts);
 	struct changing *c = xnew(struct changing);
 	*c = (struct changing){.entry = e, .done = done, .arg = arg};
+	secrets_copy(&c->values, net->secrets, true);
 	entry_hold(e);
 	if (prepare(r, c, texts, n, &err) != 0)
 		end(c, &err);

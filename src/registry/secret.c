@@ -22,7 +22,7 @@ void entry_drop_secrets(struct entry *e)
 	free(take_ptr(e->secrets));
 }
 
-int entry_take_values(struct entry *e, const struct secrets *values, struct err *err)
+int entry_check_values(struct entry *e, const struct secrets *values, struct err *err)
 {
 	struct order_kept kept;
 	if (values->n == 0)
@@ -38,9 +38,15 @@ int entry_take_values(struct entry *e, const struct secrets *values, struct err 
 			return err_fail(err, ERR_USAGE,
 				"a session has the secrets that it was made with",
 				"the session has no secret %s", values->v[i].name);
+	return 0;
+}
+
+void entry_take_values(struct entry *e, const struct secrets *values)
+{
+	if (values->n == 0 || !e->secrets)
+		return;
 	for (size_t i = 0; i < values->n; i++)
 		secret_set_value(secrets_find(e->secrets, values->v[i].name), values->v[i].value);
 	if (e->session)
 		session_set_secrets(e->session, e->secrets);
-	return 0;
 }

@@ -1,9 +1,10 @@
 /*
  * Trials: branches to try something in, of which one may be adopted.
  *
- * A trial is a branch that differs from other branches in three ways. Its programs see the id of
- * the parent, so that files in which they store the id are right if the trial is adopted. It has a
- * time to live. And the parent can adopt it:
+ * A trial is a branch that differs from other branches in four ways. Its programs see the id of the
+ * parent, so that files in which they store the id are right if the trial is adopted. It has the
+ * parent's secrets, as the code that it runs is what the parent was asked to run. It has a time to
+ * live. And the parent can adopt it:
  *
  * registry_adopt() lets the parent continue from the trial's state. The two entries exchange their
  * sessions. The journal moves the parent's head to that of the trial. Then the trial, which now has
@@ -49,6 +50,7 @@ void registry_try(
 	}
 	struct job *job = job_new(JOB_BRANCH, NULL, 0, done, arg);
 	job->is_trial = true;
+	job->has_secrets = true;
 	job->ttl_ms = ttl_ms;
 	entry_add_job(e, job);
 }

@@ -65,11 +65,10 @@ static int put_unicode(struct toml *t, struct buf *out, int digits)
 {
 	uint32_t c = 0;
 	for (int i = 0; i < digits; i++, t->at++) {
-		static const char hex[] = "0123456789abcdef";
-		const char *digit = t->at < t->end && *t->at ? strchr(hex, *t->at | 0x20) : NULL;
-		if (!digit)
+		int digit = t->at < t->end ? ascii_hex_value(*t->at) : -1;
+		if (digit < 0)
 			return bad(t, "a \\u that no character follows");
-		c = c << 4 | (uint32_t)(digit - hex);
+		c = c << 4 | (uint32_t)digit;
 	}
 	if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		return bad(t, "a \\u that no character follows");

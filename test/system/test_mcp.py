@@ -422,8 +422,8 @@ class Files(harness.Case):
         self.assertIn("a b.txt", listed)
 
     def test_resources_that_are_none(self):
-        self.mcp.run("1")
-        for path in ("/session/default/files/none", "/session/default/files/../../etc/passwd",
+        self.mcp.run("open('a', 'w').close()")
+        for path in ("/session/default/files/none", "/session/default/files/%\x16\x11", "/session/default/files/../../etc/passwd",
                      "/session/default/files/%2e%2e/%2e%2e/etc/passwd", "/session/default/files/%zz",
                      "/session/default/files/%00", "/session/default/files//etc/passwd", "/session/x",
                      "/run/x", "/run//", "/run/r-none/stdout", "/session/nobody/files/a"):

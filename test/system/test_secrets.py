@@ -16,6 +16,7 @@ import harness  # noqa: E402
 import mcp_client  # noqa: E402
 import service  # noqa: E402
 import upstream  # noqa: E402
+from test_agent import python, script  # noqa: E402
 from test_net_requests import ASK, rows  # noqa: E402
 
 VALUE = "sk-live/0123456789+abcdef"
@@ -48,8 +49,8 @@ class Case(harness.Case):
         self.assertNotIn(VALUE, json.dumps(r))
         return r
 
-    def engine(self, state=None):
-        engine = service.Engine(state=state, env={"SSL_CERT_FILE": self.tls.cert})
+    def engine(self, *options, state=None):
+        engine = service.Engine(*options, state=state, env={"SSL_CERT_FILE": self.tls.cert})
         self.addCleanup(engine.stop)
         return engine
 
@@ -247,6 +248,9 @@ class Sources(Case):
         empty = os.path.join(harness.make_dir(), "empty")
         with open(empty, "w", encoding="utf-8"):
             pass
+        long = os.path.join(harness.make_dir(), "long")
+        with open(long, "w", encoding="utf-8") as f:
+            f.write("k" * 70000)
         for text, part in (
                 ("API_KEY", "this is not NAME=SOURCE@HOST"),
                 (f"API_KEY={VALUE}@api.test", "nothing says where its value is"),
@@ -256,6 +260,9 @@ class Sources(Case):
                 (f"API_KEY=file:{empty}@api.test", "the secret API_KEY is empty"),
                 ("API_KEY=file:/nowhere@api.test", "/nowhere"),
                 ("API_KEY=command:exit 3@api.test", "the command failed with status 3"),
+                ("API_KEY=env:LONG@api.test", "the value is too long: a value has at most 8192 bytes"),
+                ("API_KEY=command:echo $LONG@api.test", "the value is too long: a value has at most 8192 bytes"),
+                (f"API_KEY=file:{long}@api.test", "the value is too long: a value has at most 8192 bytes"),
                 ("API_KEY=env:LINES2@api.test", "line"),
                 ("API_KEY=env:KEY", "no host"),
                 ("API_KEY=env:KEY@*.test", "API_KEY"),
@@ -265,7 +272,7 @@ class Sources(Case):
                 ("LD_PRELOAD=env:KEY@api.test", "LD_PRELOAD"),
                 ("1=env:KEY@api.test", "name")):
             with self.subTest(text):
-                done = harness.run("1", "--secret", text, env=self.env | {"EMPTY": "", "SHORT": "short", "LINES2": "12345678\n9"})
+                done = harness.run("1", "--secret", text, env=self.env | {"EMPTY": "", "SHORT": "short", "LINES2": "12345678\n9", "LONG": "k" * 70000})
                 self.assertNotEqual(done.status, 0, done)
                 self.assertIn(part, done.err)
                 self.assertEqual(done.err.count("\n"), 1, done.err)
@@ -324,6 +331,22 @@ class Sessions(Case):
         again = service.Session(engine, engine.call("session.branch", session=w.id, name="again"))
         self.assertEqual(again.value(self.SEND), "403")
 
+    def test_candidates_of_an_agent_have_it(self):
+        """Each takes the place of the session, and one becomes it; a branch of one has nothing."""
+        code = "s = get('/v1/x', headers={'A': KEY})[0]\ns"
+        model = "replay:" + script(python(code), python(code), python("final_answer(s)"), python("final_answer(s)"))
+        engine = self.engine("--model", model)
+        s = self.session(engine)
+        result = engine.call("agent.run", session=s.id, task="Ask.", best_of=2)
+        self.assertEqual((result["status"], result["answer"]), ("ok", "200"), result)
+        self.assertEqual([r["ran"] for r in result["candidates"]["rounds"]], [2, 2])
+        self.assertEqual([seen[3]["A"] for seen in self.tls.seen], [VALUE] * 2)
+        engine.call("session.net", session=s.id, secrets=[{"name": "API_KEY", "value": "rotated-value"}])
+        self.assertEqual(s.value(self.SEND), "200")
+        self.assertEqual(self.last()[1]["a"], "rotated-value")
+        b = service.Session(engine, engine.call("session.branch", session=s.id, name="without"))
+        self.assertEqual(b.value(self.SEND), "403")
+
     def test_another_session_has_nothing_of_it(self):
         """Also one that came from the same template, and has the placeholder."""
         engine = self.engine()
@@ -343,7 +366,7 @@ class Sessions(Case):
 
     def test_a_restart_forgets_the_value(self):
         state = harness.make_dir()
-        engine = self.engine(state)
+        engine = self.engine(state=state)
         s = self.session(engine)
         self.assertEqual(s.value(self.SEND), "200")
         placeholder = s.value("KEY")
@@ -353,7 +376,7 @@ class Sessions(Case):
                 with open(os.path.join(folder, name), "rb") as f:
                     self.assertNotIn(VALUE.encode(), f.read(), name)
         self.tls.seen.clear()
-        engine = self.engine(state)
+        engine = self.engine(state=state)
         s = service.Session(engine, engine.call("session.get", session=s.id))
         self.assertEqual(s.value(self.SEND), "403")
         self.assertEqual(s.value("KEY"), placeholder)
@@ -371,6 +394,24 @@ class Sessions(Case):
             engine.call("session.net", session=s.id, secrets=[{"name": "OTHER", "value": "rotated-value"}])
         with self.assertRaisesRegex(service.Refused, "API_KEY is empty"):
             engine.call("session.net", session=s.id, secrets=[{"name": "API_KEY", "value": ""}])
+
+    def test_no_new_value_if_the_rules_are_refused(self):
+        engine = self.engine()
+        s = self.session(engine)
+        new = [{"name": "API_KEY", "value": "rotated-value"}]
+        for net, problem in (["bad host:99"], "bad host"), (["none", "api.test"], "none"), (["a.test:0"], "port"):
+            with self.assertRaisesRegex(service.Refused, problem):
+                engine.call("session.net", session=s.id, net=net, secrets=new)
+            self.assertEqual(s.value(self.SEND), "200")
+            self.assertEqual(self.last()[1]["a"], VALUE)
+        # Here the rules are right, but cannot be put in force.
+        with self.assertRaisesRegex(service.Refused, "below 1024"):
+            engine.call("session.net", session=s.id, net=self.rules() + [f"a.test:{port}" for port in range(1, 41)], secrets=new)
+        self.assertEqual(s.value(self.SEND), "200")
+        self.assertEqual(self.last()[1]["a"], VALUE)
+        engine.call("session.net", session=s.id, net=self.rules() + ["GET api.test/*"], secrets=new)
+        self.assertEqual(s.value(self.SEND), "200")
+        self.assertEqual(self.last()[1]["a"], "rotated-value")
 
     def test_the_command_line(self):
         engine = self.engine()

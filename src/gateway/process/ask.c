@@ -289,7 +289,7 @@ static void end_collection(struct exchange *x)
 		return;
 	x->client->box->n_collected--;
 	x->is_collected = false;
-	buf_done(&x->up);
+	buf_wipe(&x->up);
 	x->up_at = 0;
 }
 
@@ -326,7 +326,7 @@ static void send_request(struct exchange *x, const struct ip *ips, size_t n, uin
 {
 	const struct web_client *c = x->client;
 	char url[URL_BYTES], to[NET_TO_BYTES];
-	cleanup_buf struct buf target = BUF_INIT(NET_HEADER_BYTES);
+	cleanup_wipe_buf struct buf target = BUF_INIT(NET_HEADER_BYTES);
 	struct headers list;
 	size_t path = strcspn(x->target, "?");
 	struct err err = {0};
@@ -471,7 +471,7 @@ void ask_collected(struct exchange *x)
 	(void)swap_text(x->body_swaps, x->n_body_swaps, swap_form_of(type), buf_str(&x->up),
 		x->up.bytes, &body);
 	if (buf_error(&body) < 0) {
-		buf_done(&body);
+		buf_wipe(&body);
 		exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, GATEWAY_REFUSED,
 			"its body is too long with its secrets", "");
 		return;

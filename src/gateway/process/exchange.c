@@ -136,7 +136,7 @@ static bool is_allowed_with(const struct exchange *x, const char *method)
 	const struct web_client *c = x->client;
 	const struct rule_request request = {
 		.method = method, .target = x->target, .is_websocket = x->is_websocket};
-	return rules_for_request(&c->box->rules, c->name->host, c->port, &request) != NULL;
+	return rules_allow_request(&c->box->rules, c->name->host, c->port, &request);
 }
 
 struct method_check {
@@ -174,11 +174,6 @@ bool exchange_is_allowed(const struct exchange *x)
 	return !refused_method(x) && ask_is_allowed(x);
 }
 
-static bool rule_is_method(const char *method)
-{
-	return method[strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-")] == '\0';
-}
-
 /* Write the first @n letters of @path so that they can stand in quotes of a shell. */
 static void write_path(char *out, size_t max, const char *path, int n)
 {
@@ -211,7 +206,7 @@ static void refuse_request(struct exchange *x, const char *method)
 		is_plain ? "no rule allows %.24s %.80s%s"
 			 : "its path can be read in two ways: %.24s %.80s%s",
 		method, shown, more);
-	if (is_plain && rule_is_method(method))
+	if (is_plain && *method != '*' && rule_is_method(method, strlen(method)))
 		snprintf(advice, sizeof advice, "--net '%s %.60s%s%s%s'", method, c->name->host,
 			port, shown, more);
 	exchange_refuse(x, MHD_HTTP_FORBIDDEN, GATEWAY_REFUSED, reason, advice);

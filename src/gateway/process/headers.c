@@ -38,8 +38,11 @@ static void begin(struct headers *list, struct exchange *x)
 
 void headers_done(struct headers *list)
 {
-	for (size_t i = 0; i < list->n; i++)
-		free((char *)list->v[i].value);
+	for (size_t i = 0; i < list->n; i++) {
+		char *value = (char *)list->v[i].value; /* there may be a secret in it */
+		explicit_bzero(value, strlen(value));
+		free(value);
+	}
 	buf_done(&list->connection);
 }
 

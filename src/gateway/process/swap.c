@@ -163,19 +163,13 @@ static void wipe(void *data, size_t bytes)
 		explicit_bzero(data, bytes);
 }
 
-static void wipe_buf(struct buf *b)
-{
-	wipe(b->data, b->room);
-	buf_done(b);
-}
-
 /* Replace what is inside of the @bytes of base64 at @value + @at, and append all of @value.
  * Returns: false, and nothing is appended, if nothing is to be replaced there. */
 static bool swap_basic(const struct swap *all, size_t n, const char *value, size_t at, size_t bytes,
 	struct buf *out)
 {
 	cleanup_buf struct buf inside = BUF_INIT(bytes + 8);
-	cleanup(wipe_buf) struct buf changed = BUF_INIT(out->max_bytes);
+	cleanup_wipe_buf struct buf changed = BUF_INIT(out->max_bytes);
 	bool is_any = decode(&inside, value + at, bytes) &&
 		swap_text(all, n, SWAP_RAW, inside.data, inside.bytes, &changed);
 	buf_fail(out, buf_error(&inside) ? buf_error(&inside) : buf_error(&changed));
@@ -337,8 +331,8 @@ void blot_add_value(struct blot *b, const char *value)
 		buf_clear(&text);
 		buf_clear(&shifted);
 	}
-	wipe_buf(&text);
-	wipe_buf(&shifted);
+	buf_wipe(&text);
+	buf_wipe(&shifted);
 }
 
 bool blot_is_empty(const struct blot *b)

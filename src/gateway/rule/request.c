@@ -19,18 +19,11 @@ static bool is_printable(char c)
 	return c > ' ' && c <= '~';
 }
 
-static int digit_of(char c)
-{
-	if (ascii_is_digit(c))
-		return c - '0';
-	return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
-
 /* Returns: the byte that the escape at @at stands for; -1 if there is no escape. */
 static int escaped(const char *at)
 {
-	int high = at[0] == '%' ? digit_of(at[1]) : -1;
-	int low = high >= 0 ? digit_of(at[2]) : -1;
+	int high = at[0] == '%' ? ascii_hex_value(at[1]) : -1;
+	int low = high >= 0 ? ascii_hex_value(at[2]) : -1;
 	return low < 0 ? -1 : high * 16 + low;
 }
 
@@ -192,7 +185,7 @@ static bool is_capital(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-static bool is_method(const char *text, size_t bytes)
+bool rule_is_method(const char *text, size_t bytes)
 {
 	if (bytes == 1 && *text == '*')
 		return true;
@@ -207,7 +200,7 @@ bool rule_request_is(const char *text)
 	struct parts p = split(text);
 	if (p.authority == text + p.method_bytes)
 		return false;
-	if (is_method(text, p.method_bytes) || is_known_method(text, p.method_bytes))
+	if (rule_is_method(text, p.method_bytes) || is_known_method(text, p.method_bytes))
 		return true;
 	for (size_t i = 0; i < p.method_bytes; i++)
 		if (!ascii_is_name((unsigned char)text[i]) && text[i] != '-')
@@ -217,7 +210,7 @@ bool rule_request_is(const char *text)
 
 static int check_method(const struct parts *p, struct err *err)
 {
-	if (!is_method(p->method, p->method_bytes)) {
+	if (!rule_is_method(p->method, p->method_bytes)) {
 		if (is_known_method(p->method, p->method_bytes))
 			return meant(err, "a method is in capitals", p);
 		return err_fail(err, ERR_USAGE,
@@ -230,30 +223,34 @@ static int check_method(const struct parts *p, struct err *err)
 	return 0;
 }
 
+const char *rule_url_authority(char out[RULE_AUTHORITY_BYTES], const char *url)
+{
+	bool is_clear = strncasecmp(url, "http:", 5) == 0 || strncasecmp(url, "ws:", 3) == 0;
+	const char *host = strstr(url, "://") + 3;
+	const char *end = host + strcspn(host, "/?#");
+	const char *user = memchr(host, '@', (size_t)(end - host));
+	host = user ? user + 1 : host;
+	size_t bytes = (size_t)(end - host);
+	if (bytes == 0 || bytes >= RULE_HOST_BYTES)
+		return NULL;
+	(void)snprintf(out, RULE_AUTHORITY_BYTES, "%.*s%s", (int)bytes, host,
+		memchr(host, ':', bytes) ? ""
+			: is_clear	 ? ":80"
+					 : ":443");
+	return end;
+}
+
 /* A URL: its scheme was taken for HOST:. */
 static int bad_url(const struct parts *p, struct err *err)
 {
 	static const char problem[] = "a rule names a host and a path, not a URL";
 	struct parts right = *p;
 	char authority[RULE_AUTHORITY_BYTES];
-	bool is_clear = strncasecmp(p->authority, "http:", 5) == 0 ||
-		strncasecmp(p->authority, "ws:", 3) == 0;
-	const char *host = p->path + 2;
-	size_t bytes = strcspn(host, "/?#");
-	const char *user = memchr(host, '@', bytes);
-	if (user) {
-		bytes -= (size_t)(user + 1 - host);
-		host = user + 1;
-	}
-	if (bytes == 0 || bytes >= RULE_HOST_BYTES)
+	right.path = rule_url_authority(authority, p->authority);
+	if (!right.path)
 		return bad(err, problem, "--net 'GET api.example:443/v1'");
-	(void)snprintf(authority, sizeof authority, "%.*s%s", (int)bytes, host,
-		memchr(host, ':', bytes) ? ""
-			: is_clear	 ? ":80"
-					 : ":443");
 	right.authority = authority;
 	right.authority_bytes = strlen(authority);
-	right.path = host + bytes;
 	return meant(err, problem, &right);
 }
 

@@ -41,6 +41,14 @@ bool rule_target_is_plain(const char *target);
  */
 bool rule_request_fits(const struct rule *r, const struct rule_request *request);
 
+/* Return whether a rule can have the method @text: capitals, then also "-"; or "*". It may be too
+ * long for one. */
+bool rule_is_method(const char *text, size_t bytes);
+
+/* Write HOST:PORT of @url, which has "://", without its user; the port is that of its scheme if it
+ * has none. Returns: where its path begins; NULL if it names no host, or one that is too long. */
+const char *rule_url_authority(char out[RULE_AUTHORITY_BYTES], const char *url);
+
 /* Return whether @text, without the "!" of a rule, is meant as METHOD HOST[:PORT]/PATH. */
 bool rule_request_is(const char *text);
 /* Read METHOD and PATH into @r, and HOST[:PORT] into @authority, unchecked. Errors: ERR_USAGE, with

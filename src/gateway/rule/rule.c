@@ -50,6 +50,13 @@ bool rule_name(char out[RULE_HOST_BYTES], const char *name, size_t bytes)
 	return true;
 }
 
+bool rule_name_is_local(const char *name)
+{
+	static const char local[] = ".localhost";
+	size_t bytes = strlen(name), n = sizeof local - 1;
+	return strcmp(name, local + 1) == 0 || (bytes > n && strcmp(name + bytes - n, local) == 0);
+}
+
 bool rule_port(uint16_t *out, const char *digits, size_t bytes)
 {
 	uint32_t port = 0;
@@ -74,30 +81,17 @@ static int bad_port(struct err *err, const char *text, const char *port)
 }
 
 /* A URL: say which rule would be for its host. */
-static int bad_url(struct err *err, const char *text, const char *sep)
+static int bad_url(struct err *err, const char *text, const char *url)
 {
-	const char *host = sep + 3;
-	bool is_http = sep - text >= 4 && strncasecmp(sep - 4, "http", 4) == 0;
-	size_t bytes = strcspn(host, "/?#");
-	const char *at = memchr(host, '@', bytes);
-	if (at) {
-		bytes -= (size_t)(at + 1 - host);
-		host = at + 1;
-	}
+	char authority[RULE_AUTHORITY_BYTES];
 	(void)bad(err, text, "a rule names a host, not a URL", "--net api.example:443");
-	if (bytes == 0 || bytes >= RULE_HOST_BYTES)
-		return err_negative(-1);
-	bool has_port = memchr(host, ':', bytes) != NULL;
-	return err_hint(err, "--net %.*s%s", (int)MIN(bytes, 200), host,
-		has_port	  ? ""
-			: is_http ? ":80"
-				  : ":443");
+	return err_negative(
+		rule_url_authority(authority, url) ? err_hint(err, "--net %.240s", authority) : -1);
 }
 
 /* What no rule @text has before its path: in @part. */
 static int check_bytes(const char *part, const char *text, struct err *err)
 {
-	const char *sep = strstr(part, "://");
 	for (const char *s = part; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 		if (c >= 0x80)
@@ -107,8 +101,8 @@ static int check_bytes(const char *part, const char *text, struct err *err)
 			return bad(err, text, "it has a space or a comma",
 				"one rule each: --net api.example:443 --net db:5432");
 	}
-	if (sep)
-		return bad_url(err, text, sep);
+	if (strstr(part, "://"))
+		return bad_url(err, text, part);
 	if (part[0] == '@')
 		return bad(err, text, "only --net reads rules of a file", "give them one by one");
 	if (memchr(part, '@', strcspn(part, "/")))
@@ -187,24 +181,19 @@ static int bad_name(struct err *err, const char *host, const char *text)
 
 static int read_name(struct rule *r, const char *host, const char *text, struct err *err)
 {
-	static const char local[] = ".localhost";
-	size_t bytes = strlen(host);
 	r->kind = RULE_NAME;
 	if (strcmp(host, "*") == 0 || strncmp(host, "*.*", 3) == 0)
 		return bad(err, text, "\"*\" stands before a name", "--net any allows every name");
 	if (strncmp(host, "*.", 2) == 0) {
 		r->kind = RULE_BELOW;
 		host += 2;
-		bytes -= 2;
 	}
 	if (strchr(host, '*'))
 		return bad(err, text, "\"*\" stands for whole names before a \".\" only",
 			"*.api.example, which is all names below api.example");
-	if (host[0] == '-' || !rule_name(r->host, host, bytes))
+	if (host[0] == '-' || !rule_name(r->host, host, strlen(host)))
 		return bad_name(err, host, text);
-	bytes = strlen(r->host);
-	if (strcmp(r->host, local + 1) == 0 ||
-		(bytes >= sizeof local && strcmp(r->host + bytes - (sizeof local - 1), local) == 0))
+	if (rule_name_is_local(r->host))
 		return bad(err, text, "localhost is the sandbox itself",
 			"give the host's service another name: --net db:5432=127.0.0.1:5432");
 	if (r->kind == RULE_BELOW)
@@ -470,8 +459,9 @@ const struct rule *rules_for_port(const struct rules *r, const char *name, uint1
 	return find(r, name, &port);
 }
 
-/* The first rule for requests of those that decide; unless @request is NULL, one that allows it. */
-static const struct rule *find_http(
+/* Whether there is a rule for requests among those that decide; unless @request is NULL, one that
+ * allows it. */
+static bool has_http(
 	const struct rules *r, const char *name, uint16_t port, const struct rule_request *request)
 {
 	const struct rule *best = rules_for_port(r, name, port);
@@ -480,20 +470,20 @@ static const struct rule *find_http(
 		if (rule->is_http && has_port(rule, port) &&
 			level_of(rule, name) == level_of(best, name) &&
 			(!request || rule_request_fits(rule, request)))
-			return rule;
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 bool rules_are_http(const struct rules *r, const char *name, uint16_t port)
 {
-	return find_http(r, name, port, NULL) != NULL;
+	return has_http(r, name, port, NULL);
 }
 
-const struct rule *rules_for_request(
+bool rules_allow_request(
 	const struct rules *r, const char *name, uint16_t port, const struct rule_request *request)
 {
-	return find_http(r, name, port, request);
+	return has_http(r, name, port, request);
 }
 
 bool rules_have_http(const struct rules *r)

@@ -79,6 +79,9 @@ int rules_parse(struct rules *out, const char *const *texts, size_t n, struct er
  * of digits or 0x…). */
 bool rule_name(char out[RULE_HOST_BYTES], const char *name, size_t bytes);
 
+/* Return whether @name, as rule_name() made it, is the sandbox itself: localhost, or below it. */
+bool rule_name_is_local(const char *name);
+
 /* Read a port: digits, 1 to 65535. */
 bool rule_port(uint16_t *out, const char *digits, size_t bytes);
 
@@ -93,9 +96,8 @@ const struct rule *rules_for_address(const struct rules *r, uint32_t v4, uint16_
 bool rules_are_http(const struct rules *r, const char *name, uint16_t port);
 /* Return whether there is a rule for requests among the rules. */
 bool rules_have_http(const struct rules *r);
-/* Return the rule that allows @request of @name, as rule_name() made it, and @port; NULL if none
- * does. */
-const struct rule *rules_for_request(
+/* Return whether a rule allows @request of @name, as rule_name() made it, and @port. */
+bool rules_allow_request(
 	const struct rules *r, const char *name, uint16_t port, const struct rule_request *request);
 
 /* Collect the ports that the rules name, each once. Returns: how many, at most 2 * RULES_MAX. */

@@ -226,13 +226,10 @@ static const struct {
 /* Names that rule_name() takes. */
 static int check_host(const char *host, struct err *err)
 {
-	static const char local[] = ".localhost";
-	size_t bytes = strlen(host);
 	if (strcmp(host, "any") == 0 || strcmp(host, "none") == 0)
 		return bad(err, "\"any\" and \"none\" are no hosts",
 			"a secret goes to one host: api.example");
-	if (strcmp(host, local + 1) == 0 ||
-		(bytes >= sizeof local && strcmp(host + bytes - (sizeof local - 1), local) == 0))
+	if (rule_name_is_local(host))
 		return bad(err, "localhost is the sandbox itself",
 			"give the host's service another name: --net db:5432=127.0.0.1:5432");
 	return 0;

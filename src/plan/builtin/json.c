@@ -1,6 +1,7 @@
 /* Read JSON. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/builtin/json.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "plan/machine/format.h"
 #include "plan/value/int.h"
@@ -41,13 +42,10 @@ static int read_hex(struct reader *r, uint32_t *out)
 {
 	*out = 0;
 	for (int i = 0; i < 4; i++, r->at++) {
-		int c = peek(r);
-		const char *digits = "0123456789abcdef";
-		const char *digit =
-			c > 0 ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
-		if (!digit)
+		int digit = ascii_hex_value(peek(r));
+		if (digit < 0)
 			return bad(r, "four hexadecimal digits are needed behind \\u");
-		*out = *out * 16 + (uint32_t)(digit - digits);
+		*out = *out * 16 + (uint32_t)digit;
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@
  */
 #include "plan/policy/policy_text.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "plan/builtin/builtin.h"
 #include "plan/value/int.h"
@@ -476,12 +477,6 @@ static bool number_may_be(struct val v, struct val one)
 
 typedef bool text_test(struct piece text, struct val one);
 
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
-	return at ? (int)(at - digits) : -1;
-}
-
 /* Return whether @test holds for @text as written, or for @text after decoding percent-encoding,
  * such as %41 to "A". A decoded separator, such as a space (%20), becomes "/", which also ends a
  * word. The separator itself would make @test count the whole text as unreliable. */
@@ -499,8 +494,8 @@ static bool test_decoded(struct piece text, struct val one, text_test *test)
 		int high = -1, low = -1;
 		plain[n] = text.at[i];
 		if (text.at[i] == '%' && text.n - i > 2) {
-			high = hex_digit(text.at[i + 1]);
-			low = hex_digit(text.at[i + 2]);
+			high = ascii_hex_value(text.at[i + 1]);
+			low = ascii_hex_value(text.at[i + 2]);
 		}
 		if (high < 0 || low < 0)
 			continue;

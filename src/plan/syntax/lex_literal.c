@@ -1,6 +1,7 @@
 /* Read the literals: numbers and strings. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/syntax/lex.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "plan/value/int.h"
 #include "plan/value/str.h"
@@ -202,13 +203,6 @@ int lex_string(struct lexer *lex, struct token *out, uint32_t prefix)
 	return lex_unescape(lex, out, out->body, out->body_end);
 }
 
-static int hex_value(char c)
-{
-	return is_digit(c)				 ? c - '0'
-		: (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-							 : -1;
-}
-
 /* Read the @n hexadecimal digits of an escape sequence \x, \u or \U. Returns: the value; -1 with a
  * diagnostic. */
 static int64_t hex_escape(struct lexer *lex, uint32_t *i, uint32_t to, uint32_t n)
@@ -216,7 +210,7 @@ static int64_t hex_escape(struct lexer *lex, uint32_t *i, uint32_t to, uint32_t 
 	int64_t value = 0;
 	uint32_t start = *i;
 	for (uint32_t k = 0; k < n; k++) {
-		int d = start + 2 + k < to ? hex_value(at(lex, start + 2 + k)) : -1;
+		int d = start + 2 + k < to ? ascii_hex_value(at(lex, start + 2 + k)) : -1;
 		if (d < 0)
 			return lex_fail(lex, P_ESCAPE, start, start + 2 + k,
 				"truncated escape sequence \\%c: it has %u hex digits",

@@ -4,6 +4,7 @@
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool_table.h"
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -12,19 +13,14 @@
 
 enum { OUTPUT_MAX_BYTES = 1 << 20 };
 
-static int hex(char c)
-{
-	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
-	return at ? (int)(at - digits) : -1;
-}
-
 /* Decode percent escapes in place: "a%20b" becomes "a b". Returns: false if an escape is invalid,
  * or if the result contains NUL or is not UTF-8. */
 static bool unescape(char *text)
 {
 	char *to = text;
 	for (const char *at = text; *at; at++) {
-		int high = *at == '%' ? hex(at[1]) : -1, low = high >= 0 ? hex(at[2]) : -1;
+		int high = *at == '%' ? ascii_hex_value(at[1]) : -1,
+		    low = high >= 0 ? ascii_hex_value(at[2]) : -1;
 		if (*at == '%' && (low < 0 || (high == 0 && low == 0)))
 			return false;
 		*to++ = (char)(low >= 0 ? high << 4 | low : *at);

@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 
+#include "unit/gateway/wiped.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,4 +161,23 @@ TEST(buf_hands_over)
 	buf_done(&b);
 	buf_done(&b);
 	CHECK_STR(buf_str(&b), "");
+}
+
+TEST(buf_wipes)
+{
+	struct buf b = BUF_INIT(1000);
+	size_t n_freed;
+	buf_wipe(&b);
+	wiped_begin("hunter22");
+	CHECK(buf_reserve(&b, 1000) != NULL);
+	for (int i = 0; i < 100; i++)
+		CHECK_INT(buf_add(&b, "hunter22"), 0);
+	buf_cut(&b, 3);
+	buf_fail(&b, -E2BIG);
+	buf_wipe(&b);
+	CHECK_INT(wiped_end(&n_freed), 0);
+	CHECK_INT(n_freed, 1);
+	CHECK_STR(buf_str(&b), "");
+	CHECK_INT(buf_error(&b), 0);
+	CHECK_INT(b.max_bytes, 1000);
 }

@@ -75,6 +75,8 @@ static const struct {
 	{"https://api.example/", "not a URL", "--net api.example:443"},
 	{"http://api.example/v1", "not a URL", "--net api.example:80"},
 	{"https://me:pw@api.example:8443/?x", "not a URL", "--net api.example:8443"},
+	{"ws://api.example/v1", "not a URL", "--net api.example:80"},
+	{"!http://api.example/", "not a URL", "--net api.example:80"},
 	{"https://", "not a URL", "--net api.example:443"},
 	{"me@api.example", "no user", "--net api.example:443"},
 	{"api.example:0", "\"0\" is no port", "1 to 65535"},

@@ -147,6 +147,8 @@ TEST(mistakes_have_a_place)
 		{"a = 1\n[a.b]", "this key is not a table"},
 		{"a = \"\\q\"", "an unknown escape"},
 		{"a = \"\\ud800\"", "a \\u"},
+		{"a = \"\\u006g\"", "a \\u"},
+		{"a = \"\\u00\x16\x11\"", "a \\u"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct tool_servers s;
