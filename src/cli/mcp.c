@@ -6,9 +6,11 @@
 #include "api/text/tools.h"
 #include "base/alloc.h"
 #include "base/attr.h"
+#include "base/json.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/host/xdg.h"
+#include "cli/secret.h"
 #include "planner/plan.h"
 #include "planner/plan_check.h"
 #include "planner/plan_tools.h"
@@ -82,6 +84,46 @@ struct mcp {
 
 /* ---- the engine, started on demand ---- */
 
+/* Give the values of the options to the sessions of earlier runs that were made with the same
+ * secrets. A branch may have been made to be without. */
+static void give_session(struct mcp *m, const json_t *session)
+{
+	size_t i, k;
+	const json_t *had, *ours;
+	json_t *about = NULL, *done = NULL;
+	struct err err;
+	json_t *id = json_object_get(session, "session");
+	if (json_object_get(session, "parent") ||
+		service_call(m->service, "session.net", json_pack("{s:O}", "session", id), NULL,
+			&about, &err) < 0)
+		return;
+	json_t *values = json_need(json_array());
+	json_array_foreach(json_object_get(about, "secrets"), i, had) json_array_foreach(
+		json_object_get(m->create, "secrets"), k, ours) if (secret_is_same(ours, had))
+		json_add_new(values,
+			json_pack("{s:O, s:O}", "name", json_object_get(ours, "name"), "value",
+				json_object_get(ours, "value")));
+	if (service_call(m->service, "session.net",
+		    json_pack("{s:O, s:o}", "session", id, "secrets", values), NULL, &done,
+		    &err) < 0)
+		fprintf(stderr, "retort: %s\n", err.msg);
+	json_decref(about);
+	json_decref(done);
+}
+
+static void give_secrets(struct mcp *m)
+{
+	size_t i;
+	const json_t *session;
+	json_t *list = NULL;
+	struct err err;
+	if (!m->args.state || !json_object_get(m->create, "secrets") ||
+		service_call(m->service, "session.list", json_object(), NULL, &list, &err) < 0)
+		return;
+	json_array_foreach(json_object_get(list, "sessions"), i, session) give_session(m, session);
+	json_decref(list);
+}
+
 static const struct operation_context *open_engine(void *arg, struct err *err)
 {
 	struct mcp *m = arg;
@@ -91,8 +133,11 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 		.models = {.fallback = m->args.model, .key_file = m->args.key_file},
 		.skills = m->args.box.skills,
 		.version = version_text};
-	if (!m->service && service_open(&m->service, &config, err) < 0)
-		return NULL;
+	if (!m->service) {
+		if (service_open(&m->service, &config, err) < 0)
+			return NULL;
+		give_secrets(m);
+	}
 	return service_context(m->service);
 }
 

@@ -32,6 +32,9 @@ static int from_environment(
 		return buf_add(out, value) < 0 ? too_long(name, err) : 0;
 	(void)err_set(
 		err, ERR_USAGE, "--secret %.64s: the variable %.100s is not set", name, variable);
+	if (strchr(variable, '@'))
+		return err_hint(err,
+			"leave out the @HOST: it goes to the host that the session was made with");
 	return err_hint(err, "export %.100s=…", variable);
 }
 
@@ -169,4 +172,16 @@ int secret_add_row(void *arg, const struct secret_given *s, struct err *err)
 		json_put_text(row, "to", s->to);
 	json_add_new(arg, row);
 	return 0;
+}
+
+bool secret_is_same(const json_t *given, const json_t *kept)
+{
+	struct secret place;
+	struct err err;
+	char prefix[SECRET_PREFIX_BYTES], to[SECRET_PLACE_BYTES];
+	if (strcmp(json_get_text(given, "name"), json_get_text(kept, "name")) != 0 ||
+		secret_read_place(&place, prefix, json_get_text(given, "to"), &err) < 0)
+		return false;
+	secret_write_place(&place, to);
+	return strcmp(to, json_get_text(kept, "to")) == 0;
 }

@@ -4,6 +4,9 @@
 #include "base/err.h"
 #include "base/opt.h"
 
+#include <jansson.h>
+#include <stdbool.h>
+
 /* A secret as it was given, with its value. */
 struct secret_given {
 	char *name, *to, *value;
@@ -31,3 +34,6 @@ int secret_each(const struct opt_list *options, int flags, secret_take_fn *take,
 /* Make {"name", "value", "to"?}, a row of the parameter `secrets` of operations, and add it to
  * @arg, an array. */
 int secret_add_row(void *arg, const struct secret_given *s, struct err *err);
+/* Return whether @given, a row of the options, is the secret @kept of a session, as `session.net`
+ * tells it: of the same name, for the same host, port and places. */
+bool secret_is_same(const json_t *given, const json_t *kept);

@@ -46,12 +46,36 @@ json_t *registry_net_json(const struct entry *e)
 	return json_is_array(net) ? json_incref(net) : NULL;
 }
 
+/* Return the secrets of the session, and whether their values are known; NULL: there are none. */
+static json_t *secrets_json(const struct entry *e)
+{
+	size_t i;
+	const json_t *row;
+	cleanup_json json_t *order = json_loads(e->order_text, 0, NULL);
+	json_t *out = NULL;
+	json_array_foreach(json_object_get(order, "secrets"), i, row)
+	{
+		const char *name = json_get_text(row, "name");
+		const struct secret *s = e->secrets ? secrets_find(e->secrets, name) : NULL;
+		json_t *about = json_need(json_object());
+		json_put_text(about, "name", name);
+		json_put_text(about, "to", json_get_text(row, "to"));
+		json_put_bool(about, "has_value", s && s->value);
+		out = out ? out : json_need(json_array());
+		json_add_new(out, about);
+	}
+	return out;
+}
+
 static json_t *result_of(const struct entry *e)
 {
 	json_t *out = json_need(json_object());
 	json_put_text(out, "session", e->id);
 	json_t *net = registry_net_json(e);
 	json_put_new(out, "net", net ? net : json_array());
+	json_t *secrets = secrets_json(e);
+	if (secrets)
+		json_put_new(out, "secrets", secrets);
 	return out;
 }
 

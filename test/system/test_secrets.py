@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -295,9 +296,34 @@ class Sources(Case):
         with mcp_client.Mcp(*self.options(), *KEY, env=self.env) as client:
             said = client.tool("run_code", code=ASK + MORE + "print(get('/v1/x', headers={'A': KEY})[0])")
             self.assertIn("200", said.text)
-            self.assertIn("api.test with the key in the environment variable API_KEY", json.dumps(client.call("tools/list")))
+            self.assertIn("api.test with a key for headers in $API_KEY", json.dumps(client.call("tools/list")))
             self.assertNotIn(VALUE, json.dumps(said.raw))
         self.assertEqual(self.last()[1]["a"], VALUE)
+
+    def test_mcp_that_is_started_again(self):
+        """The sessions of the last time get the value of the option anew: those that were made with such a secret for such a host."""
+        go = "print(get('/v1/x', headers={'A': KEY})[0])"
+        with tempfile.TemporaryDirectory() as state:
+            with mcp_client.Mcp("--state", state, *self.options(), *KEY, env=self.env) as client:
+                self.assertIn("200", client.tool("run_code", code=ASK + MORE + go).text)
+                client.tool("sessions", action="branch", name="b")
+                self.assertIn("403", client.tool("run_code", code=go, session="b").text)
+            with mcp_client.Mcp("--state", state, *self.options(), *KEY, env=self.env | {"KEY": "another-value"}) as client:
+                self.assertIn("200", client.tool("run_code", code=go).text)
+                self.assertEqual(self.last()[1]["a"], "another-value")
+                self.assertIn("403", client.tool("run_code", code=go, session="b").text)
+            for options in (["--secret", "API_KEY=env:KEY@other.test"], ["--secret", "OTHER=env:KEY@api.test"], ["--secret", "API_KEY=env:KEY@api.test,query"], []):
+                self.tls.seen.clear()
+                with mcp_client.Mcp("--state", state, *self.options(), *options, env=self.env) as client:
+                    self.assertIn("403", client.tool("run_code", code=go).text, options)
+                self.assertEqual(self.tls.seen, [])
+
+    def test_what_mcp_tells(self):
+        """Secrets first, then rules; where a host of this machine is, is not told."""
+        with mcp_client.Mcp(*self.options(), *KEY, "--net", "GET other.test/v1/*", "--net", "db.test:5432=127.0.0.1:5432", env=self.env) as client:
+            said = client.about["instructions"]
+        self.assertIn("connect only to api.test with a key for headers in $API_KEY, GET other.test/v1/*, db.test:5432", said)
+        self.assertNotIn("127.0.0.1", said)
 
 
 class Sessions(Case):
@@ -380,7 +406,14 @@ class Sessions(Case):
         s = service.Session(engine, engine.call("session.get", session=s.id))
         self.assertEqual(s.value(self.SEND), "403")
         self.assertEqual(s.value("KEY"), placeholder)
+        told = {"name": "API_KEY", "to": "api.test", "has_value": False}
+        self.assertEqual(engine.call("session.net", session=s.id)["secrets"], [told])
+        self.assertIn("secret API_KEY for api.test, whose value is not known\n", harness.retort("session", "net", s.id, "--socket", engine.path).out)
+        done = harness.retort("session", "net", s.id, "--secret", "API_KEY=env:KEY@api.test", "--socket", engine.path, env=self.env)
+        self.assertIn("leave out the @HOST", done.err)
         engine.call("session.net", session=s.id, secrets=[{"name": "API_KEY", "value": VALUE}])
+        self.assertEqual(engine.call("session.net", session=s.id)["secrets"], [told | {"has_value": True}])
+        self.assertIn("secret API_KEY for api.test\n", harness.retort("session", "net", s.id, "--socket", engine.path).out)
         self.assertEqual(s.value(self.SEND), "200")
         self.assertEqual(self.last()[1]["a"], VALUE)
 

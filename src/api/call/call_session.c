@@ -210,9 +210,17 @@ static const struct param net_rows[] = {
 		.help = "new values of secrets that the session has; it has none after a restart of "
 			"the engine"},
 };
+static const struct param net_secret_rows[] = {
+	GIVES("name", PARAM_TEXT, "name of the secret, and of its environment variable"),
+	GIVES("to", PARAM_TEXT, "where its value goes: HOST:PORT[,query][,body]"),
+	GIVES("has_value", PARAM_FLAG,
+		"whether the engine knows the value; if not, requests with it are refused"),
+};
 static const struct param net_result_rows[] = {
 	GIVES_SESSION,
 	GIVES("net", PARAM_TEXTS, "the rules in force"),
+	{"secrets", PARAM_OBJECTS, FIELDS(net_secret_rows),
+		.help = "the secrets that the session was made with"},
 };
 static const struct param undo_rows[] = {
 	SESSION,

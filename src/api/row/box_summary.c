@@ -95,6 +95,29 @@ void box_summary_limits(struct buf *out, const json_t *create)
 			num_format_ms(time).text);
 }
 
+/* Return whether @rule only says where a host is for which @create has a secret or a rule for
+ * requests. */
+static bool is_only_a_place(const char *rule, const json_t *create)
+{
+	size_t i, host = strcspn(rule, ":=");
+	const json_t *other;
+	if (!strchr(rule, '='))
+		return false;
+	json_array_foreach(json_object_get(create, "secrets"), i, other)
+	{
+		const char *to = param_text(other, "to", "");
+		if (strncmp(to, rule, host) == 0 && strchr(":,", to[host]))
+			return true;
+	}
+	json_array_foreach(json_object_get(create, "net"), i, other)
+	{
+		const char *space = strchr(json_string_value(other), ' ');
+		if (space && strncmp(space + 1, rule, host) == 0 && strchr(":/", space[1 + host]))
+			return true;
+	}
+	return false;
+}
+
 void box_summary_net(struct buf *out, const json_t *create)
 {
 	size_t i;
@@ -104,13 +127,17 @@ void box_summary_net(struct buf *out, const json_t *create)
 	json_array_foreach(json_object_get(create, "secrets"), i, secret)
 	{
 		const char *to = param_text(secret, "to", "");
-		buf_addf(out, "%s%.*s with the key in the environment variable %s", before,
-			(int)strcspn(to, ","), to, param_text(secret, "name", ""));
+		buf_addf(out, "%s%.*s with a key for headers in $%s", before, (int)strcspn(to, ","),
+			to, param_text(secret, "name", ""));
 		before = ", ";
 	}
 	json_array_foreach(json_object_get(create, "net"), i, rule)
 	{
-		buf_addf(out, "%s%s", before, json_string_value(rule));
+		const char *text = json_string_value(rule);
+		if (is_only_a_place(text, create))
+			continue;
+		buf_addf(out, "%s%.*s", before, (int)strcspn(text, strchr(text, ' ') ? "" : "="),
+			text);
 		before = ", ";
 	}
 }

@@ -47,12 +47,18 @@ static json_t *net_params(const struct session_run *run, struct err *err)
 static int show(const struct session_run *run, const json_t *result)
 {
 	size_t i;
-	json_t *rule;
+	json_t *rule, *secret;
 	if (run->args.output.json)
 		return view_json(result);
 	json_array_foreach(json_object_get(result, "net"), i, rule) puts(json_string_value(rule));
 	if (i == 0)
 		puts("none");
+	json_array_foreach(json_object_get(result, "secrets"), i, secret)
+	{
+		bool has_value = json_is_true(json_object_get(secret, "has_value"));
+		printf("secret %s for %s%s\n", json_get_text(secret, "name"),
+			json_get_text(secret, "to"), has_value ? "" : ", whose value is not known");
+	}
 	return 0;
 }
 

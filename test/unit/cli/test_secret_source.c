@@ -40,7 +40,7 @@ static void put(const struct tree *t, size_t n, const char *after)
 	text[n] = '\0';
 	(void)setenv("LONG", text, true);
 	(void)snprintf(text + n, sizeof text - n, "%s", after);
-	tree_put(t, "value", text);
+	tree_put((struct tree *)t, "value", text);
 	(void)snprintf(sources[0], sizeof sources[0], "env:LONG");
 	(void)snprintf(sources[1], sizeof sources[1], "file:%s", tree_path(t, "value"));
 	(void)snprintf(sources[2], sizeof sources[2], "command:cat %s", tree_path(t, "value"));
