@@ -58,7 +58,8 @@ struct gateway_sockets {
 };
 
 struct gateway_events {
-	/* Called once: the rules are in force, or @err says why not. */
+	/* Called once: the rules are in force, or @err says why not. ERR_LIMIT: they and the
+	 * secrets have more bytes than a message. */
 	void (*ready)(void *arg, const struct err *err);
 	/* The gateway needs one more unconnected IPv4 TCP socket of the box; answer with
 	 * gateway_box_socket(). */
