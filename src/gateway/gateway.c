@@ -387,7 +387,7 @@ static bool send_rules(struct gateway_box *b, const char *word, const struct gat
 	json_t *message = frame_new("do", word, b->id);
 	(void)json_object_set_new(message, "rules", frame_rules(rights->rules));
 	(void)json_object_set_new(message, "secrets", frame_secrets(rights->secrets));
-	if (rights->authority) {
+	if (rights->authority && rules_have_http(rights->rules)) {
 		json_put_text(message, "certificate", rights->authority->certificate);
 		json_put_text(message, "key", rights->authority->key);
 	}

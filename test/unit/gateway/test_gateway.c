@@ -92,6 +92,9 @@ static void lie(const char *message)
 		say_packets(CHANNEL_BYTES / CHANNEL_PACKET_BYTES + 1);
 	if (strstr(message, "other-box"))
 		say("{\"say\":\"ready\",\"box\":77}");
+	if (strstr(message, "tells-key"))
+		say(strstr(message, "\"key\":") ? ROW("\"name\":\"key\",\"port\":1," REST)
+						: ROW("\"name\":\"no-key\",\"port\":1," REST));
 	if (strstr(message, "dies"))
 		_exit(1);
 }
@@ -528,6 +531,25 @@ TEST(message_that_is_too_long_fails_its_box)
 	CHECK_INT(w.ready.code, ERR_NONE);
 	CHECK_INT(w.n_lost + other.n_lost, 0);
 	secrets_done(&secrets);
+	end(&w);
+}
+
+TEST(key_goes_with_rules_for_requests_only)
+{
+	static const char *const cases[][2] = {
+		{"tells-key.example", "no-key"}, {"GET tells-key.example/", "key"}};
+	struct bench w;
+	begin_lying(&w, "one.example");
+	run_until(&w, &w.n_ready, 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct rules rules;
+		struct err err = {0};
+		CHECK_INT(rules_parse(&rules, &cases[i][0], 1, &err), 0);
+		w.n_rows = 0;
+		set_rights(&w, &rules, &no_secrets);
+		run_until(&w, &w.n_rows, 1);
+		CHECK_STR(w.row.name, cases[i][1]);
+	}
 	end(&w);
 }
 
