@@ -84,6 +84,9 @@ enum {
 	MODE_DIR = 0755
 };
 
+#define JAVA_DIR "java"
+#define JAVA	 JAVA_DIR "/cacerts"
+
 /* Debian, Ubuntu, Arch, Alpine; Fedora; SUSE; older Alpine. */
 static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
@@ -183,14 +186,12 @@ static int put_entry(struct publication *p, const char *name)
 static int put_java(struct publication *p, struct err *err)
 {
 	char path[PATH_MAX];
-	int r = snprintf(path, sizeof path, "%s/" AUTHORITY_JAVA, p->certs);
+	int r = snprintf(path, sizeof path, "%s/" JAVA, p->certs);
 	if (r >= (int)sizeof path || access(path, R_OK) < 0)
 		return 0;
-	r = mkdirat(p->dir, AUTHORITY_JAVA_DIR, MODE_DIR) < 0 && errno != EEXIST
-		? -errno
-		: put_entry(p, AUTHORITY_JAVA);
-	return r < 0 ? err_sys(err, file_code(-r), -r, "certificates for boxes: " AUTHORITY_JAVA)
-		     : 0;
+	r = mkdirat(p->dir, JAVA_DIR, MODE_DIR) < 0 && errno != EEXIST ? -errno
+								       : put_entry(p, JAVA);
+	return r < 0 ? err_sys(err, file_code(-r), -r, "certificates for boxes: " JAVA) : 0;
 }
 
 static int put_entries(struct publication *p, struct err *err)
@@ -249,4 +250,18 @@ int authority_publish(const struct authority *a, const char *dir, const struct a
 		r = put_entries(&p, err);
 	buf_done(&p.file);
 	return r;
+}
+
+void authority_remove(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	for (const struct dirent *e; list && (e = readdir(list));)
+		(void)unlinkat(dir, e->d_name, 0);
+	(void)unlinkat(dir, JAVA, 0);
+	(void)unlinkat(dir, JAVA_DIR, AT_REMOVEDIR);
+	if (list)
+		(void)closedir(list);
+	else
+		fd_close(&fd);
 }

@@ -17,10 +17,8 @@ enum { AUTHORITY_PEM_BYTES = 4096 };
  * OpenSSL looks for it. */
 #define AUTHORITY_FILE "9e38d0e7.0"
 /* The file of all certificates, and where boxes see the directory. */
-#define AUTHORITY_BUNDLE   "ca-certificates.crt"
-#define AUTHORITY_JAVA_DIR "java"
-#define AUTHORITY_JAVA	   AUTHORITY_JAVA_DIR "/cacerts"
-#define AUTHORITY_DIR	   "/etc/ssl/certs"
+#define AUTHORITY_BUNDLE "ca-certificates.crt"
+#define AUTHORITY_DIR	 "/etc/ssl/certs"
 
 /* Both texts in PEM, NUL-terminated. */
 struct authority {
@@ -59,3 +57,6 @@ extern const struct authority_host authority_host;
  */
 int authority_publish(const struct authority *a, const char *dir, const struct authority_host *host,
 	struct err *err);
+/* Remove all that authority_publish() may have written from the directory @dir, a descriptor: also
+ * if it was interrupted. */
+void authority_remove(int dir);

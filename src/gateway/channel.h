@@ -1,5 +1,12 @@
-/* Messages between the engine and the gateway: JSON objects, one per packet, with descriptors.
- * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages between the engine and the gateway: JSON objects, with descriptors.
+ *
+ * A message goes in packets of CHANNEL_PACKET_BYTES, of which the last is shorter and has the
+ * descriptors. A longer packet would need many pages in a row from the kernel, which may not have
+ * them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include <jansson.h>
@@ -8,7 +15,8 @@
 #include <uv.h>
 
 enum {
-	CHANNEL_BYTES = 64 << 10, /* the longest message */
+	CHANNEL_PACKET_BYTES = 64 << 10,
+	CHANNEL_BYTES = 8 * CHANNEL_PACKET_BYTES, /* a message is shorter; see FRAME_BYTES */
 	CHANNEL_WAITING_MAX = 256 /* messages that wait until the other side reads */
 };
 
@@ -32,9 +40,11 @@ struct channel *channel_open(uv_loop_t *loop, int fd, const struct channel_event
 /*
  * Send a message. Never blocks: a message that the other side does not take at once waits. If more
  * than CHANNEL_WAITING_MAX wait, `ended` follows.
- * Owns: takes @message, which may be NULL if memory ran out, and @fds.
+ * Owns:    takes @message, which may be NULL if memory ran out, and @fds, in any case.
+ * Returns: 0; -E2BIG if the message is too long or has more than FD_PASS_MAX descriptors: nothing
+ * is sent, and the channel goes on.
  */
-void channel_send(struct channel *c, json_t *message, int *fds, size_t n_fds);
+int channel_send(struct channel *c, json_t *message, int *fds, size_t n_fds);
 
 /* Return whether messages wait until the other side reads. */
 bool channel_is_full(const struct channel *c);

@@ -2,10 +2,13 @@
 #include "gateway/frame.h"
 
 #include "base/json.h"
+#include "gateway/channel.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+_Static_assert((size_t)FRAME_BYTES < CHANNEL_BYTES, "a box may have more than a message can say");
 
 json_t *frame_new(const char *verb, const char *word, uint32_t box)
 {

@@ -28,6 +28,21 @@
 
 enum { FRAME_ROWS = 64, /* rows of one part of a report */ FRAME_WANTED_MAX = 64 /* sockets */ };
 
+/* The longest "open" or "rules", which is the longest message. Its texts are printable ASCII and
+ * line ends, of which JSON writes some as two bytes. Each object has names of members and numbers
+ * besides. */
+enum {
+	FRAME_ESCAPED = 2,
+	FRAME_MEMBERS_BYTES = 128,
+	FRAME_RULE_BYTES = FRAME_ESCAPED * RULE_TEXT_BYTES + sizeof "\"\",",
+	FRAME_SECRET_BYTES = FRAME_MEMBERS_BYTES +
+		FRAME_ESCAPED *
+			(SECRET_NAME_BYTES + RULE_HOST_BYTES + SECRET_PLACEHOLDER_BYTES +
+				SECRET_VALUE_MAX),
+	FRAME_BYTES = FRAME_MEMBERS_BYTES + RULES_MAX * FRAME_RULE_BYTES +
+		SECRETS_MAX * FRAME_SECRET_BYTES + 2 * FRAME_ESCAPED * AUTHORITY_PEM_BYTES
+};
+
 /* Make a message. @verb: "do" or "say". Returns: a new object; NULL if memory ran out. */
 json_t *frame_new(const char *verb, const char *word, uint32_t box);
 /* Read the number of the box. Returns: false if there is none. */

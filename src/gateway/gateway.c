@@ -100,19 +100,23 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct gateway_box *b = timer->data;
 	struct err err = b->err;
-	if (b->has_failed) {
-		b->has_failed = false;
+	bool had_failed = b->has_failed;
+	b->has_failed = false;
+	if (had_failed)
 		give_ready(b, &err);
-	}
 	if (b->is_closed || !b->done)
 		return;
+	if (b->is_attached && had_failed) {
+		timer_start(&b->timer, on_timer, REPORT_MS, 0); /* the report is not late yet */
+		return;
+	}
 	if (b->is_attached)
 		(void)err_set(&err, ERR_GONE, "network: the gateway gave no report within %d ms",
 			REPORT_MS);
 	give_report(b, &err);
 }
 
-/* Have the owner told from the loop that the box has no network, for the reason in b->err. */
+/* Have the owner told from the loop that the rules are not in force, for the reason in b->err. */
 static void fail_soon(struct gateway_box *b)
 {
 	b->has_failed = true;
@@ -238,7 +242,8 @@ static int hear_report(struct gateway_box *b, const json_t *message)
 	b->n_new = 0;
 	if (--b->n_due > 0 || !b->done)
 		return 0;
-	(void)uv_timer_stop(&b->timer);
+	if (!b->has_failed)
+		(void)uv_timer_stop(&b->timer);
 	give_report(b, NULL);
 	return 0;
 }
@@ -360,8 +365,8 @@ void gateway_stop(struct gateway *g, void (*done)(void *arg), void *arg)
 
 /* ---- boxes ---- */
 
-/* Send "open" or "rules". */
-static void send_rules(struct gateway_box *b, const char *word, const struct gateway_rights *rights,
+/* Send "open" or "rules". Returns: whether that was done; if not, `ready` is due. */
+static bool send_rules(struct gateway_box *b, const char *word, const struct gateway_rights *rights,
 	struct gateway_sockets *sockets)
 {
 	int fds[1 + GATEWAY_LISTENERS_MAX];
@@ -377,18 +382,26 @@ static void send_rules(struct gateway_box *b, const char *word, const struct gat
 		for (size_t i = 0; i < n; i++)
 			fd_close(&fds[i]);
 		fail_soon(b);
-		return;
+		return false;
 	}
 	json_t *message = frame_new("do", word, b->id);
 	(void)json_object_set_new(message, "rules", frame_rules(rights->rules));
 	(void)json_object_set_new(message, "secrets", frame_secrets(rights->secrets));
-	if (rights->authority) {
+	if (rights->authority && rules_have_http(rights->rules)) {
 		json_put_text(message, "certificate", rights->authority->certificate);
 		json_put_text(message, "key", rights->authority->key);
 	}
 	(void)json_object_set_new(message, "has_resolver", json_boolean(has_resolver));
+	if (channel_send(b->gateway->channel, message, fds, n) < 0) {
+		(void)err_fail(&b->err, ERR_LIMIT,
+			"give it fewer secrets and rules, or shorter ones",
+			"network: the rules and secrets of the box have more than %d KiB",
+			CHANNEL_BYTES >> 10);
+		fail_soon(b);
+		return false;
+	}
 	b->n_ready++;
-	channel_send(b->gateway->channel, message, fds, n);
+	return true;
 }
 
 struct gateway_box *gateway_box_open(struct gateway *g, const struct gateway_rights *rights,
@@ -401,14 +414,14 @@ struct gateway_box *gateway_box_open(struct gateway *g, const struct gateway_rig
 	(void)uv_timer_init(g->loop, &b->timer);
 	b->timer.data = b;
 	b->is_attached = g->channel || start_process(g, &b->err) == 0;
-	send_rules(b, "open", rights, sockets);
+	b->is_attached = send_rules(b, "open", rights, sockets);
 	return b;
 }
 
 void gateway_box_rules(
 	struct gateway_box *b, const struct gateway_rights *rights, struct gateway_sockets *sockets)
 {
-	send_rules(b, "rules", rights, sockets);
+	(void)send_rules(b, "rules", rights, sockets);
 }
 
 void gateway_box_socket(struct gateway_box *b, int fd)
@@ -430,7 +443,7 @@ void gateway_box_report(struct gateway_box *b, gateway_report_fn *done, void *ar
 		b->n_due++;
 		channel_send(b->gateway->channel, frame_new("do", "report", b->id), NULL, 0);
 	}
-	timer_start(&b->timer, on_timer, b->is_attached ? REPORT_MS : 0, 0);
+	timer_start(&b->timer, on_timer, b->is_attached && !b->has_failed ? REPORT_MS : 0, 0);
 }
 
 static void on_box_closed(uv_handle_t *handle)

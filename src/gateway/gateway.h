@@ -58,7 +58,8 @@ struct gateway_sockets {
 };
 
 struct gateway_events {
-	/* Called once: the rules are in force, or @err says why not. */
+	/* Called once: the rules are in force, or @err says why not. ERR_LIMIT: they and the
+	 * secrets have more bytes than a message. */
 	void (*ready)(void *arg, const struct err *err);
 	/* The gateway needs one more unconnected IPv4 TCP socket of the box; answer with
 	 * gateway_box_socket(). */
@@ -87,8 +88,8 @@ struct gateway_totals gateway_totals(const struct gateway *g);
 /* End the process. All boxes must have been closed. @done is called from the loop. */
 void gateway_stop(struct gateway *g, void (*done)(void *arg), void *arg);
 
-/* What a box may do: its rules, its secrets, and the authority that it trusts, NULL if it has no
- * rules for requests. Borrowed. */
+/* What a box may do: its rules, its secrets, and the authority that it trusts, NULL: none. The
+ * authority goes to the process only with rules for requests. Borrowed. */
 struct gateway_rights {
 	const struct rules *rules;
 	const struct secrets *secrets;

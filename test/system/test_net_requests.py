@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
@@ -414,6 +415,47 @@ class Trust(Case):
             self.assertGreater(len(mine), 0)
         # Others run at the same time, and theirs may be among these.
         self.until(lambda: any(not os.path.exists(d) for d in mine))
+
+    def test_what_a_killed_engine_left_goes_with_the_next(self):
+        """What a living one uses stays, and so does what only looks like it."""
+        place = tempfile.mkdtemp(prefix="run-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, place)
+        kept = {"retort-certs-link", "retort-certs-file", "elsewhere"}
+        os.mkdir(place + "/elsewhere")
+        os.symlink("elsewhere", place + "/retort-certs-link")
+        for name in "retort-certs-file", "elsewhere/file":
+            with open(os.path.join(place, name), "w", encoding="utf-8"):
+                pass
+        if harness.IS_ROOT:
+            kept.add("retort-certs-others")
+            os.mkdir(place + "/retort-certs-others")
+            os.chown(place + "/retort-certs-others", 65534, 65534)
+
+        def engine():
+            e = service.Engine(env=self.env | {"XDG_RUNTIME_DIR": place})
+            self.addCleanup(e.stop)
+            return e, e.session(net=["GET api.test/*"])
+
+        def certs():
+            return {n for n in os.listdir(place) if n.startswith("retort-certs-")} - kept
+
+        dead, _ = engine()
+        left = certs()
+        self.assertEqual(len(left), 1)
+        dead.process.kill()
+        dead.process.wait()
+        self.assertEqual(certs(), left)
+        live, s = engine()
+        mine = certs()
+        self.assertEqual((len(mine), mine & left), (1, set()))
+        other, _ = engine()
+        self.assertEqual((len(certs()), certs() & mine), (2, mine))
+        self.assertEqual(s.value("import os; os.path.getsize('/etc/ssl/certs/9e38d0e7.0') > 0"), "True")
+        self.assertLessEqual(kept, set(os.listdir(place)))
+        self.assertEqual(os.listdir(place + "/elsewhere"), ["file"])
+        other.stop()
+        live.stop()
+        self.assertEqual(certs(), set())
 
     def test_the_hosts_authorities_are_there(self):
         r = self.record("a = ssl.create_default_context().cert_store_stats()['x509']\nprint(a)")

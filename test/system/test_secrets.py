@@ -152,6 +152,15 @@ class Places(Case):
                            "--secret", "ONE=env:KEY@api.test", "--secret", "TWO=env:TWO@api.test", env=env)
         self.assertEqual((r["_status"], self.last()[1]["a"]), (0, VALUE + "another-value-22"))
 
+    def test_as_many_and_as_long_as_may_be(self):
+        names = [f"KEY_{i}" for i in range(16)]
+        options = [o for n in names for o in ("--secret", f"{n}=env:{n}@api.test")]
+        r = harness.record(
+            ASK + "import os\nprint(get('/v1/x', headers={'A': os.environ['KEY_15']})[0])", *self.options(), *options,
+            env={"SSL_CERT_FILE": self.tls.cert, **{n: n[-2:] + "\"" * 8190 for n in names}})
+        self.assertEqual(r["stdout"], "200\n", r)
+        self.assertEqual(self.last()[1]["a"], "15" + "\"" * 8190)
+
     def test_rules_for_requests_still_decide(self):
         r = self.record("print(get('/v1/x', headers={'A': KEY})[0], get('/v2', headers={'A': KEY})[0])", *KEY, "--net", "GET api.test/v1/*")
         self.assertEqual(r["stdout"], "200 403\n")
@@ -389,6 +398,21 @@ class Sessions(Case):
         for s, value in ((one, VALUE), (two, "the-other-value"), (one, VALUE)):
             self.assertEqual(s.value(self.SEND), "200")
             self.assertEqual(self.last()[1]["a"], value)
+
+    def test_as_many_and_as_long_as_may_be(self):
+        """Of a session, beside another one that keeps its network; also when they are given anew."""
+        engine = self.engine()
+        other = self.session(engine)
+        self.assertEqual(other.value(self.SEND), "200")
+        values = {f"KEY_{i}": f"{i:02}" + '"\\' * 4095 for i in range(16)}  # JSON has two bytes for each of these
+        s = engine.session(net=self.rules(), secrets=[{"name": name, "value": value, "to": "api.test"} for name, value in values.items()])
+        s.run(ASK + MORE.replace("API_KEY", "KEY_15"))
+        for _ in range(2):
+            self.assertEqual(s.value(self.SEND), "200")
+            self.assertEqual(self.last()[1]["a"], values["KEY_15"])
+            self.assertEqual(other.value(self.SEND), "200")
+            values = {name: value[::-1] for name, value in values.items()}
+            engine.call("session.net", session=s.id, secrets=[{"name": name, "value": value} for name, value in values.items()])
 
     def test_a_restart_forgets_the_value(self):
         state = harness.make_dir()

@@ -16,14 +16,13 @@ enum { DAYS = 30, DAYS_LEFT = 1 };
 struct kept {
 	struct leaf leaf;
 	unsigned n_holders; /* callers, and the table */
-	uint64_t hash;	    /* of the host, so that few of them are compared */
 	uint64_t used;	    /* when it was asked for, as a count of questions */
 	time_t begin, end;  /* when it is given out */
 	char host[RULE_HOST_BYTES];
 };
 
 struct leaves {
-	struct gnutls gnutls;
+	const struct gnutls *gnutls;
 	gnutls_x509_crt_t authority;
 	gnutls_x509_privkey_t authority_key;
 	unsigned char authority_id[CERTIFICATE_ID_BYTES];
@@ -39,7 +38,7 @@ struct leaves {
 
 static int read_authority(struct leaves *l, const char *certificate, const char *key)
 {
-	const struct gnutls *g = &l->gnutls;
+	const struct gnutls *g = l->gnutls;
 	const gnutls_datum_t crt_pem = {
 		(unsigned char *)(uintptr_t)certificate, (unsigned)strlen(certificate)};
 	const gnutls_datum_t key_pem = {(unsigned char *)(uintptr_t)key, (unsigned)strlen(key)};
@@ -60,7 +59,7 @@ static int read_authority(struct leaves *l, const char *certificate, const char 
 /* Return whether the certificate is one that signs others, and of this key. */
 static bool is_authority(const struct leaves *l)
 {
-	const struct gnutls *g = &l->gnutls;
+	const struct gnutls *g = l->gnutls;
 	unsigned char crt_id[CERTIFICATE_ID_BYTES], key_id[CERTIFICATE_ID_BYTES];
 	size_t n_crt = sizeof crt_id, n_key = sizeof key_id;
 	const unsigned flags = GNUTLS_KEYID_USE_SHA1;
@@ -72,7 +71,7 @@ static bool is_authority(const struct leaves *l)
 
 static int make_key(struct leaves *l)
 {
-	const struct gnutls *g = &l->gnutls;
+	const struct gnutls *g = l->gnutls;
 	int r = certificate_new_key(g, &l->leaf_key);
 	if (r >= 0)
 		r = g->privkey_init(&l->key);
@@ -84,26 +83,24 @@ static int open_authority(
 {
 	int r = read_authority(l, certificate, key);
 	if (r < 0)
-		return err_set(err, ERR_PROTOCOL, "not an authority: %s", l->gnutls.strerror(r));
+		return err_set(err, ERR_PROTOCOL, "not an authority: %s", l->gnutls->strerror(r));
 	if (!is_authority(l))
 		return err_set(err, ERR_PROTOCOL,
 			"not an authority: the certificate signs nothing, or has another key");
 	r = make_key(l);
 	return r < 0
-		? err_set(err, ERR_INTERNAL, "no key for certificates: %s", l->gnutls.strerror(r))
+		? err_set(err, ERR_INTERNAL, "no key for certificates: %s", l->gnutls->strerror(r))
 		: 0;
 }
 
-int leaves_new(struct leaves **out, const char *certificate, const char *key, struct err *err)
+int leaves_new(struct leaves **out, const struct gnutls *g, const char *certificate,
+	const char *key, struct err *err)
 {
 	struct leaves *l = calloc(1, sizeof *l);
-	int r = l ? gnutls_load(&l->gnutls, err)
-		  : err_set(err, ERR_NO_MEMORY, "no memory for certificates");
-	if (r < 0) {
-		free(l);
-		return r;
-	}
-	r = open_authority(l, certificate, key, err);
+	if (!l)
+		return err_set(err, ERR_NO_MEMORY, "no memory for certificates");
+	l->gnutls = g;
+	int r = open_authority(l, certificate, key, err);
 	if (r < 0)
 		leaves_free(l);
 	else
@@ -118,13 +115,13 @@ void leaves_free(struct leaves *l)
 	for (size_t i = 0; i < l->n; i++)
 		leaf_let_go(l, &l->rows[i]->leaf);
 	if (l->key)
-		l->gnutls.privkey_deinit(l->key);
+		l->gnutls->privkey_deinit(l->key);
 	if (l->leaf_key)
-		l->gnutls.x509_privkey_deinit(l->leaf_key);
+		l->gnutls->x509_privkey_deinit(l->leaf_key);
 	if (l->authority_key)
-		l->gnutls.x509_privkey_deinit(l->authority_key);
+		l->gnutls->x509_privkey_deinit(l->authority_key);
 	if (l->authority)
-		l->gnutls.x509_crt_deinit(l->authority);
+		l->gnutls->x509_crt_deinit(l->authority);
 	free(l);
 }
 
@@ -132,7 +129,7 @@ void leaves_free(struct leaves *l)
 
 static int sign(const struct leaves *l, gnutls_x509_crt_t crt, const char *host)
 {
-	const struct gnutls *g = &l->gnutls;
+	const struct gnutls *g = l->gnutls;
 	int r = g->x509_crt_set_basic_constraints(crt, 0, -1);
 	if (r >= 0)
 		r = g->x509_crt_set_key_usage(crt, GNUTLS_KEY_DIGITAL_SIGNATURE);
@@ -150,7 +147,7 @@ static int sign(const struct leaves *l, gnutls_x509_crt_t crt, const char *host)
 static int make_certificate(
 	const struct leaves *l, gnutls_pcert_st *out, const char *host, time_t now)
 {
-	const struct gnutls *g = &l->gnutls;
+	const struct gnutls *g = l->gnutls;
 	gnutls_x509_crt_t crt;
 	int r = certificate_new(g, &crt, l->leaf_key, host, now, DAYS);
 	if (r < 0)
@@ -186,28 +183,19 @@ void leaf_let_go(struct leaves *l, struct leaf *leaf)
 	struct kept *k = leaf ? container_of(leaf, struct kept, leaf) : NULL;
 	if (!k || --k->n_holders > 0)
 		return;
-	l->gnutls.pcert_deinit(&k->leaf.certificate);
+	l->gnutls->pcert_deinit(&k->leaf.certificate);
 	free(k);
 }
 
 /* ---- the table ---- */
 
-/* FNV-1a. Hosts with the same hash cost a comparison, and no more. */
-static uint64_t hash_of(const char *host)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	for (; *host; host++)
-		hash = (hash ^ (unsigned char)*host) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* Return the row of @host, else a new one, else that which was asked for longest ago. */
-static size_t row_for(const struct leaves *l, const char *host, uint64_t hash)
+static size_t row_for(const struct leaves *l, const char *host)
 {
 	size_t oldest = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kept *k = l->rows[i];
-		if (k->hash == hash && strcmp(k->host, host) == 0)
+		if (strcmp(k->host, host) == 0)
 			return i;
 		if (k->used < l->rows[oldest]->used)
 			oldest = i;
@@ -225,8 +213,7 @@ int leaves_get(struct leaves *l, const char *host, struct leaf **out)
 	const time_t now = time(NULL);
 	if (!host[0] || strlen(host) >= RULE_HOST_BYTES)
 		return GNUTLS_E_INVALID_REQUEST;
-	const uint64_t hash = hash_of(host);
-	size_t i = row_for(l, host, hash);
+	size_t i = row_for(l, host);
 	if (!is_usable(l->rows[i], host, now)) {
 		struct kept *made;
 		int r = make_leaf(l, &made, host, now);
@@ -236,7 +223,6 @@ int leaves_get(struct leaves *l, const char *host, struct leaf **out)
 			leaf_let_go(l, &l->rows[i]->leaf);
 		else
 			l->n++;
-		made->hash = hash;
 		l->rows[i] = made;
 	}
 	l->rows[i]->used = ++l->n_questions;

@@ -14,10 +14,11 @@ struct leaf {
 	gnutls_privkey_t key; /* that of all leaves */
 };
 
-/* Take the authority in PEM. Owns: the caller frees with leaves_free(), after all leaves were let
- * go. Errors: ERR_NOT_FOUND with a hint, if GnuTLS is missing; ERR_PROTOCOL for what is no
- * authority; ERR_INTERNAL. */
-int leaves_new(struct leaves **out, const char *certificate, const char *key, struct err *err);
+/* Take the authority in PEM. @g is borrowed. Owns: the caller frees with leaves_free(), after all
+ * leaves were let go. Errors: ERR_PROTOCOL for what is no authority; ERR_NO_MEMORY, ERR_INTERNAL.
+ */
+int leaves_new(struct leaves **out, const struct gnutls *g, const char *certificate,
+	const char *key, struct err *err);
 void leaves_free(struct leaves *l);
 
 /*

@@ -52,20 +52,10 @@ struct ruleset {
 static const char *const readable[] = {
 	"/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store"};
 
-static void allow_reading(int ruleset, const char *path)
+static void allow(int ruleset, const char *path, uint64_t rights)
 {
 	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
-	const struct landlock_path_beneath_attr rule = {
-		.allowed_access = read_rights, .parent_fd = fd};
-	if (fd >= 0)
-		(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-}
-
-static void allow_file(int ruleset, const char *path)
-{
-	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
-	const struct landlock_path_beneath_attr rule = {
-		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = fd};
+	const struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = fd};
 	if (fd >= 0)
 		(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
@@ -78,7 +68,7 @@ static void allow_resolver_files(int ruleset)
 		return;
 	*strrchr(real, '/') = '\0';
 	if (real[0])
-		allow_reading(ruleset, real);
+		allow(ruleset, real, read_rights);
 }
 
 static int lock_files(const char *more)
@@ -95,10 +85,10 @@ static int lock_files(const char *more)
 	if (fd < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_LEN(readable); i++)
-		allow_reading(fd, readable[i]);
+		allow(fd, readable[i], read_rights);
 	allow_resolver_files(fd);
 	if (more)
-		allow_file(fd, more);
+		allow(fd, more, LANDLOCK_ACCESS_FS_READ_FILE);
 	return syscall(SYS_landlock_restrict_self, fd, 0) < 0 ? -errno : 0;
 }
 

@@ -264,7 +264,7 @@ int web_open(struct service *s, const char *certificate, const char *key, struct
 	if (r == 0)
 		r = gnutls_load(&w->gnutls, err);
 	if (r == 0)
-		r = leaves_new(&w->leaves, certificate, key, err);
+		r = leaves_new(&w->leaves, &w->gnutls, certificate, key, err);
 	if (r < 0) {
 		free(w);
 		return r;

@@ -30,7 +30,8 @@ struct network_rights {
 /*
  * Give a network to @b. @events is copied.
  * Owns:    the caller ends it with network_close(). The network holds a reference to the box.
- * Errors, passed to `ready`: those of box_open(), ERR_BOX (no gateway), ERR_LIMIT (too many ports).
+ * Errors, passed to `ready`: those of box_open(), ERR_BOX (no gateway), ERR_LIMIT (too many ports,
+ * or more secrets than a message has).
  */
 struct network *network_open(
 	struct box *b, const struct network_rights *rights, const struct network_events *events);

@@ -242,7 +242,7 @@ static int add_binds(struct order_checked *c, const struct order *order, const s
 	if (r == 0)
 		r = add_start_binds(c, err);
 	if (r == 0 && trust)
-		r = add_bind(c, BIND_VOLUME_RO, trust->dir, TRUST_DIR, err);
+		r = add_bind(c, BIND_VOLUME_RO, trust->dir, AUTHORITY_DIR, err);
 	size_t last = c->n_binds;
 	for (size_t i = 0; r == 0 && i < order->n_volumes; i++)
 		r = add_volume(c, &order->volumes[i], err);

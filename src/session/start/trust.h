@@ -1,7 +1,8 @@
 /*
  * What boxes with rules for requests trust: an authority of the engine's own, and a directory of
  * certificates that they see in the place of the host's. Both are made when the first such box is,
- * and end with the engine.
+ * and end with the engine. The directory of an engine that was killed stays, until the next engine
+ * of the same user makes one in the same place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,13 +13,10 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Where boxes see the directory. */
-#define TRUST_DIR    "/etc/ssl/certs"
-#define TRUST_BUNDLE TRUST_DIR "/ca-certificates.crt"
-
 struct trust {
 	struct authority authority;
-	char dir[PATH_MAX];
+	char dir[PATH_MAX]; /* "": none */
+	int dir_fd;	    /* holds the lock that says that @dir is in use */
 	bool is_made;
 };
 

@@ -218,6 +218,22 @@ TEST(a_directory_has_the_hosts_certificates_and_ours)
 	CHECK_INT(count(&p), 4);
 }
 
+TEST(what_was_written_is_removed)
+{
+	PLACES p;
+	places_open(&p);
+	tree_put(&p.host, "/certs/one.pem", "one");
+	tree_put(&p.host, "/certs/java/cacerts", "a keystore");
+	put_link(&p, "0000.0", "one.pem");
+	CHECK_INT(publish(&p), 0);
+	tree_put(&p.box, "/.retort-aside", "of one that was interrupted");
+	cleanup_fd int fd = open(p.box.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	authority_remove(fd);
+	CHECK_INT(rmdir(p.box.root), 0);
+	CHECK_INT(mkdir(p.box.root, 0700), 0);
+	CHECK_STR(tree_get(&p.host, "/certs/one.pem"), "one");
+}
+
 TEST(links_stay_links_where_boxes_can_follow_them)
 {
 	PLACES p;

@@ -3,8 +3,11 @@
  * says. SPDX-License-Identifier: Apache-2.0 */
 #include "gateway/gateway.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "base/helper.h"
+#include "gateway/channel.h"
+#include "gateway/frame.h"
 #include "t.h"
 
 #include <errno.h>
@@ -64,6 +67,15 @@ static void say_often(const char *text, int n)
 		say(text);
 }
 
+/* Begin a message, and do not end it. */
+static void say_packets(int n)
+{
+	static char packet[CHANNEL_PACKET_BYTES];
+	memset(packet, ' ', sizeof packet);
+	for (int i = 0; i < n; i++)
+		(void)fd_send_waiting(HELPER_FD, packet, sizeof packet, NULL, 0);
+}
+
 static void lie(const char *message)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lies); i++) {
@@ -76,20 +88,51 @@ static void lie(const char *message)
 		say_often(ROW("\"name\":\"x\",\"port\":1," REST), GATEWAY_ROWS_MAX + 1);
 	if (strstr(message, "many-sockets"))
 		say_often("{\"say\":\"want_socket\",\"box\":1}", 65);
+	if (strstr(message, "endless"))
+		say_packets(CHANNEL_BYTES / CHANNEL_PACKET_BYTES + 1);
 	if (strstr(message, "other-box"))
 		say("{\"say\":\"ready\",\"box\":77}");
+	if (strstr(message, "tells-key"))
+		say(strstr(message, "\"key\":") ? ROW("\"name\":\"key\",\"port\":1," REST)
+						: ROW("\"name\":\"no-key\",\"port\":1," REST));
 	if (strstr(message, "dies"))
 		_exit(1);
 }
 
+/* Say how many bytes the values of the secrets have, and how many rules there are. */
+static void tell_size(const char *text)
+{
+	char row[200];
+	size_t i, bytes = 0;
+	json_t *message = json_loads(text, 0, NULL), *one;
+	json_array_foreach(json_object_get(message, "secrets"), i, one) bytes +=
+		json_string_length(json_object_get(one, "value"));
+	(void)snprintf(row, sizeof row,
+		ROW("\"name\":\"x\",\"port\":%zu,\"verdict\":0,\"reason\":\"\",\"n\":1,\"in\":%zu,"
+		    "\"out\":%zu"),
+		json_array_size(json_object_get(message, "rules")), bytes, strlen(text));
+	json_decref(message);
+	say(row);
+}
+
+/* Receive a message, which may come in several packets. Returns: 0 at the end. */
+static ssize_t hear(char message[CHANNEL_BYTES])
+{
+	ssize_t all = 0, n;
+	do {
+		n = recv(HELPER_FD, message + all, CHANNEL_PACKET_BYTES, 0);
+		all += n;
+	} while (n == CHANNEL_PACKET_BYTES);
+	message[all > 0 ? all : 0] = '\0';
+	return n <= 0 ? 0 : all;
+}
+
 __attribute__((constructor)) static void be_the_gateway(void)
 {
-	static char message[1 << 16];
-	ssize_t n;
+	static char message[CHANNEL_BYTES];
 	if (strcmp(program_invocation_name, "retort-gateway") != 0)
 		return;
-	while ((n = recv(HELPER_FD, message, sizeof message - 1, 0)) > 0) {
-		message[n] = '\0';
+	while (hear(message) > 0) {
 		if (strstr(message, "early-death"))
 			_exit(1);
 		while (strstr(message, "deaf"))
@@ -98,10 +141,12 @@ __attribute__((constructor)) static void be_the_gateway(void)
 		char ready[64];
 		snprintf(ready, sizeof ready, "{\"say\":\"ready\",\"box\":%d}",
 			box ? (int)strtol(box + 6, NULL, 10) : 0);
-		if (strstr(message, "\"open\"")) {
+		if (strstr(message, "\"open\"") || strstr(message, "\"do\":\"rules\"")) {
 			say(ready);
 			lie(message);
 		}
+		if (strstr(message, "largest"))
+			tell_size(message);
 		if (strstr(message, "\"report\""))
 			say("{\"say\":\"report\",\"box\":1,\"rows\":[],\"n_more\":3,\"is_last\":true}");
 	}
@@ -209,6 +254,13 @@ static void run_until(struct bench *w, const int *n, int is)
 		(void)uv_run(&w->loop, UV_RUN_ONCE);
 }
 
+/* The same, for what is due from the loop without an event, at which UV_RUN_ONCE may wait. */
+static void turn_until(struct bench *w, const int *n, int is)
+{
+	while (*n < is)
+		(void)uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
 static void end(struct bench *w)
 {
 	gateway_box_close(w->box);
@@ -247,6 +299,15 @@ TEST(more_rows_or_sockets_than_may_be)
 	begin_lying(&w, "many-sockets.example");
 	run_until(&w, &w.n_lost, 1);
 	CHECK_INT(w.n_wanted, 64);
+	CHECK_INT(w.lost.code, ERR_PROTOCOL);
+	end(&w);
+}
+
+TEST(message_without_end)
+{
+	struct bench w;
+	begin_lying(&w, "endless.example");
+	run_until(&w, &w.n_lost, 1);
 	CHECK_INT(w.lost.code, ERR_PROTOCOL);
 	end(&w);
 }
@@ -318,6 +379,177 @@ TEST(report_that_does_not_come)
 	}
 	CHECK_INT(w.n_ready, 1);
 	CHECK_INT(w.ready.code, ERR_GONE);
+	end(&w);
+}
+
+/* ---- long messages ---- */
+
+static void fill(struct secret *s, char byte, size_t bytes)
+{
+	char *value = xcalloc(bytes + 1, 1);
+	memset(value, byte, bytes);
+	secret_set_value(s, value);
+	free(value);
+}
+
+/* As many secrets as a box may have, with the longest names, and values of @bytes. */
+static void fill_secrets(struct secrets *out, char byte, size_t bytes)
+{
+	*out = (struct secrets){.n = SECRETS_MAX};
+	for (size_t i = 0; i < SECRETS_MAX; i++) {
+		struct secret *s = &out->v[i];
+		memset(s->name, 'A', sizeof s->name - 1);
+		memset(s->host, 'h', sizeof s->host - 1);
+		memset(s->placeholder, 'p', sizeof s->placeholder - 1);
+		s->port = UINT16_MAX;
+		s->places = SECRET_IN_QUERY | SECRET_IN_BODY;
+		fill(s, byte, bytes);
+	}
+}
+
+/* As many rules as a box may have, each of them as long as one may be. */
+static void fill_rules(struct rules *out)
+{
+	struct err err = {0};
+	char text[RULE_TEXT_BYTES], path[RULE_PATH_BYTES] = "/";
+	memset(path + 1, 'a', sizeof path - 2);
+	out->n = 0;
+	while (out->n < RULES_MAX) {
+		(void)snprintf(text, sizeof text, "* %062zu.%063d.%063d.largest:65535%s", out->n, 0,
+			0, path);
+		if (!CHECK_INT(rule_parse(&out->v[out->n], text, &err), 0))
+			return;
+		out->n++;
+	}
+}
+
+/* An authority whose texts are as long as they may be. */
+static void fill_authority(struct authority *a)
+{
+	memset(a, '\n', sizeof *a);
+	a->certificate[sizeof a->certificate - 1] = a->key[sizeof a->key - 1] = '\0';
+}
+
+static void set_rights(struct bench *w, const struct rules *rules, const struct secrets *secrets)
+{
+	struct gateway_sockets no_sockets = {.resolver = -1};
+	struct authority *authority = xnew(struct authority);
+	const struct gateway_rights rights = {
+		.rules = rules, .secrets = secrets, .authority = authority};
+	fill_authority(authority);
+	w->n_ready = 0;
+	gateway_box_rules(w->box, &rights, &no_sockets);
+	CHECK_INT(w->n_ready, 0); /* it comes from the loop */
+	turn_until(w, &w->n_ready, 1);
+	free(authority);
+}
+
+/* Give the box rights of which the process tells the size. Returns: the bytes of the message. */
+static size_t tell(struct bench *w, const struct rules *rules, const struct secrets *secrets)
+{
+	w->n_rows = 0;
+	set_rights(w, rules, secrets);
+	CHECK_INT(w->ready.code, ERR_NONE);
+	run_until(w, &w->n_rows, 1);
+	return w->row.bytes_out;
+}
+
+TEST(largest_message_arrives)
+{
+	struct bench w;
+	struct rules *rules = xnew(struct rules);
+	struct secrets secrets;
+	fill_rules(rules);
+	fill_secrets(&secrets, '"', SECRET_VALUE_MAX);
+	begin_lying(&w, "one.example");
+	run_until(&w, &w.n_ready, 1);
+	size_t bytes = tell(&w, rules, &secrets);
+	CHECK(bytes > 4 * CHANNEL_PACKET_BYTES && bytes <= FRAME_BYTES);
+	CHECK_INT(w.row.port, RULES_MAX);
+	CHECK_INT(w.row.bytes_in, SECRETS_MAX * SECRET_VALUE_MAX);
+	secrets_done(&secrets);
+	free(rules);
+	end(&w);
+}
+
+TEST(messages_about_as_long_as_packets)
+{
+	struct bench w;
+	struct rules rules;
+	struct err err = {0};
+	struct secrets secrets = {.n = 1};
+	const char *rule = "largest.example";
+	CHECK_INT(rules_parse(&rules, &rule, 1, &err), 0);
+	begin_lying(&w, "one.example");
+	run_until(&w, &w.n_ready, 1);
+	fill(&secrets.v[0], 'x', 8);
+	const size_t rest = tell(&w, &rules, &secrets) - 8;
+	for (size_t packets = 1; packets < 3; packets++)
+		for (size_t more = 0; more < 3; more++) {
+			size_t bytes = packets * CHANNEL_PACKET_BYTES + more - 1;
+			fill(&secrets.v[0], 'x', bytes - rest);
+			/* a blank is behind one that would end with a full packet */
+			CHECK_INT(tell(&w, &rules, &secrets), bytes + (more == 1));
+			CHECK_INT(w.row.bytes_in, bytes - rest);
+		}
+	secrets_done(&secrets);
+	end(&w);
+}
+
+/* No box has values like these. */
+TEST(message_that_is_too_long_fails_its_box)
+{
+	struct bench w, other = {0};
+	struct rules rules;
+	struct err err = {0};
+	struct secrets secrets;
+	struct gateway_sockets no_sockets = {.resolver = -1};
+	const char *rule = "one.example";
+	const struct gateway_rights rights = {.rules = &rules, .secrets = &secrets};
+	const struct gateway_rights short_rights = {.rules = &rules, .secrets = &no_secrets};
+	const struct gateway_events events = {.ready = on_ready, .lost = on_lost, .arg = &other};
+	CHECK_INT(rules_parse(&rules, &rule, 1, &err), 0);
+	fill_secrets(&secrets, '\1', SECRET_VALUE_MAX);
+	begin_lying(&w, rule);
+	run_until(&w, &w.n_ready, 1);
+	other.box = gateway_box_open(w.gateway, &rights, &no_sockets, &events);
+	for (int i = 0; i < 2; i++) {
+		turn_until(&w, &other.n_ready, i + 1);
+		CHECK_INT(other.ready.code, ERR_LIMIT);
+		CHECK_HAS(other.ready.msg, "more than 512 KiB");
+		CHECK_HAS(other.ready.hint, "fewer secrets");
+		gateway_box_rules(other.box, &short_rights, &no_sockets); /* it is not served */
+	}
+	gateway_box_close(other.box);
+	/* A box that has rules keeps them, and a report that is due comes. */
+	gateway_box_report(w.box, on_report, &w);
+	set_rights(&w, &rules, &secrets);
+	CHECK_INT(w.ready.code, ERR_LIMIT);
+	run_until(&w, &w.n_reports, 1);
+	CHECK_INT(w.report.code, ERR_NONE);
+	set_rights(&w, &rules, &no_secrets);
+	CHECK_INT(w.ready.code, ERR_NONE);
+	CHECK_INT(w.n_lost + other.n_lost, 0);
+	secrets_done(&secrets);
+	end(&w);
+}
+
+TEST(key_goes_with_rules_for_requests_only)
+{
+	static const char *const cases[][2] = {
+		{"tells-key.example", "no-key"}, {"GET tells-key.example/", "key"}};
+	struct bench w;
+	begin_lying(&w, "one.example");
+	run_until(&w, &w.n_ready, 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct rules rules;
+		struct err err = {0};
+		CHECK_INT(rules_parse(&rules, &cases[i][0], 1, &err), 0);
+		w.n_rows = 0;
+		set_rights(&w, &rules, &no_secrets);
+		run_until(&w, &w.n_rows, 1);
+		CHECK_STR(w.row.name, cases[i][1]);
+	}
 	end(&w);
 }
 

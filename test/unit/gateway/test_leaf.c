@@ -35,6 +35,7 @@ time_t __wrap_time(time_t *at)
 struct bench {
 	struct verifier v;
 	struct authority a;
+	struct gnutls gnutls;
 	struct leaves *l;
 	gnutls_x509_crt_t crt;
 };
@@ -45,7 +46,8 @@ static void bench_open(struct bench *b)
 	*b = (struct bench){.v = verifier_new()};
 	shift_s = 0;
 	CHECK_INT(authority_make(&b->a, &err), 0);
-	CHECK_INT(leaves_new(&b->l, b->a.certificate, b->a.key, &err), 0);
+	CHECK_INT(gnutls_load(&b->gnutls, &err), 0);
+	CHECK_INT(leaves_new(&b->l, &b->gnutls, b->a.certificate, b->a.key, &err), 0);
 	CHECK_STR(err.msg, "");
 	b->crt = verifier_import(
 		&b->v, b->a.certificate, strlen(b->a.certificate), GNUTLS_X509_FMT_PEM);
@@ -87,12 +89,13 @@ static int sign_when_locked(void *arg)
 {
 	const struct authority *a = arg;
 	size_t max_fds;
+	struct gnutls g;
 	struct leaves *l;
 	struct leaf *leaf;
 	struct err err = {0};
 	if (gateway_lock(NULL, &max_fds) < 0)
 		return 1;
-	if (leaves_new(&l, a->certificate, a->key, &err) < 0)
+	if (gnutls_load(&g, &err) < 0 || leaves_new(&l, &g, a->certificate, a->key, &err) < 0)
 		return 2;
 	if (leaves_get(l, "a.example", &leaf) < 0)
 		return 3;
@@ -227,8 +230,10 @@ TEST(what_is_no_name_of_a_host_is_refused)
 static void check_no_authority(const char *certificate, const char *key, const char *why)
 {
 	struct err err = {0};
+	struct gnutls g;
 	struct leaves *l = NULL;
-	CHECK(leaves_new(&l, certificate, key, &err) < 0);
+	CHECK_INT(gnutls_load(&g, &err), 0);
+	CHECK(leaves_new(&l, &g, certificate, key, &err) < 0);
 	CHECK_INT(err.code, ERR_PROTOCOL);
 	CHECK_HAS(err.msg, why);
 	CHECK(!l);
