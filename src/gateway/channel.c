@@ -130,7 +130,8 @@ static void send_text(struct channel *c, char *text, size_t bytes, const int *fd
 		text[bytes++] = ' ';
 	struct waiting *w = xnew(struct waiting);
 	*w = (struct waiting){.text = text, .bytes = bytes, .n_fds = n_fds};
-	memcpy(w->fds, fds, n_fds * sizeof *fds);
+	for (size_t i = 0; i < n_fds; i++)
+		w->fds[i] = fds[i];
 	if (c->first || !send_rest(c, w))
 		keep(c, w);
 	else
