@@ -379,8 +379,8 @@ size_t connection_choose(const struct rule *rule, bool is_named, const struct ip
 	char text[IP_TEXT_BYTES];
 	size_t n_good = 0;
 	if (rule->is_mapped) {
-		out[0] = rule->to;
-		return 1;
+		ips = &rule->to;
+		n = 1;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (may_dial(rule, is_named, &ips[i]))
