@@ -167,8 +167,8 @@ void sockets_take(struct net_box *b, int fd);
 /* ---- connection.c ---- */
 
 /*
- * Copy to @out those of the @n addresses, at most ADDRESSES_MAX, that @rule allows to connect to; if
- * the rule has an address itself, that one in their place. @is_named: they are those of a name.
+ * Copy to @out those of the @n addresses, at most ADDRESSES_MAX, that @rule allows to connect to;
+ * if the rule has an address itself, that one in their place. @is_named: they are those of a name.
  * Returns: how many; if 0, @reason says why.
  */
 size_t connection_choose(const struct rule *rule, bool is_named, const struct ip *ips, size_t n,
