@@ -1,0 +1,509 @@
+/*
+ * Builds of templates with packages.
+ *
+ * A build is a session that nobody sees: it is in no journal, and has no name. Its box has the
+ * network of the registries, and writes to the layer, a directory of the host. The program that runs
+ * in it is fixed (drivers/packages); what it installs is not trusted, and it runs code of packages.
+ *
+ *   INSTALLING  a box runs the package managers
+ *   RUNNING     another box, in which the layer is in its place, runs the command of the template
+ *   SEALING     a thread makes the layer read-only and names it; then it gets its place in the store
+ *
+ * While a box runs, a timer has a thread count what is in the layer, since no quota limits a
+ * directory of the host; a build that is too large is stopped.
+ *
+ * What a box has written is only read without following links, and up to a limit.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "registry/build.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/timer.h"
+#include "base/utf8.h"
+#include "base/work.h"
+#include "layer/layer_store.h"
+#include "layer/layer_tree.h"
+#include "registry/admit.h"
+#include "registry/build_box.h"
+#include "registry/build_text.h"
+#include "registry/session_table.h"
+#include "session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MEASURE_MS = 1000, VOLUMES_MAX = 24, TAIL_BYTES = 200, COMMAND_BYTES = 1 << 20 };
+
+enum build_state { BUILD_INSTALLING, BUILD_RUNNING, BUILD_SEALING };
+
+struct build {
+	struct build *next, **link;
+	struct session_table *table;
+	enum build_state state;
+	char *owner, *name;
+	char *box; /* order_text() of the box, without what is different in each state */
+	json_t *spec, *lock, *packages;
+	struct layer_build place;
+	struct layer_limits limits;
+	struct layer_sum sum;
+	struct build_dirs dirs;
+	struct build_cache cache;
+	struct shared_order *shared; /* of `session` */
+	struct session *session;     /* in the states INSTALLING and RUNNING */
+	const struct step_listener *listener;
+	uv_timer_t timer;
+	struct work work;
+	bool is_measuring; /* a thread uses `work` and `sum` */
+	bool is_due;	   /* the session has ended while a thread was measuring */
+	struct err err;	   /* the first failure */
+	registry_done_fn *done;
+	void *arg;
+};
+
+static void fail(struct build *b, const struct err *err)
+{
+	if (b->err.code == ERR_NONE)
+		b->err = *err;
+}
+
+/* ---- the end of a build ---- */
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	struct build *b = handle->data;
+	struct engine *engine = b->table->engine;
+	json_decref(b->spec);
+	json_decref(b->lock);
+	json_decref(b->packages);
+	free(b->owner);
+	free(b->name);
+	free(b->box);
+	free(b);
+	engine_release(engine);
+}
+
+static void answer(struct build *b)
+{
+	json_t *about = NULL;
+	build_dirs_close(&b->dirs);
+	build_cache_close(&b->cache);
+	layer_build_abandon(&b->place);
+	if (b->err.code == ERR_NONE)
+		about = layer_store_get(b->table->layers, b->owner, b->name, &b->err);
+	if (about)
+		json_put_bool(about, "built", true);
+	*b->link = b->next;
+	if (b->next)
+		b->next->link = b->link;
+	b->done(b->arg, about, about ? NULL : &b->err);
+	json_decref(about);
+	uv_close((uv_handle_t *)&b->timer, on_timer_closed);
+}
+
+/* ---- SEALING ---- */
+
+static void perform_seal(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	struct err err;
+	if (json_object_get(b->spec, "command") &&
+		build_dirs_join(&b->place, b->name, &err) < 0)
+		fail(b, &err);
+	else if (layer_seal(b->place.tree_fd, &b->limits, &b->sum, &err) < 0)
+		fail(b, &err);
+}
+
+static int keep(struct build *b, struct err *err)
+{
+	int r = build_text_read(b->dirs.out_fd, &b->packages, &b->lock, err);
+	if (r == 0)
+		r = layer_build_commit(&b->place, &b->sum, err);
+	if (r < 0)
+		return r;
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	cleanup_json json_t *about = json_pack("{s:s, s:s, s:I, s:I, s:I, s:O, s:O, s:O}", "name",
+		b->name, "layer", b->sum.digest, "made_ms",
+		(json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, "bytes",
+		(json_int_t)b->sum.bytes, "files", (json_int_t)b->sum.files, "spec", b->spec,
+		"packages", b->packages, "lock", b->lock);
+	return layer_store_put(b->table->layers, b->owner, b->name, json_need(about), err);
+}
+
+static void on_sealed(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	struct err err;
+	if (b->err.code == ERR_NONE && keep(b, &err) < 0)
+		fail(b, &err);
+	answer(b);
+}
+
+/* ---- INSTALLING and RUNNING ---- */
+
+static int open_box(struct build *b, struct err *err);
+
+/* The session of a state has ended. */
+static void next(struct build *b)
+{
+	struct err err;
+	if (b->is_measuring) {
+		b->is_due = true;
+		return;
+	}
+	b->is_due = false;
+	if (b->err.code != ERR_NONE) {
+		answer(b);
+		return;
+	}
+	if (b->state == BUILD_INSTALLING && json_object_get(b->spec, "command")) {
+		b->state = BUILD_RUNNING;
+		if (open_box(b, &err) == 0)
+			return;
+		fail(b, &err);
+		answer(b);
+		return;
+	}
+	b->state = BUILD_SEALING;
+	work_begin(b->table->engine->loop, WORK_READ, &b->work, perform_seal, on_sealed);
+}
+
+static void on_closed(void *arg)
+{
+	struct build *b = arg;
+	(void)uv_timer_stop(&b->timer);
+	b->session = NULL;
+	shared_order_let_go(take_ptr(b->shared));
+	next(b);
+}
+
+/* Stop what runs in the box. */
+static void stop(struct build *b)
+{
+	for (int i = 0; i < 2 && b->session; i++)
+		session_interrupt(b->session);
+}
+
+static void perform_measure(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	struct err err;
+	if (layer_measure(b->place.tree_fd, &b->limits, &b->sum, &err) < 0)
+		fail(b, &err);
+}
+
+static void on_measured(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	b->is_measuring = false;
+	if (b->is_due)
+		next(b);
+	else if (b->err.code != ERR_NONE)
+		stop(b);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct build *b = timer->data;
+	if (b->is_measuring)
+		return;
+	b->is_measuring = true;
+	work_begin(b->table->engine->loop, WORK_READ, &b->work, perform_measure, on_measured);
+}
+
+/* Copy the last line of what the step has printed to stderr to @out. */
+static void last_line(const struct record *record, char out[TAIL_BYTES])
+{
+	cleanup_buf struct buf text = BUF_INIT(1 << 20);
+	bool is_repaired = false;
+	(void)capture_text(&record->out[1], &text, &is_repaired);
+	size_t end = text.bytes;
+	const char *all = buf_str(&text);
+	while (end > 0 && strchr(" \r\n\t", all[end - 1]))
+		end--;
+	size_t begin = end;
+	while (begin > 0 && all[begin - 1] != '\n')
+		begin--;
+	size_t bytes = utf8_cut(all + begin, end - begin, TAIL_BYTES - 1);
+	memcpy(out, all + begin, bytes);
+	out[bytes] = '\0';
+}
+
+/* The first name that the network rules have refused is probably why. */
+static void hint_network(const struct record *record, struct err *err)
+{
+	size_t i;
+	const json_t *row;
+	json_array_foreach(record->network, i, row)
+	{
+		const char *name = json_get_text(row, "name");
+		const char *reason = json_get_text(row, "reason");
+		if (strcmp(json_get_text(row, "verdict"), "refused") != 0)
+			continue;
+		(void)err_hint(err,
+			strstr(reason, "is private")
+				? "%.80s: %.80s: if the registry is in your network, --net '!pypi', "
+				  "'!npm' or '!debian'"
+				: "%.80s was refused: %.80s: --net %.0sNAME allows it",
+			name, reason, name);
+		return;
+	}
+}
+
+static void explain(const struct build *b, const struct record *record, struct err *err)
+{
+	char line[TAIL_BYTES];
+	const char *what = b->state == BUILD_INSTALLING ? "the packages" : "the command";
+	last_line(record, line);
+	if (record->status != RECORD_ERROR)
+		(void)err_set(err, ERR_BUILD, "%s of %.64s: stopped (%s)", what, b->name,
+			record_status_word(record->status));
+	else if (line[0])
+		(void)err_set(err, ERR_BUILD, "%s of %.64s have failed: %s", what, b->name, line);
+	else
+		(void)err_set(err, ERR_BUILD, "%s of %.64s have failed, with exit status %d", what,
+			b->name, record->exit_code);
+	if (record->status == RECORD_TIMEOUT)
+		(void)err_hint(err, "give it more time: --timeout");
+	else if (record->status == RECORD_OOM)
+		(void)err_hint(err, "give it more memory: --memory");
+	else
+		hint_network(record, err);
+}
+
+static void on_done(void *arg, const struct record *record)
+{
+	struct build *b = arg;
+	struct err err;
+	if (record->status != RECORD_OK) {
+		explain(b, record, &err);
+		fail(b, &err);
+	}
+	session_close(b->session);
+}
+
+static int run_step(struct build *b, struct err *err)
+{
+	cleanup_buf struct buf code = BUF_INIT(COMMAND_BYTES);
+	char dir[80];
+	snprintf(dir, sizeof dir, "/opt/%s", b->name);
+	int r = b->state == BUILD_INSTALLING
+		? buf_add(&code, "bash " BUILD_RECIPE "/build.bash")
+		: build_text_command(&code, dir, json_object_get(b->spec, "command"));
+	if (r < 0)
+		return err_set(err, ERR_LIMIT, "the command is too long");
+	struct step_order *order = step_order_new(&(struct step_order){.runtime = &runtime_shell,
+							  .code = buf_str(&code),
+							  .code_bytes = code.bytes,
+							  .stdin_fd = -1},
+		err);
+	r = order ? session_run(b->session, order, b->listener, err) : -ENOMEM;
+	step_order_let_go(order);
+	return r;
+}
+
+static void on_opened(void *arg, const struct err *failed)
+{
+	struct build *b = arg;
+	struct err err;
+	if (failed)
+		fail(b, failed);
+	else if (b->err.code == ERR_NONE && run_step(b, &err) < 0)
+		fail(b, &err);
+	if (b->err.code != ERR_NONE)
+		session_close(b->session);
+}
+
+static int open_session(struct build *b, const char *text, struct err *err)
+{
+	int r = shared_order_parse(&b->shared, text, err);
+	if (r == 0)
+		r = shared_order_check(b->shared, b->table->engine, err);
+	if (r < 0)
+		return r;
+	const struct session_config config = {.engine = b->table->engine,
+		.order = &b->shared->order,
+		.id = b->shared->order.id,
+		.stdin_fd = -1};
+	const struct session_events events = {
+		.arg = b, .opened = on_opened, .done = on_done, .closed = on_closed};
+	return session_open(&b->session, &config, &events, err);
+}
+
+/* Open the box of the present state. */
+static int open_box(struct build *b, struct err *err)
+{
+	struct order_kept kept;
+	struct build_volumes volumes;
+	int r = order_parse(&kept, b->box, strlen(b->box), err);
+	if (r < 0)
+		return r;
+	build_volumes_of(&volumes, b->table->engine, &b->place, &b->cache, b->name);
+	struct order order = kept.order;
+	if (b->state == BUILD_INSTALLING) {
+		order.volumes = volumes.installing;
+		order.n_volumes = volumes.n_installing;
+	} else {
+		order.volumes = volumes.running;
+		order.n_volumes = volumes.n_running;
+		order.layer = b->place.tree_path;
+	}
+	char *text = order_text(&order, NULL, true);
+	r = text ? open_session(b, text, err) : err_set(err, ERR_NO_MEMORY, "no memory for a build");
+	if (r < 0)
+		shared_order_let_go(take_ptr(b->shared));
+	else
+		timer_start(&b->timer, on_timer, MEASURE_MS, MEASURE_MS);
+	free(text);
+	order_kept_done(&kept);
+	return r;
+}
+
+/* ---- beginning a build ---- */
+
+/* Return whether the template that is there was built from @spec. */
+static json_t *built_before(struct registry *r, const struct registry_build *req)
+{
+	struct err ignored;
+	if (req->is_again)
+		return NULL;
+	json_t *about = layer_store_get(
+		r->table->layers, registry_owner(r), req->name, &ignored);
+	if (about && json_equal(json_object_get(about, "spec"), req->spec)) {
+		json_put_bool(about, "built", false);
+		return about;
+	}
+	json_decref(about);
+	return NULL;
+}
+
+static int admit(struct registry *r, const struct registry_build *req, struct err *err)
+{
+	unsigned n = 0;
+	int bad = r->table->is_closing ? err_set(err, ERR_GONE, "the engine is stopping")
+				       : layer_check_name(req->name, err);
+	for (const struct build *b = r->table->builds; b && bad == 0; b = b->next, n++)
+		if (strcmp(b->owner, registry_owner(r)) == 0)
+			bad = err_fail(err, ERR_BUSY, "build this one when it is done",
+				"template %.64s is being built", b->name);
+	if (bad == 0 && n >= BUILDS_MAX)
+		bad = err_fail(err, ERR_BUSY, "try again later", "%u templates are being built", n);
+	if (bad == 0)
+		bad = admit_order(r, &req->order, err);
+	if (bad == 0)
+		bad = admit_session(r, admit_memory(&req->order.limits), true, err);
+	return bad;
+}
+
+static int begin(struct build *b, const struct registry_build *req, struct err *err)
+{
+	int r = layer_build_begin(b->table->layers, &b->place, err);
+	if (r == 0)
+		r = build_dirs_make(&b->dirs, &b->place, err);
+	if (r == 0)
+		r = build_text_write(b->dirs.in_fd, req->spec, req->lock, err);
+	if (r < 0)
+		return r;
+	build_cache_open(&b->cache, layer_store_dir(b->table->layers), b->owner);
+	struct order order = req->order;
+	bool has_python = json_object_get(b->spec, "pip") || order.interpreter;
+	order.runtime = has_python ? "python" : "shell";
+	order.is_session = true;
+	b->box = order_text(&order, NULL, true);
+	return b->box ? open_box(b, err) : err_set(err, ERR_USAGE, "a path is not UTF-8");
+}
+
+void registry_build(
+	struct registry *r, const struct registry_build *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	json_t *about = built_before(r, req);
+	if (about || admit(r, req, &err) < 0) {
+		done(arg, about, about ? NULL : &err);
+		json_decref(about);
+		return;
+	}
+	struct build *b = xnew(struct build);
+	*b = (struct build){.next = r->table->builds,
+		.link = &r->table->builds,
+		.table = r->table,
+		.owner = xstrdup(registry_owner(r)),
+		.name = xstrdup(req->name),
+		.spec = json_incref(json_unconst(req->spec)),
+		.place = LAYER_BUILD_INIT,
+		.dirs = BUILD_DIRS_INIT,
+		.cache = {.lock_fd = -1},
+		.limits = {.bytes = req->layer_bytes},
+		.listener = req->listener,
+		.done = done,
+		.arg = arg};
+	if (b->next)
+		b->next->link = &b->next;
+	r->table->builds = b;
+	engine_hold(r->table->engine);
+	(void)uv_timer_init(r->table->engine->loop, &b->timer);
+	b->timer.data = b;
+	if (begin(b, req, &err) == 0)
+		return;
+	fail(b, &err);
+	answer(b);
+}
+
+static void interrupt(struct build *b, enum err_code code, const char *why)
+{
+	struct err err;
+	(void)err_set(&err, code, "%s", why);
+	fail(b, &err);
+	stop(b);
+}
+
+void registry_build_stop(struct registry *r, const void *arg)
+{
+	for (struct build *b = r->table->builds; b; b = b->next)
+		if (b->arg == arg) {
+			interrupt(b, ERR_INTERRUPTED, "the build was stopped");
+			return;
+		}
+}
+
+void builds_stop(struct session_table *table)
+{
+	for (struct build *b = table->builds; b; b = b->next)
+		interrupt(b, ERR_GONE, "the engine is stopping");
+}
+
+/* ---- templates that were built ---- */
+
+json_t *registry_built(struct registry *r, const char *name, struct err *err)
+{
+	return layer_store_get(r->table->layers, registry_owner(r), name, err);
+}
+
+json_t *registry_built_list(struct registry *r, struct err *err)
+{
+	size_t i;
+	json_t *row;
+	json_t *rows = layer_store_list(r->table->layers, registry_owner(r), err);
+	json_array_foreach(rows, i, row)
+	{
+		size_t n = json_array_size(json_object_get(row, "packages"));
+		json_put_int(row, "packages", (int64_t)n);
+		(void)json_object_del(row, "lock");
+	}
+	return rows;
+}
+
+int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err)
+{
+	return layer_store_remove(r->table->layers, registry_owner(r), name, is_in_use, err);
+}

@@ -1,0 +1,52 @@
+/* Templates with packages: built in a box that has a network, kept as layers (layer/layer_store.h).
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "registry/registry.h"
+
+enum {
+	BUILDS_MAX = 4,		/* builds at a time, of all owners; an owner has one */
+	BUILD_PACKAGES_MAX = 256, /* packages that are asked for, of each kind */
+	BUILD_WORD_BYTES = 1024,  /* the name of one, or a word of the command */
+};
+
+/* What to build. Everything is borrowed until `done` is called, except where it says so. */
+struct registry_build {
+	const char *name;
+	/* What to install: {"pip": [text], "npm": [text], "apt": [text], "command": [text],
+	 * "python": text}, with only the members that are not empty. */
+	const json_t *spec;
+	/* What an earlier build has locked, as in the result of registry_built(); or NULL. */
+	const json_t *lock;
+	/* Environment, network rules, interpreter and limits of the box; borrowed for the call. */
+	struct order order;
+	uint64_t layer_bytes; /* the largest layer */
+	bool is_again;	      /* build even if there is a template of this name and spec */
+	const struct step_listener *listener; /* its `output` gets what is printed; or NULL */
+};
+
+/*
+ * Build a template. Result: as registry_built(), and "built": false if there was one of the same
+ * spec, so that nothing was done.
+ * Errors: ERR_USAGE, ERR_BUSY, ERR_QUOTA, ERR_DENIED, ERR_LIMIT, ERR_RUNTIME: the build has failed;
+ * ERR_INTERRUPTED, ERR_NO_SPACE, ERR_IO.
+ */
+void registry_build(
+	struct registry *r, const struct registry_build *req, registry_done_fn *done, void *arg);
+/* Stop the build that answers to @arg, if it has not ended. It is answered with
+ * ERR_INTERRUPTED. */
+void registry_build_stop(struct registry *r, const void *arg);
+
+/* Describe a template: {"name", "layer", "made_ms", "bytes", "files", "spec", "packages": [{"kind",
+ * "name", "version", "hash"}], "lock": {file: text}}. Owns: the caller decrefs. Returns: NULL and
+ * @err. Errors: ERR_NOT_FOUND. */
+json_t *registry_built(struct registry *r, const char *name, struct err *err);
+/* List the templates of the owner: as registry_built(), but "packages" is their number, and there is
+ * no "lock". Owns: the caller decrefs. */
+json_t *registry_built_list(struct registry *r, struct err *err);
+/* Remove a template. *@is_in_use: the files of its layer stay while a box has them. Errors:
+ * ERR_NOT_FOUND, ERR_IO. */
+int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err);
+
+/* Stop all builds; the engine ends. */
+void builds_stop(struct session_table *table);

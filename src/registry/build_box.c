@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "registry/build_box.h"
+
+#include "base/digest.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "layer/layer_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OWNER_CHARS = 16 };
+#define COMMAND_DIR "command"
+
+/* What apt needs of the host's configuration. Passwords are in other files (auth.conf, apt.conf). */
+static const char *const host_files[BUILD_HOST_FILES] = {"/etc/apt/sources.list",
+	"/etc/apt/sources.list.d", "/etc/apt/trusted.gpg", "/etc/apt/trusted.gpg.d",
+	"/etc/apt/keyrings", "/etc/apt/preferences", "/etc/apt/preferences.d",
+	"/var/lib/dpkg/status"};
+
+void build_cache_open(struct build_cache *cache, const char *state, const char *owner)
+{
+	char digest[DIGEST_BYTES];
+	*cache = (struct build_cache){.lock_fd = -1};
+	digest_text(digest, owner, strlen(owner));
+	int n = snprintf(cache->path, sizeof cache->path, "%s/packages/%.*s", state,
+		owner[0] ? OWNER_CHARS : 1, owner[0] ? digest : "-");
+	if (n < 0 || (size_t)n >= sizeof cache->path ||
+		file_make_dirs(cache->path, 0700, 0700) < 0)
+		return;
+	cleanup_fd int fd = open(cache->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		cache->lock_fd = take_fd(fd);
+}
+
+void build_cache_close(struct build_cache *cache)
+{
+	const struct layer_limits limits = {.bytes = BUILD_CACHE_BYTES};
+	struct layer_sum sum;
+	struct err err;
+	if (cache->lock_fd >= 0 && layer_measure(cache->lock_fd, &limits, &sum, &err) < 0)
+		(void)layer_tree_clear(cache->lock_fd);
+	fd_close(&cache->lock_fd);
+}
+
+static int make_dir(int at, const char *name, struct err *err)
+{
+	if (mkdirat(at, name, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, file_code(errno), errno, "make a directory for the build");
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, file_code(errno), errno, "open a directory of the build") : fd;
+}
+
+int build_dirs_make(struct build_dirs *dirs, const struct layer_build *place, struct err *err)
+{
+	*dirs = BUILD_DIRS_INIT;
+	if ((dirs->in_fd = make_dir(place->dir_fd, "in", err)) < 0)
+		return dirs->in_fd;
+	if ((dirs->out_fd = make_dir(place->dir_fd, "out", err)) < 0)
+		return dirs->out_fd;
+	if ((dirs->command_fd = make_dir(place->dir_fd, COMMAND_DIR, err)) < 0)
+		return dirs->command_fd;
+	return 0;
+}
+
+void build_dirs_close(struct build_dirs *dirs)
+{
+	fd_close(&dirs->in_fd);
+	fd_close(&dirs->out_fd);
+	fd_close(&dirs->command_fd);
+}
+
+int build_dirs_join(const struct layer_build *place, const char *name, struct err *err)
+{
+	cleanup_fd int opt_fd = make_dir(place->tree_fd, "opt", err);
+	if (opt_fd < 0)
+		return opt_fd;
+	if (renameat(place->dir_fd, COMMAND_DIR, opt_fd, name) == 0)
+		return 0;
+	return err_sys(err, ERR_BUILD, errno, "put what the command has made into the template");
+}
+
+static void add(struct build_volumes *v, const char *src, const char *dst, bool is_writable)
+{
+	v->installing[v->n_installing++] =
+		(struct volume){.src = src, .dst = dst, .is_writable = is_writable};
+}
+
+void build_volumes_of(struct build_volumes *v, const struct engine *engine,
+	const struct layer_build *place, const struct build_cache *cache, const char *name)
+{
+	v->n_installing = 0;
+	snprintf(v->in, sizeof v->in, "%s/in", place->path);
+	snprintf(v->out, sizeof v->out, "%s/out", place->path);
+	snprintf(v->tree, sizeof v->tree, "%s/tree", place->path);
+	snprintf(v->recipe, sizeof v->recipe, "%s/packages", engine->install.drivers_dir);
+	snprintf(v->command, sizeof v->command, "%s/" COMMAND_DIR, place->path);
+	snprintf(v->command_dst, sizeof v->command_dst, "/opt/%s", name);
+	add(v, v->in, "/build/in", false);
+	add(v, v->out, "/build/out", true);
+	add(v, v->tree, "/build/layer", true);
+	add(v, v->recipe, BUILD_RECIPE, false);
+	if (cache->lock_fd >= 0)
+		add(v, cache->path, "/build/cache", true);
+	for (size_t i = 0; i < ARRAY_LEN(host_files); i++)
+		if (access(host_files[i], R_OK) == 0)
+			add(v, host_files[i], host_files[i], false);
+	v->running[0] = (struct volume){
+		.src = v->command, .dst = v->command_dst, .is_writable = true};
+	v->n_running = 1;
+}
