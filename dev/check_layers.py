@@ -56,13 +56,13 @@ ROOMS = {
     "plan": "value syntax machine builtin policy check program",
     "sandbox": ". init warden",
     "gateway": "rule . process",
-    "registry": "start .",
+    "registry": "start . build",
     "session": "start box process port net step .",
     "agent": "wire answer query loop",
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
     "serve": ". http web mcp",
-    "cli": "screen host . help session process ssh agent repl",
+    "cli": "screen host . help session process template ssh agent repl",
 }
 
 # Headers without a .c of their name in their module, and why. All others are named after theirs, or are

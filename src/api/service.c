@@ -8,6 +8,7 @@
 #include "api/skill/skill.h"
 #include "base/timer.h"
 #include "planner/plan_line.h"
+#include "registry/build/build.h"
 #include "registry/owner.h"
 #include "registry/registry.h"
 #include "session/start/engine.h"
@@ -244,8 +245,10 @@ void service_close(struct service *s)
 		return;
 	outstanding_close(s->outstanding);
 	s->is_closed = !s->registry;
-	if (s->registry)
+	if (s->registry) {
+		registry_build_stop_all(s->registry);
 		registry_close(s->registry, on_closed, s);
+	}
 	while (!s->is_closed)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
 	skills_close(s->skills);

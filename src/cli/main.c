@@ -23,6 +23,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_cp,
 	&cmd_ssh_config,
 	&cmd_ssh_proxy,
+	&cmd_template,
 	&cmd_serve,
 	&cmd_mcp,
 	&cmd_agent,

@@ -29,6 +29,7 @@ struct session_table {
 	struct engine *engine;
 	struct journal *journal;
 	struct templates *templates;
+	struct build *builds; /* of templates with packages */
 	unsigned n_standby, n_checkpoints;
 	/*
 	 * Limits, copied from struct registry_config; 0: unlimited:

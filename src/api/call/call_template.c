@@ -5,7 +5,7 @@
 #include "api/text/event.h"
 #include "base/alloc.h"
 #include "base/json.h"
-#include "registry/build.h"
+#include "registry/build/build.h"
 
 #include <string.h>
 

@@ -51,4 +51,4 @@ int template_begin(
 /* End the engine. Returns: the exit status: @status, or that of @err if @r is negative. */
 int template_end(struct template_run *run, int r, const struct err *err, int status);
 
-extern const struct cmd cmd_template_build;
+extern const struct cmd cmd_template_build, cmd_template_ls, cmd_template_show, cmd_template_rm;

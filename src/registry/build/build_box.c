@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "registry/build_box.h"
+#include "registry/build/build_box.h"
 
 #include "base/digest.h"
 #include "base/fd.h"

@@ -48,5 +48,5 @@ json_t *registry_built_list(struct registry *r, struct err *err);
  * ERR_NOT_FOUND, ERR_IO. */
 int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err);
 
-/* Stop all builds; the engine ends. */
-void builds_stop(struct session_table *table);
+/* Stop all builds, because the engine ends. Call this right before registry_close(). */
+void registry_build_stop_all(struct registry *r);

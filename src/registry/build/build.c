@@ -16,7 +16,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "registry/build.h"
+#include "registry/build/build.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -29,8 +29,8 @@
 #include "layer/layer_store.h"
 #include "layer/layer_tree.h"
 #include "registry/admit.h"
-#include "registry/build_box.h"
-#include "registry/build_text.h"
+#include "registry/build/build_box.h"
+#include "registry/build/build_text.h"
 #include "registry/session_table.h"
 #include "session/session.h"
 
@@ -476,9 +476,9 @@ void registry_build_stop(struct registry *r, const void *arg)
 		}
 }
 
-void builds_stop(struct session_table *table)
+void registry_build_stop_all(struct registry *r)
 {
-	for (struct build *b = table->builds; b; b = b->next)
+	for (struct build *b = r->table->builds; b; b = b->next)
 		interrupt(b, ERR_GONE, "the engine is stopping");
 }
 

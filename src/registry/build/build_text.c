@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "registry/build_text.h"
+#include "registry/build/build_text.h"
 
 #include "base/fd.h"
 #include "base/file.h"
