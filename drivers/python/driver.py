@@ -976,22 +976,27 @@ def in_venv():
     return False
 
 
+STDLIB_NAMES = getattr(sys, "stdlib_module_names", ())
+
+
 class Finder:
     """
     The first finder on sys.meta_path.
 
     It adds the site directories before the first import of a module that is neither built in nor from the
-    standard library. It calls hooks after certain modules were loaded.
+    standard library; and the user's, as soon as something is installed there. It calls hooks after certain
+    modules were loaded.
     """
 
     site_pending = False
+    user_site = ""  # the directory into which `pip install` writes, or ""
+    user_site_ns = 0  # its modification time when it was looked at
     hooks = {}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if cls.site_pending and path is None and name not in sys.stdlib_module_names:
-            cls.site_pending = False
-            part("hooks").load_site()
+        if path is None and name not in STDLIB_NAMES:
+            cls.look_at_sites()
         if name in cls.hooks:
             return part("hooks").hooked_spec(name, path, target)
         if name[:7] == "IPython" or name[:17] == "matplotlib_inline" or name == "nest_asyncio":
@@ -1002,12 +1007,41 @@ class Finder:
             part("skills").wake(NEEDED["retort.skills"])
         return None
 
+    @classmethod
+    def look_at_sites(cls):
+        """Add the site directories, unless they were added; the user's also when it has changed since."""
+        if cls.site_pending:
+            cls.site_pending = False
+            part("hooks").load_site()
+        try:
+            changed_ns = posix.stat(cls.user_site).st_mtime_ns if cls.user_site else 0
+        except (OSError, ValueError):
+            return
+        if changed_ns != cls.user_site_ns:
+            cls.user_site_ns = changed_ns
+            part("hooks").add_user_site(cls.user_site)
+
+
+def find_user_site():
+    """Return the path of the user's site directory, whether it exists or not; "" if there is to be none."""
+    own = posix.environ
+    base = own.get(b"PYTHONUSERBASE") or own.get(b"HOME", b"") + b"/.local"
+    if own.get(b"PYTHONNOUSERSITE") or base[:1] != b"/":
+        return ""
+    try:
+        return "%s/lib/python%d.%d/site-packages" % (base.decode(), *sys.version_info[:2])
+    except UnicodeDecodeError:
+        return ""
+
 
 def set_site():
     """
     Set up the site directories: at once in a virtual environment, otherwise when the first package is
     imported.
     """
+    Finder.user_site = find_user_site()
+    # With a virtual environment it is in PYTHONPATH. It is added when it exists, as in any other box.
+    sys.path[:] = [place for place in sys.path if place != Finder.user_site]
     state.stdlib_path = list(sys.path)
     state.meta_path = list(sys.meta_path)
     state.path_hooks = list(sys.path_hooks)

@@ -26,12 +26,44 @@ def load_site():
             if os.path.isdir(place):
                 site.addsitedir(place, known)
         site.setcopyright()
-        site.ENABLE_USER_SITE = False
+        site.ENABLE_USER_SITE = bool(driver.Finder.user_site)
         site.execsitecustomize()
     except Exception as error:
         note_ignored(error)
     finally:
         sys.path[:0] = first
+
+
+seen = set()  # names of .pth files in the user's site directory that were read
+
+
+def add_user_site(place):
+    """
+    Add the user's site directory to sys.path, and those that its new .pth files name. As in any Python, it
+    comes before the packages of the host, so that what a step installs wins.
+    """
+    with Genuine():
+        import importlib
+        import os
+        import site
+    try:
+        before = list(sys.path)
+        known = {os.path.normcase(each) for each in before if type(each) is str}
+        if place not in sys.path:
+            sys.path.append(place)
+            known.add(os.path.normcase(place))
+        for name in sorted(os.listdir(place)):
+            if name[-4:] == ".pth" and name not in seen:
+                seen.add(name)
+                site.addpackage(place, name, known)
+        new = [each for each in sys.path if each not in before]
+        old = [each for each in sys.path if each in before]
+        ends = [type(each) is str and each[-14:] in ("/dist-packages", "/site-packages") for each in old]
+        at = ends.index(True) if True in ends else len(old)
+        sys.path[:] = old[:at] + new + old[at:]
+        importlib.invalidate_caches()
+    except Exception as error:
+        note_ignored(error)
 
 
 def note_ignored(error):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answer pip, conda and the like: nothing can be installed. Say which packages there are, and how to get
-more."""
+"""Answer pip, conda and the like in a box without a network: nothing can be installed. Say which packages there
+are, and how to get more."""
 
 import sys
 
@@ -11,6 +11,8 @@ with driver.part("genuine").Genuine():
     import re
     import shlex
     import shutil
+
+    import _socket
 
     versions = driver.part("versions")
 
@@ -36,22 +38,39 @@ WELL_KNOWN = (
 CONDAS = ("conda", "mamba", "micromamba")
 SYSTEM = ("apt", "apt-get", "apk", "yum", "dnf", "brew")
 HOW_PROGRAMS = (
-    "Nothing can be installed here: the box has no network. Its programs are those of the host's /usr, or of the "
-    "directory given with --rootfs when the box is started."
+    "Nothing can be installed here by a package manager of the system: that needs root. The programs of the box are those of "
+    "the host's /usr, or of the directory given with --rootfs when the box is started."
 )
 HOW = (
-    "Nothing can be installed here: the box has no network. A virtual environment with more packages can be given when the "
-    "box is started: --python VENV."
+    "Nothing can be installed here: the box has no network. It can be given one for packages: --net pypi when the box is "
+    "started, or later `retort session net SESSION --add pypi`. Or it can be started with a virtual environment that has more "
+    "packages: --python VENV."
 )
+NET = ("198.18.0.1", 0)  # an address of the box itself, if it has network rules
+
+
+def has_network():
+    """Return whether the box has network rules at this moment: they can be given while it runs."""
+    probe = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    try:
+        probe.bind(NET)
+        return True
+    except OSError:
+        return False
+    finally:
+        probe.close()
+
+
+def is_own(tool, verb):
+    """Return whether the command is about packages that a step has installed."""
+    return verb == "uninstall" and tool[:3] == "pip" and os.path.isdir(driver.Finder.user_site or "/-")
 
 
 def installed():
     """Return a dict that maps the normalized name of each package to its version."""
     with driver.part("genuine").Genuine():
         from importlib import metadata
-    if driver.Finder.site_pending:
-        driver.Finder.site_pending = False
-        driver.part("hooks").load_site()
+    driver.Finder.look_at_sites()
     found = {}
     for package in metadata.distributions():
         name = package.metadata["Name"]
@@ -97,7 +116,7 @@ def answer(command):
             # Redirections and filters, such as `2>/dev/null` and `| tail -1`, only change the output.
             further = re.search(r"&&|\|\||;|\n", rest)
             mark, rest = (further[0], rest[further.end() :]) if further else ("", "")
-    if LOCAL.search(text):
+    if LOCAL.search(text) or is_own(found[1], found[2]) or found[1] not in SYSTEM and has_network():
         return None
     status = reply(found[1], found[2], text)
     if cut and mark == "&&" and status:

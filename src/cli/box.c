@@ -256,16 +256,19 @@ static int add_secret(void *arg, const struct secret_given *s, struct err *err)
 	return secret_list_add(arg, s->name, s->to, s->value, strlen(s->value), err);
 }
 
-int box_add_secrets(
+int box_complete(
 	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err)
 {
 	int r = secret_each(
 		&args->secrets, SECRET_HAS_HOST | SECRET_GET_VALUE, add_secret, &p->secrets, err);
-	return r == 0 ? secret_list_extend(&p->secrets, order, err) : r;
+	if (r == 0)
+		r = secret_list_extend(&p->secrets, order, err);
+	return r < 0 ? r : package_list_extend(&p->packages, order, err);
 }
 
 void box_pieces_done(struct box_pieces *p)
 {
+	package_list_done(&p->packages);
 	secret_list_done(&p->secrets);
 	for (size_t i = 0; i < ARRAY_LEN(p->copies); i++)
 		free(p->copies[i]);

@@ -4,6 +4,7 @@
 
 #include "api/once/once.h"
 #include "base/opt.h"
+#include "api/once/package_list.h"
 #include "api/once/secret_list.h"
 
 #include <jansson.h>
@@ -72,16 +73,18 @@ struct box_pieces {
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
 	struct box_net net;
-	struct secret_list secrets; /* set by box_add_secrets() */
+	struct secret_list secrets;    /* set by box_complete() */
+	struct package_list packages; /* the same */
 };
 
 /* Fill @order from the options, but without a program. @p must be zeroed before, and must
  * outlive @order, which points to it. */
 int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
 	struct order *order, struct err *err);
-/* Get the values of the secrets of the options, and add them to @order, which box_order() has made.
- * A source that is a command is run. */
-int box_add_secrets(
+/* Complete @order, which box_order() has made, as the engine does with box_params(): get the values
+ * of the secrets of the options, where a source that is a command is run, and replace named sets of
+ * network rules, for which clients of this host are asked. */
+int box_complete(
 	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err);
 void box_pieces_done(struct box_pieces *p);
 

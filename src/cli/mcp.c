@@ -223,6 +223,8 @@ static int check_box(struct mcp *m, struct err *err)
 	order.filename = "<mcp>";
 	order.code = "";
 	if (r == 0)
+		r = package_list_extend(&p->packages, &order, err);
+	if (r == 0)
 		r = once_check(&order, err);
 	box_pieces_done(p);
 	free(p);

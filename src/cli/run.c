@@ -184,7 +184,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	if (program && strcmp(program, "-") != 0)
 		show_program(program, operands, p, &order);
 	order.n_env = p->box.n_env;
-	r = box_add_secrets(&args->box, &p->box, &order, err);
+	r = box_complete(&args->box, &p->box, &order, err);
 	if (r < 0)
 		return r;
 	order.filename = program_name(program);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PATH_USUAL "/usr/local/bin:/usr/bin:/bin"
+#define PATH_OWN "/home/user/.local/bin:" /* what programs of the box install */
 
 unsigned runtime_seed(const struct runtime_request *req)
 {
@@ -26,8 +27,8 @@ static int add_variable(struct runtime_start *out, struct err *err, const char *
 	return runtime_add(out->envp, RUNTIME_ENV_MAX, err, "%s", variable);
 }
 
-/* Write PATH. The directory of the interpreter @chosen comes first, unless it is one of the
- * usual directories. */
+/* Write PATH. The directory of the interpreter @chosen comes before the usual directories, unless
+ * it is one of them. */
 static void write_path(const char *chosen, char *out, size_t max)
 {
 	static const char *const usual[] = {"/usr/local/bin", "/usr/bin", "/bin"};
@@ -37,9 +38,9 @@ static void write_path(const char *chosen, char *out, size_t max)
 		if ((int)strlen(usual[i]) == bytes && memcmp(usual[i], chosen, (size_t)bytes) == 0)
 			bytes = 0;
 	if (bytes > 0 && !memchr(chosen, ':', (size_t)bytes))
-		snprintf(out, max, "PATH=%.*s:" PATH_USUAL, bytes, chosen);
+		snprintf(out, max, "PATH=" PATH_OWN "%.*s:" PATH_USUAL, bytes, chosen);
 	else
-		snprintf(out, max, "PATH=" PATH_USUAL);
+		snprintf(out, max, "PATH=" PATH_OWN PATH_USUAL);
 }
 
 int runtime_add_environment(const struct runtime_request *req, const char *const *own, size_t n_own,
@@ -48,9 +49,17 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user",
 		"TMPDIR=/tmp", "LANG=C.UTF-8",
 		/* New files in the workspace are reported as results, so keep caches elsewhere. */
-		"XDG_CACHE_HOME=/tmp/.cache"};
+		"XDG_CACHE_HOME=/tmp/.cache", "NPM_CONFIG_CACHE=/tmp/.cache/npm",
+		"CARGO_HOME=/tmp/.cache/cargo", "GOMODCACHE=/tmp/.cache/go-mod",
+		/* An undo could not remove directories without the right to write. */
+		"GOFLAGS=-modcacherw",
+		/* Programs are installed into PATH_OWN. No package manager owns what is there. */
+		"NPM_CONFIG_PREFIX=/home/user/.local", "CARGO_INSTALL_ROOT=/home/user/.local",
+		"GOBIN=/home/user/.local/bin", "PIP_BREAK_SYSTEM_PACKAGES=1",
+		"PIP_DISABLE_PIP_VERSION_CHECK=1",
+		"UV_LINK_MODE=copy"}; /* the cache is another file system than the workspace */
 	char computed[2][96] = {""};
-	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_USUAL];
+	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_OWN PATH_USUAL];
 	still_session(req, session);
 	snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", session);
 	if (req->has_seed)

@@ -56,12 +56,12 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	return 0;
 }
 
-/* Read the line `home = DIR` in pyvenv.cfg of a virtual environment. DIR contains the
- * interpreter on which the environment is based. @home becomes "" if the line is missing. */
-static void read_venv_home(const char *executable, char home[PATH_MAX])
+/* Read the line `KEY = VALUE` in pyvenv.cfg of a virtual environment, where KEY begins with @key.
+ * @out becomes "" if the line is missing. */
+static void read_venv(const char *executable, const char *key, char out[PATH_MAX])
 {
 	char path[PATH_MAX + 16], text[CONFIG_BYTES + 1];
-	home[0] = '\0';
+	out[0] = '\0';
 	snprintf(path, PATH_MAX, "%s", executable);
 	runtime_cut_last_part(path);
 	runtime_cut_last_part(path);
@@ -73,15 +73,16 @@ static void read_venv_home(const char *executable, char home[PATH_MAX])
 	text[n] = '\0';
 	for (char *line = text; line; line = strchr(line, '\n')) {
 		line += strspn(line, "\n \t");
-		if (strncmp(line, "home", 4) != 0)
+		if (strncmp(line, key, strlen(key)) != 0)
 			continue;
-		char *value = line + 4 + strspn(line + 4, " \t");
+		char *value = line + strcspn(line, " \t=\n");
+		value += strspn(value, " \t");
 		if (*value != '=')
 			continue;
 		value += 1 + strspn(value + 1, " \t");
 		size_t bytes = strcspn(value, "\r\n");
-		if (bytes < PATH_MAX && value[0] == '/')
-			snprintf(home, PATH_MAX, "%.*s", (int)bytes, value);
+		if (bytes < PATH_MAX)
+			snprintf(out, PATH_MAX, "%.*s", (int)bytes, value);
 		return;
 	}
 }
@@ -89,26 +90,44 @@ static void read_venv_home(const char *executable, char home[PATH_MAX])
 static int bind_venv_base(struct runtime_start *out, const char *python, struct err *err)
 {
 	char home[PATH_MAX];
-	read_venv_home(python, home);
+	read_venv(python, "home", home); /* where the interpreter is on which it is based */
+	if (home[0] != '/')
+		return 0;
 	runtime_cut_last_part(home);
 	return !runtime_is_in_box(home) && runtime_is_installation(&kind, home)
 		? runtime_bind_prefix(out, home, err)
 		: 0;
 }
 
-static int add_environment(
-	const struct runtime_request *req, struct runtime_start *out, struct err *err)
+/* A virtual environment of the host is read-only, and has no directory of the user's own. So have
+ * pip write into the one of the home directory, and Python look there. */
+static void write_venv(const char *python, char prefix[96], char path[96])
+{
+	char version[PATH_MAX];
+	unsigned major, minor;
+	read_venv(python, "version", version);
+	if (sscanf(version, "%u.%u", &major, &minor) != 2)
+		return;
+	snprintf(prefix, 96, "PIP_PREFIX=/home/user/.local");
+	snprintf(path, 96, "PYTHONPATH=/home/user/.local/lib/python%u.%u/site-packages", major,
+		minor);
+}
+
+static int add_environment(const struct runtime_request *req, const char *python,
+	struct runtime_start *out, struct err *err)
 {
 	/* More threads than CPUs only cost time, and the driver has to end all idle threads before
 	 * it forks. */
 	unsigned n_threads = (unsigned)((req->cpu_milli + 999) / 1000);
-	char computed[3][96] = {""};
+	char computed[5][96] = {""};
 	snprintf(computed[0], sizeof computed[0], "OPENBLAS_NUM_THREADS=%u", n_threads);
 	snprintf(computed[1], sizeof computed[1], "OMP_NUM_THREADS=%u", n_threads);
 	if (req->has_seed)
 		snprintf(computed[2], sizeof computed[2], "PYTHONHASHSEED=%u", runtime_seed(req));
+	if (!req->rootfs)
+		write_venv(python, computed[3], computed[4]);
 	const char *const own[] = {"MPLBACKEND=Agg", "MPLCONFIGDIR=/tmp/.cache/matplotlib",
-		computed[0], computed[1], computed[2]};
+		computed[0], computed[1], computed[2], computed[3], computed[4]};
 	return runtime_add_environment(req, own, ARRAY_LEN(own), out, err);
 }
 
@@ -133,7 +152,7 @@ static int python_start(
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", argv[i]);
 	struct runtime_request mine = *req;
 	mine.chosen = req->interpreter ? python : req->chosen;
-	return r < 0 ? r : add_environment(&mine, out, err);
+	return r < 0 ? r : add_environment(&mine, python, out, err);
 }
 
 const struct runtime runtime_python = {

@@ -14,6 +14,7 @@ void call_order_done(struct call_order *p)
 	free(p->volumes);
 	free(p->preload);
 	free(p->net);
+	package_list_done(&p->packages);
 	secret_list_done(&p->secrets);
 }
 
@@ -139,7 +140,9 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 		.ttl_ms = param_count(params, "ttl_ms", 0),
 		.idle_ms = param_count(params, "idle_ms", 0)};
 	r = take_secrets(p, param_get(params, "secrets"), err);
-	return r < 0 ? r : secret_list_extend(&p->secrets, &p->create.order, err);
+	if (r == 0)
+		r = secret_list_extend(&p->secrets, &p->create.order, err);
+	return r < 0 ? r : package_list_extend(&p->packages, &p->create.order, err);
 }
 
 const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {

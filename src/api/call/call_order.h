@@ -4,6 +4,7 @@
 
 #include "api/call/inside.h"
 #include "registry/registry.h"
+#include "api/once/package_list.h"
 #include "api/once/secret_list.h"
 
 /* The description of a box is in `create`. The other members own the arrays and texts to which
@@ -17,12 +18,14 @@ struct call_order {
 	size_t n_env;
 	const char **preload, **net;
 	struct secret_list secrets;
+	struct package_list packages;
 };
 
 /*
- * Read the description of a box from @params, which param_check() has accepted.
+ * Read the description of a box from @params, which param_check() has accepted. Named sets of
+ * network rules are replaced: package_expand() says when that blocks.
  * Owns: the caller calls call_order_done(), also after an error.
- * Errors: ERR_USAGE, ERR_NO_MEMORY.
+ * Errors: ERR_USAGE, ERR_NO_MEMORY; those of package_expand().
  */
 int call_order_read(struct call_order *out, const json_t *params, struct err *err);
 void call_order_done(struct call_order *order);

@@ -121,9 +121,15 @@ static void start_net(struct operation_call *call)
 	const char **texts = rules ? xcalloc(n + 1, sizeof *texts) : NULL;
 	for (size_t i = 0; texts && i < n; i++)
 		texts[i] = json_string_value(json_array_get(rules, i));
+	struct package_expansion sets = {.n_net = 0};
+	if (package_expand(&sets, texts, texts ? n : 0, &err) < 0) {
+		call_fail(call, &err);
+		free(texts);
+		return;
+	}
 	const struct registry_net net = {.session = session_of(call),
-		.rules = texts,
-		.n = n,
+		.rules = sets.has_set ? (const char *const *)sets.net : texts,
+		.n = sets.has_set ? sets.n_net : n,
 		.is_more = param_flag(call->params, "add"),
 		.secrets = &secrets};
 	if (read_values(&secrets, param_get(call->params, "secrets"), &err) < 0)
@@ -131,6 +137,7 @@ static void start_net(struct operation_call *call)
 	else
 		registry_net(call->context->registry, &net, call_done, call);
 	secrets_done(&secrets);
+	package_expansion_done(&sets);
 	free(texts);
 }
 
