@@ -36,6 +36,28 @@ void digest_parts(char out[DIGEST_BYTES], const struct digest_part *parts, size_
 	digest_write(out, raw);
 }
 
+_Static_assert(sizeof(struct digest_state) >= sizeof(crypto_hash_sha256_state) &&
+		_Alignof(struct digest_state) >= _Alignof(crypto_hash_sha256_state),
+	"room for the library's state");
+
+void digest_begin(struct digest_state *s)
+{
+	(void)crypto_hash_sha256_init((crypto_hash_sha256_state *)(void *)s);
+}
+
+void digest_add(struct digest_state *s, const void *data, size_t bytes)
+{
+	if (bytes > 0)
+		(void)crypto_hash_sha256_update((crypto_hash_sha256_state *)(void *)s, data, bytes);
+}
+
+void digest_end(struct digest_state *s, char out[DIGEST_BYTES])
+{
+	unsigned char raw[DIGEST_RAW_BYTES];
+	(void)crypto_hash_sha256_final((crypto_hash_sha256_state *)(void *)s, raw);
+	digest_write(out, raw);
+}
+
 void digest_write(char out[DIGEST_BYTES], const unsigned char raw[DIGEST_RAW_BYTES])
 {
 	sodium_bin2hex(out, DIGEST_BYTES, raw, DIGEST_RAW_BYTES);

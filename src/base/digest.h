@@ -20,6 +20,15 @@ void digest_text(char out[DIGEST_BYTES], const void *data, size_t bytes);
  * that {"ab", "c"} and {"a", "bc"} have different digests. */
 void digest_parts(char out[DIGEST_BYTES], const struct digest_part *parts, size_t n);
 
+/* The digest of data that comes in pieces: digest_begin(), any number of digest_add(), and
+ * digest_end(). */
+struct digest_state {
+	_Alignas(16) unsigned char bytes[112];
+};
+void digest_begin(struct digest_state *s);
+void digest_add(struct digest_state *s, const void *data, size_t bytes);
+void digest_end(struct digest_state *s, char out[DIGEST_BYTES]);
+
 /*
  * digest_write() converts a digest to lower-case hexadecimal. digest_read() converts back, and
  * accepts upper case, too.

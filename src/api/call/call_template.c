@@ -25,12 +25,9 @@ static void start_create(struct operation_call *call)
 static void start_list(struct operation_call *call)
 {
 	struct err err = {0};
-	json_t *built = registry_built_list(call->context->registry, &err);
-	json_t *list = built ? registry_templates(call->context->registry, &err) : NULL;
+	json_t *list = registry_templates(call->context->registry, &err);
 	if (list)
-		json_put_new(list, "built", built);
-	else
-		json_decref(built);
+		json_put_new(list, "built", registry_built_list(call->context->registry));
 	call_give(call, list, &err);
 }
 

@@ -40,6 +40,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MEASURE_MS = 1000, VOLUMES_MAX = 24, TAIL_BYTES = 200, COMMAND_BYTES = 1 << 20 };
@@ -54,7 +55,7 @@ struct build {
 	char *box; /* order_text() of the box, without what is different in each state */
 	json_t *spec, *lock, *packages;
 	struct layer_build place;
-	struct layer_limits limits;
+	uint64_t max_bytes;
 	struct layer_sum sum;
 	struct build_dirs dirs;
 	struct build_cache cache;
@@ -97,7 +98,7 @@ static void answer(struct build *b)
 	json_t *about = NULL;
 	build_dirs_close(&b->dirs);
 	build_cache_close(&b->cache);
-	layer_build_abandon(&b->place);
+	layer_build_end(&b->place);
 	if (b->err.code == ERR_NONE)
 		about = layer_store_get(b->table->layers, b->owner, b->name, &b->err);
 	if (about)
@@ -119,25 +120,26 @@ static void perform_seal(struct work *work)
 	if (json_object_get(b->spec, "command") &&
 		build_dirs_join(&b->place, b->name, &err) < 0)
 		fail(b, &err);
-	else if (layer_seal(b->place.tree_fd, &b->limits, &b->sum, &err) < 0)
+	else if (layer_seal(b->place.tree_fd, b->max_bytes, &b->sum, &err) < 0)
 		fail(b, &err);
 }
 
 static int keep(struct build *b, struct err *err)
 {
+	struct timespec now;
 	int r = build_text_read(b->dirs.out_fd, &b->packages, &b->lock, err);
-	if (r == 0)
-		r = layer_build_commit(&b->place, &b->sum, err);
 	if (r < 0)
 		return r;
-	struct timespec now;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	cleanup_json json_t *about = json_pack("{s:s, s:s, s:I, s:I, s:I, s:O, s:O, s:O}", "name",
-		b->name, "layer", b->sum.digest, "made_ms",
-		(json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, "bytes",
-		(json_int_t)b->sum.bytes, "files", (json_int_t)b->sum.files, "spec", b->spec,
-		"packages", b->packages, "lock", b->lock);
-	return layer_store_put(b->table->layers, b->owner, b->name, json_need(about), err);
+	cleanup_json json_t *about = json_need(json_object());
+	json_put_text(about, "name", b->name);
+	json_put_int(about, "made_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+	json_put_int(about, "bytes", (int64_t)b->sum.bytes);
+	json_put_int(about, "files", (int64_t)b->sum.files);
+	json_put_shared(about, "spec", b->spec);
+	json_put_shared(about, "packages", b->packages);
+	json_put_shared(about, "lock", b->lock);
+	return layer_build_commit(&b->place, b->sum.digest, b->owner, about, err);
 }
 
 static void on_sealed(struct work *work)
@@ -198,7 +200,7 @@ static void perform_measure(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
 	struct err err;
-	if (layer_measure(b->place.tree_fd, &b->limits, &b->sum, &err) < 0)
+	if (layer_measure(b->place.tree_fd, b->max_bytes, &b->sum, &err) < 0)
 		fail(b, &err);
 }
 
@@ -407,7 +409,7 @@ static int admit(struct registry *r, const struct registry_build *req, struct er
 
 static int begin(struct build *b, const struct registry_build *req, struct err *err)
 {
-	int r = layer_build_begin(b->table->layers, &b->place, err);
+	int r = layer_build_begin(&b->place, b->table->layers, b->owner, b->name, err);
 	if (r == 0)
 		r = build_dirs_make(&b->dirs, &b->place, err);
 	if (r == 0)
@@ -443,7 +445,7 @@ void registry_build(
 		.place = LAYER_BUILD_INIT,
 		.dirs = BUILD_DIRS_INIT,
 		.cache = {.lock_fd = -1},
-		.limits = {.bytes = req->layer_bytes},
+		.max_bytes = req->layer_bytes,
 		.listener = req->listener,
 		.done = done,
 		.arg = arg};
@@ -489,11 +491,11 @@ json_t *registry_built(struct registry *r, const char *name, struct err *err)
 	return layer_store_get(r->table->layers, registry_owner(r), name, err);
 }
 
-json_t *registry_built_list(struct registry *r, struct err *err)
+json_t *registry_built_list(struct registry *r)
 {
 	size_t i;
 	json_t *row;
-	json_t *rows = layer_store_list(r->table->layers, registry_owner(r), err);
+	json_t *rows = layer_store_list(r->table->layers, registry_owner(r));
 	json_array_foreach(rows, i, row)
 	{
 		size_t n = json_array_size(json_object_get(row, "packages"));

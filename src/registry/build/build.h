@@ -43,7 +43,7 @@ void registry_build_stop(struct registry *r, const void *arg);
 json_t *registry_built(struct registry *r, const char *name, struct err *err);
 /* List the templates of the owner: as registry_built(), but "packages" is their number, and there is
  * no "lock". Owns: the caller decrefs. */
-json_t *registry_built_list(struct registry *r, struct err *err);
+json_t *registry_built_list(struct registry *r);
 /* Remove a template. *@is_in_use: the files of its layer stay while a box has them. Errors:
  * ERR_NOT_FOUND, ERR_IO. */
 int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err);

@@ -40,11 +40,10 @@ void build_cache_open(struct build_cache *cache, const char *state, const char *
 
 void build_cache_close(struct build_cache *cache)
 {
-	const struct layer_limits limits = {.bytes = BUILD_CACHE_BYTES};
 	struct layer_sum sum;
 	struct err err;
-	if (cache->lock_fd >= 0 && layer_measure(cache->lock_fd, &limits, &sum, &err) < 0)
-		(void)layer_tree_clear(cache->lock_fd);
+	if (cache->lock_fd >= 0 && layer_measure(cache->lock_fd, BUILD_CACHE_BYTES, &sum, &err) < 0)
+		(void)layer_clear(cache->lock_fd);
 	fd_close(&cache->lock_fd);
 }
 
