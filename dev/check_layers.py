@@ -21,13 +21,14 @@ LAYERS = {
     "store": "base",
     "net": "base",
     "gateway": "base net",
-    "session": "base sandbox runtime gateway",
-    "registry": "base sandbox runtime store gateway session",
+    "layer": "base",
+    "session": "base sandbox runtime gateway layer",
+    "registry": "base sandbox runtime store gateway layer session",
     "tool": "base label net",
     "package": "base gateway tool",
     "agent": "base net tool",
     "planner": "base plan tool agent",
-    "api": "base runtime gateway session registry tool package agent planner",
+    "api": "base runtime gateway layer session registry tool package agent planner",
     "serve": "base net api",
     "cli": "base planner api serve",
 }
@@ -43,6 +44,8 @@ ABOUT = {
     "net": "the HTTP client, and the library of the HTTP servers; the only user of libcurl",
     "gateway": "network rules, and the process that connects boxes to what their rules name",
     "session": "one session over its box: steps, state, rollback, files, record",
+    "layer": "files of templates with packages: sealed, named by their content, kept as long as they are used",
+    "layer": "files of templates with packages: sealed, named by their content, kept as long as they are used",
     "registry": "all sessions, by name: queue, journal, branches, templates, undo, replay",
     "tool": "tools: the provider interface, tools from a file, MCP servers, validation, approval",
     "package": "sets of rules: the hosts from which the clients of this host get packages",
@@ -104,7 +107,7 @@ ONLY = {
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c)",
     r"uv\.h": r"(base/(timer|work|readable|relay|helper)\.[ch]|sandbox/\w+\.[ch]|gateway/|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
-    r"jansson\.h": r"(base/json\.h|gateway/|session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
+    r"jansson\.h": r"(base/json\.h|gateway/|layer/|session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }
 
 # Calls that one place makes for all. The time of a loop is stale outside of its turn: base/timer.h.

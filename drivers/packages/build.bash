@@ -15,10 +15,10 @@ set -euo pipefail
 in=/build/in out=/build/out layer=/build/layer
 cache=/build/cache
 [ -d $cache ] || cache=/tmp/cache
-export PIP_CACHE_DIR=$cache/pip npm_config_cache=$cache/npm
+export PIP_CACHE_DIR=$cache/pip NPM_CONFIG_CACHE=$cache/npm NPM_CONFIG_LOGS_MAX=0
 export PIP_BREAK_SYSTEM_PACKAGES=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_PROGRESS_BAR=off
-export npm_config_update_notifier=false npm_config_audit=false npm_config_fund=false npm_config_progress=false
-export npm_config_omit_lockfile_registry_resolved=true npm_config_loglevel=warn
+export NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_AUDIT=false NPM_CONFIG_FUND=false NPM_CONFIG_PROGRESS=false
+export NPM_CONFIG_OMIT_LOCKFILE_REGISTRY_RESOLVED=true NPM_CONFIG_LOGLEVEL=warn
 recipe=${BASH_SOURCE[0]%/*}
 
 say() { printf '==> %s\n' "$*"; }

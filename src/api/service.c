@@ -160,6 +160,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 {
 	struct registry_config registry = {.engine = &s->engine,
 		.state_dir = config->state_dir,
+		.layers_dir = config->layers_dir,
 		.n_standby = config->n_standby,
 		.n_checkpoints = config->n_checkpoints,
 		.max_sessions = config->max_sessions,

@@ -13,6 +13,8 @@ struct service;
 
 struct service_config {
 	const char *state_dir; /* directory of the journal; NULL: a temporary journal */
+	/* State directory that has the templates with packages; NULL: there are none. */
+	const char *layers_dir;
 	/* n_standby: number of branches that the registry keeps ready for each template, and number
 	 * of sessions for which it keeps one branch ready. n_checkpoints: number of checkpoints
 	 * that the registry keeps per session; 0: the default of the registry. */

@@ -239,6 +239,7 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 		.workspace = args->workspace,
 		.rootfs = args->rootfs,
 		.interpreter = args->python,
+		.template = args->template,
 		.env = (const char *const *)p->env,
 		.n_env = p->n_env,
 		.net = p->net.rules,
@@ -387,6 +388,8 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 			json_put_new(params, "net", net_json(&order));
 		if (args->runtime)
 			json_put_text(params, "runtime", args->runtime);
+		if (args->template)
+			json_put_text(params, "template", args->template);
 		if (args->python && strchr(args->python, '/'))
 			set_path(params, "python", args->python);
 		else if (args->python)

@@ -128,6 +128,7 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 {
 	struct mcp *m = arg;
 	const struct service_config config = {.state_dir = m->args.state ? m->state : NULL,
+		.layers_dir = xdg_layers_dir(m->args.state ? m->state : NULL),
 		.tools = m->args.tools,
 		.plan_tools = m->args.plan_tools,
 		.models = {.fallback = m->args.model, .key_file = m->args.key_file},

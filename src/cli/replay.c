@@ -2,6 +2,7 @@
 #include "api/service.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "cli/host/xdg.h"
 #include "cli/cmd.h"
 #include "cli/host/program.h"
 #include "cli/view.h"
@@ -88,7 +89,8 @@ static int no_record(const char *why, struct err *err)
 
 static int replay(const struct buf *record, json_t **result, struct err *err)
 {
-	const struct service_config config = {.version = version_text};
+	const struct service_config config = {
+		.version = version_text, .layers_dir = xdg_layers_dir(NULL)};
 	struct service *service;
 	if (record->bytes == 0)
 		return no_record("it is empty", err);

@@ -2,6 +2,7 @@
 #include "api/once/once.h"
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "cli/host/xdg.h"
 #include "cli/cmd.h"
 #include "cli/host/program.h"
 #include "cli/run.h"
@@ -193,6 +194,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	*req = (struct once_request){.order = order,
 		.argv = (const char *const *)operands,
 		.preload = args->box.preload,
+		.layers_dir = order.template ? xdg_layers_dir(NULL) : NULL,
 		.out_dir = args->output.dir,
 		.published = on_published,
 		.ports = p->ports,

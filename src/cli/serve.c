@@ -452,6 +452,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	struct fronts f = {
 		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
 	const struct service_config config = {.state_dir = places->has_state ? places->state : NULL,
+		.layers_dir = xdg_layers_dir(places->has_state ? places->state : NULL),
 		.n_standby = (unsigned)args->standby,
 		.n_checkpoints = (unsigned)args->checkpoints,
 		.session_ttl_ms = args->session_ttl_ms,

@@ -28,11 +28,15 @@ struct layer_store {
 int layer_store_open(struct layer_store **out, const char *state, struct err *err)
 {
 	*out = NULL;
-	if (strlen(state) >= STATE_BYTES)
-		return err_set(err, ERR_LIMIT, "the state directory's path is too long");
+	char here[STATE_BYTES] = "";
+	if (state[0] != '/' && !getcwd(here, sizeof here))
+		return err_sys(err, ERR_IO, errno, "the current directory");
 	*out = xnew(struct layer_store);
-	strcpy((*out)->state, state);
-	return 0;
+	int n = snprintf((*out)->state, STATE_BYTES, "%s%s%s", here, here[0] ? "/" : "", state);
+	if (n > 0 && n < STATE_BYTES)
+		return 0;
+	layer_store_close(take_ptr(*out));
+	return err_set(err, ERR_LIMIT, "the path of the state directory is too long");
 }
 
 void layer_store_close(struct layer_store *s)
@@ -151,8 +155,8 @@ json_t *layer_store_get(struct layer_store *s, const char *owner, const char *na
 	if (about)
 		return about;
 	if (dir >= 0 && faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		(void)err_fail(err, ERR_DAMAGED, "build it again",
-			"template %.64s cannot be read", name);
+		(void)err_fail(
+			err, ERR_DAMAGED, "build it again", "template %.64s cannot be read", name);
 	else
 		(void)err_fail(err, ERR_NOT_FOUND, "`retort template ls` lists them",
 			"no template %.64s", name);
@@ -359,8 +363,9 @@ int layer_build_begin(struct layer_build *b, struct layer_store *s, const char *
 	r = layers;
 	for (int i = 0; layers >= 0 && i < 3 && (r = make_dir(b, layers)) == -EAGAIN; i++)
 		;
-	return r < 0 ? err_sys(err, file_code(-r), -r, "make a directory in %.150s/layers", s->state)
-		     : 0;
+	return r < 0
+		? err_sys(err, file_code(-r), -r, "make a directory in %.150s/layers", s->state)
+		: 0;
 }
 
 /* Remove what is beside the tree. */

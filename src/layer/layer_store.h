@@ -3,8 +3,8 @@
  *
  *   layers/DIGEST/tree         the files of a layer, whose digest is its name; never changed
  *   layers/building-RANDOM/    a build: tree/, and what the builder puts beside it
- *   templates/OWNER/NAME.json  a template: {"name", "layer": DIGEST, …}; OWNER: "-" for the operator of
- *                              the engine, otherwise a digest of the name
+ *   templates/OWNER/NAME.json  a template: {"name", "layer": DIGEST, …}; OWNER: "-" for the
+ * operator of the engine, otherwise a digest of the name
  *
  * Several engines may use a store at the same time. Who uses a layer has a shared lock (flock) on
  * its directory, who builds an exclusive one. A layer without a template and without a lock is
@@ -49,17 +49,16 @@ struct layer_build {
 
 /*
  * Begin a build for the template @name of @owner. Owns: end it with layer_build_end().
- * Errors: ERR_QUOTA: the owner has LAYER_OWNER_MAX other templates; ERR_USAGE, ERR_IO, ERR_NO_SPACE,
- * ERR_ACCESS.
+ * Errors: ERR_QUOTA: the owner has LAYER_OWNER_MAX other templates; ERR_USAGE, ERR_IO,
+ * ERR_NO_SPACE, ERR_ACCESS.
  */
 int layer_build_begin(struct layer_build *b, struct layer_store *s, const char *owner,
 	const char *name, struct err *err);
 /*
  * Put the tree, which layer_seal() has named @digest, into the store, and give it to a template. If
- * there is a layer of this digest, that one is used. @about: the object of the template; it gets the
- * member "layer". Whatever is beside the tree is removed.
- * Blocks: until it is on disk.
- * Errors: ERR_IO, ERR_NO_SPACE.
+ * there is a layer of this digest, that one is used. @about: the object of the template; it gets
+ * the member "layer". Whatever is beside the tree is removed. Blocks: until it is on disk. Errors:
+ * ERR_IO, ERR_NO_SPACE.
  */
 int layer_build_commit(struct layer_build *b, const char *digest, const char *owner, json_t *about,
 	struct err *err);
@@ -92,5 +91,5 @@ json_t *layer_store_get(
 json_t *layer_store_list(struct layer_store *s, const char *owner);
 /* Remove a template. *@is_in_use: its layer is used, and goes later. Blocks: for the time of the
  * removal. Errors: ERR_NOT_FOUND, ERR_IO, ERR_ACCESS. */
-int layer_store_remove(struct layer_store *s, const char *owner, const char *name,
-	bool *is_in_use, struct err *err);
+int layer_store_remove(struct layer_store *s, const char *owner, const char *name, bool *is_in_use,
+	struct err *err);

@@ -169,8 +169,7 @@ static int count(struct walk *w, const struct stat *st)
 	return err_hint(w->err, "allow more: --disk"), -E2BIG;
 }
 
-static int visit_count(
-	struct walk *w, int dir, const char *name, int fd, const struct stat *st)
+static int visit_count(struct walk *w, int dir, const char *name, int fd, const struct stat *st)
 {
 	(void)dir, (void)name, (void)fd;
 	return count(w, st);
@@ -178,8 +177,7 @@ static int visit_count(
 
 int layer_measure(int fd, uint64_t max_bytes, struct layer_sum *out, struct err *err)
 {
-	struct walk w = {
-		.max_bytes = max_bytes, .sum = out, .err = err, .visit = visit_count};
+	struct walk w = {.max_bytes = max_bytes, .sum = out, .err = err, .visit = visit_count};
 	return start(&w, fd);
 }
 

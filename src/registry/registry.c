@@ -120,6 +120,8 @@ json_t *entry_json(const struct entry *e)
 	if (e->is_tainted)
 		json_put_bool(out, "untrusted", true);
 	json_put_new(out, "net", registry_net_json(e));
+	if (e->shared)
+		json_put_text(out, "template", e->shared->kept.order.template);
 	lifetime_tell(e, out);
 	return out;
 }
@@ -467,7 +469,9 @@ void registry_create(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	uint64_t memory_bytes = admit_memory(&req->order.limits);
-	char *text = order_text_with(r->table->skills, &req->order, req->preload, req->is_fresh);
+	struct order order = req->order;
+	struct order_layer layer = ORDER_LAYER_INIT;
+	char *text = NULL;
 	int bad = r->table->is_closing
 		? err_set(&err, ERR_GONE, "the engine is stopping")
 		: session_table_check_name(r->table, registry_owner(r), req->name, &err);
@@ -475,8 +479,12 @@ void registry_create(
 		bad = admit_order(r, &req->order, &err);
 	if (bad == 0)
 		bad = admit_session(r, memory_bytes, true, &err);
-	if (bad == 0 && !text)
+	if (bad == 0)
+		bad = order_layer_find(&layer, &order, r->table->layers, registry_owner(r), &err);
+	if (bad == 0 &&
+		!(text = order_text_with(r->table->skills, &order, req->preload, req->is_fresh)))
 		bad = err_set(&err, ERR_USAGE, "a name or path of the session is not UTF-8");
+	order_layer_done(&layer);
 	if (bad < 0) {
 		free(text);
 		done(arg, NULL, &err);
@@ -515,10 +523,14 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->runtime_dir = config->runtime_dir;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : journal_open_nameless(&r->journal, err);
+	if (bad == 0 && config->layers_dir)
+		bad = layer_store_open(&r->layers, config->layers_dir, err);
 	if (bad < 0) {
+		journal_close(r->journal);
 		free(r);
 		return bad;
 	}
+	r->engine->layers = r->layers;
 	r->templates = templates_open(r->engine, config->n_standby, r->n_checkpoints);
 	(void)uv_timer_init(r->engine->loop, &r->idle);
 	r->idle.data = r;
@@ -535,6 +547,7 @@ static void on_idle_closed(uv_handle_t *handle)
 	void (*closed)(void *) = r->closed;
 	void *arg = r->arg;
 	journal_close(r->journal);
+	layer_store_close(r->layers);
 	while (r->all.next) {
 		struct registry *view = r->all.next;
 		r->all.next = view->next;

@@ -18,6 +18,8 @@ struct owner;
 struct registry_config {
 	struct engine *engine;
 	const char *state_dir; /* directory of the journal; NULL: a temporary journal */
+	/* State directory that has the templates with packages; NULL: there are none. */
+	const char *layers_dir;
 	/* Number of branches that are kept ready for each template. Also the number of sessions
 	 * for which one branch is kept ready. */
 	unsigned n_standby;

@@ -7,6 +7,8 @@
 #include "registry/stats.h"
 #include "registry/start/template.h"
 
+struct build;
+struct layer_store;
 struct session_table;
 
 /* The view of one owner, or of the operator of the engine. Every function that a front end calls
@@ -29,6 +31,7 @@ struct session_table {
 	struct engine *engine;
 	struct journal *journal;
 	struct templates *templates;
+	struct layer_store *layers; /* of templates with packages */
 	struct build *builds; /* of templates with packages */
 	unsigned n_standby, n_checkpoints;
 	/*

@@ -95,6 +95,8 @@ void registry_warm(
 {
 	struct err err = {0};
 	const char *runtime = req->order.runtime;
+	struct order order = req->order;
+	struct order_layer layer = ORDER_LAYER_INIT;
 	char *text = NULL;
 	int bad = r->table->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
 				       : admit_order(r, &req->order, &err);
@@ -104,9 +106,11 @@ void registry_warm(
 		bad = err_set(&err, ERR_USAGE, "runtime: %.40s has no templates", runtime);
 		err_hint(&err, "only python has templates");
 	}
-	if (bad == 0 &&
-		!(text = order_text_with(r->table->skills, &req->order, req->preload, false)))
+	if (bad == 0)
+		bad = order_layer_find(&layer, &order, r->table->layers, registry_owner(r), &err);
+	if (bad == 0 && !(text = order_text_with(r->table->skills, &order, req->preload, false)))
 		err_set(&err, ERR_USAGE, "a path of the template is not UTF-8");
+	order_layer_done(&layer);
 	const struct template_key key = {.owner = registry_owner(r), .text = text};
 	if (text)
 		templates_warm(r->table->templates, &key, done, arg);

@@ -41,16 +41,17 @@ enum {
 /*
  * What a bind is for. A bind is a file or directory of the host that is mounted in a box.
  *
- * The warden itself chooses where in the box a BIND_WORKSPACE or BIND_ROOTFS is mounted; the other
- * kinds name the place in `dst`.
+ * The warden itself chooses where in the box a BIND_WORKSPACE, BIND_ROOTFS or BIND_LAYER is mounted;
+ * the other kinds name the place in `dst`.
  *
- * In a bind of any kind but BIND_DRIVER, files that belong to the owner of the bind's top directory
- * appear in the box as files of the box's user. BIND_DRIVER needs no such mapping of owners, since
- * every user may read the files of a driver.
+ * In a bind of any kind but BIND_DRIVER and BIND_LAYER, files that belong to the owner of the bind's top directory
+ * appear in the box as files of the box's user. These two need no such mapping of owners, since every
+ * user may read their files.
  */
 enum bind_kind {
 	BIND_WORKSPACE,
 	BIND_ROOTFS,
+	BIND_LAYER,
 	BIND_DRIVER,
 	BIND_VOLUME_RO,
 	BIND_VOLUME_RW,
@@ -64,7 +65,7 @@ struct warden_bind {
 	 * other file */
 	uint64_t dev, ino;
 	char src[WIRE_PATH_BYTES];
-	/* absolute and normalised; "" for BIND_WORKSPACE and BIND_ROOTFS */
+	/* absolute and normalised; "" for BIND_WORKSPACE, BIND_ROOTFS and BIND_LAYER */
 	char dst[WIRE_PATH_BYTES];
 };
 

@@ -73,7 +73,7 @@ class Registry:
     def __init__(self):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.server.pages, self.server.seen, self.files = {}, [], {}
+        self.server.pages, self.server.seen, self.files, self.tarballs = {}, [], {}, {}
         self.port = self.server.server_port
         self.url = f"http://localhost:{self.port}"
         self.env = {"PIP_INDEX_URL": self.url + "/simple", "NPM_CONFIG_REGISTRY": self.url + "/npm/"}
@@ -110,10 +110,11 @@ class Registry:
         data = tarball(name, version, files)
         digest = "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
         self.page(f"/npm/{name}/-/{version}.tgz", "application/octet-stream", lambda host: data)
+        self.tarballs.setdefault(name, {})[version] = digest
         self.page(f"/npm/{name}", "application/json", lambda host: json.dumps({
-            "name": name, "dist-tags": {"latest": version}, "versions": {version: {
-                "name": name, "version": version, "dist": {
-                    "tarball": f"http://{host}/npm/{name}/-/{version}.tgz", "integrity": digest}}}}).encode())
+            "name": name, "dist-tags": {"latest": version}, "versions": {v: {
+                "name": name, "version": v, "dist": {"tarball": f"http://{host}/npm/{name}/-/{v}.tgz", "integrity": d}}
+                for v, d in self.tarballs[name].items()}}).encode())
 
 
 def program(name, text):

@@ -121,7 +121,7 @@ class Pip(Case):
             f.write(self.template("show", "words", "--json").out)
         self.there.files.clear()
         self.there.wheel("greeter", "1.0", {"greeter.py": "WORD = 'other'"})
-        self.refused("again", "--lock", lock, status=1, words=["have failed", "hash"])
+        self.refused("again", "--lock", lock, status=1, words=["has failed", "hash"])
         self.assertEqual(self.names(), ["words"])
 
     def test_a_file_of_requirements(self):
@@ -135,7 +135,7 @@ class Pip(Case):
         self.refused("words", "--pip", "@" + path + "x", status=2, words=["requirements.txtx"])
 
     def test_a_package_that_does_not_exist(self):
-        done = self.refused("words", "--pip", "nosuch-thing", status=1, words=["the packages of words have failed", "nosuch-thing"])
+        done = self.refused("words", "--pip", "nosuch-thing", status=1, words=["words: the installation of the packages has failed", "nosuch-thing"])
         self.assertIn("==> pip: resolving nosuch-thing", done.err)
         self.assertEqual((self.names(), self.leftovers()), ([], []))
 
@@ -194,14 +194,15 @@ class Command(Case):
         self.build("words", "--net", rule, "--", "python3", "-c", code)
         self.assertEqual(self.run_in("print(open('/opt/words/data').read())"), "some data\n")
         self.assertIn("gaierror", self.run_in(NO_NETWORK % ("data.test", self.there.port)))
-        done = self.refused("other", "--", "python3", "-c", code, status=1, words=["the command of other has failed"])
-        self.assertIn("data.test", done.err)
+        self.refused("other", "--", "python3", "-c", code, status=1, words=["other: the command has failed", "name resolution"])
+        other = ["--net", "other.test", "--", "python3", "-c", code]
+        self.refused("other", *other, status=1, words=["data.test was refused: no rule names it: --net"])
 
     def test_it_fails(self):
-        self.refused("words", "--", "sh", "-c", "echo so >&2; exit 7", status=1, words=["the command of words has failed: so"])
-        self.refused("words", "--", "false", status=1, words=["has failed, with exit status 1"])
+        self.refused("words", "--", "sh", "-c", "echo so >&2; exit 7", status=1, words=["words: the command has failed: so"])
+        self.refused("words", "--", "false", status=1, words=["the command has failed, with exit status 1"])
         self.refused("words", "--", "no-such-program", status=1, words=["no-such-program"])
-        self.refused("words", "--timeout", "500ms", "--", "sleep", "60", status=1, words=["stopped (timeout)", "--timeout"])
+        self.refused("words", "--timeout", "500ms", "--", "sleep", "60", status=1, words=["was stopped (timeout)", "--timeout"])
         self.assertEqual((self.names(), self.leftovers()), ([], []))
 
     def test_too_much(self):

@@ -125,6 +125,7 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 			.workspace = param_text(params, "workspace", NULL),
 			.rootfs = param_text(params, "rootfs", NULL),
 			.interpreter = param_text(params, "python", NULL),
+			.template = param_text(params, "template", NULL),
 			.env = (const char *const *)p->env,
 			.n_env = p->n_env,
 			.net = p->net,

@@ -260,6 +260,7 @@ static const struct param undo_rows[] = {
 		MAY_GIVE("outcome", PARAM_TEXT,                                                    \
 			"replayed or diverged, when its state was rebuilt from the journal"),      \
 		MAY_GIVE("difference", PARAM_TEXT, "the first difference, if it diverged"),        \
+		MAY_GIVE("template", PARAM_TEXT, "template with packages"),                        \
 		MAY_GIVE("net", PARAM_TEXTS, "network rules"),                                     \
 		MAY_GIVE("untrusted", PARAM_FLAG,                                                  \
 			"the session has, or had, a network; or it has read results of an "        \

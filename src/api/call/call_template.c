@@ -50,12 +50,21 @@ static void on_output(void *arg, int stream, const char *data, size_t bytes)
 	call_event(b->call, event_text(&b->rest[stream], stream, data, bytes, false));
 }
 
+/* Answer with the description @about of the template, whose reference is taken, or with @err. */
+static void answer_built(
+	struct operation_call *call, json_t *about, bool is_new, const struct err *err)
+{
+	if (about)
+		json_put_bool(about, "built", is_new);
+	call_give(call, about, err);
+}
+
 static void on_built(void *arg, const json_t *result, const struct err *err)
 {
 	struct building *b = arg;
 	struct operation_call *call = b->call;
 	free(b);
-	call_done(call, result, err);
+	answer_built(call, json_incref(json_unconst(result)), true, err);
 }
 
 static void cancel_build(struct operation_call *call)
@@ -106,13 +115,26 @@ static bool has_set(const json_t *net, const char *name)
 	return false;
 }
 
+/* The limits of a build, unless the call says others. Compilers and package managers need more than
+ * programs of a session. */
+static json_t *limits_of(const json_t *given)
+{
+	json_t *limits = json_pack("{s:I, s:I, s:I, s:I, s:I, s:i, s:i}", "memory_bytes",
+		INT64_C(4) << 30, "disk_bytes", INT64_C(4) << 30, "file_bytes", INT64_C(8) << 30,
+		"timeout_ms", INT64_C(1800000), "disk_inodes", INT64_C(1000000), "pids", 512,
+		"cpus", 2);
+	if (given)
+		(void)json_object_update(limits, json_unconst(given));
+	return limits;
+}
+
 /* Return the parameters of the box that builds: those of the call, with the registries that the
  * packages need. Owns: the caller decrefs. */
 static json_t *box_params(const json_t *params)
 {
 	json_t *box = json_need(json_object());
 	json_t *net = json_need(json_array());
-	static const char *const same[] = {"python", "env", "limits"};
+	static const char *const same[] = {"python", "env"};
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		if (param_get(params, same[i]))
 			json_put_shared(box, same[i], param_get(params, same[i]));
@@ -123,7 +145,25 @@ static json_t *box_params(const json_t *params)
 		if (json_array_size(param_get(params, kinds[k])) > 0 && !has_set(net, sets[k]))
 			json_add_text(net, sets[k]);
 	json_put_new(box, "net", net);
+	json_put_new(box, "limits", limits_of(param_get(params, "limits")));
 	return box;
+}
+
+/* If there is a template of this name and @spec, and the call does not ask for another, answer the
+ * call. */
+static bool has_built(struct operation_call *call, const json_t *spec)
+{
+	struct err err;
+	if (param_flag(call->params, "upgrade") || param_get(call->params, "lock"))
+		return false;
+	json_t *about =
+		registry_built(call->context->registry, param_text(call->params, "name", ""), &err);
+	if (!json_equal(json_object_get(about, "spec"), json_unconst(spec))) {
+		json_decref(about);
+		return false;
+	}
+	answer_built(call, about, false, &err);
+	return true;
 }
 
 static void start_build(struct operation_call *call)
@@ -137,6 +177,8 @@ static void start_build(struct operation_call *call)
 	if (r == 0 && json_object_size(spec) == 0)
 		r = err_fail(&err, ERR_USAGE, "name packages: pip, npm or apt; or a command",
 			"there is nothing to build");
+	if (r == 0 && has_built(call, spec))
+		return;
 	if (r == 0)
 		r = call_order_read(&order, box, &err);
 	if (r < 0) {
@@ -152,7 +194,6 @@ static void start_build(struct operation_call *call)
 		.lock = param_get(params, "lock"),
 		.order = order.create.order,
 		.layer_bytes = param_count(params, "layer_bytes", UINT64_C(8) << 30),
-		.is_again = param_flag(params, "upgrade") || param_get(params, "lock"),
 		.listener = &b->listener};
 	call->following = b;
 	call->cancel = cancel_build;
@@ -172,8 +213,8 @@ static void start_remove(struct operation_call *call)
 {
 	struct err err;
 	bool is_in_use = false;
-	int r = registry_unbuild(call->context->registry, param_text(call->params, "name", ""),
-		&is_in_use, &err);
+	int r = registry_unbuild(
+		call->context->registry, param_text(call->params, "name", ""), &is_in_use, &err);
 	call_give(call, r < 0 ? NULL : json_pack("{s:b}", "in_use", is_in_use), &err);
 }
 
@@ -190,7 +231,7 @@ static const struct param about_rows[] = {ABOUT_TEMPLATE};
 #define NAME_ROW                                                                                   \
 	{                                                                                          \
 		"name", PARAM_TEXT, NEEDED, .min = 1, .max = SESSION_NAME_BYTES,                   \
-			.help = "name of the template"                                             \
+					    .help = "name of the template"                         \
 	}
 #define WORDS .max = BUILD_PACKAGES_MAX
 static const struct param build_rows[] = {
@@ -214,6 +255,8 @@ static const struct param build_rows[] = {
 	{"layer_bytes", PARAM_COUNT, false, 1 << 20, UINT64_C(1) << 50, .fallback = "8589934592",
 		.help = "largest size of the template"},
 	{"limits", PARAM_OBJECT, FIELDS(order_limit_rows), .help = "limits of the build"},
+	{"stream", PARAM_FLAG, .fallback = "false",
+		.help = "send what the package managers print, as events"},
 };
 static const struct param name_rows[] = {NAME_ROW};
 static const struct param spec_rows[] = {
@@ -235,7 +278,9 @@ static const struct param package_rows[] = {
 		GIVES("made_ms", PARAM_COUNT, "when it was built: milliseconds since 1970"),       \
 		GIVES("bytes", PARAM_COUNT, "size of its files"),                                  \
 		GIVES("files", PARAM_COUNT, "number of files"),                                    \
-		{"spec", PARAM_OBJECT, NEEDED, FIELDS(spec_rows), .help = "what was asked for"}
+	{                                                                                          \
+		"spec", PARAM_OBJECT, NEEDED, FIELDS(spec_rows), .help = "what was asked for"      \
+	}
 #define PACKAGES_ROW                                                                               \
 	{                                                                                          \
 		"packages", PARAM_OBJECTS, NEEDED, FIELDS(package_rows),                           \
@@ -244,12 +289,14 @@ static const struct param package_rows[] = {
 static const struct param get_rows[] = {
 	ABOUT_BUILT,
 	PACKAGES_ROW,
-	GIVES("lock", PARAM_MAP, "what was installed, in the form in which template.build takes it"),
+	GIVES("lock", PARAM_MAP,
+		"what was installed, in the form in which template.build takes it"),
 };
 static const struct param built_rows[] = {
 	ABOUT_BUILT,
 	PACKAGES_ROW,
-	GIVES("lock", PARAM_MAP, "what was installed, in the form in which template.build takes it"),
+	GIVES("lock", PARAM_MAP,
+		"what was installed, in the form in which template.build takes it"),
 	GIVES("built", PARAM_FLAG, "false: it was there already, and nothing was done"),
 };
 static const struct param listed_rows[] = {
@@ -277,8 +324,9 @@ static const struct operation rows[] = {
 	{"template.build",
 		"Install packages with the network, and keep them for boxes that have no network",
 		ROWS(build_rows), RESULT(built_rows), .label = OPERATION_PROGRAM,
-		.limits = "An owner builds one template at a time, the engine four. An owner has at "
-			  "most 32.",
+		.limits =
+			"An owner builds one template at a time, the engine four. An owner has at "
+			"most 32.",
 		.errors = "busy|denied|quota|limit|runtime|interrupted|no_space",
 		.has_events = true,
 		.example = "{'name': 'words', 'command': ['sh', '-c', 'echo one two >words']}",

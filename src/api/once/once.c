@@ -17,6 +17,7 @@
 #include "session/port/port.h"
 #include "session/session.h"
 #include "session/start/engine.h"
+#include "session/start/order_layer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,8 @@ struct once {
 	const struct step_listener *listener;
 	struct once_result *out;
 	struct engine engine;
+	struct layer_store *layers; /* or NULL */
+	struct order_layer layer;
 	struct order_checked order;
 	int out_fd;
 	uv_loop_t loop;
@@ -238,12 +241,25 @@ static int start(struct once *once, struct err *err)
 	return r;
 }
 
+/* Use the layer of the order's template, which is one of the operator's. */
+static int find_layer(struct once *once, struct order *order, struct err *err)
+{
+	const char *dir = once->req->layers_dir;
+	int r = dir ? layer_store_open(&once->layers, dir, err) : 0;
+	if (r == 0)
+		r = order_layer_find(&once->layer, order, once->layers, "", err);
+	return r == 0 ? order_layer_use(&once->layer, order, once->layers, err) : r;
+}
+
 static int prepare(struct once *once, struct err *err)
 {
+	struct order order = once->req->order;
 	int r = engine_start(&once->engine, err);
 	if (r == 0)
-		r = order_check(&once->order, &once->req->order, &once->engine.install,
-			once->engine.trust, err);
+		r = find_layer(once, &order, err);
+	if (r == 0)
+		r = order_check(
+			&once->order, &order, &once->engine.install, once->engine.trust, err);
 	if (r == 0)
 		r = open_out_dir(once, err);
 	if (r == 0 && (r = uv_loop_init(&once->loop)) < 0)
@@ -295,6 +311,7 @@ int once_run(const struct once_request *req, struct once_result *out, struct err
 	struct once once = {.req = req,
 		.listener = req->listener ? req->listener : &deaf,
 		.out = out,
+		.layer = ORDER_LAYER_INIT,
 		.out_fd = -1};
 	*out = (struct once_result){0};
 	int r = prepare(&once, err);
@@ -302,6 +319,8 @@ int once_run(const struct once_request *req, struct once_result *out, struct err
 		r = run_loop(&once, err);
 	engine_stop(&once.engine);
 	order_done(&once.order);
+	order_layer_done(&once.layer);
+	layer_store_close(once.layers);
 	fd_close(&once.out_fd);
 	return r;
 }

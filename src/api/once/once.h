@@ -18,6 +18,7 @@ struct once_request {
 	const char *const *argv; /* NULL-terminated; argv[0] is the program's name */
 	const char *preload;	 /* names of the modules to import first, such as "a,b"; or NULL */
 	int stdin_fd;		 /* descriptor of the standard input, or -1 */
+	const char *layers_dir;	 /* state directory that has the order's template, or NULL */
 	const char *out_dir;	 /* directory to which new and changed files are copied, or NULL */
 	const struct publish *ports; /* ports of the box that are opened on the host */
 	size_t n_ports;

@@ -2,6 +2,7 @@
 #include "api/agent/models.h"
 #include "api/service.h"
 #include "base/json.h"
+#include "cli/host/xdg.h"
 #include "cli/agent/agent_context.h"
 #include "cli/agent/agent_past.h"
 #include "cli/agent/agent_view.h"
@@ -214,6 +215,7 @@ static int open_service(struct agent *agent, struct err *err)
 	const bool is_kept = past->dir[0] != '\0';
 	const struct service_config config = {.version = version_text,
 		.state_dir = is_kept ? past->state : NULL,
+		.layers_dir = xdg_layers_dir(NULL),
 		.tools = agent->args.tools,
 		.skills = agent->args.box.skills,
 		.models = {.key_file = agent->args.key_file,

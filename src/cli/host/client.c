@@ -167,11 +167,12 @@ struct call {
 	bool is_step;
 };
 
-/* Return whether a call of @method may wait for other work in the session. Such a call can be
- * cancelled with Ctrl-C. */
-static bool waits_in_line(const char *method)
+/* Return whether a call of @method may take long: it runs programs, or waits for other work in the
+ * session. Such a call can be cancelled with Ctrl-C. */
+static bool is_cancellable(const char *method)
 {
-	static const char *const methods[] = {"step.run", "session.branch", "session.undo"};
+	static const char *const methods[] = {
+		"step.run", "session.branch", "session.undo", "template.build"};
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
 		if (strcmp(method, methods[i]) == 0)
 			return true;
@@ -254,7 +255,7 @@ int client_call(struct client *c, const char *method, json_t *params,
 {
 	cleanup_fd int signal_fd = -1;
 	sigset_t interrupt, before;
-	bool is_heard = waits_in_line(method);
+	bool is_heard = is_cancellable(method);
 	(void)sigemptyset(&interrupt);
 	(void)sigaddset(&interrupt, SIGINT);
 	if (is_heard) {

@@ -46,20 +46,30 @@ static int join(char out[PATH_MAX], const char *base, const char *rest, struct e
 		: err_set(err, ERR_USAGE, "a path of more than %d bytes", PATH_MAX - 1);
 }
 
-int xdg_state_dir(char out[PATH_MAX], struct err *err)
+static int find_state(char out[PATH_MAX], struct err *err)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int r;
 	if (state && state[0] == '/')
-		r = join(out, state, "retort", err);
-	else if (home && home[0] == '/')
-		r = join(out, home, ".local/state/retort", err);
-	else {
-		return err_fail(err, ERR_NOT_FOUND,
-			"set HOME or XDG_STATE_HOME, or use --no-journal",
-			"no state directory: HOME is not set");
-	}
+		return join(out, state, "retort", err);
+	if (home && home[0] == '/')
+		return join(out, home, ".local/state/retort", err);
+	return err_fail(err, ERR_NOT_FOUND, "set HOME or XDG_STATE_HOME, or use --no-journal",
+		"no state directory: HOME is not set");
+}
+
+int xdg_state_dir(char out[PATH_MAX], struct err *err)
+{
+	int r = find_state(out, err);
 	return r < 0 ? r : xdg_make_dir(out, err);
+}
+
+const char *xdg_layers_dir(const char *state)
+{
+	static char path[PATH_MAX];
+	struct err ignored;
+	if (state)
+		return state;
+	return find_state(path, &ignored) == 0 ? path : NULL;
 }
 
 int xdg_runtime_dir(char out[PATH_MAX], struct err *err)

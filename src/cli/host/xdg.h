@@ -15,6 +15,10 @@
  */
 int xdg_state_dir(char out[PATH_MAX], struct err *err);
 
+/* Return the state directory that has the templates with packages: @state, or else the one that
+ * xdg_state_dir() would make. Returns: NULL if there is none. Static, valid until the next call. */
+const char *xdg_layers_dir(const char *state);
+
 /*
  * Write the directory for sockets to @out: $XDG_RUNTIME_DIR/retort, or else /run/user/UID/retort,
  * or else /tmp/retort-UID. It is created with mode 0700 if necessary.

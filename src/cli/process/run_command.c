@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #include "base/fd.h"
 #include "base/json.h"
+#include "cli/host/xdg.h"
 #include "cli/cmd.h"
 #include "cli/host/outdir.h"
 #include "cli/process/own_engine.h"
@@ -126,7 +127,9 @@ static int start(
 	const struct run_args *args, const struct opt_set *set, char **argv, struct err *err)
 {
 	struct process_args process = args->process;
-	const struct service_config config = {.version = version_text, .skills = args->box.skills};
+	const struct service_config config = {.version = version_text,
+		.skills = args->box.skills,
+		.layers_dir = xdg_layers_dir(NULL)};
 	cleanup_fd int file_fd = -1, out_fd = -1;
 	int r = check(args, set, argv, err);
 	if (r < 0)

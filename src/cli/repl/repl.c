@@ -223,6 +223,7 @@ static int prepare(struct repl *repl, struct err *err)
 {
 	const struct service_config config = {.tools = repl->args.tools,
 		.skills = repl->args.box.skills,
+		.layers_dir = xdg_layers_dir(NULL),
 		.version = version_text};
 	const struct editor_config editor = {.arg = repl,
 		.wait = on_wait,

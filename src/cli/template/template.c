@@ -34,7 +34,10 @@ static int check_operands(const struct template_run *run, const struct cmd *cmd,
 int template_begin(
 	struct template_run *run, const struct cmd *cmd, int argc, char **argv, struct err *err)
 {
-	*run = (struct template_run){.client = {.fd = -1}};
+	*run = (struct template_run){.args = {.memory_bytes = UINT64_C(4) << 30,
+					     .disk_bytes = UINT64_C(8) << 30,
+					     .timeout_ms = 1800000},
+		.client = {.fd = -1}};
 	int at = cmd_parse(cmd, &run->set, &run->args, argc, argv, err);
 	if (at <= 0)
 		return at;
@@ -43,12 +46,10 @@ int template_begin(
 	run->n_operands = argc - at;
 	if (r == 0)
 		r = check_operands(run, cmd, err);
-	if (r == 0 && !run->args.state)
-		r = xdg_state_dir(run->state, err);
 	if (r < 0)
 		return r;
-	const struct service_config config = {.version = version_text,
-		.layers_dir = run->args.state ? run->args.state : run->state};
+	const struct service_config config = {
+		.version = version_text, .layers_dir = xdg_layers_dir(run->args.state)};
 	run->engine = own_engine_start(&config, &run->client, err);
 	if (run->engine > 0)
 		return 1;
@@ -94,7 +95,7 @@ static char *size(const json_t *row)
 	return cell("%.1f MiB", (double)json_get_int(row, "bytes") / (1 << 20));
 }
 
-static char *when(json_int_t ms)
+static char *when(int64_t ms)
 {
 	char text[32] = "";
 	time_t seconds = (time_t)(ms / 1000);
@@ -118,9 +119,9 @@ static int print_table(const json_t *rows)
 	for (size_t i = 0; i < n; i++, at += COLUMNS) {
 		const json_t *row = json_array_get(rows, i);
 		cells[at] = cell("%s", json_get_text(row, "name"));
-		cells[at + 1] = cell("%" JSON_INTEGER_FORMAT, json_get_int(row, "packages"));
+		cells[at + 1] = cell("%lld", (long long)json_get_int(row, "packages"));
 		cells[at + 2] = size(row);
-		cells[at + 3] = cell("%" JSON_INTEGER_FORMAT, json_get_int(row, "files"));
+		cells[at + 3] = cell("%lld", (long long)json_get_int(row, "files"));
 		cells[at + 4] = when(json_get_int(row, "made_ms"));
 		cells[at + 5] = cell("%.*s", LAYER_SHOWN, json_get_text(row, "layer"));
 	}
@@ -136,8 +137,8 @@ static int print_names(const json_t *rows)
 {
 	size_t i;
 	const json_t *row;
-	json_array_foreach(json_unconst(rows), i, row) if (puts(json_get_text(row, "name")) < 0)
-		return 1;
+	json_array_foreach(
+		json_unconst(rows), i, row) if (puts(json_get_text(row, "name")) < 0) return 1;
 	return 0;
 }
 
@@ -154,15 +155,19 @@ static int ls_main(int argc, char **argv)
 		r = client_call(&run.client, "template.list", NULL, NULL, &result, &err);
 	const json_t *rows = json_object_get(result, "built");
 	if (r == 0)
-		status = run.args.json	? view_json(rows)
+		status = run.args.json	 ? view_json(rows)
 			: run.args.quiet ? print_names(rows)
 					 : print_table(rows);
 	return template_end(&run, r, &err, status);
 }
 
 static const struct opt ls_opts[] = {
-	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct template_args, quiet),
-		.flags = OPT_NO_ENV, .group = "Output", .help = "print the names only"},
+	{.name = "quiet",
+		.letter = 'q',
+		OPT_INTO_FLAG(struct template_args, quiet),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "print the names only"},
 	TEMPLATE_JSON_OPT,
 	TEMPLATE_STATE_OPT,
 	CMD_COMMON_OPTS(struct template_args),
@@ -185,8 +190,8 @@ static int print_about(const json_t *about)
 	size_t i;
 	const json_t *row;
 	char *bytes = size(about);
-	printf("layer %s, %s in %" JSON_INTEGER_FORMAT " files\n", json_get_text(about, "layer"),
-		bytes ? bytes : "?", json_get_int(about, "files"));
+	printf("layer %s, %s in %lld files\n", json_get_text(about, "layer"), bytes ? bytes : "?",
+		(long long)json_get_int(about, "files"));
 	free(bytes);
 	json_array_foreach(json_object_get(about, "packages"), i, row)
 		printf("%s %s %s %s\n", json_get_text(row, "kind"), json_get_text(row, "name"),

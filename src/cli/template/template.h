@@ -5,7 +5,6 @@
 #include "cli/cmd.h"
 #include "cli/host/client.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -36,7 +35,6 @@ struct template_run {
 	struct opt_set set;
 	char **operands;
 	int n_operands;
-	char state[PATH_MAX];
 	struct client client;
 	pid_t engine; /* 0: no engine is running */
 };

@@ -69,10 +69,13 @@ static int add_lines(json_t *list, const char *path, struct err *err)
 	if (!utf8_is_valid(buf_str(&text), text.bytes))
 		return err_set(err, ERR_USAGE, "%.100s: not UTF-8", path);
 	char *copy = xstrdup(buf_str(&text));
-	for (char *line = strtok_r(copy, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+	for (char *line = strtok_r(copy, "\r\n", &rest); line;
+		line = strtok_r(NULL, "\r\n", &rest)) {
 		line += strspn(line, " \t");
 		char *comment = strstr(line, " #");
-		size_t bytes = line[0] == '#' ? 0 : comment ? (size_t)(comment - line) : strlen(line);
+		size_t bytes = line[0] == '#' ? 0
+			: comment	      ? (size_t)(comment - line)
+					      : strlen(line);
 		while (bytes > 0 && strchr(" \t", line[bytes - 1]))
 			bytes--;
 		if (bytes > 0)
@@ -148,10 +151,11 @@ static int put_lock(json_t *params, const char *path, struct err *err)
 static void put_limits(json_t *params, const struct template_args *args)
 {
 	json_put_new(params, "limits",
-		json_pack("{s:I, s:I}", "memory_bytes", (json_int_t)args->memory_bytes, "timeout_ms",
-			(json_int_t)args->timeout_ms));
+		json_pack("{s:I, s:I}", "memory_bytes", (json_int_t)args->memory_bytes,
+			"timeout_ms", (json_int_t)args->timeout_ms));
 	json_put_int(params, "layer_bytes", (int64_t)args->disk_bytes);
 	json_put_bool(params, "upgrade", args->upgrade);
+	json_put_bool(params, "stream", !args->quiet);
 }
 
 static int make_params(const struct template_run *run, json_t *params, struct err *err)
@@ -163,8 +167,8 @@ static int make_params(const struct template_run *run, json_t *params, struct er
 	const struct {
 		const char *name;
 		const struct opt_list *list;
-	} rows[] = {{"pip", &args->pip}, {"npm", &args->npm}, {"apt", &args->apt},
-		{"net", &args->net}};
+	} rows[] = {
+		{"pip", &args->pip}, {"npm", &args->npm}, {"apt", &args->apt}, {"net", &args->net}};
 	int r = 0;
 	json_put_text(params, "name", run->operands[0]);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(rows); i++)
@@ -178,7 +182,8 @@ static int make_params(const struct template_run *run, json_t *params, struct er
 		r = put_env(params, &args->env, err);
 	if (r == 0 && args->python) {
 		char *path = realpath(args->python, NULL);
-		json_put_text(params, "python", path && strchr(args->python, '/') ? path : args->python);
+		json_put_text(
+			params, "python", path && strchr(args->python, '/') ? path : args->python);
 		free(path);
 	}
 	put_limits(params, args);
@@ -188,10 +193,10 @@ static int make_params(const struct template_run *run, json_t *params, struct er
 /* Show what the package managers print. */
 static void on_event(void *arg, const json_t *event)
 {
-	const struct template_args *args = arg;
 	const char *text = json_get_text(event, "text");
+	(void)arg;
 	cleanup_buf struct buf shown = BUF_INIT(1 << 24);
-	if (args->quiet || !text || !*text)
+	if (!*text)
 		return;
 	if (term_is(STDERR_FILENO) &&
 		utf8_escape_terminal(&shown, text, strlen(text), UTF8_KEEP_LINES) == 0)
@@ -222,20 +227,22 @@ static int build_main(int argc, char **argv)
 	int r = template_begin(&run, &cmd_template_build, argc, argv, &err);
 	if (r == 0)
 		return 0;
-	const struct client_events events = {.arg = &run.args, .event = on_event};
+	const struct client_events events = {.event = on_event};
 	if (r > 0)
 		r = make_params(&run, params, &err);
 	if (r == 0)
-		r = client_call(&run.client, "template.build", json_incref(params), &events, &result,
-			&err);
+		r = client_call(
+			&run.client, "template.build", json_incref(params), &events, &result, &err);
 	if (r == 0)
 		status = show(&run, result);
 	return template_end(&run, r, &err, status);
 }
 
-static const char *const usage[] = {"template build [options] NAME [-- COMMAND [ARGUMENT]...]", NULL};
+static const char *const usage[] = {
+	"template build [options] NAME [-- COMMAND [ARGUMENT]...]", NULL};
 static const struct cmd_example examples[] = {
-	{"packages of three kinds", "retort template build data --pip pandas==2.2 --npm lodash --apt jq"},
+	{"packages of three kinds",
+		"retort template build data --pip pandas==2.2 --npm lodash --apt jq"},
 	{"those of a file of requirements, and a file from a host",
 		"retort template build nlp --pip @requirements.txt --net models.example -- "
 		"curl -O https://models.example/en.bin"},

@@ -2,12 +2,14 @@
  * Builds of templates with packages.
  *
  * A build is a session that nobody sees: it is in no journal, and has no name. Its box has the
- * network of the registries, and writes to the layer, a directory of the host. The program that runs
- * in it is fixed (drivers/packages); what it installs is not trusted, and it runs code of packages.
+ * network of the registries, and writes to the layer, a directory of the host. The program that
+ * runs in it is fixed (drivers/packages); what it installs is not trusted, and it runs code of
+ * packages.
  *
  *   INSTALLING  a box runs the package managers
  *   RUNNING     another box, in which the layer is in its place, runs the command of the template
- *   SEALING     a thread makes the layer read-only and names it; then it gets its place in the store
+ *   SEALING     a thread makes the layer read-only and names it; then it gets its place in the
+ * store
  *
  * While a box runs, a timer has a thread count what is in the layer, since no quota limits a
  * directory of the host; a build that is too large is stopped.
@@ -59,8 +61,9 @@ struct build {
 	struct layer_sum sum;
 	struct build_dirs dirs;
 	struct build_cache cache;
-	struct shared_order *shared; /* of `session` */
-	struct session *session;     /* in the states INSTALLING and RUNNING */
+	/* in the states INSTALLING and RUNNING: a box, and its parameters */
+	struct order_checked order;
+	struct session *session;
 	const struct step_listener *listener;
 	uv_timer_t timer;
 	struct work work;
@@ -101,8 +104,6 @@ static void answer(struct build *b)
 	layer_build_end(&b->place);
 	if (b->err.code == ERR_NONE)
 		about = layer_store_get(b->table->layers, b->owner, b->name, &b->err);
-	if (about)
-		json_put_bool(about, "built", true);
 	*b->link = b->next;
 	if (b->next)
 		b->next->link = b->link;
@@ -117,8 +118,7 @@ static void perform_seal(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
 	struct err err;
-	if (json_object_get(b->spec, "command") &&
-		build_dirs_join(&b->place, b->name, &err) < 0)
+	if (json_object_get(b->spec, "command") && build_dirs_join(&b->place, b->name, &err) < 0)
 		fail(b, &err);
 	else if (layer_seal(b->place.tree_fd, b->max_bytes, &b->sum, &err) < 0)
 		fail(b, &err);
@@ -185,7 +185,7 @@ static void on_closed(void *arg)
 	struct build *b = arg;
 	(void)uv_timer_stop(&b->timer);
 	b->session = NULL;
-	shared_order_let_go(take_ptr(b->shared));
+	order_done(&b->order);
 	next(b);
 }
 
@@ -200,7 +200,8 @@ static void perform_measure(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
 	struct err err;
-	if (layer_measure(b->place.tree_fd, b->max_bytes, &b->sum, &err) < 0)
+	if (layer_measure(b->place.tree_fd, b->max_bytes, &b->sum, &err) < 0 ||
+		layer_measure(b->dirs.command_fd, b->max_bytes - b->sum.bytes, &b->sum, &err) < 0)
 		fail(b, &err);
 }
 
@@ -226,11 +227,8 @@ static void on_timer(uv_timer_t *timer)
 /* Copy the last line of what the step has printed to stderr to @out. */
 static void last_line(const struct record *record, char out[TAIL_BYTES])
 {
-	cleanup_buf struct buf text = BUF_INIT(1 << 20);
-	bool is_repaired = false;
-	(void)capture_text(&record->out[1], &text, &is_repaired);
-	size_t end = text.bytes;
-	const char *all = buf_str(&text);
+	const char *all = json_get_text(record->outputs, "stderr");
+	size_t end = strlen(all);
 	while (end > 0 && strchr(" \r\n\t", all[end - 1]))
 		end--;
 	size_t begin = end;
@@ -253,11 +251,11 @@ static void hint_network(const struct record *record, struct err *err)
 		if (strcmp(json_get_text(row, "verdict"), "refused") != 0)
 			continue;
 		(void)err_hint(err,
-			strstr(reason, "is private")
+			strncmp(reason, "its address", 11) == 0
 				? "%.80s: %.80s: if the registry is in your network, --net '!pypi', "
 				  "'!npm' or '!debian'"
-				: "%.80s was refused: %.80s: --net %.0sNAME allows it",
-			name, reason, name);
+				: "%.80s was refused: %.80s: --net NAME allows it",
+			name, reason);
 		return;
 	}
 }
@@ -265,16 +263,17 @@ static void hint_network(const struct record *record, struct err *err)
 static void explain(const struct build *b, const struct record *record, struct err *err)
 {
 	char line[TAIL_BYTES];
-	const char *what = b->state == BUILD_INSTALLING ? "the packages" : "the command";
+	const char *what =
+		b->state == BUILD_INSTALLING ? "the installation of the packages" : "the command";
 	last_line(record, line);
 	if (record->status != RECORD_ERROR)
-		(void)err_set(err, ERR_BUILD, "%s of %.64s: stopped (%s)", what, b->name,
+		(void)err_set(err, ERR_BUILD, "%.64s: %s was stopped (%s)", b->name, what,
 			record_status_word(record->status));
 	else if (line[0])
-		(void)err_set(err, ERR_BUILD, "%s of %.64s have failed: %s", what, b->name, line);
+		(void)err_set(err, ERR_BUILD, "%.64s: %s has failed: %s", b->name, what, line);
 	else
-		(void)err_set(err, ERR_BUILD, "%s of %.64s have failed, with exit status %d", what,
-			b->name, record->exit_code);
+		(void)err_set(err, ERR_BUILD, "%.64s: %s has failed, with exit status %d", b->name,
+			what, record->exit_code);
 	if (record->status == RECORD_TIMEOUT)
 		(void)err_hint(err, "give it more time: --timeout");
 	else if (record->status == RECORD_OOM)
@@ -326,20 +325,22 @@ static void on_opened(void *arg, const struct err *failed)
 		session_close(b->session);
 }
 
-static int open_session(struct build *b, const char *text, struct err *err)
+static int open_session(struct build *b, const struct order *order, struct err *err)
 {
-	int r = shared_order_parse(&b->shared, text, err);
-	if (r == 0)
-		r = shared_order_check(b->shared, b->table->engine, err);
+	struct engine *engine = b->table->engine;
+	int r = order_check(&b->order, order, &engine->install, engine->trust, err);
 	if (r < 0)
 		return r;
-	const struct session_config config = {.engine = b->table->engine,
-		.order = &b->shared->order,
-		.id = b->shared->order.id,
-		.stdin_fd = -1};
+	const struct session_config config = {
+		.engine = engine, .order = &b->order, .id = b->order.id, .stdin_fd = -1};
 	const struct session_events events = {
 		.arg = b, .opened = on_opened, .done = on_done, .closed = on_closed};
-	return session_open(&b->session, &config, &events, err);
+	r = session_open(&b->session, &config, &events, err);
+	if (r < 0)
+		order_done(&b->order);
+	else
+		timer_start(&b->timer, on_timer, MEASURE_MS, MEASURE_MS);
+	return r;
 }
 
 /* Open the box of the present state. */
@@ -358,36 +359,14 @@ static int open_box(struct build *b, struct err *err)
 	} else {
 		order.volumes = volumes.running;
 		order.n_volumes = volumes.n_running;
-		order.layer = b->place.tree_path;
+		order.layer_tree = volumes.tree;
 	}
-	char *text = order_text(&order, NULL, true);
-	r = text ? open_session(b, text, err) : err_set(err, ERR_NO_MEMORY, "no memory for a build");
-	if (r < 0)
-		shared_order_let_go(take_ptr(b->shared));
-	else
-		timer_start(&b->timer, on_timer, MEASURE_MS, MEASURE_MS);
-	free(text);
+	r = open_session(b, &order, err);
 	order_kept_done(&kept);
 	return r;
 }
 
 /* ---- beginning a build ---- */
-
-/* Return whether the template that is there was built from @spec. */
-static json_t *built_before(struct registry *r, const struct registry_build *req)
-{
-	struct err ignored;
-	if (req->is_again)
-		return NULL;
-	json_t *about = layer_store_get(
-		r->table->layers, registry_owner(r), req->name, &ignored);
-	if (about && json_equal(json_object_get(about, "spec"), req->spec)) {
-		json_put_bool(about, "built", false);
-		return about;
-	}
-	json_decref(about);
-	return NULL;
-}
 
 static int admit(struct registry *r, const struct registry_build *req, struct err *err)
 {
@@ -429,10 +408,8 @@ void registry_build(
 	struct registry *r, const struct registry_build *req, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	json_t *about = built_before(r, req);
-	if (about || admit(r, req, &err) < 0) {
-		done(arg, about, about ? NULL : &err);
-		json_decref(about);
+	if (admit(r, req, &err) < 0) {
+		done(arg, NULL, &err);
 		return;
 	}
 	struct build *b = xnew(struct build);

@@ -5,7 +5,7 @@
 #include "registry/registry.h"
 
 enum {
-	BUILDS_MAX = 4,		/* builds at a time, of all owners; an owner has one */
+	BUILDS_MAX = 4,		  /* builds at a time, of all owners; an owner has one */
 	BUILD_PACKAGES_MAX = 256, /* packages that are asked for, of each kind */
 	BUILD_WORD_BYTES = 1024,  /* the name of one, or a word of the command */
 };
@@ -20,14 +20,12 @@ struct registry_build {
 	const json_t *lock;
 	/* Environment, network rules, interpreter and limits of the box; borrowed for the call. */
 	struct order order;
-	uint64_t layer_bytes; /* the largest layer */
-	bool is_again;	      /* build even if there is a template of this name and spec */
+	uint64_t layer_bytes;		      /* the largest layer */
 	const struct step_listener *listener; /* its `output` gets what is printed; or NULL */
 };
 
 /*
- * Build a template. Result: as registry_built(), and "built": false if there was one of the same
- * spec, so that nothing was done.
+ * Build a template. One of the same name is replaced. Result: as registry_built().
  * Errors: ERR_USAGE, ERR_BUSY, ERR_QUOTA, ERR_DENIED, ERR_LIMIT, ERR_RUNTIME: the build has failed;
  * ERR_INTERRUPTED, ERR_NO_SPACE, ERR_IO.
  */
@@ -41,8 +39,8 @@ void registry_build_stop(struct registry *r, const void *arg);
  * "name", "version", "hash"}], "lock": {file: text}}. Owns: the caller decrefs. Returns: NULL and
  * @err. Errors: ERR_NOT_FOUND. */
 json_t *registry_built(struct registry *r, const char *name, struct err *err);
-/* List the templates of the owner: as registry_built(), but "packages" is their number, and there is
- * no "lock". Owns: the caller decrefs. */
+/* List the templates of the owner: as registry_built(), but "packages" is their number, and there
+ * is no "lock". Owns: the caller decrefs. */
 json_t *registry_built_list(struct registry *r);
 /* Remove a template. *@is_in_use: the files of its layer stay while a box has them. Errors:
  * ERR_NOT_FOUND, ERR_IO. */

@@ -17,7 +17,8 @@
 enum { OWNER_CHARS = 16 };
 #define COMMAND_DIR "command"
 
-/* What apt needs of the host's configuration. Passwords are in other files (auth.conf, apt.conf). */
+/* What apt needs of the host's configuration. Passwords are in other files (auth.conf, apt.conf).
+ */
 static const char *const host_files[BUILD_HOST_FILES] = {"/etc/apt/sources.list",
 	"/etc/apt/sources.list.d", "/etc/apt/trusted.gpg", "/etc/apt/trusted.gpg.d",
 	"/etc/apt/keyrings", "/etc/apt/preferences", "/etc/apt/preferences.d",
@@ -30,8 +31,7 @@ void build_cache_open(struct build_cache *cache, const char *state, const char *
 	digest_text(digest, owner, strlen(owner));
 	int n = snprintf(cache->path, sizeof cache->path, "%s/packages/%.*s", state,
 		owner[0] ? OWNER_CHARS : 1, owner[0] ? digest : "-");
-	if (n < 0 || (size_t)n >= sizeof cache->path ||
-		file_make_dirs(cache->path, 0700, 0700) < 0)
+	if (n < 0 || (size_t)n >= sizeof cache->path || file_make_dirs(cache->path, 0700, 0700) < 0)
 		return;
 	cleanup_fd int fd = open(cache->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -109,7 +109,7 @@ void build_volumes_of(struct build_volumes *v, const struct engine *engine,
 	for (size_t i = 0; i < ARRAY_LEN(host_files); i++)
 		if (access(host_files[i], R_OK) == 0)
 			add(v, host_files[i], host_files[i], false);
-	v->running[0] = (struct volume){
-		.src = v->command, .dst = v->command_dst, .is_writable = true};
+	v->running[0] =
+		(struct volume){.src = v->command, .dst = v->command_dst, .is_writable = true};
 	v->n_running = 1;
 }

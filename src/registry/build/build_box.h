@@ -22,8 +22,8 @@ enum { BUILD_CACHE_BYTES = INT32_C(1) << 30 };
 
 /* Open the cache of @owner below the directory @state. */
 void build_cache_open(struct build_cache *cache, const char *state, const char *owner);
-/* Empty the cache if it is larger than BUILD_CACHE_BYTES, and unlock it. Blocks: for the time of the
- * removal, so a thread calls it. */
+/* Empty the cache if it is larger than BUILD_CACHE_BYTES, and unlock it. Blocks: for the time of
+ * the removal, so a thread calls it. */
 void build_cache_close(struct build_cache *cache);
 
 /* Directories of a build, besides the layer: what is to be installed, what the box says that it has

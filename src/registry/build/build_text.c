@@ -40,8 +40,8 @@ static int write_lists(int dir, const json_t *spec, struct err *err)
 		cleanup_buf struct buf lines = BUF_INIT(LIST_BYTES);
 		size_t i;
 		const json_t *word;
-		json_array_foreach(json_object_get(spec, kinds[k]), i, word)
-			(void)buf_addf(&lines, "%s\n", json_string_value(word));
+		json_array_foreach(json_object_get(spec, kinds[k]), i, word)(void)
+			buf_addf(&lines, "%s\n", json_string_value(word));
 		if (buf_error(&lines) < 0)
 			return err_set(err, ERR_LIMIT, "too many packages");
 		if (lines.bytes > 0)
@@ -121,8 +121,7 @@ static int read_packages(int dir, json_t *packages, struct err *err)
 		json_t *row = package_of(line, bytes);
 		if (!row || json_array_size(packages) == BUILD_LINES_MAX) {
 			json_decref(row);
-			return err_set(
-				err, ERR_BUILD, "the build has written no list of packages");
+			return err_set(err, ERR_BUILD, "the build has written no list of packages");
 		}
 		json_add_new(packages, row);
 		line += bytes + 1;

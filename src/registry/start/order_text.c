@@ -83,8 +83,9 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 	json_t *limits = json_object();
 	for (int i = 0; i < LIMIT_END_; i++)
 		json_put_int(limits, limit_names[i], order->limits.value[i]);
-	json_t *out = json_pack("{s:s*, s:s*, s:o, s:o, s:o, s:o, s:b}", "runtime", order->runtime,
-		"python", order->interpreter, "volumes", volumes_json(order), "env",
+	json_t *out = json_pack("{s:s*, s:s*, s:s*, s:s*, s:o, s:o, s:o, s:o, s:b}", "runtime",
+		order->runtime, "python", order->interpreter, "template", order->template, "layer",
+		order->layer, "volumes", volumes_json(order), "env",
 		strings_json(order->env, order->n_env), "preload",
 		preload ? strings_json(preload, SIZE_MAX) : json_array(), "limits", limits, "fresh",
 		is_fresh);
@@ -194,7 +195,8 @@ static bool has_kinds(const json_t *json)
 		const char *name;
 		json_type type;
 	} kinds[] = {{"runtime", JSON_STRING}, {"python", JSON_STRING}, {"workspace", JSON_STRING},
-		{"rootfs", JSON_STRING}, {"seed", JSON_INTEGER}, {"time_ns", JSON_INTEGER}};
+		{"rootfs", JSON_STRING}, {"template", JSON_STRING}, {"layer", JSON_STRING},
+		{"seed", JSON_INTEGER}, {"time_ns", JSON_INTEGER}};
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		const json_t *value = json_object_get(json, kinds[i].name);
 		if (value && json_typeof(value) != kinds[i].type)
@@ -240,6 +242,8 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	o->interpreter = text_of(k.json, "python");
 	o->workspace = text_of(k.json, "workspace");
 	o->rootfs = text_of(k.json, "rootfs");
+	o->template = text_of(k.json, "template");
+	o->layer = text_of(k.json, "layer");
 	o->has_seed = json_is_integer(seed);
 	o->seed = (uint64_t)json_integer_value(seed);
 	const json_t *time = json_object_get(k.json, "time_ns");
@@ -290,6 +294,7 @@ int shared_order_parse(struct shared_order **out, const char *text, struct err *
 {
 	struct shared_order *o = xnew(struct shared_order);
 	o->n_refs = 1;
+	o->layer = ORDER_LAYER_INIT;
 	int r = order_parse(&o->kept, text, strlen(text), err);
 	if (r < 0)
 		free(o);
@@ -301,7 +306,10 @@ int shared_order_parse(struct shared_order **out, const char *text, struct err *
 int shared_order_check(struct shared_order *o, const struct engine *engine, struct err *err)
 {
 	struct order_checked made;
-	int r = order_check(&made, &o->kept.order, &engine->install, engine->trust, err);
+	int r = order_layer_use(&o->layer, &o->kept.order, engine->layers, err);
+	if (r < 0)
+		return r;
+	r = order_check(&made, &o->kept.order, &engine->install, engine->trust, err);
 	if (r < 0)
 		return r;
 	r = order_check_sockets(&made, engine->socket_dirs, ENGINE_SOCKET_DIRS, err);
@@ -324,6 +332,7 @@ void shared_order_let_go(struct shared_order *o)
 		return;
 	order_done(&o->order);
 	order_kept_done(&o->kept);
+	order_layer_done(&o->layer);
 	shared_order_let_go(o->previous);
 	free(o);
 }

@@ -3,6 +3,7 @@
 
 #include "session/start/engine.h"
 #include "session/start/order.h"
+#include "session/start/order_layer.h"
 
 #include <jansson.h>
 
@@ -45,12 +46,13 @@ struct shared_order {
 	/* The order that this one replaces, because a session may still use it; or NULL. */
 	struct shared_order *previous;
 	struct order_kept kept;
+	struct order_layer layer;   /* set by shared_order_check() if the order has one */
 	struct order_checked order; /* set by shared_order_check() */
 };
 /* Parse @text into a new order with one reference. Errors: as order_parse(). */
 int shared_order_parse(struct shared_order **out, const char *text, struct err *err);
 /* Check the order @o->kept against the host and the engine. The result is @o->order. Errors: as
- * order_check() and order_check_sockets(). */
+ * order_check() and order_check_sockets(); of layer_use(). */
 int shared_order_check(struct shared_order *o, const struct engine *engine, struct err *err);
 struct shared_order *shared_order_hold(struct shared_order *o);
 void shared_order_let_go(struct shared_order *o); /* NULL: does nothing */

@@ -50,14 +50,16 @@ static int detach_bind(const struct box_host *host, unsigned slot, const struct 
 		return err_set(err, ERR_NOT_FOUND, "%s changed while the box was made", bind->src);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a file or directory", bind->src);
-	bool is_dir_needed = bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS;
+	bool is_dir_needed = bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS ||
+		bind->kind == BIND_LAYER;
 	if (is_dir_needed && !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a directory", bind->src);
 	cleanup_fd int tree = open_tree(
 		fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0)
 		return err_sys(err, ERR_BOX, errno, "clone the mount of %s", bind->src);
-	int r = bind->kind == BIND_DRIVER ? 0 : idmap_mount(&host->ids, slot, tree, err);
+	bool is_mapped = bind->kind != BIND_DRIVER && bind->kind != BIND_LAYER;
+	int r = !is_mapped ? 0 : idmap_mount(&host->ids, slot, tree, err);
 	if (r < 0)
 		return r;
 	if (bind->kind != BIND_VOLUME_RW && bind->kind != BIND_WORKSPACE)
@@ -81,7 +83,7 @@ void making_init(struct making *m, const struct box_host *host, const struct lim
 	*m = (struct making){.host = host,
 		.sync = -1,
 		.init_sock = -1,
-		.root = {.rootfs_fd = -1, .workspace_fd = -1, .limits = limits},
+		.root = {.rootfs_fd = -1, .layer_fd = -1, .workspace_fd = -1, .limits = limits},
 		.is_v1 = host->cgroup.kind == CGROUP_V1,
 		.listener_fd = -1};
 	m->root.mounts = m->mounts;
@@ -93,6 +95,7 @@ void making_done(struct making *m)
 	fd_close(&m->init_sock);
 	fd_close(&m->root.workspace_fd);
 	fd_close(&m->root.rootfs_fd);
+	fd_close(&m->root.layer_fd);
 	for (unsigned i = 0; i < m->root.n_mounts; i++)
 		fd_close(&m->mounts[i].tree_fd);
 	for (int i = 0; i < m->n_join_fds; i++)
@@ -109,9 +112,11 @@ static int take_binds(struct making *m, unsigned slot, const struct box_spec *sp
 		int r = detach_bind(m->host, slot, bind, &mount, err);
 		if (r < 0)
 			return r;
-		if (bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS) {
-			int *fd = bind->kind == BIND_ROOTFS ? &m->root.rootfs_fd
-							    : &m->root.workspace_fd;
+		int *const places[BIND_KIND_END_] = {[BIND_WORKSPACE] = &m->root.workspace_fd,
+			[BIND_ROOTFS] = &m->root.rootfs_fd,
+			[BIND_LAYER] = &m->root.layer_fd};
+		int *fd = places[bind->kind];
+		if (fd) {
 			fd_close(fd);
 			*fd = mount.tree_fd;
 		} else {

@@ -50,7 +50,7 @@ static int check_bind(const struct warden_bind *bind, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "unknown kind of bind %u", bind->kind);
 	if (!is_text(bind->src, sizeof bind->src) || bind->src[0] != '/')
 		return err_set(err, ERR_PROTOCOL, "bind without an absolute source");
-	if (bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS)
+	if (bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS || bind->kind == BIND_LAYER)
 		return 0;
 	if (!is_text(bind->dst, sizeof bind->dst))
 		return err_set(err, ERR_PROTOCOL, "bind without a destination");

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "sandbox/cgroup_file.h"
 #include "sandbox/syscalls.h"
+#include "sandbox/warden/layer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -485,6 +486,8 @@ int root_make(const struct root *root, struct err *err)
 		r = root_op_do(root, host_fd, &root_ops[i], err);
 	if (r == 0)
 		r = root_mount_volumes(root->mounts, root->n_mounts, err);
+	if (r == 0 && root->layer_fd >= 0)
+		r = layer_merge(root->layer_fd, err);
 	if (r == 0)
 		r = unmount_helper(".store", err);
 	if (r == 0 && root->rootfs_fd >= 0)

@@ -17,6 +17,7 @@ struct root_mount {
 struct root {
 	/* a detached mount that contains /usr, /bin, /lib… and /etc; -1: those of the host */
 	int rootfs_fd;
+	int layer_fd;	  /* a detached mount of a template's files, or -1 */
 	int workspace_fd; /* a detached mount for the workspace; -1: make the workspace in memory */
 	const struct limits *limits;
 	const struct root_mount *mounts;

@@ -15,6 +15,7 @@
 enum { ENGINE_CHUNK_BYTES = 256 << 10, ENGINE_SOCKET_DIRS = 2 };
 
 struct gateway;
+struct layer_store;
 struct stem;
 struct trust;
 
@@ -28,6 +29,7 @@ struct engine {
 	struct gateway *gateway;
 	/* For boxes with rules for requests. NULL before engine_start() and after engine_stop(). */
 	struct trust *trust;
+	struct layer_store *layers; /* for the registry, borrowed; NULL: there are no templates */
 	uv_loop_t *loop;      /* NULL before engine_attach() */
 	char *chunk;	      /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
 	unsigned n_urgent;    /* number of urgent tasks: steps, and branches or stems being made */

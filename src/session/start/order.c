@@ -59,9 +59,10 @@ static int check_source(
 {
 	static const char *const options[BIND_KIND_END_] = {[BIND_WORKSPACE] = "--workspace",
 		[BIND_ROOTFS] = "--rootfs",
+		[BIND_LAYER] = "--template",
 		[BIND_VOLUME_RO] = "--volume",
 		[BIND_VOLUME_RW] = "--volume"};
-	bool is_dir_needed = kind == BIND_WORKSPACE || kind == BIND_ROOTFS;
+	bool is_dir_needed = kind == BIND_WORKSPACE || kind == BIND_ROOTFS || kind == BIND_LAYER;
 	if (!path || stat(path, st) < 0) {
 		int sys = errno;
 		(void)err_sys(err, sys == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, sys, "%s %s",
@@ -168,8 +169,8 @@ static const struct warden_bind *holder_of(
 	for (const struct warden_bind *b = c->binds; b < bind; b++) {
 		const char *at = b->kind == BIND_WORKSPACE ? "/home/user" : b->dst;
 		size_t n = strlen(at);
-		if (b->kind == BIND_ROOTFS || n <= most || strncmp(bind->dst, at, n) != 0 ||
-			bind->dst[n] != '/')
+		if (b->kind == BIND_ROOTFS || b->kind == BIND_LAYER || n <= most ||
+			strncmp(bind->dst, at, n) != 0 || bind->dst[n] != '/')
 			continue;
 		found = b;
 		most = n;
@@ -236,6 +237,8 @@ static int add_binds(struct order_checked *c, const struct order *order, const s
 	int r = 0;
 	if (order->rootfs)
 		r = add_bind(c, BIND_ROOTFS, order->rootfs, NULL, err);
+	if (r == 0 && order->layer_tree)
+		r = add_bind(c, BIND_LAYER, order->layer_tree, NULL, err);
 	if (r == 0 && order->workspace)
 		r = add_bind(c, BIND_WORKSPACE, order->workspace, NULL, err);
 	size_t first = c->n_binds;

@@ -37,6 +37,9 @@ struct order {
 	const char *workspace; /* directory of the host that the box may write to, or NULL */
 	const char *rootfs;
 	const char *interpreter;
+	/* A template with packages: its name, for those who ask; the digest of its layer; and the
+	 * directory of the layer on this host, which order_check() takes. NULL: none. */
+	const char *template, *layer, *layer_tree;
 	const char *const *env; /* strings NAME=VALUE */
 	size_t n_env;
 	const char *const *net; /* network rules, see gateway/rule/rule.h */

@@ -2,6 +2,7 @@
 #include "fake_registry.h"
 
 #include "base/buf.h"
+#include "registry/build/build.h"
 #include "registry/files.h"
 #include "registry/net.h"
 #include "registry/ports.h"
@@ -228,6 +229,67 @@ void registry_net(
 	for (size_t i = 0; i < net->n; i++)
 		(void)json_array_append_new(rules, json_string(net->rules[i]));
 	give(done, arg, json_pack("{s:s, s:o}", "session", s->id, "net", rules));
+}
+
+/* ---- templates with packages: there is one, "words", once it was built ---- */
+
+static bool is_built;
+
+static json_t *words(void)
+{
+	return is_built ? json_pack("{s:s, s:s, s:I, s:i, s:i, s:{}, s:[], s:{}}", "name", "words",
+				  "layer", "0123", "made_ms", (json_int_t)1, "bytes", 2, "files", 1,
+				  "spec", "packages", "lock")
+			: NULL;
+}
+
+void registry_build(
+	struct registry *r, const struct registry_build *req, registry_done_fn *done, void *arg)
+{
+	(void)r, (void)req;
+	is_built = true;
+	json_t *about = words();
+	done(arg, about, NULL);
+	json_decref(about);
+}
+
+void registry_build_stop(struct registry *r, const void *arg)
+{
+	(void)r, (void)arg;
+}
+
+void registry_build_stop_all(struct registry *r)
+{
+	(void)r;
+}
+
+json_t *registry_built(struct registry *r, const char *name, struct err *err)
+{
+	(void)r;
+	if (!is_built)
+		(void)err_set(err, ERR_NOT_FOUND, "no template %s", name);
+	return words();
+}
+
+json_t *registry_built_list(struct registry *r)
+{
+	(void)r;
+	json_t *rows = json_array(), *row = words();
+	if (row) {
+		(void)json_object_set_new(row, "packages", json_integer(0));
+		(void)json_object_del(row, "lock");
+		(void)json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err)
+{
+	(void)r;
+	if (!is_built)
+		return err_set(err, ERR_NOT_FOUND, "no template %s", name);
+	is_built = *is_in_use = false;
+	return 0;
 }
 
 void registry_warm(

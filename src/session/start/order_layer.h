@@ -1,0 +1,26 @@
+/* The layer of an order: from the name of a template to a directory. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "layer/layer_store.h"
+#include "session/start/order.h"
+
+struct order_layer {
+	json_t *about; /* the template, or NULL */
+	struct layer_use use;
+};
+#define ORDER_LAYER_INIT ((struct order_layer){.use = LAYER_USE_INIT})
+
+/*
+ * Look up the order's template, if it names one, among those of @owner, and set the digest of its
+ * layer; and the interpreter, if the template was built for one and the order names none.
+ * Owns: the texts belong to @l, which the caller ends with order_layer_done(), also after an error.
+ * Errors: ERR_NOT_FOUND, ERR_DAMAGED, ERR_USAGE; @store NULL: ERR_NOT_FOUND.
+ */
+int order_layer_find(struct order_layer *l, struct order *order, struct layer_store *store,
+	const char *owner, struct err *err);
+/* Use the layer of this digest, if the order has one, until order_layer_done(), and set its
+ * directory. Errors: those of layer_use(). */
+int order_layer_use(
+	struct order_layer *l, struct order *order, struct layer_store *store, struct err *err);
+void order_layer_done(struct order_layer *l);
