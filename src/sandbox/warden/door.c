@@ -39,9 +39,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* DOOR_MS: how long a helper may take; it needs well under a millisecond. ENDING_MS: how long the
- * end of a process takes at most. */
-enum { DOOR_MS = 10000, ENDING_MS = 1000 };
+/* DOOR_MS: how long a helper may take; it needs well under a millisecond. ENTER_MS: how long init
+ * may take to begin or to end. */
+enum { DOOR_MS = 10000, ENTER_MS = 2000 };
 
 /* ---- in the helper ---- */
 
@@ -105,14 +105,25 @@ static int open_door(const struct door *d, struct door_opened *out, struct err *
 	return 0;
 }
 
-/* Say why the namespaces of the box's init could not be entered. While init ends, the kernel
- * refuses that already, but its pidfd does not tell yet: so wait for it. */
-static int enter_failed(int pid_fd, int sys, struct err *err)
+/*
+ * Enter namespaces of the box's init. The kernel refuses that at two moments, in which it has the
+ * process guarded by the user namespace of whoever has started the warden: before the process has
+ * executed init, since the box is made a moment earlier, and while init ends, which its pidfd does
+ * not tell yet. Neither lasts long.
+ */
+static int enter_spaces(int pid_fd, int spaces, struct err *err)
 {
 	struct pollfd p = {.fd = pid_fd, .events = POLLIN};
-	return sys == ESRCH || poll(&p, 1, ENDING_MS) > 0
-		? err_set(err, ERR_GONE, "the box has ended")
-		: err_sys(err, ERR_BOX, sys, "enter the box's namespaces");
+	int64_t late_ms = clock_now_ms() + ENTER_MS;
+	for (;;) {
+		if (setns(pid_fd, spaces) == 0)
+			return 0;
+		int sys = errno;
+		if (sys == ESRCH || (sys == EPERM && poll(&p, 1, 1) > 0))
+			return err_set(err, ERR_GONE, "the box has ended");
+		if (sys != EPERM || clock_now_ms() > late_ms)
+			return err_sys(err, ERR_BOX, sys, "enter the box's namespaces");
+	}
 }
 
 static int enter(int pid_fd, enum warden_door what, struct err *err)
@@ -120,9 +131,9 @@ static int enter(int pid_fd, enum warden_door what, struct err *err)
 	const int space = what == WARDEN_DOOR_TERMINAL ? CLONE_NEWNS : CLONE_NEWNET;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
-	if (setns(pid_fd, CLONE_NEWUSER | space) < 0)
-		return enter_failed(pid_fd, errno, err);
-	int r = child_become_user(err);
+	int r = enter_spaces(pid_fd, CLONE_NEWUSER | space, err);
+	if (r == 0)
+		r = child_become_user(err);
 	/* The change of ids has set "dumpable" to the system's default, which may be 1. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
