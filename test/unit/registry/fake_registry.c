@@ -202,11 +202,28 @@ static struct fake_session *add(struct registry *r, const char *name, struct err
 	return s;
 }
 
+/* There is at most one template with packages, see registry_build(). */
+static bool is_built;
+
+static bool is_template_unknown(
+	const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	const char *name = req->order.template;
+	if (!name || (is_built && strcmp(name, "words") == 0))
+		return false;
+	(void)err_set(&err, ERR_NOT_FOUND, "no template %s", name);
+	done(arg, NULL, &err);
+	return true;
+}
+
 void registry_create(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
 {
 	struct err err;
 	const char *runtime = req->order.runtime ? req->order.runtime : "python";
+	if (is_template_unknown(req, done, arg))
+		return;
 	struct fake_session *s = add(r, req->name, &err);
 	if (!s) {
 		done(arg, NULL, &err);
@@ -232,8 +249,6 @@ void registry_net(
 }
 
 /* ---- templates with packages: there is one, "words", once it was built ---- */
-
-static bool is_built;
 
 static json_t *words(void)
 {
@@ -296,7 +311,8 @@ void registry_warm(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
 {
 	(void)r;
-	(void)req;
+	if (is_template_unknown(req, done, arg))
+		return;
 	give(done, arg,
 		json_pack("{s:s, s:b, s:i}", "template", "s-t", "ready", true, "standby", 1));
 }
