@@ -78,7 +78,8 @@ static int read_site(struct site *out, const char *set, const char *at, struct e
 		return refuse(set, "has a query, which may be a password", err);
 	int r = read_place(out, set, host, end, err);
 	if (r == 0 && out->is_loopback && out->is_tls)
-		r = refuse(set, "is of this host's loopback, where a box cannot check its certificate",
+		r = refuse(set,
+			"is of this host's loopback, where a box cannot check its certificate",
 			err);
 	return r;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define PATH_USUAL "/usr/local/bin:/usr/bin:/bin"
-#define PATH_OWN "/home/user/.local/bin:" /* what programs of the box install */
+#define PATH_OWN   "/home/user/.local/bin:" /* what programs of the box install */
 
 unsigned runtime_seed(const struct runtime_request *req)
 {

@@ -15,6 +15,7 @@ import registry  # noqa: E402
 import service  # noqa: E402
 import web  # noqa: E402
 
+PIP_PLACE = "/usr/lib/python3/dist-packages/pip"
 SHOW = "import os\nfor n in sorted(os.environ): print(n, os.environ[n], sep='=') if n.split('_')[0].upper() in {!r} else None"
 
 
@@ -246,7 +247,7 @@ class Pip(Case):
             self.assertIn("greeter", session.run("!pip list")["stdout"])
             engine.call("session.net", session=session.id, net=["none"])
             self.assertIn("Successfully uninstalled", session.run("!pip uninstall -y greeter")["stdout"])
-            self.assertEqual(session.value("import importlib.util; importlib.util.find_spec('greeter')"), None)
+            self.assertEqual(session.value("import importlib.metadata as m; [d for d in m.distributions() if d.name == 'greeter']"), "[]")
 
     def test_rules_come_and_go(self):
         with service.Engine(env=self.there.env) as engine:
@@ -260,22 +261,20 @@ class Pip(Case):
             url = f"http://pypi.host.internal:{self.there.port}"
             session.run(f"!pip install -q -i {url}/simple --trusted-host pypi.host.internal greeter==1.0")
             self.assertEqual(session.value("import greeter; greeter.WORD"), "'hello'")
-            engine.call("session.net", session=session.id, net=["none"])
-            self.assertIn("the box has no network", session.run("!pip install needy")["stderr"])
 
     def test_branch_undo_rollback(self):
         with service.Engine(env=self.there.env) as engine:
             session = engine.session(net=["pypi"])
             session.run("before = 1")
             session.run("!pip install -q greeter==1.0\nimport greeter")
-            branch, = engine.call("session.branch", session=session.id)["branches"]
+            branch = engine.call("session.branch", session=session.id)
             for each in (session.id, branch["session"]):
                 record = engine.call("step.run", session=each, code="import sys, greeter; greeter.WORD")
                 self.assertEqual(record["value"]["text/plain"], "'hello'", record)
             record = engine.call("step.run", session=branch["session"], code="!pip install -q needy\nimport needy; needy.WORD")
             self.assertEqual(record["value"]["text/plain"], "'HELLO'", record)
             gone = "import importlib.util, os, shutil; [importlib.util.find_spec(n) for n in NAMES], shutil.which('greet'), os.path.exists('.local')"
-            session.undo()
+            session.undo(count=2)
             self.assertEqual(session.value(gone.replace("NAMES", "('greeter', 'needy')")), "([None, None], None, False)")
             self.assertEqual(session.value("before"), "1")
             record = session.run("!pip install -q greeter==1.0\nimport greeter\n1 / 0", atomic=True)
@@ -293,11 +292,13 @@ class Pip(Case):
             self.assertEqual(again.value("greeter.WORD"), "'hello'")
             self.assertEqual(engine.call("session.net", session=session.id)["net"], [self.there.rule()])
 
+    @unittest.skipUnless(os.path.exists(PIP_PLACE), "pip is not where Debian has it")
     def test_virtual_environment(self):
         """The host's is read-only; what is installed is beside it, and found by its Python."""
         folder = os.path.join(harness.make_dir(), "venv")
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder], check=True, cwd="/", stdin=subprocess.DEVNULL)
-        code = ("!/usr/bin/python3 -m pip install -q greeter==1.0 2>/dev/null\nimport greeter, sys\nprint(greeter.WORD, sys.prefix)\n"
+        os.symlink(PIP_PLACE, folder + "/lib/python%d.%d/site-packages/pip" % sys.version_info[:2])
+        code = ("!pip install -q greeter==1.0\nimport greeter, sys\nprint(greeter.WORD, sys.prefix)\n"
                 "!python3 -c 'import greeter; print(greeter.WORD)'")
         self.assert_out(self.run_with(code, "--python", folder), f"hello {folder}\nhello\n")
 
@@ -323,7 +324,7 @@ class Npm(Case):
             self.assertEqual({f["path"].split("/")[0] for f in record["files"]}, {"node_modules", "package.json", "package-lock.json"})
             record = session.run("require('left')()", runtime="javascript")
             self.assertEqual(record["value"]["text/plain"], "'left'", record)
-            session.undo(steps=2)
+            session.undo(count=2)
             self.assertEqual(session.run("require('left')", runtime="javascript")["status"], "error")
             self.assertEqual(session.value("import os; os.listdir('.')"), "[]")
 
