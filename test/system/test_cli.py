@@ -200,7 +200,7 @@ class Programs(CliCase):
         self.assertRegex(env["RETORT_SESSION"], "^s-")
         self.assertIn("MPLBACKEND", env)
         known = {"RETORT", "RETORT_SESSION", "HOME", "USER", "TMPDIR", "LANG", "LC_ALL", "PATH", "MPLBACKEND",
-                 "XDG_CACHE_HOME", "NPM_CONFIG_CACHE", "NPM_CONFIG_PREFIX", "CARGO_HOME", "CARGO_INSTALL_ROOT", "GOMODCACHE",
+                 "XDG_CACHE_HOME", "NPM_CONFIG_CACHE", "NPM_CONFIG_UPDATE_NOTIFIER", "NPM_CONFIG_PREFIX", "CARGO_HOME", "CARGO_INSTALL_ROOT", "GOMODCACHE",
                  "GOFLAGS", "GOBIN", "PIP_BREAK_SYSTEM_PACKAGES", "PIP_DISABLE_PIP_VERSION_CHECK", "UV_LINK_MODE", "MPLCONFIGDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
         self.assertEqual(set(env) - known, set())
 
