@@ -281,6 +281,28 @@ class Pip(Case):
             self.assertEqual(record["state"]["outcome"], "rolled_back", record)
             self.assertEqual(session.value(gone.replace("NAMES", "('greeter',)")), "([None], None, False)")
 
+    def test_undo(self):
+        """In a session without a branch, one step and another."""
+        with service.Engine(env=self.there.env) as engine:
+            session = engine.session(net=["pypi"])
+            session.run("before = []")
+            session.run("!pip install -q greeter==1.0\nimport greeter")
+            session.run("!pip install -q needy\nimport needy")
+            session.undo()
+            self.assertEqual(session.value("import importlib.util as u; greeter.WORD, u.find_spec('needy')"), "('hello', None)")
+            session.undo(count=2)
+            self.assertEqual(session.value("import os; 'greeter' in globals(), u.find_spec('greeter') if 'u' in globals() else None, os.listdir('.')"),
+                             "(False, None, [])")
+            self.assertIn("No module named 'greeter'", session.run("import greeter")["error"]["message"])
+
+    def test_a_password_by_a_secret(self):
+        """The registry gets it, in the place of what pip has."""
+        net = ["--net", f"pypi.test:80=127.0.0.1:{self.there.port}", "--secret", "TOKEN=env:TOKEN@pypi.test:80"]
+        done = harness.run("!pip install -q -i http://bob:$TOKEN@pypi.test/simple --trusted-host pypi.test greeter==1.0\nimport greeter\nprint(greeter.WORD)",
+                           *net, env={"TOKEN": "hunter2-hunter2"})
+        self.assert_out(done, "hello\n")
+        self.assertIn("Basic Ym9iOmh1bnRlcjItaHVudGVyMg==", {row[2] for row in self.there.seen})
+
     def test_restart(self):
         state = harness.make_dir()
         with service.Engine(state=state, env=self.there.env) as engine:

@@ -21,65 +21,66 @@ static char *list(char *const *texts, size_t n)
 	return out;
 }
 
+/* What each becomes; no rules: it is refused. */
+static const struct {
+	const char *text, *rules, *env;
+} addresses[] = {
+	{"https://a.example/simple", "a.example:443", "U=https://a.example/simple"},
+	{"https://A.example:8443", "A.example:8443", "U=https://A.example:8443"},
+	{"http://a.example", "a.example:80", "T=a.example U=http://a.example"},
+	{"a,b|off", "", "U=a,b|off"},
+	{"", "", "U="},
+	{"https://a.example/@x:y,direct|https://b.example", "a.example:443 b.example:443",
+		"U=https://a.example/@x:y,direct|https://b.example"},
+	{"sparse+https://a.example/#x?y@z", NULL, NULL},
+	{"git+https://a.example/ file:///x", "a.example:443", "U=git+https://a.example/ file:///x"},
+	{"http://localhost:3141/root", "s.host.internal:3141=127.0.0.1:3141",
+		"T=s.host.internal U=http://s.host.internal:3141/root"},
+	{"http://LOCALHOST", "s.host.internal:80=127.0.0.1:80",
+		"T=s.host.internal U=http://s.host.internal"},
+	{"http://127.8.0.1:1", "s.host.internal:1=127.8.0.1:1",
+		"T=s.host.internal U=http://s.host.internal:1"},
+	{"http://[::1]:2/x", "s.host.internal:2=[::1]:2",
+		"T=s.host.internal U=http://s.host.internal:2/x"},
+	{"https://10.1.2.3/", "10.1.2.3:443", "U=https://10.1.2.3/"},
+	{"https://a.example:/", "a.example:443", "U=https://a.example/"},
+	{"http://a.example http://b.example https://c.example",
+		"a.example:80 b.example:80 c.example:443",
+		"T=a.example b.example U=http://a.example http://b.example "
+		"https://c.example"},
+	{"https://u@a.example", NULL, NULL},
+	{"https://u:p@a.example/x", NULL, NULL},
+	{"https://:p@a.example", NULL, NULL},
+	{"https://a.example:443@b.example", NULL, NULL},
+	{"https://a.example?k=v", NULL, NULL},
+	{"https://localhost/", NULL, NULL},
+	{"https://", NULL, NULL},
+	{"https:///x", NULL, NULL},
+	{"https://a.example:0", NULL, NULL},
+	{"https://a.example:99999", NULL, NULL},
+	{"https://a.example:8x", NULL, NULL},
+	{"https://[::1", NULL, NULL},
+	{"https://a_b;.example", NULL, NULL},
+	{"https://a.example\\@b.example", NULL, NULL},
+	{"https://0x7f000001/", NULL, NULL},
+	{"https://*.example/", NULL, NULL},
+	{"https://any/", NULL, NULL},
+	{"https://!a.example/", NULL, NULL},
+	{"https://a.example=127.0.0.1/", NULL, NULL},
+};
+
 TEST(addresses_become_rules)
 {
-	static const struct {
-		const char *text, *rules, *env;
-	} rows[] = {
-		{"https://a.example/simple", "a.example:443", "U=https://a.example/simple"},
-		{"https://A.example:8443", "A.example:8443", "U=https://A.example:8443"},
-		{"http://a.example", "a.example:80", "T=a.example U=http://a.example"},
-		{"a,b|off", "", "U=a,b|off"},
-		{"", "", "U="},
-		{"https://a.example/@x:y,direct|https://b.example", "a.example:443 b.example:443",
-			"U=https://a.example/@x:y,direct|https://b.example"},
-		{"sparse+https://a.example/#x?y@z", NULL, NULL},
-		{"git+https://a.example/ file:///x", "a.example:443",
-			"U=git+https://a.example/ file:///x"},
-		{"http://localhost:3141/root", "s.host.internal:3141=127.0.0.1:3141",
-			"T=s.host.internal U=http://s.host.internal:3141/root"},
-		{"http://LOCALHOST", "s.host.internal:80=127.0.0.1:80",
-			"T=s.host.internal U=http://s.host.internal"},
-		{"http://127.8.0.1:1", "s.host.internal:1=127.8.0.1:1",
-			"T=s.host.internal U=http://s.host.internal:1"},
-		{"http://[::1]:2/x", "s.host.internal:2=[::1]:2",
-			"T=s.host.internal U=http://s.host.internal:2/x"},
-		{"https://10.1.2.3/", "10.1.2.3:443", "U=https://10.1.2.3/"},
-		{"https://a.example:/", "a.example:443", "U=https://a.example/"},
-		{"http://a.example http://b.example https://c.example",
-			"a.example:80 b.example:80 c.example:443",
-			"T=a.example b.example U=http://a.example http://b.example "
-			"https://c.example"},
-		{"https://u@a.example", NULL, NULL},
-		{"https://u:p@a.example/x", NULL, NULL},
-		{"https://:p@a.example", NULL, NULL},
-		{"https://a.example:443@b.example", NULL, NULL},
-		{"https://a.example?k=v", NULL, NULL},
-		{"https://localhost/", NULL, NULL},
-		{"https://", NULL, NULL},
-		{"https:///x", NULL, NULL},
-		{"https://a.example:0", NULL, NULL},
-		{"https://a.example:99999", NULL, NULL},
-		{"https://a.example:8x", NULL, NULL},
-		{"https://[::1", NULL, NULL},
-		{"https://a_b;.example", NULL, NULL},
-		{"https://a.example\\@b.example", NULL, NULL},
-		{"https://0x7f000001/", NULL, NULL},
-		{"https://*.example/", NULL, NULL},
-		{"https://any/", NULL, NULL},
-		{"https://!a.example/", NULL, NULL},
-		{"https://a.example=127.0.0.1/", NULL, NULL},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
 		struct package_answer a = {.set = "s", .trusts = "T"};
 		struct err err = {0};
-		int r = package_answer_add(&a, "U", rows[i].text, &err);
-		if (!CHECK_INT(r, rows[i].rules ? 0 : -EINVAL))
-			printf("# %s: %s\n", rows[i].text, err.msg);
-		if (rows[i].rules && r == 0) {
-			CHECK_STR(list(a.rules, a.n_rules), rows[i].rules);
-			CHECK_STR(list(a.env, a.n_env), rows[i].env);
-		} else if (!rows[i].rules) {
+		int r = package_answer_add(&a, "U", addresses[i].text, &err);
+		if (!CHECK_INT(r, addresses[i].rules ? 0 : -EINVAL))
+			printf("# %s: %s\n", addresses[i].text, err.msg);
+		if (addresses[i].rules && r == 0) {
+			CHECK_STR(list(a.rules, a.n_rules), addresses[i].rules);
+			CHECK_STR(list(a.env, a.n_env), addresses[i].env);
+		} else if (!addresses[i].rules) {
 			CHECK_HAS(err.msg, "s: ");
 		}
 		package_answer_done(&a);
