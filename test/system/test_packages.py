@@ -233,6 +233,13 @@ class Pip(Case):
         self.assert_out(self.run_with("import pip, sys\nsys.modules.pop('pip')\n!pip install -q pip==999.0 2>/dev/null\nimport pip\nprint(pip.__version__)\n"
                                       "!python3 -c 'import pip; print(pip.__version__)'"), "999.0\n999.0\n")
 
+    def test_it_wins_when_another_program_installs(self):
+        """It was there before the first import of a package."""
+        with service.Engine(env=self.there.env) as engine:
+            session = engine.session(net=["pypi"])
+            session.run("pip install -q pip==999.0 greeter==1.0", runtime="shell")
+            self.assertEqual(session.value("import greeter, pip; pip.__version__"), "'999.0'")
+
     def test_pth_files(self):
         """Also when the directory was there before."""
         self.assert_out(self.run_with("!pip install -q greeter==1.0\nimport greeter\n!pip install -q pathy\nimport by_pth\nprint(by_pth.WORD)"), "by pth\n")
