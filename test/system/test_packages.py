@@ -331,6 +331,19 @@ class Pip(Case):
                 "!python3 -c 'import greeter; print(greeter.WORD)'")
         self.assert_out(self.run_with(code, "--python", folder), f"hello {folder}\nhello\n")
 
+    def test_a_python_without_pip(self):
+        """uv does it if it is there; otherwise an error says what to do."""
+        folder = os.path.join(harness.make_dir(), "venv")
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder], check=True, cwd="/", stdin=subprocess.DEVNULL)
+        code = "!pip install -q greeter==1.0\nprint(_exit_code)"
+        done = self.run_with(code, "--python", folder)
+        self.assertEqual(done.out, "1\n", done)
+        self.assertIn("ERROR: no pip in", done.err)
+        uv = os.path.join(registry.program("uv", 'echo "$@"\n'), "uv")
+        done = self.run_with(code, "--python", folder, "-v", f"{uv}:/opt/uv", "-e", "PATH=/opt:/usr/bin:/bin")
+        place = "/home/user/.local/lib/python%d.%d/site-packages" % sys.version_info[:2]
+        self.assertRegex(done.out, rf"^pip install --python {folder}/bin/python3? --target {place} -q greeter==1.0\n0\n$")
+
     def test_a_volume_is_no_way_in(self):
         """What the host's own user has in ~/.local is not in the box."""
         home = harness.make_dir()
