@@ -238,6 +238,7 @@ class Pip(Case):
         with service.Engine(env=self.there.env) as engine:
             session = engine.session(net=["pypi"])
             session.run("pip install -q pip==999.0 greeter==1.0", runtime="shell")
+            self.assertEqual(session.value("import importlib.metadata as m; m.version('greeter')"), "'1.0'")
             self.assertEqual(session.value("import greeter, pip; pip.__version__"), "'999.0'")
 
     def test_pth_files(self):
