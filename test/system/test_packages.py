@@ -116,6 +116,16 @@ token = "never"
         self.assertIn("npm_config_registry=https://mine.example\n", out)
         self.assertNotIn("npm.example", out)
 
+    def test_certificates(self):
+        """Files of the host's that a box has; but with rules for requests, its clients trust the gateway."""
+        files = {"NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/own.pem", "NPM_CONFIG_CAFILE": "/root/own.crt"}
+        for options, told in ((("npm",), files["NODE_EXTRA_CA_CERTS"]), (("npm", "--net", "GET npm.example/*"), "/etc/ssl/certs/ca-certificates.crt"), (("npm:443",), None)):
+            out = harness.run("import os\nprint(os.environ.get('NODE_EXTRA_CA_CERTS'), os.environ.get('NPM_CONFIG_CAFILE'))", "--net", *options,
+                              env=npm("https://npm.example/", ) | files).out
+            self.assertRegex(out, rf"^{told}\S* None\n$" if told else "^None None\n$")
+        out = harness.run(show("NODE"), "--net", "npm", env=npm("https://npm.example/") | {"NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/../x"}).out
+        self.assertEqual(out, "")
+
     def test_passwords(self):
         """An address with one is refused, in all sets, and no message has it."""
         secret = "hunter2-hunter2"
