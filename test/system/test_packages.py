@@ -33,6 +33,14 @@ def npm(registry_url, **more):
     return faked("npm", f"echo '{json.dumps({'registry': registry_url, **more})}'\n")
 
 
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
 class Sets(harness.Case):
     """What a set is replaced by."""
 
@@ -171,7 +179,9 @@ token = "never"
         said = harness.run("1", "--net", "npm", env=faked("npm", f"sleep 1000 & echo $! > {mark}; wait\n")).err
         self.assertIn("did not answer within 10 s", said)
         with open(mark, encoding="utf-8") as f:
-            self.until(lambda: not os.path.exists(f"/proc/{f.read().strip() or 0}/exe"))
+            pid = f.read().strip()
+        self.assertTrue(pid.isdigit())
+        self.until(lambda: "sleep" not in read(f"/proc/{pid}/cmdline"))
 
     def test_who_may(self):
         """A caller over HTTP may name the sets whose rules he may give."""
@@ -263,7 +273,17 @@ class Pip(Case):
             self.assertEqual(session.value("import greeter; greeter.WORD"), "'good day'")
             self.assertEqual(session.value("import importlib.metadata as m; m.version('greeter')"), "'2.0'")
             self.assertIn("greeter", session.run("!pip list")["stdout"])
-            engine.call("session.net", session=session.id, net=["none"])
+
+    def test_uninstall(self):
+        """Of what a step has installed, without a network, too."""
+        folder = harness.make_dir()
+        with open(os.path.join(folder, "greeter-1.0-py3-none-any.whl"), "wb") as f:
+            f.write(registry.wheel("greeter", "1.0", {"greeter.py": ""}))
+        with service.Engine() as engine:
+            session = engine.session(volumes=[{"src": folder, "dst": "/wheels"}])
+            self.assertIn("read-only", session.run("!pip uninstall -y greeter")["stderr"])
+            session.run("!pip install -q --no-index /wheels/greeter-1.0-py3-none-any.whl")
+            self.assertEqual(session.value("import greeter; greeter.__name__"), "'greeter'")
             self.assertIn("Successfully uninstalled", session.run("!pip uninstall -y greeter")["stdout"])
             self.assertEqual(session.value("import importlib.metadata as m; [d for d in m.distributions() if d.name == 'greeter']"), "[]")
 
