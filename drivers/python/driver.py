@@ -808,6 +808,7 @@ def run_step(request, fds):
         native.new_step()
     if state.held:
         part("event_loop").say_held()
+    Finder.look_at_user_site()  # another program may have installed something
     carry_out(step)
     if posix.getpid() != state.home:
         posix._exit(step.exit_code)
@@ -1013,6 +1014,10 @@ class Finder:
         if cls.site_pending:
             cls.site_pending = False
             part("hooks").load_site()
+        cls.look_at_user_site()
+
+    @classmethod
+    def look_at_user_site(cls):
         try:
             changed_ns = posix.stat(cls.user_site).st_mtime_ns if cls.user_site else 0
         except (OSError, ValueError):

@@ -47,11 +47,9 @@ def add_user_site(place):
         import os
         import site
     try:
-        before = list(sys.path)
-        known = {os.path.normcase(each) for each in before if type(each) is str}
-        if place not in sys.path:
-            sys.path.append(place)
-            known.add(os.path.normcase(place))
+        before = [each for each in sys.path if each != place]  # the module site may have added it, as the last
+        sys.path[:] = [*before, place]
+        known = {os.path.normcase(each) for each in sys.path if type(each) is str}
         for name in sorted(os.listdir(place)):
             if name[-4:] == ".pth" and name not in seen:
                 seen.add(name)

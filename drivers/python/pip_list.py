@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pip list`, `show`, `freeze` and `check` for an interpreter without pip.
+"""`pip list`, `show`, `freeze` and `check` for an interpreter without pip; `pip install` if there is uv.
 
   usage: python -I pip_list.py VERB [ARGUMENTS]
 
@@ -17,6 +17,7 @@ import versions  # noqa: E402
 del sys.path[0]
 from importlib import metadata  # noqa: E402
 
+USER_SITE = os.path.expanduser("~/.local/lib/python%d.%d/site-packages" % sys.version_info[:2])
 REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;]*)")
 
 
@@ -27,7 +28,7 @@ def spelled(name):
 def installed():
     """Return a dict that maps the normalized name of each package to its distribution, sorted."""
     found = {}
-    for package in metadata.distributions():
+    for package in metadata.distributions(path=[USER_SITE, *sys.path]):
         if package.metadata.get("Name"):
             found.setdefault(spelled(package.metadata.get("Name")), package)
     return dict(sorted(found.items()))
@@ -108,7 +109,19 @@ def check(packages, given):
 VERBS = {"list": show_list, "show": show_packages, "freeze": show_freeze, "check": check}
 
 
+def install(argv):
+    """Have uv install into the user's site directory, if there is uv."""
+    uv = next((path for path in [os.path.join(p, "uv") for p in os.get_exec_path()] if os.access(path, os.X_OK)), None)
+    if uv is None:
+        print("ERROR: no pip in %s, and no uv in PATH: choose a Python that has pip (--python), or install it on the "
+              "host: apt install python3-pip" % sys.prefix, file=sys.stderr)
+        return 1
+    os.execv(uv, ["uv", "pip", "install", "--python", sys.executable, "--target", USER_SITE, *argv])
+
+
 def main(argv):
+    if "install" in argv[:1]:
+        return install(argv[1:])
     verb = next((word for word in argv if word in VERBS), None)
     if verb is None:
         print("no pip in %s: list, show, freeze and check are answered without it" % sys.prefix)

@@ -160,7 +160,7 @@ def run(argv, stdin=None, captured=None, env=None):
         for stream, data in zip((sys.stdout, sys.stderr), told):
             if data:
                 stream.write(data.decode("utf-8", "replace"))
-    driver.Finder.look_at_sites()  # the command may have installed something
+    driver.Finder.look_at_user_site()  # the command may have installed something
     return process.returncode
 
 

@@ -73,7 +73,7 @@ struct box_pieces {
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
 	struct box_net net;
-	struct secret_list secrets;    /* set by box_complete() */
+	struct secret_list secrets;   /* set by box_complete() */
 	struct package_list packages; /* the same */
 };
 

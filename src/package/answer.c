@@ -78,7 +78,8 @@ static int read_site(struct site *out, const char *set, const char *at, struct e
 		return refuse(set, "has a query, which may be a password", err);
 	int r = read_place(out, set, host, end, err);
 	if (r == 0 && out->is_loopback && out->is_tls)
-		r = refuse(set, "is of this host's loopback, where a box cannot check its certificate",
+		r = refuse(set,
+			"is of this host's loopback, where a box cannot check its certificate",
 			err);
 	return r;
 }
@@ -106,6 +107,15 @@ int package_answer_rule(struct package_answer *a, const char *rule, struct err *
 	return keep(a->rules, &a->n_rules, a->set, xstrdup(rule), err);
 }
 
+/* What is a host of an address may be more as a rule: any, or *.HOST. */
+static bool is_one_host(const char *rule)
+{
+	struct rule r;
+	struct err ignored;
+	return rule_parse(&r, rule, &ignored) == 0 && !r.may_be_private && !r.is_mapped &&
+		!r.is_http && (r.kind == RULE_NAME || (r.kind == RULE_NETWORK && r.bits == 32));
+}
+
 /* Add the rule for @s, and write to @name how the box calls its host. */
 static int add_site(struct package_answer *a, const struct site *s, char name[RULE_HOST_BYTES + 8],
 	struct err *err)
@@ -115,7 +125,8 @@ static int add_site(struct package_answer *a, const struct site *s, char name[RU
 	if (!s->is_loopback && !s->is_v6) {
 		snprintf(name, (size_t)n, "%s", s->host);
 		snprintf(rule, sizeof rule, "%s:%u", name, (unsigned)s->port);
-		return package_answer_rule(a, rule, err);
+		return is_one_host(rule) ? package_answer_rule(a, rule, err)
+					 : refuse(a->set, "has no name of a host", err);
 	}
 	snprintf(name, (size_t)n, "%s.host.internal", a->set);
 	snprintf(rule, sizeof rule, "%s:%u=%s:%u", name, (unsigned)s->port,

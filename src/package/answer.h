@@ -10,7 +10,7 @@
 enum { PACKAGE_ITEMS_MAX = 64, PACKAGE_VALUE_BYTES = 8192 };
 
 struct package_answer {
-	const char *set; /* its name, such as "pypi" */
+	const char *set;    /* its name, such as "pypi" */
 	const char *trusts; /* the variable that names hosts without TLS, or NULL */
 	char *rules[PACKAGE_ITEMS_MAX], *env[PACKAGE_ITEMS_MAX];
 	size_t n_rules, n_env;

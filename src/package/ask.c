@@ -54,8 +54,8 @@ static int start(pid_t *pid, const char *path, const char *const *argv, int out,
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
 	(void)posix_spawnattr_setflags(&attributes,
 		POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	int sys = posix_spawn_file_actions_addopen(
-		&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	int sys =
+		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (sys == 0)
 		sys = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	if (sys == 0)
@@ -66,8 +66,8 @@ static int start(pid_t *pid, const char *path, const char *const *argv, int out,
 	if (sys == 0)
 		sys = posix_spawn_file_actions_addchdir_np(&actions, "/");
 	if (sys == 0)
-		sys = posix_spawn(pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv,
-			environ);
+		sys = posix_spawn(
+			pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)posix_spawnattr_destroy(&attributes);
 	return sys == 0 ? 0 : err_sys(err, ERR_RUNTIME, sys, "%s", path);
@@ -132,8 +132,8 @@ int package_ask(struct buf *out, const char *const *argv, struct err *err)
 	int64_t until_ms = clock_now_ms() + LIMIT_MS;
 	r = reap(pid, read_all(out, in, until_ms), until_ms, &status);
 	if (r == -ETIMEDOUT)
-		return err_set(err, ERR_RUNTIME, "%s did not answer within %d s", path,
-			LIMIT_MS / 1000);
+		return err_set(
+			err, ERR_RUNTIME, "%s did not answer within %d s", path, LIMIT_MS / 1000);
 	if (r == -E2BIG)
 		return err_set(err, ERR_RUNTIME, "%s answered with more than %zu bytes", path,
 			out->max_bytes);

@@ -16,7 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_BYTES = 1 << 20, FAILURE_MS = 60000, ASKS_MAX = 2, CERTIFICATES_MAX = 2, CHAIN_MAX = 8 };
+enum {
+	ANSWER_BYTES = 1 << 20,
+	FAILURE_MS = 60000,
+	ASKS_MAX = 2,
+	CERTIFICATES_MAX = 2,
+	CHAIN_MAX = 8
+};
 
 /* What the host's pip would do: [variable or null, text] for each place that it gets packages from.
  * uv has the same places, unless its own variables say otherwise. */
@@ -59,7 +65,8 @@ struct set {
 
 static int read_nonsense(const struct package_answer *a, struct err *err)
 {
-	return err_set(err, ERR_RUNTIME, "%s: what this host's client says is not understood", a->set);
+	return err_set(
+		err, ERR_RUNTIME, "%s: what this host's client says is not understood", a->set);
 }
 
 static int read_pip(struct package_answer *a, const char *text, struct err *err)
@@ -87,7 +94,7 @@ static int read_npm(struct package_answer *a, const char *text, struct err *err)
 	const char *name, *registry = json_get_text(all, "registry");
 	const json_t *value;
 	int r = registry[0] ? package_answer_add(a, "NPM_CONFIG_REGISTRY", registry, err)
-			 : read_nonsense(a, err);
+			    : read_nonsense(a, err);
 	json_object_foreach(all, name, value)
 	{
 		const char *colon = strrchr(name, ':');
@@ -137,7 +144,10 @@ static int read_config(json_t **out, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char path[PATH_MAX];
 		cleanup_buf struct buf text = BUF_INIT(ANSWER_BYTES);
-		snprintf(path, sizeof path, "%s%s/%s", home ? home : user ? user : "",
+		snprintf(path, sizeof path, "%s%s/%s",
+			home	       ? home
+				: user ? user
+				       : "",
 			home ? "" : "/.cargo", names[i]);
 		if (path[0] == '/' && file_read(&text, path) == 0)
 			return toml_read(buf_str(&text), text.bytes, path, out, err);
@@ -147,8 +157,8 @@ static int read_config(json_t **out, struct err *err)
 }
 
 /* Add what CARGO_@kind_NAME_@end is: cargo takes it from the environment as from a file. */
-static int add_cargo(struct package_answer *a, const char *kind, const char *name,
-	const char *end, const char *value, struct err *err)
+static int add_cargo(struct package_answer *a, const char *kind, const char *name, const char *end,
+	const char *value, struct err *err)
 {
 	char *variable = NULL;
 	if (asprintf(&variable, "CARGO_%s_%s_%s", kind, name, end) < 0)
@@ -168,7 +178,7 @@ static int read_cargo(struct package_answer *a, const char *text, struct err *er
 	(void)text;
 	int r = read_config(&config, err);
 	if (r < 0)
-		return r;
+		return err_wrap(err, "%s", a->set);
 	const json_t *sources = json_object_get(config, "source");
 	const json_t *source = json_object_get(sources, "crates-io");
 	for (int i = 0; i < CHAIN_MAX && json_object_get(source, "replace-with"); i++)
@@ -188,8 +198,8 @@ static int read_cargo(struct package_answer *a, const char *text, struct err *er
 }
 
 static const struct set sets[] = {
-	{"pypi", "pip", {{"python3", "-c", pip_code}, {"/usr/bin/python3", "-c", pip_code}}, read_pip,
-		"PIP_TRUSTED_HOST", "install pip, or set PIP_INDEX_URL",
+	{"pypi", "pip", {{"python3", "-c", pip_code}, {"/usr/bin/python3", "-c", pip_code}},
+		read_pip, "PIP_TRUSTED_HOST", "install pip, or set PIP_INDEX_URL",
 		{"PIP_CERT", "SSL_CERT_FILE"}},
 	{"npm", "npm", {{"npm", "config", "ls", "-l", "--json"}}, read_npm, NULL, "install npm",
 		{"NPM_CONFIG_CAFILE", "NODE_EXTRA_CA_CERTS"}},
@@ -233,8 +243,9 @@ static int ask(struct package_answer *a, const struct set *set, struct err *err)
 	if (r < 0) {
 		char why[200];
 		snprintf(why, sizeof why, "%.199s", err->msg);
-		err_set(err, ERR_RUNTIME, "%s: this host has no %s to ask where packages come from: %s",
-			set->name, set->client, why);
+		err_set(err, ERR_RUNTIME,
+			"%s: this host has no %s to ask where packages come from: %s", set->name,
+			set->client, why);
 	} else if ((r = set->read(a, buf_str(&text), err)) == 0 && a->n_rules == 0) {
 		r = err_set(err, ERR_RUNTIME, "%s: this host's %s gets its packages from no host",
 			set->name, set->client);

@@ -21,7 +21,8 @@
 
 /* What rules become. Owns: the caller ends it with package_expansion_done(). */
 struct package_expansion {
-	char **net; /* concrete rules; NULL if @has_set is false: then they are as they were given */
+	char **net; /* concrete rules; NULL if @has_set is false: then they are as they were given
+		     */
 	size_t n_net;
 	/* Variables NAME=VALUE that clients in a box need, because they do not see the
 	 * configuration of this host. A value that begins with "/" is a file of certificates. */
@@ -39,7 +40,8 @@ struct package_expansion {
  * Errors: ERR_RUNTIME: the host has no such client, or it does not answer. ERR_USAGE: what it is
  * configured with cannot be used. Each with a hint.
  */
-int package_expand(struct package_expansion *out, const char *const *net, size_t n, struct err *err);
+int package_expand(
+	struct package_expansion *out, const char *const *net, size_t n, struct err *err);
 void package_expansion_done(struct package_expansion *e);
 
 /* Forget all answers. For tests. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define PATH_USUAL "/usr/local/bin:/usr/bin:/bin"
-#define PATH_OWN "/home/user/.local/bin:" /* what programs of the box install */
+#define PATH_OWN   "/home/user/.local/bin:" /* what programs of the box install */
 
 unsigned runtime_seed(const struct runtime_request *req)
 {
@@ -50,7 +50,8 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 		"TMPDIR=/tmp", "LANG=C.UTF-8",
 		/* New files in the workspace are reported as results, so keep caches elsewhere. */
 		"XDG_CACHE_HOME=/tmp/.cache", "NPM_CONFIG_CACHE=/tmp/.cache/npm",
-		"CARGO_HOME=/tmp/.cache/cargo", "GOMODCACHE=/tmp/.cache/go-mod",
+		"NPM_CONFIG_UPDATE_NOTIFIER=false", "CARGO_HOME=/tmp/.cache/cargo",
+		"GOMODCACHE=/tmp/.cache/go-mod",
 		/* An undo could not remove directories without the right to write. */
 		"GOFLAGS=-modcacherw",
 		/* Programs are installed into PATH_OWN. No package manager owns what is there. */

@@ -56,8 +56,8 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	return 0;
 }
 
-/* Read the line `KEY = VALUE` in pyvenv.cfg of a virtual environment, where KEY begins with @key.
- * @out becomes "" if the line is missing. */
+/* Read the line `@key = VALUE` in pyvenv.cfg of a virtual environment. @out becomes "" if the line
+ * is missing. */
 static void read_venv(const char *executable, const char *key, char out[PATH_MAX])
 {
 	char path[PATH_MAX + 16], text[CONFIG_BYTES + 1];
@@ -75,7 +75,7 @@ static void read_venv(const char *executable, const char *key, char out[PATH_MAX
 		line += strspn(line, "\n \t");
 		if (strncmp(line, key, strlen(key)) != 0)
 			continue;
-		char *value = line + strcspn(line, " \t=\n");
+		char *value = line + strlen(key);
 		value += strspn(value, " \t");
 		if (*value != '=')
 			continue;
@@ -106,6 +106,8 @@ static void write_venv(const char *python, char prefix[96], char path[96])
 	char version[PATH_MAX];
 	unsigned major, minor;
 	read_venv(python, "version", version);
+	if (!version[0])
+		read_venv(python, "version_info", version); /* as virtualenv and uv write it */
 	if (sscanf(version, "%u.%u", &major, &minor) != 2)
 		return;
 	snprintf(prefix, 96, "PIP_PREFIX=/home/user/.local");

@@ -385,7 +385,7 @@ static int parse(const char *text, size_t bytes, const char *name, json_t **out,
 		return err_set(
 			err, ERR_LIMIT, "tools: %.100s: over %d bytes", name, SERVERS_FILE_BYTES);
 	if (at == bytes || text[at] != '{')
-		return toml_read(text, bytes, name, out, err);
+		return toml_read(text, bytes, name, out, err) == 0 ? 0 : err_wrap(err, "tools");
 	*out = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &wrong);
 	return *out ? 0
 		    : err_set(err, ERR_USAGE, "tools: %.100s:%d:%d: %.100s", name, wrong.line,

@@ -25,7 +25,7 @@ struct toml {
 
 static int bad(struct toml *t, const char *what)
 {
-	return err_set(t->err, ERR_USAGE, "tools: %.100s:%d: %s", t->name, t->line, what);
+	return err_set(t->err, ERR_USAGE, "%.100s:%d: %s", t->name, t->line, what);
 }
 
 static bool is_at(const struct toml *t, char c)

@@ -200,7 +200,8 @@ class Programs(CliCase):
         self.assertRegex(env["RETORT_SESSION"], "^s-")
         self.assertIn("MPLBACKEND", env)
         known = {"RETORT", "RETORT_SESSION", "HOME", "USER", "TMPDIR", "LANG", "LC_ALL", "PATH", "MPLBACKEND",
-                 "XDG_CACHE_HOME", "MPLCONFIGDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
+                 "XDG_CACHE_HOME", "NPM_CONFIG_CACHE", "NPM_CONFIG_UPDATE_NOTIFIER", "NPM_CONFIG_PREFIX", "CARGO_HOME", "CARGO_INSTALL_ROOT", "GOMODCACHE",
+                 "GOFLAGS", "GOBIN", "PIP_BREAK_SYSTEM_PACKAGES", "PIP_DISABLE_PIP_VERSION_CHECK", "UV_LINK_MODE", "MPLCONFIGDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
         self.assertEqual(set(env) - known, set())
 
     def test_place_inside(self):
@@ -251,7 +252,7 @@ class Volumes(CliCase):
         for code in ("open('not-here.csv')", "try: open('here.csv')\nexcept OSError: pass"):
             self.assertNotIn("retort:", harness.retort("run", "-c", code, cwd=self.folder).err)
         done = harness.retort("run", "-c", "import no_such_module", cwd=self.folder)
-        self.assertIn("\nretort: hint: nothing can be installed in a box.", done.err)
+        self.assertIn("\nretort: hint: nothing can be installed in a box without a network.", done.err)
 
     def test_read_only_by_default(self):
         code = ("import os\n"
@@ -748,7 +749,7 @@ class Interpreters(CliCase):
         self.assert_ran(harness.run("%%bash\npython -c 'import foo; print(foo.NAME)'\ntool", "--python", folder),
                         "foo of the venv\nof the venv\n")
         self.assert_ran(harness.run("!echo $PATH", "--python", folder, "-e", "PATH=/bin"), "/bin\n")
-        self.assert_ran(harness.run("!echo $PATH"), "/usr/local/bin:/usr/bin:/bin\n")
+        self.assert_ran(harness.run("!echo $PATH"), "/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin\n")
 
     def test_relative(self):
         folder = self.make_venv()

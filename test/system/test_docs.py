@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import registry  # noqa: E402
 import web  # noqa: E402
 
 IDENTITY = "user"
@@ -99,6 +100,8 @@ class Examples(harness.Case):
     def test_examples_print_what_they_say(self):
         n = 0
         for document in documents():
+            if os.path.basename(document) == "packages.md" and not registry.PIP:
+                continue
             cwd = harness.make_dir()
             shutil.copytree(DEMO, os.path.join(cwd, "demo"))
             for block in FENCE.findall(read(os.path.join(SOURCE, document))):

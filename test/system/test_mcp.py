@@ -199,7 +199,7 @@ class Running(harness.Case):
 
     def test_what_helps_is_said_with_the_failure(self):
         rows = [
-            ("import no_such_module", "hint: nothing can be installed here."),
+            ("import no_such_module", "hint: nothing can be installed here without a network."),
             ("import urllib.request as u\nu.urlopen('http://example.invalid')", "hint: there is no network"),
             ("import socket\nsocket.create_connection(('192.0.2.1', 80))", "hint: there is no network"),
             ("input()", "hint: nobody types here: call run_code with interactive true"),

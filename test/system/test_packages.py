@@ -15,6 +15,7 @@ import registry  # noqa: E402
 import service  # noqa: E402
 import web  # noqa: E402
 
+PIP_PLACE = "/usr/lib/python3/dist-packages/pip"
 SHOW = "import os\nfor n in sorted(os.environ): print(n, os.environ[n], sep='=') if n.split('_')[0].upper() in {!r} else None"
 
 
@@ -30,6 +31,14 @@ def faked(name, text, **more):
 
 def npm(registry_url, **more):
     return faked("npm", f"echo '{json.dumps({'registry': registry_url, **more})}'\n")
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+    except OSError:
+        return ""
 
 
 class Sets(harness.Case):
@@ -115,6 +124,16 @@ token = "never"
         self.assertIn("npm_config_registry=https://mine.example\n", out)
         self.assertNotIn("npm.example", out)
 
+    def test_certificates(self):
+        """Files of the host's that a box has; but with rules for requests, its clients trust the gateway."""
+        files = {"NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/own.pem", "NPM_CONFIG_CAFILE": "/root/own.crt"}
+        for options, told in ((("npm",), files["NODE_EXTRA_CA_CERTS"]), (("npm", "--net", "GET npm.example/*"), "/etc/ssl/certs/ca-certificates.crt"), (("npm:443",), None)):
+            out = harness.run("import os\nprint(os.environ.get('NODE_EXTRA_CA_CERTS'), os.environ.get('NPM_CONFIG_CAFILE'))", "--net", *options,
+                              env=npm("https://npm.example/", ) | files).out
+            self.assertRegex(out, rf"^{told}\S* None\n$" if told else "^None None\n$")
+        out = harness.run(show("NODE"), "--net", "npm", env=npm("https://npm.example/") | {"NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/../x"}).out
+        self.assertEqual(out, "")
+
     def test_passwords(self):
         """An address with one is refused, in all sets, and no message has it."""
         secret = "hunter2-hunter2"
@@ -160,7 +179,9 @@ token = "never"
         said = harness.run("1", "--net", "npm", env=faked("npm", f"sleep 1000 & echo $! > {mark}; wait\n")).err
         self.assertIn("did not answer within 10 s", said)
         with open(mark, encoding="utf-8") as f:
-            self.until(lambda: not os.path.exists(f"/proc/{f.read().strip() or 0}/exe"))
+            pid = f.read().strip()
+        self.assertTrue(pid.isdigit())
+        self.until(lambda: "sleep" not in read(f"/proc/{pid}/cmdline"))
 
     def test_who_may(self):
         """A caller over HTTP may name the sets whose rules he may give."""
@@ -232,6 +253,14 @@ class Pip(Case):
         self.assert_out(self.run_with("import pip, sys\nsys.modules.pop('pip')\n!pip install -q pip==999.0 2>/dev/null\nimport pip\nprint(pip.__version__)\n"
                                       "!python3 -c 'import pip; print(pip.__version__)'"), "999.0\n999.0\n")
 
+    def test_it_wins_when_another_program_installs(self):
+        """It was there before the first import of a package."""
+        with service.Engine(env=self.there.env) as engine:
+            session = engine.session(net=["pypi"])
+            session.run("pip install -q pip==999.0 greeter==1.0", runtime="shell")
+            self.assertEqual(session.value("import importlib.metadata as m; m.version('greeter')"), "'1.0'")
+            self.assertEqual(session.value("import greeter, pip; pip.__version__"), "'999.0'")
+
     def test_pth_files(self):
         """Also when the directory was there before."""
         self.assert_out(self.run_with("!pip install -q greeter==1.0\nimport greeter\n!pip install -q pathy\nimport by_pth\nprint(by_pth.WORD)"), "by pth\n")
@@ -244,9 +273,19 @@ class Pip(Case):
             self.assertEqual(session.value("import greeter; greeter.WORD"), "'good day'")
             self.assertEqual(session.value("import importlib.metadata as m; m.version('greeter')"), "'2.0'")
             self.assertIn("greeter", session.run("!pip list")["stdout"])
-            engine.call("session.net", session=session.id, net=["none"])
+
+    def test_uninstall(self):
+        """Of what a step has installed, without a network, too."""
+        folder = harness.make_dir()
+        with open(os.path.join(folder, "greeter-1.0-py3-none-any.whl"), "wb") as f:
+            f.write(registry.wheel("greeter", "1.0", {"greeter.py": ""}))
+        with service.Engine() as engine:
+            session = engine.session(volumes=[{"src": folder, "dst": "/wheels"}])
+            self.assertIn("read-only", session.run("!pip uninstall -y greeter")["stderr"])
+            session.run("!pip install -q --no-index /wheels/greeter-1.0-py3-none-any.whl")
+            self.assertEqual(session.value("import greeter; greeter.__name__"), "'greeter'")
             self.assertIn("Successfully uninstalled", session.run("!pip uninstall -y greeter")["stdout"])
-            self.assertEqual(session.value("import importlib.util; importlib.util.find_spec('greeter')"), None)
+            self.assertEqual(session.value("import importlib.metadata as m; [d for d in m.distributions() if d.name == 'greeter']"), "[]")
 
     def test_rules_come_and_go(self):
         with service.Engine(env=self.there.env) as engine:
@@ -260,27 +299,47 @@ class Pip(Case):
             url = f"http://pypi.host.internal:{self.there.port}"
             session.run(f"!pip install -q -i {url}/simple --trusted-host pypi.host.internal greeter==1.0")
             self.assertEqual(session.value("import greeter; greeter.WORD"), "'hello'")
-            engine.call("session.net", session=session.id, net=["none"])
-            self.assertIn("the box has no network", session.run("!pip install needy")["stderr"])
 
     def test_branch_undo_rollback(self):
         with service.Engine(env=self.there.env) as engine:
             session = engine.session(net=["pypi"])
             session.run("before = 1")
             session.run("!pip install -q greeter==1.0\nimport greeter")
-            branch, = engine.call("session.branch", session=session.id)["branches"]
+            branch = engine.call("session.branch", session=session.id)
             for each in (session.id, branch["session"]):
                 record = engine.call("step.run", session=each, code="import sys, greeter; greeter.WORD")
                 self.assertEqual(record["value"]["text/plain"], "'hello'", record)
             record = engine.call("step.run", session=branch["session"], code="!pip install -q needy\nimport needy; needy.WORD")
             self.assertEqual(record["value"]["text/plain"], "'HELLO'", record)
             gone = "import importlib.util, os, shutil; [importlib.util.find_spec(n) for n in NAMES], shutil.which('greet'), os.path.exists('.local')"
-            session.undo()
+            session.undo(count=2)
             self.assertEqual(session.value(gone.replace("NAMES", "('greeter', 'needy')")), "([None, None], None, False)")
             self.assertEqual(session.value("before"), "1")
             record = session.run("!pip install -q greeter==1.0\nimport greeter\n1 / 0", atomic=True)
             self.assertEqual(record["state"]["outcome"], "rolled_back", record)
             self.assertEqual(session.value(gone.replace("NAMES", "('greeter',)")), "([None], None, False)")
+
+    def test_undo(self):
+        """In a session without a branch, one step and another."""
+        with service.Engine(env=self.there.env) as engine:
+            session = engine.session(net=["pypi"])
+            session.run("before = []")
+            session.run("!pip install -q greeter==1.0\nimport greeter")
+            session.run("!pip install -q needy\nimport needy")
+            session.undo()
+            self.assertEqual(session.value("import importlib.util as u; greeter.WORD, u.find_spec('needy')"), "('hello', None)")
+            session.undo(count=2)
+            self.assertEqual(session.value("import os; 'greeter' in globals(), u.find_spec('greeter') if 'u' in globals() else None, os.listdir('.')"),
+                             "(False, None, [])")
+            self.assertIn("No module named 'greeter'", session.run("import greeter")["error"]["message"])
+
+    def test_a_password_by_a_secret(self):
+        """The registry gets it, in the place of what pip has."""
+        net = ["--net", f"pypi.test:80=127.0.0.1:{self.there.port}", "--secret", "TOKEN=env:TOKEN@pypi.test:80"]
+        done = harness.run("!pip install -q -i http://bob:$TOKEN@pypi.test/simple --trusted-host pypi.test greeter==1.0\nimport greeter\nprint(greeter.WORD)",
+                           *net, env={"TOKEN": "hunter2-hunter2"})
+        self.assert_out(done, "hello\n")
+        self.assertIn("Basic Ym9iOmh1bnRlcjItaHVudGVyMg==", {row[2] for row in self.there.seen})
 
     def test_restart(self):
         state = harness.make_dir()
@@ -293,13 +352,28 @@ class Pip(Case):
             self.assertEqual(again.value("greeter.WORD"), "'hello'")
             self.assertEqual(engine.call("session.net", session=session.id)["net"], [self.there.rule()])
 
+    @unittest.skipUnless(os.path.exists(PIP_PLACE), "pip is not where Debian has it")
     def test_virtual_environment(self):
         """The host's is read-only; what is installed is beside it, and found by its Python."""
         folder = os.path.join(harness.make_dir(), "venv")
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder], check=True, cwd="/", stdin=subprocess.DEVNULL)
-        code = ("!/usr/bin/python3 -m pip install -q greeter==1.0 2>/dev/null\nimport greeter, sys\nprint(greeter.WORD, sys.prefix)\n"
+        os.symlink(PIP_PLACE, folder + "/lib/python%d.%d/site-packages/pip" % sys.version_info[:2])
+        code = ("!pip install -q greeter==1.0\nimport greeter, sys\nprint(greeter.WORD, sys.prefix)\n"
                 "!python3 -c 'import greeter; print(greeter.WORD)'")
         self.assert_out(self.run_with(code, "--python", folder), f"hello {folder}\nhello\n")
+
+    def test_a_python_without_pip(self):
+        """uv does it if it is there; otherwise an error says what to do."""
+        folder = os.path.join(harness.make_dir(), "venv")
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder], check=True, cwd="/", stdin=subprocess.DEVNULL)
+        code = "!pip install -q greeter==1.0\nprint(_exit_code)"
+        done = self.run_with(code, "--python", folder)
+        self.assertEqual(done.out, "1\n", done)
+        self.assertIn("ERROR: no pip in", done.err)
+        uv = os.path.join(registry.program("uv", 'echo "$@"\n'), "uv")
+        done = self.run_with(code, "--python", folder, "-v", f"{uv}:/opt/uv", "-e", "PATH=/opt:/usr/bin:/bin")
+        place = "/home/user/.local/lib/python%d.%d/site-packages" % sys.version_info[:2]
+        self.assertRegex(done.out, rf"^pip install --python {folder}/bin/python3? --target {place} -q greeter==1.0\n0\n$")
 
     def test_a_volume_is_no_way_in(self):
         """What the host's own user has in ~/.local is not in the box."""
@@ -323,7 +397,7 @@ class Npm(Case):
             self.assertEqual({f["path"].split("/")[0] for f in record["files"]}, {"node_modules", "package.json", "package-lock.json"})
             record = session.run("require('left')()", runtime="javascript")
             self.assertEqual(record["value"]["text/plain"], "'left'", record)
-            session.undo(steps=2)
+            session.undo(count=2)
             self.assertEqual(session.run("require('left')", runtime="javascript")["status"], "error")
             self.assertEqual(session.value("import os; os.listdir('.')"), "[]")
 

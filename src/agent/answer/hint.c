@@ -33,18 +33,21 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 		"give it files with `retort session files SESSION --put`",
 		"the box has no network for this: allow hosts with retort repl --net HOST, or give it files "
 		"with %put"},
-	[PACKAGES] = {"Nothing can be installed.%s See what else there is: import pkgutil; "
+	[PACKAGES] = {"Nothing can be installed without a network.%s See what else there is: import pkgutil; "
 		      "print(sorted(m.name for m in pkgutil.iter_modules()))",
-		"nothing can be installed here.%s Whoever starts retort can give more: retort mcp "
-		"--python VENV",
-		"nothing can be installed in a box.%s Give a virtual environment: session.create, "
+		"nothing can be installed here without a network.%s Whoever starts retort can give "
+		"more: retort mcp --net pypi, or --python VENV",
+		"nothing can be installed in a box without a network.%s Give it one with "
+		"`session.net`, \"net\": [\"pypi\"]; or a virtual environment: session.create, "
 		"\"python\"",
-		"nothing can be installed in a box.%s Give a virtual environment of this host: "
-		"--python VENV",
-		"nothing can be installed in a box.%s Give a new session a virtual environment of "
+		"nothing can be installed in a box without a network.%s Give it one for packages: "
+		"--net pypi; or a virtual environment of this host: --python VENV",
+		"nothing can be installed in a box without a network.%s Give it one for packages: "
+		"`retort session net SESSION --add pypi`; or a new session a virtual environment of "
 		"this host: retort session new --python VENV",
-		"nothing can be installed in a box.%s Give a virtual environment of this host: "
-		"retort repl --python VENV"},
+		"nothing can be installed in a box without a network.%s Give it one for packages: "
+		"retort repl --net pypi; or a virtual environment of this host: retort repl "
+		"--python VENV"},
 	[STDIN] = {"Nobody types here: input() has nothing to read.",
 		"nobody types here: call run_code with interactive true, then run_wait with stdin",
 		"there was no more input: give it with \"stdin\", or with \"stdin_open\" and "
@@ -130,7 +133,7 @@ static const struct {
 		"The module has no such name in this version: import it and print dir() of it."},
 	{"error", NULL, "Cannot find module '.", 0, NULL},
 	{"error", NULL, "Cannot find module", 0,
-		"Nothing can be installed: only node's own modules are there."},
+		"Nothing can be installed without a network: only node's own modules are there."},
 	{"error", "IndentationError", "", 0, "Write the whole block again, with its indentation."},
 	{"error", "SyntaxError", "", 0,
 		"The code was not run at all. Look at the line that is named, and write the whole "

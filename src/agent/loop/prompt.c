@@ -92,7 +92,7 @@ int prompt_write(const struct prompt *p, struct buf *out)
 	write_tools(p, &b);
 	write_queries(p, &b);
 	buf_addf(&b, rules,
-		p->net ? "Nothing else can be installed"
+		p->net ? "Other packages can be installed only if the network below leads to them"
 		       : "There is no network and nothing can be installed");
 	buf_addf(&b,
 		"\nThe sandbox: %s%.600s; /home/user is yours to read and write, and is where "

@@ -63,7 +63,8 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 			.help = "files and directories of the host"},                               \
 		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                    \
 		{"net", PARAM_TEXTS, .max = RULES_MAX,                                              \
-			.help = "network rules: what programs may connect to"},                     \
+			.help = "network rules: what programs may connect to; pypi, "               \
+				"npm, debian, crates, go: where this host's clients get packages"}, \
 		{"secrets", PARAM_OBJECTS, .max = SECRETS_MAX, FIELDS(order_secret_rows),           \
 			.help = "values that programs send to one host without seeing them"},       \
 		{"limits", PARAM_OBJECT, FIELDS(order_limit_rows), .help = "limits of the box"},    \

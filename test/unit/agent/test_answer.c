@@ -102,7 +102,7 @@ TEST(a_module_that_its_package_does_not_have)
 	} rows[] = {{"No module named 'PIL.Imag'", "PIL is there, but it has no Imag. See "},
 		{"No module named 'a.b.c'; 'a.b' is not a package",
 			"a.b is there, but it has no c. "},
-		{"No module named 'a'", "Nothing can be installed."},
+		{"No module named 'a'", "Nothing can be installed without a network."},
 		{"No module named '.'", " is there"}, {"No module named 'a.b", "a is there"}};
 	const struct hint_about about = {.reader = HINT_AGENT};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -407,6 +407,31 @@ TEST(python_environment)
 	CHECK_STR(variable(&h, "OPENBLAS_NUM_THREADS"), "3");
 	CHECK_STR(variable(&h, "TMPDIR"), "/tmp");
 	CHECK_HAS(variable(&h, "PATH"), "/base/bin:/usr/local/bin:/usr/bin:/bin"); /* not ours */
+	CHECK(!variable(&h, "PIP_PREFIX") && !variable(&h, "PYTHONPATH"));
+}
+
+TEST(packages_beside_a_virtual_environment)
+{
+	static const struct {
+		const char *config, *path;
+	} rows[] = {{"home = /usr/bin\nversion = 3.11.2\n",
+			    "/home/user/.local/lib/python3.11/site-packages"},
+		{"version_info = 3.9.1.final.0\n", "/home/user/.local/lib/python3.9/site-packages"},
+		{"versions = 3.1\n", NULL}, {"version = x\n", NULL}, {"", NULL}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		HOST h;
+		host_open(&h);
+		tree_put(&h.tree, "/env/pyvenv.cfg", rows[i].config);
+		CHECK_INT(mkdir(tree_path(&h.tree, "/env/bin"), 0755), 0);
+		CHECK_INT(symlink(tree_path(&h.tree, "/base/bin/python3"),
+				  tree_path(&h.tree, "/env/bin/python3")),
+			0);
+		CHECK_INT(start(&h, "/env/bin/python3"), 0);
+		const char *path = variable(&h, "PYTHONPATH");
+		CHECK(!path == !rows[i].path && !variable(&h, "PIP_PREFIX") == !path);
+		if (path && rows[i].path)
+			CHECK_STR(path, rows[i].path);
+	}
 }
 
 TEST(still_runs)
