@@ -39,7 +39,7 @@ pip_install() {
 		say "pip: the host's Python has all of this"
 		return
 	fi
-	say "pip: installing $(wc -l <$out/pip.lock) packages"
+	say "pip: installing $(cut -d' ' -f1 $out/pip.lock | paste -sd' ')"
 	python3 -m pip install --quiet --root $layer --no-deps --ignore-installed --no-compile \
 		--no-warn-script-location --require-hashes --requirement $out/pip.lock
 	sed -En 's/^([^=]+)==([^ ]+) --hash=(.*)$/pip\t\1\t\2\t\3/p' $out/pip.lock >>$out/packages

@@ -71,7 +71,7 @@ class Pip(Case):
         self.there.wheel("bell", "3", {"bell.py": "N = 3"})
         done = self.build("words", "--pip", "greeter==1.0")
         self.assertRegex(done.out, r"^words: 2 packages, [\d.]+ MiB in \d+ files\n$")
-        self.assertIn("==> pip: installing 2 packages\n", done.err)
+        self.assertIn("==> pip: installing bell==3 greeter==1.0\n", done.err)
         self.assertEqual(self.run_in(IMPORT), "hello\n")
         self.assertEqual(self.run_in("import bell; print(bell.N)"), "3\n")
         self.assertIn("gaierror", self.run_in(NO_NETWORK % ("pypi.host.internal", self.there.port)))

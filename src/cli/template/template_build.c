@@ -208,11 +208,11 @@ static int show(const struct template_run *run, const json_t *result)
 {
 	if (run->args.json)
 		return view_json(result);
-	printf("%s: %zu package%s, %.1f MiB in %lld files%s\n", json_get_text(result, "name"),
-		json_array_size(json_object_get(result, "packages")),
-		json_array_size(json_object_get(result, "packages")) == 1 ? "" : "s",
-		(double)json_get_int(result, "bytes") / (1 << 20),
-		(long long)json_get_int(result, "files"),
+	size_t n = json_array_size(json_object_get(result, "packages"));
+	long long n_files = (long long)json_get_int(result, "files");
+	printf("%s: %zu package%s, %.1f MiB in %lld file%s%s\n", json_get_text(result, "name"), n,
+		n == 1 ? "" : "s", (double)json_get_int(result, "bytes") / (1 << 20), n_files,
+		n_files == 1 ? "" : "s",
 		json_get_bool(result, "built") ? "" : ", as built before");
 	return ferror(stdout) != 0;
 }
