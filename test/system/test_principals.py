@@ -60,6 +60,9 @@ ALONE = {
     "engine.doctor": "refused; see test_the_host_is_not_theirs",
     "template.list": "names none; see test_lists_have_ones_own",
     "template.create": "makes one",
+    "template.build": "names are the caller's own; see test_templates_are_apart",
+    "template.get": "names are the caller's own; see test_templates_are_apart",
+    "template.remove": "names are the caller's own; see test_templates_are_apart",
     "plan.check": "a plan is given in whole",
     "plan.run": "a plan is given in whole",
     "tool.list": "tools are not anybody's",
@@ -198,6 +201,24 @@ class Apart(PrincipalCase):
             mine = json.dumps(self.ann("template.list"))
             for template in self.bob("template.list")["templates"]:
                 self.assertNotIn(template["template"], mine)
+
+    def test_templates_are_apart(self):
+        """Two callers may have templates of one name, and neither sees, uses or removes that of the other."""
+        self.bob("template.build", name="words", command=["sh", "-c", "echo bob >x"])
+        for method in ("template.get", "template.remove"):
+            self.fails("not_found", self.ann, method, name="words")
+        for method in ("session.create", "template.create"):
+            self.fails("not_found", self.ann, method, template="words")
+        self.assertEqual(self.ann("template.list")["built"], [])
+        self.ann("template.build", name="words", command=["sh", "-c", "echo ann >x"])
+        for caller, said in ((self.ann, "'ann\n'"), (self.bob, "'bob\n'")):
+            session = caller("session.create", template="words")["session"]
+            self.assertEqual(caller.run(session, "open('/opt/words/x').read()")["value"]["text/plain"], said)
+        self.ann("template.remove", name="words")
+        self.assertEqual(self.bob("template.get", name="words")["files"], 1)
+        self.fails("denied", self.ann, "template.build", name="packages", pip=["six"])
+        self.fails("denied", self.ann, "template.build", name="packages", command=["true"], net=["api.example"])
+        self.fails("denied", self.ann, "template.build", name="packages", command=["true"], python="/usr/bin/python3")
 
     def test_who_was_there_first_is_not_told(self):
         """A step is kept once, whoever runs it: it is told as if nobody else had."""

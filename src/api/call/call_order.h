@@ -54,7 +54,7 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 			.help = "Python interpreter, or the directory of a virtual "                \
 				"environment"},                                                     \
 		{"template", PARAM_TEXT, false, 1, LAYER_NAME_BYTES - 1,                            \
-			.help = "name of a template with packages, which template.build has made"}, \
+			.help = "name of a template with packages"},                                \
 		{"rootfs", PARAM_PATH, false, 1, PATH_BYTES,                                        \
 			.help = "directory of the host to take /usr and /etc from"},                \
 		{"workspace", PARAM_PATH, false, 1, PATH_BYTES,                                     \
