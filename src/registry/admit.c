@@ -108,6 +108,11 @@ int admit_net(struct registry *r, const char *const *texts, size_t n, struct err
 	return bad;
 }
 
+int registry_check_net(struct registry *r, const char *const *net, size_t n, struct err *err)
+{
+	return admit_net(r, net, n, err);
+}
+
 int admit_order(struct registry *r, const struct order *order, struct err *err)
 {
 	const char *what = order->n_volumes > 0 ? "volumes"

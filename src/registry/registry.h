@@ -97,6 +97,10 @@ struct registry_create {
 };
 void registry_create(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
+/* Check whether the owner of @r may give these network rules to a session, as registry_create()
+ * does. A name that stands for a set of rules is taken for the name of a host. Errors: ERR_DENIED,
+ * ERR_USAGE, ERR_LIMIT. */
+int registry_check_net(struct registry *r, const char *const *net, size_t n, struct err *err);
 /* Make a template before it is needed. Sessions that are created with the same @req will be
  * branches of it. Result: {template, ready, standby, preload?}. */
 void registry_warm(

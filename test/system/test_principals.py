@@ -213,7 +213,7 @@ class Apart(PrincipalCase):
         self.ann("template.build", name="words", command=["sh", "-c", "echo ann >x"])
         for caller, said in ((self.ann, "'ann\n'"), (self.bob, "'bob\n'")):
             session = caller("session.create", template="words")["session"]
-            self.assertEqual(caller.run(session, "open('/opt/words/x').read()")["value"]["text/plain"], said)
+            self.assertEqual(caller.run(session, "open('/opt/words/x').read().strip()")["value"]["text/plain"], f"'{said}'")
         self.ann("template.remove", name="words")
         self.assertEqual(self.bob("template.get", name="words")["files"], 1)
         self.fails("denied", self.ann, "template.build", name="packages", pip=["six"])

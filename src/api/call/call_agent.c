@@ -456,7 +456,7 @@ static void make_session(struct agent_call *a)
 	struct call_order order;
 	struct err err;
 	a->is_own = true;
-	if (call_order_read(&order, params, &err) < 0) {
+	if (call_order_read(&order, a->call->context->registry, params, &err) < 0) {
 		fail(a, &err);
 	} else {
 		order.create.idle_ms = place && a->is_kept ? place->idle_ms : 0;

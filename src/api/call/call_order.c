@@ -107,7 +107,8 @@ static int check_env(const json_t *env, struct err *err)
 	return 0;
 }
 
-int call_order_read(struct call_order *p, const json_t *params, struct err *err)
+int call_order_read(
+	struct call_order *p, struct registry *registry, const json_t *params, struct err *err)
 {
 	*p = (struct call_order){.n_env = 0};
 	int r = check_env(param_get(params, "env"), err);
@@ -143,6 +144,8 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 	r = take_secrets(p, param_get(params, "secrets"), err);
 	if (r == 0)
 		r = secret_list_extend(&p->secrets, &p->create.order, err);
+	if (r == 0)
+		r = registry_check_net(registry, p->create.order.net, p->create.order.n_net, err);
 	return r < 0 ? r : package_list_extend(&p->packages, &p->create.order, err);
 }
 

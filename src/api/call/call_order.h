@@ -25,10 +25,12 @@ struct call_order {
 /*
  * Read the description of a box from @params, which param_check() has accepted. Named sets of
  * network rules are replaced: package_expand() says when that blocks.
+ * @registry: for whom it is; if they may not have such rules, no client of the host is asked.
  * Owns: the caller calls call_order_done(), also after an error.
  * Errors: ERR_USAGE, ERR_NO_MEMORY; those of package_expand().
  */
-int call_order_read(struct call_order *out, const json_t *params, struct err *err);
+int call_order_read(
+	struct call_order *out, struct registry *registry, const json_t *params, struct err *err);
 void call_order_done(struct call_order *order);
 
 enum {
@@ -46,32 +48,31 @@ extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
 /* Rows of a result that says how each limit is enforced. */
 extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 
-#define ORDER_ROWS                                                                                  \
-	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language",     \
-		PARAM_OF_LANGUAGE},                                                                 \
-		{"preload", PARAM_TEXTS, .max = 64, .help = "modules to import first"},             \
-		{"python", PARAM_TEXT, false, 1, PATH_BYTES,                                        \
-			.help = "Python interpreter, or the directory of a virtual "                \
-				"environment"},                                                     \
-		{"template", PARAM_TEXT, false, 1, LAYER_NAME_BYTES - 1,                            \
-			.help = "name of a template with packages"},                                \
-		{"rootfs", PARAM_PATH, false, 1, PATH_BYTES,                                        \
-			.help = "directory of the host to take /usr and /etc from"},                \
-		{"workspace", PARAM_PATH, false, 1, PATH_BYTES,                                     \
-			.help = "directory of the host to use as the workspace, read-write"},       \
-		{"volumes", PARAM_OBJECTS, .max = 256, FIELDS(order_volume_rows),                   \
-			.help = "files and directories of the host"},                               \
-		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                    \
-		{"net", PARAM_TEXTS, .max = RULES_MAX,                                              \
-			.help = "network rules: what programs may connect to; pypi, "               \
-				"npm, debian, crates, go: where this host's clients get packages"}, \
-		{"secrets", PARAM_OBJECTS, .max = SECRETS_MAX, FIELDS(order_secret_rows),           \
-			.help = "values that programs send to one host without seeing them"},       \
-		{"limits", PARAM_OBJECT, FIELDS(order_limit_rows), .help = "limits of the box"},    \
-		{"seed", PARAM_COUNT, false, 0, UINT32_MAX - 1,                                     \
-			.help = "make runs repeatable: fix random numbers, clock, order of "        \
-				"files, addresses"},                                                \
-	{                                                                                           \
-		"time", PARAM_NUMBER, false, 0, UINT64_C(7258118400) * 1000,                        \
-			.help = "initial time of the clock: seconds since 1970"                     \
+#define ORDER_ROWS                                                                                 \
+	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language",    \
+		PARAM_OF_LANGUAGE},                                                                \
+		{"preload", PARAM_TEXTS, .max = 64, .help = "modules to import first"},            \
+		{"python", PARAM_TEXT, false, 1, PATH_BYTES,                                       \
+			.help = "Python interpreter, or the directory of a virtual "               \
+				"environment"},                                                    \
+		{"template", PARAM_TEXT, false, 1, LAYER_NAME_BYTES - 1,                           \
+			.help = "name of a template with packages"},                               \
+		{"rootfs", PARAM_PATH, false, 1, PATH_BYTES,                                       \
+			.help = "directory of the host to take /usr and /etc from"},               \
+		{"workspace", PARAM_PATH, false, 1, PATH_BYTES,                                    \
+			.help = "directory of the host to use as the workspace, read-write"},      \
+		{"volumes", PARAM_OBJECTS, .max = 256, FIELDS(order_volume_rows),                  \
+			.help = "files and directories of the host"},                              \
+		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                   \
+		{"net", PARAM_TEXTS, .max = RULES_MAX,                                             \
+			.help = "network rules: what programs may connect to"},                    \
+		{"secrets", PARAM_OBJECTS, .max = SECRETS_MAX, FIELDS(order_secret_rows),          \
+			.help = "values that programs send to one host without seeing them"},      \
+		{"limits", PARAM_OBJECT, FIELDS(order_limit_rows), .help = "limits of the box"},   \
+		{"seed", PARAM_COUNT, false, 0, UINT32_MAX - 1,                                    \
+			.help = "make runs repeatable: fix random numbers, clock, order of "       \
+				"files, addresses"},                                               \
+	{                                                                                          \
+		"time", PARAM_NUMBER, false, 0, UINT64_C(7258118400) * 1000,                       \
+			.help = "initial time of the clock: seconds since 1970"                    \
 	}

@@ -26,7 +26,7 @@ static void start_create(struct operation_call *call)
 {
 	struct call_order order;
 	struct err err;
-	if (call_order_read(&order, call->params, &err) < 0)
+	if (call_order_read(&order, call->context->registry, call->params, &err) < 0)
 		call_fail(call, &err);
 	else
 		registry_create(call->context->registry, &order.create, call_done, call);
@@ -122,7 +122,8 @@ static void start_net(struct operation_call *call)
 	for (size_t i = 0; texts && i < n; i++)
 		texts[i] = json_string_value(json_array_get(rules, i));
 	struct package_expansion sets = {.n_net = 0};
-	if (package_expand(&sets, texts, texts ? n : 0, &err) < 0) {
+	if (registry_check_net(call->context->registry, texts, texts ? n : 0, &err) < 0 ||
+		package_expand(&sets, texts, texts ? n : 0, &err) < 0) {
 		call_fail(call, &err);
 		free(texts);
 		return;

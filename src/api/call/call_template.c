@@ -15,7 +15,7 @@ static void start_create(struct operation_call *call)
 {
 	struct call_order order;
 	struct err err;
-	if (call_order_read(&order, call->params, &err) < 0)
+	if (call_order_read(&order, call->context->registry, call->params, &err) < 0)
 		call_fail(call, &err);
 	else
 		registry_warm(call->context->registry, &order.create, call_done, call);
@@ -180,7 +180,7 @@ static void start_build(struct operation_call *call)
 	if (r == 0 && has_built(call, spec))
 		return;
 	if (r == 0)
-		r = call_order_read(&order, box, &err);
+		r = call_order_read(&order, call->context->registry, box, &err);
 	if (r < 0) {
 		call_fail(call, &err);
 		call_order_done(&order);
