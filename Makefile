@@ -87,6 +87,7 @@ bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/network.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/http_rules.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/packages.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/templates.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/ssh.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
