@@ -20,6 +20,7 @@ export PIP_BREAK_SYSTEM_PACKAGES=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=
 export NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_AUDIT=false NPM_CONFIG_FUND=false NPM_CONFIG_PROGRESS=false
 export NPM_CONFIG_OMIT_LOCKFILE_REGISTRY_RESOLVED=true NPM_CONFIG_LOGLEVEL=warn
 recipe=${BASH_SOURCE[0]%/*}
+unset PIP_PREFIX PYTHONPATH # of a virtual environment: where sessions install
 
 say() { printf '==> %s\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
@@ -43,6 +44,10 @@ pip_install() {
 	python3 -m pip install --quiet --root $layer --no-deps --ignore-installed --no-compile \
 		--no-warn-script-location --require-hashes --requirement $out/pip.lock
 	sed -En 's/^([^=]+)==([^ ]+) --hash=(.*)$/pip\t\1\t\2\t\3/p' $out/pip.lock >>$out/packages
+	# Boxes have files of their own there.
+	if [ -e $layer/tmp ] || [ -e $layer/home/user ]; then
+		fail "$(command -v python3) is below /tmp or /home/user, where boxes do not see packages of a template: choose a Python elsewhere"
+	fi
 	# Nobody can write __pycache__ of a template. The hash of the source is in the file instead of its time,
 	# and nobody compares it: so the same packages make the same layer.
 	find $layer -type d -name site-packages -o -type d -name dist-packages | while IFS= read -r site; do

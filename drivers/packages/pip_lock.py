@@ -10,7 +10,7 @@ import sys
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         report = json.load(file)
-    for row in report["install"]:
+    for row in sorted(report["install"], key=lambda each: each["metadata"]["name"].lower()):
         name, version = row["metadata"]["name"], row["metadata"]["version"]
         archive = row["download_info"].get("archive_info") or {}
         kind, _, value = archive.get("hash", "").partition("=")

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Templates with packages: built once with the network of their registries, then boxes have them without one."""
 
+import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -138,6 +141,27 @@ class Pip(Case):
         done = self.refused("words", "--pip", "nosuch-thing", status=1, words=["words: the installation of the packages has failed", "nosuch-thing"])
         self.assertIn("==> pip: resolving nosuch-thing", done.err)
         self.assertEqual((self.names(), self.leftovers()), ([], []))
+
+    def test_a_virtual_environment_in_tmp(self):
+        self.there.wheel("greeter", "1.0", {"greeter.py": "WORD = 'hello'"})
+        where = os.path.join(harness.make_dir(), "venv")
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", "--system-site-packages", where], check=True)
+        self.refused("words", "--pip", "greeter", "--python", where, status=1, words=["choose a Python elsewhere"])
+
+    @harness.needs_root("a directory that is not below /tmp")
+    def test_a_virtual_environment(self):
+        """The packages are in its own directory, boxes have it without being told, and sessions install on top."""
+        self.there.wheel("greeter", "1.0", {"greeter.py": "WORD = 'hello'"})
+        self.there.wheel("bell", "3", {"bell.py": "N = 3"})
+        place = tempfile.mkdtemp(prefix="retort-test-", dir="/opt")
+        self.addCleanup(shutil.rmtree, place)
+        where = os.path.join(place, "venv")
+        subprocess.run(["/usr/bin/python3", "-m", "venv", where], check=True)
+        self.build("words", "--pip", "greeter", "--python", where)
+        self.assertEqual(self.run_in("import sys; " + IMPORT + "; print(sys.prefix)"), f"hello\n{where}\n")
+        self.assertEqual(glob.glob(where + "/lib/*/site-packages/greeter*"), [], "nothing was written to the environment")
+        out = self.run_in("!pip install -q bell\nimport bell, greeter; print(bell.N, greeter.WORD)", "--net", "pypi")
+        self.assertEqual(out, "3 hello\n")
 
     def test_what_the_host_has_is_not_installed_again(self):
         done = self.build("words", "--pip", "pip")
