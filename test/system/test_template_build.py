@@ -2,6 +2,7 @@
 """Templates with packages: built once with the network of their registries, then boxes have them without one."""
 
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -202,6 +203,104 @@ class Npm(Case):
         self.assertEqual(self.run_in("console.log(require('tiny').word)", "-r", "javascript", name="again"), "tiny\n")
         self.build("words", "--npm", "tiny", "--upgrade")
         self.assertEqual(self.run_in("console.log(require('tiny').word)", "-r", "javascript"), "newer\n")
+
+
+@unittest.skipUnless(os.path.exists("/usr/bin/apt-get") and os.path.exists("/usr/bin/dpkg-deb"), "no apt")
+class Apt(Case):
+    """The recipe of a build, in a box whose apt has a repository of this test. (That of the host is what real builds use.)"""
+
+    def setUp(self):
+        super().setUp()
+        self.dirs = {name: harness.make_dir() for name in ("in", "out", "layer", "cache", "sources")}
+        self.status = os.path.join(self.dirs["in"], "status")
+        with open(self.status, "w", encoding="utf-8") as f:
+            f.write("Package: base\nStatus: install ok installed\nVersion: 1\nArchitecture: all\nMaintainer: t <t@t>\nDescription: t\n\n")
+        with open(os.path.join(self.dirs["sources"], "test.list"), "w", encoding="utf-8") as f:
+            f.write(f"deb [trusted=yes] http://debian.test:{self.there.port}/apt/ ./\n")
+        self.packages = []
+
+    def deb(self, name, version, files, needs=""):
+        root = harness.make_dir()
+        control = f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: t <t@t>\nDescription: t\n"
+        if needs:
+            control += f"Depends: {needs}\n"
+        for path, text in {**files, "DEBIAN/control": control, "DEBIAN/postinst": "#!/bin/sh\necho ran >/build/layer/postinst\n"}.items():
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as f:
+                f.write(text)
+            os.chmod(os.path.join(root, path), 0o755)
+        os.chmod(root, 0o755)
+        file = os.path.join(root, "..", f"{os.path.basename(root)}.deb")
+        subprocess.run(["dpkg-deb", "--root-owner-group", "--build", root, file], check=True, stdout=subprocess.DEVNULL)
+        with open(file, "rb") as f:
+            data = f.read()
+        name_of_file = f"{name}_{version}_all.deb"
+        self.there.page(f"/apt/./{name_of_file}", "application/octet-stream", lambda host: data)
+        digest = hashlib.sha256(data).hexdigest()
+        self.packages = [row for row in self.packages if f"Filename: ./{name_of_file}\n" not in row]
+        self.packages.append(control + f"Filename: ./{name_of_file}\nSize: {len(data)}\nSHA256: {digest}\n\n")
+        self.there.page("/apt/./Packages", "text/plain", lambda host: "".join(self.packages).encode())
+        return digest
+
+    def install(self, asked, lock=None):
+        for name in ("layer", "out"):
+            shutil.rmtree(self.dirs[name])
+            os.mkdir(self.dirs[name])
+        for name, text in (("apt", asked), ("apt.lock", lock)):
+            if text is not None:
+                with open(os.path.join(self.dirs["in"], name), "w", encoding="utf-8") as f:
+                    f.write(text)
+        recipe = os.path.join(os.path.dirname(harness.RETORT), "drivers", "packages")
+        if not os.path.exists(recipe):
+            recipe = os.path.join(os.path.dirname(harness.RETORT), "..", "share", "retort", "packages")
+        volumes = [f"{self.dirs[name]}:/build/{name}:{'ro' if name == 'in' else 'rw'}" for name in ("in", "out", "layer", "cache")]
+        volumes += [recipe + ":/build/recipe", self.dirs["sources"] + ":/etc/apt/sources.list.d", self.status + ":/var/lib/dpkg/status"]
+        options = [word for volume in volumes for word in ("-v", volume)]
+        return harness.run("bash /build/recipe/build.bash", "-r", "shell", "--net", f"debian.test:{self.there.port}=127.0.0.1:{self.there.port}",
+                           *options)
+
+    def read(self, path):
+        with open(os.path.join(self.dirs[path.split("/")[0]], path.partition("/")[2]), encoding="utf-8") as f:
+            return f.read()
+
+    def test_it_is_unpacked_with_what_it_needs(self):
+        bell = self.deb("bell", "1:2-3", {"usr/bin/bell": "#!/bin/sh\necho bell\n"})
+        greeter = self.deb("greeter", "1.0", {"usr/bin/greeter": "#!/bin/sh\necho hello\n", "bin/greet": "#!/bin/sh\n", "etc/greeter.conf": "x"},
+                           needs="bell, base")
+        done = self.install("greeter\n")
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("==> apt: installing bell greeter\n", done.out)
+        self.assertEqual(self.read("out/packages"), f"apt\tbell\t1:2-3\tsha256:{bell}\napt\tgreeter\t1.0\tsha256:{greeter}\n")
+        self.assertEqual(self.read("out/apt.lock"), f"bell=1:2-3 {bell}\ngreeter=1.0 {greeter}\n")
+        self.assertEqual(self.read("layer/usr/bin/greeter"), "#!/bin/sh\necho hello\n")
+        self.assertEqual(sorted(os.listdir(self.dirs["layer"])), ["etc", "usr"] if os.path.islink("/bin") else ["bin", "etc", "usr"])
+        lock = self.read("out/apt.lock")
+        self.deb("greeter", "2.0", {"usr/bin/greeter": "#!/bin/sh\necho newer\n"})
+        self.assertEqual(self.install("greeter\n", lock).status, 0)
+        self.assertEqual(self.read("out/apt.lock"), lock)
+        self.deb("greeter", "1.0", {"usr/bin/greeter": "#!/bin/sh\necho other\n"}, needs="bell")
+        shutil.rmtree(self.dirs["cache"])
+        os.mkdir(self.dirs["cache"])
+        done = self.install("greeter\n", lock)
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("apt: greeter 1.0 is not what was locked", done.err)
+
+    def test_what_the_cache_has_is_verified(self):
+        self.deb("greeter", "1.0", {"usr/bin/greeter": "x"})
+        self.assertEqual(self.install("greeter\n").status, 0)
+        path = os.path.join(self.dirs["cache"], "apt/archives/greeter_1.0_all.deb")
+        size = os.path.getsize(path)
+        with open(path, "r+b") as f:
+            f.seek(size - 40)
+            f.write(b"*" * 30)
+        done = self.install("greeter\n")
+        self.assertTrue(done.status == 1 or self.read("layer/usr/bin/greeter") == "x", done)
+
+    def test_what_does_not_exist(self):
+        self.deb("greeter", "1.0", {"usr/bin/greeter": "x"})
+        done = self.install("nosuch\n")
+        self.assertEqual(done.status, 100, done)
+        self.assertIn("Unable to locate package nosuch", done.err)
 
 
 class Command(Case):
