@@ -439,8 +439,8 @@ int root_mount_volumes(const struct root_mount *mounts, unsigned n_mounts, struc
 /*
  * Mount all, and merge the layer. It is part of the root, as installations are, and volumes cover
  * the root. So they are mounted last; but their mount points are made before, since nothing can be
- * made in what is the layer's. (Installations in the workspace or in /tmp come after volumes. A layer
- * has nothing there.)
+ * made in what is the layer's. (Installations in the workspace or in /tmp come after volumes. A
+ * layer has nothing there.)
  */
 static int mount_all(const struct root *root, struct err *err)
 {
