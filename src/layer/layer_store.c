@@ -435,10 +435,9 @@ int layer_build_commit(struct layer_build *b, const char *digest, const char *ow
 void layer_build_end(struct layer_build *b)
 {
 	bool is_kept = b->tree_fd < 0;
-	if (b->dir_fd >= 0 && !is_kept) {
-		(void)layer_clear(b->dir_fd);
-		(void)rmdir(b->path);
-	}
+	cleanup_fd int layers = b->dir_fd >= 0 && !is_kept ? open_layers(b->store, false) : -1;
+	if (layers >= 0)
+		remove_layer(layers, strrchr(b->path, '/') + 1, b->dir_fd);
 	fd_close(&b->tree_fd);
 	fd_close(&b->dir_fd);
 }

@@ -21,11 +21,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -34,7 +36,6 @@ enum { CHUNK_BYTES = 64 << 10, XATTRS_BYTES = 64 << 10 };
 struct walk {
 	uint64_t max_bytes;
 	uint64_t n_entries;
-	dev_t dev;
 	struct layer_sum *sum;
 	struct digest_state *digest; /* layer_seal() */
 	char *chunk;
@@ -112,14 +113,23 @@ static int read_names(struct walk *w, int fd, struct names *names)
 	return r;
 }
 
+/* Open an entry of a directory, whatever it is. Returns: fd, or -1 with errno, EXDEV for a mount
+ * point. (Files of one mount can differ in their st_dev: those of an overlay do.) */
+static int open_entry(int dir, const char *name)
+{
+	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+}
+
 static int visit(struct walk *w, int dir, const char *name, unsigned depth)
 {
 	struct stat st;
-	cleanup_fd int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int fd = open_entry(dir, name);
+	if (fd < 0 && errno == EXDEV)
+		return err_set(w->err, ERR_IO, "the layer contains another file system");
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ENOENT ? 0 : fail(w, errno, "open");
-	if (st.st_dev != w->dev)
-		return err_set(w->err, ERR_IO, "the layer contains another file system");
 	int r = w->visit(w, dir, name, fd, &st);
 	if (r != 0 || !S_ISDIR(st.st_mode))
 		return r < 0 ? r : 0;
@@ -145,11 +155,7 @@ static int walk(struct walk *w, int fd, unsigned depth)
 
 static int start(struct walk *w, int fd)
 {
-	struct stat st;
 	*w->sum = (struct layer_sum){.bytes = 0};
-	if (fstat(fd, &st) < 0)
-		return fail(w, errno, "open");
-	w->dev = st.st_dev;
 	return walk(w, fd, 0);
 }
 
@@ -199,14 +205,20 @@ static int add_content(struct walk *w, const char *path)
 	return 0;
 }
 
-/* Remove all extended attributes that may be removed; those of security modules stay. */
-static void drop_attributes(const char *path)
+/* Set the mode of a file or directory, and remove its extended attributes; those of security
+ * modules stay. */
+static int make_plain(struct walk *w, const char *path, mode_t mode)
 {
 	char *names = xcalloc(1, XATTRS_BYTES);
+	int bad = chmod(path, mode) < 0 ? errno : 0;
 	ssize_t n = listxattr(path, names, XATTRS_BYTES);
+	if (n < 0 && errno != ENOTSUP && bad == 0)
+		bad = errno; /* E2BIG: more names than the kernel lists */
 	for (const char *at = names; n > 0 && at < names + n; at += strlen(at) + 1)
-		(void)removexattr(path, at);
+		if (removexattr(path, at) < 0 && strncmp(at, "user.", 5) == 0)
+			bad = errno;
 	free(names);
+	return bad == 0 ? 0 : fail(w, bad, "change the attributes of");
 }
 
 static int seal_link(struct walk *w, int fd)
@@ -223,9 +235,9 @@ static int seal_link(struct walk *w, int fd)
 static int seal_file(struct walk *w, const char *path, const struct stat *st, mode_t mode)
 {
 	char text[48];
-	if (chmod(path, mode) < 0)
-		return fail(w, errno, "change the mode of");
-	drop_attributes(path);
+	int r = make_plain(w, path, mode);
+	if (r < 0)
+		return r;
 	snprintf(text, sizeof text, "%llu", (unsigned long long)st->st_size);
 	add_text(w, text);
 	return add_content(w, path);
@@ -250,10 +262,7 @@ static int visit_seal(struct walk *w, int dir, const char *name, int fd, const s
 		return seal_link(w, fd);
 	if (S_ISREG(st->st_mode))
 		return seal_file(w, path, st, st->st_mode & 0111 ? 0755 : 0644);
-	if (chmod(path, 0755) < 0)
-		return fail(w, errno, "change the mode of");
-	drop_attributes(path);
-	return 0;
+	return make_plain(w, path, 0755);
 }
 
 int layer_seal(int fd, uint64_t max_bytes, struct layer_sum *out, struct err *err)
@@ -265,8 +274,12 @@ int layer_seal(int fd, uint64_t max_bytes, struct layer_sum *out, struct err *er
 		.chunk = xcalloc(1, CHUNK_BYTES),
 		.err = err,
 		.visit = visit_seal};
+	char path[32];
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	digest_begin(&digest);
-	int r = start(&w, fd);
+	int r = make_plain(&w, path, 0755);
+	if (r == 0)
+		r = start(&w, fd);
 	digest_end(&digest, out->digest);
 	free(w.chunk);
 	return r;
@@ -296,7 +309,7 @@ static int remove_entry(struct clearing *c, int dir, const char *name, unsigned 
 {
 	char path[32];
 	struct stat st;
-	cleanup_fd int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_fd int fd = open_entry(dir, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISDIR(st.st_mode))

@@ -1,7 +1,6 @@
 /*
  * The files of a layer: a directory tree that a program has made, which nobody trusts. The
- * functions follow no link, leave the file system of the tree to nothing else, and wait for no
- * FIFO.
+ * functions follow no link, enter no mount, and wait for no FIFO.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,9 +32,10 @@ int layer_measure(int fd, uint64_t max_bytes, struct layer_sum *out, struct err 
 
 /*
  * Make the tree what boxes may be shown, and name it by its content. Every file can then be read by
- * everybody, and written by its owner; it can be executed if anybody could. Set-id bits and
- * extended attributes are removed, which overlays would obey, and what is no file, directory or
- * link. Nobody may change the tree meanwhile. Blocks, errors: as layer_measure().
+ * everybody, and written by its owner; it can be executed if anybody could. The same is true for
+ * the directory @fd itself. Set-id bits and extended attributes are removed, which overlays would
+ * obey, and what is no file, directory or link. Nobody may change the tree meanwhile. Blocks,
+ * errors: as layer_measure().
  */
 int layer_seal(int fd, uint64_t max_bytes, struct layer_sum *out, struct err *err);
 

@@ -239,7 +239,7 @@ int runtime_bind(struct runtime_start *start, const char *path, const char *dst,
 			RUNTIME_BINDS_MAX);
 	if (stat(path, &st) < 0)
 		return err_sys(err, ERR_NOT_FOUND, errno, "%s", path);
-	enum bind_kind kind = dst ? BIND_DRIVER : BIND_VOLUME_RO;
+	enum bind_kind kind = dst ? BIND_DRIVER : BIND_INSTALLATION;
 	dst = dst ? dst : path;
 	for (size_t i = 0; i < start->n_binds; i++)
 		if (strcmp(start->binds[i].dst, dst) == 0)

@@ -41,18 +41,22 @@ enum {
 /*
  * What a bind is for. A bind is a file or directory of the host that is mounted in a box.
  *
- * The warden itself chooses where in the box a BIND_WORKSPACE, BIND_ROOTFS or BIND_LAYER is mounted;
- * the other kinds name the place in `dst`.
+ * The warden itself chooses where in the box a BIND_WORKSPACE, BIND_ROOTFS or BIND_LAYER is
+ * mounted; the other kinds name the place in `dst`.
  *
- * In a bind of any kind but BIND_DRIVER and BIND_LAYER, files that belong to the owner of the bind's top directory
- * appear in the box as files of the box's user. These two need no such mapping of owners, since every
- * user may read their files.
+ * A BIND_INSTALLATION is that of an interpreter, and is read-only. It is part of the root, as /usr
+ * is: the files of a layer are added to it, but not to a volume.
+ *
+ * In a bind of any kind but BIND_DRIVER and BIND_LAYER, files that belong to the owner of the
+ * bind's top directory appear in the box as files of the box's user. These two need no such mapping
+ * of owners, since every user may read their files.
  */
 enum bind_kind {
 	BIND_WORKSPACE,
 	BIND_ROOTFS,
 	BIND_LAYER,
 	BIND_DRIVER,
+	BIND_INSTALLATION,
 	BIND_VOLUME_RO,
 	BIND_VOLUME_RW,
 	BIND_KIND_END_

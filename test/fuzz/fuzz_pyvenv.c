@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		const struct warden_bind *bind = &start.binds[i];
 		MUST(memchr(bind->src, '\0', sizeof bind->src) && bind->src[0] == '/');
 		MUST(memchr(bind->dst, '\0', sizeof bind->dst) && bind->dst[0] == '/');
-		MUST(bind->kind == BIND_VOLUME_RO || bind->kind == BIND_DRIVER);
+		MUST(bind->kind == BIND_INSTALLATION || bind->kind == BIND_DRIVER);
 	}
 	MUST(r < 0 || strcmp(start.binds[0].src, venv) == 0);
 	runtime_start_done(&start);

@@ -106,14 +106,15 @@ class Registry:
         self.page(f"/simple/{name.replace('_', '-')}", "text/html", lambda host: "".join(
             f'<a href="../../files/{f}#sha256={digest}">{f}</a>\n' for f, digest in self.files[name]).encode())
 
-    def tarball(self, name, version, files):
+    def tarball(self, name, version, files, **more):
+        """@more: what the registry says of it, such as hasInstallScript."""
         data = tarball(name, version, files)
         digest = "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
         self.page(f"/npm/{name}/-/{version}.tgz", "application/octet-stream", lambda host: data)
         self.tarballs.setdefault(name, {})[version] = digest
         self.page(f"/npm/{name}", "application/json", lambda host: json.dumps({
             "name": name, "dist-tags": {"latest": version}, "versions": {v: {
-                "name": name, "version": v, "dist": {"tarball": f"http://{host}/npm/{name}/-/{v}.tgz", "integrity": d}}
+                "name": name, "version": v, **more, "dist": {"tarball": f"http://{host}/npm/{name}/-/{v}.tgz", "integrity": d}}
                 for v, d in self.tarballs[name].items()}}).encode())
 
 

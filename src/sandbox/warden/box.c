@@ -67,8 +67,10 @@ static int detach_bind(const struct box_host *host, unsigned slot, const struct 
 	struct mount_attr attr = {.attr_set = attributes, .propagation = MS_PRIVATE};
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
 		return err_sys(err, ERR_BOX, errno, "mount attributes of %s", bind->src);
-	*out = (struct root_mount){
-		.tree_fd = take_fd(tree), .is_dir = S_ISDIR(st.st_mode), .dst = bind->dst};
+	*out = (struct root_mount){.tree_fd = take_fd(tree),
+		.is_dir = S_ISDIR(st.st_mode),
+		.is_volume = bind->kind == BIND_VOLUME_RO || bind->kind == BIND_VOLUME_RW,
+		.dst = bind->dst};
 	return 0;
 }
 

@@ -61,7 +61,8 @@ static int check_spec(const struct box *parent, const struct box_spec *spec, str
 		       r;
 	}
 	for (unsigned i = 0; i < spec->n_binds; i++)
-		if (spec->binds[i].kind == BIND_ROOTFS || spec->binds[i].kind == BIND_DRIVER)
+		if (spec->binds[i].kind == BIND_ROOTFS || spec->binds[i].kind == BIND_LAYER ||
+			spec->binds[i].kind == BIND_DRIVER)
 			return err_set(err, ERR_PROTOCOL, "a branch has the root of its parent");
 	return 0;
 }

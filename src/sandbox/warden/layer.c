@@ -8,6 +8,9 @@
  * - Where the box has a directory of its own, such as /etc, the entries of the two are compared.
  * - Where the box has a read-only mount, such as /usr or the installation of an interpreter, an
  *   overlay of the two is mounted, the layer above the other. It has no writable layer.
+ * - The kernel makes no overlay of a directory below which something else is mounted, since it
+ *   would show what is under that. There the entries of the two are compared, too, so that the
+ *   overlays are further down. Then the layer can add nothing to the directory itself.
  * - All else stays as it is in the box: files, links, what is writable, and /dev, /proc and /sys.
  *
  * A hostile program has written the layer. It chooses names and kinds, but reaches nothing else:
@@ -50,6 +53,7 @@ struct level {
 	struct merge *merge;
 	int box, layer;
 	bool is_top;
+	bool is_fixed; /* the box's directory is the host's, and has no overlay */
 };
 
 static int fail(struct merge *m, const char *what, const char *name)
@@ -65,6 +69,14 @@ static bool is_kept(const char *name)
 		if (strcmp(name, kept[i]) == 0)
 			return true;
 	return name[0] == '.';
+}
+
+static int cannot_add(struct merge *m, const char *name)
+{
+	return err_fail(m->err, ERR_BOX,
+		"the kernel makes no overlay of that directory: something is mounted below it, or "
+		"its file system is an overlay of overlays",
+		"the template has %.100s, which cannot be added to a directory of the host", name);
 }
 
 static int count_place(struct merge *m)
@@ -113,7 +125,7 @@ static int add_link(const struct level *at, const char *name)
 }
 
 /* Mount an overlay of the layer's directory @above and the box's directory @below over the latter.
- */
+ * Returns: 0; 1: the kernel makes none of these directories; or negative errno. */
 static int overlay(struct merge *m, const char *name, int above, int below)
 {
 	char lower[80];
@@ -122,9 +134,11 @@ static int overlay(struct merge *m, const char *name, int above, int below)
 		return r;
 	snprintf(lower, sizeof lower, "/proc/self/fd/%d:/proc/self/fd/%d", above, below);
 	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
-	bool is_made = fs >= 0 && fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower, 0) == 0 &&
-		fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) == 0 &&
+	bool is_known = fs >= 0 && fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) == 0;
+	bool is_made = is_known && fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower, 0) == 0 &&
 		fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0;
+	if (is_known && !is_made && errno == EINVAL)
+		return 1;
 	cleanup_fd int tree = is_made ? fsmount(fs, FSMOUNT_CLOEXEC, ATTRIBUTES) : -1;
 	if (tree < 0) {
 		(void)fail(m, "make an overlay for", name);
@@ -139,7 +153,7 @@ static int overlay(struct merge *m, const char *name, int above, int below)
 		: 0;
 }
 
-static int merge_level(struct merge *m, int box, int layer, bool is_top);
+static int merge_level(const struct level *at);
 
 static int merge_entry(const struct level *at, const char *name)
 {
@@ -151,7 +165,10 @@ static int merge_entry(const struct level *at, const char *name)
 		return fail(m, "open", name);
 	bool is_dir = S_ISDIR(of_layer.st_mode);
 	cleanup_fd int to = openat(at->box, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (to < 0 && errno == ENOENT) {
+	bool is_new = to < 0 && errno == ENOENT;
+	if (at->is_fixed && (is_new || !is_dir))
+		return cannot_add(m, name);
+	if (is_new) {
 		if (S_ISLNK(of_layer.st_mode))
 			return add_link(at, name);
 		return is_dir || S_ISREG(of_layer.st_mode) ? add_bind(at, name, from, is_dir) : 0;
@@ -160,11 +177,14 @@ static int merge_entry(const struct level *at, const char *name)
 		return fail(m, "look for", name);
 	if (!is_dir || !S_ISDIR(of_box.st_mode))
 		return 0;
+	struct level below = {.merge = m, .box = to, .layer = from};
 	if (of_box.st_dev == m->own)
-		return merge_level(m, to, from, false);
+		return merge_level(&below);
 	if (fstatvfs(to, &fs) < 0)
 		return fail(m, "look at", name);
-	return fs.f_flag & ST_RDONLY ? overlay(m, name, from, to) : 0;
+	int r = fs.f_flag & ST_RDONLY ? overlay(m, name, from, to) : 0;
+	below.is_fixed = true;
+	return r > 0 ? merge_level(&below) : r;
 }
 
 static bool on_entry(void *arg, const char *name)
@@ -176,15 +196,14 @@ static bool on_entry(void *arg, const char *name)
 	return at->merge->result == 0;
 }
 
-/* The box's own directories are few, and the layer cannot make them deeper: it is mounted where
- * they end. */
-static int merge_level(struct merge *m, int box, int layer, bool is_top)
+/* Neither the box's own directories nor those of the host are deep, and the layer cannot make them
+ * deeper: it is mounted where they end. */
+static int merge_level(const struct level *at)
 {
-	struct level at = {.merge = m, .box = box, .layer = layer, .is_top = is_top};
-	int r = cgroup_file_each(layer, ".", on_entry, &at);
+	int r = cgroup_file_each(at->layer, ".", on_entry, (void *)(uintptr_t)at);
 	if (r < 0)
-		return err_sys(m->err, ERR_BOX, -r, "read a directory of the template");
-	return m->result;
+		return err_sys(at->merge->err, ERR_BOX, -r, "read a directory of the template");
+	return at->merge->result;
 }
 
 int layer_merge(int tree_fd, struct err *err)
@@ -202,7 +221,8 @@ int layer_merge(int tree_fd, struct err *err)
 	cleanup_fd int layer = openat(root, PLACE, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (layer < 0)
 		return err_sys(err, ERR_BOX, errno, "open the template");
-	int r = merge_level(&m, root, layer, true);
+	int r = merge_level(
+		&(struct level){.merge = &m, .box = root, .layer = layer, .is_top = true});
 	if (r == 0 && (umount2(PLACE, MNT_DETACH) < 0 || unlinkat(root, PLACE, AT_REMOVEDIR) < 0))
 		return err_sys(err, ERR_BOX, errno, "unmount the template");
 	return r;

@@ -414,24 +414,50 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 	       r;
 }
 
+static int mount_volume(int root_fd, const struct root_mount *m, struct err *err)
+{
+	cleanup_fd int target = volume_target(root_fd, m, err);
+	if (target < 0)
+		return target;
+	if (move_mount(m->tree_fd, "", target, "",
+		    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+		return 0;
+	int r = err_sys(err, ERR_USAGE, errno, "volume destination %s", m->dst);
+	err_hint(err, "a directory goes onto a directory and a file onto a file");
+	return r;
+}
+
 int root_mount_volumes(const struct root_mount *mounts, unsigned n_mounts, struct err *err)
 {
 	cleanup_fd int root_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return err_sys(err, ERR_BOX, errno, "open the new root");
-	for (unsigned i = 0; i < n_mounts; i++) {
-		const struct root_mount *m = &mounts[i];
-		cleanup_fd int target = volume_target(root_fd, m, err);
-		if (target < 0)
-			return target;
-		if (move_mount(m->tree_fd, "", target, "",
-			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
-			continue;
-		int r = err_sys(err, ERR_USAGE, errno, "volume destination %s", m->dst);
-		err_hint(err, "a directory goes onto a directory and a file onto a file");
-		return r;
+	int r = root_fd < 0 ? err_sys(err, ERR_BOX, errno, "open the new root") : 0;
+	for (unsigned i = 0; r == 0 && i < n_mounts; i++)
+		r = mount_volume(root_fd, &mounts[i], err);
+	return r;
+}
+
+/*
+ * Mount all, and merge the layer. It is part of the root, as installations are, and volumes cover
+ * the root. So they are mounted last; but their mount points are made before, since nothing can be
+ * made in what is the layer's. (Installations in the workspace or in /tmp come after volumes. A
+ * layer has nothing there.)
+ */
+static int mount_all(const struct root *root, struct err *err)
+{
+	const struct root_mount *volumes = root->mounts;
+	const struct root_mount *end = root->mounts + root->n_mounts;
+	struct err later; /* root_mount_volumes() reports what is still missing then */
+	while (volumes < end && !volumes->is_volume)
+		volumes++;
+	cleanup_fd int root_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = root_mount_volumes(root->mounts, (unsigned)(volumes - root->mounts), err);
+	for (const struct root_mount *m = volumes; root->layer_fd >= 0 && m < end; m++) {
+		cleanup_fd int target = volume_target(root_fd, m, &later);
+		(void)target;
 	}
-	return 0;
+	if (r == 0 && root->layer_fd >= 0)
+		r = layer_merge(root->layer_fd, err);
+	return r < 0 ? r : root_mount_volumes(volumes, (unsigned)(end - volumes), err);
 }
 
 static int swap_roots(struct err *err)
@@ -485,9 +511,7 @@ int root_make(const struct root *root, struct err *err)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(root_ops); i++)
 		r = root_op_do(root, host_fd, &root_ops[i], err);
 	if (r == 0)
-		r = root_mount_volumes(root->mounts, root->n_mounts, err);
-	if (r == 0 && root->layer_fd >= 0)
-		r = layer_merge(root->layer_fd, err);
+		r = mount_all(root, err);
 	if (r == 0)
 		r = unmount_helper(".store", err);
 	if (r == 0 && root->rootfs_fd >= 0)

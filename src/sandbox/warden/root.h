@@ -10,7 +10,7 @@
 /* A mount that the warden has already detached from the host, and where it will be mounted. */
 struct root_mount {
 	int tree_fd; /* detached, from open_tree(OPEN_TREE_CLONE) */
-	bool is_dir;
+	bool is_dir, is_volume;
 	const char *dst; /* where in the box; absolute and normalised */
 };
 

@@ -181,7 +181,8 @@ static const struct warden_bind *holder_of(
 
 static bool is_volume(const struct warden_bind *bind)
 {
-	return bind->kind == BIND_VOLUME_RO || bind->kind == BIND_VOLUME_RW;
+	return bind->kind == BIND_INSTALLATION || bind->kind == BIND_VOLUME_RO ||
+		bind->kind == BIND_VOLUME_RW;
 }
 
 /* Refuse a volume whose mount point would be in a directory of the host and does not exist

@@ -153,7 +153,7 @@ TEST(binds)
 	CHECK_INT(runtime_bind(&s, tree_path(&t, "/a"), NULL, &err), 0);
 	CHECK_INT(runtime_bind(&s, tree_path(&t, "/a"), NULL, &err), 0); /* once is enough */
 	CHECK_INT(s.n_binds, 1);
-	CHECK_INT(s.binds[0].kind, BIND_VOLUME_RO);
+	CHECK_INT(s.binds[0].kind, BIND_INSTALLATION);
 	CHECK_INT(s.binds[0].dev, st.st_dev);
 	CHECK_INT(s.binds[0].ino, st.st_ino);
 	CHECK_STR(s.binds[0].src, tree_path(&t, "/a"));

@@ -285,6 +285,10 @@ TEST(sources_and_destinations)
 	CHECK_INT(check_bind(BIND_WORKSPACE, "/srv", "/etc"), ERR_NONE);
 	CHECK_INT(check_bind(BIND_ROOTFS, "/srv", ""), ERR_NONE);
 	CHECK_INT(check_bind(BIND_ROOTFS, "srv", ""), ERR_PROTOCOL);
+	CHECK_INT(check_bind(BIND_LAYER, "/srv", ""), ERR_NONE);
+	CHECK_INT(check_bind(BIND_LAYER, "srv", ""), ERR_PROTOCOL);
+	CHECK_INT(check_bind(BIND_INSTALLATION, "/opt/py", "/usr"), ERR_USAGE);
+	CHECK_INT(check_bind(BIND_INSTALLATION, "/opt/py", ""), ERR_PROTOCOL);
 }
 
 TEST(texts_without_end)
