@@ -32,7 +32,7 @@ struct session_table {
 	struct journal *journal;
 	struct templates *templates;
 	struct layer_store *layers; /* of templates with packages */
-	struct build *builds; /* of templates with packages */
+	struct build *builds;	    /* of templates with packages */
 	unsigned n_standby, n_checkpoints;
 	/*
 	 * Limits, copied from struct registry_config; 0: unlimited:

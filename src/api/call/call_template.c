@@ -22,13 +22,21 @@ static void start_create(struct operation_call *call)
 	call_order_done(&order);
 }
 
+static void on_list(void *arg, const json_t *built, const struct err *err)
+{
+	struct operation_call *call = arg;
+	struct err why = err ? *err : (struct err){0};
+	json_t *list = registry_templates(call->context->registry, &why);
+	if (list && built)
+		json_put_shared(list, "built", built);
+	else if (list) /* the engine has none */
+		json_put_new(list, "built", json_array());
+	call_give(call, list, &why);
+}
+
 static void start_list(struct operation_call *call)
 {
-	struct err err = {0};
-	json_t *list = registry_templates(call->context->registry, &err);
-	if (list)
-		json_put_new(list, "built", registry_built_list(call->context->registry));
-	call_give(call, list, &err);
+	registry_built_list(call->context->registry, on_list, call);
 }
 
 /* ---- templates with packages ---- */
@@ -149,39 +157,14 @@ static json_t *box_params(const json_t *params)
 	return box;
 }
 
-/* If there is a template of this name and @spec, and the call does not ask for another, answer the
- * call. */
-static bool has_built(struct operation_call *call, const json_t *spec)
-{
-	struct err err;
-	if (param_flag(call->params, "upgrade") || param_get(call->params, "lock"))
-		return false;
-	json_t *about =
-		registry_built(call->context->registry, param_text(call->params, "name", ""), &err);
-	if (!json_equal(json_object_get(about, "spec"), json_unconst(spec))) {
-		json_decref(about);
-		return false;
-	}
-	answer_built(call, about, false, &err);
-	return true;
-}
-
-static void start_build(struct operation_call *call)
+static void begin_build(struct operation_call *call)
 {
 	const json_t *params = call->params;
 	struct call_order order = {.n_env = 0};
 	struct err err;
 	cleanup_json json_t *spec = spec_of(params);
 	cleanup_json json_t *box = box_params(params);
-	int r = check_words(params, &err);
-	if (r == 0 && json_object_size(spec) == 0)
-		r = err_fail(&err, ERR_USAGE, "name packages: pip, npm or apt; or a command",
-			"there is nothing to build");
-	if (r == 0 && has_built(call, spec))
-		return;
-	if (r == 0)
-		r = call_order_read(&order, call->context->registry, box, &err);
-	if (r < 0) {
+	if (call_order_read(&order, call->context->registry, box, &err) < 0) {
 		call_fail(call, &err);
 		call_order_done(&order);
 		return;
@@ -201,21 +184,46 @@ static void start_build(struct operation_call *call)
 	call_order_done(&order);
 }
 
+/* If there is a template of this name that was made of the same, answer with it. */
+static void on_found(void *arg, const json_t *about, const struct err *err)
+{
+	struct operation_call *call = arg;
+	cleanup_json json_t *spec = spec_of(call->params);
+	(void)err;
+	if (about && json_equal(json_object_get(about, "spec"), spec))
+		answer_built(call, json_incref(json_unconst(about)), false, NULL);
+	else
+		begin_build(call);
+}
+
+static void start_build(struct operation_call *call)
+{
+	const json_t *params = call->params;
+	struct err err;
+	cleanup_json json_t *spec = spec_of(params);
+	int r = check_words(params, &err);
+	if (r == 0 && json_object_size(spec) == 0)
+		r = err_fail(&err, ERR_USAGE, "name packages: pip, npm or apt; or a command",
+			"there is nothing to build");
+	if (r < 0)
+		call_fail(call, &err);
+	else if (param_flag(params, "upgrade") || param_get(params, "lock"))
+		begin_build(call);
+	else
+		registry_built(
+			call->context->registry, param_text(params, "name", ""), on_found, call);
+}
+
 static void start_get(struct operation_call *call)
 {
-	struct err err;
-	call_give(call,
-		registry_built(call->context->registry, param_text(call->params, "name", ""), &err),
-		&err);
+	registry_built(
+		call->context->registry, param_text(call->params, "name", ""), call_done, call);
 }
 
 static void start_remove(struct operation_call *call)
 {
-	struct err err;
-	bool is_in_use = false;
-	int r = registry_unbuild(
-		call->context->registry, param_text(call->params, "name", ""), &is_in_use, &err);
-	call_give(call, r < 0 ? NULL : json_pack("{s:b}", "in_use", is_in_use), &err);
+	registry_unbuild(
+		call->context->registry, param_text(call->params, "name", ""), call_done, call);
 }
 
 /* ---- rows of the table of operations ---- */

@@ -212,8 +212,7 @@ static int show(const struct template_run *run, const json_t *result)
 	long long n_files = (long long)json_get_int(result, "files");
 	printf("%s: %zu package%s, %.1f MiB in %lld file%s%s\n", json_get_text(result, "name"), n,
 		n == 1 ? "" : "s", (double)json_get_int(result, "bytes") / (1 << 20), n_files,
-		n_files == 1 ? "" : "s",
-		json_get_bool(result, "built") ? "" : ", as built before");
+		n_files == 1 ? "" : "s", json_get_bool(result, "built") ? "" : ", as built before");
 	return ferror(stdout) != 0;
 }
 

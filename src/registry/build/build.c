@@ -6,6 +6,7 @@
  * runs in it is fixed (drivers/packages); what it installs is not trusted, and it runs code of
  * packages.
  *
+ *   BEGINNING   a thread makes the directories
  *   INSTALLING  a box runs the package managers
  *   RUNNING     another box, in which the layer is in its place, runs the command of the template
  *   SEALING     a thread makes the layer read-only and names it; then it gets its place in the
@@ -47,15 +48,16 @@
 
 enum { MEASURE_MS = 1000, VOLUMES_MAX = 24, TAIL_BYTES = 200, COMMAND_BYTES = 1 << 20 };
 
-enum build_state { BUILD_INSTALLING, BUILD_RUNNING, BUILD_SEALING };
+enum build_state { BUILD_BEGINNING, BUILD_INSTALLING, BUILD_RUNNING, BUILD_SEALING, BUILD_ENDING };
 
 struct build {
 	struct build *next, **link;
 	struct session_table *table;
 	enum build_state state;
 	char *owner, *name;
-	char *box; /* order_text() of the box, without what is different in each state */
-	json_t *spec, *lock, *packages;
+	char *box;	     /* order_text() of the box, without what is different in each state */
+	json_t *spec, *lock; /* `lock`: what is to be installed again, or NULL */
+	json_t *about;	     /* the template, when it is there; or NULL */
 	struct layer_build place;
 	uint64_t max_bytes;
 	struct layer_sum sum;
@@ -88,7 +90,7 @@ static void on_timer_closed(uv_handle_t *handle)
 	struct engine *engine = b->table->engine;
 	json_decref(b->spec);
 	json_decref(b->lock);
-	json_decref(b->packages);
+	json_decref(b->about);
 	free(b->owner);
 	free(b->name);
 	free(b->box);
@@ -96,59 +98,72 @@ static void on_timer_closed(uv_handle_t *handle)
 	engine_release(engine);
 }
 
-static void answer(struct build *b)
+static void answer(struct work *work)
 {
-	json_t *about = NULL;
-	build_dirs_close(&b->dirs);
-	build_cache_close(&b->cache);
-	layer_build_end(&b->place);
-	if (b->err.code == ERR_NONE)
-		about = layer_store_get(b->table->layers, b->owner, b->name, &b->err);
+	struct build *b = container_of(work, struct build, work);
 	*b->link = b->next;
 	if (b->next)
 		b->next->link = b->link;
-	b->done(b->arg, about, about ? NULL : &b->err);
-	json_decref(about);
+	b->done(b->arg, b->about, b->err.code == ERR_NONE ? NULL : &b->err);
 	uv_close((uv_handle_t *)&b->timer, on_timer_closed);
 }
 
+static void perform_end(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	build_dirs_close(&b->dirs);
+	build_cache_close(&b->cache);
+	layer_build_end(&b->place);
+}
+
+static void end(struct build *b)
+{
+	b->state = BUILD_ENDING;
+	work_begin(b->table->engine->loop, WORK_READ, &b->work, perform_end, answer);
+}
+
 /* ---- SEALING ---- */
+
+static int seal(struct build *b, struct err *err)
+{
+	cleanup_json json_t *packages = NULL, *lock = NULL;
+	struct timespec now;
+	int r = json_object_get(b->spec, "command") ? build_dirs_join(&b->place, b->name, err) : 0;
+	if (r == 0)
+		r = layer_seal(b->place.tree_fd, b->max_bytes, &b->sum, err);
+	if (r == 0)
+		r = build_text_read(b->dirs.out_fd, &packages, &lock, err);
+	if (r < 0)
+		return r;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	b->about = json_need(json_object());
+	json_put_text(b->about, "name", b->name);
+	json_put_int(b->about, "made_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+	json_put_int(b->about, "bytes", (int64_t)b->sum.bytes);
+	json_put_int(b->about, "files", (int64_t)b->sum.files);
+	json_put_shared(b->about, "spec", b->spec);
+	json_put_shared(b->about, "packages", packages);
+	json_put_shared(b->about, "lock", lock);
+	return layer_build_commit(&b->place, b->sum.digest, b->owner, b->about, err);
+}
 
 static void perform_seal(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
 	struct err err;
-	if (json_object_get(b->spec, "command") && build_dirs_join(&b->place, b->name, &err) < 0)
-		fail(b, &err);
-	else if (layer_seal(b->place.tree_fd, b->max_bytes, &b->sum, &err) < 0)
-		fail(b, &err);
+	if (seal(b, &err) == 0)
+		return;
+	fail(b, &err);
+	json_decref(take_ptr(b->about));
 }
 
-static int keep(struct build *b, struct err *err)
-{
-	struct timespec now;
-	int r = build_text_read(b->dirs.out_fd, &b->packages, &b->lock, err);
-	if (r < 0)
-		return r;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	cleanup_json json_t *about = json_need(json_object());
-	json_put_text(about, "name", b->name);
-	json_put_int(about, "made_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-	json_put_int(about, "bytes", (int64_t)b->sum.bytes);
-	json_put_int(about, "files", (int64_t)b->sum.files);
-	json_put_shared(about, "spec", b->spec);
-	json_put_shared(about, "packages", b->packages);
-	json_put_shared(about, "lock", b->lock);
-	return layer_build_commit(&b->place, b->sum.digest, b->owner, about, err);
-}
-
+/* A build that was stopped meanwhile has succeeded all the same. */
 static void on_sealed(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
-	struct err err;
-	if (b->err.code == ERR_NONE && keep(b, &err) < 0)
-		fail(b, &err);
-	answer(b);
+	if (b->about)
+		b->err = (struct err){0};
+	end(b);
 }
 
 /* ---- INSTALLING and RUNNING ---- */
@@ -165,7 +180,7 @@ static void next(struct build *b)
 	}
 	b->is_due = false;
 	if (b->err.code != ERR_NONE) {
-		answer(b);
+		end(b);
 		return;
 	}
 	if (b->state == BUILD_INSTALLING && json_object_get(b->spec, "command")) {
@@ -173,7 +188,7 @@ static void next(struct build *b)
 		if (open_box(b, &err) == 0)
 			return;
 		fail(b, &err);
-		answer(b);
+		end(b);
 		return;
 	}
 	b->state = BUILD_SEALING;
@@ -373,6 +388,9 @@ static int admit(struct registry *r, const struct registry_build *req, struct er
 	unsigned n = 0;
 	int bad = r->table->is_closing ? err_set(err, ERR_GONE, "the engine is stopping")
 				       : layer_check_name(req->name, err);
+	if (bad == 0 && !r->table->layers)
+		bad = err_fail(err, ERR_NOT_FOUND, "start it with a state directory",
+			"this engine has no place for templates with packages");
 	for (const struct build *b = r->table->builds; b && bad == 0; b = b->next, n++)
 		if (strcmp(b->owner, registry_owner(r)) == 0)
 			bad = err_fail(err, ERR_BUSY, "build this one when it is done",
@@ -386,29 +404,56 @@ static int admit(struct registry *r, const struct registry_build *req, struct er
 	return bad;
 }
 
-static int begin(struct build *b, const struct registry_build *req, struct err *err)
+static int make_places(struct build *b, struct err *err)
 {
 	int r = layer_build_begin(&b->place, b->table->layers, b->owner, b->name, err);
 	if (r == 0)
 		r = build_dirs_make(&b->dirs, &b->place, err);
 	if (r == 0)
-		r = build_text_write(b->dirs.in_fd, req->spec, req->lock, err);
-	if (r < 0)
-		return r;
-	build_cache_open(&b->cache, layer_store_dir(b->table->layers), b->owner);
+		r = build_text_write(b->dirs.in_fd, b->spec, b->lock, err);
+	if (r == 0)
+		build_cache_open(&b->cache, layer_store_dir(b->table->layers), b->owner);
+	return r;
+}
+
+static void perform_begin(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	struct err err;
+	if (make_places(b, &err) < 0)
+		fail(b, &err);
+}
+
+static void on_begun(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	struct err err;
+	b->state = BUILD_INSTALLING;
+	if (b->err.code == ERR_NONE && open_box(b, &err) == 0)
+		return;
+	if (b->err.code == ERR_NONE)
+		fail(b, &err);
+	end(b);
+}
+
+/* Return order_text() of the box, without what is different in each state. */
+static char *box_text(const struct registry_build *req)
+{
 	struct order order = req->order;
-	bool has_python = json_object_get(b->spec, "pip") || order.interpreter;
+	bool has_python = json_object_get(req->spec, "pip") || order.interpreter;
 	order.runtime = has_python ? "python" : "shell";
 	order.is_session = true;
-	b->box = order_text(&order, NULL, true);
-	return b->box ? open_box(b, err) : err_set(err, ERR_USAGE, "a path is not UTF-8");
+	return order_text(&order, NULL, true);
 }
 
 void registry_build(
 	struct registry *r, const struct registry_build *req, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	if (admit(r, req, &err) < 0) {
+	char *box = NULL;
+	if (admit(r, req, &err) == 0 && !(box = box_text(req)))
+		(void)err_set(&err, ERR_USAGE, "a path of the build is not UTF-8");
+	if (!box) {
 		done(arg, NULL, &err);
 		return;
 	}
@@ -418,7 +463,9 @@ void registry_build(
 		.table = r->table,
 		.owner = xstrdup(registry_owner(r)),
 		.name = xstrdup(req->name),
+		.box = box,
 		.spec = json_incref(json_unconst(req->spec)),
+		.lock = json_incref(json_unconst(req->lock)),
 		.place = LAYER_BUILD_INIT,
 		.dirs = BUILD_DIRS_INIT,
 		.cache = {.lock_fd = -1},
@@ -432,10 +479,7 @@ void registry_build(
 	engine_hold(r->table->engine);
 	(void)uv_timer_init(r->table->engine->loop, &b->timer);
 	b->timer.data = b;
-	if (begin(b, req, &err) == 0)
-		return;
-	fail(b, &err);
-	answer(b);
+	work_begin(r->table->engine->loop, WORK_READ, &b->work, perform_begin, on_begun);
 }
 
 static void interrupt(struct build *b, enum err_code code, const char *why)
@@ -459,30 +503,4 @@ void registry_build_stop_all(struct registry *r)
 {
 	for (struct build *b = r->table->builds; b; b = b->next)
 		interrupt(b, ERR_GONE, "the engine is stopping");
-}
-
-/* ---- templates that were built ---- */
-
-json_t *registry_built(struct registry *r, const char *name, struct err *err)
-{
-	return layer_store_get(r->table->layers, registry_owner(r), name, err);
-}
-
-json_t *registry_built_list(struct registry *r)
-{
-	size_t i;
-	json_t *row;
-	json_t *rows = layer_store_list(r->table->layers, registry_owner(r));
-	json_array_foreach(rows, i, row)
-	{
-		size_t n = json_array_size(json_object_get(row, "packages"));
-		json_put_int(row, "packages", (int64_t)n);
-		(void)json_object_del(row, "lock");
-	}
-	return rows;
-}
-
-int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err)
-{
-	return layer_store_remove(r->table->layers, registry_owner(r), name, is_in_use, err);
 }

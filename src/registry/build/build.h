@@ -35,16 +35,19 @@ void registry_build(
  * ERR_INTERRUPTED. */
 void registry_build_stop(struct registry *r, const void *arg);
 
-/* Describe a template: {"name", "layer", "made_ms", "bytes", "files", "spec", "packages": [{"kind",
- * "name", "version", "hash"}], "lock": {file: text}}. Owns: the caller decrefs. Returns: NULL and
- * @err. Errors: ERR_NOT_FOUND. */
-json_t *registry_built(struct registry *r, const char *name, struct err *err);
-/* List the templates of the owner: as registry_built(), but "packages" is their number, and there
- * is no "lock". Owns: the caller decrefs. */
-json_t *registry_built_list(struct registry *r);
-/* Remove a template. *@is_in_use: the files of its layer stay while a box has them. Errors:
- * ERR_NOT_FOUND, ERR_IO. */
-int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err);
+/*
+ * Operations on templates that were built. They read and remove files, so threads do them. Results:
+ *
+ * - registry_built(): {"name", "layer", "made_ms", "bytes", "files", "spec", "packages": [{"kind",
+ * "name", "version", "hash"}], "lock": {file: text}}. Errors: ERR_NOT_FOUND, ERR_DAMAGED.
+ * - registry_built_list(): an array of these, but "packages" is their number, and there is no
+ * "lock".
+ * - registry_unbuild(): removes a template. {"in_use"}: the files of its layer stay while a box has
+ *   them. Errors: ERR_NOT_FOUND, ERR_IO.
+ */
+void registry_built(struct registry *r, const char *name, registry_done_fn *done, void *arg);
+void registry_built_list(struct registry *r, registry_done_fn *done, void *arg);
+void registry_unbuild(struct registry *r, const char *name, registry_done_fn *done, void *arg);
 
 /* Stop all builds, because the engine ends. Call this right before registry_close(). */
 void registry_build_stop_all(struct registry *r);

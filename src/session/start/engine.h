@@ -30,8 +30,8 @@ struct engine {
 	/* For boxes with rules for requests. NULL before engine_start() and after engine_stop(). */
 	struct trust *trust;
 	struct layer_store *layers; /* for the registry, borrowed; NULL: there are no templates */
-	uv_loop_t *loop;      /* NULL before engine_attach() */
-	char *chunk;	      /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
+	uv_loop_t *loop;	    /* NULL before engine_attach() */
+	char *chunk;		    /* buffer of ENGINE_CHUNK_BYTES, into which output is read */
 	unsigned n_urgent;    /* number of urgent tasks: steps, and branches or stems being made */
 	unsigned n_branching; /* number of branches that the warden is making */
 	struct stem *waiting; /* list of stems that wait because too many branches are being made */

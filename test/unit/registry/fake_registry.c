@@ -284,15 +284,23 @@ void registry_build_stop_all(struct registry *r)
 	(void)r;
 }
 
-json_t *registry_built(struct registry *r, const char *name, struct err *err)
+static void give_words(const char *name, registry_done_fn *done, void *arg)
 {
-	(void)r;
-	if (!is_built)
-		(void)err_set(err, ERR_NOT_FOUND, "no template %s", name);
-	return words();
+	struct err err;
+	json_t *about = words();
+	if (!about)
+		(void)err_set(&err, ERR_NOT_FOUND, "no template %s", name);
+	done(arg, about, &err);
+	json_decref(about);
 }
 
-json_t *registry_built_list(struct registry *r)
+void registry_built(struct registry *r, const char *name, registry_done_fn *done, void *arg)
+{
+	(void)r;
+	give_words(name, done, arg);
+}
+
+void registry_built_list(struct registry *r, registry_done_fn *done, void *arg)
 {
 	(void)r;
 	json_t *rows = json_array(), *row = words();
@@ -301,16 +309,20 @@ json_t *registry_built_list(struct registry *r)
 		(void)json_object_del(row, "lock");
 		(void)json_array_append_new(rows, row);
 	}
-	return rows;
+	done(arg, rows, NULL);
+	json_decref(rows);
 }
 
-int registry_unbuild(struct registry *r, const char *name, bool *is_in_use, struct err *err)
+void registry_unbuild(struct registry *r, const char *name, registry_done_fn *done, void *arg)
 {
+	struct err err;
 	(void)r;
-	if (!is_built)
-		return err_set(err, ERR_NOT_FOUND, "no template %s", name);
-	is_built = *is_in_use = false;
-	return 0;
+	json_t *result = is_built ? json_pack("{s:b}", "in_use", 0) : NULL;
+	if (!result)
+		(void)err_set(&err, ERR_NOT_FOUND, "no template %s", name);
+	is_built = false;
+	done(arg, result, &err);
+	json_decref(result);
 }
 
 void registry_warm(
