@@ -116,6 +116,14 @@ static void on_set(void *arg, const struct err *err)
 	end(c, NULL);
 }
 
+static bool is_there(const char *const *texts, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(texts[i], text) == 0)
+			return true;
+	return false;
+}
+
 /* Collect the texts of the new rules: those of the session first, if @net adds to them. They are
  * borrowed from @old and @net. Returns: how many. */
 static size_t collect(const struct registry_net *net, const json_t *old, const char **out)
@@ -124,7 +132,8 @@ static size_t collect(const struct registry_net *net, const json_t *old, const c
 	for (size_t i = 0; net->is_more && i < json_array_size(old); i++)
 		out[n++] = json_string_value(json_array_get(old, i));
 	for (size_t i = 0; i < net->n; i++)
-		out[n++] = net->rules[i];
+		if (!is_there(out, n, net->rules[i]))
+			out[n++] = net->rules[i];
 	return n;
 }
 

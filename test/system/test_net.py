@@ -341,7 +341,8 @@ class Sessions(harness.Case):
         self.assertEqual(self.engine.call("session.net", session=s.id, net=[self.rule])["net"], [self.rule])
         self.assertReached(s)
         more = f"db.test:6000=127.0.0.1:{self.echo.port}"
-        self.engine.call("session.net", session=s.id, net=[more], add=True)
+        rules = self.engine.call("session.net", session=s.id, net=[more], add=True)["net"]
+        self.assertEqual(self.engine.call("session.net", session=s.id, net=[more], add=True)["net"], rules, "a rule is there once")
         self.assertEqual(s.value(TRY + "ask('db.test', 6000, b'hello')"), "b'hello'")
         self.assertReached(s)
         self.assertEqual(self.engine.call("session.net", session=s.id)["net"], [self.rule, more])
