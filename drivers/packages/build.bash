@@ -148,6 +148,8 @@ apt_install() {
 	done </tmp/apt/plan
 }
 
+# Root's boxes write as another id, which needs an id-mapped mount
+[ -w $layer ] || fail "a box cannot write to the state directory: its file system has no id-mapped mounts, as an overlay; set XDG_STATE_HOME, or be an ordinary user"
 # Where the host's /bin is a link to usr/bin, files of packages in /bin belong there, too.
 for place in bin sbin lib lib32 lib64 libx32; do
 	if [ -L /$place ]; then

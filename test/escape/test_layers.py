@@ -296,6 +296,19 @@ print(json.dumps([seen, open("/opt/locked/file").read(), open("/opt/...").read()
         self.check_outside()
 
 
+class Many(Case):
+    attack = BEGIN + """
+for i in range(5000):
+    put(f"etc/{i}.conf"), os.symlink("x", f"opt-{i}")
+"""
+
+    def test_T_LAYER_FLOOD_places(self):
+        """A mount, or a link, in the box's root for each of thousands of files."""
+        done = harness.run("1", "--template", "evil", env=self.env)
+        self.assertEqual((done.status, done.out), (2, ""), done)
+        self.assertIn("the template has files in more than 128 places", done.err)
+
+
 class Refused(Case):
     """A layer that is refused leaves nothing, whatever the modes of its directories are."""
 

@@ -14,6 +14,8 @@ import harness  # noqa: E402
 import registry  # noqa: E402
 import service  # noqa: E402
 
+USE = "print(open('/opt/words/x').read(), end='')\nimport greeter; print(greeter.WORD)"
+
 # A root that is an overlay, as in a container: $1 overlays on each other, then a command.
 PIVOT = r"""
 set -e
@@ -53,12 +55,11 @@ class Case(harness.Case):
         self.assertEqual(done.status, 0, done)
         return done.out
 
-    def elsewhere(self, script, *args):
+    def elsewhere(self, script, *args, command=("run", "--template", "words", "-c", USE)):
         """`retort run` of what is in /opt/words, on a host that a script of root has changed."""
-        code = "print(open('/opt/words/x').read(), end='')\nimport greeter; print(greeter.WORD)"
         return subprocess.run(
-            ["unshare", "--mount", "sh", "-c", script, "sh", *args, harness.RETORT, "run", "--template", "words", "-c", code],
-            check=False, capture_output=True, text=True, env=harness.environment(self.env), timeout=harness.TIMEOUT_S, cwd="/")
+            ["unshare", "--mount", "sh", "-c", script, "sh", *args, harness.RETORT, *command], check=False,
+            capture_output=True, text=True, env=harness.environment(self.env), timeout=harness.TIMEOUT_S, cwd="/")
 
 
 class Volumes(Case):
@@ -105,6 +106,13 @@ class Hosts(Case):
         done = self.elsewhere(PIVOT, "2")
         self.assertEqual((done.returncode, done.stdout), (125, ""), done)
         self.assertIn("overlay of overlays", done.stderr)
+
+    @harness.needs_root("mounts something")
+    def test_a_build_where_no_id_can_be_mapped(self):
+        self.env["XDG_STATE_HOME"] = "/root/state"  # of the overlay
+        done = self.elsewhere(PIVOT, "1", command=("template", "build", "other", "--", "true"))
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertIn("no id-mapped mounts, as an overlay; set XDG_STATE_HOME, or be an ordinary user\n", done.stderr)
 
     def test_another_root(self):
         done = harness.run("import greeter; print(greeter.WORD)", "--rootfs", "/", "--template", "words", env=self.env)

@@ -42,8 +42,8 @@
 enum { ATTRIBUTES = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 
 struct merge {
-	dev_t own; /* the file system of the box's own directories */
-	unsigned n_places;
+	dev_t own;		      /* the file system of the box's own directories */
+	unsigned n_places, n_refused; /* LAYER_PLACES_MAX of each */
 	struct err *err;
 	int result;
 };
@@ -129,16 +129,13 @@ static int add_link(const struct level *at, const char *name)
 static int overlay(struct merge *m, const char *name, int above, int below)
 {
 	char lower[80];
-	int r = count_place(m);
-	if (r < 0)
-		return r;
 	snprintf(lower, sizeof lower, "/proc/self/fd/%d:/proc/self/fd/%d", above, below);
 	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
 	bool is_known = fs >= 0 && fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) == 0;
 	bool is_made = is_known && fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower, 0) == 0 &&
 		fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0;
 	if (is_known && !is_made && errno == EINVAL)
-		return 1;
+		return m->n_refused++ < LAYER_PLACES_MAX ? 1 : cannot_add(m, name);
 	cleanup_fd int tree = is_made ? fsmount(fs, FSMOUNT_CLOEXEC, ATTRIBUTES) : -1;
 	if (tree < 0) {
 		(void)fail(m, "make an overlay for", name);
@@ -147,6 +144,9 @@ static int overlay(struct merge *m, const char *name, int above, int below)
 			       "systems in user namespaces"),
 		       -EPERM;
 	}
+	int r = count_place(m);
+	if (r < 0)
+		return r;
 	return move_mount(tree, "", below, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
 			0
 		? fail(m, "mount the overlay for", name)
