@@ -3,6 +3,7 @@
 #
 #   /build/in      what to install, one per line: pip, npm, apt. The lists that an earlier build has locked,
 #                  if they are to be installed again: pip.lock, package.json and package-lock.json, apt.lock.
+#                  upgrade, if it is there: also what the host has in an older version
 #   /build/layer   the layer: a tree whose root is the box's
 #   /build/out     what was installed: packages, lines of kind, name, version and hash with tabs between
 #                  them; and the locked lists, in the form in which they are taken from /build/in
@@ -33,7 +34,9 @@ pip_install() {
 		cp $in/pip.lock $out/pip.lock
 	else
 		say "pip: resolving $(paste -sd' ' $in/pip)"
-		python3 -m pip install --dry-run --quiet --report /tmp/report.json --requirement $in/pip
+		local upgrade=()
+		if [ -e $in/upgrade ]; then upgrade=(--upgrade); fi
+		python3 -m pip install --dry-run --quiet "${upgrade[@]}" --report /tmp/report.json --requirement $in/pip
 		python3 "$recipe/pip_lock.py" /tmp/report.json >$out/pip.lock
 	fi
 	if ! [ -s $out/pip.lock ]; then

@@ -157,9 +157,12 @@ json_t *layer_store_get(struct layer_store *s, const char *owner, const char *na
 	if (dir >= 0 && faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		(void)err_fail(
 			err, ERR_DAMAGED, "build it again", "template %.64s cannot be read", name);
+	else if (owner[0])
+		(void)err_fail(err, ERR_NOT_FOUND, "`template.list` lists them",
+			"no template %.64s", name);
 	else
 		(void)err_fail(err, ERR_NOT_FOUND, "`retort template ls` lists them",
-			"no template %.64s", name);
+			"no template %.64s in %.120s", name, s->state);
 	return NULL;
 }
 

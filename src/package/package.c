@@ -95,6 +95,10 @@ static int read_npm(struct package_answer *a, const char *text, struct err *err)
 	const json_t *value;
 	int r = registry[0] ? package_answer_add(a, "NPM_CONFIG_REGISTRY", registry, err)
 			    : read_nonsense(a, err);
+	const char *certificates = json_get_text(all, "cafile");
+	if (r == 0 && strncmp(certificates, "/etc/ssl/certs/", 15) == 0 &&
+		!strstr(certificates, "/../"))
+		r = package_answer_add(a, "NPM_CONFIG_CAFILE", certificates, err);
 	json_object_foreach(all, name, value)
 	{
 		const char *colon = strrchr(name, ':');

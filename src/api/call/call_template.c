@@ -4,9 +4,11 @@
 #include "api/operation/calls.h"
 #include "api/text/event.h"
 #include "base/alloc.h"
+#include "base/digest.h"
 #include "base/json.h"
 #include "registry/build/build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- prepared interpreters ---- */
@@ -97,6 +99,26 @@ static int check_words(const json_t *params, struct err *err)
 	return 0;
 }
 
+/* Two builds with another environment or other rules are not the same. Values of the environment
+ * may be secret, so only their digest is kept. */
+static void put_options(json_t *spec, const json_t *params)
+{
+	static const char *const members[] = {"env", "net"};
+	cleanup_json json_t *options = json_need(json_object());
+	char digest[DIGEST_BYTES];
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		const json_t *value = param_get(params, members[i]);
+		if (json_array_size(value) > 0 || json_object_size(value) > 0)
+			json_put_shared(options, members[i], value);
+	}
+	if (json_object_size(options) == 0)
+		return;
+	char *text = json_dumps(options, JSON_COMPACT | JSON_SORT_KEYS);
+	digest_text(digest, text ? text : "", text ? strlen(text) : 0);
+	free(text);
+	json_put_text(spec, "options", digest);
+}
+
 static json_t *spec_of(const json_t *params)
 {
 	static const char *const members[] = {"pip", "npm", "apt", "command", "python"};
@@ -106,6 +128,7 @@ static json_t *spec_of(const json_t *params)
 		if (value && (json_is_string(value) || json_array_size(value) > 0))
 			json_put_shared(spec, members[i], value);
 	}
+	put_options(spec, params);
 	return spec;
 }
 
@@ -176,6 +199,7 @@ static void begin_build(struct operation_call *call)
 		.spec = spec,
 		.lock = param_get(params, "lock"),
 		.order = order.create.order,
+		.is_upgrade = param_flag(params, "upgrade"),
 		.layer_bytes = param_count(params, "layer_bytes", UINT64_C(8) << 30),
 		.listener = &b->listener};
 	call->following = b;
@@ -202,6 +226,7 @@ static void start_build(struct operation_call *call)
 	struct err err;
 	cleanup_json json_t *spec = spec_of(params);
 	int r = check_words(params, &err);
+	(void)json_object_del(spec, "options");
 	if (r == 0 && json_object_size(spec) == 0)
 		r = err_fail(&err, ERR_USAGE, "name packages: pip, npm or apt; or a command",
 			"there is nothing to build");
@@ -273,6 +298,7 @@ static const struct param spec_rows[] = {
 	MAY_GIVE("apt", PARAM_TEXTS, "Debian packages"),
 	MAY_GIVE("command", PARAM_TEXTS, "program and its arguments"),
 	MAY_GIVE("python", PARAM_TEXT, "Python interpreter"),
+	MAY_GIVE("options", PARAM_TEXT, "digest of the environment and the rules of the build"),
 };
 static const struct param package_rows[] = {
 	{"kind", PARAM_CHOICE, NEEDED, .choices = "pip|npm|apt", .help = "package manager"},

@@ -67,7 +67,8 @@ const char *xdg_layers_dir(const char *state)
 {
 	static char path[PATH_MAX];
 	struct err ignored;
-	if (state)
+	state = state ? state : getenv("RETORT_STATE");
+	if (state && state[0])
 		return state;
 	return find_state(path, &ignored) == 0 ? path : NULL;
 }

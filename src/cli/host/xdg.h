@@ -15,8 +15,9 @@
  */
 int xdg_state_dir(char out[PATH_MAX], struct err *err);
 
-/* Return the state directory that has the templates with packages: @state, or else the one that
- * xdg_state_dir() would make. Returns: NULL if there is none. Static, valid until the next call. */
+/* Return the state directory that has the templates with packages: @state, or else RETORT_STATE of
+ * the environment, or else the one that xdg_state_dir() would make. Returns: NULL if there is none.
+ * Static, valid until the next call. */
 const char *xdg_layers_dir(const char *state);
 
 /*

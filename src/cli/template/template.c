@@ -254,8 +254,10 @@ static int rm_main(int argc, char **argv)
 			status |= view_json(result);
 		else if (r == 0)
 			status |= puts(run.operands[i]) < 0;
-		if (r == 0 && json_is_true(json_object_get(result, "in_use")) && !run.args.json)
-			fprintf(stderr, "retort: a box uses the files of %s: they go with it\n",
+		if (r == 0 && json_get_bool(result, "in_use") && !run.args.json)
+			fprintf(stderr,
+				"retort: a session still uses the files of %s; they are deleted "
+				"later\n",
 				run.operands[i]);
 	}
 	return template_end(&run, r, &err, status);
@@ -276,7 +278,12 @@ const struct cmd cmd_template_rm = {
 
 /* ---- retort template ---- */
 
-static const struct opt opts[] = {CMD_COMMON_OPTS(struct template_args)};
+/* as cmd_run_sub() wants them */
+struct group_args {
+	bool help;
+	int color;
+};
+static const struct opt opts[] = {CMD_COMMON_OPTS(struct group_args)};
 
 static int template_main(int argc, char **argv)
 {

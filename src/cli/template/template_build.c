@@ -57,6 +57,16 @@ static const struct opt opts[] = {
 };
 /* clang-format on */
 
+/* Make one line of those that end in a backslash. */
+static void join_lines(char *text)
+{
+	for (char *at = text; (at = strchr(at, '\\')); at++) {
+		size_t n = strspn(at + 1, "\r\n");
+		if (n > 0)
+			memset(at, ' ', n + 1);
+	}
+}
+
 /* Add the packages of a file, one per line, to @list. A "#" at the beginning of a word starts a
  * comment. */
 static int add_lines(json_t *list, const char *path, struct err *err)
@@ -69,7 +79,8 @@ static int add_lines(json_t *list, const char *path, struct err *err)
 	if (!utf8_is_valid(buf_str(&text), text.bytes))
 		return err_set(err, ERR_USAGE, "%.100s: not UTF-8", path);
 	char *copy = xstrdup(buf_str(&text));
-	for (char *line = strtok_r(copy, "\r\n", &rest); line;
+	join_lines(copy);
+	for (char *line = strtok_r(copy, "\r\n", &rest); r == 0 && line;
 		line = strtok_r(NULL, "\r\n", &rest)) {
 		line += strspn(line, " \t");
 		char *comment = strstr(line, " #");
@@ -78,11 +89,14 @@ static int add_lines(json_t *list, const char *path, struct err *err)
 					      : strlen(line);
 		while (bytes > 0 && strchr(" \t", line[bytes - 1]))
 			bytes--;
-		if (bytes > 0)
+		if (bytes > 0 && line[0] == '-')
+			r = err_fail(err, ERR_USAGE, "name packages only, one in a line",
+				"%.100s: \"%.60s\" is no package", path, line);
+		else if (bytes > 0)
 			json_add_new(list, json_new_text(line, bytes));
 	}
 	free(copy);
-	return 0;
+	return r;
 }
 
 static int put_list(json_t *params, const char *name, const struct opt_list *given, struct err *err)
@@ -126,10 +140,14 @@ static int put_env(json_t *params, const struct opt_list *given, struct err *err
 	return 0;
 }
 
-/* Take the locked lists of @path, and what was to be installed unless the command line says it. */
+/* Take the locked lists of @path, and what was to be installed. */
 static int put_lock(json_t *params, const char *path, struct err *err)
 {
 	static const char *const lists[] = {"pip", "npm", "apt", "command"};
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		if (json_object_get(params, lists[i]))
+			return err_fail(err, ERR_USAGE, "leave the others out",
+				"--lock says already what to install, and so does %s", lists[i]);
 	cleanup_buf struct buf text = BUF_INIT(LOCK_FILE_BYTES);
 	json_error_t where;
 	int r = file_load(&text, path, "the file", err);
@@ -143,7 +161,7 @@ static int put_lock(json_t *params, const char *path, struct err *err)
 			"%.100s is no locked list of a template", path);
 	json_put_shared(params, "lock", lock);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		if (!json_object_get(params, lists[i]) && json_object_get(spec, lists[i]))
+		if (json_object_get(spec, lists[i]))
 			json_put_shared(params, lists[i], json_object_get(spec, lists[i]));
 	return 0;
 }
@@ -162,6 +180,11 @@ static int make_params(const struct template_run *run, json_t *params, struct er
 {
 	const struct template_args *args = &run->args;
 	struct opt_list command = {.n = 0};
+	if (run->n_operands > 1 && !run->set.is_ended_by_dashes)
+		return err_fail(err, ERR_USAGE,
+			"give each package an option of its own: --pip A --pip B; a command stands "
+			"behind --",
+			"unexpected \"%.60s\"", run->operands[1]);
 	for (int i = 1; i < run->n_operands && command.n < OPT_LIST_MAX; i++)
 		command.item[command.n++] = run->operands[i];
 	const struct {
@@ -208,6 +231,11 @@ static int show(const struct template_run *run, const json_t *result)
 {
 	if (run->args.json)
 		return view_json(result);
+	if (json_get_int(result, "files") == 0)
+		fprintf(stderr,
+			"retort: the template is empty: nothing was installed, and no command has left "
+			"files in /opt/%s\n",
+			json_get_text(result, "name"));
 	size_t n = json_array_size(json_object_get(result, "packages"));
 	long long n_files = (long long)json_get_int(result, "files");
 	printf("%s: %zu package%s, %.1f MiB in %lld file%s%s\n", json_get_text(result, "name"), n,

@@ -69,6 +69,7 @@ struct build {
 	const struct step_listener *listener;
 	uv_timer_t timer;
 	struct work work;
+	bool is_upgrade;
 	bool is_measuring; /* a thread uses `work` and `sum` */
 	bool is_due;	   /* the session has ended while a thread was measuring */
 	struct err err;	   /* the first failure */
@@ -239,16 +240,32 @@ static void on_timer(uv_timer_t *timer)
 	work_begin(b->table->engine->loop, WORK_READ, &b->work, perform_measure, on_measured);
 }
 
-/* Copy the last line of what the step has printed to stderr to @out. */
-static void last_line(const struct record *record, char out[TAIL_BYTES])
+/* Return whether the line says nothing about what has failed. */
+static bool is_noise(const char *line)
 {
-	const char *all = json_get_text(record->outputs, "stderr");
-	size_t end = strlen(all);
-	while (end > 0 && strchr(" \r\n\t", all[end - 1]))
-		end--;
-	size_t begin = end;
-	while (begin > 0 && all[begin - 1] != '\n')
-		begin--;
+	static const char *const begins[] = {
+		"npm error Log files", "npm error A complete log", "Got "};
+	line += strspn(line, " \t");
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		if (strncmp(line, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Copy the last line of @text that says something to @out. */
+static void last_line(const char *all, char out[TAIL_BYTES])
+{
+	size_t end = strlen(all), begin;
+	do {
+		while (end > 0 && strchr(" \r\n\t", all[end - 1]))
+			end--;
+		begin = end;
+		while (begin > 0 && all[begin - 1] != '\n')
+			begin--;
+		if (begin == 0 || !is_noise(all + begin))
+			break;
+		end = begin;
+	} while (true);
 	size_t bytes = utf8_cut(all + begin, end - begin, TAIL_BYTES - 1);
 	memcpy(out, all + begin, bytes);
 	out[bytes] = '\0';
@@ -263,7 +280,8 @@ static void hint_network(const struct record *record, struct err *err)
 	{
 		const char *name = json_get_text(row, "name");
 		const char *reason = json_get_text(row, "reason");
-		if (strcmp(json_get_text(row, "verdict"), "refused") != 0)
+		/* apt and others ask for "_http._tcp.HOST" first, and do without */
+		if (strcmp(json_get_text(row, "verdict"), "refused") != 0 || name[0] == '_')
 			continue;
 		(void)err_hint(err,
 			strncmp(reason, "its address", 11) == 0
@@ -280,7 +298,7 @@ static void explain(const struct build *b, const struct record *record, struct e
 	char line[TAIL_BYTES];
 	const char *what =
 		b->state == BUILD_INSTALLING ? "the installation of the packages" : "the command";
-	last_line(record, line);
+	last_line(json_get_text(record->outputs, "stderr"), line);
 	if (record->status != RECORD_ERROR)
 		(void)err_set(err, ERR_BUILD, "%.64s: %s was stopped (%s)", b->name, what,
 			record_status_word(record->status));
@@ -291,7 +309,7 @@ static void explain(const struct build *b, const struct record *record, struct e
 			what, record->exit_code);
 	if (record->status == RECORD_TIMEOUT)
 		(void)err_hint(err, "give it more time: --timeout");
-	else if (record->status == RECORD_OOM)
+	else if (record->status == RECORD_OOM || record->usage.n_oom_kills > 0)
 		(void)err_hint(err, "give it more memory: --memory");
 	else
 		hint_network(record, err);
@@ -410,7 +428,7 @@ static int make_places(struct build *b, struct err *err)
 	if (r == 0)
 		r = build_dirs_make(&b->dirs, &b->place, err);
 	if (r == 0)
-		r = build_text_write(b->dirs.in_fd, b->spec, b->lock, err);
+		r = build_text_write(b->dirs.in_fd, b->spec, b->lock, b->is_upgrade, err);
 	if (r == 0)
 		build_cache_open(&b->cache, layer_store_dir(b->table->layers), b->owner);
 	return r;
@@ -469,6 +487,7 @@ void registry_build(
 		.place = LAYER_BUILD_INIT,
 		.dirs = BUILD_DIRS_INIT,
 		.cache = {.lock_fd = -1},
+		.is_upgrade = req->is_upgrade,
 		.max_bytes = req->layer_bytes,
 		.listener = req->listener,
 		.done = done,

@@ -20,7 +20,8 @@ struct registry_build {
 	const json_t *lock;
 	/* Environment, network rules, interpreter and limits of the box; borrowed for the call. */
 	struct order order;
-	uint64_t layer_bytes;		      /* the largest layer */
+	bool is_upgrade;      /* also what the host has is installed, if there is a newer version */
+	uint64_t layer_bytes; /* the largest layer */
 	const struct step_listener *listener; /* its `output` gets what is printed; or NULL */
 };
 

@@ -50,11 +50,14 @@ static int write_lists(int dir, const json_t *spec, struct err *err)
 	return r;
 }
 
-int build_text_write(int dir, const json_t *spec, const json_t *lock, struct err *err)
+int build_text_write(
+	int dir, const json_t *spec, const json_t *lock, bool is_upgrade, struct err *err)
 {
 	const char *name;
 	const json_t *text;
 	int r = write_lists(dir, spec, err);
+	if (r == 0 && is_upgrade)
+		r = put(dir, "upgrade", "", 0, err);
 	json_object_foreach(json_unconst(lock), name, text)
 	{
 		if (!is_lock_file(name))

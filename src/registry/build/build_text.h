@@ -6,14 +6,16 @@
 #include "base/err.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 enum { BUILD_LOCK_BYTES = 16 << 20, BUILD_LINES_MAX = 20000 };
 
 /*
- * Write what is to be installed to the directory @dir: @spec and @lock are as in struct
- * registry_build. Errors: ERR_USAGE: an unknown file in @lock; ERR_IO, ERR_NO_SPACE.
+ * Write what is to be installed to the directory @dir: @spec, @lock and @is_upgrade are as in
+ * struct registry_build. Errors: ERR_USAGE: an unknown file in @lock; ERR_IO, ERR_NO_SPACE.
  */
-int build_text_write(int dir, const json_t *spec, const json_t *lock, struct err *err);
+int build_text_write(
+	int dir, const json_t *spec, const json_t *lock, bool is_upgrade, struct err *err);
 
 /*
  * Read what was installed from the directory @dir, to which a program has written: *@packages is an

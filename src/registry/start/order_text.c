@@ -83,9 +83,9 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 	json_t *limits = json_object();
 	for (int i = 0; i < LIMIT_END_; i++)
 		json_put_int(limits, limit_names[i], order->limits.value[i]);
-	json_t *out = json_pack("{s:s*, s:s*, s:s*, s:s*, s:o, s:o, s:o, s:o, s:b}", "runtime",
-		order->runtime, "python", order->interpreter, "template", order->template, "layer",
-		order->layer, "volumes", volumes_json(order), "env",
+	json_t *out = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:o, s:o, s:o, s:o, s:b}",
+		"runtime", order->runtime, "python", order->interpreter, "template",
+		order->template, "layer", order->layer, "volumes", volumes_json(order), "env",
 		strings_json(order->env, order->n_env), "preload",
 		preload ? strings_json(preload, SIZE_MAX) : json_array(), "limits", limits, "fresh",
 		is_fresh);
@@ -196,7 +196,8 @@ static bool has_kinds(const json_t *json)
 		json_type type;
 	} kinds[] = {{"runtime", JSON_STRING}, {"python", JSON_STRING}, {"workspace", JSON_STRING},
 		{"rootfs", JSON_STRING}, {"template", JSON_STRING}, {"layer", JSON_STRING},
-		{"seed", JSON_INTEGER}, {"time_ns", JSON_INTEGER}};
+		{"template_python", JSON_STRING}, {"seed", JSON_INTEGER},
+		{"time_ns", JSON_INTEGER}};
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		const json_t *value = json_object_get(json, kinds[i].name);
 		if (value && json_typeof(value) != kinds[i].type)
@@ -244,6 +245,7 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	o->rootfs = text_of(k.json, "rootfs");
 	o->template = text_of(k.json, "template");
 	o->layer = text_of(k.json, "layer");
+	o->template_python = text_of(k.json, "template_python");
 	o->has_seed = json_is_integer(seed);
 	o->seed = (uint64_t)json_integer_value(seed);
 	const json_t *time = json_object_get(k.json, "time_ns");

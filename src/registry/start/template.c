@@ -242,7 +242,14 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 {
 	struct template *t = arg;
 	if (err) {
-		end_template(t, err);
+		struct err why = *err;
+		if (err->code == ERR_BUSY && t->order->kept.preload[0])
+			err_fail(&why, ERR_BUSY,
+				"leave that module out of `preload` (--preload), or let sessions "
+				"start without a template: `fresh` (--fresh)",
+				"what `preload` imports cannot be copied to sessions: %.150s",
+				err->msg);
+		end_template(t, &why);
 		return;
 	}
 	t->pool = pool_new(&(struct pool_config){.engine = t->all->engine,

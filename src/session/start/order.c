@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/id.h"
 #include "base/utf8.h"
+#include "runtime/installation.h"
 #include "runtime/start.h"
 #include "session/start/trust.h"
 
@@ -271,19 +272,22 @@ void order_new_id(char id[ORDER_ID_BYTES])
 }
 
 /* Prepare the other runtimes of a session. If this host lacks a runtime, the error is reported
- * when a step needs that runtime. */
-static void start_others(struct order_checked *c, const struct runtime_request *ask)
+ * when a step needs that runtime. @python: the interpreter of a template, or NULL. */
+static void start_others(
+	struct order_checked *c, const struct runtime_request *ask, const char *python)
 {
 	const struct runtime *runtime;
 	c->why_not = xcalloc(RUNTIMES_MAX, sizeof *c->why_not);
 	struct runtime_request other = *ask;
-	other.interpreter = NULL; /* the caller's interpreter is for the session's own runtime */
 	if (ask->interpreter)
 		other.chosen = c->starts[runtime_index(c->runtime)].argv[0];
-	for (unsigned i = 0; (runtime = runtime_at(i)); i++)
+	for (unsigned i = 0; (runtime = runtime_at(i)); i++) {
+		/* the caller's interpreter is for the session's own runtime */
+		other.interpreter = runtime == &runtime_python ? python : NULL;
 		if (runtime != c->runtime &&
 			runtime->start(&other, &c->starts[i], &c->why_not[i]) < 0)
 			runtime_start_done(&c->starts[i]);
+	}
 }
 
 const struct runtime_start *order_start(
@@ -373,10 +377,16 @@ static int check(struct order_checked *c, const struct order *order, const struc
 		r = choose_runtime(c, order, err);
 	if (r == 0)
 		order_new_id(c->id);
+	const char *python = order->template_python;
+	char path[PATH_MAX];
+	if (r == 0 && python && !ask.interpreter && c->runtime == &runtime_python)
+		ask.interpreter = python;
+	else if (r == 0 && python && python_find(python, path, err) == 0)
+		ask.chosen = path;
 	if (r == 0)
 		r = c->runtime->start(&ask, &c->starts[runtime_index(c->runtime)], err);
 	if (r == 0 && order->is_session)
-		start_others(c, &ask);
+		start_others(c, &ask, python);
 	const struct trust *seen = env ? trust : NULL;
 	free(env);
 	return r < 0 ? r : add_binds(c, order, seen, err);

@@ -40,6 +40,9 @@ struct order {
 	/* A template with packages: its name, for those who ask; the digest of its layer; and the
 	 * directory of the layer on this host, which order_check() takes. NULL: none. */
 	const char *template, *layer, *layer_tree;
+	/* The Python interpreter of the template, for which its packages are; NULL: the usual one.
+	 * @interpreter comes before it. */
+	const char *template_python;
 	const char *const *env; /* strings NAME=VALUE */
 	size_t n_env;
 	const char *const *net; /* network rules, see gateway/rule/rule.h */

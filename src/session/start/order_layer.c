@@ -21,8 +21,8 @@ int order_layer_find(struct order_layer *l, struct order *order, struct layer_st
 		return -err_errno(err->code);
 	const char *python = json_get_text(json_object_get(l->about, "spec"), "python");
 	order->layer = json_get_text(l->about, "layer");
-	if (!order->interpreter && python[0])
-		order->interpreter = python;
+	if (python[0])
+		order->template_python = python;
 	return 0;
 }
 

@@ -13,7 +13,7 @@ struct order_layer {
 
 /*
  * Look up the order's template, if it names one, among those of @owner, and set the digest of its
- * layer; and the interpreter, if the template was built for one and the order names none.
+ * layer; and its Python interpreter, if it was built for one.
  * Owns: the texts belong to @l, which the caller ends with order_layer_done(), also after an error.
  * Errors: ERR_NOT_FOUND, ERR_DAMAGED, ERR_USAGE; @store NULL: ERR_NOT_FOUND.
  */
