@@ -337,8 +337,7 @@ class Command(Case):
     def test_interrupted(self):
         with subprocess.Popen([harness.RETORT, "template", "build", "words", "--", "sh", "-c", "echo here; sleep 60"],
                               env=harness.environment(self.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-            while b"here" not in p.stderr.readline():
-                pass
+            self.assertIn(b"here\n", iter(p.stderr.readline, b""))
             p.send_signal(signal.SIGINT)
             self.assertEqual((p.wait(harness.TIMEOUT_S), p.stdout.read()), (130, b""))
         self.assertEqual(self.names(), [])
@@ -347,8 +346,7 @@ class Command(Case):
     def test_a_killed_engine_leaves_no_half_template(self):
         with subprocess.Popen([harness.RETORT, "template", "build", "words", "--", "sh", "-c", "echo here; sleep 60"],
                               env=harness.environment(self.env), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
-            while b"here" not in p.stderr.readline():
-                pass
+            self.assertIn(b"here\n", iter(p.stderr.readline, b""))
             subprocess.run(["pkill", "-KILL", "-P", str(p.pid)], check=True)
             p.wait(harness.TIMEOUT_S)
         self.assertEqual(self.names(), [])

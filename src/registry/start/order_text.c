@@ -85,10 +85,10 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 		json_put_int(limits, limit_names[i], order->limits.value[i]);
 	json_t *out = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:o, s:o, s:o, s:o, s:b}",
 		"runtime", order->runtime, "python", order->interpreter, "template",
-		order->template, "layer", order->layer, "volumes", volumes_json(order), "env",
-		strings_json(order->env, order->n_env), "preload",
-		preload ? strings_json(preload, SIZE_MAX) : json_array(), "limits", limits, "fresh",
-		is_fresh);
+		order->template, "layer", order->layer, "template_python", order->template_python,
+		"volumes", volumes_json(order), "env", strings_json(order->env, order->n_env),
+		"preload", preload ? strings_json(preload, SIZE_MAX) : json_array(), "limits",
+		limits, "fresh", is_fresh);
 	int r = set_path(out, "workspace", order->workspace);
 	if (r == 0)
 		r = set_path(out, "rootfs", order->rootfs);
